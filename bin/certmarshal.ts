@@ -1,0 +1,175 @@
+#!/usr/bin/env node
+import { Command, CommanderError, Option } from 'commander';
+import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { EXIT, UsageError } from './exit-codes.ts';
+import { loadPolicies } from './policies.ts';
+import { openTarget, type TargetOptions } from './target.ts';
+
+const EXIT_HELP = `
+Exit status:
+  0  done
+  1  something could not be judged, read or written; the output says what
+  2  wrong usage or configuration; nothing was done`;
+
+/** Aborts on the first Ctrl-C, so that a sweep can say what it did not finish; the second one ends the process. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  process.once('SIGINT', () => {
+    process.stderr.write('\nStopping: writes under way are finished, no new one begins. Ctrl-C again ends at once.\n');
+    controller.abort();
+    process.once('SIGINT', () => process.exit(130));
+  });
+  process.once('SIGTERM', () => controller.abort());
+  return controller.signal;
+}
+
+function withTarget(command: Command): Command {
+  return command
+    .requiredOption('--kubeconfig <file>', 'kubeconfig of the cluster')
+    .option('--context <name>', 'context of the kubeconfig; default: its current one')
+    .option('--management-kubeconfig <file>', 'kubeconfig of the Cluster API management cluster that has the Machines')
+    .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
+    .addOption(
+      new Option('--provider <provider>', 'default: eks for an EKS endpoint, else eks-anywhere').choices([
+        'eks',
+        'eks-anywhere',
+      ]),
+    )
+    .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
+    .option('--allow-exec', 'run the credential command that the kubeconfig names (aws eks get-token, …)')
+    .addOption(
+      new Option('--output <format>', 'table for people, json for programs')
+        .choices(['table', 'json'])
+        .default('table'),
+    );
+}
+
+const program = new Command('certmarshal')
+  .description('Approves kubelet serving certificates whose every name is proven, and explains the others.')
+  .version(packageJson.version)
+  .showHelpAfterError('Add --help for options and examples.')
+  .configureHelp({ sortSubcommands: false })
+  .addHelpText('after', EXIT_HELP)
+  .exitOverride();
+
+let status: number = EXIT.done;
+
+withTarget(program.command('sweep'))
+  .description('Judges every pending kubelet serving request of one cluster and approves the proven ones.')
+  .option('--observe', 'make every decision, write nothing')
+  .option('--every <duration>', 'sweep again after this pause until Ctrl-C, for example 30s')
+  .addHelpText(
+    'after',
+    `
+Examples:
+  certmarshal sweep --kubeconfig ~/.kube/config --observe
+  certmarshal sweep --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod
+  certmarshal sweep --kubeconfig berlin.yaml --policy fleet.yaml --every 30s
+  certmarshal sweep --kubeconfig berlin.yaml --output json
+${EXIT_HELP}`,
+  )
+  .action(
+    async (
+      options: TargetOptions & { policy?: string; observe?: boolean; every?: string; output: 'table' | 'json' },
+    ) => {
+      const policies = await loadPolicies(options.policy);
+      const target = await openTarget(options);
+      const { sweepCommand } = await import('./commands/sweep.ts');
+      try {
+        status = await sweepCommand(target, policies, options, interruption());
+      } finally {
+        target.close();
+      }
+    },
+  );
+
+program
+  .command('decide')
+  .description(
+    'Judges recorded requests: one JSON object a line on standard input, one verdict a line on standard output.',
+  )
+  .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
+  .addHelpText(
+    'after',
+    `
+A line is {"id","cluster":{"name","provider"},"csr":CertificateSigningRequest,"nodes":[…],"machines":[…],
+"ec2Instances":[…],"now":RFC3339}; a source that is absent was not read. An answer is
+{"id","verdict":"approve|deny|leave|ignore","reason","message","checks":[…]}, in the order of the lines.
+
+Examples:
+  certmarshal decide < recorded.ndjson
+  certmarshal decide --policy fleet.yaml < recorded.ndjson > verdicts.ndjson
+${EXIT_HELP}`,
+  )
+  .action(async ({ policy }: { policy?: string }) => {
+    const policies = await loadPolicies(policy);
+    const { decideLines } = await import('./commands/decide.ts');
+    status = await decideLines(process.stdin, process.stdout, policies, Date.now);
+  });
+
+withTarget(program.command('explain').argument('<csr-name>', 'name of the CertificateSigningRequest'))
+  .description('Shows every check of one live request and what to do about it; writes nothing.')
+  .addHelpText(
+    'after',
+    `
+Examples:
+  certmarshal explain csr-q77zt --kubeconfig ~/.kube/config
+  certmarshal explain csr-q77zt --kubeconfig berlin.yaml --management-kubeconfig management.yaml --output json
+${EXIT_HELP}`,
+  )
+  .action(async (name: string, options: TargetOptions & { policy?: string; output: 'table' | 'json' }) => {
+    const policies = await loadPolicies(options.policy);
+    const target = await openTarget(options);
+    const { explainCommand } = await import('./commands/explain.ts');
+    try {
+      status = await explainCommand(target, policies, name, options.output, interruption());
+    } finally {
+      target.close();
+    }
+  });
+
+program
+  .command('rbac')
+  .description('Prints the least-privilege RBAC manifests that certmarshal needs in a cluster.')
+  .option('--user <name>', 'bind to a user')
+  .option('--group <name>', 'bind to a group; default: certmarshal')
+  .option('--service-account <namespace/name>', 'make and bind a service account')
+  .option('--management', 'for the management cluster: read Machines')
+  .option('--policy <file>', 'fleet.yaml: what its policies use is granted')
+  .addHelpText(
+    'after',
+    `
+Examples:
+  certmarshal rbac | kubectl apply -f -
+  certmarshal rbac --service-account kube-system/certmarshal | kubectl apply -f -
+  certmarshal rbac --management --group certmarshal | kubectl --context management apply -f -
+${EXIT_HELP}`,
+  )
+  .action(
+    async (options: {
+      user?: string;
+      group?: string;
+      serviceAccount?: string;
+      management?: boolean;
+      policy?: string;
+    }) => {
+      const policies = await loadPolicies(options.policy);
+      const { rbacManifests } = await import('./commands/rbac.ts');
+      process.stdout.write(rbacManifests(options, policies));
+    },
+  );
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) status = error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  else if (error instanceof UsageError) {
+    process.stderr.write(`${error.message}\n`);
+    status = EXIT.usage;
+  } else if (error instanceof KubernetesError) {
+    process.stderr.write(`${error.message}\n`);
+    status = EXIT.incomplete;
+  } else throw error;
+}
+process.exitCode = status;

@@ -1,0 +1,58 @@
+import { gateReason } from '../../lambdas/approval/decide.ts';
+import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
+import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
+import { REASONS, type Reason } from '../../lambdas/approval/reasons.ts';
+import type { SigningRequest } from '../../lambdas/approval/request.ts';
+import type { Verdict } from '../../lambdas/approval/verdict.ts';
+import { getSigningRequest } from '../../lambdas/kubernetes/certificate-signing-requests.ts';
+import { decide } from '../../lambdas/sweep/decide.ts';
+import { observe, type SweepTarget } from '../../lambdas/sweep/observe.ts';
+import { EXIT } from '../exit-codes.ts';
+import { styleFor } from '../terminal/style.ts';
+import { renderExplanation } from './render-explanation.ts';
+
+/** Judges one live request as a sweep would, writes nothing, and shows every check. */
+export async function explainCommand(
+  target: SweepTarget,
+  policies: readonly ApprovalPolicy[],
+  name: string,
+  output: 'table' | 'json',
+  signal: AbortSignal,
+): Promise<number> {
+  const now = Date.now();
+  const explanation = await explain(target, policies, name, now, signal);
+  process.stdout.write(
+    output === 'json'
+      ? `${JSON.stringify({ csr: name, ...explanation.verdict })}\n`
+      : `${renderExplanation(explanation, name, now, styleFor(process.stdout, process.env))}\n`,
+  );
+  return explanation.verdict.reason === 'ObjectMalformed' ? EXIT.incomplete : EXIT.done;
+}
+
+export interface Explanation {
+  readonly verdict: Verdict;
+  readonly csr?: SigningRequest;
+}
+
+async function explain(
+  target: SweepTarget,
+  policies: readonly ApprovalPolicy[],
+  name: string,
+  now: number,
+  signal: AbortSignal,
+): Promise<Explanation> {
+  const read = readSigningRequest(await getSigningRequest(target.workload, name, signal));
+  if (!read.ok) return { verdict: unjudged('ObjectMalformed', read.problem) };
+  const gate = gateReason(read.csr);
+  if (gate !== undefined) return { csr: read.csr, verdict: unjudged(gate.reason, gate.message) };
+  const observed = await observe(target, policies, signal);
+  const decision = decide(target.cluster, observed, policies, now).find(({ csr }) => csr.uid === read.csr.uid);
+  // Decided or deleted while we looked: the sweep would find nothing to do.
+  if (decision === undefined)
+    return { csr: read.csr, verdict: unjudged('Deleting', 'the request was decided or deleted just now') };
+  return { csr: decision.csr, verdict: decision.verdict };
+}
+
+function unjudged(reason: Reason, message: string): Verdict {
+  return { verdict: REASONS[reason].verdict, reason, message, checks: [], names: [] };
+}

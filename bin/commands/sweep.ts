@@ -1,0 +1,81 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
+import { parseDuration } from '../../lambdas/config/duration.ts';
+import type { SweepTarget } from '../../lambdas/sweep/observe.ts';
+import type { SweepReport } from '../../lambdas/sweep/report.ts';
+import { sweep } from '../../lambdas/sweep/sweep.ts';
+import { EXIT, UsageError } from '../exit-codes.ts';
+import { startProgress } from '../terminal/progress.ts';
+import { styleFor } from '../terminal/style.ts';
+import { renderSweep } from './render-sweep.ts';
+
+export interface SweepOptions {
+  readonly observe?: boolean;
+  readonly output: 'table' | 'json';
+  readonly every?: string;
+}
+
+/**
+ * Sweeps one cluster once, or again and again with `every` until the signal aborts. JSON is one document a sweep, on one line.
+ *
+ * @returns the exit status of the worst sweep
+ */
+export async function sweepCommand(
+  target: SweepTarget,
+  policies: readonly ApprovalPolicy[],
+  options: SweepOptions,
+  signal: AbortSignal,
+): Promise<number> {
+  const pauseMs = options.every === undefined ? undefined : everyMs(options.every);
+  const inForce: readonly ApprovalPolicy[] =
+    options.observe === true ? policies.map((policy) => ({ ...policy, mode: 'observe' as const })) : policies;
+  let status: number = EXIT.done;
+  for (;;) {
+    const report = await sweepOnce(target, inForce, signal);
+    process.stdout.write(
+      options.output === 'json'
+        ? `${JSON.stringify(report)}\n`
+        : `${renderSweep(report, inForce, styleFor(process.stdout, process.env))}\n`,
+    );
+    if (!report.complete) status = EXIT.incomplete;
+    if (pauseMs === undefined || signal.aborted) return status;
+    try {
+      await delay(pauseMs, undefined, { signal });
+    } catch {
+      return status;
+    }
+  }
+}
+
+async function sweepOnce(
+  target: SweepTarget,
+  policies: readonly ApprovalPolicy[],
+  signal: AbortSignal,
+): Promise<SweepReport> {
+  const progress = startProgress(process.stderr);
+  const { name } = target.cluster;
+  progress.say(`${name}: reading requests and evidence`);
+  let toWrite = 0;
+  let written = 0;
+  try {
+    return await sweep(target, policies, Date.now, signal, {
+      observed: ({ open }) => progress.say(`${name}: judging ${open.length} open requests`),
+      decided: (decisions) => {
+        toWrite = decisions.filter(({ verdict }) => verdict.verdict === 'approve' || verdict.verdict === 'deny').length;
+      },
+      acted: ({ outcome }) => {
+        if (outcome.kind !== 'none') written += 1;
+        progress.say(`${name}: ${written} of ${toWrite} written`);
+      },
+    });
+  } finally {
+    progress.done();
+  }
+}
+
+function everyMs(text: string): number {
+  const seconds = parseDuration(text);
+  if (seconds === undefined || seconds < 1)
+    throw new UsageError(`--every takes a duration of at least 1s, for example 30s or 5m; got ${text}`);
+  return seconds * 1000;
+}

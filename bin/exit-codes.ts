@@ -1,0 +1,13 @@
+/** What the exit status of every command means. */
+export const EXIT = {
+  done: 0,
+  /** Something could not be judged, read or written; the output says what. */
+  incomplete: 1,
+  /** Wrong usage or configuration; nothing was done. */
+  usage: 2,
+} as const;
+
+/** An error of the person at the keyboard: printed without a stack, exit status 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}

@@ -1,0 +1,24 @@
+import { readFile } from 'node:fs/promises';
+import { type ApprovalPolicy, DEFAULT_POLICY } from '../lambdas/approval/policy.ts';
+import { formatProblems, parseFleet } from '../lambdas/config/load-fleet.ts';
+import { UsageError } from './exit-codes.ts';
+
+/** The policies of a fleet.yaml; the built-in one without a file. All problems of the file are reported at once. */
+export async function loadPolicies(file: string | undefined): Promise<readonly ApprovalPolicy[]> {
+  if (file === undefined) return [DEFAULT_POLICY];
+  const parsed = parseFleet(await readTextFile(file), file);
+  if (!parsed.ok) throw new UsageError(formatProblems(parsed.problems));
+  return parsed.fleet.policies;
+}
+
+/** Reads a file the user named. */
+export async function readTextFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    throw new UsageError(code === 'ENOENT' ? `There is no file ${file}.` : `${file} cannot be read (${code}).`, {
+      cause: error,
+    });
+  }
+}

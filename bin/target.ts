@@ -1,0 +1,73 @@
+import { PROVIDERS, type Provider } from '../lambdas/approval/policy.ts';
+import type { ClusterContext } from '../lambdas/approval/request.ts';
+import { createKubernetesClient } from '../lambdas/kubernetes/client.ts';
+import { KubeconfigError, loadKubeconfig } from '../lambdas/kubernetes/kubeconfig.ts';
+import type { SweepTarget } from '../lambdas/sweep/observe.ts';
+import { UsageError } from './exit-codes.ts';
+import { readTextFile } from './policies.ts';
+
+export interface TargetOptions {
+  readonly kubeconfig: string;
+  readonly context?: string;
+  readonly managementKubeconfig?: string;
+  readonly cluster?: string;
+  readonly provider?: string;
+  readonly allowExec?: boolean;
+}
+
+/** Opens connections to the one cluster that the command line names. */
+export async function openTarget(options: TargetOptions): Promise<SweepTarget & { close(): void }> {
+  const connection = await load(options.kubeconfig, options);
+  const workload = createKubernetesClient(connection);
+  const provider = providerOf(options.provider, connection.server);
+  const cluster: ClusterContext = {
+    // EKS writes the ARN of the cluster as its name into the kubeconfig.
+    name: options.cluster ?? connection.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, ''),
+    provider,
+    endpoint: new URL(connection.server).hostname.replace(/^\[|\]$/g, ''),
+  };
+  const management = await openManagement(options, provider, workload);
+  return {
+    cluster,
+    workload,
+    ...(management === undefined ? {} : { management }),
+    close() {
+      workload.close();
+      management?.close();
+    },
+  };
+}
+
+/** An EKS Anywhere cluster that names no management cluster manages itself. */
+async function openManagement(
+  options: TargetOptions,
+  provider: Provider,
+  workload: SweepTarget['workload'],
+): Promise<SweepTarget['management']> {
+  if (options.managementKubeconfig !== undefined) {
+    const { kubeconfig: _kubeconfig, context: _context, ...rest } = options;
+    return createKubernetesClient(await load(options.managementKubeconfig, rest));
+  }
+  return provider === 'eks-anywhere' ? workload : undefined;
+}
+
+async function load(file: string, { context, allowExec }: Pick<TargetOptions, 'context' | 'allowExec'>) {
+  try {
+    return await loadKubeconfig(await readTextFile(file), {
+      origin: 'file',
+      ...(context === undefined ? {} : { context }),
+      ...(allowExec === undefined ? {} : { allowExec }),
+    });
+  } catch (error) {
+    if (error instanceof KubeconfigError) throw new UsageError(`${file}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+function providerOf(given: string | undefined, server: string): Provider {
+  if (given === undefined)
+    return /\.eks\.amazonaws\.com(?:\.cn)?$/.test(new URL(server).hostname) ? 'eks' : 'eks-anywhere';
+  const provider = PROVIDERS.find((known) => known === given);
+  if (provider === undefined) throw new UsageError(`--provider is one of ${PROVIDERS.join(', ')}; got ${given}`);
+  return provider;
+}

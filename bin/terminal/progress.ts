@@ -1,0 +1,33 @@
+// Work shorter than this is its own progress.
+const SILENT_MS = 1_000;
+const REFRESH_MS = 100;
+
+/** One line on a terminal that says what is going on; nothing at all when nobody looks. */
+export interface Progress {
+  say(text: string): void;
+  done(): void;
+}
+
+export function startProgress(stream: NodeJS.WriteStream, now: () => number = Date.now): Progress {
+  if (!stream.isTTY) return { say: () => {}, done: () => {} };
+  const startedAt = now();
+  let latest = '';
+  let shown = false;
+  const draw = () => {
+    if (latest === '' || now() - startedAt < SILENT_MS) return;
+    const line = `${latest} · ${Math.round((now() - startedAt) / 1000)} s`;
+    stream.write(`\r\u001b[2K${line.slice(0, Math.max(20, (stream.columns || 80) - 1))}`);
+    shown = true;
+  };
+  const timer = setInterval(draw, REFRESH_MS);
+  timer.unref();
+  return {
+    say(text) {
+      latest = text;
+    },
+    done() {
+      clearInterval(timer);
+      if (shown) stream.write('\r\u001b[2K');
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { canonicalAddress, canonicalDnsName } from './names.ts';
+import type { EvidenceSource } from './policy.ts';
+
+/** The sources that are read from somewhere; `patterns` are part of the policy. */
+export type ReadableSource = Exclude<EvidenceSource, 'patterns'>;
+
+/** One object that says which names a node owns. All names and addresses are canonical. */
+export interface Owner {
+  readonly source: ReadableSource;
+  /** For people: `Machine eksa-system/md-0-x7k2`, `EC2 instance i-0abc`, `Node worker-1`. */
+  readonly object: string;
+  /** The node names it stands for; several only for EC2, which knows an instance by more than one. */
+  readonly nodes: readonly string[];
+  readonly dnsNames: readonly string[];
+  readonly addresses: readonly string[];
+}
+
+/** What one sweep read from one source. A source that could not be read proves nothing and says why. */
+export type SourceReading =
+  | { readonly source: ReadableSource; readonly ok: true; readonly lookedAt: number; readonly owners: readonly Owner[] }
+  | { readonly source: ReadableSource; readonly ok: false; readonly problem: string };
+
+/** All evidence of one sweep, indexed once so that the cost of a decision does not grow with the fleet. */
+export interface Evidence {
+  readonly readings: readonly SourceReading[];
+  ownersOf(node: string): readonly Owner[];
+  holdersOf(kind: 'dns' | 'ip', canonicalName: string): readonly Owner[];
+}
+
+/** Builds the index. An object that was listed twice counts once. */
+export function indexEvidence(readings: readonly SourceReading[]): Evidence {
+  const byNode = new Map<string, Owner[]>();
+  const byDnsName = new Map<string, Owner[]>();
+  const byAddress = new Map<string, Owner[]>();
+  for (const reading of readings) {
+    if (!reading.ok) continue;
+    const seen = new Set<string>();
+    for (const owner of reading.owners) {
+      if (seen.has(owner.object)) continue;
+      seen.add(owner.object);
+      for (const node of owner.nodes) add(byNode, node, owner);
+      for (const name of owner.dnsNames) add(byDnsName, name, owner);
+      for (const address of owner.addresses) add(byAddress, address, owner);
+    }
+  }
+  return {
+    readings,
+    ownersOf: (node) => byNode.get(node) ?? [],
+    holdersOf: (kind, name) => (kind === 'dns' ? byDnsName : byAddress).get(name) ?? [],
+  };
+}
+
+function add(index: Map<string, Owner[]>, key: string, owner: Owner): void {
+  const owners = index.get(key);
+  if (owners === undefined) index.set(key, [owner]);
+  else if (!owners.includes(owner)) owners.push(owner);
+}
+
+/** Collects names in canonical form; what is not a name or address of the right kind is dropped. */
+export function ownedNames(
+  dnsNames: Iterable<string>,
+  addresses: Iterable<string>,
+): Pick<Owner, 'dnsNames' | 'addresses'> {
+  const dns = new Set<string>();
+  for (const name of dnsNames) {
+    const canonical = canonicalDnsName(name);
+    // An address under a DNS type proves no DNS name.
+    if (canonical !== '' && canonicalAddress(canonical) === undefined) dns.add(canonical);
+  }
+  const ips = new Set<string>();
+  for (const text of addresses) {
+    const canonical = canonicalAddress(text);
+    if (canonical !== undefined) ips.add(canonical);
+  }
+  return { dnsNames: [...dns], addresses: [...ips] };
+}

@@ -1,0 +1,49 @@
+import { BlockList, isIP, isIPv6, SocketAddress } from 'node:net';
+
+/**
+ * The form in which DNS names are compared: lower case, without one trailing dot (RFC 4343, RFC 1034 §3.1).
+ */
+export function canonicalDnsName(name: string): string {
+  const lower = name.toLowerCase();
+  return lower.endsWith('.') ? lower.slice(0, -1) : lower;
+}
+
+/**
+ * The form in which addresses are compared: every text of one IPv6 address gives one string, and an IPv4-mapped
+ * IPv6 address stays IPv6. Undefined for anything that is not an address, zone identifiers included.
+ */
+export function canonicalAddress(text: string): string | undefined {
+  const family = isIP(text);
+  if (family === 0 || text.includes('%')) return undefined;
+  if (family === 4) return text;
+  return new SocketAddress({ address: text, family: 'ipv6' }).address;
+}
+
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/**
+ * A name that a Node can have (DNS-1123 subdomain). A name whose last label is a number is an address in disguise and is refused.
+ */
+export function isDnsName(canonical: string): boolean {
+  if (canonical.length === 0 || canonical.length > 253) return false;
+  const labels = canonical.split('.');
+  return labels.every((label) => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '');
+}
+
+/** A set of CIDRs. IPv4 rules never match IPv6 addresses. */
+export interface AddressRanges {
+  has(canonicalAddress: string): boolean;
+}
+
+/** Throws a RangeError when a CIDR is not one; configuration is validated before it comes here. */
+export function addressRanges(cidrs: readonly string[]): AddressRanges {
+  const v4 = new BlockList();
+  const v6 = new BlockList();
+  for (const cidr of cidrs) {
+    const [network = '', prefix = ''] = cidr.split('/');
+    if (isIP(network) === 0 || !/^\d{1,3}$/.test(prefix)) throw new RangeError(`not a CIDR: ${cidr}`);
+    if (isIPv6(network)) v6.addSubnet(network, Number(prefix), 'ipv6');
+    else v4.addSubnet(network, Number(prefix), 'ipv4');
+  }
+  return { has: (address) => (isIPv6(address) ? v6.check(address, 'ipv6') : v4.check(address, 'ipv4')) };
+}

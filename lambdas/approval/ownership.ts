@@ -1,0 +1,218 @@
+import { printable } from '../printable.ts';
+import type { GeneralName } from '../x509/certificate-request.ts';
+import type { Evidence, Owner, ReadableSource } from './evidence.ts';
+import { addressRanges, canonicalAddress, canonicalDnsName } from './names.ts';
+import type { ApprovalPolicy, EvidenceSource } from './policy.ts';
+import type { Reason } from './reasons.ts';
+import type { NameProof } from './verdict.ts';
+
+/** Whether every requested name belongs to the node, and if not, the most telling reason. */
+export interface OwnershipResult {
+  readonly proofs: readonly NameProof[];
+  /** Absent when every name is proven. */
+  readonly failure?: { readonly reason: Reason; readonly message: string; readonly hostile: boolean };
+}
+
+// Sources nobody can write from the node outrank those that the node writes, so a lying Node cannot contest a Machine.
+const INDEPENDENCE: Readonly<Record<EvidenceSource, number>> = { machine: 2, ec2: 2, node: 1, patterns: 0 };
+
+// EC2 names that spell an address (ip-10-0-1-23.…, ec2-203-0-113-25.…) come and go with it.
+const ADDRESS_DERIVED = /^(?:ip|ec2)-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}\./;
+
+/**
+ * Proves each DNS name and address of a request for the node that asks, by the sources the policy names. A name is proven
+ * when a live owner of that very node lists it and no equally independent owner of another node does.
+ */
+export function proveOwnership(
+  names: readonly GeneralName[],
+  node: string,
+  evidence: Evidence,
+  policy: ApprovalPolicy,
+): OwnershipResult {
+  const known = ownersOfNode(node, evidence, policy);
+  const proofs: NameProof[] = [];
+  let failure: OwnershipResult['failure'];
+  for (const name of names) {
+    if (name.kind !== 'dNSName' && name.kind !== 'iPAddress') continue;
+    const judged = proveName(name, node, known, evidence, policy);
+    proofs.push(judged.proof);
+    // A name that is provably another's says more than one that is merely unknown.
+    if (judged.failure !== undefined && (failure === undefined || (judged.failure.hostile && !failure.hostile)))
+      failure = judged.failure;
+  }
+  return failure === undefined ? { proofs } : { proofs, failure };
+}
+
+interface OwnersOfNode {
+  readonly trusted: readonly Owner[];
+  /** Sources in which several live objects claim to be the node. */
+  readonly ambiguous: readonly (readonly Owner[])[];
+}
+
+function ownersOfNode(node: string, evidence: Evidence, policy: ApprovalPolicy): OwnersOfNode {
+  const trusted: Owner[] = [];
+  const ambiguous: Owner[][] = [];
+  const all = evidence.ownersOf(node);
+  for (const source of policy.evidence) {
+    const owners = all.filter((owner) => owner.source === source);
+    if (owners.length === 1) trusted.push(...owners);
+    else if (owners.length > 1) ambiguous.push(owners);
+  }
+  return { trusted, ambiguous };
+}
+
+type Failure = NonNullable<OwnershipResult['failure']>;
+
+function proveName(
+  name: Extract<GeneralName, { kind: 'dNSName' | 'iPAddress' }>,
+  node: string,
+  known: OwnersOfNode,
+  evidence: Evidence,
+  policy: ApprovalPolicy,
+): { readonly proof: NameProof; readonly failure?: Failure } {
+  const kind = name.kind === 'dNSName' ? 'dns' : 'ip';
+  const canonical = kind === 'dns' ? canonicalDnsName(name.value) : canonicalAddress(name.value);
+  const label = `${kind === 'dns' ? 'DNS name' : 'IP'} ${printable(name.value, 100)}`;
+  const base = { kind, name: printable(name.value, 253) } as const;
+  if (canonical === undefined)
+    return fail(base, { reason: 'SanMalformed', message: `${label} is not an address`, hostile: true });
+
+  const owner = known.trusted.find((candidate) =>
+    (kind === 'dns' ? candidate.dnsNames : candidate.addresses).includes(canonical),
+  );
+  const byPattern = owner === undefined && matchesPattern(kind, canonical, node, evidence, policy);
+  const rank = owner !== undefined ? INDEPENDENCE[owner.source] : INDEPENDENCE.patterns;
+  const rival = evidence
+    .holdersOf(kind, canonical)
+    .find((holder) => !holder.nodes.includes(node) && INDEPENDENCE[holder.source] >= rank);
+
+  if (owner !== undefined || byPattern) {
+    const provenBy =
+      owner !== undefined
+        ? { source: owner.source, object: owner.object }
+        : ({ source: 'patterns', object: `pattern of policy ${policy.name}` } as const);
+    if (rival === undefined) return { proof: { ...base, proven: true, provenBy } };
+    return fail(
+      { ...base, ownedBy: ownedBy(rival) },
+      {
+        reason: 'SanContested',
+        message: `${label} is owned by ${printable(node, 100)} (${provenBy.object}) and by ${describe(rival)}`,
+        hostile: false,
+      },
+    );
+  }
+
+  const strangers = evidence.holdersOf(kind, canonical).filter((holder) => !holder.nodes.includes(node));
+  const other = strangers.find((holder) => policy.evidence.includes(holder.source)) ?? strangers[0];
+  if (other !== undefined)
+    return fail(
+      { ...base, ownedBy: ownedBy(other) },
+      {
+        reason: 'SanNotOwned',
+        message: `${label} belongs to ${describe(other)}`,
+        // Only against a node whose own names are known: a name that moves may reach its new Machine late.
+        hostile: known.trusted.length > 0 && INDEPENDENCE[other.source] === INDEPENDENCE.machine,
+      },
+    );
+  return fail(base, unproven(label, kind, canonical, node, known, evidence, policy));
+}
+
+/** Nobody lists the name: why not, from the most to the least telling. */
+function unproven(
+  label: string,
+  kind: 'dns' | 'ip',
+  canonical: string,
+  node: string,
+  known: OwnersOfNode,
+  evidence: Evidence,
+  policy: ApprovalPolicy,
+): Failure {
+  const unreadable = evidence.readings.find((reading) => !reading.ok && policy.evidence.includes(reading.source));
+  if (unreadable !== undefined && !unreadable.ok)
+    return {
+      reason: 'EvidenceUnreadable',
+      message: `${label} is not proven: ${SOURCE_NAMES[unreadable.source]} could not be read: ${unreadable.problem}`,
+      hostile: false,
+    };
+  const several = known.ambiguous[0];
+  if (several !== undefined)
+    return {
+      reason: 'EvidenceAmbiguous',
+      message: `${several.length} objects claim to be node ${printable(node, 100)}: ${several
+        .slice(0, 3)
+        .map((owner) => printable(owner.object, 100))
+        .join(', ')}`,
+      hostile: false,
+    };
+  if (known.trusted.length === 0)
+    return {
+      reason: 'EvidenceMissing',
+      message: `${lookedAt(evidence, policy)} names node ${printable(node, 100)} yet`,
+      hostile: false,
+    };
+  const objects = known.trusted.map((owner) => printable(owner.object, 100)).join(', ');
+  return {
+    reason: 'SanNotOwned',
+    message: `${label} is not among the names of ${objects}`,
+    // Addresses move, and evidence may lag; a foreign DNS name does not come about by itself.
+    hostile:
+      kind === 'dns' && !ADDRESS_DERIVED.test(canonical) && known.trusted.some((owner) => owner.dnsNames.length > 0),
+  };
+}
+
+const SOURCE_NAMES: Readonly<Record<ReadableSource, string>> = {
+  machine: 'Machines',
+  ec2: 'EC2 instances',
+  node: 'Nodes',
+};
+
+/** "no Machine (42 looked at)". */
+function lookedAt(evidence: Evidence, policy: ApprovalPolicy): string {
+  const parts: string[] = [];
+  for (const reading of evidence.readings) {
+    if (!reading.ok || !policy.evidence.includes(reading.source)) continue;
+    parts.push(`no ${SOURCE_NAMES[reading.source].slice(0, -1)} (${reading.lookedAt} looked at)`);
+  }
+  return parts.length === 0
+    ? `no evidence was read (policy asks for ${policy.evidence.join(', ')}); nothing`
+    : parts.join(' and ');
+}
+
+/** A CIDR belongs to no node, so it counts only for an address that the requester's own Node shows. */
+function matchesPattern(
+  kind: 'dns' | 'ip',
+  canonical: string,
+  node: string,
+  evidence: Evidence,
+  policy: ApprovalPolicy,
+): boolean {
+  if (!policy.evidence.includes('patterns')) return false;
+  if (kind === 'ip')
+    return (
+      cidrsOf(policy).has(canonical) && evidence.ownersOf(node).some((owner) => owner.addresses.includes(canonical))
+    );
+  return policy.patterns.dnsNames.some((pattern) => canonicalDnsName(pattern.replaceAll('{node}', node)) === canonical);
+}
+
+const rangesByPolicy = new WeakMap<ApprovalPolicy, ReturnType<typeof addressRanges>>();
+
+function cidrsOf(policy: ApprovalPolicy): ReturnType<typeof addressRanges> {
+  let ranges = rangesByPolicy.get(policy);
+  if (ranges === undefined) {
+    ranges = addressRanges(policy.patterns.cidrs);
+    rangesByPolicy.set(policy, ranges);
+  }
+  return ranges;
+}
+
+function describe(owner: Owner): string {
+  return `${printable(owner.nodes[0] ?? '', 100)} (${printable(owner.object, 150)})`;
+}
+
+function ownedBy(owner: Owner): NonNullable<NameProof['ownedBy']> {
+  return { node: printable(owner.nodes[0] ?? '', 253), object: printable(owner.object, 300) };
+}
+
+function fail(base: Omit<NameProof, 'proven'>, failure: Failure): { proof: NameProof; failure: Failure } {
+  return { proof: { ...base, proven: false }, failure };
+}

@@ -1,0 +1,80 @@
+/** How a cluster is run; it decides the age window and which evidence exists. */
+export type Provider = 'eks' | 'eks-anywhere';
+export const PROVIDERS: readonly Provider[] = ['eks', 'eks-anywhere'];
+
+/**
+ * Who may prove that a node owns a name.
+ *
+ * - `machine`: Cluster API Machine of the management cluster.
+ * - `ec2`: the EC2 instance that carries this cluster's tag.
+ * - `node`: `Node.status.addresses`, which the kubelet writes about itself; opt-in.
+ * - `patterns`: CIDR and DNS patterns of the policy; opt-in.
+ */
+export type EvidenceSource = 'machine' | 'ec2' | 'node' | 'patterns';
+export const EVIDENCE_SOURCES: readonly EvidenceSource[] = ['machine', 'ec2', 'node', 'patterns'];
+
+/** `observe` makes every decision and writes nothing to the cluster. */
+export type Mode = 'enforce' | 'observe';
+
+/** The signer of kubelet serving certificates. */
+export const KUBELET_SERVING_SIGNER = 'kubernetes.io/kubelet-serving';
+
+export interface KeyPolicy {
+  readonly ecdsaCurves: readonly ('P-256' | 'P-384' | 'P-521')[];
+  /** Smallest RSA modulus in bits. */
+  readonly rsaMinBits: number;
+  readonly ed25519: boolean;
+  readonly mlDsa: boolean;
+}
+
+/** The ages, in seconds, at which a request is judged: `min` inclusive, `max` inclusive. */
+export interface AgeWindow {
+  readonly minSeconds: number;
+  readonly maxSeconds: number;
+}
+
+/** A policy after defaults: everything it says is explicit. */
+export interface ApprovalPolicy {
+  readonly name: string;
+  /** A request is the policy's business when signer, provider and cluster name all match. */
+  readonly signers: readonly string[];
+  readonly providers: readonly Provider[];
+  /** Globs over the cluster name; `*` matches any run of characters. */
+  readonly clusters: readonly string[];
+  readonly evidence: readonly EvidenceSource[];
+  /** Read only when `evidence` lists `patterns`. */
+  readonly patterns: NamePatterns;
+  readonly keys: KeyPolicy;
+  /** Largest `spec.expirationSeconds`; a request without one gets the signer's own default. */
+  readonly maxExpirationSeconds: number;
+  readonly age: Readonly<Record<Provider, AgeWindow>>;
+  readonly mode: Mode;
+  /** What happens to a request that is provably hostile; everything else that fails is left. */
+  readonly onHostile: 'leave' | 'deny';
+}
+
+export interface NamePatterns {
+  /** For example `10.0.0.0/16`. An address that another node shows is never proven by a CIDR. */
+  readonly cidrs: readonly string[];
+  /** For example `{node}.corp.example.com`: `{node}` stands for the node's name and is required. */
+  readonly dnsNames: readonly string[];
+}
+
+/** The built-in policy: kubelet serving only, independent evidence only, never deny. */
+export const DEFAULT_POLICY: ApprovalPolicy = {
+  name: 'default',
+  signers: [KUBELET_SERVING_SIGNER],
+  providers: PROVIDERS,
+  clusters: ['*'],
+  evidence: ['machine', 'ec2'],
+  patterns: { cidrs: [], dnsNames: [] },
+  keys: { ecdsaCurves: ['P-256', 'P-384', 'P-521'], rsaMinBits: 2048, ed25519: true, mlDsa: true },
+  maxExpirationSeconds: 366 * 86_400,
+  // EKS approves its own kubelets within about a minute; a kubelet gives up on a request after 15 minutes.
+  age: {
+    eks: { minSeconds: 120, maxSeconds: 900 },
+    'eks-anywhere': { minSeconds: 0, maxSeconds: 900 },
+  },
+  mode: 'enforce',
+  onHostile: 'leave',
+};

@@ -1,0 +1,95 @@
+import type { SigningCondition, SigningRequest } from './request.ts';
+import { field, text } from './wire.ts';
+
+/** An object that is no CertificateSigningRequest as every API server writes it. */
+export interface UnreadableRequest {
+  /** `metadata.name` if it has one. */
+  readonly name: string | undefined;
+  /** Which field is missing or wrong. */
+  readonly problem: string;
+}
+
+// What etcd accepts is far larger; a request beyond this is refused by the decoder anyway.
+const MAX_REQUEST_TEXT = 128 * 1024;
+const MAX_ENTRIES = 256;
+
+/**
+ * Reads a `certificates.k8s.io/v1` CertificateSigningRequest from JSON. Fields that an API server always sets must be there
+ * with their type; all others may be absent. An absent `status` means undecided, as for a request just created.
+ */
+export function readSigningRequest(
+  object: unknown,
+): { readonly ok: true; readonly csr: SigningRequest } | ({ readonly ok: false } & UnreadableRequest) {
+  const name = text(object, 'metadata', 'name');
+  const unreadable = (problem: string) => ({ ok: false as const, name, problem });
+
+  if (name === undefined || name === '') return unreadable('metadata.name is missing');
+  const username = text(object, 'spec', 'username');
+  if (username === undefined) return unreadable('spec.username is missing');
+  const signerName = text(object, 'spec', 'signerName');
+  if (signerName === undefined) return unreadable('spec.signerName is missing');
+  const groups = strings(field(object, 'spec', 'groups'));
+  if (groups === undefined) return unreadable('spec.groups is not a list of strings');
+  const usages = strings(field(object, 'spec', 'usages'));
+  if (usages === undefined) return unreadable('spec.usages is not a list of strings');
+  const expirationSeconds = field(object, 'spec', 'expirationSeconds') ?? undefined;
+  if (expirationSeconds !== undefined && !Number.isSafeInteger(expirationSeconds))
+    return unreadable('spec.expirationSeconds is not an integer');
+  const conditions = readConditions(object);
+  if (conditions === undefined) return unreadable('status.conditions is not a list of conditions');
+  const certificate = field(object, 'status', 'certificate') ?? '';
+
+  return {
+    ok: true,
+    csr: {
+      name,
+      uid: text(object, 'metadata', 'uid') ?? '',
+      resourceVersion: text(object, 'metadata', 'resourceVersion') ?? '',
+      createdAt: instant(text(object, 'metadata', 'creationTimestamp')),
+      deleting: field(object, 'metadata', 'deletionTimestamp') != null,
+      signerName,
+      username,
+      groups,
+      usages,
+      expirationSeconds: expirationSeconds as number | undefined,
+      request: base64(text(object, 'spec', 'request')),
+      conditions,
+      issued: certificate !== '',
+    },
+  };
+}
+
+function readConditions(object: unknown): readonly SigningCondition[] | undefined {
+  const found = field(object, 'status', 'conditions') ?? [];
+  if (!Array.isArray(found) || found.length > MAX_ENTRIES) return undefined;
+  const conditions: SigningCondition[] = [];
+  for (const entry of found) {
+    const type = text(entry, 'type');
+    if (type === undefined) return undefined;
+    conditions.push({ type, status: text(entry, 'status') ?? '', reason: text(entry, 'reason') ?? '' });
+  }
+  return conditions;
+}
+
+/** Absent counts as empty; anything but strings is wrong. */
+function strings(value: unknown): readonly string[] | undefined {
+  const entries = value ?? [];
+  if (!Array.isArray(entries) || entries.length > MAX_ENTRIES) return undefined;
+  return entries.every((entry) => typeof entry === 'string') ? entries : undefined;
+}
+
+const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** RFC 3339 text to milliseconds since the epoch; undefined when it is not that. */
+export function instant(value: string | undefined): number | undefined {
+  if (value === undefined || !RFC3339.test(value)) return undefined;
+  const milliseconds = Date.parse(value);
+  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}
+
+function base64(value: string | undefined): Uint8Array | undefined {
+  if (value === undefined || value.length > MAX_REQUEST_TEXT) return undefined;
+  const bytes = Buffer.from(value, 'base64');
+  // Buffer skips what is not base64; only text that encodes back to itself is what the signer reads too.
+  return bytes.toString('base64') === value ? bytes : undefined;
+}

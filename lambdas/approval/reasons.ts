@@ -1,0 +1,177 @@
+import type { VerdictKind } from './verdict.ts';
+
+interface ReasonEntry {
+  readonly verdict: VerdictKind;
+  /** What it says about the request. */
+  readonly meaning: string;
+  /** What a person does about it; empty when nothing is to be done. */
+  readonly next: string;
+}
+
+/**
+ * Every reason a verdict can have. `leave` reasons of a provably hostile request turn into `deny` where a policy opts in.
+ * `docs/verdicts.md` repeats this table; a test compares them.
+ */
+export const REASONS = {
+  Proven: { verdict: 'approve', meaning: 'Every name is proven by an independent source.', next: '' },
+
+  NotKubeletServing: {
+    verdict: 'ignore',
+    meaning: 'The request is for another signer than kubernetes.io/kubelet-serving.',
+    next: '',
+  },
+  RequesterNotNode: {
+    verdict: 'ignore',
+    meaning: 'The requester is not a node (username without the prefix system:node:).',
+    next: '',
+  },
+  Deleting: { verdict: 'ignore', meaning: 'The request is being deleted.', next: '' },
+  AlreadyApproved: { verdict: 'ignore', meaning: 'Somebody approved the request before.', next: '' },
+  AlreadyDenied: { verdict: 'ignore', meaning: 'Somebody denied the request before.', next: '' },
+  AlreadyFailed: {
+    verdict: 'ignore',
+    meaning: 'The signer refused the request after its approval.',
+    next: 'Read the message of its Failed condition; the kubelet asks again by itself.',
+  },
+  AlreadyIssued: { verdict: 'ignore', meaning: 'The certificate is issued.', next: '' },
+  TooYoung: {
+    verdict: 'ignore',
+    meaning: 'The request is younger than the policy judges; on EKS its own approver has the first two minutes.',
+    next: '',
+  },
+  Orphaned: {
+    verdict: 'ignore',
+    meaning: 'The request is older than a kubelet waits (15 minutes): its private key is gone.',
+    next: 'Nothing for this one; if a node has no newer request, look at its kubelet.',
+  },
+  Superseded: { verdict: 'ignore', meaning: 'The same node has a newer undecided request.', next: '' },
+
+  NoPolicySelected: {
+    verdict: 'leave',
+    meaning: 'No policy selects this signer, provider and cluster.',
+    next: 'Add a policy that selects the cluster to fleet.yaml.',
+  },
+  ObjectMalformed: {
+    verdict: 'leave',
+    meaning:
+      'The CertificateSigningRequest object lacks a field that every API server sets, or has the wrong type there.',
+    next: 'Read the object with kubectl get csr NAME -o yaml.',
+  },
+  ClockSkew: {
+    verdict: 'leave',
+    meaning: 'The request was created more than 5 minutes in the future of this clock.',
+    next: 'Compare the clocks of the API server and of this machine.',
+  },
+  RequesterQuarantined: {
+    verdict: 'leave',
+    meaning: 'The requester floods: it has more undecided requests than a kubelet can have.',
+    next: 'Look at the node; delete its pending requests when it is quiet again.',
+  },
+  NodeNameInvalid: {
+    verdict: 'leave',
+    meaning: 'The username is system:node: followed by nothing, or by what no Node can be called.',
+    next: 'Find out which credential asks under that name.',
+  },
+  GroupsMissing: {
+    verdict: 'leave',
+    meaning: 'The requester lacks the group system:nodes or system:authenticated.',
+    next: 'On EKS look at the access entry or aws-auth mapping of the node role.',
+  },
+  UsagesNotAllowed: {
+    verdict: 'leave',
+    meaning: 'The usages are not exactly digital signature and server auth, with or without key encipherment.',
+    next: 'No kubelet asks so; find out what does.',
+  },
+  ExpirationTooLong: {
+    verdict: 'leave',
+    meaning: 'The requested lifetime is over the cap of the policy.',
+    next: 'Raise maxExpiration in the policy, or correct the requester.',
+  },
+  RequestMalformed: {
+    verdict: 'leave',
+    meaning: 'The PKCS#10 request is not strict PEM and DER, or holds a part that no kubelet sends.',
+    next: 'No kubelet asks so; treat the requester with suspicion.',
+  },
+  SignatureInvalid: {
+    verdict: 'leave',
+    meaning: 'The request is not signed by its own key.',
+    next: 'No kubelet asks so; treat the requester with suspicion.',
+  },
+  KeyNotAllowed: {
+    verdict: 'leave',
+    meaning: 'The kind or size of the key is not allowed by the policy.',
+    next: 'Allow it under keys in the policy, or reconfigure the kubelet.',
+  },
+  CommonNameMismatch: {
+    verdict: 'leave',
+    meaning: 'The common name is not the username of the requester.',
+    next: 'A node asks in the name of another: treat it as compromised.',
+  },
+  OrganizationMismatch: {
+    verdict: 'leave',
+    meaning: 'The organization is not exactly system:nodes, once.',
+    next: 'No kubelet asks so; treat the requester with suspicion.',
+  },
+  SubjectNotAllowed: {
+    verdict: 'leave',
+    meaning: 'The subject has other attributes than one CN and one O, or a string type no kubelet uses.',
+    next: 'No kubelet asks so; treat the requester with suspicion.',
+  },
+  ExtensionNotAllowed: {
+    verdict: 'leave',
+    meaning: 'The request asks for another extension than subjectAltName.',
+    next: 'No kubelet asks so; treat the requester with suspicion.',
+  },
+  SanMissing: {
+    verdict: 'leave',
+    meaning: 'The request has no DNS name and no IP address.',
+    next: 'Look at the addresses of the Node: kubectl get node NAME -o wide.',
+  },
+  SanKindNotAllowed: {
+    verdict: 'leave',
+    meaning: 'The request has a name that is neither DNS name nor IP address (email, URI, otherName, …).',
+    next: 'No kubelet asks so; treat the requester with suspicion.',
+  },
+  SanWildcard: {
+    verdict: 'leave',
+    meaning: 'The request has a wildcard name.',
+    next: 'No kubelet asks so; treat the requester with suspicion.',
+  },
+  SanMalformed: {
+    verdict: 'leave',
+    meaning: 'The request has a DNS name that no Node can have.',
+    next: 'No kubelet asks so; treat the requester with suspicion.',
+  },
+  SanReserved: {
+    verdict: 'leave',
+    meaning: 'The request has a name that no node may have: API server, Service, loopback, link-local.',
+    next: 'Find out why the node has such an address; such names are never approved.',
+  },
+  SanNotOwned: {
+    verdict: 'leave',
+    meaning: 'A name is not the node’s: another node owns it, or nobody proves it.',
+    next: 'docs/runbooks/san-not-owned.md',
+  },
+  SanContested: {
+    verdict: 'leave',
+    meaning: 'Two live nodes own the same name according to independent sources.',
+    next: 'Find the stale Machine or instance, or the duplicate address, and remove it.',
+  },
+  EvidenceMissing: {
+    verdict: 'leave',
+    meaning: 'No source of the policy knows the node yet.',
+    next: 'Wait for the Machine to get its nodeRef and addresses; else check the tags of the instance.',
+  },
+  EvidenceAmbiguous: {
+    verdict: 'leave',
+    meaning: 'Several live Machines or instances claim to be the node.',
+    next: 'Find out which of them is the node, and delete or correct the others.',
+  },
+  EvidenceUnreadable: {
+    verdict: 'leave',
+    meaning: 'A source of the policy could not be read, and the others do not prove every name.',
+    next: 'Repair the access to that source; the message says what it answered.',
+  },
+} as const satisfies Record<string, ReasonEntry>;
+
+export type Reason = keyof typeof REASONS;

@@ -1,0 +1,42 @@
+import type { EvidenceSource, Mode } from './policy.ts';
+import type { Reason } from './reasons.ts';
+import type { RuleId } from './rules.ts';
+
+/** What certmarshal does with one request. Only `approve` and `deny` are ever written, and only in mode `enforce`. */
+export type VerdictKind = 'approve' | 'deny' | 'leave' | 'ignore';
+
+/** One rule, evaluated. All rules are evaluated, also after the first that failed, so that a person sees the whole picture. */
+export interface Check {
+  readonly rule: RuleId;
+  readonly passed: boolean;
+  readonly expected: string;
+  readonly found: string;
+  /** The reason that the verdict takes when this check is the first that failed. */
+  readonly reason?: Reason;
+  /** True when the failure can have no innocent cause; a policy may then opt in to denial. */
+  readonly hostile?: boolean;
+}
+
+/** One name the request asks for, with who owns it. */
+export interface NameProof {
+  readonly kind: 'dns' | 'ip';
+  readonly name: string;
+  readonly proven: boolean;
+  /** The object that proves it, for example `Machine eksa-system/md-0-x7k2`. */
+  readonly provenBy?: { readonly source: EvidenceSource; readonly object: string };
+  /** Who owns it instead, as far as the evidence tells. */
+  readonly ownedBy?: { readonly node: string; readonly object: string };
+}
+
+/** The decision on one request: plain data, safe to print, to log and to serialize. */
+export interface Verdict {
+  readonly verdict: VerdictKind;
+  readonly reason: Reason;
+  /** One sentence: what was proven and by what, or what was looked at and not found. */
+  readonly message: string;
+  /** The policy that decided; absent when none was asked. */
+  readonly policy?: string;
+  readonly mode?: Mode;
+  readonly checks: readonly Check[];
+  readonly names: readonly NameProof[];
+}

@@ -1,0 +1,20 @@
+/** Careful steps through JSON that came from a cluster: a field of the wrong type is absent, never an exception. */
+
+export function field(value: unknown, ...path: readonly string[]): unknown {
+  let at: unknown = value;
+  for (const key of path) {
+    if (typeof at !== 'object' || at === null || Array.isArray(at) || !Object.hasOwn(at, key)) return undefined;
+    at = (at as Record<string, unknown>)[key];
+  }
+  return at;
+}
+
+export function text(value: unknown, ...path: readonly string[]): string | undefined {
+  const found = field(value, ...path);
+  return typeof found === 'string' ? found : undefined;
+}
+
+export function list(value: unknown, ...path: readonly string[]): readonly unknown[] {
+  const found = field(value, ...path);
+  return Array.isArray(found) ? found : [];
+}

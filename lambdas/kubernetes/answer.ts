@@ -1,0 +1,155 @@
+import { KubernetesError, type KubernetesErrorKind } from './errors.ts';
+import type { Reply } from './exchange.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import { printable } from './printable.ts';
+import { parseRetryAfter } from './retry.ts';
+
+export interface AnswerContext {
+  /** What was attempted on what. */
+  readonly object: string;
+  readonly credentials: 'token' | 'certificate';
+  /** What the server must not be able to put into an error message. */
+  readonly secrets: readonly string[];
+  /** Milliseconds since the epoch, for a `Retry-After` date. */
+  readonly now: number;
+}
+
+const IS_A_PROXY_IN_BETWEEN = 'is a proxy or a login page in between?';
+
+/**
+ * The JSON object of a 2xx answer.
+ *
+ * @throws KubernetesError for everything else, with `reason` and `message` of the Kubernetes Status where there is one.
+ */
+export function readAnswer(reply: Reply, context: AnswerContext): JsonObject {
+  const { object } = context;
+  const { status, headers, body } = reply;
+  const mediaType = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (status < 200 || status >= 300) throw refusal(reply, mediaType, context);
+
+  const notKubernetes = (problem: string, remedy: string): KubernetesError =>
+    new KubernetesError({ kind: 'not-kubernetes', object, status, problem, remedy });
+  if (body === undefined) {
+    throw new KubernetesError({
+      kind: 'too-large',
+      object,
+      status,
+      problem: 'the answer is larger than certmarshal reads',
+      remedy: 'Look for an object of unusual size, or for a server that is not an API server.',
+    });
+  }
+  if (body.length === 0) {
+    throw notKubernetes(`answered ${status} with an empty body`, `The API always sends JSON: ${IS_A_PROXY_IN_BETWEEN}`);
+  }
+  if (mediaType === 'text/html') throw html(reply.status, object);
+  if (mediaType !== 'application/json') {
+    throw notKubernetes(
+      mediaType === '' ? 'answered without a content type' : `answered with ${printable(mediaType, context.secrets)}`,
+      `The API always sends JSON: ${IS_A_PROXY_IN_BETWEEN}`,
+    );
+  }
+  const json = parseObject(body);
+  if (json === undefined) {
+    throw notKubernetes(
+      'the answer is not one whole JSON object',
+      `It was cut off or rewritten: ${IS_A_PROXY_IN_BETWEEN}`,
+    );
+  }
+  return json;
+}
+
+function refusal(reply: Reply, mediaType: string, context: AnswerContext): KubernetesError {
+  const { object, secrets, now } = context;
+  const { status, headers } = reply;
+  const retryAfterMs = parseRetryAfter(headers['retry-after'], now);
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  if (status >= 300 && status < 400) {
+    return new KubernetesError({
+      kind: 'not-kubernetes',
+      object,
+      status,
+      problem: `answered ${status}, a redirect`,
+      remedy: 'Redirects are never followed: name the API server itself as the server.',
+    });
+  }
+  if (mediaType === 'text/html') return html(status, object, wait);
+  const body = mediaType === 'application/json' && reply.body !== undefined ? parseObject(reply.body) : undefined;
+  const answered = body?.['kind'] === 'Status' ? body : {};
+  const text = (value: unknown): string => (typeof value === 'string' ? printable(value, secrets) : '');
+  const reason = text(answered['reason']);
+  const message = text(answered['message']);
+  const metadata = isJsonObject(answered['metadata']) ? answered['metadata'] : {};
+  const kind = kindOf(status);
+  return new KubernetesError({
+    kind,
+    object,
+    status,
+    problem: [`answered ${status}`, reason, message && `(${message})`].filter((part) => part !== '').join(' '),
+    remedy: kind === 'unauthorized' ? REFUSED_CREDENTIALS[context.credentials] : REMEDIES[kind],
+    ...(reason === '' ? {} : { reason }),
+    ...wait,
+    ...(typeof metadata['continue'] === 'string' && metadata['continue'] !== ''
+      ? { continueToken: metadata['continue'] }
+      : {}),
+  });
+}
+
+function html(status: number, object: string, wait: { readonly retryAfterMs?: number } = {}): KubernetesError {
+  return new KubernetesError({
+    kind: 'not-kubernetes',
+    object,
+    status,
+    problem: `answered ${status} with HTML`,
+    remedy: `The endpoint answers HTML: ${IS_A_PROXY_IN_BETWEEN}`,
+    ...wait,
+  });
+}
+
+type RefusalKind = Extract<
+  KubernetesErrorKind,
+  'unauthorized' | 'forbidden' | 'not-found' | 'conflict' | 'gone' | 'throttled' | 'server' | 'invalid'
+>;
+
+function kindOf(status: number): RefusalKind {
+  switch (status) {
+    case 401:
+      return 'unauthorized';
+    case 403:
+      return 'forbidden';
+    case 404:
+      return 'not-found';
+    case 409:
+      return 'conflict';
+    case 410:
+      return 'gone';
+    case 429:
+      return 'throttled';
+    default:
+      return status >= 500 ? 'server' : 'invalid';
+  }
+}
+
+const REMEDIES: Readonly<Record<Exclude<RefusalKind, 'unauthorized'>, string>> = {
+  forbidden: 'certmarshal rbac prints the ClusterRole it needs.',
+  'not-found': 'It is gone, or this API server does not serve it.',
+  conflict: 'It changed or was replaced since it was read: read and judge it again.',
+  gone: 'The list took longer than the server keeps its snapshot: start it again.',
+  throttled: 'The API server is overloaded: send fewer requests at once, or give certmarshal its own FlowSchema.',
+  server: 'The API server failed: look at its own health, /readyz?verbose tells which part.',
+  invalid: 'The API server does not accept this request: check that it is Kubernetes 1.25 or later.',
+};
+
+const REFUSED_CREDENTIALS = {
+  token: 'The token is refused: renew the credentials.',
+  certificate: 'The client certificate is refused: renew the credentials.',
+};
+
+function parseObject(body: Buffer): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    // The parser's message quotes the answer; the caller says what is wrong without it.
+    return undefined;
+  }
+}

@@ -1,0 +1,123 @@
+import type { X509Certificate } from 'node:crypto';
+
+import { KubernetesError, type KubernetesErrorDetails } from './errors.ts';
+
+/** What a failed connection is checked against. */
+export interface TrustContext {
+  readonly object: string;
+  /** The name that the serving certificate must carry. */
+  readonly serverName: string;
+  /** The pinned bundle; undefined when Node's built-in roots are trusted. */
+  readonly bundle: readonly X509Certificate[] | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+type Explanation = Pick<KubernetesErrorDetails, 'kind' | 'problem' | 'remedy'>;
+
+/** Says what a system or TLS error code of Node and OpenSSL means for the person who has to mend it. */
+export function connectionError(code: string, context: TrustContext): KubernetesError {
+  return new KubernetesError({ object: context.object, ...explain(code, context), ...(code === '' ? {} : { code }) });
+}
+
+function explain(code: string, { serverName, bundle, now }: TrustContext): Explanation {
+  switch (code) {
+    case 'CERT_HAS_EXPIRED':
+      return bundle?.every((authority) => authority.validToDate.getTime() <= now)
+        ? {
+            kind: 'certificate',
+            problem: 'every certificate of the CA bundle has expired',
+            remedy: 'Replace the CA bundle by the current one of the cluster.',
+          }
+        : {
+            kind: 'certificate',
+            problem: 'the certificate of the endpoint, or the authority above it, has expired',
+            remedy: "Renew the API server's serving certificate; the CA bundle is not the cause.",
+          };
+    case 'CERT_NOT_YET_VALID':
+      return {
+        kind: 'certificate',
+        problem: 'the certificate of the endpoint is not valid yet',
+        remedy: 'Compare the clocks of the API server and of this machine.',
+      };
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return {
+        kind: 'certificate',
+        problem: `the certificate of the endpoint is not for ${serverName}`,
+        remedy: 'Use a server name that the certificate carries, or set tls-server-name in the kubeconfig.',
+      };
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'CERT_SIGNATURE_FAILURE':
+      return {
+        kind: 'certificate',
+        problem: `the certificate of the endpoint is not trusted (${code})`,
+        remedy: bundle
+          ? 'The CA bundle does not sign this endpoint: read the current bundle of the cluster, which may have rotated its CA, or check that the server is the right one.'
+          : "No CA bundle is given and no public authority signs this endpoint: add the cluster's CA bundle.",
+      };
+    case 'CERT_UNTRUSTED':
+    case 'CERT_REJECTED':
+    case 'CERT_REVOKED':
+    case 'CERT_CHAIN_TOO_LONG':
+    case 'INVALID_CA':
+    case 'INVALID_PURPOSE':
+    case 'PATH_LENGTH_EXCEEDED':
+    case 'HOSTNAME_MISMATCH':
+      return {
+        kind: 'certificate',
+        problem: `the certificate of the endpoint is not usable (${code})`,
+        remedy: 'The endpoint needs a serving certificate issued by its cluster CA.',
+      };
+    case 'ECONNREFUSED':
+      return {
+        kind: 'unreachable',
+        problem: 'the connection was refused',
+        remedy: 'Check that the API server runs and that host and port are right.',
+      };
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return {
+        kind: 'unreachable',
+        problem: `the name of the server cannot be resolved (${code})`,
+        remedy: 'Check the host name, and that this network resolves it.',
+      };
+    case 'ERR_SSL_WRONG_VERSION_NUMBER':
+    case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
+      return {
+        kind: 'not-kubernetes',
+        problem: 'the endpoint does not speak TLS',
+        remedy: 'Check the port: an API server serves https only.',
+      };
+    default:
+      if (/^ERR_SSL_.*ALERT.*(CERTIFICATE|UNKNOWN_CA)/.test(code)) {
+        return {
+          kind: 'unauthorized',
+          problem: `the endpoint refused the client certificate (${code})`,
+          remedy: 'Renew the credentials.',
+        };
+      }
+      if (code.startsWith('ERR_SSL_')) {
+        return {
+          kind: 'unreachable',
+          problem: `the TLS handshake failed (${code})`,
+          remedy: 'The endpoint must offer TLS 1.2 or later with a common cipher.',
+        };
+      }
+      if (code.startsWith('HPE_')) {
+        return {
+          kind: 'not-kubernetes',
+          problem: `the answer is not HTTP (${code})`,
+          remedy: 'Check that the server is an API server and that no proxy rewrites its answers.',
+        };
+      }
+      return {
+        kind: 'unreachable',
+        problem: code === '' ? 'the connection broke' : `the connection broke (${code})`,
+        remedy: 'Check the route, security groups and firewalls between here and the API server.',
+      };
+  }
+}

@@ -1,0 +1,256 @@
+import type { X509Certificate } from 'node:crypto';
+import { Agent, type RequestOptions } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createSecureContext, type SecureContext } from 'node:tls';
+
+import { readAnswer } from './answer.ts';
+import { connectionError } from './broken-connection.ts';
+import { parseCaBundle } from './ca-bundle.ts';
+import { type Connection, parseServerUrl } from './connection.ts';
+import { KubernetesError } from './errors.ts';
+import { ExchangeFailure, exchange } from './exchange.ts';
+import type { JsonObject } from './json.ts';
+import { retryDelayMs } from './retry.ts';
+
+/** One call. */
+export interface ApiCall {
+  readonly method: 'GET' | 'PUT' | 'POST';
+  /** Absolute path of the API, every segment percent-encoded: `/apis/certificates.k8s.io/v1/…`. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Ends the call at once, also between two tries. */
+  readonly signal?: AbortSignal;
+  /** Largest answer, in bytes, where the client's own limit is not smaller. @default the client's */
+  readonly maxResponseBytes?: number;
+}
+
+/** What a client did since it was made; for the summary of a sweep and for whoever paces the writes. */
+export interface ClientStats {
+  /** Requests sent, retries included. */
+  readonly requests: number;
+  /** Of these, the ones that write. */
+  readonly writes: number;
+  /** Of these, the second and later tries. */
+  readonly retries: number;
+  /** Answers with status 429. */
+  readonly throttled: number;
+  /** Bytes of answers, headers not counted. */
+  readonly bytes: number;
+}
+
+export interface KubernetesClient {
+  /** URL of the API server, for messages. */
+  readonly server: string;
+  readonly stats: ClientStats;
+  /**
+   * The JSON object that the server answers.
+   *
+   * @throws KubernetesError
+   */
+  request(call: ApiCall): Promise<JsonObject>;
+  /** Breaks every connection; calls under way and later ones fail as `aborted`. */
+  close(): void;
+}
+
+export interface ClientOptions {
+  /** Deadline of one try, from the wait for a free connection to the last byte. Milliseconds. @default 10 000 */
+  readonly requestTimeoutMs?: number;
+  /** @default 64 MiB */
+  readonly maxResponseBytes?: number;
+  /** Connections, and so requests in flight; further ones wait. @default 64 */
+  readonly maxSockets?: number;
+  /** Milliseconds since the epoch. @default Date.now */
+  readonly now?: () => number;
+  /** In [0, 1). @default Math.random */
+  readonly random?: () => number;
+  /** Rejects when the signal aborts. @default a timer */
+  readonly sleep?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+}
+
+/**
+ * A client of one API server with its own pool of keep-alive connections (docs/decisions/0003-http1-keep-alive.md).
+ * TLS 1.2 or later, only the given CA bundle trusted, no redirect followed, no proxy used, whatever the environment says.
+ *
+ * @throws KubernetesError of kind `invalid` or `certificate` when the connection itself cannot be used.
+ */
+export function createKubernetesClient(connection: Connection, options: ClientOptions = {}): KubernetesClient {
+  const {
+    requestTimeoutMs = 10_000,
+    maxResponseBytes = 64 * 1024 * 1024,
+    maxSockets = 64,
+    now = Date.now,
+    random = Math.random,
+    sleep = async (ms, signal) => delay(ms, undefined, signal === undefined ? {} : { signal }),
+  } = options;
+  const url = parseServerUrl(connection.server);
+  if (typeof url === 'string') {
+    throw new KubernetesError({
+      kind: 'invalid',
+      object: 'the server of the cluster',
+      problem: url,
+      remedy: 'Give the https:// URL of the API server.',
+    });
+  }
+  const server = url.origin + url.pathname.replace(/\/+$/, '');
+  const { credentials } = connection;
+  const bundle = connection.caPem === undefined ? undefined : readBundle(server, connection.caPem);
+  // URL keeps the brackets of an IPv6 address, sockets want it without.
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const serverName = connection.tlsServerName ?? hostname;
+  const agent = new Agent({
+    keepAlive: true,
+    maxSockets,
+    // Not left to the environment: NODE_TLS_REJECT_UNAUTHORIZED=0 must not reach a cluster.
+    rejectUnauthorized: true,
+    // Built once: otherwise every connection parses the bundle anew.
+    secureContext: secureContextOf(server, connection, bundle),
+    ...(connection.tlsServerName === undefined ? {} : { servername: connection.tlsServerName }),
+  });
+  const target: RequestOptions = { agent, hostname, port: url.port === '' ? 443 : url.port };
+  const headers: Record<string, string> = { accept: 'application/json', 'user-agent': 'certmarshal' };
+  const secrets: string[] = [];
+  if (credentials.kind === 'token') {
+    headers['authorization'] = `Bearer ${checkedToken(server, credentials.token)}`;
+    secrets.push(credentials.token);
+  }
+  const stats = { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 };
+  const onBytes = (count: number): void => {
+    stats.bytes += count;
+  };
+  let closed = false;
+
+  const attempt = async (call: ApiCall, object: string, body: string | undefined): Promise<JsonObject> => {
+    const { method, signal } = call;
+    stats.requests += 1;
+    if (method !== 'GET') stats.writes += 1;
+    const query = call.query === undefined ? '' : `?${new URLSearchParams(call.query).toString()}`;
+    const request: RequestOptions = {
+      ...target,
+      method,
+      path: url.pathname.replace(/\/+$/, '') + call.path + query,
+      headers:
+        body === undefined
+          ? headers
+          : { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+    };
+    try {
+      const limits = {
+        timeoutMs: requestTimeoutMs,
+        maxBytes: Math.min(call.maxResponseBytes ?? Infinity, maxResponseBytes),
+      };
+      const reply = await exchange(request, body, limits, signal, onBytes);
+      if (reply.status === 429) stats.throttled += 1;
+      return readAnswer(reply, { object, credentials: credentials.kind, secrets, now: now() });
+    } catch (error) {
+      if (!(error instanceof ExchangeFailure)) throw error;
+      if (closed || error.failure === 'aborted') throw aborted(object, signal);
+      if (error.failure === 'connection') {
+        throw connectionError(error.code, { object, serverName, bundle, now: now() });
+      }
+      throw new KubernetesError({
+        kind: 'timeout',
+        object,
+        problem: `no complete answer within ${requestTimeoutMs} ms`,
+        remedy:
+          method === 'GET'
+            ? 'Check the load of the API server and the route to it.'
+            : 'It may have been done all the same: read the object again before writing it again.',
+      });
+    }
+  };
+
+  return {
+    server,
+    stats,
+    async request(call) {
+      const object = describeCall(call, server);
+      const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+      for (let retries = 0; ; retries += 1) {
+        if (closed || call.signal?.aborted) throw aborted(object, call.signal);
+        if (retries > 0) stats.retries += 1;
+        try {
+          return await attempt(call, object, body);
+        } catch (error) {
+          if (!(error instanceof KubernetesError)) throw error;
+          const wait = retryDelayMs(error, { method: call.method, retries, random: random() });
+          if (wait === undefined) throw error;
+          await sleep(wait, call.signal).catch((interruption: unknown) => {
+            throw call.signal?.aborted ? aborted(object, call.signal) : interruption;
+          });
+        }
+      }
+    },
+    close() {
+      closed = true;
+      agent.destroy();
+    },
+  };
+}
+
+/** `list certificatesigningrequests on https://…`, in the API's own verbs. */
+function describeCall({ method, path }: ApiCall, server: string): string {
+  const resource = /^\/(?:api|apis\/[^/]+)\/v[^/]+\/(?:namespaces\/[^/]+\/)?(.+)$/.exec(path)?.[1] ?? path;
+  const reads = /^[^/]+$/.test(resource) ? 'list' : 'get';
+  return `${{ GET: reads, PUT: 'update', POST: 'create' }[method]} ${resource} on ${server}`;
+}
+
+function readBundle(server: string, pem: string): readonly X509Certificate[] {
+  try {
+    return parseCaBundle(pem);
+  } catch (error) {
+    throw new KubernetesError({
+      kind: 'certificate',
+      object: `the CA bundle for ${server}`,
+      problem: error instanceof RangeError ? error.message : 'it cannot be read',
+      remedy: "Give the cluster's CA certificates as PEM.",
+    });
+  }
+}
+
+function secureContextOf(
+  server: string,
+  { credentials }: Connection,
+  bundle: readonly X509Certificate[] | undefined,
+): SecureContext {
+  try {
+    return createSecureContext({
+      minVersion: 'TLSv1.2',
+      // As Go and so kubectl does: an intermediate in the bundle is trusted without its root.
+      ...(bundle ? { ca: bundle.map((certificate) => certificate.toString()), allowPartialTrustChain: true } : {}),
+      ...(credentials.kind === 'certificate' ? { cert: credentials.certificatePem, key: credentials.keyPem } : {}),
+    });
+  } catch {
+    // OpenSSL's message may quote the input; the only input left that can be wrong is our own key pair.
+    throw new KubernetesError({
+      kind: 'certificate',
+      object: `the client certificate for ${server}`,
+      problem: 'certificate and key cannot be read or do not belong together',
+      remedy: 'Renew the credentials: a PEM certificate and its unencrypted PEM key.',
+    });
+  }
+}
+
+/** Only what a header takes (RFC 6750 §2.1 allows less still), and never empty: that would be an anonymous call. */
+function checkedToken(server: string, token: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new KubernetesError({
+    kind: 'invalid',
+    object: `the token for ${server}`,
+    problem: token === '' ? 'it is empty' : 'it holds white space or characters that no token has',
+    remedy: 'Renew the credentials.',
+  });
+}
+
+function aborted(object: string, signal: AbortSignal | undefined): KubernetesError {
+  return new KubernetesError(
+    {
+      kind: 'aborted',
+      object,
+      problem: signal?.aborted ? 'stopped by the caller or by its deadline' : 'the client was closed',
+      remedy: 'Nothing is wrong with the cluster: run it again, with more time if it was a deadline.',
+    },
+    signal?.aborted ? { cause: signal.reason } : {},
+  );
+}

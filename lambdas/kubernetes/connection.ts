@@ -1,0 +1,28 @@
+/** How one API server is reached and how certmarshal proves to it who it is. */
+export interface Connection {
+  /** `https://` URL of the API server; may have a path prefix, never user information, a query or a fragment. */
+  readonly server: string;
+  /** The only authorities trusted for this server: one or more PEM certificates. @default Node's built-in roots */
+  readonly caPem?: string;
+  /** The name that the serving certificate must carry, where it differs from the host of `server`. @default that host */
+  readonly tlsServerName?: string;
+  readonly credentials: Credentials;
+}
+
+export type Credentials =
+  | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'certificate'; readonly certificatePem: string; readonly keyPem: string };
+
+/**
+ * The URL of an API server, or why it cannot be one. Only https: a bearer token must not travel in the clear.
+ *
+ * @returns the parsed URL, or one sentence that quotes nothing of the input.
+ */
+export function parseServerUrl(server: string): URL | string {
+  if (!URL.canParse(server)) return 'is not a URL';
+  const url = new URL(server);
+  if (url.protocol !== 'https:') return 'is not an https:// URL';
+  if (url.username !== '' || url.password !== '') return 'carries a user name or password';
+  if (url.search !== '' || url.hash !== '') return 'has a query or a fragment';
+  return url;
+}

@@ -1,0 +1,102 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
+
+/** A complete answer. `body` is undefined when it was larger than the limit for its status. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer | undefined;
+}
+
+/** Why there is no complete answer. */
+export class ExchangeFailure extends Error {
+  override readonly name = 'ExchangeFailure';
+  readonly failure: 'timeout' | 'aborted' | 'connection';
+  /** Code of the system or TLS error; only with `connection`. */
+  readonly code: string;
+
+  constructor(failure: ExchangeFailure['failure'], code = '') {
+    super(code === '' ? failure : code);
+    this.failure = failure;
+    this.code = code;
+  }
+}
+
+export interface ExchangeLimits {
+  /** For everything: a free connection, the handshake, headers and body. Milliseconds. */
+  readonly timeoutMs: number;
+  /** Largest body of a 2xx answer, in bytes. */
+  readonly maxBytes: number;
+}
+
+/** No Status object of the API is near this size; an error page is not worth reading further. */
+const MAX_ERROR_BYTES = 256 * 1024;
+
+/**
+ * One try of one HTTPS request. Follows nothing, decodes nothing.
+ *
+ * A body over its limit breaks the connection at once: reading on to keep it would let an endless body hold the try
+ * until its deadline.
+ *
+ * @param onBytes told the size of every piece of the body as it arrives.
+ * @throws ExchangeFailure
+ */
+export async function exchange(
+  options: RequestOptions,
+  body: string | undefined,
+  limits: ExchangeLimits,
+  signal: AbortSignal | undefined,
+  onBytes: (count: number) => void,
+): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(new ExchangeFailure('aborted'));
+      return;
+    }
+    const request = httpsRequest(options);
+    const finish = (): void => {
+      clearTimeout(deadline);
+      signal?.removeEventListener('abort', onAbort);
+    };
+    const fail = (failure: ExchangeFailure): void => {
+      finish();
+      // First the reason: destroying the request reports a hang-up of its own.
+      reject(failure);
+      request.destroy();
+    };
+    const onAbort = (): void => fail(new ExchangeFailure('aborted'));
+    const onError = (error: NodeJS.ErrnoException): void => fail(new ExchangeFailure('connection', error.code));
+    const deadline = setTimeout(() => fail(new ExchangeFailure('timeout')), limits.timeoutMs);
+    signal?.addEventListener('abort', onAbort, { once: true });
+
+    request.on('error', onError);
+    request.on('response', (response) => {
+      const status = response.statusCode ?? 0;
+      const { headers } = response;
+      const maxBytes = status < 300 ? limits.maxBytes : Math.min(limits.maxBytes, MAX_ERROR_BYTES);
+      const pieces: Buffer[] = [];
+      let size = 0;
+      const succeed = (whole: Buffer | undefined): void => {
+        finish();
+        resolve({ status, headers, body: whole });
+      };
+      const giveUp = (): void => {
+        succeed(undefined);
+        request.destroy();
+      };
+      response.on('error', onError);
+      if (Number(headers['content-length'] ?? 0) > maxBytes) {
+        giveUp();
+        return;
+      }
+      response.on('data', (piece: Buffer) => {
+        size += piece.length;
+        onBytes(piece.length);
+        if (size > maxBytes) giveUp();
+        else pieces.push(piece);
+      });
+      response.on('end', () => succeed(Buffer.concat(pieces, Math.min(size, maxBytes))));
+    });
+    request.end(body);
+  });
+}

@@ -1,0 +1,241 @@
+import { parseDocument } from 'yaml';
+
+import { parseCaBundle } from './ca-bundle.ts';
+import { type Connection, type Credentials, parseServerUrl } from './connection.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import { printable } from './printable.ts';
+
+/** A connection with the names it has in its kubeconfig. */
+export interface LoadedKubeconfig extends Connection {
+  readonly context: string;
+  readonly cluster: string;
+}
+
+export interface KubeconfigProblem {
+  /** Path of the field, for example `users[0].user.exec`. */
+  readonly where: string;
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+/** A kubeconfig that cannot be used, with everything that is wrong with it. Quotes no value but names. */
+export class KubeconfigError extends Error {
+  override readonly name = 'KubeconfigError';
+  readonly problems: readonly KubeconfigProblem[];
+
+  constructor(problems: readonly KubeconfigProblem[]) {
+    super(problems.map(({ where, problem, remedy }) => `${where}: ${problem}. ${remedy}`).join('\n'));
+    this.problems = problems;
+  }
+}
+
+/** Where an entry of a kubeconfig stands, its name and its content. */
+export interface Entry {
+  readonly where: string;
+  readonly name: string;
+  readonly content: JsonObject;
+}
+
+/** The three entries that a context leads to, and the whole lists they come from. */
+export interface SelectedContext {
+  readonly context: Entry;
+  readonly cluster: Entry;
+  readonly user: Entry;
+  readonly clusters: readonly Entry[];
+  readonly users: readonly Entry[];
+}
+
+/** Puts a connection together once everything about it was checked. */
+export function loaded(
+  { context, cluster }: SelectedContext,
+  caPem: string | undefined,
+  credentials: Credentials,
+): LoadedKubeconfig {
+  const tlsServerName = textOf(cluster, 'tls-server-name');
+  return {
+    context: context.name,
+    cluster: cluster.name,
+    server: textOf(cluster, 'server') ?? '',
+    ...(caPem === undefined ? {} : { caPem }),
+    ...(tlsServerName === undefined ? {} : { tlsServerName }),
+    credentials,
+  };
+}
+
+const LONGEST_TEXT = 256 * 1024;
+
+/**
+ * Parses a kubeconfig and follows one context to its cluster and user. Loads nothing, runs nothing.
+ *
+ * @param wanted name of the context. @default the file's current-context
+ * @throws KubeconfigError
+ */
+export function selectContext(source: string, wanted: string | undefined): SelectedContext {
+  const file = parse(source);
+  const problems: KubeconfigProblem[] = [];
+  const contexts = entries(file, 'contexts', 'context', problems);
+  const clusters = entries(file, 'clusters', 'cluster', problems);
+  const users = entries(file, 'users', 'user', problems);
+  if (problems.length > 0) throw new KubeconfigError(problems);
+
+  const current = file['current-context'];
+  const name = wanted ?? (typeof current === 'string' ? current : '');
+  if (name === '') {
+    throw single('current-context', 'no context is selected', `Name one of: ${namesOf(contexts)}.`);
+  }
+  const context = contexts.find((entry) => entry.name === name);
+  if (context === undefined) {
+    throw single('contexts', `there is no context "${printable(name)}"`, `Name one of: ${namesOf(contexts)}.`);
+  }
+  const follow = (list: readonly Entry[], field: 'cluster' | 'user'): Entry | undefined => {
+    const target = textOf(context, field);
+    const found = list.find((entry) => entry.name === target);
+    if (found === undefined) {
+      problems.push({
+        where: `${context.where}.${field}`,
+        problem: target === undefined ? `the context names no ${field}` : `there is no ${field} "${printable(target)}"`,
+        remedy: `Name one of: ${namesOf(list)}.`,
+      });
+    }
+    return found;
+  };
+  const cluster = follow(clusters, 'cluster');
+  const user = follow(users, 'user');
+  if (cluster === undefined || user === undefined) throw new KubeconfigError(problems);
+  return { context, cluster, user, clusters, users };
+}
+
+function parse(source: string): JsonObject {
+  if (source.length > LONGEST_TEXT) {
+    throw single('kubeconfig', `it is longer than ${LONGEST_TEXT} characters`, 'Give a kubeconfig of one cluster.');
+  }
+  let file: unknown;
+  let fault = '';
+  try {
+    // Messages with an excerpt would print tokens; checking keys for repetition takes quadratic time.
+    const document = parseDocument(source, { prettyErrors: false, uniqueKeys: false, logLevel: 'silent' });
+    fault = document.errors[0]?.code ?? '';
+    if (fault === '') file = document.toJS({ maxAliasCount: 0 });
+  } catch (error) {
+    fault = error instanceof ReferenceError ? 'aliases are not accepted' : 'it cannot be read';
+  }
+  if (fault !== '') throw single('kubeconfig', `not valid YAML (${fault})`, 'Write it anew with its own tool.');
+  if (!isJsonObject(file)) {
+    throw single('kubeconfig', 'not a kubeconfig', 'It needs the lists clusters, users and contexts.');
+  }
+  return file;
+}
+
+function entries(file: JsonObject, list: string, field: string, problems: KubeconfigProblem[]): readonly Entry[] {
+  const values = file[list];
+  const found: Entry[] = [];
+  if (!Array.isArray(values) || values.length === 0) {
+    problems.push({ where: list, problem: 'the list is missing or empty', remedy: 'Give a complete kubeconfig.' });
+    return found;
+  }
+  const names = new Set<string>();
+  for (const [index, value] of values.entries()) {
+    const where = `${list}[${index}]`;
+    const name: unknown = isJsonObject(value) ? value['name'] : undefined;
+    const content: unknown = isJsonObject(value) ? value[field] : undefined;
+    if (typeof name !== 'string' || name === '' || !isJsonObject(content)) {
+      problems.push({ where, problem: `it has no name or no ${field}`, remedy: 'Complete or remove the entry.' });
+    } else if (names.has(name)) {
+      problems.push({ where, problem: 'its name is used twice', remedy: 'Rename or remove one of the two.' });
+    } else {
+      names.add(name);
+      found.push({ where: `${where}.${field}`, name, content });
+    }
+  }
+  return found;
+}
+
+/** A field that is refused when it holds anything, why, and what to do instead. */
+export interface RefusedField {
+  readonly field: string;
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+export const NEVER_IN_CLUSTER: readonly RefusedField[] = [
+  {
+    field: 'insecure-skip-tls-verify',
+    problem: 'TLS must be verified',
+    remedy: 'Remove it and give certificate-authority-data.',
+  },
+  { field: 'proxy-url', problem: 'proxies are not used', remedy: 'Remove it and give certmarshal a direct route.' },
+];
+
+const OTHER_IDENTITY = {
+  problem: 'impersonation is not supported',
+  remedy: 'Give the user its own credentials; certmarshal rbac prints the rights it needs.',
+};
+const BASIC = {
+  problem: 'Kubernetes has not accepted passwords since 1.19',
+  remedy: 'Use a token or a client certificate.',
+};
+
+export const NEVER_IN_USER: readonly RefusedField[] = [
+  {
+    field: 'auth-provider',
+    problem: 'auth providers are not supported, as in kubectl since 1.26',
+    remedy: 'Use a token, a client certificate, or exec where that is allowed.',
+  },
+  { field: 'username', ...BASIC },
+  { field: 'password', ...BASIC },
+  { field: 'as', ...OTHER_IDENTITY },
+  { field: 'as-uid', ...OTHER_IDENTITY },
+  { field: 'as-groups', ...OTHER_IDENTITY },
+  { field: 'as-user-extra', ...OTHER_IDENTITY },
+];
+
+/** One problem for each of the fields that the entry has. False, null and empty values say nothing and pass. */
+export function refusedFields({ where, content }: Entry, refused: readonly RefusedField[]): KubeconfigProblem[] {
+  return refused
+    .filter(({ field }) => saysSomething(content[field]))
+    .map(({ field, problem, remedy }) => ({ where: `${where}.${field}`, problem, remedy }));
+}
+
+function saysSomething(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false && value !== '';
+}
+
+export function serverProblems(cluster: Entry): KubeconfigProblem[] {
+  const url = parseServerUrl(textOf(cluster, 'server') ?? '');
+  if (typeof url !== 'string') return [];
+  return [
+    { where: `${cluster.where}.server`, problem: `it ${url}`, remedy: 'Give the https:// URL of the API server.' },
+  ];
+}
+
+export function bundleProblems(caPem: string, where: string): KubeconfigProblem[] {
+  try {
+    parseCaBundle(caPem);
+    return [];
+  } catch (error) {
+    const problem = error instanceof RangeError ? error.message : 'it cannot be read';
+    return [{ where, problem, remedy: "Give the cluster's CA certificates as PEM." }];
+  }
+}
+
+export function noCredentials(user: Entry): KubeconfigProblem {
+  return {
+    where: user.where,
+    problem: `the user "${printable(user.name)}" has no credentials`,
+    remedy: 'It needs a token, or a client certificate with its key.',
+  };
+}
+
+/** A field that is text with something in it. */
+export function textOf(entry: Entry, field: string): string | undefined {
+  const value = entry.content[field];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function single(where: string, problem: string, remedy: string): KubeconfigError {
+  return new KubeconfigError([{ where, problem, remedy }]);
+}
+
+function namesOf(list: readonly Entry[]): string {
+  return printable(list.map(({ name }) => name).join(', '));
+}

@@ -1,0 +1,169 @@
+import type { RequestOptions } from 'node:https';
+import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { Credentials } from './connection.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import {
+  bundleProblems,
+  type Entry,
+  KubeconfigError,
+  type LoadedKubeconfig,
+  loaded,
+  NEVER_IN_CLUSTER,
+  NEVER_IN_USER,
+  noCredentials,
+  type RefusedField,
+  refusedFields,
+  selectContext,
+  serverProblems,
+  textOf,
+} from './kubeconfig-document.ts';
+import { printable } from './printable.ts';
+
+export interface LocalKubeconfigOptions {
+  /** @default the file's current-context */
+  readonly context?: string;
+  /** Where the file lies: its relative paths start there. @default the working directory */
+  readonly directory?: string;
+  /** Whether the file may run the command it names for credentials. @default false */
+  readonly allowExec?: boolean;
+  /** How long that command may take, in milliseconds. @default 60 000 */
+  readonly execTimeoutMs?: number;
+}
+
+const EXEC_NOT_ALLOWED: RefusedField = {
+  field: 'exec',
+  problem: 'it runs a command to get credentials, which is not allowed',
+  remedy: 'If you trust the file, pass --allow-exec.',
+};
+
+/**
+ * Loads a kubeconfig of the person who runs the command. Only the selected context is checked and loaded; files and, if
+ * allowed, `exec` are read through the KubeConfig of @kubernetes/client-node, which is not loaded before.
+ *
+ * Credentials from `exec` and token files expire: load again before a sweep that starts much later.
+ *
+ * @throws KubeconfigError
+ */
+export async function loadLocalKubeconfig(source: string, options: LocalKubeconfigOptions): Promise<LoadedKubeconfig> {
+  const selected = selectContext(source, options.context);
+  const { cluster, user } = selected;
+  const problems = [
+    ...refusedFields(cluster, NEVER_IN_CLUSTER),
+    ...refusedFields(user, options.allowExec ? NEVER_IN_USER : [...NEVER_IN_USER, EXEC_NOT_ALLOWED]),
+    ...serverProblems(cluster),
+  ];
+  if (problems.length > 0) throw new KubeconfigError(problems);
+
+  const material = await readMaterial(checkedConfig(cluster, user, options.directory ?? '.'), user, options);
+  const caPem = material.ca === undefined ? undefined : pem(material.ca);
+  if (caPem !== undefined) problems.push(...bundleProblems(caPem, cluster.where));
+  const credentials = credentialsOf(material);
+  if (credentials === undefined) problems.push(noCredentials(user));
+  if (problems.length > 0 || credentials === undefined) throw new KubeconfigError(problems);
+  return loaded(selected, caPem, credentials);
+}
+
+/**
+ * A kubeconfig of nothing but the selected entries and the fields that were looked at, so that no second parser can read
+ * something else out of the text. Where inline data and a file are both given the data counts, and a token file counts
+ * more than a token, as in kubectl; client-node alone does otherwise.
+ */
+function checkedConfig(cluster: Entry, user: Entry, directory: string): JsonObject {
+  const tokenFile = textOf(user, 'tokenFile');
+  const exec = user.content['exec'];
+  return {
+    clusters: [
+      {
+        name: 'cluster',
+        cluster: { server: textOf(cluster, 'server'), ...dataOrFile(cluster, 'certificate-authority', directory) },
+      },
+    ],
+    users: [
+      {
+        name: 'user',
+        user: {
+          ...dataOrFile(user, 'client-certificate', directory),
+          ...dataOrFile(user, 'client-key', directory),
+          ...(tokenFile === undefined
+            ? { token: textOf(user, 'token') }
+            : { 'token-file': resolve(directory, tokenFile) }),
+          ...(isJsonObject(exec) ? { exec: execOf(exec, directory) } : {}),
+        },
+      },
+    ],
+    contexts: [{ name: 'context', context: { cluster: 'cluster', user: 'user' } }],
+    'current-context': 'context',
+  };
+}
+
+function dataOrFile(entry: Entry, field: string, directory: string): JsonObject {
+  const data = textOf(entry, `${field}-data`);
+  if (data !== undefined) return { [`${field}-data`]: data };
+  const file = textOf(entry, field);
+  return file === undefined ? {} : { [field]: resolve(directory, file) };
+}
+
+/** What client-go adds and client-node does not: the plugin's version of the protocol, and paths relative to the file. */
+function execOf(exec: JsonObject, directory: string): JsonObject {
+  const command = exec['command'];
+  const info = { apiVersion: exec['apiVersion'], kind: 'ExecCredential', spec: { interactive: false } };
+  return {
+    ...exec,
+    ...(typeof command === 'string' && command.includes('/') ? { command: resolve(directory, command) } : {}),
+    env: [
+      ...(Array.isArray(exec['env']) ? exec['env'] : []),
+      { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) },
+    ],
+  };
+}
+
+async function readMaterial(
+  config: JsonObject,
+  user: Entry,
+  { execTimeoutMs = 60_000 }: LocalKubeconfigOptions,
+): Promise<RequestOptions> {
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const loader = new KubeConfig();
+  const material: RequestOptions = {};
+  const done = new AbortController();
+  try {
+    loader.loadFromString(JSON.stringify(config));
+    const outOfTime = delay(execTimeoutMs, 'out of time' as const, { signal: done.signal, ref: false });
+    const outcome = await Promise.race([loader.applyToHTTPSOptions(material), outOfTime]);
+    if (outcome === 'out of time') throw new Error(`no credentials within ${execTimeoutMs} ms`);
+    return material;
+  } catch (error) {
+    throw new KubeconfigError([
+      { where: user.where, problem: causeOf(error), remedy: 'Mend the file or command that the kubeconfig names.' },
+    ]);
+  } finally {
+    done.abort();
+  }
+}
+
+/**
+ * A file that cannot be read, or what the command wrote to its standard error. Its standard output is the credential, and
+ * the messages of SyntaxError and TypeError quote it.
+ */
+function causeOf(error: unknown): string {
+  if (error instanceof SyntaxError || error instanceof TypeError) {
+    return 'the exec command did not write an ExecCredential';
+  }
+  const message = error instanceof Error ? printable(error.message) : '';
+  return message === '' ? 'the credentials cannot be loaded' : `the credentials cannot be loaded (${message})`;
+}
+
+function credentialsOf({ cert, key, headers }: RequestOptions): Credentials | undefined {
+  if (cert !== undefined && key !== undefined) {
+    return { kind: 'certificate', certificatePem: pem(cert), keyPem: pem(key) };
+  }
+  const authorization = new Map(Object.entries(headers ?? {})).get('Authorization');
+  const token = typeof authorization === 'string' ? authorization.replace(/^Bearer /, '').trim() : '';
+  return token === '' ? undefined : { kind: 'token', token };
+}
+
+function pem(material: unknown): string {
+  return String(material);
+}

@@ -1,0 +1,114 @@
+import type { KubernetesClient } from './client.ts';
+import { KubernetesError } from './errors.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+
+export interface ListRequest {
+  readonly path: string;
+  readonly fieldSelector?: string;
+  readonly labelSelector?: string;
+  readonly signal: AbortSignal;
+  /** Items a page. @default 500 */
+  readonly limit?: number;
+  /** More items than this are an error: no cluster that Kubernetes supports has as many. @default 100 000 */
+  readonly maxItems?: number;
+}
+
+/** A page of 500 ordinary objects is 1 to 10 MiB; JSON takes up to twenty times its size once it is parsed. */
+const MAX_PAGE_BYTES = 16 * 1024 * 1024;
+
+/** Far above what `maxItems` needs, also at one item a page for a while; ends a server that pages for ever. */
+const MAX_PAGES = 10_000;
+
+/**
+ * The items of a list, page by page, so that a caller holds one page in memory and never the whole list.
+ *
+ * - Nothing is yielded twice. When the server no longer keeps the snapshot (410), its answer carries a token that goes on
+ *   after the last item with the newest state; that token is followed. Objects created meanwhile before that point are
+ *   left for the next list. A 410 without a token is thrown.
+ * - A page that is too large is asked for again with a quarter of the items, down to one, and later pages grow again: objects that somebody made
+ *   huge on purpose slow the list down but do not stop it.
+ *
+ * Source: Kubernetes API concepts, "Retrieving large results sets in chunks".
+ *
+ * @throws KubernetesError; `not-kubernetes` also for a server whose list never ends, `too-large` for over `maxItems`.
+ */
+export async function* listPages(client: KubernetesClient, list: ListRequest): AsyncGenerator<readonly unknown[]> {
+  const { path, signal, maxItems = 100_000 } = list;
+  const selectors = {
+    ...(list.fieldSelector === undefined ? {} : { fieldSelector: list.fieldSelector }),
+    ...(list.labelSelector === undefined ? {} : { labelSelector: list.labelSelector }),
+  };
+  const object = `list ${path} on ${client.server}`;
+  const endless = (problem: string): KubernetesError =>
+    new KubernetesError({
+      kind: 'not-kubernetes',
+      object,
+      problem,
+      remedy: 'Check that the server is an API server and that no proxy caches its answers.',
+    });
+  const followed = new Set<string>();
+  const largest = list.limit ?? 500;
+  let limit = largest;
+  let continueToken: string | undefined;
+  let items = 0;
+
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+    let page: Page;
+    try {
+      const query = {
+        ...selectors,
+        limit: String(limit),
+        ...(continueToken === undefined ? {} : { continue: continueToken }),
+      };
+      page = pageOf(
+        await client.request({ method: 'GET', path, query, signal, maxResponseBytes: MAX_PAGE_BYTES }),
+        object,
+      );
+      limit = Math.min(largest, limit * 2);
+    } catch (error) {
+      if (!(error instanceof KubernetesError)) throw error;
+      if (error.kind === 'too-large' && limit > 1) {
+        limit = Math.max(1, Math.floor(limit / 4));
+        continue;
+      }
+      if (error.kind !== 'gone' || continueToken === undefined || error.continueToken === undefined) throw error;
+      page = { items: [], continueToken: error.continueToken };
+    }
+    items += page.items.length;
+    if (items > maxItems) {
+      throw new KubernetesError({
+        kind: 'too-large',
+        object,
+        problem: `the list has more than ${maxItems} items`,
+        remedy: 'Find out who creates so many objects, and remove them.',
+      });
+    }
+    if (page.items.length > 0) yield page.items;
+    continueToken = page.continueToken;
+    if (continueToken === undefined) return;
+    if (followed.has(continueToken)) throw endless('the server sends the same continue token again');
+    followed.add(continueToken);
+  }
+  throw endless(`the list has more than ${MAX_PAGES} pages`);
+}
+
+interface Page {
+  readonly items: readonly unknown[];
+  readonly continueToken: string | undefined;
+}
+
+function pageOf(answer: JsonObject, object: string): Page {
+  // Go writes an empty list as null.
+  const items = answer['items'] ?? ('items' in answer ? [] : undefined);
+  if (!Array.isArray(items)) {
+    throw new KubernetesError({
+      kind: 'not-kubernetes',
+      object,
+      problem: 'the answer is JSON but not a list',
+      remedy: 'Check that the server is an API server.',
+    });
+  }
+  const metadata = isJsonObject(answer['metadata']) ? answer['metadata'] : {};
+  const token = metadata['continue'];
+  return { items, continueToken: typeof token === 'string' && token !== '' ? token : undefined };
+}

@@ -1,0 +1,66 @@
+import type { KubernetesError } from './errors.ts';
+
+/** Tries after the first. */
+export const MAX_RETRIES = 3;
+
+const BASE_MS = 200;
+const LONGEST_BACKOFF_MS = 5_000;
+const LONGEST_RETRY_AFTER_MS = 30_000;
+
+/** The connection was not made or broke; none of these say that the endpoint is the wrong one. */
+const PASSING_FAILURES: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+]);
+
+export interface Attempt {
+  readonly method: 'GET' | 'PUT' | 'POST';
+  /** Retries made so far. */
+  readonly retries: number;
+  /** In [0, 1). */
+  readonly random: number;
+}
+
+/**
+ * How long to wait before the next try, in milliseconds; undefined when there must be none.
+ *
+ * A read is repeated after 429, 5xx, a timeout or a broken connection. A write is repeated only where the server has not
+ * begun to process it: 429, 503 with `Retry-After`, connection refused. The wait is exponential backoff with full jitter,
+ * on top of `Retry-After` where the server sent one. A server that asks for more than 30 s is not asked again: that is
+ * longer than a sweep can wait, and asking earlier would not honour it.
+ */
+export function retryDelayMs(error: KubernetesError, { method, retries, random }: Attempt): number | undefined {
+  if (retries >= MAX_RETRIES || !mayRepeat(error, method === 'GET')) return undefined;
+  const retryAfterMs = error.retryAfterMs ?? 0;
+  if (retryAfterMs > LONGEST_RETRY_AFTER_MS) return undefined;
+  return retryAfterMs + random * Math.min(LONGEST_BACKOFF_MS, BASE_MS * 2 ** retries);
+}
+
+function mayRepeat(error: KubernetesError, read: boolean): boolean {
+  if (error.kind === 'aborted' || error.kind === 'too-large') return false;
+  if (error.status === 429) return true;
+  if (read) {
+    return (error.status ?? 0) >= 500 || error.kind === 'timeout' || PASSING_FAILURES.has(error.code ?? '');
+  }
+  return (error.status === 503 && error.retryAfterMs !== undefined) || error.code === 'ECONNREFUSED';
+}
+
+/**
+ * `Retry-After` of RFC 9110 §10.2.3, in milliseconds from now: delay-seconds or an HTTP date. A date that has passed is 0.
+ *
+ * @param now milliseconds since the epoch.
+ * @returns undefined when the header is absent or neither form.
+ */
+export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000;
+  const date = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(header)
+    ? Date.parse(header)
+    : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

@@ -1,0 +1,79 @@
+import type { Credentials } from './connection.ts';
+import {
+  bundleProblems,
+  type Entry,
+  KubeconfigError,
+  type KubeconfigProblem,
+  type LoadedKubeconfig,
+  loaded,
+  NEVER_IN_CLUSTER,
+  NEVER_IN_USER,
+  noCredentials,
+  type RefusedField,
+  refusedFields,
+  selectContext,
+  serverProblems,
+  textOf,
+} from './kubeconfig-document.ts';
+
+/**
+ * Loads a kubeconfig that somebody else wrote, for example out of a secret: nothing in it can run a command, read a
+ * file, weaken TLS or send the traffic elsewhere. Every cluster and user in it is checked, also those not selected.
+ *
+ * @param source YAML or JSON, at most 256 KiB, without aliases.
+ * @param context @default its current-context
+ * @throws KubeconfigError with all problems at once.
+ */
+export function loadSecretKubeconfig(
+  source: string,
+  { context }: { readonly context?: string } = {},
+): LoadedKubeconfig {
+  const selected = selectContext(source, context);
+  const { cluster, user } = selected;
+  const problems = [
+    ...selected.clusters.flatMap((entry) => refusedFields(entry, [...NEVER_IN_CLUSTER, ...FILES_IN_CLUSTER])),
+    ...selected.users.flatMap((entry) => refusedFields(entry, [...NEVER_IN_USER, ...FILES_IN_USER, EXEC])),
+    ...serverProblems(cluster),
+  ];
+  const caPem = decoded(cluster, 'certificate-authority-data', problems);
+  if (caPem !== undefined) problems.push(...bundleProblems(caPem, `${cluster.where}.certificate-authority-data`));
+  const credentials = inlineCredentials(user, problems);
+  if (problems.length > 0 || credentials === undefined) throw new KubeconfigError(problems);
+  return loaded(selected, caPem, credentials);
+}
+
+const inline = (field: string): RefusedField => ({
+  field,
+  problem: 'a secret must not refer to files',
+  remedy: 'kubectl config view --raw --flatten --minify writes their content in their place.',
+});
+const FILES_IN_CLUSTER = [inline('certificate-authority')];
+const FILES_IN_USER = ['client-certificate', 'client-key', 'tokenFile', 'token-file'].map(inline);
+const EXEC: RefusedField = {
+  field: 'exec',
+  problem: 'a secret must not run commands',
+  remedy: 'Put a service account token or a client certificate into the secret.',
+};
+
+/** A client certificate wins over a token, as it does at the API server when both are sent. */
+function inlineCredentials(user: Entry, problems: KubeconfigProblem[]): Credentials | undefined {
+  const certificatePem = decoded(user, 'client-certificate-data', problems);
+  const keyPem = decoded(user, 'client-key-data', problems);
+  const token = textOf(user, 'token')?.trim();
+  if (certificatePem !== undefined && keyPem !== undefined) return { kind: 'certificate', certificatePem, keyPem };
+  if (token !== undefined && token !== '') return { kind: 'token', token };
+  if (problems.length === 0) problems.push(noCredentials(user));
+  return undefined;
+}
+
+function decoded(entry: Entry, field: string, problems: KubeconfigProblem[]): string | undefined {
+  const value = textOf(entry, field)?.replaceAll(/\s/g, '');
+  if (value === undefined) return undefined;
+  if (/^[A-Za-z0-9+/]+={0,2}$/.test(value)) return Buffer.from(value, 'base64').toString('latin1');
+  problems.push({
+    where: `${entry.where}.${field}`,
+    problem: 'it is not base64',
+    remedy: 'Write the PEM text in base64.',
+  });
+  return undefined;
+}

@@ -1,0 +1,130 @@
+import { gateReason } from '../approval/decide.ts';
+import {
+  type Evidence,
+  indexEvidence,
+  type Owner,
+  type ReadableSource,
+  type SourceReading,
+} from '../approval/evidence.ts';
+import { ownerFromMachine } from '../approval/machine-evidence.ts';
+import { ownerFromNode } from '../approval/node-evidence.ts';
+import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
+import { readSigningRequest, type UnreadableRequest } from '../approval/read-request.ts';
+import type { Reason } from '../approval/reasons.ts';
+import type { ClusterContext, SigningRequest } from '../approval/request.ts';
+import {
+  type ApprovalSubject,
+  approvalSubjectOf,
+  listSigningRequests,
+} from '../kubernetes/certificate-signing-requests.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { listMachines } from '../kubernetes/machines.ts';
+import { listNodes } from '../kubernetes/nodes.ts';
+
+/** One cluster and open connections to it. */
+export interface SweepTarget {
+  readonly cluster: ClusterContext;
+  readonly workload: KubernetesClient;
+  /** Where the cluster's Machines are; absent when Cluster API is not part of the picture. */
+  readonly management?: KubernetesClient;
+}
+
+/** An undecided request with what a write to it needs. */
+export interface OpenRequest {
+  readonly csr: SigningRequest;
+  readonly subject: ApprovalSubject;
+}
+
+/** Everything one sweep read. Requests that are not open are only counted, so that memory follows the open ones. */
+export interface Observed {
+  readonly open: readonly OpenRequest[];
+  readonly ignored: ReadonlyMap<Reason, number>;
+  readonly unreadable: readonly UnreadableRequest[];
+  readonly evidence: Evidence;
+}
+
+/**
+ * Reads all that one sweep needs: one paged LIST of the requests, and, only when some are open, one paged LIST for each source of evidence
+ * that a policy names. A source that cannot be read is part of the result; failing to list the requests is not, and throws.
+ *
+ * @throws KubernetesError when the requests cannot be listed
+ */
+export async function observe(
+  target: SweepTarget,
+  policies: readonly ApprovalPolicy[],
+  signal: AbortSignal,
+): Promise<Observed> {
+  const open = new Map<string, OpenRequest>();
+  const ignored = new Map<Reason, number>();
+  const unreadable: UnreadableRequest[] = [];
+  const seen = new Set<string>();
+  for await (const page of listSigningRequests(target.workload, { signerName: KUBELET_SERVING_SIGNER, signal })) {
+    for (const item of page) {
+      const read = readSigningRequest(item);
+      if (!read.ok) {
+        unreadable.push(read);
+        continue;
+      }
+      const { csr } = read;
+      // A list that was restarted half way shows objects twice; the later sight is the truer one.
+      const repeated = seen.has(csr.uid);
+      seen.add(csr.uid);
+      const gate = gateReason(csr);
+      if (gate !== undefined) {
+        if (open.delete(csr.uid) || !repeated) ignored.set(gate.reason, (ignored.get(gate.reason) ?? 0) + 1);
+        continue;
+      }
+      const subject = approvalSubjectOf(item);
+      if (subject === undefined)
+        unreadable.push({
+          name: csr.name,
+          problem: 'metadata lacks uid or resourceVersion, or is too large to be written back',
+        });
+      else open.set(csr.uid, { csr, subject });
+    }
+  }
+  const requests = [...open.values()];
+  const readings = requests.length === 0 ? [] : await readEvidence(target, policies, signal);
+  return { open: requests, ignored, unreadable, evidence: indexEvidence(readings) };
+}
+
+async function readEvidence(
+  target: SweepTarget,
+  policies: readonly ApprovalPolicy[],
+  signal: AbortSignal,
+): Promise<readonly SourceReading[]> {
+  const wanted = new Set(policies.flatMap(({ evidence }) => evidence));
+  const { cluster, management, workload } = target;
+  const readings: Promise<SourceReading>[] = [];
+  if (wanted.has('machine') && management !== undefined)
+    readings.push(
+      read('machine', listMachines(management, { clusterName: cluster.name, signal }), (item) =>
+        ownerFromMachine(item, cluster.name),
+      ),
+    );
+  // A CIDR counts only for an address that the Node shows and no other Node does.
+  if (wanted.has('node') || wanted.has('patterns'))
+    readings.push(read('node', listNodes(workload, { signal }), ownerFromNode));
+  return Promise.all(readings);
+}
+
+async function read(
+  source: ReadableSource,
+  pages: AsyncIterable<readonly unknown[]>,
+  ownerOf: (item: unknown) => Owner | undefined,
+): Promise<SourceReading> {
+  const owners: Owner[] = [];
+  let lookedAt = 0;
+  try {
+    for await (const page of pages) {
+      for (const item of page) {
+        lookedAt += 1;
+        const owner = ownerOf(item);
+        if (owner !== undefined) owners.push(owner);
+      }
+    }
+  } catch (error) {
+    return { source, ok: false, problem: error instanceof Error ? error.message : String(error) };
+  }
+  return { source, ok: true, lookedAt, owners };
+}

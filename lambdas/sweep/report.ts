@@ -1,0 +1,171 @@
+import type { EvidenceSource, Mode, Provider } from '../approval/policy.ts';
+import { REASONS, type Reason } from '../approval/reasons.ts';
+import { NODE_PREFIX } from '../approval/rules.ts';
+import type { VerdictKind } from '../approval/verdict.ts';
+import { KubernetesError } from '../kubernetes/errors.ts';
+import { printable } from '../printable.ts';
+import type { Acted, Outcome } from './act.ts';
+import type { Observed } from './observe.ts';
+
+/** Something that kept the sweep from judging or writing; each one makes the sweep incomplete. */
+export interface SweepProblem {
+  /** The error's kind, for example `forbidden`; `unreadable` for an object that could not be read. */
+  readonly kind: string;
+  /** What it was about: a request, or what was attempted on which server. */
+  readonly object: string;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** One request that was judged. */
+export interface SweepRow {
+  readonly csr: string;
+  readonly uid: string;
+  readonly node: string;
+  readonly ageSeconds: number;
+  readonly verdict: VerdictKind;
+  readonly reason: Reason;
+  readonly message: string;
+  readonly policy?: string;
+  readonly mode?: Mode;
+  readonly outcome: Outcome['kind'];
+}
+
+/**
+ * The result of one sweep of one cluster: what the CLI prints as JSON, what the function counts as metrics. Stable: fields are
+ * added, never changed. Ignored requests are counted by reason, all others have a row.
+ */
+export interface SweepReport {
+  readonly version: 1;
+  readonly cluster: string;
+  readonly provider: Provider;
+  /** RFC 3339. */
+  readonly startedAt: string;
+  readonly durationMs: number;
+  /** False when anything could not be read, judged or written; `problems` then says what. */
+  readonly complete: boolean;
+  readonly counts: {
+    readonly approved: number;
+    readonly denied: number;
+    /** Decisions that mode observe kept from being written. */
+    readonly wouldWrite: number;
+    readonly left: number;
+    readonly ignored: number;
+    readonly failed: number;
+  };
+  readonly ignored: Readonly<Partial<Record<Reason, number>>>;
+  readonly rows: readonly SweepRow[];
+  readonly evidence: readonly {
+    readonly source: EvidenceSource;
+    readonly lookedAt: number;
+    readonly problem?: string;
+  }[];
+  readonly problems: readonly SweepProblem[];
+  readonly requests: { readonly sent: number; readonly writes: number; readonly retries: number };
+}
+
+interface ReportInput {
+  readonly cluster: string;
+  readonly provider: Provider;
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  readonly observed?: Observed;
+  readonly acted: readonly Acted[];
+  /** What made the sweep stop before it could judge anything. */
+  readonly failure?: KubernetesError;
+  readonly requests: SweepReport['requests'];
+}
+
+/** Folds what was observed, decided and done into plain data. Pure. */
+export function report(input: ReportInput): SweepReport {
+  const { observed, acted, failure } = input;
+  const ignored = new Map(observed?.ignored);
+  const rows: SweepRow[] = [];
+  for (const entry of acted) {
+    const { reason, verdict } = entry.verdict;
+    if (verdict === 'ignore') ignored.set(reason, (ignored.get(reason) ?? 0) + 1);
+    else rows.push(rowOf(entry, input.startedAt));
+  }
+  const problems = [...problemsOf(observed, acted), ...(failure === undefined ? [] : [problemOf(failure)])];
+  const count = (matches: (row: SweepRow) => boolean) => rows.filter(matches).length;
+  return {
+    version: 1,
+    cluster: input.cluster,
+    provider: input.provider,
+    startedAt: new Date(input.startedAt).toISOString(),
+    durationMs: Math.round(input.finishedAt - input.startedAt),
+    complete: problems.length === 0,
+    counts: {
+      approved: count(({ verdict, outcome }) => verdict === 'approve' && outcome === 'written'),
+      denied: count(({ verdict, outcome }) => verdict === 'deny' && outcome === 'written'),
+      wouldWrite: count(({ outcome }) => outcome === 'observed'),
+      left: count(({ verdict }) => verdict === 'leave'),
+      ignored: [...ignored.values()].reduce((sum, next) => sum + next, 0),
+      failed: count(({ outcome }) => outcome === 'failed' || outcome === 'unfinished'),
+    },
+    ignored: Object.fromEntries([...ignored].sort(([a], [b]) => a.localeCompare(b))),
+    rows,
+    evidence: (observed?.evidence.readings ?? []).map((reading) =>
+      reading.ok
+        ? { source: reading.source, lookedAt: reading.lookedAt }
+        : { source: reading.source, lookedAt: 0, problem: reading.problem },
+    ),
+    problems,
+    requests: input.requests,
+  };
+}
+
+function rowOf({ csr, verdict, outcome }: Acted, now: number): SweepRow {
+  return {
+    csr: printable(csr.name, 253),
+    uid: csr.uid,
+    node: printable(csr.username.slice(NODE_PREFIX.length), 253),
+    ageSeconds: Math.max(0, Math.round((now - (csr.createdAt ?? now)) / 1000)),
+    verdict: verdict.verdict,
+    reason: verdict.reason,
+    message: verdict.message,
+    ...(verdict.policy === undefined ? {} : { policy: verdict.policy }),
+    ...(verdict.mode === undefined ? {} : { mode: verdict.mode }),
+    outcome: outcome.kind,
+  };
+}
+
+function problemsOf(observed: Observed | undefined, acted: readonly Acted[]): SweepProblem[] {
+  const unreadable = (observed?.unreadable ?? []).map(({ name, problem }) => ({
+    kind: 'unreadable',
+    object: `CertificateSigningRequest ${name === undefined ? '(without a name)' : printable(name, 253)}`,
+    message: problem,
+    remedy: REASONS.ObjectMalformed.next,
+  }));
+  const unread = (observed?.evidence.readings ?? []).flatMap((reading) =>
+    reading.ok
+      ? []
+      : [
+          {
+            kind: 'evidence',
+            object: `evidence ${reading.source}`,
+            message: reading.problem,
+            remedy: REASONS.EvidenceUnreadable.next,
+          },
+        ],
+  );
+  const failed = acted.flatMap(({ csr, outcome }) => {
+    if (outcome.kind === 'failed')
+      return [{ ...problemOf(outcome.error), object: `CertificateSigningRequest ${printable(csr.name, 253)}` }];
+    if (outcome.kind === 'unfinished')
+      return [
+        {
+          kind: 'unfinished',
+          object: `CertificateSigningRequest ${printable(csr.name, 253)}`,
+          message: 'the time of the sweep was over before it was written',
+          remedy: 'The next sweep judges it again.',
+        },
+      ];
+    return [];
+  });
+  return [...unreadable, ...unread, ...failed];
+}
+
+function problemOf(error: KubernetesError): SweepProblem {
+  return { kind: error.kind, object: error.object, message: error.message, remedy: error.remedy };
+}

@@ -1,0 +1,77 @@
+import type { ApprovalPolicy } from '../approval/policy.ts';
+import { KubernetesError } from '../kubernetes/errors.ts';
+import { type Acted, act } from './act.ts';
+import { type Decision, decide } from './decide.ts';
+import { type Observed, observe, type SweepTarget } from './observe.ts';
+import { report, type SweepReport } from './report.ts';
+
+/** Milliseconds since the epoch. */
+export type Clock = () => number;
+
+/** For programs that show what is going on; a sweep does not depend on it. */
+export interface SweepProgress {
+  readonly observed?: (observed: Observed) => void;
+  readonly decided?: (decisions: readonly Decision[]) => void;
+  readonly acted?: (acted: Acted) => void;
+}
+
+/**
+ * Sweeps one cluster: observe, decide, act, report. Safe to repeat, to interrupt and to run twice at once: every write is bound to
+ * the object that was judged. What goes wrong with the cluster is part of the report; only a bug throws.
+ */
+export async function sweep(
+  target: SweepTarget,
+  policies: readonly ApprovalPolicy[],
+  clock: Clock,
+  signal: AbortSignal,
+  progress: SweepProgress = {},
+): Promise<SweepReport> {
+  const startedAt = clock();
+  const before = requestsOf(target);
+  let observed: Observed | undefined;
+  let acted: readonly Acted[] = [];
+  let failure: KubernetesError | undefined;
+  try {
+    observed = await observe(target, policies, signal);
+    progress.observed?.(observed);
+    const decisions = decide(target.cluster, observed, policies, clock());
+    progress.decided?.(decisions);
+    acted = await act(decisions, {
+      client: target.workload,
+      evidence: observed.evidence,
+      policies,
+      now: clock,
+      signal,
+      ...(progress.acted === undefined ? {} : { onActed: progress.acted }),
+    });
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    failure = error;
+  }
+  const after = requestsOf(target);
+  return report({
+    cluster: target.cluster.name,
+    provider: target.cluster.provider,
+    startedAt,
+    finishedAt: clock(),
+    ...(observed === undefined ? {} : { observed }),
+    acted,
+    ...(failure === undefined ? {} : { failure }),
+    requests: {
+      sent: after.sent - before.sent,
+      writes: after.writes - before.writes,
+      retries: after.retries - before.retries,
+    },
+  });
+}
+
+function requestsOf({ workload, management }: SweepTarget): SweepReport['requests'] {
+  const clients = new Set([workload, ...(management === undefined ? [] : [management])]);
+  const total = { sent: 0, writes: 0, retries: 0 };
+  for (const { stats } of clients) {
+    total.sent += stats.requests;
+    total.writes += stats.writes;
+    total.retries += stats.retries;
+  }
+  return total;
+}

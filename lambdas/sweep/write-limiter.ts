@@ -1,0 +1,52 @@
+// 16 in flight saturate a kube-apiserver of two cores; more only queue. A 429 halves the number, ten answers in a row raise it by one.
+const INITIAL = 16;
+const MAXIMUM = 64;
+const RAISE_AFTER = 10;
+
+/** How many writes may be in flight at once: additive increase, multiplicative decrease. */
+export interface WriteLimiter {
+  /** Runs a task when there is room. Rejects with what the task rejects with. */
+  run<T>(task: () => Promise<T>): Promise<T>;
+  readonly limit: number;
+}
+
+/** @param throttled how often the server has asked to slow down so far; retries inside the task count as well */
+export function createWriteLimiter(throttled: () => number): WriteLimiter {
+  let limit = INITIAL;
+  let inFlight = 0;
+  let answered = 0;
+  let heeded = throttled();
+  const waiting: (() => void)[] = [];
+
+  const release = () => {
+    inFlight -= 1;
+    answered += 1;
+    if (throttled() > heeded) {
+      heeded = throttled();
+      answered = 0;
+      limit = Math.max(1, Math.floor(limit / 2));
+    } else if (answered >= RAISE_AFTER && limit < MAXIMUM) {
+      answered = 0;
+      limit += 1;
+    }
+    while (inFlight < limit && waiting.length > 0) {
+      inFlight += 1;
+      waiting.shift()?.();
+    }
+  };
+
+  return {
+    async run(task) {
+      if (inFlight < limit) inFlight += 1;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      try {
+        return await task();
+      } finally {
+        release();
+      }
+    },
+    get limit() {
+      return limit;
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import type { CertificateRequest, DecodedRequest, GeneralName, RequestedExtension } from './certificate-request.ts';
+import { DerReader, TAG } from './der.ts';
+import { readName } from './distinguished-name.ts';
+import { decodeSubjectAltName } from './general-names.ts';
+import { OID } from './object-identifiers.ts';
+import { decodePem } from './pem.ts';
+import { readPublicKey } from './public-key.ts';
+import { Refused } from './refused.ts';
+
+/**
+ * Decodes `spec.request` of a CertificateSigningRequest: one PEM block holding a PKCS#10 request (RFC 2986) in DER.
+ *
+ * Every byte is accounted for: bytes are accepted only if they have exactly one reading, and the signer's is the same.
+ * That the signature is right is not looked at here; see `verifyRequestSignature`.
+ *
+ * @returns the request, or which rule the bytes broke. Any bytes give a value.
+ */
+export function decodeCertificateRequest(bytes: Uint8Array): DecodedRequest {
+  try {
+    return { ok: true, request: decode(decodePem(bytes)) };
+  } catch (problem) {
+    if (!(problem instanceof Refused)) throw problem;
+    return { ok: false, refusal: { code: problem.code, message: problem.message } };
+  }
+}
+
+/** RFC 2986 §4. */
+function decode(der: Buffer): CertificateRequest {
+  const input = new DerReader(der);
+  const request = input.enter(TAG.sequence, 'CertificationRequest');
+  input.finish('CertificationRequest');
+
+  const infoStart = request.position;
+  const info = request.enter(TAG.sequence, 'CertificationRequestInfo');
+  const toBeSigned = request.bytesSince(infoStart);
+  readVersion(info);
+  const subject = readName(info, 'subject');
+  const keyStart = info.position;
+  const publicKey = readPublicKey(info);
+  const publicKeyInfo = info.bytesSince(keyStart);
+  const { extensions, subjectAltNames } = readAttributes(info);
+  info.finish('CertificationRequestInfo');
+
+  const signatureAlgorithm = readSignatureAlgorithm(request);
+  const signature = request.bitString('signature').rest();
+  request.finish('CertificationRequest');
+
+  return {
+    subject,
+    extensions,
+    subjectAltNames,
+    publicKey,
+    publicKeyInfo,
+    toBeSigned,
+    signatureAlgorithm,
+    signature,
+  };
+}
+
+function readVersion(info: DerReader): void {
+  const version = info.integer('version');
+  if (version.length !== 1 || version[0] !== 0) {
+    throw new Refused('UnsupportedVersion', 'version: only 0 exists (RFC 2986), another number found');
+  }
+}
+
+interface Extensions {
+  readonly extensions: readonly RequestedExtension[];
+  readonly subjectAltNames: readonly GeneralName[];
+}
+
+/** `attributes [0]`: what a kubelet sends is one extensionRequest, or nothing. */
+function readAttributes(info: DerReader): Extensions {
+  const attributes = info.enter(0xa0, 'attributes');
+  if (attributes.atEnd) return { extensions: [], subjectAltNames: [] };
+  const what = 'extensionRequest attribute';
+  const attribute = attributes.enter(TAG.sequence, 'attributes');
+  expectExtensionRequest(attribute);
+  const values = attribute.enter(TAG.set, what);
+  attribute.finish(what);
+  const sequence = values.enter(TAG.sequence, what);
+  if (!values.atEnd) throw new Refused('DuplicateAttribute', `${what}: more than 1 value found, 1 allowed`);
+  if (!attributes.atEnd) {
+    expectExtensionRequest(attributes.enter(TAG.sequence, 'attributes'));
+    throw new Refused('DuplicateAttribute', `${what}: more than 1 found, 1 allowed`);
+  }
+  return readExtensions(sequence);
+}
+
+function expectExtensionRequest(attribute: DerReader): void {
+  const oid = attribute.objectIdentifier('attributes');
+  if (oid === OID.extensionRequest) return;
+  throw new Refused('UnexpectedStructure', `attributes: ${oid} found, only extensionRequest is allowed`);
+}
+
+/** RFC 5280 §4.1.2.9. */
+function readExtensions(sequence: DerReader): Extensions {
+  if (sequence.atEnd) throw new Refused('UnexpectedStructure', 'extensions: 0 found, at least 1 expected');
+  const values = new Map<string, Buffer>();
+  const extensions: RequestedExtension[] = [];
+  while (!sequence.atEnd) {
+    const extension = sequence.enter(TAG.sequence, 'extension');
+    const oid = extension.objectIdentifier('extension');
+    const critical = readCritical(extension, oid);
+    values.set(oid, extension.octets(TAG.octetString, `extension ${oid}`));
+    extension.finish(`extension ${oid}`);
+    extensions.push({ oid, critical });
+  }
+  if (values.size < extensions.length) throw duplicates(extensions);
+  const subjectAltName = values.get(OID.subjectAltName);
+  return {
+    extensions,
+    subjectAltNames: subjectAltName === undefined ? [] : decodeSubjectAltName(subjectAltName),
+  };
+}
+
+function readCritical(extension: DerReader, oid: string): boolean {
+  if (extension.nextTag !== TAG.boolean) return false;
+  if (extension.boolean(`extension ${oid}`)) return true;
+  throw new Refused('NotDer', `extension ${oid}: critical FALSE is written out, DER leaves a default out`);
+}
+
+function duplicates(extensions: readonly RequestedExtension[]): Refused {
+  const count = new Map<string, number>();
+  for (const { oid } of extensions) count.set(oid, (count.get(oid) ?? 0) + 1);
+  const [oid = '', found] = [...count].find(([, times]) => times > 1) ?? [];
+  const name = oid === OID.subjectAltName ? 'subjectAltName extension' : `extension ${oid}`;
+  return new Refused('DuplicateExtension', `${name}: ${found} found, 1 allowed`);
+}
+
+/** RSA: NULL, or absent as RFC 4055 §5 makes verifiers accept. ECDSA, Ed25519 and ML-DSA: absent. */
+function readSignatureAlgorithm(request: DerReader): string {
+  const what = 'signatureAlgorithm';
+  const algorithm = request.enter(TAG.sequence, what);
+  const oid = algorithm.objectIdentifier(what);
+  switch (oid) {
+    case OID.sha256WithRSAEncryption:
+    case OID.sha384WithRSAEncryption:
+    case OID.sha512WithRSAEncryption:
+      if (!algorithm.atEnd) algorithm.null(what);
+      break;
+    case OID.ecdsaWithSHA256:
+    case OID.ecdsaWithSHA384:
+    case OID.ecdsaWithSHA512:
+    case OID.ed25519:
+    case OID.mlDsa44:
+    case OID.mlDsa65:
+    case OID.mlDsa87:
+      break;
+    default:
+      if (!algorithm.atEnd) algorithm.skip(what);
+  }
+  algorithm.finish(what);
+  return oid;
+}

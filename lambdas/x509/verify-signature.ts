@@ -1,0 +1,71 @@
+import { verify } from 'node:crypto';
+import type { CertificateRequest, PublicKey } from './certificate-request.ts';
+import { OID } from './object-identifiers.ts';
+
+/** What goes with each signature algorithm. Anything not listed is not verified: SHA-1, MD5, RSASSA-PSS, Ed448. */
+const ALGORITHMS: ReadonlyMap<string, { readonly key: (key: PublicKey) => boolean; readonly digest: string | null }> =
+  new Map([
+    [OID.ecdsaWithSHA256, { key: isEcdsa, digest: 'sha256' }],
+    [OID.ecdsaWithSHA384, { key: isEcdsa, digest: 'sha384' }],
+    [OID.ecdsaWithSHA512, { key: isEcdsa, digest: 'sha512' }],
+    [OID.sha256WithRSAEncryption, { key: isRsa, digest: 'sha256' }],
+    [OID.sha384WithRSAEncryption, { key: isRsa, digest: 'sha384' }],
+    [OID.sha512WithRSAEncryption, { key: isRsa, digest: 'sha512' }],
+    [OID.ed25519, { key: (key) => key.kind === 'Ed25519', digest: null }],
+    [OID.mlDsa44, { key: isMlDsa('ML-DSA-44'), digest: null }],
+    [OID.mlDsa65, { key: isMlDsa('ML-DSA-65'), digest: null }],
+    [OID.mlDsa87, { key: isMlDsa('ML-DSA-87'), digest: null }],
+  ]);
+
+/** Bounds of the RSA keys that are calculated with at all; the policy's own minimum is higher. Go has the same bounds. */
+const RSA = { minBits: 1024, maxBits: 8192, minExponent: 3, maxExponent: 2 ** 31 - 1 };
+
+/**
+ * Checks that whoever made the request holds the private key: its signature over `toBeSigned` under its own public key.
+ *
+ * @returns `problem` says why it is not valid. Never throws.
+ */
+export function verifyRequestSignature(request: CertificateRequest): {
+  readonly valid: boolean;
+  readonly problem?: string;
+} {
+  const { publicKey, publicKeyInfo, signatureAlgorithm } = request;
+  const algorithm = ALGORITHMS.get(signatureAlgorithm);
+  if (algorithm === undefined) return invalid(`signature algorithm ${signatureAlgorithm} is not accepted`);
+  if (!algorithm.key(publicKey)) {
+    return invalid(`signature algorithm ${signatureAlgorithm} does not fit a public key of kind ${publicKey.kind}`);
+  }
+  if (publicKey.kind === 'RSA') {
+    const { bits, exponent } = publicKey;
+    if (bits < RSA.minBits || bits > RSA.maxBits) {
+      return invalid(`the RSA modulus has ${bits} bits, ${RSA.minBits} to ${RSA.maxBits} are accepted`);
+    }
+    if (exponent < RSA.minExponent || exponent > RSA.maxExponent || exponent % 2 === 0) {
+      return invalid(`the RSA exponent is ${exponent}, odd numbers from ${RSA.minExponent} to 2^31-1 are accepted`);
+    }
+  }
+  try {
+    const key = { key: Buffer.from(publicKeyInfo), format: 'der', type: 'spki' } as const;
+    const valid = verify(algorithm.digest, request.toBeSigned, key, request.signature);
+    return valid ? { valid } : invalid('the signature does not match the request');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'no code';
+    return invalid(`OpenSSL does not take this public key or signature (${code})`);
+  }
+}
+
+function invalid(problem: string): { readonly valid: false; readonly problem: string } {
+  return { valid: false, problem };
+}
+
+function isEcdsa(key: PublicKey): boolean {
+  return key.kind === 'ECDSA';
+}
+
+function isRsa(key: PublicKey): boolean {
+  return key.kind === 'RSA';
+}
+
+function isMlDsa(parameterSet: Extract<PublicKey, { kind: 'ML-DSA' }>['parameterSet']): (key: PublicKey) => boolean {
+  return (key) => key.kind === 'ML-DSA' && key.parameterSet === parameterSet;
+}

@@ -1,0 +1,13 @@
+/**
+ * Builds every component of the test control plane into the cache and prints where each one is.
+ * Run it once before the tests to see the progress: `node test/control-plane/build.ts`.
+ */
+import { resolveBinaries } from './binaries.ts';
+
+const found = await resolveBinaries();
+if ('missing' in found) {
+  process.stderr.write(`control-plane: ${found.missing}\n`);
+  process.exitCode = 1;
+} else {
+  for (const [component, path] of Object.entries(found)) process.stdout.write(`${component} ${path}\n`);
+}

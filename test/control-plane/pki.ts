@@ -1,0 +1,134 @@
+// The library's decorators need this before anything else is loaded.
+// oxlint-disable-next-line import/no-unassigned-import
+import 'reflect-metadata';
+
+import { generateKeyPairSync, webcrypto } from 'node:crypto';
+
+import * as x509 from '@peculiar/x509';
+
+/** A certificate or request with its private key, all PEM (PKCS #8 for the key). */
+export interface KeyedCertificate {
+  readonly certPem: string;
+  readonly keyPem: string;
+}
+
+/** A certificate authority that lives for one test run. */
+export interface TestAuthority extends KeyedCertificate {
+  /** A certificate for a server on this machine: 127.0.0.1 and localhost. */
+  serverCertificate(commonName: string): Promise<KeyedCertificate>;
+  /** A client certificate; Kubernetes reads the common name as the user and the organizations as groups. */
+  clientCertificate(commonName: string, organizations: readonly string[]): Promise<KeyedCertificate>;
+}
+
+/** What a kubelet puts into its request for a serving certificate. */
+export interface KubeletRequest {
+  /** The node's name; the common name becomes `system:node:<nodeName>`. */
+  readonly nodeName: string;
+  /** @default none */
+  readonly dnsNames?: readonly string[];
+  /** @default none */
+  readonly ipAddresses?: readonly string[];
+  /** @default ['system:nodes'] */
+  readonly organizations?: readonly string[];
+}
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const hour = 3_600_000;
+
+/** Makes a new certificate authority with a P-256 key, valid for a week. */
+export async function createAuthority(commonName: string): Promise<TestAuthority> {
+  const keys = await generateKeys();
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    name: [{ CN: [commonName] }],
+    keys,
+    ...lifetime(),
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.digitalSignature, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+
+  const sign = async (subject: x509.JsonName, extensions: x509.Extension[]): Promise<KeyedCertificate> => {
+    const own = await generateKeys();
+    const issued = await x509.X509CertificateGenerator.create({
+      subject,
+      issuer: certificate.subjectName,
+      publicKey: own.publicKey,
+      signingKey: keys.privateKey,
+      ...lifetime(),
+      extensions: [
+        new x509.BasicConstraintsExtension(false, undefined, true),
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+        await x509.AuthorityKeyIdentifierExtension.create(certificate),
+        ...extensions,
+      ],
+    });
+    return keyed(issued, own.privateKey);
+  };
+
+  return {
+    ...(await keyed(certificate, keys.privateKey)),
+    serverCertificate: (name) =>
+      sign(
+        [{ CN: [name] }],
+        [
+          new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+          new x509.SubjectAlternativeNameExtension([
+            { type: 'ip', value: '127.0.0.1' },
+            { type: 'dns', value: 'localhost' },
+          ]),
+        ],
+      ),
+    clientCertificate: (name, organizations) =>
+      sign(subjectOf(name, organizations), [new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth])]),
+  };
+}
+
+/** A P-256 key pair as the API server wants it for service-account tokens (PEM: PKCS #8 and SPKI). */
+export function createServiceAccountKeys(): { readonly privatePem: string; readonly publicPem: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return {
+    privatePem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    publicPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  };
+}
+
+/** A certificate signing request as a kubelet would make it, with a fresh P-256 key. */
+export async function createKubeletRequest(
+  wanted: KubeletRequest,
+): Promise<{ readonly requestPem: string; readonly keyPem: string }> {
+  const keys = await generateKeys();
+  const names: x509.JsonGeneralNames = [
+    ...(wanted.dnsNames ?? []).map((value) => ({ type: 'dns' as const, value })),
+    ...(wanted.ipAddresses ?? []).map((value) => ({ type: 'ip' as const, value })),
+  ];
+  const request = await x509.Pkcs10CertificateRequestGenerator.create({
+    name: subjectOf(`system:node:${wanted.nodeName}`, wanted.organizations ?? ['system:nodes']),
+    keys,
+    signingAlgorithm: algorithm,
+    extensions: names.length > 0 ? [new x509.SubjectAlternativeNameExtension(names)] : [],
+  });
+  return { requestPem: `${request.toString('pem')}\n`, keyPem: await privatePem(keys.privateKey) };
+}
+
+/** Organizations first, as Go writes a subject. */
+function subjectOf(commonName: string, organizations: readonly string[]): x509.JsonName {
+  return [...organizations.map((organization) => ({ O: [organization] })), { CN: [commonName] }];
+}
+
+function lifetime(): { notBefore: Date; notAfter: Date } {
+  return { notBefore: new Date(Date.now() - hour), notAfter: new Date(Date.now() + 7 * 24 * hour) };
+}
+
+async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+}
+
+async function keyed(certificate: x509.X509Certificate, key: webcrypto.CryptoKey): Promise<KeyedCertificate> {
+  return { certPem: `${certificate.toString('pem')}\n`, keyPem: await privatePem(key) };
+}
+
+async function privatePem(key: webcrypto.CryptoKey): Promise<string> {
+  return `${x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`;
+}

@@ -1,0 +1,43 @@
+import { badRequest } from './api-error.ts';
+import type { KubeObject } from './kube-object.ts';
+
+/** Whether a list shows an object. */
+export type Matches = (object: KubeObject) => boolean;
+
+/**
+ * Reads `fieldSelector`: `=`, `==` and `!=`, joined by commas.
+ *
+ * @param fields what the resource can be selected by.
+ * @throws ApiError 400 for a field that is not one of them.
+ */
+export function fieldSelector(
+  text: string,
+  fields: Readonly<Record<string, (object: KubeObject) => string | undefined>>,
+): Matches {
+  return all(terms(text).map(({ key, equal, value }) => {
+    const read = Object.hasOwn(fields, key) ? fields[key] : undefined;
+    if (read === undefined) throw badRequest(`field label not supported: ${key}`);
+    return (object) => (read(object) === value) === equal;
+  }));
+}
+
+/**
+ * Reads `labelSelector`: `=`, `==` and `!=`, joined by commas. Sets (`in`, `notin`) and existence are not simulated.
+ *
+ * @throws ApiError 400 for anything else.
+ */
+export function labelSelector(text: string): Matches {
+  return all(terms(text).map(({ key, equal, value }) => (object) => (object.metadata.labels?.[key] === value) === equal));
+}
+
+function terms(text: string): { key: string; equal: boolean; value: string }[] {
+  return text.split(',').map((term) => {
+    const [, key, operator, value] = /^\s*([^=!\s]+)\s*(==|=|!=)\s*([^=!]*?)\s*$/.exec(term) ?? [];
+    if (key === undefined || value === undefined) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
+    return { key, equal: operator !== '!=', value };
+  });
+}
+
+function all(matches: readonly Matches[]): Matches {
+  return (object) => matches.every((one) => one(object));
+}

@@ -1,0 +1,19 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 20_000 } },
+      { test: { name: 'fleet', include: ['test/fleet/**/*.test.ts'], testTimeout: 30_000 } },
+      {
+        test: {
+          name: 'control-plane',
+          include: ['test/control-plane/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 15 * 60_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
