@@ -76,12 +76,16 @@ export function approvalSubjectOf(item: unknown): ApprovalSubject | undefined {
   return { name, uid, resourceVersion, metadata, conditions };
 }
 
-/** What is added to `status.conditions`. The server sets the times, so no clock of ours is in the cluster. */
+/** What is added to `status.conditions`: CertificateSigningRequestCondition of certificates.k8s.io/v1. */
 export interface ApprovalCondition {
   readonly type: 'Approved' | 'Denied';
+  /** The API takes nothing else for these types. */
+  readonly status: 'True';
   /** CamelCase. */
   readonly reason: string;
   readonly message: string;
+  /** RFC 3339. */
+  readonly lastUpdateTime: string;
 }
 
 /**
@@ -101,7 +105,6 @@ export async function updateApproval(
   signal: AbortSignal,
 ): Promise<void> {
   const { name, uid, resourceVersion, metadata, conditions } = subject;
-  const { type, reason, message } = condition;
   await client.request({
     method: 'PUT',
     path: `${pathOf(name)}/approval`,
@@ -109,7 +112,7 @@ export async function updateApproval(
       apiVersion: 'certificates.k8s.io/v1',
       kind: 'CertificateSigningRequest',
       metadata: { ...metadata, name, uid, resourceVersion },
-      status: { conditions: [...conditions, { type, status: 'True', reason, message }] },
+      status: { conditions: [...conditions, condition] },
     },
     signal,
   });

@@ -65,7 +65,7 @@ export async function exchange(
       request.destroy();
     };
     const onAbort = (): void => fail(new ExchangeFailure('aborted'));
-    const onError = (error: NodeJS.ErrnoException): void => fail(new ExchangeFailure('connection', error.code));
+    const onError = (error: NodeJS.ErrnoException): void => fail(new ExchangeFailure('connection', codeOf(error)));
     const deadline = setTimeout(() => fail(new ExchangeFailure('timeout')), limits.timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
 
@@ -99,4 +99,10 @@ export async function exchange(
     });
     request.end(body);
   });
+}
+
+/** A failed handshake comes as EPROTO with OpenSSL's reason in the text, or with a code that Node made of that reason. */
+function codeOf({ code, message }: NodeJS.ErrnoException): string | undefined {
+  const reason = code === 'EPROTO' ? /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] : undefined;
+  return reason === undefined ? code : `ERR_SSL_${reason.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`;
 }

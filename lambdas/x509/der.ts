@@ -168,14 +168,13 @@ export class DerReader {
         return;
     }
     const content = this.enterAny(what);
-    if ((tag & CLASS) === 0 && isStructured(tag & TAG_NUMBER) !== ((tag & CONSTRUCTED) !== 0)) {
+    if ((tag & CLASS) === 0 && (tag === 0 || isStructured(tag & TAG_NUMBER) !== ((tag & CONSTRUCTED) !== 0))) {
       throw new Refused('NotDer', `${what}: tag ${hex(tag)} does not exist in DER`);
     }
     if (tag & CONSTRUCTED) while (!content.atEnd) content.skip(what);
   }
 
   #expect(tag: number, what: string): void {
-    if (this.atEnd) throw new Refused('UnexpectedStructure', `${what}: missing`);
     const found = this.#header(what);
     if (found !== tag) {
       throw new Refused('UnexpectedStructure', `${what}: tag ${hex(tag)} expected, ${hex(found)} found`);
@@ -191,6 +190,7 @@ export class DerReader {
   #header(what: string): number {
     const bytes = this.#bytes;
     const start = this.#position;
+    if (start === this.#end) throw new Refused('UnexpectedStructure', `${what}: missing`);
     if (start + 2 > this.#end) throw new Refused('NotDer', `${what}: cut short at byte ${start}`);
     const tag = bytes[start]!;
     if ((tag & TAG_NUMBER) === TAG_NUMBER) {

@@ -52,7 +52,7 @@ export class ApiError extends Error {
   get body(): string {
     const { code, reason, message, details, metadata } = this;
     const status = { kind: 'Status', apiVersion: 'v1', metadata, status: 'Failure' };
-    return `${JSON.stringify({ ...status, message, reason, details, code })}\n`;
+    return JSON.stringify({ ...status, message, reason, details, code });
   }
 }
 

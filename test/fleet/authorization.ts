@@ -1,4 +1,4 @@
-import { badRequest, forbidden, type Named, unauthorized, ApiError } from './api-error.ts';
+import { ApiError, badRequest, forbidden, type Named, unauthorized } from './api-error.ts';
 
 /** Who sends a request. */
 export interface User {

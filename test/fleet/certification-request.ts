@@ -20,8 +20,8 @@ export interface CertificationRequest {
  */
 export function parseCertificationRequest(pem: string): CertificationRequest {
   const { subject, subjectAltNames } = readWithPeculiar(firstRequest(pem));
-  const values = (oid: string): string[] => subject.flatMap((rdn) => rdn.get(oid) ?? []);
-  return { commonName: values(COMMON_NAME).at(-1) ?? '', organizations: values(ORGANIZATION), subjectAltNames };
+  const values = (type: string): string[] => subject.flatMap((rdn) => rdn[type] ?? []);
+  return { commonName: values('CN').at(-1) ?? '', organizations: values('O'), subjectAltNames };
 }
 
 /**
@@ -41,9 +41,6 @@ export function verifyCertificationRequest(pem: string): void {
     throw new Error(`x509: ${key.asymmetricKeyType === 'ec' ? 'ECDSA ' : ''}verification failure`);
   }
 }
-
-const COMMON_NAME = '2.5.4.3';
-const ORGANIZATION = '2.5.4.10';
 
 /** By the DER of the signature algorithm's object identifier; null where the algorithm brings its own digest. */
 const DIGESTS: Readonly<Record<string, string | null>> = {

@@ -34,13 +34,17 @@ export function fastClock(start: number, speed: number): Clock {
   const begin = performance.now();
   return {
     now: () => Math.floor(start + (performance.now() - begin) * speed),
-    sleep: (milliseconds, signal) => sleeping(signal, (wake) => {
-      const timer = setTimeout(wake, milliseconds / speed);
-      return () => clearTimeout(timer);
-    }),
+    sleep: (milliseconds, signal) =>
+      sleeping(signal, (wake) => {
+        const timer = setTimeout(wake, Math.min(milliseconds / speed, LONGEST_TIMER));
+        return () => clearTimeout(timer);
+      }),
     during: (work) => work,
   };
 }
+
+// Node.js fires longer timers at once; no run lasts these 24 days.
+const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** @param start what the clock shows until it is advanced, milliseconds since the epoch. */
 export function steppedClock(start: number): SteppedClock {
@@ -53,17 +57,20 @@ export function steppedClock(start: number): SteppedClock {
     do {
       await Promise.allSettled(works);
       // What was waiting for a promise runs before this, and what that makes due as well.
-      await new Promise((resolve) => { setImmediate(resolve); });
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     } while (works.size > 0);
   };
 
   return {
     now: () => now,
-    sleep: (milliseconds, signal) => sleeping(signal, (wake) => {
-      const sleeper = { at: now + Math.max(0, milliseconds), wake };
-      sleepers.add(sleeper);
-      return () => sleepers.delete(sleeper);
-    }),
+    sleep: (milliseconds, signal) =>
+      sleeping(signal, (wake) => {
+        const sleeper = { at: now + Math.max(0, milliseconds), wake };
+        sleepers.add(sleeper);
+        return () => sleepers.delete(sleeper);
+      }),
     during(work) {
       const ended = work.finally(() => works.delete(ended));
       works.add(ended);

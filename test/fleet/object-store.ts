@@ -35,7 +35,11 @@ export function createRevisions(): Revisions {
   return { current: () => revision, next: () => (revision += 1) };
 }
 
-export function keyOf({ metadata: { namespace, name } }: { readonly metadata: Pick<StoredMetadata, 'namespace' | 'name'> }): string {
+export function keyOf({
+  metadata: { namespace, name },
+}: {
+  readonly metadata: Pick<StoredMetadata, 'namespace' | 'name'>;
+}): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
@@ -85,7 +89,14 @@ export function createObjectStore(revisions: Revisions): ObjectStore {
 }
 
 /** The order in which the real server writes them, for people who compare the two. */
-function inWireOrder({ name, generateName, namespace, uid, resourceVersion, ...others }: StoredMetadata): StoredMetadata {
+function inWireOrder({
+  name,
+  generateName,
+  namespace,
+  uid,
+  resourceVersion,
+  ...others
+}: StoredMetadata): StoredMetadata {
   return {
     name,
     ...(generateName === undefined ? {} : { generateName }),

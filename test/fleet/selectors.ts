@@ -14,11 +14,13 @@ export function fieldSelector(
   text: string,
   fields: Readonly<Record<string, (object: KubeObject) => string | undefined>>,
 ): Matches {
-  return all(terms(text).map(({ key, equal, value }) => {
-    const read = Object.hasOwn(fields, key) ? fields[key] : undefined;
-    if (read === undefined) throw badRequest(`field label not supported: ${key}`);
-    return (object) => (read(object) === value) === equal;
-  }));
+  return all(
+    terms(text).map(({ key, equal, value }) => {
+      const read = Object.hasOwn(fields, key) ? fields[key] : undefined;
+      if (read === undefined) throw badRequest(`field label not supported: ${key}`);
+      return (object) => (read(object) === value) === equal;
+    }),
+  );
 }
 
 /**
@@ -27,13 +29,20 @@ export function fieldSelector(
  * @throws ApiError 400 for anything else.
  */
 export function labelSelector(text: string): Matches {
-  return all(terms(text).map(({ key, equal, value }) => (object) => (object.metadata.labels?.[key] === value) === equal));
+  return all(
+    terms(text).map(
+      ({ key, equal, value }) =>
+        (object) =>
+          (object.metadata.labels?.[key] === value) === equal,
+    ),
+  );
 }
 
 function terms(text: string): { key: string; equal: boolean; value: string }[] {
   return text.split(',').map((term) => {
     const [, key, operator, value] = /^\s*([^=!\s]+)\s*(==|=|!=)\s*([^=!]*?)\s*$/.exec(term) ?? [];
-    if (key === undefined || value === undefined) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
+    if (key === undefined || value === undefined)
+      throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
     return { key, equal: operator !== '!=', value };
   });
 }

@@ -1,0 +1,587 @@
+import { createServer } from 'node:net';
+
+import { describe, expect, onTestFinished, test } from 'vitest';
+
+import {
+  type ApiCall,
+  type ClientOptions,
+  createKubernetesClient,
+  type KubernetesClient,
+} from '../../../lambdas/kubernetes/client.ts';
+import type { Connection } from '../../../lambdas/kubernetes/connection.ts';
+import { KubernetesError, type KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
+import {
+  answer,
+  createAuthority,
+  defaultCertificates,
+  type Handler,
+  LOOPBACK,
+  listen,
+  startTlsServer,
+  statusBody,
+  TOKEN,
+} from './tls-server.ts';
+
+const LIST: ApiCall = { method: 'GET', path: '/apis/certificates.k8s.io/v1/certificatesigningrequests' };
+const WRITE: ApiCall = { method: 'PUT', path: `${LIST.path}/csr-1/approval`, body: {} };
+
+/** A client that ends with the test and does not wait between tries, but tells how long it would have. */
+function connect(
+  connection: Connection,
+  options: ClientOptions = {},
+): { readonly client: KubernetesClient; readonly waits: number[] } {
+  const waits: number[] = [];
+  const client = createKubernetesClient(connection, {
+    requestTimeoutMs: 5_000,
+    random: () => 0.5,
+    sleep: async (ms) => {
+      waits.push(ms);
+    },
+    ...options,
+  });
+  onTestFinished(() => client.close());
+  return { client, waits };
+}
+
+async function failure(call: Promise<unknown>): Promise<KubernetesError> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof KubernetesError)) throw new Error('expected a KubernetesError', { cause: error });
+  for (const text of [error.message, error.stack ?? '', JSON.stringify(error)]) expect(text).not.toContain(TOKEN);
+  return error;
+}
+
+describe('answers', () => {
+  const htmlPage = '<html><body>Please log in</body></html>';
+  const rows: readonly {
+    readonly name: string;
+    readonly handler: Handler;
+    readonly kind: KubernetesErrorKind;
+    readonly says: RegExp;
+    readonly requests: number;
+  }[] = [
+    {
+      name: '401',
+      handler: (_, response) => answer(response, 401, statusBody(401, 'Unauthorized', 'Unauthorized')),
+      kind: 'unauthorized',
+      says: /answered 401 Unauthorized \(Unauthorized\)\. The token is refused: renew the credentials\.$/,
+      requests: 1,
+    },
+    {
+      name: '401 that echoes the token in pieces',
+      handler: (_, response) =>
+        answer(response, 401, statusBody(401, 'Unauthorized', `bad ${TOKEN.slice(0, 5)}\u0007${TOKEN.slice(5)} there`)),
+      kind: 'unauthorized',
+      says: /bad \[redacted\] there/,
+      requests: 1,
+    },
+    {
+      name: '403',
+      handler: (_, response) => answer(response, 403, statusBody(403, 'Forbidden', 'User "x" cannot list')),
+      kind: 'forbidden',
+      says: /^list certificatesigningrequests on https:.*User "x" cannot list.*certmarshal rbac prints the ClusterRole/,
+      requests: 1,
+    },
+    {
+      name: '404 in plain text',
+      handler: (_, response) => answer(response, 404, '404 page not found', { 'content-type': 'text/plain' }),
+      kind: 'not-found',
+      says: /answered 404\. It is gone/,
+      requests: 1,
+    },
+    {
+      name: '409',
+      handler: (_, response) => answer(response, 409, statusBody(409, 'Conflict', 'the object has been modified')),
+      kind: 'conflict',
+      says: /the object has been modified/,
+      requests: 1,
+    },
+    {
+      name: '410',
+      handler: (_, response) => answer(response, 410, statusBody(410, 'Expired', 'too old')),
+      kind: 'gone',
+      says: /410 Expired/,
+      requests: 1,
+    },
+    {
+      name: '422',
+      handler: (_, response) => answer(response, 422, statusBody(422, 'Invalid', 'spec: wrong')),
+      kind: 'invalid',
+      says: /422 Invalid \(spec: wrong\)/,
+      requests: 1,
+    },
+    {
+      name: '429 without Retry-After',
+      handler: (_, response) => answer(response, 429, 'Too many requests', { 'content-type': 'text/plain' }),
+      kind: 'throttled',
+      says: /answered 429\./,
+      requests: 4,
+    },
+    {
+      name: '500',
+      handler: (_, response) => answer(response, 500, statusBody(500, 'InternalError', 'etcd is away')),
+      kind: 'server',
+      says: /etcd is away/,
+      requests: 4,
+    },
+    {
+      name: 'HTML with 200',
+      handler: (_, response) => answer(response, 200, htmlPage, { 'content-type': 'text/html; charset=utf-8' }),
+      kind: 'not-kubernetes',
+      says: /The endpoint answers HTML: is a proxy/,
+      requests: 1,
+    },
+    {
+      name: 'HTML with 403',
+      handler: (_, response) => answer(response, 403, htmlPage, { 'content-type': 'text/html' }),
+      kind: 'not-kubernetes',
+      says: /answered 403 with HTML/,
+      requests: 1,
+    },
+    {
+      name: 'HTML with 503 from a load balancer',
+      handler: (_, response) => answer(response, 503, htmlPage, { 'content-type': 'text/html' }),
+      kind: 'not-kubernetes',
+      says: /answered 503 with HTML/,
+      requests: 4,
+    },
+    {
+      name: 'protobuf',
+      handler: (_, response) => answer(response, 200, 'k8s', { 'content-type': 'application/vnd.kubernetes.protobuf' }),
+      kind: 'not-kubernetes',
+      says: /answered with application\/vnd\.kubernetes\.protobuf/,
+      requests: 1,
+    },
+    {
+      name: 'no content type',
+      handler: (_, response) => response.end('{}'),
+      kind: 'not-kubernetes',
+      says: /without a content type/,
+      requests: 1,
+    },
+    {
+      name: 'half a JSON',
+      handler: (_, response) => answer(response, 200, `{"items":[{"metadata":{"name":"${TOKEN}`),
+      kind: 'not-kubernetes',
+      says: /not one whole JSON object/,
+      requests: 1,
+    },
+    {
+      name: 'JSON that is no object',
+      handler: (_, response) => answer(response, 200, '[]'),
+      kind: 'not-kubernetes',
+      says: /not one whole JSON object/,
+      requests: 1,
+    },
+    {
+      name: 'an empty body',
+      handler: (_, response) => answer(response, 200, ''),
+      kind: 'not-kubernetes',
+      says: /an empty body/,
+      requests: 1,
+    },
+    {
+      name: 'a redirect',
+      handler: (_, response) => answer(response, 302, htmlPage, { 'content-type': 'text/html', location: '/login' }),
+      kind: 'not-kubernetes',
+      says: /a redirect\. Redirects are never followed/,
+      requests: 1,
+    },
+    {
+      name: 'a body cut off by the end of the connection',
+      handler: (_, response) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1_000 });
+        response.write('{"items":', () => response.destroy());
+      },
+      kind: 'unreachable',
+      says: /the connection broke \(ECONNRESET\)/,
+      requests: 4,
+    },
+    {
+      name: 'a connection that ends without an answer',
+      handler: (_, response) => response.destroy(),
+      kind: 'unreachable',
+      says: /the connection broke \(ECONNRESET\)/,
+      requests: 4,
+    },
+  ];
+
+  test.each(rows)('$name', async ({ handler, kind, says, requests }) => {
+    const server = await startTlsServer(handler);
+    const { client } = connect(server.connection);
+    const error = await failure(client.request(LIST));
+    expect(error.kind).toBe(kind);
+    expect(error.message).toMatch(says);
+    expect(error.object).toBe(`list certificatesigningrequests on ${server.connection.server}`);
+    expect(server.received).toHaveLength(requests);
+    expect(client.stats).toMatchObject({ requests, writes: 0, retries: requests - 1 });
+  });
+
+  test('text of a Status is cleaned and shortened', async () => {
+    const server = await startTlsServer((_, response) =>
+      answer(response, 403, statusBody(403, 'Forbidden', `\u001B[31mred\u202E\u0000\nline ${'x'.repeat(100_000)}`)),
+    );
+    const { problem } = await failure(connect(server.connection).client.request(LIST));
+    expect(problem).toMatch(/^answered 403 Forbidden \(\[31mred line x+…\)$/);
+    expect(problem.length).toBeLessThan(350);
+  });
+
+  test('a refused client certificate is not called a token', async () => {
+    const { authority } = await defaultCertificates();
+    const server = await startTlsServer((_, response) => answer(response, 401, statusBody(401, 'Unauthorized', 'no')));
+    const own = await authority.issue({ type: 'dns', value: 'client' });
+    const { client } = connect({ ...server.connection, credentials: { kind: 'certificate', ...own } });
+    expect((await failure(client.request(LIST))).remedy).toContain('client certificate is refused');
+    expect(server.received[0]?.headers.authorization).toBeUndefined();
+  });
+});
+
+describe('size', () => {
+  test('an endless body is given up at the limit', async () => {
+    const server = await startTlsServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const more = (): void => {
+        while (!response.destroyed && response.write(' '.repeat(16_384)));
+        if (!response.destroyed) response.once('drain', more);
+      };
+      more();
+    });
+    const { client } = connect(server.connection, { maxResponseBytes: 100_000 });
+    const error = await failure(client.request(LIST));
+    expect(error.kind).toBe('too-large');
+    expect(client.stats.bytes).toBeGreaterThan(100_000);
+    expect(client.stats.bytes).toBeLessThan(400_000);
+    expect(client.stats.requests).toBe(1);
+  });
+
+  test('an announced size over the limit is not read; the smaller of both limits counts', async () => {
+    const server = await startTlsServer((_, response) => answer(response, 200, { padding: 'x'.repeat(5_000) }));
+    const { client } = connect(server.connection, { maxResponseBytes: 4_000 });
+    expect((await failure(client.request({ ...LIST, maxResponseBytes: 10_000 }))).kind).toBe('too-large');
+  });
+
+  test('an endless error page keeps its status', async () => {
+    const server = await startTlsServer((_, response) => {
+      response.writeHead(403, { 'content-type': 'application/json' });
+      response.write(' '.repeat(400_000));
+    });
+    expect((await failure(connect(server.connection).client.request(LIST))).kind).toBe('forbidden');
+  });
+});
+
+describe('time', () => {
+  test('a server that never answers costs one deadline a try', async () => {
+    const server = await startTlsServer(() => {});
+    const { client } = connect(server.connection, { requestTimeoutMs: 30 });
+    const error = await failure(client.request(LIST));
+    expect(error.kind).toBe('timeout');
+    expect(error.problem).toBe('no complete answer within 30 ms');
+    expect(server.received).toHaveLength(4);
+  });
+
+  test('a body that drips is under the same deadline', async () => {
+    const server = await startTlsServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const drip = setInterval(() => response.write(' '), 5);
+      response.on('close', () => clearInterval(drip));
+    });
+    const { client } = connect(server.connection, { requestTimeoutMs: 40 });
+    expect((await failure(client.request(LIST))).kind).toBe('timeout');
+  });
+
+  test('a port that accepts and says nothing ends with the deadline, during the handshake', async () => {
+    const mute = createServer(() => {});
+    const port = await listen(mute);
+    const { client } = connect(
+      { server: `https://127.0.0.1:${port}`, credentials: { kind: 'token', token: TOKEN } },
+      { requestTimeoutMs: 30 },
+    );
+    expect((await failure(client.request(WRITE))).kind).toBe('timeout');
+  });
+
+  test('a write that timed out is not repeated', async () => {
+    const server = await startTlsServer(() => {});
+    const { client } = connect(server.connection, { requestTimeoutMs: 30 });
+    expect((await failure(client.request(WRITE))).remedy).toMatch(/may have been done all the same/);
+    expect(server.received).toHaveLength(1);
+  });
+
+  test('the signal ends a try under way', async () => {
+    const stop = new AbortController();
+    const server = await startTlsServer(() => stop.abort(new Error('enough')));
+    const error = await failure(connect(server.connection).client.request({ ...LIST, signal: stop.signal }));
+    expect(error.kind).toBe('aborted');
+    expect(error.cause).toEqual(new Error('enough'));
+    expect(server.received).toHaveLength(1);
+  });
+
+  test('the signal ends the wait between two tries', async () => {
+    const stop = new AbortController();
+    const server = await startTlsServer((_, response) => {
+      answer(response, 429, '{}', { 'retry-after': '20' });
+      setTimeout(() => stop.abort(), 20);
+    });
+    const client = createKubernetesClient(server.connection);
+    onTestFinished(() => client.close());
+    const before = performance.now();
+    expect((await failure(client.request({ ...LIST, signal: stop.signal }))).kind).toBe('aborted');
+    expect(performance.now() - before).toBeLessThan(5_000);
+  });
+
+  test('an aborted signal sends nothing', async () => {
+    const server = await startTlsServer((_, response) => answer(response, 200, {}));
+    const { client } = connect(server.connection);
+    expect((await failure(client.request({ ...LIST, signal: AbortSignal.abort() }))).kind).toBe('aborted');
+    expect(client.stats.requests).toBe(0);
+    expect(server.connections()).toBe(0);
+  });
+
+  test('no listener stays on a signal that outlives the calls', async () => {
+    const { signal } = new AbortController();
+    const added: unknown[] = [];
+    const add = signal.addEventListener.bind(signal);
+    const remove = signal.removeEventListener.bind(signal);
+    signal.addEventListener = (type: string, listener: () => void, options?: object) => {
+      added.push(listener);
+      add(type, listener, options);
+    };
+    signal.removeEventListener = (type: string, listener: () => void) => {
+      added.splice(added.indexOf(listener), 1);
+      remove(type, listener);
+    };
+    const server = await startTlsServer((_, response) => answer(response, 200, {}));
+    const { client } = connect(server.connection);
+    for (let call = 0; call < 5; call += 1) await client.request({ ...LIST, signal });
+    expect(added).toEqual([]);
+  });
+
+  test('close ends what is under way and what comes later', async () => {
+    const server = await startTlsServer(() => client.close());
+    const { client } = connect(server.connection);
+    const error = await failure(client.request(LIST));
+    expect([error.kind, error.problem]).toEqual(['aborted', 'the client was closed']);
+    expect((await failure(client.request(LIST))).kind).toBe('aborted');
+    expect(server.received).toHaveLength(1);
+  });
+});
+
+describe('retries', () => {
+  test('Retry-After is waited for, with jitter on top', async () => {
+    const server = await startTlsServer((_, response) =>
+      server.received.length === 1 ? answer(response, 429, '{}', { 'retry-after': '2' }) : answer(response, 200, {}),
+    );
+    const { client, waits } = connect(server.connection);
+    await client.request(WRITE);
+    expect(waits).toEqual([2_100]);
+    expect(client.stats).toMatchObject({ requests: 2, writes: 2, retries: 1, throttled: 1 });
+  });
+
+  test('reads back off exponentially and in the end succeed', async () => {
+    const server = await startTlsServer((_, response) =>
+      server.received.length <= 3 ? answer(response, 503, '{}') : answer(response, 200, { kind: 'List' }),
+    );
+    const { client, waits } = connect(server.connection);
+    expect(await client.request(LIST)).toEqual({ kind: 'List' });
+    expect(waits).toEqual([100, 200, 400]);
+  });
+
+  test.each([
+    ['500', 500, {}, 1],
+    ['503 without Retry-After', 503, {}, 1],
+    ['503 with Retry-After', 503, { 'retry-after': '1' }, 4],
+    ['409', 409, {}, 1],
+    ['429 that asks for a minute', 429, { 'retry-after': '60' }, 1],
+  ] as const)('a write is not repeated unless nothing was done: %s', async (_name, status, headers, times) => {
+    const server = await startTlsServer((_, response) => answer(response, status, '{}', headers));
+    const { client } = connect(server.connection);
+    await failure(client.request(WRITE));
+    expect(server.received).toHaveLength(times);
+  });
+
+  test('a write whose connection broke is not repeated', async () => {
+    const server = await startTlsServer((_, response) => response.destroy());
+    expect((await failure(connect(server.connection).client.request(WRITE))).kind).toBe('unreachable');
+    expect(server.received).toHaveLength(1);
+  });
+
+  test.each([LIST, WRITE])('$method: a refused connection is tried again', async (call) => {
+    const probe = createServer();
+    const port = await listen(probe);
+    await new Promise((resolve) => {
+      probe.close(resolve);
+    });
+    const { client } = connect({
+      server: `https://127.0.0.1:${port}`,
+      credentials: { kind: 'token', token: TOKEN },
+    });
+    const error = await failure(client.request(call));
+    expect([error.kind, error.code]).toEqual(['unreachable', 'ECONNREFUSED']);
+    expect(client.stats.requests).toBe(4);
+  });
+});
+
+describe('trust', () => {
+  const ok: Handler = (_, response) => answer(response, 200, { kind: 'APIGroup' });
+
+  test('another CA', async () => {
+    const stranger = await createAuthority('test-ca');
+    const server = await startTlsServer(ok, { caPem: stranger.certificatePem });
+    const error = await failure(connect(server.connection).client.request(LIST));
+    expect(error.kind).toBe('certificate');
+    expect(error.remedy).toMatch(/^The CA bundle does not sign this endpoint/);
+    expect(server.received).toEqual([]);
+  });
+
+  test('no CA at all: only public roots are trusted', async () => {
+    const server = await startTlsServer(ok);
+    const { caPem: _, ...connection } = server.connection;
+    const error = await failure(connect(connection).client.request(LIST));
+    expect(error.kind).toBe('certificate');
+    expect(error.remedy).toMatch(/^No CA bundle is given/);
+  });
+
+  test('NODE_TLS_REJECT_UNAUTHORIZED=0 changes nothing', async () => {
+    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    onTestFinished(() => {
+      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
+    });
+    const stranger = await createAuthority('test-ca');
+    const server = await startTlsServer(ok, { caPem: stranger.certificatePem });
+    expect((await failure(connect(server.connection).client.request(LIST))).kind).toBe('certificate');
+  });
+
+  test('an expired serving certificate is told apart from a wrong CA', async () => {
+    const { authority } = await defaultCertificates();
+    const server = await startTlsServer(ok, { serving: await authority.issue(LOOPBACK, -3) });
+    const error = await failure(connect(server.connection).client.request(LIST));
+    expect([error.kind, error.code]).toEqual(['certificate', 'CERT_HAS_EXPIRED']);
+    expect(error.remedy).toMatch(/^Renew the API server's serving certificate/);
+  });
+
+  test('an expired CA bundle is told apart from an expired serving certificate', async () => {
+    const old = await createAuthority('old-ca', -10);
+    const server = await startTlsServer(ok, { serving: await old.issue(LOOPBACK), caPem: old.certificatePem });
+    const error = await failure(connect(server.connection).client.request(LIST));
+    expect(error.problem).toBe('every certificate of the CA bundle has expired');
+  });
+
+  test('a serving certificate that is not valid yet', async () => {
+    const { authority } = await defaultCertificates();
+    const server = await startTlsServer(ok, { serving: await authority.issue(LOOPBACK, 3) });
+    expect((await failure(connect(server.connection).client.request(LIST))).problem).toMatch(/not valid yet/);
+  });
+
+  test('a wrong server name, and tls-server-name', async () => {
+    const { authority } = await defaultCertificates();
+    const serving = await authority.issue({ type: 'dns', value: 'api.example.com' });
+    const server = await startTlsServer(ok, { serving });
+    const error = await failure(connect(server.connection).client.request(LIST));
+    expect(error.problem).toBe('the certificate of the endpoint is not for 127.0.0.1');
+    const { client } = connect({ ...server.connection, tlsServerName: 'api.example.com' });
+    expect(await client.request(LIST)).toEqual({ kind: 'APIGroup' });
+  });
+
+  test('any certificate of a bundle will do, also an intermediate without its root', async () => {
+    const [first, second] = await Promise.all([createAuthority('first'), createAuthority('second')]);
+    const below = await second.intermediate();
+    for (const [signer, trusted] of [
+      [first, first],
+      [second, second],
+      [below, below],
+    ] as const) {
+      const others = (await createAuthority('other')).certificatePem;
+      const server = await startTlsServer(ok, {
+        serving: await signer.issue(LOOPBACK),
+        caPem: `# comment\r\n${others}\n${trusted.certificatePem}\n`,
+      });
+      expect(await connect(server.connection).client.request(LIST)).toEqual({ kind: 'APIGroup' });
+    }
+  });
+
+  test('plain HTTP behind an https URL', async () => {
+    const plain = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    const port = await listen(plain);
+    const { client } = connect({ server: `https://127.0.0.1:${port}`, credentials: { kind: 'token', token: TOKEN } });
+    expect((await failure(client.request(LIST))).problem).toBe('the endpoint does not speak TLS');
+  });
+});
+
+describe('connection', () => {
+  test('calls one after the other share one connection', async () => {
+    const server = await startTlsServer((_, response) => answer(response, 200, {}));
+    const { client } = connect(server.connection);
+    for (let call = 0; call < 20; call += 1) await client.request(call % 2 ? LIST : WRITE);
+    expect(server.connections()).toBe(1);
+    expect(client.stats).toEqual({ requests: 20, writes: 10, retries: 0, throttled: 0, bytes: 40 });
+  });
+
+  test('no more connections than allowed', async () => {
+    const server = await startTlsServer((_, response) => answer(response, 200, {}));
+    const { client } = connect(server.connection, { maxSockets: 3 });
+    await Promise.all(Array.from({ length: 30 }, async () => client.request(LIST)));
+    expect(server.connections()).toBe(3);
+    expect(server.received).toHaveLength(30);
+  });
+
+  test('what is sent', async () => {
+    const server = await startTlsServer((_, response) => answer(response, 200, {}));
+    const { client } = connect({ ...server.connection, server: `${server.connection.server}/k8s/clusters/c-1/` });
+    await client.request({ ...WRITE, query: { dryRun: 'All', fieldManager: 'a b&c' }, body: { text: 'ü' } });
+    expect(server.received[0]).toMatchObject({
+      method: 'PUT',
+      url: `/k8s/clusters/c-1${WRITE.path}?dryRun=All&fieldManager=a+b%26c`,
+      headers: { authorization: `Bearer ${TOKEN}`, accept: 'application/json', 'content-type': 'application/json' },
+      body: '{"text":"ü"}',
+    });
+  });
+
+  test('proxies of the environment are not used', async () => {
+    const before = process.env['HTTPS_PROXY'];
+    process.env['HTTPS_PROXY'] = 'http://127.0.0.1:9';
+    onTestFinished(() => {
+      if (before === undefined) delete process.env['HTTPS_PROXY'];
+      else process.env['HTTPS_PROXY'] = before;
+    });
+    const server = await startTlsServer((_, response) => answer(response, 200, {}));
+    expect(await connect(server.connection).client.request(LIST)).toEqual({});
+  });
+
+  const token = { kind: 'token', token: TOKEN } as const;
+  test.each<[string, Connection, KubernetesErrorKind, RegExp]>([
+    ['http', { server: 'http://10.0.0.1', credentials: token }, 'invalid', /is not an https/],
+    ['no URL', { server: 'https://', credentials: token }, 'invalid', /is not a URL/],
+    ['user name', { server: `https://u:${TOKEN}@h`, credentials: token }, 'invalid', /carries a user name/],
+    ['empty bundle', { server: 'https://h', caPem: '', credentials: token }, 'certificate', /holds no PEM certificate/],
+    [
+      'broken bundle',
+      {
+        server: 'https://h',
+        caPem: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
+        credentials: token,
+      },
+      'certificate',
+      /certificate 1 of 1 in the CA bundle cannot be read/,
+    ],
+    ['empty token', { server: 'https://h', credentials: { kind: 'token', token: '' } }, 'invalid', /it is empty/],
+    [
+      'token with a line break',
+      { server: 'https://h', credentials: { kind: 'token', token: `${TOKEN}\r\nx: y` } },
+      'invalid',
+      /white space/,
+    ],
+    [
+      'broken key',
+      { server: 'https://h', credentials: { kind: 'certificate', certificatePem: TOKEN, keyPem: TOKEN } },
+      'certificate',
+      /certificate and key cannot be read/,
+    ],
+  ])('unusable: %s', async (_name, connection, kind, says) => {
+    const error = await failure((async () => createKubernetesClient(connection))());
+    expect(error.kind).toBe(kind);
+    expect(error.message).toMatch(says);
+  });
+});

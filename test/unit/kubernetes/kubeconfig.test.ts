@@ -1,0 +1,343 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { stringify } from 'yaml';
+
+import { createKubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { KubeconfigError, type KubeconfigSource, loadKubeconfig } from '../../../lambdas/kubernetes/kubeconfig.ts';
+import { answer, createAuthority, type Keyed, startTlsServer, TOKEN } from './tls-server.ts';
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+let ca: string;
+let client: Keyed;
+beforeAll(async () => {
+  const authority = await createAuthority('cluster-ca');
+  ca = authority.certificatePem;
+  client = await authority.issue({ type: 'dns', value: 'client' });
+});
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function kubeconfig(cluster: Fields = {}, user: Fields = { token: TOKEN }, more: Fields = {}): string {
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      {
+        name: 'berlin',
+        cluster: { server: 'https://10.0.0.1:6443', 'certificate-authority-data': base64(ca), ...cluster },
+      },
+    ],
+    users: [{ name: 'sweeper', user }],
+    contexts: [{ name: 'sweeper@berlin', context: { cluster: 'berlin', user: 'sweeper' } }],
+    'current-context': 'sweeper@berlin',
+    ...more,
+  });
+}
+
+/** `where` of every problem; also makes sure that no secret is in the message. */
+async function problems(text: string, source: KubeconfigSource): Promise<string[]> {
+  const error: unknown = await loadKubeconfig(text, source).catch((reason: unknown) => reason);
+  if (!(error instanceof KubeconfigError)) throw new Error('expected a KubeconfigError', { cause: error });
+  for (const secret of [TOKEN, 'hunter2', base64(client.keyPem)]) {
+    expect(`${error.message}${error.stack}`).not.toContain(secret);
+  }
+  for (const { problem, remedy } of error.problems) expect([problem, remedy].every((text) => text !== '')).toBe(true);
+  return error.problems.map(({ where }) => where);
+}
+
+const SECRET: KubeconfigSource = { origin: 'secret' };
+const FILE: KubeconfigSource = { origin: 'file' };
+
+describe.each([SECRET, FILE])('from a $origin', (source) => {
+  test('token', async () => {
+    expect(await loadKubeconfig(kubeconfig({ 'tls-server-name': 'api.example.com' }), source)).toEqual({
+      context: 'sweeper@berlin',
+      cluster: 'berlin',
+      server: 'https://10.0.0.1:6443',
+      caPem: ca,
+      tlsServerName: 'api.example.com',
+      credentials: { kind: 'token', token: TOKEN },
+    });
+  });
+
+  test('client certificate, which wins over a token', async () => {
+    const user = {
+      'client-certificate-data': base64(client.certificatePem),
+      'client-key-data': base64(client.keyPem),
+      token: TOKEN,
+    };
+    expect((await loadKubeconfig(kubeconfig({}, user), source)).credentials).toEqual({
+      kind: 'certificate',
+      ...client,
+    });
+  });
+
+  test('a named context, and public roots without a CA', async () => {
+    const text = kubeconfig({}, undefined, {
+      clusters: [
+        { name: 'one', cluster: { server: 'https://one' } },
+        { name: 'two', cluster: { server: 'https://two' } },
+      ],
+      contexts: [
+        { name: 'a', context: { cluster: 'one', user: 'sweeper' } },
+        { name: 'b', context: { cluster: 'two', user: 'sweeper' } },
+      ],
+      'current-context': 'a',
+    });
+    const { caPem, cluster } = await loadKubeconfig(text, { ...source, context: 'b' });
+    expect([caPem, cluster]).toEqual([undefined, 'two']);
+  });
+
+  test.each<[string, () => string, string[]]>([
+    ['not YAML', () => `users: [${TOKEN}`, ['kubeconfig']],
+    ['an alias', () => `a: &a ${TOKEN}\nb: *a`, ['kubeconfig']],
+    ['nesting without end', () => '['.repeat(100_000), ['kubeconfig']],
+    ['too long', () => ' '.repeat(300_000), ['kubeconfig']],
+    ['text', () => TOKEN, ['kubeconfig']],
+    ['empty', () => '', ['kubeconfig']],
+    ['another kind of object', () => 'kind: Secret', ['contexts', 'clusters', 'users']],
+    ['empty users', () => kubeconfig({}, {}, { users: [] }), ['users']],
+    ['a user without a name', () => kubeconfig({}, {}, { users: [{ user: {} }] }), ['users[0]']],
+    [
+      'the same name twice',
+      () => kubeconfig({}, {}, { users: [1, 2].map(() => ({ name: 'sweeper', user: { token: TOKEN } })) }),
+      ['users[1]'],
+    ],
+    ['no current context', () => kubeconfig({}, {}, { 'current-context': '' }), ['current-context']],
+    ['an unknown current context', () => kubeconfig({}, {}, { 'current-context': 'x' }), ['contexts']],
+    [
+      'a context that leads nowhere',
+      () => kubeconfig({}, {}, { contexts: [{ name: 'sweeper@berlin', context: { cluster: 'x' } }] }),
+      ['contexts[0].context.cluster', 'contexts[0].context.user'],
+    ],
+    ['http', () => kubeconfig({ server: 'http://10.0.0.1' }), ['clusters[0].cluster.server']],
+    ['no server', () => kubeconfig({ server: null }), ['clusters[0].cluster.server']],
+    ['a password in the server', () => kubeconfig({ server: 'https://u:hunter2@h' }), ['clusters[0].cluster.server']],
+    ['no credentials', () => kubeconfig({}, {}), ['users[0].user']],
+    ['an empty token', () => kubeconfig({}, { token: ' ' }), ['users[0].user']],
+    [
+      'a certificate without its key',
+      () => kubeconfig({}, { 'client-certificate-data': base64(client.certificatePem) }),
+      ['users[0].user'],
+    ],
+    [
+      'everything that is refused anywhere, at once',
+      () =>
+        kubeconfig(
+          { server: 'http://h', 'insecure-skip-tls-verify': true, 'proxy-url': 'http://p' },
+          {
+            token: TOKEN,
+            'auth-provider': { name: 'oidc' },
+            username: 'u',
+            password: 'hunter2',
+            as: 'admin',
+            'as-uid': '1',
+            'as-groups': ['system:masters'],
+            'as-user-extra': { a: ['b'] },
+          },
+        ),
+      [
+        'clusters[0].cluster.insecure-skip-tls-verify',
+        'clusters[0].cluster.proxy-url',
+        'users[0].user.auth-provider',
+        'users[0].user.username',
+        'users[0].user.password',
+        'users[0].user.as',
+        'users[0].user.as-uid',
+        'users[0].user.as-groups',
+        'users[0].user.as-user-extra',
+        'clusters[0].cluster.server',
+      ],
+    ],
+  ])('refused: %s', async (_name, text, expected) => {
+    expect((await problems(text(), source)).toSorted()).toEqual(expected.toSorted());
+  });
+
+  test('fields that say nothing are not refused', async () => {
+    const text = kubeconfig(
+      { 'insecure-skip-tls-verify': false, 'proxy-url': '' },
+      { token: TOKEN, exec: null, username: '', 'auth-provider': null },
+    );
+    expect((await loadKubeconfig(text, source)).credentials).toEqual({ kind: 'token', token: TOKEN });
+  });
+
+  test('a CA that is no certificate', async () => {
+    expect(await problems(kubeconfig({ 'certificate-authority-data': base64('x') }), source)).toHaveLength(1);
+  });
+});
+
+describe('from a secret', () => {
+  test('files and commands are refused, also of entries that are not selected', async () => {
+    const text = kubeconfig({}, undefined, {
+      clusters: [
+        { name: 'berlin', cluster: { server: 'https://h' } },
+        { name: 'other', cluster: { server: 'https://o', 'certificate-authority': '/etc/ca.crt' } },
+      ],
+      users: [
+        { name: 'sweeper', user: { token: TOKEN } },
+        {
+          name: 'other',
+          user: {
+            'client-certificate': 'c.crt',
+            'client-key': 'c.key',
+            tokenFile: '/run/token',
+            'token-file': '/run/token',
+            exec: { command: 'touch' },
+          },
+        },
+      ],
+    });
+    expect(await problems(text, SECRET)).toEqual([
+      'clusters[1].cluster.certificate-authority',
+      'users[1].user.client-certificate',
+      'users[1].user.client-key',
+      'users[1].user.tokenFile',
+      'users[1].user.token-file',
+      'users[1].user.exec',
+    ]);
+  });
+
+  test('data that is not base64', async () => {
+    const text = kubeconfig({ 'certificate-authority-data': '%%%' }, { token: TOKEN, 'client-key-data': '-----' });
+    expect(await problems(text, SECRET)).toEqual([
+      'clusters[0].cluster.certificate-authority-data',
+      'users[0].user.client-key-data',
+    ]);
+  });
+
+  test('client-node is never loaded', async () => {
+    vi.doMock('@kubernetes/client-node', () => {
+      throw new Error('loaded');
+    });
+    onTestFinished(() => {
+      vi.doUnmock('@kubernetes/client-node');
+    });
+    expect((await loadKubeconfig(kubeconfig(), SECRET)).cluster).toBe('berlin');
+  });
+});
+
+describe('from a file', () => {
+  async function directory(files: Readonly<Record<string, string>>): Promise<string> {
+    const path = await mkdtemp(join(tmpdir(), 'certmarshal-kubeconfig-'));
+    onTestFinished(async () => rm(path, { recursive: true }));
+    for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content, { mode: 0o755 });
+    return path;
+  }
+
+  /** A command that prints this; a Node.js program, so that it runs wherever the tests do. */
+  const command = (program: string): Fields => ({
+    exec: {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: process.execPath,
+      args: ['-e', program],
+      env: null,
+    },
+  });
+  const prints = (status: Fields): Fields =>
+    command(`console.log(${JSON.stringify(JSON.stringify({ kind: 'ExecCredential', status }))})`);
+
+  test('relative paths start at the file', async () => {
+    const path = await directory({ 'ca.crt': ca, 'c.crt': client.certificatePem, 'c.key': client.keyPem });
+    const text = kubeconfig(
+      { 'certificate-authority-data': null, 'certificate-authority': 'ca.crt' },
+      { 'client-certificate': 'c.crt', 'client-key': join(path, 'c.key') },
+    );
+    expect(await loadKubeconfig(text, { ...FILE, directory: path })).toMatchObject({
+      caPem: ca,
+      credentials: { kind: 'certificate', ...client },
+    });
+  });
+
+  test('data counts more than a file, a token file more than a token, as in kubectl', async () => {
+    const path = await directory({ token: `${TOKEN}\n` });
+    const text = kubeconfig({ 'certificate-authority': 'missing.crt' }, { token: 'old', tokenFile: 'token' });
+    expect(await loadKubeconfig(text, { ...FILE, directory: path })).toMatchObject({
+      caPem: ca,
+      credentials: { kind: 'token', token: TOKEN },
+    });
+  });
+
+  test('a file that is not there', async () => {
+    await expect(loadKubeconfig(kubeconfig({}, { tokenFile: '/nowhere/token' }), FILE)).rejects.toThrow(
+      /ENOENT.*\/nowhere\/token/,
+    );
+  });
+
+  test('entries that are not selected are not looked at', async () => {
+    const text = kubeconfig({}, undefined, {
+      users: [
+        { name: 'sweeper', user: { token: TOKEN } },
+        { name: 'other', user: { exec: { command: 'x' }, 'auth-provider': { name: 'gcp' } } },
+      ],
+    });
+    expect((await loadKubeconfig(text, FILE)).context).toBe('sweeper@berlin');
+  });
+
+  test('exec needs permission', async () => {
+    await expect(loadKubeconfig(kubeconfig({}, prints({ token: TOKEN })), FILE)).rejects.toThrow(/pass --allow-exec/);
+  });
+
+  const allowed: KubeconfigSource = { ...FILE, allowExec: true };
+
+  test('exec: a token', async () => {
+    expect((await loadKubeconfig(kubeconfig({}, prints({ token: TOKEN })), allowed)).credentials).toEqual({
+      kind: 'token',
+      token: TOKEN,
+    });
+  });
+
+  test('exec: a client certificate', async () => {
+    const user = prints({ clientCertificateData: client.certificatePem, clientKeyData: client.keyPem });
+    expect((await loadKubeconfig(kubeconfig({}, user), allowed)).credentials).toEqual({
+      kind: 'certificate',
+      ...client,
+    });
+  });
+
+  test('exec: the command is told which version to answer', async () => {
+    const user = command(
+      'const { apiVersion } = JSON.parse(process.env.KUBERNETES_EXEC_INFO);' +
+        'console.log(JSON.stringify({ status: { token: apiVersion } }))',
+    );
+    expect((await loadKubeconfig(kubeconfig({}, user), allowed)).credentials).toMatchObject({
+      token: 'client.authentication.k8s.io/v1',
+    });
+  });
+
+  test.each<[string, () => Fields, RegExp]>([
+    ['fails', () => command('console.error("session\\u001b[1m expired"); process.exit(1)'), /\(session\[1m expired\)/],
+    ['prints a token that is no JSON', () => command(`console.log("${TOKEN}")`), /did not write an ExecCredential/],
+    ['prints another object', () => command(`console.log('{"token":"${TOKEN}"}')`), /did not write an ExecCredential/],
+    ['gives nothing', () => prints({}), /has no credentials/],
+    ['is missing', () => ({ exec: { command: 'no-such-command-here' } }), /ENOENT/],
+    ['names none', () => ({ exec: {} }), /No command/],
+  ])('exec: the command %s', async (_name, user, says) => {
+    const text = kubeconfig({}, user());
+    await expect(loadKubeconfig(text, allowed)).rejects.toThrow(says);
+    await problems(text, allowed);
+  });
+
+  test('exec: a command that never ends is not waited for', async () => {
+    const user = command('setTimeout(() => {}, 1_500)');
+    await expect(loadKubeconfig(kubeconfig({}, user), { ...allowed, execTimeoutMs: 50 })).rejects.toThrow(
+      /no credentials within 50 ms/,
+    );
+  });
+});
+
+test('what is loaded connects', async () => {
+  const server = await startTlsServer((_, response) => answer(response, 200, { gitVersion: 'v1.36.3' }));
+  const { server: url, caPem } = server.connection;
+  const loaded = await loadKubeconfig(
+    kubeconfig({ server: `${url}/`, 'certificate-authority-data': base64(caPem) }),
+    SECRET,
+  );
+  const connected = createKubernetesClient(loaded);
+  onTestFinished(() => connected.close());
+  expect(await connected.request({ method: 'GET', path: '/version' })).toEqual({ gitVersion: 'v1.36.3' });
+  expect(server.received[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
+});

@@ -1,0 +1,80 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+
+import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { listMachines } from '../../../lambdas/kubernetes/machines.ts';
+import { listNodes } from '../../../lambdas/kubernetes/nodes.ts';
+import { answer, startTlsServer, type TlsServer } from './tls-server.ts';
+
+const { signal } = new AbortController();
+
+/** A management cluster that serves these versions of cluster.x-k8s.io; undefined: the group is not served. */
+async function manage(
+  versions: readonly string[] | undefined,
+): Promise<{ readonly server: TlsServer; readonly client: KubernetesClient }> {
+  const server = await startTlsServer(({ url }, response) => {
+    if (url !== '/apis/cluster.x-k8s.io') answer(response, 200, { items: [{ url }], metadata: {} });
+    else if (versions === undefined) answer(response, 404, '404 page not found', { 'content-type': 'text/plain' });
+    else answer(response, 200, { kind: 'APIGroup', versions: versions.map((version) => ({ version })) });
+  });
+  const client = createKubernetesClient(server.connection);
+  onTestFinished(() => client.close());
+  return { server, client };
+}
+
+async function machinesOf(client: KubernetesClient, clusterName = 'berlin'): Promise<unknown[]> {
+  const items: unknown[] = [];
+  for await (const page of listMachines(client, { clusterName, signal })) items.push(...page);
+  return items;
+}
+
+describe('listMachines', () => {
+  test.each([
+    [['v1beta1', 'v1beta2'], 'v1beta2'],
+    [['v1beta2'], 'v1beta2'],
+    [['v1alpha4', 'v1beta1'], 'v1beta1'],
+  ])('of %j reads %s, all namespaces, one cluster', async (versions, version) => {
+    const { client } = await manage(versions);
+    expect(await machinesOf(client)).toEqual([
+      {
+        url: `/apis/cluster.x-k8s.io/${version}/machines?labelSelector=cluster.x-k8s.io%2Fcluster-name%3Dberlin&limit=500`,
+      },
+    ]);
+  });
+
+  test('asks for the version once a client', async () => {
+    const { server, client } = await manage(['v1beta1']);
+    await machinesOf(client);
+    await machinesOf(client, 'dublin');
+    expect(server.received.filter(({ url }) => url === '/apis/cluster.x-k8s.io')).toHaveLength(1);
+    expect(server.received).toHaveLength(3);
+  });
+
+  test('a cluster without Cluster API', async () => {
+    const { client } = await manage(undefined);
+    await expect(machinesOf(client)).rejects.toMatchObject({
+      kind: 'not-found',
+      remedy: 'This is not a Cluster API management cluster: pass --management-kubeconfig.',
+    });
+  });
+
+  test.each([[['v1alpha3', 'v1']], [[]]])('versions that are not understood: %j', async (versions) => {
+    const { client } = await manage(versions);
+    await expect(machinesOf(client)).rejects.toMatchObject({
+      kind: 'not-found',
+      problem: expect.stringContaining('none of the versions'),
+    });
+  });
+
+  test.each(['', 'a,b', 'a in (b)', 'a\n', '-a', 'x'.repeat(64)])('%j is no name for a cluster', async (name) => {
+    const { server, client } = await manage(['v1beta1']);
+    await expect(machinesOf(client, name)).rejects.toMatchObject({ kind: 'invalid' });
+    expect(server.received).toEqual([]);
+  });
+});
+
+test('listNodes', async () => {
+  const { client } = await manage([]);
+  const items: unknown[] = [];
+  for await (const page of listNodes(client, { signal })) items.push(...page);
+  expect(items).toEqual([{ url: '/api/v1/nodes?limit=500' }]);
+});

@@ -1,0 +1,179 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+
+import { createKubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import { isJsonObject } from '../../../lambdas/kubernetes/json.ts';
+import { type ListRequest, listPages } from '../../../lambdas/kubernetes/paging.ts';
+import { answer, type Handler, startTlsServer, statusBody, type TlsServer } from './tls-server.ts';
+
+const { signal } = new AbortController();
+
+interface Listed {
+  readonly pages: readonly (readonly unknown[])[];
+  readonly error: KubernetesError | undefined;
+  /** Query of every request, in order. */
+  readonly queries: readonly URLSearchParams[];
+}
+
+async function list(handler: Handler, request: Partial<ListRequest> = {}, server?: TlsServer): Promise<Listed> {
+  const { connection, received } = server ?? (await startTlsServer(handler));
+  const client = createKubernetesClient(connection, { sleep: async () => {} });
+  onTestFinished(() => client.close());
+  const pages: (readonly unknown[])[] = [];
+  let error: KubernetesError | undefined;
+  try {
+    for await (const page of listPages(client, { path: '/api/v1/nodes', signal, ...request })) pages.push(page);
+  } catch (thrown) {
+    if (!(thrown instanceof KubernetesError)) throw thrown;
+    error = thrown;
+  }
+  return { pages, error, queries: received.map(({ url }) => new URL(url, connection.server).searchParams) };
+}
+
+/** Serves the numbers from 0 as items, by limit and continue, each as large as `sizeOf` says. */
+function numbers(count: number, sizeOf: (item: number) => number = () => 1): Handler {
+  return ({ url }, response) => {
+    const query = new URL(url, 'https://host').searchParams;
+    const start = Number(query.get('continue') ?? 0);
+    const end = Math.min(count, start + Number(query.get('limit')));
+    const items = Array.from({ length: end - start }, (_, index) => ({
+      id: start + index,
+      padding: 'x'.repeat(sizeOf(start + index)),
+    }));
+    answer(response, 200, { kind: 'List', metadata: end < count ? { continue: String(end) } : {}, items });
+  };
+}
+
+const ids = (pages: Listed['pages']): unknown[] => pages.flat().map((item) => isJsonObject(item) && item['id']);
+
+describe('listPages', () => {
+  test('follows continue to the end and repeats the selectors', async () => {
+    const { pages, queries } = await list(numbers(1_200), {
+      fieldSelector: 'spec.signerName=kubernetes.io/kubelet-serving',
+      labelSelector: 'a=b',
+    });
+    expect(pages.map((page) => page.length)).toEqual([500, 500, 200]);
+    expect(ids(pages)).toEqual(Array.from({ length: 1_200 }, (_, index) => index));
+    expect(queries.map((query) => Object.fromEntries(query))).toEqual(
+      [undefined, '500', '1000'].map((from) => ({
+        fieldSelector: 'spec.signerName=kubernetes.io/kubelet-serving',
+        labelSelector: 'a=b',
+        limit: '500',
+        ...(from === undefined ? {} : { continue: from }),
+      })),
+    );
+  });
+
+  test.each([
+    ['null, as Go writes it', { items: null }],
+    ['an empty array', { items: [], metadata: {} }],
+    ['an empty continue', { items: [], metadata: { continue: '' } }],
+  ])('an empty list: %s', async (_name, body) => {
+    const { pages, error, queries } = await list((_, response) => answer(response, 200, body));
+    expect([pages, error, queries.length]).toEqual([[], undefined, 1]);
+  });
+
+  test.each([{}, { items: {} }, { items: 'x' }, { kind: 'APIVersions', versions: [] }])(
+    'JSON that is no list: %j',
+    async (body) => {
+      const { error } = await list((_, response) => answer(response, 200, body));
+      expect([error?.kind, error?.problem]).toEqual(['not-kubernetes', 'the answer is JSON but not a list']);
+    },
+  );
+
+  test('an empty page in the middle is not the end', async () => {
+    const { pages, queries } = await list(({ url }, response) => {
+      const from = new URL(url, 'https://host').searchParams.get('continue');
+      if (from === null) answer(response, 200, { items: [{ id: 0 }], metadata: { continue: 'a' } });
+      else if (from === 'a') answer(response, 200, { items: [], metadata: { continue: 'b' } });
+      else answer(response, 200, { items: [{ id: 1 }], metadata: {} });
+    });
+    expect(ids(pages)).toEqual([0, 1]);
+    expect(queries).toHaveLength(3);
+  });
+
+  test('410 with a token goes on after the last item; nothing comes twice', async () => {
+    const { pages, error, queries } = await list(({ url }, response) => {
+      const from = new URL(url, 'https://host').searchParams.get('continue');
+      if (from === null) answer(response, 200, { items: [{ id: 0 }], metadata: { continue: 'old' } });
+      else if (from === 'old') {
+        answer(response, 410, { ...statusBody(410, 'Expired', 'too old'), metadata: { continue: 'new' } });
+      } else answer(response, 200, { items: [{ id: 1 }], metadata: {} });
+    });
+    expect(error).toBeUndefined();
+    expect(ids(pages)).toEqual([0, 1]);
+    expect(queries.map((query) => query.get('continue'))).toEqual([null, 'old', 'new']);
+  });
+
+  test.each([
+    ['on the first page', null],
+    ['without a token', 'old'],
+  ])('410 %s is thrown', async (_name, expired) => {
+    const { error } = await list(({ url }, response) => {
+      if (new URL(url, 'https://host').searchParams.get('continue') === expired) {
+        answer(response, 410, statusBody(410, 'Expired', 'too old'));
+      } else answer(response, 200, { items: [{ id: 0 }], metadata: { continue: 'old' } });
+    });
+    expect(error?.kind).toBe('gone');
+  });
+
+  test.each([
+    ['the same token', ['a']],
+    ['tokens in a circle', ['a', 'b', 'c']],
+  ])('a server that sends %s for ever', async (_name, tokens) => {
+    let sent = 0;
+    const { error, queries } = await list((_, response) => {
+      answer(response, 200, { items: [{ id: sent }], metadata: { continue: tokens[sent % tokens.length] } });
+      sent += 1;
+    });
+    expect([error?.kind, error?.problem]).toEqual(['not-kubernetes', 'the server sends the same continue token again']);
+    expect(queries).toHaveLength(tokens.length + 1);
+  });
+
+  test('a server that repeats 410 with the same token', async () => {
+    const { error } = await list(({ url }, response) => {
+      if (url.includes('continue')) {
+        answer(response, 410, { ...statusBody(410, 'Expired', 'too old'), metadata: { continue: 'a' } });
+      } else answer(response, 200, { items: [], metadata: { continue: 'a' } });
+    });
+    expect(error?.problem).toBe('the server sends the same continue token again');
+  });
+
+  test('more items than allowed', async () => {
+    const { pages, error } = await list(numbers(100), { limit: 10, maxItems: 25 });
+    expect(ids(pages)).toHaveLength(20);
+    expect([error?.kind, error?.problem]).toEqual(['too-large', 'the list has more than 25 items']);
+  });
+
+  test('objects made huge on purpose slow the list down but do not stop it', async () => {
+    const huge = 6 * 1024 * 1024;
+    const { pages, error, queries } = await list(
+      numbers(40, (item) => (item >= 8 && item < 12 ? huge : 10)),
+      {
+        limit: 16,
+      },
+    );
+    expect(error).toBeUndefined();
+    expect(ids(pages)).toEqual(Array.from({ length: 40 }, (_, index) => index));
+    expect(queries.map((query) => Number(query.get('limit')))).toEqual([16, 4, 8, 2, 4, 8, 16, 16]);
+  });
+
+  test('one object over the limit is an error', async () => {
+    const { error } = await list(
+      numbers(3, () => 17 * 1024 * 1024),
+      { limit: 2 },
+    );
+    expect(error?.kind).toBe('too-large');
+  });
+
+  test('nothing is asked for before the caller wants it', async () => {
+    const server = await startTlsServer(numbers(1_500));
+    const client = createKubernetesClient(server.connection);
+    onTestFinished(() => client.close());
+    for await (const page of listPages(client, { path: '/api/v1/nodes', signal })) {
+      expect(page).toHaveLength(500);
+      break;
+    }
+    expect(server.received).toHaveLength(1);
+  });
+});
