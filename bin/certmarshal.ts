@@ -4,7 +4,7 @@ import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { EXIT, UsageError } from './exit-codes.ts';
 import { loadPolicies } from './policies.ts';
-import { openTarget, type TargetOptions } from './target.ts';
+import { openTarget, repeatOptions, type TargetOptions } from './target.ts';
 
 const EXIT_HELP = `
 Exit status:
@@ -26,7 +26,7 @@ function interruption(): AbortSignal {
 
 function withTarget(command: Command): Command {
   return command
-    .requiredOption('--kubeconfig <file>', 'kubeconfig of the cluster')
+    .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: $KUBECONFIG, else ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig; default: its current one')
     .option('--management-kubeconfig <file>', 'kubeconfig of the Cluster API management cluster that has the Machines')
     .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
@@ -77,7 +77,7 @@ ${EXIT_HELP}`,
       const target = await openTarget(options);
       const { sweepCommand } = await import('./commands/sweep.ts');
       try {
-        status = await sweepCommand(target, policies, options, interruption());
+        status = await sweepCommand(target, policies, { ...options, repeat: repeatOptions(options) }, interruption());
       } finally {
         target.close();
       }
@@ -160,6 +160,11 @@ ${EXIT_HELP}`,
     },
   );
 
+// `npm` only warns about engines; a clone brings its own Node.js, an installed program runs on whatever there is.
+if (Number(process.versions.node.split('.')[0]) < 22) {
+  process.stderr.write(`certmarshal needs Node.js 22 or later; this is ${process.version}.\n`);
+  process.exit(EXIT.usage);
+}
 try {
   await program.parseAsync();
 } catch (error) {

@@ -1,13 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../lambdas/approval/policy.ts';
-import { formatProblems, parseFleet } from '../lambdas/config/load-fleet.ts';
 import { UsageError } from './exit-codes.ts';
 
 /** The policies of a fleet.yaml; the built-in one without a file. All problems of the file are reported at once. */
 export async function loadPolicies(file: string | undefined): Promise<readonly ApprovalPolicy[]> {
   if (file === undefined) return [DEFAULT_POLICY];
-  const parsed = parseFleet(await readTextFile(file), file);
-  if (!parsed.ok) throw new UsageError(formatProblems(parsed.problems));
+  const text = await readTextFile(file);
+  // The schema library is only loaded by those who have a file.
+  const [{ parseFleet }, { FleetConfigError }] = await Promise.all([
+    import('../lambdas/config/load-fleet.ts'),
+    import('../lambdas/config/problems.ts'),
+  ]);
+  const parsed = parseFleet(text, file);
+  if (!parsed.ok) throw new UsageError(new FleetConfigError(parsed.problems).message);
   return parsed.fleet.policies;
 }
 

@@ -1,3 +1,5 @@
+import { homedir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
 import { PROVIDERS, type Provider } from '../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../lambdas/approval/request.ts';
 import { createKubernetesClient } from '../lambdas/kubernetes/client.ts';
@@ -7,7 +9,8 @@ import { UsageError } from './exit-codes.ts';
 import { readTextFile } from './policies.ts';
 
 export interface TargetOptions {
-  readonly kubeconfig: string;
+  /** @default the file that `KUBECONFIG` names, else ~/.kube/config, as kubectl does */
+  readonly kubeconfig?: string;
   readonly context?: string;
   readonly managementKubeconfig?: string;
   readonly cluster?: string;
@@ -17,7 +20,7 @@ export interface TargetOptions {
 
 /** Opens connections to the one cluster that the command line names. */
 export async function openTarget(options: TargetOptions): Promise<SweepTarget & { close(): void }> {
-  const connection = await load(options.kubeconfig, options);
+  const connection = await load(options.kubeconfig ?? defaultKubeconfig(process.env), options);
   const workload = createKubernetesClient(connection);
   const provider = providerOf(options.provider, connection.server);
   const cluster: ClusterContext = {
@@ -38,6 +41,29 @@ export async function openTarget(options: TargetOptions): Promise<SweepTarget & 
   };
 }
 
+function defaultKubeconfig(env: NodeJS.ProcessEnv): string {
+  const named = env['KUBECONFIG'] ?? '';
+  if (named.includes(delimiter)) throw new UsageError('KUBECONFIG names several files; name one with --kubeconfig.');
+  return named === '' ? join(homedir(), '.kube', 'config') : named;
+}
+
+/** The options again as they were given, for the exact next command. */
+export function repeatOptions(options: TargetOptions & { readonly policy?: string }): string {
+  const given = [
+    ['--kubeconfig', options.kubeconfig],
+    ['--context', options.context],
+    ['--management-kubeconfig', options.managementKubeconfig],
+    ['--cluster', options.cluster],
+    ['--provider', options.provider],
+    ['--policy', options.policy],
+  ].flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${quote(value)}`]));
+  return given.join('') + (options.allowExec === true ? ' --allow-exec' : '');
+}
+
+function quote(word: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 /** An EKS Anywhere cluster that names no management cluster manages itself. */
 async function openManagement(
   options: TargetOptions,
@@ -55,6 +81,7 @@ async function load(file: string, { context, allowExec }: Pick<TargetOptions, 'c
   try {
     return await loadKubeconfig(await readTextFile(file), {
       origin: 'file',
+      directory: dirname(file),
       ...(context === undefined ? {} : { context }),
       ...(allowExec === undefined ? {} : { allowExec }),
     });

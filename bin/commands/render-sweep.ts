@@ -10,7 +10,12 @@ const MOST_APPROVALS = 20;
 const MOST_OTHERS = 100;
 
 /** The result of a sweep as people read it: the whole story, then what needs a person, then the rest. */
-export function renderSweep(report: SweepReport, policies: readonly ApprovalPolicy[], style: Style): string {
+export function renderSweep(
+  report: SweepReport,
+  policies: readonly ApprovalPolicy[],
+  repeat: string,
+  style: Style,
+): string {
   const { counts } = report;
   const lines = [
     `${style.strong(report.cluster)} · ${PROVIDER_NAMES[report.provider]} · ${policies.map(({ name, mode }) => `policy ${name} (${mode})`).join(', ')}`,
@@ -43,7 +48,7 @@ export function renderSweep(report: SweepReport, policies: readonly ApprovalPoli
     if (hidden > 0) lines.push(`  … and ${hidden} more; --output json lists them all`);
   }
   const first = others.find(({ verdict }) => verdict === 'leave' || verdict === 'deny');
-  if (first !== undefined) lines.push('', `  → certmarshal explain ${first.csr} shows every check`);
+  if (first !== undefined) lines.push('', `  → certmarshal explain ${first.csr}${repeat}`);
 
   for (const { object, message, remedy } of report.problems.slice(0, MOST_OTHERS))
     lines.push(

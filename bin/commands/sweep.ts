@@ -13,15 +13,18 @@ export interface SweepOptions {
   readonly observe?: boolean;
   readonly output: 'table' | 'json';
   readonly every?: string;
+  /** The options that say which cluster, for the commands it recommends. */
+  readonly repeat: string;
 }
 
 /**
- * Sweeps one cluster once, or again and again with `every` until the signal aborts. JSON is one document a sweep, on one line.
+ * Sweeps one cluster once, or again and again with `every` until the signal aborts. JSON is one document a sweep, on one line. The target
+ * is opened anew for each sweep: credentials of a kubeconfig expire.
  *
  * @returns the exit status of the worst sweep
  */
 export async function sweepCommand(
-  target: SweepTarget,
+  open: () => Promise<SweepTarget & { close(): void }>,
   policies: readonly ApprovalPolicy[],
   options: SweepOptions,
   signal: AbortSignal,
@@ -31,11 +34,12 @@ export async function sweepCommand(
     options.observe === true ? policies.map((policy) => ({ ...policy, mode: 'observe' as const })) : policies;
   let status: number = EXIT.done;
   for (;;) {
-    const report = await sweepOnce(target, inForce, signal);
+    const target = await open();
+    const report = await sweepOnce(target, inForce, signal).finally(() => target.close());
     process.stdout.write(
       options.output === 'json'
         ? `${JSON.stringify(report)}\n`
-        : `${renderSweep(report, inForce, styleFor(process.stdout, process.env))}\n`,
+        : `${renderSweep(report, inForce, options.repeat, styleFor(process.stdout, process.env))}\n`,
     );
     if (!report.complete) status = EXIT.incomplete;
     if (pauseMs === undefined || signal.aborted) return status;

@@ -17,7 +17,7 @@ const CLOCK_TOLERANCE_MS = 5 * 60_000;
 
 /**
  * Decides on one CertificateSigningRequest. Pure: no I/O, no clock, and a value for every input. Policies are combined by OR
- * (one that approves is enough), the rules inside one by AND. A denial needs every policy that judged the request to want it.
+ * (one that approves is enough), the rules inside one by AND. A denial needs every policy that selects the request to want it.
  *
  * @param now milliseconds since the epoch
  */
@@ -62,7 +62,9 @@ export function decideApproval(
       `${printable(csr.username, 100)} has ${request.siblings.pending} undecided requests; more than ${FLOOD_LIMIT} is a flood`,
     );
 
-  return combine(judgeByEach(request, evidence, inTime));
+  // A policy that judges at another age keeps a say: what it would leave, no other policy denies.
+  const mayDeny = selected.every(({ onHostile }) => onHostile === 'deny');
+  return combine(judgeByEach(request, evidence, inTime), mayDeny);
 }
 
 /**
@@ -137,7 +139,7 @@ function decode(csr: SigningRequest): DecodedRequest {
   return { ok: false, refusal: { code: 'NotPem', message: 'spec.request is missing, not base64, or too large' } };
 }
 
-function combine(judgements: readonly Judgement[]): Verdict {
+function combine(judgements: readonly Judgement[], mayDeny: boolean): Verdict {
   const passed = judgements.filter(({ checks }) => checks.every((check) => check.passed));
   const approving = passed.find(({ policy }) => policy.mode === 'enforce') ?? passed[0];
   if (approving !== undefined)
@@ -151,9 +153,7 @@ function combine(judgements: readonly Judgement[]): Verdict {
       names: approving.names,
     };
 
-  const deny = judgements.every(
-    ({ policy, checks }) => policy.onHostile === 'deny' && checks.some((check) => check.hostile),
-  );
+  const deny = mayDeny && judgements.every(({ checks }) => checks.some((check) => check.hostile));
   // The policy that came nearest to approval has the most useful explanation.
   const nearest = judgements.reduce((best, next) => (failures(next) < failures(best) ? next : best));
   const failed = nearest.checks.filter((check) => !check.passed);

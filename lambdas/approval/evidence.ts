@@ -1,3 +1,4 @@
+import { printable } from '../printable.ts';
 import { canonicalAddress, canonicalDnsName } from './names.ts';
 import type { EvidenceSource } from './policy.ts';
 
@@ -9,6 +10,8 @@ export interface Owner {
   readonly source: ReadableSource;
   /** For people: `Machine eksa-system/md-0-x7k2`, `EC2 instance i-0abc`, `Node worker-1`. */
   readonly object: string;
+  /** Namespace of a Machine. All Machines of a Cluster are in its namespace. */
+  readonly namespace?: string;
   /** The node names it stands for; several only for EC2, which knows an instance by more than one. */
   readonly nodes: readonly string[];
   readonly dnsNames: readonly string[];
@@ -28,7 +31,8 @@ export interface Evidence {
 }
 
 /** Builds the index. An object that was listed twice counts once. */
-export function indexEvidence(readings: readonly SourceReading[]): Evidence {
+export function indexEvidence(given: readonly SourceReading[]): Evidence {
+  const readings = given.map(ofOneCluster);
   const byNode = new Map<string, Owner[]>();
   const byDnsName = new Map<string, Owner[]>();
   const byAddress = new Map<string, Owner[]>();
@@ -47,6 +51,19 @@ export function indexEvidence(readings: readonly SourceReading[]): Evidence {
     readings,
     ownersOf: (node) => byNode.get(node) ?? [],
     holdersOf: (kind, name) => (kind === 'dns' ? byDnsName : byAddress).get(name) ?? [],
+  };
+}
+
+/** Clusters are told apart by name; two of one name in a management cluster would vouch for each other's nodes. */
+function ofOneCluster(reading: SourceReading): SourceReading {
+  if (!reading.ok) return reading;
+  const namespaces = new Set(reading.owners.flatMap(({ namespace }) => namespace ?? []));
+  if (namespaces.size < 2) return reading;
+  const names = [...namespaces].slice(0, 3).map((namespace) => printable(namespace, 63));
+  return {
+    source: reading.source,
+    ok: false,
+    problem: `Machines of the cluster are in several namespaces (${names.join(', ')}): two Clusters have its name. Rename one of them.`,
   };
 }
 

@@ -27,6 +27,7 @@ export function ownerFromMachine(machine: unknown, clusterName: string): Owner |
   return {
     source: 'machine',
     object: `Machine ${namespace === undefined ? name : `${namespace}/${name}`}`,
+    ...(namespace === undefined ? {} : { namespace }),
     nodes: [node],
     ...ownedNames([node, ...dnsNames], addresses),
   };

@@ -58,7 +58,12 @@ function ownersOfNode(node: string, evidence: Evidence, policy: ApprovalPolicy):
     if (owners.length === 1) trusted.push(...owners);
     else if (owners.length > 1) ambiguous.push(owners);
   }
-  return { trusted, ambiguous };
+  // The most independent proof of a name is the one that a rival has to match.
+  return { trusted: trusted.toSorted(byIndependence), ambiguous };
+}
+
+function byIndependence(a: Owner, b: Owner): number {
+  return INDEPENDENCE[b.source] - INDEPENDENCE[a.source];
 }
 
 type Failure = NonNullable<OwnershipResult['failure']>;
@@ -102,8 +107,10 @@ function proveName(
     );
   }
 
-  const strangers = evidence.holdersOf(kind, canonical).filter((holder) => !holder.nodes.includes(node));
-  const other = strangers.find((holder) => policy.evidence.includes(holder.source)) ?? strangers[0];
+  const [other] = evidence
+    .holdersOf(kind, canonical)
+    .filter((holder) => !holder.nodes.includes(node))
+    .toSorted(byIndependence);
   if (other !== undefined)
     return fail(
       { ...base, ownedBy: ownedBy(other) },

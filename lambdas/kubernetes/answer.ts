@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from './json.ts';
 import { printable } from './printable.ts';
 import { parseRetryAfter } from './retry.ts';
 
-export interface AnswerContext {
+interface AnswerContext {
   /** What was attempted on what. */
   readonly object: string;
   readonly credentials: 'token' | 'certificate';
@@ -136,7 +136,7 @@ const REMEDIES: Readonly<Record<Exclude<RefusalKind, 'unauthorized'>, string>> =
   gone: 'The list took longer than the server keeps its snapshot: start it again.',
   throttled: 'The API server is overloaded: send fewer requests at once, or give certmarshal its own FlowSchema.',
   server: 'The API server failed: look at its own health, /readyz?verbose tells which part.',
-  invalid: 'The API server does not accept this request: check that it is Kubernetes 1.25 or later.',
+  invalid: 'Its answer names what it does not accept: check that it is Kubernetes 1.25 or later.',
 };
 
 const REFUSED_CREDENTIALS = {

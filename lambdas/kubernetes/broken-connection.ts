@@ -3,7 +3,7 @@ import type { X509Certificate } from 'node:crypto';
 import { KubernetesError, type KubernetesErrorDetails } from './errors.ts';
 
 /** What a failed connection is checked against. */
-export interface TrustContext {
+interface TrustContext {
   readonly object: string;
   /** The name that the serving certificate must carry. */
   readonly serverName: string;

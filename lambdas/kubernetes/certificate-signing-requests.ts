@@ -76,16 +76,12 @@ export function approvalSubjectOf(item: unknown): ApprovalSubject | undefined {
   return { name, uid, resourceVersion, metadata, conditions };
 }
 
-/** What is added to `status.conditions`: CertificateSigningRequestCondition of certificates.k8s.io/v1. */
+/** What is added to `status.conditions`. The server sets the times, so that no clock of ours is in the cluster. */
 export interface ApprovalCondition {
   readonly type: 'Approved' | 'Denied';
-  /** The API takes nothing else for these types. */
-  readonly status: 'True';
   /** CamelCase. */
   readonly reason: string;
   readonly message: string;
-  /** RFC 3339. */
-  readonly lastUpdateTime: string;
 }
 
 /**
@@ -112,7 +108,7 @@ export async function updateApproval(
       apiVersion: 'certificates.k8s.io/v1',
       kind: 'CertificateSigningRequest',
       metadata: { ...metadata, name, uid, resourceVersion },
-      status: { conditions: [...conditions, condition] },
+      status: { conditions: [...conditions, { ...condition, status: 'True' }] },
     },
     signal,
   });

@@ -7,6 +7,7 @@ import { readAnswer } from './answer.ts';
 import { connectionError } from './broken-connection.ts';
 import { parseCaBundle } from './ca-bundle.ts';
 import { type Connection, parseServerUrl } from './connection.ts';
+import { describeCall } from './describe-call.ts';
 import { KubernetesError } from './errors.ts';
 import { ExchangeFailure, exchange } from './exchange.ts';
 import type { JsonObject } from './json.ts';
@@ -165,7 +166,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     server,
     stats,
     async request(call) {
-      const object = describeCall(call, server);
+      const object = describeCall(call.method, call.path, server);
       const body = call.body === undefined ? undefined : JSON.stringify(call.body);
       for (let retries = 0; ; retries += 1) {
         if (closed || call.signal?.aborted) throw aborted(object, call.signal);
@@ -187,13 +188,6 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
       agent.destroy();
     },
   };
-}
-
-/** `list certificatesigningrequests on https://…`, in the API's own verbs. */
-function describeCall({ method, path }: ApiCall, server: string): string {
-  const resource = /^\/(?:api|apis\/[^/]+)\/v[^/]+\/(?:namespaces\/[^/]+\/)?(.+)$/.exec(path)?.[1] ?? path;
-  const reads = /^[^/]+$/.test(resource) ? 'list' : 'get';
-  return `${{ GET: reads, PUT: 'update', POST: 'create' }[method]} ${resource} on ${server}`;
 }
 
 function readBundle(server: string, pem: string): readonly X509Certificate[] {

@@ -22,7 +22,7 @@ export class ExchangeFailure extends Error {
   }
 }
 
-export interface ExchangeLimits {
+interface ExchangeLimits {
   /** For everything: a free connection, the handshake, headers and body. Milliseconds. */
   readonly timeoutMs: number;
   /** Largest body of a 2xx answer, in bytes. */

@@ -1,4 +1,5 @@
 import type { KubernetesClient } from './client.ts';
+import { describeCall } from './describe-call.ts';
 import { KubernetesError } from './errors.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 
@@ -38,7 +39,7 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
     ...(list.fieldSelector === undefined ? {} : { fieldSelector: list.fieldSelector }),
     ...(list.labelSelector === undefined ? {} : { labelSelector: list.labelSelector }),
   };
-  const object = `list ${path} on ${client.server}`;
+  const object = describeCall('GET', path, client.server);
   const endless = (problem: string): KubernetesError =>
     new KubernetesError({
       kind: 'not-kubernetes',

@@ -18,7 +18,7 @@ const PASSING_FAILURES: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
 ]);
 
-export interface Attempt {
+interface Attempt {
   readonly method: 'GET' | 'PUT' | 'POST';
   /** Retries made so far. */
   readonly retries: number;

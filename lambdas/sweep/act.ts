@@ -103,17 +103,15 @@ async function secondLook(decision: Decision, context: Context): Promise<Acted> 
   }
 }
 
-async function write({ client, signal, now }: Context, subject: ApprovalSubject, verdict: Verdict): Promise<void> {
+async function write({ client, signal }: Context, subject: ApprovalSubject, verdict: Verdict): Promise<void> {
   const approve = verdict.verdict === 'approve';
   await updateApproval(
     client,
     subject,
     {
       type: approve ? 'Approved' : 'Denied',
-      status: 'True',
       reason: CONDITION_REASONS[approve ? 'approve' : 'deny'],
       message: `policy ${verdict.policy ?? ''}: ${approve ? '' : `${verdict.reason}: `}${verdict.message}`,
-      lastUpdateTime: new Date(now()).toISOString(),
     },
     signal,
   );

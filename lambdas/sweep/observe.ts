@@ -1,4 +1,5 @@
 import { gateReason } from '../approval/decide.ts';
+import { ownerFromInstance } from '../approval/ec2-evidence.ts';
 import {
   type Evidence,
   indexEvidence,
@@ -12,6 +13,7 @@ import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from '../approval/policy.
 import { readSigningRequest, type UnreadableRequest } from '../approval/read-request.ts';
 import type { Reason } from '../approval/reasons.ts';
 import type { ClusterContext, SigningRequest } from '../approval/request.ts';
+import { NODE_PREFIX } from '../approval/rules.ts';
 import {
   type ApprovalSubject,
   approvalSubjectOf,
@@ -27,6 +29,8 @@ export interface SweepTarget {
   readonly workload: KubernetesClient;
   /** Where the cluster's Machines are; absent when Cluster API is not part of the picture. */
   readonly management?: KubernetesClient;
+  /** DescribeInstances for these nodes, page by page; absent when the cluster's account is not read. */
+  readonly listInstances?: (nodes: readonly string[], signal: AbortSignal) => AsyncIterable<readonly unknown[]>;
 }
 
 /** An undecided request with what a write to it needs. */
@@ -57,7 +61,7 @@ export async function observe(
   const open = new Map<string, OpenRequest>();
   const ignored = new Map<Reason, number>();
   const unreadable: UnreadableRequest[] = [];
-  const seen = new Set<string>();
+  let readings: Promise<readonly SourceReading[]> | undefined;
   for await (const page of listSigningRequests(target.workload, { signerName: KUBELET_SERVING_SIGNER, signal })) {
     for (const item of page) {
       const read = readSigningRequest(item);
@@ -66,26 +70,27 @@ export async function observe(
         continue;
       }
       const { csr } = read;
-      // A list that was restarted half way shows objects twice; the later sight is the truer one.
-      const repeated = seen.has(csr.uid);
-      seen.add(csr.uid);
       const gate = gateReason(csr);
       if (gate !== undefined) {
-        if (open.delete(csr.uid) || !repeated) ignored.set(gate.reason, (ignored.get(gate.reason) ?? 0) + 1);
+        ignored.set(gate.reason, (ignored.get(gate.reason) ?? 0) + 1);
         continue;
       }
       const subject = approvalSubjectOf(item);
       if (subject === undefined)
         unreadable.push({
           name: csr.name,
-          problem: 'metadata lacks uid or resourceVersion, or is too large to be written back',
+          problem: 'its name, uid or resourceVersion is missing, or its metadata is too large to be written back',
         });
-      else open.set(csr.uid, { csr, subject });
+      else {
+        open.set(csr.uid, { csr, subject });
+        // From the first open request on, evidence is read beside the further pages; an idle cluster costs one LIST.
+        readings ??= readEvidence(target, policies, signal);
+      }
     }
   }
   const requests = [...open.values()];
-  const readings = requests.length === 0 ? [] : await readEvidence(target, policies, signal);
-  return { open: requests, ignored, unreadable, evidence: indexEvidence(readings) };
+  const evidence = [...((await readings) ?? []), ...(await readInstances(target, requests, policies, signal))];
+  return { open: requests, ignored, unreadable, evidence: indexEvidence(evidence) };
 }
 
 async function readEvidence(
@@ -106,6 +111,19 @@ async function readEvidence(
   if (wanted.has('node') || wanted.has('patterns'))
     readings.push(read('node', listNodes(workload, { signal }), ownerFromNode));
   return Promise.all(readings);
+}
+
+/** EC2 is asked for the nodes that have an open request and no others. */
+async function readInstances(
+  { cluster, listInstances }: SweepTarget,
+  requests: readonly OpenRequest[],
+  policies: readonly ApprovalPolicy[],
+  signal: AbortSignal,
+): Promise<readonly SourceReading[]> {
+  if (listInstances === undefined || requests.length === 0) return [];
+  if (!policies.some(({ evidence }) => evidence.includes('ec2'))) return [];
+  const nodes = new Set(requests.map(({ csr }) => csr.username.slice(NODE_PREFIX.length)));
+  return [await read('ec2', listInstances([...nodes], signal), (item) => ownerFromInstance(item, cluster.name))];
 }
 
 async function read(

@@ -49,8 +49,9 @@ export function verifyRequestSignature(request: CertificateRequest): {
     const valid = verify(algorithm.digest, request.toBeSigned, key, request.signature);
     return valid ? { valid } : invalid('the signature does not match the request');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'no code';
-    return invalid(`OpenSSL does not take this public key or signature (${code})`);
+    // OpenSSL's reason is a fixed text; nothing of the input is in it.
+    const reason = error instanceof Error ? error.message : 'no reason';
+    return invalid(`OpenSSL does not take this public key or signature: ${reason}`);
   }
 }
 

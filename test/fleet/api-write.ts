@@ -35,7 +35,11 @@ export function namespaceOf(resource: Resource, { namespace }: Target, { metadat
   return { namespace };
 }
 
-export function existing(store: ObjectStore, resource: Resource, { namespace, name }: NamedTarget): KubeObject {
+export function existing(
+  store: ObjectStore<KubeObject>,
+  resource: Resource,
+  { namespace, name }: NamedTarget,
+): KubeObject {
   const object = store.get(keyOf({ metadata: { name, ...(namespace === undefined ? {} : { namespace }) } }));
   if (object === undefined) throw notFound(resource, name);
   return object;
@@ -66,7 +70,12 @@ export function requireSameObject(
 }
 
 /** Stores what changed. What is deleting and has lost its last finalizer goes; what is the same keeps its version. */
-export function replace({ custom }: Resource, store: ObjectStore, old: KubeObject, content: Content): KubeObject {
+export function replace(
+  { custom }: Resource,
+  store: ObjectStore<KubeObject>,
+  old: KubeObject,
+  content: Content,
+): KubeObject {
   const { name, namespace, uid, resourceVersion, generation = 1, creationTimestamp, ...others } = old.metadata;
   const { deletionTimestamp, deletionGracePeriodSeconds } = others;
   const { generateName, labels, annotations, ownerReferences, finalizers } = content.metadata;

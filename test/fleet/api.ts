@@ -8,7 +8,7 @@ import { type PolicyRule, requireAllowed, type User } from './authorization.ts';
 import type { Clock } from './clock.ts';
 import { certificateSigningRequests } from './csr-resource.ts';
 import { answerOther, PAGE_NOT_FOUND } from './discovery.ts';
-import { kubernetesTime } from './kube-object.ts';
+import { type KubeObject, kubernetesTime, type StoredCsr } from './kube-object.ts';
 import { createObjectStore, createRevisions, keyOf, type ObjectStore } from './object-store.ts';
 import { createPager, type Pager } from './paging.ts';
 import type { Random } from './random.ts';
@@ -33,10 +33,10 @@ export interface ApiRequest {
 export interface SimulatedApi {
   readonly clock: Clock;
   handle(request: ApiRequest): ApiResponse;
-  readonly csrs: ObjectStore;
-  readonly nodes: ObjectStore;
+  readonly csrs: ObjectStore<StoredCsr>;
+  readonly nodes: ObjectStore<KubeObject>;
   /** Undefined when the cluster serves no Cluster API. */
-  readonly machines: ObjectStore | undefined;
+  readonly machines: ObjectStore<KubeObject> | undefined;
 }
 
 export interface SimulatedApiOptions {
@@ -52,24 +52,26 @@ export interface SimulatedApiOptions {
 export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
   const { clock, random, machineVersions, rulesOf } = options;
   const revisions = createRevisions();
-  const collection = (resource: Resource): Collection => ({
+  const collection = <T extends KubeObject>(resource: Resource<T>): Collection<T> => ({
     resource,
-    store: createObjectStore(revisions),
+    store: createObjectStore<T>(revisions),
     pager: createPager(() => clock.now()),
   });
   const csrs = collection(certificateSigningRequests);
   const nodeCollection = collection(nodes);
   const machineCollection = machineVersions.length > 0 ? collection(machines(machineVersions)) : undefined;
-  const collections = [csrs, nodeCollection, ...(machineCollection === undefined ? [] : [machineCollection])];
+  const collections: Collection[] = [
+    csrs,
+    nodeCollection,
+    ...(machineCollection === undefined ? [] : [machineCollection]),
+  ];
   const resources = collections.map(({ resource }) => resource);
 
   const list = ({ resource, store, pager }: Collection, target: Target): ApiResponse => {
     const { version, namespace, query } = target;
     const selectors: Matches[] = [];
     const fields = query.get('fieldSelector');
-    if (fields) {
-      selectors.push(fieldSelector(fields, { 'metadata.name': ({ metadata }) => metadata.name, ...resource.fields }));
-    }
+    if (fields) selectors.push(fieldSelector(fields, resource.fields));
     const labels = query.get('labelSelector');
     if (labels) selectors.push(labelSelector(labels));
     if (namespace !== undefined) selectors.push(({ metadata }) => metadata.namespace === namespace);
@@ -79,7 +81,7 @@ export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
     const { items, resourceVersion, remainingItemCount, ...page } = pager.page({
       all: store.all(),
       revision: revisions.current(),
-      limit: Number(limit) || undefined,
+      limit: Number(limit) || Infinity,
       token: query.get('continue') || undefined,
       matches: selectors.length === 0 ? undefined : (object) => selectors.every((matches) => matches(object)),
     });
@@ -88,9 +90,6 @@ export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
     const texts = items.map((item) => (resource.custom ? typed(resource, version, item) : textOf(item)));
     return json(200, `${type.slice(0, -1)},"metadata":${metadata},"items":[${texts.join(',')}]}`);
   };
-
-  const get = ({ resource, store }: Collection, target: NamedTarget): ApiResponse =>
-    json(200, typed(resource, target.version, existing(store, resource, target)));
 
   const create = ({ resource, store }: Collection, target: Target, request: ApiRequest): ApiResponse => {
     const body = decodeBody(resource, target.version, request.body);
@@ -198,9 +197,9 @@ export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
   };
 }
 
-interface Collection {
-  readonly resource: Resource;
-  readonly store: ObjectStore;
+interface Collection<T extends KubeObject = KubeObject> {
+  readonly resource: Resource<T>;
+  readonly store: ObjectStore<T>;
   readonly pager: Pager;
 }
 
@@ -208,4 +207,8 @@ interface Collection {
 function suffix(random: Random): string {
   const letters = 'bcdfghjklmnpqrstvwxz2456789';
   return Array.from({ length: 5 }, () => letters[Math.floor(random() * letters.length)]).join('');
+}
+
+function get({ resource, store }: Collection, target: NamedTarget): ApiResponse {
+  return json(200, typed(resource, target.version, existing(store, resource, target)));
 }

@@ -130,7 +130,6 @@ const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthentic
 
 function covers(rule: PolicyRule, { resource, verb, name, subresource }: ResourceAttributes): boolean {
   const full = subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`;
-  const lists = (values: readonly string[], value: string): boolean => values.includes(value) || values.includes('*');
   return (
     lists(rule.verbs, verb) &&
     lists(rule.apiGroups, resource.group) &&
@@ -138,4 +137,8 @@ function covers(rule: PolicyRule, { resource, verb, name, subresource }: Resourc
     // A request that names no object (list, create) is never covered by a rule that names some.
     (rule.resourceNames === undefined || (name !== undefined && rule.resourceNames.includes(name)))
   );
+}
+
+function lists(values: readonly string[], value: string): boolean {
+  return values.includes(value) || values.includes('*');
 }

@@ -14,10 +14,7 @@ export function startCsrCleaner({ clock, csrs }: SimulatedApi): Background {
   return inBackground(async (signal) => {
     for (;;) {
       await clock.sleep(HOUR, signal);
-      for (const object of csrs.all()) {
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the store of requests holds nothing else
-        if (isDone(object as StoredCsr, clock.now())) csrs.remove(object.metadata.name);
-      }
+      for (const csr of csrs.all()) if (isDone(csr, clock.now())) csrs.remove(csr.metadata.name);
     }
   });
 }

@@ -5,7 +5,7 @@ import { type CsrCondition, kubernetesTime, type StoredCsr } from './kube-object
 import { type Body, metadataOf, type Resource } from './resources.ts';
 
 /** certificates.k8s.io/v1 certificatesigningrequests, with the admission plugins that guard them. */
-export const certificateSigningRequests: Resource = {
+export const certificateSigningRequests: Resource<StoredCsr> = {
   group: 'certificates.k8s.io',
   versions: ['v1'],
   plural: 'certificatesigningrequests',
@@ -13,7 +13,7 @@ export const certificateSigningRequests: Resource = {
   namespaced: false,
   subresources: ['approval'],
   custom: false,
-  fields: { 'spec.signerName': ({ spec }) => spec.signerName },
+  fields: ['metadata.name', 'spec.signerName'],
 
   create(body, name, { user }) {
     const wanted = decodeSpec(body);
@@ -23,8 +23,7 @@ export const certificateSigningRequests: Resource = {
     return { metadata: metadataOf(body), spec: { ...wanted, username: user.name, groups: user.groups }, status: {} };
   },
 
-  update(old, body, subresource, { user, rules, now }) {
-    const { metadata, spec, status } = old as StoredCsr;
+  update({ metadata, spec, status }, body, subresource, { user, rules, now }) {
     // Outside of creation nobody changes spec or status here; the signer has its own way.
     if (subresource !== 'approval') return { metadata: metadataOf(body), spec, status };
 

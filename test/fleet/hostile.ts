@@ -21,12 +21,12 @@ export interface FloodOptions {
   readonly node: SimulatedNode;
   /** Requests in all. */
   readonly count: number;
-  /** Milliseconds of the fleet's time from one to the next. @default 0 */
-  readonly intervalMs?: number;
+  /** Milliseconds of the fleet's time from one to the next. */
+  readonly intervalMs: number;
 }
 
 /** A node that asks without waiting for an answer. Its requests are valid and for its own names, each with its own key. */
-export function startFlood({ api, node, count, intervalMs = 0 }: FloodOptions): Background {
+export function startFlood({ api, node, count, intervalMs }: FloodOptions): Background {
   const user = nodeUser(node.name);
   return inBackground(async (signal) => {
     for (let sent = 0; sent < count; sent += 1) {

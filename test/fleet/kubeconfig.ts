@@ -6,6 +6,6 @@ import type { SimulatedApiServer } from './api-server.ts';
  *
  * @throws Error when the user was not defined at the server's start.
  */
-export function kubeconfigOf({ server, caPem, tokenFor }: SimulatedApiServer, user: string): string {
-  return kubeconfigYaml(server, caPem, user, { token: tokenFor(user) });
+export function kubeconfigOf(server: SimulatedApiServer, user: string): string {
+  return kubeconfigYaml(server.server, server.caPem, user, { token: server.tokenFor(user) });
 }

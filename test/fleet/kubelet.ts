@@ -4,7 +4,6 @@ import type { SimulatedApi } from './api.ts';
 import { authenticated, type User } from './authorization.ts';
 import { type Background, inBackground } from './background.ts';
 import type { StoredCsr } from './kube-object.ts';
-import type { ObjectStore } from './object-store.ts';
 import type { Random } from './random.ts';
 import { createServingRequest, type ServingNames } from './serving-request.ts';
 
@@ -143,10 +142,14 @@ type Settled =
 /** client-go, util/certificate/csr, WaitForCertificate */
 async function settledWithin(api: SimulatedApi, csr: StoredCsr, signal: AbortSignal): Promise<Settled> {
   const { promise, resolve } = Promise.withResolvers<Settled>();
-  const unwatch = watchNow(api.csrs, csr.metadata.name, (current) => {
-    const settled = settledAs(current, csr.metadata.uid);
+  const { name, uid } = csr.metadata;
+  const look = (current: StoredCsr | undefined): void => {
+    const settled = settledAs(current, uid);
     if (settled !== undefined) resolve(settled);
-  });
+  };
+  const unwatch = api.csrs.watch(name, look);
+  // It may have been decided while it was created.
+  look(api.csrs.get(name));
   const timer = new AbortController();
   try {
     const timeout = api.clock.sleep(WAIT_MS, AbortSignal.any([signal, timer.signal]));
@@ -155,15 +158,6 @@ async function settledWithin(api: SimulatedApi, csr: StoredCsr, signal: AbortSig
     unwatch();
     timer.abort();
   }
-}
-
-/** Tells the listener what there is, then every change. */
-function watchNow(csrs: ObjectStore, name: string, listener: (csr: StoredCsr | undefined) => void): () => void {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the store of requests holds nothing else
-  const unwatch = csrs.watch(name, (object) => listener(object as StoredCsr | undefined));
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
-  listener(csrs.get(name) as StoredCsr | undefined);
-  return unwatch;
 }
 
 function settledAs(csr: StoredCsr | undefined, uid: string): Settled | undefined {

@@ -3,25 +3,25 @@ import { EventEmitter } from 'node:events';
 import type { KubeObject, StoredMetadata } from './kube-object.ts';
 
 /** An object before the store has given it a resourceVersion. */
-export type Unversioned = Omit<KubeObject, 'metadata'> & {
+export type Unversioned<T extends KubeObject> = Omit<T, 'metadata'> & {
   readonly metadata: Omit<StoredMetadata, 'resourceVersion'>;
 };
 
 /** Told about every change: the object as it is now, or undefined when it is gone. */
-export type ChangeListener = (object: KubeObject | undefined, key: string) => void;
+export type ChangeListener<T extends KubeObject> = (object: T | undefined, key: string) => void;
 
 /** The objects of one resource. Keys are `name` or `namespace/name`. */
-export interface ObjectStore {
-  get(key: string): KubeObject | undefined;
+export interface ObjectStore<T extends KubeObject> {
+  get(key: string): T | undefined;
   /** Stores under the next resourceVersion, whatever was there before. */
-  put(object: Unversioned): KubeObject;
+  put(object: Unversioned<T>): T;
   remove(key: string): void;
   /** All objects in the order of their keys, which is the order of etcd and of every list. Not to be changed. */
-  all(): readonly KubeObject[];
+  all(): readonly T[];
   /** @returns how to end it. */
-  watch(key: string, listener: ChangeListener): () => void;
+  watch(key: string, listener: ChangeListener<T>): () => void;
   /** @returns how to end it. */
-  watchAll(listener: ChangeListener): () => void;
+  watchAll(listener: ChangeListener<T>): () => void;
 }
 
 /** The counter behind resourceVersion, which all resources of a server share. */
@@ -43,14 +43,14 @@ export function keyOf({
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
-export function createObjectStore(revisions: Revisions): ObjectStore {
-  const objects = new Map<string, KubeObject>();
+export function createObjectStore<T extends KubeObject>(revisions: Revisions): ObjectStore<T> {
+  const objects = new Map<string, T>();
   // One event for each key and one for all; a fleet has far more listeners than an emitter expects.
   const byKey = new EventEmitter().setMaxListeners(0);
   const toAll = new EventEmitter().setMaxListeners(0);
-  let sorted: readonly KubeObject[] | undefined;
+  let sorted: readonly T[] | undefined;
 
-  const changed = (key: string, object: KubeObject | undefined): void => {
+  const changed = (key: string, object: T | undefined): void => {
     sorted = undefined;
     byKey.emit(`/${key}`, object, key);
     toAll.emit('change', object, key);
@@ -60,10 +60,11 @@ export function createObjectStore(revisions: Revisions): ObjectStore {
     get: (key) => objects.get(key),
     put(object) {
       const key = keyOf(object);
-      const stored: KubeObject = {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what was missing of a T is what is added here
+      const stored = {
         ...object,
         metadata: inWireOrder({ ...object.metadata, resourceVersion: String(revisions.next()) }),
-      };
+      } as KubeObject as T;
       objects.set(key, stored);
       changed(key, stored);
       return stored;
@@ -74,7 +75,7 @@ export function createObjectStore(revisions: Revisions): ObjectStore {
       changed(key, undefined);
     },
     all() {
-      sorted ??= [...objects.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+      sorted ??= [...objects.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
       return sorted;
     },
     watch(key, listener) {

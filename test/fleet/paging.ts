@@ -17,8 +17,8 @@ export interface PageRequest {
   /** The present objects in order; not changed afterwards. */
   readonly all: readonly KubeObject[];
   readonly revision: number;
-  /** Undefined: everything that is left. */
-  readonly limit: number | undefined;
+  /** `Infinity`: everything that is left. */
+  readonly limit: number;
   /** `continue` of the page before; undefined for a first page. */
   readonly token: string | undefined;
   readonly matches: Matches | undefined;
@@ -57,7 +57,7 @@ export function createPager(now: () => number): Pager {
       const items: KubeObject[] = [];
       let index = position === undefined ? 0 : objects.findIndex((object) => `/${keyOf(object)}\0` > position.start);
       if (index < 0) index = objects.length;
-      for (; index < objects.length && (limit === undefined || items.length < limit); index += 1) {
+      for (; index < objects.length && items.length < limit; index += 1) {
         const object = objects[index];
         if (object !== undefined && (matches === undefined || matches(object))) items.push(object);
       }

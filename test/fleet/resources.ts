@@ -28,7 +28,7 @@ export type WrittenMetadata = Pick<
 >;
 
 /** The rules of one resource. */
-export interface Resource extends Named {
+export interface Resource<T extends KubeObject = KubeObject> extends Named {
   /** Served versions, the preferred one first. */
   readonly versions: readonly string[];
   readonly namespaced: boolean;
@@ -36,12 +36,12 @@ export interface Resource extends Named {
   readonly subresources: readonly string[];
   /** Defined by a CustomResourceDefinition: updates need a resourceVersion, list items name their kind. */
   readonly custom: boolean;
-  /** Fields of `fieldSelector`, besides `metadata.name`. */
-  readonly fields: Readonly<Record<string, (object: KubeObject) => string | undefined>>;
+  /** Fields that `fieldSelector` takes. */
+  readonly fields: readonly string[];
   /** @throws ApiError when the object is not valid or not admitted. `name` may still end in nothing but its prefix. */
   create(body: Body, name: string, writer: Writer): Content;
   /** @param subresource undefined for the object itself. @throws ApiError as above. */
-  update(old: KubeObject, body: Body, subresource: string | undefined, writer: Writer): Content;
+  update(old: T, body: Body, subresource: string | undefined, writer: Writer): Content;
 }
 
 /** The metadata that a writer sets. Everything else in the body is ignored, as upstream. */
@@ -60,7 +60,7 @@ export const nodes: Resource = {
   namespaced: false,
   subresources: ['status'],
   custom: false,
-  fields: {},
+  fields: ['metadata.name'],
   create: (body) => ({ metadata: metadataOf(body), spec: body.spec ?? {}, status: body.status ?? {} }),
   update: (old, body, subresource) => ({
     metadata: metadataOf(body),
@@ -83,7 +83,7 @@ export function machines(versions: readonly string[]): Resource {
     namespaced: true,
     subresources: ['status'],
     custom: true,
-    fields: { 'metadata.namespace': ({ metadata: { namespace } }) => namespace },
+    fields: ['metadata.name', 'metadata.namespace'],
     create(body, name) {
       requireClusterName(body, name);
       return { metadata: metadataOf(body), spec: body.spec };

@@ -7,18 +7,14 @@ export type Matches = (object: KubeObject) => boolean;
 /**
  * Reads `fieldSelector`: `=`, `==` and `!=`, joined by commas.
  *
- * @param fields what the resource can be selected by.
+ * @param fields what the resource can be selected by, as paths: `spec.signerName`.
  * @throws ApiError 400 for a field that is not one of them.
  */
-export function fieldSelector(
-  text: string,
-  fields: Readonly<Record<string, (object: KubeObject) => string | undefined>>,
-): Matches {
+export function fieldSelector(text: string, fields: readonly string[]): Matches {
   return all(
     terms(text).map(({ key, equal, value }) => {
-      const read = Object.hasOwn(fields, key) ? fields[key] : undefined;
-      if (read === undefined) throw badRequest(`field label not supported: ${key}`);
-      return (object) => (read(object) === value) === equal;
+      if (!fields.includes(key)) throw badRequest(`field label not supported: ${key}`);
+      return (object) => (valueAt(object, key) === value) === equal;
     }),
   );
 }
@@ -49,4 +45,11 @@ function terms(text: string): { key: string; equal: boolean; value: string }[] {
 
 function all(matches: readonly Matches[]): Matches {
   return (object) => matches.every((one) => one(object));
+}
+
+/** @param path names joined by dots. */
+function valueAt(object: object, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((value, name) => Object.getOwnPropertyDescriptor(Object(value), name)?.value, object);
 }

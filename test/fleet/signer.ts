@@ -68,18 +68,19 @@ export async function startSigner(options: SignerOptions): Promise<Signer> {
         .filter(waiting)
         .map(({ metadata }) => metadata.name),
     );
-    let wake: () => void = () => undefined;
+    let work = Promise.withResolvers<void>();
     const unwatch = csrs.watchAll((object, key) => {
       if (waiting(object) === undefined) return;
       queue.add(key);
-      wake();
+      work.resolve();
     });
-    signal.addEventListener('abort', () => wake(), { once: true });
+    signal.addEventListener('abort', () => work.resolve(), { once: true });
     try {
       while (!signal.aborted) {
         const [next] = queue;
         if (next === undefined) {
-          await new Promise<void>((resolve) => (wake = resolve));
+          await work.promise;
+          work = Promise.withResolvers();
           continue;
         }
         await clock.sleep(intervalMs, signal);
@@ -95,10 +96,8 @@ export async function startSigner(options: SignerOptions): Promise<Signer> {
 }
 
 /** The request, if it is one that this signer has to deal with. */
-function waiting(object: { readonly spec?: unknown } | undefined): StoredCsr | undefined {
-  if (object === undefined) return undefined;
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the store of requests holds nothing else
-  const csr = object as StoredCsr;
+function waiting(csr: StoredCsr | undefined): StoredCsr | undefined {
+  if (csr === undefined) return undefined;
   const { certificate, conditions = [] } = csr.status;
   const has = (type: string): boolean => conditions.some((condition) => condition.type === type);
   const isOurs = csr.spec.signerName === 'kubernetes.io/kubelet-serving' && certificate === undefined;

@@ -1,5 +1,5 @@
-import { type Evidence, indexEvidence, type Owner, type SourceReading } from '../../../lambdas/approval/evidence.ts';
 import { ownerFromInstance } from '../../../lambdas/approval/ec2-evidence.ts';
+import { type Evidence, indexEvidence, type Owner, type SourceReading } from '../../../lambdas/approval/evidence.ts';
 import { ownerFromMachine } from '../../../lambdas/approval/machine-evidence.ts';
 import { ownerFromNode } from '../../../lambdas/approval/node-evidence.ts';
 import { KUBELET_SERVING_SIGNER } from '../../../lambdas/approval/policy.ts';
@@ -42,8 +42,10 @@ export interface CsrFields {
   readonly usages?: unknown;
   readonly signerName?: string;
   readonly expirationSeconds?: number;
-  /** What goes into `spec.request`: options of a PKCS#10 request, or PEM bytes as they stand. */
-  readonly request?: RequestOptions | Uint8Array;
+  /** The PKCS#10 request. Default: common name and one DNS name of `node`. */
+  readonly request?: RequestOptions;
+  /** Replaces the PKCS#10 request: the bytes under the base64 of `spec.request`. */
+  readonly pem?: Uint8Array;
   /** Default 12. */
   readonly ageSeconds?: number;
   readonly deleting?: boolean;
@@ -56,10 +58,7 @@ export interface CsrFields {
 /** A CertificateSigningRequest as an API server returns it. */
 export function csrObject(fields: CsrFields = {}) {
   const node = fields.node ?? 'node-1';
-  const request =
-    fields.request instanceof Uint8Array
-      ? fields.request
-      : makeRequest({ commonName: `system:node:${node}`, sans: dns(node), ...fields.request }).pem;
+  const pem = fields.pem ?? makeRequest({ commonName: `system:node:${node}`, sans: dns(node), ...fields.request }).pem;
   return {
     apiVersion: 'certificates.k8s.io/v1',
     kind: 'CertificateSigningRequest',
@@ -71,7 +70,7 @@ export function csrObject(fields: CsrFields = {}) {
       ...(fields.deleting === true ? { deletionTimestamp: timestamp(1) } : {}),
     },
     spec: {
-      request: Buffer.from(request).toString('base64'),
+      request: Buffer.from(pem).toString('base64'),
       signerName: fields.signerName ?? KUBELET_SERVING_SIGNER,
       usages: fields.usages === undefined ? EC_USAGES : fields.usages,
       username: fields.username ?? `system:node:${node}`,

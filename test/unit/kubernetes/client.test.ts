@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import {
   type ApiCall,
@@ -422,9 +422,9 @@ describe('retries', () => {
   });
 });
 
-describe('trust', () => {
-  const ok: Handler = (_, response) => answer(response, 200, { kind: 'APIGroup' });
+const ok: Handler = (_, response) => answer(response, 200, { kind: 'APIGroup' });
 
+describe('trust', () => {
   test('another CA', async () => {
     const stranger = await createAuthority('test-ca');
     const server = await startTlsServer(ok, { caPem: stranger.certificatePem });
@@ -445,7 +445,10 @@ describe('trust', () => {
   test('NODE_TLS_REJECT_UNAUTHORIZED=0 changes nothing', async () => {
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    // Node warns about the variable once; here it is on purpose.
+    vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
     onTestFinished(() => {
+      vi.restoreAllMocks();
       if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
       else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
     });

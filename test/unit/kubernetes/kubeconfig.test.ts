@@ -45,7 +45,7 @@ async function problems(text: string, source: KubeconfigSource): Promise<string[
   for (const secret of [TOKEN, 'hunter2', base64(client.keyPem)]) {
     expect(`${error.message}${error.stack}`).not.toContain(secret);
   }
-  for (const { problem, remedy } of error.problems) expect([problem, remedy].every((text) => text !== '')).toBe(true);
+  for (const { problem, remedy } of error.problems) expect([problem, remedy].every((part) => part !== '')).toBe(true);
   return error.problems.map(({ where }) => where);
 }
 
@@ -220,26 +220,26 @@ describe('from a secret', () => {
   });
 });
 
+async function directory(files: Readonly<Record<string, string>>): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'certmarshal-kubeconfig-'));
+  onTestFinished(async () => rm(path, { recursive: true }));
+  for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content, { mode: 0o755 });
+  return path;
+}
+
+/** A command that prints this; a Node.js program, so that it runs wherever the tests do. */
+const command = (program: string): Fields => ({
+  exec: {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: process.execPath,
+    args: ['-e', program],
+    env: null,
+  },
+});
+const prints = (status: Fields): Fields =>
+  command(`console.log(${JSON.stringify(JSON.stringify({ kind: 'ExecCredential', status }))})`);
+
 describe('from a file', () => {
-  async function directory(files: Readonly<Record<string, string>>): Promise<string> {
-    const path = await mkdtemp(join(tmpdir(), 'certmarshal-kubeconfig-'));
-    onTestFinished(async () => rm(path, { recursive: true }));
-    for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content, { mode: 0o755 });
-    return path;
-  }
-
-  /** A command that prints this; a Node.js program, so that it runs wherever the tests do. */
-  const command = (program: string): Fields => ({
-    exec: {
-      apiVersion: 'client.authentication.k8s.io/v1',
-      command: process.execPath,
-      args: ['-e', program],
-      env: null,
-    },
-  });
-  const prints = (status: Fields): Fields =>
-    command(`console.log(${JSON.stringify(JSON.stringify({ kind: 'ExecCredential', status }))})`);
-
   test('relative paths start at the file', async () => {
     const path = await directory({ 'ca.crt': ca, 'c.crt': client.certificatePem, 'c.key': client.keyPem });
     const text = kubeconfig(

@@ -1,4 +1,5 @@
 // The library's decorators need this before anything else is loaded.
+// oxlint-disable-next-line import/no-unassigned-import
 import 'reflect-metadata';
 
 import { webcrypto } from 'node:crypto';

@@ -2,13 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { StringType } from '../../../lambdas/x509/certificate-request.ts';
 import { integer, nullValue, octetString, oid, sequence, setOf, TAG, tlv } from './der-writer.ts';
 import { decoded, type Refused, refusalOf } from './reading.ts';
-import { attribute, makeRequest, OID, type RequestOptions, type StringForm } from './request-factory.ts';
+import { attribute, makeRequest, OID, type StringForm } from './request-factory.ts';
 
 const commonName = { oid: OID.commonName, value: 'system:node:node-1' };
 const organization = { oid: OID.organization, value: 'system:nodes' };
-const value = (tag: number, bytes: readonly number[]): RequestOptions => ({
-  subject: [setOf(sequence(oid(OID.commonName), tlv(tag, Buffer.from(bytes))))],
-});
 
 describe('subject', () => {
   const forms: readonly [StringForm, string, StringType][] = [
@@ -48,67 +45,27 @@ describe('subject', () => {
 
   it('may be empty', () => expect(decoded({ subject: [] }).subject).toEqual([]));
 
+  const noText: readonly [string, StringType, number, readonly number[]][] = [
+    ['overlong UTF-8', 'UTF8String', TAG.utf8String, [0xc0, 0x80]],
+    ['a UTF-8 surrogate', 'UTF8String', TAG.utf8String, [0xed, 0xa0, 0x80]],
+    ['UTF-8 cut short', 'UTF8String', TAG.utf8String, [0xc3]],
+    ['* in a PrintableString', 'PrintableString', TAG.printableString, [0x2a]],
+    ['NUL in a PrintableString', 'PrintableString', TAG.printableString, [0]],
+    ['a line break at the end of a PrintableString', 'PrintableString', TAG.printableString, [0x61, 0x0a]],
+    ['Latin-1 in an IA5String', 'IA5String', TAG.ia5String, [0xe9]],
+    ['a letter in a NumericString', 'NumericString', TAG.numericString, [0x61]],
+    ['Latin-1 in a TeletexString', 'TeletexString', TAG.teletexString, [0xe9]],
+    ['a BMPString of 3 bytes', 'BMPString', TAG.bmpString, [0, 0x61, 0]],
+    ['a surrogate in a BMPString', 'BMPString', TAG.bmpString, [0xd8, 0x3d, 0xde, 0]],
+    ['a UniversalString beyond Unicode', 'UniversalString', TAG.universalString, [0, 0x11, 0, 0]],
+  ];
+  it.each(noText)('%s is refused', (_, stringType, tag, bytes) => {
+    const subject = [setOf(sequence(oid(OID.commonName), tlv(tag, Buffer.from(bytes))))];
+    const refusal = `UnexpectedStructure: subject: bytes that are no text of a ${stringType}`;
+    expect(refusalOf(makeRequest({ subject }).pem)).toBe(refusal);
+  });
+
   const refused: readonly Refused[] = [
-    [
-      'overlong UTF-8',
-      value(TAG.utf8String, [0xc0, 0x80]),
-      'UnexpectedStructure: subject: bytes that are no text of a UTF8String',
-    ],
-    [
-      'a UTF-8 surrogate',
-      value(TAG.utf8String, [0xed, 0xa0, 0x80]),
-      'UnexpectedStructure: subject: bytes that are no text of a UTF8String',
-    ],
-    [
-      'UTF-8 cut short',
-      value(TAG.utf8String, [0xc3]),
-      'UnexpectedStructure: subject: bytes that are no text of a UTF8String',
-    ],
-    [
-      '* in a PrintableString',
-      value(TAG.printableString, [0x2a]),
-      'UnexpectedStructure: subject: bytes that are no text of a PrintableString',
-    ],
-    [
-      'NUL in a PrintableString',
-      value(TAG.printableString, [0]),
-      'UnexpectedStructure: subject: bytes that are no text of a PrintableString',
-    ],
-    [
-      'a line break at the end of a PrintableString',
-      value(TAG.printableString, [0x61, 0x0a]),
-      'UnexpectedStructure: subject: bytes that are no text of a PrintableString',
-    ],
-    [
-      'Latin-1 in an IA5String',
-      value(TAG.ia5String, [0xe9]),
-      'UnexpectedStructure: subject: bytes that are no text of a IA5String',
-    ],
-    [
-      'a letter in a NumericString',
-      value(TAG.numericString, [0x61]),
-      'UnexpectedStructure: subject: bytes that are no text of a NumericString',
-    ],
-    [
-      'Latin-1 in a TeletexString',
-      value(TAG.teletexString, [0xe9]),
-      'UnexpectedStructure: subject: bytes that are no text of a TeletexString',
-    ],
-    [
-      'a BMPString of 3 bytes',
-      value(TAG.bmpString, [0, 0x61, 0]),
-      'UnexpectedStructure: subject: bytes that are no text of a BMPString',
-    ],
-    [
-      'a surrogate in a BMPString',
-      value(TAG.bmpString, [0xd8, 0x3d, 0xde, 0]),
-      'UnexpectedStructure: subject: bytes that are no text of a BMPString',
-    ],
-    [
-      'a UniversalString beyond Unicode',
-      value(TAG.universalString, [0, 0x11, 0, 0]),
-      'UnexpectedStructure: subject: bytes that are no text of a UniversalString',
-    ],
     [
       'a constructed UTF8String',
       { subject: [setOf(sequence(oid(OID.commonName), tlv(0x2c, tlv(TAG.utf8String))))] },

@@ -19,7 +19,7 @@ testScenarios('AX', 26, { machines: [owner] }, [
     { node, usages: RSA_USAGES, request: { key: 'rsa2048', sans: dns('foo.bar') } },
     'deny SanNotOwned',
   ],
-  ['AX8: bytes that are no PEM', { node, request: Buffer.from('foobar') }, 'deny RequestMalformed'],
+  ['AX8: bytes that are no PEM', { node, pem: Buffer.from('foobar') }, 'deny RequestMalformed'],
   ['AX9: requester is not a node', { node, username: 'foo-system' }, 'ignore RequesterNotNode'],
   ['AX13: foreign organization', { node, request: { organizations: ['invalid'] } }, 'deny OrganizationMismatch'],
   [
@@ -46,12 +46,12 @@ testScenarios('AX', 26, { machines: [owner] }, [
   ['AX22: DNS name only', { node, request: { sans: dns(node) } }, 'approve Proven'],
   ['AX23: address only', { node, request: { sans: ips('1.2.3.4') } }, 'approve Proven'],
   ['AX24: all three usages', { node, usages: RSA_USAGES, request: { key: 'rsa2048' } }, 'approve Proven'],
-  ['AX25: no bytes', { node, request: Buffer.alloc(0) }, 'deny RequestMalformed'],
+  ['AX25: no bytes', { node, pem: Buffer.alloc(0) }, 'deny RequestMalformed'],
   [
     'AX25: PEM with an empty body',
     {
       node,
-      request: Buffer.from('-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----\n'),
+      pem: Buffer.from('-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----\n'),
     },
     'deny RequestMalformed',
   ],

@@ -1,4 +1,5 @@
 import { DEFAULT_POLICY } from '../../../../lambdas/approval/policy.ts';
+import type { RequestOptions } from '../../x509/request-factory.ts';
 import {
   CLIENT_SIGNER,
   CLIENT_USAGES,
@@ -15,7 +16,7 @@ import { testScenarios, type World } from './scenario.ts';
 const node = 'test';
 const sans = [...dns('node1', 'node1.local'), ...ips('10.0.0.7', '10.0.0.1')];
 const good: CsrFields = { node, usages: RSA_USAGES, request: { key: 'rsa2048', sans } };
-const asking = (request: CsrFields['request']): CsrFields => ({ ...good, request: { ...good.request, ...request } });
+const asking = (request: RequestOptions): CsrFields => ({ ...good, request: { ...good.request, ...request } });
 const usages = (...list: string[]): CsrFields => ({ ...good, usages: list });
 const groups = (...list: string[]): CsrFields => ({ ...good, groups: list });
 const owning = (change: Partial<Parameters<typeof machine>[1]>): World => ({
@@ -63,7 +64,7 @@ const withEgress = (cidr: string): World => ({
 testScenarios('CM', 75, owning({}), [
   ['CM1: every name in the Machine, RSA', good, 'approve Proven'],
   ['CM2: every name in the Machine, ECDSA', { node, request: { sans } }, 'approve Proven'],
-  ['CM3: broken PEM', { ...good, request: Buffer.from('-----BEGIN??') }, 'deny RequestMalformed'],
+  ['CM3: broken PEM', { ...good, pem: Buffer.from('-----BEGIN??') }, 'deny RequestMalformed'],
   ['CM4: requester is not a node', { ...good, username: 'test' }, 'ignore RequesterNotNode'],
   ['CM5: requester is a node without a name', { ...good, username: 'system:node:' }, 'deny NodeNameInvalid'],
   ['CM6: no Machine has become that node', good, 'leave EvidenceMissing', { machines: [machine('other')] }],
@@ -173,7 +174,12 @@ testScenarios('CM', 75, owning({}), [
   ['CM44: no Node, but a Machine', good, 'approve Proven', { ...owning({}), nodes: [] }],
   ['CM45: kubelet serves a self-signed certificate', good, 'leave EvidenceMissing', { machines: [] }],
   ['CM46: renewal with one more address', extra, 'leave SanNotOwned'],
-  ['CM47: one more address, allowed by itself and shown by the Node', extra, 'approve Proven', withEgress('99.0.1.1/32')],
+  [
+    'CM47: one more address, allowed by itself and shown by the Node',
+    extra,
+    'approve Proven',
+    withEgress('99.0.1.1/32'),
+  ],
   ['CM48: one more address, in a CIDR and shown by the Node', extra, 'approve Proven', withEgress('99.0.1.0/24')],
   [
     'CM72: client auth as third usage',

@@ -10,11 +10,7 @@ const good = asking(...dns('n.test.ch'), ...ips(IPV4, IPV6));
 
 testScenarios('PF', 19, { machines: [owner] }, [
   ['PF1: DNS name and both addresses belong to the node', good, 'approve Proven'],
-  [
-    'PF2: another signer',
-    { ...good, signerName: 'example.com/not-kubelet-serving' },
-    'ignore NotKubeletServing',
-  ],
+  ['PF2: another signer', { ...good, signerName: 'example.com/not-kubelet-serving' }, 'ignore NotKubeletServing'],
   ['PF3: foreign DNS name', asking(...dns('fishing-test.google.com')), 'deny SanNotOwned'],
   [
     'PF4: common name is not the username',
@@ -59,7 +55,7 @@ testScenarios('PF', 19, { machines: [owner] }, [
     'leave SanNotOwned',
   ],
   ['PF16: nothing but an address that nobody owns', asking(...ips('2001:c0fe:beef::14')), 'leave SanNotOwned'],
-  ['PF17: garbage', { node: 'n', request: Buffer.from('-----BEGIN GARBAGE\nno request') }, 'deny RequestMalformed'],
+  ['PF17: garbage', { node: 'n', pem: Buffer.from('-----BEGIN GARBAGE\nno request') }, 'deny RequestMalformed'],
   ['PF18: requester is not a node', { ...good, username: 'jane' }, 'ignore RequesterNotNode'],
   ['PF19: no name at all', asking(), 'deny SanMissing'],
 ]);

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { printable } from '../printable.ts';
+import { didYouMean } from './did-you-mean.ts';
+import type { Path } from './yaml-file.ts';
+
+/** Wording of the issues for which the schema has no sentence of its own. */
+export const describeIssue: z.core.$ZodErrorMap = (issue) => {
+  const { input } = issue;
+  if (issue.code === 'invalid_type')
+    return input === undefined
+      ? `missing; write ${kindWanted(issue.expected)}`
+      : `write ${kindWanted(issue.expected)}, not ${kindOf(input)}`;
+  if (issue.code === 'invalid_value') return describeChoice(input, issue.values);
+  if (issue.code === 'too_small') return 'an empty list; write at least one entry, or remove the key for its default';
+  if (issue.code === 'too_big') return `write at most ${issue.maximum} entries`;
+  return undefined;
+};
+
+function describeChoice(input: unknown, values: readonly z.core.util.Primitive[]): string {
+  const allowed = values.filter((value) => typeof value === 'string');
+  const choice = values.length === 1 ? String(values[0]) : `one of ${allowed.join(', ')}`;
+  if (input === undefined) return `missing; write ${choice}`;
+  if (typeof input !== 'string' || allowed.length === 0) return `write ${choice}, not ${kindOf(input)}`;
+  return `"${printable(input, 60)}" is not known here; ${suggest(input, allowed) ?? `write ${choice}`}`;
+}
+
+/** An unknown key, with the known one it may stand for. `path` ends in the key. */
+export function describeUnknownKey(schema: z.ZodType, path: Path): string {
+  const key = String(path.at(-1));
+  const known = keysAt(schema, path.slice(0, -1));
+  return `unknown key; ${suggest(key, known) ?? `known here: ${known.join(', ')}`}`;
+}
+
+function suggest(word: string, candidates: readonly string[]): string | undefined {
+  const candidate = didYouMean(word, candidates);
+  return candidate === undefined ? undefined : `did you mean "${candidate}"?`;
+}
+
+function keysAt(schema: z.ZodType, path: Path): readonly string[] {
+  let at: unknown = unwrapped(schema);
+  for (const step of path) {
+    if (at instanceof z.ZodObject) at = unwrapped(at.shape[step]);
+    else if (at instanceof z.ZodArray) at = unwrapped(at.element);
+  }
+  return at instanceof z.ZodObject ? Object.keys(at.shape) : [];
+}
+
+function unwrapped(schema: unknown): unknown {
+  let at = schema;
+  while (at instanceof z.ZodOptional || at instanceof z.ZodNullable || at instanceof z.ZodPrefault) at = at.unwrap();
+  return at;
+}
+
+function kindWanted(expected: string): string {
+  switch (expected) {
+    case 'array':
+      return 'a list';
+    case 'object':
+      return 'a section with keys';
+    case 'boolean':
+      return 'true or false';
+    case 'int':
+    case 'number':
+      return 'a whole number';
+    default:
+      return expected;
+  }
+}
+
+/** What a value is, for people. */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'a section';
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'text';
+}

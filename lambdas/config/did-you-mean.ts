@@ -1,0 +1,36 @@
+/**
+ * The candidate that a misspelled word most likely stands for, or undefined. Upper case, `-` and `_` do not count;
+ * beyond that a third of the word may differ.
+ */
+export function didYouMean(word: string, candidates: readonly string[]): string | undefined {
+  if (word.length > 100) return undefined;
+  const folded = fold(word);
+  let best: string | undefined;
+  let least = Math.max(1, Math.floor(folded.length / 3)) + 1;
+  for (const candidate of candidates) {
+    const distance = editDistance(folded, fold(candidate));
+    if (distance < least) {
+      least = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+function fold(word: string): string {
+  return word.toLowerCase().replaceAll(/[-_]/g, '');
+}
+
+/** Levenshtein distance. */
+function editDistance(from: string, to: string): number {
+  let above = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const substitution = (above[column - 1] ?? 0) + (from[row - 1] === to[column - 1] ? 0 : 1);
+      current.push(Math.min(substitution, (above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+    }
+    above = current;
+  }
+  return above[to.length] ?? 0;
+}

@@ -1,0 +1,87 @@
+import type { z } from 'zod';
+import { type ApprovalPolicy, DEFAULT_POLICY, type Provider } from '../approval/policy.ts';
+import { printable } from '../printable.ts';
+import { describeIssue, describeUnknownKey } from './describe-issue.ts';
+import { brokenRules } from './file-rules.ts';
+import type { Fleet } from './fleet.ts';
+import { FleetFile, type PolicyEntry } from './fleet-file.ts';
+import type { ConfigProblem } from './problems.ts';
+import { type Path, readYaml, type TextProblem, type YamlFile } from './yaml-file.ts';
+
+export { FleetConfigError, formatProblems } from './problems.ts';
+
+export type ParsedFleet =
+  | { readonly ok: true; readonly fleet: Fleet }
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
+
+/**
+ * Reads the text of a `fleet.yaml`. Pure, and a value for every text: the fleet with all defaults filled in, or every problem of the
+ * file in the order of its lines. When the text is not YAML, only that is reported.
+ *
+ * @param fileName how problems name the file
+ */
+export function parseFleet(text: string, fileName: string): ParsedFleet {
+  const yaml = readYaml(text);
+  if (!yaml.ok) return { ok: false, problems: sorted(yaml.problems, fileName) };
+  const read = FleetFile.safeParse(yaml.value, { error: describeIssue });
+  const problems = [
+    ...yaml.problems,
+    ...(read.success ? [] : read.error.issues.flatMap((issue) => located(issue, yaml))),
+    ...brokenRules(yaml.value).map(({ path, message }) => at(yaml, path, message)),
+  ];
+  if (!read.success || problems.length > 0) return { ok: false, problems: sorted(problems, fileName) };
+  const { clusters, policies } = read.data;
+  const resolved = (policies ?? []).map(resolvePolicy);
+  return {
+    ok: true,
+    fleet: {
+      clusters: (clusters ?? []).map(({ managementKubeconfigSecret, serviceCidrs, ...cluster }) => ({
+        ...cluster,
+        ...(managementKubeconfigSecret === undefined ? {} : { managementKubeconfigSecret }),
+        ...(serviceCidrs === undefined ? {} : { serviceCidrs }),
+      })),
+      policies: resolved.length === 0 ? [DEFAULT_POLICY] : resolved,
+    },
+  };
+}
+
+type ReadableYaml = Extract<YamlFile, { ok: true }>;
+
+function located(issue: z.core.$ZodIssue, yaml: ReadableYaml): readonly TextProblem[] {
+  const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
+  if (issue.code !== 'unrecognized_keys') return [at(yaml, path, issue.message)];
+  return issue.keys.map((key) => {
+    const keyPath = [...path, key];
+    return at(yaml, keyPath, describeUnknownKey(FleetFile, keyPath), 'key');
+  });
+}
+
+function at(yaml: ReadableYaml, path: Path, message: string, place?: 'key'): TextProblem {
+  if (path.length === 0) return { ...yaml.positionOf(path), message };
+  const label = path.map((step, index) =>
+    typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${step}`,
+  );
+  return { ...yaml.positionOf(path, place), message: `${printable(label.join(''), 150)}: ${message}` };
+}
+
+function sorted(problems: readonly TextProblem[], file: string): readonly ConfigProblem[] {
+  // An alias shows what is wrong with its anchor once more.
+  const unique = new Map(problems.map((problem) => [JSON.stringify(problem), { file, ...problem }]));
+  return [...unique.values()].toSorted(
+    (a, b) => a.line - b.line || a.column - b.column || (a.message < b.message ? -1 : Number(a.message > b.message)),
+  );
+}
+
+function resolvePolicy(entry: z.output<typeof PolicyEntry>): ApprovalPolicy {
+  const { patterns, maxExpiration, age, ...policy } = entry;
+  const window = (provider: Provider) => ({
+    minSeconds: age.min ?? DEFAULT_POLICY.age[provider].minSeconds,
+    maxSeconds: age.max ?? DEFAULT_POLICY.age[provider].maxSeconds,
+  });
+  return {
+    ...policy,
+    patterns: { cidrs: patterns?.cidrs ?? [], dnsNames: patterns?.dnsNames ?? [] },
+    maxExpirationSeconds: maxExpiration,
+    age: { eks: window('eks'), 'eks-anywhere': window('eks-anywhere') },
+  };
+}

@@ -1,0 +1,25 @@
+/** One thing that is wrong with a configuration file. Lines and columns count from 1. */
+export interface ConfigProblem {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  /** What is wrong and what to write instead. */
+  readonly message: string;
+}
+
+/** One line a problem, in the form that editors and CI turn into links: `fleet.yaml:12:5: message`. */
+export function formatProblems(problems: readonly ConfigProblem[]): string {
+  return problems.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`).join('\n');
+}
+
+/** Thrown by callers of `parseFleet` that cannot go on without a fleet. Its message lists every problem. */
+export class FleetConfigError extends Error {
+  override readonly name = 'FleetConfigError';
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
+    super(`${count} in the fleet configuration\n${formatProblems(problems)}`);
+    this.problems = problems;
+  }
+}

@@ -1,0 +1,73 @@
+import type { Logger } from '@aws-lambda-powertools/logger';
+import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import type { SweepProblem, SweepReport, SweepRow } from '../sweep/report.ts';
+import { METRIC } from './metric-names.ts';
+
+/** Of the requests left and of the problems; a hostile cluster decides how many there are, not how much is logged. */
+const LOGGED_EXAMPLES = 10;
+
+/** Counts a sweep and logs it: one line for each decision that was written, one for the sweep. */
+export function recordSweep(report: SweepReport, { logger, metrics }: Telemetry): void {
+  const { cluster, provider, counts, complete, rows } = report;
+  metrics.addMetric(METRIC.approved, MetricUnit.Count, counts.approved);
+  metrics.addMetric(METRIC.denied, MetricUnit.Count, counts.denied);
+  metrics.addMetric(METRIC.observed, MetricUnit.Count, counts.wouldWrite);
+  metrics.addMetric(METRIC.left, MetricUnit.Count, counts.left);
+  metrics.addMetric(METRIC.ignored, MetricUnit.Count, counts.ignored);
+  metrics.addMetric(METRIC.writeFailed, MetricUnit.Count, counts.failed);
+  countSweep(metrics, complete, report.durationMs);
+
+  for (const row of rows) if (row.outcome === 'written') logger.info('decision written', { cluster, ...row });
+  const left = rows.filter(({ verdict }) => verdict === 'leave');
+  logger[complete ? 'info' : 'warn'](complete ? 'sweep completed' : 'sweep incomplete', {
+    cluster,
+    provider,
+    startedAt: report.startedAt,
+    durationMs: report.durationMs,
+    counts,
+    ignored: report.ignored,
+    ...(left.length === 0 ? {} : { left: left.slice(0, LOGGED_EXAMPLES).map(example) }),
+    ...(report.problems.length === 0
+      ? {}
+      : { problems: report.problems.slice(0, LOGGED_EXAMPLES), problemCount: report.problems.length }),
+    evidence: report.evidence,
+    requests: report.requests,
+  });
+}
+
+/** A cluster whose secrets give no client: counted and logged like a sweep that found nothing to read. */
+export function recordUnusable(
+  cluster: string,
+  problem: SweepProblem,
+  durationMs: number,
+  { logger, metrics }: Telemetry,
+): void {
+  countSweep(metrics, false, durationMs);
+  logger.warn('sweep incomplete', { cluster, durationMs, problems: [problem], problemCount: 1 });
+}
+
+/** A sweep that ended with an error of certmarshal's own, or because AWS did not let it work; its message goes back to the queue. */
+export function recordFailed(
+  cluster: string,
+  error: unknown,
+  durationMs: number,
+  { logger, metrics }: Telemetry,
+): void {
+  countSweep(metrics, false, durationMs);
+  logger.error('sweep failed', { cluster, durationMs, error });
+}
+
+export interface Telemetry {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+function countSweep(metrics: Metrics, complete: boolean, durationMs: number): void {
+  metrics.addMetric(METRIC.completed, MetricUnit.Count, complete ? 1 : 0);
+  metrics.addMetric(METRIC.incomplete, MetricUnit.Count, complete ? 0 : 1);
+  metrics.addMetric(METRIC.duration, MetricUnit.Milliseconds, durationMs);
+}
+
+function example({ csr, node, ageSeconds, reason, message }: SweepRow): Partial<SweepRow> {
+  return { csr, node, ageSeconds, reason, message };
+}

@@ -1,0 +1,60 @@
+import { cpus, totalmem } from 'node:os';
+import { styleFor } from '../../bin/terminal/style.ts';
+import { table } from '../../bin/terminal/table.ts';
+import type { Figure } from './statistics.ts';
+
+type Bench = (say: (text: string) => void) => Promise<Figure[]>;
+
+const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
+  decide: async () => (await import('./decide.ts')).benchDecide,
+  storm: async () => (await import('./storm.ts')).benchStorm,
+  memory: async () => (await import('./memory.ts')).benchMemory,
+  bundle: async () => (await import('./bundle.ts')).benchBundle,
+};
+
+const USAGE = `npm run bench -- ${Object.keys(BENCHES).join('|')} [--output json]
+
+decide   decisions per second, Node.js only
+storm    5,000 + 500 pending requests on a real kube-apiserver (about 8 min; needs Go once)
+memory   memory of one sweep of 10,000 requests and 10,000 Machines
+bundle   size and load time of the sweep function's bundle
+`;
+
+const [name = '', ...options] = process.argv.slice(2);
+const load = BENCHES[name];
+const json = options.join(' ') === '--output json';
+if (load === undefined || (options.length > 0 && !json)) {
+  process.stderr.write(USAGE);
+  process.exit(2);
+}
+
+const bench = await load();
+const figures = await bench((text) => process.stderr.write(`  ${text}\n`));
+const machine = {
+  cpu: cpus()[0]?.model ?? 'unknown',
+  cores: cpus().length,
+  memoryGiB: Math.round(totalmem() / 2 ** 30),
+  node: process.version,
+  openssl: process.versions.openssl,
+  platform: `${process.platform} ${process.arch}`,
+};
+
+if (json) process.stdout.write(`${JSON.stringify({ bench: name, machine, figures })}\n`);
+else {
+  const style = styleFor(process.stdout, process.env);
+  const number = (value: number) => value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 2 : 0 });
+  const rows = figures.map((entry) => [
+    entry.name,
+    number(entry.median),
+    entry.unit,
+    entry.runs > 1 ? `${number(entry.min)} – ${number(entry.max)}` : '',
+    `${entry.runs}`,
+    entry.goal ?? '',
+    entry.met === undefined ? '' : entry.met ? style.good('✔ met') : style.bad('✖ missed'),
+  ]);
+  process.stdout.write(
+    `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, Node.js ${machine.node}, OpenSSL ${machine.openssl}, ${machine.platform}\n\n`,
+  );
+  process.stdout.write(`${table([['FIGURE', 'MEDIAN', 'UNIT', 'RANGE', 'RUNS', 'GOAL', ''], ...rows]).join('\n')}\n`);
+}
+process.exitCode = figures.every(({ met }) => met !== false) ? 0 : 1;

@@ -1,0 +1,19 @@
+import { readFile } from 'node:fs/promises';
+import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
+import { loadSecretKubeconfig } from '../../lambdas/kubernetes/secret-kubeconfig.ts';
+import { sweep } from '../../lambdas/sweep/sweep.ts';
+
+// One sweep in a process of its own, as the Lambda function does it: prints what it approved and its peak memory.
+const [, , kubeconfig = ''] = process.argv;
+const client = createKubernetesClient(await loadSecretKubeconfig(await readFile(kubeconfig, 'utf8'), {}));
+const report = await sweep(
+  { cluster: { name: 'bench', provider: 'eks-anywhere' }, workload: client, management: client },
+  [DEFAULT_POLICY],
+  Date.now,
+  AbortSignal.timeout(120_000),
+);
+client.close();
+process.stdout.write(
+  JSON.stringify({ approved: report.counts.approved, maxRssMiB: process.resourceUsage().maxRSS / 1024 }),
+);

@@ -1,0 +1,171 @@
+import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import type { SweepReport } from '../../lambdas/sweep/report.ts';
+import { sweep } from '../../lambdas/sweep/sweep.ts';
+import { fastClock } from './clock.ts';
+import { addMachine, type DemoCluster, startDemoCluster } from './demo-cluster.ts';
+import { openScreen, type Standing } from './demo-screen.ts';
+import { HOSTILE_CLAIMS } from './hostile.ts';
+import { kubernetesTime, type StoredCsr } from './kube-object.ts';
+import type { SimulatedNode } from './kubelet.ts';
+
+// The demo: three simulated clusters behind real TLS, swept by the very code that runs in the Lambda function.
+const SPEED = 15;
+const TICK_MS = 60_000;
+const TICKS = 6;
+const WORKERS = 60;
+const THIEF = 17;
+const VICTIM = 18;
+
+const start = Date.now();
+const clock = fastClock(start, SPEED);
+const minutes = () => {
+  const seconds = Math.floor((clock.now() - start) / 1000);
+  return `${String(Math.floor(seconds / 60)).padStart(2, '0')}:${String(seconds % 60).padStart(2, '0')}`;
+};
+const worker = (index: number): SimulatedNode => ({
+  name: `worker-${index}`,
+  dnsNames: [`worker-${index}`],
+  ipAddresses: [`10.20.0.${index}`],
+});
+
+process.stdout.write(
+  `certmarshal demo · 3 simulated clusters behind real TLS · 1 second here is ${SPEED} seconds there · a sweep a minute\n\n`,
+);
+const screen = openScreen(process.stdout, minutes);
+const berlin = await startDemoCluster({ name: 'berlin', provider: 'eks-anywhere', clock });
+const dublin = await startDemoCluster({ name: 'dublin', provider: 'eks', clock, instances: dublinInstances() });
+const oslo = await startDemoCluster({
+  name: 'oslo',
+  provider: 'eks-anywhere',
+  clock,
+  certificateNotAfter: new Date(Date.now() - 26 * 3_600_000),
+});
+const clusters = [berlin, dublin, oslo];
+const told = new Set<string>();
+const reports = new Map<string, SweepReport>();
+let stopEks: () => void = () => {};
+
+try {
+  for (let index = 1; index <= WORKERS; index += 1) addMachine(berlin, worker(index));
+  screen.event('berlin', 'plain', `${WORKERS} nodes restart at once; each asks for a serving certificate`);
+  for (let index = 1; index <= WORKERS; index += 1)
+    berlin.start(
+      worker(index),
+      index === THIEF ? HOSTILE_CLAIMS.neighbourAddress(worker(THIEF), worker(VICTIM)) : undefined,
+    );
+  screen.event(
+    'dublin',
+    'plain',
+    'EKS approves its own nodes within a minute, but leaves one that has a second network interface',
+  );
+  for (const instance of dublinNodes()) dublin.start(instance);
+  stopEks = playEks(dublin);
+  screen.event('oslo', 'plain', 'a cluster that nobody has looked at for a year');
+
+  const ticker = setInterval(() => screen.standing(clusters.map(standingOf)), 250);
+  for (let tick = 1; tick <= TICKS; tick += 1) {
+    await clock.sleep(start + tick * TICK_MS - TICK_MS / 2 - clock.now());
+    await Promise.all(clusters.map(sweepCluster));
+  }
+  clearInterval(ticker);
+  screen.standing(clusters.map(standingOf));
+} finally {
+  screen.close();
+  stopEks();
+  await Promise.all(clusters.map((cluster) => cluster.stop()));
+}
+
+process.stdout.write(`
+What you would do next
+  berlin  worker-${THIEF} asked for the address of worker-${VICTIM} and did not get it. If nobody moved that address on purpose,
+          treat the node as compromised: docs/runbooks/san-not-owned.md
+  oslo    its API certificate has expired, so nothing in it can be seen, and certmarshal says so instead of reporting it fine.
+          Renew the control plane certificates by hand: eksctl anywhere renew certificates
+  yours   npm run -s certmarshal -- sweep --kubeconfig ~/.kube/config --observe      (decides, writes nothing)
+`);
+
+async function sweepCluster(cluster: DemoCluster): Promise<void> {
+  const report = await sweep(cluster.target, [DEFAULT_POLICY], () => clock.now(), AbortSignal.timeout(10_000));
+  reports.set(cluster.name, report);
+  const approved = report.rows.filter(({ outcome }) => outcome === 'written');
+  const [first] = approved;
+  if (first !== undefined)
+    screen.event(
+      cluster.name,
+      'good',
+      approved.length === 1
+        ? `approved ${first.message}`
+        : `${approved.length} approved in ${report.durationMs / SPEED < 1000 ? `${Math.round(report.durationMs / SPEED)} ms` : 'one sweep'}, every name proven by its Machine`,
+    );
+  for (const row of report.rows.filter(({ verdict }) => verdict === 'leave'))
+    tellOnce(
+      cluster,
+      row.reason === 'SanNotOwned' ? 'bad' : 'warn',
+      `${row.node} left undecided: ${row.message}  ${row.reason}`,
+    );
+  for (const problem of report.problems) tellOnce(cluster, 'bad', `not readable: ${problem.message}`);
+}
+
+function tellOnce(cluster: DemoCluster, mood: 'warn' | 'bad', text: string): void {
+  const key = `${cluster.name} ${text}`;
+  if (told.has(key)) return;
+  told.add(key);
+  screen.event(cluster.name, mood, text);
+}
+
+function standingOf(cluster: DemoCluster): Standing {
+  const served = cluster.kubelets.filter(({ certificate }) => certificate !== undefined).length;
+  const nodes = cluster.kubelets.length;
+  const report = reports.get(cluster.name);
+  const base = { cluster: cluster.name, served, nodes };
+  if (report?.complete === false)
+    return { ...base, mood: 'bad', note: 'not readable: its API certificate has expired' };
+  const refused = report?.rows.find(({ reason }) => reason === 'SanNotOwned');
+  if (refused !== undefined) return { ...base, mood: 'bad', note: `${refused.node} asks for what it does not own` };
+  if (served < nodes) return { ...base, mood: 'warn', note: `${nodes - served} nodes wait for a certificate` };
+  return { ...base, mood: 'good', note: 'every node serves with a certificate' };
+}
+
+/** Six ordinary nodes, and one with a second interface on another subnet. */
+function dublinNodes(): readonly SimulatedNode[] {
+  return Array.from({ length: 7 }, (_, index) => {
+    const name = `ip-10-30-0-${index + 1}.eu-west-1.compute.internal`;
+    const second = index === 6 ? ['10.30.128.7'] : [];
+    return { name, dnsNames: [name], ipAddresses: [`10.30.0.${index + 1}`, ...second] };
+  });
+}
+
+function dublinInstances(): readonly object[] {
+  return dublinNodes().map(({ name, ipAddresses }, index) => ({
+    InstanceId: `i-0${index + 1}`.padEnd(19, '0'),
+    State: { Name: 'running' },
+    PrivateDnsName: name,
+    Tags: [{ Key: 'kubernetes.io/cluster/dublin', Value: 'owned' }],
+    NetworkInterfaces: ipAddresses.map((address) => ({ PrivateIpAddress: address })),
+  }));
+}
+
+/** What the approver of EKS does: nodes with one address within a minute, the others never. */
+function playEks(cluster: DemoCluster): () => void {
+  const { csrs } = cluster.server.api;
+  const timer = setInterval(() => {
+    for (const object of csrs.all()) {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the store of requests holds nothing else
+      const csr = object as StoredCsr;
+      const age = clock.now() - Date.parse(csr.metadata.creationTimestamp);
+      if (age < 45_000 || (csr.status.conditions ?? []).length > 0) continue;
+      if (csr.spec.username.includes('ip-10-30-0-7.')) continue;
+      const time = kubernetesTime(clock.now());
+      const approved = {
+        type: 'Approved',
+        status: 'True',
+        reason: 'AutoApproved',
+        message: 'played by the demo',
+        lastUpdateTime: time,
+        lastTransitionTime: time,
+      } as const;
+      csrs.put({ ...csr, status: { ...csr.status, conditions: [approved] } });
+    }
+  }, 200);
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { runCli } from './run-cli.ts';
+
+describe('the command line', () => {
+  it.each([[['frobnicate']], [['sweep', '--provider', 'gke']], [['sweep', '--output', 'xml']], [['explain']]])(
+    'ends with status 2 for %j, says why on stderr and nothing on stdout',
+    async (args) => {
+      const { status, stdout, stderr } = await runCli(args);
+      expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+      expect(stderr).toMatch(/^error: .+\nAdd --help for options and examples\.\n$/);
+    },
+  );
+
+  it.each(['sweep', 'decide', 'explain', 'rbac'])('documents examples and exit status of %s', async (command) => {
+    const { status, stdout } = await runCli([command, '--help']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/Examples:\n {2}certmarshal /);
+    expect(stdout).toMatch(/Exit status:\n {2}0 {2}done\n/);
+  });
+
+  it('says which kubeconfig it looked for', async () => {
+    const { status, stderr } = await runCli(['sweep'], '', { KUBECONFIG: '/nowhere/config' });
+    expect({ status, stderr }).toEqual({ status: 2, stderr: 'There is no file /nowhere/config.\n' });
+  });
+
+  it('tells a cluster that does not answer, with status 1', async () => {
+    const { mkdtemp, rm, writeFile } = await import('node:fs/promises');
+    const { tmpdir } = await import('node:os');
+    const { join } = await import('node:path');
+    const directory = await mkdtemp(join(tmpdir(), 'certmarshal-cli-'));
+    try {
+      const file = join(directory, 'config');
+      await writeFile(
+        file,
+        JSON.stringify({
+          apiVersion: 'v1',
+          kind: 'Config',
+          'current-context': 'c',
+          contexts: [{ name: 'c', context: { cluster: 'nowhere', user: 'u' } }],
+          clusters: [{ name: 'nowhere', cluster: { server: 'https://127.0.0.1:1' } }],
+          users: [{ name: 'u', user: { token: 'not-a-secret' } }],
+        }),
+      );
+      const { status, stdout } = await runCli(['sweep', '--kubeconfig', file, '--output', 'json']);
+      expect(status).toBe(1);
+      expect(JSON.parse(stdout)).toMatchObject({
+        version: 1,
+        cluster: 'nowhere',
+        complete: false,
+        counts: { approved: 0 },
+        problems: [{ kind: 'unreachable' }],
+      });
+      expect(stdout).not.toContain('not-a-secret');
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { csrOf, machineOf, nodeName, requestOf } from '../../bench/fixtures.ts';
+import { runCli } from './run-cli.ts';
+
+const CREATED = '2026-01-01T00:00:00Z';
+const line = (index: number, changes: object = {}): string =>
+  JSON.stringify({
+    id: `r${index}`,
+    cluster: { name: 'bench', provider: 'eks-anywhere' },
+    csr: csrOf(index, requestOf(index), CREATED),
+    machines: [machineOf(index), machineOf(index + 1)],
+    now: '2026-01-01T00:01:00Z',
+    ...changes,
+  });
+
+const parse = (stdout: string) =>
+  stdout
+    .trim()
+    .split('\n')
+    .map((text) => JSON.parse(text));
+
+describe('certmarshal decide', () => {
+  it('answers each line in order, with the checks', async () => {
+    const thief = csrOf(3, requestOf(3, { steals: 4 }), CREATED);
+    const input = [line(1), line(3, { csr: thief }), line(5, { machines: [] })].join('\n');
+    const { status, stdout, stderr } = await runCli(['decide'], input);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const [first, second, third] = parse(stdout);
+    expect(first).toMatchObject({
+      id: 'r1',
+      verdict: 'approve',
+      reason: 'Proven',
+      message: `${nodeName(1)}, 10.0.0.1 ← Machine eksa-system/md-0-1`,
+    });
+    expect(first.checks).toHaveLength(17);
+    expect(first.checks[0]).toEqual({
+      rule: 'requester',
+      passed: true,
+      expected: expect.any(String),
+      found: 'system:node:worker-1',
+    });
+    expect(second).toMatchObject({ id: 'r3', verdict: 'leave', reason: 'SanNotOwned' });
+    expect(second.message).toBe('IP 10.0.0.4 belongs to worker-4 (Machine eksa-system/md-0-4)');
+    expect(third).toMatchObject({ id: 'r5', verdict: 'leave', reason: 'EvidenceMissing' });
+    expect(third.message).toBe('no Machine (0 looked at) names node worker-5 yet');
+  });
+
+  it('answers a line that is not JSON with an error, loses no other line, and ends with status 1', async () => {
+    const { status, stdout } = await runCli(['decide'], [line(1), '{"id":', '', 'null', line(2)].join('\r\n'));
+    expect(status).toBe(1);
+    const answers = parse(stdout);
+    expect(answers.map(({ id, verdict, error }) => [id, verdict ?? error])).toEqual([
+      ['r1', 'approve'],
+      [null, expect.stringMatching(/^line 2 is not JSON: /)],
+      [null, 'line 4: cluster.name is missing'],
+      ['r2', 'approve'],
+    ]);
+  });
+
+  it.each([
+    ['a cluster without provider', { cluster: { name: 'x' } }, 'cluster.provider must be one of eks, eks-anywhere'],
+    ['a time that is none', { now: 'yesterday' }, 'now is not an RFC 3339 time, for example 2026-01-31T12:00:00Z'],
+    ['no request', { csr: undefined }, 'csr is missing'],
+    ['machines that are no list', { machines: {} }, 'machines is not a list'],
+    [
+      'service CIDRs that are none',
+      { cluster: { name: 'x', provider: 'eks', serviceCidrs: ['10/8'] } },
+      'cluster.serviceCidrs is not a list of CIDRs',
+    ],
+  ])('says what is wrong with %s', async (_, changes, problem) => {
+    const { status, stdout } = await runCli(['decide'], line(1, changes));
+    expect(status).toBe(1);
+    expect(parse(stdout)[0]).toMatchObject({ id: 'r1', error: `line 1: ${problem}` });
+  });
+
+  it('leaves an object that no API server stores', async () => {
+    const { status, stdout } = await runCli(['decide'], line(1, { csr: { metadata: {} } }));
+    expect(status).toBe(0);
+    expect(parse(stdout)[0]).toMatchObject({
+      verdict: 'leave',
+      reason: 'ObjectMalformed',
+      message: 'metadata.name is missing',
+    });
+  });
+
+  it('streams: it answers before the input ends, and thousands of lines in order', async () => {
+    const input = Array.from({ length: 3_000 }, (_, index) => line(index % 7, { id: index })).join('\n');
+    const { status, stdout } = await runCli(['decide'], input);
+    expect(status).toBe(0);
+    expect(parse(stdout).map(({ id }) => id)).toEqual(Array.from({ length: 3_000 }, (_, index) => index));
+  });
+
+  it('refuses a policy file with all its problems, and a file that is not there', async () => {
+    const missing = await runCli(['decide', '--policy', 'no-such.yaml']);
+    expect(missing).toMatchObject({ status: 2, stdout: '', stderr: 'There is no file no-such.yaml.\n' });
+  });
+});

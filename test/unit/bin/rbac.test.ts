@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { rbacManifests } from '../../../bin/commands/rbac.ts';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { runCli } from './run-cli.ts';
+
+const documents = (text: string) => parseAllDocuments(text).map((document) => document.toJS());
+
+describe('certmarshal rbac', () => {
+  it('grants a group what approving takes, and nothing else', () => {
+    const [role, binding, ...rest] = documents(rbacManifests({}, [DEFAULT_POLICY]));
+    expect(rest).toEqual([]);
+    expect(role.rules).toEqual([
+      { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['get', 'list'] },
+      { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests/approval'], verbs: ['update'] },
+      {
+        apiGroups: ['certificates.k8s.io'],
+        resources: ['signers'],
+        resourceNames: ['kubernetes.io/kubelet-serving'],
+        verbs: ['approve'],
+      },
+    ]);
+    expect(binding.subjects).toEqual([{ kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'certmarshal' }]);
+  });
+
+  it.each(['node', 'patterns'] as const)('grants Nodes only where a policy uses %s', (source) => {
+    const [role] = documents(rbacManifests({ user: 'eve' }, [{ ...DEFAULT_POLICY, evidence: [source] }]));
+    expect(role.rules.at(-1)).toEqual({ apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list'] });
+  });
+
+  it('grants only Machines in a management cluster', () => {
+    const [role] = documents(rbacManifests({ management: true }, [DEFAULT_POLICY]));
+    expect(role.rules).toEqual([{ apiGroups: ['cluster.x-k8s.io'], resources: ['machines'], verbs: ['get', 'list'] }]);
+  });
+
+  it('makes a service account', () => {
+    const [account, , binding] = documents(
+      rbacManifests({ serviceAccount: 'kube-system/certmarshal' }, [DEFAULT_POLICY]),
+    );
+    expect(account).toMatchObject({
+      kind: 'ServiceAccount',
+      metadata: { name: 'certmarshal', namespace: 'kube-system' },
+    });
+    expect(binding.subjects).toEqual([{ kind: 'ServiceAccount', name: 'certmarshal', namespace: 'kube-system' }]);
+  });
+
+  it.each([
+    [['--user', 'a', '--group', 'b'], '--user, --group and --service-account exclude each other.\n'],
+    [
+      ['--service-account', 'certmarshal'],
+      '--service-account takes NAMESPACE/NAME, for example kube-system/certmarshal; got certmarshal\n',
+    ],
+  ])('refuses %j', async (args, stderr) => {
+    expect(await runCli(['rbac', ...args])).toEqual({ status: 2, stdout: '', stderr });
+  });
+});
