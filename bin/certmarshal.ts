@@ -74,13 +74,9 @@ ${EXIT_HELP}`,
       options: TargetOptions & { policy?: string; observe?: boolean; every?: string; output: 'table' | 'json' },
     ) => {
       const policies = await loadPolicies(options.policy);
-      const target = await openTarget(options);
       const { sweepCommand } = await import('./commands/sweep.ts');
-      try {
-        status = await sweepCommand(target, policies, { ...options, repeat: repeatOptions(options) }, interruption());
-      } finally {
-        target.close();
-      }
+      const repeat = repeatOptions(options);
+      status = await sweepCommand(() => openTarget(options), policies, { ...options, repeat }, interruption());
     },
   );
 

@@ -123,10 +123,14 @@ export class HubStack extends Stack {
 }
 
 /**
- * The configuration travels beside the bundles, where a difference shows as a new hash only. In the metadata of the template
- * `cdk diff` shows which cluster and which policy changes, and how.
+ * The configuration travels beside the bundles, where a difference shows as a new hash only. In the metadata of the template, one
+ * entry a field, `cdk diff` shows what changes: `Policy default, mode: "enforce" to "observe"`.
  */
 function showInDiff(stack: Stack, { clusters, policies }: Fleet): void {
-  for (const { name, ...cluster } of clusters) stack.addMetadata(`Cluster ${name}`, cluster);
-  for (const { name, ...policy } of policies) stack.addMetadata(`Policy ${name}`, policy);
+  for (const [kind, entries] of [
+    ['Cluster', clusters],
+    ['Policy', policies],
+  ] as const)
+    for (const { name, ...fields } of entries)
+      for (const [field, value] of Object.entries(fields)) stack.addMetadata(`${kind} ${name}, ${field}`, value);
 }

@@ -5,6 +5,8 @@ import { REASONS, type Reason } from '../../lambdas/approval/reasons.ts';
 import type { SigningRequest } from '../../lambdas/approval/request.ts';
 import type { Verdict } from '../../lambdas/approval/verdict.ts';
 import { getSigningRequest } from '../../lambdas/kubernetes/certificate-signing-requests.ts';
+import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
+import { printable } from '../../lambdas/printable.ts';
 import { decide } from '../../lambdas/sweep/decide.ts';
 import { observe, type SweepTarget } from '../../lambdas/sweep/observe.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -20,7 +22,16 @@ export async function explainCommand(
   signal: AbortSignal,
 ): Promise<number> {
   const now = Date.now();
-  const explanation = await explain(target, policies, name, now, signal);
+  let explanation: Explanation;
+  try {
+    explanation = await explain(target, policies, name, now, signal);
+  } catch (error) {
+    if (!(error instanceof KubernetesError) || error.kind !== 'not-found') throw error;
+    process.stderr.write(
+      `${target.cluster.name} has no CertificateSigningRequest ${printable(name)}. Kubernetes removes them an hour after the decision; kubectl get csr lists those that are left.\n`,
+    );
+    return EXIT.incomplete;
+  }
   process.stdout.write(
     output === 'json'
       ? `${JSON.stringify({ csr: name, ...explanation.verdict })}\n`

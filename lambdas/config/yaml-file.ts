@@ -70,15 +70,18 @@ export function readYaml(text: string): YamlFile {
   let values = 0;
   let limit: YamlFile | undefined;
 
-  const convert = (node: ParsedNode | null, path: Path, aliased: boolean, key?: number): unknown => {
+  /** `key`: where the key of the node is; `alias`: where the alias is through which the node is read. */
+  const convert = (node: ParsedNode | null, path: Path, key?: number, alias?: number): unknown => {
     if (limit !== undefined || node === null) return null;
     const [start, end] = node.range;
     values += 1;
-    if (path.length > MAX_DEPTH) limit = tooDeep(place(start));
+    if (path.length > MAX_DEPTH) limit = tooDeep(place(alias ?? start));
     if (values > MAX_VALUES)
       limit = {
         ok: false,
-        problems: [{ ...place(start), message: `more than ${MAX_VALUES} values, aliases expanded; split the fleet` }],
+        problems: [
+          { ...place(alias ?? start), message: `more than ${MAX_VALUES} values, aliases expanded; split the fleet` },
+        ],
       };
     // People look for a list, a section or nothing at all where its key is.
     const atKey = key !== undefined && (isMap(node) || isSeq(node) || start === end);
@@ -87,14 +90,14 @@ export function readYaml(text: string): YamlFile {
 
     if (isAlias(node)) {
       const anchored = anchors.get(node.source);
-      if (anchored !== undefined) return convert(anchored, path, true, key);
+      if (anchored !== undefined) return convert(anchored, path, key, alias ?? start);
       problems.push({ ...place(start), message: `no anchor &${printable(node.source, 60)} above this alias` });
       return null;
     }
     // An alias means the last anchor of its name above it in the file, whatever is expanded in between.
-    if (node.anchor !== undefined && !aliased) anchors.set(node.anchor, node);
+    if (node.anchor !== undefined && alias === undefined) anchors.set(node.anchor, node);
     if (isScalar(node)) return node.value;
-    if (isSeq(node)) return node.items.map((item, index) => convert(item, [...path, index], aliased));
+    if (isSeq(node)) return node.items.map((item, index) => convert(item, [...path, index], undefined, alias));
 
     const entries = new Map<string, unknown>();
     for (const pair of node.items) {
@@ -107,12 +110,12 @@ export function readYaml(text: string): YamlFile {
           ...place(keyStart),
           message: `key "${printable(name, 60)}" is there twice; keep one of the two`,
         });
-      else entries.set(name, convert(pair.value, [...path, name], aliased, keyStart));
+      else entries.set(name, convert(pair.value, [...path, name], keyStart, alias));
     }
     return Object.fromEntries(entries);
   };
 
-  const value = convert(document.contents, [], false);
+  const value = convert(document.contents, []);
   if (limit !== undefined) return limit;
   return {
     ok: true,

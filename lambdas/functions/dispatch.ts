@@ -9,7 +9,7 @@ import { tickOf } from '../fleet/tick.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
-import { readBesideBundle, requiredVariable } from './beside-bundle.ts';
+import { readBesideBundle, requiredVariable } from './environment.ts';
 
 const logger = createLogger('dispatch');
 const metrics = createMetrics('dispatch');

@@ -57,6 +57,16 @@ describe('the simulated server', () => {
     expect(names[0]).toBe(names[1]);
   });
 
+  it('generates another name when one is taken', async () => {
+    const numbers = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.5, 0.5, 0.5, 0.5, 0.5];
+    const server = await startServer({ random: () => numbers.shift() ?? 0 });
+    const body = { ...node(''), metadata: { generateName: 'worker-' } };
+    await withCaller(server, async (call) => {
+      expect((await call('POST', '/api/v1/nodes', { body })).json.metadata.name).toBe('worker-bbbbb');
+      expect((await call('POST', '/api/v1/nodes', { body })).json.metadata.name).toBe('worker-rrrrr');
+    });
+  });
+
   it('forgets the state of a list after five minutes, and offers to go on in the present one', async () => {
     const server = await startServer();
     await withCaller(server, async (call) => {
@@ -95,8 +105,9 @@ describe('the simulated server', () => {
     await withCaller(server, async (call) => {
       await call('GET', '/version');
       await Promise.all([server.stop(), server.stop()]);
-      await expect(call('GET', '/version')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     });
+    const later = withCaller(server, (call) => call('GET', '/version'));
+    await expect(later).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
   it('comes with kubeconfigs that clients can load', async () => {

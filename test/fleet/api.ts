@@ -96,10 +96,12 @@ export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
     const { metadata = {} } = body;
     if (metadata.resourceVersion) throw internal('resourceVersion should not be set on objects to be created');
     const namespace = namespaceOf(resource, target, body);
-    const name = metadata.name || (metadata.generateName ? metadata.generateName + suffix(random) : '');
+    const isTaken = (candidate: string): boolean =>
+      store.get(keyOf({ metadata: { name: candidate, ...namespace } })) !== undefined;
+    const name = metadata.name || generatedName(metadata.generateName, random, isTaken);
     const content = resource.create(body, name, writerOf(request.user));
     if (name === '') throw nameRequired(resource);
-    if (store.get(keyOf({ metadata: { name, ...namespace } })) !== undefined) throw alreadyExists(resource, name);
+    if (isTaken(name)) throw alreadyExists(resource, name);
     const stored = store.put({
       ...content,
       metadata: {
@@ -201,6 +203,14 @@ interface Collection<T extends KubeObject = KubeObject> {
   readonly resource: Resource<T>;
   readonly store: ObjectStore<T>;
   readonly pager: Pager;
+}
+
+/** The prefix with a random end; tries again as often as upstream when the name is taken (RetryGenerateName). */
+function generatedName(prefix: string | undefined, random: Random, isTaken: (name: string) => boolean): string {
+  if (!prefix) return '';
+  let name = prefix + suffix(random);
+  for (let tries = 1; tries < 8 && isTaken(name); tries += 1) name = prefix + suffix(random);
+  return name;
 }
 
 /** k8s.io/apimachinery/pkg/util/rand: without vowels and what looks like them. */

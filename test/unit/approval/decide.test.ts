@@ -36,6 +36,7 @@ function decide(fields: CsrFields, situation: Situation = {}) {
   return decideApproval(request, evidence, situation.policies ?? [DEFAULT_POLICY], now);
 }
 
+const read = (fields: CsrFields): SigningRequest => signingRequest(csrObject(fields));
 const hostile: CsrFields = { request: { sans: dns('auth.evil.io') } };
 
 describe('a verdict', () => {
@@ -98,29 +99,27 @@ describe('a verdict', () => {
 });
 
 describe('gateReason', () => {
-  const csr = (fields: CsrFields) => signingRequest(csrObject(fields));
-
   it('lets an open serving request of a node pass', () => {
-    expect(gateReason(csr({}))).toBeUndefined();
+    expect(gateReason(read({}))).toBeUndefined();
   });
 
   it('names the most telling of several reasons', () => {
-    expect(gateReason(csr({ conditions: ['Approved', 'Denied', 'Failed'] }))?.reason).toBe('AlreadyFailed');
-    expect(gateReason(csr({ conditions: ['Approved', 'Denied'] }))?.reason).toBe('AlreadyDenied');
-    expect(gateReason(csr({ conditions: ['Approved'], certificate: 'eA==' }))?.reason).toBe('AlreadyIssued');
-    expect(gateReason(csr({ conditions: ['Approved'], deleting: true }))?.reason).toBe('Deleting');
-    expect(gateReason(csr({ deleting: true, signerName: 'x' }))?.reason).toBe('NotKubeletServing');
-    expect(gateReason(csr({ username: 'jane' }))?.reason).toBe('RequesterNotNode');
+    expect(gateReason(read({ conditions: ['Approved', 'Denied', 'Failed'] }))?.reason).toBe('AlreadyFailed');
+    expect(gateReason(read({ conditions: ['Approved', 'Denied'] }))?.reason).toBe('AlreadyDenied');
+    expect(gateReason(read({ conditions: ['Approved'], certificate: 'eA==' }))?.reason).toBe('AlreadyIssued');
+    expect(gateReason(read({ conditions: ['Approved'], deleting: true }))?.reason).toBe('Deleting');
+    expect(gateReason(read({ deleting: true, signerName: 'x' }))?.reason).toBe('NotKubeletServing');
+    expect(gateReason(read({ username: 'jane' }))?.reason).toBe('RequesterNotNode');
   });
 
   it('does not take conditions of other types for a decision', () => {
-    expect(gateReason(csr({ conditions: ['Seen', 'approved'] }))).toBeUndefined();
+    expect(gateReason(read({ conditions: ['Seen', 'approved'] }))).toBeUndefined();
   });
 
   it.each(['System:node:node-1', ' system:node:node-1', 'system:nodes:node-1', 'system:node', ''])(
     'takes the requester %j for no node',
     (username) => {
-      expect(gateReason(csr({ username }))?.reason).toBe('RequesterNotNode');
+      expect(gateReason(read({ username }))?.reason).toBe('RequesterNotNode');
     },
   );
 });

@@ -15,6 +15,7 @@ describe('ownerFromMachine', () => {
     expect(ownerFromMachine(running, 'berlin')).toEqual({
       source: 'machine',
       object: 'Machine eksa-system/md-0-node-1',
+      namespace: 'eksa-system',
       nodes: ['node-1'],
       dnsNames: ['node-1', 'node-1.internal', 'node-1.example.com', 'host-1'],
       addresses: ['10.0.1.23', 'fd00::23', '203.0.113.23'],

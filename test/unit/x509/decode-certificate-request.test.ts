@@ -238,6 +238,11 @@ describe('the whole', () => {
       'UnsupportedVersion: version: only 0 exists (RFC 2986), another number found',
     ],
     [
+      'version 128',
+      info(tlv(TAG.integer, Buffer.from([0, 0x80])), subject, publicKeyInfo, constructed(0)),
+      'UnsupportedVersion: version: only 0 exists (RFC 2986), another number found',
+    ],
+    [
       'version 256',
       info(tlv(TAG.integer, Buffer.from([1, 0])), subject, publicKeyInfo, constructed(0)),
       'UnsupportedVersion: version: only 0 exists (RFC 2986), another number found',
@@ -246,6 +251,11 @@ describe('the whole', () => {
       'version 0 in two octets',
       info(tlv(TAG.integer, Buffer.alloc(2)), subject, publicKeyInfo, constructed(0)),
       'NotDer: version: an INTEGER in non-minimal form',
+    ],
+    [
+      'something after the signature',
+      sequence(der.subarray(der.length - body.length), nullValue()),
+      'TrailingData: CertificationRequest: 2 bytes follow its last element',
     ],
     [
       'no version',

@@ -50,6 +50,14 @@ describe('identifier and length octets', () => {
     expect(() => input.octets(0x04, 'inner')).toThrow(refusal('NotDer', 'inner: 1 bytes announced at byte 2, 0 left'));
   });
 
+  it.each([
+    ['an identifier', '30 01 04 01 00'],
+    ['a length', '30 02 04 82 01 00'],
+  ])('%s may not be the last thing in the one around it', (_, hex) => {
+    const input = reader(hex).enter(0x30, 'outer');
+    expect(() => input.octets(0x04, 'inner')).toThrow(refusal('NotDer', 'inner: cut short at byte '));
+  });
+
   it('what follows the last element is refused', () => {
     const input = reader('05 00 00 00 00');
     input.null('value');

@@ -145,6 +145,11 @@ describe('subjectAltName', () => {
       'TrailingData: subjectAltName otherName: 2 bytes follow its last element',
     ],
     [
+      'an otherName of three elements',
+      raw(constructed(0, oid('1.2.3'), constructed(0, nullValue()), nullValue())),
+      'TrailingData: subjectAltName otherName: 2 bytes follow its last element',
+    ],
+    [
       'a directoryName with an RDN out of order',
       raw(constructed(4, name([tlv(TAG.set, attribute(commonName), attribute(organization))]))),
       "NotDer: subjectAltName directoryName: the attributes of an RDN are not in DER's order",

@@ -75,6 +75,8 @@ describe('refuses', () => {
       text.replace(`\n${end}`, `\n\n${end}`),
       ' characters, the first line of base64 has 64',
     ],
+    ['an empty line after a full one', `${begin}\n${'A'.repeat(64)}\n\n${end}\n`, 'line 3 has 0 characters'],
+    ['a last line that is longer than the first', `${begin}\nMAAA\nMAAAMAAA\n${end}\n`, 'line 3 has 8 characters'],
     ['a short line inside', text.replace(lines[2]!, lines[2]!.slice(4)), 'line 3 has 60 characters'],
     ['a space in a line', text.replace(lines[2]!, ` ${lines[2]!.slice(1)}`), badBase64],
     ['a tab at the end of a line', text.replace(lines[2]!, `${lines[2]!.slice(1)}\t`), badBase64],

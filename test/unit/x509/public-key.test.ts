@@ -50,6 +50,8 @@ describe('public keys', () => {
 
   const p256 = oid('1.2.840.10045.3.1.7');
 
+  const rsaAlgorithm = sequence(oid('1.2.840.113549.1.1.1'), nullValue());
+
   const refused: readonly [string, Buffer, string][] = [
     [
       'EC with explicit parameters',
@@ -111,6 +113,16 @@ describe('public keys', () => {
       'RSA with a huge exponent',
       rsa(modulus, Buffer.alloc(256, 0x7f)),
       'TooLarge: public key RSA exponent: 256 bytes found, 6 allowed',
+    ],
+    [
+      'RSA with a third number',
+      sequence(rsaAlgorithm, bitString(sequence(tlv(TAG.integer, modulus), integer(3), integer(3)))),
+      'TrailingData: public key RSA: 3 bytes follow its last element',
+    ],
+    [
+      'RSA with something after the key',
+      sequence(rsaAlgorithm, bitString(Buffer.concat([sequence(tlv(TAG.integer, modulus), integer(3)), nullValue()]))),
+      'TrailingData: public key RSA: 2 bytes follow its last element',
     ],
     [
       'Ed25519 with parameters',

@@ -1,0 +1,191 @@
+import { execFile, spawn } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { csrOf, machineOf, requestOf } from '../bench/fixtures.ts';
+import { makeRequest } from '../unit/x509/request-factory.ts';
+import { type Admin, connectAdmin } from './admin.ts';
+import { applyCrds } from './crds.ts';
+import { CSRS, type Csr, createCsr, createMachine, signedCertificate } from './fixtures.ts';
+import { realComponents } from './real.ts';
+import { type ControlPlane, startControlPlane } from './start.ts';
+
+const run = promisify(execFile);
+const ENTRY = fileURLToPath(new URL('../../bin/certmarshal.ts', import.meta.url));
+const FLEET = fileURLToPath(new URL('../../fleet.yaml', import.meta.url));
+const real = await realComponents(
+  'the command line on a real control plane',
+  'etcd',
+  'kubeApiserver',
+  'kubeControllerManager',
+  'kubectl',
+);
+
+describe.skipIf(real.missing)('the command line on a real control plane', () => {
+  let controlPlane: ControlPlane;
+  let admin: Admin;
+  /** A home, a working directory and a PATH as a user has them. */
+  let home: string;
+  let env: NodeJS.ProcessEnv;
+
+  const shell = (command: string) => run('bash', ['--norc', '-euo', 'pipefail', '-c', command], { cwd: home, env });
+
+  const request = (node: string, ...addresses: string[]) =>
+    makeRequest({
+      commonName: `system:node:${node}`,
+      sans: [{ kind: 'dNSName', value: node }, ...addresses.map((value) => ({ kind: 'iPAddress' as const, value }))],
+    }).pem.toString();
+
+  beforeAll(async () => {
+    controlPlane = await startControlPlane({ binaries: real.binaries, users: [{ name: 'nobody' }] });
+    admin = connectAdmin(controlPlane);
+    await applyCrds(controlPlane);
+    for (const [node, address] of [
+      ['worker-3', '10.0.1.23'],
+      ['worker-8', '10.0.1.24'],
+    ] as const)
+      await createMachine(admin, {
+        name: `md-0-${node}`,
+        clusterName: 'berlin-prod',
+        nodeName: node,
+        addresses: [{ type: 'InternalIP', address }],
+      });
+
+    home = await mkdtemp(join(tmpdir(), 'certmarshal-home-'));
+    const binaries = join(home, 'bin');
+    await mkdir(binaries);
+    await mkdir(join(home, '.kube'));
+    await symlink(real.binaries.kubectl, join(binaries, 'kubectl'));
+    const shim = `#!/bin/sh\nexec '${process.execPath}' '${ENTRY}' "$@"\n`;
+    for (const name of ['certmarshal', 'kubectl-certmarshal']) {
+      await writeFile(join(binaries, name), shim);
+      await chmod(join(binaries, name), 0o755);
+    }
+    env = { HOME: home, PATH: `${binaries}:/usr/bin:/bin` };
+
+    const kubeconfig = parse(await readFile(controlPlane.kubeconfig('admin'), 'utf8'));
+    kubeconfig.clusters[0].name = 'berlin-prod';
+    kubeconfig.contexts[0].context.cluster = 'berlin-prod';
+    kubeconfig.contexts.push({ ...structuredClone(kubeconfig.contexts[0]), name: 'management' });
+    for (const file of ['.kube/config', 'berlin.yaml', 'management.yaml'])
+      await writeFile(join(home, file), stringify(kubeconfig));
+    await writeFile(join(home, 'fleet.yaml'), await readFile(FLEET));
+    const recorded = {
+      id: 1,
+      cluster: { name: 'bench', provider: 'eks-anywhere' },
+      machines: [machineOf(1)],
+      now: '2026-01-01T00:01:00Z',
+    };
+    await writeFile(
+      join(home, 'recorded.ndjson'),
+      `${JSON.stringify({ ...recorded, csr: csrOf(1, requestOf(1), '2026-01-01T00:00:00Z') })}\n`,
+    );
+    await createCsr(admin, {
+      name: 'csr-q77zt',
+      nodeName: 'worker-3',
+      requestPem: request('worker-3', '10.0.1.23', '10.0.1.24'),
+    });
+  });
+
+  afterAll(async () => {
+    admin?.close();
+    await controlPlane?.stop();
+    if (home !== undefined) await rm(home, { recursive: true });
+  });
+
+  it.each(['sweep', 'decide', 'explain', 'rbac'])(
+    'runs every example of %s --help',
+    async (command) => {
+      const { stdout } = await shell(`certmarshal ${command} --help`);
+      const examples = stdout
+        .slice(stdout.indexOf('Examples:'))
+        .split('\n')
+        .filter((line) => line.startsWith('  certmarshal '));
+      expect(examples.length).toBeGreaterThanOrEqual(2);
+      for (const example of examples) {
+        if (example.includes('--every')) continue;
+        await shell(example);
+      }
+    },
+    120_000,
+  );
+
+  it('sweeps again and again, and stops cleanly on Ctrl-C', async () => {
+    const child = spawn(
+      'certmarshal',
+      ['sweep', '--kubeconfig', 'berlin.yaml', '--policy', 'fleet.yaml', '--every', '1s', '--output', 'json'],
+      { cwd: home, env },
+    );
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (data: Buffer) => {
+      stdout += data.toString();
+      if (stdout.split('\n').length > 3 && !child.killed) child.kill('SIGINT');
+    });
+    child.stderr.on('data', (data: Buffer) => {
+      stderr += data.toString();
+    });
+    const status = await new Promise((resolve) => child.on('close', resolve));
+    expect(status).toBe(0);
+    expect(stderr).toContain('Ctrl-C again ends at once');
+    for (const line of stdout.trim().split('\n'))
+      expect(JSON.parse(line)).toMatchObject({ version: 1, complete: true });
+  });
+
+  it('shows what was approved and what was left, and why', async () => {
+    await createCsr(admin, { name: 'csr-8xk2p', nodeName: 'worker-8', requestPem: request('worker-8', '10.0.1.24') });
+    const { stdout } = await shell('kubectl certmarshal sweep --kubeconfig berlin.yaml');
+    expect(stdout.replaceAll(/\b\d+s\b/g, 'Ns').replaceAll(/\b(?:\d+ ms|\d+\.\d s)/g, 'T')).toMatch(
+      new RegExp(
+        [
+          '^berlin-prod · EKS Anywhere · policy default \\(enforce\\)',
+          '',
+          '  ✔  1 approved  every name proven',
+          '  ◌  1 left      1 SanNotOwned',
+          '  ·  \\d+ ignored.*',
+          '',
+          '  CSR        NODE      AGE +VERDICT  WHY',
+          '  csr-q77zt  worker-3  Ns +leave    IP 10\\.0\\.1\\.24 belongs to worker-8 \\(Machine default/md-0-worker-8\\)  SanNotOwned',
+          '  csr-8xk2p  worker-8  Ns +approve  worker-8, 10\\.0\\.1\\.24 ← Machine default/md-0-worker-8',
+          '',
+          '  → certmarshal explain csr-q77zt --kubeconfig berlin\\.yaml',
+          '',
+          'T, 3 reads, 1 writes\n$',
+        ].join('\n'),
+      ),
+    );
+    await signedCertificate(admin, 'csr-8xk2p');
+  });
+
+  it('explains a request it left, and one that is decided', async () => {
+    const { stdout } = await shell('certmarshal explain csr-q77zt --kubeconfig berlin.yaml');
+    expect(stdout).toContain(
+      'worker-3 asks for a serving certificate that covers 10.0.1.24 of worker-8. Left undecided.',
+    );
+    expect(stdout).toMatch(/✖ {2}san-proven +IP 10\.0\.1\.24 belongs to worker-8/);
+    expect(stdout.match(/✔ {2}/g)).toHaveLength(16);
+    expect(stdout).toContain('docs/runbooks/san-not-owned.md');
+    await admin.put(`${CSRS}/csr-q77zt/approval`, {
+      ...(await admin.get<Csr>(`${CSRS}/csr-q77zt`)),
+      status: { conditions: [{ type: 'Denied', status: 'True', reason: 'ByHand', message: '' }] },
+    });
+    const decided = await shell('certmarshal explain csr-q77zt --kubeconfig berlin.yaml');
+    expect(decided.stdout).toContain('AlreadyDenied');
+  });
+
+  it('says what to do when the request does not exist or access is missing', async () => {
+    await expect(shell('certmarshal explain no-such-csr --kubeconfig berlin.yaml')).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('kubectl get csr'),
+    });
+    await writeFile(join(home, 'powerless.yaml'), await readFile(controlPlane.kubeconfig('nobody')));
+    await expect(shell('certmarshal sweep --kubeconfig powerless.yaml')).rejects.toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/403[^]*certmarshal rbac/),
+    });
+  });
+});

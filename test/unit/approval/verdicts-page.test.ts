@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { FLOOD_LIMIT } from '../../../lambdas/approval/decide.ts';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { REASONS, type Reason } from '../../../lambdas/approval/reasons.ts';
+import type { VerdictKind } from '../../../lambdas/approval/verdict.ts';
+import { FAILURES } from './failures.ts';
+import { reasonsTable, rulesTable } from './verdict-tables.ts';
+
+const page = readFileSync(join(import.meta.dirname, '../../../docs/verdicts.md'), 'utf8');
+
+/** The only table under a heading. */
+function tableUnder(heading: string): string {
+  const [, section = ''] = page.split(`\n## ${heading}\n`);
+  const [body = ''] = section.split('\n## ');
+  return body
+    .split('\n')
+    .filter((text) => text.startsWith('|'))
+    .join('\n');
+}
+
+describe('docs/verdicts.md', () => {
+  it('lists every reason as the code has it', () => {
+    expect(tableUnder('Reasons')).toBe(reasonsTable());
+  });
+
+  it('lists every rule and its failures as the code has them', () => {
+    expect(tableUnder('Rules')).toBe(rulesTable());
+  });
+
+  it('names the limits that are in force', () => {
+    const { age } = DEFAULT_POLICY;
+    expect(page).toContain(`more than ${FLOOD_LIMIT} undecided requests`);
+    expect(page).toContain(`${age.eks.minSeconds / 60} to ${age.eks.maxSeconds / 60} minutes`);
+  });
+});
+
+describe('REASONS', () => {
+  it('has no reason that nothing gives', () => {
+    const before: Reason[] = [
+      'Proven',
+      'NotKubeletServing',
+      'RequesterNotNode',
+      'Deleting',
+      'AlreadyApproved',
+      'AlreadyDenied',
+      'AlreadyFailed',
+      'AlreadyIssued',
+      'TooYoung',
+      'Orphaned',
+      'Superseded',
+      'NoPolicySelected',
+      'ClockSkew',
+      'RequesterQuarantined',
+    ];
+    expect(new Set([...before, ...FAILURES.map(({ reason }) => reason)])).toEqual(new Set(Object.keys(REASONS)));
+  });
+
+  it('says what it means in a sentence, and what to do about everything that is left', () => {
+    const entries = Object.entries<{ verdict: VerdictKind; meaning: string; next: string }>(REASONS);
+    expect(entries.filter(([, { meaning }]) => !/^[A-Z].*\.$/.test(meaning))).toEqual([]);
+    expect(entries.filter(([, { verdict, next }]) => verdict === 'leave' && next === '')).toEqual([]);
+  });
+});

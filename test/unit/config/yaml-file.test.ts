@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { readYaml, type YamlFile } from '../../../lambdas/config/yaml-file.ts';
+
+function readable(text: string): Extract<YamlFile, { ok: true }> {
+  const file = readYaml(text);
+  if (!file.ok) throw new Error(JSON.stringify(file.problems));
+  return file;
+}
+
+describe('readYaml', () => {
+  it('reads plain data, with aliases expanded', () => {
+    const { value, problems } = readable('a: &x [1, yes, ~]\nb: *x\nc: { d: "e" }\n__proto__: 1\n');
+    expect(value).toStrictEqual(JSON.parse('{"a":[1,"yes",null],"b":[1,"yes",null],"c":{"d":"e"},"__proto__":1}'));
+    expect(problems).toEqual([]);
+  });
+
+  it('takes an alias for the last anchor of its name above it', () => {
+    expect(readable('- &a [&b 1]\n- &b 2\n- *a\n- *b\n').value).toEqual([[1], 2, [1], 2]);
+  });
+
+  it.each([
+    ['a scalar at itself', ['list', 1, 'key'], 'value', { line: 3, column: 12 }],
+    ['a list at its key', ['list'], 'value', { line: 2, column: 1 }],
+    ['an entry at its first character', ['list', 1], 'value', { line: 3, column: 5 }],
+    ['a key at itself', ['list', 1, 'key'], 'key', { line: 3, column: 7 }],
+    ['nothing at its key', ['none'], 'value', { line: 4, column: 1 }],
+    ['what is missing at what is above it', ['list', 1, 'other', 'more'], 'value', { line: 3, column: 5 }],
+    ['a missing top-level key at the start of the data', ['other'], 'value', { line: 2, column: 1 }],
+  ] as const)('places %s', (_, path, at, position) => {
+    const { positionOf } = readable('# comment\nlist: [\n  0, { key: x } ]\nnone:\n');
+    expect(positionOf(path, at)).toEqual(position);
+  });
+
+  it('places what is wrong below an alias where it is written', () => {
+    const { positionOf } = readable('a: &x\n  k: 1\nb: *x\n');
+    expect(positionOf(['b', 'k'])).toEqual({ line: 2, column: 6 });
+    expect(positionOf(['b'])).toEqual({ line: 3, column: 4 });
+  });
+
+  it.each([
+    ['CRLF', 'a: 1\r\nb: [\r\n  2 ]\r\n', { line: 3, column: 3 }],
+    ['a byte order mark', '\uFEFFa: 1\nb: [\n  2 ]\n', { line: 3, column: 3 }],
+  ])('counts lines with %s', (_, text, position) => {
+    expect(readable(text).positionOf(['b', 0])).toEqual(position);
+  });
+
+  it('keeps the first of two keys and reports the second', () => {
+    const { value, problems } = readable('a: 1\n"a": 2\n');
+    expect(value).toEqual({ a: 1 });
+    expect(problems).toEqual([{ line: 2, column: 1, message: 'key "a" is there twice; keep one of the two' }]);
+  });
+
+  it.each([
+    ['5: x', 1, 1],
+    ['a: 1\n? [b]\n: 2', 2, 3],
+    ['~: 1', 1, 1],
+    ['&k a: 1\n*k : 2', 2, 1],
+  ])('reports a key that is not text: %j', (text, line, column) => {
+    const message = 'a key that is not text; every key of this file is a word';
+    expect(readable(text).problems).toEqual([{ line, column, message }]);
+  });
+
+  it('reports an alias without an anchor', () => {
+    expect(readable('a: *b').problems).toEqual([{ line: 1, column: 4, message: 'no anchor &b above this alias' }]);
+  });
+
+  const tooDeep = 'nested more than 16 levels deep; no part of this file needs that';
+  const tooMany = 'more than 50000 values, aliases expanded; split the fleet';
+
+  it.each([
+    [
+      'a second document',
+      'a: 1\n---\nb: 2\n',
+      2,
+      1,
+      'a second YAML document starts here; one file holds one document, so remove this line',
+    ],
+    ['a tab', 'a:\n\t- b', 2, 1, 'not valid YAML: Tabs are not allowed as indentation'],
+    ['an unknown tag', 'a: !secret x', 1, 4, 'not valid YAML: Unresolved tag: !secret'],
+    ['a set', 'a: !!set {b}', 1, 4, 'not valid YAML: Unresolved tag: tag:yaml.org,2002:set'],
+    ['17 levels', `${'['.repeat(18)}${']'.repeat(18)}`, 1, 18, tooDeep],
+    ['more levels than the stack has', '- '.repeat(5000), 1, 1, tooDeep],
+    ['an alias of itself', '&a [*a]', 1, 5, tooDeep],
+    ['too many values', `[${'1,'.repeat(50_000)}]`, 1, 100_000, tooMany],
+    ['a few aliases that mean millions', bomb(), 6, 8, tooMany],
+    ['more than 1 MiB', '#'.repeat(1024 * 1024 + 1), 1, 1, 'the file is larger than 1 MiB; split the fleet'],
+    ['more than 1 MiB in UTF-8', '€'.repeat(400_000), 1, 1, 'the file is larger than 1 MiB; split the fleet'],
+  ])('refuses %s', (_, text, line, column, message) => {
+    expect(readYaml(text)).toEqual({ ok: false, problems: [{ line, column, message }] });
+  });
+
+  it('accepts a file of exactly 1 MiB', () => {
+    expect(readable('#'.repeat(1024 * 1024)).value).toBeNull();
+  });
+
+  it('reports every syntax error, at most twenty', () => {
+    expect(readYaml('a: [1\nb: {').problems).toHaveLength(2);
+    expect(readYaml(']'.repeat(1000)).problems).toHaveLength(20);
+  });
+});
+
+/** 10 ** 6 values in seven lines. */
+function bomb(): string {
+  const lines = Array.from({ length: 6 }, (_, level) => `- &l${level + 1} [${`*l${level},`.repeat(10)}]`);
+  return ['- &l0 x', ...lines].join('\n');
+}
