@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { App, Validations } from 'aws-cdk-lib/core';
+import { Annotations, App, Validations } from 'aws-cdk-lib/core';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Fleet } from '../lambdas/config/fleet.ts';
 import { FleetConfigError, parseFleet } from '../lambdas/config/load-fleet.ts';
@@ -12,8 +12,11 @@ const DEFAULT_FILE = 'fleet.yaml';
 
 try {
   const app = new App();
-  const fleet = readFleet(String(app.node.tryGetContext('fleet') ?? DEFAULT_FILE));
-  new HubStack(app, 'CertMarshal', { fleet });
+  const file = String(app.node.tryGetContext('fleet') ?? DEFAULT_FILE);
+  const fleet = readFleet(file);
+  const hub = new HubStack(app, 'CertMarshal', { fleet });
+  if (fleet.clusters.length === 0)
+    Annotations.of(hub).addWarningV2('certmarshal:no-clusters', `${file} lists no clusters: nothing will be swept.`);
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   app.synth();
 } catch (error) {
@@ -27,8 +30,6 @@ try {
 function readFleet(file: string): Fleet {
   const parsed = parseFleet(readText(file), file);
   if (!parsed.ok) throw new FleetConfigError(parsed.problems);
-  if (parsed.fleet.clusters.length === 0)
-    throw new UsageError(`${file} lists no clusters: there is nothing to deploy. Add one under clusters.`);
   return parsed.fleet;
 }
 

@@ -103,16 +103,18 @@ export class HubStack extends Stack {
         `First: aws logs tail ${dispatch.logs.logGroupName} --since 15m`,
       topic,
     });
-    new HeartbeatAlarm(this, 'SweepHeartbeat', {
-      service: 'sweep',
-      metricName: METRIC.duration,
-      statistic: Stats.SAMPLE_COUNT,
-      atLeast: 1,
-      description:
-        'certmarshal: no sweep of any cluster has ended; kubelet serving certificates are no longer approved anywhere. ' +
-        `First: aws logs tail ${sweep.logs.logGroupName} --since 15m`,
-      topic,
-    });
+    // Without clusters nothing is swept, and nobody is to be woken up for that.
+    if (fleet.clusters.length > 0)
+      new HeartbeatAlarm(this, 'SweepHeartbeat', {
+        service: 'sweep',
+        metricName: METRIC.duration,
+        statistic: Stats.SAMPLE_COUNT,
+        atLeast: 1,
+        description:
+          'certmarshal: no sweep of any cluster has ended; kubelet serving certificates are no longer approved anywhere. ' +
+          `First: aws logs tail ${sweep.logs.logGroupName} --since 15m`,
+        topic,
+      });
 
     new CfnOutput(this, 'AlarmTopicArn', { value: topic.topicArn, description: 'Subscribe the people on call to it' });
     new CfnOutput(this, 'SweepRoleArn', {

@@ -51,11 +51,7 @@ export function renderSweep(
   if (first !== undefined) lines.push('', `  → certmarshal explain ${first.csr}${repeat}`);
 
   for (const { object, message, remedy } of report.problems.slice(0, MOST_OTHERS))
-    lines.push(
-      '',
-      `  ${style.bad('✖')} ${message.startsWith(object) ? message : `${object}: ${message}`}`,
-      ...(message.includes(remedy) || remedy === '' ? [] : [`    → ${remedy}`]),
-    );
+    lines.push('', `  ${style.bad('✖')} ${object}: ${message}`, `    → ${remedy}`);
 
   const { sent, writes, retries } = report.requests;
   lines.push(

@@ -1,4 +1,5 @@
-import { SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { SendMessageBatchCommand, type SQSClient, SQSServiceException } from '@aws-sdk/client-sqs';
+import { printable } from '../printable.ts';
 
 /** The most that SendMessageBatch takes (Amazon SQS API reference). */
 const BATCH = 10;
@@ -80,7 +81,7 @@ async function sendBatch(
     const { Failed = [] } = await client.send(command, { abortSignal: signal });
     return Failed.map(({ Id, Code }) => ({ cluster: batch[Number(Id)]?.cluster ?? '', problem: Code ?? 'refused' }));
   } catch (error) {
-    const problem = error instanceof Error ? error.name : String(error);
+    const problem = error instanceof SQSServiceException ? error.name : printable(String(error));
     return batch.map(({ cluster }) => ({ cluster, problem }));
   }
 }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 
 const WIDEST = { 4: 8, 6: 32 } as const;
+const IPV4_MAPPED = /^0{80}1{16}/;
 
 /**
  * What is wrong with an address range of the configuration, or undefined.
@@ -8,25 +9,23 @@ const WIDEST = { 4: 8, 6: 32 } as const;
  * Ranges wider than /8 (IPv4) and /32 (IPv6) are refused: no owner of nodes holds one, and a slip of the keyboard does.
  */
 export function cidrProblem(text: string): string | undefined {
-  const [, address = '', length = ''] = /^([^/%]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? [];
-  const family = isIP(address);
+  const [, network = '', length = ''] = /^([^/%]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? [];
+  const family = isIP(network);
   const prefix = Number(length);
   if ((family !== 4 && family !== 6) || prefix > (family === 4 ? 32 : 128))
     return 'is not a CIDR; write a network and the length of its prefix, for example 10.0.0.0/16 or fd00:12::/48';
-  if (prefix === 0) return 'means every address there is; write the networks that your nodes really use';
+  if (prefix === 0) return 'means every address there is; write the networks that are really in use';
   if (prefix < WIDEST[family])
-    return `is wider than /${WIDEST[family]}; write the networks that your nodes really use, one by one`;
-  if (family === 6 && address.toLowerCase().startsWith('::ffff:'))
+    return `is wider than /${WIDEST[family]}; write the networks that are really in use, one by one`;
+  const address = bits(network, family);
+  if (family === 6 && IPV4_MAPPED.test(address))
     return 'is IPv4-mapped, which is never compared with IPv4 addresses; write the IPv4 network';
-  if (setBitsAfter(bits(address, family), prefix))
+  if (address.slice(prefix).includes('1'))
     return `names a host, not a network; clear the bits after the first ${prefix}, or end it in /${family === 4 ? 32 : 128}`;
   return undefined;
 }
 
-function setBitsAfter(address: string, prefix: number): boolean {
-  return address.slice(prefix).includes('1');
-}
-
+/** The address as 32 or 128 binary digits. */
 function bits(address: string, family: 4 | 6): string {
   if (family === 4)
     return address

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { printable } from '../printable.ts';
 import { didYouMean } from './did-you-mean.ts';
-import type { Path } from './yaml-file.ts';
+import type { Path } from './yaml-values.ts';
 
 /** Wording of the issues for which the schema has no sentence of its own. */
 export const describeIssue: z.core.$ZodErrorMap = (issue) => {

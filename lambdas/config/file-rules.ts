@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DEFAULT_POLICY } from '../approval/policy.ts';
 import { formatDuration } from './duration.ts';
 import { ClusterEntry, PolicyEntry } from './fleet-file.ts';
-import type { Path } from './yaml-file.ts';
+import type { Path } from './yaml-values.ts';
 
 /** A broken rule about more than one value. */
 export interface RuleProblem {

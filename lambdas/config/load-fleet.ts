@@ -6,7 +6,8 @@ import { brokenRules } from './file-rules.ts';
 import type { Fleet } from './fleet.ts';
 import { FleetFile, type PolicyEntry } from './fleet-file.ts';
 import type { ConfigProblem } from './problems.ts';
-import { type Path, readYaml, type TextProblem, type YamlFile } from './yaml-file.ts';
+import { readYaml, type TextProblem, type YamlFile } from './yaml-file.ts';
+import type { Path } from './yaml-values.ts';
 
 export { FleetConfigError, formatProblems } from './problems.ts';
 

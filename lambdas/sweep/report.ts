@@ -150,13 +150,14 @@ function problemsOf(observed: Observed | undefined, acted: readonly Acted[]): Sw
         ],
   );
   const failed = acted.flatMap(({ csr, outcome }) => {
+    const object = `CertificateSigningRequest ${printable(csr.name, 253)}`;
     if (outcome.kind === 'failed')
-      return [{ ...problemOf(outcome.error), object: `CertificateSigningRequest ${printable(csr.name, 253)}` }];
+      return [{ ...problemOf(outcome.error), object, message: `${outcome.error.object}: ${outcome.error.problem}` }];
     if (outcome.kind === 'unfinished')
       return [
         {
           kind: 'unfinished',
-          object: `CertificateSigningRequest ${printable(csr.name, 253)}`,
+          object,
           message: 'the time of the sweep was over before it was written',
           remedy: 'The next sweep judges it again.',
         },
@@ -167,5 +168,5 @@ function problemsOf(observed: Observed | undefined, acted: readonly Acted[]): Sw
 }
 
 function problemOf(error: KubernetesError): SweepProblem {
-  return { kind: error.kind, object: error.object, message: error.message, remedy: error.remedy };
+  return { kind: error.kind, object: error.object, message: error.problem, remedy: error.remedy };
 }

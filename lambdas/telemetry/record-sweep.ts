@@ -17,7 +17,7 @@ export function recordSweep(report: SweepReport, { logger, metrics }: Telemetry)
   metrics.addMetric(METRIC.writeFailed, MetricUnit.Count, counts.failed);
   countSweep(metrics, complete, report.durationMs);
 
-  for (const row of rows) if (row.outcome === 'written') logger.info('decision written', { cluster, ...row });
+  for (const row of rows) if (row.outcome === 'written') logger.info('decision written', { cluster, decision: row });
   const left = rows.filter(({ verdict }) => verdict === 'leave');
   logger[complete ? 'info' : 'warn'](complete ? 'sweep completed' : 'sweep incomplete', {
     cluster,

@@ -23,7 +23,7 @@ const CONSTRUCTED = 0x20;
 const CLASS = 0xc0;
 const TAG_NUMBER = 0x1f;
 
-/** How many values may enclose one another. A kubelet's request needs 8. */
+/** How many values may enclose one another. A kubelet's request needs 7. */
 const MAX_DEPTH = 16;
 
 /** Go, and so every Kubernetes signer, keeps an arc in 31 bits. */
@@ -150,7 +150,7 @@ export class DerReader {
     return this.#objectIdentifier(what);
   }
 
-  /** Passes over the next value, of whatever type, and checks that it and what it holds have the form of DER. */
+  /** Passes over the next value, of whatever type. It and what it holds must be framed as DER; strings stay opaque. */
   skip(what: string): void {
     const tag = this.nextTag;
     switch (tag) {

@@ -1,6 +1,6 @@
 import { Refused } from './refused.ts';
 
-/** A kubelet's request takes about 500 bytes; the longest name Kubernetes allows and 100 names stay under 16 KiB. */
+/** A kubelet's request takes about 500 bytes of PEM; one with 100 names of 253 characters takes 35 KiB. */
 const MAX_BYTES = 64 * 1024;
 
 const BEGIN = '-----BEGIN CERTIFICATE REQUEST-----';
@@ -8,8 +8,8 @@ const END = '-----END CERTIFICATE REQUEST-----';
 
 /**
  * Decodes one PEM block (RFC 7468 §3, §7) with nothing around it but one final line break. All lines of base64 are of
- * one length, the last may be shorter; line breaks are LF throughout or CRLF throughout. No other text decodes to the
- * same bytes than by its line length and line breaks, so that no second reader finds another block in it.
+ * one length, the last may be shorter; line breaks are LF throughout or CRLF throughout. A reader that looks for the
+ * first block, or skips what it does not know, therefore finds the same bytes.
  *
  * The label is the one that kube-apiserver accepts; `NEW CERTIFICATE REQUEST` is not.
  */

@@ -1,6 +1,10 @@
 import { badRequest, type FieldProblem, forbidden, invalid } from './api-error.ts';
 import { isNode, requireApprover, type User } from './authorization.ts';
-import { parseCertificationRequest, verifyCertificationRequest } from './certification-request.ts';
+import {
+  type CertificationRequest,
+  parseCertificationRequest,
+  verifyCertificationRequest,
+} from './certification-request.ts';
 import { type CsrCondition, kubernetesTime, type StoredCsr } from './kube-object.ts';
 import { type Body, metadataOf, type Resource } from './resources.ts';
 
@@ -17,8 +21,9 @@ export const certificateSigningRequests: Resource<StoredCsr> = {
 
   create(body, name, { user }) {
     const wanted = decodeSpec(body);
-    admitNode(user, wanted, name);
-    const problems = specProblems(wanted, name);
+    const reading = read(wanted);
+    admitNode(user, wanted, reading, name);
+    const problems = specProblems(wanted, reading, name);
     if (problems.length > 0) throw invalid(certificateSigningRequests, name, problems);
     return { metadata: metadataOf(body), spec: { ...wanted, username: user.name, groups: user.groups }, status: {} };
   },
@@ -110,34 +115,52 @@ function cannotDecode(why: string): Error {
   );
 }
 
-/** The admission plugin NodeRestriction: a node asks the kubelet signers for nothing but its own identity. */
-function admitNode(user: User, { request, signerName }: WantedSpec, name: string): void {
-  if (!isNode(user) || !KUBELET_SIGNERS.includes(signerName)) return;
-  const refuse = (why: string): never => {
-    throw forbidden(certificateSigningRequests, name, why);
-  };
-  let commonName: string;
+/** What is in `spec.request`, or why it cannot be read. */
+type Reading =
+  | { readonly parsed: CertificationRequest; readonly problem?: never }
+  | { readonly parsed?: never; readonly problem: string };
+
+function read({ request }: WantedSpec): Reading {
   try {
-    ({ commonName } = parseCertificationRequest(pemOf(request)));
+    return { parsed: parseCertificationRequest(pemOf(request)) };
   } catch (error) {
-    return refuse(`unable to parse csr: ${messageOf(error)}`);
+    return { problem: messageOf(error) };
   }
-  if (commonName !== user.name) refuse(`can only create a node CSR with CN=${user.name}`);
+}
+
+function signatureProblem(request: string): string | undefined {
+  try {
+    verifyCertificationRequest(pemOf(request));
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** The admission plugin NodeRestriction: a node asks the kubelet signers for nothing but its own identity. */
+function admitNode(user: User, { signerName }: WantedSpec, reading: Reading, name: string): void {
+  if (!isNode(user) || !KUBELET_SIGNERS.includes(signerName)) return;
+  if (reading.problem !== undefined) {
+    throw forbidden(certificateSigningRequests, name, `unable to parse csr: ${reading.problem}`);
+  }
+  if (reading.parsed.commonName !== user.name) {
+    throw forbidden(certificateSigningRequests, name, `can only create a node CSR with CN=${user.name}`);
+  }
 }
 
 /** pkg/apis/certificates/validation, ValidateCertificateSigningRequestCreate */
-function specProblems({ request, signerName, usages, expirationSeconds }: WantedSpec, name: string): FieldProblem[] {
+function specProblems(
+  { request, signerName, usages, expirationSeconds }: WantedSpec,
+  reading: Reading,
+  name: string,
+): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const add = (reason: FieldProblem['reason'], field: string, message: string): void => {
     problems.push({ reason, field, message });
   };
   if (name === '') add('FieldValueRequired', 'metadata.name', 'Required value: name or generateName is required');
-  try {
-    parseCertificationRequest(pemOf(request));
-    verifyCertificationRequest(pemOf(request));
-  } catch (error) {
-    add('FieldValueInvalid', 'spec.request', `Invalid value: "${request}": ${messageOf(error)}`);
-  }
+  const problem = reading.problem ?? signatureProblem(request);
+  if (problem !== undefined) add('FieldValueInvalid', 'spec.request', `Invalid value: "${request}": ${problem}`);
   if (usages.length === 0) add('FieldValueRequired', 'spec.usages', 'Required value');
   for (const [index, usage] of usages.entries()) {
     const field = `spec.usages[${index}]`;

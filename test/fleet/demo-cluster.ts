@@ -81,7 +81,7 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
 }
 
 /** What `certmarshal rbac` grants is what the demo's certmarshal may do. */
-function grantedRules(): readonly PolicyRule[] {
+export function grantedRules(): readonly PolicyRule[] {
   const manifests = [rbacManifests({}, [DEFAULT_POLICY]), rbacManifests({ management: true }, [DEFAULT_POLICY])];
   return manifests
     .flatMap((text) => parseAllDocuments(text).map((document) => document.toJS()))
@@ -93,7 +93,7 @@ function jitter(random: Random): Random {
 }
 
 /** Adds the Machine of a node, as Cluster API would show it. */
-export function addMachine({ name: cluster, server }: DemoCluster, node: SimulatedNode): void {
+export function addMachine({ name: cluster, server }: Pick<DemoCluster, 'name' | 'server'>, node: SimulatedNode): void {
   const now = kubernetesTime(server.api.clock.now());
   server.api.machines?.put({
     metadata: {

@@ -1,4 +1,4 @@
-import { styleFor } from '../../bin/terminal/style.ts';
+import { type Style, styleFor } from '../../bin/terminal/style.ts';
 import { table } from '../../bin/terminal/table.ts';
 
 /** How one cluster stands at one moment. */
@@ -12,6 +12,7 @@ export interface Standing {
 }
 
 const BAR = 24;
+const INDENT = 19;
 const SYMBOLS = { good: '✔', warn: '◌', bad: '✖' } as const;
 
 /** Events scroll; on a terminal the standing of all clusters stays below them. */
@@ -39,7 +40,7 @@ export function openScreen(stream: NodeJS.WriteStream, minutes: () => string): S
     table(
       rows.map(({ cluster, served, nodes, note, mood }) => [
         style.strong(cluster),
-        style[mood](bar(served, nodes)),
+        bar(served, nodes, style),
         nodes === 0 ? '' : `${served}/${nodes}`,
         `${style[mood](SYMBOLS[mood])} ${note}`,
       ]),
@@ -49,9 +50,10 @@ export function openScreen(stream: NodeJS.WriteStream, minutes: () => string): S
     event(cluster, mood, text) {
       erase();
       const symbol = mood === 'plain' ? ' ' : style[mood](SYMBOLS[mood]);
-      stream.write(
-        `  ${style.faint(minutes())}  ${cluster.padEnd(7)} ${symbol} ${mood === 'bad' ? style.bad(text) : text}\n`,
-      );
+      const [first = '', ...rest] = wrap(text, Math.max(40, (stream.columns || 120) - INDENT - 1));
+      const paint = mood === 'bad' ? style.bad : (line: string) => line;
+      stream.write(`  ${style.faint(minutes())}  ${cluster.padEnd(6)}  ${symbol} ${paint(first)}\n`);
+      for (const line of rest) stream.write(`${' '.repeat(INDENT)}${paint(line)}\n`);
       draw();
     },
     standing(rows) {
@@ -67,7 +69,21 @@ export function openScreen(stream: NodeJS.WriteStream, minutes: () => string): S
   };
 }
 
-function bar(part: number, whole: number): string {
-  const filled = whole === 0 ? 0 : Math.round((part / whole) * BAR);
-  return '█'.repeat(filled) + '░'.repeat(BAR - filled);
+/** Full only when nothing is missing. */
+function bar(part: number, whole: number, style: Style): string {
+  const filled = whole === 0 ? 0 : Math.floor((part / whole) * BAR);
+  return style.good('█'.repeat(filled)) + style.faint('░'.repeat(BAR - filled));
+}
+
+function wrap(text: string, width: number): string[] {
+  return text.split('\n').flatMap((paragraph) => {
+    const lines = [''];
+    for (const word of paragraph.split(' ')) {
+      const last = lines.at(-1) ?? '';
+      if (last === '') lines[lines.length - 1] = word;
+      else if (last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+      else lines.push(word);
+    }
+    return lines;
+  });
 }

@@ -79,7 +79,7 @@ process.stdout.write(`
 What you would do next
   berlin  worker-${THIEF} asked for the address of worker-${VICTIM} and did not get it. If nobody moved that address on purpose,
           treat the node as compromised: docs/runbooks/san-not-owned.md
-  oslo    its API certificate has expired, so nothing in it can be seen, and certmarshal says so instead of reporting it fine.
+  oslo    its API certificate has expired: nothing in it can be seen, and certmarshal says so instead of calling it fine.
           Renew the control plane certificates by hand: eksctl anywhere renew certificates
   yours   npm run -s certmarshal -- sweep --kubeconfig ~/.kube/config --observe      (decides, writes nothing)
 `);
@@ -103,7 +103,7 @@ async function sweepCluster(cluster: DemoCluster): Promise<void> {
       row.reason === 'SanNotOwned' ? 'bad' : 'warn',
       `${row.node} left undecided: ${row.message}  ${row.reason}`,
     );
-  for (const problem of report.problems) tellOnce(cluster, 'bad', `not readable: ${problem.message}`);
+  for (const { message, remedy } of report.problems) tellOnce(cluster, 'bad', `not readable: ${message}\n→ ${remedy}`);
 }
 
 function tellOnce(cluster: DemoCluster, mood: 'warn' | 'bad', text: string): void {

@@ -19,12 +19,12 @@ describe('readYaml', () => {
   });
 
   it.each([
-    ['a scalar at itself', ['list', 1, 'key'], 'value', { line: 3, column: 12 }],
+    ['a scalar at itself', ['list', 1, 'key'], 'value', { line: 3, column: 13 }],
     ['a list at its key', ['list'], 'value', { line: 2, column: 1 }],
-    ['an entry at its first character', ['list', 1], 'value', { line: 3, column: 5 }],
-    ['a key at itself', ['list', 1, 'key'], 'key', { line: 3, column: 7 }],
+    ['an entry at its first character', ['list', 1], 'value', { line: 3, column: 6 }],
+    ['a key at itself', ['list', 1, 'key'], 'key', { line: 3, column: 8 }],
     ['nothing at its key', ['none'], 'value', { line: 4, column: 1 }],
-    ['what is missing at what is above it', ['list', 1, 'other', 'more'], 'value', { line: 3, column: 5 }],
+    ['what is missing at what is above it', ['list', 1, 'other', 'more'], 'value', { line: 3, column: 6 }],
     ['a missing top-level key at the start of the data', ['other'], 'value', { line: 2, column: 1 }],
   ] as const)('places %s', (_, path, at, position) => {
     const { positionOf } = readable('# comment\nlist: [\n  0, { key: x } ]\nnone:\n');
@@ -65,7 +65,7 @@ describe('readYaml', () => {
   });
 
   const tooDeep = 'nested more than 16 levels deep; no part of this file needs that';
-  const tooMany = 'more than 50000 values, aliases expanded; split the fleet';
+  const tooMany = 'more than 50000 values, aliases expanded; split it into two deployments';
 
   it.each([
     [
@@ -82,9 +82,21 @@ describe('readYaml', () => {
     ['more levels than the stack has', '- '.repeat(5000), 1, 1, tooDeep],
     ['an alias of itself', '&a [*a]', 1, 5, tooDeep],
     ['too many values', `[${'1,'.repeat(50_000)}]`, 1, 100_000, tooMany],
-    ['a few aliases that mean millions', bomb(), 6, 8, tooMany],
-    ['more than 1 MiB', '#'.repeat(1024 * 1024 + 1), 1, 1, 'the file is larger than 1 MiB; split the fleet'],
-    ['more than 1 MiB in UTF-8', '€'.repeat(400_000), 1, 1, 'the file is larger than 1 MiB; split the fleet'],
+    ['a few aliases that mean millions', bomb(), 6, 12, tooMany],
+    [
+      'more than 1 MiB',
+      '#'.repeat(1024 * 1024 + 1),
+      1,
+      1,
+      'the file is larger than 1 MiB; split it into two deployments',
+    ],
+    [
+      'more than 1 MiB in UTF-8',
+      '€'.repeat(400_000),
+      1,
+      1,
+      'the file is larger than 1 MiB; split it into two deployments',
+    ],
   ])('refuses %s', (_, text, line, column, message) => {
     expect(readYaml(text)).toEqual({ ok: false, problems: [{ line, column, message }] });
   });

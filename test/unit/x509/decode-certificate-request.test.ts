@@ -322,3 +322,33 @@ describe('the whole', () => {
     expect(refusalOf(pem)).toBe(`TooLarge: the request: ${pem.length} bytes found, 65536 allowed`);
   });
 });
+
+const fill = (unit: Buffer): Buffer => Buffer.alloc(Math.floor(40_000 / unit.length) * unit.length, unit);
+const commonNameOf = (value: Buffer): RequestOptions => ({ subject: [setOf(sequence(oid(OID.commonName), value))] });
+
+describe('the worst 64 KiB take less than 50 ms', () => {
+  const [begin, end] = ['-----BEGIN CERTIFICATE REQUEST-----', '-----END CERTIFICATE REQUEST-----'];
+  const rdn = setOf(sequence(oid(OID.commonName), tlv(TAG.utf8String)));
+  const nested = Array.from({ length: 10_000 }).reduce<Buffer>((inner) => sequence(inner), nullValue());
+  const address: San = { kind: 'iPAddress', value: 'fe80::1' };
+  const shapes: readonly [string, Buffer][] = [
+    ['one character a line', Buffer.from(`${begin}\n${'A\n'.repeat(32_000)}${end}\n`)],
+    ['10,000 values in one another', makeRequest(commonNameOf(nested)).pem],
+    ['thousands of RDNs', makeRequest({ subject: [fill(rdn)] }).pem],
+    ['one RDN with thousands of attributes', makeRequest({ subject: [tlv(TAG.set, fill(rdn.subarray(2)))] }).pem],
+    ['thousands of extensions', makeRequest({ extensions: [fill(extension('1.2.3', nullValue()))] }).pem],
+    ['thousands of values in a value', makeRequest(commonNameOf(sequence(fill(nullValue())))).pem],
+    ['a long BMPString', makeRequest(commonNameOf(tlv(TAG.bmpString, fill(Buffer.from([0, 0x61]))))).pem],
+    ['thousands of names', makeRequest({ sans: [fill(generalName(dns('')))] }).pem],
+    ['1,024 IPv6 addresses', makeRequest({ sans: Array.from({ length: 1024 }, () => address) }).pem],
+  ];
+  it.each(shapes)('%s', (_, pem) => {
+    expect(pem.length).toBeLessThanOrEqual(65_536);
+    const times = Array.from({ length: 2 }, () => {
+      const start = performance.now();
+      decodeCertificateRequest(pem);
+      return performance.now() - start;
+    });
+    expect(Math.min(...times)).toBeLessThan(50);
+  });
+});

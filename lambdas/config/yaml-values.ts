@@ -1,0 +1,97 @@
+import { isAlias, isMap, isScalar, isSeq, type ParsedNode } from 'yaml';
+import { printable } from '../printable.ts';
+
+/** Where a value is inside a file: map keys and list indexes from the root. */
+export type Path = readonly (string | number)[];
+
+/** Something wrong at an offset of the text. */
+export interface Remark {
+  readonly offset: number;
+  readonly message: string;
+}
+
+/** Where a value and its key begin; an entry of a list has no key. */
+export interface Place {
+  readonly key?: number;
+  readonly value: number;
+}
+
+/** The plain data of a document, with aliases expanded. */
+export interface YamlValues {
+  readonly value: unknown;
+  readonly placeOf: (path: Path) => Place | undefined;
+  /** Keys that are there twice or are not text, and aliases of nothing. */
+  readonly remarks: readonly Remark[];
+  /** Set when a bound was met; the rest was not read then. */
+  readonly limit?: Remark;
+}
+
+const MAX_DEPTH = 16;
+/** With aliases expanded: what stops a small file from meaning a huge one. A thousand clusters are about 7,000. */
+const MAX_VALUES = 50_000;
+
+export const TOO_DEEP = `nested more than ${MAX_DEPTH} levels deep; no part of this file needs that`;
+const TOO_MANY = `more than ${MAX_VALUES} values, aliases expanded; split it into two deployments`;
+
+/**
+ * Turns the nodes of a YAML document into plain data. Of a key that is there twice the first counts. Bounded in depth and in the
+ * number of values, also when an alias contains itself.
+ */
+export function readValues(root: ParsedNode | null): YamlValues {
+  const places = new Map<string, Place>();
+  const anchors = new Map<string, ParsedNode>();
+  const remarks: Remark[] = [];
+  let values = 0;
+  let limit: Remark | undefined;
+
+  const read = (node: ParsedNode | null, path: Path, key?: number, alias?: number): unknown => {
+    if (limit !== undefined || node === null) return null;
+    const offset = node.range[0];
+    values += 1;
+    if (path.length > MAX_DEPTH) limit = { offset: alias ?? offset, message: TOO_DEEP };
+    else if (values > MAX_VALUES) limit = { offset: alias ?? offset, message: TOO_MANY };
+    const id = JSON.stringify(path);
+    if (!places.has(id)) places.set(id, placeOfNode(node, key));
+
+    if (isAlias(node)) {
+      const anchored = anchors.get(node.source);
+      if (anchored !== undefined) return read(anchored, path, key, alias ?? offset);
+      remarks.push({ offset, message: `no anchor &${printable(node.source, 60)} above this alias` });
+      return null;
+    }
+    // An alias means the last anchor of its name above it in the file, whatever is expanded in between.
+    if (node.anchor !== undefined && alias === undefined) anchors.set(node.anchor, node);
+    if (isScalar(node)) return node.value;
+    if (isSeq(node)) return node.items.map((item, index) => read(item, [...path, index], undefined, alias));
+
+    const entries = new Map<string, unknown>();
+    for (const pair of node.items) {
+      const name = isScalar(pair.key) ? pair.key.value : undefined;
+      const keyOffset = pair.key?.range[0] ?? offset;
+      if (typeof name !== 'string')
+        remarks.push({ offset: keyOffset, message: 'a key that is not text; every key of this file is a word' });
+      else if (entries.has(name))
+        remarks.push({
+          offset: keyOffset,
+          message: `key "${printable(name, 60)}" is there twice; keep one of the two`,
+        });
+      else entries.set(name, read(pair.value, [...path, name], keyOffset, alias));
+    }
+    return Object.fromEntries(entries);
+  };
+
+  const value = read(root, []);
+  return {
+    value,
+    placeOf: (path) => places.get(JSON.stringify(path)),
+    remarks,
+    ...(limit === undefined ? {} : { limit }),
+  };
+}
+
+/** People look for a list, a section or nothing at all where its key is. */
+function placeOfNode(node: ParsedNode, key: number | undefined): Place {
+  const [start, end] = node.range;
+  if (key === undefined) return { value: start };
+  return { key, value: isMap(node) || isSeq(node) || start === end ? key : start };
+}

@@ -1,0 +1,185 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { rbacManifests } from '../../bin/commands/rbac.ts';
+import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { encodeTarget, type Target } from '../../lambdas/fleet/target.ts';
+import { type JsonService, refusal, type ServiceAnswer, startJsonService } from '../unit/aws/json-service.ts';
+import { type LoadedBundle, loadBundle } from '../unit/functions/invoke-bundle.ts';
+import { type Synthesized, synthesize } from '../unit/lib/synthesize.ts';
+import { emfRecords } from '../unit/telemetry/emf.ts';
+import { type Admin, connectAdmin } from './admin.ts';
+import { applyCrds } from './crds.ts';
+import { CSRS, type Csr, createCsr, createMachine, signedCertificate } from './fixtures.ts';
+import { createKubeletRequest } from './pki.ts';
+import { realComponents } from './real.ts';
+import { type ControlPlane, startControlPlane } from './start.ts';
+
+const real = await realComponents('the bundle of the sweep function', 'etcd', 'kubeApiserver', 'kubeControllerManager');
+
+const arnOf = (secret: string) => `arn:aws:secretsmanager:eu-west-1:123456789012:secret:certmarshal/${secret}-AbCdEf`;
+const targetOf = (name: string): Target => ({
+  cluster: { name, provider: 'eks-anywhere' },
+  kubeconfigSecret: arnOf(name),
+});
+const FLEET = `
+version: 1
+clusters:
+  - { name: berlin, provider: eks-anywhere, kubeconfigSecret: '${arnOf('berlin')}' }
+`;
+
+let messages = 0;
+function recordOf(group: string, body: string) {
+  messages += 1;
+  return { messageId: `${group}-${messages}`, body, eventSource: 'aws:sqs', attributes: { MessageGroupId: group } };
+}
+const messageFor = (name: string) => recordOf(name, encodeTarget(targetOf(name), Date.now()));
+
+describe.skipIf(real.missing)('the bundle of the sweep function', () => {
+  let controlPlane: ControlPlane;
+  let admin: Admin;
+  let synthesized: Synthesized;
+  let secretsManager: JsonService;
+  let bundle: LoadedBundle;
+  const secrets = new Map<string, ServiceAnswer>();
+
+  beforeAll(async () => {
+    [controlPlane, synthesized] = await Promise.all([
+      startControlPlane({ binaries: real.binaries }),
+      synthesize(FLEET),
+    ]);
+    admin = connectAdmin(controlPlane);
+    await applyCrds(controlPlane);
+    await admin.apply(rbacManifests({ user: 'certmarshal' }, [DEFAULT_POLICY]));
+    await admin.apply(rbacManifests({ user: 'certmarshal', management: true }, [DEFAULT_POLICY]));
+
+    const kubeconfig = await readFile(controlPlane.kubeconfig('certmarshal'), 'utf8');
+    const holding = (text: string): ServiceAnswer => ({ body: { SecretString: text } });
+    secrets.set(arnOf('berlin'), holding(kubeconfig));
+    secrets.set(arnOf('unreachable'), holding(kubeconfig.replace(controlPlane.server, 'https://127.0.0.1:1')));
+    secrets.set(arnOf('stranger'), holding(kubeconfig.replace(controlPlane.tokenFor('certmarshal'), 'wrong-token')));
+    secrets.set(arnOf('broken'), holding(`${kubeconfig}\nusers: [{ name: x, user: { exec: {} } }]`));
+    secrets.set(arnOf('unavailable'), refusal('InternalServiceError', 500));
+    secretsManager = await startJsonService(
+      ({ input }) => secrets.get(String(input['SecretId'])) ?? refusal('ResourceNotFoundException'),
+    );
+    bundle = await loadBundle(synthesized.bundles.sweep, { AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url });
+  });
+
+  afterAll(async () => {
+    await bundle?.[Symbol.asyncDispose]();
+    await secretsManager?.[Symbol.asyncDispose]();
+    await synthesized?.[Symbol.asyncDispose]();
+    admin?.close();
+    await controlPlane?.stop();
+  });
+
+  /** A node that asks for its own name and address; with a Machine that proves both, or without. */
+  async function nodeAsks(nodeName: string, address: string, proven: boolean): Promise<string> {
+    if (proven)
+      await createMachine(admin, {
+        name: `machine-${nodeName}`,
+        clusterName: 'berlin',
+        nodeName,
+        addresses: [
+          { type: 'Hostname', address: nodeName },
+          { type: 'InternalIP', address },
+        ],
+      });
+    const { requestPem } = await createKubeletRequest({ nodeName, dnsNames: [nodeName], ipAddresses: [address] });
+    await createCsr(admin, { name: `csr-${nodeName}`, nodeName, requestPem });
+    return `csr-${nodeName}`;
+  }
+
+  async function invoke(...records: object[]) {
+    const before = bundle.output().length;
+    const reads = secretsManager.calls.length;
+    const answer = await bundle.invoke({ Records: records });
+    const output = bundle.output().slice(before);
+    const emf = emfRecords(output);
+    expect(emf).toHaveLength(1);
+    return { answer, output, emf: emf[0], reads: secretsManager.calls.length - reads };
+  }
+
+  it('approves what the Machines prove, and the signer issues it', async () => {
+    const [proven, unproven] = await Promise.all([
+      nodeAsks('worker-1', '10.0.0.11', true),
+      nodeAsks('worker-2', '10.0.0.12', false),
+    ]);
+    // RBAC takes effect a moment after it was written.
+    await expect
+      .poll(async () => {
+        const { emf } = await invoke(messageFor('berlin'));
+        return emf?.metrics['SweepsCompleted'];
+      })
+      .toEqual([1]);
+
+    const certificate = new X509Certificate(await signedCertificate(admin, proven));
+    expect(certificate.subject).toBe('O=system:nodes\nCN=system:node:worker-1');
+    expect(certificate.subjectAltName).toBe('DNS:worker-1, IP Address:10.0.0.11');
+    const approved = await admin.get<Csr>(`${CSRS}/${proven}`);
+    expect(approved.status.conditions).toMatchObject([{ type: 'Approved', reason: 'CertMarshalApproved' }]);
+    expect((await admin.get<Csr>(`${CSRS}/${unproven}`)).status).toEqual({});
+    expect(bundle.output()).toContain('"cluster":"berlin","decision":{"csr":"csr-worker-1"');
+    expect(bundle.output()).not.toContain('reserved key');
+  });
+
+  it('keeps its connection, and reads the secret no second time', async () => {
+    const { reads, emf } = await invoke(messageFor('berlin'));
+    expect(reads).toBe(0);
+    expect(emf).toMatchObject({
+      namespace: 'certmarshal',
+      dimensions: { service: 'sweep' },
+      metrics: { SweepsCompleted: [1], SweepsIncomplete: [0], CsrApproved: [0], CsrLeft: [1], CsrWriteFailed: [0] },
+    });
+  });
+
+  it('sweeps a cluster whatever the other messages of its batch are', async () => {
+    const csr = await nodeAsks('worker-3', '10.0.0.13', true);
+    const { answer, output, emf } = await invoke(
+      recordOf('poison', '{"version":1,"target":'),
+      messageFor('unreachable'),
+      messageFor('stranger'),
+      messageFor('broken'),
+      messageFor('missing'),
+      messageFor('berlin'),
+    );
+    expect(answer).toEqual({ result: { batchItemFailures: [] } });
+    await signedCertificate(admin, csr);
+    const sum = (metric: string) => emf?.metrics[metric]?.reduce((total, value) => total + value, 0);
+    expect(sum('CsrApproved')).toBe(1);
+    expect(sum('SweepsCompleted')).toBe(1);
+    expect(sum('SweepsIncomplete')).toBe(4);
+    expect(sum('MessagesUnreadable')).toBe(1);
+    expect(emf?.metrics['SweepDuration']).toHaveLength(5);
+
+    const incomplete = output
+      .split('\n')
+      .filter((line) => line.includes('"sweep incomplete"'))
+      .map((line): { cluster: string; problems: { kind: string; remedy: string }[] } => JSON.parse(line));
+    expect(Object.fromEntries(incomplete.map(({ cluster, problems }) => [cluster, problems[0]?.kind]))).toEqual({
+      unreachable: 'unreachable',
+      stranger: 'unauthorized',
+      broken: 'kubeconfig',
+      missing: 'secret',
+    });
+    for (const { problems } of incomplete) expect(problems[0]?.remedy).toMatch(/\.$/);
+  });
+
+  it('gives back only the messages that AWS kept it from', async () => {
+    const unavailable = [messageFor('unavailable'), messageFor('unavailable')];
+    const { answer } = await invoke(...unavailable, messageFor('berlin'));
+    expect(answer).toEqual({
+      result: { batchItemFailures: unavailable.map(({ messageId }) => ({ itemIdentifier: messageId })) },
+    });
+  });
+
+  it('never prints a credential', () => {
+    const token = controlPlane.tokenFor('certmarshal');
+    const ca = Buffer.from(controlPlane.caPem).toString('base64');
+    expect(bundle.output()).not.toBe('');
+    for (const secret of [token, 'wrong-token', ca.slice(100, 160), 'certificate-authority-data'])
+      expect(bundle.output()).not.toContain(secret);
+  });
+});

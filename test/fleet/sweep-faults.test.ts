@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
+import type { SweepReport } from '../../lambdas/sweep/report.ts';
+import { sweep } from '../../lambdas/sweep/sweep.ts';
+import { type SimulatedApiServer, startSimulatedApiServer } from './api-server.ts';
+import { steppedClock } from './clock.ts';
+import { addMachine, grantedRules } from './demo-cluster.ts';
+import { type Fault, type FaultRule, WRONG_LISTS } from './faults.ts';
+import { startFlood } from './hostile.ts';
+import type { StoredCsr } from './kube-object.ts';
+import { createCsr, nodeUser, type SimulatedNode } from './kubelet.ts';
+import { seededRandom } from './random.ts';
+import { createServingRequest } from './serving-request.ts';
+
+const NODES = 3;
+const CSR_LIST = /certificatesigningrequests\?/;
+const MACHINES = /machines/;
+const APPROVAL = /\/approval$/;
+
+const nodeOf = (index: number): SimulatedNode => ({
+  name: `worker-${index}`,
+  dnsNames: [`worker-${index}`],
+  ipAddresses: [`10.0.0.${index}`],
+});
+
+describe('a sweep of a cluster that misbehaves', () => {
+  const clock = steppedClock(Date.UTC(2026, 0, 1));
+  let clusters: { name: string; server: SimulatedApiServer; client: KubernetesClient }[] = [];
+
+  async function start(name: string): Promise<void> {
+    const server = await startSimulatedApiServer({
+      clock,
+      name,
+      random: seededRandom(1),
+      users: [{ name: 'certmarshal', rules: grantedRules() }],
+    });
+    const client = createKubernetesClient(
+      {
+        server: server.server,
+        caPem: server.caPem,
+        credentials: { kind: 'token', token: server.tokenFor('certmarshal') },
+      },
+      // Deadlines and waits are real; here they only need to be short.
+      { requestTimeoutMs: 400, maxResponseBytes: 4 * 1024 * 1024, sleep: async () => {}, random: () => 0 },
+    );
+    clusters.push({ name, server, client });
+    for (let index = 1; index <= NODES; index += 1) {
+      addMachine({ name, server }, nodeOf(index));
+      ask(server, nodeOf(index));
+    }
+  }
+
+  const ask = (server: SimulatedApiServer, node: SimulatedNode) =>
+    createCsr(server.api, nodeUser(node.name), createServingRequest(node.name, node).pem);
+
+  const sweepAll = (): Promise<SweepReport[]> =>
+    Promise.all(
+      clusters.map(({ name, client }) =>
+        sweep(
+          { cluster: { name, provider: 'eks-anywhere' }, workload: client, management: client },
+          [DEFAULT_POLICY],
+          () => clock.now(),
+          AbortSignal.timeout(20_000),
+        ),
+      ),
+    );
+
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the store of requests holds nothing else
+  const approvedIn = ({ api }: SimulatedApiServer) =>
+    (api.csrs.all() as StoredCsr[]).filter(({ status }) => (status.conditions ?? []).length > 0).length;
+
+  const at = (index: number) => {
+    const cluster = clusters[index];
+    if (cluster === undefined) throw new Error(`no cluster ${index}`);
+    return cluster;
+  };
+
+  beforeEach(async () => {
+    clusters = [];
+    await start('faulty');
+    await start('healthy');
+  });
+
+  afterEach(async () => {
+    for (const { client, server } of clusters) {
+      client.close();
+      await server.stop();
+    }
+  });
+
+  /** Whatever the one cluster does, the other is swept as if it were alone. */
+  async function sweepWith(rule: FaultRule): Promise<SweepReport> {
+    at(0).server.inject(rule);
+    const [faulty, healthy] = await sweepAll();
+    if (faulty === undefined || healthy === undefined) throw new Error('a sweep is missing');
+    expect(healthy).toMatchObject({ complete: true, counts: { approved: NODES, left: 0, failed: 0 }, problems: [] });
+    for (const { object, message, remedy } of faulty.problems) {
+      expect(object).toMatch(/\S/);
+      expect(message).toMatch(/\S/);
+      expect(remedy).toMatch(/[.?]$/);
+    }
+    return faulty;
+  }
+
+  const FAULTS: readonly (readonly [name: string, fault: Fault, kind: string])[] = [
+    ['401', { kind: 'status', code: 401 }, 'unauthorized'],
+    ['403', { kind: 'status', code: 403 }, 'forbidden'],
+    ['404', { kind: 'status', code: 404 }, 'not-found'],
+    ['429', { kind: 'status', code: 429 }, 'throttled'],
+    ['500', { kind: 'status', code: 500 }, 'server'],
+    ['503', { kind: 'status', code: 503 }, 'server'],
+    ['HTML', { kind: 'html' }, 'not-kubernetes'],
+    ['half a JSON', { kind: 'half-json' }, 'not-kubernetes'],
+    ['a broken connection', { kind: 'disconnect' }, 'unreachable'],
+    ['a redirect', { kind: 'redirect', location: 'https://127.0.0.1:1/' }, 'not-kubernetes'],
+    ['an endless body', { kind: 'endless' }, 'too-large'],
+    ['nothing at all', { kind: 'hang' }, 'timeout'],
+    ['a byte at a time', { kind: 'drip', millisecondsPerByte: 5 }, 'timeout'],
+  ];
+
+  it.each(FAULTS)('lists requests with %s: says so, approves nothing', async (_, fault, kind) => {
+    const report = await sweepWith({ fault, path: CSR_LIST });
+    expect(report).toMatchObject({ complete: false, counts: { approved: 0 }, rows: [], problems: [{ kind }] });
+    expect(approvedIn(at(0).server)).toBe(0);
+  });
+
+  it.each(FAULTS)('lists Machines with %s: leaves every request for want of evidence', async (_, fault) => {
+    const report = await sweepWith({ fault, path: MACHINES });
+    expect(report).toMatchObject({
+      complete: false,
+      counts: { approved: 0, left: NODES },
+      problems: [{ kind: 'evidence' }],
+    });
+    expect(report.rows.map(({ reason }) => reason)).toEqual(Array(NODES).fill('EvidenceUnreadable'));
+    expect(approvedIn(at(0).server)).toBe(0);
+  });
+
+  it.each(FAULTS.filter(([name]) => name !== '404'))(
+    'takes one approval with %s: reports that one, writes the others',
+    async (_, fault, kind) => {
+      // Retries of the first write hit the fault again; the other writes get through.
+      const [first] = at(0).server.api.csrs.all();
+      const report = await sweepWith({ fault, path: new RegExp(`${first?.metadata.name}/approval$`) });
+      expect(report).toMatchObject({ complete: false, counts: { approved: NODES - 1, failed: 1 } });
+      expect(report.problems).toMatchObject([{ kind, object: `CertificateSigningRequest ${first?.metadata.name}` }]);
+    },
+  );
+
+  it('takes an approval with 404 or 409 for what it is: somebody else was there', async () => {
+    const [first, second] = at(0).server.api.csrs.all();
+    at(0).server.inject({
+      fault: { kind: 'status', code: 409 },
+      path: new RegExp(`${second?.metadata.name}/approval$`),
+    });
+    const report = await sweepWith({
+      fault: { kind: 'status', code: 404 },
+      path: new RegExp(`${first?.metadata.name}/approval$`),
+    });
+    expect(report).toMatchObject({ complete: true, counts: { approved: NODES - 2, failed: 0 } });
+    expect(report.rows.filter(({ outcome }) => outcome === 'overtaken')).toHaveLength(2);
+  });
+
+  it('writes on after a 429 that says when to come back', async () => {
+    const report = await sweepWith({
+      fault: { kind: 'status', code: 429, retryAfterSeconds: 1 },
+      path: APPROVAL,
+      times: 2,
+    });
+    expect(report).toMatchObject({ complete: true, counts: { approved: NODES }, requests: { retries: 2 } });
+  });
+
+  it.each([
+    ['items without metadata', WRONG_LISTS.itemsWithoutMetadata, { approved: 0 }, 'unreadable'],
+    ['items that are no objects', WRONG_LISTS.itemsThatAreNoObjects, { approved: NODES }, 'unreadable'],
+    ['no items', WRONG_LISTS.nullItems, { approved: 0 }, undefined],
+    ['items without status', WRONG_LISTS.itemsWithoutStatus, { approved: NODES }, undefined],
+    ['every item twice', WRONG_LISTS.duplicates, { approved: NODES }, undefined],
+    ['unknown fields', WRONG_LISTS.unknownFields, { approved: NODES }, undefined],
+    ['a request of 1 MiB', WRONG_LISTS.hugeRequest, { approved: NODES - 1, left: 1 }, undefined],
+  ])('reads a list with %s', async (_, spoil, counts, problem) => {
+    const report = await sweepWith({ fault: { kind: 'wrong-list', spoil }, path: CSR_LIST });
+    expect(report.counts).toMatchObject(counts);
+    if (problem !== undefined) expect(new Set(report.problems.map(({ kind }) => kind))).toEqual(new Set([problem]));
+  });
+
+  it('quarantines one requester with 10,000 requests alone, in the same sweep', async () => {
+    const { server } = at(0);
+    addMachine({ name: 'faulty', server }, nodeOf(99));
+    const flood = startFlood({ api: server.api, node: nodeOf(99), count: 10_000, intervalMs: 0 });
+    await clock.advance(1_000);
+    const [report] = await sweepAll();
+    await flood.stop();
+    expect(report).toMatchObject({
+      counts: { approved: NODES, left: 1 },
+      ignored: { Superseded: 9_999 },
+      requests: { writes: NODES },
+    });
+    expect(report?.rows.filter(({ verdict }) => verdict === 'leave')).toMatchObject([
+      { node: 'worker-99', reason: 'RequesterQuarantined' },
+    ]);
+  }, 60_000);
+
+  it('leaves what was made in the future of this clock', async () => {
+    const { server } = at(0);
+    await clock.advance(10 * 60_000);
+    ask(server, nodeOf(1));
+    const [report] = await Promise.all([
+      sweep(
+        { cluster: { name: 'faulty', provider: 'eks-anywhere' }, workload: at(0).client, management: at(0).client },
+        [DEFAULT_POLICY],
+        () => clock.now() - 8 * 60_000,
+        AbortSignal.timeout(20_000),
+      ),
+    ]);
+    expect(report.rows.map(({ node, reason }) => [node, reason])).toContainEqual(['worker-1', 'ClockSkew']);
+  });
+});

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { fleetJsonSchema } from '../../../lambdas/config/json-schema.ts';
+import { formatProblems, parseFleet } from '../../../lambdas/config/load-fleet.ts';
+import { SECRET, validFleet, writtenFleets } from './fleet-examples.ts';
+
+const COMMITTED: unknown = JSON.parse(
+  readFileSync(new URL('../../../schema/fleet.schema.json', import.meta.url), 'utf8'),
+);
+const editor = z.fromJSONSchema(fleetJsonSchema());
+
+describe('schema/fleet.schema.json', () => {
+  it('is what the code accepts; if not, run: node lambdas/config/write-schema.ts', () => {
+    expect(COMMITTED).toEqual(fleetJsonSchema());
+  });
+
+  it('describes every key', () => {
+    expect(undescribed(COMMITTED, '')).toEqual([]);
+  });
+
+  it('accepts whatever parseFleet accepts', () => {
+    fc.assert(
+      fc.property(validFleet, (file) => {
+        const parsed = parseFleet(JSON.stringify(file), 'f');
+        expect(parsed.ok ? '' : formatProblems(parsed.problems)).toBe('');
+        expect(editor.safeParse(file).error).toBeUndefined();
+      }),
+      { seed: 7 },
+    );
+  });
+
+  it.each([
+    ['no version', {}],
+    ['an unknown key', { version: 1, cluster: [] }],
+    ['an unknown key of a policy', { version: 1, policies: [{ modes: 'enforce' }] }],
+    ['a missing secret', { version: 1, clusters: [{ name: 'a', provider: 'eks' }] }],
+    [
+      'an incomplete ARN',
+      { version: 1, clusters: [{ name: 'a', provider: 'eks', kubeconfigSecret: SECRET.slice(0, -7) }] },
+    ],
+    ['another signer', { version: 1, policies: [{ signers: ['kubernetes.io/kube-apiserver-client-kubelet'] }] }],
+    ['a bad glob', { version: 1, policies: [{ clusters: ['a?'] }] }],
+    ['a number in place of a duration', { version: 1, policies: [{ maxExpiration: 366 }] }],
+    ['a short RSA key', { version: 1, policies: [{ keys: { rsaMinBits: 1024 } }] }],
+    ['no evidence', { version: 1, policies: [{ evidence: [] }] }],
+  ])('refuses %s', (_, file) => {
+    expect(editor.safeParse(file).success).toBe(false);
+  });
+});
+
+describe.each(writtenFleets())('%s', (where, text) => {
+  it('is valid for parseFleet and for the schema', () => {
+    const parsed = parseFleet(text, where);
+    expect(parsed.ok ? '' : formatProblems(parsed.problems)).toBe('');
+    expect(editor.safeParse(parse(text)).error).toBeUndefined();
+  });
+});
+
+it('finds the commented examples of fleet.yaml', () => {
+  const [, text = ''] = writtenFleets()[1] ?? [];
+  const parsed = parseFleet(text, 'fleet.yaml');
+  expect(parsed.ok && parsed.fleet.clusters.map(({ name }) => name)).toEqual(['berlin-prod']);
+  expect(parsed.ok && parsed.fleet.policies[0]?.patterns.dnsNames).toEqual(['{node}.corp.example.com']);
+});
+
+function undescribed(schema: unknown, path: string): readonly string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  return Object.entries(schema).flatMap(([key, value]: [string, unknown]) => {
+    if (key !== 'properties') return undescribed(value, path);
+    return Object.entries(Object(value)).flatMap(([name, property]: [string, unknown]) => [
+      ...(Object.hasOwn(Object(property), 'description') ? [] : [`${path}.${name}`]),
+      ...undescribed(property, `${path}.${name}`),
+    ]);
+  });
+}

@@ -1,0 +1,506 @@
+import { readFileSync } from 'node:fs';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import { FleetConfigError, formatProblems, parseFleet } from '../../../lambdas/config/load-fleet.ts';
+import { SECRET, validFleet } from './fleet-examples.ts';
+
+const SHIPPED = readFileSync(new URL('../../../fleet.yaml', import.meta.url), 'utf8');
+
+function fleet(text: string): Fleet {
+  const parsed = parseFleet(text, 'fleet.yaml');
+  if (!parsed.ok) throw new FleetConfigError(parsed.problems);
+  return parsed.fleet;
+}
+
+function problemsOf(text: string): readonly string[] {
+  const parsed = parseFleet(text, 'f');
+  return parsed.ok ? [] : formatProblems(parsed.problems).split('\n');
+}
+
+function policy(text: string): ApprovalPolicy | undefined {
+  return fleet(`version: 1\npolicies:\n  - ${text}`).policies[0];
+}
+
+describe('parseFleet', () => {
+  it.each([
+    ['nothing but a version', 'version: 1'],
+    ['empty sections', 'version: 1\nclusters:\npolicies:\n  # none yet\n'],
+    ['empty lists', 'version: 1\nclusters: []\npolicies: []\n'],
+    ['an empty policy', 'version: 1\npolicies: [{}]\n'],
+    ['the file we ship', SHIPPED],
+  ])('means the default policy by %s', (_, text) => {
+    expect(fleet(text)).toStrictEqual({ clusters: [], policies: [DEFAULT_POLICY] });
+  });
+
+  it('reads every key', () => {
+    const text = `
+version: 1
+clusters:
+  - name: berlin-prod
+    provider: eks-anywhere
+    kubeconfigSecret: ${SECRET}
+    managementKubeconfigSecret: &management ${SECRET}
+    serviceCidrs: [10.96.0.0/12, "fd00:96::/108"]
+  - { name: dublin, provider: eks, kubeconfigSecret: *management }
+policies:
+  - name: strict
+    clusters: [berlin-*, dublin]
+    providers: [eks-anywhere]
+    signers: [kubernetes.io/kubelet-serving]
+    evidence: [machine, patterns]
+    patterns: { cidrs: [10.0.0.0/16], dnsNames: ["{node}.corp.example.com"] }
+    keys: { ecdsaCurves: [P-256], rsaMinBits: 3072, ed25519: false, mlDsa: false }
+    maxExpiration: 30d
+    age: { min: 30s, max: 10m }
+    mode: observe
+    onHostile: deny
+`;
+    expect(fleet(text)).toStrictEqual({
+      clusters: [
+        {
+          name: 'berlin-prod',
+          provider: 'eks-anywhere',
+          kubeconfigSecret: SECRET,
+          managementKubeconfigSecret: SECRET,
+          serviceCidrs: ['10.96.0.0/12', 'fd00:96::/108'],
+        },
+        { name: 'dublin', provider: 'eks', kubeconfigSecret: SECRET },
+      ],
+      policies: [
+        {
+          name: 'strict',
+          clusters: ['berlin-*', 'dublin'],
+          providers: ['eks-anywhere'],
+          signers: ['kubernetes.io/kubelet-serving'],
+          evidence: ['machine', 'patterns'],
+          patterns: { cidrs: ['10.0.0.0/16'], dnsNames: ['{node}.corp.example.com'] },
+          keys: { ecdsaCurves: ['P-256'], rsaMinBits: 3072, ed25519: false, mlDsa: false },
+          maxExpirationSeconds: 2_592_000,
+          age: { eks: { minSeconds: 30, maxSeconds: 600 }, 'eks-anywhere': { minSeconds: 30, maxSeconds: 600 } },
+          mode: 'observe',
+          onHostile: 'deny',
+        },
+      ],
+    });
+  });
+
+  it('keeps the defaults beside what a policy says', () => {
+    expect(policy('name: x')).toStrictEqual({ ...DEFAULT_POLICY, name: 'x' });
+    expect(policy('keys: { ed25519: false }')?.keys).toStrictEqual({ ...DEFAULT_POLICY.keys, ed25519: false });
+    expect(policy('age: { max: 10m }')?.age).toStrictEqual({
+      eks: { minSeconds: 120, maxSeconds: 600 },
+      'eks-anywhere': { minSeconds: 0, maxSeconds: 600 },
+    });
+    expect(policy('age: { min: 3m }')?.age).toStrictEqual({
+      eks: { minSeconds: 180, maxSeconds: 900 },
+      'eks-anywhere': { minSeconds: 180, maxSeconds: 900 },
+    });
+  });
+
+  it('measures the age window against the providers of the policy only', () => {
+    const window = policy('{ providers: [eks-anywhere], age: { max: 1m } }')?.age['eks-anywhere'];
+    expect(window).toEqual({ minSeconds: 0, maxSeconds: 60 });
+  });
+
+  it('gives plain data that survives JSON', () => {
+    fc.assert(
+      fc.property(validFleet, (file) => {
+        const read = fleet(JSON.stringify(file));
+        expect(JSON.parse(JSON.stringify(read))).toStrictEqual(read);
+      }),
+      { seed: 5 },
+    );
+  });
+});
+
+const C = `version: 1\nclusters:\n  - name: a\n    provider: eks\n    kubeconfigSecret: ${SECRET}\n    `;
+const P = 'version: 1\npolicies:\n  - ';
+const SECRET_REMEDY =
+  'write the complete ARN of a Secrets Manager secret, as "aws secretsmanager describe-secret" prints it, with the six characters at its end';
+const NAME_REMEDY = 'use at most 100 letters, digits, "-", "_" and ".", and start with a letter or digit';
+const GLOB_REMEDY = 'use letters, digits, "-", "_", "." and at most four "*", which stands for any characters';
+const DURATION_FORM = 'a whole number and a unit, for example 90s, 15m, 2h or 366d';
+const POLICY_KEYS = 'name, clusters, providers, signers, evidence, patterns, keys, maxExpiration, age, mode, onHostile';
+
+describe('parseFleet refuses', () => {
+  it.each([
+    ['an empty file', '', '1:1: the file is empty; begin it with "version: 1"'],
+    ['only comments', '# fleet\n', '1:1: the file is empty; begin it with "version: 1"'],
+    ['a list', '- a\n', '1:1: the file is a list; begin it with "version: 1"'],
+    ['plain text', 'hello', '1:1: the file is text; begin it with "version: 1"'],
+    ['a missing version', 'clusters: []\n', '1:1: version: missing; write 1'],
+    ['a later version', 'version: 2\n', '1:10: version: write 1, not 2'],
+    ['a quoted version', 'version: "1"\n', '1:10: version: write 1, not text'],
+    ['an unknown key', 'version: 1\ncluster: []\n', '2:1: cluster: unknown key; did you mean "clusters"?'],
+    [
+      'an unknown key far from any',
+      `${P}timeout: 5s`,
+      `3:5: policies[0].timeout: unknown key; known here: ${POLICY_KEYS}`,
+    ],
+    [
+      'an unknown key of a section',
+      `${P}keys: { ed2551: true }`,
+      '3:13: policies[0].keys.ed2551: unknown key; did you mean "ed25519"?',
+    ],
+    ['a merge key', `${P}<<: { mode: observe }`, `3:5: policies[0].<<: unknown key; known here: ${POLICY_KEYS}`],
+    ['a prototype', `${P}__proto__: 1`, `3:5: policies[0].__proto__: unknown key; known here: ${POLICY_KEYS}`],
+    ['a key twice', `${P}mode: observe\n    mode: enforce`, '4:5: key "mode" is there twice; keep one of the two'],
+    [
+      'YAML that is none',
+      'version: 1\nclusters: [\n',
+      '3:1: not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
+    ],
+
+    [
+      'a cluster that is text',
+      'version: 1\nclusters: [berlin]',
+      '2:12: clusters[0]: write a section with keys, not text',
+    ],
+    [
+      'a cluster name with a space',
+      C.replace('name: a', 'name: a b'),
+      `3:11: clusters[0].name: "a b" cannot name a cluster; ${NAME_REMEDY}`,
+    ],
+    [
+      'an unprintable cluster name',
+      C.replace('name: a', 'name: "\\e[31m"'),
+      `3:11: clusters[0].name: "\\u{1b}[31m" cannot name a cluster; ${NAME_REMEDY}`,
+    ],
+    [
+      'a numeric cluster name',
+      C.replace('name: a', 'name: 7'),
+      '3:11: clusters[0].name: write the name of the cluster, not 7',
+    ],
+    [
+      'a misspelled provider',
+      C.replace('eks', 'eksanywhere'),
+      '4:15: clusters[0].provider: "eksanywhere" is not known here; did you mean "eks-anywhere"?',
+    ],
+    [
+      'an unknown provider',
+      C.replace('eks', 'gke'),
+      '4:15: clusters[0].provider: "gke" is not known here; write one of eks, eks-anywhere',
+    ],
+    [
+      'a missing provider',
+      C.replace('    provider: eks\n', ''),
+      '3:5: clusters[0].provider: missing; write one of eks, eks-anywhere',
+    ],
+    [
+      'a missing secret',
+      'version: 1\nclusters:\n  - { name: a, provider: eks }',
+      `3:5: clusters[0].kubeconfigSecret: missing; ${SECRET_REMEDY}`,
+    ],
+    ['an incomplete ARN', C.replace('-Ab12Cd', ''), `5:23: clusters[0].kubeconfigSecret: ${SECRET_REMEDY}`],
+    [
+      'a kubeconfig in place of its secret',
+      C.replace(SECRET, '{ token: hunter2 }'),
+      `5:5: clusters[0].kubeconfigSecret: ${SECRET_REMEDY}`,
+    ],
+    [
+      'a token in place of its secret',
+      C.replace(SECRET, 'hunter2'),
+      `5:23: clusters[0].kubeconfigSecret: ${SECRET_REMEDY}`,
+    ],
+    [
+      'no service CIDR',
+      `${C}serviceCidrs: []`,
+      '6:5: clusters[0].serviceCidrs: an empty list; write at least one entry, or remove the key for its default',
+    ],
+    [
+      'too many service CIDRs',
+      `${C}serviceCidrs: [${'10.0.0.0/8,'.repeat(17)}]`,
+      '6:5: clusters[0].serviceCidrs: write at most 16 entries',
+    ],
+    [
+      'a service CIDR that is none',
+      `${C}serviceCidrs: [10.96.0.0]`,
+      '6:20: clusters[0].serviceCidrs[0]: "10.96.0.0" is not a CIDR; write a network and the length of its prefix, for example 10.0.0.0/16 or fd00:12::/48',
+    ],
+
+    [
+      'a policy name twice',
+      'version: 1\npolicies: [{ name: a }, { name: a }]',
+      '2:33: policies[1].name: "a" is the name of policies[0] too; give each its own name',
+    ],
+    [
+      'two policies without a name',
+      'version: 1\npolicies:\n  - {}\n  - {}',
+      '4:5: policies[1].name: "default" is the name of policies[0] too; give each its own name',
+    ],
+    [
+      'a glob with a question mark',
+      `${P}clusters: ["a?"]`,
+      `3:16: policies[0].clusters[0]: "a?" is not a pattern of cluster names; ${GLOB_REMEDY}`,
+    ],
+    [
+      'an empty glob',
+      `${P}clusters: [""]`,
+      `3:16: policies[0].clusters[0]: "" is not a pattern of cluster names; ${GLOB_REMEDY}`,
+    ],
+    [
+      'a glob with five stars',
+      `${P}clusters: ["*****"]`,
+      `3:16: policies[0].clusters[0]: "*****" is not a pattern of cluster names; ${GLOB_REMEDY}`,
+    ],
+    ['a glob in place of a list', `${P}clusters: a-*`, '3:15: policies[0].clusters: write a list, not text'],
+    [
+      'no cluster',
+      `${P}clusters: []`,
+      '3:5: policies[0].clusters: an empty list; write at least one entry, or remove the key for its default',
+    ],
+    [
+      'an unknown provider of a policy',
+      `${P}providers: [vsphere]`,
+      '3:17: policies[0].providers[0]: "vsphere" is not known here; write one of eks, eks-anywhere',
+    ],
+    [
+      'client certificates',
+      `${P}signers: [kubernetes.io/kube-apiserver-client-kubelet]`,
+      '3:15: policies[0].signers[0]: kubernetes.io/kube-apiserver-client-kubelet is refused: its certificates are the identity of a node, so one wrong approval lets a stranger be that node; write kubernetes.io/kubelet-serving',
+    ],
+    [
+      'another signer',
+      `${P}signers: [example.com/mine]`,
+      '3:15: policies[0].signers[0]: "example.com/mine" is not known here; write kubernetes.io/kubelet-serving',
+    ],
+    [
+      'misspelled evidence',
+      `${P}evidence: [machines]`,
+      '3:16: policies[0].evidence[0]: "machines" is not known here; did you mean "machine"?',
+    ],
+    [
+      'no evidence',
+      `${P}evidence: []`,
+      '3:5: policies[0].evidence: an empty list; write at least one entry, or remove the key for its default',
+    ],
+    ['evidence left blank', `${P}evidence:`, '3:5: policies[0].evidence: write a list, not nothing'],
+
+    [
+      'patterns that are never read',
+      `${P}patterns: { cidrs: [10.0.0.0/16] }`,
+      '3:5: policies[0].patterns: never read, because evidence does not list patterns; add it there, or remove these',
+    ],
+    [
+      'pattern evidence without patterns',
+      `${P}evidence: [machine, patterns]`,
+      '3:25: policies[0].evidence[1]: patterns prove nothing, because there are none; write patterns.cidrs or patterns.dnsNames, or remove it',
+    ],
+    [
+      'pattern evidence with empty lists',
+      `${P}evidence: [patterns]\n    patterns: { cidrs: [], dnsNames: [] }`,
+      '3:16: policies[0].evidence[0]: patterns prove nothing, because there are none; write patterns.cidrs or patterns.dnsNames, or remove it',
+    ],
+    [
+      'every address',
+      `${P}evidence: [patterns]\n    patterns: { cidrs: [0.0.0.0/0] }`,
+      '4:25: policies[0].patterns.cidrs[0]: "0.0.0.0/0" means every address there is; write the networks that are really in use',
+    ],
+    [
+      'a wide CIDR',
+      `${P}evidence: [patterns]\n    patterns: { cidrs: [10.0.0.0/7] }`,
+      '4:25: policies[0].patterns.cidrs[0]: "10.0.0.0/7" is wider than /8; write the networks that are really in use, one by one',
+    ],
+    [
+      'a DNS name bound to no node',
+      `${P}evidence: [patterns]\n    patterns: { dnsNames: ["*.example.com"] }`,
+      '4:28: policies[0].patterns.dnsNames[0]: "*.example.com" has no {node}: every node could ask for a name that is bound to none; write, for example, {node}.corp.example.com',
+    ],
+
+    [
+      'a text of key bits',
+      `${P}keys: { rsaMinBits: "2048" }`,
+      '3:25: policies[0].keys.rsaMinBits: write a whole number, not text',
+    ],
+    [
+      'short RSA keys',
+      `${P}keys: { rsaMinBits: 1024 }`,
+      '3:25: policies[0].keys.rsaMinBits: 1024 bits are too few for RSA; write 2048 or more',
+    ],
+    [
+      'endless RSA keys',
+      `${P}keys: { rsaMinBits: 32768 }`,
+      '3:25: policies[0].keys.rsaMinBits: 32768 bits are more than any RSA key has; write 16384 or less',
+    ],
+    [
+      'half a bit',
+      `${P}keys: { rsaMinBits: 2048.5 }`,
+      '3:25: policies[0].keys.rsaMinBits: write a whole number, not 2048.5',
+    ],
+    [
+      'no number of bits',
+      `${P}keys: { rsaMinBits: .nan }`,
+      '3:25: policies[0].keys.rsaMinBits: write a whole number, not NaN',
+    ],
+    [
+      'a YAML 1.1 boolean',
+      `${P}keys: { ed25519: yes }`,
+      '3:22: policies[0].keys.ed25519: write true or false, not text',
+    ],
+    [
+      'a curve without a dash',
+      `${P}keys: { ecdsaCurves: [P256] }`,
+      '3:27: policies[0].keys.ecdsaCurves[0]: "P256" is not known here; did you mean "P-256"?',
+    ],
+    [
+      'an expiration without a unit',
+      `${P}maxExpiration: 366`,
+      `3:20: policies[0].maxExpiration: write ${DURATION_FORM}, not 366`,
+    ],
+    [
+      'an expiration in years',
+      `${P}maxExpiration: 1y`,
+      `3:20: policies[0].maxExpiration: "1y" is not a duration; write ${DURATION_FORM}`,
+    ],
+    [
+      'a short expiration',
+      `${P}maxExpiration: 599s`,
+      '3:20: policies[0].maxExpiration: 599s is under 10m, the shortest lifetime Kubernetes issues; write 10m or more',
+    ],
+    [
+      'an age over 15 minutes',
+      `${P}age: { max: 901s }`,
+      '3:17: policies[0].age.max: 901s is too long, because after 15m the kubelet has dropped the key; write 15m or less',
+    ],
+    [
+      'an age that begins too late',
+      `${P}age: { min: 15m }`,
+      '3:17: policies[0].age.min: 15m leaves no time, because after 15m the kubelet has dropped the key; write less than 15m',
+    ],
+    [
+      'an empty age window',
+      `${P}age: { min: 5m, max: 5m }`,
+      '3:17: policies[0].age.min: 5m is not below age.max, 5m; no request could be judged, so write a wider window',
+    ],
+    [
+      'a window before the default on eks',
+      `${P}age: { max: 2m }`,
+      '3:17: policies[0].age.max: 2m is not above age.min, 2m (the default on eks); no request could be judged, so write a wider window',
+    ],
+    [
+      'a misspelled mode',
+      `${P}mode: enfoce`,
+      '3:11: policies[0].mode: "enfoce" is not known here; did you mean "enforce"?',
+    ],
+    ['a mode that is a boolean', `${P}mode: false`, '3:11: policies[0].mode: write one of enforce, observe, not false'],
+    [
+      'another answer to hostility',
+      `${P}onHostile: approve`,
+      '3:16: policies[0].onHostile: "approve" is not known here; write one of leave, deny',
+    ],
+  ])('%s', (_, text, problem) => {
+    expect(problemsOf(text)).toEqual([`f:${problem}`]);
+  });
+
+  it('everything at once, in the order of the lines', () => {
+    const text = `version: 1
+clusters:
+  - name: a
+    provider: eks
+    kubeconfigSecret: ${SECRET}
+  - name: a
+    provider: eks
+    kubeconfigsecret: ${SECRET}
+polices: []
+policies:
+  - evidence: [machines, patterns]
+    mode: enforce
+    mode: observe
+    age: { min: 10m, max: 9m }
+    maxExpiration: 1s
+  - evidence: [machine]
+    signer: x
+`;
+    expect(problemsOf(text).map((line) => line.split(' ', 2).join(' '))).toEqual([
+      'f:6:5: clusters[1].kubeconfigSecret:',
+      'f:6:11: clusters[1].name:',
+      'f:8:5: clusters[1].kubeconfigsecret:',
+      'f:9:1: polices:',
+      'f:11:16: policies[0].evidence[0]:',
+      'f:11:26: policies[0].evidence[1]:',
+      'f:13:5: key',
+      'f:14:17: policies[0].age.min:',
+      'f:15:20: policies[0].maxExpiration:',
+      'f:16:5: policies[1].name:',
+      'f:17:5: policies[1].signer:',
+    ]);
+  });
+
+  it('what is wrong below an anchor where it is written, for each entry that is wrong', () => {
+    const text = `${P}name: a\n    keys: &keys { ed25519: 1, mlDsa: true, mlDsa: true }\n  - { name: b, keys: *keys }`;
+    expect(problemsOf(text)).toEqual([
+      'f:4:28: policies[0].keys.ed25519: write true or false, not 1',
+      'f:4:28: policies[1].keys.ed25519: write true or false, not 1',
+      'f:4:44: key "mlDsa" is there twice; keep one of the two',
+    ]);
+  });
+
+  it('the largest list that fits, with a problem in every entry', () => {
+    expect(problemsOf(`${P}evidence: [${'x,'.repeat(49_000)}]`)).toHaveLength(49_000);
+  });
+});
+
+const WORDS = 'version: 1,clusters:,policies:,name: a,evidence: ,[patterns],patterns: ,<<: ,__proto__: ,  - ,    ,: ,- '
+  .split(',')
+  .concat([
+    '{',
+    '}',
+    '[',
+    ']',
+    '|',
+    '>',
+    '"',
+    "'",
+    '#',
+    '~',
+    '? ',
+    '\n',
+    '\t',
+    '\0',
+    '\r',
+    '&a ',
+    '*a',
+    '!x ',
+    '1e999',
+    '0x1',
+  ]);
+
+it('gives a value for every text', () => {
+  const words = fc.constantFrom(...WORDS);
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.array(words, { maxLength: 40 }).map((parts) => parts.join('')),
+    fc.json(),
+    fc
+      .tuple(fc.nat({ max: SHIPPED.length }), fc.nat({ max: 20 }), words)
+      .map(([at, length, word]) => SHIPPED.slice(0, at) + word + SHIPPED.slice(at + length)),
+  );
+  fc.assert(
+    fc.property(text, (candidate) => {
+      const parsed = parseFleet(candidate, 'f');
+      if (parsed.ok) return;
+      expect(parsed.problems.length).toBeGreaterThan(0);
+      for (const { line, column, message } of parsed.problems) {
+        expect(Math.min(line, column)).toBeGreaterThan(0);
+        expect(line).toBeLessThanOrEqual(candidate.split(/\r\n|\n/).length);
+        expect(message).toMatch(/^[^\p{Cc}]+$/u);
+      }
+    }),
+    { seed: 6, numRuns: 1000 },
+  );
+});
+
+describe('FleetConfigError', () => {
+  it('lists every problem', () => {
+    const parsed = parseFleet('version: 2\nx: 1\n', 'conf/fleet.yaml');
+    const problems = parsed.ok ? [] : parsed.problems;
+    expect(new FleetConfigError(problems).message).toBe(
+      `2 problems in the fleet configuration
+conf/fleet.yaml:1:10: version: write 1, not 2
+conf/fleet.yaml:2:1: x: unknown key; known here: version, clusters, policies`,
+    );
+    expect(new FleetConfigError(problems.slice(1)).message).toMatch(/^1 problem in/);
+  });
+});

@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const PROJECT = resolve(import.meta.dirname, '../../..');
+const run = promisify(execFile);
+
+/** What `npm run synth` makes, in a temporary directory. */
+export interface Synthesized extends AsyncDisposable {
+  readonly directory: string;
+  /** Paths of the bundles that would be deployed. */
+  readonly bundles: { readonly dispatch: string; readonly sweep: string };
+}
+
+interface Template {
+  readonly Resources: Readonly<
+    Record<string, { readonly Type: string; readonly Metadata?: Readonly<Record<string, unknown>> }>
+  >;
+}
+
+/**
+ * Runs `cdk synth` as the npm script does: cdk.json, bin/app.ts, esbuild, cdk-nag.
+ *
+ * @param fleet text of the fleet.yaml
+ */
+export async function synthesize(fleet: string): Promise<Synthesized> {
+  const directory = await mkdtemp(join(tmpdir(), 'certmarshal-synth-'));
+  const dispose = async () => rm(directory, { recursive: true, force: true });
+  try {
+    const file = join(directory, 'fleet.yaml');
+    const output = join(directory, 'cdk.out');
+    await writeFile(file, fleet);
+    const cdk = join(PROJECT, 'node_modules/aws-cdk/bin/cdk');
+    const options = ['--quiet', '--no-notices', '--no-lookups', '--context', `fleet=${file}`, '--output', output];
+    await run(process.execPath, [cdk, 'synth', ...options], { cwd: PROJECT });
+    const template: Template = JSON.parse(await readFile(join(output, 'CertMarshal.template.json'), 'utf8'));
+    const bundle = (name: string): string => {
+      const [, resource] =
+        Object.entries(template.Resources).find(
+          ([id, { Type }]) => Type === 'AWS::Lambda::Function' && id.startsWith(name),
+        ) ?? [];
+      return join(output, String(resource?.Metadata?.['aws:asset:path']), 'index.mjs');
+    };
+    return {
+      directory: output,
+      bundles: { dispatch: bundle('Dispatch'), sweep: bundle('Sweep') },
+      [Symbol.asyncDispose]: dispose,
+    };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}

@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import type { SweepReport } from '../../../lambdas/sweep/report.ts';
+import { createLogger } from '../../../lambdas/telemetry/logger.ts';
+import { METRIC } from '../../../lambdas/telemetry/metric-names.ts';
+import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { recordSweep } from '../../../lambdas/telemetry/record-sweep.ts';
+import { captureStdout } from './capture-stdout.ts';
+import { emfRecords } from './emf.ts';
+import { reportOf, rowOf } from './reports.ts';
+
+describe('recordSweep', () => {
+  let output: ReturnType<typeof captureStdout>;
+  beforeEach(() => {
+    output = captureStdout();
+  });
+  afterEach(() => output.restore());
+
+  function record(...reports: SweepReport[]): Record<string, unknown>[] {
+    const metrics = createMetrics('sweep');
+    const logger = createLogger('sweep');
+    for (const report of reports) recordSweep(report, { logger, metrics });
+    metrics.publishStoredMetrics();
+    return output
+      .text()
+      .split('\n')
+      .filter((line) => line.startsWith('{"level"'))
+      .map((line) => JSON.parse(line));
+  }
+
+  it('publishes every count, one value for each sweep, with no dimension but the service', () => {
+    const counts = { approved: 1, denied: 2, wouldWrite: 3, left: 4, ignored: 5, failed: 6 };
+    record(reportOf({ counts, durationMs: 100 }), reportOf({ complete: false, durationMs: 250 }));
+    expect(emfRecords(output.text())).toEqual([
+      {
+        namespace: 'certmarshal',
+        dimensions: { service: 'sweep' },
+        metrics: {
+          [METRIC.approved]: [1, 0],
+          [METRIC.denied]: [2, 0],
+          [METRIC.observed]: [3, 0],
+          [METRIC.left]: [4, 0],
+          [METRIC.ignored]: [5, 0],
+          [METRIC.writeFailed]: [6, 0],
+          [METRIC.completed]: [1, 0],
+          [METRIC.incomplete]: [0, 1],
+          [METRIC.duration]: [100, 250],
+        },
+      },
+    ]);
+  });
+
+  it('logs one line for each decision written, and one for the sweep', () => {
+    const rows = [
+      rowOf({ csr: 'csr-1' }),
+      rowOf({ csr: 'csr-2', verdict: 'deny' }),
+      rowOf({ csr: 'csr-3', outcome: 'overtaken' }),
+      rowOf({ csr: 'csr-4', verdict: 'leave', reason: 'EvidenceMissing', outcome: 'none', message: 'no Machine' }),
+    ];
+    const lines = record(reportOf({ rows }));
+    expect(lines).toMatchObject([
+      { level: 'INFO', message: 'decision written', cluster: 'berlin', decision: rows[0] },
+      { level: 'INFO', message: 'decision written', cluster: 'berlin', decision: rows[1] },
+      {
+        level: 'INFO',
+        message: 'sweep completed',
+        left: [{ csr: 'csr-4', node: 'worker-1', reason: 'EvidenceMissing', message: 'no Machine' }],
+      },
+    ]);
+  });
+
+  it('warns with the remedy when a sweep is incomplete', () => {
+    const problem = { kind: 'forbidden', object: 'list machines', message: 'answered 403', remedy: 'Apply the rules.' };
+    expect(record(reportOf({ complete: false, problems: [problem] }))).toMatchObject([
+      { level: 'WARN', message: 'sweep incomplete', cluster: 'berlin', problems: [problem], problemCount: 1 },
+    ]);
+  });
+
+  it('logs no more because a cluster has more to complain about', () => {
+    const hostile = Array.from({ length: 10_000 }, () =>
+      rowOf({ verdict: 'leave', reason: 'SanNotOwned', outcome: 'none', message: 'x'.repeat(200) }),
+    );
+    const problems = Array.from({ length: 10_000 }, () => ({
+      kind: 'unreadable',
+      object: 'o'.repeat(300),
+      message: 'm'.repeat(10_000),
+      remedy: 'r',
+    }));
+    record(reportOf({ complete: false, rows: hostile, problems }));
+    expect(output.text().length).toBeLessThan(40_000);
+    expect(output.text()).toContain('"problemCount":10000');
+  });
+
+  it('makes text from a cluster harmless in every field', () => {
+    const evil = 'a\u001b[31m\u202ed\n{"level":"INFO"}';
+    const [line] = record(
+      reportOf({ cluster: evil, problems: [{ kind: 'k', object: evil, message: evil, remedy: 'r' }] }),
+    );
+    expect(JSON.stringify(line)).not.toMatch(/\\u001b|\u202e|\\n/);
+    expect(line?.['cluster']).toBe('a\\u{1b}[31m\\u{202e}d\\u{a}{"level":"INFO"}');
+  });
+
+  it('keeps the lines of a stack, each of them harmless', () => {
+    createLogger('sweep').error('sweep failed', { error: new Error('broken \u001b[31m') });
+    expect(output.text()).toMatch(/"stack":"Error: broken .*\\n {4}at /);
+    expect(output.text()).not.toContain('\\u001b');
+  });
+});
