@@ -35,7 +35,7 @@ export function renderExplanation({ verdict, csr }: Explanation, name: string, n
   }
   if (verdict.checks.length > 0) {
     // What failed comes first: it is what the reader looks for.
-    const ordered = [...verdict.checks].sort((a, b) => Number(a.passed) - Number(b.passed));
+    const ordered = verdict.checks.toSorted((a, b) => Number(a.passed) - Number(b.passed));
     lines.push(
       ...table(
         ordered.map(({ passed, rule, expected, found }) => [

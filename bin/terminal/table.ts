@@ -17,5 +17,5 @@ export function table(rows: readonly (readonly string[])[], indent = '  '): stri
 }
 
 function width(cell: string): number {
-  return [...stripVTControlCharacters(cell)].length;
+  return Array.from(stripVTControlCharacters(cell)).length;
 }

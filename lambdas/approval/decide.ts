@@ -27,6 +27,23 @@ export function decideApproval(
   policies: readonly ApprovalPolicy[],
   now: number,
 ): Verdict {
+  try {
+    return judge(request, evidence, policies, now);
+  } catch (error) {
+    // A bug. Whoever finds an input for it must not be able to stop the judgement of all others.
+    return unjudged(
+      'JudgeFailed',
+      printable(error instanceof Error ? `${error.name}: ${error.message}` : String(error)),
+    );
+  }
+}
+
+function judge(
+  request: ApprovalRequest,
+  evidence: Evidence,
+  policies: readonly ApprovalPolicy[],
+  now: number,
+): Verdict {
   const { csr, cluster } = request;
   const gate = gateReason(csr);
   if (gate !== undefined) return unjudged(gate.reason, gate.message);

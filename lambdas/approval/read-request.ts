@@ -33,7 +33,10 @@ export function readSigningRequest(
   const usages = strings(field(object, 'spec', 'usages'));
   if (usages === undefined) return unreadable('spec.usages is not a list of strings');
   const expirationSeconds = field(object, 'spec', 'expirationSeconds') ?? undefined;
-  if (expirationSeconds !== undefined && !Number.isSafeInteger(expirationSeconds))
+  if (
+    expirationSeconds !== undefined &&
+    (typeof expirationSeconds !== 'number' || !Number.isInteger(expirationSeconds))
+  )
     return unreadable('spec.expirationSeconds is not an integer');
   const conditions = readConditions(object);
   if (conditions === undefined) return unreadable('status.conditions is not a list of conditions');
@@ -51,7 +54,7 @@ export function readSigningRequest(
       username,
       groups,
       usages,
-      expirationSeconds: expirationSeconds as number | undefined,
+      expirationSeconds,
       request: base64(text(object, 'spec', 'request')),
       conditions,
       issued: certificate !== '',

@@ -57,6 +57,11 @@ export const REASONS = {
       'The CertificateSigningRequest object lacks a field that every API server sets, or has the wrong type there.',
     next: 'Read the object with kubectl get csr NAME -o yaml.',
   },
+  JudgeFailed: {
+    verdict: 'leave',
+    meaning: 'certmarshal itself failed on this request; the other requests are not affected.',
+    next: 'Report it as a bug, with the message and the request; it stays undecided until then.',
+  },
   ClockSkew: {
     verdict: 'leave',
     meaning: 'The request was created more than 5 minutes in the future of this clock.',

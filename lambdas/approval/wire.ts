@@ -3,10 +3,14 @@
 export function field(value: unknown, ...path: readonly string[]): unknown {
   let at: unknown = value;
   for (const key of path) {
-    if (typeof at !== 'object' || at === null || Array.isArray(at) || !Object.hasOwn(at, key)) return undefined;
-    at = (at as Record<string, unknown>)[key];
+    if (!isRecord(at) || !Object.hasOwn(at, key)) return undefined;
+    at = at[key];
   }
   return at;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function text(value: unknown, ...path: readonly string[]): string | undefined {

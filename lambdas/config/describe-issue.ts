@@ -11,6 +11,8 @@ export const describeIssue: z.core.$ZodErrorMap = (issue) => {
       ? `missing; write ${kindWanted(issue.expected)}`
       : `write ${kindWanted(issue.expected)}, not ${kindOf(input)}`;
   if (issue.code === 'invalid_value') return describeChoice(input, issue.values);
+  if ((issue.code === 'too_small' || issue.code === 'too_big') && issue.origin !== 'array')
+    return 'write a number of fewer digits';
   if (issue.code === 'too_small') return 'an empty list; write at least one entry, or remove the key for its default';
   if (issue.code === 'too_big') return `write at most ${issue.maximum} entries`;
   return undefined;

@@ -125,7 +125,7 @@ const Keys = z.strictObject({
     .prefault([...DEFAULT_POLICY.keys.ecdsaCurves])
     .meta({ description: 'Curves of ECDSA keys. A kubelet uses P-256.' }),
   rsaMinBits: z
-    .int()
+    .int({ abort: true })
     .min(2048, { error: ({ input }) => `${String(input)} bits are too few for RSA; write 2048 or more` })
     .max(16_384, { error: ({ input }) => `${String(input)} bits are more than any RSA key has; write 16384 or less` })
     .prefault(DEFAULT_POLICY.keys.rsaMinBits)

@@ -9,7 +9,7 @@ import type { ConfigProblem } from './problems.ts';
 import { readYaml, type TextProblem, type YamlFile } from './yaml-file.ts';
 import type { Path } from './yaml-values.ts';
 
-export { FleetConfigError, formatProblems } from './problems.ts';
+export { FleetConfigError } from './problems.ts';
 
 export type ParsedFleet =
   | { readonly ok: true; readonly fleet: Fleet }

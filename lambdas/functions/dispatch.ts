@@ -2,7 +2,7 @@ import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import middy from '@middy/core';
+import { middy } from '@middy/core';
 import { sendTargets, TargetQueueError } from '../aws/target-queue.ts';
 import { encodeTarget, type Target } from '../fleet/target.ts';
 import { tickOf } from '../fleet/tick.ts';
@@ -15,7 +15,7 @@ const logger = createLogger('dispatch');
 const metrics = createMetrics('dispatch');
 const sqs = new SQSClient();
 const queueUrl = requiredVariable('TARGET_QUEUE_URL');
-const targets = readBesideBundle<readonly Target[]>(import.meta.url, 'targets.json');
+const targets: readonly Target[] = JSON.parse(readBesideBundle(import.meta.url, 'targets.json'));
 
 /** Once a minute: one message for each cluster of the fleet. Fails when any of them is not in the queue. */
 export const handler = middy<unknown, void>({ timeoutEarlyInMillis: 1_000 })

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * The content of a JSON file that was deployed beside the bundle. Synthesis validated it before it wrote it; nothing is checked again here.
+ * The text of a JSON file that was deployed beside the bundle. Synthesis validated the content before it wrote it: nobody checks it again.
  *
  * @param bundleUrl `import.meta.url` of the bundle
  */
-export function readBesideBundle<T>(bundleUrl: string, fileName: string): T {
-  return JSON.parse(readFileSync(new URL(fileName, bundleUrl), 'utf8'));
+export function readBesideBundle(bundleUrl: string, fileName: string): string {
+  return readFileSync(new URL(fileName, bundleUrl), 'utf8');
 }
 
 /** @throws Error that names the variable when the function was deployed without it */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
-import middy from '@middy/core';
+import { middy } from '@middy/core';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';
@@ -18,10 +18,11 @@ const GRACE_MS = 8_000;
 
 const logger = createLogger('sweep');
 const metrics = createMetrics('sweep');
+const policies: readonly ApprovalPolicy[] = JSON.parse(readBesideBundle(import.meta.url, 'policies.json'));
 const sweepBatch = createSweepBatch({
   sweepOne: createTargetSweeper({
     readSecret: createSecretReader(),
-    policies: readBesideBundle<readonly ApprovalPolicy[]>(import.meta.url, 'policies.json'),
+    policies,
     clock: Date.now,
   }),
   logger,

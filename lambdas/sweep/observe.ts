@@ -103,13 +103,13 @@ async function readEvidence(
   const readings: Promise<SourceReading>[] = [];
   if (wanted.has('machine') && management !== undefined)
     readings.push(
-      read('machine', listMachines(management, { clusterName: cluster.name, signal }), (item) =>
+      readSource('machine', listMachines(management, { clusterName: cluster.name, signal }), (item) =>
         ownerFromMachine(item, cluster.name),
       ),
     );
   // A CIDR counts only for an address that the Node shows and no other Node does.
   if (wanted.has('node') || wanted.has('patterns'))
-    readings.push(read('node', listNodes(workload, { signal }), ownerFromNode));
+    readings.push(readSource('node', listNodes(workload, { signal }), ownerFromNode));
   return Promise.all(readings);
 }
 
@@ -123,10 +123,10 @@ async function readInstances(
   if (listInstances === undefined || requests.length === 0) return [];
   if (!policies.some(({ evidence }) => evidence.includes('ec2'))) return [];
   const nodes = new Set(requests.map(({ csr }) => csr.username.slice(NODE_PREFIX.length)));
-  return [await read('ec2', listInstances([...nodes], signal), (item) => ownerFromInstance(item, cluster.name))];
+  return [await readSource('ec2', listInstances([...nodes], signal), (item) => ownerFromInstance(item, cluster.name))];
 }
 
-async function read(
+async function readSource(
   source: ReadableSource,
   pages: AsyncIterable<readonly unknown[]>,
   ownerOf: (item: unknown) => Owner | undefined,

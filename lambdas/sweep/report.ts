@@ -103,7 +103,7 @@ export function report(input: ReportInput): SweepReport {
       ignored: [...ignored.values()].reduce((sum, next) => sum + next, 0),
       failed: count(({ outcome }) => outcome === 'failed' || outcome === 'unfinished'),
     },
-    ignored: Object.fromEntries([...ignored].sort(([a], [b]) => a.localeCompare(b))),
+    ignored: Object.fromEntries([...ignored].toSorted(([a], [b]) => a.localeCompare(b))),
     rows,
     evidence: (observed?.evidence.readings ?? []).map((reading) =>
       reading.ok
@@ -149,8 +149,10 @@ function problemsOf(observed: Observed | undefined, acted: readonly Acted[]): Sw
           },
         ],
   );
-  const failed = acted.flatMap(({ csr, outcome }) => {
+  const failed = acted.flatMap(({ csr, verdict, outcome }) => {
     const object = `CertificateSigningRequest ${printable(csr.name, 253)}`;
+    if (verdict.reason === 'JudgeFailed')
+      return [{ kind: 'bug', object, message: verdict.message, remedy: REASONS.JudgeFailed.next }];
     if (outcome.kind === 'failed')
       return [{ ...problemOf(outcome.error), object, message: `${outcome.error.object}: ${outcome.error.problem}` }];
     if (outcome.kind === 'unfinished')

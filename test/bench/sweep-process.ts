@@ -6,7 +6,7 @@ import { sweep } from '../../lambdas/sweep/sweep.ts';
 
 // One sweep in a process of its own, as the Lambda function does it: prints what it approved and its peak memory.
 const [, , kubeconfig = ''] = process.argv;
-const client = createKubernetesClient(await loadSecretKubeconfig(await readFile(kubeconfig, 'utf8'), {}));
+const client = createKubernetesClient(loadSecretKubeconfig(await readFile(kubeconfig, 'utf8'), {}));
 const report = await sweep(
   { cluster: { name: 'bench', provider: 'eks-anywhere' }, workload: client, management: client },
   [DEFAULT_POLICY],

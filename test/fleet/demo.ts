@@ -150,8 +150,7 @@ function playEks(cluster: DemoCluster): () => void {
   const { csrs } = cluster.server.api;
   const timer = setInterval(() => {
     for (const object of csrs.all()) {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the store of requests holds nothing else
-      const csr = object as StoredCsr;
+      const csr: StoredCsr = object;
       const age = clock.now() - Date.parse(csr.metadata.creationTimestamp);
       if (age < 45_000 || (csr.status.conditions ?? []).length > 0) continue;
       if (csr.spec.username.includes('ip-10-30-0-7.')) continue;

@@ -66,7 +66,6 @@ describe('a sweep of a cluster that misbehaves', () => {
       ),
     );
 
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the store of requests holds nothing else
   const approvedIn = ({ api }: SimulatedApiServer) =>
     (api.csrs.all() as StoredCsr[]).filter(({ status }) => (status.conditions ?? []).length > 0).length;
 
@@ -173,15 +172,15 @@ describe('a sweep of a cluster that misbehaves', () => {
   it.each([
     ['items without metadata', WRONG_LISTS.itemsWithoutMetadata, { approved: 0 }, 'unreadable'],
     ['items that are no objects', WRONG_LISTS.itemsThatAreNoObjects, { approved: NODES }, 'unreadable'],
-    ['no items', WRONG_LISTS.nullItems, { approved: 0 }, undefined],
-    ['items without status', WRONG_LISTS.itemsWithoutStatus, { approved: NODES }, undefined],
-    ['every item twice', WRONG_LISTS.duplicates, { approved: NODES }, undefined],
-    ['unknown fields', WRONG_LISTS.unknownFields, { approved: NODES }, undefined],
-    ['a request of 1 MiB', WRONG_LISTS.hugeRequest, { approved: NODES - 1, left: 1 }, undefined],
+    ['no items', WRONG_LISTS.nullItems, { approved: 0 }, null],
+    ['items without status', WRONG_LISTS.itemsWithoutStatus, { approved: NODES }, null],
+    ['every item twice', WRONG_LISTS.duplicates, { approved: NODES }, null],
+    ['unknown fields', WRONG_LISTS.unknownFields, { approved: NODES }, null],
+    ['a request of 1 MiB', WRONG_LISTS.hugeRequest, { approved: NODES - 1, left: 1 }, null],
   ])('reads a list with %s', async (_, spoil, counts, problem) => {
     const report = await sweepWith({ fault: { kind: 'wrong-list', spoil }, path: CSR_LIST });
     expect(report.counts).toMatchObject(counts);
-    if (problem !== undefined) expect(new Set(report.problems.map(({ kind }) => kind))).toEqual(new Set([problem]));
+    expect(new Set(report.problems.map(({ kind }) => kind))).toEqual(new Set(problem === null ? [] : [problem]));
   });
 
   it('quarantines one requester with 10,000 requests alone, in the same sweep', async () => {
@@ -205,14 +204,12 @@ describe('a sweep of a cluster that misbehaves', () => {
     const { server } = at(0);
     await clock.advance(10 * 60_000);
     ask(server, nodeOf(1));
-    const [report] = await Promise.all([
-      sweep(
-        { cluster: { name: 'faulty', provider: 'eks-anywhere' }, workload: at(0).client, management: at(0).client },
-        [DEFAULT_POLICY],
-        () => clock.now() - 8 * 60_000,
-        AbortSignal.timeout(20_000),
-      ),
-    ]);
+    const report = await sweep(
+      { cluster: { name: 'faulty', provider: 'eks-anywhere' }, workload: at(0).client, management: at(0).client },
+      [DEFAULT_POLICY],
+      () => clock.now() - 8 * 60_000,
+      AbortSignal.timeout(20_000),
+    );
     expect(report.rows.map(({ node, reason }) => [node, reason])).toContainEqual(['worker-1', 'ClockSkew']);
   });
 });

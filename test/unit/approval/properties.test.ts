@@ -287,8 +287,8 @@ describe('evidence', () => {
 });
 
 /** A permutation that depends on `by` only. */
-function shuffle<T>(list: readonly T[], by: number): T[] {
-  return list
+function shuffle<T>(values: readonly T[], by: number): T[] {
+  return values
     .map((value, index) => ({ value, key: Math.imul(by ^ (index + 1), 0x9e3779b1) >>> 0 }))
     .toSorted((a, b) => a.key - b.key)
     .map(({ value }) => value);

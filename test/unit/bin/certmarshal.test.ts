@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCli } from './run-cli.ts';
 
@@ -24,9 +27,6 @@ describe('the command line', () => {
   });
 
   it('tells a cluster that does not answer, with status 1', async () => {
-    const { mkdtemp, rm, writeFile } = await import('node:fs/promises');
-    const { tmpdir } = await import('node:os');
-    const { join } = await import('node:path');
     const directory = await mkdtemp(join(tmpdir(), 'certmarshal-cli-'));
     try {
       const file = join(directory, 'config');

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { fleetJsonSchema } from '../../../lambdas/config/json-schema.ts';
-import { formatProblems, parseFleet } from '../../../lambdas/config/load-fleet.ts';
+import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
+import { formatProblems } from '../../../lambdas/config/problems.ts';
 import { SECRET, validFleet, writtenFleets } from './fleet-examples.ts';
 
 const COMMITTED: unknown = JSON.parse(

@@ -3,7 +3,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
-import { FleetConfigError, formatProblems, parseFleet } from '../../../lambdas/config/load-fleet.ts';
+import { FleetConfigError, parseFleet } from '../../../lambdas/config/load-fleet.ts';
+import { formatProblems } from '../../../lambdas/config/problems.ts';
 import { SECRET, validFleet } from './fleet-examples.ts';
 
 const SHIPPED = readFileSync(new URL('../../../fleet.yaml', import.meta.url), 'utf8');
@@ -323,6 +324,11 @@ describe('parseFleet refuses', () => {
       'endless RSA keys',
       `${P}keys: { rsaMinBits: 32768 }`,
       '3:25: policies[0].keys.rsaMinBits: 32768 bits are more than any RSA key has; write 16384 or less',
+    ],
+    [
+      'astronomic RSA keys',
+      `${P}keys: { rsaMinBits: 1e300 }`,
+      '3:25: policies[0].keys.rsaMinBits: write a number of fewer digits',
     ],
     [
       'half a bit',

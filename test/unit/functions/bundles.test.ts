@@ -65,7 +65,7 @@ describe('the bundles that synthesis makes', () => {
   it('dispatches every cluster of the fleet under the minute of the schedule', async () => {
     const { answered, entries, emf } = await dispatch({ scheduledTime: new Date().toISOString() }, accept);
     expect(answered).toEqual({});
-    expect(entries.map(({ MessageGroupId }) => MessageGroupId).sort()).toEqual([...CLUSTERS].sort());
+    expect(entries.map(({ MessageGroupId }) => MessageGroupId).toSorted()).toEqual(CLUSTERS.toSorted());
     for (const { MessageBody, MessageGroupId, MessageDeduplicationId } of entries) {
       const decoded = decodeTarget(MessageBody);
       if (!decoded.ok) throw new Error(decoded.problem);

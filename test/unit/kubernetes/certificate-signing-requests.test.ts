@@ -15,10 +15,8 @@ const { signal } = new AbortController();
 
 const APPROVED: ApprovalCondition = {
   type: 'Approved',
-  status: 'True',
   reason: 'CertMarshalApproved',
   message: 'policy default: every name is owned by Machine eksa-system/worker-1',
-  lastUpdateTime: '2026-11-21T12:00:00Z',
 };
 
 const READ = {
@@ -133,7 +131,7 @@ describe('updateApproval', () => {
       apiVersion: 'certificates.k8s.io/v1',
       kind: 'CertificateSigningRequest',
       metadata: kept,
-      status: { conditions: [...READ.status.conditions, APPROVED] },
+      status: { conditions: [...READ.status.conditions, { ...APPROVED, status: 'True' }] },
     });
     expect(client.stats).toMatchObject({ requests: 1, writes: 1 });
   });
