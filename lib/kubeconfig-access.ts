@@ -47,7 +47,7 @@ function secretsOf(clusters: readonly FleetCluster[]): readonly string[] {
     kubeconfigSecret,
     ...(managementKubeconfigSecret === undefined ? [] : [managementKubeconfigSecret]),
   ]);
-  return [...new Set(secrets)].sort();
+  return [...new Set(secrets)].toSorted();
 }
 
 /** As few policies as possible. */

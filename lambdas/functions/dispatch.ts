@@ -2,7 +2,8 @@ import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { middy } from '@middy/core';
+// oxlint-disable-next-line import/no-named-as-default -- its types have no other
+import middy from '@middy/core';
 import { sendTargets, TargetQueueError } from '../aws/target-queue.ts';
 import { encodeTarget, type Target } from '../fleet/target.ts';
 import { tickOf } from '../fleet/tick.ts';

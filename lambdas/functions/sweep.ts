@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
-import { middy } from '@middy/core';
+// oxlint-disable-next-line import/no-named-as-default -- its types have no other
+import middy from '@middy/core';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';

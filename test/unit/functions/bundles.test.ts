@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { decodeTarget } from '../../../lambdas/fleet/target.ts';
+import { decodeTarget, encodeTarget } from '../../../lambdas/fleet/target.ts';
 import { refusal, type ServiceAnswer, type ServiceCall, startJsonService } from '../aws/json-service.ts';
 import { type Synthesized, synthesize } from '../lib/synthesize.ts';
 import { emfRecords } from '../telemetry/emf.ts';
@@ -57,6 +58,17 @@ const accept = (call: ServiceCall): ServiceAnswer => ({
   },
 });
 
+const SECRET = 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:silent-AbCdEf';
+
+function kubeconfigOf(port: number): string {
+  return JSON.stringify({
+    clusters: [{ name: 'c', cluster: { server: `https://127.0.0.1:${port}` } }],
+    users: [{ name: 'u', user: { token: 'a-token' } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  });
+}
+
 describe('the bundles that synthesis makes', () => {
   it.each(['sweep', 'dispatch'] as const)('keeps %s within 900 kB', async (name) => {
     expect((await stat(synthesized.bundles[name])).size).toBeLessThan(900_000);
@@ -83,6 +95,29 @@ describe('the bundles that synthesis makes', () => {
     const { answered, entries } = await dispatch({ scheduledTime: '<aws.scheduler.scheduled-time>' }, accept);
     expect(answered).toEqual({});
     expect(entries).toHaveLength(12);
+  });
+
+  it('ends a sweep before Lambda would, and reports it as incomplete', async () => {
+    // Accepts connections and says nothing: the worst that a cluster can do.
+    const silent = createTcpServer();
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a TCP server has such an address
+    const { port } = silent.address() as AddressInfo;
+    await using secretsManager = await startJsonService(() => ({ body: { SecretString: kubeconfigOf(port) } }));
+    await using bundle = await loadBundle(synthesized.bundles.sweep, {
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
+    });
+    const body = encodeTarget({ cluster: { name: 'silent', provider: 'eks' }, kubeconfigSecret: SECRET }, 0);
+    const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: 'silent' }, body };
+
+    const startedAt = performance.now();
+    const answered = await bundle.invoke({ Records: [record] }, 10_500);
+    silent.close();
+
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(answered).toEqual({ result: { batchItemFailures: [] } });
+    expect(emfRecords(bundle.output())).toMatchObject([{ metrics: { SweepsIncomplete: [1] } }]);
+    expect(bundle.output()).toContain('"kind":"aborted"');
   });
 
   it('fails when a cluster is not in the queue, and counts those that are', async () => {

@@ -1,3 +1,4 @@
+/* oxlint-disable vitest/expect-expect -- the assertions of aws-cdk-lib are not those of vitest */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,0 +1,86 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const IMPORT =
+  /^\s*(?:import|export)\s+(?<types>type\s)?[^'";]*?from\s+'(?<from>[^']+)'|^import\s+'(?<bare>[^']+)'|import\('(?<lazy>[^']+)'\)/gm;
+
+interface Import {
+  readonly file: string;
+  /** A package, or a path from the root. */
+  readonly target: string;
+  readonly typesOnly: boolean;
+}
+
+function importsBelow(...folders: readonly string[]): Import[] {
+  return folders
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+    )
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) =>
+      [...readFileSync(join(ROOT, file), 'utf8').matchAll(IMPORT)].map(({ groups }) => {
+        const from = groups?.['from'] ?? groups?.['bare'] ?? groups?.['lazy'] ?? '';
+        const target = from.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(file), from)) : from;
+        return { file, target, typesOnly: groups?.['types'] !== undefined };
+      }),
+    );
+}
+
+const room = (path: string) =>
+  path.startsWith('lambdas/') && path.split('/').length > 2 ? path.split('/')[1] : undefined;
+
+describe('imports go one way', () => {
+  const all = importsBelow('bin', 'lib', 'lambdas');
+
+  it('finds imports at all', () => {
+    expect(all.length).toBeGreaterThan(150);
+    expect(all).toContainEqual({
+      file: 'lambdas/approval/decide.ts',
+      target: 'lambdas/printable.ts',
+      typesOnly: false,
+    });
+  });
+
+  it('keeps I/O out of the pure rooms', () => {
+    const pure = new Set(['approval', 'x509']);
+    const allowed = (target: string) =>
+      pure.has(room(target) ?? '') ||
+      target === 'lambdas/printable.ts' ||
+      target === 'node:net' ||
+      target === 'node:buffer' ||
+      target === 'node:crypto';
+    const wrong = all.filter(
+      ({ file, target }) => pure.has(room(file) ?? '') && file !== 'lambdas/x509/peculiar.ts' && !allowed(target),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('keeps decisions out of the rooms that do I/O', () => {
+    const io = new Set(['kubernetes', 'aws', 'telemetry']);
+    const decisions = new Set(['approval', 'x509', 'sweep', 'fleet', 'functions', 'config']);
+    const wrong = all.filter(
+      ({ file, target, typesOnly }) => io.has(room(file) ?? '') && decisions.has(room(target) ?? '') && !typesOnly,
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('knows @peculiar/x509 in one module, and that one is not on the way of a decision', () => {
+    const users = all.filter(({ target }) => target.startsWith('@peculiar/') || target === 'reflect-metadata');
+    expect(new Set(users.map(({ file }) => file))).toEqual(new Set(['lambdas/x509/peculiar.ts']));
+    expect(all.filter(({ target }) => target === 'lambdas/x509/peculiar.ts')).toEqual([]);
+  });
+
+  it('reads fleet.yaml where it is deployed or named, never in a function', () => {
+    const users = all.filter(({ file, target }) => room(target) === 'config' && room(file) !== 'config');
+    expect(users.filter(({ file, typesOnly }) => room(file) !== undefined && !typesOnly)).toEqual([]);
+  });
+
+  it('imports functions from nowhere, and commands only from the command line', () => {
+    expect(all.filter(({ file, target }) => room(target) === 'functions' && room(file) !== 'functions')).toEqual([]);
+    const intoBin = all.filter(({ file, target }) => target.startsWith('bin/') && !file.startsWith('bin/'));
+    expect(intoBin).toEqual([]);
+  });
+});
