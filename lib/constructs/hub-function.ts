@@ -1,11 +1,10 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type IRole, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { type ICommandHooks, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { type ILogGroup, LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { Duration } from 'aws-cdk-lib/core';
+import { Duration, Stage } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
@@ -69,24 +68,24 @@ export class HubFunction extends NodejsFunction {
         sourceMap: false,
         bundleAwsSDK: true,
         banner: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
-        commandHooks: copyBesideBundle(props.files),
+        commandHooks: copyBesideBundle(scope, id, props.files),
       },
     });
     this.logs = logs;
   }
 }
 
-/** The files take part in the hash of the asset, so that a change of them is a change of the function. */
-function copyBesideBundle(files: Readonly<Record<string, unknown>>): ICommandHooks {
+/**
+ * Writes the files into the cloud assembly, and has them copied from there beside the bundle. They take part in the hash of the asset, so
+ * that a change of them is a change of the function.
+ */
+function copyBesideBundle(scope: Construct, id: string, files: Readonly<Record<string, unknown>>): ICommandHooks {
+  const directory = resolve(Stage.of(scope)?.outdir ?? 'cdk.out', 'files', id);
+  mkdirSync(directory, { recursive: true });
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(directory, name), JSON.stringify(content));
   return {
     beforeBundling: () => [],
     beforeInstall: () => [],
-    afterBundling: (_inputDirectory, outputDirectory) => {
-      const directory = mkdtempSync(join(tmpdir(), 'certmarshal-'));
-      return Object.entries(files).map(([name, content]) => {
-        writeFileSync(join(directory, name), JSON.stringify(content));
-        return `mv "${join(directory, name)}" "${outputDirectory}"`;
-      });
-    },
+    afterBundling: (_input, output) => Object.keys(files).map((name) => `cp "${join(directory, name)}" "${output}"`),
   };
 }

@@ -5,6 +5,7 @@ import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../../../lambdas/aws/kubeconfig-secret.ts';
 import { createTargetSweeper } from '../../../lambdas/fleet/sweep-target.ts';
 import type { Target } from '../../../lambdas/fleet/target.ts';
+import { csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 import {
   answer,
   createAuthority,
@@ -105,6 +106,27 @@ describe('createTargetSweeper', () => {
     const sweepOne = sweeper(readSecret);
     expect(await sweepOne(TARGET, never)).toMatchObject({ report: { problems: [{ kind: 'certificate' }] } });
     expect(await sweepOne(TARGET, never)).toMatchObject({ report: { complete: true } });
+  });
+
+  it('does not repeat a sweep that has written, because only its report knows', async () => {
+    const csr = csrOf(1, requestOf(1), new Date().toISOString());
+    let items: Readonly<Record<string, readonly object[]>> = {};
+    const server = await startTlsServer(({ method, url }, response) => {
+      const resource = /\/(certificatesigningrequests|machines)\?/.exec(url)?.[1] ?? '';
+      if (url.endsWith('/cluster.x-k8s.io')) answer(response, 200, { versions: [{ version: 'v1beta2' }] });
+      else if (method === 'GET') answer(response, 200, { kind: 'List', metadata: {}, items: items[resource] ?? [] });
+      else answer(response, 401, statusBody(401, 'Unauthorized', 'Unauthorized'));
+    });
+    const text = await kubeconfig(server.connection);
+    const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text });
+    const sweepOne = sweeper(readSecret);
+    const target: Target = { ...TARGET, cluster: { name: 'bench', provider: 'eks-anywhere' } };
+    await sweepOne(target, never);
+    items = { certificatesigningrequests: [csr], machines: [machineOf(1)] };
+    expect(await sweepOne(target, never)).toMatchObject({
+      report: { counts: { failed: 1 }, requests: { writes: 1 }, problems: [{ kind: 'unauthorized' }] },
+    });
+    expect(reads).toHaveLength(1);
   });
 
   it('asks once only with credentials that it has just read', async () => {

@@ -9,7 +9,6 @@ const run = promisify(execFile);
 
 /** What `npm run synth` makes, in a temporary directory. */
 export interface Synthesized extends AsyncDisposable {
-  readonly directory: string;
   /** Paths of the bundles that would be deployed. */
   readonly bundles: { readonly dispatch: string; readonly sweep: string };
 }
@@ -44,7 +43,6 @@ export async function synthesize(fleet: string): Promise<Synthesized> {
       return join(output, String(resource?.Metadata?.['aws:asset:path']), 'index.mjs');
     };
     return {
-      directory: output,
       bundles: { dispatch: bundle('Dispatch'), sweep: bundle('Sweep') },
       [Symbol.asyncDispose]: dispose,
     };
