@@ -100,7 +100,7 @@ export class HubStack extends Stack {
       atLeast: fleet.clusters.length,
       description:
         'certmarshal: not every cluster is put up for sweeping each minute; kubelet serving certificates are no longer approved there. ' +
-        `First: aws logs tail ${dispatch.logs.logGroupName} --since 15m`,
+        `First: aws logs tail ${dispatch.logs.logGroupName} --since 15m. Runbook: docs/runbooks/heartbeat.md`,
       topic,
     });
     // Without clusters nothing is swept, and nobody is to be woken up for that.
@@ -112,7 +112,7 @@ export class HubStack extends Stack {
         atLeast: 1,
         description:
           'certmarshal: no sweep of any cluster has ended; kubelet serving certificates are no longer approved anywhere. ' +
-          `First: aws logs tail ${sweep.logs.logGroupName} --since 15m`,
+          `First: aws logs tail ${sweep.logs.logGroupName} --since 15m. Runbook: docs/runbooks/heartbeat.md`,
         topic,
       });
 

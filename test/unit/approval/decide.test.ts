@@ -90,6 +90,22 @@ describe('a verdict', () => {
     });
   });
 
+  it('is a verdict even where the judge fails', () => {
+    const broken = {
+      ...mine,
+      ownersOf: () => {
+        throw new TypeError('a bug\u001b[2J');
+      },
+    };
+    expect(decide({}, { evidence: broken })).toEqual({
+      verdict: 'leave',
+      reason: 'JudgeFailed',
+      message: 'TypeError: a bug\\u{1b}[2J',
+      checks: [],
+      names: [],
+    });
+  });
+
   it('prints nothing that a cluster could draw with', () => {
     const evil = 'system:node:\u001b[2Jx\u202e\n';
     const verdict = decide({ username: evil, groups: ['\u0007'], request: { commonName: evil, sans: dns('a\r\nb') } });

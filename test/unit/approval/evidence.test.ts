@@ -50,6 +50,20 @@ describe('indexEvidence', () => {
     expect(index.readings).toEqual([unreadable]);
   });
 
+  it('takes nothing from Machines in several namespaces: two clusters have one name', () => {
+    const [here, there] = [
+      { ...first, namespace: 'a' },
+      { ...second, namespace: 'b' },
+    ];
+    expect(indexEvidence([reading(here, { ...second, namespace: 'a' })]).ownersOf('node-1')).toEqual([here]);
+    const index = indexEvidence([reading(here, there)]);
+    expect(index.ownersOf('node-1')).toEqual([]);
+    expect(index.holdersOf('ip', '10.0.0.2')).toEqual([]);
+    expect(index.readings).toEqual([
+      { source: 'machine', ok: false, problem: expect.stringContaining('in several namespaces (a, b)') },
+    ]);
+  });
+
   it('joins several readings of one source', () => {
     expect(indexEvidence([reading(first), reading(second)]).holdersOf('ip', '10.0.0.9')).toEqual([first, second]);
   });

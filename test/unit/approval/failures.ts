@@ -168,6 +168,7 @@ export const FAILURES: readonly Failure[] = [
       { csr: { request: { subject: [[O], [CN], [{ oid: '2.5.4.5', value: '1' }]] } } },
       { csr: { request: { subject: [[O], [{ ...CN, form: 'bmpString' }]] } } },
       { csr: { request: { subject: [[O, CN]] } } },
+      { csr: { request: { subject: [[O], [CN, { ...CN, value: 'system:node:node-2' }]] } } },
     ],
   },
   {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { indexEvidence } from '../../../lambdas/approval/evidence.ts';
 import { proveOwnership } from '../../../lambdas/approval/ownership.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { GeneralName } from '../../../lambdas/x509/certificate-request.ts';
@@ -115,10 +116,12 @@ describe('a name of another node', () => {
 
   it('is hostile by a Machine, whatever a Node says and in whatever order', () => {
     const nodes = [nodeObject('node-3', { InternalIP: ['10.0.0.2'] })];
-    for (const evidence of [['machine', 'node'], ['node', 'machine'], ['machine']] as const) {
-      const { failure } = prove([ip('10.0.0.2')], { machines: [mine, theirs], nodes }, under({ evidence }));
-      expect(failure).toMatchObject({ hostile: true, message: expect.stringContaining('node-2') });
-    }
+    const index = evidenceFor(BERLIN, { machines: [mine, theirs], nodes });
+    for (const evidence of [['machine', 'node'], ['node', 'machine'], ['machine']] as const)
+      for (const read of [index, indexEvidence(index.readings.toReversed())]) {
+        const { failure } = proveOwnership([ip('10.0.0.2')], 'node-1', read, under({ evidence }));
+        expect(failure).toMatchObject({ hostile: true, message: expect.stringContaining('node-2') });
+      }
   });
 
   it('is named before one that is merely unknown', () => {

