@@ -12,7 +12,7 @@ import { list, text } from './wire.ts';
  */
 export function ownerFromInstance(instance: unknown, clusterName: string): Owner | undefined {
   const id = text(instance, 'InstanceId');
-  if (id === undefined || !/^i-[0-9a-f]{1,32}$/.test(id)) return undefined;
+  if (id === undefined || !/^i-\w{1,40}$/.test(id)) return undefined;
   if (text(instance, 'State', 'Name') !== 'running') return undefined;
   if (!isTaggedFor(instance, clusterName)) return undefined;
 

@@ -1,5 +1,5 @@
 import { printable } from '../printable.ts';
-import { canonicalAddress, canonicalDnsName } from './names.ts';
+import { canonicalAddress, canonicalDnsName, isDnsName } from './names.ts';
 import type { EvidenceSource } from './policy.ts';
 
 /** The sources that are read from somewhere; `patterns` are part of the policy. */
@@ -73,7 +73,10 @@ function add(index: Map<string, Owner[]>, key: string, owner: Owner): void {
   else if (!owners.includes(owner)) owners.push(owner);
 }
 
-/** Collects names in canonical form; what is not a name or address of the right kind is dropped. */
+/** An EC2 instance has at most 15 interfaces with 50 addresses each. */
+const MAX_NAMES = 1_024;
+
+/** Collects names in canonical form; what is no name or address of the right kind is dropped, and so is what no object can need. */
 export function ownedNames(
   dnsNames: Iterable<string>,
   addresses: Iterable<string>,
@@ -82,12 +85,12 @@ export function ownedNames(
   for (const name of dnsNames) {
     const canonical = canonicalDnsName(name);
     // An address under a DNS type proves no DNS name.
-    if (canonical !== '' && canonicalAddress(canonical) === undefined) dns.add(canonical);
+    if (isDnsName(canonical) && dns.size < MAX_NAMES) dns.add(canonical);
   }
   const ips = new Set<string>();
   for (const text of addresses) {
     const canonical = canonicalAddress(text);
-    if (canonical !== undefined) ips.add(canonical);
+    if (canonical !== undefined && ips.size < MAX_NAMES) ips.add(canonical);
   }
   return { dnsNames: [...dns], addresses: [...ips] };
 }

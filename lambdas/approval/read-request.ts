@@ -12,6 +12,8 @@ export interface UnreadableRequest {
 // What etcd accepts is far larger; a request beyond this is refused by the decoder anyway.
 const MAX_REQUEST_TEXT = 128 * 1024;
 const MAX_ENTRIES = 256;
+// Names, users and groups; Kubernetes' own bounds are lower where it has any.
+const MAX_TEXT = 1024;
 
 /**
  * Reads a `certificates.k8s.io/v1` CertificateSigningRequest from JSON. Fields that an API server always sets must be there
@@ -20,14 +22,14 @@ const MAX_ENTRIES = 256;
 export function readSigningRequest(
   object: unknown,
 ): { readonly ok: true; readonly csr: SigningRequest } | ({ readonly ok: false } & UnreadableRequest) {
-  const name = text(object, 'metadata', 'name');
+  const name = shortText(object, 'metadata', 'name');
   const unreadable = (problem: string) => ({ ok: false as const, name, problem });
 
-  if (name === undefined || name === '') return unreadable('metadata.name is missing');
-  const username = text(object, 'spec', 'username');
-  if (username === undefined) return unreadable('spec.username is missing');
-  const signerName = text(object, 'spec', 'signerName');
-  if (signerName === undefined) return unreadable('spec.signerName is missing');
+  if (name === undefined || name === '') return unreadable('metadata.name is missing or too long');
+  const username = shortText(object, 'spec', 'username');
+  if (username === undefined) return unreadable('spec.username is missing or too long');
+  const signerName = shortText(object, 'spec', 'signerName');
+  if (signerName === undefined) return unreadable('spec.signerName is missing or too long');
   const groups = strings(field(object, 'spec', 'groups'));
   if (groups === undefined) return unreadable('spec.groups is not a list of strings');
   const usages = strings(field(object, 'spec', 'usages'));
@@ -46,8 +48,8 @@ export function readSigningRequest(
     ok: true,
     csr: {
       name,
-      uid: text(object, 'metadata', 'uid') ?? '',
-      resourceVersion: text(object, 'metadata', 'resourceVersion') ?? '',
+      uid: shortText(object, 'metadata', 'uid') ?? '',
+      resourceVersion: shortText(object, 'metadata', 'resourceVersion') ?? '',
       createdAt: instant(text(object, 'metadata', 'creationTimestamp')),
       deleting: field(object, 'metadata', 'deletionTimestamp') != null,
       signerName,
@@ -62,14 +64,20 @@ export function readSigningRequest(
   };
 }
 
+/** Text that is kept; longer text counts as missing. */
+function shortText(object: unknown, ...path: readonly string[]): string | undefined {
+  const found = text(object, ...path);
+  return found !== undefined && found.length <= MAX_TEXT ? found : undefined;
+}
+
 function readConditions(object: unknown): readonly SigningCondition[] | undefined {
   const found = field(object, 'status', 'conditions') ?? [];
   if (!Array.isArray(found) || found.length > MAX_ENTRIES) return undefined;
   const conditions: SigningCondition[] = [];
   for (const entry of found) {
-    const type = text(entry, 'type');
+    const type = shortText(entry, 'type');
     if (type === undefined) return undefined;
-    conditions.push({ type, status: text(entry, 'status') ?? '', reason: text(entry, 'reason') ?? '' });
+    conditions.push({ type, status: shortText(entry, 'status') ?? '', reason: shortText(entry, 'reason') ?? '' });
   }
   return conditions;
 }
@@ -78,7 +86,7 @@ function readConditions(object: unknown): readonly SigningCondition[] | undefine
 function strings(value: unknown): readonly string[] | undefined {
   const entries = value ?? [];
   if (!Array.isArray(entries) || entries.length > MAX_ENTRIES) return undefined;
-  return entries.every((entry) => typeof entry === 'string') ? entries : undefined;
+  return entries.every((entry) => typeof entry === 'string' && entry.length <= MAX_TEXT) ? entries : undefined;
 }
 
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;

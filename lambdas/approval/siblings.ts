@@ -37,7 +37,7 @@ function isUndecided(csr: SigningRequest): boolean {
 }
 
 /** Creation times have whole seconds; the name decides between equals so that every sweep picks the same one. */
-function isNewer(a: SigningRequest, b: SigningRequest): boolean {
+export function isNewer(a: SigningRequest, b: SigningRequest): boolean {
   const difference = (a.createdAt ?? 0) - (b.createdAt ?? 0);
   return difference === 0 ? a.name > b.name : difference > 0;
 }

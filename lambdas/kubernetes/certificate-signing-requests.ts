@@ -3,6 +3,9 @@ import { KubernetesError } from './errors.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { listPages } from './paging.ts';
 
+/** Clusters with half a million requests that nobody issued have been seen; they are counted page by page. */
+const MAX_REQUESTS = 2_000_000;
+
 const COLLECTION = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 
 /** The CertificateSigningRequests of one signer, page by page; the server selects. */
@@ -10,7 +13,12 @@ export function listSigningRequests(
   client: KubernetesClient,
   { signerName, signal }: { readonly signerName: string; readonly signal: AbortSignal },
 ): AsyncGenerator<readonly unknown[]> {
-  return listPages(client, { path: COLLECTION, fieldSelector: `spec.signerName=${signerName}`, signal });
+  return listPages(client, {
+    path: COLLECTION,
+    fieldSelector: `spec.signerName=${signerName}`,
+    signal,
+    maxItems: MAX_REQUESTS,
+  });
 }
 
 /**

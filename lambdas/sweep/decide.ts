@@ -3,7 +3,8 @@ import type { ApprovalPolicy } from '../approval/policy.ts';
 import type { ApprovalRequest, ClusterContext } from '../approval/request.ts';
 import { relateSiblings } from '../approval/siblings.ts';
 import type { Verdict } from '../approval/verdict.ts';
-import type { Observed, OpenRequest } from './observe.ts';
+import type { Observed } from './observe.ts';
+import type { OpenRequest } from './open-requests.ts';
 
 /** One open request and what becomes of it. */
 export interface Decision extends OpenRequest {

@@ -12,16 +12,15 @@ import { ownerFromNode } from '../approval/node-evidence.ts';
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
 import { readSigningRequest, type UnreadableRequest } from '../approval/read-request.ts';
 import type { Reason } from '../approval/reasons.ts';
-import type { ClusterContext, SigningRequest } from '../approval/request.ts';
+import type { ClusterContext } from '../approval/request.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
-import {
-  type ApprovalSubject,
-  approvalSubjectOf,
-  listSigningRequests,
-} from '../kubernetes/certificate-signing-requests.ts';
+import { approvalSubjectOf, listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { listMachines } from '../kubernetes/machines.ts';
 import { listNodes } from '../kubernetes/nodes.ts';
+import { collectOpenRequests, type OpenRequest } from './open-requests.ts';
+
+const SHOWN_UNREADABLE = 100;
 
 /** One cluster and open connections to it. */
 export interface SweepTarget {
@@ -33,17 +32,13 @@ export interface SweepTarget {
   readonly listInstances?: (nodes: readonly string[], signal: AbortSignal) => AsyncIterable<readonly unknown[]>;
 }
 
-/** An undecided request with what a write to it needs. */
-export interface OpenRequest {
-  readonly csr: SigningRequest;
-  readonly subject: ApprovalSubject;
-}
-
 /** Everything one sweep read. Requests that are not open are only counted, so that memory follows the open ones. */
 export interface Observed {
   readonly open: readonly OpenRequest[];
   readonly ignored: ReadonlyMap<Reason, number>;
+  /** The first ones of {@link unreadableCount}. */
   readonly unreadable: readonly UnreadableRequest[];
+  readonly unreadableCount: number;
   readonly evidence: Evidence;
 }
 
@@ -58,39 +53,48 @@ export async function observe(
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
 ): Promise<Observed> {
-  const open = new Map<string, OpenRequest>();
+  const open = collectOpenRequests();
   const ignored = new Map<Reason, number>();
+  const ignore = (reason: Reason) => ignored.set(reason, (ignored.get(reason) ?? 0) + 1);
   const unreadable: UnreadableRequest[] = [];
+  let unreadableCount = 0;
+  const unread = (request: UnreadableRequest) => {
+    unreadableCount += 1;
+    if (unreadable.length < SHOWN_UNREADABLE) unreadable.push(request);
+  };
   let readings: Promise<readonly SourceReading[]> | undefined;
   for await (const page of listSigningRequests(target.workload, { signerName: KUBELET_SERVING_SIGNER, signal })) {
     for (const item of page) {
       const read = readSigningRequest(item);
       if (!read.ok) {
-        unreadable.push(read);
+        unread(read);
         continue;
       }
       const { csr } = read;
       const gate = gateReason(csr);
       if (gate !== undefined) {
-        ignored.set(gate.reason, (ignored.get(gate.reason) ?? 0) + 1);
+        ignore(gate.reason);
         continue;
       }
       const subject = approvalSubjectOf(item);
-      if (subject === undefined)
-        unreadable.push({
+      if (subject === undefined) {
+        unread({
           name: csr.name,
-          problem: 'its name, uid or resourceVersion is missing, or its metadata is too large to be written back',
+          problem: 'metadata lacks uid or resourceVersion, or is too large to be written back',
         });
-      else {
-        open.set(csr.uid, { csr, subject });
-        // From the first open request on, evidence is read beside the further pages; an idle cluster costs one LIST.
-        readings ??= readEvidence(target, policies, signal);
+        continue;
       }
+      // From the first open request on, evidence is read beside the further pages; an idle cluster costs one LIST.
+      readings ??= readEvidence(target, policies, signal);
+      const added = open.add({ csr, subject });
+      if (added === 'superseded') ignore('Superseded');
+      if (added === 'refused')
+        unread({ name: csr.name, problem: 'there are more and larger open requests than one sweep takes' });
     }
   }
-  const requests = [...open.values()];
+  const requests = open.all();
   const evidence = [...((await readings) ?? []), ...(await readInstances(target, requests, policies, signal))];
-  return { open: requests, ignored, unreadable, evidence: indexEvidence(evidence) };
+  return { open: requests, ignored, unreadable, unreadableCount, evidence: indexEvidence(evidence) };
 }
 
 async function readEvidence(

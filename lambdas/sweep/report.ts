@@ -137,6 +137,14 @@ function problemsOf(observed: Observed | undefined, acted: readonly Acted[]): Sw
     message: problem,
     remedy: REASONS.ObjectMalformed.next,
   }));
+  const hidden = (observed?.unreadableCount ?? 0) - unreadable.length;
+  if (hidden > 0)
+    unreadable.push({
+      kind: 'unreadable',
+      object: `${hidden} more CertificateSigningRequests`,
+      message: 'not readable either',
+      remedy: REASONS.ObjectMalformed.next,
+    });
   const unread = (observed?.evidence.readings ?? []).flatMap((reading) =>
     reading.ok
       ? []

@@ -57,6 +57,7 @@ describe('docs/output.md', () => {
           open: [{ csr, subject }],
           ignored: new Map([['Orphaned', 1]]),
           unreadable: [{ name: 'x', problem: 'y' }],
+          unreadableCount: 2,
           evidence: { ...evidence, readings: [...evidence.readings, { source: 'node', ok: false, problem: 'z' }] },
         },
         acted: [{ csr, subject, request, verdict, outcome: { kind: 'written' } }],

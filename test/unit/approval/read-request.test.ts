@@ -64,17 +64,17 @@ describe('readSigningRequest', () => {
   });
 
   it.each([
-    ['text', 'CertificateSigningRequest', undefined, 'metadata.name is missing'],
-    ['null', null, undefined, 'metadata.name is missing'],
-    ['a list', [good], undefined, 'metadata.name is missing'],
-    ['no object at all', undefined, undefined, 'metadata.name is missing'],
-    ['without metadata', { spec: good.spec }, undefined, 'metadata.name is missing'],
-    ['with an empty name', withMetadata({ name: '' }), '', 'metadata.name is missing'],
-    ['with a name that is a number', withMetadata({ name: 7 }), undefined, 'metadata.name is missing'],
-    ['without a spec', { ...good, spec: null }, 'csr-1', 'spec.username is missing'],
-    ['without a username', withSpec({ username: undefined }), 'csr-1', 'spec.username is missing'],
-    ['with a username that is a list', withSpec({ username: ['a'] }), 'csr-1', 'spec.username is missing'],
-    ['without a signer', withSpec({ signerName: undefined }), 'csr-1', 'spec.signerName is missing'],
+    ['text', 'CertificateSigningRequest', undefined, 'metadata.name is missing or too long'],
+    ['null', null, undefined, 'metadata.name is missing or too long'],
+    ['a list', [good], undefined, 'metadata.name is missing or too long'],
+    ['no object at all', undefined, undefined, 'metadata.name is missing or too long'],
+    ['without metadata', { spec: good.spec }, undefined, 'metadata.name is missing or too long'],
+    ['with an empty name', withMetadata({ name: '' }), '', 'metadata.name is missing or too long'],
+    ['with a name that is a number', withMetadata({ name: 7 }), undefined, 'metadata.name is missing or too long'],
+    ['without a spec', { ...good, spec: null }, 'csr-1', 'spec.username is missing or too long'],
+    ['without a username', withSpec({ username: undefined }), 'csr-1', 'spec.username is missing or too long'],
+    ['with a username that is a list', withSpec({ username: ['a'] }), 'csr-1', 'spec.username is missing or too long'],
+    ['without a signer', withSpec({ signerName: undefined }), 'csr-1', 'spec.signerName is missing or too long'],
     ['with groups as text', withSpec({ groups: 'system:nodes' }), 'csr-1', 'spec.groups is not a list of strings'],
     ['with a group that is null', withSpec({ groups: [null] }), 'csr-1', 'spec.groups is not a list of strings'],
     [

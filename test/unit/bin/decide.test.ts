@@ -79,7 +79,7 @@ describe('certmarshal decide', () => {
     expect(parse(stdout)[0]).toMatchObject({
       verdict: 'leave',
       reason: 'ObjectMalformed',
-      message: 'metadata.name is missing',
+      message: 'metadata.name is missing or too long',
     });
   });
 
