@@ -68,7 +68,7 @@ function decideLine(line: string, number: number, policies: readonly ApprovalPol
   const read = readSigningRequest(field(record, 'csr'));
   if (!read.ok) {
     const reason: Reason = 'ObjectMalformed';
-    return { id, verdict: REASONS[reason].verdict, reason, message: read.problem, checks: [], names: [] };
+    return { id, verdict: REASONS[reason].verdict, reason, message: read.problem, hostile: false, checks: [], names: [] };
   }
   const request = { cluster, csr: read.csr, siblings: { pending: 1 } };
   return { id, ...decideApproval(request, indexEvidence(readings), policies, now) };

@@ -57,7 +57,7 @@ async function explain(
   const gate = gateReason(read.csr);
   if (gate !== undefined) return { csr: read.csr, verdict: unjudged(gate.reason, gate.message) };
   const observed = await observe(target, policies, signal);
-  const decision = decide(target.cluster, observed, policies, now).find(({ csr }) => csr.uid === read.csr.uid);
+  const decision = [...decide(target.cluster, observed, policies, now)].find(({ csr }) => csr.uid === read.csr.uid);
   // Decided or deleted while we looked: the sweep would find nothing to do.
   if (decision === undefined)
     return { csr: read.csr, verdict: unjudged('Deleting', 'the request was decided or deleted just now') };
@@ -65,5 +65,5 @@ async function explain(
 }
 
 function unjudged(reason: Reason, message: string): Verdict {
-  return { verdict: REASONS[reason].verdict, reason, message, checks: [], names: [] };
+  return { verdict: REASONS[reason].verdict, reason, message, hostile: false, checks: [], names: [] };
 }

@@ -59,17 +59,16 @@ async function sweepOnce(
   const progress = startProgress(process.stderr);
   const { name } = target.cluster;
   progress.say(`${name}: reading requests and evidence`);
-  let toWrite = 0;
-  let written = 0;
+  let open = 0;
+  let judged = 0;
   try {
     return await sweep(target, policies, Date.now, signal, {
-      observed: ({ open }) => progress.say(`${name}: judging ${open.length} open requests`),
-      decided: (decisions) => {
-        toWrite = decisions.filter(({ verdict }) => verdict.verdict === 'approve' || verdict.verdict === 'deny').length;
+      observed: (observed) => {
+        open = observed.open.length;
       },
-      acted: ({ outcome }) => {
-        if (outcome.kind !== 'none') written += 1;
-        progress.say(`${name}: ${written} of ${toWrite} written`);
+      acted: () => {
+        judged += 1;
+        progress.say(`${name}: ${judged} of ${open} open requests judged`);
       },
     });
   } finally {

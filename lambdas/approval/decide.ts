@@ -166,6 +166,7 @@ function combine(judgements: readonly Judgement[], mayDeny: boolean): Verdict {
       message: proof(approving.names),
       policy: approving.policy.name,
       mode: approving.policy.mode,
+      hostile: false,
       checks: approving.checks,
       names: approving.names,
     };
@@ -182,6 +183,7 @@ function combine(judgements: readonly Judgement[], mayDeny: boolean): Verdict {
     message: decisive === undefined ? '' : sentence(decisive),
     policy: nearest.policy.name,
     mode: enforced ? nearest.policy.mode : 'observe',
+    hostile: nearest.checks.some((check) => check.hostile),
     checks: nearest.checks,
     names: nearest.names,
   };
@@ -214,6 +216,7 @@ function unjudged(reason: Reason, message: string, policy?: ApprovalPolicy): Ver
     reason,
     message,
     ...(policy === undefined ? {} : { policy: policy.name, mode: policy.mode }),
+    hostile: false,
     checks: [],
     names: [],
   };

@@ -37,6 +37,8 @@ export interface Verdict {
   /** The policy that decided; absent when none was asked. */
   readonly policy?: string;
   readonly mode?: Mode;
+  /** True when a check failed in a way that has no innocent cause, whatever the policy makes of it. */
+  readonly hostile: boolean;
   readonly checks: readonly Check[];
   readonly names: readonly NameProof[];
 }

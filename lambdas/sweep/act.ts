@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decideApproval, gateReason } from '../approval/decide.ts';
 import type { Evidence } from '../approval/evidence.ts';
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { readSigningRequest } from '../approval/read-request.ts';
+import type { SigningRequest } from '../approval/request.ts';
 import type { Verdict } from '../approval/verdict.ts';
 import {
   type ApprovalSubject,
@@ -12,7 +14,7 @@ import {
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import type { Decision } from './decide.ts';
-import { createWriteLimiter, type WriteLimiter } from './write-limiter.ts';
+import { createWriteLimiter } from './write-limiter.ts';
 
 /** The reason on the conditions that certmarshal writes; `kubectl get csr NAME -o yaml` shows it. */
 export const CONDITION_REASONS = { approve: 'CertMarshalApproved', deny: 'CertMarshalDenied' } as const;
@@ -31,8 +33,10 @@ export type Outcome =
   | { readonly kind: 'none' | 'written' | 'observed' | 'overtaken' | 'unfinished' }
   | { readonly kind: 'failed'; readonly error: KubernetesError };
 
-/** A decision that was carried out. After a conflict the verdict is that of the second look. */
-export interface Acted extends Decision {
+/** A decision that was carried out: what a report needs of it. After a conflict the verdict is that of the second look. */
+export interface Acted {
+  readonly csr: SigningRequest;
+  readonly verdict: Omit<Verdict, 'checks' | 'names'>;
   readonly outcome: Outcome;
 }
 
@@ -46,37 +50,67 @@ interface Context {
   readonly onActed?: (acted: Acted) => void;
 }
 
+/** Decisions after which other clusters in this process get their turn. */
+const TURN = 50;
+
 /**
  * Writes the decisions, several at a time. Each write carries uid and resourceVersion of the object that was judged, so that
  * it can only land on exactly that object. One failed write does not stop the others.
  */
-export async function act(decisions: readonly Decision[], context: Context): Promise<readonly Acted[]> {
+export async function act(decisions: Iterable<Decision>, context: Context): Promise<readonly Acted[]> {
   const limiter = createWriteLimiter(() => context.client.stats.throttled);
-  return Promise.all(
-    decisions.map(async (decision) => {
-      const acted = await actOn(decision, context, limiter);
-      context.onActed?.(acted);
-      return acted;
-    }),
-  );
+  const acted: Acted[] = [];
+  const writes = new Set<Promise<void>>();
+  let bug: unknown;
+  const done = (entry: Acted) => {
+    acted.push(entry);
+    context.onActed?.(entry);
+  };
+  let judged = 0;
+  for (const decision of decisions) {
+    judged += 1;
+    if (judged % TURN === 0) await nextTurn();
+    const unwritten = outcomeWithoutWrite(decision.verdict);
+    if (unwritten !== undefined) {
+      done(actedOn(decision, unwritten));
+      continue;
+    }
+    await limiter.enter();
+    const write = writeDecision(decision, context)
+      .then(done)
+      .catch((error: unknown) => {
+        bug ??= error;
+      })
+      .finally(() => {
+        limiter.leave();
+        writes.delete(write);
+      });
+    writes.add(write);
+  }
+  await Promise.all(writes);
+  if (bug !== undefined) throw bug;
+  return acted;
 }
 
-async function actOn(decision: Decision, context: Context, limiter: WriteLimiter): Promise<Acted> {
-  const { verdict } = decision;
-  if (verdict.verdict !== 'approve' && verdict.verdict !== 'deny') return { ...decision, outcome: { kind: 'none' } };
-  if (verdict.mode !== 'enforce') return { ...decision, outcome: { kind: 'observed' } };
-  return limiter.run(async () => {
-    if (context.signal.aborted) return { ...decision, outcome: { kind: 'unfinished' } };
-    try {
-      await write(context, decision.subject, verdict);
-      return { ...decision, outcome: { kind: 'written' } };
-    } catch (error) {
-      if (!(error instanceof KubernetesError)) throw error;
-      if (error.kind === 'not-found') return { ...decision, outcome: { kind: 'overtaken' } };
-      if (error.kind !== 'conflict') return { ...decision, outcome: outcomeOf(error, context.signal) };
-      return secondLook(decision, context);
-    }
-  });
+function outcomeWithoutWrite({ verdict, mode }: Verdict): Outcome | undefined {
+  if (verdict !== 'approve' && verdict !== 'deny') return { kind: 'none' };
+  return mode === 'enforce' ? undefined : { kind: 'observed' };
+}
+
+function actedOn({ csr, verdict: { checks: _checks, names: _names, ...verdict } }: Decision, outcome: Outcome): Acted {
+  return { csr, verdict, outcome };
+}
+
+async function writeDecision(decision: Decision, context: Context): Promise<Acted> {
+  if (context.signal.aborted) return actedOn(decision, { kind: 'unfinished' });
+  try {
+    await write(context, decision.subject, decision.verdict);
+    return actedOn(decision, { kind: 'written' });
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    if (error.kind === 'conflict') return secondLook(decision, context);
+    return actedOn(decision, error.kind === 'not-found' ? { kind: 'overtaken' } : outcomeOf(error, context.signal));
+  }
 }
 
 /** The object changed since it was listed: read it again, judge it again, and write only if it is still the same object. */
@@ -87,19 +121,19 @@ async function secondLook(decision: Decision, context: Context): Promise<Acted> 
     const read = readSigningRequest(object);
     const subject = approvalSubjectOf(object);
     if (!read.ok || subject === undefined || read.csr.uid !== decision.csr.uid || gateReason(read.csr) !== undefined)
-      return { ...decision, outcome: { kind: 'overtaken' } };
+      return actedOn(decision, { kind: 'overtaken' });
     const request = { ...decision.request, csr: read.csr };
     const verdict = decideApproval(request, evidence, policies, context.now());
     const again: Decision = { csr: read.csr, subject, request, verdict };
-    if (verdict.verdict !== 'approve' && verdict.verdict !== 'deny') return { ...again, outcome: { kind: 'none' } };
-    if (verdict.mode !== 'enforce') return { ...again, outcome: { kind: 'observed' } };
+    const unwritten = outcomeWithoutWrite(verdict);
+    if (unwritten !== undefined) return actedOn(again, unwritten);
     await write(context, subject, verdict);
-    return { ...again, outcome: { kind: 'written' } };
+    return actedOn(again, { kind: 'written' });
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     // A second conflict means that somebody is busy with the object; the next sweep sees what they made of it.
-    if (error.kind === 'conflict' || error.kind === 'not-found') return { ...decision, outcome: { kind: 'overtaken' } };
-    return { ...decision, outcome: outcomeOf(error, signal) };
+    const overtaken = error.kind === 'conflict' || error.kind === 'not-found';
+    return actedOn(decision, overtaken ? { kind: 'overtaken' } : outcomeOf(error, signal));
   }
 }
 

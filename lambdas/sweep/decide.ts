@@ -13,24 +13,25 @@ export interface Decision extends OpenRequest {
 }
 
 /**
- * Decides on every open request of one cluster. Pure.
+ * Decides on every open request of one cluster, one at a time as they are asked for, so that the first writes are under way while
+ * the last requests are judged. Pure.
  *
  * @param now milliseconds since the epoch
  */
-export function decide(
+export function* decide(
   cluster: ClusterContext,
   { open, evidence }: Observed,
   policies: readonly ApprovalPolicy[],
   now: number,
-): readonly Decision[] {
+): Generator<Decision> {
   const longestWait = Math.max(0, ...policies.map(({ age }) => age[cluster.provider].maxSeconds));
   const siblingsOf = relateSiblings(
     open.map(({ csr }) => csr),
     now,
     longestWait,
   );
-  return open.map(({ csr, subject }) => {
+  for (const { csr, subject } of open) {
     const request: ApprovalRequest = { cluster, csr, siblings: siblingsOf(csr) };
-    return { csr, subject, request, verdict: decideApproval(request, evidence, policies, now) };
-  });
+    yield { csr, subject, request, verdict: decideApproval(request, evidence, policies, now) };
+  }
 }

@@ -26,6 +26,8 @@ export interface SweepRow {
   readonly verdict: VerdictKind;
   readonly reason: Reason;
   readonly message: string;
+  /** True when the request is provably hostile, also where the policy only leaves it. */
+  readonly hostile: boolean;
   readonly policy?: string;
   readonly mode?: Mode;
   readonly outcome: Outcome['kind'];
@@ -42,6 +44,8 @@ export interface SweepReport {
   /** RFC 3339. */
   readonly startedAt: string;
   readonly durationMs: number;
+  /** False when the requests of the cluster could not be listed: then nothing is known about it. */
+  readonly readable: boolean;
   /** False when anything could not be read, judged or written; `problems` then says what. */
   readonly complete: boolean;
   readonly counts: {
@@ -94,6 +98,7 @@ export function report(input: ReportInput): SweepReport {
     provider: input.provider,
     startedAt: new Date(input.startedAt).toISOString(),
     durationMs: Math.round(input.finishedAt - input.startedAt),
+    readable: observed !== undefined,
     complete: problems.length === 0,
     counts: {
       approved: count(({ verdict, outcome }) => verdict === 'approve' && outcome === 'written'),
@@ -118,12 +123,13 @@ export function report(input: ReportInput): SweepReport {
 function rowOf({ csr, verdict, outcome }: Acted, now: number): SweepRow {
   return {
     csr: printable(csr.name, 253),
-    uid: csr.uid,
+    uid: printable(csr.uid, 100),
     node: printable(csr.username.slice(NODE_PREFIX.length), 253),
     ageSeconds: Math.max(0, Math.round((now - (csr.createdAt ?? now)) / 1000)),
     verdict: verdict.verdict,
     reason: verdict.reason,
     message: verdict.message,
+    hostile: verdict.hostile,
     ...(verdict.policy === undefined ? {} : { policy: verdict.policy }),
     ...(verdict.mode === undefined ? {} : { mode: verdict.mode }),
     outcome: outcome.kind,

@@ -1,7 +1,7 @@
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { type Acted, act } from './act.ts';
-import { type Decision, decide } from './decide.ts';
+import { decide } from './decide.ts';
 import { type Observed, observe, type SweepTarget } from './observe.ts';
 import { report, type SweepReport } from './report.ts';
 
@@ -11,7 +11,6 @@ export type Clock = () => number;
 /** For programs that show what is going on; a sweep does not depend on it. */
 export interface SweepProgress {
   readonly observed?: (observed: Observed) => void;
-  readonly decided?: (decisions: readonly Decision[]) => void;
   readonly acted?: (acted: Acted) => void;
 }
 
@@ -34,9 +33,7 @@ export async function sweep(
   try {
     observed = await observe(target, policies, signal);
     progress.observed?.(observed);
-    const decisions = decide(target.cluster, observed, policies, clock());
-    progress.decided?.(decisions);
-    acted = await act(decisions, {
+    acted = await act(decide(target.cluster, observed, policies, clock()), {
       client: target.workload,
       evidence: observed.evidence,
       policies,

@@ -5,12 +5,13 @@ const RAISE_AFTER = 10;
 
 /** How many writes may be in flight at once: additive increase, multiplicative decrease. */
 export interface WriteLimiter {
-  /** Runs a task when there is room. Rejects with what the task rejects with. */
-  run<T>(task: () => Promise<T>): Promise<T>;
+  /** Resolves when there is room for one more write; each call is answered by one {@link leave}. */
+  enter(): Promise<void>;
+  leave(): void;
   readonly limit: number;
 }
 
-/** @param throttled how often the server has asked to slow down so far; retries inside the task count as well */
+/** @param throttled how often the server has asked to slow down so far; retries inside a write count as well */
 export function createWriteLimiter(throttled: () => number): WriteLimiter {
   let limit = INITIAL;
   let inFlight = 0;
@@ -18,31 +19,25 @@ export function createWriteLimiter(throttled: () => number): WriteLimiter {
   let heeded = throttled();
   const waiting: (() => void)[] = [];
 
-  const release = () => {
-    inFlight -= 1;
-    answered += 1;
-    if (throttled() > heeded) {
-      heeded = throttled();
-      answered = 0;
-      limit = Math.max(1, Math.floor(limit / 2));
-    } else if (answered >= RAISE_AFTER && limit < MAXIMUM) {
-      answered = 0;
-      limit += 1;
-    }
-    while (inFlight < limit && waiting.length > 0) {
-      inFlight += 1;
-      waiting.shift()?.();
-    }
-  };
-
   return {
-    async run(task) {
+    async enter() {
       if (inFlight < limit) inFlight += 1;
       else await new Promise<void>((resolve) => waiting.push(resolve));
-      try {
-        return await task();
-      } finally {
-        release();
+    },
+    leave() {
+      inFlight -= 1;
+      answered += 1;
+      if (throttled() > heeded) {
+        heeded = throttled();
+        answered = 0;
+        limit = Math.max(1, Math.floor(limit / 2));
+      } else if (answered >= RAISE_AFTER && limit < MAXIMUM) {
+        answered = 0;
+        limit += 1;
+      }
+      while (inFlight < limit && waiting.length > 0) {
+        inFlight += 1;
+        waiting.shift()?.();
       }
     },
     get limit() {

@@ -295,7 +295,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
     const neighbour = await join();
     await createCsr(admin, { name: 'swapped', nodeName: node, requestPem: requestFor(node, address) });
     const observed = await observe(target, POLICIES, signal);
-    const decisions = decide(target.cluster, observed, POLICIES, Date.now());
+    const decisions = [...decide(target.cluster, observed, POLICIES, Date.now())];
     expect(decisions.map(({ verdict }) => verdict.verdict)).toEqual(['approve']);
 
     await admin.delete(`${CSRS}/swapped`);
@@ -320,7 +320,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
     const { node, address } = await join();
     await createCsr(admin, { name: 'labelled', nodeName: node, requestPem: requestFor(node, address) });
     const observed = await observe(target, POLICIES, signal);
-    const decisions = decide(target.cluster, observed, POLICIES, Date.now());
+    const decisions = [...decide(target.cluster, observed, POLICIES, Date.now())];
     await admin.patch(`${CSRS}/labelled`, { metadata: { labels: { touched: 'yes' } } });
     const acted = await act(decisions, {
       client,

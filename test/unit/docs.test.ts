@@ -35,7 +35,7 @@ describe('docs/output.md', () => {
       siblings: { pending: 1 },
     };
     const verdict = decideApproval(request, evidence, [DEFAULT_POLICY], Date.parse('2026-01-01T00:01:00Z'));
-    return { csr: read.csr, request, evidence, verdict };
+    return { csr: read.csr, evidence, verdict };
   };
 
   it('names every field of a verdict', () => {
@@ -45,7 +45,7 @@ describe('docs/output.md', () => {
   });
 
   it('names every field of a sweep', () => {
-    const { csr, request, evidence, verdict } = verdictOf();
+    const { csr, evidence, verdict } = verdictOf();
     const subject = { name: csr.name, uid: csr.uid, resourceVersion: '1', metadata: {}, conditions: [] };
     const fields = fieldsOf(
       report({
@@ -60,7 +60,7 @@ describe('docs/output.md', () => {
           unreadableCount: 2,
           evidence: { ...evidence, readings: [...evidence.readings, { source: 'node', ok: false, problem: 'z' }] },
         },
-        acted: [{ csr, subject, request, verdict, outcome: { kind: 'written' } }],
+        acted: [{ csr, verdict, outcome: { kind: 'written' } }],
         requests: { sent: 1, writes: 1, retries: 0 },
       }),
     );
