@@ -21,7 +21,7 @@ export interface Owner {
 /** What one sweep read from one source. A source that could not be read proves nothing and says why. */
 export type SourceReading =
   | { readonly source: ReadableSource; readonly ok: true; readonly lookedAt: number; readonly owners: readonly Owner[] }
-  | { readonly source: ReadableSource; readonly ok: false; readonly problem: string };
+  | { readonly source: ReadableSource; readonly ok: false; readonly problem: string; readonly remedy: string };
 
 /** All evidence of one sweep, indexed once so that the cost of a decision does not grow with the fleet. */
 export interface Evidence {
@@ -63,7 +63,8 @@ function ofOneCluster(reading: SourceReading): SourceReading {
   return {
     source: reading.source,
     ok: false,
-    problem: `Machines of the cluster are in several namespaces (${names.join(', ')}): two Clusters have its name. Rename one of them.`,
+    problem: `Machines of the cluster are in several namespaces (${names.join(', ')}): two Clusters have its name`,
+    remedy: 'Rename one of them.',
   };
 }
 

@@ -87,15 +87,18 @@ function proveName(
   );
   const byPattern = owner === undefined && matchesPattern(kind, canonical, node, evidence, policy);
   const rank = owner !== undefined ? INDEPENDENCE[owner.source] : INDEPENDENCE.patterns;
-  const rival = evidence
-    .holdersOf(kind, canonical)
-    .find((holder) => !holder.nodes.includes(node) && INDEPENDENCE[holder.source] >= rank);
+  const rival = holdersOf(kind, canonical, evidence).find(
+    (holder) => !holder.nodes.includes(node) && INDEPENDENCE[holder.source] >= rank,
+  );
 
   if (owner !== undefined || byPattern) {
     const provenBy =
       owner !== undefined
         ? { source: owner.source, object: owner.object }
         : ({ source: 'patterns', object: `pattern of policy ${policy.name}` } as const);
+    // A source that could have contested the proof and was not read might have done so.
+    const silent = unreadSource(evidence, policy, rank + 1);
+    if (rival === undefined && silent !== undefined) return fail(base, unread(label, silent));
     if (rival === undefined) return { proof: { ...base, proven: true, provenBy } };
     return fail(
       { ...base, ownedBy: ownedBy(rival) },
@@ -107,8 +110,7 @@ function proveName(
     );
   }
 
-  const [other] = evidence
-    .holdersOf(kind, canonical)
+  const [other] = holdersOf(kind, canonical, evidence)
     .filter((holder) => !holder.nodes.includes(node))
     .toSorted(byIndependence);
   if (other !== undefined)
@@ -134,13 +136,8 @@ function unproven(
   evidence: Evidence,
   policy: ApprovalPolicy,
 ): Failure {
-  const unreadable = evidence.readings.find((reading) => !reading.ok && policy.evidence.includes(reading.source));
-  if (unreadable !== undefined && !unreadable.ok)
-    return {
-      reason: 'EvidenceUnreadable',
-      message: `${label} is not proven: ${SOURCE_NAMES[unreadable.source]} could not be read: ${unreadable.problem}`,
-      hostile: false,
-    };
+  const silent = unreadSource(evidence, policy, 0);
+  if (silent !== undefined) return unread(label, silent);
   const several = known.ambiguous[0];
   if (several !== undefined)
     return {
@@ -167,6 +164,26 @@ function unproven(
   };
 }
 
+function unreadSource(evidence: Evidence, policy: ApprovalPolicy, rank: number): ReadableSource | undefined {
+  return evidence.readings.find(
+    ({ ok, source }) => !ok && policy.evidence.includes(source) && INDEPENDENCE[source] >= rank,
+  )?.source;
+}
+
+function unread(label: string, source: ReadableSource): Failure {
+  return {
+    reason: 'EvidenceUnreadable',
+    message: `${label} is not proven: ${SOURCE_NAMES[source]} could not be read`,
+    hostile: false,
+  };
+}
+
+/** A Node's name is a name of that node even where no evidence lists it: it proves nothing, but nobody else gets it. */
+function holdersOf(kind: 'dns' | 'ip', canonical: string, evidence: Evidence): readonly Owner[] {
+  const holders = evidence.holdersOf(kind, canonical);
+  return kind === 'ip' ? holders : [...holders, ...evidence.ownersOf(canonical)];
+}
+
 const SOURCE_NAMES: Readonly<Record<ReadableSource, string>> = {
   machine: 'Machines',
   ec2: 'EC2 instances',
@@ -185,7 +202,10 @@ function lookedAt(evidence: Evidence, policy: ApprovalPolicy): string {
     : parts.join(' and ');
 }
 
-/** A CIDR belongs to no node, so it counts only for an address that the requester's own Node shows. */
+/**
+ * Patterns are bound to the requester: a CIDR counts only for an address that its own Node shows, a DNS pattern only for a node
+ * that there is, and whose name is one label: with dots in it, two nodes could spell the same name.
+ */
 function matchesPattern(
   kind: 'dns' | 'ip',
   canonical: string,
@@ -194,11 +214,13 @@ function matchesPattern(
   policy: ApprovalPolicy,
 ): boolean {
   if (!policy.evidence.includes('patterns')) return false;
+  const owners = evidence.ownersOf(node);
   if (kind === 'ip')
-    return (
-      cidrsOf(policy).has(canonical) && evidence.ownersOf(node).some((owner) => owner.addresses.includes(canonical))
-    );
-  return policy.patterns.dnsNames.some((pattern) => canonicalDnsName(pattern.replaceAll('{node}', node)) === canonical);
+    return cidrsOf(policy).has(canonical) && owners.some(({ addresses }) => addresses.includes(canonical));
+  if (owners.length === 0 || node.includes('.')) return false;
+  return policy.patterns.dnsNames.some(
+    (pattern) => canonicalDnsName(pattern.replaceAll('{node}', () => node)) === canonical,
+  );
 }
 
 const rangesByPolicy = new WeakMap<ApprovalPolicy, ReturnType<typeof addressRanges>>();

@@ -1,12 +1,15 @@
 import { KubernetesError, type KubernetesErrorKind } from './errors.ts';
 import type { Reply } from './exchange.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
+import { missingRight } from './missing-right.ts';
 import { printable } from './printable.ts';
 import { parseRetryAfter } from './retry.ts';
 
 interface AnswerContext {
   /** What was attempted on what. */
   readonly object: string;
+  /** Path of the call in the API. */
+  readonly path: string;
   readonly credentials: 'token' | 'certificate';
   /** What the server must not be able to put into an error message. */
   readonly secrets: readonly string[];
@@ -59,7 +62,7 @@ export function readAnswer(reply: Reply, context: AnswerContext): JsonObject {
 }
 
 function refusal(reply: Reply, mediaType: string, context: AnswerContext): KubernetesError {
-  const { object, secrets, now } = context;
+  const { object, path, secrets, now } = context;
   const { status, headers } = reply;
   const retryAfterMs = parseRetryAfter(headers['retry-after'], now);
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
@@ -85,7 +88,7 @@ function refusal(reply: Reply, mediaType: string, context: AnswerContext): Kuber
     object,
     status,
     problem: [`answered ${status}`, reason, message && `(${message})`].filter((part) => part !== '').join(' '),
-    remedy: kind === 'unauthorized' ? REFUSED_CREDENTIALS[context.credentials] : REMEDIES[kind],
+    remedy: remedyFor(kind, path, context.credentials),
     ...(reason === '' ? {} : { reason }),
     ...wait,
     ...(typeof metadata['continue'] === 'string' && metadata['continue'] !== ''
@@ -129,8 +132,12 @@ function kindOf(status: number): RefusalKind {
   }
 }
 
-const REMEDIES: Readonly<Record<Exclude<RefusalKind, 'unauthorized'>, string>> = {
-  forbidden: 'certmarshal rbac prints the ClusterRole it needs.',
+function remedyFor(kind: RefusalKind, path: string, credentials: AnswerContext['credentials']): string {
+  if (kind === 'unauthorized') return REFUSED_CREDENTIALS[credentials];
+  return kind === 'forbidden' ? missingRight(path) : REMEDIES[kind];
+}
+
+const REMEDIES: Readonly<Record<Exclude<RefusalKind, 'unauthorized' | 'forbidden'>, string>> = {
   'not-found': 'It is gone, or this API server does not serve it.',
   conflict: 'It changed or was replaced since it was read: read and judge it again.',
   gone: 'The list took longer than the server keeps its snapshot: start it again.',

@@ -60,17 +60,26 @@ const KEPT_METADATA = ['generateName', 'labels', 'annotations', 'finalizers', 'o
 /** Kubelets set none of it; ten thousand pending subjects have to fit into a Lambda function's memory. */
 const MAX_KEPT_CHARACTERS = 16 * 1024;
 
+/** The deepest of it, an owner reference, is three levels down; JSON.stringify fails some thousands of levels down. */
+const MAX_KEPT_DEPTH = 8;
+
+/** A uid has 36 characters, a resourceVersion up to 20; both are opaque. */
+const MAX_ID_CHARACTERS = 128;
+
+/** The object as it is now is not needed, only that it was written. */
+const MAX_APPROVAL_ANSWER_BYTES = 1024 * 1024;
+
 /**
  * The subject of an approval, or undefined for an object that cannot be written safely: without name, uid or
- * resourceVersion (the API takes a write without them as unconditional), of another shape, or with over 16 Ki
- * characters of metadata and conditions to keep.
+ * resourceVersion (the API takes a write without them as unconditional), of another shape, or with metadata and
+ * conditions to keep that are over 16 Ki characters or nested deeper than any of the API's.
  */
 export function approvalSubjectOf(item: unknown): ApprovalSubject | undefined {
   if (!isJsonObject(item) || !isJsonObject(item['metadata'])) return undefined;
   const { name, uid, resourceVersion } = item['metadata'];
   if (typeof name !== 'string' || !isPathSegment(name)) return undefined;
-  if (typeof uid !== 'string' || uid === '') return undefined;
-  if (typeof resourceVersion !== 'string' || resourceVersion === '') return undefined;
+  if (!isId(uid)) return undefined;
+  if (!isId(resourceVersion)) return undefined;
   const status = item['status'] ?? {};
   if (!isJsonObject(status)) return undefined;
   const conditions = status['conditions'] ?? [];
@@ -80,6 +89,7 @@ export function approvalSubjectOf(item: unknown): ApprovalSubject | undefined {
     const value = item['metadata'][field];
     if (value !== undefined && value !== null) metadata[field] = value;
   }
+  if (!isNestedAtMost(MAX_KEPT_DEPTH, [metadata, conditions])) return undefined;
   if (JSON.stringify([metadata, conditions]).length > MAX_KEPT_CHARACTERS) return undefined;
   return { name, uid, resourceVersion, metadata, conditions };
 }
@@ -119,11 +129,21 @@ export async function updateApproval(
       status: { conditions: [...conditions, { ...condition, status: 'True' }] },
     },
     signal,
+    maxResponseBytes: MAX_APPROVAL_ANSWER_BYTES,
   });
 }
 
 function pathOf(name: string): string {
   return `${COLLECTION}/${encodeURIComponent(name)}`;
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_ID_CHARACTERS;
+}
+
+function isNestedAtMost(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => isNestedAtMost(levels - 1, inner));
 }
 
 /** The API accepts any name for a request but these (k8s.io/apimachinery/pkg/api/validation/path). */

@@ -13,6 +13,9 @@ import { ExchangeFailure, exchange } from './exchange.ts';
 import type { JsonObject } from './json.ts';
 import { retryDelayMs } from './retry.ts';
 
+/** etcd refuses objects over 1.5 MiB; as JSON they are somewhat larger. */
+const MAX_OBJECT_BYTES = 4 * 1024 * 1024;
+
 /** One call. */
 export interface ApiCall {
   readonly method: 'GET' | 'PUT' | 'POST';
@@ -23,7 +26,7 @@ export interface ApiCall {
   readonly body?: unknown;
   /** Ends the call at once, also between two tries. */
   readonly signal?: AbortSignal;
-  /** Largest answer, in bytes, where the client's own limit is not smaller. @default the client's */
+  /** Largest answer, in bytes, where the client's own limit is not smaller. @default 4 MiB: no single object is larger */
   readonly maxResponseBytes?: number;
 }
 
@@ -58,7 +61,7 @@ export interface KubernetesClient {
 export interface ClientOptions {
   /** Deadline of one try, from the wait for a free connection to the last byte. Milliseconds. @default 10 000 */
   readonly requestTimeoutMs?: number;
-  /** @default 64 MiB */
+  /** Bounds the limit of every call, in bytes. @default none: every call has its own */
   readonly maxResponseBytes?: number;
   /** Connections, and so requests in flight; further ones wait. @default 64 */
   readonly maxSockets?: number;
@@ -79,7 +82,7 @@ export interface ClientOptions {
 export function createKubernetesClient(connection: Connection, options: ClientOptions = {}): KubernetesClient {
   const {
     requestTimeoutMs = 10_000,
-    maxResponseBytes = 64 * 1024 * 1024,
+    maxResponseBytes = Infinity,
     maxSockets = 64,
     now = Date.now,
     random = Math.random,
@@ -120,7 +123,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
   const onBytes = (count: number): void => {
     stats.bytes += count;
   };
-  let closed = false;
+  const closing = new AbortController();
 
   const attempt = async (call: ApiCall, object: string, body: string | undefined): Promise<JsonObject> => {
     const { method, signal } = call;
@@ -139,14 +142,16 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     try {
       const limits = {
         timeoutMs: requestTimeoutMs,
-        maxBytes: Math.min(call.maxResponseBytes ?? Infinity, maxResponseBytes),
+        maxBytes: Math.min(call.maxResponseBytes ?? MAX_OBJECT_BYTES, maxResponseBytes),
       };
-      const reply = await exchange(request, body, limits, signal, onBytes);
+      const signals = signal === undefined ? [closing.signal] : [closing.signal, signal];
+      const reply = await exchange(request, body, limits, signals, onBytes);
       if (reply.status === 429) stats.throttled += 1;
-      return readAnswer(reply, { object, credentials: credentials.kind, secrets, now: now() });
+      return readAnswer(reply, { object, path: call.path, credentials: credentials.kind, secrets, now: now() });
     } catch (error) {
       if (!(error instanceof ExchangeFailure)) throw error;
-      if (closed || error.failure === 'aborted') throw aborted(object, signal);
+      // Whatever broke first: the deadline of a try may pass in the same moment.
+      if (error.failure === 'aborted' || closing.signal.aborted || signal?.aborted) throw aborted(object, signal);
       if (error.failure === 'connection') {
         throw connectionError(error.code, { object, serverName, bundle, now: now() });
       }
@@ -167,9 +172,9 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     stats,
     async request(call) {
       const object = describeCall(call.method, call.path, server);
-      const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+      const body = call.body === undefined ? undefined : jsonOf(call.body, object);
       for (let retries = 0; ; retries += 1) {
-        if (closed || call.signal?.aborted) throw aborted(object, call.signal);
+        if (closing.signal.aborted || call.signal?.aborted) throw aborted(object, call.signal);
         if (retries > 0) stats.retries += 1;
         try {
           return await attempt(call, object, body);
@@ -184,7 +189,8 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
       }
     },
     close() {
-      closed = true;
+      // First the calls: a pool that only loses its connections opens new ones for the calls that wait.
+      closing.abort();
       agent.destroy();
     },
   };
@@ -235,6 +241,20 @@ function checkedToken(server: string, token: string): string {
     problem: token === '' ? 'it is empty' : 'it holds white space or characters that no token has',
     remedy: 'Renew the credentials.',
   });
+}
+
+/** JSON.parse takes any depth, JSON.stringify does not: what came from a cluster may not go back. */
+function jsonOf(body: unknown, object: string): string {
+  try {
+    return JSON.stringify(body);
+  } catch {
+    throw new KubernetesError({
+      kind: 'invalid',
+      object,
+      problem: 'what was to be sent cannot be written as JSON',
+      remedy: 'Look for an object that is nested thousands of levels deep.',
+    });
+  }
 }
 
 function aborted(object: string, signal: AbortSignal | undefined): KubernetesError {

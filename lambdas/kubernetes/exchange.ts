@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 
+import { createBodyBuffer } from './body-buffer.ts';
+
 /** A complete answer. `body` is undefined when it was larger than the limit for its status. */
 export interface Reply {
   readonly status: number;
@@ -38,6 +40,7 @@ const MAX_ERROR_BYTES = 256 * 1024;
  * A body over its limit breaks the connection at once: reading on to keep it would let an endless body hold the try
  * until its deadline.
  *
+ * @param signals any of them ends the try, also while it waits for a connection.
  * @param onBytes told the size of every piece of the body as it arrives.
  * @throws ExchangeFailure
  */
@@ -45,18 +48,18 @@ export async function exchange(
   options: RequestOptions,
   body: string | undefined,
   limits: ExchangeLimits,
-  signal: AbortSignal | undefined,
+  signals: readonly AbortSignal[],
   onBytes: (count: number) => void,
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) {
+    if (signals.some(({ aborted }) => aborted)) {
       reject(new ExchangeFailure('aborted'));
       return;
     }
     const request = httpsRequest(options);
     const finish = (): void => {
       clearTimeout(deadline);
-      signal?.removeEventListener('abort', onAbort);
+      for (const signal of signals) signal.removeEventListener('abort', onAbort);
     };
     const fail = (failure: ExchangeFailure): void => {
       finish();
@@ -67,14 +70,14 @@ export async function exchange(
     const onAbort = (): void => fail(new ExchangeFailure('aborted'));
     const onError = (error: NodeJS.ErrnoException): void => fail(new ExchangeFailure('connection', codeOf(error)));
     const deadline = setTimeout(() => fail(new ExchangeFailure('timeout')), limits.timeoutMs);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    for (const signal of signals) signal.addEventListener('abort', onAbort, { once: true });
 
     request.on('error', onError);
     request.on('response', (response) => {
       const status = response.statusCode ?? 0;
       const { headers } = response;
       const maxBytes = status < 300 ? limits.maxBytes : Math.min(limits.maxBytes, MAX_ERROR_BYTES);
-      const pieces: Buffer[] = [];
+      const received = createBodyBuffer();
       let size = 0;
       const succeed = (whole: Buffer | undefined): void => {
         finish();
@@ -93,9 +96,9 @@ export async function exchange(
         size += piece.length;
         onBytes(piece.length);
         if (size > maxBytes) giveUp();
-        else pieces.push(piece);
+        else received.add(piece);
       });
-      response.on('end', () => succeed(Buffer.concat(pieces, Math.min(size, maxBytes))));
+      response.on('end', () => succeed(received.bytes()));
     });
     request.end(body);
   });

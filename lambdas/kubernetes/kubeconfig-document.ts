@@ -1,9 +1,10 @@
-import { parseDocument } from 'yaml';
+import { LineCounter, parseDocument } from 'yaml';
 
 import { parseCaBundle } from './ca-bundle.ts';
 import { type Connection, type Credentials, parseServerUrl } from './connection.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { printable } from './printable.ts';
+import { describeYamlFault } from './yaml-fault.ts';
 
 /** A connection with the names it has in its kubeconfig. */
 export interface LoadedKubeconfig extends Connection {
@@ -109,17 +110,21 @@ function parse(source: string): JsonObject {
   if (source.length > LONGEST_TEXT) {
     throw single('kubeconfig', `it is longer than ${LONGEST_TEXT} characters`, 'Give a kubeconfig of one cluster.');
   }
-  let file: unknown;
-  let fault = '';
-  try {
-    // Messages with an excerpt would print tokens; checking keys for repetition takes quadratic time.
-    const document = parseDocument(source, { prettyErrors: false, uniqueKeys: false, logLevel: 'silent' });
-    fault = document.errors[0]?.code ?? '';
-    if (fault === '') file = document.toJS({ maxAliasCount: 0 });
-  } catch (error) {
-    fault = error instanceof ReferenceError ? 'aliases are not accepted' : 'it cannot be read';
+  const lineCounter = new LineCounter();
+  // Messages with an excerpt would print tokens; checking keys for repetition takes quadratic time.
+  const document = parseDocument(source, { lineCounter, prettyErrors: false, uniqueKeys: false, logLevel: 'silent' });
+  const [fault] = document.errors;
+  if (fault !== undefined) {
+    const problem = `not valid YAML, ${describeYamlFault(fault, lineCounter)}`;
+    throw single('kubeconfig', problem, 'Mend that line, or write the file anew with the tool that made it.');
   }
-  if (fault !== '') throw single('kubeconfig', `not valid YAML (${fault})`, 'Write it anew with its own tool.');
+  let file: unknown;
+  try {
+    file = document.toJS({ maxAliasCount: 0 });
+  } catch (error) {
+    const problem = error instanceof ReferenceError ? 'it has aliases, which are not accepted' : 'it cannot be read';
+    throw single('kubeconfig', problem, 'kubectl config view --raw --flatten --minify writes it plainly.');
+  }
   if (!isJsonObject(file)) {
     throw single('kubeconfig', 'not a kubeconfig', 'It needs the lists clusters, users and contexts.');
   }

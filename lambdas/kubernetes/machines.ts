@@ -57,8 +57,9 @@ async function discover(client: KubernetesClient, signal: AbortSignal): Promise<
       kind: 'not-found',
       object: error.object,
       status: 404,
-      problem: 'the server does not serve cluster.x-k8s.io',
-      remedy: 'This is not a Cluster API management cluster: pass --management-kubeconfig.',
+      problem: 'this API server serves no cluster.x-k8s.io, so Machines cannot be here',
+      remedy:
+        'Name the management cluster, with --management-kubeconfig on the command line or managementKubeconfigSecret in fleet.yaml; if this is the one you named, its kubeconfig leads elsewhere or Cluster API is not installed there.',
     });
   }
   const versions = Array.isArray(group['versions']) ? group['versions'] : [];

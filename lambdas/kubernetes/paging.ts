@@ -14,8 +14,11 @@ export interface ListRequest {
   readonly maxItems?: number;
 }
 
-/** A page of 500 ordinary objects is 1 to 10 MiB; JSON takes up to twenty times its size once it is parsed. */
-const MAX_PAGE_BYTES = 16 * 1024 * 1024;
+/** An ordinary page is 1 to 6 MB; JSON takes up to twenty times its size once it is parsed. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+
+/** The token of the API server is the base64 of a revision and a key, a few hundred characters; all are remembered. */
+const MAX_TOKEN_CHARACTERS = 4 * 1024;
 
 /** Far above what `maxItems` needs, also at one item a page for a while; ends a server that pages for ever. */
 const MAX_PAGES = 10_000;
@@ -26,12 +29,12 @@ const MAX_PAGES = 10_000;
  * - Nothing is yielded twice. When the server no longer keeps the snapshot (410), its answer carries a token that goes on
  *   after the last item with the newest state; that token is followed. Objects created meanwhile before that point are
  *   left for the next list. A 410 without a token is thrown.
- * - A page that is too large is asked for again with a quarter of the items, down to one, and later pages grow again: objects that somebody made
- *   huge on purpose slow the list down but do not stop it.
+ * - A page that is too large is asked for again with a quarter of the items, down to one, and later pages grow again:
+ *   objects that somebody made huge on purpose slow the list down but do not stop it.
  *
  * Source: Kubernetes API concepts, "Retrieving large results sets in chunks".
  *
- * @throws KubernetesError; `not-kubernetes` also for a server whose list never ends, `too-large` for over `maxItems`.
+ * @throws KubernetesError; `not-kubernetes` also for a server whose list never ends or whose tokens are no tokens, `too-large` for over `maxItems`.
  */
 export async function* listPages(client: KubernetesClient, list: ListRequest): AsyncGenerator<readonly unknown[]> {
   const { path, signal, maxItems = 100_000 } = list;
@@ -40,7 +43,7 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
     ...(list.labelSelector === undefined ? {} : { labelSelector: list.labelSelector }),
   };
   const object = describeCall('GET', path, client.server);
-  const endless = (problem: string): KubernetesError =>
+  const strange = (problem: string): KubernetesError =>
     new KubernetesError({
       kind: 'not-kubernetes',
       object,
@@ -87,10 +90,13 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
     if (page.items.length > 0) yield page.items;
     continueToken = page.continueToken;
     if (continueToken === undefined) return;
-    if (followed.has(continueToken)) throw endless('the server sends the same continue token again');
+    if (continueToken.length > MAX_TOKEN_CHARACTERS) {
+      throw strange(`the server sends a continue token of over ${MAX_TOKEN_CHARACTERS} characters`);
+    }
+    if (followed.has(continueToken)) throw strange('the server sends the same continue token again');
     followed.add(continueToken);
   }
-  throw endless(`the list has more than ${MAX_PAGES} pages`);
+  throw strange(`the list has more than ${MAX_PAGES} pages`);
 }
 
 interface Page {

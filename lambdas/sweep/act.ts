@@ -50,12 +50,12 @@ interface Context {
   readonly onActed?: (acted: Acted) => void;
 }
 
-/** Decisions after which other clusters in this process get their turn. */
-const TURN = 50;
+/** Milliseconds of judging after which other clusters in this process, and the deadline, get their turn. */
+const TURN_MS = 20;
 
 /**
  * Writes the decisions, several at a time. Each write carries uid and resourceVersion of the object that was judged, so that
- * it can only land on exactly that object. One failed write does not stop the others.
+ * it can only land on exactly that object. One failed write does not stop the others. When the signal aborts, what is left is not judged.
  */
 export async function act(decisions: Iterable<Decision>, context: Context): Promise<readonly Acted[]> {
   const limiter = createWriteLimiter(() => context.client.stats.throttled);
@@ -66,10 +66,13 @@ export async function act(decisions: Iterable<Decision>, context: Context): Prom
     acted.push(entry);
     context.onActed?.(entry);
   };
-  let judged = 0;
+  let turn = performance.now();
   for (const decision of decisions) {
-    judged += 1;
-    if (judged % TURN === 0) await nextTurn();
+    if (performance.now() - turn > TURN_MS) {
+      await nextTurn();
+      turn = performance.now();
+    }
+    if (context.signal.aborted) break;
     const unwritten = outcomeWithoutWrite(decision.verdict);
     if (unwritten !== undefined) {
       done(actedOn(decision, unwritten));
@@ -102,9 +105,11 @@ function actedOn({ csr, verdict: { checks: _checks, names: _names, ...verdict } 
 }
 
 async function writeDecision(decision: Decision, context: Context): Promise<Acted> {
-  if (context.signal.aborted) return actedOn(decision, { kind: 'unfinished' });
+  const { subject } = decision;
+  // `decide` never approves what it cannot write.
+  if (context.signal.aborted || subject === undefined) return actedOn(decision, { kind: 'unfinished' });
   try {
-    await write(context, decision.subject, decision.verdict);
+    await write(context, subject, decision.verdict);
     return actedOn(decision, { kind: 'written' });
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;

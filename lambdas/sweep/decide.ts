@@ -1,13 +1,14 @@
 import { decideApproval } from '../approval/decide.ts';
 import type { ApprovalPolicy } from '../approval/policy.ts';
-import type { ApprovalRequest, ClusterContext } from '../approval/request.ts';
-import { relateSiblings } from '../approval/siblings.ts';
+import type { ApprovalRequest, ClusterContext, SigningRequest } from '../approval/request.ts';
 import type { Verdict } from '../approval/verdict.ts';
+import type { ApprovalSubject } from '../kubernetes/certificate-signing-requests.ts';
 import type { Observed } from './observe.ts';
-import type { OpenRequest } from './open-requests.ts';
 
 /** One open request and what becomes of it. */
-export interface Decision extends OpenRequest {
+export interface Decision {
+  readonly csr: SigningRequest;
+  readonly subject: ApprovalSubject | undefined;
   readonly request: ApprovalRequest;
   readonly verdict: Verdict;
 }
@@ -24,14 +25,20 @@ export function* decide(
   policies: readonly ApprovalPolicy[],
   now: number,
 ): Generator<Decision> {
-  const longestWait = Math.max(0, ...policies.map(({ age }) => age[cluster.provider].maxSeconds));
-  const siblingsOf = relateSiblings(
-    open.map(({ csr }) => csr),
-    now,
-    longestWait,
-  );
-  for (const { csr, subject } of open) {
-    const request: ApprovalRequest = { cluster, csr, siblings: siblingsOf(csr) };
-    yield { csr, subject, request, verdict: decideApproval(request, evidence, policies, now) };
+  const longestWait = Math.max(0, ...policies.map(({ age }) => age[cluster.provider].maxSeconds)) * 1000;
+  for (const { csr, subject, askedAt } of open) {
+    const pending = askedAt.filter((time) => time >= now - longestWait).length;
+    const request: ApprovalRequest = { cluster, csr, siblings: { pending } };
+    const verdict = subject === undefined ? UNWRITABLE : decideApproval(request, evidence, policies, now);
+    yield { csr, subject, request, verdict };
   }
 }
+
+const UNWRITABLE: Verdict = {
+  verdict: 'leave',
+  reason: 'ObjectMalformed',
+  message: 'metadata lacks uid or resourceVersion, or is too large to be written back',
+  hostile: false,
+  checks: [],
+  names: [],
+};

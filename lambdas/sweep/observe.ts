@@ -16,6 +16,7 @@ import type { ClusterContext } from '../approval/request.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
 import { approvalSubjectOf, listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
+import { KubernetesError } from '../kubernetes/errors.ts';
 import { listMachines } from '../kubernetes/machines.ts';
 import { listNodes } from '../kubernetes/nodes.ts';
 import { collectOpenRequests, type OpenRequest } from './open-requests.ts';
@@ -76,20 +77,12 @@ export async function observe(
         ignore(gate.reason);
         continue;
       }
-      const subject = approvalSubjectOf(item);
-      if (subject === undefined) {
-        unread({
-          name: csr.name,
-          problem: 'metadata lacks uid or resourceVersion, or is too large to be written back',
-        });
-        continue;
-      }
       // From the first open request on, evidence is read beside the further pages; an idle cluster costs one LIST.
       readings ??= readEvidence(target, policies, signal);
-      const added = open.add({ csr, subject });
+      const added = open.add(csr, approvalSubjectOf(item));
       if (added === 'superseded') ignore('Superseded');
       if (added === 'refused')
-        unread({ name: csr.name, problem: 'there are more and larger open requests than one sweep takes' });
+        unread({ name: csr.name, problem: 'there are more open requests than one sweep can hold' });
     }
   }
   const requests = open.all();
@@ -119,16 +112,29 @@ async function readEvidence(
 
 /** EC2 is asked for the nodes that have an open request and no others. */
 async function readInstances(
-  { cluster, listInstances }: SweepTarget,
+  { cluster, listInstances, management }: SweepTarget,
   requests: readonly OpenRequest[],
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
 ): Promise<readonly SourceReading[]> {
-  if (listInstances === undefined || requests.length === 0) return [];
-  if (!policies.some(({ evidence }) => evidence.includes('ec2'))) return [];
-  const nodes = new Set(requests.map(({ csr }) => csr.username.slice(NODE_PREFIX.length)));
-  return [await readSource('ec2', listInstances([...nodes], signal), (item) => ownerFromInstance(item, cluster.name))];
+  if (requests.length === 0 || !policies.some(({ evidence }) => evidence.includes('ec2'))) return [];
+  if (listInstances !== undefined) {
+    const nodes = new Set(requests.map(({ csr }) => csr.username.slice(NODE_PREFIX.length)));
+    return [
+      await readSource('ec2', listInstances([...nodes], signal), (item) => ownerFromInstance(item, cluster.name)),
+    ];
+  }
+  // Elsewhere a policy that names EC2 finds none, and Machines speak for the nodes.
+  return cluster.provider === 'eks' && management === undefined ? [EC2_NOT_READ] : [];
 }
+
+const EC2_NOT_READ: SourceReading = {
+  source: 'ec2',
+  ok: false,
+  problem: 'this version of certmarshal does not read EC2 instances by itself',
+  remedy:
+    'Name the management cluster if Cluster API made this cluster, or let the policy trust the Nodes (evidence: [node]); else approve by hand.',
+};
 
 async function readSource(
   source: ReadableSource,
@@ -146,7 +152,8 @@ async function readSource(
       }
     }
   } catch (error) {
-    return { source, ok: false, problem: error instanceof Error ? error.message : String(error) };
+    if (!(error instanceof KubernetesError)) throw error;
+    return { source, ok: false, problem: `${error.object}: ${error.problem}`, remedy: error.remedy };
   }
   return { source, ok: true, lookedAt, owners };
 }

@@ -1,3 +1,4 @@
+import type { SourceReading } from '../approval/evidence.ts';
 import type { EvidenceSource, Mode, Provider } from '../approval/policy.ts';
 import { REASONS, type Reason } from '../approval/reasons.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
@@ -90,7 +91,10 @@ export function report(input: ReportInput): SweepReport {
     if (verdict === 'ignore') ignored.set(reason, (ignored.get(reason) ?? 0) + 1);
     else rows.push(rowOf(entry, input.startedAt));
   }
-  const problems = [...problemsOf(observed, acted), ...(failure === undefined ? [] : [problemOf(failure)])];
+  const problems = [
+    ...problemsOf(observed, acted, input.cluster),
+    ...(failure === undefined ? [] : [problemOf(failure)]),
+  ];
   const count = (matches: (row: SweepRow) => boolean) => rows.filter(matches).length;
   return {
     version: 1,
@@ -136,7 +140,7 @@ function rowOf({ csr, verdict, outcome }: Acted, now: number): SweepRow {
   };
 }
 
-function problemsOf(observed: Observed | undefined, acted: readonly Acted[]): SweepProblem[] {
+function problemsOf(observed: Observed | undefined, acted: readonly Acted[], cluster: string): SweepProblem[] {
   const unreadable = (observed?.unreadable ?? []).map(({ name, problem }) => ({
     kind: 'unreadable',
     object: `CertificateSigningRequest ${name === undefined ? '(without a name)' : printable(name, 253)}`,
@@ -151,18 +155,31 @@ function problemsOf(observed: Observed | undefined, acted: readonly Acted[]): Sw
       message: 'not readable either',
       remedy: REASONS.ObjectMalformed.next,
     });
-  const unread = (observed?.evidence.readings ?? []).flatMap((reading) =>
-    reading.ok
+  const unread = (observed?.evidence.readings ?? []).flatMap((reading) => evidenceProblem(reading, cluster));
+  const unjudged = (observed?.open.length ?? acted.length) - acted.length;
+  const unfinished =
+    unjudged === 0
       ? []
       : [
           {
-            kind: 'evidence',
-            object: `evidence ${reading.source}`,
-            message: reading.problem,
-            remedy: REASONS.EvidenceUnreadable.next,
+            kind: 'unfinished',
+            object: `${unjudged} CertificateSigningRequests`,
+            message: 'the time of the sweep was over before they were judged',
+            remedy: 'The next sweep judges them; if it happens again, find out who makes so many requests.',
           },
-        ],
-  );
+        ];
+  const unselected = acted.find(({ verdict }) => verdict.reason === 'NoPolicySelected');
+  const policy =
+    unselected === undefined
+      ? []
+      : [
+          {
+            kind: 'policy',
+            object: 'policies',
+            message: unselected.verdict.message,
+            remedy: REASONS.NoPolicySelected.next,
+          },
+        ];
   const failed = acted.flatMap(({ csr, verdict, outcome }) => {
     const object = `CertificateSigningRequest ${printable(csr.name, 253)}`;
     if (verdict.reason === 'JudgeFailed')
@@ -180,7 +197,21 @@ function problemsOf(observed: Observed | undefined, acted: readonly Acted[]): Sw
       ];
     return [];
   });
-  return [...unreadable, ...unread, ...failed];
+  return [...unreadable, ...unread, ...policy, ...unfinished, ...failed];
+}
+
+function evidenceProblem(reading: SourceReading, cluster: string): SweepProblem[] {
+  const object = `evidence ${reading.source}`;
+  if (!reading.ok) return [{ kind: 'evidence', object, message: reading.problem, remedy: reading.remedy }];
+  if (reading.source !== 'machine' || reading.lookedAt > 0) return [];
+  return [
+    {
+      kind: 'evidence',
+      object,
+      message: `the management cluster has no Machine of a cluster called ${printable(cluster, 100)}`,
+      remedy: 'Use the name that Cluster API has for it: kubectl get clusters -A lists the names.',
+    },
+  ];
 }
 
 function problemOf(error: KubernetesError): SweepProblem {

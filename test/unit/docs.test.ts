@@ -54,11 +54,14 @@ describe('docs/output.md', () => {
         startedAt: 0,
         finishedAt: 1,
         observed: {
-          open: [{ csr, subject }],
+          open: [{ csr, subject, askedAt: [0] }],
           ignored: new Map([['Orphaned', 1]]),
           unreadable: [{ name: 'x', problem: 'y' }],
           unreadableCount: 2,
-          evidence: { ...evidence, readings: [...evidence.readings, { source: 'node', ok: false, problem: 'z' }] },
+          evidence: {
+            ...evidence,
+            readings: [...evidence.readings, { source: 'node', ok: false, problem: 'z', remedy: 'r' }],
+          },
         },
         acted: [{ csr, verdict, outcome: { kind: 'written' } }],
         requests: { sent: 1, writes: 1, retries: 0 },

@@ -3,7 +3,8 @@ import { decideApproval, FLOOD_LIMIT, gateReason } from '../../../lambdas/approv
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { ClusterContext, Siblings, SigningRequest } from '../../../lambdas/approval/request.ts';
 import { RULES } from '../../../lambdas/approval/rules.ts';
-import { relateSiblings } from '../../../lambdas/approval/siblings.ts';
+import { decide as decideAll } from '../../../lambdas/sweep/decide.ts';
+import { collectOpenRequests } from '../../../lambdas/sweep/open-requests.ts';
 import {
   BERLIN,
   type CsrFields,
@@ -101,6 +102,7 @@ describe('a verdict', () => {
       verdict: 'leave',
       reason: 'JudgeFailed',
       message: 'TypeError: a bug\\u{1b}[2J',
+      hostile: false,
       checks: [],
       names: [],
     });
@@ -352,17 +354,20 @@ describe('siblings', () => {
     const machines = [...others.map(({ node }) => node), 'node-1'].map((node) => machine(node));
     const [template] = [signingRequest(csrObject({ node: 'node-1' }))];
     const requests = [
-      ...flood.map(({ name }) => ({ ...template, name })),
+      ...flood.map(({ name }) => ({ ...template, name, uid: name })),
       ...others.map((fields) => signingRequest(csrObject(fields))),
     ];
-    const siblingsOf = relateSiblings(requests, NOW, 900);
     const evidence = evidenceFor(BERLIN, { machines });
+    const open = collectOpenRequests();
     const counts = new Map<string, number>();
-    for (const csr of requests) {
-      const request = { cluster: BERLIN, csr, siblings: siblingsOf(csr) };
-      const { reason } = decideApproval(request, evidence, [DEFAULT_POLICY], NOW);
-      counts.set(reason, (counts.get(reason) ?? 0) + 1);
-    }
+    const count = (reason: string) => counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    for (const csr of requests)
+      if (
+        open.add(csr, { name: csr.name, uid: csr.uid, resourceVersion: '1', metadata: {}, conditions: [] }) !== 'kept'
+      )
+        count('Superseded');
+    const observed = { open: open.all(), ignored: new Map(), unreadable: [], unreadableCount: 0, evidence };
+    for (const { verdict } of decideAll(BERLIN, observed, [DEFAULT_POLICY], NOW)) count(verdict.reason);
     expect(Object.fromEntries(counts)).toEqual({ Superseded: 9999, RequesterQuarantined: 1, Proven: 20 });
   });
 });

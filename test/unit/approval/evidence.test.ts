@@ -44,7 +44,7 @@ describe('indexEvidence', () => {
   });
 
   it('takes nothing from a source that could not be read', () => {
-    const unreadable = { source: 'machine', ok: false, problem: '403' } as const;
+    const unreadable = { source: 'machine', ok: false, problem: '403', remedy: 'Grant it.' } as const;
     const index = indexEvidence([unreadable]);
     expect(index.ownersOf('node-1')).toEqual([]);
     expect(index.readings).toEqual([unreadable]);
@@ -60,7 +60,12 @@ describe('indexEvidence', () => {
     expect(index.ownersOf('node-1')).toEqual([]);
     expect(index.holdersOf('ip', '10.0.0.2')).toEqual([]);
     expect(index.readings).toEqual([
-      { source: 'machine', ok: false, problem: expect.stringContaining('in several namespaces (a, b)') },
+      {
+        source: 'machine',
+        ok: false,
+        problem: expect.stringContaining('in several namespaces (a, b)'),
+        remedy: 'Rename one of them.',
+      },
     ]);
   });
 

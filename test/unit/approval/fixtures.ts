@@ -164,7 +164,7 @@ export function evidenceFor(cluster: ClusterContext, sources: Sources): Evidence
     owner: (object: unknown) => Owner | undefined,
   ): void => {
     if (sources.unreadable?.includes(source) === true)
-      readings.push({ source, ok: false, problem: '403 Forbidden: certmarshal may not list them' });
+      readings.push({ source, ok: false, problem: '403 Forbidden', remedy: 'Grant it.' });
     else if (objects !== undefined)
       readings.push({
         source,

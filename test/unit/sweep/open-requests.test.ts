@@ -1,64 +1,87 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SigningRequest } from '../../../lambdas/approval/request.ts';
-import { collectOpenRequests, type OpenRequest } from '../../../lambdas/sweep/open-requests.ts';
+import type { ApprovalSubject } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
+import { collectOpenRequests } from '../../../lambdas/sweep/open-requests.ts';
 
-const open = (name: string, username: string, createdAt: number, bytes = 500): OpenRequest => ({
-  csr: {
-    name,
-    uid: `uid-${name}`,
-    resourceVersion: '1',
-    createdAt,
-    deleting: false,
-    signerName: 'kubernetes.io/kubelet-serving',
-    username,
-    groups: [],
-    usages: [],
-    expirationSeconds: undefined,
-    request: new Uint8Array(bytes),
-    conditions: [],
-    issued: false,
-  } satisfies SigningRequest,
-  subject: { name, uid: `uid-${name}`, resourceVersion: '1', metadata: {}, conditions: [] },
+const csr = (name: string, username: string, createdAt: number, bytes = 500): SigningRequest => ({
+  name,
+  uid: `uid-${name}`,
+  resourceVersion: '1',
+  createdAt,
+  deleting: false,
+  signerName: 'kubernetes.io/kubelet-serving',
+  username,
+  groups: [],
+  usages: [],
+  expirationSeconds: undefined,
+  request: new Uint8Array(bytes),
+  conditions: [],
+  issued: false,
 });
 
+const subject: ApprovalSubject = { name: 'n', uid: 'u', resourceVersion: '1', metadata: {}, conditions: [] };
+
 describe('collectOpenRequests', () => {
-  it('keeps the 51 newest of a requester, in whatever order they come, and every request of others', () => {
+  it('keeps the newest of a requester, counts the others, and does not touch other requesters', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.nat(100_000), { minLength: 1, maxLength: 200 }), (times) => {
-        const requests = collectOpenRequests();
-        requests.add(open('calm', 'system:node:calm', 5));
-        let superseded = 0;
-        for (const time of times)
-          if (requests.add(open(`f${time}`, 'system:node:flooder', time)) === 'superseded') superseded += 1;
-        const newest = times.toSorted((a, b) => b - a).slice(0, 51);
-        const kept = requests.all().map(({ csr }) => csr.createdAt);
-        expect(new Set(kept)).toEqual(new Set([5, ...newest]));
-        expect(kept).toHaveLength(newest.length + 1);
-        expect(superseded).toBe(Math.max(0, times.length - 51));
+        const open = collectOpenRequests();
+        expect(open.add(csr('calm', 'system:node:calm', 5), subject)).toBe('kept');
+        const results = times.map((time) => open.add(csr(`f${time}`, 'system:node:flooder', time), subject));
+        expect(results.filter((result) => result === 'superseded')).toHaveLength(times.length - 1);
+        const [calm, flooder, ...rest] = open.all();
+        expect(rest).toEqual([]);
+        expect(calm?.askedAt).toEqual([5]);
+        expect(flooder?.csr.createdAt).toBe(Math.max(...times));
+        expect(new Set(flooder?.askedAt)).toEqual(new Set(times.toSorted((a, b) => b - a).slice(0, 51)));
       }),
       { seed: 1, numRuns: 200 },
     );
   });
 
-  it('counts an object that is listed twice once', () => {
-    const requests = collectOpenRequests();
-    expect([1, 2].map(() => requests.add(open('a', 'system:node:a', 1)))).toEqual(['kept', 'kept']);
-    expect(requests.all()).toHaveLength(1);
+  it('decides by name between requests of one second, in whatever order they come', () => {
+    for (const names of [
+      ['a', 'b'],
+      ['b', 'a'],
+    ]) {
+      const open = collectOpenRequests();
+      for (const name of names) open.add(csr(name, 'system:node:n', 7), subject);
+      expect(open.all().map((entry) => entry.csr.name)).toEqual(['b']);
+    }
   });
 
-  it('refuses what does not fit, and takes smaller ones again', () => {
-    const requests = collectOpenRequests(1_000);
-    expect(requests.add(open('a', 'system:node:a', 1, 600))).toBe('kept');
-    expect(requests.add(open('b', 'system:node:b', 1, 600))).toBe('refused');
-    expect(requests.add(open('c', 'system:node:c', 1, 400))).toBe('kept');
-    expect(requests.all().map(({ csr }) => csr.name)).toEqual(['a', 'c']);
+  it('counts an object that is listed twice once', () => {
+    const open = collectOpenRequests();
+    expect([1, 2].map(() => open.add(csr('a', 'system:node:a', 1), subject))).toEqual(['kept', 'kept']);
+    expect(open.all()).toMatchObject([{ askedAt: [1] }]);
+  });
+
+  it('counts a creation time that cannot be read as one of this moment', () => {
+    const open = collectOpenRequests();
+    open.add({ ...csr('a', 'system:node:a', 1), createdAt: undefined }, subject);
+    expect(open.all()).toMatchObject([{ askedAt: [Number.POSITIVE_INFINITY] }]);
+  });
+
+  it('never lets large requests take the room of ordinary ones', () => {
+    const open = collectOpenRequests({ ordinary: 10_000, large: 100_000 });
+    for (let index = 0; index < 10; index += 1) open.add(csr(`l${index}`, `system:node:l${index}`, 1, 60_000), subject);
+    expect(open.all()).toHaveLength(1);
+    expect(open.add(csr('o', 'system:node:o', 1, 600), subject)).toBe('kept');
+  });
+
+  it('counts all that it keeps, not only the request itself', () => {
+    const open = collectOpenRequests({ ordinary: 100_000, large: 300_000 });
+    const groups = Array.from({ length: 200 }, () => 'x'.repeat(1_000));
+    const add = (index: number) => open.add({ ...csr(`${index}`, `system:node:${index}`, 1, 0), groups }, subject);
+    expect([add(1), add(2)]).toEqual(['kept', 'refused']);
   });
 
   it('gives the room of superseded requests back', () => {
-    const requests = collectOpenRequests(52 * 100);
+    const open = collectOpenRequests({ ordinary: 6_000, large: 0 });
     for (let time = 0; time < 1_000; time += 1)
-      expect(requests.add(open(`f${time}`, 'system:node:f', time, 100))).not.toBe('refused');
-    expect(requests.add(open('other', 'system:node:other', 1, 100))).toBe('kept');
+      expect(open.add(csr(`f${time}`, 'system:node:f', time), subject)).not.toBe('refused');
+    expect(open.add(csr('other', 'system:node:other', 1), subject)).toBe('kept');
+    expect(open.add(csr('third', 'system:node:third', 1), subject)).toBe('refused');
   });
 });

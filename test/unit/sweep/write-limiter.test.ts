@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createWriteLimiter, type WriteLimiter } from '../../../lambdas/sweep/write-limiter.ts';
 
@@ -17,7 +18,7 @@ function tasks() {
     async endOne() {
       ends.shift()?.();
       // The limiter goes on in the microtasks that follow.
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
     },
   };
 }
@@ -27,6 +28,7 @@ describe('createWriteLimiter', () => {
     const work = tasks();
     const limiter = createWriteLimiter(() => 0);
     const all = Array.from({ length: 200 }, () => running(limiter, work.task));
+    await nextTurn();
     expect(work.running).toBe(16);
     for (let ended = 0; ended < 10; ended += 1) await work.endOne();
     expect({ limit: limiter.limit, running: work.running }).toEqual({ limit: 17, running: 17 });
@@ -38,6 +40,7 @@ describe('createWriteLimiter', () => {
     const work = tasks();
     const limiter = createWriteLimiter(() => 0);
     const all = Array.from({ length: 1_500 }, () => running(limiter, work.task));
+    await nextTurn();
     let most = 0;
     while (work.running > 0) {
       most = Math.max(most, work.running);
@@ -52,6 +55,7 @@ describe('createWriteLimiter', () => {
     const work = tasks();
     const limiter = createWriteLimiter(() => throttled);
     const all = Array.from({ length: 100 }, () => running(limiter, work.task));
+    await nextTurn();
     const limits = [];
     for (let time = 0; time < 6; time += 1) {
       throttled += 1;
