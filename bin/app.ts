@@ -19,6 +19,10 @@ try {
     Annotations.of(hub).addWarningV2('certmarshal:no-clusters', `${file} lists no clusters: nothing will be swept.`);
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   app.synth();
+  const policies = fleet.policies.map(({ name, mode }) => `${name} (${mode})`).join(', ');
+  process.stderr.write(
+    `${file}: ${fleet.clusters.length} clusters; policies: ${policies}. Templates are in ${app.outdir}.\n`,
+  );
 } catch (error) {
   const ofTheUser =
     error instanceof UsageError || error instanceof FleetConfigError || error instanceof TooManySecretsError;

@@ -3,7 +3,9 @@ import { Command, CommanderError, Option } from 'commander';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { EXIT, UsageError } from './exit-codes.ts';
-import { loadPolicies } from './policies.ts';
+import { loadFleet } from './fleet.ts';
+import { programName } from './program.ts';
+import { systemErrorWords } from './system-error.ts';
 import { openTarget, repeatOptions, type TargetOptions } from './target.ts';
 
 const EXIT_HELP = `
@@ -11,6 +13,8 @@ Exit status:
   0  done
   1  something could not be judged, read or written; the output says what
   2  wrong usage or configuration; nothing was done`;
+
+const PROGRAM = programName(process.env, process.argv[1]);
 
 /** Aborts on the first Ctrl-C, so that a sweep can say what it did not finish; the second one ends the process. */
 function interruption(): AbortSignal {
@@ -37,6 +41,11 @@ function withTarget(command: Command): Command {
       ]),
     )
     .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
+    .option(
+      '--service-cidr <cidr>',
+      'service CIDR, whose addresses no node gets; repeatable; fleet.yaml may have it too',
+      (cidr: string, before: readonly string[] | undefined) => [...(before ?? []), cidr],
+    )
     .option('--allow-exec', 'run the credential command that the kubeconfig names (aws eks get-token, …)')
     .addOption(
       new Option('--output <format>', 'table for people, json for programs')
@@ -45,7 +54,7 @@ function withTarget(command: Command): Command {
     );
 }
 
-const program = new Command('certmarshal')
+const program = new Command(PROGRAM)
   .description('Approves kubelet serving certificates whose every name is proven, and explains the others.')
   .version(packageJson.version)
   .showHelpAfterError('Add --help for options and examples.')
@@ -63,20 +72,26 @@ withTarget(program.command('sweep'))
     'after',
     `
 Examples:
-  certmarshal sweep --kubeconfig ~/.kube/config --observe
-  certmarshal sweep --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod
-  certmarshal sweep --kubeconfig berlin.yaml --policy fleet.yaml --every 30s
-  certmarshal sweep --kubeconfig berlin.yaml --output json
+  ${PROGRAM} sweep --kubeconfig ~/.kube/config --observe
+  ${PROGRAM} sweep --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod
+  ${PROGRAM} sweep --kubeconfig berlin.yaml --service-cidr 10.96.0.0/12 --service-cidr fd00:10:96::/112 --observe
+  ${PROGRAM} sweep --kubeconfig berlin.yaml --policy fleet.yaml --every 30s
+  ${PROGRAM} sweep --kubeconfig berlin.yaml --output json
 ${EXIT_HELP}`,
   )
   .action(
     async (
       options: TargetOptions & { policy?: string; observe?: boolean; every?: string; output: 'table' | 'json' },
     ) => {
-      const policies = await loadPolicies(options.policy);
+      const { clusters, policies } = await loadFleet(options.policy);
       const { sweepCommand } = await import('./commands/sweep.ts');
-      const repeat = repeatOptions(options);
-      status = await sweepCommand(() => openTarget(options), policies, { ...options, repeat }, interruption());
+      const explain = (csr: string) => `${PROGRAM} explain ${csr}${repeatOptions(options)}`;
+      status = await sweepCommand(
+        () => openTarget(options, clusters),
+        policies,
+        { ...options, explain },
+        interruption(),
+      );
     },
   );
 
@@ -94,14 +109,14 @@ A line is {"id","cluster":{"name","provider"},"csr":CertificateSigningRequest,"n
 {"id","verdict":"approve|deny|leave|ignore","reason","message","checks":[…]}, in the order of the lines.
 
 Examples:
-  certmarshal decide < recorded.ndjson
-  certmarshal decide --policy fleet.yaml < recorded.ndjson > verdicts.ndjson
+  ${PROGRAM} decide < recorded.ndjson
+  ${PROGRAM} decide --policy fleet.yaml < recorded.ndjson > verdicts.ndjson
 ${EXIT_HELP}`,
   )
   .action(async ({ policy }: { policy?: string }) => {
-    const policies = await loadPolicies(policy);
-    const { decideLines } = await import('./commands/decide.ts');
-    status = await decideLines(process.stdin, process.stdout, policies, Date.now);
+    const { policies } = await loadFleet(policy);
+    const { decideCommand } = await import('./commands/decide.ts');
+    status = await decideCommand(policies);
   });
 
 withTarget(program.command('explain').argument('<csr-name>', 'name of the CertificateSigningRequest'))
@@ -110,13 +125,13 @@ withTarget(program.command('explain').argument('<csr-name>', 'name of the Certif
     'after',
     `
 Examples:
-  certmarshal explain csr-q77zt --kubeconfig ~/.kube/config
-  certmarshal explain csr-q77zt --kubeconfig berlin.yaml --management-kubeconfig management.yaml --output json
+  ${PROGRAM} explain csr-q77zt --kubeconfig ~/.kube/config
+  ${PROGRAM} explain csr-q77zt --kubeconfig berlin.yaml --management-kubeconfig management.yaml --output json
 ${EXIT_HELP}`,
   )
   .action(async (name: string, options: TargetOptions & { policy?: string; output: 'table' | 'json' }) => {
-    const policies = await loadPolicies(options.policy);
-    const target = await openTarget(options);
+    const { clusters, policies } = await loadFleet(options.policy);
+    const target = await openTarget(options, clusters);
     const { explainCommand } = await import('./commands/explain.ts');
     try {
       status = await explainCommand(target, policies, name, options.output, interruption());
@@ -137,9 +152,9 @@ program
     'after',
     `
 Examples:
-  certmarshal rbac | kubectl apply -f -
-  certmarshal rbac --service-account kube-system/certmarshal | kubectl apply -f -
-  certmarshal rbac --management --group certmarshal | kubectl --context management apply -f -
+  ${PROGRAM} rbac | kubectl apply -f -
+  ${PROGRAM} rbac --service-account kube-system/certmarshal | kubectl apply -f -
+  ${PROGRAM} rbac --management --group certmarshal | kubectl --context management apply -f -
 ${EXIT_HELP}`,
   )
   .action(
@@ -150,11 +165,23 @@ ${EXIT_HELP}`,
       management?: boolean;
       policy?: string;
     }) => {
-      const policies = await loadPolicies(options.policy);
+      const { policies } = await loadFleet(options.policy);
       const { rbacManifests } = await import('./commands/rbac.ts');
       process.stdout.write(rbacManifests(options, policies));
     },
   );
+
+let outputError: NodeJS.ErrnoException | undefined;
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  outputError = error;
+  // Whoever read the output may have seen enough (`| head`): that ends the program, and is no failure.
+  const enough = error.code === 'EPIPE';
+  if (!enough) process.stderr.write(`Standard output cannot be written: ${systemErrorWords(error)}.\n`);
+  // A command whose last write this was ends first, with its own status.
+  setImmediate(() => process.exit(enough ? status : EXIT.incomplete));
+});
+// Nobody is left to tell.
+process.stderr.on('error', () => {});
 
 // `npm` only warns about engines; a clone brings its own Node.js, an installed program runs on whatever there is.
 if (Number(process.versions.node.split('.')[0]) < 22) {
@@ -171,6 +198,8 @@ try {
   } else if (error instanceof KubernetesError) {
     process.stderr.write(`${error.message}\n`);
     status = EXIT.incomplete;
-  } else throw error;
+  }
+  // The output that a command waits for is gone; that is dealt with.
+  else if (error !== outputError) throw error;
 }
 process.exitCode = status;

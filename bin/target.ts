@@ -2,11 +2,13 @@ import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { PROVIDERS, type Provider } from '../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../lambdas/approval/request.ts';
+import { cidrProblem } from '../lambdas/config/cidr.ts';
+import type { FleetCluster } from '../lambdas/fleet/target.ts';
 import { createKubernetesClient } from '../lambdas/kubernetes/client.ts';
 import { KubeconfigError, loadKubeconfig } from '../lambdas/kubernetes/kubeconfig.ts';
 import type { SweepTarget } from '../lambdas/sweep/observe.ts';
 import { UsageError } from './exit-codes.ts';
-import { readTextFile } from './policies.ts';
+import { readTextFile } from './text-file.ts';
 
 export interface TargetOptions {
   /** @default the file that `KUBECONFIG` names, else ~/.kube/config, as kubectl does */
@@ -15,19 +17,34 @@ export interface TargetOptions {
   readonly managementKubeconfig?: string;
   readonly cluster?: string;
   readonly provider?: string;
+  /** Besides those that fleet.yaml has for the cluster. */
+  readonly serviceCidr?: readonly string[];
   readonly allowExec?: boolean;
 }
 
-/** Opens connections to the one cluster that the command line names. */
-export async function openTarget(options: TargetOptions): Promise<SweepTarget & { close(): void }> {
+/**
+ * Opens connections to the one cluster that the command line names.
+ *
+ * @param known the clusters of fleet.yaml: the entry of this cluster's name tells its service CIDRs
+ * @throws UsageError when an option or a kubeconfig cannot be used
+ */
+export async function openTarget(
+  options: TargetOptions,
+  known: readonly FleetCluster[],
+): Promise<SweepTarget & { close(): void }> {
+  const given = validCidrs(options.serviceCidr ?? []);
   const connection = await load(options.kubeconfig ?? defaultKubeconfig(process.env), options);
   const workload = createKubernetesClient(connection);
   const provider = providerOf(options.provider, connection.server);
+  // EKS writes the ARN of the cluster as its name into the kubeconfig.
+  const name = options.cluster ?? connection.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
+  const configured = known.find((cluster) => cluster.name === name)?.serviceCidrs ?? [];
+  const serviceCidrs = [...new Set([...configured, ...given])];
   const cluster: ClusterContext = {
-    // EKS writes the ARN of the cluster as its name into the kubeconfig.
-    name: options.cluster ?? connection.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, ''),
+    name,
     provider,
     endpoint: new URL(connection.server).hostname.replace(/^\[|\]$/g, ''),
+    ...(serviceCidrs.length === 0 ? {} : { serviceCidrs }),
   };
   const management = await openManagement(options, provider, workload);
   return {
@@ -49,19 +66,30 @@ function defaultKubeconfig(env: NodeJS.ProcessEnv): string {
 
 /** The options again as they were given, for the exact next command. */
 export function repeatOptions(options: TargetOptions & { readonly policy?: string }): string {
-  const given = [
+  const given: readonly (readonly [flag: string, value: string | undefined])[] = [
     ['--kubeconfig', options.kubeconfig],
     ['--context', options.context],
     ['--management-kubeconfig', options.managementKubeconfig],
     ['--cluster', options.cluster],
     ['--provider', options.provider],
     ['--policy', options.policy],
-  ].flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${quote(value)}`]));
-  return given.join('') + (options.allowExec === true ? ' --allow-exec' : '');
+    ...(options.serviceCidr ?? []).map((cidr) => ['--service-cidr', cidr] as const),
+  ];
+  const words = given.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${quote(value)}`]));
+  return words.join('') + (options.allowExec === true ? ' --allow-exec' : '');
 }
 
 function quote(word: string): string {
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function validCidrs(cidrs: readonly string[]): readonly string[] {
+  const problems = cidrs.flatMap((cidr) => {
+    const problem = cidrProblem(cidr);
+    return problem === undefined ? [] : [`--service-cidr "${cidr}" ${problem}`];
+  });
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  return cidrs;
 }
 
 /** An EKS Anywhere cluster that names no management cluster manages itself. */

@@ -117,6 +117,10 @@ export class HubStack extends Stack {
       });
 
     new CfnOutput(this, 'AlarmTopicArn', { value: topic.topicArn, description: 'Subscribe the people on call to it' });
+    new CfnOutput(this, 'TargetQueueUrl', {
+      value: queue.queueUrl,
+      description: 'Where dispatch puts up the clusters',
+    });
     new CfnOutput(this, 'SweepRoleArn', {
       value: sweep.role.roleArn,
       description: 'Must be allowed to decrypt, where a secret is encrypted with a key of your own',

@@ -1,4 +1,5 @@
-import { createInterface } from 'node:readline';
+import { once } from 'node:events';
+import { fstatSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { decideApproval } from '../../lambdas/approval/decide.ts';
 import { ownerFromInstance } from '../../lambdas/approval/ec2-evidence.ts';
@@ -12,30 +13,87 @@ import { REASONS, type Reason } from '../../lambdas/approval/reasons.ts';
 import type { ClusterContext } from '../../lambdas/approval/request.ts';
 import { field, text } from '../../lambdas/approval/wire.ts';
 import { printable } from '../../lambdas/printable.ts';
-import { EXIT } from '../exit-codes.ts';
+import { EXIT, UsageError } from '../exit-codes.ts';
+import { type Line, readLines } from '../lines.ts';
+import { systemErrorWords } from '../system-error.ts';
+
+/** Evidence is a few kB a node: room for thousands of nodes beside the request. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
+/** Names of objects have at most 253 characters. */
+const MAX_ID_LENGTH = 256;
+
+const EXPECTED = 'Give it a file or a pipe with one JSON object a line.';
+
+/**
+ * Judges the records on standard input.
+ *
+ * @returns the exit status
+ * @throws UsageError when standard input cannot be read at all
+ */
+export async function decideCommand(policies: readonly ApprovalPolicy[]): Promise<number> {
+  const { stdin, stdout, stderr } = process;
+  // Node.js takes a directory for an empty stream.
+  if (fstatSync(stdin.fd).isDirectory()) throw new UsageError(`Standard input is a directory. ${EXPECTED}`);
+  if (stdin.isTTY) stderr.write('Reading records from the keyboard, one JSON object a line; Ctrl-D ends.\n');
+  const read = await decideLines(stdin, stdout, policies, Date.now);
+  const { failure, lines, answers } = read;
+  if (failure !== undefined) {
+    const message = `Standard input cannot be read: ${systemErrorWords(failure)}.`;
+    if (lines === 0) throw new UsageError(`${message} ${EXPECTED}`);
+    stderr.write(`${message} The lines up to ${lines} are judged.\n`);
+    return EXIT.incomplete;
+  }
+  if (answers === 0) stderr.write('no record on standard input; certmarshal decide --help shows what one looks like\n');
+  return read.errors === 0 ? EXIT.done : EXIT.incomplete;
+}
+
+/** How far a stream of records was judged. */
+interface Decided {
+  readonly lines: number;
+  readonly answers: number;
+  /** Lines that could not be judged. */
+  readonly errors: number;
+  /** What ended the input before its end. */
+  readonly failure?: unknown;
+}
 
 /**
  * Reads one JSON object a line and writes one verdict a line, in order, while reading. A line that cannot be judged gets a
  * line with `error`; the others are not affected.
- *
- * @returns the exit status
  */
 export async function decideLines(
   input: Readable,
   output: Writable,
   policies: readonly ApprovalPolicy[],
   now: () => number,
-): Promise<number> {
-  let status: number = EXIT.done;
-  let number = 0;
-  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-    number += 1;
-    if (line.trim() === '') continue;
-    const answer = decideLine(line, number, policies, now);
-    if ('error' in answer) status = EXIT.incomplete;
-    if (!output.write(`${JSON.stringify(answer)}\n`)) await new Promise((resolve) => output.once('drain', resolve));
+): Promise<Decided> {
+  const count = { lines: 0, answers: 0, errors: 0 };
+  // An error of the output is not one of the input.
+  const write = async (answer: object) => {
+    count.answers += 1;
+    if ('error' in answer) count.errors += 1;
+    if (!output.write(`${JSON.stringify(answer)}\n`)) await once(output, 'drain');
+  };
+  const lines = readLines(input, MAX_LINE_BYTES);
+  for (;;) {
+    let next: IteratorResult<Line>;
+    try {
+      next = await lines.next();
+    } catch (failure) {
+      return { ...count, failure };
+    }
+    if (next.done === true) return count;
+    count.lines += 1;
+    const line = next.value;
+    if (!line.ok) await write(refusal(null, count.lines, `line ${count.lines} ${line.problem}`));
+    else if (line.text.trim() !== '') await write(decideLine(line.text, count.lines, policies, now));
   }
-  return status;
+}
+
+type Id = string | number | null;
+
+function refusal(id: Id, line: number, error: string): object {
+  return { id, line, error };
 }
 
 function decideLine(line: string, number: number, policies: readonly ApprovalPolicy[], clock: () => number): object {
@@ -44,10 +102,12 @@ function decideLine(line: string, number: number, policies: readonly ApprovalPol
     record = JSON.parse(line);
   } catch (error) {
     const cause = error instanceof Error ? printable(error.message) : '';
-    return { id: null, line: number, error: `line ${number} is not JSON: ${cause}` };
+    return refusal(null, number, `line ${number} is not JSON: ${cause}`);
   }
-  const id = field(record, 'id') ?? null;
-  const fail = (problem: string) => ({ id, line: number, error: `line ${number}: ${problem}` });
+  const id = readId(field(record, 'id') ?? null);
+  const fail = (problem: string) => refusal(id ?? null, number, `line ${number}: ${problem}`);
+  if (id === undefined)
+    return fail(`id is neither a string of at most ${MAX_ID_LENGTH} characters nor a number up to 2^53`);
 
   const cluster = readCluster(record);
   if (typeof cluster === 'string') return fail(cluster);
@@ -68,10 +128,25 @@ function decideLine(line: string, number: number, policies: readonly ApprovalPol
   const read = readSigningRequest(field(record, 'csr'));
   if (!read.ok) {
     const reason: Reason = 'ObjectMalformed';
-    return { id, verdict: REASONS[reason].verdict, reason, message: read.problem, hostile: false, checks: [], names: [] };
+    return {
+      id,
+      verdict: REASONS[reason].verdict,
+      reason,
+      message: read.problem,
+      hostile: false,
+      checks: [],
+      names: [],
+    };
   }
   const request = { cluster, csr: read.csr, siblings: { pending: 1 } };
   return { id, ...decideApproval(request, indexEvidence(readings), policies, now) };
+}
+
+/** It is repeated in the answer, so it must come out as it went in: nothing nested, no number that JSON.parse has rounded. */
+function readId(value: unknown): Id | undefined {
+  if (typeof value === 'string') return value.length <= MAX_ID_LENGTH ? value : undefined;
+  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? value : undefined;
+  return value === null ? null : undefined;
 }
 
 const EVIDENCE_FIELDS: readonly (readonly [

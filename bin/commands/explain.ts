@@ -11,6 +11,7 @@ import { decide } from '../../lambdas/sweep/decide.ts';
 import { observe, type SweepTarget } from '../../lambdas/sweep/observe.ts';
 import { EXIT } from '../exit-codes.ts';
 import { styleFor } from '../terminal/style.ts';
+import { terminalWidth } from '../terminal/wrap.ts';
 import { renderExplanation } from './render-explanation.ts';
 
 /** Judges one live request as a sweep would, writes nothing, and shows every check. */
@@ -35,7 +36,7 @@ export async function explainCommand(
   process.stdout.write(
     output === 'json'
       ? `${JSON.stringify({ csr: name, ...explanation.verdict })}\n`
-      : `${renderExplanation(explanation, name, now, styleFor(process.stdout, process.env))}\n`,
+      : `${renderExplanation(explanation, name, now, styleFor(process.stdout, process.env), terminalWidth(process.stdout))}\n`,
   );
   return explanation.verdict.reason === 'ObjectMalformed' ? EXIT.incomplete : EXIT.done;
 }

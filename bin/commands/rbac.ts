@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { stringify } from 'yaml';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { UsageError } from '../exit-codes.ts';
@@ -18,18 +19,18 @@ const MANAGEMENT_NAME = 'certmarshal-management';
  */
 export function rbacManifests(options: RbacOptions, policies: readonly ApprovalPolicy[]): string {
   const subject = subjectOf(options);
-  const name = options.management === true ? MANAGEMENT_NAME : NAME;
+  const role = options.management === true ? MANAGEMENT_NAME : NAME;
   const rules = options.management === true ? MANAGEMENT_RULES : workloadRules(policies);
   const documents = [
     ...(subject.kind === 'ServiceAccount'
       ? [{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: subject.name, namespace: subject.namespace } }]
       : []),
-    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name }, rules },
+    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: role }, rules },
     {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRoleBinding',
-      metadata: { name },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+      metadata: { name: bindingName(role, subject) },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
       subjects: [subject],
     },
   ];
@@ -55,17 +56,36 @@ type Subject =
   | { readonly kind: 'User' | 'Group'; readonly apiGroup: 'rbac.authorization.k8s.io'; readonly name: string }
   | { readonly kind: 'ServiceAccount'; readonly name: string; readonly namespace: string };
 
+/**
+ * One binding a subject, so that applying the manifests for a second one takes nothing from the first. RBAC names are path segments: all
+ * but `/` and `%` is allowed (apimachinery, ValidatePathSegmentName). What needs care in a shell or a URL becomes `=` and two hex digits
+ * a byte, as in quoted-printable, so that no two subjects share a name.
+ */
+function bindingName(role: string, subject: Subject): string {
+  if (subject.kind === 'ServiceAccount') return `${role}:sa:${subject.namespace}:${subject.name}`;
+  return `${role}:${subject.kind.toLowerCase()}:${subject.name.replace(/[^\w.:@+-]/gu, escapeCharacter)}`;
+}
+
+function escapeCharacter(character: string): string {
+  return [...Buffer.from(character)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
+}
+
+// A namespace is a DNS label, a service account a DNS subdomain (RFC 1123).
+const SERVICE_ACCOUNT =
+  /^(?<namespace>[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\/(?<name>(?=.{1,253}$)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)$/;
+
 function subjectOf({ user, group, serviceAccount }: RbacOptions): Subject {
   if ([user, group, serviceAccount].filter((value) => value !== undefined).length > 1)
     throw new UsageError('--user, --group and --service-account exclude each other.');
   if (serviceAccount !== undefined) {
-    const [namespace = '', name = '', ...rest] = serviceAccount.split('/');
-    if (namespace === '' || name === '' || rest.length > 0)
+    const { namespace, name } = SERVICE_ACCOUNT.exec(serviceAccount)?.groups ?? {};
+    if (namespace === undefined || name === undefined)
       throw new UsageError(
         `--service-account takes NAMESPACE/NAME, for example kube-system/certmarshal; got ${serviceAccount}`,
       );
     return { kind: 'ServiceAccount', name, namespace };
   }
+  if (user === '' || group === '') throw new UsageError('--user and --group take a name; got an empty one.');
   if (user !== undefined) return { kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: user };
   return { kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: group ?? 'certmarshal' };
 }

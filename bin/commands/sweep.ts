@@ -5,16 +5,18 @@ import type { SweepTarget } from '../../lambdas/sweep/observe.ts';
 import type { SweepReport } from '../../lambdas/sweep/report.ts';
 import { sweep } from '../../lambdas/sweep/sweep.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
+import { policiesFor } from '../fleet.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { styleFor } from '../terminal/style.ts';
+import { terminalWidth } from '../terminal/wrap.ts';
 import { renderSweep } from './render-sweep.ts';
 
 export interface SweepOptions {
   readonly observe?: boolean;
   readonly output: 'table' | 'json';
   readonly every?: string;
-  /** The options that say which cluster, for the commands it recommends. */
-  readonly repeat: string;
+  /** The command that explains one request of this cluster, as the user would type it. */
+  readonly explain: (csr: string) => string;
 }
 
 /**
@@ -33,13 +35,17 @@ export async function sweepCommand(
   const inForce: readonly ApprovalPolicy[] =
     options.observe === true ? policies.map((policy) => ({ ...policy, mode: 'observe' as const })) : policies;
   let status: number = EXIT.done;
-  for (;;) {
+  const style = styleFor(process.stdout, process.env);
+  for (let round = 1; ; round += 1) {
+    if (pauseMs !== undefined && options.output === 'table')
+      process.stdout.write(`${round === 1 ? '' : '\n'}${style.faint(localTime(new Date()))}\n`);
     const target = await open();
     const report = await sweepOnce(target, inForce, signal).finally(() => target.close());
+    const view = { report, policies: policiesFor(target.cluster, inForce), explain: options.explain };
     process.stdout.write(
       options.output === 'json'
         ? `${JSON.stringify(report)}\n`
-        : `${renderSweep(report, inForce, options.repeat, styleFor(process.stdout, process.env))}\n`,
+        : `${renderSweep(view, style, terminalWidth(process.stdout))}\n`,
     );
     if (!report.complete) status = EXIT.incomplete;
     if (pauseMs === undefined || signal.aborted) return status;
@@ -74,6 +80,11 @@ async function sweepOnce(
   } finally {
     progress.done();
   }
+}
+
+/** `14:03:05`: what the clock on the wall says. */
+function localTime(time: Date): string {
+  return time.toTimeString().slice(0, 8);
 }
 
 function everyMs(text: string): number {

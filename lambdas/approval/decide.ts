@@ -8,6 +8,7 @@ import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import { REASONS, type Reason } from './reasons.ts';
 import type { ApprovalRequest, ClusterContext, SigningRequest } from './request.ts';
 import { evaluateRules, type Judged, NODE_PREFIX } from './rules.ts';
+import { isFor } from './selection.ts';
 import type { Check, NameProof, Verdict } from './verdict.ts';
 
 /** A kubelet waits 15 minutes for one request before it makes the next; more than this many pending ones is a flood. */
@@ -48,7 +49,7 @@ function judge(
   const gate = gateReason(csr);
   if (gate !== undefined) return unjudged(gate.reason, gate.message);
 
-  const selected = policies.filter((policy) => selects(policy, csr, cluster));
+  const selected = policies.filter((policy) => policy.signers.includes(csr.signerName) && isFor(policy, cluster));
   if (selected.length === 0)
     return unjudged(
       'NoPolicySelected',
@@ -109,20 +110,6 @@ const DECIDED: readonly (readonly [type: string, reason: Reason])[] = [
   ['Denied', 'AlreadyDenied'],
   ['Approved', 'AlreadyApproved'],
 ];
-
-function selects(policy: ApprovalPolicy, csr: SigningRequest, cluster: ClusterContext): boolean {
-  return (
-    policy.signers.includes(csr.signerName) &&
-    policy.providers.includes(cluster.provider) &&
-    policy.clusters.some((glob) => matchesGlob(glob, cluster.name))
-  );
-}
-
-function matchesGlob(glob: string, name: string): boolean {
-  if (glob === '*') return true;
-  const pattern = glob.split('*').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
-  return new RegExp(`^${pattern.join('.*')}$`).test(name);
-}
 
 function ageReason(ageMs: number, policy: ApprovalPolicy, cluster: ClusterContext): Reason | undefined {
   const { minSeconds, maxSeconds } = policy.age[cluster.provider];

@@ -165,7 +165,7 @@ export const REASONS = {
   EvidenceMissing: {
     verdict: 'leave',
     meaning: 'No source of the policy knows the node yet.',
-    next: 'Wait for the Machine to get its nodeRef and addresses; else check the tags of the instance.',
+    next: 'Cluster API: kubectl get machines -A -o wide shows whether its Machine has a nodeRef and addresses yet. EKS: check that the instance runs and carries the tag of the cluster.',
   },
   EvidenceAmbiguous: {
     verdict: 'leave',
@@ -175,7 +175,7 @@ export const REASONS = {
   EvidenceUnreadable: {
     verdict: 'leave',
     meaning: 'A source of the policy could not be read, and the others do not prove every name.',
-    next: 'Repair the access to that source; the message says what it answered.',
+    next: 'certmarshal sweep --observe shows what the source answered, and the command that repairs it.',
   },
 } as const satisfies Record<string, ReasonEntry>;
 

@@ -16,7 +16,7 @@ export function createBodyBuffer(): BodyBuffer {
       const wanted = size + piece.length;
       if (wanted > room.length) {
         // Not from Node's pool, which other buffers share.
-        const larger = Buffer.allocUnsafeSlow(Math.max(SMALLEST, wanted, Math.min(2 * size, 2 * room.length)));
+        const larger = Buffer.allocUnsafeSlow(Math.max(SMALLEST, wanted, 2 * size));
         room.copy(larger, 0, 0, size);
         room = larger;
       }

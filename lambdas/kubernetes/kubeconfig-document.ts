@@ -110,20 +110,20 @@ function parse(source: string): JsonObject {
   if (source.length > LONGEST_TEXT) {
     throw single('kubeconfig', `it is longer than ${LONGEST_TEXT} characters`, 'Give a kubeconfig of one cluster.');
   }
-  const lineCounter = new LineCounter();
-  // Messages with an excerpt would print tokens; checking keys for repetition takes quadratic time.
-  const document = parseDocument(source, { lineCounter, prettyErrors: false, uniqueKeys: false, logLevel: 'silent' });
-  const [fault] = document.errors;
-  if (fault !== undefined) {
-    const problem = `not valid YAML, ${describeYamlFault(fault, lineCounter)}`;
-    throw single('kubeconfig', problem, 'Mend that line, or write the file anew with the tool that made it.');
-  }
   let file: unknown;
+  let problem: string | undefined;
   try {
-    file = document.toJS({ maxAliasCount: 0 });
+    const lineCounter = new LineCounter();
+    // Messages with an excerpt would print tokens; checking keys for repetition takes quadratic time.
+    const document = parseDocument(source, { lineCounter, prettyErrors: false, uniqueKeys: false, logLevel: 'silent' });
+    const [fault] = document.errors;
+    if (fault === undefined) file = document.toJS({ maxAliasCount: 0 });
+    else problem = `not valid YAML, ${describeYamlFault(fault, lineCounter)}`;
   } catch (error) {
-    const problem = error instanceof ReferenceError ? 'it has aliases, which are not accepted' : 'it cannot be read';
-    throw single('kubeconfig', problem, 'kubectl config view --raw --flatten --minify writes it plainly.');
+    problem = error instanceof ReferenceError ? 'it has aliases, which are not accepted' : 'it cannot be read';
+  }
+  if (problem !== undefined) {
+    throw single('kubeconfig', problem, 'Mend it, or write it anew: kubectl config view --raw --flatten --minify.');
   }
   if (!isJsonObject(file)) {
     throw single('kubeconfig', 'not a kubeconfig', 'It needs the lists clusters, users and contexts.');

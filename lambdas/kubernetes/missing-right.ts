@@ -7,11 +7,13 @@
 export function missingRight(path: string): string {
   // Discovery is no right of certmarshal's own: Kubernetes gives it to everybody whom it knows.
   if (/^\/apis\/[^/]+$/.test(path)) return 'Bind the ClusterRole system:discovery to this user in that cluster.';
-  return `Grant it in that cluster: ${manifestsFor(path)} | kubectl apply -f - (--user, --group or --service-account says to whom).`;
+  return `Grant it in that cluster: ${manifestsFor(path)} | kubectl apply -f - (${OPTIONS}).`;
 }
+
+/** Without the policy of the sweep, applying the manifests again takes the right to read Nodes away. */
+const OPTIONS = '--user, --group or --service-account says to whom; give --policy FILE if you sweep with one';
 
 function manifestsFor(path: string): string {
   if (path.startsWith('/apis/cluster.x-k8s.io/')) return 'certmarshal rbac --management';
-  if (path.startsWith('/api/v1/nodes')) return 'certmarshal rbac --policy FILE';
-  return 'certmarshal rbac';
+  return path.startsWith('/api/v1/nodes') ? 'certmarshal rbac --policy FILE' : 'certmarshal rbac';
 }

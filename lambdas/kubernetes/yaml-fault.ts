@@ -3,10 +3,10 @@ import type { ErrorCode, LineCounter, YAMLError } from 'yaml';
 /** The faults that a person makes by hand; the others are said in general. */
 const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   BAD_DQ_ESCAPE: 'double quotes hold an escape that YAML does not know',
-  BAD_INDENT: 'the indentation does not fit the lines around it',
+  BAD_INDENT: 'the indentation does not fit the lines around it, or a bracket or brace above is not closed',
   BAD_SCALAR_START: 'a value starts with a character that YAML reserves and needs quotes',
   BLOCK_AS_IMPLICIT_KEY: 'a line has more than one "key: value"',
-  BLOCK_IN_FLOW: 'a bracket or brace is not closed before this line',
+  BLOCK_IN_FLOW: 'a bracket or brace above is not closed',
   MISSING_CHAR: 'a quote, bracket, brace, colon or comma is missing',
   MULTILINE_IMPLICIT_KEY: 'a key runs over several lines; a colon is missing or a quote is not closed',
   RESOURCE_EXHAUSTION: 'it is nested too deep',

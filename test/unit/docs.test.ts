@@ -73,17 +73,23 @@ describe('docs/output.md', () => {
 });
 
 describe('links between pages', () => {
-  it.each(['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/output.md', 'docs/runbooks/san-not-owned.md'])(
-    '%s points to files that exist',
-    (name) => {
-      const folder = name.includes('/') ? name.slice(0, name.lastIndexOf('/') + 1) : '';
-      const targets = [...page(name).matchAll(/\]\((?!https?:)(?<path>[^)#]+)/g)].map(
-        ({ groups }) => groups?.['path'] ?? '',
-      );
-      for (const target of targets) {
-        const path = fileURLToPath(new URL(`../../${folder}${target}`, import.meta.url));
-        expect({ target, exists: existsSync(path) }).toEqual({ target, exists: true });
-      }
-    },
-  );
+  it.each([
+    'README.md',
+    'ARCHITECTURE.md',
+    'CONTRIBUTING.md',
+    'docs/output.md',
+    'docs/deploy.md',
+    'docs/verdicts.md',
+    'docs/runbooks/san-not-owned.md',
+    'docs/runbooks/heartbeat.md',
+  ])('%s points to files that exist', (name) => {
+    const folder = name.includes('/') ? name.slice(0, name.lastIndexOf('/') + 1) : '';
+    const targets = [...page(name).matchAll(/\]\((?!https?:)(?<path>[^)#]+)/g)].map(
+      ({ groups }) => groups?.['path'] ?? '',
+    );
+    for (const target of targets) {
+      const path = fileURLToPath(new URL(`../../${folder}${target}`, import.meta.url));
+      expect({ target, exists: existsSync(path) }).toEqual({ target, exists: true });
+    }
+  });
 });

@@ -28,11 +28,14 @@ describe('parseFleet', () => {
   it.each([
     ['nothing but a version', 'version: 1'],
     ['empty sections', 'version: 1\nclusters:\npolicies:\n  # none yet\n'],
-    ['empty lists', 'version: 1\nclusters: []\npolicies: []\n'],
+    ['an empty list of clusters', 'version: 1\nclusters: []\n'],
     ['an empty policy', 'version: 1\npolicies: [{}]\n'],
-    ['the file we ship', SHIPPED],
   ])('means the default policy by %s', (_, text) => {
     expect(fleet(text)).toStrictEqual({ clusters: [], policies: [DEFAULT_POLICY] });
+  });
+
+  it('means the default policy by the file we ship, but writes nothing yet', () => {
+    expect(fleet(SHIPPED)).toStrictEqual({ clusters: [], policies: [{ ...DEFAULT_POLICY, mode: 'observe' }] });
   });
 
   it('reads every key', () => {
@@ -295,6 +298,16 @@ describe('parseFleet refuses', () => {
       '3:16: policies[0].evidence[0]: patterns prove nothing, because there are none; write patterns.cidrs or patterns.dnsNames, or remove it',
     ],
     [
+      'an empty list of policies',
+      'version: 1\npolicies: []\n',
+      '2:1: policies: an empty list; remove it for the built-in policy, or write a policy with mode: observe to approve nothing',
+    ],
+    [
+      'evidence of nodes without the addresses of Services',
+      `${C}\npolicies:\n  - evidence: [machine, node]\n  - { name: b, evidence: [node], clusters: [b*] }\n  - { name: c, evidence: [node], providers: [eks-anywhere] }`,
+      '8:25: policies[0].evidence[1]: believes what a node says of itself, which may be the address of a Service; write serviceCidrs at a',
+    ],
+    [
       'every address',
       `${P}evidence: [patterns]\n    patterns: { cidrs: [0.0.0.0/0] }`,
       '4:25: policies[0].patterns.cidrs[0]: "0.0.0.0/0" means every address there is; write the networks that are really in use',
@@ -425,6 +438,7 @@ policies:
       'f:8:5: clusters[1].kubeconfigsecret:',
       'f:9:1: polices:',
       'f:11:16: policies[0].evidence[0]:',
+      'f:11:26: policies[0].evidence[1]:',
       'f:11:26: policies[0].evidence[1]:',
       'f:13:5: key',
       'f:14:17: policies[0].age.min:',

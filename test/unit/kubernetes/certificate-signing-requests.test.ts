@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 import {
@@ -57,11 +59,54 @@ test('listSigningRequests lets the server select the signer', async () => {
   });
 });
 
+test('a signal that aborts in the middle of the pages is always an abort', async () => {
+  for (const second of [
+    // The page never comes, comes whole, comes too large, or fails in a way that is otherwise tried again.
+    () => {},
+    (response) => answer(response, 200, { items: [], metadata: { continue: 'c' } }),
+    (response) => answer(response, 200, { items: ['x'.repeat(9 * 1024 * 1024)] }),
+    (response) => answer(response, 503, '{}', { 'retry-after': '20' }),
+    (response) => response.destroy(),
+  ] satisfies ((response: ServerResponse) => void)[]) {
+    const stop = new AbortController();
+    const server = await startTlsServer(({ url }, response) => {
+      if (!url.includes('continue')) answer(response, 200, { items: [READ], metadata: { continue: 'b' } });
+      else {
+        stop.abort(new Error('enough'));
+        second(response);
+      }
+    });
+    const client = createKubernetesClient(server.connection);
+    onTestFinished(() => client.close());
+    const pages = listSigningRequests(client, { signerName: 's', signal: stop.signal });
+    expect((await pages.next()).value).toEqual([READ]);
+    await expect(pages.next()).rejects.toMatchObject({ kind: 'aborted', cause: new Error('enough') });
+    expect(server.received).toHaveLength(2);
+  }
+});
+
+test('a signal that aborts between two pages asks for no more', async () => {
+  const { server, client } = await serve((_, response) =>
+    answer(response, 200, { items: [READ], metadata: { continue: 'b' } }),
+  );
+  const stop = new AbortController();
+  const pages = listSigningRequests(client, { signerName: 's', signal: stop.signal });
+  await pages.next();
+  stop.abort();
+  await expect(pages.next()).rejects.toMatchObject({ kind: 'aborted' });
+  expect(server.received).toHaveLength(1);
+});
+
 describe('getSigningRequest', () => {
   test('reads one object, its name encoded', async () => {
     const { server, client } = await serve((_, response) => answer(response, 200, READ));
     expect(await getSigningRequest(client, 'node csr:1?x#y', signal)).toEqual(READ);
     expect(server.received[0]?.url).toBe(`${COLLECTION}/node%20csr%3A1%3Fx%23y`);
+  });
+
+  test('no object is larger than a few megabytes', async () => {
+    const { client } = await serve((_, response) => answer(response, 200, { padding: 'x'.repeat(5 * 1024 * 1024) }));
+    await expect(getSigningRequest(client, 'a', signal)).rejects.toMatchObject({ kind: 'too-large' });
   });
 
   test.each(['', '.', '..', 'a/b', 'a%2fb', '\uD800'])('%j is no name', async (name) => {
@@ -71,8 +116,18 @@ describe('getSigningRequest', () => {
   });
 });
 
+/** As a cluster can send it: JSON.parse takes any depth. */
+const nested = (levels: number): unknown => JSON.parse('{"a":'.repeat(levels) + 'null' + '}'.repeat(levels));
+
 describe('approvalSubjectOf', () => {
   const metadata = { name: 'a', uid: 'u', resourceVersion: '1' };
+
+  test('what it takes can be sent, however deep', () => {
+    for (let levels = 0; levels < 40; levels += 1) {
+      const subject = approvalSubjectOf({ metadata: { ...metadata, labels: nested(levels) } });
+      expect(subject === undefined, `${levels} levels`).toBe(levels > 6);
+    }
+  });
 
   test('keeps who it is and what an update would remove, nothing else', () => {
     expect(approvalSubjectOf(READ)).toEqual({
@@ -111,6 +166,10 @@ describe('approvalSubjectOf', () => {
     ['a name with a path in it', { metadata: { ...metadata, name: 'a/approval' } }],
     ['a status of another shape', { metadata, status: [] }],
     ['conditions of another shape', { metadata, status: { conditions: {} } }],
+    ['a uid that is none', { metadata: { ...metadata, uid: 'u'.repeat(129) } }],
+    ['a resourceVersion that is none', { metadata: { ...metadata, resourceVersion: '1'.repeat(129) } }],
+    ['labels nested without end', { metadata: { ...metadata, labels: nested(200_000) } }],
+    ['conditions nested without end', { metadata, status: { conditions: [nested(200_000)] } }],
     ['too much to keep', { metadata: { ...metadata, annotations: { a: 'x'.repeat(17_000) } } }],
   ])('refuses %s', (_name, item) => {
     expect(approvalSubjectOf(item)).toBeUndefined();
@@ -134,6 +193,12 @@ describe('updateApproval', () => {
       status: { conditions: [...READ.status.conditions, { ...APPROVED, status: 'True' }] },
     });
     expect(client.stats).toMatchObject({ requests: 1, writes: 1 });
+  });
+
+  test('an answer that is larger than what was written is not read to its end', async () => {
+    const { client } = await serve((_, response) => answer(response, 200, { padding: 'x'.repeat(2 * 1024 * 1024) }));
+    await expect(updateApproval(client, subject, APPROVED, signal)).rejects.toMatchObject({ kind: 'too-large' });
+    expect(client.stats.bytes).toBeLessThan(2 * 1024 * 1024);
   });
 
   test.each([

@@ -1,4 +1,6 @@
 import { createServer } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 
@@ -53,6 +55,16 @@ async function failure(call: Promise<unknown>): Promise<KubernetesError> {
   return error;
 }
 
+/** Bytes that are still in use after a full collection. */
+function memoryInUse(): number {
+  setFlagsFromString('--expose-gc');
+  const collect: unknown = runInNewContext('gc');
+  if (typeof collect !== 'function') throw new Error('no collector');
+  collect();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
 describe('answers', () => {
   const htmlPage = '<html><body>Please log in</body></html>';
   const rows: readonly {
@@ -81,7 +93,7 @@ describe('answers', () => {
       name: '403',
       handler: (_, response) => answer(response, 403, statusBody(403, 'Forbidden', 'User "x" cannot list')),
       kind: 'forbidden',
-      says: /^list certificatesigningrequests on https:.*User "x" cannot list.*certmarshal rbac prints the ClusterRole/,
+      says: /^list certificatesigningrequests on https:.*User "x" cannot list.*: certmarshal rbac \| kubectl apply -f - /,
       requests: 1,
     },
     {
@@ -256,6 +268,22 @@ describe('size', () => {
     expect(client.stats.requests).toBe(1);
   });
 
+  test('a body in pieces of one byte takes no more memory than it has bytes', async () => {
+    const pieces = 200_000;
+    const server = await startTlsServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'transfer-encoding': 'chunked' });
+      response.flushHeaders();
+      response.socket?.write('1\r\n \r\n'.repeat(pieces));
+    });
+    const { client } = connect(server.connection);
+    const before = memoryInUse();
+    const call = failure(client.request(LIST));
+    await expect.poll(() => client.stats.bytes, { timeout: 5_000 }).toBe(pieces);
+    expect(memoryInUse() - before).toBeLessThan(8 * 1024 * 1024);
+    client.close();
+    await call;
+  });
+
   test('an announced size over the limit is not read; the smaller of both limits counts', async () => {
     const server = await startTlsServer((_, response) => answer(response, 200, { padding: 'x'.repeat(5_000) }));
     const { client } = connect(server.connection, { maxResponseBytes: 4_000 });
@@ -355,6 +383,14 @@ describe('time', () => {
     const { client } = connect(server.connection);
     for (let call = 0; call < 5; call += 1) await client.request({ ...LIST, signal });
     expect(added).toEqual([]);
+  });
+
+  test('close ends what waits for a connection: nothing is written after it', async () => {
+    const server = await startTlsServer(() => client.close());
+    const { client } = connect(server.connection, { maxSockets: 1 });
+    const errors = await Promise.all([1, 2, 3].map(async () => failure(client.request(WRITE))));
+    expect(errors.map(({ kind }) => kind)).toEqual(['aborted', 'aborted', 'aborted']);
+    expect(server.received).toHaveLength(1);
   });
 
   test('close ends what is under way and what comes later', async () => {
@@ -540,6 +576,13 @@ describe('connection', () => {
       headers: { authorization: `Bearer ${TOKEN}`, accept: 'application/json', 'content-type': 'application/json' },
       body: '{"text":"ü"}',
     });
+  });
+
+  test('a body that cannot be written as JSON is an error of the call', async () => {
+    const server = await startTlsServer((_, response) => answer(response, 200, {}));
+    const body: unknown = JSON.parse('['.repeat(200_000) + ']'.repeat(200_000));
+    expect((await failure(connect(server.connection).client.request({ ...WRITE, body }))).kind).toBe('invalid');
+    expect(server.received).toEqual([]);
   });
 
   test('proxies of the environment are not used', async () => {

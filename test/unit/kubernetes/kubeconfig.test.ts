@@ -157,6 +157,22 @@ describe.each([SECRET, FILE])('from a $origin', (source) => {
     expect((await problems(text(), source)).toSorted()).toEqual(expected.toSorted());
   });
 
+  test.each([
+    [`users: [${TOKEN}`, 'not valid YAML, line 1: the indentation does not fit the lines around it, or a bracket'],
+    [
+      `kind: Config\nusers\nname: ${TOKEN}`,
+      'not valid YAML, line 2: a key runs over several lines; a colon is missing',
+    ],
+    [`a: 1\n\ttoken: ${TOKEN}`, 'not valid YAML, line 2: a tab indents it'],
+    [`token: "${TOKEN}`, 'not valid YAML, line 1: a quote, bracket, brace, colon or comma is missing'],
+    [`a: b: ${TOKEN}`, 'not valid YAML, line 1: a line has more than one "key: value"'],
+    [`- a\n${TOKEN}: 1`, 'not valid YAML, line 2: something stands where YAML does not expect it'],
+    ['a: &a 1\nb: *a', 'it has aliases, which are not accepted'],
+  ])('%j is said in words, with the line', async (text, says) => {
+    await problems(text, source);
+    await expect(loadKubeconfig(text, source)).rejects.toThrow(`kubeconfig: ${says}`);
+  });
+
   test('fields that say nothing are not refused', async () => {
     const text = kubeconfig(
       { 'insecure-skip-tls-verify': false, 'proxy-url': '' },

@@ -53,8 +53,21 @@ describe('listMachines', () => {
     const { client } = await manage(undefined);
     await expect(machinesOf(client)).rejects.toMatchObject({
       kind: 'not-found',
-      remedy: 'This is not a Cluster API management cluster: pass --management-kubeconfig.',
+      object: `get /apis/cluster.x-k8s.io on ${client.server}`,
+      problem: 'this API server serves no cluster.x-k8s.io, so Machines cannot be here',
+      remedy: expect.stringMatching(
+        /--management-kubeconfig on the command line or managementKubeconfigSecret in fleet\.yaml; if this is the one you named/,
+      ),
     });
+  });
+
+  test('discovery is one small object, not a list', async () => {
+    const server = await startTlsServer((_, response) =>
+      answer(response, 200, { versions: [{ version: 'v1beta2' }], padding: 'x'.repeat(5 * 1024 * 1024) }),
+    );
+    const client = createKubernetesClient(server.connection);
+    onTestFinished(() => client.close());
+    await expect(machinesOf(client)).rejects.toMatchObject({ kind: 'too-large' });
   });
 
   test.each([[['v1alpha3', 'v1']], [[]]])('versions that are not understood: %j', async (versions) => {
@@ -76,5 +89,5 @@ test('listNodes', async () => {
   const { client } = await manage([]);
   const items: unknown[] = [];
   for await (const page of listNodes(client, { signal })) items.push(...page);
-  expect(items).toEqual([{ url: '/api/v1/nodes?limit=500' }]);
+  expect(items).toEqual([{ url: '/api/v1/nodes?limit=200' }]);
 });

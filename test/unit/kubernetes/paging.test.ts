@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { createKubernetesClient } from '../../../lambdas/kubernetes/client.ts';
@@ -139,6 +141,29 @@ describe('listPages', () => {
     expect(error?.problem).toBe('the server sends the same continue token again');
   });
 
+  test.each([
+    [
+      'a page',
+      (token: string, response: ServerResponse) => answer(response, 200, { items: [], metadata: { continue: token } }),
+    ],
+    [
+      'a 410',
+      (token: string, response: ServerResponse) =>
+        answer(response, 410, { ...statusBody(410, 'Expired', 'too old'), metadata: { continue: token } }),
+    ],
+  ])('a continue token of %s that is no token: it would be kept, and sent back', async (_name, expire) => {
+    const tooLong = 'x'.repeat(4 * 1024 + 1);
+    const { error, queries } = await list(({ url }, response) => {
+      if (url.includes('continue')) expire(tooLong, response);
+      else answer(response, 200, { items: [], metadata: { continue: tooLong.slice(1) } });
+    });
+    expect([error?.kind, error?.problem]).toEqual([
+      'not-kubernetes',
+      'the server sends a continue token of over 4096 characters',
+    ]);
+    expect(queries.map((query) => query.get('continue')?.length)).toEqual([undefined, 4096]);
+  });
+
   test('more items than allowed', async () => {
     const { pages, error } = await list(numbers(100), { limit: 10, maxItems: 25 });
     expect(ids(pages)).toHaveLength(20);
@@ -146,7 +171,7 @@ describe('listPages', () => {
   });
 
   test('objects made huge on purpose slow the list down but do not stop it', async () => {
-    const huge = 6 * 1024 * 1024;
+    const huge = 3 * 1024 * 1024;
     const { pages, error, queries } = await list(
       numbers(40, (item) => (item >= 8 && item < 12 ? huge : 10)),
       {
@@ -160,7 +185,7 @@ describe('listPages', () => {
 
   test('one object over the limit is an error', async () => {
     const { error } = await list(
-      numbers(3, () => 17 * 1024 * 1024),
+      numbers(3, () => 9 * 1024 * 1024),
       { limit: 2 },
     );
     expect(error?.kind).toBe('too-large');

@@ -1,0 +1,9 @@
+import { getSystemErrorMap } from 'node:util';
+
+/** An error of the operating system in its own words, `no space left on device`, without code and call. */
+export function systemErrorWords(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const words =
+    'errno' in error && typeof error.errno === 'number' ? getSystemErrorMap().get(error.errno)?.[1] : undefined;
+  return words ?? error.message;
+}

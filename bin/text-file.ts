@@ -1,0 +1,24 @@
+import { readFile } from 'node:fs/promises';
+import { UsageError } from './exit-codes.ts';
+import { systemErrorWords } from './system-error.ts';
+
+/**
+ * Reads a file the user named.
+ *
+ * @throws UsageError that says in words why it cannot be read
+ */
+export async function readTextFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(sentence(file, error), { cause: error });
+  }
+}
+
+function sentence(file: string, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') return `There is no file ${file}.`;
+  if (code === 'EISDIR') return `${file} is a directory; name a file in it.`;
+  if (code === 'EACCES' || code === 'EPERM') return `You are not allowed to read ${file}; ls -l shows who is.`;
+  return `${file} cannot be read: ${systemErrorWords(error)}.`;
+}

@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+
+import { missingRight } from '../../../lambdas/kubernetes/missing-right.ts';
+
+test.each([
+  ['/apis/certificates.k8s.io/v1/certificatesigningrequests', 'certmarshal rbac | kubectl apply -f -'],
+  ['/apis/certificates.k8s.io/v1/certificatesigningrequests/a/approval', 'certmarshal rbac | kubectl apply -f -'],
+  ['/api/v1/nodes', 'certmarshal rbac --policy FILE | kubectl apply -f -'],
+  ['/apis/cluster.x-k8s.io/v1beta2/machines', 'certmarshal rbac --management | kubectl apply -f -'],
+  ['/apis/cluster.x-k8s.io', 'system:discovery'],
+])('403 on %s: %s', (path, expected) => {
+  expect(missingRight(path)).toContain(expected);
+});
