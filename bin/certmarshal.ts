@@ -4,7 +4,7 @@ import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { EXIT, UsageError } from './exit-codes.ts';
 import { loadFleet } from './fleet.ts';
-import { programName } from './program.ts';
+import { pasteable, programName } from './program.ts';
 import { systemErrorWords } from './system-error.ts';
 import { openTarget, repeatOptions, type TargetOptions } from './target.ts';
 
@@ -85,11 +85,11 @@ ${EXIT_HELP}`,
     ) => {
       const { clusters, policies } = await loadFleet(options.policy);
       const { sweepCommand } = await import('./commands/sweep.ts');
-      const explain = (csr: string) => `${PROGRAM} explain ${csr}${repeatOptions(options)}`;
+      const again = { program: PROGRAM, repeat: repeatOptions(options) };
       status = await sweepCommand(
         () => openTarget(options, clusters),
         policies,
-        { ...options, explain },
+        { ...options, ...again },
         interruption(),
       );
     },
@@ -116,7 +116,7 @@ ${EXIT_HELP}`,
   .action(async ({ policy }: { policy?: string }) => {
     const { policies } = await loadFleet(policy);
     const { decideCommand } = await import('./commands/decide.ts');
-    status = await decideCommand(policies);
+    status = await decideCommand(process, policies);
   });
 
 withTarget(program.command('explain').argument('<csr-name>', 'name of the CertificateSigningRequest'))
@@ -196,7 +196,7 @@ try {
     process.stderr.write(`${error.message}\n`);
     status = EXIT.usage;
   } else if (error instanceof KubernetesError) {
-    process.stderr.write(`${error.message}\n`);
+    process.stderr.write(`${error.object}: ${error.problem}. ${pasteable(error.remedy, PROGRAM)}\n`);
     status = EXIT.incomplete;
   }
   // The output that a command waits for is gone; that is dealt with.

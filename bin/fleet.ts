@@ -1,5 +1,4 @@
-import { type ApprovalPolicy, DEFAULT_POLICY } from '../lambdas/approval/policy.ts';
-import type { ClusterContext } from '../lambdas/approval/request.ts';
+import { DEFAULT_POLICY } from '../lambdas/approval/policy.ts';
 import type { Fleet } from '../lambdas/config/fleet.ts';
 import { UsageError } from './exit-codes.ts';
 import { readTextFile } from './text-file.ts';
@@ -16,20 +15,4 @@ export async function loadFleet(file: string | undefined): Promise<Fleet> {
   const parsed = parseFleet(text, file);
   if (!parsed.ok) throw new UsageError(new FleetConfigError(parsed.problems).message);
   return parsed.fleet;
-}
-
-/** The policies that select a cluster. The judge selects by the signer too, of which there is one. */
-export function policiesFor(
-  { name, provider }: Pick<ClusterContext, 'name' | 'provider'>,
-  policies: readonly ApprovalPolicy[],
-): readonly ApprovalPolicy[] {
-  return policies.filter(
-    ({ providers, clusters }) => providers.includes(provider) && clusters.some((glob) => matches(glob, name)),
-  );
-}
-
-/** `*` matches any run of characters. */
-function matches(glob: string, name: string): boolean {
-  const pattern = glob.split('*').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
-  return new RegExp(`^${pattern.join('.*')}$`).test(name);
 }

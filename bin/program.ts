@@ -6,3 +6,8 @@ export function programName(env: NodeJS.ProcessEnv, entry: string | undefined): 
   if (env['npm_lifecycle_event'] === 'certmarshal') return 'npm run -s certmarshal --';
   return entry !== undefined && basename(entry) === 'kubectl-certmarshal' ? 'kubectl certmarshal' : 'certmarshal';
 }
+
+/** A remedy of ours with its command as the user has to type it. */
+export function pasteable(remedy: string, program: string): string {
+  return remedy.replaceAll('certmarshal rbac', `${program} rbac`);
+}

@@ -24,17 +24,27 @@ const MAX_ID_LENGTH = 256;
 
 const EXPECTED = 'Give it a file or a pipe with one JSON object a line.';
 
+/** The standard streams of a process. */
+interface Streams {
+  readonly stdin: Readable & { readonly isTTY?: boolean; readonly fd?: number };
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+}
+
 /**
  * Judges the records on standard input.
  *
  * @returns the exit status
  * @throws UsageError when standard input cannot be read at all
  */
-export async function decideCommand(policies: readonly ApprovalPolicy[]): Promise<number> {
-  const { stdin, stdout, stderr } = process;
+export async function decideCommand(
+  { stdin, stdout, stderr }: Streams,
+  policies: readonly ApprovalPolicy[],
+): Promise<number> {
   // Node.js takes a directory for an empty stream.
-  if (fstatSync(stdin.fd).isDirectory()) throw new UsageError(`Standard input is a directory. ${EXPECTED}`);
-  if (stdin.isTTY) stderr.write('Reading records from the keyboard, one JSON object a line; Ctrl-D ends.\n');
+  if (stdin.fd !== undefined && fstatSync(stdin.fd).isDirectory())
+    throw new UsageError(`Standard input is a directory. ${EXPECTED}`);
+  if (stdin.isTTY === true) stderr.write('Reading records from the keyboard, one JSON object a line; Ctrl-D ends.\n');
   const read = await decideLines(stdin, stdout, policies, Date.now);
   const { failure, lines, answers } = read;
   if (failure !== undefined) {

@@ -1,6 +1,7 @@
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { Reason } from '../../lambdas/approval/reasons.ts';
 import type { SweepReport, SweepRow } from '../../lambdas/sweep/report.ts';
+import { pasteable } from '../program.ts';
 import { counted } from '../terminal/plural.ts';
 import type { Style } from '../terminal/style.ts';
 import { table } from '../terminal/table.ts';
@@ -16,8 +17,9 @@ export interface SweepView {
   readonly report: SweepReport;
   /** The policies that select the cluster. */
   readonly policies: readonly ApprovalPolicy[];
-  /** The command that explains one request of this cluster. */
-  readonly explain: (csr: string) => string;
+  /** How the user starts this program, and the options that say which cluster: for the commands it recommends. */
+  readonly program: string;
+  readonly repeat: string;
 }
 
 /**
@@ -26,7 +28,7 @@ export interface SweepView {
  * @param width columns of the terminal; undefined wraps nothing
  */
 export function renderSweep(view: SweepView, style: Style, width: number | undefined): string {
-  const { report } = view;
+  const { report, program } = view;
   return [
     ...(report.readable ? judged(view, style, width) : notReadable(report, style, width)),
     ...report.problems
@@ -34,7 +36,7 @@ export function renderSweep(view: SweepView, style: Style, width: number | undef
       .flatMap(({ object, message, remedy }) => [
         '',
         ...hang(`  ${style.bad('✖')} `, `${object}: ${message}`, width),
-        ...hang('    → ', remedy, width),
+        ...hang('    → ', pasteable(remedy, program), width),
       ]),
     '',
     style.faint(cost(report)),
@@ -46,7 +48,7 @@ function notReadable({ cluster, provider }: SweepReport, style: Style, width: nu
   return hang(style.bad('✖ '), style.bad(`${cluster} · ${PROVIDER_NAMES[provider]} · not readable`), width);
 }
 
-function judged({ report, policies, explain }: SweepView, style: Style, width: number | undefined): string[] {
+function judged({ report, policies, program, repeat }: SweepView, style: Style, width: number | undefined): string[] {
   const inForce = policies.map(({ name, mode }) => `policy ${name} (${mode})`).join(', ') || 'no policy selects it';
   const rows = report.rows.toSorted((a, b) => urgency(a) - urgency(b) || compare(a.reason, b.reason));
   const others = rows.filter(({ verdict }) => verdict !== 'approve');
@@ -71,7 +73,9 @@ function judged({ report, policies, explain }: SweepView, style: Style, width: n
         ]
       : []),
     ...(hidden > 0 ? [`  … and ${hidden} more; --output json lists them all`] : []),
-    ...(first !== undefined && KUBERNETES_NAME.test(first.csr) ? ['', `  → ${explain(first.csr)}`] : []),
+    ...(first !== undefined && KUBERNETES_NAME.test(first.csr)
+      ? ['', `  → ${program} explain ${first.csr}${repeat}`]
+      : []),
   ];
 }
 

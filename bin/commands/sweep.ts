@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
+import { isFor } from '../../lambdas/approval/selection.ts';
 import { parseDuration } from '../../lambdas/config/duration.ts';
 import type { SweepTarget } from '../../lambdas/sweep/observe.ts';
 import type { SweepReport } from '../../lambdas/sweep/report.ts';
 import { sweep } from '../../lambdas/sweep/sweep.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
-import { policiesFor } from '../fleet.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { styleFor } from '../terminal/style.ts';
 import { terminalWidth } from '../terminal/wrap.ts';
@@ -15,8 +15,10 @@ export interface SweepOptions {
   readonly observe?: boolean;
   readonly output: 'table' | 'json';
   readonly every?: string;
-  /** The command that explains one request of this cluster, as the user would type it. */
-  readonly explain: (csr: string) => string;
+  /** How the user starts this program. */
+  readonly program: string;
+  /** The options that say which cluster, for the commands it recommends. */
+  readonly repeat: string;
 }
 
 /**
@@ -41,7 +43,7 @@ export async function sweepCommand(
       process.stdout.write(`${round === 1 ? '' : '\n'}${style.faint(localTime(new Date()))}\n`);
     const target = await open();
     const report = await sweepOnce(target, inForce, signal).finally(() => target.close());
-    const view = { report, policies: policiesFor(target.cluster, inForce), explain: options.explain };
+    const view = { ...options, report, policies: inForce.filter((policy) => isFor(policy, target.cluster)) };
     process.stdout.write(
       options.output === 'json'
         ? `${JSON.stringify(report)}\n`

@@ -23,9 +23,6 @@ export class UnusableTargetError extends Error {
   }
 }
 
-/** Up to ten clusters are swept at once in one process; a page of 500 requests or Machines is a few megabytes. */
-const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
-
 /**
  * Reads the kubeconfigs of a target and makes clients out of them. Connects to no cluster yet.
  *
@@ -67,7 +64,7 @@ export async function openTarget(
 function openClient(arn: string, text: string): KubernetesClient {
   const object = `kubeconfig in secret ${arn}`;
   try {
-    return createKubernetesClient(loadSecretKubeconfig(text), { maxResponseBytes: MAX_RESPONSE_BYTES });
+    return createKubernetesClient(loadSecretKubeconfig(text));
   } catch (error) {
     const message = error instanceof Error ? error.message : '';
     if (error instanceof KubeconfigError)

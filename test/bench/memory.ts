@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { build } from 'esbuild';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { connectAdmin } from '../control-plane/admin.ts';
@@ -14,6 +16,21 @@ const run = promisify(execFile);
 const RUNS = 5;
 const REQUESTS = 10_000;
 
+/** As it is deployed: a bundle, which Node.js need not strip of types. */
+async function bundled(directory: string): Promise<string> {
+  const outfile = join(directory, 'sweep-process.mjs');
+  await build({
+    entryPoints: [new URL('./sweep-process.ts', import.meta.url).pathname],
+    outfile,
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    format: 'esm',
+    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+  });
+  return outfile;
+}
+
 /** Largest resident memory of a process of its own that sweeps 10,000 pending requests against 10,000 Machines, on a real kube-apiserver. */
 export async function benchMemory(say: (text: string) => void): Promise<Figure[]> {
   const binaries = await resolveBinaries();
@@ -26,14 +43,12 @@ export async function benchMemory(say: (text: string) => void): Promise<Figure[]
     await admin.apply(rbacManifests({ group: 'certmarshal', management: true }, [DEFAULT_POLICY]));
     say(`${REQUESTS} Machines`);
     await createMachines(admin, REQUESTS);
+    const program = await bundled(controlPlane.directory);
     const peaks: number[] = [];
     for (let count = 1; count <= RUNS; count += 1) {
       say(`run ${count} of ${RUNS}`);
       await createStorm(admin, { valid: REQUESTS, hostile: 0 });
-      const { stdout } = await run(process.execPath, [
-        new URL('./sweep-process.ts', import.meta.url).pathname,
-        controlPlane.kubeconfig('certmarshal'),
-      ]);
+      const { stdout } = await run(process.execPath, [program, controlPlane.kubeconfig('certmarshal')]);
       const { approved, maxRssMiB } = JSON.parse(stdout) as { approved: number; maxRssMiB: number };
       if (approved !== REQUESTS) throw new Error(`${approved} of ${REQUESTS} approved`);
       peaks.push(maxRssMiB);

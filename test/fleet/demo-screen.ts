@@ -1,5 +1,6 @@
 import { type Style, styleFor } from '../../bin/terminal/style.ts';
 import { table } from '../../bin/terminal/table.ts';
+import { terminalWidth, wrap } from '../../bin/terminal/wrap.ts';
 
 /** How one cluster stands at one moment. */
 export interface Standing {
@@ -8,22 +9,25 @@ export interface Standing {
   readonly served: number;
   readonly nodes: number;
   readonly note: string;
-  readonly mood: 'good' | 'warn' | 'bad';
+  readonly mood: Mood;
 }
+
+export type Mood = 'plain' | 'good' | 'warn' | 'bad';
 
 const BAR = 24;
 const INDENT = 19;
-const SYMBOLS = { good: '✔', warn: '◌', bad: '✖' } as const;
+const SYMBOLS = { plain: '·', good: '✔', warn: '◌', bad: '✖' } as const;
 
 /** Events scroll; on a terminal the standing of all clusters stays below them. */
 export interface Screen {
-  event(cluster: string, mood: Standing['mood'] | 'plain', text: string): void;
+  event(cluster: string, mood: Mood, text: string): void;
   standing(rows: readonly Standing[]): void;
   close(): void;
 }
 
 export function openScreen(stream: NodeJS.WriteStream, minutes: () => string): Screen {
   const style = styleFor(stream, process.env);
+  const paints = { plain: style.faint, good: style.good, warn: style.warn, bad: style.bad } as const;
   let board: string[] = [];
   let latest: readonly Standing[] = [];
 
@@ -42,15 +46,18 @@ export function openScreen(stream: NodeJS.WriteStream, minutes: () => string): S
         style.strong(cluster),
         bar(served, nodes, style),
         nodes === 0 ? '' : `${served}/${nodes}`,
-        `${style[mood](SYMBOLS[mood])} ${note}`,
+        `${paints[mood](SYMBOLS[mood])} ${note}`,
       ]),
+      // A line that the terminal breaks by itself could not be erased.
+      { width: terminalWidth(stream) },
     );
 
   return {
     event(cluster, mood, text) {
       erase();
-      const symbol = mood === 'plain' ? ' ' : style[mood](SYMBOLS[mood]);
-      const [first = '', ...rest] = wrap(text, Math.max(40, (stream.columns || 120) - INDENT - 1));
+      const symbol = mood === 'plain' ? ' ' : paints[mood](SYMBOLS[mood]);
+      const width = Math.max(30, (terminalWidth(stream) ?? 120) - INDENT - 1);
+      const [first = '', ...rest] = text.split('\n').flatMap((paragraph) => wrap(paragraph, width));
       const paint = mood === 'bad' ? style.bad : (line: string) => line;
       stream.write(`  ${style.faint(minutes())}  ${cluster.padEnd(6)}  ${symbol} ${paint(first)}\n`);
       for (const line of rest) stream.write(`${' '.repeat(INDENT)}${paint(line)}\n`);
@@ -73,17 +80,4 @@ export function openScreen(stream: NodeJS.WriteStream, minutes: () => string): S
 function bar(part: number, whole: number, style: Style): string {
   const filled = whole === 0 ? 0 : Math.floor((part / whole) * BAR);
   return style.good('█'.repeat(filled)) + style.faint('░'.repeat(BAR - filled));
-}
-
-function wrap(text: string, width: number): string[] {
-  return text.split('\n').flatMap((paragraph) => {
-    const lines = [''];
-    for (const word of paragraph.split(' ')) {
-      const last = lines.at(-1) ?? '';
-      if (last === '') lines[lines.length - 1] = word;
-      else if (last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
-      else lines.push(word);
-    }
-    return lines;
-  });
 }

@@ -1,9 +1,11 @@
+import { hang, terminalWidth } from '../../bin/terminal/wrap.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/sweep/report.ts';
 import { sweep } from '../../lambdas/sweep/sweep.ts';
 import { fastClock } from './clock.ts';
 import { addMachine, type DemoCluster, startDemoCluster } from './demo-cluster.ts';
 import { openScreen, type Standing } from './demo-screen.ts';
+import { standingAfter } from './demo-standing.ts';
 import { HOSTILE_CLAIMS } from './hostile.ts';
 import { kubernetesTime, type StoredCsr } from './kube-object.ts';
 import type { SimulatedNode } from './kubelet.ts';
@@ -28,9 +30,15 @@ const worker = (index: number): SimulatedNode => ({
   ipAddresses: [`10.20.0.${index}`],
 });
 
-process.stdout.write(
-  `certmarshal demo · 3 simulated clusters behind real TLS · 1 second here is ${SPEED} seconds there · a sweep a minute\n\n`,
+const width = terminalWidth(process.stdout) ?? 120;
+say(
+  hang(
+    '',
+    `certmarshal demo · 3 simulated clusters behind real TLS · 1 second here is ${SPEED} seconds there · a sweep a minute`,
+    width,
+  ),
 );
+say(['']);
 const screen = openScreen(process.stdout, minutes);
 const berlin = await startDemoCluster({ name: 'berlin', provider: 'eks-anywhere', clock });
 const dublin = await startDemoCluster({ name: 'dublin', provider: 'eks', clock, instances: dublinInstances() });
@@ -75,14 +83,32 @@ try {
   await Promise.all(clusters.map((cluster) => cluster.stop()));
 }
 
-process.stdout.write(`
-What you would do next
-  berlin  worker-${THIEF} asked for the address of worker-${VICTIM} and did not get it. If nobody moved that address on purpose,
-          treat the node as compromised: docs/runbooks/san-not-owned.md
-  oslo    its API certificate has expired: nothing in it can be seen, and certmarshal says so instead of calling it fine.
-          Renew the control plane certificates by hand: eksctl anywhere renew certificates
-  yours   npm run -s certmarshal -- sweep --kubeconfig ~/.kube/config --observe      (decides, writes nothing)
-`);
+say(['', 'What you would do next']);
+for (const [cluster, ...sentences] of [
+  [
+    'berlin',
+    `worker-${THIEF} asked for the address of worker-${VICTIM} and did not get it. If nobody moved that address on purpose,`,
+    'treat the node as compromised: docs/runbooks/san-not-owned.md',
+  ],
+  [
+    'dublin',
+    'nothing: the node with two network interfaces is proven by its EC2 instance.',
+    'The answers of EC2 are simulated here; sweeps of your account do not read them yet.',
+  ],
+  [
+    'oslo',
+    'its API certificate has expired: nothing in it can be seen, and certmarshal says so instead of calling it fine.',
+    'Renew the control plane certificates by hand: eksctl anywhere renew certificates',
+  ],
+  ['yours', 'look at a cluster of your own; this decides and writes nothing:'],
+] as const)
+  say(hang(`  ${(cluster ?? '').padEnd(8)}`, sentences.join(' '), width));
+// Never wrapped: it is to be pasted.
+say(['', '  npm run -s certmarshal -- sweep --kubeconfig ~/.kube/config --observe']);
+
+function say(lines: readonly string[]): void {
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
 
 async function sweepCluster(cluster: DemoCluster): Promise<void> {
   const report = await sweep(cluster.target, [DEFAULT_POLICY], () => clock.now(), AbortSignal.timeout(10_000));
@@ -98,11 +124,7 @@ async function sweepCluster(cluster: DemoCluster): Promise<void> {
         : `${approved.length} approved in ${report.durationMs / SPEED < 1000 ? `${Math.round(report.durationMs / SPEED)} ms` : 'one sweep'}, every name proven by its Machine`,
     );
   for (const row of report.rows.filter(({ verdict }) => verdict === 'leave'))
-    tellOnce(
-      cluster,
-      row.reason === 'SanNotOwned' ? 'bad' : 'warn',
-      `${row.node} left undecided: ${row.message}  ${row.reason}`,
-    );
+    tellOnce(cluster, row.hostile ? 'bad' : 'warn', `${row.node} left undecided: ${row.message}  ${row.reason}`);
   for (const { message, remedy } of report.problems) tellOnce(cluster, 'bad', `not readable: ${message}\n→ ${remedy}`);
 }
 
@@ -113,17 +135,9 @@ function tellOnce(cluster: DemoCluster, mood: 'warn' | 'bad', text: string): voi
   screen.event(cluster.name, mood, text);
 }
 
-function standingOf(cluster: DemoCluster): Standing {
-  const served = cluster.kubelets.filter(({ certificate }) => certificate !== undefined).length;
-  const nodes = cluster.kubelets.length;
-  const report = reports.get(cluster.name);
-  const base = { cluster: cluster.name, served, nodes };
-  if (report?.complete === false)
-    return { ...base, mood: 'bad', note: 'not readable: its API certificate has expired' };
-  const refused = report?.rows.find(({ reason }) => reason === 'SanNotOwned');
-  if (refused !== undefined) return { ...base, mood: 'bad', note: `${refused.node} asks for what it does not own` };
-  if (served < nodes) return { ...base, mood: 'warn', note: `${nodes - served} nodes wait for a certificate` };
-  return { ...base, mood: 'good', note: 'every node serves with a certificate' };
+function standingOf({ name, kubelets }: DemoCluster): Standing {
+  const served = kubelets.filter(({ certificate }) => certificate !== undefined).length;
+  return standingAfter(reports.get(name), { cluster: name, served, nodes: kubelets.length });
 }
 
 /** Six ordinary nodes, and one with a second interface on another subnet. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
+import type { SweepTarget } from '../../lambdas/sweep/observe.ts';
 import type { SweepReport } from '../../lambdas/sweep/report.ts';
 import { sweep } from '../../lambdas/sweep/sweep.ts';
 import { type SimulatedApiServer, startSimulatedApiServer } from './api-server.ts';
@@ -211,5 +212,59 @@ describe('a sweep of a cluster that misbehaves', () => {
       AbortSignal.timeout(20_000),
     );
     expect(report.rows.map(({ node, reason }) => [node, reason])).toContainEqual(['worker-1', 'ClockSkew']);
+  });
+
+  const sweepFaulty = (
+    changes: Partial<SweepTarget>,
+    policies = [DEFAULT_POLICY],
+    signal = AbortSignal.timeout(20_000),
+    observed?: () => void,
+  ) =>
+    sweep(
+      {
+        cluster: { name: 'faulty', provider: 'eks-anywhere' },
+        workload: at(0).client,
+        management: at(0).client,
+        ...changes,
+      },
+      policies,
+      () => clock.now(),
+      signal,
+      observed === undefined ? {} : { observed },
+    );
+
+  it('judges nothing more when its time is over, and says how many are left', async () => {
+    const controller = new AbortController();
+    const report = await sweepFaulty({}, [DEFAULT_POLICY], controller.signal, () => controller.abort());
+    expect(report).toMatchObject({
+      readable: true,
+      complete: false,
+      rows: [],
+      problems: [{ kind: 'unfinished', object: `${NODES} CertificateSigningRequests` }],
+    });
+    expect(approvedIn(at(0).server)).toBe(0);
+  });
+
+  it('says so when no Machine carries the name of the cluster', async () => {
+    const report = await sweepFaulty({ cluster: { name: 'fautly', provider: 'eks-anywhere' } });
+    expect(report).toMatchObject({ complete: false, counts: { approved: 0, left: NODES } });
+    expect(report.problems).toMatchObject([
+      { kind: 'evidence', message: expect.stringContaining('no Machine of a cluster called fautly') },
+    ]);
+  });
+
+  it('says so when no policy is for the cluster', async () => {
+    const report = await sweepFaulty({}, [{ ...DEFAULT_POLICY, clusters: ['other-*'] }]);
+    expect(report).toMatchObject({ complete: false, counts: { approved: 0 }, problems: [{ kind: 'policy' }] });
+    expect(report.rows.map(({ reason }) => reason)).toEqual(Array(NODES).fill('NoPolicySelected'));
+  });
+
+  it('says so when EC2 is asked for and not read', async () => {
+    await clock.advance(3 * 60_000);
+    const target = { cluster: { name: 'faulty', provider: 'eks' as const }, workload: at(0).client };
+    const report = await sweep(target, [DEFAULT_POLICY], () => clock.now(), AbortSignal.timeout(20_000));
+    expect(report).toMatchObject({ complete: false, counts: { approved: 0 } });
+    expect(report.problems).toMatchObject([{ kind: 'evidence', object: 'evidence ec2' }]);
+    expect(report.rows.map(({ reason }) => reason)).toEqual(Array(NODES).fill('EvidenceUnreadable'));
   });
 });

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCli } from './run-cli.ts';
+import { runCli, runShell } from './run-cli.ts';
 
 describe('the command line', () => {
   it.each([[['frobnicate']], [['sweep', '--provider', 'gke']], [['sweep', '--output', 'xml']], [['explain']]])(
@@ -19,6 +19,39 @@ describe('the command line', () => {
     expect(status).toBe(0);
     expect(stdout).toMatch(/Examples:\n {2}certmarshal /);
     expect(stdout).toMatch(/Exit status:\n {2}0 {2}done\n/);
+  });
+
+  it('shows examples as they are typed where they are read', async () => {
+    const { stdout } = await runCli(['sweep', '--help'], '', { npm_lifecycle_event: 'certmarshal' });
+    expect(stdout).toMatch(/^Usage: npm run -s certmarshal -- sweep/);
+    expect(stdout).toContain('\n  npm run -s certmarshal -- sweep --kubeconfig ~/.kube/config --observe\n');
+  });
+
+  it('ends quietly when its reader has seen enough', async () => {
+    const { stdout, stderr } = await runShell('{ certmarshal rbac; echo "status $?" >&2; } | true');
+    expect({ stdout, stderr }).toEqual({ stdout: '', stderr: 'status 0\n' });
+  });
+
+  it('says that its output cannot be written', async () => {
+    const { status, stderr } = await runShell('certmarshal rbac > /dev/full');
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: 'Standard output cannot be written: no space left on device.\n',
+    });
+  });
+
+  it.each([
+    [['rbac', '--policy', tmpdir()], `${tmpdir()} is a directory; name a file in it.\n`],
+    [['rbac', '--policy', `${import.meta.filename}/x`], `${import.meta.filename}/x cannot be read: not a directory.\n`],
+    [
+      ['explain', 'csr-1', '--service-cidr', '10.96.0.1/12', '--service-cidr', '10.96.0.0'],
+      `--service-cidr "10.96.0.1/12" names a host, not a network; clear the bits after the first 12, or end it in /32
+--service-cidr "10.96.0.0" is not a CIDR; write a network and the length of its prefix, for example 10.0.0.0/16 or fd00:12::/48
+`,
+    ],
+  ])('says in words what is wrong with %j', async (args, expected) => {
+    const { status, stdout, stderr } = await runCli(args);
+    expect({ status, stdout, stderr }).toEqual({ status: 2, stdout: '', stderr: expected });
   });
 
   it('says which kubeconfig it looked for', async () => {

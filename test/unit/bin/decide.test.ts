@@ -1,6 +1,10 @@
+import { PassThrough, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
+import { decideCommand } from '../../../bin/commands/decide.ts';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { csrOf, machineOf, nodeName, requestOf } from '../../bench/fixtures.ts';
-import { runCli } from './run-cli.ts';
+import { runCli, runShell } from './run-cli.ts';
 
 const CREATED = '2026-01-01T00:00:00Z';
 const line = (index: number, changes: object = {}): string =>
@@ -81,6 +85,104 @@ describe('certmarshal decide', () => {
       reason: 'ObjectMalformed',
       message: 'metadata.name is missing or too long',
     });
+  });
+
+  it.each([
+    ['a list', [[]]],
+    ['an object', {}],
+    ['a boolean', true],
+    ['a long string', 'x'.repeat(257)],
+    ['a number that JSON.parse rounds', 2 ** 53],
+  ])('does not repeat an id that is %s', async (_, id) => {
+    const { status, stdout } = await runCli(['decide'], [line(1, { id }), line(2)].join('\n'));
+    expect(status).toBe(1);
+    const problem = 'line 1: id is neither a string of at most 256 characters nor a number up to 2^53';
+    expect(parse(stdout)).toEqual([
+      { id: null, line: 1, error: problem },
+      expect.objectContaining({ id: 'r2', verdict: 'approve' }),
+    ]);
+  });
+
+  it.each([0, -1.5, '', 'x'.repeat(256), null])('repeats the id %j', async (id) => {
+    const { status, stdout } = await runCli(['decide'], line(1, { id }));
+    expect({ status, id: parse(stdout)[0].id }).toEqual({ status: 0, id });
+  });
+
+  it('takes U+2028 and U+2029 for text, and nothing that is not UTF-8', async () => {
+    const separators = line(1, { note: 'a\u2028b\u2029c' });
+    const { stdout } = await runShell(
+      `{ cat; printf '"\\xff"\\n'; } | certmarshal decide`,
+      `${separators}\n${line(2)}\n`,
+    );
+    expect(parse(stdout).map(({ id, verdict, error }) => [id, verdict ?? error])).toEqual([
+      ['r1', 'approve'],
+      ['r2', 'approve'],
+      [null, 'line 3 is not UTF-8'],
+    ]);
+  });
+
+  it('reads past a line of more than 16 MiB', async () => {
+    const { status, stdout } = await runCli(['decide'], [line(1, { note: 'x'.repeat(2 ** 24) }), line(2)].join('\n'));
+    expect(status).toBe(1);
+    expect(parse(stdout).map(({ id, verdict, error }) => [id, verdict ?? error])).toEqual([
+      [null, 'line 1 is longer than 16777216 bytes'],
+      ['r2', 'approve'],
+    ]);
+  });
+
+  it.each(['', '\n \n\r\n'])('says that there is no record in %j', async (input) => {
+    expect(await runCli(['decide'], input)).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: 'no record on standard input; certmarshal decide --help shows what one looks like\n',
+    });
+  });
+
+  it('refuses a directory on standard input', async () => {
+    expect(await runShell('certmarshal decide < /')).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: 'Standard input is a directory. Give it a file or a pipe with one JSON object a line.\n',
+    });
+  });
+
+  it('ends quietly when its reader has seen enough', async () => {
+    const input = Array.from({ length: 2_000 }, (_, index) => line(index % 7)).join('\n');
+    const { stdout, stderr } = await runShell('certmarshal decide | head -n 1', input);
+    expect(parse(stdout)).toMatchObject([{ id: 'r0' }]);
+    expect(stderr).toBe('');
+  });
+
+  it('says that it reads from a keyboard', async () => {
+    const stderr = new PassThrough();
+    const stdin = Object.assign(Readable.from(['\n']), { isTTY: true });
+    await decideCommand({ stdin, stdout: new PassThrough(), stderr }, [DEFAULT_POLICY]);
+    stderr.end();
+    expect(await text(stderr)).toMatch(/^Reading records from the keyboard, one JSON object a line; Ctrl-D ends\.\n/);
+  });
+
+  it.each([
+    ['before the first line', [], 'usage'],
+    ['after lines', [`${line(1)}\n`], 1],
+  ])('says when standard input breaks %s', async (_, chunks, expected) => {
+    const stdin = Readable.from(
+      (async function* () {
+        yield* chunks;
+        throw Object.assign(new Error('read EIO'), { errno: -5, code: 'EIO' });
+      })(),
+    );
+    const stdout = new PassThrough();
+    const stderr = new PassThrough();
+    const decided = decideCommand({ stdin, stdout, stderr }, [DEFAULT_POLICY]);
+    if (expected === 'usage')
+      await expect(decided).rejects.toThrow('Standard input cannot be read: i/o error. Give it');
+    else {
+      expect(await decided).toBe(expected);
+      stdout.end();
+      stderr.end();
+      expect(parse(await text(stdout))).toMatchObject([{ id: 'r1', verdict: 'approve' }]);
+      expect(await text(stderr)).toBe('Standard input cannot be read: i/o error. The lines up to 1 are judged.\n');
+    }
   });
 
   it('streams: it answers before the input ends, and thousands of lines in order', async () => {

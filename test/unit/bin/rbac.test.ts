@@ -1,6 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { rbacManifests } from '../../../bin/commands/rbac.ts';
+import { type RbacOptions, rbacManifests } from '../../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { runCli } from './run-cli.ts';
 
@@ -45,6 +46,42 @@ describe('certmarshal rbac', () => {
   });
 
   it.each([
+    [{}, 'certmarshal:group:certmarshal'],
+    [{ group: 'certmarshal' }, 'certmarshal:group:certmarshal'],
+    [{ user: 'certmarshal' }, 'certmarshal:user:certmarshal'],
+    [{ user: 'eve@example.com' }, 'certmarshal:user:eve@example.com'],
+    [{ user: 'arn:aws:iam::1:role/a%' }, 'certmarshal:user:arn:aws:iam::1:role=2Fa=25'],
+    [{ user: 'ö =' }, 'certmarshal:user:=C3=B6=20=3D'],
+    [{ serviceAccount: 'kube-system/certmarshal' }, 'certmarshal:sa:kube-system:certmarshal'],
+    [{ management: true }, 'certmarshal-management:group:certmarshal'],
+    [{ management: true, serviceAccount: 'a/b.c' }, 'certmarshal-management:sa:a:b.c'],
+  ] satisfies [RbacOptions, string][])('binds %j under a name of its own', (options, name) => {
+    const binding = documents(rbacManifests(options, [DEFAULT_POLICY])).at(-1);
+    expect(binding.metadata).toEqual({ name });
+    expect(binding.roleRef.name).toBe(options.management === true ? 'certmarshal-management' : 'certmarshal');
+  });
+
+  it('gives no two subjects one name, and only names that an API server takes', () => {
+    const name = (options: RbacOptions) =>
+      documents(rbacManifests(options, [DEFAULT_POLICY])).at(-1).metadata.name as string;
+    const subject = fc.string({ unit: 'grapheme', minLength: 1 });
+    fc.assert(
+      fc.property(subject, subject, (a, b) => {
+        // ValidatePathSegmentName of apimachinery.
+        expect(name({ user: a })).toMatch(/^certmarshal:user:[^/%]+$/);
+        expect(name({ user: a }) === name({ user: b })).toBe(a === b);
+        expect(name({ user: a })).not.toBe(name({ group: a }));
+      }),
+      { seed: 42 },
+    );
+  });
+
+  it.each([
+    [['--user', ''], '--user and --group take a name; got an empty one.\n'],
+    [
+      ['--service-account', 'kube-system/Cert:marshal'],
+      '--service-account takes NAMESPACE/NAME, for example kube-system/certmarshal; got kube-system/Cert:marshal\n',
+    ],
     [['--user', 'a', '--group', 'b'], '--user, --group and --service-account exclude each other.\n'],
     [
       ['--service-account', 'certmarshal'],

@@ -11,8 +11,19 @@ export interface CliResult {
 
 /** Runs the command line from the source in a process of its own, without a terminal. */
 export function runCli(args: readonly string[], input = '', env: NodeJS.ProcessEnv = {}): Promise<CliResult> {
+  return run(process.execPath, [ENTRY, ...args], input, env);
+}
+
+/** Runs a line of a shell in which `certmarshal` is the command line from the source. */
+export function runShell(line: string, input = ''): Promise<CliResult> {
+  const command = `certmarshal() { "$PROGRAM_NODE" "$PROGRAM_ENTRY" "$@"; }\n${line}`;
+  return run('bash', ['--norc', '-c', command], input, { PROGRAM_NODE: process.execPath, PROGRAM_ENTRY: ENTRY });
+}
+
+function run(file: string, args: readonly string[], input: string, env: NodeJS.ProcessEnv): Promise<CliResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [ENTRY, ...args], { env: { ...process.env, ...env } });
+    // Whatever npm script runs the tests is none of the program's business.
+    const child = spawn(file, args, { env: { ...process.env, npm_lifecycle_event: '', ...env } });
     let stdout = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

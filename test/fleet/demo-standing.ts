@@ -1,0 +1,21 @@
+import type { SweepReport } from '../../lambdas/sweep/report.ts';
+import type { Standing } from './demo-screen.ts';
+
+/** How a cluster stands after its latest sweep; before the first one nobody knows. */
+export function standingAfter(
+  report: SweepReport | undefined,
+  counts: Pick<Standing, 'cluster' | 'served' | 'nodes'>,
+): Standing {
+  if (report === undefined) return { ...counts, mood: 'plain', note: 'not looked at yet' };
+  if (!report.readable) return { ...counts, mood: 'bad', note: 'not readable: its API certificate has expired' };
+  const refused = report.rows.find(({ hostile }) => hostile);
+  if (refused !== undefined) return { ...counts, mood: 'bad', note: `${refused.node} asks for what it does not own` };
+  const waiting = counts.nodes - counts.served;
+  if (waiting > 0)
+    return {
+      ...counts,
+      mood: 'warn',
+      note: `${waiting === 1 ? '1 node waits' : `${waiting} nodes wait`} for a certificate`,
+    };
+  return { ...counts, mood: 'good', note: 'every node serves with a certificate' };
+}

@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { pasteable, programName } from '../../../bin/program.ts';
+
+describe('how the program was started', () => {
+  it.each([
+    [{ npm_lifecycle_event: 'certmarshal' }, '/clone/bin/certmarshal.ts', 'npm run -s certmarshal --'],
+    [{ npm_lifecycle_event: 'test' }, '/clone/bin/certmarshal.ts', 'certmarshal'],
+    [{}, '/usr/local/bin/certmarshal', 'certmarshal'],
+    [{}, '/usr/local/bin/kubectl-certmarshal', 'kubectl certmarshal'],
+    [{}, '/opt/kubectl-certmarshal/certmarshal.mjs', 'certmarshal'],
+    [{}, undefined, 'certmarshal'],
+  ])('%j %s: %s', (env, entry, name) => {
+    expect(programName(env, entry)).toBe(name);
+  });
+
+  it('puts it before the commands of a remedy', () => {
+    expect(pasteable('Grant it: certmarshal rbac --management | kubectl apply -f -.', 'kubectl certmarshal')).toBe(
+      'Grant it: kubectl certmarshal rbac --management | kubectl apply -f -.',
+    );
+  });
+});
