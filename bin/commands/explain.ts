@@ -1,4 +1,4 @@
-import { gateReason } from '../../lambdas/approval/decide.ts';
+import { decideApproval, gateReason } from '../../lambdas/approval/decide.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
 import { REASONS, type Reason } from '../../lambdas/approval/reasons.ts';
@@ -58,11 +58,17 @@ async function explain(
   const gate = gateReason(read.csr);
   if (gate !== undefined) return { csr: read.csr, verdict: unjudged(gate.reason, gate.message) };
   const observed = await observe(target, policies, signal);
-  const decision = [...decide(target.cluster, observed, policies, now)].find(({ csr }) => csr.uid === read.csr.uid);
+  const newest = observed.open.find(({ csr }) => csr.username === read.csr.username);
   // Decided or deleted while we looked: the sweep would find nothing to do.
-  if (decision === undefined)
+  if (newest === undefined)
     return { csr: read.csr, verdict: unjudged('Deleting', 'the request was decided or deleted just now') };
-  return { csr: decision.csr, verdict: decision.verdict };
+  if (newest.csr.uid !== read.csr.uid) {
+    const siblings = { pending: newest.askedAt.length, supersededBy: newest.csr.name };
+    const request = { cluster: target.cluster, csr: read.csr, siblings };
+    return { csr: read.csr, verdict: decideApproval(request, observed.evidence, policies, now) };
+  }
+  const [decision] = decide(target.cluster, { ...observed, open: [newest] }, policies, now);
+  return { csr: newest.csr, verdict: decision?.verdict ?? unjudged('JudgeFailed', 'no decision') };
 }
 
 function unjudged(reason: Reason, message: string): Verdict {

@@ -79,16 +79,16 @@ export async function act(decisions: Iterable<Decision>, context: Context): Prom
       continue;
     }
     await limiter.enter();
-    const write = writeDecision(decision, context)
+    const underWay = writeDecision(decision, context)
       .then(done)
       .catch((error: unknown) => {
         bug ??= error;
       })
       .finally(() => {
         limiter.leave();
-        writes.delete(write);
+        writes.delete(underWay);
       });
-    writes.add(write);
+    writes.add(underWay);
   }
   await Promise.all(writes);
   if (bug !== undefined) throw bug;

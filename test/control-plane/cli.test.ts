@@ -67,9 +67,12 @@ describe.skipIf(real.missing)('the command line on a real control plane', () => 
     await mkdir(binaries);
     await mkdir(join(home, '.kube'));
     await symlink(real.binaries.kubectl, join(binaries, 'kubectl'));
-    const shim = `#!/bin/sh\nexec '${process.execPath}' '${ENTRY}' "$@"\n`;
+    await mkdir(join(home, 'package'));
     for (const name of ['certmarshal', 'kubectl-certmarshal']) {
-      await writeFile(join(binaries, name), shim);
+      // npm links the names of a package to its one program.
+      const program = join(home, 'package', name);
+      await symlink(ENTRY, program);
+      await writeFile(join(binaries, name), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
       await chmod(join(binaries, name), 0o755);
     }
     env = { HOME: home, PATH: `${binaries}:/usr/bin:/bin` };
@@ -123,44 +126,81 @@ describe.skipIf(real.missing)('the command line on a real control plane', () => 
 
   it('runs every command of the README and the runbooks', async () => {
     const ran: string[] = [];
-    for (const page of ['README.md', 'docs/runbooks/san-not-owned.md']) {
+    for (const page of ['README.md', 'docs/deploy.md', 'docs/runbooks/san-not-owned.md']) {
       const text = await readFile(join(REPOSITORY, page), 'utf8');
       for (const [, block = ''] of text.matchAll(/```sh\n([^]*?)```/g))
-        for (const line of block.trim().split('\n')) {
-          if (COVERED_BY_CI.has(line)) continue;
+        for (const command of block.includes('<<') ? [block] : block.trim().split('\n')) {
+          if (COVERED_BY_CI.has(command)) continue;
           await shell(
-            line
+            command
               .replace('npm run -s certmarshal --', 'certmarshal')
               .replace('CSR-NAME', 'csr-q77zt')
               .replace('CLUSTER.yaml', 'berlin.yaml')
               .replace('MANAGEMENT.yaml', 'management.yaml'),
           );
-          ran.push(line);
+          ran.push(command);
         }
     }
     expect(ran.length).toBeGreaterThanOrEqual(6);
   }, 60_000);
 
-  it('sweeps again and again, and stops cleanly on Ctrl-C', async () => {
+  /** Sweeps every second until the output holds the third round, then presses Ctrl-C. */
+  async function sweepRounds(output: 'json' | 'table', rounds: RegExp) {
     const child = spawn(
       'certmarshal',
-      ['sweep', '--kubeconfig', 'berlin.yaml', '--policy', 'fleet.yaml', '--every', '1s', '--output', 'json'],
+      ['sweep', '--kubeconfig', 'berlin.yaml', '--policy', 'fleet.yaml', '--every', '1s', '--output', output],
       { cwd: home, env },
     );
     let stdout = '';
     let stderr = '';
     child.stdout.on('data', (data: Buffer) => {
       stdout += data.toString();
-      if (stdout.split('\n').length > 3 && !child.killed) child.kill('SIGINT');
+      if ((stdout.match(rounds)?.length ?? 0) > 2 && !child.killed) child.kill('SIGINT');
     });
     child.stderr.on('data', (data: Buffer) => {
       stderr += data.toString();
     });
     const status = await new Promise((resolve) => child.on('close', resolve));
+    return { status, stdout, stderr };
+  }
+
+  it('sweeps again and again, and stops cleanly on Ctrl-C', async () => {
+    const { status, stdout, stderr } = await sweepRounds('json', /\n/g);
     expect(status).toBe(0);
     expect(stderr).toContain('Ctrl-C again ends at once');
     for (const line of stdout.trim().split('\n'))
       expect(JSON.parse(line)).toMatchObject({ version: 1, complete: true });
+  });
+
+  it('says when each round began', async () => {
+    const { status, stdout } = await sweepRounds('table', /\d reads?/g);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^\d\d:\d\d:\d\d\nberlin-prod · [^]*\n\n\d\d:\d\d:\d\d\nberlin-prod · /);
+  });
+
+  it('gives access to one subject without taking it from another', async () => {
+    await shell('certmarshal rbac | kubectl apply -f -');
+    await shell("certmarshal rbac --user 'arn:aws:iam::111122223333:role/certmarshal' | kubectl apply -f -");
+    await shell('certmarshal rbac --service-account kube-system/certmarshal | kubectl apply -f -');
+    const { stdout } = await shell('kubectl get clusterrolebindings -o name | grep /certmarshal:');
+    expect(stdout.split('\n')).toEqual(
+      expect.arrayContaining([
+        'clusterrolebinding.rbac.authorization.k8s.io/certmarshal:group:certmarshal',
+        'clusterrolebinding.rbac.authorization.k8s.io/certmarshal:sa:kube-system:certmarshal',
+        'clusterrolebinding.rbac.authorization.k8s.io/certmarshal:user:arn:aws:iam::111122223333:role=2Fcertmarshal',
+      ]),
+    );
+    for (const as of [
+      '--as x --as-group certmarshal',
+      '--as arn:aws:iam::111122223333:role/certmarshal',
+      '--as system:serviceaccount:kube-system:certmarshal',
+    ])
+      expect((await shell(`kubectl auth can-i list certificatesigningrequests -A ${as}`)).stdout).toBe('yes\n');
+  });
+
+  it('approves no address of a service', async () => {
+    const { stdout } = await shell('certmarshal explain csr-q77zt --kubeconfig berlin.yaml --service-cidr 10.0.1.0/24');
+    expect(stdout).toMatch(/✖ {2}san-reserved +.*10\.0\.1\.23.*in the service CIDR/);
   });
 
   it('shows what was approved and what was left, and why', async () => {
@@ -172,16 +212,16 @@ describe.skipIf(real.missing)('the command line on a real control plane', () => 
           '^berlin-prod · EKS Anywhere · policy default \\(enforce\\)',
           '',
           '  ✔  1 approved  every name proven',
-          '  ◌  1 left      1 SanNotOwned',
+          '  ✖  1 left      1 SanNotOwned \\(provably hostile\\)',
           '  ·  \\d+ ignored.*',
           '',
-          '  CSR        NODE      AGE +VERDICT  WHY',
-          '  csr-q77zt  worker-3  Ns +leave    IP 10\\.0\\.1\\.24 belongs to worker-8 \\(Machine default/md-0-worker-8\\)  SanNotOwned',
-          '  csr-8xk2p  worker-8  Ns +approve  worker-8, 10\\.0\\.1\\.24 ← Machine default/md-0-worker-8',
+          '  CSR        NODE      AGE +VERDICT    WHY',
+          '  csr-q77zt  worker-3  Ns +✖ leave    IP 10\\.0\\.1\\.24 belongs to worker-8 \\(Machine default/md-0-worker-8\\)  SanNotOwned',
+          '  csr-8xk2p  worker-8  Ns +✔ approve  worker-8, 10\\.0\\.1\\.24 ← Machine default/md-0-worker-8',
           '',
-          '  → certmarshal explain csr-q77zt --kubeconfig berlin\\.yaml',
+          '  → kubectl certmarshal explain csr-q77zt --kubeconfig berlin\\.yaml',
           '',
-          'T, 3 reads, 1 writes\n$',
+          'T, 3 reads, 1 write\n$',
         ].join('\n'),
       ),
     );
@@ -195,6 +235,7 @@ describe.skipIf(real.missing)('the command line on a real control plane', () => 
     );
     expect(stdout).toMatch(/✖ {2}san-proven +IP 10\.0\.1\.24 belongs to worker-8/);
     expect(stdout.match(/✔ {2}/g)).toHaveLength(16);
+    expect(stdout).toMatch(/names +✖ 10\.0\.1\.24 owned by worker-8[^\n]*\n +✔ worker-3/);
     expect(stdout).toContain('docs/runbooks/san-not-owned.md');
     await admin.put(`${CSRS}/csr-q77zt/approval`, {
       ...(await admin.get<Csr>(`${CSRS}/csr-q77zt`)),
@@ -202,6 +243,13 @@ describe.skipIf(real.missing)('the command line on a real control plane', () => 
     });
     const decided = await shell('certmarshal explain csr-q77zt --kubeconfig berlin.yaml');
     expect(decided.stdout).toContain('AlreadyDenied');
+  });
+
+  it('explains that a newer request of the node counts', async () => {
+    for (const name of ['csr-old', 'csr-older-still'])
+      await createCsr(admin, { name, nodeName: 'worker-9', requestPem: request('worker-9', '10.0.1.25') });
+    const { stdout } = await shell('certmarshal explain csr-old --kubeconfig berlin.yaml');
+    expect(stdout).toMatch(/csr-older-still is newer[^]*Superseded/);
   });
 
   it('says what to do when the request does not exist or access is missing', async () => {

@@ -383,7 +383,9 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
   it('says what it may not read, and approves nothing on half the evidence', async () => {
     const { node, address } = await join();
     await createCsr(admin, { name: 'unread', nodeName: node, requestPem: requestFor(node, address) });
-    await admin.delete('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/certmarshal-management');
+    await admin.delete(
+      '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/certmarshal-management:group:certmarshal',
+    );
     try {
       // The authorizer follows its watch; a moment passes until the binding is gone for it too.
       await expect
@@ -393,9 +395,10 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
         .toEqual(['evidence']);
       const report = await sweep(target, POLICIES, Date.now, signal);
       expect(report).toMatchObject({ complete: false, counts: { approved: 0, left: 1 } });
+      expect(report.problems[0]).toMatchObject({ remedy: expect.stringContaining('certmarshal rbac --management') });
       expect(report.rows[0]).toMatchObject({
         reason: 'EvidenceUnreadable',
-        message: expect.stringContaining('certmarshal rbac'),
+        message: expect.stringContaining('Machines could not be read'),
       });
     } finally {
       await admin.apply(rbacManifests({ group: 'certmarshal', management: true }, POLICIES));

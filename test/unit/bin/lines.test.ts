@@ -1,11 +1,14 @@
 import { Buffer } from 'node:buffer';
 import { Readable } from 'node:stream';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readLines } from '../../../bin/lines.ts';
 
-const linesOf = (chunks: readonly (Buffer | string)[], maxBytes = 100) =>
-  Array.fromAsync(readLines(Readable.from(chunks), maxBytes), (line) => (line.ok ? line.text : line));
+async function linesOf(chunks: readonly (Buffer | string)[], maxBytes = 100): Promise<unknown[]> {
+  const lines: unknown[] = [];
+  for await (const line of readLines(Readable.from(chunks), maxBytes)) lines.push(line.ok ? line.text : line);
+  return lines;
+}
 
 describe('the lines of a stream', () => {
   it.each([

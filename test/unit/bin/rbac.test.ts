@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { type RbacOptions, rbacManifests } from '../../../bin/commands/rbac.ts';
@@ -45,7 +45,7 @@ describe('certmarshal rbac', () => {
     expect(binding.subjects).toEqual([{ kind: 'ServiceAccount', name: 'certmarshal', namespace: 'kube-system' }]);
   });
 
-  it.each([
+  it.each<[RbacOptions, string]>([
     [{}, 'certmarshal:group:certmarshal'],
     [{ group: 'certmarshal' }, 'certmarshal:group:certmarshal'],
     [{ user: 'certmarshal' }, 'certmarshal:user:certmarshal'],
@@ -55,7 +55,7 @@ describe('certmarshal rbac', () => {
     [{ serviceAccount: 'kube-system/certmarshal' }, 'certmarshal:sa:kube-system:certmarshal'],
     [{ management: true }, 'certmarshal-management:group:certmarshal'],
     [{ management: true, serviceAccount: 'a/b.c' }, 'certmarshal-management:sa:a:b.c'],
-  ] satisfies [RbacOptions, string][])('binds %j under a name of its own', (options, name) => {
+  ])('binds %j under a name of its own', (options, name) => {
     const binding = documents(rbacManifests(options, [DEFAULT_POLICY])).at(-1);
     expect(binding.metadata).toEqual({ name });
     expect(binding.roleRef.name).toBe(options.management === true ? 'certmarshal-management' : 'certmarshal');

@@ -1,0 +1,74 @@
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { renderExplanation } from '../../../bin/commands/render-explanation.ts';
+import { styleFor } from '../../../bin/terminal/style.ts';
+import { decideApproval } from '../../../lambdas/approval/decide.ts';
+import { indexEvidence } from '../../../lambdas/approval/evidence.ts';
+import { ownerFromMachine } from '../../../lambdas/approval/machine-evidence.ts';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { readSigningRequest } from '../../../lambdas/approval/read-request.ts';
+import type { NameProof } from '../../../lambdas/approval/verdict.ts';
+import { csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
+
+const NOW = Date.parse('2026-01-01T00:03:00Z');
+
+function explain(steals?: number, mode: 'enforce' | 'observe' = 'enforce') {
+  const request = requestOf(8, steals === undefined ? {} : { steals });
+  const read = readSigningRequest(csrOf(8, request, '2026-01-01T00:00:00Z'));
+  if (!read.ok) throw new Error(read.problem);
+  const owners = [8, 9].flatMap((index) => ownerFromMachine(machineOf(index), 'bench') ?? []);
+  const cluster = { name: 'bench', provider: 'eks-anywhere' } as const;
+  const verdict = decideApproval(
+    { cluster, csr: read.csr, siblings: { pending: 1 } },
+    indexEvidence([{ source: 'machine', ok: true, lookedAt: 2, owners }]),
+    [{ ...DEFAULT_POLICY, mode }],
+    NOW,
+  );
+  return { verdict, csr: read.csr };
+}
+
+const render = (explanation = explain(), width?: number) =>
+  renderExplanation(explanation, 'csr-8', NOW, styleFor({ isTTY: width !== undefined }, {}), width);
+
+describe('the explanation of a request', () => {
+  it('names the node once', () => {
+    expect(render().split('\n')[0]).toBe(
+      'worker-8 asks for its own names, all proven by Machine eksa-system/md-0-8. The next sweep approves it.',
+    );
+  });
+
+  it('does not promise what mode observe keeps from happening', () => {
+    expect(render(explain(undefined, 'observe')).split('\n')[0]).toMatch(
+      /The policy only observes: nothing is written\.$/,
+    );
+  });
+
+  it('shows one name a line, what is not proven first', () => {
+    const lines = render(explain(9)).split('\n');
+    expect(lines[0]).toBe('worker-8 asks for a serving certificate that covers 10.0.0.9 of worker-9. Left undecided.');
+    expect(lines.slice(2, 7)).toEqual([
+      '  asked   3 min ago by system:node:worker-8 (system:nodes, system:authenticated)',
+      '  names   ✖ 10.0.0.9 owned by worker-9 (Machine eksa-system/md-0-9)',
+      '          ✔ worker-8 ← Machine eksa-system/md-0-8',
+      '          ✔ 10.0.0.8 ← Machine eksa-system/md-0-8',
+      '  policy  default',
+    ]);
+  });
+
+  it('shows 20 names and how many there are', () => {
+    const { verdict, csr } = explain();
+    const names = Array.from(
+      { length: 23 },
+      (_, index): NameProof => ({ kind: 'dns', name: `n${index}`, proven: true }),
+    );
+    const text = render({ verdict: { ...verdict, names }, csr });
+    expect(text.match(/✔ n\d+$/gm)).toHaveLength(20);
+    expect(text).toContain('\n          and 3 more; --output json lists them all\n');
+  });
+
+  it.each([120, 80, 60, 40])('fits into %i columns', (width) => {
+    const lines = render(explain(9), width).split('\n').map(stripVTControlCharacters);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
+    expect(lines.join(' ').replaceAll(/ +/g, ' ')).toBe(render(explain(9)).replaceAll(/\s+/g, ' '));
+  });
+});

@@ -1,0 +1,137 @@
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { renderSweep, type SweepView } from '../../../bin/commands/render-sweep.ts';
+import { styleFor } from '../../../bin/terminal/style.ts';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { reportOf, rowOf } from '../telemetry/reports.ts';
+
+const PLAIN = styleFor({}, {});
+const COLOURED = styleFor({ isTTY: true }, {});
+
+function render(view: Partial<SweepView>, { style = PLAIN, width }: { style?: typeof PLAIN; width?: number } = {}) {
+  return renderSweep(
+    {
+      report: reportOf({}),
+      policies: [DEFAULT_POLICY],
+      program: 'certmarshal',
+      repeat: ' --kubeconfig k',
+      ...view,
+    },
+    style,
+    width,
+  );
+}
+
+const left = { verdict: 'leave', outcome: 'none' } as const;
+const ROWS = [
+  rowOf({ csr: 'approved' }),
+  rowOf({ csr: 'unwritten', outcome: 'failed' }),
+  rowOf({ ...left, csr: 'waiting', reason: 'EvidenceMissing', message: 'no Machine (4 looked at) names node w yet' }),
+  rowOf({ ...left, csr: 'odd', reason: 'KeyNotAllowed', message: 'key: RSA 1024' }),
+  rowOf({ ...left, csr: 'moved', reason: 'SanNotOwned', message: 'IP 10.0.0.1 is not among the names of Machine m' }),
+  rowOf({ ...left, csr: 'thief', reason: 'SanNotOwned', message: 'IP 10.0.0.2 belongs to w2', hostile: true }),
+];
+const COUNTS = { approved: 1, denied: 0, wouldWrite: 0, left: 4, ignored: 0, failed: 1 };
+const REPORT = reportOf({ rows: ROWS, counts: COUNTS, requests: { sent: 3, writes: 2, retries: 1 } });
+
+describe('the table of a sweep', () => {
+  it('shows what bites first, and recommends to explain that', () => {
+    const lines = render({ report: REPORT }).split('\n');
+    expect(lines.filter((line) => /^ {2}[a-z]+ +worker-1 /.test(line)).map((line) => line.replace(/ +/g, ' '))).toEqual(
+      [
+        ' thief worker-1 5s ✖ leave IP 10.0.0.2 belongs to w2 SanNotOwned',
+        ' moved worker-1 5s ◌ leave IP 10.0.0.1 is not among the names of Machine m SanNotOwned',
+        ' odd worker-1 5s ◌ leave key: RSA 1024 KeyNotAllowed',
+        ' waiting worker-1 5s ◌ leave no Machine (4 looked at) names node w yet EvidenceMissing',
+        ' unwritten worker-1 5s ✖ approve (failed) every name is proven',
+        ' approved worker-1 5s ✔ approve every name is proven',
+      ],
+    );
+    expect(lines).toContain('  → certmarshal explain thief --kubeconfig k');
+    expect(lines).toContain(
+      '  ✖  4 left         1 SanNotOwned (provably hostile), 1 SanNotOwned, 1 KeyNotAllowed, 1 EvidenceMissing',
+    );
+    expect(lines.at(-1)).toBe('12 ms, 1 read, 2 writes, 1 retry');
+  });
+
+  it('never puts a name that Kubernetes would refuse into a command', () => {
+    const rows = [rowOf({ ...left, csr: 'x; reboot', reason: 'SanWildcard' })];
+    expect(render({ report: reportOf({ rows }) })).not.toContain('→');
+  });
+
+  it('paints the hostile red', () => {
+    expect(render({ report: REPORT }, { style: COLOURED })).toContain('\u001b[31m✖ leave\u001b[39m');
+  });
+
+  it('says nothing but why of a cluster that could not be read', () => {
+    const problem = {
+      kind: 'forbidden',
+      object: 'list x on https://y',
+      message: 'answered 403',
+      remedy: 'certmarshal rbac',
+    };
+    const report = reportOf({ readable: false, complete: false, problems: [problem] });
+    expect(render({ report, program: 'kubectl certmarshal' })).toBe(
+      [
+        '✖ berlin · EKS Anywhere · not readable',
+        '',
+        '  ✖ list x on https://y: answered 403',
+        '    → kubectl certmarshal rbac',
+        '',
+        '12 ms, 1 read',
+      ].join('\n'),
+    );
+    expect(render({ report }, { style: COLOURED }).split('\n')[0]).toBe(
+      '\u001b[31m✖ \u001b[39m\u001b[31mberlin · EKS Anywhere · not readable\u001b[39m',
+    );
+  });
+
+  it('says that no policy selects the cluster', () => {
+    expect(render({ policies: [] })).toMatch(/^berlin · EKS Anywhere · no policy selects it\n/);
+  });
+
+  it.each(['NoPolicySelected', 'EvidenceUnreadable'] as const)('does not repeat what %s says', (reason) => {
+    const rows = [1, 2, 3].map((index) => rowOf({ ...left, csr: `csr-${index}`, reason, message: 'a long story' }));
+    const why = render({ report: reportOf({ rows }) }).match(/(?<=◌ leave {2})\S.*/g);
+    expect(why).toEqual([`a long story  ${reason}`, `as above  ${reason}`, `as above  ${reason}`]);
+  });
+
+  it('says what mode observe would do', () => {
+    const report = reportOf({
+      rows: [rowOf({ mode: 'observe', outcome: 'observed' })],
+      counts: { ...COUNTS, approved: 0, wouldWrite: 1, left: 0, failed: 0 },
+    });
+    expect(render({ report })).toMatch(/◇ {2}1 would be written {2}observe only: nothing was\n[^]*◇ would approve/);
+  });
+});
+
+describe('the table of a sweep on a terminal', () => {
+  it.each([200, 120, 100, 80, 79, 60, 40])('fits into %i columns', (width) => {
+    const lines = render({ report: REPORT }, { style: COLOURED, width }).split('\n').map(stripVTControlCharacters);
+    const mayBeLonger = /^ {2}→ certmarshal|^ {2}\S+ +worker-1 /;
+    expect(lines.filter((line) => line.length > width && !mayBeLonger.test(line))).toEqual([]);
+  });
+
+  it('continues under WHY', () => {
+    const lines = render({ report: REPORT }, { width: 80 }).split('\n');
+    const head = lines.findIndex((line) => line.includes('WHY'));
+    expect(lines.slice(head, head + 5)).toEqual([
+      '  CSR        NODE      AGE  VERDICT             WHY',
+      '  thief      worker-1  5s   ✖ leave             IP 10.0.0.2 belongs to w2',
+      '                                                SanNotOwned',
+      '  moved      worker-1  5s   ◌ leave             IP 10.0.0.1 is not among the',
+      '                                                names of Machine m  SanNotOwned',
+    ]);
+  });
+
+  it('gives WHY lines of its own below 80 columns', () => {
+    const lines = render({ report: REPORT }, { width: 79 }).split('\n');
+    const head = lines.findIndex((line) => line.includes('VERDICT'));
+    expect(lines.slice(head, head + 4)).toEqual([
+      '  CSR        NODE      AGE  VERDICT',
+      '    WHY',
+      '  thief      worker-1  5s   ✖ leave',
+      '    IP 10.0.0.2 belongs to w2  SanNotOwned',
+    ]);
+  });
+});

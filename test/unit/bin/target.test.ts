@@ -1,0 +1,50 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTarget, repeatOptions, type TargetOptions } from '../../../bin/target.ts';
+
+const KNOWN = [
+  { name: 'berlin', provider: 'eks-anywhere', kubeconfigSecret: 'arn', serviceCidrs: ['10.96.0.0/12'] },
+  { name: 'oslo', provider: 'eks-anywhere', kubeconfigSecret: 'arn' },
+] as const;
+
+describe('the cluster of the command line', () => {
+  let kubeconfig: string;
+
+  beforeAll(async () => {
+    kubeconfig = join(await mkdtemp(join(tmpdir(), 'certmarshal-target-')), 'config');
+    await writeFile(
+      kubeconfig,
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Config',
+        'current-context': 'c',
+        contexts: [{ name: 'c', context: { cluster: 'berlin', user: 'u' } }],
+        clusters: [{ name: 'berlin', cluster: { server: 'https://127.0.0.1:1' } }],
+        users: [{ name: 'u', user: { token: 'not-a-secret' } }],
+      }),
+    );
+  });
+
+  afterAll(() => rm(join(kubeconfig, '..'), { recursive: true }));
+
+  it.each<[string, TargetOptions, readonly string[] | undefined]>([
+    ['those of its entry in fleet.yaml', {}, ['10.96.0.0/12']],
+    ['those of the entry it is told to be', { cluster: 'oslo' }, undefined],
+    ['none of another cluster', { cluster: 'bergen' }, undefined],
+    ['those of the command line', { cluster: 'oslo', serviceCidr: ['fd00::/112'] }, ['fd00::/112']],
+    ['both, each once', { serviceCidr: ['fd00::/112', '10.96.0.0/12'] }, ['10.96.0.0/12', 'fd00::/112']],
+  ])('has as service CIDRs %s', async (_, options, expected) => {
+    const target = await openTarget({ kubeconfig, ...options }, KNOWN);
+    target.close();
+    expect(target.cluster.serviceCidrs).toEqual(expected);
+  });
+
+  it('repeats its options for the next command', () => {
+    const options = { kubeconfig: "it's", serviceCidr: ['10.96.0.0/12', 'fd00::/112'], policy: 'fleet.yaml' };
+    expect(repeatOptions({ ...options, allowExec: true })).toBe(
+      " --kubeconfig 'it'\\''s' --policy fleet.yaml --service-cidr 10.96.0.0/12 --service-cidr fd00::/112 --allow-exec",
+    );
+  });
+});
