@@ -1,5 +1,5 @@
-// 16 in flight saturate a kube-apiserver of two cores; more only queue. A 429 halves the number, ten answers in a row raise it by one.
-const INITIAL = 16;
+// 16 to 64 in flight saturate a kube-apiserver of two cores; more only queue. A 429 halves the number, ten answers in a row raise it by one.
+const INITIAL = 32;
 const MAXIMUM = 64;
 const RAISE_AFTER = 10;
 

@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
-import type { SweepTarget } from '../../lambdas/sweep/observe.ts';
+import { act } from '../../lambdas/sweep/act.ts';
+import { decide } from '../../lambdas/sweep/decide.ts';
+import { observe, type SweepTarget } from '../../lambdas/sweep/observe.ts';
 import { sweep } from '../../lambdas/sweep/sweep.ts';
 import { type Admin, connectAdmin } from '../control-plane/admin.ts';
 import { resolveBinaries } from '../control-plane/binaries.ts';
@@ -52,11 +54,18 @@ export async function benchStorm(say: (text: string) => void): Promise<Figure[]>
     const plain: number[] = [];
     const whole: number[] = [];
     const ratios: number[] = [];
+    const writing: number[] = [];
+    const writingRatios: number[] = [];
     const reads: number[] = [];
     for (let run = 1; run <= RUNS; run += 1) {
       say(`run ${run} of ${RUNS}: storm for the plain client`);
       await createStorm(admin, STORM);
       const plainRate = await approvePlainly(controlPlane, admin);
+      await clear(admin);
+
+      say(`run ${run} of ${RUNS}: storm for writing alone`);
+      await createStorm(admin, STORM);
+      const writingRate = await writeDecisions(target);
       await clear(admin);
 
       say(`run ${run} of ${RUNS}: storm for the sweep`);
@@ -68,6 +77,8 @@ export async function benchStorm(say: (text: string) => void): Promise<Figure[]>
         throw new Error(`not the expected outcome: ${JSON.stringify({ ...report, rows: undefined })}`);
       const wholeRate = VALID / ((finishedAt - startedAt) / 1000);
       plain.push(plainRate);
+      writing.push(writingRate);
+      writingRatios.push(writingRate / plainRate);
       whole.push(wholeRate);
       ratios.push(wholeRate / plainRate);
       reads.push(report.requests.sent - report.requests.writes);
@@ -76,6 +87,8 @@ export async function benchStorm(say: (text: string) => void): Promise<Figure[]>
 
     const figures = [
       figure('plain client, verdicts precomputed', 'approvals/s', plain),
+      figure('certmarshal writing, verdicts precomputed', 'approvals/s', writing),
+      figure('certmarshal writing : plain client', '×', writingRatios, { text: '≥ 0.9', met: (ratio) => ratio >= 0.9 }),
       figure('sweep, whole (read, judge, write)', 'approvals/s', whole),
       figure('whole sweep : plain client', '×', ratios, { text: '≥ 0.9', met: (ratio) => ratio >= 0.9 }),
       figure('writes for one hostile request', 'writes', [0], { text: '0', met: (writes) => writes === 0 }),
@@ -123,6 +136,25 @@ export async function createStorm(
     const pem = index < valid ? requestOf(index) : requestOf(index, { steals: index - valid });
     await createCsr(admin, { name: `storm-${index}`, nodeName: nodeName(index), requestPem: pem.toString() });
   });
+}
+
+/** What certmarshal's own writing reaches: every decision is made before the clock starts. */
+async function writeDecisions(target: SweepTarget): Promise<number> {
+  const signal = AbortSignal.timeout(120_000);
+  const policies = [DEFAULT_POLICY];
+  const observed = await observe(target, policies, signal);
+  const decisions = [...decide(target.cluster, observed, policies, Date.now())];
+  const startedAt = performance.now();
+  const acted = await act(decisions, {
+    client: target.workload,
+    evidence: observed.evidence,
+    policies,
+    now: Date.now,
+    signal,
+  });
+  const written = acted.filter(({ outcome }) => outcome.kind === 'written').length;
+  if (written !== VALID) throw new Error(`${written} of ${VALID} written`);
+  return VALID / ((performance.now() - startedAt) / 1000);
 }
 
 async function clear(admin: Admin): Promise<void> {

@@ -24,14 +24,14 @@ function tasks() {
 }
 
 describe('createWriteLimiter', () => {
-  it('starts with 16 in flight and takes one more for ten answers', async () => {
+  it('starts with 32 in flight and takes one more for ten answers', async () => {
     const work = tasks();
     const limiter = createWriteLimiter(() => 0);
     const all = Array.from({ length: 200 }, () => running(limiter, work.task));
     await nextTurn();
-    expect(work.running).toBe(16);
+    expect(work.running).toBe(32);
     for (let ended = 0; ended < 10; ended += 1) await work.endOne();
-    expect({ limit: limiter.limit, running: work.running }).toEqual({ limit: 17, running: 17 });
+    expect({ limit: limiter.limit, running: work.running }).toEqual({ limit: 33, running: 33 });
     while (work.running > 0) await work.endOne();
     await Promise.all(all);
   });
@@ -62,7 +62,7 @@ describe('createWriteLimiter', () => {
       await work.endOne();
       limits.push(limiter.limit);
     }
-    expect(limits).toEqual([8, 4, 2, 1, 1, 1]);
+    expect(limits).toEqual([16, 8, 4, 2, 1, 1]);
     while (work.running > 0) await work.endOne();
     await Promise.all(all);
   });
