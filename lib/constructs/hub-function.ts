@@ -6,6 +6,7 @@ import { type ICommandHooks, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aw
 import { type ILogGroup, LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Duration, Stage } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
+import { NODE_OPTIONS } from '../node-options.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
 
@@ -52,7 +53,7 @@ export class HubFunction extends NodejsFunction {
       architecture: Architecture.ARM_64,
       timeout: props.timeout,
       memorySize: props.memorySize ?? 256,
-      environment: { ...props.environment },
+      environment: { NODE_OPTIONS, ...props.environment },
       // A switch of the AWS SDK 2.
       awsSdkConnectionReuse: false,
       role,

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { NODE_OPTIONS } from '../../lib/node-options.ts';
 import { connectAdmin } from '../control-plane/admin.ts';
 import { resolveBinaries } from '../control-plane/binaries.ts';
 import { applyCrds } from '../control-plane/crds.ts';
@@ -48,7 +49,9 @@ export async function benchMemory(say: (text: string) => void): Promise<Figure[]
     for (let count = 1; count <= RUNS; count += 1) {
       say(`run ${count} of ${RUNS}`);
       await createStorm(admin, { valid: REQUESTS, hostile: 0 });
-      const { stdout } = await run(process.execPath, [program, controlPlane.kubeconfig('certmarshal')]);
+      const { stdout } = await run(process.execPath, [program, controlPlane.kubeconfig('certmarshal')], {
+        env: { ...process.env, NODE_OPTIONS },
+      });
       const { approved, maxRssMiB } = JSON.parse(stdout) as { approved: number; maxRssMiB: number };
       if (approved !== REQUESTS) throw new Error(`${approved} of ${REQUESTS} approved`);
       peaks.push(maxRssMiB);
