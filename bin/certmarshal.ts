@@ -83,12 +83,12 @@ ${EXIT_HELP}`,
     async (
       options: TargetOptions & { policy?: string; observe?: boolean; every?: string; output: 'table' | 'json' },
     ) => {
-      const { clusters, policies } = await loadFleet(options.policy);
+      const fleet = await loadFleet(options.policy);
       const { sweepCommand } = await import('./commands/sweep.ts');
       const again = { program: PROGRAM, repeat: repeatOptions(options) };
       status = await sweepCommand(
-        () => openTarget(options, clusters),
-        policies,
+        () => openTarget(options, fleet),
+        fleet.policies,
         { ...options, ...again },
         interruption(),
       );
@@ -130,11 +130,11 @@ Examples:
 ${EXIT_HELP}`,
   )
   .action(async (name: string, options: TargetOptions & { policy?: string; output: 'table' | 'json' }) => {
-    const { clusters, policies } = await loadFleet(options.policy);
-    const target = await openTarget(options, clusters);
+    const fleet = await loadFleet(options.policy);
+    const target = await openTarget(options, fleet);
     const { explainCommand } = await import('./commands/explain.ts');
     try {
-      status = await explainCommand(target, policies, name, options.output, interruption());
+      status = await explainCommand(target, fleet.policies, name, options.output, interruption());
     } finally {
       target.close();
     }

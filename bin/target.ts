@@ -1,11 +1,14 @@
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { PROVIDERS, type Provider } from '../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, PROVIDERS, type Provider } from '../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../lambdas/approval/request.ts';
+import { isFor } from '../lambdas/approval/selection.ts';
 import { cidrProblem } from '../lambdas/config/cidr.ts';
-import type { FleetCluster } from '../lambdas/fleet/target.ts';
+import type { Fleet } from '../lambdas/config/fleet.ts';
 import { createKubernetesClient } from '../lambdas/kubernetes/client.ts';
+import { hostOf } from '../lambdas/kubernetes/connection.ts';
 import { KubeconfigError, loadKubeconfig } from '../lambdas/kubernetes/kubeconfig.ts';
+import { printable } from '../lambdas/printable.ts';
 import type { SweepTarget } from '../lambdas/sweep/observe.ts';
 import { UsageError } from './exit-codes.ts';
 import { readTextFile } from './text-file.ts';
@@ -25,27 +28,28 @@ export interface TargetOptions {
 /**
  * Opens connections to the one cluster that the command line names.
  *
- * @param known the clusters of fleet.yaml: the entry of this cluster's name tells its service CIDRs
+ * @param fleet its policies say what has to be known; the entry of this cluster's name tells its service CIDRs
  * @throws UsageError when an option or a kubeconfig cannot be used
  */
 export async function openTarget(
   options: TargetOptions,
-  known: readonly FleetCluster[],
+  { clusters, policies }: Fleet,
 ): Promise<SweepTarget & { close(): void }> {
   const given = validCidrs(options.serviceCidr ?? []);
   const connection = await load(options.kubeconfig ?? defaultKubeconfig(process.env), options);
-  const workload = createKubernetesClient(connection);
   const provider = providerOf(options.provider, connection.server);
   // EKS writes the ARN of the cluster as its name into the kubeconfig.
   const name = options.cluster ?? connection.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
-  const configured = known.find((cluster) => cluster.name === name)?.serviceCidrs ?? [];
+  const configured = clusters.find((cluster) => cluster.name === name)?.serviceCidrs ?? [];
   const serviceCidrs = [...new Set([...configured, ...given])];
   const cluster: ClusterContext = {
     name,
     provider,
-    endpoint: new URL(connection.server).hostname.replace(/^\[|\]$/g, ''),
+    endpoint: hostOf(new URL(connection.server)),
     ...(serviceCidrs.length === 0 ? {} : { serviceCidrs }),
   };
+  requireServiceCidrs(cluster, policies);
+  const workload = createKubernetesClient(connection);
   const management = await openManagement(options, provider, workload);
   return {
     cluster,
@@ -90,6 +94,22 @@ function validCidrs(cidrs: readonly string[]): readonly string[] {
   });
   if (problems.length > 0) throw new UsageError(problems.join('\n'));
   return cidrs;
+}
+
+/**
+ * A policy that believes what a node says of itself needs to know which addresses are those of Services, as in fleet.yaml.
+ *
+ * @throws UsageError when it does not
+ */
+function requireServiceCidrs(cluster: ClusterContext, policies: readonly ApprovalPolicy[]): void {
+  if (cluster.serviceCidrs !== undefined) return;
+  const trusting = policies.find(
+    (policy) => isFor(policy, cluster) && policy.evidence.some((source) => source === 'node' || source === 'patterns'),
+  );
+  if (trusting !== undefined)
+    throw new UsageError(
+      `policy ${trusting.name} believes what a node says of itself, which may be the address of a Service; name the service CIDRs of ${printable(cluster.name)} with --service-cidr`,
+    );
 }
 
 /** An EKS Anywhere cluster that names no management cluster manages itself. */

@@ -1,5 +1,6 @@
 import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../aws/kubeconfig-secret.ts';
 import { createKubernetesClient, type KubernetesClient } from '../kubernetes/client.ts';
+import { hostOf } from '../kubernetes/connection.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { KubeconfigError } from '../kubernetes/kubeconfig-document.ts';
 import { loadSecretKubeconfig } from '../kubernetes/secret-kubeconfig.ts';
@@ -41,7 +42,7 @@ export async function openTarget(
     managementKubeconfigSecret === undefined ? undefined : open(managementKubeconfigSecret),
   ]);
   return {
-    cluster: { ...cluster, endpoint: new URL(workload.server).hostname.replace(/^\[|\]$/g, '') },
+    cluster: { ...cluster, endpoint: hostOf(new URL(workload.server)) },
     workload,
     ...machinesFrom(target, workload, management),
     close() {

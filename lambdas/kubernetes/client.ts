@@ -6,7 +6,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { readAnswer } from './answer.ts';
 import { connectionError } from './broken-connection.ts';
 import { parseCaBundle } from './ca-bundle.ts';
-import { type Connection, parseServerUrl } from './connection.ts';
+import { type Connection, hostOf, parseServerUrl } from './connection.ts';
 import { describeCall } from './describe-call.ts';
 import { KubernetesError } from './errors.ts';
 import { ExchangeFailure, exchange } from './exchange.ts';
@@ -100,8 +100,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
   const server = url.origin + url.pathname.replace(/\/+$/, '');
   const { credentials } = connection;
   const bundle = connection.caPem === undefined ? undefined : readBundle(server, connection.caPem);
-  // URL keeps the brackets of an IPv6 address, sockets want it without.
-  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const hostname = hostOf(url);
   const serverName = connection.tlsServerName ?? hostname;
   const agent = new Agent({
     keepAlive: true,

@@ -26,3 +26,8 @@ export function parseServerUrl(server: string): URL | string {
   if (url.search !== '' || url.hash !== '') return 'has a query or a fragment';
   return url;
 }
+
+/** The host of a server's URL as sockets and names have it: URL keeps the brackets of an IPv6 address. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
+}

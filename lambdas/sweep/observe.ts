@@ -14,6 +14,7 @@ import { readSigningRequest, type UnreadableRequest } from '../approval/read-req
 import type { Reason } from '../approval/reasons.ts';
 import type { ClusterContext } from '../approval/request.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
+import { isFor } from '../approval/selection.ts';
 import { approvalSubjectOf, listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
@@ -45,7 +46,7 @@ export interface Observed {
 
 /**
  * Reads all that one sweep needs: one paged LIST of the requests, and, only when some are open, one paged LIST for each source of evidence
- * that a policy names. A source that cannot be read is part of the result; failing to list the requests is not, and throws.
+ * that a policy for this cluster names. A source that cannot be read is part of the result; failing to list the requests is not, and throws.
  *
  * @throws KubernetesError when the requests cannot be listed
  */
@@ -54,6 +55,7 @@ export async function observe(
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
 ): Promise<Observed> {
+  const selecting = policies.filter((policy) => isFor(policy, target.cluster));
   const open = collectOpenRequests();
   const ignored = new Map<Reason, number>();
   const ignore = (reason: Reason) => ignored.set(reason, (ignored.get(reason) ?? 0) + 1);
@@ -78,7 +80,7 @@ export async function observe(
         continue;
       }
       // From the first open request on, evidence is read beside the further pages; an idle cluster costs one LIST.
-      readings ??= readEvidence(target, policies, signal);
+      readings ??= readEvidence(target, selecting, signal);
       const added = open.add(csr, approvalSubjectOf(item));
       if (added === 'superseded') ignore('Superseded');
       if (added === 'refused')
@@ -86,7 +88,7 @@ export async function observe(
     }
   }
   const requests = open.all();
-  const evidence = [...((await readings) ?? []), ...(await readInstances(target, requests, policies, signal))];
+  const evidence = [...((await readings) ?? []), ...(await readInstances(target, requests, selecting, signal))];
   return { open: requests, ignored, unreadable, unreadableCount, evidence: indexEvidence(evidence) };
 }
 

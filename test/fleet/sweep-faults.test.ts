@@ -259,6 +259,13 @@ describe('a sweep of a cluster that misbehaves', () => {
     expect(report.rows.map(({ reason }) => reason)).toEqual(Array(NODES).fill('NoPolicySelected'));
   });
 
+  it('does not read what only policies for other clusters ask for', async () => {
+    const others = { ...DEFAULT_POLICY, name: 'others', clusters: ['other-*'], evidence: ['node' as const] };
+    const report = await sweepFaulty({}, [DEFAULT_POLICY, others]);
+    expect(report).toMatchObject({ complete: true, counts: { approved: NODES } });
+    expect(report.evidence.map(({ source }) => source)).toEqual(['machine']);
+  });
+
   it('says so when EC2 is asked for and not read', async () => {
     await clock.advance(3 * 60_000);
     const target = { cluster: { name: 'faulty', provider: 'eks' as const }, workload: at(0).client };

@@ -3,11 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTarget, repeatOptions, type TargetOptions } from '../../../bin/target.ts';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 
 const KNOWN = [
   { name: 'berlin', provider: 'eks-anywhere', kubeconfigSecret: 'arn', serviceCidrs: ['10.96.0.0/12'] },
   { name: 'oslo', provider: 'eks-anywhere', kubeconfigSecret: 'arn' },
 ] as const;
+
+const FLEET = { clusters: KNOWN, policies: [DEFAULT_POLICY] };
 
 describe('the cluster of the command line', () => {
   let kubeconfig: string;
@@ -36,10 +39,24 @@ describe('the cluster of the command line', () => {
     ['those of the command line', { cluster: 'oslo', serviceCidr: ['fd00::/112'] }, ['fd00::/112']],
     ['both, each once', { serviceCidr: ['fd00::/112', '10.96.0.0/12'] }, ['10.96.0.0/12', 'fd00::/112']],
   ])('has as service CIDRs %s', async (_, options, expected) => {
-    const target = await openTarget({ kubeconfig, ...options }, KNOWN);
+    const target = await openTarget({ kubeconfig, ...options }, FLEET);
     target.close();
     expect(target.cluster.serviceCidrs).toEqual(expected);
   });
+
+  it.each(['node', 'patterns'] as const)(
+    'is not opened for a policy that trusts %s before its Services are known',
+    async (source) => {
+      const fleet = { clusters: KNOWN, policies: [{ ...DEFAULT_POLICY, evidence: [source] }] };
+      await expect(openTarget({ kubeconfig, cluster: 'oslo' }, fleet)).rejects.toThrow(
+        'policy default believes what a node says of itself, which may be the address of a Service; name the service CIDRs of oslo with --service-cidr',
+      );
+      for (const options of [{}, { cluster: 'oslo', serviceCidr: ['10.96.0.0/12'] }])
+        (await openTarget({ kubeconfig, ...options }, fleet)).close();
+      const others = { ...fleet, policies: [{ ...DEFAULT_POLICY, evidence: [source], clusters: ['bergen'] }] };
+      (await openTarget({ kubeconfig, cluster: 'oslo' }, others)).close();
+    },
+  );
 
   it('repeats its options for the next command', () => {
     const options = { kubeconfig: "it's", serviceCidr: ['10.96.0.0/12', 'fd00::/112'], policy: 'fleet.yaml' };
