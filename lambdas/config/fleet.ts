@@ -1,9 +1,91 @@
-import type { ApprovalPolicy } from '../approval/policy.ts';
-import type { FleetCluster } from '../fleet/target.ts';
+import type { ApprovalPolicy, Provider } from '../approval/policy.ts';
 
 /** A valid `fleet.yaml` after defaults: plain data, safe to serialize as JSON. */
 export interface Fleet {
+  readonly discovery: readonly EksDiscovery[];
+  readonly managementClusters: readonly ManagementCluster[];
   readonly clusters: readonly FleetCluster[];
+  readonly lanes: readonly Lane[];
+  readonly hub: HubOptions;
   /** Never empty: without a policy of its own a file gets the built-in one. */
   readonly policies: readonly ApprovalPolicy[];
+}
+
+/** The account, or the Region, that certmarshal is deployed to. */
+export const SELF = 'self';
+/** The lane that needs no entry: functions outside a VPC. */
+export const DEFAULT_LANE = 'default';
+
+/** EKS clusters that are found by themselves. */
+export interface EksDiscovery {
+  /** Account ids or `self`. */
+  readonly accounts: readonly string[];
+  /** Region names or `self`. */
+  readonly regions: readonly string[];
+  /** Name of the role to assume in other accounts; in `self` none is. */
+  readonly role: string;
+  readonly externalId?: string;
+  readonly sessionTags: Readonly<Record<string, string>>;
+  readonly include: ClusterSelection;
+  readonly exclude: ClusterSelection;
+  /** Where clusters without a public endpoint are swept from, unless a lane is in their VPC. */
+  readonly lane?: string;
+  /** Clusters whose access entries the spoke stack makes. */
+  readonly accessEntries: readonly string[];
+}
+
+/** `names` are globs. A cluster is selected when its name matches any of `names` and it has all of `tags`; a missing part selects all. */
+export interface ClusterSelection {
+  readonly names?: readonly string[];
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+/** A Cluster API management cluster whose workload clusters are found by themselves. It is swept too. */
+export interface ManagementCluster {
+  readonly name: string;
+  readonly kubeconfigSecret: string;
+  readonly authenticatorId?: string;
+  readonly lane: string;
+  readonly serviceCidrs?: readonly string[];
+  readonly workloadClusters: {
+    readonly include: Pick<ClusterSelection, 'names'>;
+    readonly exclude: Pick<ClusterSelection, 'names'>;
+    /** Secret of a kubeconfig, by name of the workload cluster. */
+    readonly kubeconfigSecrets: Readonly<Record<string, string>>;
+    /** Read `<cluster>-kubeconfig` from the management cluster where no secret is named. */
+    readonly kubeconfigsFromManagementCluster: boolean;
+  };
+}
+
+/** One cluster as `fleet.yaml` lists it. */
+export interface FleetCluster {
+  /** As EKS, EKS Anywhere or Cluster API calls it. */
+  readonly name: string;
+  /** Unique in the fleet. @default the name */
+  readonly id: string;
+  readonly provider: Provider;
+  /** ARN of the Secrets Manager secret that holds a kubeconfig of the cluster. */
+  readonly kubeconfigSecret: string;
+  readonly authenticatorId?: string;
+  /** The same for the cluster that holds its Cluster API Machines; absent when that is the cluster itself. */
+  readonly managementKubeconfigSecret?: string;
+  readonly serviceCidrs?: readonly string[];
+  readonly lane: string;
+}
+
+/** A network from which clusters are swept: one queue and one sweep function in a VPC. */
+export interface Lane {
+  readonly name: string;
+  readonly vpcId: string;
+  readonly subnetIds: readonly string[];
+  readonly securityGroupIds: readonly string[];
+}
+
+export interface HubOptions {
+  /** Encrypts queues, bucket and logs; without it AWS's own keys do. */
+  readonly kmsKeyArn?: string;
+  /** Of each sweep function. */
+  readonly reservedConcurrency?: number;
+  /** Hints from the audit logs and Auto Scaling of the hub's own account and Region. */
+  readonly hints: boolean;
 }

@@ -5,7 +5,7 @@ import { KubernetesError } from '../kubernetes/errors.ts';
 import { KubeconfigError } from '../kubernetes/kubeconfig-document.ts';
 import { loadSecretKubeconfig } from '../kubernetes/secret-kubeconfig.ts';
 import type { SweepTarget } from '../sweep/observe.ts';
-import type { SweepProblem } from '../sweep/report.ts';
+import type { Problem } from '../problem.ts';
 import type { Target } from './target.ts';
 
 /** A target with its clients. */
@@ -16,9 +16,9 @@ export interface OpenTarget extends SweepTarget {
 /** Thrown when a target cannot be opened until somebody mends its secret or its entry in fleet.yaml. */
 export class UnusableTargetError extends Error {
   override readonly name = 'UnusableTargetError';
-  readonly problem: SweepProblem;
+  readonly problem: Problem;
 
-  constructor(problem: SweepProblem) {
+  constructor(problem: Problem) {
     super(problem.message);
     this.problem = problem;
   }

@@ -1,6 +1,7 @@
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import type { ReadKubeconfigSecret } from '../aws/kubeconfig-secret.ts';
-import type { SweepProblem, SweepReport } from '../sweep/report.ts';
+import type { Problem } from '../problem.ts';
+import type { SweepReport } from '../sweep/report.ts';
 import { type Clock, sweep } from '../sweep/sweep.ts';
 import { createIdleTargets } from './idle-targets.ts';
 import { type OpenTarget, openTarget, UnusableTargetError } from './open-target.ts';
@@ -10,7 +11,7 @@ import type { Target } from './target.ts';
 export type TargetOutcome =
   | { readonly kind: 'swept'; readonly report: SweepReport }
   /** No client could be made from its secrets. */
-  | { readonly kind: 'unusable'; readonly problem: SweepProblem };
+  | { readonly kind: 'unusable'; readonly problem: Problem };
 
 export interface TargetSweeperOptions {
   readonly readSecret: ReadKubeconfigSecret;

@@ -1,23 +1,28 @@
 import { addressRanges } from '../approval/names.ts';
 import { PROVIDERS, type Provider } from '../approval/policy.ts';
 import type { ClusterContext } from '../approval/request.ts';
+import type { AwsScope } from '../aws/scope.ts';
+import type { Access, KubeconfigAccess } from './access.ts';
 
-/** One cluster as `fleet.yaml` lists it. */
-export interface FleetCluster {
-  readonly name: string;
-  readonly provider: Provider;
-  /** ARN of the Secrets Manager secret that holds a kubeconfig of the cluster. */
-  readonly kubeconfigSecret: string;
-  /** The same for the cluster that holds its Cluster API Machines; absent when that is the cluster itself. */
-  readonly managementKubeconfigSecret?: string;
-  readonly serviceCidrs?: readonly string[];
-}
-
-/** A cluster and how to reach it: what dispatch sends and a sweep receives. Secrets are named, never carried. */
+/** A cluster and how to reach it. Secrets are named, never carried. */
 export interface Target {
+  /**
+   * Unique in the fleet: `111122223333/eu-central-1/dublin` for an EKS cluster that was found, `berlin-mgmt/eksa-system/berlin-prod` for a
+   * workload cluster that was found, and what `fleet.yaml` says for one that it lists.
+   */
+  readonly id: string;
+  /** `name` is what EKS, EKS Anywhere or Cluster API call it: policies select by it, evidence is compared with it. */
   readonly cluster: Pick<ClusterContext, 'name' | 'provider' | 'serviceCidrs'>;
-  readonly kubeconfigSecret: string;
-  readonly managementKubeconfigSecret?: string;
+  readonly access: Access;
+  /** Where its Cluster API Machines are, when that is another cluster. */
+  readonly management?: {
+    readonly access: KubeconfigAccess;
+    /** Of its Cluster object, where that is known: Machines of other namespaces then prove nothing. */
+    readonly namespace?: string;
+  };
+  /** Where its EC2 instances are; absent when it has none. */
+  readonly instances?: AwsScope;
+  readonly lane: string;
 }
 
 export type DecodedTarget =

@@ -5,18 +5,9 @@ import { NODE_PREFIX } from '../approval/rules.ts';
 import type { VerdictKind } from '../approval/verdict.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { printable } from '../printable.ts';
+import type { Problem } from '../problem.ts';
 import type { Acted, Outcome } from './act.ts';
 import type { Observed } from './observe.ts';
-
-/** Something that kept the sweep from judging or writing; each one makes the sweep incomplete. */
-export interface SweepProblem {
-  /** The error's kind, for example `forbidden`; `unreadable` for an object that could not be read. */
-  readonly kind: string;
-  /** What it was about: a request, or what was attempted on which server. */
-  readonly object: string;
-  readonly message: string;
-  readonly remedy: string;
-}
 
 /** One request that was judged. */
 export interface SweepRow {
@@ -65,7 +56,7 @@ export interface SweepReport {
     readonly lookedAt: number;
     readonly problem?: string;
   }[];
-  readonly problems: readonly SweepProblem[];
+  readonly problems: readonly Problem[];
   readonly requests: { readonly sent: number; readonly writes: number; readonly retries: number };
 }
 
@@ -140,7 +131,7 @@ function rowOf({ csr, verdict, outcome }: Acted, now: number): SweepRow {
   };
 }
 
-function problemsOf(observed: Observed | undefined, acted: readonly Acted[], cluster: string): SweepProblem[] {
+function problemsOf(observed: Observed | undefined, acted: readonly Acted[], cluster: string): Problem[] {
   const unreadable = (observed?.unreadable ?? []).map(({ name, problem }) => ({
     kind: 'unreadable',
     object: `CertificateSigningRequest ${name === undefined ? '(without a name)' : printable(name, 253)}`,
@@ -200,7 +191,7 @@ function problemsOf(observed: Observed | undefined, acted: readonly Acted[], clu
   return [...unreadable, ...unread, ...policy, ...unfinished, ...failed];
 }
 
-function evidenceProblem(reading: SourceReading, cluster: string): SweepProblem[] {
+function evidenceProblem(reading: SourceReading, cluster: string): Problem[] {
   const object = `evidence ${reading.source}`;
   if (!reading.ok) return [{ kind: 'evidence', object, message: reading.problem, remedy: reading.remedy }];
   if (reading.source !== 'machine' || reading.lookedAt > 0) return [];
@@ -214,6 +205,6 @@ function evidenceProblem(reading: SourceReading, cluster: string): SweepProblem[
   ];
 }
 
-function problemOf(error: KubernetesError): SweepProblem {
+function problemOf(error: KubernetesError): Problem {
   return { kind: error.kind, object: error.object, message: error.problem, remedy: error.remedy };
 }

@@ -1,6 +1,7 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import type { SweepProblem, SweepReport, SweepRow } from '../sweep/report.ts';
+import type { Problem } from '../problem.ts';
+import type { SweepReport, SweepRow } from '../sweep/report.ts';
 import { METRIC } from './metric-names.ts';
 
 /** Of the requests left and of the problems; a hostile cluster decides how many there are, not how much is logged. */
@@ -38,7 +39,7 @@ export function recordSweep(report: SweepReport, { logger, metrics }: Telemetry)
 /** A cluster whose secrets give no client: counted and logged like a sweep that found nothing to read. */
 export function recordUnusable(
   cluster: string,
-  problem: SweepProblem,
+  problem: Problem,
   durationMs: number,
   { logger, metrics }: Telemetry,
 ): void {

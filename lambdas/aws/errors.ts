@@ -1,0 +1,50 @@
+/**
+ * What is the matter with a call to AWS:
+ *
+ * - `denied`: the role may not do it, or may not be assumed.
+ * - `expired`: the credentials are no longer valid, or the clock of this machine is wrong.
+ * - `region`: the Region is not enabled in that account, or does not exist.
+ * - `not-found`: the cluster, bucket, queue or secret does not exist.
+ * - `throttled`: AWS asked to be called less often, also after all tries.
+ * - `conflict`: a conditional write found something else than what was read.
+ * - `invalid`: AWS refused the call as malformed, or what it answered cannot be used.
+ * - `aborted`: the caller's signal.
+ * - `unavailable`: AWS did not answer, or not in time.
+ */
+export type AwsErrorKind =
+  | 'denied'
+  | 'expired'
+  | 'region'
+  | 'not-found'
+  | 'throttled'
+  | 'conflict'
+  | 'invalid'
+  | 'aborted'
+  | 'unavailable';
+
+export interface AwsErrorDetails {
+  readonly kind: AwsErrorKind;
+  /** What was attempted where: `eks:ListClusters in 111122223333/eu-central-1`. */
+  readonly object: string;
+  /** What happened, without a full stop. */
+  readonly problem: string;
+  /** One sentence: what to do about it. */
+  readonly remedy: string;
+}
+
+/** Every failure of a call to AWS. No message contains a credential. */
+export class AwsError extends Error {
+  override readonly name = 'AwsError';
+  readonly kind: AwsErrorKind;
+  readonly object: string;
+  readonly problem: string;
+  readonly remedy: string;
+
+  constructor({ kind, object, problem, remedy }: AwsErrorDetails) {
+    super(`${object}: ${problem}. ${remedy}`);
+    this.kind = kind;
+    this.object = object;
+    this.problem = problem;
+    this.remedy = remedy;
+  }
+}

@@ -1,0 +1,36 @@
+import type { Problem } from '../problem.ts';
+import type { SweepOutcome, WorkloadCluster } from './outcome.ts';
+
+/** What is known of the whole fleet, folded from outcomes. report alone writes it, to S3; dispatch reads it. */
+export interface FleetIndex {
+  readonly version: 1;
+  /** RFC 3339, as all times here. */
+  readonly writtenAt: string;
+  readonly dispatch?: {
+    readonly at: string;
+    readonly registered: number;
+    readonly dispatched: number;
+    readonly problems: readonly Finding[];
+  };
+  /** By id. */
+  readonly clusters: Readonly<Record<string, IndexedCluster>>;
+}
+
+/** A problem, and since when it is there without a break. */
+export interface Finding extends Problem {
+  readonly since: string;
+}
+
+/** The newest outcome of one cluster, and the last good ones. */
+export interface IndexedCluster
+  extends Pick<SweepOutcome, 'id' | 'name' | 'provider' | 'durationMs' | 'readable' | 'complete' | 'counts' | 'server'> {
+  /** When the newest sweep began. */
+  readonly sweptAt: string;
+  /** The last sweep that could list the requests; absent when there was none. */
+  readonly readableAt?: string;
+  /** The last sweep that read, judged and wrote everything. */
+  readonly completeAt?: string;
+  readonly findings: readonly Finding[];
+  readonly findingCount: number;
+  readonly workloadClusters?: { readonly readAt: string; readonly clusters: readonly WorkloadCluster[] };
+}

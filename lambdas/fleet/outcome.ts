@@ -1,0 +1,52 @@
+import type { Provider } from '../approval/policy.ts';
+import type { Problem } from '../problem.ts';
+import type { SweepReport } from '../sweep/report.ts';
+
+/**
+ * What became of one message, sent to the outcomes queue. Lost, late, repeated and reordered ones do no harm: each tells the whole state
+ * of its cluster at one time.
+ */
+export type Outcome = SweepOutcome | DispatchOutcome;
+
+export interface SweepOutcome {
+  readonly version: 1;
+  readonly kind: 'sweep';
+  /** Of the cluster. */
+  readonly id: string;
+  /** Absent when the message could not be read. */
+  readonly name?: string;
+  readonly provider?: Provider;
+  /** RFC 3339. Orders the outcomes of one cluster. */
+  readonly startedAt: string;
+  readonly durationMs: number;
+  /** As in SweepReport. */
+  readonly readable: boolean;
+  readonly complete: boolean;
+  readonly counts?: SweepReport['counts'];
+  /** The first ones of `problemCount`. */
+  readonly problems: readonly Problem[];
+  readonly problemCount: number;
+  /** Host and port of the API server that answered, to notice two clusters behind one address. */
+  readonly server?: string;
+  /** The Cluster API Clusters that were found in it, when they were looked for. */
+  readonly workloadClusters?: readonly WorkloadCluster[];
+}
+
+/** A `Cluster` of Cluster API in a management cluster. */
+export interface WorkloadCluster {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What dispatch did in one tick; it comes every minute, also when there is no cluster. */
+export interface DispatchOutcome {
+  readonly version: 1;
+  readonly kind: 'dispatch';
+  /** RFC 3339. */
+  readonly startedAt: string;
+  /** Clusters in the registry, and how many of them were put up for sweeping. */
+  readonly registered: number;
+  readonly dispatched: number;
+  /** Of the discovery and of the registry. */
+  readonly problems: readonly Problem[];
+}
