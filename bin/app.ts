@@ -3,8 +3,8 @@ import { Annotations, App, Validations } from 'aws-cdk-lib/core';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Fleet } from '../lambdas/config/fleet.ts';
 import { FleetConfigError, parseFleet } from '../lambdas/config/load-fleet.ts';
-import { HubStack } from '../lib/hub-stack.ts';
-import { TooManySecretsError } from '../lib/kubeconfig-access.ts';
+import { fleetStacks } from '../lib/app-stacks.ts';
+import { TooManyResourcesError } from '../lib/exact-policies.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 
 /** `cdk deploy -c fleet=FILE` */
@@ -14,21 +14,33 @@ try {
   const app = new App();
   const file = String(app.node.tryGetContext('fleet') ?? DEFAULT_FILE);
   const fleet = readFleet(file);
-  const hub = new HubStack(app, 'CertMarshal', { fleet });
-  if (fleet.clusters.length === 0)
-    Annotations.of(hub).addWarningV2('certmarshal:no-clusters', `${file} lists no clusters: nothing will be swept.`);
+  // The CDK CLI sets both where it has credentials.
+  const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env;
+  const { hub, spokes } = fleetStacks(app, fleet, { account, region });
+  const clusters = fleet.clusters.length + fleet.managementClusters.length;
+  if (clusters + fleet.discovery.length === 0)
+    Annotations.of(hub).addWarningV2(
+      'certmarshal:no-clusters',
+      `${file} lists no clusters and discovers none: nothing will be swept.`,
+    );
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   app.synth();
+  const places = fleet.discovery.flatMap(({ accounts, regions }) => accounts.flatMap(() => regions)).length;
   const policies = fleet.policies.map(({ name, mode }) => `${name} (${mode})`).join(', ');
   process.stderr.write(
-    `${file}: ${fleet.clusters.length} clusters; policies: ${policies}. Templates are in ${app.outdir}.\n`,
+    `${file}: ${count(clusters, 'listed cluster')}; EKS discovery in ${count(places, 'Region')}; ${count(fleet.lanes.length + 1, 'lane')}; ` +
+      `${count(spokes.length, 'spoke')}; policies: ${policies}. Templates are in ${app.outdir}.\n`,
   );
 } catch (error) {
   const ofTheUser =
-    error instanceof UsageError || error instanceof FleetConfigError || error instanceof TooManySecretsError;
+    error instanceof UsageError || error instanceof FleetConfigError || error instanceof TooManyResourcesError;
   if (!ofTheUser) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = EXIT.usage;
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
 function readFleet(file: string): Fleet {

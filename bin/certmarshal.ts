@@ -2,6 +2,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import type { CredentialsOptions } from './commands/credentials.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 import { loadFleet } from './fleet.ts';
 import { pasteable, programName } from './program.ts';
@@ -170,6 +171,73 @@ ${EXIT_HELP}`,
       process.stdout.write(rbacManifests(options, policies));
     },
   );
+
+registerCredentials();
+registerDoctor();
+
+function registerCredentials(): void {
+  program
+    .command('credentials')
+    .description('Makes the credentials that certmarshal sweeps a cluster with.')
+    .command('create')
+    .description('Makes ServiceAccount, RBAC and a kubeconfig in a cluster, tries the kubeconfig and stores it.')
+    .option('--kubeconfig <file>', 'kubeconfig of an administrator; default: $KUBECONFIG, else ~/.kube/config')
+    .option('--context <name>', 'context of the kubeconfig; default: its current one')
+    .option('--allow-exec', 'run the credential command that the kubeconfig names')
+    .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
+    .option('--management', 'a management cluster, or one that manages itself: read Machines and Clusters too')
+    .option('--policy <file>', 'fleet.yaml: what its policies use is granted')
+    .option('--namespace <namespace>', 'of the ServiceAccount', 'kube-system')
+    .option('--name <name>', 'of the ServiceAccount', 'certmarshal')
+    .requiredOption('--store <store>', 'secretsmanager:NAME, or stdout for the kubeconfig and nothing else')
+    .addOption(new Option('--output <format>', 'table or json').choices(['table', 'json']).default('table'))
+    .addHelpText(
+      'after',
+      `
+Running it again repairs what was changed, and deletes nothing. AWS credentials and Region come from the environment, as for the AWS CLI.
+
+Examples:
+  ${PROGRAM} credentials create --kubeconfig berlin.yaml --management --store stdout > certmarshal.yaml
+  ${PROGRAM} credentials create --kubeconfig berlin.yaml --policy fleet.yaml --store secretsmanager:certmarshal/berlin-prod
+${EXIT_HELP}`,
+    )
+    .action(async (options: CredentialsOptions & { policy?: string }) => {
+      const { policies } = await loadFleet(options.policy);
+      const { createCredentialsCommand } = await import('./commands/credentials.ts');
+      status = await createCredentialsCommand(options, policies, interruption());
+    });
+}
+
+function registerDoctor(): void {
+  program
+    .command('doctor')
+    .description('Tries everything that a sweep needs and says how to mend what is missing; writes nothing.')
+    .option('--fleet <file>', 'fleet.yaml: try its clusters and places, as whom the AWS credentials here are')
+    .option('--cluster <name>', 'name of the cluster; with --fleet the id of the only one to try')
+    .option('--kubeconfig <file>', 'without --fleet: kubeconfig to try; default: $KUBECONFIG, else ~/.kube/config')
+    .option('--context <name>', 'context of the kubeconfig; default: its current one')
+    .option('--management-kubeconfig <file>', 'kubeconfig of the Cluster API management cluster that has the Machines')
+    .addOption(new Option('--provider <provider>', 'default: by the endpoint').choices(['eks', 'eks-anywhere']))
+    .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
+    .option('--allow-exec', 'run the credential command that the kubeconfig names (aws eks get-token, …)')
+    .addOption(new Option('--output <format>', 'table or json').choices(['table', 'json']).default('table'))
+    .addHelpText(
+      'after',
+      `
+docs/doctor.md describes every check.
+
+Examples:
+  ${PROGRAM} doctor --kubeconfig berlin.yaml
+  ${PROGRAM} doctor --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod
+  ${PROGRAM} doctor --fleet fleet.yaml --cluster berlin-prod --output json
+${EXIT_HELP}`,
+    )
+    .action(async (options: TargetOptions & { fleet?: string; policy?: string; output: 'table' | 'json' }) => {
+      const { doctorCommand, doctorGroups } = await import('./commands/doctor.ts');
+      const signal = interruption();
+      status = await doctorCommand(await doctorGroups(options, PROGRAM, signal), options.output, signal);
+    });
+}
 
 let outputError: NodeJS.ErrnoException | undefined;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -3,9 +3,18 @@ import type { Fleet } from '../lambdas/config/fleet.ts';
 import { UsageError } from './exit-codes.ts';
 import { readTextFile } from './text-file.ts';
 
+const BUILT_IN: Fleet = {
+  discovery: [],
+  managementClusters: [],
+  clusters: [],
+  lanes: [],
+  hub: { hints: false },
+  policies: [DEFAULT_POLICY],
+};
+
 /** The fleet of a fleet.yaml; without a file the built-in policy and no cluster. All problems of the file are reported at once. */
 export async function loadFleet(file: string | undefined): Promise<Fleet> {
-  if (file === undefined) return { clusters: [], policies: [DEFAULT_POLICY] };
+  if (file === undefined) return BUILT_IN;
   const text = await readTextFile(file);
   // The schema library is only loaded by those who have a file.
   const [{ parseFleet }, { FleetConfigError }] = await Promise.all([

@@ -11,6 +11,7 @@ import { KubeconfigError, loadKubeconfig } from '../lambdas/kubernetes/kubeconfi
 import { printable } from '../lambdas/printable.ts';
 import type { SweepTarget } from '../lambdas/sweep/observe.ts';
 import { UsageError } from './exit-codes.ts';
+import { instancesOf } from './instances.ts';
 import { readTextFile } from './text-file.ts';
 
 export interface TargetOptions {
@@ -39,8 +40,10 @@ export async function openTarget(
   const connection = await load(options.kubeconfig ?? defaultKubeconfig(process.env), options);
   const provider = providerOf(options.provider, connection.server);
   // EKS writes the ARN of the cluster as its name into the kubeconfig.
-  const name = options.cluster ?? connection.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
-  const configured = clusters.find((cluster) => cluster.name === name)?.serviceCidrs ?? [];
+  const named = options.cluster ?? connection.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
+  const entry = clusters.find(({ id }) => id === named) ?? clusters.find((cluster) => cluster.name === named);
+  const name = entry?.name ?? named;
+  const configured = entry?.serviceCidrs ?? [];
   const serviceCidrs = [...new Set([...configured, ...given])];
   const cluster: ClusterContext = {
     name,
@@ -55,6 +58,7 @@ export async function openTarget(
     cluster,
     workload,
     ...(management === undefined ? {} : { management }),
+    ...(provider === 'eks' ? instancesOf(hostOf(new URL(connection.server))) : {}),
     close() {
       workload.close();
       management?.close();
@@ -62,7 +66,8 @@ export async function openTarget(
   };
 }
 
-function defaultKubeconfig(env: NodeJS.ProcessEnv): string {
+/** The kubeconfig that kubectl would take. */
+export function defaultKubeconfig(env: NodeJS.ProcessEnv): string {
   const named = env['KUBECONFIG'] ?? '';
   if (named.includes(delimiter)) throw new UsageError('KUBECONFIG names several files; name one with --kubeconfig.');
   return named === '' ? join(homedir(), '.kube', 'config') : named;
@@ -83,7 +88,8 @@ export function repeatOptions(options: TargetOptions & { readonly policy?: strin
   return words.join('') + (options.allowExec === true ? ' --allow-exec' : '');
 }
 
-function quote(word: string): string {
+/** A word as a POSIX shell takes it back. */
+export function quote(word: string): string {
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
@@ -125,7 +131,8 @@ async function openManagement(
   return provider === 'eks-anywhere' ? workload : undefined;
 }
 
-async function load(file: string, { context, allowExec }: Pick<TargetOptions, 'context' | 'allowExec'>) {
+/** @throws UsageError; its cause is the KubeconfigError of a file that can be read but not used */
+export async function load(file: string, { context, allowExec }: Pick<TargetOptions, 'context' | 'allowExec'>) {
   try {
     return await loadKubeconfig(await readTextFile(file), {
       origin: 'file',
@@ -139,7 +146,8 @@ async function load(file: string, { context, allowExec }: Pick<TargetOptions, 'c
   }
 }
 
-function providerOf(given: string | undefined, server: string): Provider {
+/** What was given, else what the name of the server tells. */
+export function providerOf(given: string | undefined, server: string): Provider {
   if (given === undefined)
     return /\.eks\.amazonaws\.com(?:\.cn)?$/.test(new URL(server).hostname) ? 'eks' : 'eks-anywhere';
   const provider = PROVIDERS.find((known) => known === given);

@@ -8,6 +8,8 @@ export interface RbacOptions {
   readonly group?: string;
   readonly serviceAccount?: string;
   readonly management?: boolean;
+  /** `NAMESPACE/CLUSTER` of workload clusters whose kubeconfig is read from this management cluster. */
+  readonly kubeconfigOf?: readonly string[];
 }
 
 const NAME = 'certmarshal';
@@ -15,12 +17,13 @@ const MANAGEMENT_NAME = 'certmarshal-management';
 
 /**
  * Least-privilege manifests: for a workload cluster what reading and approving kubelet serving requests takes, for a management
- * cluster what reading Machines takes. Source: kubernetes.io "Certificate Signing Requests", authorization.
+ * cluster what reading Clusters and Machines takes, and each `<cluster>-kubeconfig` that is named. Source: kubernetes.io "Certificate Signing Requests", authorization.
  */
 export function rbacManifests(options: RbacOptions, policies: readonly ApprovalPolicy[]): string {
   const subject = subjectOf(options);
   const role = options.management === true ? MANAGEMENT_NAME : NAME;
   const rules = options.management === true ? MANAGEMENT_RULES : workloadRules(policies);
+  const kubeconfigs = kubeconfigsOf(options);
   const documents = [
     ...(subject.kind === 'ServiceAccount'
       ? [{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: subject.name, namespace: subject.namespace } }]
@@ -33,6 +36,7 @@ export function rbacManifests(options: RbacOptions, policies: readonly ApprovalP
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
       subjects: [subject],
     },
+    ...[...kubeconfigs].flatMap(([namespace, clusters]) => kubeconfigManifests(namespace, clusters, subject)),
   ];
   return documents.map((document) => stringify(document)).join('---\n');
 }
@@ -49,8 +53,49 @@ function workloadRules(policies: readonly ApprovalPolicy[]): object[] {
 }
 
 const MANAGEMENT_RULES: readonly object[] = [
-  { apiGroups: ['cluster.x-k8s.io'], resources: ['machines'], verbs: ['get', 'list'] },
+  { apiGroups: ['cluster.x-k8s.io'], resources: ['clusters', 'machines'], verbs: ['get', 'list'] },
 ];
+
+const KUBECONFIG_NAME = 'certmarshal-kubeconfigs';
+
+// A namespace is a DNS label, and so is a Cluster, in which older versions of Cluster API allow dots.
+const WORKLOAD_CLUSTER =
+  /^(?<namespace>[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\/(?<cluster>[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?)$/;
+
+/** Names of workload clusters, by namespace. */
+function kubeconfigsOf({ management, kubeconfigOf = [] }: RbacOptions): ReadonlyMap<string, readonly string[]> {
+  if (kubeconfigOf.length > 0 && management !== true)
+    throw new UsageError('--kubeconfig-of is about a management cluster: give --management too.');
+  const byNamespace = new Map<string, string[]>();
+  for (const name of kubeconfigOf) {
+    const { namespace, cluster } = WORKLOAD_CLUSTER.exec(name)?.groups ?? {};
+    if (namespace === undefined || cluster === undefined)
+      throw new UsageError(`--kubeconfig-of takes NAMESPACE/CLUSTER, for example eksa-system/berlin-prod; got ${name}`);
+    byNamespace.set(namespace, [...(byNamespace.get(namespace) ?? []), cluster]);
+  }
+  return byNamespace;
+}
+
+/** RBAC cannot allow one key of a Secret: each of these gives an administrator's key of its cluster away, so each is named. */
+function kubeconfigManifests(namespace: string, clusters: readonly string[], subject: Subject): object[] {
+  const resourceNames = [...new Set(clusters)].map((cluster) => `${cluster}-kubeconfig`);
+  const metadata = { name: bindingName(KUBECONFIG_NAME, subject), namespace };
+  return [
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'Role',
+      metadata,
+      rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames, verbs: ['get'] }],
+    },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name },
+      subjects: [subject],
+    },
+  ];
+}
 
 type Subject =
   | { readonly kind: 'User' | 'Group'; readonly apiGroup: 'rbac.authorization.k8s.io'; readonly name: string }

@@ -21,7 +21,14 @@ export interface Owner {
 /** What one sweep read from one source. A source that could not be read proves nothing and says why. */
 export type SourceReading =
   | { readonly source: ReadableSource; readonly ok: true; readonly lookedAt: number; readonly owners: readonly Owner[] }
-  | { readonly source: ReadableSource; readonly ok: false; readonly problem: string; readonly remedy: string };
+  | {
+      readonly source: ReadableSource;
+      readonly ok: false;
+      /** Of the error, where one was thrown. */
+      readonly kind?: string;
+      readonly problem: string;
+      readonly remedy: string;
+    };
 
 /** All evidence of one sweep, indexed once so that the cost of a decision does not grow with the fleet. */
 export interface Evidence {

@@ -2,6 +2,7 @@ import { printable } from '../printable.ts';
 import type { GeneralName } from '../x509/certificate-request.ts';
 import type { Evidence, Owner, ReadableSource } from './evidence.ts';
 import { addressRanges, canonicalAddress, canonicalDnsName } from './names.ts';
+import { nodeWithoutInstance } from './node-kinds.ts';
 import type { ApprovalPolicy, EvidenceSource } from './policy.ts';
 import type { Reason } from './reasons.ts';
 import type { NameProof } from './verdict.ts';
@@ -148,12 +149,15 @@ function unproven(
         .join(', ')}`,
       hostile: false,
     };
-  if (known.trusted.length === 0)
+  if (known.trusted.length === 0) {
+    const missing = `${lookedAt(evidence, policy)} names node ${printable(node, 100)}`;
+    const why = nodeWithoutInstance(node);
     return {
       reason: 'EvidenceMissing',
-      message: `${lookedAt(evidence, policy)} names node ${printable(node, 100)} yet`,
+      message: why === undefined ? `${missing} yet` : `${missing}: ${why}`,
       hostile: false,
     };
+  }
   const objects = known.trusted.map((owner) => printable(owner.object, 100)).join(', ');
   return {
     reason: 'SanNotOwned',

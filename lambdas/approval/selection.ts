@@ -9,9 +9,17 @@ export function isFor(
   return policy.providers.includes(cluster.provider) && policy.clusters.some((glob) => matchesGlob(glob, cluster.name));
 }
 
-/** `*` stands for any run of characters, nothing else is special. */
-function matchesGlob(glob: string, name: string): boolean {
-  if (glob === '*') return true;
-  const pattern = glob.split('*').map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
-  return new RegExp(`^${pattern.join('.*')}$`).test(name);
+/** `*` stands for any run of characters, nothing else is special. Takes the first place where each part fits, so that it never has to go back. */
+export function matchesGlob(glob: string, name: string): boolean {
+  const [first = '', ...rest] = glob.split('*');
+  const last = rest.pop();
+  if (last === undefined) return name === glob;
+  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length) return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return at <= name.length - last.length;
 }

@@ -49,7 +49,13 @@ function keysAt(schema: z.ZodType, path: Path): readonly string[] {
 
 function unwrapped(schema: unknown): unknown {
   let at = schema;
-  while (at instanceof z.ZodOptional || at instanceof z.ZodNullable || at instanceof z.ZodPrefault) at = at.unwrap();
+  while (
+    at instanceof z.ZodOptional ||
+    at instanceof z.ZodExactOptional ||
+    at instanceof z.ZodNullable ||
+    at instanceof z.ZodPrefault
+  )
+    at = at.unwrap();
   return at;
 }
 
@@ -58,6 +64,7 @@ function kindWanted(expected: string): string {
     case 'array':
       return 'a list';
     case 'object':
+    case 'record':
       return 'a section with keys';
     case 'boolean':
       return 'true or false';

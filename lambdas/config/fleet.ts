@@ -27,10 +27,11 @@ export interface EksDiscovery {
   readonly externalId?: string;
   readonly sessionTags: Readonly<Record<string, string>>;
   readonly include: ClusterSelection;
+  /** Selects none by `names: []` where the file says nothing. */
   readonly exclude: ClusterSelection;
   /** Where clusters without a public endpoint are swept from, unless a lane is in their VPC. */
   readonly lane?: string;
-  /** Clusters whose access entries the spoke stack makes. */
+  /** Clusters whose access entries the stack makes. Empty, where the entry is of more than one account and Region. */
   readonly accessEntries: readonly string[];
 }
 

@@ -3,8 +3,9 @@ import { type ApprovalPolicy, DEFAULT_POLICY, type Provider } from '../approval/
 import { printable } from '../printable.ts';
 import { describeIssue, describeUnknownKey } from './describe-issue.ts';
 import { brokenRules } from './file-rules.ts';
-import type { Fleet } from './fleet.ts';
-import { FleetFile, type PolicyEntry } from './fleet-file.ts';
+import type { ClusterSelection, Fleet } from './fleet.ts';
+import { FleetFile } from './fleet-file.ts';
+import type { PolicyEntry } from './policy-entry.ts';
 import type { ConfigProblem } from './problems.ts';
 import { readYaml, type TextProblem, type YamlFile } from './yaml-file.ts';
 import type { Path } from './yaml-values.ts';
@@ -31,25 +32,14 @@ export function parseFleet(text: string, fileName: string): ParsedFleet {
     ...brokenRules(yaml.value).map(({ path, message }) => at(yaml, path, message)),
   ];
   if (!read.success || problems.length > 0) return { ok: false, problems: sorted(problems, fileName) };
-  const { clusters, policies } = read.data;
-  const resolved = (policies ?? []).map(resolvePolicy);
-  return {
-    ok: true,
-    fleet: {
-      clusters: (clusters ?? []).map(({ managementKubeconfigSecret, serviceCidrs, ...cluster }) => ({
-        ...cluster,
-        ...(managementKubeconfigSecret === undefined ? {} : { managementKubeconfigSecret }),
-        ...(serviceCidrs === undefined ? {} : { serviceCidrs }),
-      })),
-      policies: resolved.length === 0 ? [DEFAULT_POLICY] : resolved,
-    },
-  };
+  return { ok: true, fleet: resolveFleet(read.data) };
 }
 
 type ReadableYaml = Extract<YamlFile, { ok: true }>;
 
 function located(issue: z.core.$ZodIssue, yaml: ReadableYaml): readonly TextProblem[] {
   const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
+  if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => at(yaml, path, message, 'key'));
   if (issue.code !== 'unrecognized_keys') return [at(yaml, path, issue.message)];
   return issue.keys.map((key) => {
     const keyPath = [...path, key];
@@ -71,6 +61,26 @@ function sorted(problems: readonly TextProblem[], file: string): readonly Config
   return [...unique.values()].toSorted(
     (a, b) => a.line - b.line || a.column - b.column || (a.message < b.message ? -1 : Number(a.message > b.message)),
   );
+}
+
+function resolveFleet(file: z.output<typeof FleetFile>): Fleet {
+  const policies = (file.policies ?? []).map(resolvePolicy);
+  return {
+    discovery: (file.discovery ?? []).map((entry) => ({ ...entry, exclude: onlyWhatIsSaid(entry.exclude) })),
+    managementClusters: (file.managementClusters ?? []).map(({ workloadClusters, ...entry }) => ({
+      ...entry,
+      workloadClusters: { ...workloadClusters, exclude: onlyWhatIsSaid(workloadClusters.exclude) },
+    })),
+    clusters: (file.clusters ?? []).map((entry) => ({ ...entry, id: entry.id ?? entry.name })),
+    lanes: file.lanes ?? [],
+    hub: file.hub ?? { hints: false },
+    policies: policies.length === 0 ? [DEFAULT_POLICY] : policies,
+  };
+}
+
+/** A selection that says nothing selects every cluster; an `exclude` that says nothing is to exclude none. */
+function onlyWhatIsSaid<S extends ClusterSelection>(exclude: S): S {
+  return Object.keys(exclude).length === 0 ? { ...exclude, names: [] } : exclude;
 }
 
 function resolvePolicy(entry: z.output<typeof PolicyEntry>): ApprovalPolicy {

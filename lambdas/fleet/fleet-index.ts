@@ -23,9 +23,14 @@ export interface Finding extends Problem {
 
 /** The newest outcome of one cluster, and the last good ones. */
 export interface IndexedCluster
-  extends Pick<SweepOutcome, 'id' | 'name' | 'provider' | 'durationMs' | 'readable' | 'complete' | 'counts' | 'server'> {
+  extends Pick<
+    SweepOutcome,
+    'id' | 'name' | 'provider' | 'durationMs' | 'readable' | 'complete' | 'counts' | 'server'
+  > {
   /** When the newest sweep began. */
   readonly sweptAt: string;
+  /** The last sweep that knew `server`. */
+  readonly serverAt?: string;
   /** The last sweep that could list the requests; absent when there was none. */
   readonly readableAt?: string;
   /** The last sweep that read, judged and wrote everything. */

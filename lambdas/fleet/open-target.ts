@@ -1,11 +1,16 @@
+import type { ListInstances } from '../aws/ec2-instances.ts';
+import type { SignToken } from '../aws/eks-token.ts';
+import { AwsError } from '../aws/errors.ts';
 import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../aws/kubeconfig-secret.ts';
 import { createKubernetesClient, type KubernetesClient } from '../kubernetes/client.ts';
-import { hostOf } from '../kubernetes/connection.ts';
+import { readClusterApiKubeconfig } from '../kubernetes/cluster-api-kubeconfig.ts';
+import { type Connection, type Credentials, hostOf } from '../kubernetes/connection.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { KubeconfigError } from '../kubernetes/kubeconfig-document.ts';
 import { loadSecretKubeconfig } from '../kubernetes/secret-kubeconfig.ts';
-import type { SweepTarget } from '../sweep/observe.ts';
 import type { Problem } from '../problem.ts';
+import type { SweepTarget } from '../sweep/observe.ts';
+import type { ClusterApiAccess, EksAccess, KubeconfigAccess } from './access.ts';
 import type { Target } from './target.ts';
 
 /** A target with its clients. */
@@ -13,7 +18,14 @@ export interface OpenTarget extends SweepTarget {
   close(): void;
 }
 
-/** Thrown when a target cannot be opened until somebody mends its secret or its entry in fleet.yaml. */
+/** What opening a target may ask for. */
+export interface TargetSources {
+  readonly readSecret: ReadKubeconfigSecret;
+  readonly signToken: SignToken;
+  readonly listInstances: ListInstances;
+}
+
+/** Thrown when a target cannot be opened, and nothing was asked of its API server yet. */
 export class UnusableTargetError extends Error {
   override readonly name = 'UnusableTargetError';
   readonly problem: Problem;
@@ -25,68 +37,145 @@ export class UnusableTargetError extends Error {
 }
 
 /**
- * Reads the kubeconfigs of a target and makes clients out of them. Connects to no cluster yet.
+ * Makes clients for a target. Connects to no cluster yet, but to the management cluster when that keeps the kubeconfig.
  *
  * @throws UnusableTargetError
  * @throws KubeconfigSecretError of kind `unavailable`: nothing is known about the target
  */
-export async function openTarget(
-  target: Target,
-  readSecret: ReadKubeconfigSecret,
-  signal: AbortSignal,
-): Promise<OpenTarget> {
-  const { cluster, kubeconfigSecret, managementKubeconfigSecret } = target;
-  const open = async (arn: string): Promise<KubernetesClient> => openClient(arn, await textOf(arn));
-  const [workload, management] = await Promise.all([
-    open(kubeconfigSecret),
-    managementKubeconfigSecret === undefined ? undefined : open(managementKubeconfigSecret),
-  ]);
-  return {
-    cluster: { ...cluster, endpoint: hostOf(new URL(workload.server)) },
-    workload,
-    ...machinesFrom(target, workload, management),
-    close() {
-      workload.close();
-      management?.close();
-    },
-  };
-
-  async function textOf(arn: string): Promise<string> {
-    try {
-      return await readSecret(arn, signal);
-    } catch (error) {
-      if (!(error instanceof KubeconfigSecretError) || error.kind === 'unavailable') throw error;
-      const { object, message, remedy } = error;
-      throw new UnusableTargetError({ kind: 'secret', object, message, remedy });
-    }
+export async function openTarget(target: Target, sources: TargetSources, signal: AbortSignal): Promise<OpenTarget> {
+  const { cluster, instances } = target;
+  const management = target.management && (await openKubeconfig(target.management.access, sources, signal));
+  try {
+    const workload = await openWorkload(target, management, sources, signal);
+    return {
+      cluster: { ...cluster, endpoint: hostOf(new URL(workload.server)) },
+      workload,
+      ...machinesFrom(target, workload, management),
+      ...(instances === undefined
+        ? {}
+        : { listInstances: (nodes, until) => sources.listInstances(instances, nodes, until) }),
+      close() {
+        workload.close();
+        management?.close();
+      },
+    };
+  } catch (error) {
+    management?.close();
+    throw error;
   }
 }
 
-function openClient(arn: string, text: string): KubernetesClient {
-  const object = `kubeconfig in secret ${arn}`;
+async function openWorkload(
+  { cluster, access }: Target,
+  management: KubernetesClient | undefined,
+  sources: TargetSources,
+  signal: AbortSignal,
+): Promise<KubernetesClient> {
+  switch (access.kind) {
+    case 'eks':
+      return openEks(cluster.name, access, sources.signToken);
+    case 'kubeconfig':
+      return openKubeconfig(access, sources, signal);
+    case 'cluster-api':
+      return openClusterApi(cluster.name, access, management, signal);
+  }
+}
+
+function openEks(name: string, { endpoint, certificateAuthority, scope }: EksAccess, signToken: SignToken) {
+  const connection: Connection = {
+    server: endpoint,
+    caPem: Buffer.from(certificateAuthority, 'base64').toString('latin1'),
+    credentials: tokensOf(signToken, name, scope.region),
+  };
+  return usable(`EKS cluster ${name} in ${scope.account}/${scope.region}`, 'The next discovery reads it again.', () =>
+    createKubernetesClient(connection),
+  );
+}
+
+async function openKubeconfig(
+  { secret, authenticatorId }: KubeconfigAccess,
+  { readSecret, signToken }: TargetSources,
+  signal: AbortSignal,
+): Promise<KubernetesClient> {
+  const text = await textOf(secret, readSecret, signal);
+  // The STS that answers an EKS Anywhere cluster is nobody's in particular; that of the secret is where we are at home.
+  const own = authenticatorId && tokensOf(signToken, authenticatorId, secret.split(':')[3] ?? '');
+  return usable(`kubeconfig in secret ${secret}`, 'Mend the secret: the next sweep reads it again.', () =>
+    createKubernetesClient(loadSecretKubeconfig(text, own ? { credentials: own } : {})),
+  );
+}
+
+async function openClusterApi(
+  name: string,
+  { namespace }: ClusterApiAccess,
+  management: KubernetesClient | undefined,
+  signal: AbortSignal,
+): Promise<KubernetesClient> {
+  const object = `kubeconfig of ${namespace}/${name}`;
+  if (management === undefined)
+    throw new UnusableTargetError({
+      kind: 'invalid',
+      object,
+      message: 'it is in a management cluster, and the target names none',
+      remedy: 'Deploy dispatch and sweep together.',
+    });
+  let text: string;
   try {
-    return createKubernetesClient(loadSecretKubeconfig(text));
+    text = await readClusterApiKubeconfig(management, { namespace, name, signal });
   } catch (error) {
-    const message = error instanceof Error ? error.message : '';
+    if (!(error instanceof KubernetesError)) throw error;
+    const { kind, problem, remedy } = error;
+    throw new UnusableTargetError({ kind, object: error.object, message: problem, remedy });
+  }
+  const remedy = 'Cluster API writes the Secret anew when it is deleted; or name a kubeconfig secret in fleet.yaml.';
+  return usable(`${object} on ${management.server}`, remedy, () => createKubernetesClient(loadSecretKubeconfig(text)));
+}
+
+/** Tokens that our own role signs. */
+function tokensOf(signToken: SignToken, authenticatorId: string, region: string): Credentials {
+  return {
+    kind: 'token',
+    token: async () => {
+      try {
+        return await signToken(authenticatorId, region);
+      } catch (error) {
+        if (!(error instanceof AwsError)) throw error;
+        const { object, problem, remedy } = error;
+        throw new KubernetesError({ kind: 'credentials', object, problem, remedy });
+      }
+    },
+  };
+}
+
+async function textOf(arn: string, readSecret: ReadKubeconfigSecret, signal: AbortSignal): Promise<string> {
+  try {
+    return await readSecret(arn, signal);
+  } catch (error) {
+    if (!(error instanceof KubeconfigSecretError) || error.kind === 'unavailable') throw error;
+    const { object, message, remedy } = error;
+    throw new UnusableTargetError({ kind: 'secret', object, message, remedy });
+  }
+}
+
+/** @param remedy of a kubeconfig that cannot be used */
+function usable(object: string, remedy: string, open: () => KubernetesClient): KubernetesClient {
+  try {
+    return open();
+  } catch (error) {
     if (error instanceof KubeconfigError)
-      throw new UnusableTargetError({
-        kind: 'kubeconfig',
-        object,
-        message,
-        remedy: 'Mend the secret: the next sweep reads it again.',
-      });
+      throw new UnusableTargetError({ kind: 'kubeconfig', object, message: error.message, remedy });
     if (error instanceof KubernetesError)
-      throw new UnusableTargetError({ kind: error.kind, object, message, remedy: error.remedy });
+      throw new UnusableTargetError({ kind: error.kind, object, message: error.message, remedy: error.remedy });
     throw error;
   }
 }
 
 /** An EKS Anywhere cluster that names no management cluster manages itself; an EKS cluster has no Machines then. */
 function machinesFrom(
-  { cluster }: Target,
+  { cluster, management: named }: Target,
   workload: KubernetesClient,
   management: KubernetesClient | undefined,
-): { readonly management?: KubernetesClient } {
-  if (management !== undefined) return { management };
-  return cluster.provider === 'eks-anywhere' ? { management: workload } : {};
+): Pick<SweepTarget, 'management' | 'machinesNamespace'> {
+  if (management === undefined) return cluster.provider === 'eks-anywhere' ? { management: workload } : {};
+  return { management, ...(named?.namespace === undefined ? {} : { machinesNamespace: named.namespace }) };
 }

@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import { readTarget } from './read-target.ts';
+import { count, instant, mark, optional, parsed, present, reading, ShapeError, text, versionOf } from './shape.ts';
 import type { Target } from './target.ts';
 
 /** What dispatch and hint send, and a sweep receives: sweep this cluster now. */
@@ -11,4 +14,71 @@ export interface SweepOrder {
   readonly holdWrites?: string;
   /** Look for the workload clusters of this management cluster too. */
   readonly lookForClusters?: true;
+}
+
+export type DecodedOrder =
+  | { readonly ok: true; readonly order: SweepOrder }
+  | { readonly ok: false; readonly problem: string };
+
+const MESSAGE_VERSION = 2;
+// Characters: a CA bundle of two certificates, ARNs, sixteen CIDRs and fifty session tags are far under it.
+const MAX_MESSAGE_LENGTH = 65_536;
+/** The longest that a Lambda function runs. */
+const MAX_DEADLINE_MS = 900_000;
+const MAX_REASON_LENGTH = 1_000;
+
+/** Source: SQS API Reference, SendMessage, MessageGroupId. */
+const MAX_GROUP_LENGTH = 128;
+
+/** The body of the SQS message that asks for one sweep. */
+export function encodeOrder(order: SweepOrder): string {
+  return JSON.stringify({ version: MESSAGE_VERSION, ...order });
+}
+
+/**
+ * Reads the body of an SQS message. Never throws: a message that dispatch did not write is a value, with the field that is wrong
+ * and nothing of its content. Unknown fields are ignored, so that dispatch and sweep can be deployed one after the other.
+ */
+export function decodeOrder(body: string): DecodedOrder {
+  const read = reading(() => readOrder(body));
+  return read.ok ? { ok: true, order: read.value } : read;
+}
+
+function readOrder(body: string): SweepOrder {
+  const message = parsed(body, MAX_MESSAGE_LENGTH);
+  versionOf(message, MESSAGE_VERSION);
+  return {
+    tick: instant(message['tick'], 'tick'),
+    target: readTarget(message['target'], 'target'),
+    deadlineMs: readDeadline(message['deadlineMs']),
+    ...present({
+      holdWrites: optional(text(MAX_REASON_LENGTH))(message['holdWrites'], 'holdWrites'),
+      lookForClusters: optional(mark)(message['lookForClusters'], 'lookForClusters'),
+    }),
+  };
+}
+
+function readDeadline(value: unknown): number {
+  const deadline = count(value, 'deadlineMs');
+  if (deadline === 0 || deadline > MAX_DEADLINE_MS)
+    throw new ShapeError(`deadlineMs is not between 1 and ${MAX_DEADLINE_MS}`);
+  return deadline;
+}
+
+/** Message group: orders of one cluster are received one after the other, never two at once. */
+export function groupOf(id: string): string {
+  return id.length <= MAX_GROUP_LENGTH ? id : sha256(id);
+}
+
+/**
+ * The queue drops a second message with the same one within five minutes.
+ *
+ * @param occasion what the sweep is for: a tick, or the bucket of a hint
+ */
+export function deduplicationIdOf(id: string, occasion: string): string {
+  return sha256(JSON.stringify([id, occasion]));
+}
+
+function sha256(value: string): string {
+  return createHash('sha256').update(value).digest('hex');
 }

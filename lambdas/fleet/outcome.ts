@@ -26,7 +26,7 @@ export interface SweepOutcome {
   /** The first ones of `problemCount`. */
   readonly problems: readonly Problem[];
   readonly problemCount: number;
-  /** Host and port of the API server that answered, to notice two clusters behind one address. */
+  /** Host and port of the API server, to notice two clusters behind one address. */
   readonly server?: string;
   /** The Cluster API Clusters that were found in it, when they were looked for. */
   readonly workloadClusters?: readonly WorkloadCluster[];
@@ -36,6 +36,8 @@ export interface SweepOutcome {
 export interface WorkloadCluster {
   readonly namespace: string;
   readonly name: string;
+  /** Absent when the Cluster does not say. */
+  readonly serviceCidrs?: readonly string[];
 }
 
 /** What dispatch did in one tick; it comes every minute, also when there is no cluster. */

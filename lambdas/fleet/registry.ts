@@ -20,7 +20,7 @@ export interface SourceRecord {
   readonly triedAt: string;
   /** The last time it could be read to its end. */
   readonly readAt?: string;
-  /** Why it could not be read the last time. */
+  /** Why it could not be read the last time, or what else is wrong with it. */
   readonly problem?: Problem;
 }
 
@@ -28,11 +28,13 @@ export interface RegisteredCluster {
   readonly id: string;
   readonly source: string;
   readonly foundAt: string;
-  /** The last time its source showed it. */
+  /** The last time its source showed it, and it was looked at. */
   readonly seenAt: string;
   /** Its source was read to its end without it, since then. */
   readonly missingSince?: string;
   /** Absent when it cannot be swept; `problem` then says why. */
   readonly target?: Target;
   readonly problem?: Problem;
+  /** A management cluster: its workload clusters are looked for through it. */
+  readonly managesClusters?: true;
 }

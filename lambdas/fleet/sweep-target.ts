@@ -1,73 +1,197 @@
 import type { ApprovalPolicy } from '../approval/policy.ts';
-import type { ReadKubeconfigSecret } from '../aws/kubeconfig-secret.ts';
+import type { EksReader } from '../aws/eks-clusters.ts';
+import { KubeconfigSecretError } from '../aws/kubeconfig-secret.ts';
+import { KubernetesError } from '../kubernetes/errors.ts';
+import { listWorkloadClusters } from '../kubernetes/workload-clusters.ts';
 import type { Problem } from '../problem.ts';
 import type { SweepReport } from '../sweep/report.ts';
 import { type Clock, sweep } from '../sweep/sweep.ts';
+import { adviseForEks } from './eks-advice.ts';
+import { freshAccess, IMPOSTOR_REMEDY, mayHaveMoved } from './fresh-access.ts';
 import { createIdleTargets } from './idle-targets.ts';
-import { type OpenTarget, openTarget, UnusableTargetError } from './open-target.ts';
+import { type OpenTarget, openTarget, type TargetSources, UnusableTargetError } from './open-target.ts';
+import type { SweepOrder } from './order.ts';
+import type { SweepOutcome, WorkloadCluster } from './outcome.ts';
+import { outcomeOf } from './sweep-outcome.ts';
 import type { Target } from './target.ts';
 
-/** What became of a target. Nothing of this is a failure of certmarshal: the next tick sweeps the cluster again. */
-export type TargetOutcome =
-  | { readonly kind: 'swept'; readonly report: SweepReport }
-  /** No client could be made from its secrets. */
-  | { readonly kind: 'unusable'; readonly problem: Problem };
-
-export interface TargetSweeperOptions {
-  readonly readSecret: ReadKubeconfigSecret;
+export interface TargetSweeperOptions extends TargetSources {
+  readonly describeCluster: EksReader['describeCluster'];
   readonly policies: readonly ApprovalPolicy[];
   readonly clock: Clock;
+  /** ARN of the role that signs the tokens, for remedies. */
+  readonly principalArn?: string;
 }
 
-/**
- * Sweeps one target; not twice at once.
- *
- * @throws KubeconfigSecretError of kind `unavailable` when Secrets Manager cannot be asked
- */
-export type SweepOneTarget = (target: Target, signal: AbortSignal) => Promise<TargetOutcome>;
+/** What became of an order. Nothing that is wrong with the cluster is a failure of certmarshal: the next tick sweeps it again. */
+export interface SweptOrder {
+  readonly outcome: SweepOutcome;
+  /** Absent when no client could be made, and when certmarshal failed. */
+  readonly report?: SweepReport;
+  /** certmarshal itself failed, or AWS did not let it work: the message goes back to the queue. */
+  readonly retry?: true;
+  /** What was thrown then, for the log. */
+  readonly error?: unknown;
+}
+
+/** Sweeps one target; not twice at once. Never rejects. */
+export type SweepOneTarget = (order: SweepOrder, signal: AbortSignal) => Promise<SweptOrder>;
+
+/** One try at a target. */
+interface Attempt {
+  readonly report?: SweepReport;
+  /** With a report, those of the report and what came on top. */
+  readonly problems: readonly Problem[];
+  /** URL of the API server. */
+  readonly server?: string;
+  readonly workloadClusters?: readonly WorkloadCluster[];
+}
 
 /** Each keeps a few sockets, and about 100 kB, between two sweeps. */
 const KEPT_TARGETS = 64;
 
-/** Problems that other credentials or another CA bundle may end. A source of evidence does not say why it could not be read. */
-const SUSPECT: ReadonlySet<string> = new Set(['unauthorized', 'certificate', 'evidence']);
+/** Kinds of problems that other credentials or another CA bundle may end, so that secrets are worth to be read again. */
+const SUSPECT: ReadonlySet<string> = new Set(['unauthorized', 'certificate']);
 
 /**
- * A function that sweeps targets and keeps their connections from one sweep to the next. The secrets are read again whenever a sweep
- * gives reason to believe that they changed: after a rotation of credentials or of the cluster's CA the same tick already succeeds.
+ * A function that sweeps targets and keeps their connections from one sweep to the next. Secrets are read again, and EKS is asked again
+ * for endpoint and CA bundle, whenever a sweep gives reason to believe that they changed: after a rotation of credentials or of the
+ * cluster's CA the same tick already succeeds. What was found so stays with the connection, until the order itself names another target.
  */
-export function createTargetSweeper({ readSecret, policies, clock }: TargetSweeperOptions): SweepOneTarget {
+export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarget {
+  const { policies, clock, describeCluster, principalArn } = options;
   const idle = createIdleTargets(KEPT_TARGETS);
-  return async (target, signal) => {
-    const key = JSON.stringify(target);
-    const kept = idle.take(key);
-    if (kept !== undefined) {
-      const report = await sweepOpen(key, kept, signal);
-      // Once something was written, only this report knows it.
-      if (!isSuspect(report) || report.requests.writes > 0 || signal.aborted) return { kind: 'swept', report };
-    }
+  const observing = policies.map((policy) => ({ ...policy, mode: 'observe' as const }));
+
+  return async (order, signal) => {
+    const startedAt = clock();
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), order.deadlineMs);
+    const done = ({ problems, ...attempt }: Attempt) =>
+      outcomeOf(order.target, { ...attempt, problems, startedAt, finishedAt: clock() });
     try {
-      const report = await sweepOpen(key, await openTarget(target, readSecret, signal), signal);
-      return { kind: 'swept', report };
+      const attempt = await sweepOrder(order, AbortSignal.any([signal, deadline.signal]));
+      const problems = [
+        ...heldProblem(order),
+        ...attempt.problems.map((problem) =>
+          problem.kind === 'aborted' && deadline.signal.aborted ? overdue(problem, order.deadlineMs) : problem,
+        ),
+      ];
+      const { report } = attempt;
+      return {
+        outcome: done({ ...attempt, problems }),
+        ...(report === undefined ? {} : { report: { ...report, problems, complete: problems.length === 0 } }),
+      };
     } catch (error) {
-      if (error instanceof UnusableTargetError) return { kind: 'unusable', problem: error.problem };
-      throw error;
+      return { outcome: done({ problems: [failureOf(error, order.target)] }), retry: true, error };
+    } finally {
+      clearTimeout(timer);
     }
   };
 
-  async function sweepOpen(key: string, open: OpenTarget, signal: AbortSignal): Promise<SweepReport> {
+  async function sweepOrder(order: SweepOrder, signal: AbortSignal): Promise<Attempt> {
+    const { target } = order;
+    const { access, cluster } = target;
+    const mayRepeat = ({ report }: Attempt) => !signal.aborted && (report?.requests.writes ?? 0) === 0;
+
+    const kept = idle.take(keyOf(target));
+    let attempt = kept === undefined ? undefined : await sweepOpen(order, kept, signal);
+    if (attempt === undefined || (isSuspect(attempt) && mayRepeat(attempt)))
+      attempt = await openAndSweep(order, target, signal);
+    if (access.kind !== 'eks') return attempt;
+
+    if (mayHaveMoved(attempt.problems) && mayRepeat(attempt)) {
+      const fresh = await freshAccess(cluster.name, access, describeCluster, signal);
+      if (fresh.kind === 'changed') attempt = await openAndSweep(order, { ...target, access: fresh.access }, signal);
+      else if (fresh.kind === 'unknown') attempt = { ...attempt, problems: [...attempt.problems, fresh.problem] };
+      else attempt = { ...attempt, problems: attempt.problems.map(impostor) };
+    }
+    return { ...attempt, problems: adviseForEks(attempt.problems, cluster.name, access, principalArn) };
+  }
+
+  async function openAndSweep(order: SweepOrder, target: Target, signal: AbortSignal): Promise<Attempt> {
+    let open: OpenTarget;
+    try {
+      open = await openTarget(target, options, signal);
+    } catch (error) {
+      if (error instanceof UnusableTargetError) return { problems: [error.problem] };
+      throw error;
+    }
+    return sweepOpen(order, open, signal);
+  }
+
+  /** Keeps the connections of a sweep that gives no reason to doubt them, under the target that was ordered. */
+  async function sweepOpen(order: SweepOrder, open: OpenTarget, signal: AbortSignal): Promise<Attempt> {
     let keep = false;
     try {
-      const report = await sweep(open, policies, clock, signal);
-      keep = !isSuspect(report);
-      return report;
+      const report = await sweep(open, order.holdWrites === undefined ? policies : observing, clock, signal);
+      const found = await lookForClusters(order, report, open, signal);
+      const { server } = open.workload;
+      const attempt = { report, server, ...found, problems: [...report.problems, ...found.problems] };
+      keep = !isSuspect(attempt);
+      return attempt;
     } finally {
-      if (keep) idle.keep(key, open);
+      if (keep) idle.keep(keyOf(order.target), open);
       else open.close();
     }
   }
 }
 
-function isSuspect({ problems }: SweepReport): boolean {
-  return problems.some(({ kind }) => SUSPECT.has(kind));
+function keyOf(target: Target): string {
+  return JSON.stringify(target);
+}
+
+function isSuspect({ report, problems }: Attempt): boolean {
+  // A source of evidence may be another API server, with credentials of its own.
+  return [...problems, ...(report?.evidence ?? [])].some(({ kind }) => kind !== undefined && SUSPECT.has(kind));
+}
+
+async function lookForClusters(
+  order: SweepOrder,
+  { readable }: SweepReport,
+  { workload }: OpenTarget,
+  signal: AbortSignal,
+): Promise<Pick<Attempt, 'problems' | 'workloadClusters'>> {
+  // A cluster that does not list its requests has said why.
+  if (order.lookForClusters !== true || !readable) return { problems: [] };
+  try {
+    return { problems: [], workloadClusters: await listWorkloadClusters(workload, signal) };
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    const { kind, object, problem, remedy } = error;
+    return { problems: [{ kind, object, message: problem, remedy }] };
+  }
+}
+
+function heldProblem({ holdWrites, target }: SweepOrder): readonly Problem[] {
+  if (holdWrites === undefined) return [];
+  const remedy = 'Find out which is right; until then every decision is made and none is written.';
+  return [{ kind: 'held', object: `cluster ${target.id}`, message: holdWrites, remedy }];
+}
+
+function overdue({ object }: Problem, deadlineMs: number): Problem {
+  return {
+    kind: 'timeout',
+    object,
+    message: `not done within the ${deadlineMs / 1000} s that this cluster has`,
+    remedy:
+      'Check the load of the API server and the route to it; a cluster that does not answer gets less time until it does.',
+  };
+}
+
+function impostor(problem: Problem): Problem {
+  return problem.kind === 'certificate' ? { ...problem, remedy: IMPOSTOR_REMEDY } : problem;
+}
+
+function failureOf(error: unknown, { id }: Target): Problem {
+  if (error instanceof KubeconfigSecretError) {
+    const { object, message, remedy } = error;
+    return { kind: 'secret', object, message, remedy };
+  }
+  return {
+    kind: 'bug',
+    object: `cluster ${id}`,
+    message: `certmarshal itself failed (${error instanceof Error ? error.name : typeof error})`,
+    remedy: 'Report it as a bug, with the line "sweep failed" of the log.',
+  };
 }

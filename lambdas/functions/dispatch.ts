@@ -1,38 +1,55 @@
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
-import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
+import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 // oxlint-disable-next-line import/no-named-as-default -- its types have no other
 import middy from '@middy/core';
-import { sendTargets, TargetQueueError } from '../aws/target-queue.ts';
-import { encodeTarget, type Target } from '../fleet/target.ts';
+import { createEksReader } from '../aws/eks-clusters.ts';
+import { createJsonObjects } from '../aws/json-objects.ts';
+import { sendMessage, sendOrders } from '../aws/queues.ts';
+import { createCredentials } from '../aws/spoke-credentials.ts';
+import type { Fleet } from '../config/fleet.ts';
+import { discoverEks } from '../fleet/discover.ts';
+import { encodeOutcome } from '../fleet/outcome-message.ts';
 import { tickOf } from '../fleet/tick.ts';
 import { createLogger } from '../telemetry/logger.ts';
-import { METRIC } from '../telemetry/metric-names.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
-import { readBesideBundle, requiredVariable } from './environment.ts';
+import { createDispatchTick } from './dispatch-tick.ts';
+import { queueByLane, readBesideBundle, requiredVariable } from './environment.ts';
+
+/** The discovery ends this long before Lambda ends the function: the registry and the outcome are still to be written. */
+const WRAP_UP_MS = 10_000;
 
 const logger = createLogger('dispatch');
 const metrics = createMetrics('dispatch');
 const sqs = new SQSClient();
-const queueUrl = requiredVariable('TARGET_QUEUE_URL');
-const targets: readonly Target[] = JSON.parse(readBesideBundle(import.meta.url, 'targets.json'));
+const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
+const hub = {
+  account: requiredVariable('HUB_ACCOUNT'),
+  region: requiredVariable('AWS_REGION'),
+  partition: requiredVariable('HUB_PARTITION'),
+};
+const fleet: Fleet = JSON.parse(readBesideBundle(import.meta.url, 'fleet.json'));
+const reader = createEksReader({ credentials: createCredentials({ sessionName: 'certmarshal-dispatch' }) });
+const dispatchTick = createDispatchTick({
+  fleet,
+  hub,
+  state: createJsonObjects({ client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') }),
+  discover: (only, previous, signal) =>
+    discoverEks(fleet.discovery, hub, fleet.lanes, reader, signal, { only, previous }),
+  send: queueByLane((queueUrl) => async (messages, signal) => sendOrders(sqs, queueUrl, messages, signal)),
+  report: async (outcome, signal) => sendMessage(sqs, outcomes, encodeOutcome(outcome), {}, signal),
+  clock: Date.now,
+  logger,
+  metrics,
+});
 
-/** Once a minute: one message for each cluster of the fleet. Fails when any of them is not in the queue. */
+/** Once a minute: one order for each cluster of the fleet. Fails when any of them is not in its queue. */
 export const handler = middy<unknown, void>({ timeoutEarlyInMillis: 1_000 })
   .use(injectLambdaContext(logger))
   .use(logMetrics(metrics))
-  .handler(async (event, _context, { signal }) => {
-    const tick = tickOf(event, Date.now());
-    const messages = targets.map((target) => ({ cluster: target.cluster.name, body: encodeTarget(target, tick) }));
-    let dispatched = messages.length;
-    try {
-      await sendTargets(sqs, queueUrl, messages, tick, signal);
-    } catch (error) {
-      dispatched = error instanceof TargetQueueError ? error.sent : 0;
-      throw error;
-    } finally {
-      metrics.addMetric(METRIC.dispatched, MetricUnit.Count, dispatched);
-      logger.info('dispatched', { tick: new Date(tick).toISOString(), clusters: targets.length, dispatched });
-    }
+  .handler(async (event, context, { signal }) => {
+    const discoveryMs = Math.max(0, context.getRemainingTimeInMillis() - WRAP_UP_MS);
+    const discovery = AbortSignal.any([signal, AbortSignal.timeout(discoveryMs)]);
+    await dispatchTick(tickOf(event, Date.now()), { discovery, all: signal });
   });

@@ -16,3 +16,9 @@ export function requiredVariable(name: string): string {
     throw new Error(`The environment variable ${name} is not set: deploy the stack again.`);
   return value;
 }
+
+/** Something for the queue of each lane, from the variable LANE_QUEUE_URLS: URLs by name of the lane. */
+export function queueByLane<T>(make: (queueUrl: string) => T): ReadonlyMap<string, T> {
+  const urls: Readonly<Record<string, string>> = JSON.parse(requiredVariable('LANE_QUEUE_URLS'));
+  return new Map(Object.entries(urls).map(([lane, url]) => [lane, make(url)]));
+}

@@ -1,32 +1,54 @@
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import type { SweepOneTarget } from '../fleet/sweep-target.ts';
-import { decodeTarget, type Target } from '../fleet/target.ts';
+import { decodeOrder, groupOf, type SweepOrder } from '../fleet/order.ts';
+import type { SweepOutcome } from '../fleet/outcome.ts';
+import type { SweepOneTarget, SweptOrder } from '../fleet/sweep-target.ts';
+import { printable } from '../printable.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { recordFailed, recordSweep, recordUnusable, type Telemetry } from '../telemetry/record-sweep.ts';
+import { problemOf } from './problem-of.ts';
 
 export interface SweepBatchOptions extends Telemetry {
   readonly sweepOne: SweepOneTarget;
+  readonly report: (outcome: SweepOutcome, signal: AbortSignal) => Promise<void>;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
 }
 
-/** Sweeps the clusters of one batch, all at once. */
-export type SweepBatch = (event: SQSEvent, context: Context, signal: AbortSignal) => Promise<SQSBatchResponse>;
+/**
+ * Carries out the orders of one batch, all at once.
+ *
+ * @param signal ends the sweeps
+ * @param last ends what follows them: the outcomes are still to be sent when the sweeps were told to end
+ */
+export type SweepBatch = (
+  event: SQSEvent,
+  context: Context,
+  signal: AbortSignal,
+  last: AbortSignal,
+) => Promise<SQSBatchResponse>;
+
+const UNREADABLE_REMEDY =
+  'Only dispatch and hint write to this queue: find out who else does, or deploy all functions together.';
 
 /**
  * A message is acknowledged when it was acted upon, whatever came of it: an unreachable cluster is an outcome, and the next tick is
  * the retry. So is a message that cannot be read: it would not become readable. Only when certmarshal itself fails, or AWS does
  * not let it work, a message goes back to the queue, with the other messages of its group and none of another.
  */
-export function createSweepBatch({ sweepOne, ...telemetry }: SweepBatchOptions): SweepBatch {
-  return async (event, context, signal) => {
+export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: SweepBatchOptions): SweepBatch {
+  return async (event, context, signal, last) => {
     const groups = new Map<string, Promise<void>>();
     const handle = async (record: SQSRecord): Promise<void> => {
-      const target = targetOf(record);
-      if (target === undefined) return;
+      const decoded = decodeOrder(record.body);
+      if (!decoded.ok) {
+        await drop(record, decoded.problem, last);
+        return;
+      }
       // Two ticks of one cluster in one batch ask for the same: they share one sweep and its fate.
-      const group = target.cluster.name;
-      const running = groups.get(group) ?? sweepAndRecord(target, signal);
+      const group = groupOf(decoded.order.target.id);
+      const running = groups.get(group) ?? sweepAndReport(decoded.order, signal, last);
       groups.set(group, running);
       await running;
     };
@@ -36,29 +58,49 @@ export function createSweepBatch({ sweepOne, ...telemetry }: SweepBatchOptions):
     });
   };
 
-  function targetOf({ messageId, body }: SQSRecord): Target | undefined {
-    const decoded = decodeTarget(body);
-    if (decoded.ok) return decoded.target;
-    telemetry.metrics.addMetric(METRIC.messagesUnreadable, MetricUnit.Count, 1);
-    telemetry.logger.error('message dropped', {
-      messageId,
-      problem: decoded.problem,
-      remedy: 'Only dispatch writes to this queue: find out who else does, or deploy dispatch and sweep together.',
-    });
-    return undefined;
+  async function sweepAndReport(order: SweepOrder, signal: AbortSignal, last: AbortSignal): Promise<void> {
+    const swept = await sweepOne(order, signal);
+    record(swept);
+    await tell(swept.outcome, last);
+    if (swept.retry) throw swept.error instanceof Error ? swept.error : new Error(`cluster ${swept.outcome.id}: sweep failed`);
   }
 
-  async function sweepAndRecord(target: Target, signal: AbortSignal): Promise<void> {
-    const cluster = target.cluster.name;
-    const startedAt = performance.now();
-    const durationMs = () => Math.round(performance.now() - startedAt);
+  function record({ outcome, report: swept, retry, error }: SweptOrder): void {
+    const { id, durationMs, problems } = outcome;
+    const [problem] = problems;
+    if (retry) recordFailed(id, error, durationMs, telemetry);
+    else if (swept !== undefined) recordSweep(swept, telemetry, id);
+    else if (problem !== undefined) recordUnusable(id, problem, durationMs, telemetry);
+  }
+
+  /** What cannot be read becomes a finding of the cluster that its group names. */
+  async function drop({ messageId, attributes }: SQSRecord, problem: string, last: AbortSignal): Promise<void> {
+    telemetry.metrics.addMetric(METRIC.messagesUnreadable, MetricUnit.Count, 1);
+    telemetry.logger.error('message dropped', { messageId, problem, remedy: UNREADABLE_REMEDY });
+    const id = printable(attributes.MessageGroupId ?? messageId);
+    await tell(
+      {
+        version: 1,
+        kind: 'sweep',
+        id,
+        startedAt: new Date(clock()).toISOString(),
+        durationMs: 0,
+        readable: false,
+        complete: false,
+        problems: [{ kind: 'message', object: `cluster ${id}`, message: problem, remedy: UNREADABLE_REMEDY }],
+        problemCount: 1,
+      },
+      last,
+    );
+  }
+
+  /** Never fails the sweep, which is done: the next one tells as much. */
+  async function tell(outcome: SweepOutcome, last: AbortSignal): Promise<void> {
     try {
-      const outcome = await sweepOne(target, signal);
-      if (outcome.kind === 'swept') recordSweep(outcome.report, telemetry);
-      else recordUnusable(cluster, outcome.problem, durationMs(), telemetry);
+      await report(outcome, last);
     } catch (error) {
-      recordFailed(cluster, error, durationMs(), telemetry);
-      throw error;
+      telemetry.metrics.addMetric(METRIC.outcomesUnsent, MetricUnit.Count, 1);
+      telemetry.logger.error('outcome not sent', { cluster: outcome.id, problem: problemOf('outcomes', error) });
     }
   }
 }

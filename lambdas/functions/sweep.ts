@@ -1,36 +1,52 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
+import { SQSClient } from '@aws-sdk/client-sqs';
 // oxlint-disable-next-line import/no-named-as-default -- its types have no other
 import middy from '@middy/core';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { ApprovalPolicy } from '../approval/policy.ts';
+import { createEksReader } from '../aws/eks-clusters.ts';
+import { createTokenSigner } from '../aws/eks-token.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';
+import { sendMessage } from '../aws/queues.ts';
+import { createCredentials } from '../aws/spoke-credentials.ts';
+import { encodeOutcome } from '../fleet/outcome-message.ts';
 import { createTargetSweeper } from '../fleet/sweep-target.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
-import { readBesideBundle } from './environment.ts';
+import { readBesideBundle, requiredVariable } from './environment.ts';
+import { lateInstanceReader } from './late-instance-reader.ts';
 import { createSweepBatch } from './sweep-batch.ts';
 
 /** Sweeps are told to end this long before Lambda ends them, which gives them time to say what they did and did not do. */
 const WRAP_UP_MS = 10_000;
-/** Of that, how long they have to notice. */
+/** Of that, how long they have to notice and to send their outcomes. */
 const GRACE_MS = 8_000;
 
 const logger = createLogger('sweep');
 const metrics = createMetrics('sweep');
+const sqs = new SQSClient();
+const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
 const policies: readonly ApprovalPolicy[] = JSON.parse(readBesideBundle(import.meta.url, 'policies.json'));
+const credentials = createCredentials({ sessionName: 'certmarshal-sweep' });
 const sweepBatch = createSweepBatch({
   sweepOne: createTargetSweeper({
     readSecret: createSecretReader(),
+    signToken: createTokenSigner({}),
+    describeCluster: createEksReader({ credentials }).describeCluster,
+    listInstances: lateInstanceReader(credentials),
+    principalArn: requiredVariable('SWEEP_ROLE_ARN'),
     policies,
     clock: Date.now,
   }),
+  report: async (outcome, signal) => sendMessage(sqs, outcomes, encodeOutcome(outcome), {}, signal),
+  clock: Date.now,
   logger,
   metrics,
 });
 
-/** Sweeps the clusters that the messages of an SQS batch name. */
+/** Sweeps the clusters that the orders of an SQS batch name. */
 export const handler = middy<SQSEvent, SQSBatchResponse>({
   timeoutEarlyInMillis: WRAP_UP_MS,
   // Called when the signal aborts. The answer of middy must lose against the batch, which then ends on its own.
@@ -41,4 +57,7 @@ export const handler = middy<SQSEvent, SQSBatchResponse>({
 })
   .use(injectLambdaContext(logger))
   .use(logMetrics(metrics))
-  .handler(async (event, context, { signal }) => sweepBatch(event, context, signal));
+  .handler(async (event, context, { signal }) => {
+    const last = AbortSignal.timeout(Math.max(0, context.getRemainingTimeInMillis() - (WRAP_UP_MS - GRACE_MS)));
+    return sweepBatch(event, context, signal, last);
+  });

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from './json.ts';
 import { missingRight } from './missing-right.ts';
 import { printable } from './printable.ts';
 import { parseRetryAfter } from './retry.ts';
+import { describeSkew, type ServerClock, SKEW_REMEDY } from './server-clock.ts';
 
 interface AnswerContext {
   /** What was attempted on what. */
@@ -15,6 +16,7 @@ interface AnswerContext {
   readonly secrets: readonly string[];
   /** Milliseconds since the epoch, for a `Retry-After` date. */
   readonly now: number;
+  readonly clock?: ServerClock | undefined;
 }
 
 const IS_A_PROXY_IN_BETWEEN = 'is a proxy or a login page in between?';
@@ -83,12 +85,14 @@ function refusal(reply: Reply, mediaType: string, context: AnswerContext): Kuber
   const message = text(answered['message']);
   const metadata = isJsonObject(answered['metadata']) ? answered['metadata'] : {};
   const kind = kindOf(status);
+  const skew = kind === 'unauthorized' ? describeSkew(context.clock) : undefined;
+  const answeredSo = [`answered ${status}`, reason, message && `(${message})`].filter((part) => part !== '').join(' ');
   return new KubernetesError({
     kind,
     object,
     status,
-    problem: [`answered ${status}`, reason, message && `(${message})`].filter((part) => part !== '').join(' '),
-    remedy: remedyFor(kind, path, context.credentials),
+    problem: answeredSo + (skew === undefined ? '' : `; ${skew}, and credentials count only for a while`),
+    remedy: skew === undefined ? remedyFor(kind, path, context.credentials) : SKEW_REMEDY,
     ...(reason === '' ? {} : { reason }),
     ...wait,
     ...(typeof metadata['continue'] === 'string' && metadata['continue'] !== ''

@@ -13,6 +13,9 @@ interface TrustContext {
   readonly now: number;
 }
 
+/** How the problem begins when DNS does not know the server: it may have moved, as a cluster does that is made anew. */
+export const NAME_NOT_RESOLVED = 'the name of the server cannot be resolved';
+
 type Explanation = Pick<KubernetesErrorDetails, 'kind' | 'problem' | 'remedy'>;
 
 /** Says what a system or TLS error code of Node and OpenSSL means for the person who has to mend it. */
@@ -82,7 +85,7 @@ function explain(code: string, { serverName, bundle, now }: TrustContext): Expla
     case 'EAI_AGAIN':
       return {
         kind: 'unreachable',
-        problem: `the name of the server cannot be resolved (${code})`,
+        problem: `${NAME_NOT_RESOLVED} (${code})`,
         remedy: 'Check the host name, and that this network resolves it.',
       };
     case 'ERR_SSL_WRONG_VERSION_NUMBER':

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 
 import { readAnswer } from './answer.ts';
+import { createBearer } from './bearer-token.ts';
 import { connectionError } from './broken-connection.ts';
 import { parseCaBundle } from './ca-bundle.ts';
 import { type Connection, hostOf, parseServerUrl } from './connection.ts';
@@ -12,6 +13,7 @@ import { KubernetesError } from './errors.ts';
 import { ExchangeFailure, exchange } from './exchange.ts';
 import type { JsonObject } from './json.ts';
 import { retryDelayMs } from './retry.ts';
+import { type ServerClock, serverClock } from './server-clock.ts';
 
 /** etcd refuses objects over 1.5 MiB; as JSON they are somewhat larger. */
 const MAX_OBJECT_BYTES = 4 * 1024 * 1024;
@@ -48,6 +50,8 @@ export interface KubernetesClient {
   /** URL of the API server, for messages. */
   readonly server: string;
   readonly stats: ClientStats;
+  /** By the newest answer that has a date; absent before. */
+  readonly clock?: ServerClock | undefined;
   /**
    * The JSON object that the server answers.
    *
@@ -112,12 +116,9 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     ...(connection.tlsServerName === undefined ? {} : { servername: connection.tlsServerName }),
   });
   const target: RequestOptions = { agent, hostname, port: url.port === '' ? 443 : url.port };
-  const headers: Record<string, string> = { accept: 'application/json', 'user-agent': 'certmarshal' };
-  const secrets: string[] = [];
-  if (credentials.kind === 'token') {
-    headers['authorization'] = `Bearer ${checkedToken(server, credentials.token)}`;
-    secrets.push(credentials.token);
-  }
+  const commonHeaders: Readonly<Record<string, string>> = { accept: 'application/json', 'user-agent': 'certmarshal' };
+  const bearer = createBearer(server, credentials);
+  let clock: ServerClock | undefined;
   const stats = { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 };
   const onBytes = (count: number): void => {
     stats.bytes += count;
@@ -126,27 +127,37 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
 
   const attempt = async (call: ApiCall, object: string, body: string | undefined): Promise<JsonObject> => {
     const { method, signal } = call;
-    stats.requests += 1;
-    if (method !== 'GET') stats.writes += 1;
     const query = call.query === undefined ? '' : `?${new URLSearchParams(call.query).toString()}`;
-    const request: RequestOptions = {
-      ...target,
-      method,
-      path: url.pathname.replace(/\/+$/, '') + call.path + query,
-      headers:
-        body === undefined
-          ? headers
-          : { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
-    };
+    const signals = signal === undefined ? [closing.signal] : [closing.signal, signal];
     try {
+      const authorization = await bearer.header(requestTimeoutMs, signals);
+      const headers = {
+        ...commonHeaders,
+        ...(authorization === undefined ? {} : { authorization }),
+        ...(body === undefined
+          ? {}
+          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+      };
+      const path = url.pathname.replace(/\/+$/, '') + call.path + query;
+      const request: RequestOptions = { ...target, method, path, headers };
       const limits = {
         timeoutMs: requestTimeoutMs,
         maxBytes: Math.min(call.maxResponseBytes ?? MAX_OBJECT_BYTES, maxResponseBytes),
       };
-      const signals = signal === undefined ? [closing.signal] : [closing.signal, signal];
+      stats.requests += 1;
+      if (method !== 'GET') stats.writes += 1;
+      const sentAt = now();
       const reply = await exchange(request, body, limits, signals, onBytes);
+      clock = serverClock(reply.headers.date, sentAt, now()) ?? clock;
       if (reply.status === 429) stats.throttled += 1;
-      return readAnswer(reply, { object, path: call.path, credentials: credentials.kind, secrets, now: now() });
+      return readAnswer(reply, {
+        object,
+        path: call.path,
+        credentials: credentials.kind,
+        secrets: bearer.secrets,
+        now: now(),
+        clock,
+      });
     } catch (error) {
       if (!(error instanceof ExchangeFailure)) throw error;
       // Whatever broke first: the deadline of a try may pass in the same moment.
@@ -169,6 +180,9 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
   return {
     server,
     stats,
+    get clock() {
+      return clock;
+    },
     async request(call) {
       const object = describeCall(call.method, call.path, server);
       const body = call.body === undefined ? undefined : jsonOf(call.body, object);
@@ -231,17 +245,6 @@ function secureContextOf(
   }
 }
 
-/** Only what a header takes (RFC 6750 §2.1 allows less still), and never empty: that would be an anonymous call. */
-function checkedToken(server: string, token: string): string {
-  if (/^[\x21-\x7e]+$/.test(token)) return token;
-  throw new KubernetesError({
-    kind: 'invalid',
-    object: `the token for ${server}`,
-    problem: token === '' ? 'it is empty' : 'it holds white space or characters that no token has',
-    remedy: 'Renew the credentials.',
-  });
-}
-
 /** JSON.parse takes any depth, JSON.stringify does not: what came from a cluster may not go back. */
 function jsonOf(body: unknown, object: string): string {
   try {
@@ -262,7 +265,8 @@ function aborted(object: string, signal: AbortSignal | undefined): KubernetesErr
       kind: 'aborted',
       object,
       problem: signal?.aborted ? 'stopped by the caller or by its deadline' : 'the client was closed',
-      remedy: 'Nothing is wrong with the cluster: run it again, with more time if it was a deadline.',
+      remedy:
+        'Run it again, with more time if it was a deadline; if it happens again, look at the load of the API server.',
     },
     signal?.aborted ? { cause: signal.reason } : {},
   );

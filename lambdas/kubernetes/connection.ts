@@ -10,8 +10,11 @@ export interface Connection {
 }
 
 export type Credentials =
-  | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'token'; readonly token: string | TokenSource }
   | { readonly kind: 'certificate'; readonly certificatePem: string; readonly keyPem: string };
+
+/** Gives the bearer token of one try. It is asked before each, so it keeps a token itself for as long as that is good. */
+export type TokenSource = () => Promise<string>;
 
 /**
  * The URL of an API server, or why it cannot be one. Only https: a bearer token must not travel in the clear.

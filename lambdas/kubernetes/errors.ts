@@ -2,6 +2,7 @@
  * What went wrong, by what can be done about it:
  *
  * - `unauthorized`: 401, or the client certificate was refused in the handshake.
+ * - `credentials`: none could be had, so nothing was sent.
  * - `forbidden`: 403.
  * - `not-found`: 404.
  * - `conflict`: 409, the object changed or was replaced since it was read.
@@ -18,6 +19,7 @@
  */
 export type KubernetesErrorKind =
   | 'unauthorized'
+  | 'credentials'
   | 'forbidden'
   | 'not-found'
   | 'conflict'

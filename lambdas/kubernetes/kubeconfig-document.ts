@@ -37,18 +37,22 @@ export interface Entry {
   readonly content: JsonObject;
 }
 
-/** The three entries that a context leads to, and the whole lists they come from. */
-export interface SelectedContext {
+/** A context, the cluster that it leads to, and the whole list that comes from. */
+export interface SelectedCluster {
   readonly context: Entry;
   readonly cluster: Entry;
-  readonly user: Entry;
   readonly clusters: readonly Entry[];
+}
+
+/** The same with the user. */
+export interface SelectedContext extends SelectedCluster {
+  readonly user: Entry;
   readonly users: readonly Entry[];
 }
 
 /** Puts a connection together once everything about it was checked. */
 export function loaded(
-  { context, cluster }: SelectedContext,
+  { context, cluster }: SelectedCluster,
   caPem: string | undefined,
   credentials: Credentials,
 ): LoadedKubeconfig {
@@ -78,7 +82,27 @@ export function selectContext(source: string, wanted: string | undefined): Selec
   const clusters = entries(file, 'clusters', 'cluster', problems);
   const users = entries(file, 'users', 'user', problems);
   if (problems.length > 0) throw new KubeconfigError(problems);
+  const context = contextOf(file, contexts, wanted);
+  const cluster = follow(context, 'cluster', clusters, problems);
+  const user = follow(context, 'user', users, problems);
+  if (cluster === undefined || user === undefined) throw new KubeconfigError(problems);
+  return { context, cluster, user, clusters, users };
+}
 
+/** The same for a caller with credentials of its own: whatever the kubeconfig has for users is not looked at. */
+export function selectCluster(source: string, wanted: string | undefined): SelectedCluster {
+  const file = parse(source);
+  const problems: KubeconfigProblem[] = [];
+  const contexts = entries(file, 'contexts', 'context', problems);
+  const clusters = entries(file, 'clusters', 'cluster', problems);
+  if (problems.length > 0) throw new KubeconfigError(problems);
+  const context = contextOf(file, contexts, wanted);
+  const cluster = follow(context, 'cluster', clusters, problems);
+  if (cluster === undefined) throw new KubeconfigError(problems);
+  return { context, cluster, clusters };
+}
+
+function contextOf(file: JsonObject, contexts: readonly Entry[], wanted: string | undefined): Entry {
   const current = file['current-context'];
   const name = wanted ?? (typeof current === 'string' ? current : '');
   if (name === '') {
@@ -88,22 +112,25 @@ export function selectContext(source: string, wanted: string | undefined): Selec
   if (context === undefined) {
     throw single('contexts', `there is no context "${printable(name)}"`, `Name one of: ${namesOf(contexts)}.`);
   }
-  const follow = (list: readonly Entry[], field: 'cluster' | 'user'): Entry | undefined => {
-    const target = textOf(context, field);
-    const found = list.find((entry) => entry.name === target);
-    if (found === undefined) {
-      problems.push({
-        where: `${context.where}.${field}`,
-        problem: target === undefined ? `the context names no ${field}` : `there is no ${field} "${printable(target)}"`,
-        remedy: `Name one of: ${namesOf(list)}.`,
-      });
-    }
-    return found;
-  };
-  const cluster = follow(clusters, 'cluster');
-  const user = follow(users, 'user');
-  if (cluster === undefined || user === undefined) throw new KubeconfigError(problems);
-  return { context, cluster, user, clusters, users };
+  return context;
+}
+
+function follow(
+  context: Entry,
+  field: 'cluster' | 'user',
+  list: readonly Entry[],
+  problems: KubeconfigProblem[],
+): Entry | undefined {
+  const target = textOf(context, field);
+  const found = list.find((entry) => entry.name === target);
+  if (found === undefined) {
+    problems.push({
+      where: `${context.where}.${field}`,
+      problem: target === undefined ? `the context names no ${field}` : `there is no ${field} "${printable(target)}"`,
+      remedy: `Name one of: ${namesOf(list)}.`,
+    });
+  }
+  return found;
 }
 
 function parse(source: string): JsonObject {

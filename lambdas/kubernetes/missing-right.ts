@@ -1,14 +1,21 @@
 /**
  * What grants the right that a 403 on this path asks for. The plain `certmarshal rbac` covers requests and approval, Nodes
- * only with a policy that uses them, and Machines only with `--management`.
+ * only with a policy that uses them, Clusters and Machines only with `--management`, and the kubeconfig of a workload cluster only
+ * where it is named.
  *
  * @param path of the API, without the prefix of a server.
  */
 export function missingRight(path: string): string {
   // Discovery is no right of certmarshal's own: Kubernetes gives it to everybody whom it knows.
   if (/^\/apis\/[^/]+$/.test(path)) return 'Bind the ClusterRole system:discovery to this user in that cluster.';
+  const kubeconfig = KUBECONFIG_SECRET.exec(path)?.groups;
+  if (kubeconfig !== undefined)
+    return `Grant it in that cluster: certmarshal rbac --management --kubeconfig-of ${kubeconfig['namespace']}/${kubeconfig['cluster']} | kubectl apply -f - (it is an administrator's; a kubeconfig in a secret of your own needs no such right).`;
   return `Grant it in that cluster: ${manifestsFor(path)} | kubectl apply -f - (${OPTIONS}).`;
 }
+
+const KUBECONFIG_SECRET =
+  /^\/api\/v1\/namespaces\/(?<namespace>[-a-z0-9]+)\/secrets\/(?<cluster>[-.a-z0-9]+)-kubeconfig$/;
 
 /** Without the policy of the sweep, applying the manifests again takes the right to read Nodes away. */
 const OPTIONS = '--user, --group or --service-account says to whom; give --policy FILE if you sweep with one';

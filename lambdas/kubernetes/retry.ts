@@ -1,4 +1,5 @@
 import type { KubernetesError } from './errors.ts';
+import { parseHttpDate } from './http-date.ts';
 
 /** Tries after the first. */
 export const MAX_RETRIES = 3;
@@ -59,8 +60,6 @@ function mayRepeat(error: KubernetesError, read: boolean): boolean {
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000;
-  const date = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(header)
-    ? Date.parse(header)
-    : Number.NaN;
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  const date = parseHttpDate(header);
+  return date === undefined ? undefined : Math.max(0, date - now);
 }

@@ -11,6 +11,7 @@ import {
   noCredentials,
   type RefusedField,
   refusedFields,
+  selectCluster,
   selectContext,
   serverProblems,
   textOf,
@@ -22,22 +23,24 @@ import {
  *
  * @param source YAML or JSON, at most 256 KiB, without aliases.
  * @param context @default its current-context
+ * @param credentials used in place of those of its users, which may then be missing or of a kind that is refused: nobody looks at them
  * @throws KubeconfigError with all problems at once.
  */
 export function loadSecretKubeconfig(
   source: string,
-  { context }: { readonly context?: string } = {},
+  { context, credentials: own }: { readonly context?: string; readonly credentials?: Credentials } = {},
 ): LoadedKubeconfig {
-  const selected = selectContext(source, context);
-  const { cluster, user } = selected;
+  const withUser = own === undefined ? selectContext(source, context) : undefined;
+  const selected = withUser ?? selectCluster(source, context);
+  const { cluster } = selected;
   const problems = [
     ...selected.clusters.flatMap((entry) => refusedFields(entry, [...NEVER_IN_CLUSTER, ...FILES_IN_CLUSTER])),
-    ...selected.users.flatMap((entry) => refusedFields(entry, [...NEVER_IN_USER, ...FILES_IN_USER, EXEC])),
+    ...(withUser?.users ?? []).flatMap((entry) => refusedFields(entry, [...NEVER_IN_USER, ...FILES_IN_USER, EXEC])),
     ...serverProblems(cluster),
   ];
   const caPem = decoded(cluster, 'certificate-authority-data', problems);
   if (caPem !== undefined) problems.push(...bundleProblems(caPem, `${cluster.where}.certificate-authority-data`));
-  const credentials = inlineCredentials(user, problems);
+  const credentials = withUser === undefined ? own : inlineCredentials(withUser.user, problems);
   if (problems.length > 0 || credentials === undefined) throw new KubeconfigError(problems);
   return loaded(selected, caPem, credentials);
 }

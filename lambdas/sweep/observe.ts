@@ -15,6 +15,7 @@ import type { Reason } from '../approval/reasons.ts';
 import type { ClusterContext } from '../approval/request.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
 import { isFor } from '../approval/selection.ts';
+import { AwsError } from '../aws/errors.ts';
 import { approvalSubjectOf, listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
@@ -23,6 +24,8 @@ import { listNodes } from '../kubernetes/nodes.ts';
 import { collectOpenRequests, type OpenRequest } from './open-requests.ts';
 
 const SHOWN_UNREADABLE = 100;
+/** As many as one call of a `listInstances` takes. */
+const NODES_AT_ONCE = 2_000;
 
 /** One cluster and open connections to it. */
 export interface SweepTarget {
@@ -30,7 +33,9 @@ export interface SweepTarget {
   readonly workload: KubernetesClient;
   /** Where the cluster's Machines are; absent when Cluster API is not part of the picture. */
   readonly management?: KubernetesClient;
-  /** DescribeInstances for these nodes, page by page; absent when the cluster's account is not read. */
+  /** Of its Cluster object there: Machines of other namespaces then prove nothing. @default all namespaces */
+  readonly machinesNamespace?: string;
+  /** DescribeInstances for these nodes, 2,000 at most, page by page; absent when the cluster's account is not read. */
   readonly listInstances?: (nodes: readonly string[], signal: AbortSignal) => AsyncIterable<readonly unknown[]>;
 }
 
@@ -98,12 +103,14 @@ async function readEvidence(
   signal: AbortSignal,
 ): Promise<readonly SourceReading[]> {
   const wanted = new Set(policies.flatMap(({ evidence }) => evidence));
-  const { cluster, management, workload } = target;
+  const { cluster, management, machinesNamespace, workload } = target;
   const readings: Promise<SourceReading>[] = [];
   if (wanted.has('machine') && management !== undefined)
     readings.push(
-      readSource('machine', listMachines(management, { clusterName: cluster.name, signal }), (item) =>
-        ownerFromMachine(item, cluster.name),
+      readSource(
+        'machine',
+        listMachines(management, { clusterName: cluster.name, namespace: machinesNamespace, signal }),
+        (item) => ownerFromMachine(item, cluster.name),
       ),
     );
   // A CIDR counts only for an address that the Node shows and no other Node does.
@@ -121,21 +128,28 @@ async function readInstances(
 ): Promise<readonly SourceReading[]> {
   if (requests.length === 0 || !policies.some(({ evidence }) => evidence.includes('ec2'))) return [];
   if (listInstances !== undefined) {
-    const nodes = new Set(requests.map(({ csr }) => csr.username.slice(NODE_PREFIX.length)));
-    return [
-      await readSource('ec2', listInstances([...nodes], signal), (item) => ownerFromInstance(item, cluster.name)),
-    ];
+    const nodes = [...new Set(requests.map(({ csr }) => csr.username.slice(NODE_PREFIX.length)))];
+    const pages = inParts(nodes, (part) => listInstances(part, signal));
+    return [await readSource('ec2', pages, (item) => ownerFromInstance(item, cluster.name))];
   }
   // Elsewhere a policy that names EC2 finds none, and Machines speak for the nodes.
   return cluster.provider === 'eks' && management === undefined ? [EC2_NOT_READ] : [];
 }
 
+async function* inParts(
+  nodes: readonly string[],
+  listInstances: (nodes: readonly string[]) => AsyncIterable<readonly unknown[]>,
+): AsyncGenerator<readonly unknown[]> {
+  for (let start = 0; start < nodes.length; start += NODES_AT_ONCE)
+    yield* listInstances(nodes.slice(start, start + NODES_AT_ONCE));
+}
+
 const EC2_NOT_READ: SourceReading = {
   source: 'ec2',
   ok: false,
-  problem: 'this version of certmarshal does not read EC2 instances by itself',
+  problem: 'the account and Region of the EC2 instances are not known here',
   remedy:
-    'Name the management cluster if Cluster API made this cluster, or let the policy trust the Nodes (evidence: [node]); else approve by hand.',
+    'A deployed certmarshal reads them for the EKS clusters that it discovers. Here, name the management cluster if Cluster API made this one, or let the policy trust the Nodes (evidence: [node]).',
 };
 
 async function readSource(
@@ -154,8 +168,9 @@ async function readSource(
       }
     }
   } catch (error) {
-    if (!(error instanceof KubernetesError)) throw error;
-    return { source, ok: false, problem: `${error.object}: ${error.problem}`, remedy: error.remedy };
+    if (!(error instanceof KubernetesError) && !(error instanceof AwsError)) throw error;
+    const { kind, object, problem, remedy } = error;
+    return { source, ok: false, kind, problem: `${object}: ${problem}`, remedy };
   }
   return { source, ok: true, lookedAt, owners };
 }

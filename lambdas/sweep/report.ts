@@ -4,6 +4,7 @@ import { REASONS, type Reason } from '../approval/reasons.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
 import type { VerdictKind } from '../approval/verdict.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
+import { describeSkew, type ServerClock, SKEW_REMEDY } from '../kubernetes/server-clock.ts';
 import { printable } from '../printable.ts';
 import type { Problem } from '../problem.ts';
 import type { Acted, Outcome } from './act.ts';
@@ -55,6 +56,8 @@ export interface SweepReport {
     readonly source: EvidenceSource;
     readonly lookedAt: number;
     readonly problem?: string;
+    /** Of the error that is the problem: `unauthorized`, `denied`, … */
+    readonly kind?: string;
   }[];
   readonly problems: readonly Problem[];
   readonly requests: { readonly sent: number; readonly writes: number; readonly retries: number };
@@ -69,6 +72,8 @@ interface ReportInput {
   readonly acted: readonly Acted[];
   /** What made the sweep stop before it could judge anything. */
   readonly failure?: KubernetesError;
+  /** Of the API server, if it answered. */
+  readonly serverClock?: ServerClock & { readonly server: string };
   readonly requests: SweepReport['requests'];
 }
 
@@ -83,8 +88,9 @@ export function report(input: ReportInput): SweepReport {
     else rows.push(rowOf(entry, input.startedAt));
   }
   const problems = [
-    ...problemsOf(observed, acted, input.cluster),
     ...(failure === undefined ? [] : [problemOf(failure)]),
+    ...clockProblem(input),
+    ...problemsOf(observed, acted, input.cluster),
   ];
   const count = (matches: (row: SweepRow) => boolean) => rows.filter(matches).length;
   return {
@@ -108,7 +114,12 @@ export function report(input: ReportInput): SweepReport {
     evidence: (observed?.evidence.readings ?? []).map((reading) =>
       reading.ok
         ? { source: reading.source, lookedAt: reading.lookedAt }
-        : { source: reading.source, lookedAt: 0, problem: reading.problem },
+        : {
+            source: reading.source,
+            lookedAt: 0,
+            problem: reading.problem,
+            ...(reading.kind === undefined ? {} : { kind: reading.kind }),
+          },
     ),
     problems,
     requests: input.requests,
@@ -188,7 +199,16 @@ function problemsOf(observed: Observed | undefined, acted: readonly Acted[], clu
       ];
     return [];
   });
-  return [...unreadable, ...unread, ...policy, ...unfinished, ...failed];
+  // What is about the whole cluster first: whoever shows only a few shows these.
+  return [...unread, ...policy, ...unfinished, ...unreadable, ...failed];
+}
+
+/** The age of a request is our time minus the server's: a wrong clock makes young requests old, or old ones young. */
+function clockProblem({ serverClock }: ReportInput): Problem[] {
+  const skew = describeSkew(serverClock);
+  if (serverClock === undefined || skew === undefined) return [];
+  const object = `API server ${serverClock.server}`;
+  return [{ kind: 'clock', object, message: `${skew}, by which requests are aged`, remedy: SKEW_REMEDY }];
 }
 
 function evidenceProblem(reading: SourceReading, cluster: string): Problem[] {

@@ -27,6 +27,7 @@ export async function sweep(
 ): Promise<SweepReport> {
   const startedAt = clock();
   const before = requestsOf(target);
+  const clockBefore = target.workload.clock;
   let observed: Observed | undefined;
   let acted: readonly Acted[] = [];
   let failure: KubernetesError | undefined;
@@ -46,6 +47,9 @@ export async function sweep(
     failure = error;
   }
   const after = requestsOf(target);
+  // The same object again means that no answer came.
+  const { clock: serverClock, server } = target.workload;
+  const answered = serverClock !== undefined && serverClock !== clockBefore;
   return report({
     cluster: target.cluster.name,
     provider: target.cluster.provider,
@@ -54,6 +58,7 @@ export async function sweep(
     ...(observed === undefined ? {} : { observed }),
     acted,
     ...(failure === undefined ? {} : { failure }),
+    ...(answered ? { serverClock: { ...serverClock, server } } : {}),
     requests: {
       sent: after.sent - before.sent,
       writes: after.writes - before.writes,

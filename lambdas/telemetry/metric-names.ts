@@ -5,15 +5,19 @@ export const METRICS_NAMESPACE = 'certmarshal';
  * The functions that publish metrics. Powertools adds the name as dimension `service` to every metric, unasked: an alarm that does not
  * name the dimension looks at a series that does not exist.
  */
-export type Service = 'dispatch' | 'sweep';
+export type Service = 'dispatch' | 'sweep' | 'report' | 'hint';
 
 /**
  * Every metric with its meaning. They are totals of the fleet, without a dimension for the cluster: a series costs money every month,
  * the log line of the sweep has the cluster.
  */
 export const METRIC = {
-  /** dispatch: targets handed to the queue, once a minute. */
+  /** dispatch: orders handed to the queues, once a minute. */
   dispatched: 'Dispatched',
+  /** dispatch: clusters in the registry, once a minute. */
+  registered: 'Registered',
+  /** dispatch: what is wrong with the discovery, the registry or the queues, once a minute; the log says what. */
+  discoveryProblems: 'DiscoveryProblems',
   /** Requests approved; also counted are those that mode observe kept from being written, under `CsrObserved`. */
   approved: 'CsrApproved',
   /** Requests denied, which only a policy with `onHostile: deny` does. */
@@ -32,6 +36,18 @@ export const METRIC = {
   incomplete: 'SweepsIncomplete',
   /** Milliseconds from opening the connection to the last write, one value for each sweep. */
   duration: 'SweepDuration',
-  /** Messages of the queue that are no target; they are logged and dropped. */
+  /** sweep, hint: messages of the queue that cannot be read; they are logged and dropped. */
   messagesUnreadable: 'MessagesUnreadable',
+  /** sweep: outcomes that could not be sent to report. The sweep itself is not touched by that, and the next one tells as much. */
+  outcomesUnsent: 'OutcomesUnsent',
+  /** report: outcomes folded into the index, those of dispatch among them, one value for each batch. */
+  outcomesFolded: 'OutcomesFolded',
+  /** report: messages that are no outcome; they are logged and dropped. */
+  outcomesUnreadable: 'OutcomesUnreadable',
+  /** report: registered clusters whose requests the last sweep could not list. */
+  clustersUnreadable: 'ClustersUnreadable',
+  /** report: seconds since the last sweep that could list the requests, of the cluster where that is the longest ago; 0 without clusters. */
+  oldestSweep: 'OldestSweep',
+  /** hint: sweeps ordered between two ticks. */
+  hintedSweeps: 'HintedSweeps',
 } as const;

@@ -7,8 +7,12 @@ import { METRIC } from './metric-names.ts';
 /** Of the requests left and of the problems; a hostile cluster decides how many there are, not how much is logged. */
 const LOGGED_EXAMPLES = 10;
 
-/** Counts a sweep and logs it: one line for each decision that was written, one for the sweep. */
-export function recordSweep(report: SweepReport, { logger, metrics }: Telemetry): void {
+/**
+ * Counts a sweep and logs it: one line for each decision that was written, one for the sweep.
+ *
+ * @param id of the cluster in the fleet, where several may have its name
+ */
+export function recordSweep(report: SweepReport, { logger, metrics }: Telemetry, id: string = report.cluster): void {
   const { cluster, provider, counts, complete, rows } = report;
   metrics.addMetric(METRIC.approved, MetricUnit.Count, counts.approved);
   metrics.addMetric(METRIC.denied, MetricUnit.Count, counts.denied);
@@ -18,9 +22,11 @@ export function recordSweep(report: SweepReport, { logger, metrics }: Telemetry)
   metrics.addMetric(METRIC.writeFailed, MetricUnit.Count, counts.failed);
   countSweep(metrics, complete, report.durationMs);
 
-  for (const row of rows) if (row.outcome === 'written') logger.info('decision written', { cluster, decision: row });
+  for (const row of rows)
+    if (row.outcome === 'written') logger.info('decision written', { id, cluster, decision: row });
   const left = rows.filter(({ verdict }) => verdict === 'leave');
   logger[complete ? 'info' : 'warn'](complete ? 'sweep completed' : 'sweep incomplete', {
+    id,
     cluster,
     provider,
     startedAt: report.startedAt,
@@ -36,7 +42,7 @@ export function recordSweep(report: SweepReport, { logger, metrics }: Telemetry)
   });
 }
 
-/** A cluster whose secrets give no client: counted and logged like a sweep that found nothing to read. */
+/** A cluster that no client could be made for: counted and logged like a sweep that found nothing to read. */
 export function recordUnusable(
   cluster: string,
   problem: Problem,

@@ -10,19 +10,19 @@ export interface HeartbeatAlarmProps {
   readonly metricName: string;
   /** One of aws-cloudwatch.Stats. */
   readonly statistic: string;
-  /** Less than this within a minute is a missed beat. */
-  readonly atLeast: number;
+  /** What a minute shows while all is well. */
+  readonly well: { readonly atLeast: number } | { readonly below: number };
   /** What it means and the first thing to do, for the person who is woken up. */
   readonly description: string;
   readonly topic: ITopic;
 }
 
 /**
- * Rings when something that happens every minute does not: three of the last five minutes were below the threshold or without data.
- * Not one minute, because the tick and CloudWatch's minute drift against each other. Says also when it is well again.
+ * Rings when a minute is not as it should be three times in five, or has no data at all: silence must ring.
+ * Not after one minute, because the tick and CloudWatch's minute drift against each other. Says also when it is well again.
  */
 export class HeartbeatAlarm extends Alarm {
-  constructor(scope: Construct, id: string, props: HeartbeatAlarmProps) {
+  constructor(scope: Construct, id: string, { well, ...props }: HeartbeatAlarmProps) {
     super(scope, id, {
       alarmDescription: props.description,
       metric: new Metric({
@@ -32,8 +32,9 @@ export class HeartbeatAlarm extends Alarm {
         statistic: props.statistic,
         period: Duration.minutes(1),
       }),
-      threshold: props.atLeast,
-      comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+      ...('atLeast' in well
+        ? { threshold: well.atLeast, comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD }
+        : { threshold: well.below, comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD }),
       evaluationPeriods: 5,
       datapointsToAlarm: 3,
       treatMissingData: TreatMissingData.BREACHING,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join, relative, sep } from 'node:path';
 
 /**
  * Where built executables are kept: `$CERTMARSHAL_CACHE`, else `$XDG_CACHE_HOME/certmarshal`, else
@@ -19,15 +19,20 @@ export function cacheBase(environment: Readonly<Record<string, string | undefine
 
 /**
  * A short name for everything that decides what the build produces: go.mod, go.sum and every Go file below
- * `directory`, plus `extra` (Go version, platform, flags).
+ * `directory`, plus `extra` (Go version, platform, flags). As for Go, a directory with a go.mod of its own is another module.
  *
  * @returns 16 hexadecimal digits.
  */
 export async function sourceKey(directory: string, extra: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const otherModules = entries
+    .filter((entry) => entry.name === 'go.mod' && relative(directory, entry.parentPath) !== '')
+    .map((entry) => entry.parentPath);
+  const inOtherModule = (path: string): boolean =>
+    otherModules.some((other) => path === other || path.startsWith(`${other}${sep}`));
   const files = entries
-    .filter((entry) => entry.isFile() && /(^go\.(mod|sum)|\.go)$/.test(entry.name))
+    .filter((entry) => entry.isFile() && /(^go\.(mod|sum)|\.go)$/.test(entry.name) && !inOtherModule(entry.parentPath))
     .map((entry) => join(entry.parentPath, entry.name))
     .toSorted();
   for (const file of files) {

@@ -32,8 +32,27 @@ const module = import.meta.dirname;
 export async function buildComponents(wanted: readonly Component[]): Promise<Partial<Record<Component, string>>> {
   const version = await kubernetesVersion();
   const flags = ['-trimpath', '-buildvcs=false', '-ldflags', linkerFlags(version)];
-  const key = await sourceKey(module, [await toolchain(), ...flags]);
-  const directory = join(cacheBase(), 'control-plane', key);
+  const tools = await toolchain();
+  const paths: Partial<Record<Component, string>> = {};
+  for (const [directory, components] of Map.groupBy(wanted, directoryOf)) {
+    const key = await sourceKey(directory, [tools, ...flags]);
+    Object.assign(paths, await buildModule(components, join(cacheBase(), 'control-plane', key), version, flags));
+  }
+  return paths;
+}
+
+/** Where the go.mod of a component is. */
+function directoryOf(component: Component): string {
+  return join(module, COMPONENTS[component].module ?? '.');
+}
+
+/** Those of one module, into one directory of the cache. */
+async function buildModule(
+  wanted: readonly Component[],
+  directory: string,
+  version: string,
+  flags: readonly string[],
+): Promise<Partial<Record<Component, string>>> {
   const pathOf = (component: Component): string => join(directory, COMPONENTS[component].executable);
 
   const absent = async (): Promise<Component[]> => {
@@ -60,7 +79,7 @@ async function buildOne(component: Component, path: string, version: string, fla
   const started = Date.now();
   const unfinished = `${path}.${process.pid}.tmp`;
   try {
-    const { code, stderr } = await go(['build', ...flags, '-o', unfinished, goPackage]);
+    const { code, stderr } = await go(['build', ...flags, '-o', unfinished, goPackage], directoryOf(component));
     if (code !== 0) throw new BuildError(`go build ${goPackage} failed (${code}):\n${lastLines(stderr, 20)}`);
     await rename(unfinished, path);
   } finally {
@@ -108,10 +127,10 @@ interface Output {
   readonly stderr: string;
 }
 
-async function go(args: readonly string[]): Promise<Output> {
-  // Static executables, and no surrounding workspace: the result depends on this directory alone.
+async function go(args: readonly string[], cwd: string = module): Promise<Output> {
+  // Static executables, and no surrounding workspace: the result depends on the directory alone.
   const env = { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' };
-  const child = spawn('go', args, { cwd: module, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('go', args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

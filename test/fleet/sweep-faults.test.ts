@@ -266,6 +266,51 @@ describe('a sweep of a cluster that misbehaves', () => {
     expect(report.evidence.map(({ source }) => source)).toEqual(['machine']);
   });
 
+  it('approves on EKS by the instance of a node, and explains the nodes that have none', async () => {
+    const { server, client } = at(0);
+    const ec2: SimulatedNode = {
+      name: 'ip-10-0-1-23.eu-west-1.compute.internal',
+      dnsNames: ['ip-10-0-1-23.eu-west-1.compute.internal'],
+      ipAddresses: ['10.0.1.23'],
+    };
+    const autoMode = { name: 'i-0123456789abcdef0', dnsNames: ['i-0123456789abcdef0'], ipAddresses: ['10.0.1.24'] };
+    const untagged = { name: 'i-0123456789abcdef1', dnsNames: ['i-0123456789abcdef1'], ipAddresses: ['10.0.1.25'] };
+    const fargate = { ...nodeOf(4), name: 'fargate-ip-10-0-1-26.eu-west-1.compute.internal' };
+    const hybrid = { ...nodeOf(5), name: 'mi-0123456789abcdef0' };
+    for (const node of [ec2, autoMode, untagged, fargate, hybrid]) ask(server, node);
+    await clock.advance(3 * 60_000);
+    const instanceOf = (id: string, { name, ipAddresses }: SimulatedNode, cluster: string) => ({
+      InstanceId: id,
+      State: { Name: 'running' },
+      PrivateDnsName: name.startsWith('ip-') ? name : '',
+      PrivateIpAddress: ipAddresses[0],
+      Tags: [{ Key: `kubernetes.io/cluster/${cluster}`, Value: 'owned' }],
+    });
+    const report = await sweep(
+      {
+        cluster: { name: 'faulty', provider: 'eks' },
+        workload: client,
+        async *listInstances() {
+          yield [
+            instanceOf('i-0123456789abcdef9', ec2, 'faulty'),
+            instanceOf(autoMode.name, autoMode, 'faulty'),
+            instanceOf(untagged.name, untagged, 'another'),
+          ];
+        },
+      },
+      [DEFAULT_POLICY],
+      () => clock.now(),
+      AbortSignal.timeout(20_000),
+    );
+    const rows = new Map(report.rows.map(({ node, reason, message }) => [node, `${reason}: ${message}`]));
+    expect(rows.get(ec2.name)).toMatch(/^Proven: /);
+    expect(rows.get(autoMode.name)).toMatch(/^Proven: /);
+    expect(rows.get(untagged.name)).toMatch(/^EvidenceMissing: no EC2 instance \(3 looked at\) names node .* yet$/);
+    expect(rows.get(fargate.name)).toMatch(/^EvidenceMissing: .*: Fargate runs it outside your EC2/);
+    expect(rows.get(hybrid.name)).toMatch(/^EvidenceMissing: .*: a hybrid node has no EC2 instance/);
+    expect(report).toMatchObject({ complete: true, counts: { approved: 2 } });
+  });
+
   it('says so when EC2 is asked for and not read', async () => {
     await clock.advance(3 * 60_000);
     const target = { cluster: { name: 'faulty', provider: 'eks' as const }, workload: at(0).client };

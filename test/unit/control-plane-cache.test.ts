@@ -43,4 +43,13 @@ describe('sourceKey', () => {
     }
     expect(seen.size).toBe(5);
   });
+
+  it('leaves out a directory that is a module of its own', async () => {
+    const before = await sourceKey(directory, []);
+    await mkdir(join(directory, 'other', 'inner'), { recursive: true });
+    await writeFile(join(directory, 'other', 'go.mod'), 'module b');
+    await writeFile(join(directory, 'other', 'inner', 'main.go'), 'package inner');
+    expect(await sourceKey(directory, [])).toBe(before);
+    expect(await sourceKey(join(directory, 'other'), [])).not.toBe(before);
+  });
 });

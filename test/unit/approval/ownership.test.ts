@@ -165,6 +165,21 @@ describe('a name that nobody lists', () => {
     });
   });
 
+  it.each([
+    ['fargate-ip-10-0-1-23.eu-west-1.compute.internal', /: Fargate runs it outside your EC2/],
+    ['mi-0123456789abcdef0', /: a hybrid node has no EC2 instance.*evidence: \[node\]/],
+    ['i-0123456789abcdef0', /names node i-0123456789abcdef0 yet$/],
+    ['ip-10-0-1-23.eu-west-1.compute.internal', /names node ip-10-0-1-23\.eu-west-1\.compute\.internal yet$/],
+    ['mi-casa', /names node mi-casa yet$/],
+  ])('explains a node that can have no instance by its name: %s', (node, says) => {
+    const evidence = evidenceFor(DUBLIN, { instances: [] });
+    expect(proveOwnership([dnsName(node)], node, evidence, DEFAULT_POLICY).failure).toEqual({
+      reason: 'EvidenceMissing',
+      message: expect.stringMatching(says),
+      hostile: false,
+    });
+  });
+
   it('says so when no source was read', () => {
     expect(prove([dnsName('node-1')], {}).failure).toEqual({
       reason: 'EvidenceMissing',

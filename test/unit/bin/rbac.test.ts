@@ -29,9 +29,44 @@ describe('certmarshal rbac', () => {
     expect(role.rules.at(-1)).toEqual({ apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list'] });
   });
 
-  it('grants only Machines in a management cluster', () => {
-    const [role] = documents(rbacManifests({ management: true }, [DEFAULT_POLICY]));
-    expect(role.rules).toEqual([{ apiGroups: ['cluster.x-k8s.io'], resources: ['machines'], verbs: ['get', 'list'] }]);
+  it('grants only Clusters and Machines in a management cluster', () => {
+    const [role, , ...rest] = documents(rbacManifests({ management: true }, [DEFAULT_POLICY]));
+    expect(role.rules).toEqual([
+      { apiGroups: ['cluster.x-k8s.io'], resources: ['clusters', 'machines'], verbs: ['get', 'list'] },
+    ]);
+    expect(rest).toEqual([]);
+  });
+
+  it('grants the kubeconfigs of the workload clusters that are named, in their namespaces', () => {
+    const kubeconfigOf = ['eksa-system/berlin', 'eksa-system/oslo', 'other/oslo', 'eksa-system/berlin'];
+    const [, , ...rest] = documents(rbacManifests({ management: true, kubeconfigOf, user: 'eve' }, [DEFAULT_POLICY]));
+    const role = (namespace: string, resourceNames: readonly string[]) => [
+      {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'Role',
+        metadata: { name: 'certmarshal-kubeconfigs:user:eve', namespace },
+        rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames, verbs: ['get'] }],
+      },
+      {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'RoleBinding',
+        metadata: { name: 'certmarshal-kubeconfigs:user:eve', namespace },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'certmarshal-kubeconfigs:user:eve' },
+        subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'eve' }],
+      },
+    ];
+    expect(rest).toEqual([
+      ...role('eksa-system', ['berlin-kubeconfig', 'oslo-kubeconfig']),
+      ...role('other', ['oslo-kubeconfig']),
+    ]);
+  });
+
+  it.each([
+    [{ kubeconfigOf: ['a/b'] }, /give --management too/],
+    [{ management: true, kubeconfigOf: ['b'] }, /takes NAMESPACE\/CLUSTER, for example .*; got b$/],
+    [{ management: true, kubeconfigOf: ['a/*'] }, /takes NAMESPACE\/CLUSTER/],
+  ])('refuses %j', (options, says) => {
+    expect(() => rbacManifests(options, [DEFAULT_POLICY])).toThrow(says);
   });
 
   it('makes a service account', () => {

@@ -2,15 +2,25 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { instancesOf } from '../../../bin/instances.ts';
 import { openTarget, repeatOptions, type TargetOptions } from '../../../bin/target.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { Fleet } from '../../../lambdas/config/fleet.ts';
 
-const KNOWN = [
-  { name: 'berlin', provider: 'eks-anywhere', kubeconfigSecret: 'arn', serviceCidrs: ['10.96.0.0/12'] },
-  { name: 'oslo', provider: 'eks-anywhere', kubeconfigSecret: 'arn' },
-] as const;
+const LISTED = { provider: 'eks-anywhere', kubeconfigSecret: 'arn', lane: 'default' } as const;
 
-const FLEET = { clusters: KNOWN, policies: [DEFAULT_POLICY] };
+const FLEET: Fleet = {
+  discovery: [],
+  managementClusters: [],
+  clusters: [
+    { ...LISTED, id: 'berlin', name: 'berlin', serviceCidrs: ['10.96.0.0/12'] },
+    { ...LISTED, id: 'oslo', name: 'oslo' },
+    { ...LISTED, id: 'oslo-2', name: 'oslo', serviceCidrs: ['10.97.0.0/16'] },
+  ],
+  lanes: [],
+  hub: { hints: false },
+  policies: [DEFAULT_POLICY],
+};
 
 describe('the cluster of the command line', () => {
   let kubeconfig: string;
@@ -35,6 +45,7 @@ describe('the cluster of the command line', () => {
   it.each<[string, TargetOptions, readonly string[] | undefined]>([
     ['those of its entry in fleet.yaml', {}, ['10.96.0.0/12']],
     ['those of the entry it is told to be', { cluster: 'oslo' }, undefined],
+    ['those of an entry that is named by its id', { cluster: 'oslo-2' }, ['10.97.0.0/16']],
     ['none of another cluster', { cluster: 'bergen' }, undefined],
     ['those of the command line', { cluster: 'oslo', serviceCidr: ['fd00::/112'] }, ['fd00::/112']],
     ['both, each once', { serviceCidr: ['fd00::/112', '10.96.0.0/12'] }, ['10.96.0.0/12', 'fd00::/112']],
@@ -47,7 +58,7 @@ describe('the cluster of the command line', () => {
   it.each(['node', 'patterns'] as const)(
     'is not opened for a policy that trusts %s before its Services are known',
     async (source) => {
-      const fleet = { clusters: KNOWN, policies: [{ ...DEFAULT_POLICY, evidence: [source] }] };
+      const fleet = { ...FLEET, policies: [{ ...DEFAULT_POLICY, evidence: [source] }] };
       await expect(openTarget({ kubeconfig, cluster: 'oslo' }, fleet)).rejects.toThrow(
         'policy default believes what a node says of itself, which may be the address of a Service; name the service CIDRs of oslo with --service-cidr',
       );
@@ -57,6 +68,16 @@ describe('the cluster of the command line', () => {
       (await openTarget({ kubeconfig, cluster: 'oslo' }, others)).close();
     },
   );
+
+  it.each([
+    ['ABC.gr7.eu-central-1.eks.amazonaws.com', true],
+    ['abc.sk1.us-gov-west-1.eks.amazonaws.com', true],
+    ['abc.yl4.cn-north-1.eks.amazonaws.com.cn', true],
+    ['eu-central-1.eks.amazonaws.com.example.com', false],
+    ['10.0.0.1', false],
+  ])('of %s knows whose instances prove names: %s', (host, known) => {
+    expect(instancesOf(host) !== undefined).toBe(known);
+  });
 
   it('repeats its options for the next command', () => {
     const options = { kubeconfig: "it's", serviceCidr: ['10.96.0.0/12', 'fd00::/112'], policy: 'fleet.yaml' };

@@ -6,7 +6,7 @@ export const SECRET = 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:c
 
 const ROOT = new URL('../../../', import.meta.url).pathname;
 
-/** Every `fleet.yaml` that people read: the one we ship, with and without its commented examples, and those of the documentation. */
+/** Every `fleet.yaml` that people read: the one we ship, with and without its commented examples, examples/, and the documentation. */
 export function writtenFleets(): readonly (readonly [where: string, text: string])[] {
   const shipped = readFileSync(`${ROOT}fleet.yaml`, 'utf8');
   const pages = ['README.md', 'ARCHITECTURE.md', ...globSync('docs/**/*.md', { cwd: ROOT })];
@@ -16,7 +16,19 @@ export function writtenFleets(): readonly (readonly [where: string, text: string
       .filter((text) => /^version: 1$/m.test(text))
       .map((text, index) => [`${page}, example ${index + 1}`, text] as const),
   );
-  return [['fleet.yaml', shipped], ['fleet.yaml with its examples', uncommented(shipped)], ...examples];
+  return [
+    ['fleet.yaml', shipped],
+    ['fleet.yaml with its examples', uncommented(shipped)],
+    ...exampleFiles(),
+    ...examples,
+  ];
+}
+
+/** The files of examples/. */
+export function exampleFiles(): readonly (readonly [file: string, text: string])[] {
+  return globSync('examples/*', { cwd: ROOT })
+    .toSorted()
+    .map((file) => [file, readFileSync(`${ROOT}${file}`, 'utf8')] as const);
 }
 
 function read(page: string): string {
@@ -26,35 +38,108 @@ function read(page: string): string {
 /** Examples are comments that hold a key; an example of patterns needs its evidence. */
 function uncommented(text: string): string {
   return text
-    .replaceAll(/^( +)# ( *(?:- )?\w+:(?: .*)?)$/gm, '$1$2')
+    .replaceAll(/^( +)# ( *(?:- )?[\w-]+:(?: .*)?)$/gm, '$1$2')
     .replace('evidence: [machine, ec2]', 'evidence: [machine, ec2, patterns]');
 }
 
 const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/);
+const glob = fc.stringMatching(/^[a-z0-9-]{1,20}\*?[a-z.]{0,20}$/);
 const lists = <T>(items: readonly T[]) => fc.subarray([...items], { minLength: 1 });
+const tags = fc.dictionary(fc.stringMatching(/^[a-z][a-z:/-]{0,127}$/), fc.stringMatching(/^[\w .:/=+@-]{0,256}$/), {
+  maxKeys: 5,
+  noNullPrototype: true,
+});
+const selection = fc.record(
+  { names: fc.array(glob, { minLength: 1, maxLength: 5 }), tags: tags.filter((some) => Object.keys(some).length > 0) },
+  { requiredKeys: [] },
+);
+const laneName = fc.constantFrom('onprem', 'frankfurt');
+const lane = fc.oneof(laneName, fc.constant('default'));
+const serviceCidrs = fc.constant(['10.96.0.0/12', 'fd00:96::/108']);
+const uuid = fc.uuid();
+const resourceId = (kind: string) => fc.stringMatching(/^[0-9a-f]{17}$/).map((id) => `${kind}-${id}`);
+
+const discoveryEntry = (accounts: readonly string[]) =>
+  fc.record(
+    {
+      accounts: lists(accounts),
+      regions: lists(['self', 'eu-central-1', 'us-gov-west-1', 'ap-southeast-2', 'eusc-de-east-1']),
+      role: fc.stringMatching(/^[\w+=,.@-]{1,64}$/),
+      externalId: fc.stringMatching(/^[\w+=,.@:/-]{2,50}$/),
+      sessionTags: tags.filter((some) => !Object.keys(some).some((key) => key.startsWith('aws:'))),
+      include: selection,
+      exclude: selection,
+      lane: laneName,
+    },
+    { requiredKeys: ['accounts'] },
+  );
+
+const managementClusters = fc.uniqueArray(
+  fc.record(
+    {
+      name: name.map((text) => `m${text}`.slice(0, 100)),
+      kubeconfigSecret: fc.constant(SECRET),
+      authenticatorId: uuid,
+      lane,
+      serviceCidrs,
+      workloadClusters: fc.record(
+        {
+          exclude: fc.constant({ names: ['-*'] }),
+          kubeconfigSecrets: fc.dictionary(name, fc.constant(SECRET), { maxKeys: 3, noNullPrototype: true }),
+          kubeconfigsFromManagementCluster: fc.boolean(),
+        },
+        { requiredKeys: [] },
+      ),
+    },
+    { requiredKeys: ['name', 'kubeconfigSecret', 'serviceCidrs'] },
+  ),
+  { selector: (cluster) => cluster.name, maxLength: 3 },
+);
+
+const laneEntry = (laneOf: string) =>
+  fc.record({
+    name: fc.constant(laneOf),
+    vpcId: resourceId('vpc'),
+    subnetIds: fc.uniqueArray(resourceId('subnet'), { minLength: 1, maxLength: 16 }),
+    securityGroupIds: fc.uniqueArray(resourceId('sg'), { minLength: 1, maxLength: 5 }),
+  });
 
 /** A valid file, as the data that its YAML would mean. */
 export const validFleet = fc.record(
   {
     version: fc.constant(1),
+    discovery: fc.tuple(discoveryEntry(['self', '111122223333']), discoveryEntry(['012345678901'])),
+    managementClusters,
     clusters: fc.uniqueArray(
       fc.record(
         {
           name,
+          id: name.map((text) => `c${text}`.slice(0, 100)),
           provider: fc.constantFrom(...PROVIDERS),
           kubeconfigSecret: fc.constant(SECRET),
+          authenticatorId: uuid,
           managementKubeconfigSecret: fc.constant(SECRET),
-          serviceCidrs: fc.constant(['10.96.0.0/12', 'fd00:96::/108']),
+          serviceCidrs,
+          lane,
         },
-        { requiredKeys: ['name', 'provider', 'kubeconfigSecret', 'serviceCidrs'] },
+        { requiredKeys: ['name', 'id', 'provider', 'kubeconfigSecret', 'serviceCidrs'] },
       ),
-      { selector: (cluster) => cluster.name, maxLength: 5 },
+      { selector: (cluster) => cluster.id, maxLength: 5 },
+    ),
+    lanes: fc.tuple(laneEntry('onprem'), laneEntry('frankfurt')),
+    hub: fc.record(
+      {
+        kmsKeyArn: uuid.map((id) => `arn:aws:kms:eu-central-1:111122223333:key/${id}`),
+        reservedConcurrency: fc.integer({ min: 2, max: 1000 }),
+        hints: fc.boolean(),
+      },
+      { requiredKeys: [] },
     ),
     policies: fc.uniqueArray(
       fc.record(
         {
           name,
-          clusters: fc.array(fc.stringMatching(/^[a-z0-9-]{1,20}\*?[a-z.]{0,20}$/), { minLength: 1, maxLength: 5 }),
+          clusters: fc.array(glob, { minLength: 1, maxLength: 5 }),
           providers: lists(PROVIDERS),
           signers: fc.constant(['kubernetes.io/kubelet-serving']),
           evidence: lists(EVIDENCE_SOURCES.filter((source) => source !== 'patterns')),
@@ -83,5 +168,5 @@ export const validFleet = fc.record(
       { minLength: 1, selector: (policy) => policy.name, maxLength: 5 },
     ),
   },
-  { requiredKeys: ['version'] },
+  { requiredKeys: ['version', 'lanes'] },
 );

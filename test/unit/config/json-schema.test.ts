@@ -46,6 +46,13 @@ describe('schema/fleet.schema.json', () => {
     ['a bad glob', { version: 1, policies: [{ clusters: ['a?'] }] }],
     ['a number in place of a duration', { version: 1, policies: [{ maxExpiration: 366 }] }],
     ['a short RSA key', { version: 1, policies: [{ keys: { rsaMinBits: 1024 } }] }],
+    ['an account that is a number', { version: 1, discovery: [{ accounts: [111_122_223_333] }] }],
+    ['an Availability Zone', { version: 1, discovery: [{ regions: ['eu-central-1a'] }] }],
+    ['the ARN of a role', { version: 1, discovery: [{ role: 'arn:aws:iam::111122223333:role/x' }] }],
+    ['a tag that is a boolean', { version: 1, discovery: [{ include: { tags: { certmarshal: true } } }] }],
+    ['a management cluster without a secret', { version: 1, managementClusters: [{ name: 'a' }] }],
+    ['a lane without subnets', { version: 1, lanes: [{ name: 'a', vpcId: 'vpc-0a1b2c3d', subnetIds: [] }] }],
+    ['the alias of a key', { version: 1, hub: { kmsKeyArn: 'arn:aws:kms:eu-central-1:111122223333:alias/x' } }],
     ['no evidence', { version: 1, policies: [{ evidence: [] }] }],
   ])('refuses %s', (_, file) => {
     expect(editor.safeParse(file).success).toBe(false);
@@ -63,7 +70,11 @@ describe.each(writtenFleets())('%s', (where, text) => {
 it('finds the commented examples of fleet.yaml', () => {
   const [, text = ''] = writtenFleets()[1] ?? [];
   const parsed = parseFleet(text, 'fleet.yaml');
-  expect(parsed.ok && parsed.fleet.clusters.map(({ name }) => name)).toEqual(['berlin-prod']);
+  expect(parsed.ok && parsed.fleet.clusters.map(({ name }) => name)).toEqual(['edge-1']);
+  expect(parsed.ok && parsed.fleet.discovery.map(({ accounts }) => accounts)).toEqual([['self'], ['111122223333']]);
+  expect(parsed.ok && parsed.fleet.discovery[0]?.accessEntries).toEqual(['dublin-prod']);
+  expect(parsed.ok && parsed.fleet.managementClusters.map(({ lane }) => lane)).toEqual(['onprem']);
+  expect(parsed.ok && parsed.fleet.lanes.map(({ name }) => name)).toEqual(['onprem']);
   expect(parsed.ok && parsed.fleet.policies[0]?.patterns.dnsNames).toEqual(['{node}.corp.example.com']);
 });
 

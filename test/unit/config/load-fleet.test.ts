@@ -7,6 +7,7 @@ import { FleetConfigError, parseFleet } from '../../../lambdas/config/load-fleet
 import { formatProblems } from '../../../lambdas/config/problems.ts';
 import { SECRET, validFleet } from './fleet-examples.ts';
 
+const KEY = 'arn:aws:kms:eu-central-1:111122223333:key/6f1d0c5a-3b2e-4d7c-9a41-5e8f2b6c7d80';
 const SHIPPED = readFileSync(new URL('../../../fleet.yaml', import.meta.url), 'utf8');
 
 function fleet(text: string): Fleet {
@@ -24,29 +25,88 @@ function policy(text: string): ApprovalPolicy | undefined {
   return fleet(`version: 1\npolicies:\n  - ${text}`).policies[0];
 }
 
+/** What a file means that says nothing but its version. */
+const NOTHING: Fleet = {
+  discovery: [],
+  managementClusters: [],
+  clusters: [],
+  lanes: [],
+  hub: { hints: false },
+  policies: [DEFAULT_POLICY],
+};
+
 describe('parseFleet', () => {
   it.each([
     ['nothing but a version', 'version: 1'],
-    ['empty sections', 'version: 1\nclusters:\npolicies:\n  # none yet\n'],
+    [
+      'empty sections',
+      'version: 1\ndiscovery:\nmanagementClusters:\nclusters:\nlanes:\nhub:\npolicies:\n  # none yet\n',
+    ],
     ['an empty list of clusters', 'version: 1\nclusters: []\n'],
     ['an empty policy', 'version: 1\npolicies: [{}]\n'],
   ])('means the default policy by %s', (_, text) => {
-    expect(fleet(text)).toStrictEqual({ clusters: [], policies: [DEFAULT_POLICY] });
+    expect(fleet(text)).toStrictEqual(NOTHING);
   });
 
-  it('means the default policy by the file we ship, but writes nothing yet', () => {
-    expect(fleet(SHIPPED)).toStrictEqual({ clusters: [], policies: [{ ...DEFAULT_POLICY, mode: 'observe' }] });
+  it('means the EKS clusters of the own account and Region by the file we ship, and writes nothing yet', () => {
+    expect(fleet(SHIPPED)).toStrictEqual({
+      ...NOTHING,
+      discovery: [
+        {
+          accounts: ['self'],
+          regions: ['self'],
+          role: 'certmarshal-spoke',
+          sessionTags: {},
+          include: {},
+          exclude: { names: [] },
+          accessEntries: [],
+        },
+      ],
+      policies: [{ ...DEFAULT_POLICY, mode: 'observe' }],
+    });
   });
 
   it('reads every key', () => {
     const text = `
 version: 1
+discovery:
+  - accounts: [self]
+    regions: [us-gov-west-1]
+    accessEntries: [dublin-prod]
+  - accounts: [self, '011122223333']
+    regions: [eu-central-1, us-gov-east-1]
+    role: sweeper
+    externalId: id:1/2
+    sessionTags: { team: platform }
+    include: { names: ['*-prod'], tags: { certmarshal: 'true', empty: '' } }
+    exclude: { tags: { 'aws:cloudformation:stack-name': old } }
+    lane: onprem
+managementClusters:
+  - name: berlin-mgmt
+    kubeconfigSecret: ${SECRET}
+    authenticatorId: 0f5b1f0a-7d3c-4e0b-9a53-2f6f0c1d2e3a
+    lane: onprem
+    serviceCidrs: [10.96.0.0/12]
+    workloadClusters:
+      include: { names: [berlin-*] }
+      exclude: { names: ['*-test'] }
+      kubeconfigSecrets: { berlin-prod: ${SECRET} }
+      kubeconfigsFromManagementCluster: true
+lanes:
+  - name: onprem
+    vpcId: vpc-0a1b2c3d
+    subnetIds: [subnet-0a1b2c3d4e5f60718]
+    securityGroupIds: [sg-0a1b2c3d]
+hub: { kmsKeyArn: ${KEY}, reservedConcurrency: 20, hints: true }
 clusters:
   - name: berlin-prod
+    id: berlin-prod-2
     provider: eks-anywhere
     kubeconfigSecret: ${SECRET}
+    authenticatorId: 0F5B1F0A-7d3c-4e0b-9a53-2f6f0c1d2e3a
     managementKubeconfigSecret: &management ${SECRET}
     serviceCidrs: [10.96.0.0/12, "fd00:96::/108"]
+    lane: onprem
   - { name: dublin, provider: eks, kubeconfigSecret: *management }
 policies:
   - name: strict
@@ -62,15 +122,64 @@ policies:
     onHostile: deny
 `;
     expect(fleet(text)).toStrictEqual({
+      discovery: [
+        {
+          accounts: ['self'],
+          regions: ['us-gov-west-1'],
+          role: 'certmarshal-spoke',
+          sessionTags: {},
+          include: {},
+          exclude: { names: [] },
+          accessEntries: ['dublin-prod'],
+        },
+        {
+          accounts: ['self', '011122223333'],
+          regions: ['eu-central-1', 'us-gov-east-1'],
+          role: 'sweeper',
+          externalId: 'id:1/2',
+          sessionTags: { team: 'platform' },
+          include: { names: ['*-prod'], tags: { certmarshal: 'true', empty: '' } },
+          exclude: { tags: { 'aws:cloudformation:stack-name': 'old' } },
+          lane: 'onprem',
+          accessEntries: [],
+        },
+      ],
+      managementClusters: [
+        {
+          name: 'berlin-mgmt',
+          kubeconfigSecret: SECRET,
+          authenticatorId: '0f5b1f0a-7d3c-4e0b-9a53-2f6f0c1d2e3a',
+          lane: 'onprem',
+          serviceCidrs: ['10.96.0.0/12'],
+          workloadClusters: {
+            include: { names: ['berlin-*'] },
+            exclude: { names: ['*-test'] },
+            kubeconfigSecrets: { 'berlin-prod': SECRET },
+            kubeconfigsFromManagementCluster: true,
+          },
+        },
+      ],
+      lanes: [
+        {
+          name: 'onprem',
+          vpcId: 'vpc-0a1b2c3d',
+          subnetIds: ['subnet-0a1b2c3d4e5f60718'],
+          securityGroupIds: ['sg-0a1b2c3d'],
+        },
+      ],
+      hub: { kmsKeyArn: KEY, reservedConcurrency: 20, hints: true },
       clusters: [
         {
           name: 'berlin-prod',
+          id: 'berlin-prod-2',
           provider: 'eks-anywhere',
           kubeconfigSecret: SECRET,
+          authenticatorId: '0F5B1F0A-7d3c-4e0b-9a53-2f6f0c1d2e3a',
           managementKubeconfigSecret: SECRET,
           serviceCidrs: ['10.96.0.0/12', 'fd00:96::/108'],
+          lane: 'onprem',
         },
-        { name: 'dublin', provider: 'eks', kubeconfigSecret: SECRET },
+        { name: 'dublin', id: 'dublin', provider: 'eks', kubeconfigSecret: SECRET, lane: 'default' },
       ],
       policies: [
         {
@@ -462,30 +571,31 @@ policies:
   });
 });
 
-const WORDS = 'version: 1,clusters:,policies:,name: a,evidence: ,[patterns],patterns: ,<<: ,__proto__: ,  - ,    ,: ,- '
-  .split(',')
-  .concat([
-    '{',
-    '}',
-    '[',
-    ']',
-    '|',
-    '>',
-    '"',
-    "'",
-    '#',
-    '~',
-    '? ',
-    '\n',
-    '\t',
-    '\0',
-    '\r',
-    '&a ',
-    '*a',
-    '!x ',
-    '1e999',
-    '0x1',
-  ]);
+const WORDS =
+  'version: 1,clusters:,policies:,discovery:,managementClusters:,lanes:,hub:,name: a,accounts: ,regions: ,[self,tags: ,include: ,kubeconfigSecrets: ,lane: ,evidence: ,[patterns],patterns: ,<<: ,__proto__: ,  - ,    ,: ,- '
+    .split(',')
+    .concat([
+      '{',
+      '}',
+      '[',
+      ']',
+      '|',
+      '>',
+      '"',
+      "'",
+      '#',
+      '~',
+      '? ',
+      '\n',
+      '\t',
+      '\0',
+      '\r',
+      '&a ',
+      '*a',
+      '!x ',
+      '1e999',
+      '0x1',
+    ]);
 
 it('gives a value for every text', () => {
   const words = fc.constantFrom(...WORDS);
@@ -519,7 +629,7 @@ describe('FleetConfigError', () => {
     expect(new FleetConfigError(problems).message).toBe(
       `2 problems in the fleet configuration
 conf/fleet.yaml:1:10: version: write 1, not 2
-conf/fleet.yaml:2:1: x: unknown key; known here: version, clusters, policies`,
+conf/fleet.yaml:2:1: x: unknown key; known here: version, discovery, managementClusters, clusters, lanes, hub, policies`,
     );
     expect(new FleetConfigError(problems.slice(1)).message).toMatch(/^1 problem in/);
   });

@@ -2,8 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { EksCluster } from '../../../lambdas/aws/eks-clusters.ts';
+import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../../../lambdas/aws/kubeconfig-secret.ts';
-import { createTargetSweeper } from '../../../lambdas/fleet/sweep-target.ts';
+import type { EksAccess } from '../../../lambdas/fleet/access.ts';
+import type { SweepOrder } from '../../../lambdas/fleet/order.ts';
+import {
+  createTargetSweeper,
+  type SweepOneTarget,
+  type TargetSweeperOptions,
+} from '../../../lambdas/fleet/sweep-target.ts';
 import type { Target } from '../../../lambdas/fleet/target.ts';
 import { csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 import {
@@ -11,6 +19,7 @@ import {
   createAuthority,
   defaultCertificates,
   type Handler,
+  LOOPBACK,
   type Received,
   startTlsServer,
   statusBody,
@@ -18,8 +27,21 @@ import {
 } from '../kubernetes/tls-server.ts';
 
 const arnOf = (name: string) => `arn:aws:secretsmanager:eu-west-1:123456789012:secret:${name}-AbCdEf`;
-const TARGET: Target = { cluster: { name: 'berlin', provider: 'eks-anywhere' }, kubeconfigSecret: arnOf('berlin') };
+const TARGET: Target = {
+  id: 'berlin',
+  cluster: { name: 'berlin', provider: 'eks-anywhere' },
+  access: { kind: 'kubeconfig', secret: arnOf('berlin') },
+  lane: 'default',
+};
 const never = new AbortController().signal;
+
+const orderOf = (target: Target, more: Partial<SweepOrder> = {}): SweepOrder => ({
+  target,
+  tick: 0,
+  deadlineMs: 10_000,
+  ...more,
+});
+const ORDER = orderOf(TARGET);
 
 interface KubeconfigOptions {
   readonly server: string;
@@ -38,11 +60,23 @@ async function kubeconfig({ server, caPem, token = TOKEN, user }: KubeconfigOpti
   });
 }
 
+const EMPTY = { kind: 'List', metadata: {}, items: [] };
+
 /** An API server without requests that accepts one token. */
 function accepting(token: () => string): Handler {
   return ({ headers }: Received, response) => {
-    if (headers.authorization === `Bearer ${token()}`) answer(response, 200, { kind: 'List', metadata: {}, items: [] });
+    if (headers.authorization === `Bearer ${token()}`) answer(response, 200, EMPTY);
     else answer(response, 401, statusBody(401, 'Unauthorized', 'Unauthorized'));
+  };
+}
+
+/** A cluster called bench with one open request of its node 1, and its own Machines. */
+function withOneRequest(write: (method: string) => number = () => 200): Handler {
+  const csr = csrOf(1, requestOf(1), new Date().toISOString());
+  return ({ method, url }, response) => {
+    if (method !== 'GET') answer(response, write(method), statusBody(write(method), 'Unauthorized', 'Unauthorized'));
+    else if (url.endsWith('/cluster.x-k8s.io')) answer(response, 200, { versions: [{ version: 'v1beta2' }] });
+    else answer(response, 200, { ...EMPTY, items: [url.includes('/machines?') ? machineOf(1) : csr] });
   };
 }
 
@@ -63,19 +97,38 @@ function secretsOf(texts: Readonly<Record<string, () => string>>): {
   };
 }
 
-function sweeper(readSecret: ReadKubeconfigSecret) {
-  return createTargetSweeper({ readSecret, policies: [DEFAULT_POLICY], clock: Date.now });
+function sweeper(options: Partial<TargetSweeperOptions>): SweepOneTarget {
+  const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
+  return createTargetSweeper({
+    readSecret: notAsked,
+    signToken: notAsked,
+    describeCluster: notAsked,
+    async *listInstances() {},
+    policies: [DEFAULT_POLICY],
+    clock: Date.now,
+    ...options,
+  });
 }
+
+/** A sweeper of the target whose kubeconfig leads to this server. */
+async function sweeperOf(handler: Handler, options: Partial<TargetSweeperOptions> = {}) {
+  const server = await startTlsServer(handler);
+  const text = await kubeconfig(server.connection);
+  const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text });
+  return { server, reads, sweepOne: sweeper({ readSecret, ...options }) };
+}
+
+const BENCH: Target = { ...TARGET, cluster: { name: 'bench', provider: 'eks-anywhere' } };
 
 describe('createTargetSweeper', () => {
   it('keeps connections and credentials from one sweep to the next', async () => {
     const server = await startTlsServer(accepting(() => TOKEN));
     const text = await kubeconfig(server.connection);
     const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text });
-    const sweepOne = sweeper(readSecret);
+    const sweepOne = sweeper({ readSecret });
     for (const sweep of [1, 2, 3])
-      expect(await sweepOne(TARGET, never), `sweep ${sweep}`).toMatchObject({
-        kind: 'swept',
+      expect(await sweepOne(ORDER, never), `sweep ${sweep}`).toMatchObject({
+        outcome: { complete: true, problems: [] },
         report: { complete: true },
       });
     expect(reads).toHaveLength(1);
@@ -90,10 +143,10 @@ describe('createTargetSweeper', () => {
       new: await kubeconfig({ ...server.connection, token: 'rotated' }),
     };
     const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => (token === TOKEN ? texts.old : texts.new) });
-    const sweepOne = sweeper(readSecret);
-    await sweepOne(TARGET, never);
+    const sweepOne = sweeper({ readSecret });
+    await sweepOne(ORDER, never);
     token = 'rotated';
-    expect(await sweepOne(TARGET, never)).toMatchObject({ report: { complete: true } });
+    expect(await sweepOne(ORDER, never)).toMatchObject({ report: { complete: true } });
     expect(reads).toHaveLength(2);
   });
 
@@ -103,9 +156,9 @@ describe('createTargetSweeper', () => {
     const { connection } = server;
     const texts = [await kubeconfig({ ...connection, caPem: stranger.certificatePem }), await kubeconfig(connection)];
     const { readSecret } = secretsOf({ [arnOf('berlin')]: () => texts.shift() ?? '' });
-    const sweepOne = sweeper(readSecret);
-    expect(await sweepOne(TARGET, never)).toMatchObject({ report: { problems: [{ kind: 'certificate' }] } });
-    expect(await sweepOne(TARGET, never)).toMatchObject({ report: { complete: true } });
+    const sweepOne = sweeper({ readSecret });
+    expect(await sweepOne(ORDER, never)).toMatchObject({ report: { problems: [{ kind: 'certificate' }] } });
+    expect(await sweepOne(ORDER, never)).toMatchObject({ report: { complete: true } });
   });
 
   it('does not repeat a sweep that has written, because only its report knows', async () => {
@@ -119,11 +172,10 @@ describe('createTargetSweeper', () => {
     });
     const text = await kubeconfig(server.connection);
     const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text });
-    const sweepOne = sweeper(readSecret);
-    const target: Target = { ...TARGET, cluster: { name: 'bench', provider: 'eks-anywhere' } };
-    await sweepOne(target, never);
+    const sweepOne = sweeper({ readSecret });
+    await sweepOne(orderOf(BENCH), never);
     items = { certificatesigningrequests: [csr], machines: [machineOf(1)] };
-    expect(await sweepOne(target, never)).toMatchObject({
+    expect(await sweepOne(orderOf(BENCH), never)).toMatchObject({
       report: { counts: { failed: 1 }, requests: { writes: 1 }, problems: [{ kind: 'unauthorized' }] },
     });
     expect(reads).toHaveLength(1);
@@ -133,7 +185,7 @@ describe('createTargetSweeper', () => {
     const server = await startTlsServer(accepting(() => 'another token'));
     const text = await kubeconfig(server.connection);
     const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text });
-    expect(await sweeper(readSecret)(TARGET, never)).toMatchObject({
+    expect(await sweeper({ readSecret })(ORDER, never)).toMatchObject({
       report: { problems: [{ kind: 'unauthorized' }] },
     });
     expect(reads).toHaveLength(1);
@@ -144,9 +196,10 @@ describe('createTargetSweeper', () => {
     const server = await startTlsServer(accepting(() => TOKEN));
     const text = await kubeconfig(server.connection);
     const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text, [arnOf('moved')]: () => text });
-    const sweepOne = sweeper(readSecret);
-    await sweepOne(TARGET, never);
-    await sweepOne({ ...TARGET, kubeconfigSecret: arnOf('moved') }, never);
+    const sweepOne = sweeper({ readSecret });
+    await sweepOne(ORDER, never);
+    const access = { kind: 'kubeconfig', secret: arnOf('moved') } as const;
+    await sweepOne(orderOf({ ...TARGET, access }), never);
     expect(reads).toEqual([arnOf('berlin'), arnOf('moved')]);
   });
 
@@ -166,14 +219,278 @@ describe('createTargetSweeper', () => {
       ['key', key, 'certificate', `kubeconfig in secret ${arnOf('key')}`],
     ] as const) {
       const { readSecret } = secretsOf(text === undefined ? {} : { [arnOf(name)]: () => text });
-      const outcome = await sweeper(readSecret)({ ...TARGET, kubeconfigSecret: arnOf(name) }, never);
-      expect(outcome).toMatchObject({ kind: 'unusable', problem: { kind, object } });
-      expect(JSON.stringify(outcome)).not.toContain('SENTINEL');
+      const swept = await sweeper({ readSecret })(
+        orderOf({ ...TARGET, access: { kind: 'kubeconfig', secret: arnOf(name) } }),
+        never,
+      );
+      expect(swept).toMatchObject({ outcome: { readable: false, complete: false, problems: [{ kind, object }] } });
+      expect(swept).not.toHaveProperty('report');
+      expect(swept).not.toHaveProperty('retry');
+      expect(JSON.stringify(swept)).not.toContain('SENTINEL');
     }
   });
 
-  it('fails when Secrets Manager cannot be asked', async () => {
-    const unavailable = new KubeconfigSecretError('unavailable', arnOf('berlin'), 'no answer');
-    await expect(sweeper(async () => Promise.reject(unavailable))(TARGET, never)).rejects.toBe(unavailable);
+  it.each([
+    [
+      'Secrets Manager cannot be asked',
+      new KubeconfigSecretError('unavailable', arnOf('berlin'), 'no answer'),
+      'secret',
+    ],
+    ['certmarshal itself fails', new TypeError('a secret SENTINEL'), 'bug'],
+  ])('gives the message back when %s', async (_, error, kind) => {
+    const swept = await sweeper({ readSecret: async () => Promise.reject(error) })(ORDER, never);
+    expect(swept).toMatchObject({ retry: true, outcome: { id: 'berlin', readable: false, problems: [{ kind }] } });
+    expect(swept.error).toBe(error);
+    expect(JSON.stringify(swept.outcome)).not.toContain('SENTINEL');
+  });
+
+  it.each([
+    [403, 1],
+    [404, 1],
+    [401, 3],
+  ])('reads secrets again for Machines only when credentials are refused: %i', async (status, reads) => {
+    const berlin = await startTlsServer(withOneRequest());
+    const management = await startTlsServer((_, response) => answer(response, status, statusBody(status, 'x', 'x')));
+    const texts = [await kubeconfig(berlin.connection), await kubeconfig(management.connection)];
+    const secrets = secretsOf({ [arnOf('berlin')]: () => texts[0] ?? '', [arnOf('mgmt')]: () => texts[1] ?? '' });
+    const sweepOne = sweeper(secrets);
+    const target = { ...BENCH, management: { access: { kind: 'kubeconfig', secret: arnOf('mgmt') } } } as const;
+    for (let sweep = 1; sweep <= 3; sweep += 1)
+      expect(await sweepOne(orderOf(target), never)).toMatchObject({
+        report: { problems: [{ kind: 'evidence' }] },
+      });
+    expect(secrets.reads.filter((arn) => arn === arnOf('mgmt'))).toHaveLength(reads);
+  });
+});
+
+describe('an order', () => {
+  it('that must not write decides, writes nothing and says why', async () => {
+    const { server, sweepOne } = await sweeperOf(withOneRequest());
+    const held = await sweepOne(orderOf(BENCH, { holdWrites: 'two clusters show one API server' }), never);
+    expect(held).toMatchObject({
+      outcome: {
+        complete: false,
+        counts: { approved: 0, wouldWrite: 1 },
+        problems: [{ kind: 'held', object: 'cluster berlin', message: 'two clusters show one API server' }],
+      },
+      report: { complete: false, rows: [{ mode: 'observe', outcome: 'observed' }], problems: [{ kind: 'held' }] },
+    });
+    expect(server.received.filter(({ method }) => method !== 'GET')).toEqual([]);
+    expect(await sweepOne(orderOf(BENCH), never)).toMatchObject({
+      outcome: { complete: true, counts: { approved: 1 } },
+    });
+  });
+
+  it('ends at its deadline when the cluster hangs, which is then a finding', async () => {
+    const { server, sweepOne } = await sweeperOf(() => {});
+    const started = performance.now();
+    expect(await sweepOne(orderOf(TARGET, { deadlineMs: 40 }), never)).toMatchObject({
+      outcome: {
+        readable: false,
+        server: server.connection.server.replace('https://', ''),
+        problems: [{ kind: 'timeout', message: 'not done within the 0.04 s that this cluster has' }],
+      },
+    });
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  it('ends with the batch, which says nothing about the cluster', async () => {
+    const batch = new AbortController();
+    const { sweepOne } = await sweeperOf(() => batch.abort());
+    expect(await sweepOne(ORDER, batch.signal)).toMatchObject({ outcome: { problems: [{ kind: 'aborted' }] } });
+  });
+
+  const clusters =
+    (items: readonly unknown[] | undefined): Handler =>
+    ({ url }, response) => {
+      if (url.endsWith('/cluster.x-k8s.io')) answer(response, 200, { versions: [{ version: 'v1beta1' }] });
+      else if (!url.includes('/clusters?')) answer(response, 200, EMPTY);
+      else if (items === undefined) answer(response, 403, statusBody(403, 'Forbidden', 'no'));
+      else answer(response, 200, { ...EMPTY, items });
+    };
+
+  it('looks for workload clusters when it is told to', async () => {
+    const { server, sweepOne } = await sweeperOf(clusters([{ metadata: { namespace: 'eksa-system', name: 'oslo' } }]));
+    const found = [{ namespace: 'eksa-system', name: 'oslo' }];
+    expect(await sweepOne(orderOf(TARGET, { lookForClusters: true }), never)).toMatchObject({
+      outcome: { complete: true, workloadClusters: found },
+    });
+    const before = server.received.length;
+    expect((await sweepOne(ORDER, never)).outcome).not.toHaveProperty('workloadClusters');
+    expect(server.received).toHaveLength(before + 1);
+  });
+
+  it('tells no workload clusters when they cannot be listed, and why', async () => {
+    const { outcome, report } = await (await sweeperOf(clusters(undefined))).sweepOne(
+      orderOf(TARGET, { lookForClusters: true }),
+      never,
+    );
+    expect(outcome).toMatchObject({
+      readable: true,
+      complete: false,
+      problems: [{ kind: 'forbidden', remedy: expect.stringContaining('certmarshal rbac --management') }],
+    });
+    expect(outcome).not.toHaveProperty('workloadClusters');
+    expect(report?.problems).toEqual(outcome.problems);
+  });
+
+  it('notices a clock that is ten minutes off, and blames it for a refused token', async () => {
+    const date = new Date(Date.now() - 600_000).toUTCString();
+    const { sweepOne } = await sweeperOf((_, response) => answer(response, 200, EMPTY, { date }));
+    expect(await sweepOne(ORDER, never)).toMatchObject({
+      outcome: {
+        readable: true,
+        complete: false,
+        problems: [{ kind: 'clock', message: expect.stringMatching(/^its clock is (10 min|59\d s) behind ours/) }],
+      },
+    });
+    const refusing = await sweeperOf((_, response) =>
+      answer(response, 401, statusBody(401, 'Unauthorized', 'no'), { date }),
+    );
+    expect(await refusing.sweepOne(ORDER, never)).toMatchObject({
+      outcome: {
+        problems: [
+          {
+            kind: 'unauthorized',
+            message: expect.stringContaining('behind ours'),
+            remedy: expect.stringContaining('NTP'),
+          },
+          { kind: 'clock' },
+        ],
+      },
+    });
+  });
+});
+
+describe('an EKS cluster', () => {
+  const SCOPE = { account: '111122223333', region: 'eu-central-1' };
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+  const eks = (access: Pick<EksAccess, 'endpoint' | 'certificateAuthority'>): Target => ({
+    id: '111122223333/eu-central-1/dublin',
+    cluster: { name: 'dublin', provider: 'eks' },
+    access: { kind: 'eks', scope: SCOPE, ...access },
+    instances: SCOPE,
+    lane: 'default',
+  });
+
+  /** EKS that shows the cluster so, and how often it was asked. */
+  function eksOf(shown: Partial<EksCluster> | AwsError) {
+    const asked: unknown[] = [];
+    const describeCluster: TargetSweeperOptions['describeCluster'] = async (...[scope, name]) => {
+      asked.push([scope, name]);
+      if (shown instanceof AwsError) throw shown;
+      return { name, arn: 'arn', status: 'ACTIVE', tags: {}, publicEndpoint: true, serviceCidrs: [], ...shown };
+    };
+    return { asked, sweepOne: sweeper({ describeCluster, signToken: async () => TOKEN, principalArn: PRINCIPAL }) };
+  }
+  const PRINCIPAL = 'arn:aws:iam::999988887777:role/certmarshal-sweep';
+
+  /** An API server whose CA is not the one that the registry knows. */
+  async function rotated() {
+    const authority = await createAuthority('new');
+    const server = await startTlsServer(
+      accepting(() => TOKEN),
+      { serving: await authority.issue(LOOPBACK) },
+    );
+    const { connection } = server;
+    const old = { endpoint: connection.server, certificateAuthority: base64(connection.caPem) };
+    return { server, old, fresh: { ...old, certificateAuthority: base64(authority.certificatePem) } };
+  }
+
+  it('with a rotated CA is swept in the same sweep, and EKS is not asked again in the next', async () => {
+    const { server, old, fresh } = await rotated();
+    const { asked, sweepOne } = eksOf(fresh);
+    for (const sweep of [1, 2, 3])
+      expect(await sweepOne(orderOf(eks(old)), never), `sweep ${sweep}`).toMatchObject({ outcome: { complete: true } });
+    expect(asked).toEqual([[SCOPE, 'dublin']]);
+    expect(server.connections()).toBe(1);
+    // The registry has caught up: its order counts.
+    await sweepOne(orderOf(eks(fresh)), never);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('with a CA bundle that cannot be read is asked for again too', async () => {
+    const { old, fresh } = await rotated();
+    expect(await eksOf(fresh).sweepOne(orderOf(eks({ ...old, certificateAuthority: 'eHg=' })), never)).toMatchObject({
+      outcome: { complete: true },
+    });
+  });
+
+  it('whose CA is wrong also for EKS stays a finding, at one question a sweep', async () => {
+    const { server, old } = await rotated();
+    const { asked, sweepOne } = eksOf(old);
+    expect(await sweepOne(orderOf(eks(old)), never)).toMatchObject({
+      outcome: {
+        readable: false,
+        problems: [{ kind: 'certificate', remedy: expect.stringContaining('DNS, proxies') }],
+      },
+    });
+    expect(asked).toHaveLength(1);
+    expect(server.received).toEqual([]);
+  });
+
+  it('whose CA is wrong also after the question is not asked about twice', async () => {
+    const { old } = await rotated();
+    const other = base64((await createAuthority('other')).certificatePem);
+    const { asked, sweepOne } = eksOf({ ...old, certificateAuthority: other });
+    expect(await sweepOne(orderOf(eks(old)), never)).toMatchObject({
+      outcome: { problems: [{ kind: 'certificate' }] },
+    });
+    expect(asked).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      'it was deleted',
+      new AwsError({ kind: 'not-found', object: 'eks:DescribeCluster dublin', problem: 'none', remedy: 'Wait.' }),
+      { kind: 'not-found', object: 'eks:DescribeCluster dublin', message: 'none', remedy: 'Wait.' },
+    ],
+    ['it has no endpoint', { status: 'FAILED' }, { kind: 'missing', message: expect.stringContaining('FAILED') }],
+  ])('says both what TLS and what EKS says: %s', async (_, shown, problem) => {
+    const { old } = await rotated();
+    expect(await eksOf(shown).sweepOne(orderOf(eks(old)), never)).toMatchObject({
+      outcome: { problems: [{ kind: 'certificate' }, problem] },
+    });
+  });
+
+  it.each([
+    [
+      401,
+      'aws eks create-access-entry --cluster-name dublin --region eu-central-1 --principal-arn arn:aws:iam::999988887777:role/certmarshal-sweep --kubernetes-groups certmarshal',
+    ],
+    [403, 'certmarshal rbac --group certmarshal | kubectl apply -f -'],
+  ])('that answers %i needs a command, and no question to EKS', async (status, command) => {
+    const server = await startTlsServer((_, response) => answer(response, status, statusBody(status, 'x', 'x')));
+    const { asked, sweepOne } = eksOf({});
+    const { server: endpoint, caPem } = server.connection;
+    expect(await sweepOne(orderOf(eks({ endpoint, certificateAuthority: base64(caPem) })), never)).toMatchObject({
+      outcome: { problems: [{ remedy: expect.stringContaining(command) }] },
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it('whose instances may not be read is swept, and does not lose its connections', async () => {
+    const csr = csrOf(1, requestOf(1), new Date(Date.now() - 180_000).toISOString());
+    const server = await startTlsServer((_, response) => answer(response, 200, { ...EMPTY, items: [csr] }));
+    const denied = { kind: 'denied', object: 'ec2:DescribeInstances', problem: 'denied', remedy: 'Allow it.' } as const;
+    const sweepOne = sweeper({
+      signToken: async () => TOKEN,
+      // oxlint-disable-next-line require-yield -- it fails before
+      async *listInstances() {
+        throw new AwsError(denied);
+      },
+    });
+    const { server: endpoint, caPem } = server.connection;
+    const order = orderOf(eks({ endpoint, certificateAuthority: base64(caPem) }));
+    for (const sweep of [1, 2])
+      expect(await sweepOne(order, never), `sweep ${sweep}`).toMatchObject({
+        report: {
+          rows: [{ reason: 'EvidenceUnreadable' }],
+          evidence: [{ source: 'ec2', kind: 'denied' }],
+          problems: [{ kind: 'evidence', message: 'ec2:DescribeInstances: denied', remedy: 'Allow it.' }],
+        },
+      });
+    expect(server.connections()).toBe(1);
   });
 });

@@ -1,44 +1,68 @@
 import type { Context, SQSEvent, SQSRecord } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
+import { encodeOrder, groupOf } from '../../../lambdas/fleet/order.ts';
+import type { SweepOutcome } from '../../../lambdas/fleet/outcome.ts';
+import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import type { SweepOneTarget } from '../../../lambdas/fleet/sweep-target.ts';
-import { encodeTarget } from '../../../lambdas/fleet/target.ts';
-import { createSweepBatch } from '../../../lambdas/functions/sweep-batch.ts';
+import { createSweepBatch, type SweepBatchOptions } from '../../../lambdas/functions/sweep-batch.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { NOW, PARIS, swept, TROUBLE } from '../fleet/values.ts';
 import { captureStdout } from '../telemetry/capture-stdout.ts';
 import { emfRecords } from '../telemetry/emf.ts';
 import { reportOf } from '../telemetry/reports.ts';
 
-function record(cluster: string, tick = 0, body = bodyOf(cluster, tick)): SQSRecord {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the fields that are read
+function record(id: string, tick = 0, body = bodyOf(id, tick)): SQSRecord {
   return {
-    messageId: `${cluster}-${tick}`,
+    messageId: `${id}-${tick}`,
     body,
     eventSource: 'aws:sqs',
-    attributes: { MessageGroupId: cluster },
+    attributes: { MessageGroupId: groupOf(id) },
   } as SQSRecord;
 }
 
-function bodyOf(name: string, tick: number): string {
-  const kubeconfigSecret = `arn:aws:secretsmanager:eu-west-1:123456789012:secret:${name}-AbCdEf`;
-  return encodeTarget({ cluster: { name, provider: 'eks' }, kubeconfigSecret }, tick);
+function bodyOf(id: string, tick: number): string {
+  return encodeOrder({ target: { ...PARIS, id }, tick, deadlineMs: 45_000 });
 }
 
-async function run(sweepOne: SweepOneTarget, ...records: SQSRecord[]) {
+const outcomes: SweepOutcome[] = [];
+
+async function run(options: Partial<SweepBatchOptions>, ...records: SQSRecord[]) {
   const metrics = createMetrics('sweep');
-  const sweepBatch = createSweepBatch({ sweepOne, logger: createLogger('sweep'), metrics });
+  const sweepBatch = createSweepBatch({
+    sweepOne: well,
+    report: async (outcome) => {
+      outcomes.push(outcome);
+    },
+    clock: () => NOW,
+    logger: createLogger('sweep'),
+    metrics,
+    ...options,
+  });
   const event: SQSEvent = { Records: records };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- not looked at
-  const response = await sweepBatch(event, {} as Context, new AbortController().signal);
+  const { signal } = new AbortController();
+  const response = await sweepBatch(event, {} as Context, signal, signal);
   metrics.publishStoredMetrics();
   return response.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
 }
+
+const well: SweepOneTarget = async ({ target: { id } }) => ({
+  outcome: swept({ id }),
+  report: reportOf({ cluster: id }),
+});
+
+const failing: SweepOneTarget = async ({ target: { id } }) => ({
+  outcome: swept({ id, readable: false, complete: false, problems: [TROUBLE], problemCount: 1 }),
+  retry: true,
+  error: new Error('a bug'),
+});
 
 describe('createSweepBatch', () => {
   let output: ReturnType<typeof captureStdout>;
   beforeEach(() => {
     output = captureStdout();
+    outcomes.length = 0;
   });
   afterEach(() => output.restore());
 
@@ -50,63 +74,77 @@ describe('createSweepBatch', () => {
       ]),
     );
 
-  it('sweeps all clusters at once', async () => {
+  it('sweeps all clusters at once, and sends the outcome of each', async () => {
     let running = 0;
     let most = 0;
-    const failures = await run(
-      async ({ cluster }) => {
-        running += 1;
-        most = Math.max(most, running);
-        await new Promise(setImmediate);
-        running -= 1;
-        return { kind: 'swept', report: reportOf({ cluster: cluster.name }) };
-      },
-      ...['a', 'b', 'c', 'd'].map((name) => record(name)),
-    );
-    expect(failures).toEqual([]);
+    const ids = ['a', 'b', 'c', 'd'];
+    const sweepOne: SweepOneTarget = async (order, signal) => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise(setImmediate);
+      running -= 1;
+      return well(order, signal);
+    };
+    expect(await run({ sweepOne }, ...ids.map((id) => record(id)))).toEqual([]);
     expect(most).toBe(4);
     expect(sums()).toMatchObject({ SweepsCompleted: 4, SweepsIncomplete: 0 });
+    expect(outcomes.map(({ id }) => id).toSorted()).toEqual(ids);
   });
 
-  it('sweeps a cluster once for all its messages', async () => {
-    const sweepOne = vi.fn<SweepOneTarget>(async () => ({ kind: 'swept', report: reportOf({ cluster: 'a' }) }));
-    expect(await run(sweepOne, record('a', 1), record('a', 2))).toEqual([]);
+  it('sweeps a cluster once for all its messages, and tells of it once', async () => {
+    const sweepOne = vi.fn<SweepOneTarget>(well);
+    expect(await run({ sweepOne }, record('a', 1), record('a', 2))).toEqual([]);
     expect(sweepOne).toHaveBeenCalledOnce();
+    expect(outcomes).toHaveLength(1);
   });
 
   it('fails all messages of the group that failed, and none of another', async () => {
-    const failures = await run(
-      async ({ cluster }) => {
-        if (cluster.name === 'a') throw new Error('a bug');
-        return { kind: 'swept', report: reportOf({ cluster: cluster.name }) };
-      },
-      record('a', 1),
-      record('b'),
-      record('a', 2),
-    );
-    expect(failures).toEqual(['a-1', 'a-2']);
+    const sweepOne: SweepOneTarget = async (order, signal) =>
+      order.target.id === 'a' ? failing(order, signal) : well(order, signal);
+    expect(await run({ sweepOne }, record('a', 1), record('b'), record('a', 2))).toEqual(['a-1', 'a-2']);
     expect(sums()).toMatchObject({ SweepsCompleted: 1, SweepsIncomplete: 1 });
     expect(output.text()).toContain('"message":"sweep failed"');
     expect(output.text()).toContain('a bug');
+    expect(outcomes.map(({ id }) => id).toSorted()).toEqual(['a', 'b']);
+  });
+
+  it('fails a message also when nothing was thrown', async () => {
+    const sweepOne: SweepOneTarget = async ({ target: { id } }) => ({ outcome: swept({ id }), retry: true });
+    expect(await run({ sweepOne }, record('a'))).toEqual(['a-0']);
   });
 
   it('answers with the messages even when every one failed', async () => {
-    expect(await run(async () => Promise.reject(new Error('a bug')), record('a'), record('b'))).toEqual(['a-0', 'b-0']);
+    expect(await run({ sweepOne: failing }, record('a'), record('b'))).toEqual(['a-0', 'b-0']);
   });
 
-  it('drops what is no target, and says so', async () => {
-    const sweepOne = vi.fn<SweepOneTarget>(async () => ({ kind: 'swept', report: reportOf({ cluster: 'a' }) }));
-    expect(await run(sweepOne, record('a', 1, 'SENTINEL'), record('b', 1, '{"version":99}'))).toEqual([]);
+  it('drops what is no order, and makes a finding of it that report can read', async () => {
+    const sweepOne = vi.fn<SweepOneTarget>(well);
+    const long = `${'m'.repeat(90)}/${'n'.repeat(60)}`;
+    expect(await run({ sweepOne }, record('a', 1, 'SENTINEL'), record(long, 1, '{"version":99}'))).toEqual([]);
     expect(sweepOne).not.toHaveBeenCalled();
     expect(sums()).toEqual({ MessagesUnreadable: 2 });
-    expect(output.text()).toContain('the message is not JSON');
     expect(output.text()).not.toContain('SENTINEL');
+    expect(outcomes.map(({ id }) => id)).toEqual(['a', groupOf(long)]);
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ readable: false, problems: [{ kind: 'message' }], problemCount: 1 });
+      expect(decodeOutcome(encodeOutcome(outcome))).toEqual({ ok: true, outcome });
+      expect(JSON.stringify(outcome)).not.toContain('SENTINEL');
+    }
   });
 
   it('acknowledges a cluster that cannot be opened', async () => {
-    const problem = { kind: 'secret', object: 'secret s', message: 'it does not exist', remedy: 'Create it.' };
-    expect(await run(async () => ({ kind: 'unusable', problem }), record('a'))).toEqual([]);
+    const sweepOne: SweepOneTarget = async ({ target: { id } }) => ({
+      outcome: swept({ id, readable: false, complete: false, problems: [TROUBLE], problemCount: 1 }),
+    });
+    expect(await run({ sweepOne }, record('a'))).toEqual([]);
     expect(sums()).toMatchObject({ SweepsCompleted: 0, SweepsIncomplete: 1 });
-    expect(output.text()).toContain('"remedy":"Create it."');
+    expect(output.text()).toContain(`"remedy":"${TROUBLE.remedy}"`);
+  });
+
+  it('does not fail a sweep whose outcome cannot be sent', async () => {
+    const report = async () => Promise.reject(new Error('no queue'));
+    expect(await run({ report }, record('a'), record('b', 1, 'no order'))).toEqual([]);
+    expect(sums()).toMatchObject({ SweepsCompleted: 1, OutcomesUnsent: 2 });
+    expect(output.text()).toContain('outcome not sent');
   });
 });

@@ -7,6 +7,7 @@ import { stringify } from 'yaml';
 
 import { createKubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubeconfigError, type KubeconfigSource, loadKubeconfig } from '../../../lambdas/kubernetes/kubeconfig.ts';
+import { loadSecretKubeconfig } from '../../../lambdas/kubernetes/secret-kubeconfig.ts';
 import { answer, createAuthority, type Keyed, startTlsServer, TOKEN } from './tls-server.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -215,6 +216,25 @@ describe('from a secret', () => {
       'users[1].user.token-file',
       'users[1].user.exec',
     ]);
+  });
+
+  test.each([
+    ['missing', undefined],
+    ['empty', []],
+    ['of a kind that is refused', [{ name: 'sweeper', user: { exec: { command: 'aws-iam-authenticator' } } }]],
+    ['an administrator', [{ name: 'sweeper', user: { token: 'of an administrator' } }]],
+  ])('credentials of the caller take the place of users that are %s', (_, users) => {
+    const credentials = { kind: 'token', token: async () => TOKEN } as const;
+    const text = kubeconfig({}, undefined, { users });
+    expect(loadSecretKubeconfig(text, { credentials })).toMatchObject({ server: 'https://10.0.0.1:6443', credentials });
+  });
+
+  test('credentials of the caller change nothing about the server', () => {
+    const credentials = { kind: 'token', token: TOKEN } as const;
+    const text = kubeconfig({ 'insecure-skip-tls-verify': true, 'certificate-authority': '/etc/ca.crt' });
+    expect(() => loadSecretKubeconfig(text, { credentials })).toThrow(
+      /TLS must be verified[\s\S]*must not refer to files/,
+    );
   });
 
   test('data that is not base64', async () => {

@@ -21,9 +21,9 @@ async function manage(
   return { server, client };
 }
 
-async function machinesOf(client: KubernetesClient, clusterName = 'berlin'): Promise<unknown[]> {
+async function machinesOf(client: KubernetesClient, clusterName = 'berlin', namespace?: string): Promise<unknown[]> {
   const items: unknown[] = [];
-  for await (const page of listMachines(client, { clusterName, signal })) items.push(...page);
+  for await (const page of listMachines(client, { clusterName, namespace, signal })) items.push(...page);
   return items;
 }
 
@@ -39,6 +39,19 @@ describe('listMachines', () => {
         url: `/apis/cluster.x-k8s.io/${version}/machines?labelSelector=cluster.x-k8s.io%2Fcluster-name%3Dberlin&limit=500`,
       },
     ]);
+  });
+
+  test('of one namespace asks for no other', async () => {
+    const { client } = await manage(['v1beta2']);
+    expect(await machinesOf(client, 'berlin', 'eksa-system')).toEqual([
+      { url: expect.stringMatching(/^\/apis\/cluster\.x-k8s\.io\/v1beta2\/namespaces\/eksa-system\/machines\?/) },
+    ]);
+  });
+
+  test.each(['', 'a/b', '..', 'A', 'x'.repeat(64)])('%j is no namespace', async (namespace) => {
+    const { server, client } = await manage(['v1beta2']);
+    await expect(machinesOf(client, 'berlin', namespace)).rejects.toMatchObject({ kind: 'invalid' });
+    expect(server.received).toEqual([]);
   });
 
   test('asks for the version once a client', async () => {

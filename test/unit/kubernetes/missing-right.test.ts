@@ -7,6 +7,15 @@ test.each([
   ['/apis/certificates.k8s.io/v1/certificatesigningrequests/a/approval', 'certmarshal rbac | kubectl apply -f -'],
   ['/api/v1/nodes', 'certmarshal rbac --policy FILE | kubectl apply -f -'],
   ['/apis/cluster.x-k8s.io/v1beta2/machines', 'certmarshal rbac --management | kubectl apply -f -'],
+  [
+    '/apis/cluster.x-k8s.io/v1beta2/namespaces/eksa-system/machines',
+    'certmarshal rbac --management | kubectl apply -f -',
+  ],
+  ['/apis/cluster.x-k8s.io/v1beta1/clusters', 'certmarshal rbac --management | kubectl apply -f -'],
+  [
+    '/api/v1/namespaces/eksa-system/secrets/berlin-prod-kubeconfig',
+    'certmarshal rbac --management --kubeconfig-of eksa-system/berlin-prod | kubectl apply -f -',
+  ],
   ['/apis/cluster.x-k8s.io', 'system:discovery'],
 ])('403 on %s: %s', (path, expected) => {
   expect(missingRight(path)).toContain(expected);

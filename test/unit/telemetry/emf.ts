@@ -7,7 +7,7 @@ export interface EmfRecord {
 }
 
 // As the specification lists them ("Embedded metric format specification", Amazon CloudWatch User Guide), as far as we use them.
-const UNITS = ['Count', 'Milliseconds'];
+const UNITS = ['Count', 'Milliseconds', 'Seconds'];
 
 /**
  * Finds the embedded metrics in the output of a function and holds them against the specification.

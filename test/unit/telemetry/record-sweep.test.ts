@@ -69,6 +69,15 @@ describe('recordSweep', () => {
     ]);
   });
 
+  it('tells two clusters of one name apart', () => {
+    recordSweep(
+      reportOf({ rows: [rowOf({})] }),
+      { logger: createLogger('sweep'), metrics: createMetrics('sweep') },
+      'a/berlin',
+    );
+    expect(output.text().match(/"id":"a\/berlin"/g)).toHaveLength(2);
+  });
+
   it('warns with the remedy when a sweep is incomplete', () => {
     const problem = { kind: 'forbidden', object: 'list machines', message: 'answered 403', remedy: 'Apply the rules.' };
     expect(record(reportOf({ complete: false, problems: [problem] }))).toMatchObject([

@@ -1,0 +1,225 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseAllDocuments, stringify } from 'yaml';
+import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
+import { field, text } from '../../lambdas/approval/wire.ts';
+import { AwsError } from '../../lambdas/aws/errors.ts';
+import { CLUSTER_NAME } from '../../lambdas/fleet/target.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
+import type { Connection } from '../../lambdas/kubernetes/connection.ts';
+import { ensureObject, type Manifest, objectPath } from '../../lambdas/kubernetes/ensure-object.ts';
+import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
+import type { LoadedKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
+import { mayI, type Right } from '../../lambdas/kubernetes/self-review.ts';
+import { type Role, rightsOf } from '../doctor/rights.ts';
+import { EXIT, UsageError } from '../exit-codes.ts';
+import { defaultKubeconfig, load, providerOf } from '../target.ts';
+import { parseStore, type StoreSecret, storeInSecretsManager } from './credentials-store.ts';
+import { rbacManifests } from './rbac.ts';
+
+export interface CredentialsOptions {
+  /** Of an administrator. */
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly allowExec?: boolean;
+  readonly cluster?: string;
+  /** Grant the reading of Machines and Clusters too. */
+  readonly management?: boolean;
+  readonly namespace: string;
+  readonly name: string;
+  readonly store: string;
+  readonly output: 'table' | 'json';
+}
+
+/** The controller fills the Secret within a second; RBAC takes effect as fast. */
+const PATIENCE_MS = 30_000;
+const PAUSE_MS = 200;
+
+/**
+ * Makes a ServiceAccount with what `certmarshal rbac` grants and a token that does not end, tries it, and stores a kubeconfig of it.
+ * Running it again changes nothing that is as it should be. Nothing is deleted. The token is written to the store and nowhere else.
+ *
+ * @returns the exit status
+ * @throws UsageError, KubernetesError
+ */
+export async function createCredentialsCommand(
+  options: CredentialsOptions,
+  policies: readonly ApprovalPolicy[],
+  signal: AbortSignal,
+  storeSecret: StoreSecret = storeInSecretsManager,
+): Promise<number> {
+  const store = parseStore(options.store);
+  const { namespace, name } = options;
+  // Checks both names before anything is written.
+  const roles: readonly Role[] = options.management === true ? ['workload', 'management'] : ['workload'];
+  const manifests = [...rolesOf(options, policies, roles), tokenSecret(namespace, name)];
+  const admin = await load(options.kubeconfig ?? defaultKubeconfig(process.env), options);
+  const cluster = options.cluster ?? admin.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
+  if (!CLUSTER_NAME.test(cluster))
+    throw new UsageError('The kubeconfig names its cluster as no cluster can be named; name it with --cluster.');
+  const client = createKubernetesClient(admin);
+  let token: string;
+  try {
+    await asAdministrator(async () => {
+      for (const manifest of manifests) say(`${describe(manifest)} ${await ensureObject(client, manifest, signal)}`);
+    });
+    token = await readToken(client, tokenSecret(namespace, name), signal);
+  } finally {
+    client.close();
+  }
+  const connection: Connection = { ...admin, credentials: { kind: 'token', token } };
+  await tryRights(
+    connection,
+    roles.flatMap((role) => rightsOf(role, policies)),
+    signal,
+  );
+
+  const kubeconfig = kubeconfigOf(admin, cluster, token);
+  if (store.kind === 'stdout') {
+    if (process.stdout.isTTY) say('the token in this kubeconfig is now on your screen; > FILE keeps it off');
+    // JSON is YAML: either is a kubeconfig.
+    process.stdout.write(options.output === 'json' ? `${JSON.stringify(kubeconfig)}\n` : stringify(kubeconfig));
+    return EXIT.done;
+  }
+  try {
+    const { arn, created } = await storeSecret(store.name, stringify(kubeconfig), signal);
+    say(`secret ${store.name} ${created ? 'created' : 'given a new version'}`);
+    const fleet = fleetEntry(cluster, arn, options.management === true, providerOf(undefined, admin.server));
+    process.stdout.write(
+      options.output === 'json'
+        ? `${JSON.stringify({ version: 1, secret: arn, created, fleet })}\n`
+        : `${arn}\n\nFor fleet.yaml:\n\n${stringify(fleet)}`,
+    );
+    return EXIT.done;
+  } catch (error) {
+    if (!(error instanceof AwsError)) throw error;
+    process.stderr.write(`${error.message}\nThe credentials exist in the cluster; running this again stores them.\n`);
+    return EXIT.incomplete;
+  }
+}
+
+/** Progress, for people; never anything of the token. */
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function describe({ kind, metadata: { namespace, name } }: Manifest): string {
+  return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
+}
+
+/** The objects of `certmarshal rbac`, each once. @throws UsageError */
+function rolesOf(
+  { namespace, name }: CredentialsOptions,
+  policies: readonly ApprovalPolicy[],
+  roles: readonly Role[],
+): Manifest[] {
+  const texts = roles.map((role) =>
+    rbacManifests({ serviceAccount: `${namespace}/${name}`, management: role === 'management' }, policies),
+  );
+  const manifests = texts.flatMap((yaml) => parseAllDocuments(yaml).map((document): Manifest => document.toJS()));
+  return [...new Map(manifests.map((manifest) => [describe(manifest), manifest])).values()];
+}
+
+/** Source: kubernetes.io "Managing Service Accounts", long-lived API tokens. */
+function tokenSecret(namespace: string, account: string): Manifest {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'kubernetes.io/service-account-token',
+    metadata: {
+      name: `${account}-token`,
+      namespace,
+      annotations: { 'kubernetes.io/service-account.name': account },
+    },
+  };
+}
+
+/** A 403 here is the administrator's: `certmarshal rbac` would not help. */
+async function asAdministrator(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof KubernetesError) || (error.kind !== 'forbidden' && error.kind !== 'invalid')) throw error;
+    const { kind, object, problem } = error;
+    const remedy =
+      kind === 'forbidden'
+        ? 'Use the kubeconfig of an administrator of this cluster.'
+        : 'An object of this name is there and is something else: choose another --name, or remove it yourself.';
+    throw new KubernetesError({ kind, object, problem, remedy });
+  }
+}
+
+/** @throws KubernetesError of kind `timeout` when the controller does not write a token */
+async function readToken(client: KubernetesClient, secret: Manifest, signal: AbortSignal): Promise<string> {
+  const path = objectPath(secret);
+  const account = secret.metadata['annotations'];
+  for (const deadline = Date.now() + PATIENCE_MS; ; ) {
+    const found = await client.request({ method: 'GET', path, signal });
+    const token = Buffer.from(text(found, 'data', 'token') ?? '', 'base64').toString('latin1');
+    // Both are written at once, and a token of a Secret that somebody else wrote is nobody's.
+    if (token !== '' && text(found, 'data', 'ca.crt') !== undefined && text(found, 'type') === secret['type'])
+      return token;
+    if (Date.now() > deadline)
+      throw new KubernetesError({
+        kind: 'timeout',
+        object: `${describe(secret)} on ${client.server}`,
+        problem: `it has no token after ${PATIENCE_MS / 1000} s`,
+        remedy: `kube-controller-manager fills it for ${String(field(account, 'kubernetes.io/service-account.name'))}: look at its serviceaccount-token controller, then run this again.`,
+      });
+    await pause(signal);
+  }
+}
+
+/** @throws KubernetesError when a right is not there in time */
+async function tryRights(connection: Connection, rights: readonly Right[], signal: AbortSignal): Promise<void> {
+  const client = createKubernetesClient(connection);
+  try {
+    const deadline = Date.now() + PATIENCE_MS;
+    for (const right of rights)
+      while (!(await mayI(client, right, signal))) {
+        if (Date.now() > deadline)
+          throw new KubernetesError({
+            kind: 'forbidden',
+            object: `${right.verb} ${right.resource} on ${client.server}`,
+            problem: 'the new credentials may not do it, so they are not stored',
+            remedy: 'Find out what else decides in this cluster beside RBAC: kubectl auth can-i --list',
+          });
+        await pause(signal);
+      }
+    say(`tried: ${rights.length} rights are granted`);
+  } finally {
+    client.close();
+  }
+}
+
+async function pause(signal: AbortSignal): Promise<void> {
+  // The next call says that it was interrupted.
+  await delay(PAUSE_MS, undefined, { signal }).catch(() => {});
+}
+
+/** Everything inline, and nothing but what reaching this server takes. */
+function kubeconfigOf({ server, caPem, tlsServerName }: LoadedKubeconfig, cluster: string, token: string): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'certmarshal',
+    contexts: [{ name: 'certmarshal', context: { cluster, user: 'certmarshal' } }],
+    clusters: [
+      {
+        name: cluster,
+        cluster: {
+          server,
+          ...(caPem === undefined ? {} : { 'certificate-authority-data': Buffer.from(caPem).toString('base64') }),
+          ...(tlsServerName === undefined ? {} : { 'tls-server-name': tlsServerName }),
+        },
+      },
+    ],
+    users: [{ name: 'certmarshal', user: { token } }],
+  };
+}
+
+/** What fleet.yaml needs to know of the cluster. */
+function fleetEntry(name: string, kubeconfigSecret: string, management: boolean, provider: string): object {
+  return management
+    ? { managementClusters: [{ name, kubeconfigSecret }] }
+    : { clusters: [{ name, provider, kubeconfigSecret }] };
+}

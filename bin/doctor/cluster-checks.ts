@@ -1,0 +1,81 @@
+import { KUBELET_SERVING_SIGNER } from '../../lambdas/approval/policy.ts';
+import { field, text } from '../../lambdas/approval/wire.ts';
+import { listSigningRequests } from '../../lambdas/kubernetes/certificate-signing-requests.ts';
+import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
+import { listMachines } from '../../lambdas/kubernetes/machines.ts';
+import { printable } from '../../lambdas/printable.ts';
+import { counted } from '../terminal/plural.ts';
+import { type Check, failed, passed, warning } from './check.ts';
+import { known, type Server } from './server-checks.ts';
+
+/** Whether the management cluster has Machines of this cluster. */
+export function machinesCheck(server: Server, clusterName: string): Check {
+  return {
+    id: 'machines',
+    title: 'has its Machines',
+    object: `cluster ${printable(clusterName)}`,
+    needs: ['list-machines'],
+    async run(signal) {
+      try {
+        for await (const machines of listMachines(known(server.client), { clusterName, signal }))
+          return passed(`${counted(machines.length, 'Machine')} on the first page`);
+      } catch (error) {
+        if (!(error instanceof KubernetesError) || error.kind !== 'not-found') throw error;
+        return failed('this API server does not serve Cluster API', {
+          text: 'Name the management cluster: --management-kubeconfig on the command line, managementKubeconfigSecret in fleet.yaml. A policy that proves names otherwise does without.',
+        });
+      }
+      return failed(`no Machine has the label cluster.x-k8s.io/cluster-name=${printable(clusterName)}`, {
+        text: 'Name the cluster as Cluster API does, with --cluster or as its name in fleet.yaml. This lists the names, as an administrator of the management cluster:',
+        command: 'kubectl get clusters.cluster.x-k8s.io -A',
+      });
+    },
+  };
+}
+
+/** A signer takes seconds. */
+const SIGNER_PATIENCE_MS = 5 * 60_000;
+/** Ten thousand requests say enough. */
+const MOST_PAGES = 20;
+
+/** Whether what is approved is signed too. */
+export function signerCheck(server: Server, now: () => number): Check {
+  return {
+    id: 'signer',
+    title: 'signer signs',
+    object: KUBELET_SERVING_SIGNER,
+    needs: ['list-certificatesigningrequests'],
+    async run(signal) {
+      let signed = 0;
+      let waiting = 0;
+      let pages = 0;
+      for await (const page of listSigningRequests(known(server.client), {
+        signerName: KUBELET_SERVING_SIGNER,
+        signal,
+      })) {
+        for (const request of page) {
+          if (text(request, 'status', 'certificate') !== undefined) signed += 1;
+          else if (waitsSince(request) < now() - SIGNER_PATIENCE_MS) waiting += 1;
+        }
+        pages += 1;
+        if (pages === MOST_PAGES) break;
+      }
+      if (waiting === 0)
+        return passed(signed === 0 ? 'nothing to see yet' : `${counted(signed, 'certificate')} issued`);
+      return warning(`${counted(waiting, 'request')} approved over 5 min ago and not signed`, {
+        text: 'kube-controller-manager signs: look at its controller csrsigning and its --cluster-signing flags. On EKS open a case with AWS.',
+        command: 'kubectl -n kube-system logs -l component=kube-controller-manager --tail=200',
+      });
+    },
+  };
+}
+
+/** When it was approved, milliseconds since the epoch; infinite for one that nobody has to sign. */
+function waitsSince(request: unknown): number {
+  const conditions = field(request, 'status', 'conditions');
+  if (!Array.isArray(conditions) || conditions.some((condition) => text(condition, 'type') === 'Failed'))
+    return Infinity;
+  const approved: unknown = conditions.find((condition) => text(condition, 'type') === 'Approved');
+  const since = Date.parse(text(approved, 'lastUpdateTime') ?? '');
+  return Number.isNaN(since) ? Infinity : since;
+}

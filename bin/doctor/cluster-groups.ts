@@ -1,0 +1,76 @@
+import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
+import type { ClusterContext } from '../../lambdas/approval/request.ts';
+import { isFor } from '../../lambdas/approval/selection.ts';
+import type { Check, CheckGroup, Fix } from './check.ts';
+import { machinesCheck, signerCheck } from './cluster-checks.ts';
+import { type Role, rightChecks } from './rights.ts';
+import { type Server, serverChecks } from './server-checks.ts';
+
+/** How one API server is reached, and what is done when that fails. */
+export interface Door {
+  /** Host and port where they are known, else where they are told. */
+  readonly object: string;
+  /** Checks that end with a connection and a client in the server; those after them need the last one. */
+  readonly opening: (server: Server) => readonly Check[];
+  readonly renew: Fix;
+  readonly admit?: Fix;
+}
+
+export interface ClusterUnderTest {
+  readonly subject: string;
+  readonly cluster: Pick<ClusterContext, 'name' | 'provider'>;
+  readonly workload: Door;
+  /** Absent: an EKS Anywhere cluster manages itself, an EKS cluster has no Machines. */
+  readonly management?: Door;
+  /** Further checks of the server that has the Machines. */
+  readonly further?: (server: Server) => readonly Check[];
+}
+
+export interface GroupOptions {
+  readonly policies: readonly ApprovalPolicy[];
+  readonly policyFile?: string;
+  /** How the user starts this program. */
+  readonly program: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Everything to be tried for one cluster: one group for its API server, and one for that of its management cluster. */
+export function clusterGroups(test: ClusterUnderTest, options: GroupOptions): CheckGroup[] {
+  const { subject, cluster, workload, management, further = () => [] } = test;
+  const policies = options.policies.filter((policy) => isFor(policy, cluster));
+  const needsMachines = policies.some(({ evidence }) => evidence.includes('machine'));
+  const machines = (server: Server): Check[] => [
+    ...(needsMachines ? [machinesCheck(server, cluster.name)] : []),
+    ...further(server),
+  ];
+  const managesItself = management === undefined && cluster.provider === 'eks-anywhere';
+  const own = group(subject, workload, managesItself ? ['workload', 'management'] : ['workload'], options, (server) => [
+    ...(managesItself ? machines(server) : []),
+    signerCheck(server, options.now),
+  ]);
+  return management === undefined
+    ? [own]
+    : [own, group(`${subject}, its management cluster`, management, ['management'], options, machines)];
+}
+
+function group(
+  subject: string,
+  { object, opening, ...fixes }: Door,
+  roles: readonly Role[],
+  options: GroupOptions,
+  last: (server: Server) => readonly Check[],
+): CheckGroup {
+  const server: Server = {};
+  const first = opening(server);
+  return {
+    subject,
+    checks: [
+      ...first,
+      ...serverChecks(server, { after: first.at(-1)?.id ?? '', object, now: options.now, ...fixes }),
+      ...rightChecks(server, { roles, ...options }),
+      ...last(server),
+    ],
+    close: () => server.client?.close(),
+  };
+}

@@ -1,0 +1,67 @@
+import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
+import type { Connection } from '../../lambdas/kubernetes/connection.ts';
+import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
+import { KubeconfigError } from '../../lambdas/kubernetes/kubeconfig-document.ts';
+import { type Answer, type Check, type Fix, failed, passed } from './check.ts';
+import type { Server } from './server-checks.ts';
+
+/** The check that turns a kubeconfig into a connection. */
+export function kubeconfigCheck(
+  server: Server,
+  { object, needs = [], renew }: { readonly object: string; readonly needs?: readonly string[]; readonly renew: Fix },
+  load: () => Connection | Promise<Connection>,
+): Check {
+  return {
+    id: 'kubeconfig',
+    title: 'kubeconfig is usable',
+    object,
+    needs,
+    async run(): Promise<Answer> {
+      try {
+        server.connection = await load();
+        server.client = createKubernetesClient(server.connection);
+        return passed(server.client.server);
+      } catch (error) {
+        if (error instanceof KubeconfigError)
+          return failed(error.problems.map(({ where, problem }) => `${where}: ${problem}`).join('; '), {
+            ...renew,
+            text: `${[...new Set(error.problems.map(({ remedy }) => remedy))].join(' ')} ${renew.text}`,
+          });
+        if (error instanceof KubernetesError) return failed(`${error.object}: ${error.problem}`, renew);
+        throw error;
+      }
+    },
+  };
+}
+
+/** The command that makes new credentials, and what to know about it. */
+export function renewFix(
+  program: string,
+  { cluster, management, policyFile, store }: RenewOptions,
+): Fix & { readonly command: string } {
+  const options = [
+    ...(cluster === undefined ? [] : [`--cluster ${cluster}`]),
+    ...(management ? ['--management'] : []),
+    ...(policyFile === undefined ? [] : [`--policy ${policyFile}`]),
+  ].join(' ');
+  const create = `${program} credentials create --kubeconfig ADMIN.yaml ${options}`;
+  return store === undefined
+    ? {
+        text: `Make new credentials with a kubeconfig of an administrator, ADMIN.yaml, then use --kubeconfig certmarshal.yaml:`,
+        command: `${create} --store stdout > certmarshal.yaml`,
+      }
+    : {
+        text: 'Make new credentials with a kubeconfig of an administrator, ADMIN.yaml:',
+        command: `${create} --store secretsmanager:${store}`,
+      };
+}
+
+interface RenewOptions {
+  /** Each as a shell takes it. @default as the kubeconfig of the administrator names it */
+  readonly cluster?: string;
+  readonly policyFile?: string;
+  /** Whether it has Machines. */
+  readonly management: boolean;
+  /** Name of the secret; absent: a file. */
+  readonly store?: string;
+}

@@ -1,0 +1,60 @@
+import { KubeconfigError, type LoadedKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
+import { UsageError } from '../exit-codes.ts';
+import { defaultKubeconfig, load, providerOf, quote, type TargetOptions } from '../target.ts';
+import type { CheckGroup, Fix } from './check.ts';
+import { clusterGroups, type Door, type GroupOptions } from './cluster-groups.ts';
+import { kubeconfigCheck, renewFix } from './kubeconfig-door.ts';
+
+/** What is tried with the kubeconfigs of the person at the keyboard. */
+export async function localGroups(options: TargetOptions, group: GroupOptions): Promise<CheckGroup[]> {
+  const file = options.kubeconfig ?? defaultKubeconfig(process.env);
+  const workload = await tryToLoad(file, options);
+  const provider = providerOf(options.provider, 'server' in workload ? workload.server : 'https://unknown.invalid');
+  // EKS writes the ARN of the cluster as its name into the kubeconfig.
+  const found = 'cluster' in workload ? workload.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '') : undefined;
+  const name = options.cluster ?? found ?? file;
+  const renew = (management: boolean): Fix =>
+    renewFix(group.program, {
+      ...(found === undefined && options.cluster === undefined ? {} : { cluster: quote(name) }),
+      management,
+      ...(group.policyFile === undefined ? {} : { policyFile: quote(group.policyFile) }),
+    });
+  const { managementKubeconfig } = options;
+  const { context: _context, ...ofManagement } = options;
+  return clusterGroups(
+    {
+      subject: name,
+      cluster: { name, provider },
+      workload: door(file, workload, renew(managementKubeconfig === undefined && provider === 'eks-anywhere')),
+      ...(managementKubeconfig === undefined
+        ? {}
+        : { management: door(managementKubeconfig, await tryToLoad(managementKubeconfig, ofManagement), renew(true)) }),
+    },
+    group,
+  );
+}
+
+type Loaded = LoadedKubeconfig | KubeconfigError;
+
+/** @throws UsageError for a file that cannot be read */
+async function tryToLoad(file: string, options: TargetOptions): Promise<Loaded> {
+  try {
+    return await load(file, options);
+  } catch (error) {
+    if (error instanceof UsageError && error.cause instanceof KubeconfigError) return error.cause;
+    throw error;
+  }
+}
+
+function door(file: string, loaded: Loaded, renew: Fix): Door {
+  return {
+    object: loaded instanceof KubeconfigError ? file : new URL(loaded.server).host,
+    renew,
+    opening: (server) => [
+      kubeconfigCheck(server, { object: file, renew }, () => {
+        if (loaded instanceof KubeconfigError) throw loaded;
+        return loaded;
+      }),
+    ],
+  };
+}

@@ -1,0 +1,81 @@
+import { X509Certificate } from 'node:crypto';
+import { Agent } from 'node:https';
+import { checkServerIdentity, createSecureContext } from 'node:tls';
+import { connectionError } from '../../lambdas/kubernetes/broken-connection.ts';
+import { parseCaBundle } from '../../lambdas/kubernetes/ca-bundle.ts';
+import { type Connection, hostOf } from '../../lambdas/kubernetes/connection.ts';
+import type { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
+import { ExchangeFailure, exchange } from '../../lambdas/kubernetes/exchange.ts';
+import { type ServerClock, serverClock } from '../../lambdas/kubernetes/server-clock.ts';
+
+/** One answer of an API server to somebody it does not know, or why there is none. */
+export type Probe =
+  | {
+      readonly answered: true;
+      readonly status: number;
+      /** By the `Date` of the answer. */
+      readonly clock?: ServerClock;
+      /** Its serving certificate. */
+      readonly certificate?: X509Certificate;
+    }
+  | { readonly answered: false; readonly timedOut: true }
+  | { readonly answered: false; readonly timedOut: false; readonly error: KubernetesError };
+
+const DEADLINE_MS = 10_000;
+/** /version is a few hundred bytes. */
+const MAX_BYTES = 64 * 1024;
+
+/** Asks for /version without credentials: what is the matter is then the network's, the name's or the certificate's. */
+export async function probeServer(
+  { server, caPem, tlsServerName }: Connection,
+  now: () => number,
+  signal: AbortSignal,
+): Promise<Probe> {
+  const url = new URL(server);
+  const bundle = caPem === undefined ? undefined : parseCaBundle(caPem);
+  let certificate: X509Certificate | undefined;
+  const hostname = hostOf(url);
+  const agent = new Agent({
+    rejectUnauthorized: true,
+    secureContext: createSecureContext({
+      minVersion: 'TLSv1.2',
+      ...(bundle ? { ca: bundle.map(String), allowPartialTrustChain: true } : {}),
+    }),
+    ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
+    checkServerIdentity: (name, peer) => {
+      certificate = new X509Certificate(peer.raw);
+      return checkServerIdentity(name, peer);
+    },
+  });
+  const startedAt = now();
+  try {
+    const reply = await exchange(
+      {
+        agent,
+        hostname,
+        port: url.port === '' ? 443 : url.port,
+        method: 'GET',
+        path: `${url.pathname.replace(/\/+$/, '')}/version`,
+        headers: { accept: 'application/json', 'user-agent': 'certmarshal' },
+      },
+      undefined,
+      { timeoutMs: DEADLINE_MS, maxBytes: MAX_BYTES },
+      [signal],
+      () => {},
+    );
+    const clock = serverClock(reply.headers.date, startedAt, now());
+    return {
+      answered: true,
+      status: reply.status,
+      ...(clock === undefined ? {} : { clock }),
+      ...(certificate === undefined ? {} : { certificate }),
+    };
+  } catch (error) {
+    if (!(error instanceof ExchangeFailure) || error.failure === 'aborted') throw error;
+    if (error.failure === 'timeout') return { answered: false, timedOut: true };
+    const context = { object: `get /version on ${server}`, serverName: tlsServerName ?? hostname, bundle, now: now() };
+    return { answered: false, timedOut: false, error: connectionError(error.code, context) };
+  } finally {
+    agent.destroy();
+  }
+}

@@ -1,0 +1,132 @@
+import { parseAllDocuments } from 'yaml';
+import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
+import { type Identity, mayI, type Right } from '../../lambdas/kubernetes/self-review.ts';
+import { rbacManifests } from '../commands/rbac.ts';
+import { quote } from '../target.ts';
+import { type Check, type Fix, failed, passed, warning } from './check.ts';
+import { known, type Server } from './server-checks.ts';
+
+/** What a cluster is to certmarshal: one whose requests it approves, one whose Machines it reads, or both. */
+export type Role = 'workload' | 'management';
+
+export interface RightsOptions {
+  readonly roles: readonly Role[];
+  readonly policies: readonly ApprovalPolicy[];
+  /** The file that the policies came from. */
+  readonly policyFile?: string;
+  /** How the user starts this program. */
+  readonly program: string;
+}
+
+/** One check for each right that `certmarshal rbac` would grant, and one for those that nobody should have given us. */
+export function rightChecks(server: Server, options: RightsOptions): Check[] {
+  const wanted = options.roles.flatMap((role) => rightsOf(role, options.policies).map((right) => ({ role, right })));
+  return [
+    ...wanted.map(({ role, right }) => rightCheck(server, right, () => grantFix(role, server.identity, options))),
+    excessCheck(server, options.program),
+  ];
+}
+
+/** The rights in the manifests that `certmarshal rbac` prints: there is no second list of them. */
+export function rightsOf(role: Role, policies: readonly ApprovalPolicy[]): Right[] {
+  const documents = parseAllDocuments(rbacManifests({ management: role === 'management' }, policies));
+  return documents.flatMap((document): Right[] => {
+    const { kind, rules = [] }: { kind: string; rules?: readonly Rule[] } = document.toJS();
+    return kind === 'ClusterRole' ? rules.flatMap(rightsOfRule) : [];
+  });
+}
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+function rightsOfRule({ apiGroups, resources, verbs, resourceNames }: Rule): Right[] {
+  const names = resourceNames?.map((name) => ({ name })) ?? [{}];
+  return apiGroups.flatMap((group) =>
+    resources.flatMap((path) =>
+      verbs.flatMap((verb) =>
+        names.map((name) => {
+          const [resource = '', subresource] = path.split('/');
+          return { verb, group, resource, ...(subresource === undefined ? {} : { subresource }), ...name };
+        }),
+      ),
+    ),
+  );
+}
+
+/** A check of one right. */
+export function rightCheck(server: Server, right: Right, fix: () => Fix): Check {
+  const { verb, resource, subresource, name, namespace } = right;
+  const path = subresource === undefined ? resource : `${resource}/${subresource}`;
+  const where = namespace === undefined ? '' : `${namespace}/`;
+  return {
+    id: `${verb}-${path.replace('/', '-')}`,
+    title: 'right is granted',
+    object: `${verb} ${path}${name === undefined ? '' : ` ${where}${name}`}`,
+    needs: ['authentication'],
+    async run(signal) {
+      const allowed = await mayI(known(server.client), right, signal);
+      return allowed ? passed('granted') : failed('not granted', fix());
+    },
+  };
+}
+
+/** Rights that would let whoever steals these credentials take the cluster. */
+const TOO_MUCH: readonly Right[] = [
+  { verb: '*', group: '*', resource: '*' },
+  { verb: 'list', group: '', resource: 'secrets' },
+  { verb: 'impersonate', group: '', resource: 'users' },
+];
+
+function excessCheck(server: Server, program: string): Check {
+  return {
+    id: 'excess-rights',
+    title: 'nothing else is granted',
+    object: 'everything, secrets, impersonation',
+    needs: ['authentication'],
+    async run(signal) {
+      for (const right of TOO_MUCH)
+        if (await mayI(known(server.client), right, signal))
+          return warning(
+            `these credentials may ${right.verb === '*' ? 'do everything' : `${right.verb} ${right.resource}`}`,
+            {
+              text: `Fine for yourself at the keyboard; give the functions credentials of their own: ${program} credentials create --help`,
+            },
+          );
+      return passed('none of these');
+    },
+  };
+}
+
+const SERVICE_ACCOUNT = /^system:serviceaccount:(?<namespace>[a-z0-9-]{1,63}):(?<name>[a-z0-9.-]{1,253})$/;
+/** Nothing that a shell, or a person who reads the command, could take for something else. */
+const PLAIN_NAME = /^[A-Za-z0-9][\w@:./+=,-]{0,199}$/;
+/** The group that `certmarshal rbac` binds when no subject is named. */
+const DEFAULT_GROUP = 'certmarshal';
+
+/** The command that grants what is missing to whom the API server takes us for. */
+export function grantFix(
+  role: Role,
+  identity: Identity | undefined,
+  { policyFile, program }: Pick<RightsOptions, 'policyFile' | 'program'>,
+): Fix {
+  const subject = subjectOption(identity);
+  const management = role === 'management' ? ' --management' : '';
+  // Without the policy, applying the manifests again takes the right to read Nodes away.
+  const policy = role === 'management' || policyFile === undefined ? '' : ` --policy ${quote(policyFile)}`;
+  const text = 'Grant it, with kubectl as an administrator of this cluster:';
+  if (subject === undefined)
+    return { text: `${text} ${program} rbac${management}${policy} --user NAME | kubectl apply -f -` };
+  return { text, command: `${program} rbac${management}${policy}${subject} | kubectl apply -f -` };
+}
+
+function subjectOption(identity: Identity | undefined): string | undefined {
+  if (identity === undefined) return undefined;
+  const { namespace, name } = SERVICE_ACCOUNT.exec(identity.username)?.groups ?? {};
+  if (namespace !== undefined && name !== undefined) return ` --service-account ${namespace}/${name}`;
+  if (identity.groups.includes(DEFAULT_GROUP)) return '';
+  return PLAIN_NAME.test(identity.username) ? ` --user ${identity.username}` : undefined;
+}

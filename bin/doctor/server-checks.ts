@@ -1,0 +1,179 @@
+import { lookup } from 'node:dns/promises';
+import { parseCaBundle } from '../../lambdas/kubernetes/ca-bundle.ts';
+import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
+import { type Connection, hostOf } from '../../lambdas/kubernetes/connection.ts';
+import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
+import { type Identity, mayI, reviewSelf } from '../../lambdas/kubernetes/self-review.ts';
+import { describeSkew } from '../../lambdas/kubernetes/server-clock.ts';
+import { printable } from '../../lambdas/printable.ts';
+import { systemErrorWords } from '../system-error.ts';
+import { type Answer, type Check, type Fix, failed, passed, warning } from './check.ts';
+import { type Probe, probeServer } from './probe.ts';
+
+/** An API server, and what its checks learn about it for those that follow. */
+export interface Server {
+  /** Set by the first check of the group. */
+  connection?: Connection;
+  client?: KubernetesClient;
+  /** Set by the check `authentication`; absent also where the API server is too old to tell. */
+  identity?: Identity;
+  probe?: Probe;
+}
+
+export interface ServerCheckOptions {
+  /** Id of the check that sets connection and client. */
+  readonly after: string;
+  /** Host and port, for the table; the connection may not be known yet. */
+  readonly object: string;
+  /** How the kubeconfig is made anew. */
+  readonly renew: Fix;
+  /** What is done about a 401, where that is something else. @default renew */
+  readonly admit?: Fix;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+const DAY_MS = 86_400_000;
+/** Time to renew before anything breaks. */
+const CA_WARNING_DAYS = 30;
+/** kubeadm renews with an upgrade, others a few days before the end. */
+const CERTIFICATE_WARNING_DAYS = 7;
+
+/** Whether an API server can be reached, is the right one, and knows us. */
+export function serverChecks(
+  server: Server,
+  { after, object, renew, admit = renew, now }: ServerCheckOptions,
+): Check[] {
+  const host = () => hostOf(new URL(known(server.connection).server));
+  return [
+    {
+      id: 'resolve',
+      title: 'name resolves',
+      object,
+      needs: [after],
+      async run() {
+        try {
+          const { address } = await lookup(host());
+          return passed(address);
+        } catch (error) {
+          return failed(`${host()} cannot be resolved: ${systemErrorWords(error)}`, {
+            ...renew,
+            text: `Mend the name where it is served, or run this where it resolves. If the API server has another name now: ${renew.text}`,
+          });
+        }
+      },
+    },
+    {
+      id: 'connect',
+      title: 'server answers',
+      object,
+      needs: ['resolve'],
+      async run(signal) {
+        const probe = await probeServer(known(server.connection), now, signal);
+        server.probe = probe;
+        return connectAnswer(probe, renew);
+      },
+    },
+    {
+      id: 'ca-bundle',
+      title: 'CA bundle is valid',
+      object,
+      needs: [after],
+      run: async () => bundleAnswer(known(server.connection).caPem, renew, now()),
+    },
+    {
+      id: 'certificate',
+      title: 'certificate is trusted',
+      object,
+      needs: ['connect', 'ca-bundle'],
+      run: async () => certificateAnswer(known(server.probe), renew, now()),
+    },
+    {
+      id: 'clock',
+      title: 'clocks agree',
+      object,
+      needs: ['certificate'],
+      run: async () => clockAnswer(known(server.probe)),
+    },
+    {
+      id: 'authentication',
+      title: 'credentials are accepted',
+      object,
+      needs: ['certificate'],
+      async run(signal) {
+        const client = known(server.client);
+        try {
+          server.identity = await reviewSelf(client, signal);
+          return passed(`we are ${server.identity.username}`);
+        } catch (error) {
+          if (!(error instanceof KubernetesError)) throw error;
+          if (error.kind === 'unauthorized') return failed(error.problem, admit);
+          if (error.kind !== 'not-found') throw error;
+          // Kubernetes before 1.28 does not tell who we are; any review tells whether it knows us.
+          await mayI(client, { verb: 'list', group: '', resource: 'nodes' }, signal);
+          return passed('accepted');
+        }
+      },
+    },
+  ];
+}
+
+/** What an earlier check has set; `needs` sees to it that it ran. */
+export function known<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('a check ran before the one that it needs');
+  return value;
+}
+
+function connectAnswer(probe: Probe, renew: Fix): Answer {
+  if (probe.answered) return passed('answers');
+  const elsewhere = `If the API server is elsewhere now: ${renew.text}`;
+  if (probe.timedOut)
+    return failed('no answer in 10 s', {
+      ...renew,
+      text: `Open the way from here to it: route, security groups, firewalls. ${elsewhere}`,
+    });
+  const { kind, problem, remedy } = probe.error;
+  if (kind === 'certificate' || kind === 'unauthorized') return passed('answers');
+  return failed(problem, { ...renew, text: `${remedy} ${elsewhere}` });
+}
+
+function bundleAnswer(caPem: string | undefined, renew: Fix, now: number): Answer {
+  if (caPem === undefined) return passed('none given: public authorities are trusted');
+  const ends = parseCaBundle(caPem).map(({ validToDate }) => validToDate.getTime());
+  const last = Math.max(...ends);
+  if (last <= now) return failed(`expired on ${day(last)}`, renew);
+  const found = `${ends.length === 1 ? 'valid' : `${ends.length} certificates, valid`} until ${day(last)}`;
+  return last - now > CA_WARNING_DAYS * DAY_MS
+    ? passed(found)
+    : warning(found, { text: 'Rotate the CA of the cluster in time, then put its new bundle where the old one is.' });
+}
+
+function certificateAnswer(probe: Probe, renew: Fix, now: number): Answer {
+  if (!probe.answered) {
+    if (probe.timedOut || probe.error.kind !== 'certificate') return passed('the server asks for a client certificate');
+    return failed(probe.error.problem, { ...renew, text: `${probe.error.remedy} ${renew.text}` });
+  }
+  if (probe.certificate === undefined) return passed('trusted');
+  const end = probe.certificate.validToDate.getTime();
+  const found = `trusted, valid until ${day(end)}`;
+  return end - now > CERTIFICATE_WARNING_DAYS * DAY_MS
+    ? passed(found)
+    : warning(found, {
+        text: 'Renew the serving certificate of the API server, for example: kubeadm certs renew apiserver',
+      });
+}
+
+function clockAnswer(probe: Probe): Answer {
+  const skew = describeSkew(probe.answered ? probe.clock : undefined);
+  if (skew !== undefined) return failed(skew, CLOCK_FIX);
+  return passed(probe.answered && probe.clock !== undefined ? 'to the minute' : 'the server does not tell its time');
+}
+
+const CLOCK_FIX: Fix = {
+  text: 'Compare both clocks with a third, and let NTP set the one that is wrong:',
+  command: 'sudo timedatectl set-ntp true',
+};
+
+function day(time: number): string {
+  return printable(new Date(time).toISOString().slice(0, 10));
+}

@@ -1,0 +1,27 @@
+import type { SweepTarget } from '../lambdas/sweep/observe.ts';
+
+/** `https://<id>.<2 characters>.<region>.eks.amazonaws.com` */
+const EKS_ENDPOINT = /\.(?<region>[a-z]{2}(?:-[a-z]+)+-\d)\.eks\.amazonaws\.com(?:\.cn)?$/;
+
+/**
+ * EC2 instances of the Region that an EKS endpoint names, read with the AWS credentials of the user's environment. For another host nothing is
+ * known of an account, and undefined is returned.
+ *
+ * @param host of the API server
+ */
+export function instancesOf(host: string): Pick<SweepTarget, 'listInstances'> | undefined {
+  const region = EKS_ENDPOINT.exec(host)?.groups?.['region'];
+  if (region === undefined) return undefined;
+  const scope = { account: 'the account of your AWS credentials', region };
+  return {
+    // The SDK is only loaded by those who have an open request.
+    async *listInstances(nodes, signal) {
+      const [{ createCredentials }, { createInstanceReader }] = await Promise.all([
+        import('../lambdas/aws/spoke-credentials.ts'),
+        import('../lambdas/aws/ec2-instances.ts'),
+      ]);
+      const list = createInstanceReader({ credentials: createCredentials({ sessionName: 'certmarshal' }) });
+      yield* list(scope, nodes, signal);
+    },
+  };
+}

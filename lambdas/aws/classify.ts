@@ -1,0 +1,167 @@
+import { printable } from '../printable.ts';
+import { AwsError, type AwsErrorKind } from './errors.ts';
+
+interface Meaning {
+  readonly kind: AwsErrorKind;
+  readonly problem: string;
+  readonly remedy?: string;
+}
+
+const REMEDY: Readonly<Record<AwsErrorKind, string>> = {
+  denied: 'Allow the action to the role that makes the call, and look for a service control policy that denies it.',
+  expired: 'Renew the credentials of this process; in a function the next run has new ones.',
+  region: 'Enable the Region in that account, or take it out of fleet.yaml.',
+  'not-found': 'Deploy again if it was deleted; otherwise correct its name.',
+  throttled: 'The next run tries again; if it stays, find out what else calls this API in that account and Region.',
+  conflict: 'Read it again, and decide again.',
+  invalid: 'Update certmarshal; if it stays, report it with this message.',
+  aborted: 'The next run tries again.',
+  unavailable: 'Check the health of the service in that Region, and the route to it: NAT gateway or VPC endpoint.',
+};
+
+const CLOCK = 'Set the clock of this machine: AWS takes no request that is signed more than five minutes off.';
+
+/** Error codes of all services in use, by meaning (Common Error Types of each API reference; `RETRYABLE` codes of the SDK). */
+const MEANINGS: readonly (readonly [codes: RegExp, meaning: Meaning])[] = [
+  [
+    /^(?:AccessDenied|AccessDeniedException|UnauthorizedOperation|NotAuthorized|AuthorizationError|AllAccessDisabled)$/,
+    { kind: 'denied', problem: 'access is denied' },
+  ],
+  [
+    /^(?:ExpiredToken|ExpiredTokenException|RequestExpired|TokenRefreshRequired|CredentialsExpired)$/,
+    { kind: 'expired', problem: 'the credentials have expired' },
+  ],
+  [
+    /^(?:RequestTimeTooSkewed|RequestInTheFuture|SignatureDoesNotMatch|InvalidSignatureException)$/,
+    { kind: 'expired', problem: 'the signature is not accepted', remedy: CLOCK },
+  ],
+  [
+    /^(?:CredentialsProviderError|ProviderError|TokenProviderError)$/,
+    {
+      kind: 'expired',
+      problem: 'there are no usable AWS credentials',
+      remedy: 'Sign in to AWS (aws sso login, AWS_PROFILE), or give the function its role back.',
+    },
+  ],
+  [
+    /^(?:UnrecognizedClientException|InvalidClientTokenId|InvalidAccessKeyId|AuthFailure|InvalidToken)$/,
+    {
+      kind: 'region',
+      problem: 'the credentials are unknown there: the Region is not enabled in the account, or they were revoked',
+      remedy:
+        'Enable the Region in that account or take it out of fleet.yaml; if it is enabled, renew the credentials.',
+    },
+  ],
+  [
+    /^(?:RegionDisabledException|OptInRequired|SubscriptionRequiredException)$/,
+    { kind: 'region', problem: 'the Region is not enabled in the account' },
+  ],
+  [
+    /^(?:ResourceNotFoundException|NotFoundException|NotFound|NoSuch\w+|QueueDoesNotExist|AWS\.SimpleQueueService\.NonExistentQueue)$/,
+    { kind: 'not-found', problem: 'it does not exist' },
+  ],
+  [
+    /^(?:Throttl\w+|RequestThrottled\w*|RequestLimitExceeded|TooManyRequests\w*|SlowDown|EC2ThrottledException|LimitExceededException|BandwidthLimitExceeded)$/,
+    { kind: 'throttled', problem: 'AWS asks to be called less often' },
+  ],
+  [
+    /^(?:PreconditionFailed|ConditionalRequestConflict)$/,
+    { kind: 'conflict', problem: 'somebody else has written it since it was read' },
+  ],
+  [
+    // `TimeoutError` and `RequestTimeout`: of the HTTP handler and of the service.
+    /^(?:TimeoutError|RequestTimeout\w*|InternalFailure|InternalError|InternalServerError|ServerException|Service\w*Unavailable\w*|Unavailable)$/,
+    { kind: 'unavailable', problem: 'the service failed or took too long' },
+  ],
+  // The body could not be parsed.
+  [/^SyntaxError$/, { kind: 'invalid', problem: 'the answer cannot be read' }],
+];
+
+const UNREACHABLE =
+  /^(?:E[A-Z_]{2,30}|CERT_\w{1,40}|UND_ERR_\w{1,30}|DEPTH_ZERO_\w{1,40}|UNABLE_TO_\w{1,40}|SELF_SIGNED_\w{1,40})$/;
+
+/**
+ * What an error of the SDK means. Nothing of an answer is kept but the error's code and, where access is denied, the message:
+ * it names who may not do what. The error itself is not kept as cause, because the SDK attaches the answer to it.
+ *
+ * @param error what an SDK client threw; an AwsError (of credentials) is handed on as it is
+ * @param object what was attempted where: `eks:ListClusters in 111122223333/eu-central-1`
+ * @param remedies for what the caller knows better than this list
+ */
+export function classify(
+  error: unknown,
+  object: string,
+  remedies: Readonly<Partial<Record<AwsErrorKind, string>>> = {},
+): AwsError {
+  if (error instanceof AwsError) return error;
+  const { kind, problem, remedy } = meaningOf(error);
+  const code = printable(codeOf(error), 80);
+  const said = kind === 'denied' ? refusalOf(error) : '';
+  return new AwsError({
+    kind,
+    object,
+    problem: `${problem} (${code})${said === '' ? '' : `: ${said}`}`,
+    remedy: remedies[kind] ?? remedy ?? REMEDY[kind],
+  });
+}
+
+/** The caller's signal ended the call. */
+export function aborted(object: string): AwsError {
+  return new AwsError({
+    kind: 'aborted',
+    object,
+    problem: 'the time was over before it was done',
+    remedy: REMEDY.aborted,
+  });
+}
+
+/** AWS did not answer in time. */
+export function unanswered(object: string, milliseconds: number): AwsError {
+  const problem = `no answer within ${milliseconds / 1000} s`;
+  return new AwsError({ kind: 'unavailable', object, problem, remedy: REMEDY.unavailable });
+}
+
+/** What AWS answered, or was to be asked, cannot be used. `problem` quotes nothing that is not printable. */
+export function invalid(object: string, problem: string, remedy = REMEDY.invalid): AwsError {
+  return new AwsError({ kind: 'invalid', object, problem, remedy });
+}
+
+function meaningOf(error: unknown): Meaning {
+  const code = codeOf(error);
+  const meaning = MEANINGS.find(([codes]) => codes.test(code))?.[1];
+  if (meaning !== undefined) return meaning;
+  const status = statusOf(error);
+  if (status !== undefined) return meaningOfStatus(status);
+  if (UNREACHABLE.test(code)) return { kind: 'unavailable', problem: 'the service cannot be reached' };
+  return { kind: 'unavailable', problem: 'the call failed' };
+}
+
+/** For codes that are in no list, and answers without one. */
+function meaningOfStatus(status: number): Meaning {
+  if (status === 401 || status === 403) return { kind: 'denied', problem: 'access is denied' };
+  if (status === 404) return { kind: 'not-found', problem: 'it does not exist' };
+  if (status === 412) return { kind: 'conflict', problem: 'somebody else has written it since it was read' };
+  if (status === 429) return { kind: 'throttled', problem: 'AWS asks to be called less often' };
+  if (status >= 500) return { kind: 'unavailable', problem: `the service failed with status ${status}` };
+  return { kind: 'invalid', problem: `the call was refused with status ${status}` };
+}
+
+/** `code` is what Node.js gives errors of sockets and name resolution; `name` is the code of the service. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error';
+  return 'code' in error && typeof error.code === 'string' && statusOf(error) === undefined ? error.code : error.name;
+}
+
+function statusOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('$metadata' in error)) return undefined;
+  const metadata = error.$metadata;
+  if (typeof metadata !== 'object' || metadata === null || !('httpStatusCode' in metadata)) return undefined;
+  return typeof metadata.httpStatusCode === 'number' ? metadata.httpStatusCode : undefined;
+}
+
+/** The message of a refusal by IAM. What EC2 encodes in it helps nobody without another call. */
+function refusalOf(error: unknown): string {
+  if (!(error instanceof Error) || !('$fault' in error)) return '';
+  const [said = ''] = error.message.split(/\.? ?Encoded authorization/);
+  return printable(said.replace(/\.$/, ''), 300);
+}

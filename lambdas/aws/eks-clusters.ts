@@ -1,0 +1,177 @@
+import { isIP } from 'node:net';
+import {
+  type Cluster,
+  DescribeClusterCommand,
+  EKSClient,
+  type EKSClientConfig,
+  ListClustersCommand,
+} from '@aws-sdk/client-eks';
+
+import { printable } from '../printable.ts';
+import { callAws, describeCall } from './call.ts';
+import { invalid } from './classify.ts';
+import type { AwsScope } from './scope.ts';
+import { createScopedClients } from './scoped-clients.ts';
+import type { CredentialsOf } from './spoke-credentials.ts';
+
+/** What DescribeCluster tells of a cluster, as far as it is used, checked and bounded. */
+export interface EksCluster {
+  readonly name: string;
+  readonly arn: string;
+  /** `ACTIVE`, `CREATING`, `UPDATING`, `DELETING`, `FAILED`, `PENDING` or something newer. */
+  readonly status: string;
+  /** `https://` URL; absent while the cluster is created, as the next one is. */
+  readonly endpoint?: string;
+  /** PEM certificates, base64-encoded as EKS gives them. */
+  readonly certificateAuthority?: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly vpcId?: string;
+  readonly publicEndpoint: boolean;
+  readonly serviceCidrs: readonly string[];
+  /** `API`, `API_AND_CONFIG_MAP` or `CONFIG_MAP`. */
+  readonly authenticationMode?: string;
+}
+
+/** Reads EKS. Any number of calls may be wanted at once: those to one account and Region are started evenly, ten a second. */
+export interface EksReader {
+  /**
+   * The names of all clusters, page by page.
+   *
+   * @throws AwsError
+   */
+  listClusters(scope: AwsScope, signal: AbortSignal): AsyncIterable<readonly string[]>;
+  /** @throws AwsError `not-found` when there is no such cluster */
+  describeCluster(scope: AwsScope, name: string, signal: AbortSignal): Promise<EksCluster>;
+}
+
+export interface EksReaderOptions {
+  readonly credentials: CredentialsOf;
+  /** Of every client, beside Region and credentials. */
+  readonly config?: EKSClientConfig;
+}
+
+/** The largest page of ListClusters (EKS API reference). */
+const PAGE = 100;
+/** Of one list: 10,000 clusters in one account and Region. */
+const MOST_PAGES = 100;
+/** ListClusters and DescribeCluster together, in one account and Region: 100 clusters in ten seconds. Fewer when EKS throttles. */
+const CALLS_PER_SECOND = 10;
+/** Characters of base64: two certificates are under 4,000. */
+const LARGEST_CA = 65_536;
+/** Tags of one resource, characters of a key and of a value (EKS user guide, "Tag restrictions"). */
+const MOST_TAGS = 50;
+const LONGEST_KEY = 128;
+const LONGEST_VALUE = 256;
+
+/** EKS API reference, CreateCluster. */
+const CLUSTER_NAME = /^[0-9A-Za-z][A-Za-z0-9_-]{0,99}$/;
+const CLUSTER_ARN = /^arn:aws[a-z-]{0,20}:eks:[a-z0-9-]{1,30}:\d{12}:cluster\/(?<name>[A-Za-z0-9_-]{1,100})$/;
+const VPC_ID = /^vpc-\w{1,40}$/;
+const WORD = /^[A-Z_]{1,40}$/;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/** One client for each scope, kept with its connections. */
+export function createEksReader({ credentials, config = {} }: EksReaderOptions): EksReader {
+  const scoped = createScopedClients(CALLS_PER_SECOND, (scope) => {
+    // The pace tries again, not the SDK: only so are all calls to one scope counted together.
+    return new EKSClient({ ...config, maxAttempts: 1, region: scope.region, credentials: credentials(scope) });
+  });
+  return {
+    async *listClusters(scope, signal) {
+      const object = describeCall('eks:ListClusters', scope);
+      const { client, pace } = scoped(scope);
+      let nextToken: string | undefined;
+      for (let page = 0; page < MOST_PAGES; page += 1) {
+        const command = new ListClustersCommand({ maxResults: PAGE, ...(nextToken && { nextToken }) });
+        const call = () => callAws({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));
+        const answer = await pace(call, signal);
+        yield clusterNames(answer.clusters, object);
+        if (!answer.nextToken) return;
+        nextToken = answer.nextToken;
+      }
+      throw invalid(object, `the list does not end after ${MOST_PAGES} pages`);
+    },
+    async describeCluster(scope, name, signal) {
+      const object = describeCall(`eks:DescribeCluster ${printable(name)}`, scope);
+      const { client, pace } = scoped(scope);
+      const command = new DescribeClusterCommand({ name });
+      const remedies = { 'not-found': 'It was deleted or renamed; the next discovery forgets it.' };
+      const call = () => callAws({ object, remedies }, signal, (abortSignal) => client.send(command, { abortSignal }));
+      const { cluster } = await pace(call, signal);
+      return readCluster(cluster, name, object);
+    },
+  };
+}
+
+function clusterNames(names: readonly string[] | undefined, object: string): readonly string[] {
+  if (!Array.isArray(names) || names.length > PAGE) throw invalid(object, `the answer holds no page of ${PAGE} names`);
+  const wrong = names.find((name) => typeof name !== 'string' || !CLUSTER_NAME.test(name));
+  if (wrong !== undefined) throw invalid(object, `“${printable(String(wrong))}” is not the name of a cluster`);
+  return names;
+}
+
+/** @throws AwsError `invalid`: what cannot be used as it is, is not used in part either. */
+function readCluster(cluster: Cluster | undefined, name: string, object: string): EksCluster {
+  const wrong = (field: string, what: string) => invalid(object, `cluster.${field} ${what}`);
+  if (cluster === undefined) throw invalid(object, 'the answer holds no cluster');
+  if (cluster.name !== name) throw wrong('name', 'is that of another cluster');
+  const { arn, status, endpoint, certificateAuthority, tags = {}, resourcesVpcConfig = {} } = cluster;
+  if (!isText(arn) || CLUSTER_ARN.exec(arn)?.groups?.['name'] !== name)
+    throw wrong('arn', 'is not that of the cluster');
+  if (!isText(status) || !WORD.test(status)) throw wrong('status', 'is not a status');
+  if (endpoint !== undefined && !isEndpoint(endpoint)) throw wrong('endpoint', 'is not an https:// URL of a server');
+  const ca = certificateAuthority?.data;
+  if (ca !== undefined && !(isText(ca) && ca.length <= LARGEST_CA && BASE64.test(ca)))
+    throw wrong('certificateAuthority.data', `is not base64 of at most ${LARGEST_CA} characters`);
+  if (!areTags(tags)) throw wrong('tags', `are not at most ${MOST_TAGS} tags`);
+  const { vpcId, endpointPublicAccess = false } = resourcesVpcConfig;
+  if (typeof endpointPublicAccess !== 'boolean')
+    throw wrong('resourcesVpcConfig.endpointPublicAccess', 'is not true or false');
+  if (vpcId !== undefined && !(isText(vpcId) && VPC_ID.test(vpcId)))
+    throw wrong('resourcesVpcConfig.vpcId', 'is not the id of a VPC');
+  const { serviceIpv4Cidr, serviceIpv6Cidr } = cluster.kubernetesNetworkConfig ?? {};
+  const serviceCidrs = [serviceIpv4Cidr, serviceIpv6Cidr].filter((cidr) => cidr !== undefined);
+  if (!serviceCidrs.every(isCidr)) throw wrong('kubernetesNetworkConfig', 'holds a service CIDR that is none');
+  const authenticationMode: unknown = cluster.accessConfig?.authenticationMode;
+  if (authenticationMode !== undefined && !(isText(authenticationMode) && WORD.test(authenticationMode)))
+    throw wrong('accessConfig.authenticationMode', 'is not a mode');
+  return {
+    name,
+    arn,
+    status,
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(ca === undefined ? {} : { certificateAuthority: ca }),
+    tags,
+    ...(vpcId === undefined ? {} : { vpcId }),
+    publicEndpoint: endpointPublicAccess,
+    serviceCidrs,
+    ...(authenticationMode === undefined ? {} : { authenticationMode }),
+  };
+}
+
+// The types of the SDK tell what AWS promises; nothing checks it before us.
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isEndpoint(value: unknown): value is string {
+  if (!isText(value) || value.length > 512 || !URL.canParse(value)) return false;
+  const { protocol, username, password, pathname, search, hash } = new URL(value);
+  return protocol === 'https:' && `${username}${password}${search}${hash}` === '' && pathname === '/';
+}
+
+function areTags(value: unknown): value is Readonly<Record<string, string>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const tags = Object.entries(value);
+  return (
+    tags.length <= MOST_TAGS &&
+    tags.every(([key, text]) => key.length <= LONGEST_KEY && isText(text) && text.length <= LONGEST_VALUE)
+  );
+}
+
+function isCidr(value: unknown): value is string {
+  if (!isText(value)) return false;
+  const [address = '', length = '', ...rest] = value.split('/');
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return rest.length === 0 && /^\d{1,3}$/.test(length) && Number(length) <= bits;
+}

@@ -1,0 +1,59 @@
+import { DEFAULT_LANE } from './fleet.ts';
+
+// The forms that AWS gives to its names. A wrong one is refused here, not half an hour later by CloudFormation.
+
+/** Twelve digits, or `self`. */
+export const ACCOUNT = /^(?:self|\d{12})$/;
+
+/** As of 2026: `eu-central-1`, `us-gov-west-1`, `us-isob-east-1`, `eusc-de-east-1`; or `self`. */
+export const REGION = /^(?:self|[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2})$/;
+
+/** Source: IAM API Reference, CreateRole, RoleName. */
+export const ROLE_NAME = /^[\w+=,.@-]{1,64}$/;
+
+/** Source: STS API Reference, AssumeRole, ExternalId. */
+export const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
+
+/** A key, never an alias: a policy cannot name that. Source: KMS Developer Guide, "Key identifiers". */
+export const KMS_KEY_ARN =
+  /^arn:aws[a-z-]{0,20}:kms:[a-z0-9-]{1,30}:\d{12}:key\/(?:mrk-[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+
+export const VPC_ID = /^vpc-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
+export const SUBNET_ID = /^subnet-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
+export const SECURITY_GROUP_ID = /^sg-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
+
+/** Becomes a part of the names of a queue and a function. */
+export const LANE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
+
+/** Of one session. Source: STS API Reference, AssumeRole, Tags. */
+export const MAX_SESSION_TAGS = 50;
+
+const TAG_CHARACTERS = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
+const TAG_FORM = 'letters, digits, spaces and any of _ . : / = + - @';
+
+/** What is wrong with the key of a tag, or undefined. Source: EKS API Reference, Tag; STS API Reference, Tag. */
+export function tagKeyProblem(key: string): string | undefined {
+  if (key.length >= 1 && key.length <= 128 && TAG_CHARACTERS.test(key)) return undefined;
+  return `cannot be the key of a tag; use 1 to 128 ${TAG_FORM}`;
+}
+
+/** What is wrong with the value of a tag, or undefined. */
+export function tagValueProblem(value: string): string | undefined {
+  if (value.length <= 256 && TAG_CHARACTERS.test(value)) return undefined;
+  return `cannot be the value of a tag; use at most 256 ${TAG_FORM}`;
+}
+
+/** What is wrong with the key of a session tag, or undefined. */
+export function sessionTagKeyProblem(key: string): string | undefined {
+  if (/^aws:/i.test(key)) return 'begins with aws:, which AWS keeps for itself; write another key';
+  return tagKeyProblem(key);
+}
+
+/** What is wrong with the name of a lane, or undefined. */
+export function laneNameProblem(lane: string): string | undefined {
+  if (lane === DEFAULT_LANE)
+    return 'is the lane that is always there, outside of every VPC; give this one another name';
+  if (!LANE_NAME.test(lane))
+    return 'cannot name a lane; use at most 32 lower-case letters, digits and "-", and start with a letter';
+  return undefined;
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { matchesGlob } from '../approval/selection.ts';
+import { AUTHENTICATOR_REMEDY, ClusterEntry, isAuthenticatorUuid, ManagementClusterEntry } from './cluster-entries.ts';
+import { DiscoveryEntry } from './discovery-entry.ts';
+import { type RuleProblem, readable, repeatedNames, type Sections } from './rule.ts';
+import { NameSelection } from './values.ts';
+
+const ManagementName = z.object({ name: ManagementClusterEntry.shape.name });
+const ClusterId = z.object({ name: ClusterEntry.shape.name, id: ClusterEntry.shape.id });
+const Authenticator = z.object({
+  provider: z.literal('eks-anywhere'),
+  authenticatorId: ClusterEntry.shape.authenticatorId.unwrap(),
+});
+const Names = NameSelection.strip().optional();
+const AccessEntries = z.object({
+  include: Names,
+  exclude: Names,
+  accessEntries: DiscoveryEntry.shape.accessEntries,
+});
+const WorkloadSecrets = z.object({
+  workloadClusters: z.object({
+    include: Names,
+    exclude: Names,
+    kubeconfigSecrets: z.record(ManagementClusterEntry.shape.name, z.unknown()),
+  }),
+});
+
+export function clusterRules({ discovery, managementClusters, clusters }: Sections): readonly RuleProblem[] {
+  return [
+    ...repeatedNames('managementClusters', managementClusters, ManagementName),
+    ...repeatedIds(managementClusters, clusters),
+    ...wrongAuthenticatorIds(clusters),
+    ...uselessAccessEntries(discovery),
+    ...uselessSecrets(managementClusters),
+  ];
+}
+
+/** Two clusters may have one name, but not one id. The id of a management cluster is its name. */
+function repeatedIds(managementClusters: readonly unknown[], clusters: readonly unknown[]): readonly RuleProblem[] {
+  const first = new Map<string, string>();
+  for (const { index, data } of readable(managementClusters, ManagementName))
+    if (!first.has(data.name)) first.set(data.name, `managementClusters[${index}]`);
+  return readable(clusters, ClusterId).flatMap(({ index, data: { name, id } }) => {
+    const own = id ?? name;
+    const earlier = first.get(own);
+    if (earlier === undefined) {
+      first.set(own, `clusters[${index}]`);
+      return [];
+    }
+    const message =
+      id === undefined
+        ? `"${own}" is the id of ${earlier} too; give one of them an id`
+        : `"${own}" is the id of ${earlier} too; give one of them another id`;
+    return [{ path: ['clusters', index, id === undefined ? 'name' : 'id'], message }];
+  });
+}
+
+function wrongAuthenticatorIds(clusters: readonly unknown[]): readonly RuleProblem[] {
+  return readable(clusters, Authenticator).flatMap(({ index, data: { authenticatorId } }) =>
+    isAuthenticatorUuid(authenticatorId)
+      ? []
+      : [{ path: ['clusters', index, 'authenticatorId'], message: `"${authenticatorId}" ${AUTHENTICATOR_REMEDY}` }],
+  );
+}
+
+/** Entries for clusters that are never swept. Their tags nobody knows here. */
+function uselessAccessEntries(discovery: readonly unknown[]): readonly RuleProblem[] {
+  return readable(discovery, AccessEntries).flatMap(({ index, data: { include, exclude, accessEntries } }) =>
+    accessEntries.flatMap((cluster, at) =>
+      isLeftOut(cluster, include, exclude)
+        ? [{ path: ['discovery', index, 'accessEntries', at], message: `"${cluster}" ${LEFT_OUT}, or remove it here` }]
+        : [],
+    ),
+  );
+}
+
+function uselessSecrets(managementClusters: readonly unknown[]): readonly RuleProblem[] {
+  return readable(managementClusters, WorkloadSecrets).flatMap(({ index, data: { workloadClusters } }) =>
+    Object.keys(workloadClusters.kubeconfigSecrets).flatMap((cluster) =>
+      isLeftOut(cluster, workloadClusters.include, workloadClusters.exclude)
+        ? [
+            {
+              path: ['managementClusters', index, 'workloadClusters', 'kubeconfigSecrets', cluster],
+              message: `this cluster ${LEFT_OUT}, or remove its secret`,
+            },
+          ]
+        : [],
+    ),
+  );
+}
+
+const LEFT_OUT = 'is left out by the names of include or exclude, so it is never swept; change these';
+
+type Selection = z.output<typeof Names>;
+
+function isLeftOut(name: string, include: Selection, exclude: Selection): boolean {
+  return !isNamed(name, include?.names ?? ['*']) || isNamed(name, exclude?.names ?? []);
+}
+
+function isNamed(name: string, globs: readonly string[]): boolean {
+  return globs.some((glob) => matchesGlob(glob, name));
+}

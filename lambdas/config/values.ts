@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { CLUSTER_NAME, MAX_SERVICE_CIDRS, SECRET_ARN } from '../fleet/target.ts';
+import { printable } from '../printable.ts';
+import { cidrProblem } from './cidr.ts';
+import { kindOf } from './describe-issue.ts';
+
+// Schemas of single values that more than one section of fleet.yaml has, each with the sentence for what is wrong.
+
+/** What is wrong with a text, as the end of a sentence that begins with the text; or undefined. */
+type Refusal = (value: string) => string | undefined;
+
+/** @param what what to write, after "write" */
+export function text(what: string): z.ZodString {
+  return z.string({
+    error: ({ input }) => (input === undefined ? `missing; write ${what}` : `write ${what}, not ${kindOf(input)}`),
+  });
+}
+
+export function refusing<S extends z.ZodType<string>>(schema: S, problem: Refusal): S {
+  return schema.refine((value) => problem(value) === undefined, {
+    error: ({ input }) => `${quote(input)} ${problem(String(input))}`,
+  });
+}
+
+/** @param problem the end of a sentence that begins with the text */
+export function matching(what: string, pattern: RegExp, problem: string) {
+  return text(what).regex(pattern, { error: ({ input }) => `${quote(input)} ${problem}` });
+}
+
+export function quote(value: unknown): string {
+  return `"${printable(String(value), 100)}"`;
+}
+
+export function list<S extends z.ZodType>(items: S) {
+  return z.array(items).min(1);
+}
+
+const NAME_FORM = 'use at most 100 letters, digits, "-", "_" and ".", and start with a letter or digit';
+
+export function name(what: string) {
+  return matching(`the name of the ${what}`, CLUSTER_NAME, `cannot name a ${what}; ${NAME_FORM}`);
+}
+
+/** The same characters as those of a name: ids of clusters that are found have slashes, so they never collide. */
+export const clusterId = matching('an id of the cluster', CLUSTER_NAME, `cannot be the id of a cluster; ${NAME_FORM}`);
+
+const SECRET_FORM =
+  'write the complete ARN of a Secrets Manager secret, as "aws secretsmanager describe-secret" prints it, with the six characters at its end';
+
+/** The value is never shown: whoever pastes the kubeconfig itself here must not find it in a log. */
+export const secretArn = z
+  .string({ error: ({ input }) => (input === undefined ? `missing; ${SECRET_FORM}` : SECRET_FORM) })
+  .regex(SECRET_ARN, { error: SECRET_FORM });
+
+export const cidr = refusing(text('a CIDR, for example 10.0.0.0/16'), cidrProblem);
+
+export const serviceCidrs = list(cidr).max(MAX_SERVICE_CIDRS);
+
+/** `*` may stand four times: matching takes more steps with each. */
+export const clusterGlob = matching(
+  'a cluster name, in which * stands for any characters',
+  /^(?=.{1,100}$)[A-Za-z0-9._-]*(?:\*[A-Za-z0-9._-]*){0,4}$/,
+  'is not a pattern of cluster names; use letters, digits, "-", "_", "." and at most four "*", which stands for any characters',
+);
+
+/** The name of a lane; that there is one is a rule of the file. */
+export const laneName = text('the name of a lane');
+
+/** Clusters by name; where `names` is missing, all. */
+export const NameSelection = z.strictObject({
+  names: list(clusterGlob)
+    .exactOptional()
+    .meta({ description: 'Any of these names. * stands for any characters.', examples: [['*-prod']] }),
+});

@@ -1,0 +1,94 @@
+import type { EksCluster } from '../aws/eks-clusters.ts';
+import type { DEFAULT_LANE as DefaultLane, EksDiscovery, Lane } from '../config/fleet.ts';
+import { printable } from '../printable.ts';
+import type { Problem } from '../problem.ts';
+import { isWanted } from './cluster-selection.ts';
+import type { FoundCluster } from './discover.ts';
+import { readTarget } from './read-target.ts';
+import { reading } from './shape.ts';
+import type { EksSource } from './sources.ts';
+
+const DEFAULT_LANE: typeof DefaultLane = 'default';
+
+/** In these states it has an API server that answers. Source: EKS API Reference, Cluster, status. */
+const SERVING: ReadonlySet<string> = new Set(['ACTIVE', 'UPDATING']);
+
+/** What an answer of DescribeCluster says about a cluster. Pure. */
+export function describedCluster(
+  { scope, entries }: Pick<EksSource, 'scope' | 'entries'>,
+  cluster: EksCluster,
+  id: string,
+  lanes: readonly Lane[],
+): FoundCluster {
+  const entry = entries.find((candidate) => isWanted(candidate, cluster.name, cluster.tags));
+  if (entry === undefined) return { id, unwanted: true };
+  const { name, status, endpoint, certificateAuthority, serviceCidrs } = cluster;
+  if (!SERVING.has(status)) return { id, problem: notServing(id, status) };
+  if (endpoint === undefined || certificateAuthority === undefined) return { id, problem: withoutEndpoint(id) };
+  const lane = laneOf(cluster, entry, lanes);
+  if (lane === undefined) return { id, problem: withoutLane(id, cluster.vpcId) };
+  const target = reading(() =>
+    readTarget(
+      {
+        id,
+        // None is not known to be none: every cluster has Services.
+        cluster: { name, provider: 'eks', ...(serviceCidrs.length === 0 ? {} : { serviceCidrs }) },
+        access: { kind: 'eks', endpoint, certificateAuthority, scope },
+        instances: scope,
+        lane,
+      },
+      'target',
+    ),
+  );
+  return target.ok ? { id, target: target.value } : { id, problem: unusable(id, target.problem) };
+}
+
+/** An endpoint that only its VPC reaches is swept from a lane in that VPC, or from the one that the entry names, which may be routed there. */
+function laneOf(
+  { publicEndpoint, vpcId }: EksCluster,
+  entry: EksDiscovery,
+  lanes: readonly Lane[],
+): string | undefined {
+  if (publicEndpoint) return entry.lane ?? DEFAULT_LANE;
+  return lanes.find((lane) => lane.vpcId === vpcId)?.name ?? entry.lane;
+}
+
+function notServing(id: string, status: string): Problem {
+  return {
+    kind: 'status',
+    object: `cluster ${id}`,
+    message: `EKS says that it is ${printable(status, 50)}, so nothing is swept there`,
+    remedy:
+      status === 'FAILED'
+        ? 'Look at its health issues in EKS; a cluster whose creation failed can only be deleted.'
+        : 'Nothing, if somebody creates or deletes it: the next discovery looks again.',
+  };
+}
+
+function withoutEndpoint(id: string): Problem {
+  return {
+    kind: 'invalid',
+    object: `cluster ${id}`,
+    message: 'DescribeCluster gives no endpoint or no CA bundle of it',
+    remedy: 'Look at the cluster in EKS; the next discovery asks again.',
+  };
+}
+
+function withoutLane(id: string, vpcId: string | undefined): Problem {
+  const vpc = printable(vpcId ?? 'an unknown VPC', 50);
+  return {
+    kind: 'lane',
+    object: `cluster ${id}`,
+    message: `its endpoint is private, and no lane is in its VPC ${vpc}`,
+    remedy: `Add to lanes in fleet.yaml one with vpcId: ${vpc}, its subnets and security groups, and deploy; or name at this discovery a lane that is routed there.`,
+  };
+}
+
+function unusable(id: string, problem: string): Problem {
+  return {
+    kind: 'invalid',
+    object: `cluster ${id}`,
+    message: `what DescribeCluster says cannot be used: ${problem}`,
+    remedy: 'Look at the cluster in EKS; the next discovery asks again.',
+  };
+}

@@ -1,0 +1,116 @@
+import type { Problem } from '../problem.ts';
+import type { Finding, FleetIndex, IndexedCluster } from './fleet-index.ts';
+import type { DispatchOutcome, Outcome, SweepOutcome } from './outcome.ts';
+import { present } from './shape.ts';
+
+export { parseFleetIndex } from './parse-index.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Clocks differ; one that is this far ahead is wrong, and would hide every outcome until then. */
+const FUTURE_MS = 10 * MINUTE_MS;
+const KEPT_MS = 30 * DAY_MS;
+/** The clusters swept last. Far more than a fleet has. */
+const MAX_CLUSTERS = 50_000;
+
+/**
+ * The fleet index after some outcomes. Pure.
+ *
+ * Any order of the same outcomes, in any batches and with any repetitions, gives the same index, but for {@link Finding.since}: that is
+ * never later than with each outcome once and in order, and never before the first outcome that had the finding. A lost outcome is
+ * made good by the next one. Two outcomes of one cluster that began in the same millisecond are the same outcome.
+ *
+ * Ignored are outcomes more than ten minutes ahead of `now`; forgotten are clusters whose newest outcome is 30 days old.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function foldOutcomes(index: FleetIndex | undefined, outcomes: readonly Outcome[], now: number): FleetIndex {
+  const clusters = new Map(Object.entries(index?.clusters ?? {}));
+  let dispatch = index?.dispatch;
+  for (const outcome of outcomes) {
+    const age = now - Date.parse(outcome.startedAt);
+    if (age < -FUTURE_MS || age >= KEPT_MS) continue;
+    if (outcome.kind === 'dispatch') dispatch = foldDispatch(dispatch, outcome);
+    else clusters.set(outcome.id, foldSweep(clusters.get(outcome.id), outcome));
+  }
+  return {
+    version: 1,
+    writtenAt: new Date(now).toISOString(),
+    ...(dispatch === undefined ? {} : { dispatch }),
+    clusters: kept(clusters, now),
+  };
+}
+
+function foldDispatch(before: FleetIndex['dispatch'], outcome: DispatchOutcome): NonNullable<FleetIndex['dispatch']> {
+  const { startedAt, registered, dispatched, problems } = outcome;
+  if (before !== undefined && startedAt <= before.at)
+    return { ...before, problems: sinceAtLeast(before.problems, problems, startedAt) };
+  return { at: startedAt, registered, dispatched, problems: findingsOf(problems, startedAt, before?.problems) };
+}
+
+function foldSweep(before: IndexedCluster | undefined, outcome: SweepOutcome): IndexedCluster {
+  const lasting = lastingOf(before, outcome);
+  const { id, name, provider, startedAt, durationMs, readable, complete, counts, problems, problemCount } = outcome;
+  if (before !== undefined && startedAt <= before.sweptAt)
+    return { ...before, ...lasting, findings: sinceAtLeast(before.findings, problems, startedAt) };
+  return {
+    id,
+    ...present({ name, provider, counts }),
+    sweptAt: startedAt,
+    durationMs,
+    readable,
+    complete,
+    findings: findingsOf(problems, startedAt, before?.findings),
+    findingCount: problemCount,
+    ...lasting,
+  };
+}
+
+/** What the newest outcome that knows it says, however old that is: each part has the time that it is of. */
+function lastingOf(
+  before: IndexedCluster | undefined,
+  { startedAt, readable, complete, server, workloadClusters }: SweepOutcome,
+): Pick<IndexedCluster, 'readableAt' | 'completeAt' | 'server' | 'serverAt' | 'workloadClusters'> {
+  const isNewer = (time: string | undefined) => time === undefined || startedAt > time;
+  const hasServer = server !== undefined && isNewer(before?.serverAt);
+  return present({
+    readableAt: readable && isNewer(before?.readableAt) ? startedAt : before?.readableAt,
+    server: hasServer ? server : before?.server,
+    serverAt: hasServer ? startedAt : before?.serverAt,
+    completeAt: complete && isNewer(before?.completeAt) ? startedAt : before?.completeAt,
+    workloadClusters:
+      workloadClusters !== undefined && isNewer(before?.workloadClusters?.readAt)
+        ? { readAt: startedAt, clusters: workloadClusters }
+        : before?.workloadClusters,
+  });
+}
+
+function findingsOf(
+  problems: readonly Problem[],
+  startedAt: string,
+  before: readonly Finding[] | undefined,
+): readonly Finding[] {
+  const since = new Map(before?.map((finding) => [keyOf(finding), finding.since]));
+  return problems.map((problem) => ({ ...problem, since: since.get(keyOf(problem)) ?? startedAt }));
+}
+
+/** A late outcome says nothing new, but that a finding was there before. */
+function sinceAtLeast(findings: readonly Finding[], problems: readonly Problem[], time: string): readonly Finding[] {
+  const had = new Set(problems.map(keyOf));
+  return findings.map((finding) =>
+    had.has(keyOf(finding)) && time < finding.since ? { ...finding, since: time } : finding,
+  );
+}
+
+function keyOf({ kind, object }: Problem): string {
+  return JSON.stringify([kind, object]);
+}
+
+function kept(clusters: ReadonlyMap<string, IndexedCluster>, now: number): FleetIndex['clusters'] {
+  const newest = [...clusters.values()]
+    .filter(({ sweptAt }) => now - Date.parse(sweptAt) < KEPT_MS)
+    .toSorted((a, b) => (a.sweptAt > b.sweptAt ? -1 : Number(a.sweptAt < b.sweptAt)))
+    .slice(0, MAX_CLUSTERS)
+    .map((cluster) => [cluster.id, cluster] as const);
+  return Object.fromEntries(newest.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))));
+}

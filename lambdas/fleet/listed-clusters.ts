@@ -1,0 +1,40 @@
+import type { Fleet, FleetCluster, ManagementCluster } from '../config/fleet.ts';
+import type { FoundCluster, SourceResult } from './discover.ts';
+import { present } from './shape.ts';
+import { LISTED } from './sources.ts';
+
+/** The clusters that `fleet.yaml` names one by one, management clusters among them: a source that never fails. */
+export function listedClusters(fleet: Pick<Fleet, 'clusters' | 'managementClusters'>): SourceResult {
+  const clusters = [...fleet.managementClusters.map(managementTarget), ...fleet.clusters.map(listedTarget)];
+  return { source: LISTED, ok: true, clusters };
+}
+
+/** An EKS Anywhere management cluster manages itself: its Machines are in it. */
+function managementTarget(cluster: ManagementCluster): FoundCluster {
+  const { name, kubeconfigSecret: secret, authenticatorId, serviceCidrs, lane } = cluster;
+  return {
+    id: name,
+    target: {
+      id: name,
+      cluster: present({ name, provider: 'eks-anywhere' as const, serviceCidrs }),
+      access: present({ kind: 'kubeconfig' as const, secret, authenticatorId }),
+      lane,
+    },
+    managesClusters: true,
+  };
+}
+
+function listedTarget(cluster: FleetCluster): FoundCluster {
+  const { id, name, provider, kubeconfigSecret: secret, authenticatorId, serviceCidrs, lane } = cluster;
+  const management = cluster.managementKubeconfigSecret;
+  return {
+    id,
+    target: {
+      id,
+      cluster: present({ name, provider, serviceCidrs }),
+      access: present({ kind: 'kubeconfig' as const, secret, authenticatorId }),
+      ...(management === undefined ? {} : { management: { access: { kind: 'kubeconfig', secret: management } } }),
+      lane,
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { PROVIDERS } from '../approval/policy.ts';
+import type { Finding, FleetIndex, IndexedCluster } from './fleet-index.ts';
+import { readProblem } from './read-problem.ts';
+import { MAX_WORKLOAD_CLUSTERS, readCounts, readWorkloadCluster, SERVER } from './read-sweep.ts';
+import {
+  count,
+  fields,
+  flag,
+  list,
+  matching,
+  oneOf,
+  optional,
+  present,
+  type Read,
+  reading,
+  ShapeError,
+  table,
+  time,
+  versionOf,
+} from './shape.ts';
+import { CLUSTER_ID, CLUSTER_NAME } from './target.ts';
+
+const MAX_CLUSTERS = 100_000;
+const MAX_FINDINGS = 100;
+
+/**
+ * Reads what S3 gives back. Undefined when any of it is not what {@link foldOutcomes} writes: then the index is folded anew, and is whole
+ * again after the next sweep of each cluster.
+ */
+export function parseFleetIndex(value: unknown): FleetIndex | undefined {
+  const read = reading(() => readIndex(value));
+  return read.ok ? read.value : undefined;
+}
+
+function readIndex(value: unknown): FleetIndex {
+  const index = fields(value, 'the index');
+  versionOf(index, 1);
+  return present({
+    version: 1 as const,
+    writtenAt: time(index['writtenAt'], 'writtenAt'),
+    dispatch: optional(readDispatch)(index['dispatch'], 'dispatch'),
+    clusters: withOwnIds(table(CLUSTER_ID, readCluster, MAX_CLUSTERS)(index['clusters'], 'clusters')),
+  });
+}
+
+const readDispatch: Read<NonNullable<FleetIndex['dispatch']>> = (value, path) => {
+  const dispatch = fields(value, path);
+  return {
+    at: time(dispatch['at'], `${path}.at`),
+    registered: count(dispatch['registered'], `${path}.registered`),
+    dispatched: count(dispatch['dispatched'], `${path}.dispatched`),
+    problems: list(readFinding, MAX_FINDINGS)(dispatch['problems'], `${path}.problems`),
+  };
+};
+
+const readCluster: Read<IndexedCluster> = (value, path) => {
+  const cluster = fields(value, path);
+  return present({
+    id: matching(CLUSTER_ID, 'the id of a cluster')(cluster['id'], `${path}.id`),
+    name: optional(matching(CLUSTER_NAME, 'a cluster name'))(cluster['name'], `${path}.name`),
+    provider: optional(oneOf(PROVIDERS))(cluster['provider'], `${path}.provider`),
+    counts: optional(readCounts)(cluster['counts'], `${path}.counts`),
+    sweptAt: time(cluster['sweptAt'], `${path}.sweptAt`),
+    durationMs: count(cluster['durationMs'], `${path}.durationMs`),
+    readable: flag(cluster['readable'], `${path}.readable`),
+    complete: flag(cluster['complete'], `${path}.complete`),
+    findings: list(readFinding, MAX_FINDINGS)(cluster['findings'], `${path}.findings`),
+    findingCount: count(cluster['findingCount'], `${path}.findingCount`),
+    readableAt: optional(time)(cluster['readableAt'], `${path}.readableAt`),
+    completeAt: optional(time)(cluster['completeAt'], `${path}.completeAt`),
+    serverAt: optional(time)(cluster['serverAt'], `${path}.serverAt`),
+    server: optional(matching(SERVER, 'a host and a port'))(cluster['server'], `${path}.server`),
+    workloadClusters: optional(readWorkloadClusters)(cluster['workloadClusters'], `${path}.workloadClusters`),
+  });
+};
+
+const readFinding: Read<Finding> = (value, path) => ({
+  ...readProblem(value, path),
+  since: time(fields(value, path)['since'], `${path}.since`),
+});
+
+const readWorkloadClusters: Read<NonNullable<IndexedCluster['workloadClusters']>> = (value, path) => {
+  const found = fields(value, path);
+  return {
+    readAt: time(found['readAt'], `${path}.readAt`),
+    clusters: list(readWorkloadCluster, MAX_WORKLOAD_CLUSTERS)(found['clusters'], `${path}.clusters`),
+  };
+};
+
+function withOwnIds(clusters: FleetIndex['clusters']): FleetIndex['clusters'] {
+  for (const [id, cluster] of Object.entries(clusters))
+    if (cluster.id !== id) throw new ShapeError('a cluster has the id of another one');
+  return clusters;
+}

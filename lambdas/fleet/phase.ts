@@ -1,0 +1,14 @@
+import { createHash } from 'node:crypto';
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Whether it is the turn of a cluster for what is done every `minutes`. Clusters have different minutes, always the same ones, so that
+ * a fleet does its heavier work evenly.
+ *
+ * @param tick milliseconds since the epoch
+ */
+export function isTurnOf(id: string, minutes: number, tick: number): boolean {
+  const phase = createHash('sha256').update(id).digest().readUInt32BE() % minutes;
+  return Math.floor(tick / MINUTE_MS) % minutes === phase;
+}

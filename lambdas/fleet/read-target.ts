@@ -1,0 +1,111 @@
+import { PROVIDERS } from '../approval/policy.ts';
+import type { AwsScope, SpokeRole } from '../aws/scope.ts';
+import type { Access, KubeconfigAccess } from './access.ts';
+import {
+  cidrs,
+  type Fields,
+  fields,
+  httpsUrl,
+  matching,
+  oneOf,
+  optional,
+  present,
+  type Read,
+  ShapeError,
+  table,
+  text,
+} from './shape.ts';
+import { CLUSTER_ID, CLUSTER_NAME, MAX_SERVICE_CIDRS, NAMESPACE, SECRET_ARN, type Target } from './target.ts';
+
+const LANE = /^[a-z][a-z0-9-]{0,31}$/;
+const ACCOUNT = /^\d{12}$/;
+const REGION = /^[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}$/;
+const ROLE_ARN = /^arn:aws[a-z-]{0,20}:iam::\d{12}:role\/[\w+=,.@/-]{1,576}$/;
+/** Source: STS API Reference, AssumeRole. */
+const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
+const TAG_KEY = /^[^\p{C}]{1,128}$/u;
+const MAX_SESSION_TAGS = 50;
+/** Characters. Two certificates, while the CA is rotated, are about 4,000. */
+const CERTIFICATE_AUTHORITY = /^[A-Za-z0-9+/]{1,40000}={0,2}$/;
+
+/** @throws ShapeError when a field is not what it has to be; fields it does not know are ignored */
+export const readTarget: Read<Target> = (value, path) => {
+  const target = fields(value, path);
+  const cluster = fields(target['cluster'], `${path}.cluster`);
+  const access = readAccess(target['access'], `${path}.access`);
+  const management = optional(readManagement)(target['management'], `${path}.management`);
+  // Its kubeconfig is in the management cluster.
+  if (access.kind === 'cluster-api' && management === undefined) throw new ShapeError(`${path}.management is missing`);
+  return {
+    id: matching(CLUSTER_ID, 'the id of a cluster')(target['id'], `${path}.id`),
+    cluster: present({
+      name: matching(CLUSTER_NAME, 'a cluster name')(cluster['name'], `${path}.cluster.name`),
+      provider: oneOf(PROVIDERS)(cluster['provider'], `${path}.cluster.provider`),
+      serviceCidrs: optional(cidrs(MAX_SERVICE_CIDRS))(cluster['serviceCidrs'], `${path}.cluster.serviceCidrs`),
+    }),
+    access,
+    lane: matching(LANE, 'the name of a lane')(target['lane'], `${path}.lane`),
+    ...present({ management, instances: optional(readScope)(target['instances'], `${path}.instances`) }),
+  };
+};
+
+function readAccess(value: unknown, path: string): Access {
+  const access = fields(value, path);
+  const kind = oneOf(['eks', 'kubeconfig', 'cluster-api'])(access['kind'], `${path}.kind`);
+  switch (kind) {
+    case 'eks':
+      return {
+        kind,
+        endpoint: httpsUrl(access['endpoint'], `${path}.endpoint`),
+        certificateAuthority: matching(CERTIFICATE_AUTHORITY, 'a CA bundle in base64')(
+          access['certificateAuthority'],
+          `${path}.certificateAuthority`,
+        ),
+        scope: readScope(access['scope'], `${path}.scope`),
+      };
+    case 'kubeconfig':
+      return readKubeconfigAccess(access, path);
+    case 'cluster-api':
+      return { kind, namespace: readNamespace(access['namespace'], `${path}.namespace`) };
+  }
+}
+
+function readKubeconfigAccess(access: Fields, path: string): KubeconfigAccess {
+  return present({
+    kind: oneOf(['kubeconfig'])(access['kind'], `${path}.kind`),
+    secret: matching(SECRET_ARN, 'the ARN of a secret')(access['secret'], `${path}.secret`),
+    // A UUID, or on EKS the name of the cluster.
+    authenticatorId: optional(matching(CLUSTER_NAME, 'a cluster id of aws-iam-authenticator'))(
+      access['authenticatorId'],
+      `${path}.authenticatorId`,
+    ),
+  });
+}
+
+const readManagement: Read<NonNullable<Target['management']>> = (value, path) => {
+  const management = fields(value, path);
+  return present({
+    access: readKubeconfigAccess(fields(management['access'], `${path}.access`), `${path}.access`),
+    namespace: optional(readNamespace)(management['namespace'], `${path}.namespace`),
+  });
+};
+
+const readNamespace = matching(NAMESPACE, 'the name of a namespace');
+
+const readScope: Read<AwsScope> = (value, path) => {
+  const scope = fields(value, path);
+  return present({
+    account: matching(ACCOUNT, 'an account id')(scope['account'], `${path}.account`),
+    region: matching(REGION, 'the name of a Region')(scope['region'], `${path}.region`),
+    role: optional(readRole)(scope['role'], `${path}.role`),
+  });
+};
+
+const readRole: Read<SpokeRole> = (value, path) => {
+  const role = fields(value, path);
+  return present({
+    arn: matching(ROLE_ARN, 'the ARN of a role')(role['arn'], `${path}.arn`),
+    externalId: optional(matching(EXTERNAL_ID, 'an external id'))(role['externalId'], `${path}.externalId`),
+    sessionTags: optional(table(TAG_KEY, text(256), MAX_SESSION_TAGS))(role['sessionTags'], `${path}.sessionTags`),
+  });
+};

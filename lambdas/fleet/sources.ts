@@ -1,0 +1,76 @@
+import type { AwsScope } from '../aws/scope.ts';
+import type { EksDiscovery, Fleet, SELF as Self } from '../config/fleet.ts';
+import type { Problem } from '../problem.ts';
+import { present } from './shape.ts';
+
+// Functions import no values from config; the type keeps this one the same.
+const SELF: typeof Self = 'self';
+
+/** Where certmarshal runs. */
+export interface HubIdentity {
+  /** Twelve digits. */
+  readonly account: string;
+  readonly region: string;
+  /** `aws`, `aws-cn`, `aws-us-gov`. */
+  readonly partition: string;
+}
+
+/** One Region of one account in which EKS clusters are looked for. */
+export interface EksSource {
+  readonly name: string;
+  readonly scope: AwsScope;
+  /** The entries that ask for it. A cluster belongs to the first one that wants it. */
+  readonly entries: readonly EksDiscovery[];
+  /** It is asked for more than once, which `fleet.yaml` alone cannot always show: `self` is known only here. */
+  readonly problem?: Problem;
+}
+
+/** The source of the clusters that `fleet.yaml` lists. */
+export const LISTED = 'fleet.yaml';
+
+export function clusterApiSource(managementCluster: string): string {
+  return `cluster-api ${managementCluster}`;
+}
+
+/** Every source that the fleet asks for, by name. */
+export function sourcesOf(fleet: Pick<Fleet, 'discovery' | 'managementClusters'>, hub: HubIdentity): readonly string[] {
+  return [
+    LISTED,
+    ...eksSources(fleet.discovery, hub).map(({ name }) => name),
+    ...fleet.managementClusters.map(({ name }) => clusterApiSource(name)),
+  ];
+}
+
+/** Accounts × Regions of every entry, each once. In the hub's own account no role is assumed. */
+export function eksSources(discovery: readonly EksDiscovery[], hub: HubIdentity): readonly EksSource[] {
+  const sources = new Map<string, EksSource>();
+  for (const entry of discovery)
+    for (const account of entry.accounts.map((asked) => (asked === SELF ? hub.account : asked)))
+      for (const region of entry.regions.map((asked) => (asked === SELF ? hub.region : asked))) {
+        const name = `eks ${account}/${region}`;
+        const earlier = sources.get(name);
+        sources.set(
+          name,
+          earlier === undefined
+            ? { name, scope: scopeOf(entry, account, region, hub), entries: [entry] }
+            : { ...earlier, entries: [...new Set([...earlier.entries, entry])], problem: askedTwice(name, hub) },
+        );
+      }
+  return [...sources.values()];
+}
+
+function scopeOf(entry: EksDiscovery, account: string, region: string, hub: HubIdentity): AwsScope {
+  if (account === hub.account) return { account, region };
+  const sessionTags = Object.keys(entry.sessionTags).length === 0 ? undefined : entry.sessionTags;
+  const arn = `arn:${hub.partition}:iam::${account}:role/${entry.role}`;
+  return { account, region, role: present({ arn, externalId: entry.externalId, sessionTags }) };
+}
+
+function askedTwice(name: string, hub: HubIdentity): Problem {
+  return {
+    kind: 'repeated',
+    object: name,
+    message: 'discovery in fleet.yaml asks for it more than once; it is read once, as the first entry says',
+    remedy: `Name each account and Region once; self is account ${hub.account} and Region ${hub.region}.`,
+  };
+}

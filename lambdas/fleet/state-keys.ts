@@ -1,0 +1,8 @@
+/** What outlives an invocation, each in one object of the state bucket. */
+export type StateObject = 'registry' | 'index';
+
+/** Keys in the state bucket. Permissions name them one by one. */
+export const STATE_KEYS: Readonly<Record<StateObject, string>> = {
+  registry: 'registry.json',
+  index: 'fleet-index.json',
+};

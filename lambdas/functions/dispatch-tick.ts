@@ -1,0 +1,231 @@
+import type { Logger } from '@aws-lambda-powertools/logger';
+import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import { AwsError } from '../aws/errors.ts';
+import type { JsonObjects } from '../aws/json-objects.ts';
+import { type OrderMessage, UnsentOrdersError } from '../aws/queues.ts';
+import type { Fleet } from '../config/fleet.ts';
+import type { HubIdentity, SourceResult } from '../fleet/discover.ts';
+import { listedClusters } from '../fleet/listed-clusters.ts';
+import { parseFleetIndex } from '../fleet/fold-outcomes.ts';
+import type { DispatchOutcome } from '../fleet/outcome.ts';
+import { parseRegistry } from '../fleet/parse-registry.ts';
+import { planTick } from '../fleet/plan-tick.ts';
+import type { Registry } from '../fleet/registry.ts';
+import { eksSources, sourcesOf } from '../fleet/sources.ts';
+import { STATE_KEYS, type StateObject } from '../fleet/state-keys.ts';
+import { dueSources, updateRegistry } from '../fleet/update-registry.ts';
+import { workloadClusters } from '../fleet/workload-clusters.ts';
+import type { Problem } from '../problem.ts';
+import { METRIC } from '../telemetry/metric-names.ts';
+import { type LaneOrder, messagesByLane } from './lane-queues.ts';
+import { problemOf } from './problem-of.ts';
+
+export interface DispatchOptions {
+  readonly fleet: Fleet;
+  readonly hub: HubIdentity;
+  readonly state: JsonObjects;
+  /** Reads those of the sources that have EKS clusters, each result as it comes; those it has no time for are `unfinished`. */
+  readonly discover: (
+    sources: readonly string[],
+    previous: Registry | undefined,
+    signal: AbortSignal,
+  ) => AsyncIterable<SourceResult>;
+  /** By lane. @throws UnsentOrdersError */
+  readonly send: ReadonlyMap<string, (messages: readonly OrderMessage[], signal: AbortSignal) => Promise<void>>;
+  readonly report: (outcome: DispatchOutcome, signal: AbortSignal) => Promise<void>;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+interface Sent {
+  /** Orders that are in their queues. */
+  readonly count: number;
+  /** One for each lane in which some are not. */
+  readonly errors: readonly Error[];
+}
+
+/** Of the problems of a tick; the outcome has them all. */
+const LOGGED_PROBLEMS = 20;
+
+export interface TickSignals {
+  /** Ends the discovery: what follows it takes time too. */
+  readonly discovery: AbortSignal;
+  /** Ends everything. */
+  readonly all: AbortSignal;
+}
+
+/**
+ * One tick: orders for every cluster that is known, then a look for others in the time that is left.
+ *
+ * @param tick the minute, in milliseconds since the epoch
+ * @throws Error when an order is not in its queue. Anything else that fails is a problem of the outcome.
+ */
+export type DispatchTick = (tick: number, signals: TickSignals) => Promise<void>;
+
+interface Read<T> {
+  readonly value?: T;
+  readonly etag?: string;
+  /** S3 did not answer: nothing is known of the object, and it must not be written. */
+  readonly unknown?: true;
+}
+
+/**
+ * Clusters come from the registry as the last ticks left it. What costs nothing to look at is looked at in every tick: the clusters
+ * that `fleet.yaml` lists and those that sweeps of management clusters found. So a listed cluster is swept although S3 fails.
+ */
+export function createDispatchTick(options: DispatchOptions): DispatchTick {
+  const { fleet, hub, state, clock, logger, metrics } = options;
+  const asked = sourcesOf(fleet, hub);
+  const eks = eksSources(fleet.discovery, hub).map(({ name }) => name);
+  const lanes = new Set(options.send.keys());
+
+  return async (tick, signals) => {
+    const startedAt = clock();
+    const problems: Problem[] = [];
+    const [stored, index] = await Promise.all([
+      read('registry', parseRegistry, problems, signals.all),
+      read('index', parseFleetIndex, problems, signals.all),
+    ]);
+    const free = [listedClusters(fleet), ...workloadClusters(fleet, index.value)];
+    const known = updateRegistry(stored.value, free, startedAt, asked);
+    const sendAll = async (registry: Registry): Promise<Sent> => {
+      const plan = planTick(registry, index.value, tick, lanes);
+      problems.push(...plan.problems);
+      return send(plan.orders, tick, problems, signals.all);
+    };
+    const look = async (): Promise<Registry> => {
+      const found = await discover(stored.value, startedAt, problems, signals.discovery);
+      return updateRegistry(stored.value, [...free, ...found], clock(), asked);
+    };
+
+    let registry = known;
+    let sent: Sent;
+    if (stored.unknown) sent = await sendAll(known);
+    else if (stored.value === undefined) {
+      // Nothing was ever found: there is nothing to send before.
+      registry = await look();
+      sent = await sendAll(registry);
+    } else {
+      sent = await sendAll(known);
+      registry = await look();
+    }
+    // What was not read must not be written: it would forget every cluster.
+    if (!stored.unknown)
+      await write(registry, stored.etag, problems, signals.all);
+
+    problems.push(...Object.values(registry.sources).flatMap(({ problem }) => problem ?? []));
+    const registered = Object.keys(registry.clusters).length;
+    const dispatched = sent.count;
+    metrics.addMetric(METRIC.dispatched, MetricUnit.Count, dispatched);
+    metrics.addMetric(METRIC.registered, MetricUnit.Count, registered);
+    metrics.addMetric(METRIC.discoveryProblems, MetricUnit.Count, problems.length);
+    const startedText = new Date(startedAt).toISOString();
+    await tell({ version: 1, kind: 'dispatch', startedAt: startedText, registered, dispatched, problems }, signals.all);
+    logger[problems.length > 0 ? 'warn' : 'info']('dispatched', {
+      tick: new Date(tick).toISOString(),
+      registered,
+      dispatched,
+      ...(problems.length === 0 ? {} : { problems: problems.slice(0, LOGGED_PROBLEMS), problemCount: problems.length }),
+    });
+    if (sent.errors.length > 0)
+      throw new AggregateError(sent.errors, sent.errors.map(({ message }) => message).join('; '));
+  };
+
+  async function read<T>(
+    object: StateObject,
+    parse: (value: unknown) => T | undefined,
+    problems: Problem[],
+    signal: AbortSignal,
+  ): Promise<Read<T>> {
+    try {
+      const found = await state.read(STATE_KEYS[object], signal);
+      if (found === undefined) return {};
+      const value = parse(found.value);
+      if (value !== undefined) return { value, etag: found.etag };
+      problems.push(damaged(STATE_KEYS[object]));
+      return { etag: found.etag };
+    } catch (error) {
+      problems.push(problemOf(STATE_KEYS[object], error));
+      return { unknown: true };
+    }
+  }
+
+  async function write(
+    registry: Registry,
+    etag: string | undefined,
+    problems: Problem[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      await state.write(STATE_KEYS.registry, registry, etag, signal);
+    } catch (error) {
+      // Another dispatch was faster. What it found is as good, and what only we found is found again.
+      if (error instanceof AwsError && error.kind === 'conflict') logger.info('another dispatch wrote the registry');
+      else problems.push(problemOf(STATE_KEYS.registry, error));
+    }
+  }
+
+  /** Sources that are not due are left alone. */
+  async function discover(
+    previous: Registry | undefined,
+    now: number,
+    problems: Problem[],
+    signal: AbortSignal,
+  ): Promise<readonly SourceResult[]> {
+    const due = dueSources(previous, eks, now);
+    const results: SourceResult[] = [];
+    try {
+      if (due.length > 0) for await (const result of options.discover(due, previous, signal)) results.push(result);
+    } catch (error) {
+      problems.push(problemOf('discovery', error));
+    }
+    return results;
+  }
+
+  async function send(
+    orders: readonly LaneOrder[],
+    tick: number,
+    problems: Problem[],
+    signal: AbortSignal,
+  ): Promise<Sent> {
+    const errors: Error[] = [];
+    let count = 0;
+    const sendTo = async (lane: string, messages: readonly OrderMessage[]): Promise<void> => {
+      try {
+        await options.send.get(lane)?.(messages, signal);
+        count += messages.length;
+      } catch (error) {
+        if (error instanceof UnsentOrdersError) count += error.sent;
+        problems.push(unsentProblem(lane, error));
+        errors.push(error instanceof Error ? error : new Error(String(error)));
+      }
+    };
+    await Promise.all([...messagesByLane(orders, String(tick))].map(async ([lane, messages]) => sendTo(lane, messages)));
+    return { count, errors };
+  }
+
+  /** Never fails the tick: the next one tells as much. Without outcomes for some minutes an alarm rings. */
+  async function tell(outcome: DispatchOutcome, signal: AbortSignal): Promise<void> {
+    try {
+      await options.report(outcome, signal);
+    } catch (error) {
+      logger.error('outcome not sent', { problem: problemOf('outcomes', error) });
+    }
+  }
+}
+
+function damaged(key: string): Problem {
+  return {
+    kind: 'invalid',
+    object: key,
+    message: 'it is not what certmarshal wrote there',
+    remedy: 'Nothing: it is written anew. Find out who else writes to the bucket.',
+  };
+}
+
+function unsentProblem(lane: string, error: unknown): Problem {
+  if (!(error instanceof UnsentOrdersError)) return problemOf(`lane ${lane}`, error);
+  return { kind: 'unsent', object: `lane ${lane}`, message: error.message, remedy: error.remedy };
+}

@@ -1,0 +1,114 @@
+import type { Logger } from '@aws-lambda-powertools/logger';
+import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import type { SQSEvent } from 'aws-lambda';
+import { AwsError } from '../aws/errors.ts';
+import type { JsonObjects } from '../aws/json-objects.ts';
+import type { FleetIndex } from '../fleet/fleet-index.ts';
+import { foldOutcomes, parseFleetIndex } from '../fleet/fold-outcomes.ts';
+import { decodeOutcome } from '../fleet/outcome-message.ts';
+import type { Outcome } from '../fleet/outcome.ts';
+import { parseRegistry } from '../fleet/parse-registry.ts';
+import type { Registry } from '../fleet/registry.ts';
+import { STATE_KEYS } from '../fleet/state-keys.ts';
+import { sweepAges } from '../fleet/sweep-ages.ts';
+import { METRIC } from '../telemetry/metric-names.ts';
+import { problemOf } from './problem-of.ts';
+
+/** Two writers, each trying again at another moment: five tries are more than they ever need. */
+const TRIES = 5;
+const LONGEST_WAIT_MS = 500;
+/** Of the clusters whose sweep is the longest ago, for whoever follows the alarm. */
+const LOGGED_AGES = 10;
+
+export interface FoldBatchOptions {
+  readonly state: JsonObjects;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Folds a batch of outcomes into the fleet index.
+ *
+ * @throws AwsError when the index cannot be read or written; the batch then comes again, which does no harm
+ */
+export type FoldBatch = (event: SQSEvent, signal: AbortSignal) => Promise<void>;
+
+export function createFoldBatch({ state, clock, random, wait, logger, metrics }: FoldBatchOptions): FoldBatch {
+  return async ({ Records: records }, signal) => {
+    const outcomes = records.flatMap(({ messageId, body }) => {
+      const decoded = decodeOutcome(body);
+      if (decoded.ok) return [decoded.outcome];
+      metrics.addMetric(METRIC.outcomesUnreadable, MetricUnit.Count, 1);
+      logger.error('message dropped', {
+        messageId,
+        problem: decoded.problem,
+        remedy: 'Only dispatch and sweep write to this queue: find out who else does, or deploy all functions together.',
+      });
+      return [];
+    });
+    const index = await fold(outcomes, signal);
+    metrics.addMetric(METRIC.outcomesFolded, MetricUnit.Count, outcomes.length);
+    await measure(index, signal);
+  };
+
+  async function fold(outcomes: readonly Outcome[], signal: AbortSignal): Promise<FleetIndex> {
+    for (let tried = 1; ; tried += 1) {
+      const stored = await state.read(STATE_KEYS.index, signal);
+      const previous = stored === undefined ? undefined : parseFleetIndex(stored.value);
+      if (stored !== undefined && previous === undefined)
+        logger.error('index written anew', {
+          problem: `${STATE_KEYS.index} is not what certmarshal wrote there`,
+          remedy: 'Find out who else writes to the bucket. Every cluster is known again after its next sweep.',
+        });
+      const index = foldOutcomes(previous, outcomes, clock());
+      try {
+        await state.write(STATE_KEYS.index, index, stored?.etag, signal);
+        return index;
+      } catch (error) {
+        const isConflict = error instanceof AwsError && error.kind === 'conflict';
+        if (!isConflict || tried === TRIES) throw error;
+        await wait(random() * LONGEST_WAIT_MS, signal);
+      }
+    }
+  }
+
+  /** Nothing is measured when the registry cannot be read: the alarm on the oldest sweep rings at missing data too. */
+  async function measure(index: FleetIndex, signal: AbortSignal): Promise<void> {
+    const registry = await readRegistry(signal);
+    if (registry === undefined) return;
+    const ages = sweepAges(registry, index, clock())
+      // What cannot be swept is a finding, not a sweep that is late.
+      .filter(({ id }) => registry.clusters[id]?.target !== undefined)
+      .toSorted((a, b) => b.ageMs - a.ageMs);
+    const unreadable = Object.values(index.clusters).filter(
+      ({ id, readable }) => !readable && Object.hasOwn(registry.clusters, id),
+    );
+    metrics.addMetric(METRIC.clustersUnreadable, MetricUnit.Count, unreadable.length);
+    metrics.addMetric(METRIC.oldestSweep, MetricUnit.Seconds, Math.round((ages[0]?.ageMs ?? 0) / 1000));
+    logger.info('outcomes folded', {
+      clusters: Object.keys(index.clusters).length,
+      unreadable: unreadable.length,
+      oldestSweeps: ages.slice(0, LOGGED_AGES).map(({ id, ageMs }) => ({ id, ageSeconds: Math.round(ageMs / 1000) })),
+    });
+  }
+
+  async function readRegistry(signal: AbortSignal): Promise<Registry | undefined> {
+    try {
+      const stored = await state.read(STATE_KEYS.registry, signal);
+      // Before the first discovery there is no cluster.
+      if (stored === undefined) return { version: 1, writtenAt: new Date(clock()).toISOString(), sources: {}, clusters: {} };
+      const registry = parseRegistry(stored.value);
+      if (registry === undefined)
+        logger.error('registry unreadable', { remedy: 'Nothing: dispatch writes it anew within a minute.' });
+      return registry;
+    } catch (error) {
+      logger.error('registry unreadable', { problem: problemOf(STATE_KEYS.registry, error) });
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import type { Logger } from '@aws-lambda-powertools/logger';
+import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import type { ApprovalPolicy } from '../approval/policy.ts';
+import { isFor } from '../approval/selection.ts';
+import type { JsonObjects } from '../aws/json-objects.ts';
+import type { OrderMessage } from '../aws/queues.ts';
+import { parseFleetIndex } from '../fleet/fold-outcomes.ts';
+import { hintDue, hintedCluster } from '../fleet/hints.ts';
+import { parseRegistry } from '../fleet/parse-registry.ts';
+import { planTick } from '../fleet/plan-tick.ts';
+import type { RegisteredCluster, Registry } from '../fleet/registry.ts';
+import { STATE_KEYS } from '../fleet/state-keys.ts';
+import { METRIC } from '../telemetry/metric-names.ts';
+import { readHintEvent } from './hint-event.ts';
+import { messagesByLane } from './lane-queues.ts';
+import { decodeWaitingHint, encodeWaitingHint, type WaitingHint } from './waiting-hint.ts';
+
+/** From the launch of an instance to the request of its kubelet, roughly: it has to boot first. Milliseconds. */
+const BOOT_MS = 45_000;
+/**
+ * A launch does not say for which cluster it is. Where there are more clusters than this, it says too little: sweeping some of them would be
+ * arbitrary, and all of them more work than waiting for the tick.
+ */
+const MOST_CLUSTERS = 50;
+/** Amazon SQS API Reference, SendMessage, DelaySeconds. */
+const LONGEST_DELAY_SECONDS = 900;
+
+export interface HintOptions {
+  readonly state: JsonObjects;
+  readonly policies: readonly ApprovalPolicy[];
+  /** The Region that this runs in, and whose audit logs and launches it gets. */
+  readonly region: string;
+  /** Puts a hint where it waits. */
+  readonly wait: (body: string, delaySeconds: number, signal: AbortSignal) => Promise<void>;
+  /** By lane. */
+  readonly send: ReadonlyMap<string, (messages: readonly OrderMessage[], signal: AbortSignal) => Promise<void>>;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/**
+ * A hint waits until the request that it is about may be judged, and then becomes an order like that of a tick. A cluster is swept by
+ * hints once in three seconds at most, because orders for one interval are one; it is idle work for the cluster, one LIST a sweep.
+ *
+ * @throws AwsError, UnsentOrdersError when a hint is lost, or comes again
+ */
+export type HandleHint = (event: unknown, signal: AbortSignal) => Promise<void>;
+
+export function createHintHandler(options: HintOptions): HandleHint {
+  const { state, policies, region, wait, send, clock, logger, metrics } = options;
+
+  return async (event, signal) => {
+    const hint = readHintEvent(event);
+    if (hint === undefined) return;
+    if (hint.kind === 'due') {
+      await order(hint.bodies, signal);
+      return;
+    }
+    const registry = await readRegistry(signal);
+    if (registry === undefined) return;
+    if (hint.kind === 'audit-log') {
+      const cluster = hintedCluster(hint, registry, region);
+      if (cluster !== undefined) await waitFor([cluster], clock(), signal);
+      return;
+    }
+    const clusters = Object.values(registry.clusters).filter(({ target }) => {
+      const scope = target?.access.kind === 'eks' ? target.access.scope : undefined;
+      return scope?.account === hint.account && scope.region === hint.region;
+    });
+    if (clusters.length > MOST_CLUSTERS) logger.info('launch not hinted', { clusters: clusters.length });
+    else await waitFor(clusters, clock() + BOOT_MS, signal);
+  };
+
+  /** @param asked when the request was or will be made, in milliseconds since the epoch */
+  async function waitFor(clusters: readonly RegisteredCluster[], asked: number, signal: AbortSignal): Promise<void> {
+    await Promise.all(
+      clusters.map(async (cluster) => {
+        const minAge = youngestJudged(cluster);
+        if (minAge === undefined) return;
+        const due = hintDue(asked, minAge);
+        const delay = Math.min(LONGEST_DELAY_SECONDS, Math.max(0, Math.ceil((due - clock()) / 1000)));
+        await wait(encodeWaitingHint({ id: cluster.id, due }), delay, signal);
+      }),
+    );
+  }
+
+  /** Seconds; undefined when no policy is for the cluster. */
+  function youngestJudged({ target }: RegisteredCluster): number | undefined {
+    if (target === undefined) return undefined;
+    const { cluster } = target;
+    const ages = policies.filter((policy) => isFor(policy, cluster)).map(({ age }) => age[cluster.provider].minSeconds);
+    return ages.length === 0 ? undefined : Math.min(...ages);
+  }
+
+  async function order(bodies: readonly string[], signal: AbortSignal): Promise<void> {
+    const hints = bodies.flatMap((body) => readWaiting(body) ?? []);
+    const registry = await readRegistry(signal);
+    if (hints.length === 0 || registry === undefined) return;
+    const stored = await state.read(STATE_KEYS.index, signal);
+    // Of the whole fleet: only so it shows which writes have to be held.
+    const plan = planTick(registry, parseFleetIndex(stored?.value), clock(), new Set(send.keys()));
+    for (const [due, ofDue] of Map.groupBy(hints, (hint) => hint.due)) {
+      const ids = new Set(ofDue.map(({ id }) => id));
+      const orders = plan.orders.filter(({ order: { target } }) => ids.has(target.id));
+      for (const [lane, messages] of messagesByLane(orders, `hint ${due}`)) await send.get(lane)?.(messages, signal);
+      metrics.addMetric(METRIC.hintedSweeps, MetricUnit.Count, orders.length);
+    }
+  }
+
+  function readWaiting(body: string): WaitingHint | undefined {
+    const hint = decodeWaitingHint(body);
+    if (hint !== undefined) return hint;
+    metrics.addMetric(METRIC.messagesUnreadable, MetricUnit.Count, 1);
+    logger.error('message dropped', { remedy: 'Only hint writes to this queue: find out who else does.' });
+    return undefined;
+  }
+
+  /** Before the first discovery there is none, and nothing to hint. */
+  async function readRegistry(signal: AbortSignal): Promise<Registry | undefined> {
+    const stored = await state.read(STATE_KEYS.registry, signal);
+    return stored === undefined ? undefined : parseRegistry(stored.value);
+  }
+}

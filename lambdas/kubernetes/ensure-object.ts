@@ -1,0 +1,74 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { KubernetesClient } from './client.ts';
+import { KubernetesError } from './errors.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+
+/** An object of the API as its manifest has it. */
+export interface Manifest extends JsonObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string } & JsonObject;
+}
+
+/** What became of an object. */
+export type Ensured = 'created' | 'changed' | 'unchanged';
+
+const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {
+  ServiceAccount: (namespace) => `/api/v1/namespaces/${namespace}/serviceaccounts`,
+  Secret: (namespace) => `/api/v1/namespaces/${namespace}/secrets`,
+  ClusterRole: () => '/apis/rbac.authorization.k8s.io/v1/clusterroles',
+  ClusterRoleBinding: () => '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
+};
+
+/** Path of one object of the kinds that certmarshal makes. @throws RangeError for any other kind */
+export function objectPath(manifest: Manifest): string {
+  return `${collectionPath(manifest)}/${encodeURIComponent(manifest.metadata.name)}`;
+}
+
+/**
+ * Creates an object, or gives the fields of its manifest to the one that is there; what else is on it stays, and nothing is ever deleted.
+ * The write is bound to the object that was read.
+ *
+ * @throws KubernetesError
+ */
+export async function ensureObject(
+  client: KubernetesClient,
+  manifest: Manifest,
+  signal: AbortSignal,
+): Promise<Ensured> {
+  const found = await find(client, objectPath(manifest), signal);
+  if (found === undefined) {
+    await client.request({ method: 'POST', path: collectionPath(manifest), body: manifest, signal });
+    return 'created';
+  }
+  const { metadata: wanted, ...fields } = manifest;
+  const metadata = isJsonObject(found['metadata']) ? found['metadata'] : {};
+  const annotations = { ...objectOf(metadata['annotations']), ...objectOf(wanted['annotations']) };
+  const next = {
+    ...found,
+    ...fields,
+    metadata: { ...metadata, ...(Object.keys(annotations).length === 0 ? {} : { annotations }) },
+  };
+  if (isDeepStrictEqual(next, found)) return 'unchanged';
+  await client.request({ method: 'PUT', path: objectPath(manifest), body: next, signal });
+  return 'changed';
+}
+
+async function find(client: KubernetesClient, path: string, signal: AbortSignal): Promise<JsonObject | undefined> {
+  try {
+    return await client.request({ method: 'GET', path, signal });
+  } catch (error) {
+    if (error instanceof KubernetesError && error.kind === 'not-found') return undefined;
+    throw error;
+  }
+}
+
+function collectionPath({ kind, metadata }: Manifest): string {
+  const path = COLLECTIONS[kind];
+  if (path === undefined) throw new RangeError(`certmarshal makes no ${kind}`);
+  return path(encodeURIComponent(metadata.namespace ?? 'default'));
+}
+
+function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}

@@ -1,0 +1,82 @@
+import type { KubernetesClient } from './client.ts';
+import { KubernetesError } from './errors.ts';
+import { isJsonObject } from './json.ts';
+import { printable } from './printable.ts';
+
+/** Whom the API server takes us for. */
+export interface Identity {
+  readonly username: string;
+  readonly groups: readonly string[];
+}
+
+/** What an RBAC rule grants, one verb on one resource. */
+export interface Right {
+  readonly verb: string;
+  /** API group; empty for core. */
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  /** Absent: any object. */
+  readonly name?: string;
+  /** Absent: all namespaces, or none where the resource has none. */
+  readonly namespace?: string;
+}
+
+const MOST_GROUPS = 100;
+
+/**
+ * Asks who we are. Every authenticated user may (ClusterRole `system:basic-user`).
+ * Source: authentication.k8s.io/v1, SelfSubjectReview (Kubernetes 1.28).
+ *
+ * @throws KubernetesError; `not-found` before Kubernetes 1.28
+ */
+export async function reviewSelf(client: KubernetesClient, signal: AbortSignal): Promise<Identity> {
+  const answer = await client.request({
+    method: 'POST',
+    path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+    signal,
+  });
+  const status = isJsonObject(answer['status']) ? answer['status'] : {};
+  const user = isJsonObject(status['userInfo']) ? status['userInfo'] : {};
+  const groups: readonly unknown[] = Array.isArray(user['groups']) ? user['groups'] : [];
+  if (typeof user['username'] !== 'string') throw noReview('create selfsubjectreviews', client);
+  return {
+    username: printable(user['username']),
+    groups: groups
+      .slice(0, MOST_GROUPS)
+      .filter((group) => typeof group === 'string')
+      .map((group) => printable(group)),
+  };
+}
+
+/**
+ * Asks whether we may do something, without doing it.
+ * Source: authorization.k8s.io/v1, SelfSubjectAccessReview.
+ *
+ * @throws KubernetesError
+ */
+export async function mayI(client: KubernetesClient, right: Right, signal: AbortSignal): Promise<boolean> {
+  const answer = await client.request({
+    method: 'POST',
+    path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+    body: {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      spec: { resourceAttributes: right },
+    },
+    signal,
+  });
+  const allowed = isJsonObject(answer['status']) ? answer['status']['allowed'] : undefined;
+  if (typeof allowed !== 'boolean') throw noReview('create selfsubjectaccessreviews', client);
+  return allowed;
+}
+
+function noReview(call: string, { server }: KubernetesClient): KubernetesError {
+  return new KubernetesError({
+    kind: 'not-kubernetes',
+    object: `${call} on ${server}`,
+    problem: 'the answer is JSON but no review',
+    remedy: 'Check that the server is an API server.',
+  });
+}

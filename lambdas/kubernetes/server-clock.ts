@@ -1,0 +1,39 @@
+import { parseHttpDate } from './http-date.ts';
+
+/** What the newest answer of a server tells about its clock. Every answer makes a new one. */
+export interface ServerClock {
+  /** How far it is ahead of ours at least, in milliseconds; negative when it is behind, 0 when the two may be equal. */
+  readonly skewMs: number;
+}
+
+/** Clocks that NTP keeps differ by less than a second; a minute is more than an unkept one loses in a week. */
+export const NOTABLE_SKEW_MS = 60_000;
+
+/**
+ * Reads the `Date` of an answer. The server wrote it, in whole seconds, at some moment between sending and receiving: what the time under
+ * way can explain is no skew.
+ *
+ * Source: RFC 9110 §6.6.1.
+ *
+ * @param sentAt milliseconds since the epoch by our clock, as `receivedAt`
+ * @returns undefined when the header is absent or no date
+ */
+export function serverClock(header: string | undefined, sentAt: number, receivedAt: number): ServerClock | undefined {
+  const date = header === undefined ? undefined : parseHttpDate(header);
+  if (date === undefined) return undefined;
+  if (date > receivedAt) return { skewMs: date - receivedAt };
+  const latest = date + 999;
+  return { skewMs: latest < sentAt ? latest - sentAt : 0 };
+}
+
+/** "its clock is 10 min ahead of ours"; undefined when the difference is not worth a word. */
+export function describeSkew(clock: ServerClock | undefined): string | undefined {
+  if (clock === undefined || Math.abs(clock.skewMs) <= NOTABLE_SKEW_MS) return undefined;
+  const seconds = Math.round(Math.abs(clock.skewMs) / 1000);
+  const length = seconds < 600 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+  return `its clock is ${length} ${clock.skewMs > 0 ? 'ahead of' : 'behind'} ours`;
+}
+
+/** Which of the two is wrong. */
+export const SKEW_REMEDY =
+  'Compare both with the Date that curl -sI https://sts.amazonaws.com shows: a Lambda function keeps AWS time, so look at NTP on the control plane first.';

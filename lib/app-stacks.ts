@@ -1,0 +1,53 @@
+import type { App } from 'aws-cdk-lib/core';
+import { SELF, type Fleet } from '../lambdas/config/fleet.ts';
+import { HubStack, roleName } from './hub-stack.ts';
+import { SpokeStack } from './spoke-stack.ts';
+import { type HubPlace, type Spoke, spokesOf } from './spokes-of.ts';
+
+const HUB = 'CertMarshal';
+
+export interface FleetStacks {
+  readonly hub: HubStack;
+  readonly spokes: readonly SpokeStack[];
+}
+
+/** The hub, and a spoke for each account and Region of the discovery where something has to be made. */
+export function fleetStacks(app: App, fleet: Fleet, place: HubPlace): FleetStacks {
+  const hub = new HubStack(app, HUB, { fleet, place });
+  const spokes = spokesOf(fleet.discovery, place)
+    .filter(({ account, region }) => account !== SELF || region !== SELF)
+    .map((spoke) => {
+      const stack = new SpokeStack(app, `${HUB}Spoke-${nameOf(spoke, place)}`, {
+        spoke,
+        ...environmentOf(spoke, place),
+        ...hubRolesOf(place),
+      });
+      // Its trust policy names roles of the hub, which must exist.
+      stack.addStackDependency(hub);
+      return stack;
+    });
+  return { hub, spokes };
+}
+
+function nameOf({ account, region }: Spoke, place: HubPlace): string {
+  return `${account === SELF ? (place.account ?? SELF) : account}-${region === SELF ? (place.region ?? SELF) : region}`;
+}
+
+/** What is not known here is what the credentials of the deployment say. */
+function environmentOf(spoke: Spoke, place: HubPlace) {
+  const account = spoke.account === SELF ? place.account : spoke.account;
+  const region = spoke.region === SELF ? place.region : spoke.region;
+  return { env: { ...(account === undefined ? {} : { account }), ...(region === undefined ? {} : { region }) } };
+}
+
+function hubRolesOf({ account, region }: HubPlace) {
+  if (account === undefined || region === undefined) return {};
+  const arnOf = (part: 'sweep' | 'dispatch') =>
+    `arn:${partitionOf(region)}:iam::${account}:role/${roleName({ stackName: HUB, region }, part)}`;
+  return { hubRoles: { sweepRoleArn: arnOf('sweep'), dispatchRoleArn: arnOf('dispatch') } };
+}
+
+function partitionOf(region: string): string {
+  if (region.startsWith('cn-')) return 'aws-cn';
+  return region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws';
+}

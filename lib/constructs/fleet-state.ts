@@ -1,0 +1,50 @@
+import type { IRole } from 'aws-cdk-lib/aws-iam';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import { BlockPublicAccess, Bucket, BucketEncryption } from 'aws-cdk-lib/aws-s3';
+import { RemovalPolicy, Validations } from 'aws-cdk-lib/core';
+import type { Construct } from 'constructs';
+import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
+
+/** What a function may do with the two objects. */
+export interface StateGrant {
+  readonly read: readonly StateObject[];
+  readonly write: readonly StateObject[];
+}
+
+/**
+ * Holds the two objects that outlive an invocation: the registry, which dispatch writes, and the fleet index, which report writes. Kept when
+ * the stack is destroyed. Not versioned: both are written every few seconds or minutes, and rebuilt from the clusters when they are lost.
+ */
+export class FleetState extends Bucket {
+  readonly #key: IKey | undefined;
+
+  constructor(scope: Construct, id: string, { key }: { readonly key?: IKey | undefined }) {
+    super(scope, id, {
+      ...(key === undefined
+        ? { encryption: BucketEncryption.S3_MANAGED }
+        : { encryption: BucketEncryption.KMS, encryptionKey: key, bucketKeyEnabled: true }),
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      enforceSSL: true,
+      versioned: false,
+      removalPolicy: RemovalPolicy.RETAIN,
+    });
+    this.#key = key;
+    Validations.of(this).acknowledge({
+      id: 'AwsSolutions-S1',
+      reason:
+        'Access logs would take a second bucket to record what three functions do each minute; CloudTrail data events record it where that is wanted.',
+    });
+  }
+
+  /** By name of the object. The list permission makes S3 say that an object does not exist yet, in place of refusing it. */
+  allow(role: IRole, { read, write }: StateGrant): void {
+    const arns = (objects: readonly StateObject[]) => objects.map((object) => this.arnForObjects(STATE_KEYS[object]));
+    role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:ListBucket'], resources: [this.bucketArn] }));
+    role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:GetObject'], resources: arns(read) }));
+    if (write.length > 0)
+      role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:PutObject'], resources: arns(write) }));
+    if (write.length > 0) this.#key?.grantEncryptDecrypt(role);
+    else this.#key?.grantDecrypt(role);
+  }
+}

@@ -1,0 +1,79 @@
+import type { IRole } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { Duration } from 'aws-cdk-lib/core';
+import { Construct } from 'constructs';
+import type { Fleet, Lane } from '../../lambdas/config/fleet.ts';
+import { HubFunction } from './hub-function.ts';
+import { OrderQueue } from './order-queue.ts';
+
+/** A batch of sweeps ends within a tick, so that a slow cluster delays nobody's next sweep. */
+const SWEEP_TIMEOUT = Duration.seconds(60);
+/** Longer than the timeout, which Lambda demands; short enough that a crash silences a cluster for under two minutes. */
+const VISIBILITY_TIMEOUT = Duration.seconds(90);
+/** A tick that waited this long would only repeat the next one. */
+const ORDER_RETENTION = Duration.seconds(120);
+/** The most that Lambda takes from a FIFO queue at once. Sweeps wait for the network, so ten share a processor well. */
+const BATCH_SIZE = 10;
+/** Batches at once: with ten clusters a batch and a second a sweep, thousands of clusters a minute. */
+const MAX_CONCURRENCY = 50;
+
+export interface SweepLaneProps {
+  readonly name: string;
+  /** @default outside a VPC */
+  readonly network?: Omit<Lane, 'name'>;
+  /** One for all lanes: it is who the clusters know. */
+  readonly role: IRole;
+  readonly policies: Fleet['policies'];
+  readonly outcomes: IQueue;
+  readonly key?: IKey | undefined;
+  /** Of the sweep function. @default none */
+  readonly reservedConcurrency?: number | undefined;
+}
+
+/** A network from which clusters are swept: a queue of orders and the function that carries them out. */
+export class SweepLane extends Construct {
+  public readonly laneName: string;
+  public readonly orders: OrderQueue;
+  public readonly sweep: HubFunction;
+
+  constructor(scope: Construct, id: string, props: SweepLaneProps) {
+    super(scope, id);
+    const { name, network, role, key, reservedConcurrency } = props;
+    this.laneName = name;
+    this.orders = new OrderQueue(this, 'Orders', {
+      retentionPeriod: ORDER_RETENTION,
+      visibilityTimeout: VISIBILITY_TIMEOUT,
+      key,
+    });
+    this.sweep = new HubFunction(this, 'Sweep', {
+      handlerFile: 'sweep',
+      description: `Proves and approves the kubelet serving requests of up to ten clusters; lane ${name}`,
+      timeout: SWEEP_TIMEOUT,
+      memorySize: 1_024,
+      environment: { OUTCOMES_QUEUE_URL: props.outcomes.queueUrl, SWEEP_ROLE_ARN: role.roleArn },
+      files: { 'policies.json': props.policies },
+      role,
+      key,
+      ...(reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: reservedConcurrency }),
+    });
+    if (network !== undefined) attach(this.sweep, network);
+    this.sweep.addEventSource(
+      new SqsEventSource(this.orders, {
+        batchSize: BATCH_SIZE,
+        // More batches than the function may run at once would only be throttled.
+        maxConcurrency: Math.max(2, Math.min(MAX_CONCURRENCY, reservedConcurrency ?? MAX_CONCURRENCY)),
+        reportBatchItemFailures: true,
+      }),
+    );
+  }
+}
+
+/** By ids alone: `IVpc` wants availability zones, which only a lookup in the account knows. */
+function attach(sweep: HubFunction, { subnetIds, securityGroupIds }: Omit<Lane, 'name'>): void {
+  const { defaultChild } = sweep.node;
+  if (!CfnFunction.isCfnFunction(defaultChild)) throw new Error('a function without its resource');
+  defaultChild.vpcConfig = { subnetIds: [...subnetIds], securityGroupIds: [...securityGroupIds] };
+}

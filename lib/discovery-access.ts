@@ -1,0 +1,125 @@
+import { Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { ArnFormat, Aws, Stack, Token } from 'aws-cdk-lib/core';
+import type { IConstruct } from 'constructs';
+import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
+import { type EksDiscovery, SELF } from '../lambdas/config/fleet.ts';
+import { allowExactly, POLICIES_OF_A_ROLE } from './exact-policies.ts';
+import type { HubPlace } from './spokes-of.ts';
+
+/**
+ * Allows roles of the hub to assume the role of each spoke account, by complete ARN.
+ *
+ * @returns how many managed policies it takes
+ * @throws TooManyResourcesError
+ */
+export function allowSpokes(
+  stack: Stack,
+  roles: readonly IRole[],
+  discovery: readonly EksDiscovery[],
+  { account: own }: HubPlace,
+): number {
+  const arns = discovery.flatMap(({ accounts, role }) =>
+    accounts
+      .filter((account) => account !== SELF && account !== own)
+      .map((account) => stack.formatArn({ service: 'iam', region: '', account, resource: 'role', resourceName: role })),
+  );
+  const tagged = discovery.some(({ sessionTags }) => Object.keys(sessionTags).length > 0);
+  return allowExactly(stack, 'SpokeAccess', {
+    roles,
+    actions: ['sts:AssumeRole', ...(tagged ? ['sts:TagSession'] : [])],
+    resources: arns,
+    what: 'roles of spoke accounts',
+    room: POLICIES_OF_A_ROLE,
+  });
+}
+
+export interface OwnClusters {
+  readonly discovery: readonly EksDiscovery[];
+  readonly place: HubPlace;
+  readonly dispatchRole: IRole;
+  readonly sweepRole: IRole;
+}
+
+/** Where clusters of the hub's own account are discovered, its roles read them without a role between. */
+export function allowTheOwnClusters(stack: Stack, { discovery, place, dispatchRole, sweepRole }: OwnClusters): void {
+  const own = discovery.filter(({ accounts }) =>
+    accounts.some((account) => account === SELF || account === place.account),
+  );
+  const regions = [
+    ...new Set(own.flatMap((entry) => entry.regions.map((region) => (region === SELF ? stack.region : region)))),
+  ];
+  if (regions.length === 0) return;
+  for (const role of [dispatchRole, sweepRole]) {
+    const may = { list: role === dispatchRole, instances: role === sweepRole };
+    for (const statement of readClusters(regions, may)) role.addToPrincipalPolicy(statement);
+    acknowledgeReading(role, regions);
+  }
+}
+
+/** What a role may read of the EKS clusters and instances of its own account, in these Regions and no other. */
+export function readClusters(
+  regions: readonly string[],
+  { list, instances }: { readonly list: boolean; readonly instances: boolean },
+): readonly PolicyStatement[] {
+  const clusters = regions.map((region) => `arn:${Aws.PARTITION}:eks:${region}:${Aws.ACCOUNT_ID}:cluster/*`);
+  // Neither of the two knows resources. Source: Service Authorization Reference, Amazon EKS and Amazon EC2.
+  const anywhere = [...(list ? ['eks:ListClusters'] : []), ...(instances ? ['ec2:DescribeInstances'] : [])];
+  return [
+    new PolicyStatement({ actions: ['eks:DescribeCluster'], resources: clusters }),
+    new PolicyStatement({
+      actions: anywhere,
+      resources: ['*'],
+      conditions: { StringEquals: { 'aws:RequestedRegion': [...regions] } },
+    }),
+  ];
+}
+
+/** Says to cdk-nag why {@link readClusters} has wildcards. */
+export function acknowledgeReading(scope: IConstruct, regions: readonly string[]): void {
+  acknowledgeWildcards(scope, 'eks:ListClusters and ec2:DescribeInstances know no resources.', ['Resource::*']);
+  acknowledgeWildcards(
+    scope,
+    'Which clusters there are is what the discovery finds out; it reads their description, and enters none by it.',
+    regions.map((region) => `Resource::arn:<AWS::Partition>:eks:${regionName(region)}:<AWS::AccountId>:cluster/*`),
+  );
+}
+
+function regionName(region: string): string {
+  return Token.isUnresolved(region) ? '<AWS::Region>' : region;
+}
+
+/** What Lambda does with the role of a function to connect it to a VPC, and the function itself must not. */
+const NETWORK_INTERFACES = [
+  'ec2:AssignPrivateIpAddresses',
+  'ec2:CreateNetworkInterface',
+  'ec2:DeleteNetworkInterface',
+  'ec2:DescribeNetworkInterfaces',
+  'ec2:DescribeSubnets',
+  'ec2:UnassignPrivateIpAddresses',
+];
+
+/**
+ * Lets Lambda connect the functions of a role to VPCs. Calls of the functions' own code, which carry the ARN of the function, are denied.
+ * Source: AWS Lambda Developer Guide, "Giving Lambda functions access to resources in an Amazon VPC", required IAM permissions.
+ */
+export function allowAttachingToVpcs(role: IRole): void {
+  const stack = Stack.of(role);
+  const functions = stack.formatArn({
+    service: 'lambda',
+    resource: 'function',
+    resourceName: '*',
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  });
+  role.addToPrincipalPolicy(new PolicyStatement({ actions: NETWORK_INTERFACES, resources: ['*'] }));
+  role.addToPrincipalPolicy(
+    new PolicyStatement({
+      effect: Effect.DENY,
+      actions: NETWORK_INTERFACES,
+      resources: ['*'],
+      conditions: { ArnLike: { 'lambda:SourceFunctionArn': functions } },
+    }),
+  );
+  acknowledgeWildcards(role, 'Lambda wants them so when a function is connected to a VPC; the function itself is denied them.', [
+    'Resource::*',
+  ]);
+}

@@ -1,0 +1,21 @@
+import type { Stack } from 'aws-cdk-lib/core';
+import type { Fleet } from '../lambdas/config/fleet.ts';
+
+/**
+ * The configuration travels beside the bundles, where a difference shows as a new hash only. In the metadata of the template, one
+ * entry a field, `cdk diff` shows what changes: `Policy default, mode: "enforce" to "observe"`.
+ */
+export function showInDiff(stack: Stack, fleet: Fleet): void {
+  const show = (what: string, fields: object): void => {
+    for (const [field, value] of Object.entries(fields)) stack.addMetadata(`${what}, ${field}`, value);
+  };
+  for (const [index, discovery] of fleet.discovery.entries()) show(`Discovery ${index + 1}`, discovery);
+  for (const { name, workloadClusters, ...fields } of fleet.managementClusters) {
+    show(`Management cluster ${name}`, fields);
+    show(`Management cluster ${name}, workloadClusters`, workloadClusters);
+  }
+  for (const { id, ...fields } of fleet.clusters) show(`Cluster ${id}`, fields);
+  for (const { name, ...fields } of fleet.lanes) show(`Lane ${name}`, fields);
+  show('Hub', fleet.hub);
+  for (const { name, ...fields } of fleet.policies) show(`Policy ${name}`, fields);
+}

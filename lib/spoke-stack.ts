@@ -1,0 +1,99 @@
+import { ArnPrincipal, CfnRole, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Aws, BootstraplessSynthesizer, CfnParameter, type IStackSynthesizer, Stack, type StackProps } from 'aws-cdk-lib/core';
+import type { Construct } from 'constructs';
+import { SELF } from '../lambdas/config/fleet.ts';
+import { AccessEntries } from './constructs/access-entries.ts';
+import { acknowledgeReading, readClusters } from './discovery-access.ts';
+import type { Spoke, SpokeRoleOptions } from './spokes-of.ts';
+
+export interface SpokeStackProps extends StackProps {
+  readonly spoke: Spoke;
+  /** Defaults of the parameters. @default without default: the parameters must be given */
+  readonly hubRoles?: HubRoles | undefined;
+}
+
+export interface HubRoles {
+  readonly sweepRoleArn: string;
+  readonly dispatchRoleArn: string;
+}
+
+/**
+ * What a spoke account has: a role that reads its EKS clusters and instances, for exactly two roles of the hub, and access entries for
+ * the hub's sweep role. Nothing runs there. No assets and no bootstrap: `aws cloudformation deploy` and StackSets take the template as it is,
+ * for any account and Region.
+ */
+export class SpokeStack extends Stack {
+  constructor(scope: Construct, id: string, { spoke, hubRoles, ...props }: SpokeStackProps) {
+    super(scope, id, {
+      description: 'certmarshal: lets the hub read and enter the EKS clusters of this account',
+      // The types of the CDK do not know exactOptionalPropertyTypes.
+      synthesizer: new BootstraplessSynthesizer() as IStackSynthesizer,
+      ...props,
+    });
+    const sweepRoleArn = this.#roleParameter('HubSweepRoleArn', hubRoles?.sweepRoleArn);
+    const hubArns = { sweepRoleArn, dispatchRoleArn: '' };
+    if (spoke.roles.length > 0)
+      hubArns.dispatchRoleArn = this.#roleParameter('HubDispatchRoleArn', hubRoles?.dispatchRoleArn);
+    for (const options of spoke.roles) this.#role(options, hubArns);
+    new AccessEntries(this, 'AccessEntries', { clusters: spoke.accessEntries, principalArn: sweepRoleArn });
+  }
+
+  #roleParameter(id: string, value: string | undefined): string {
+    return new CfnParameter(this, id, {
+      description: `The output ${id.replace('Hub', '')} of the hub's stack`,
+      allowedPattern: String.raw`arn:aws[a-z-]*:iam::\d{12}:role/.+`,
+      ...(value === undefined ? {} : { default: value }),
+    }).valueAsString;
+  }
+
+  #role(options: SpokeRoleOptions, hub: HubRoles): void {
+    const { name, externalId, sessionTags } = options;
+    const regions = options.regions.map((region) => (region === SELF ? Aws.REGION : region));
+    const role = new CfnRole(this, `Role-${name}`, {
+      roleName: name,
+      description: 'certmarshal: reads EKS clusters and their instances, nothing else',
+      assumeRolePolicyDocument: new PolicyDocument({ statements: this.#trust(hub, sessionTags, externalId) }),
+      policies: [
+        {
+          policyName: 'read',
+          policyDocument: new PolicyDocument({
+            statements: [...readClusters(regions, { list: true, instances: true })],
+          }),
+        },
+      ],
+    });
+    acknowledgeReading(role, regions);
+  }
+
+  /** Two statements, because the actions have different condition keys. Source: IAM User Guide, "Pass session tags in AWS STS". */
+  #trust(hub: HubRoles, sessionTags: SpokeRoleOptions['sessionTags'], externalId: string | undefined): PolicyStatement[] {
+    const principals = [new ArnPrincipal(hub.dispatchRoleArn), new ArnPrincipal(hub.sweepRoleArn)];
+    const tags = Object.fromEntries(
+      Object.entries(sessionTags).map(([key, value]) => [`aws:RequestTag/${key}`, value] as const),
+    );
+    const assume = {
+      ...tags,
+      ...(externalId === undefined ? {} : { 'sts:ExternalId': this.#externalIdParameter(externalId) }),
+    };
+    return [
+      new PolicyStatement({
+        principals,
+        actions: ['sts:AssumeRole'],
+        ...(Object.keys(assume).length === 0 ? {} : { conditions: { StringEquals: assume } }),
+      }),
+      ...(Object.keys(tags).length === 0
+        ? []
+        : [new PolicyStatement({ principals, actions: ['sts:TagSession'], conditions: { StringEquals: tags } })]),
+    ];
+  }
+
+  #externalIdParameter(value: string): string {
+    const id = 'ExternalId';
+    const existing = this.node.tryFindChild(id);
+    if (existing instanceof CfnParameter && existing.default === value) return existing.valueAsString;
+    return new CfnParameter(this, existing === undefined ? id : `${id}-${this.node.children.length}`, {
+      description: 'Must be the externalId of the discovery in fleet.yaml',
+      default: value,
+    }).valueAsString;
+  }
+}

@@ -1,0 +1,35 @@
+import { p95, runFleet } from './run-fleet.ts';
+import { serveClusters } from './simulated-servers.ts';
+import { type Figure, figure } from './statistics.ts';
+
+const CLUSTERS = 200;
+const RUNS = 3;
+/** What hangs is given up after this; shorter than deployed, only so that the run ends. */
+const DEADLINE_MS = 3_000;
+
+/** How much of the healthy clusters' time those take that hang, drip, lie or fail, in the same batches of the same process. */
+export async function benchIsolation(say: (text: string) => void): Promise<Figure[]> {
+  const alone: number[] = [];
+  const beside: number[] = [];
+  const healthy = (id: string) => Number(id.split('-')[1]) % 5 !== 0;
+  for (let count = 1; count <= RUNS; count += 1)
+    for (const faulty of [false, true]) {
+      say(`run ${count} of ${RUNS}, ${faulty ? '20 % misbehave' : 'all healthy'}`);
+      await using served = await serveClusters(CLUSTERS, faulty);
+      // The first round opens what stays open.
+      const { sweeps } = await runFleet(served.clusters, { rounds: 2, deadlineMs: DEADLINE_MS });
+      const measured = sweeps.slice(CLUSTERS).filter(({ id }) => healthy(id));
+      if (measured.some(({ complete }) => !complete)) throw new Error('a healthy cluster was not swept');
+      (faulty ? beside : alone).push(p95(measured.map(({ ms }) => ms)));
+    }
+  return [
+    figure('p95 of 160 healthy clusters, 40 more are healthy', 'ms', alone),
+    figure('p95 of 160 healthy clusters, 40 more hang, drip, lie or fail', 'ms', beside),
+    figure(
+      'ratio of the two',
+      '×',
+      beside.map((value, index) => value / (alone[index] ?? Number.NaN)),
+      { text: '≤ 1.10', met: (ratio) => ratio <= 1.1 },
+    ),
+  ];
+}

@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { NODE_OPTIONS } from '../../lib/node-options.ts';
+import type { ServedCluster } from './simulated-servers.ts';
+
+const run = promisify(execFile);
+
+export interface FleetRun {
+  readonly totalMs: number;
+  readonly sweeps: readonly { readonly id: string; readonly ms: number; readonly complete: boolean }[];
+  /** MiB after garbage collection, one for each round. */
+  readonly heaps: readonly number[];
+  readonly maxRssMiB: number;
+}
+
+/** Sweeps clusters in one process with one core and the heap of a function with 512 MB, from a bundle as it is deployed. */
+export async function runFleet(
+  clusters: readonly ServedCluster[],
+  { rounds = 1, deadlineMs = 45_000 }: { readonly rounds?: number; readonly deadlineMs?: number } = {},
+): Promise<FleetRun> {
+  const directory = await mkdtemp(join(tmpdir(), 'certmarshal-bench-'));
+  try {
+    const program = join(directory, 'fleet-process.mjs');
+    await build({
+      entryPoints: [new URL('./fleet-process.ts', import.meta.url).pathname],
+      outfile: program,
+      bundle: true,
+      minify: true,
+      platform: 'node',
+      format: 'esm',
+      mainFields: ['module', 'main'],
+      banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+    });
+    const file = join(directory, 'clusters.json');
+    await writeFile(file, JSON.stringify(clusters));
+    const node = [process.execPath, '--expose-gc', '--max-old-space-size=400', program, file, `${rounds}`, `${deadlineMs}`];
+    const { stdout } = await run('taskset', ['-c', '0', ...node], {
+      env: { ...process.env, NODE_OPTIONS },
+      maxBuffer: 64 * 2 ** 20,
+    });
+    return JSON.parse(stdout);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+/** The value that 95 % are not above. */
+export function p95(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? Number.NaN;
+}

@@ -1,0 +1,15 @@
+/** What a rehearsal ends with, as one line of JSON. */
+export interface Summary {
+  /** Names of the stacks that were deployed. */
+  readonly stacks: readonly string[];
+  /** How often the scheduler started dispatch. */
+  readonly ticks: number;
+  /** Clusters in the registry that can be swept. */
+  readonly targets: number;
+  /** By a deployed function, on all API servers. */
+  readonly csrsApproved: number;
+  /** By the signer of the real control plane. */
+  readonly csrsIssued: number;
+  /** `type logicalId: reason`, and what became of it. */
+  readonly leftOut: readonly string[];
+}

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { transform } from './transform.ts';
+
+const SUPPORTED = new Set(['AWS::SQS::Queue', 'AWS::CloudWatch::Alarm', 'AWS::IAM::Role']);
+const queue = { Type: 'AWS::SQS::Queue', Properties: { FifoQueue: true } };
+
+describe('transform', () => {
+  it('leaves a template that the emulator takes as it is', () => {
+    const template = { Description: 'd', Resources: { Queue: queue }, Outputs: { Url: { Value: { Ref: 'Queue' } } } };
+    expect(transform(template, SUPPORTED)).toEqual({ template, leftOut: [] });
+  });
+
+  it('takes out unknown types and alarms on expressions, and what depends on them', () => {
+    const simple = { Type: 'AWS::CloudWatch::Alarm', Properties: { MetricName: 'm' } };
+    const insights = { Type: 'AWS::CloudWatch::Alarm', Properties: { Metrics: [{ Expression: 'SELECT 1' }] } };
+    const { template, leftOut } = transform(
+      {
+        Resources: {
+          Queue: { ...queue, DependsOn: ['Entry', 'Simple'] },
+          Simple: { ...simple, DependsOn: 'Insights' },
+          Insights: insights,
+          Entry: { Type: 'AWS::EKS::AccessEntry', Properties: { ClusterName: 'a' } },
+        },
+      },
+      SUPPORTED,
+    );
+    expect(template.Resources).toEqual({ Queue: { ...queue, DependsOn: ['Simple'] }, Simple: simple });
+    expect(leftOut.map(({ logicalId, type, reason }) => [logicalId, type, reason])).toEqual([
+      ['Insights', 'AWS::CloudWatch::Alarm', 'the emulator does not evaluate metric expressions'],
+      ['Entry', 'AWS::EKS::AccessEntry', 'the emulator does not know the type'],
+    ]);
+  });
+
+  it('gives the computed values of what it takes out as outputs', () => {
+    const arn = { 'Fn::GetAtt': ['Role', 'Arn'] };
+    const { template, leftOut } = transform(
+      {
+        Resources: {
+          Role: { Type: 'AWS::IAM::Role' },
+          Entry: {
+            Type: 'AWS::EKS::AccessEntry',
+            Properties: {
+              PrincipalArn: arn,
+              KubernetesGroups: ['certmarshal'],
+              Tags: [{ Key: 'k', Value: { Ref: 'Role' } }],
+            },
+          },
+        },
+      },
+      SUPPORTED,
+    );
+    expect(leftOut[0]?.properties).toEqual({
+      PrincipalArn: { Output: 'EntryProperty0' },
+      KubernetesGroups: ['certmarshal'],
+      Tags: [{ Key: 'k', Value: { Output: 'EntryProperty1' } }],
+    });
+    expect(template.Outputs).toEqual({ EntryProperty0: { Value: arn }, EntryProperty1: { Value: { Ref: 'Role' } } });
+  });
+
+  it('adds the action that only the emulator knows, to statements of roles alone', () => {
+    const statement = (Action: unknown) => ({ PolicyDocument: { Statement: [{ Effect: 'Allow', Action }] } });
+    const { template } = transform(
+      {
+        Resources: {
+          One: { Type: 'AWS::IAM::Role', Properties: statement('sqs:SendMessage') },
+          Many: { Type: 'AWS::IAM::Role', Properties: statement(['sqs:SendMessage', 'sqs:GetQueueUrl']) },
+          Other: { Type: 'AWS::IAM::Role', Properties: statement('sqs:ReceiveMessage') },
+          Queue: { Type: 'AWS::SQS::Queue', Properties: statement('sqs:SendMessage') },
+        },
+      },
+      SUPPORTED,
+    );
+    expect(template.Resources).toMatchObject({
+      One: { Properties: statement(['sqs:SendMessage', 'sqs:SendMessageBatch']) },
+      Many: { Properties: statement(['sqs:SendMessage', 'sqs:GetQueueUrl', 'sqs:SendMessageBatch']) },
+      Other: { Properties: statement('sqs:ReceiveMessage') },
+      Queue: { Properties: statement('sqs:SendMessage') },
+    });
+  });
+
+  it.each([
+    ['Ref', { Ref: 'Entry' }],
+    ['Fn::GetAtt', { 'Fn::GetAtt': ['Entry', 'AccessEntryArn'] }],
+    ['Fn::GetAtt with a dot', { 'Fn::GetAtt': 'Entry.AccessEntryArn' }],
+    ['Fn::Sub', { 'Fn::Sub': '${Entry}' }],
+    ['Fn::Sub of an attribute', { 'Fn::Sub': ['x-${Entry.Arn}', {}] }],
+    ['Ref inside Fn::Join', { 'Fn::Join': ['', ['a', { Ref: 'Entry' }]] }],
+  ])('refuses when something that stays needs it: %s', (_, value) => {
+    const template = {
+      Resources: {
+        Queue: { Type: 'AWS::SQS::Queue', Properties: { QueueName: value } },
+        Entry: { Type: 'AWS::EKS::AccessEntry' },
+      },
+    };
+    expect(() => transform(template, SUPPORTED)).toThrow('refers to Entry');
+  });
+});

@@ -1,0 +1,150 @@
+/** A CloudFormation template, as far as the transform looks at it. */
+export interface Template {
+  readonly Resources: Readonly<Record<string, TemplateResource>>;
+  readonly Outputs?: Readonly<Record<string, { readonly Value: unknown }>>;
+  readonly [section: string]: unknown;
+}
+
+export interface TemplateResource {
+  readonly Type: string;
+  readonly Properties?: Readonly<Record<string, unknown>>;
+  readonly DependsOn?: string | readonly string[];
+  readonly DeletionPolicy?: string;
+  readonly [attribute: string]: unknown;
+}
+
+/** A resource that the emulator refuses. */
+export interface LeftOut {
+  readonly logicalId: string;
+  readonly type: string;
+  /** In one clause: why it was left out. */
+  readonly reason: string;
+  /** Its properties. Where one is not literal, `{ Output: name }` stands for the output that has its value after the deployment. */
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+export interface Transformed {
+  readonly template: Template;
+  readonly leftOut: readonly LeftOut[];
+}
+
+/**
+ * Takes out of a template what MiniStack 1.5.33 cannot make, and nothing else:
+ *
+ * - every type that its CloudFormation does not know; at this time that is AWS::CloudWatch::CompositeAlarm, AWS::EKS::AccessEntry and
+ *   AWS::Logs::QueryDefinition. One of them, and the whole template is refused.
+ * - an AWS::CloudWatch::Alarm with `Metrics` (metric math, Metrics Insights): the stack rolls back.
+ *
+ * One permission is added: the emulator asks for `sqs:SendMessageBatch` where IAM, which knows no such action, asks for
+ * `sqs:SendMessage` (Service Authorization Reference, Amazon SQS). Every statement of a role that names the one gets the other.
+ *
+ * What is computed in the properties of a resource that was taken out becomes an output, so that the resource can be created
+ * through the API with the very values that CloudFormation would have given it.
+ *
+ * @param supported the types that the emulator knows
+ * @throws Error when something that stays refers to what is left out: then the rehearsal would not be of this app any more.
+ */
+export function transform(template: Template, supported: ReadonlySet<string>): Transformed {
+  const kept: Record<string, TemplateResource> = {};
+  const leftOut: LeftOut[] = [];
+  const outputs: Record<string, { readonly Value: unknown }> = {};
+  for (const [logicalId, resource] of Object.entries(template.Resources)) {
+    const reason = refusal(resource, supported);
+    if (reason === undefined) kept[logicalId] = withBatchAction(resource);
+    else {
+      const properties = withOutputs(resource.Properties ?? {}, (value) => {
+        const name = `${logicalId}Property${Object.keys(outputs).length}`;
+        outputs[name] = { Value: value };
+        return { Output: name };
+      });
+      leftOut.push({ logicalId, type: resource.Type, reason, properties });
+    }
+  }
+  const gone = new Set(leftOut.map(({ logicalId }) => logicalId));
+  const Resources = Object.fromEntries(
+    Object.entries(kept).map(([logicalId, resource]) => [logicalId, withoutDependencies(resource, gone)]),
+  );
+  const Outputs = { ...template.Outputs, ...outputs };
+  const stays = { ...template, Resources, Outputs };
+  for (const logicalId of gone)
+    if (refersTo(stays, logicalId))
+      throw new Error(`the template refers to ${logicalId}, which the emulator cannot make: nothing may depend on it`);
+  return { template: stays, leftOut };
+}
+
+function refusal({ Type, Properties }: TemplateResource, supported: ReadonlySet<string>): string | undefined {
+  if (Type.startsWith('Custom::') || Type === 'AWS::CDK::Metadata') return undefined;
+  if (!supported.has(Type)) return 'the emulator does not know the type';
+  if (Type === 'AWS::CloudWatch::Alarm' && Properties?.['Metrics'] !== undefined)
+    return 'the emulator does not evaluate metric expressions';
+  return undefined;
+}
+
+function withBatchAction(resource: TemplateResource): TemplateResource {
+  if (!resource.Type.startsWith('AWS::IAM::')) return resource;
+  const visit = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(visit);
+    if (!isRecord(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [key, key === 'Action' ? withBatch(inner) : visit(inner)]),
+    );
+  };
+  const { Properties } = resource;
+  if (Properties === undefined) return resource;
+  return {
+    ...resource,
+    Properties: Object.fromEntries(Object.entries(Properties).map(([key, value]) => [key, visit(value)])),
+  };
+}
+
+function withBatch(action: unknown): unknown {
+  const actions: readonly unknown[] = [action].flat();
+  return actions.includes('sqs:SendMessage') ? [...actions, 'sqs:SendMessageBatch'] : action;
+}
+
+/** Literals stay; every intrinsic function is given to `toOutput`. */
+function withOutputs(
+  properties: Readonly<Record<string, unknown>>,
+  toOutput: (value: unknown) => unknown,
+): Readonly<Record<string, unknown>> {
+  const visit = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(visit);
+    if (!isRecord(value)) return value;
+    return isIntrinsic(value)
+      ? toOutput(value)
+      : Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, visit(inner)]));
+  };
+  return Object.fromEntries(Object.entries(properties).map(([key, value]) => [key, visit(value)]));
+}
+
+function isIntrinsic(value: Readonly<Record<string, unknown>>): boolean {
+  const [key, ...others] = Object.keys(value);
+  return key !== undefined && others.length === 0 && (key === 'Ref' || key.startsWith('Fn::'));
+}
+
+function withoutDependencies(resource: TemplateResource, gone: ReadonlySet<string>): TemplateResource {
+  if (resource.DependsOn === undefined) return resource;
+  const { DependsOn, ...rest } = resource;
+  const left = [DependsOn].flat().filter((logicalId) => !gone.has(logicalId));
+  return left.length === 0 ? rest : { ...rest, DependsOn: left };
+}
+
+/** `Ref`, `Fn::GetAtt` as a list or with a dot, or a `${…}` of `Fn::Sub`. */
+function refersTo(value: unknown, logicalId: string): boolean {
+  if (Array.isArray(value)) return value.some((entry) => refersTo(entry, logicalId));
+  if (!isRecord(value)) return false;
+  return Object.entries(value).some(([key, inner]) => {
+    if (key === 'Ref' && inner === logicalId) return true;
+    if (key === 'Fn::GetAtt' && String(Array.isArray(inner) ? inner[0] : inner).split('.')[0] === logicalId)
+      return true;
+    if (key === 'Fn::Sub') {
+      const text = String(Array.isArray(inner) ? inner[0] : inner);
+      if (text.includes(`\${${logicalId}}`) || text.includes(`\${${logicalId}.`)) return true;
+    }
+    return refersTo(inner, logicalId);
+  });
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+
+import { createEksReader } from '../../../lambdas/aws/eks-clusters.ts';
+import type { AwsScope } from '../../../lambdas/aws/scope.ts';
+import { collect } from './collect.ts';
+import { awsFailure } from './failure.ts';
+import { type HttpAnswer, type HttpCall, jsonRefusal, startHttpService } from './http-service.ts';
+
+const SCOPE: AwsScope = { account: '111122223333', region: 'eu-central-1' };
+const never = new AbortController().signal;
+const CLUSTER = {
+  name: 'dublin',
+  arn: 'arn:aws:eks:eu-central-1:111122223333:cluster/dublin',
+  status: 'ACTIVE',
+  endpoint: 'https://ABCDEF.gr7.eu-central-1.eks.amazonaws.com',
+  certificateAuthority: { data: Buffer.from('-----BEGIN CERTIFICATE-----').toString('base64') },
+  tags: { team: 'platform' },
+  resourcesVpcConfig: { vpcId: 'vpc-0123456789abcdef0', endpointPublicAccess: true, subnetIds: ['subnet-1'] },
+  kubernetesNetworkConfig: { serviceIpv4Cidr: '10.100.0.0/16', ipFamily: 'ipv4' },
+  accessConfig: { authenticationMode: 'API_AND_CONFIG_MAP' },
+};
+
+const json = (body: unknown): HttpAnswer => ({
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+async function reader(answer: (call: HttpCall) => HttpAnswer | undefined) {
+  const eks = await startHttpService(answer);
+  const { credentials, ...config } = eks.config;
+  const scopes: AwsScope[] = [];
+  const read = createEksReader({
+    config,
+    credentials: (scope) => {
+      scopes.push(scope);
+      return async () => credentials;
+    },
+  });
+  return { eks, read, scopes, [Symbol.asyncDispose]: () => eks[Symbol.asyncDispose]() };
+}
+
+async function describeWith(change: Record<string, unknown>) {
+  await using run = await reader(() => json({ cluster: { ...CLUSTER, ...change } }));
+  return await run.read.describeCluster(SCOPE, 'dublin', never);
+}
+
+describe('listClusters', () => {
+  it('reads every page, a hundred names at a time', async () => {
+    const names = Array.from({ length: 230 }, (_, index) => `c-${index}`);
+    await using run = await reader(({ query }) => {
+      const from = Number(query.get('nextToken') ?? 0);
+      const to = from + Number(query.get('maxResults'));
+      return json({ clusters: names.slice(from, to), ...(to < names.length && { nextToken: `${to}` }) });
+    });
+    const pages = await collect(run.read.listClusters(SCOPE, never));
+    expect(pages.map(({ length }) => length)).toEqual([100, 100, 30]);
+    expect(pages.flat()).toEqual(names);
+    expect(run.eks.calls).toHaveLength(3);
+    expect(run.eks.calls[0]).toMatchObject({ method: 'GET', path: '/clusters', region: 'eu-central-1' });
+  });
+
+  it('keeps one client for a scope', async () => {
+    await using run = await reader(() => json({ clusters: [] }));
+    await collect(run.read.listClusters(SCOPE, never));
+    await collect(run.read.listClusters({ ...SCOPE }, never));
+    await collect(run.read.listClusters({ ...SCOPE, region: 'eu-west-1' }, never));
+    expect(run.scopes.map(({ region }) => region)).toEqual(['eu-central-1', 'eu-west-1']);
+  });
+
+  it.each([
+    ['a name that is none', { clusters: ['../secrets'] }],
+    ['a name of control characters', { clusters: ['a\u001b[2J'] }],
+    ['more than a page', { clusters: Array.from({ length: 101 }, () => 'a') }],
+    ['no page', {}],
+  ])('takes no answer with %s', async (_, body) => {
+    await using run = await reader(() => json(body));
+    const error = await awsFailure(collect(run.read.listClusters(SCOPE, never)));
+    expect(error).toMatchObject({ kind: 'invalid', object: 'eks:ListClusters in 111122223333/eu-central-1' });
+    expect(error.message).not.toContain('\u001b');
+  });
+
+  it('quotes nothing of an answer that cannot be read', async () => {
+    await using run = await reader(() => ({ body: '{"clusters": SENTINEL' }));
+    const error = await awsFailure(collect(run.read.listClusters(SCOPE, never)));
+    expect(error).toMatchObject({ kind: 'invalid' });
+    expect(`${error.stack} ${JSON.stringify(error)}`).not.toContain('SENTINEL');
+  });
+
+  it.each([
+    ['AccessDeniedException', 403, 'denied'],
+    ['UnrecognizedClientException', 403, 'region'],
+    ['ExpiredTokenException', 403, 'expired'],
+  ])('says what %s means', async (code, status, kind) => {
+    await using run = await reader(() => jsonRefusal(code, status));
+    expect(await awsFailure(collect(run.read.listClusters(SCOPE, never)))).toMatchObject({ kind });
+    expect(run.eks.calls).toHaveLength(1);
+  });
+
+  it('asks again when it is throttled', async () => {
+    let refuse = true;
+    await using run = await reader(() => {
+      if (!refuse) return json({ clusters: ['a'] });
+      refuse = false;
+      return jsonRefusal('ThrottlingException', 429);
+    });
+    expect(await collect(run.read.listClusters(SCOPE, never))).toEqual([['a']]);
+    expect(run.eks.calls).toHaveLength(2);
+  });
+
+  it('ends with the signal when no answer comes', async () => {
+    await using run = await reader(() => undefined);
+    const error = await awsFailure(collect(run.read.listClusters(SCOPE, AbortSignal.timeout(30))));
+    expect(error).toMatchObject({ kind: 'aborted' });
+  });
+});
+
+describe('describeCluster', () => {
+  it('maps what is used', async () => {
+    expect(await describeWith({})).toEqual({
+      name: 'dublin',
+      arn: CLUSTER.arn,
+      status: 'ACTIVE',
+      endpoint: CLUSTER.endpoint,
+      certificateAuthority: CLUSTER.certificateAuthority.data,
+      tags: { team: 'platform' },
+      vpcId: 'vpc-0123456789abcdef0',
+      publicEndpoint: true,
+      serviceCidrs: ['10.100.0.0/16'],
+      authenticationMode: 'API_AND_CONFIG_MAP',
+    });
+  });
+
+  it('takes a cluster that is only being created', async () => {
+    await using run = await reader(() =>
+      json({
+        cluster: { name: 'dublin', arn: CLUSTER.arn, status: 'CREATING', endpoint: null, certificateAuthority: {} },
+      }),
+    );
+    expect(await run.read.describeCluster(SCOPE, 'dublin', never)).toEqual({
+      name: 'dublin',
+      arn: CLUSTER.arn,
+      status: 'CREATING',
+      tags: {},
+      publicEndpoint: false,
+      serviceCidrs: [],
+    });
+    expect(run.eks.calls[0]).toMatchObject({ method: 'GET', path: '/clusters/dublin' });
+  });
+
+  it('reads both service CIDRs', async () => {
+    const kubernetesNetworkConfig = { serviceIpv4Cidr: '10.100.0.0/16', serviceIpv6Cidr: 'fd00:1::/108' };
+    expect((await describeWith({ kubernetesNetworkConfig })).serviceCidrs).toEqual(['10.100.0.0/16', 'fd00:1::/108']);
+  });
+
+  it.each([
+    ['name', { name: 'berlin' }],
+    ['arn', { arn: 'arn:aws:eks:eu-central-1:111122223333:cluster/berlin' }],
+    ['arn', { arn: undefined }],
+    ['status', { status: 'active\n' }],
+    ['endpoint', { endpoint: 'http://a.example' }],
+    ['endpoint', { endpoint: 'https://user@a.example' }],
+    ['endpoint', { endpoint: 'https://a.example/path' }],
+    ['endpoint', { endpoint: `https://${'a'.repeat(600)}.example` }],
+    ['certificateAuthority.data', { certificateAuthority: { data: 'not base64!' } }],
+    ['certificateAuthority.data', { certificateAuthority: { data: 'A'.repeat(65_537) } }],
+    ['tags', { tags: Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`k${index}`, 'v'])) }],
+    ['tags', { tags: { k: 'v'.repeat(257) } }],
+    ['resourcesVpcConfig.vpcId', { resourcesVpcConfig: { vpcId: '*' } }],
+    ['kubernetesNetworkConfig', { kubernetesNetworkConfig: { serviceIpv4Cidr: '10.100.0.0' } }],
+    ['kubernetesNetworkConfig', { kubernetesNetworkConfig: { serviceIpv4Cidr: '10.100.0.0/33' } }],
+    ['accessConfig.authenticationMode', { accessConfig: { authenticationMode: 'any thing' } }],
+  ])('takes no cluster with a wrong %s', async (field, change) => {
+    const error = await awsFailure(describeWith(change));
+    expect(error).toMatchObject({ kind: 'invalid', object: 'eks:DescribeCluster dublin in 111122223333/eu-central-1' });
+    expect(error.problem).toContain(`cluster.${field} `);
+  });
+
+  it('says that there is none', async () => {
+    await using run = await reader(() => jsonRefusal('ResourceNotFoundException', 404));
+    const error = await awsFailure(run.read.describeCluster(SCOPE, 'dublin', never));
+    expect(error).toMatchObject({ kind: 'not-found', remedy: expect.stringContaining('deleted or renamed') });
+  });
+});

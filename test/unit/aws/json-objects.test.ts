@@ -1,0 +1,138 @@
+import { S3Client } from '@aws-sdk/client-s3';
+import { describe, expect, it } from 'vitest';
+
+import { createJsonObjects, type JsonObjects } from '../../../lambdas/aws/json-objects.ts';
+import { awsFailure } from './failure.ts';
+import { type HttpAnswer, type HttpCall, s3Refusal, startHttpService } from './http-service.ts';
+
+const never = new AbortController().signal;
+
+/** S3 with one bucket, as far as conditions go. */
+function bucket() {
+  const objects = new Map<string, { body: string; etag: string }>();
+  let writes = 0;
+  return ({ method, path, headers, body }: HttpCall): HttpAnswer => {
+    const found = objects.get(path);
+    if (method === 'GET')
+      return found === undefined ? s3Refusal('NoSuchKey', 404) : { headers: { etag: found.etag }, body: found.body };
+    const { 'if-match': match, 'if-none-match': none } = headers;
+    if (match !== undefined && found === undefined) return s3Refusal('NoSuchKey', 404);
+    if ((match !== undefined && match !== found?.etag) || (none === '*' && found !== undefined))
+      return s3Refusal('PreconditionFailed', 412);
+    writes += 1;
+    objects.set(path, { body, etag: `"${writes}"` });
+    return { headers: { etag: `"${writes}"` } };
+  };
+}
+
+async function use<T>(
+  answer: (call: HttpCall) => HttpAnswer | undefined,
+  work: (objects: JsonObjects) => Promise<T>,
+): Promise<{ result: T; calls: readonly HttpCall[] }> {
+  await using s3 = await startHttpService(answer);
+  const client = new S3Client({ ...s3.config, forcePathStyle: true, maxAttempts: 1 });
+  try {
+    return { result: await work(createJsonObjects({ client, bucket: 'state' })), calls: s3.calls };
+  } finally {
+    client.destroy();
+  }
+}
+
+const read =
+  (signal = never) =>
+  (objects: JsonObjects) =>
+    objects.read('registry.json', signal);
+const readFailure = (objects: JsonObjects) => awsFailure(objects.read('registry.json', never));
+const writeFailure = (etag?: string) => (objects: JsonObjects) =>
+  awsFailure(objects.write('registry.json', { a: 1 }, etag, never));
+
+describe('createJsonObjects', () => {
+  it('writes a new object, reads it, and replaces just that version', async () => {
+    const { calls } = await use(bucket(), async (objects) => {
+      expect(await objects.read('registry.json', never)).toBeUndefined();
+      const first = await objects.write('registry.json', { name: 'München' }, undefined, never);
+      expect(await objects.read('registry.json', never)).toEqual({ value: { name: 'München' }, etag: first });
+      const second = await objects.write('registry.json', [], first, never);
+      expect(await objects.read('registry.json', never)).toEqual({ value: [], etag: second });
+      expect(await awsFailure(objects.write('registry.json', {}, first, never))).toMatchObject({ kind: 'conflict' });
+      expect(await awsFailure(objects.write('registry.json', {}, undefined, never))).toMatchObject({
+        kind: 'conflict',
+      });
+      expect(await awsFailure(objects.write('gone.json', {}, first, never))).toMatchObject({
+        kind: 'conflict',
+        problem: 'it was deleted since it was read',
+        object: 's3:PutObject s3://state/gone.json',
+      });
+    });
+    expect(calls[1]).toMatchObject({
+      method: 'PUT',
+      path: '/state/registry.json',
+      headers: { 'if-none-match': '*', 'content-type': 'application/json' },
+    });
+  });
+
+  it.each([
+    ['ConditionalRequestConflict', 409, 'conflict'],
+    ['AccessDenied', 403, 'denied'],
+    ['NoSuchBucket', 404, 'not-found'],
+    ['SlowDown', 503, 'throttled'],
+    ['InternalError', 500, 'unavailable'],
+    ['SignatureDoesNotMatch', 403, 'expired'],
+  ])('says what %s means for a write', async (code, status, kind) => {
+    expect((await use(() => s3Refusal(code, status), writeFailure('"1"'))).result).toMatchObject({ kind });
+  });
+
+  it.each([
+    ['AccessDenied', 403, 'denied', 's3:ListBucket'],
+    ['NoSuchBucket', 404, 'not-found', 'Deploy'],
+  ])('says what %s means for a read', async (code, status, kind, remedy) => {
+    const { result } = await use(() => s3Refusal(code, status), readFailure);
+    expect(result).toMatchObject({ kind, object: 's3:GetObject s3://state/registry.json' });
+    expect(result.remedy).toContain(remedy);
+  });
+
+  it('quotes nothing of an object that is not JSON', async () => {
+    const { result } = await use(() => ({ headers: { etag: '"1"' }, body: '{"a": SENTINEL' }), readFailure);
+    expect(result).toMatchObject({ kind: 'invalid', problem: 'it is not JSON' });
+    expect(`${result.stack} ${JSON.stringify(result)} ${String(result.cause)}`).not.toContain('SENTINEL');
+  });
+
+  it('wants an ETag, without which nothing can be replaced safely', async () => {
+    expect((await use(() => ({ body: '{}' }), readFailure)).result).toMatchObject({ kind: 'invalid' });
+  });
+
+  it('reads no object of more than 32 MiB, said or not', async () => {
+    const body = 'x'.repeat(32 * 1024 * 1024 + 1);
+    const said = { headers: { etag: '"1"', 'content-length': String(body.length) }, body };
+    const unsaid = { headers: { etag: '"1"' }, body };
+    for (const answer of [said, unsaid]) {
+      const { result } = await use(() => answer, readFailure);
+      expect(result).toMatchObject({ kind: 'invalid', problem: 'it is larger than 33554432 bytes' });
+    }
+  });
+
+  it('writes no object of more than 32 MiB', async () => {
+    const { result, calls } = await use(bucket(), (objects) =>
+      awsFailure(objects.write('registry.json', 'x'.repeat(32 * 1024 * 1024), undefined, never)),
+    );
+    expect(result).toMatchObject({ kind: 'invalid' });
+    expect(calls).toEqual([]);
+  });
+
+  it('ends with the signal when no answer comes', async () => {
+    const { result } = await use(
+      () => undefined,
+      (objects) => awsFailure(read(AbortSignal.timeout(30))(objects)),
+    );
+    expect(result).toMatchObject({ kind: 'aborted' });
+  });
+
+  it('ends with the signal when the body does not end', async () => {
+    const short = { headers: { etag: '"1"', 'content-length': '1000' }, body: '{' };
+    const { result } = await use(
+      () => short,
+      (objects) => awsFailure(read(AbortSignal.timeout(30))(objects)),
+    );
+    expect(result).toMatchObject({ kind: 'aborted' });
+  });
+});

@@ -1,0 +1,511 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
+import { formatProblems } from '../../../lambdas/config/problems.ts';
+import { exampleFiles, SECRET, validFleet } from './fleet-examples.ts';
+
+/** Places and messages, without the name of the file. */
+function problemsOf(text: string): readonly string[] {
+  const parsed = parseFleet(text, 'f');
+  return parsed.ok
+    ? []
+    : formatProblems(parsed.problems)
+        .split('\n')
+        .map((line) => line.replace(/^f:/, ''));
+}
+
+const D = 'version: 1\ndiscovery:\n  - ';
+const M = `version: 1\nmanagementClusters:\n  - name: m\n    kubeconfigSecret: ${SECRET}\n    `;
+const W = `${M}workloadClusters:\n      `;
+const C = `version: 1\nclusters:\n  - name: a\n    provider: eks-anywhere\n    kubeconfigSecret: ${SECRET}\n    `;
+const L = 'version: 1\nlanes:\n  - name: onprem\n    vpcId: vpc-0a1b2c3d\n    subnetIds: [subnet-0a1b2c3d]\n    ';
+const LANE = `${L}securityGroupIds: [sg-0a1b2c3d]\n`;
+const H = 'version: 1\nhub: ';
+
+const UNQUOTED =
+  "write the account id in quotes, for example '111122223333': without them YAML reads a number, and leading zeros are lost";
+const SECRET_REMEDY =
+  'write the complete ARN of a Secrets Manager secret, as "aws secretsmanager describe-secret" prints it, with the six characters at its end';
+const NAME_REMEDY = 'use at most 100 letters, digits, "-", "_" and ".", and start with a letter or digit';
+const TAG_CHARACTERS = 'letters, digits, spaces and any of _ . : / = + - @';
+const LEFT_OUT = 'is left out by the names of include or exclude, so it is never swept; change these';
+const NO_UUID =
+  'is no UUID, and EKS Anywhere makes one; write the clusterID of ConfigMap kube-system/aws-iam-authenticator';
+const EMPTY_LIST = 'an empty list; write at least one entry, or remove the key for its default';
+const ONE_EACH = 'list each account and Region once';
+
+describe('discovery', () => {
+  it.each([
+    ['a section in place of a list', 'version: 1\ndiscovery: {}', '2:1: discovery: write a list, not a section'],
+    ['no account', `${D}accounts: []`, `3:5: discovery[0].accounts: ${EMPTY_LIST}`],
+    ['an account without quotes', `${D}accounts: [111122223333]`, `3:16: discovery[0].accounts[0]: ${UNQUOTED}`],
+    ['an account with a leading zero', `${D}accounts: [011122223333]`, `3:16: discovery[0].accounts[0]: ${UNQUOTED}`],
+    [
+      'an account that is nothing',
+      `${D}accounts: [~]`,
+      '3:16: discovery[0].accounts[0]: write an account id in quotes, or self, not nothing',
+    ],
+    [
+      'the alias of an account',
+      `${D}accounts: [retail]`,
+      '3:16: discovery[0].accounts[0]: "retail" is not an account id; write twelve digits in quotes, or self',
+    ],
+    [
+      'eleven digits',
+      `${D}accounts: ['11122223333']`,
+      '3:16: discovery[0].accounts[0]: "11122223333" is not an account id; write twelve digits in quotes, or self',
+    ],
+    [
+      'an account twice',
+      `${D}accounts: [self, '111122223333', self]`,
+      '3:38: discovery[0].accounts[2]: "self" is there twice; keep one of the two',
+    ],
+    [
+      'an Availability Zone',
+      `${D}regions: [eu-central-1a]`,
+      '3:15: discovery[0].regions[0]: "eu-central-1a" is not the name of a Region; write, for example, eu-central-1, or self',
+    ],
+    [
+      'a Region twice',
+      `${D}regions: [eu-west-1, eu-west-1]`,
+      '3:26: discovery[0].regions[1]: "eu-west-1" is there twice; keep one of the two',
+    ],
+    [
+      'too many Regions',
+      `${D}regions: [${Array.from({ length: 51 }, (_, index) => `eu-west-${index}`).join()}]`,
+      '3:5: discovery[0].regions: write at most 50 entries',
+    ],
+    [
+      'the same account and Region in two entries',
+      `${D}accounts: ['111122223333']\n    regions: [eu-west-1, eu-west-2]\n  - accounts: ['444455556666', '111122223333']\n    regions: [eu-west-2]`,
+      `5:32: discovery[1].accounts[1]: discovery[0] looks into 111122223333/eu-west-2 too; ${ONE_EACH}`,
+    ],
+    [
+      'self and self by default',
+      `${D}role: a\n  - role: b`,
+      `4:5: discovery[1].accounts[0]: discovery[0] looks into self/self too; ${ONE_EACH}`,
+    ],
+    [
+      'many that are the same',
+      `${D}regions: &all [eu-west-1, eu-west-2, eu-west-3, eu-north-1, eu-south-1]\n  - regions: *all`,
+      `4:5: discovery[1].accounts[0]: discovery[0] looks into self/eu-west-1, self/eu-west-2, self/eu-west-3 and 2 more too; ${ONE_EACH}`,
+    ],
+    [
+      'the ARN of a role',
+      `${D}role: arn:aws:iam::111122223333:role/x`,
+      '3:11: discovery[0].role: "arn:aws:iam::111122223333:role/x" is not the name of a role; write it alone, without ARN and path, with at most 64 letters, digits and any of _ + = , . @ -',
+    ],
+    [
+      'a short external id',
+      `${D}externalId: x`,
+      '3:17: discovery[0].externalId: "x" is not an external id; use 2 to 1,224 letters, digits and any of _ + = , . @ : / -',
+    ],
+    [
+      'an external id that is a number',
+      `${D}externalId: 4711`,
+      '3:17: discovery[0].externalId: write an external id in quotes, not 4711',
+    ],
+    [
+      'a session tag of AWS',
+      `${D}sessionTags: { 'AWS:x': y }`,
+      '3:20: discovery[0].sessionTags.AWS:x: "AWS:x" begins with aws:, which AWS keeps for itself; write another key',
+    ],
+    [
+      'a session tag with a strange key',
+      `${D}sessionTags: { 'a!': y }`,
+      `3:20: discovery[0].sessionTags.a!: "a!" cannot be the key of a tag; use 1 to 128 ${TAG_CHARACTERS}`,
+    ],
+    [
+      'a session tag with a long value',
+      `${D}sessionTags: { a: ${'b'.repeat(257)} }`,
+      `3:23: discovery[0].sessionTags.a: "${'b'.repeat(100)}…" cannot be the value of a tag; use at most 256 ${TAG_CHARACTERS}`,
+    ],
+    [
+      'a session tag twice for STS',
+      `${D}sessionTags: { team: a, Team: b }`,
+      '3:35: discovery[0].sessionTags.Team: STS takes it for the same tag as team; keep one of the two',
+    ],
+    [
+      'more session tags than STS takes',
+      `${D}sessionTags: { ${Array.from({ length: 51 }, (_, index) => `k${index}: v`).join()} }`,
+      '3:5: discovery[0].sessionTags: more than 50 tags; STS takes no more of one session',
+    ],
+    [
+      'a tag that is a boolean',
+      `${D}include: { tags: { certmarshal: true } }`,
+      "3:37: discovery[0].include.tags.certmarshal: write the value of the tag in quotes, for example 'true', not true",
+    ],
+    [
+      'no tag',
+      `${D}exclude: { tags: {} }`,
+      '3:16: discovery[0].exclude.tags: an empty section; write at least one tag, or remove the key',
+    ],
+    ['no name', `${D}exclude: { names: [] }`, `3:16: discovery[0].exclude.names: ${EMPTY_LIST}`],
+    [
+      'a list of tags',
+      `${D}include: { tags: [a] }`,
+      '3:16: discovery[0].include.tags: write a section with keys, not a list',
+    ],
+    [
+      'an unknown key of a selection',
+      `${D}include: { name: [a] }`,
+      '3:16: discovery[0].include.name: unknown key; did you mean "names"?',
+    ],
+    [
+      'a kubeconfig for what is found',
+      `${D}kubeconfigSecret: ${SECRET}`,
+      '3:5: discovery[0].kubeconfigSecret: unknown key; known here: accounts, regions, role, externalId, sessionTags, include, exclude, lane, accessEntries',
+    ],
+    [
+      'an access entry twice',
+      `${D}accessEntries: [a, a]`,
+      '3:24: discovery[0].accessEntries[1]: "a" is there twice; keep one of the two',
+    ],
+    [
+      'access entries in two Regions',
+      `${D}regions: [self, eu-west-1]\n    accessEntries: [a]`,
+      '4:5: discovery[0].accessEntries: only an entry of one account and one Region can have them, because these clusters are in no other; give the place an entry of its own',
+    ],
+    [
+      'one role with two external ids',
+      `${D}accounts: ['111122223333']\n    externalId: one\n  - accounts: ['111122223333']\n    regions: [eu-west-1]\n    externalId: two`,
+      '5:5: discovery[1].role: discovery[0] assumes certmarshal-spoke of 111122223333 with another externalId or other sessionTags; write the same here, or name another role',
+    ],
+    [
+      'an access entry for what is not included',
+      `${D}include: { names: ['*-prod'] }\n    accessEntries: [a-prod, a-test]`,
+      `4:29: discovery[0].accessEntries[1]: "a-test" ${LEFT_OUT}, or remove it here`,
+    ],
+    [
+      'an access entry for what is excluded',
+      `${D}exclude: { names: ['*-prod'] }\n    accessEntries: [a-prod, a-test]`,
+      `4:21: discovery[0].accessEntries[0]: "a-prod" ${LEFT_OUT}, or remove it here`,
+    ],
+    [
+      'the default lane for private endpoints',
+      `${D}lane: default`,
+      '3:11: discovery[0].lane: clusters without a public endpoint cannot be reached from the default lane, which is outside of every VPC; name one of lanes, or remove this',
+    ],
+    [
+      'a lane that is none',
+      `${D}lane: onprem`,
+      '3:11: discovery[0].lane: "onprem" is no lane of this file; add it to lanes',
+    ],
+    [
+      'a misspelled lane',
+      `${LANE}discovery: [{ lane: onprm }]`,
+      '7:21: discovery[0].lane: "onprm" is no lane of this file; did you mean "onprem"?',
+    ],
+  ])('refuses %s', (_, text, problem) => {
+    expect(problemsOf(text)).toEqual([problem]);
+  });
+
+  it.each([
+    ['one Region of two accounts', `${D}accounts: ['111122223333']\n  - accounts: [self]`],
+    ['two Regions of one account', `${D}regions: [eu-west-1]\n  - regions: [eu-west-2]`],
+    ['an exclude that says nothing', `${D}exclude: {}`],
+    ['no access entry', `${D}accessEntries: []`],
+    [
+      'one role for two Regions, whatever the order of its tags is',
+      `${D}accounts: ['111122223333']\n    sessionTags: { a: x, b: y }\n  - accounts: ['111122223333']\n    regions: [eu-west-1]\n    sessionTags: { b: y, a: x }`,
+    ],
+    [
+      'external ids for other accounts only',
+      `${D}regions: [eu-west-1]\n  - accounts: [self, '111122223333']\n    externalId: one`,
+    ],
+    ['every part of AWS', `${D}regions: [cn-north-1, us-gov-east-1, us-isob-east-1, eusc-de-east-1, ap-southeast-10]`],
+  ])('accepts %s', (_, text) => {
+    expect(problemsOf(text)).toEqual([]);
+  });
+});
+
+describe('managementClusters', () => {
+  it.each([
+    [
+      'no secret',
+      'version: 1\nmanagementClusters: [{ name: m }]',
+      `2:22: managementClusters[0].kubeconfigSecret: missing; ${SECRET_REMEDY}`,
+    ],
+    [
+      'a strange name',
+      M.replace('name: m', 'name: m/x'),
+      `3:11: managementClusters[0].name: "m/x" cannot name a management cluster; ${NAME_REMEDY}`,
+    ],
+    [
+      'a name twice',
+      `${M}serviceCidrs: [10.96.0.0/12]\n  - { name: m, kubeconfigSecret: "${SECRET}" }`,
+      '6:13: managementClusters[1].name: "m" is the name of managementClusters[0] too; give each its own name',
+    ],
+    [
+      'an authenticator id that is a name',
+      `${M}authenticatorId: berlin`,
+      `5:22: managementClusters[0].authenticatorId: "berlin" ${NO_UUID}`,
+    ],
+    [
+      'a lane that is none',
+      `${M}lane: defualt`,
+      '5:11: managementClusters[0].lane: "defualt" is no lane of this file; did you mean "default"?',
+    ],
+    [
+      'tags of workload clusters',
+      `${W}include: { tags: { a: b } }`,
+      '6:18: managementClusters[0].workloadClusters.include.tags: unknown key; known here: names',
+    ],
+    [
+      'an incomplete ARN of a workload cluster',
+      `${W}kubeconfigSecrets: { a: hunter2 }`,
+      `6:31: managementClusters[0].workloadClusters.kubeconfigSecrets.a: ${SECRET_REMEDY}`,
+    ],
+    [
+      'a workload cluster of a strange name',
+      `${W}kubeconfigSecrets: { a/b: "${SECRET}" }`,
+      `6:28: managementClusters[0].workloadClusters.kubeconfigSecrets.a/b: "a/b" cannot name a workload cluster; ${NAME_REMEDY}`,
+    ],
+    [
+      'a secret of what is not included',
+      `${W}include: { names: [b*] }\n      kubeconfigSecrets: { a: "${SECRET}" }`,
+      `7:31: managementClusters[0].workloadClusters.kubeconfigSecrets.a: this cluster ${LEFT_OUT}, or remove its secret`,
+    ],
+    [
+      'a secret of what is excluded',
+      `${W}exclude: { names: [a] }\n      kubeconfigSecrets: { a: "${SECRET}" }`,
+      `7:31: managementClusters[0].workloadClusters.kubeconfigSecrets.a: this cluster ${LEFT_OUT}, or remove its secret`,
+    ],
+    [
+      'a misspelled option',
+      `${W}kubeconfigsFromManagement: true`,
+      '6:7: managementClusters[0].workloadClusters.kubeconfigsFromManagement: unknown key; did you mean "kubeconfigsFromManagementCluster"?',
+    ],
+    [
+      'evidence of nodes without the addresses of its Services',
+      `${M}\npolicies:\n  - evidence: [node]`,
+      '7:16: policies[0].evidence[0]: believes what a node says of itself, which may be the address of a Service; write serviceCidrs at m',
+    ],
+  ])('refuses %s', (_, text, problem) => {
+    expect(problemsOf(text)).toEqual([problem]);
+  });
+
+  it('needs no addresses of Services for clusters that are found, or for a policy of EKS only', () => {
+    expect(problemsOf(`${D}accounts: [self]\npolicies:\n  - evidence: [node]`)).toEqual([]);
+    expect(problemsOf(`${M}\npolicies:\n  - { evidence: [node], providers: [eks] }`)).toEqual([]);
+    expect(problemsOf(`${M}serviceCidrs: [10.96.0.0/12]\npolicies:\n  - evidence: [node]`)).toEqual([]);
+  });
+});
+
+describe('clusters', () => {
+  const again = (rest: string) => `${C}\n  - { provider: eks, kubeconfigSecret: "${SECRET}", ${rest} }`;
+
+  it.each([
+    [
+      'two of one name',
+      again('name: a'),
+      '7:131: clusters[1].name: "a" is the id of clusters[0] too; give one of them an id',
+    ],
+    [
+      'two of one id',
+      again('name: b, id: a'),
+      '7:138: clusters[1].id: "a" is the id of clusters[0] too; give one of them another id',
+    ],
+    [
+      'the id of a management cluster',
+      `${M}\nclusters:\n  - { name: m, provider: eks, kubeconfigSecret: "${SECRET}" }`,
+      '7:13: clusters[0].name: "m" is the id of managementClusters[0] too; give one of them an id',
+    ],
+    [
+      'an id like those of clusters that are found',
+      `${C}id: m/ns/a`,
+      `6:9: clusters[0].id: "m/ns/a" cannot be the id of a cluster; ${NAME_REMEDY}`,
+    ],
+    [
+      'the name of an EKS Anywhere cluster as its authenticator id',
+      `${C}authenticatorId: a`,
+      `6:22: clusters[0].authenticatorId: "a" ${NO_UUID}`,
+    ],
+    [
+      'a strange authenticator id',
+      `${C}authenticatorId: a/b`,
+      '6:22: clusters[0].authenticatorId: "a/b" is not a cluster id of aws-iam-authenticator; write a UUID on eks-anywhere, the name of the cluster on eks',
+    ],
+    ['a lane that is a number', `${C}lane: 7`, '6:11: clusters[0].lane: write the name of a lane, not 7'],
+    ['a lane that is none', `${C}lane: x`, '6:11: clusters[0].lane: "x" is no lane of this file; add it to lanes'],
+  ])('refuses %s', (_, text, problem) => {
+    expect(problemsOf(text)).toEqual([problem]);
+  });
+
+  it('accepts two of one name whose ids differ, and the name as authenticator id on EKS', () => {
+    expect(problemsOf(again('name: a, id: b, authenticatorId: a, lane: default'))).toEqual([]);
+  });
+});
+
+describe('lanes', () => {
+  it.each([
+    [
+      'the name of the one that is always there',
+      LANE.replace('onprem', 'default'),
+      '3:11: lanes[0].name: "default" is the lane that is always there, outside of every VPC; give this one another name',
+    ],
+    [
+      'a name that no queue can have',
+      LANE.replace('onprem', 'On_prem'),
+      '3:11: lanes[0].name: "On_prem" cannot name a lane; use at most 32 lower-case letters, digits and "-", and start with a letter',
+    ],
+    [
+      'a name twice',
+      `${LANE}  - { name: onprem, vpcId: vpc-0a1b2c3d, subnetIds: [subnet-0a1b2c3d], securityGroupIds: [sg-0a1b2c3d] }`,
+      '7:13: lanes[1].name: "onprem" is the name of lanes[0] too; give each its own name',
+    ],
+    [
+      'a VPC that is none',
+      LANE.replace('vpc-0a1b2c3d', 'subnet-0a1b2c3d'),
+      '4:12: lanes[0].vpcId: "subnet-0a1b2c3d" is not the id of a VPC; write, for example, vpc-0a1b2c3d4e5f60718',
+    ],
+    [
+      'a subnet that is none',
+      LANE.replace('[subnet-0a1b2c3d]', '[subnet-1]'),
+      '5:17: lanes[0].subnetIds[0]: "subnet-1" is not the id of a subnet; write, for example, subnet-0a1b2c3d4e5f60718',
+    ],
+    ['no subnet', LANE.replace('[subnet-0a1b2c3d]', '[]'), `5:5: lanes[0].subnetIds: ${EMPTY_LIST}`],
+    ['no security group', L, '3:5: lanes[0].securityGroupIds: missing; write a list'],
+    [
+      'a security group that is none',
+      `${L}securityGroupIds: [default]`,
+      '6:24: lanes[0].securityGroupIds[0]: "default" is not the id of a security group; write, for example, sg-0a1b2c3d4e5f60718',
+    ],
+    [
+      'a security group twice',
+      `${L}securityGroupIds: [sg-0a1b2c3d, sg-0a1b2c3d]`,
+      '6:37: lanes[0].securityGroupIds[1]: "sg-0a1b2c3d" is there twice; keep one of the two',
+    ],
+    [
+      'more security groups than a function takes',
+      `${L}securityGroupIds: [${Array.from({ length: 6 }, (_, index) => `sg-0000000${index}`).join()}]`,
+      '6:5: lanes[0].securityGroupIds: write at most 5 entries',
+    ],
+    [
+      'more lanes than a stack has room for',
+      `version: 1\nlanes: [${Array.from({ length: 21 }, (_, index) => `{ name: l${index}, vpcId: vpc-0a1b2c3d, subnetIds: [subnet-0a1b2c3d], securityGroupIds: [sg-0a1b2c3d] }`).join()}]`,
+      '2:1: lanes: write at most 20 entries',
+    ],
+  ])('refuses %s', (_, text, problem) => {
+    expect(problemsOf(text)).toEqual([problem]);
+  });
+});
+
+describe('hub', () => {
+  it.each([
+    ['a list', `${H}[]`, '2:1: hub: write a section with keys, not a list'],
+    [
+      'the alias of a key',
+      `${H}{ kmsKeyArn: "arn:aws:kms:eu-central-1:111122223333:alias/x" }`,
+      '2:19: hub.kmsKeyArn: "arn:aws:kms:eu-central-1:111122223333:alias/x" is not the ARN of a KMS key; write that of the key itself, for example arn:aws:kms:eu-central-1:111122223333:key/6f1d0c5a-0000-4000-8000-000000000000, not of an alias',
+    ],
+    [
+      'no concurrency',
+      `${H}{ reservedConcurrency: 0 }`,
+      '2:29: hub.reservedConcurrency: 0 would starve the queue; write 2 or more',
+    ],
+    [
+      'endless concurrency',
+      `${H}{ reservedConcurrency: 1001 }`,
+      '2:29: hub.reservedConcurrency: 1001 is more than an account has; write 1000 or less',
+    ],
+    ['a YAML 1.1 boolean', `${H}{ hints: on }`, '2:15: hub.hints: write true or false, not text'],
+    ['an unknown key', `${H}{ hint: true }`, '2:8: hub.hint: unknown key; did you mean "hints"?'],
+  ])('refuses %s', (_, text, problem) => {
+    expect(problemsOf(text)).toEqual([problem]);
+  });
+
+  it('accepts a multi-Region key', () => {
+    expect(problemsOf(`${H}{ kmsKeyArn: "arn:aws-cn:kms:cn-north-1:111122223333:key/mrk-${'0'.repeat(32)}" }`)).toEqual(
+      [],
+    );
+  });
+});
+
+describe('every section', () => {
+  it('reports what is wrong in each at once', () => {
+    const text = `version: 1
+discovery:
+  - accounts: [111122223333, self, self]
+    sessionTags: { a: 1, A: b }
+    lane: x
+managementClusters:
+  - { name: m, lane: x, workloadClusters: { include: { names: [b] }, kubeconfigSecrets: { a: x } } }
+clusters:
+  - { name: m, lane: x }
+lanes:
+  - { name: default, subnetIds: [subnet-0a1b2c3d, subnet-0a1b2c3d] }
+hub: { hints: 1 }
+`;
+    expect(problemsOf(text).map((line) => line.split(' ', 2).join(' '))).toEqual([
+      '3:16: discovery[0].accounts[0]:',
+      '3:36: discovery[0].accounts[2]:',
+      '4:23: discovery[0].sessionTags.a:',
+      '4:29: discovery[0].sessionTags.A:',
+      '5:11: discovery[0].lane:',
+      '7:5: managementClusters[0].kubeconfigSecret:',
+      '7:22: managementClusters[0].lane:',
+      '7:94: managementClusters[0].workloadClusters.kubeconfigSecrets.a:',
+      '7:94: managementClusters[0].workloadClusters.kubeconfigSecrets.a:',
+      '9:5: clusters[0].kubeconfigSecret:',
+      '9:5: clusters[0].provider:',
+      '9:13: clusters[0].name:',
+      '9:22: clusters[0].lane:',
+      '11:5: lanes[0].securityGroupIds:',
+      '11:5: lanes[0].vpcId:',
+      '11:13: lanes[0].name:',
+      '11:51: lanes[0].subnetIds[1]:',
+      '12:15: hub.hints:',
+    ]);
+  });
+
+  it('takes any value anywhere', () => {
+    const places = fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(validFleet, places, fc.jsonValue(), (file, steps, value) => {
+        const parsed = parseFleet(JSON.stringify(replaced(file, steps, value)), 'f');
+        expect(parsed.ok || parsed.problems.length > 0).toBe(true);
+      }),
+      { seed: 9, numRuns: 500 },
+    );
+  });
+
+  it('takes any word in place of a part of an example', () => {
+    const texts = exampleFiles().map(([, text]) => text);
+    const words = fc.constantFrom(
+      '',
+      '~',
+      '[',
+      '{}',
+      '1',
+      '\n  - ',
+      ': ',
+      '*x',
+      '&x ',
+      '__proto__: ',
+      'a: ',
+      "'",
+      '\0',
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...texts), fc.nat(), fc.nat({ max: 30 }), words, (text, at, length, word) => {
+        const start = at % text.length;
+        const parsed = parseFleet(text.slice(0, start) + word + text.slice(start + length), 'f');
+        expect(parsed.ok || parsed.problems.length > 0).toBe(true);
+      }),
+      { seed: 10, numRuns: 300 },
+    );
+  });
+});
+
+/** The data with one value deep inside replaced. */
+function replaced(data: unknown, [step = 0, ...rest]: readonly number[], value: unknown): unknown {
+  const keys = Object.keys(Object(data));
+  const key = keys[step % Math.max(1, keys.length)];
+  if (typeof data !== 'object' || data === null || key === undefined) return value;
+  const inside: unknown =
+    rest.length === 0 ? value : replaced(Object.entries(data)[keys.indexOf(key)]?.[1], rest, value);
+  return Array.isArray(data)
+    ? data.map((entry: unknown, index) => (String(index) === key ? inside : entry))
+    : { ...data, [key]: inside };
+}

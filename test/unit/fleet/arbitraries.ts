@@ -1,0 +1,85 @@
+import * as fc from 'fast-check';
+import type { AwsScope } from '../../../lambdas/aws/scope.ts';
+import type { Access, KubeconfigAccess } from '../../../lambdas/fleet/access.ts';
+import type { SweepOrder } from '../../../lambdas/fleet/order.ts';
+import type { Target } from '../../../lambdas/fleet/target.ts';
+
+const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/);
+const namespace = fc.stringMatching(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/);
+const account = fc.stringMatching(/^\d{12}$/);
+const secret = fc
+  .stringMatching(/^[A-Za-z0-9/_+=.@-]{1,512}$/)
+  .map((path) => `arn:aws:secretsmanager:eu-central-1:111122223333:secret:${path}-Ab12Cd`);
+const serviceCidrs = fc.array(
+  fc
+    .oneof(fc.tuple(fc.ipV4(), fc.nat({ max: 32 })), fc.tuple(fc.ipV6(), fc.nat({ max: 128 })))
+    .map(([address, prefix]) => `${address}/${prefix}`),
+  { maxLength: 16 },
+);
+
+const kubeconfig: fc.Arbitrary<KubeconfigAccess> = fc.record(
+  { kind: fc.constant('kubeconfig' as const), secret, authenticatorId: name },
+  { requiredKeys: ['kind', 'secret'] },
+);
+
+const scope: fc.Arbitrary<AwsScope> = fc.record(
+  {
+    account,
+    region: fc.constantFrom('eu-central-1', 'us-gov-west-1', 'cn-north-1', 'eusc-de-east-1'),
+    role: fc.record(
+      {
+        arn: account.map((id) => `arn:aws:iam::${id}:role/certmarshal-spoke`),
+        externalId: fc.stringMatching(/^[\w+=,.@:/-]{2,64}$/),
+        sessionTags: fc.dictionary(fc.stringMatching(/^[A-Za-z0-9 _.:/=+@-]{1,20}$/), fc.string({ maxLength: 20 }), {
+          maxKeys: 5,
+          noNullPrototype: true,
+        }),
+      },
+      { requiredKeys: ['arn'] },
+    ),
+  },
+  { requiredKeys: ['account', 'region'] },
+);
+
+const access: fc.Arbitrary<Access> = fc.oneof(
+  kubeconfig,
+  fc.record({ kind: fc.constant('cluster-api' as const), namespace }),
+  fc.record({
+    kind: fc.constant('eks' as const),
+    endpoint: fc.domain().map((host) => `https://${host}`),
+    certificateAuthority: fc.base64String({ minLength: 4, maxLength: 4_000 }),
+    scope,
+  }),
+);
+
+/** Every target that {@link anyOrder} can carry. */
+export const anyTarget: fc.Arbitrary<Target> = fc
+  .record(
+    {
+      id: fc.oneof(
+        name,
+        fc.tuple(name, namespace, name).map((parts) => parts.join('/')),
+      ),
+      cluster: fc.record(
+        { name, provider: fc.constantFrom('eks' as const, 'eks-anywhere' as const), serviceCidrs },
+        { requiredKeys: ['name', 'provider'] },
+      ),
+      access,
+      management: fc.record({ access: kubeconfig, namespace }, { requiredKeys: ['access'] }),
+      instances: scope,
+      lane: fc.stringMatching(/^[a-z][a-z0-9-]{0,31}$/),
+    },
+    { requiredKeys: ['id', 'cluster', 'access', 'lane'] },
+  )
+  .filter((target) => target.access.kind !== 'cluster-api' || target.management !== undefined);
+
+export const anyOrder: fc.Arbitrary<SweepOrder> = fc.record(
+  {
+    target: anyTarget,
+    tick: fc.nat({ max: 253_402_300_799_999 }),
+    deadlineMs: fc.integer({ min: 1, max: 900_000 }),
+    holdWrites: fc.string({ maxLength: 1_000 }),
+    lookForClusters: fc.constant(true as const),
+  },
+  { requiredKeys: ['target', 'tick', 'deadlineMs'] },
+);

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import type { EksCluster } from '../../../lambdas/aws/eks-clusters.ts';
+import type { EksDiscovery, Lane } from '../../../lambdas/config/fleet.ts';
+import { describedCluster } from '../../../lambdas/fleet/eks-target.ts';
+import { DUBLIN, discovery, eksCluster } from './values.ts';
+
+const SCOPE = { account: '111122223333', region: 'eu-central-1' };
+const VPC = 'vpc-0a1b2c3d4e5f60718';
+const LANES: readonly Lane[] = [
+  { name: 'other', vpcId: 'vpc-00000000', subnetIds: [], securityGroupIds: [] },
+  { name: 'here', vpcId: VPC, subnetIds: [], securityGroupIds: [] },
+];
+
+describe('describedCluster', () => {
+  it('is a target with all that a sweep has to know', () => {
+    expect(found({})).toStrictEqual({ id: DUBLIN.id, target: DUBLIN });
+  });
+
+  it.each(['UPDATING', 'ACTIVE'])('is a target while it is %s', (status) => {
+    expect(found({ status }).target).toBeDefined();
+  });
+
+  it('is a target also where aws-auth maps the role', () => {
+    expect(found({ authenticationMode: 'CONFIG_MAP' }).target).toBeDefined();
+  });
+
+  it('says nothing about Services that it does not know', () => {
+    expect(found({ serviceCidrs: [] }).target?.cluster).toStrictEqual({ name: 'dublin', provider: 'eks' });
+  });
+
+  it.each<[string, Partial<EksCluster>, Partial<EksDiscovery>, string | undefined]>([
+    ['public: the default one', { publicEndpoint: true }, {}, 'default'],
+    ['public: the one of the entry', { publicEndpoint: true }, { lane: 'corp' }, 'corp'],
+    ['private: the one in its VPC', { publicEndpoint: false }, { lane: 'corp' }, 'here'],
+    ['private: else the one of the entry', { publicEndpoint: false, vpcId: 'vpc-1' }, { lane: 'corp' }, 'corp'],
+    ['private: else none', { publicEndpoint: false, vpcId: 'vpc-1' }, {}, undefined],
+  ])('has a lane for an endpoint that is %s', (_, cluster, entry, lane) => {
+    expect(found(cluster, entry).target?.lane).toBe(lane);
+  });
+
+  it('names the VPC in which a lane is missing', () => {
+    expect(found({ publicEndpoint: false, vpcId: 'vpc-12345678' })).toMatchObject({
+      problem: { kind: 'lane', remedy: expect.stringContaining('vpcId: vpc-12345678') },
+    });
+  });
+
+  it.each<[string, Partial<EksCluster>, string]>([
+    ['created', { status: 'CREATING' }, 'status'],
+    ['deleted', { status: 'DELETING' }, 'status'],
+    ['failed', { status: 'FAILED' }, 'status'],
+    ['in a state nobody knows', { status: 'SOMETHING\n' }, 'status'],
+    ['without endpoint', { endpoint: undefined as never }, 'invalid'],
+    ['without CA bundle', { certificateAuthority: undefined as never }, 'invalid'],
+    ['behind an endpoint without TLS', { endpoint: 'http://a' }, 'invalid'],
+    ['with Services that are no CIDRs', { serviceCidrs: ['everything'] }, 'invalid'],
+  ])('is a problem when it is %s', (_, cluster, kind) => {
+    const { target, problem, unread } = found(cluster);
+    expect([target, unread, problem?.kind, problem?.object]).toEqual([
+      undefined,
+      undefined,
+      kind,
+      `cluster ${DUBLIN.id}`,
+    ]);
+    expect(problem?.message).not.toContain('\n');
+  });
+
+  it('is not wanted when its tags exclude it', () => {
+    expect(found({ tags: { team: 'x' } }, { exclude: { tags: { team: 'x' } } })).toStrictEqual({
+      id: DUBLIN.id,
+      unwanted: true,
+    });
+  });
+});
+
+function found(cluster: Partial<EksCluster>, entry: Partial<EksDiscovery> = {}) {
+  return describedCluster({ scope: SCOPE, entries: [discovery(entry)] }, eksCluster(cluster), DUBLIN.id, LANES);
+}

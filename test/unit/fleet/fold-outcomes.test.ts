@@ -1,0 +1,270 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Finding, FleetIndex } from '../../../lambdas/fleet/fleet-index.ts';
+import { foldOutcomes, parseFleetIndex } from '../../../lambdas/fleet/fold-outcomes.ts';
+import type { Outcome, SweepOutcome } from '../../../lambdas/fleet/outcome.ts';
+import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { at, DAY, dispatched, MINUTE, NOW, swept, TROUBLE } from './values.ts';
+
+describe('foldOutcomes', () => {
+  it('keeps the newest outcome of each cluster, and the last good times', () => {
+    const first = swept({ startedAt: at(-2 * MINUTE) });
+    const { server: _, ...unreachable } = swept({
+      startedAt: at(-MINUTE),
+      readable: false,
+      complete: false,
+      problems: [TROUBLE],
+      problemCount: 7,
+    });
+    const index = foldOutcomes(undefined, [first, unreachable, swept({ id: 'rome', name: 'rome' })], NOW);
+    expect(Object.keys(index.clusters)).toEqual(['paris', 'rome']);
+    expect(index.clusters['paris']).toStrictEqual({
+      id: 'paris',
+      name: 'paris',
+      provider: 'eks-anywhere',
+      counts: first.counts,
+      sweptAt: at(-MINUTE),
+      durationMs: 200,
+      readable: false,
+      complete: false,
+      findings: [{ ...TROUBLE, since: at(-MINUTE) }],
+      findingCount: 7,
+      readableAt: at(-2 * MINUTE),
+      completeAt: at(-2 * MINUTE),
+      server: 'paris.example.com:6443',
+      serverAt: at(-2 * MINUTE),
+    });
+  });
+
+  it('remembers since when a finding is there without a break', () => {
+    const index = foldAll([
+      swept({ startedAt: at(-4 * MINUTE), problems: [TROUBLE] }),
+      swept({ startedAt: at(-3 * MINUTE) }),
+      swept({ startedAt: at(-2 * MINUTE), problems: [TROUBLE] }),
+      swept({
+        startedAt: at(-MINUTE),
+        problems: [
+          { ...TROUBLE, object: 'cluster y' },
+          { ...TROUBLE, message: 'still no' },
+        ],
+      }),
+    ]);
+    expect(index.clusters['paris']?.findings.map(({ object, since }) => [object, since])).toEqual([
+      ['cluster y', at(-MINUTE)],
+      ['cluster x', at(-2 * MINUTE)],
+    ]);
+  });
+
+  it('takes no more from a late outcome than when things were last well, and that a finding is older', () => {
+    const late = swept({ startedAt: at(-MINUTE), problems: [TROUBLE], counts: undefined as never });
+    const newest = swept({ readable: false, complete: false, problems: [TROUBLE], problemCount: 1 });
+    const index = foldAll([newest, late]);
+    expect(index.clusters['paris']).toMatchObject({
+      sweptAt: at(),
+      readable: false,
+      counts: newest.counts,
+      readableAt: at(-MINUTE),
+      findings: [{ ...TROUBLE, since: at(-MINUTE) }],
+    });
+  });
+
+  it('keeps workload clusters until they were looked for again', () => {
+    const workloadClusters = [{ namespace: 'eksa-system', name: 'berlin' }];
+    const index = foldAll([swept({ startedAt: at(-MINUTE), workloadClusters }), swept()]);
+    expect(index.clusters['paris']?.workloadClusters).toEqual({ readAt: at(-MINUTE), clusters: workloadClusters });
+    const none = foldOutcomes(index, [swept({ startedAt: at(1), workloadClusters: [] })], NOW);
+    expect(none.clusters['paris']?.workloadClusters?.clusters).toEqual([]);
+  });
+
+  it('keeps the newest tick of dispatch', () => {
+    const index = foldAll([
+      dispatched({ registered: 9, problems: [TROUBLE] }),
+      dispatched({ startedAt: at(-MINUTE), problems: [TROUBLE] }),
+    ]);
+    expect(index.dispatch).toEqual({
+      at: at(),
+      registered: 9,
+      dispatched: 2,
+      problems: [{ ...TROUBLE, since: at(-MINUTE) }],
+    });
+  });
+
+  it.each([
+    ['ten minutes ahead', 10 * MINUTE, true],
+    ['more than ten minutes ahead', 10 * MINUTE + 1, false],
+    ['almost 30 days old', -30 * DAY + 1, true],
+    ['30 days old', -30 * DAY, false],
+  ])('an outcome that is %s counts: %3$s', (_, age, counts) => {
+    const index = foldOutcomes(undefined, [swept({ startedAt: at(age) }), dispatched({ startedAt: at(age) })], NOW);
+    expect([Object.keys(index.clusters).length === 1, index.dispatch !== undefined]).toEqual([counts, counts]);
+  });
+
+  it('forgets a cluster 30 days after its newest outcome', () => {
+    const index = foldOutcomes(undefined, [swept()], NOW);
+    expect(Object.keys(foldOutcomes(index, [], NOW + 30 * DAY - 1).clusters)).toEqual(['paris']);
+    expect(Object.keys(foldOutcomes(index, [], NOW + 30 * DAY).clusters)).toEqual([]);
+  });
+
+  it('takes a cluster named like a member of every object as one like any other', () => {
+    const index = foldAll([swept({ id: 'constructor', name: 'constructor' })]);
+    expect(index.clusters['constructor']?.sweptAt).toBe(at());
+  });
+});
+
+// Unique times for each cluster: a message group is received by one at a time.
+const outcomes: fc.Arbitrary<readonly Outcome[]> = fc.uniqueArray(
+  fc
+    .record({
+      id: fc.constantFrom('paris', 'rome', 'constructor', 'dispatch'),
+      minute: fc.integer({ min: -50, max: 12 }),
+      readable: fc.boolean(),
+      complete: fc.boolean(),
+      kinds: fc.subarray(['forbidden', 'timeout', 'evidence']),
+      server: fc.constantFrom(undefined, 'a:443', 'b:443'),
+      workload: fc.constantFrom(undefined, [], [{ namespace: 'n', name: 'w' }]),
+    })
+    .map(({ id, minute, kinds, server, workload, readable, complete }): Outcome => {
+      const problems = kinds.map((kind) => ({ ...TROUBLE, kind }));
+      const startedAt = at(minute * MINUTE);
+      if (id === 'dispatch') return dispatched({ startedAt, problems, registered: minute + 50 });
+      const { server: _, ...rest } = swept({ id, startedAt, problems, readable, complete, durationMs: minute + 50 });
+      return {
+        ...rest,
+        ...(server === undefined ? {} : { server }),
+        ...(workload === undefined ? {} : { workloadClusters: workload }),
+      };
+    }),
+  { maxLength: 30, selector: (outcome) => JSON.stringify([idOf(outcome), outcome.startedAt]) },
+);
+
+/** The outcomes in some order, some of them again, cut into batches. */
+const deliveries = outcomes.chain((all) =>
+  fc.record({
+    all: fc.constant(all),
+    batches: fc
+      .tuple(
+        fc.shuffledSubarray([...all], { minLength: all.length, maxLength: all.length }),
+        fc.subarray([...all]),
+        fc.integer({ min: 1, max: 5 }),
+      )
+      .map(([shuffled, again, size]) => {
+        const sent = [...shuffled, ...again];
+        return Array.from({ length: Math.ceil(sent.length / size) }, (_, n) => sent.slice(n * size, (n + 1) * size));
+      }),
+  }),
+);
+
+describe('any delivery of the same outcomes', () => {
+  it('gives the same index, but for the beginning of findings', () => {
+    fc.assert(
+      fc.property(deliveries, ({ all, batches }) => {
+        expect(withoutSince(foldBatches(batches))).toEqual(withoutSince(foldAll(inOrder(all))));
+      }),
+      { seed: 5, numRuns: 500 },
+    );
+  });
+
+  it('never lets a finding begin later than in order, nor before anybody saw it', () => {
+    fc.assert(
+      fc.property(deliveries, ({ all, batches }) => {
+        const ordered = findingsOf(foldAll(inOrder(all)));
+        const found = findingsOf(foldBatches(batches));
+        expect([...found.keys()]).toEqual([...ordered.keys()]);
+        for (const [key, { since }] of found) {
+          expect(since <= (ordered.get(key)?.since ?? '')).toBe(true);
+          const seen = all.filter((outcome) => keysOf(outcome).includes(key)).map(({ startedAt }) => startedAt);
+          expect(seen).toContain(since);
+        }
+      }),
+      { seed: 6, numRuns: 500 },
+    );
+  });
+
+  it('is unchanged by the same outcomes once more, but for the beginning of findings', () => {
+    fc.assert(
+      fc.property(deliveries, ({ batches }) => {
+        const once = foldBatches(batches);
+        expect(withoutSince(foldOutcomes(once, batches.flat(), NOW))).toEqual(withoutSince(once));
+      }),
+      { seed: 7, numRuns: 300 },
+    );
+  });
+
+  it('is made good by the next outcome when some are lost', () => {
+    fc.assert(
+      fc.property(outcomes, fc.nat(), (all, seed) => {
+        const lossy = all.filter((_, position) => (position + seed) % 3 !== 0);
+        const last = swept({ startedAt: at(13 * MINUTE), workloadClusters: [], problems: [TROUBLE] });
+        const now = NOW + 13 * MINUTE;
+        const state = (outcomesOf: readonly Outcome[]) =>
+          withoutSince(foldOutcomes(undefined, [...outcomesOf, last], now)).clusters['paris'];
+        expect(state(lossy)).toEqual(state(all));
+      }),
+      { seed: 8, numRuns: 300 },
+    );
+  });
+
+  it('never moves a time back', () => {
+    fc.assert(
+      fc.property(deliveries, ({ batches }) => {
+        let before: FleetIndex | undefined;
+        for (const batch of batches) {
+          const after = foldOutcomes(before, batch, NOW);
+          for (const [id, cluster] of Object.entries(before?.clusters ?? {}))
+            for (const time of ['sweptAt', 'readableAt', 'completeAt', 'serverAt'] as const)
+              expect((cluster[time] ?? '') <= (after.clusters[id]?.[time] ?? '')).toBe(true);
+          before = after;
+        }
+      }),
+      { seed: 9, numRuns: 300 },
+    );
+  });
+
+  it('can be stored and sent', () => {
+    fc.assert(
+      fc.property(outcomes, (all) => {
+        const sent = all.map((outcome) => {
+          const decoded = decodeOutcome(encodeOutcome(outcome));
+          if (!decoded.ok) throw new Error(decoded.problem);
+          return decoded.outcome;
+        });
+        const index = foldAll(sent);
+        expect(index).toEqual(foldAll(all));
+        expect(parseFleetIndex(JSON.parse(JSON.stringify(index)))).toEqual(index);
+      }),
+      { seed: 10, numRuns: 300 },
+    );
+  });
+});
+
+function foldAll(all: readonly Outcome[]): FleetIndex {
+  return foldOutcomes(undefined, all, NOW);
+}
+
+function foldBatches(batches: readonly (readonly Outcome[])[]): FleetIndex {
+  return batches.reduce<FleetIndex>((index, batch) => foldOutcomes(index, batch, NOW), foldAll([]));
+}
+
+function inOrder(all: readonly Outcome[]): readonly Outcome[] {
+  return all.toSorted((a, b) => Date.parse(a.startedAt) - Date.parse(b.startedAt));
+}
+
+function idOf(outcome: Outcome): string {
+  return outcome.kind === 'dispatch' ? 'dispatch' : outcome.id;
+}
+
+function keysOf(outcome: SweepOutcome | Outcome): readonly string[] {
+  return outcome.problems.map(({ kind }) => `${idOf(outcome)} ${kind}`);
+}
+
+function findingsOf(index: FleetIndex): ReadonlyMap<string, Finding> {
+  const all = [
+    ...(index.dispatch?.problems ?? []).map((finding) => ['dispatch', finding] as const),
+    ...Object.values(index.clusters).flatMap(({ id, findings }) => findings.map((finding) => [id, finding] as const)),
+  ];
+  return new Map(all.map(([id, finding]) => [`${id} ${finding.kind}`, finding]));
+}
+
+function withoutSince(index: FleetIndex): FleetIndex {
+  return JSON.parse(JSON.stringify(index, (key, value: unknown) => (key === 'since' ? undefined : value)));
+}

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { listedClusters } from '../../../lambdas/fleet/listed-clusters.ts';
+import { fleetCluster, managementCluster, OTHER_SECRET, PARIS, SECRET } from './values.ts';
+
+it('finds what fleet.yaml lists, management clusters among it', () => {
+  const fleet = {
+    managementClusters: [{ ...managementCluster(), authenticatorId: 'uuid', serviceCidrs: ['10.96.0.0/12'] }],
+    clusters: [
+      fleetCluster(),
+      fleetCluster({
+        id: 'two',
+        provider: 'eks',
+        authenticatorId: 'paris',
+        managementKubeconfigSecret: OTHER_SECRET,
+        lane: 'corp',
+      }),
+    ],
+  };
+  expect(listedClusters(fleet)).toStrictEqual({
+    source: 'fleet.yaml',
+    ok: true,
+    clusters: [
+      {
+        id: 'mgmt',
+        target: {
+          id: 'mgmt',
+          cluster: { name: 'mgmt', provider: 'eks-anywhere', serviceCidrs: ['10.96.0.0/12'] },
+          access: { kind: 'kubeconfig', secret: OTHER_SECRET, authenticatorId: 'uuid' },
+          lane: 'onprem',
+        },
+        managesClusters: true,
+      },
+      { id: 'paris', target: PARIS },
+      {
+        id: 'two',
+        target: {
+          id: 'two',
+          cluster: { name: 'paris', provider: 'eks' },
+          access: { kind: 'kubeconfig', secret: SECRET, authenticatorId: 'paris' },
+          management: { access: { kind: 'kubeconfig', secret: OTHER_SECRET } },
+          lane: 'corp',
+        },
+      },
+    ],
+  });
+});

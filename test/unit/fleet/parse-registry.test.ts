@@ -1,0 +1,54 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseRegistry } from '../../../lambdas/fleet/parse-registry.ts';
+import { damagedCopies } from './damage.ts';
+import { at, BERLIN, DUBLIN, registered, registry, TROUBLE } from './values.ts';
+
+const WHOLE = {
+  ...registry(
+    registered(DUBLIN.id, { target: DUBLIN, missingSince: at(), problem: TROUBLE }),
+    registered(BERLIN.id, { target: BERLIN, source: 'cluster-api mgmt', managesClusters: true }),
+    registered('rome', { problem: TROUBLE }),
+  ),
+  sources: {
+    'fleet.yaml': { triedAt: at(), readAt: at() },
+    'eks 111122223333/eu-central-1': { triedAt: at(), problem: TROUBLE },
+  },
+};
+
+describe('parseRegistry', () => {
+  it('reads what was written, and ignores what it does not know', () => {
+    expect(parseRegistry(WHOLE)).toStrictEqual(WHOLE);
+    expect(parseRegistry({ ...WHOLE, later: 1 })).toStrictEqual(WHOLE);
+  });
+
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['a text', 'registry'],
+    ['another version', { ...WHOLE, version: 2 }],
+    ['a source named as none is', { ...WHOLE, sources: { '\u0000': { triedAt: at() } } }],
+    ['a cluster named as none is', { ...WHOLE, clusters: { '../x': registered('../x') } }],
+    ['a cluster under the id of another', { ...WHOLE, clusters: { rome: registered('paris') } }],
+    ['a cluster with the target of another', { ...WHOLE, clusters: { rome: registered('rome', { target: DUBLIN }) } }],
+    [
+      'a member of every object',
+      JSON.parse(`{"version":1,"writtenAt":"${at()}","sources":{},"clusters":{"__proto__":{}}}`),
+    ],
+  ])('has none in %s', (_, value) => {
+    expect(parseRegistry(value)).toBeUndefined();
+  });
+
+  it('has none where any field is damaged', () => {
+    for (const [path, damaged] of damagedCopies(WHOLE))
+      expect([path, parseRegistry(damaged)]).toEqual([path, undefined]);
+  });
+
+  it('survives every value', () => {
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        expect(parseRegistry(value)).toBeUndefined();
+      }),
+      { seed: 16, numRuns: 200 },
+    );
+  });
+});

@@ -1,0 +1,111 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeOrder, encodeOrder } from '../../../lambdas/fleet/order.ts';
+import { isTurnOf } from '../../../lambdas/fleet/phase.ts';
+import { planTick } from '../../../lambdas/fleet/plan-tick.ts';
+import { anyTarget } from './arbitraries.ts';
+import { at, BERLIN, DUBLIN, index, indexed, MINUTE, NOW, PARIS, registered, registry, TROUBLE } from './values.ts';
+
+const MANAGEMENT = registered('paris', { target: PARIS, managesClusters: true });
+const TICKS = Array.from({ length: 10 }, (_, n) => NOW + n * MINUTE);
+
+describe('planTick', () => {
+  it('orders a sweep of each cluster that can be swept, in its lane', () => {
+    const known = registry(
+      registered(BERLIN.id, { target: BERLIN }),
+      registered(DUBLIN.id, { target: DUBLIN }),
+      registered('rome', { problem: TROUBLE }),
+    );
+    expect(planTick(known, undefined, NOW)).toStrictEqual({
+      orders: [
+        { lane: 'onprem', order: { target: BERLIN, tick: NOW, deadlineMs: 45_000 } },
+        { lane: 'default', order: { target: DUBLIN, tick: NOW, deadlineMs: 45_000 } },
+      ],
+      problems: [TROUBLE],
+    });
+  });
+
+  it('still sweeps a cluster that has a target and a problem', () => {
+    const plan = planTick(registry(registered('paris', { target: PARIS, problem: TROUBLE })), undefined, NOW);
+    expect([plan.orders.length, plan.problems]).toEqual([1, [TROUBLE]]);
+  });
+
+  it('gives a cluster that did not answer less time, but for one tick in ten', () => {
+    const known = registry(registered('paris', { target: PARIS }));
+    const deadlines = (readable: boolean) =>
+      TICKS.map((tick) => planTick(known, index(indexed('paris', { readable })), tick).orders[0]?.order.deadlineMs);
+    expect(new Set(deadlines(true))).toEqual(new Set([45_000]));
+    expect(deadlines(false).toSorted((a = 0, b = 0) => a - b)).toEqual([...Array(9).fill(10_000), 45_000]);
+  });
+
+  it('looks for workload clusters at once, then one tick in ten', () => {
+    const looks = (known: ReturnType<typeof index>) =>
+      TICKS.filter((tick) => planTick(registry(MANAGEMENT), known, tick).orders[0]?.order.lookForClusters);
+    const read = { workloadClusters: { readAt: at(), clusters: [] } };
+    expect(looks(index(indexed('paris')))).toHaveLength(10);
+    expect(looks(index(indexed('paris', read)))).toEqual(TICKS.filter((tick) => isTurnOf('paris', 10, tick)));
+    const ordinary = planTick(registry(registered('paris', { target: PARIS })), undefined, NOW);
+    expect(ordinary.orders[0]?.order).not.toHaveProperty('lookForClusters');
+  });
+
+  it('holds the writes of clusters behind one API server, and says so', () => {
+    const known = registry(registered('paris', { target: PARIS }), registered(DUBLIN.id, { target: DUBLIN }));
+    const seen = index(indexed('paris', { server: 'a:443' }), indexed(DUBLIN.id, { server: 'a:443' }));
+    const { orders, problems } = planTick(known, seen, NOW);
+    expect(orders.map(({ order }) => order.holdWrites)).toEqual(problems.map(({ message }) => message));
+    expect(problems.map(({ kind, object }) => [kind, object])).toEqual([
+      ['same-server', 'cluster paris'],
+      ['same-server', `cluster ${DUBLIN.id}`],
+    ]);
+    const apart = index(indexed('paris', { server: 'a:443' }), indexed(DUBLIN.id, { server: 'a:6443' }));
+    expect(planTick(known, apart, NOW).problems).toEqual([]);
+  });
+
+  it('orders nothing in a lane that is not deployed, and says so', () => {
+    const known = registry(registered(BERLIN.id, { target: BERLIN }), registered(DUBLIN.id, { target: DUBLIN }));
+    const { orders, problems } = planTick(known, undefined, NOW, new Set(['default']));
+    expect(orders.map(({ order }) => order.target.id)).toEqual([DUBLIN.id]);
+    expect(problems).toMatchObject([{ kind: 'lane', object: `cluster ${BERLIN.id}` }]);
+  });
+
+  it('lists a hundred problems at most, and how many there are', () => {
+    const troubled = (count: number) =>
+      registry(
+        ...Array.from({ length: count }, (_, n) => registered(`c${n}`, { problem: { ...TROUBLE, object: `c${n}` } })),
+      );
+    expect(planTick(troubled(100), undefined, NOW).problems.at(-1)?.object).toBe('c99');
+    const { problems } = planTick(troubled(1_000), undefined, NOW);
+    expect(problems).toHaveLength(100);
+    expect(problems.at(-1)).toMatchObject({ kind: 'more', object: '901 more problems' });
+  });
+
+  it('orders only what a sweep can read', () => {
+    fc.assert(
+      fc.property(fc.array(anyTarget, { maxLength: 4 }), fc.boolean(), (targets, readable) => {
+        const known = registry(...targets.map((target) => registered(target.id, { target, managesClusters: true })));
+        const long = `${'h'.repeat(290)}:443`;
+        const seen = index(...targets.map(({ id }) => indexed(id, { readable, server: long })));
+        const { orders } = planTick(known, seen, NOW);
+        expect(orders).toHaveLength(Object.keys(known.clusters).length);
+        for (const { order, lane } of orders) {
+          expect(decodeOrder(encodeOrder(order))).toEqual({ ok: true, order });
+          expect(lane).toBe(order.target.lane);
+        }
+      }),
+      { seed: 13, numRuns: 100 },
+    );
+  });
+});
+
+describe('isTurnOf', () => {
+  it('is once in each interval, at the same minute of it, and not for all at once', () => {
+    const minutes = new Set<number>();
+    for (const id of Array.from({ length: 100 }, (_, n) => `cluster-${n}`)) {
+      const turns = TICKS.map((tick) => isTurnOf(id, 10, tick));
+      expect(turns.filter(Boolean)).toHaveLength(1);
+      expect(TICKS.map((tick) => isTurnOf(id, 10, tick + 10 * MINUTE + 59_999))).toEqual(turns);
+      minutes.add(turns.indexOf(true));
+    }
+    expect(minutes.size).toBe(10);
+  });
+});

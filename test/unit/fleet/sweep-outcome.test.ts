@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+
+import { outcomeOf } from '../../../lambdas/fleet/sweep-outcome.ts';
+import type { Target } from '../../../lambdas/fleet/target.ts';
+import { reportOf } from '../telemetry/reports.ts';
+
+const TARGET: Target = {
+  id: 'fleet/berlin',
+  cluster: { name: 'berlin', provider: 'eks-anywhere' },
+  access: { kind: 'cluster-api', namespace: 'eksa-system' },
+  lane: 'default',
+};
+const times = { startedAt: Date.UTC(2026, 0, 1), finishedAt: Date.UTC(2026, 0, 1) + 12.4 };
+const problem = { kind: 'k', object: 'o', message: 'm', remedy: 'r' };
+
+describe('outcomeOf', () => {
+  it('tells the whole state of the cluster', () => {
+    const report = reportOf({});
+    expect(outcomeOf(TARGET, { ...times, report, problems: [], server: 'https://api.berlin.example' })).toEqual({
+      version: 1,
+      kind: 'sweep',
+      id: 'fleet/berlin',
+      name: 'berlin',
+      provider: 'eks-anywhere',
+      startedAt: '2026-01-01T00:00:00.000Z',
+      durationMs: 12,
+      readable: true,
+      complete: true,
+      counts: report.counts,
+      problems: [],
+      problemCount: 0,
+      server: 'api.berlin.example:443',
+    });
+  });
+
+  it('knows nothing of a cluster that no client could be made for', () => {
+    const outcome = outcomeOf(TARGET, { ...times, problems: [problem] });
+    expect(outcome).toMatchObject({ readable: false, complete: false, problems: [problem], problemCount: 1 });
+    expect(outcome).not.toHaveProperty('counts');
+    expect(outcome).not.toHaveProperty('server');
+  });
+
+  it('keeps the first problems and counts them all', () => {
+    const problems = Array.from({ length: 1_000 }, (_, index) => ({ ...problem, object: `o${index}` }));
+    const outcome = outcomeOf(TARGET, { ...times, report: reportOf({}), problems });
+    expect(outcome).toMatchObject({ complete: false, problemCount: 1_000 });
+    expect(outcome.problems).toEqual(problems.slice(0, 20));
+  });
+
+  it.each([
+    ['https://[2001:db8::1]:6443/prefix', '[2001:db8::1]:6443'],
+    ['https://10.0.0.1', '10.0.0.1:443'],
+  ])('of %s says %s', (server, expected) => {
+    expect(outcomeOf(TARGET, { ...times, problems: [], server }).server).toBe(expected);
+  });
+});

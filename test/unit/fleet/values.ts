@@ -1,0 +1,165 @@
+import type { EksCluster } from '../../../lambdas/aws/eks-clusters.ts';
+import type { EksDiscovery, FleetCluster, ManagementCluster } from '../../../lambdas/config/fleet.ts';
+import type { FleetIndex, IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
+import type { DispatchOutcome, SweepOutcome } from '../../../lambdas/fleet/outcome.ts';
+import type { RegisteredCluster, Registry } from '../../../lambdas/fleet/registry.ts';
+import type { HubIdentity } from '../../../lambdas/fleet/sources.ts';
+import type { Target } from '../../../lambdas/fleet/target.ts';
+import type { Problem } from '../../../lambdas/problem.ts';
+
+export const NOW = Date.UTC(2026, 10, 21, 10, 0);
+export const MINUTE = 60_000;
+export const DAY = 24 * 60 * MINUTE;
+export const SECRET = 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/berlin-Ab12Cd';
+export const OTHER_SECRET = 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/mgmt-Ef34Gh';
+export const HUB: HubIdentity = { account: '111122223333', region: 'eu-central-1', partition: 'aws' };
+
+/** RFC 3339, so many milliseconds after {@link NOW}. */
+export function at(ms = 0): string {
+  return new Date(NOW + ms).toISOString();
+}
+
+export const DUBLIN: Target = {
+  id: '111122223333/eu-central-1/dublin',
+  cluster: { name: 'dublin', provider: 'eks', serviceCidrs: ['172.20.0.0/16'] },
+  access: {
+    kind: 'eks',
+    endpoint: 'https://0A1B.gr7.eu-central-1.eks.amazonaws.com',
+    certificateAuthority: 'Q0E=',
+    scope: { account: '111122223333', region: 'eu-central-1' },
+  },
+  instances: { account: '111122223333', region: 'eu-central-1' },
+  lane: 'default',
+};
+
+export const BERLIN: Target = {
+  id: 'mgmt/eksa-system/berlin',
+  cluster: { name: 'berlin', provider: 'eks-anywhere' },
+  access: { kind: 'cluster-api', namespace: 'eksa-system' },
+  management: { access: { kind: 'kubeconfig', secret: OTHER_SECRET }, namespace: 'eksa-system' },
+  lane: 'onprem',
+};
+
+export const PARIS: Target = {
+  id: 'paris',
+  cluster: { name: 'paris', provider: 'eks-anywhere' },
+  access: { kind: 'kubeconfig', secret: SECRET },
+  lane: 'default',
+};
+
+export const TROUBLE: Problem = { kind: 'denied', object: 'cluster x', message: 'no', remedy: 'Let it.' };
+
+export function eksCluster(changed: Partial<EksCluster> = {}): EksCluster {
+  return {
+    name: 'dublin',
+    arn: 'arn:aws:eks:eu-central-1:111122223333:cluster/dublin',
+    status: 'ACTIVE',
+    endpoint: 'https://0A1B.gr7.eu-central-1.eks.amazonaws.com',
+    certificateAuthority: 'Q0E=',
+    tags: {},
+    vpcId: 'vpc-0a1b2c3d4e5f60718',
+    publicEndpoint: true,
+    serviceCidrs: ['172.20.0.0/16'],
+    authenticationMode: 'API',
+    ...changed,
+  };
+}
+
+export function discovery(changed: Partial<EksDiscovery> = {}): EksDiscovery {
+  return {
+    accounts: ['self'],
+    regions: ['self'],
+    role: 'certmarshal-spoke',
+    sessionTags: {},
+    include: {},
+    exclude: {},
+    accessEntries: [],
+    ...changed,
+  };
+}
+
+export function managementCluster(changed: Partial<ManagementCluster['workloadClusters']> = {}): ManagementCluster {
+  return {
+    name: 'mgmt',
+    kubeconfigSecret: OTHER_SECRET,
+    lane: 'onprem',
+    workloadClusters: {
+      include: {},
+      exclude: {},
+      kubeconfigSecrets: {},
+      kubeconfigsFromManagementCluster: false,
+      ...changed,
+    },
+  };
+}
+
+export function fleetCluster(changed: Partial<FleetCluster> = {}): FleetCluster {
+  return {
+    name: 'paris',
+    id: 'paris',
+    provider: 'eks-anywhere',
+    kubeconfigSecret: SECRET,
+    lane: 'default',
+    ...changed,
+  };
+}
+
+export function registered(id: string, changed: Partial<RegisteredCluster> = {}): RegisteredCluster {
+  return { id, source: 'fleet.yaml', foundAt: at(), seenAt: at(), ...changed };
+}
+
+export function registry(...clusters: readonly RegisteredCluster[]): Registry {
+  const sources = Object.fromEntries(clusters.map(({ source }) => [source, { triedAt: at(), readAt: at() }]));
+  return {
+    version: 1,
+    writtenAt: at(),
+    sources,
+    clusters: Object.fromEntries(clusters.map((cluster) => [cluster.id, cluster])),
+  };
+}
+
+export function indexed(id: string, changed: Partial<IndexedCluster> = {}): IndexedCluster {
+  return {
+    id,
+    sweptAt: at(),
+    durationMs: 200,
+    readable: true,
+    complete: true,
+    findings: [],
+    findingCount: 0,
+    readableAt: at(),
+    completeAt: at(),
+    ...changed,
+  };
+}
+
+export function index(...clusters: readonly IndexedCluster[]): FleetIndex {
+  return {
+    version: 1,
+    writtenAt: at(),
+    clusters: Object.fromEntries(clusters.map((cluster) => [cluster.id, cluster])),
+  };
+}
+
+export function swept(changed: Partial<SweepOutcome> = {}): SweepOutcome {
+  return {
+    version: 1,
+    kind: 'sweep',
+    id: 'paris',
+    name: 'paris',
+    provider: 'eks-anywhere',
+    startedAt: at(),
+    durationMs: 200,
+    readable: true,
+    complete: true,
+    counts: { approved: 1, denied: 0, wouldWrite: 0, left: 2, ignored: 3, failed: 0 },
+    problems: [],
+    problemCount: 0,
+    server: 'paris.example.com:6443',
+    ...changed,
+  };
+}
+
+export function dispatched(changed: Partial<DispatchOutcome> = {}): DispatchOutcome {
+  return { version: 1, kind: 'dispatch', startedAt: at(), registered: 3, dispatched: 2, problems: [], ...changed };
+}

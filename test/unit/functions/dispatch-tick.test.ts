@@ -1,0 +1,223 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { type OrderMessage, UnsentOrdersError } from '../../../lambdas/aws/queues.ts';
+import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import type { SourceResult } from '../../../lambdas/fleet/discover.ts';
+import { decodeOrder } from '../../../lambdas/fleet/order.ts';
+import type { DispatchOutcome } from '../../../lambdas/fleet/outcome.ts';
+import { parseRegistry } from '../../../lambdas/fleet/parse-registry.ts';
+import type { Registry } from '../../../lambdas/fleet/registry.ts';
+import { type DispatchOptions, createDispatchTick } from '../../../lambdas/functions/dispatch-tick.ts';
+import { createLogger } from '../../../lambdas/telemetry/logger.ts';
+import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { discovery, DUBLIN, HUB, MINUTE, NOW, SECRET, TROUBLE } from '../fleet/values.ts';
+import { captureStdout } from '../telemetry/capture-stdout.ts';
+import { emfRecords } from '../telemetry/emf.ts';
+import { awsError, type MemoryObjects, memoryObjects } from './memory-objects.ts';
+
+const EKS = `eks ${HUB.account}/${HUB.region}`;
+const FLEET: Fleet = {
+  discovery: [discovery()],
+  managementClusters: [],
+  clusters: [{ id: 'paris', name: 'paris', provider: 'eks-anywhere', kubeconfigSecret: SECRET, lane: 'default' }],
+  lanes: [],
+  hub: { hints: false },
+  policies: [DEFAULT_POLICY],
+};
+const FOUND: SourceResult = { source: EKS, ok: true, clusters: [{ id: DUBLIN.id, target: DUBLIN }] };
+
+describe('createDispatchTick', () => {
+  let output: ReturnType<typeof captureStdout>;
+  beforeEach(() => {
+    output = captureStdout();
+  });
+  afterEach(() => output.restore());
+
+  /** A hub whose ticks are run one after the other. */
+  function hub(changed: Partial<DispatchOptions> & { readonly state?: MemoryObjects } = {}) {
+    const state = changed.state ?? memoryObjects();
+    const steps: string[] = [];
+    const outcomes: DispatchOutcome[] = [];
+    const metrics = createMetrics('dispatch');
+    let now = NOW;
+    const dispatchTick = createDispatchTick({
+      fleet: FLEET,
+      hub: HUB,
+      discover: async function* discover(sources) {
+        steps.push(`discover ${sources.join()}`);
+        yield FOUND;
+      },
+      send: new Map([
+        [
+          'default',
+          async (messages: readonly OrderMessage[]) => {
+            steps.push(`send ${messages.map(({ body }) => idOf(body)).toSorted().join()}`);
+          },
+        ],
+      ]),
+      report: async (outcome) => {
+        outcomes.push(outcome);
+      },
+      clock: () => now,
+      logger: createLogger('dispatch'),
+      metrics,
+      ...changed,
+      state,
+    });
+    const never = new AbortController().signal;
+    return {
+      state,
+      steps,
+      outcomes,
+      registry: (): Registry | undefined => parseRegistry(state.objects.get('registry.json')?.value),
+      async tick(minute = 0) {
+        now = NOW + minute * MINUTE;
+        try {
+          await dispatchTick(now, { discovery: never, all: never });
+        } finally {
+          metrics.publishStoredMetrics();
+        }
+      },
+    };
+  }
+
+  const idOf = (body: string): string => {
+    const decoded = decodeOrder(body);
+    if (!decoded.ok) throw new Error(decoded.problem);
+    return decoded.order.target.id;
+  };
+
+  it('discovers before it sends, when nothing was ever found', async () => {
+    const { tick, steps, registry, outcomes } = hub();
+    await tick();
+    expect(steps).toEqual([`discover ${EKS}`, `send ${DUBLIN.id},paris`]);
+    expect(Object.keys(registry()?.clusters ?? {})).toEqual([DUBLIN.id, 'paris']);
+    expect(outcomes).toMatchObject([{ kind: 'dispatch', registered: 2, dispatched: 2, problems: [] }]);
+    expect(emfRecords(output.text())).toMatchObject([
+      { metrics: { Dispatched: [2], Registered: [2], DiscoveryProblems: [0] } },
+    ]);
+  });
+
+  it('sends before it discovers, once there is a registry, and discovers when it is time', async () => {
+    const { tick, steps } = hub();
+    for (const minute of [0, 1, 20]) await tick(minute);
+    const sent = `send ${DUBLIN.id},paris`;
+    expect(steps).toEqual([`discover ${EKS}`, sent, sent, sent, `discover ${EKS}`]);
+  });
+
+  it('sends nothing twice for one tick, and again for the next', async () => {
+    const messages: OrderMessage[] = [];
+    const send = new Map([['default', async (sent: readonly OrderMessage[]) => void messages.push(...sent)]]);
+    const { tick } = hub({ send });
+    for (const minute of [0, 0, 1]) await tick(minute);
+    const ids = messages.filter(({ group }) => group === 'paris').map(({ deduplicationId }) => deduplicationId);
+    expect(ids).toHaveLength(3);
+    expect(ids[0]).toBe(ids[1]);
+    expect(ids[2]).not.toBe(ids[0]);
+  });
+
+  it('sweeps the listed clusters when S3 cannot be read, and writes nothing there', async () => {
+    const state = memoryObjects();
+    state.broken.add('registry.json').add('fleet-index.json');
+    const { tick, steps, outcomes } = hub({ state });
+    await tick();
+    expect(steps).toEqual(['send paris']);
+    expect(state.objects.size).toBe(0);
+    expect(outcomes[0]?.problems.map(({ kind, object }) => `${kind} ${object}`)).toEqual([
+      'unavailable s3:GetObject registry.json',
+      'unavailable s3:GetObject fleet-index.json',
+    ]);
+    expect(emfRecords(output.text())).toMatchObject([{ metrics: { DiscoveryProblems: [2] } }]);
+  });
+
+  it('writes a damaged registry anew', async () => {
+    const { tick, steps, registry, outcomes } = hub({ state: memoryObjects({ 'registry.json': { version: 99 } }) });
+    await tick();
+    expect(steps).toHaveLength(2);
+    expect(Object.keys(registry()?.clusters ?? {})).toHaveLength(2);
+    expect(outcomes[0]?.problems).toMatchObject([{ kind: 'invalid', object: 'registry.json' }]);
+  });
+
+  it('leaves the registry to a dispatch that was faster', async () => {
+    const { tick, state, outcomes } = hub();
+    const theirs = { value: { theirs: true }, etag: '"theirs"' };
+    state.before = () => state.objects.set('registry.json', theirs);
+    await tick();
+    expect(state.objects.get('registry.json')).toEqual(theirs);
+    expect(outcomes[0]?.problems).toEqual([]);
+    expect(output.text()).toContain('another dispatch wrote the registry');
+  });
+
+  it('reports a registry that cannot be written', async () => {
+    const state = memoryObjects();
+    state.write = async () => {
+      throw awsError('denied', 's3:PutObject registry.json');
+    };
+    const { tick, outcomes } = hub({ state });
+    await tick();
+    expect(outcomes[0]).toMatchObject({ dispatched: 2, problems: [{ kind: 'denied' }] });
+  });
+
+  it('keeps what it knows when a discovery fails, and reports it in each tick', async () => {
+    const results = [FOUND, { source: EKS, ok: false, problem: TROUBLE } as const];
+    const { tick, steps, outcomes } = hub({
+      discover: async function* discover() {
+        const result = results.shift();
+        if (result !== undefined) yield result;
+      },
+    });
+    for (const minute of [0, 20, 21]) await tick(minute);
+    expect(new Set(steps)).toEqual(new Set([`send ${DUBLIN.id},paris`]));
+    expect(outcomes[2]?.problems).toContainEqual(TROUBLE);
+  });
+
+  it('takes what was found before a discovery threw', async () => {
+    const { tick, registry, outcomes } = hub({
+      discover: async function* discover() {
+        yield FOUND;
+        throw new Error('a bug');
+      },
+    });
+    await tick();
+    expect(Object.keys(registry()?.clusters ?? {})).toHaveLength(2);
+    expect(outcomes[0]?.problems).toMatchObject([{ kind: 'bug', message: 'Error: a bug' }]);
+  });
+
+  it('fails when an order is not in its queue, after all the rest is done', async () => {
+    const unsent = new UnsentOrdersError([{ group: 'paris', problem: 'AccessDenied' }], 1);
+    const { tick, registry, outcomes } = hub({
+      send: new Map([['default', async () => Promise.reject(unsent)]]),
+    });
+    await expect(tick()).rejects.toThrow('1 of 2 clusters will not be swept: paris (AccessDenied)');
+    expect(registry()).toBeDefined();
+    expect(outcomes).toMatchObject([{ dispatched: 1, problems: [{ kind: 'unsent', object: 'lane default' }] }]);
+    expect(emfRecords(output.text())).toMatchObject([{ metrics: { Dispatched: [1], DiscoveryProblems: [1] } }]);
+  });
+
+  it('reports clusters of a lane that is not deployed, and sweeps the others', async () => {
+    const elsewhere = { ...DUBLIN, lane: 'onprem' };
+    const { tick, steps, outcomes } = hub({
+      discover: async function* discover() {
+        yield { source: EKS, ok: true, clusters: [{ id: DUBLIN.id, target: elsewhere }] };
+      },
+    });
+    await tick();
+    expect(steps).toEqual(['send paris']);
+    expect(outcomes[0]?.problems).toMatchObject([{ kind: 'lane' }]);
+  });
+
+  it('logs an outcome that cannot be sent, and does not fail for it', async () => {
+    const { tick } = hub({ report: async () => Promise.reject(awsError('denied')) });
+    await tick();
+    expect(output.text()).toContain('outcome not sent');
+  });
+
+  it('tells report of a fleet without clusters too', async () => {
+    const { tick, steps, outcomes } = hub({ fleet: { ...FLEET, discovery: [], clusters: [] } });
+    await tick();
+    expect(steps).toEqual([]);
+    expect(outcomes).toMatchObject([{ registered: 0, dispatched: 0, problems: [] }]);
+    expect(emfRecords(output.text())).toMatchObject([{ metrics: { Dispatched: [0] } }]);
+  });
+});

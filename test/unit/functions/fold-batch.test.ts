@@ -1,0 +1,130 @@
+import type { SQSEvent } from 'aws-lambda';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { parseFleetIndex } from '../../../lambdas/fleet/fold-outcomes.ts';
+import type { Outcome } from '../../../lambdas/fleet/outcome.ts';
+import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { createFoldBatch } from '../../../lambdas/functions/fold-batch.ts';
+import { createLogger } from '../../../lambdas/telemetry/logger.ts';
+import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { at, dispatched, DUBLIN, MINUTE, NOW, PARIS, registered, registry, swept } from '../fleet/values.ts';
+import { captureStdout } from '../telemetry/capture-stdout.ts';
+import { emfRecords } from '../telemetry/emf.ts';
+import { awsError, type MemoryObjects, memoryObjects } from './memory-objects.ts';
+
+const PARIS_REGISTERED = registered(PARIS.id, { target: PARIS });
+
+describe('createFoldBatch', () => {
+  let output: ReturnType<typeof captureStdout>;
+  beforeEach(() => {
+    output = captureStdout();
+  });
+  afterEach(() => output.restore());
+
+  async function fold(state: MemoryObjects, bodies: readonly (Outcome | string)[], now = NOW) {
+    const waits: number[] = [];
+    const metrics = createMetrics('report');
+    const foldBatch = createFoldBatch({
+      state,
+      clock: () => now,
+      random: () => 0.5,
+      wait: async (ms) => {
+        waits.push(ms);
+      },
+      logger: createLogger('report'),
+      metrics,
+    });
+    const records = bodies.map((body, index) => ({
+      messageId: String(index),
+      body: typeof body === 'string' ? body : encodeOutcome(body),
+    }));
+    try {
+      await foldBatch({ Records: records } as SQSEvent, new AbortController().signal);
+    } finally {
+      metrics.publishStoredMetrics();
+    }
+    return waits;
+  }
+  const indexIn = (state: MemoryObjects) => parseFleetIndex(state.objects.get('fleet-index.json')?.value);
+  const measured = () => emfRecords(output.text())[0]?.metrics;
+
+  it('folds the outcomes of a batch, and measures the fleet', async () => {
+    const lost = registered('lost', { target: { ...PARIS, id: 'lost' }, foundAt: at(-5 * MINUTE) });
+    const state = memoryObjects({ 'registry.json': registry(PARIS_REGISTERED, lost) });
+    await fold(state, [dispatched(), swept(), swept({ id: DUBLIN.id, readable: false, complete: false })]);
+    const index = indexIn(state);
+    expect(Object.keys(index?.clusters ?? {})).toContain('paris');
+    expect(index?.dispatch).toMatchObject({ registered: 3 });
+    // Dublin is not registered: not a cluster of this fleet.
+    expect(measured()).toEqual({ OutcomesFolded: [3], ClustersUnreadable: [0], OldestSweep: [300] });
+    expect(output.text()).toContain('"oldestSweeps":[{"id":"lost","ageSeconds":300}');
+  });
+
+  it('counts registered clusters that could not be read', async () => {
+    const state = memoryObjects({ 'registry.json': registry(PARIS_REGISTERED) });
+    await fold(state, [swept({ readable: false, complete: false })]);
+    expect(measured()).toMatchObject({ ClustersUnreadable: [1] });
+  });
+
+  it('measures no age of a cluster that cannot be swept', async () => {
+    const state = memoryObjects({ 'registry.json': registry(registered('x', { foundAt: at(-60 * MINUTE) })) });
+    await fold(state, [dispatched()]);
+    expect(measured()).toMatchObject({ OldestSweep: [0] });
+  });
+
+  it('beats before the first discovery', async () => {
+    const state = memoryObjects();
+    await fold(state, [dispatched({ registered: 0, dispatched: 0 })]);
+    expect(measured()).toEqual({ OutcomesFolded: [1], ClustersUnreadable: [0], OldestSweep: [0] });
+  });
+
+  it('drops what is no outcome, and folds the rest', async () => {
+    const state = memoryObjects();
+    await fold(state, ['SENTINEL', swept()]);
+    expect(measured()).toMatchObject({ OutcomesUnreadable: [1], OutcomesFolded: [1] });
+    expect(output.text()).not.toContain('SENTINEL');
+  });
+
+  it('folds again into what another writer wrote meanwhile', async () => {
+    const state = memoryObjects();
+    state.before = () => {
+      state.objects.set('fleet-index.json', { value: { version: 1, writtenAt: at(), clusters: {} }, etag: '"theirs"' });
+    };
+    expect(await fold(state, [swept()])).toEqual([250]);
+    expect(Object.keys(indexIn(state)?.clusters ?? {})).toEqual(['paris']);
+  });
+
+  it('gives the batch back after five conflicts', async () => {
+    const state = memoryObjects();
+    let writes = 0;
+    state.write = async () => {
+      writes += 1;
+      throw awsError('conflict');
+    };
+    await expect(fold(state, [swept()])).rejects.toThrow('conflict in this test');
+    expect(writes).toBe(5);
+  });
+
+  it('gives the batch back at once when S3 refuses', async () => {
+    const state = memoryObjects();
+    state.broken.add('fleet-index.json');
+    await expect(fold(state, [swept()])).rejects.toThrow('unavailable in this test');
+  });
+
+  it('writes a damaged index anew', async () => {
+    const state = memoryObjects({ 'fleet-index.json': { version: 99 } });
+    await fold(state, [swept()]);
+    expect(Object.keys(indexIn(state)?.clusters ?? {})).toEqual(['paris']);
+    expect(output.text()).toContain('index written anew');
+  });
+
+  it.each([
+    ['cannot be read', memoryObjects()],
+    ['is damaged', memoryObjects({ 'registry.json': 'nonsense' })],
+  ])('measures no age when the registry %s: silence rings', async (_how, state) => {
+    if (state.objects.size === 0) state.broken.add('registry.json');
+    await fold(state, [swept()]);
+    expect(measured()).toEqual({ OutcomesFolded: [1] });
+    expect(indexIn(state)).toBeDefined();
+  });
+});

@@ -1,0 +1,159 @@
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { OrderMessage } from '../../../lambdas/aws/queues.ts';
+import { decodeOrder, deduplicationIdOf } from '../../../lambdas/fleet/order.ts';
+import type { RegisteredCluster } from '../../../lambdas/fleet/registry.ts';
+import { createHintHandler } from '../../../lambdas/functions/handle-hint.ts';
+import { decodeWaitingHint, encodeWaitingHint } from '../../../lambdas/functions/waiting-hint.ts';
+import { createLogger } from '../../../lambdas/telemetry/logger.ts';
+import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { at, DUBLIN, index, indexed, NOW, PARIS, registered, registry } from '../fleet/values.ts';
+import { captureStdout } from '../telemetry/capture-stdout.ts';
+import { emfRecords } from '../telemetry/emf.ts';
+import { memoryObjects } from './memory-objects.ts';
+
+const REGION = 'eu-central-1';
+const ACCOUNT = '111122223333';
+const KNOWN = [
+  registered(DUBLIN.id, { target: DUBLIN, source: `eks ${ACCOUNT}/${REGION}` }),
+  registered(PARIS.id, { target: PARIS }),
+];
+
+const logsEvent = (message: unknown) => ({
+  awslogs: { data: gzipSync(JSON.stringify(message)).toString('base64') },
+});
+const auditLog = (changed: object = {}) =>
+  logsEvent({
+    messageType: 'DATA_MESSAGE',
+    owner: ACCOUNT,
+    logGroup: '/aws/eks/dublin/cluster',
+    logEvents: [{ message: 'SENTINEL' }],
+    ...changed,
+  });
+const launch = (changed: object = {}) => ({
+  source: 'aws.autoscaling',
+  'detail-type': 'EC2 Instance Launch Successful',
+  account: ACCOUNT,
+  region: REGION,
+  ...changed,
+});
+const dueEvent = (...bodies: string[]) => ({ Records: bodies.map((body) => ({ eventSource: 'aws:sqs', body })) });
+
+describe('createHintHandler', () => {
+  let output: ReturnType<typeof captureStdout>;
+  beforeEach(() => {
+    output = captureStdout();
+  });
+  afterEach(() => output.restore());
+
+  async function handle(event: unknown, clusters: readonly RegisteredCluster[] = KNOWN, policies = [DEFAULT_POLICY]) {
+    const waiting: { id: string; inSeconds: number; delay: number }[] = [];
+    const sent: OrderMessage[] = [];
+    const metrics = createMetrics('hint');
+    const state = memoryObjects(
+      clusters.length === 0
+        ? {}
+        : {
+            'registry.json': registry(...clusters),
+            'fleet-index.json': index(indexed(DUBLIN.id, { server: 'one:443' }), indexed('twin', { server: 'one:443' })),
+          },
+    );
+    const handleHint = createHintHandler({
+      state,
+      policies,
+      region: REGION,
+      wait: async (body, delay) => {
+        const hint = decodeWaitingHint(body);
+        waiting.push({ id: hint?.id ?? '', inSeconds: (Number(hint?.due) - NOW) / 1000, delay });
+      },
+      send: new Map([['default', async (messages) => void sent.push(...messages)]]),
+      clock: () => NOW,
+      logger: createLogger('hint'),
+      metrics,
+    });
+    await handleHint(event, new AbortController().signal);
+    metrics.publishStoredMetrics();
+    return { waiting, sent };
+  }
+
+  it('makes the cluster of an audit log wait until its request may be judged', async () => {
+    const { waiting, sent } = await handle(auditLog());
+    expect(waiting).toEqual([{ id: DUBLIN.id, inSeconds: 120, delay: 120 }]);
+    expect(sent).toEqual([]);
+    expect(output.text()).not.toContain('SENTINEL');
+  });
+
+  it('waits no longer than SQS can', async () => {
+    const patient = { ...DEFAULT_POLICY, age: { ...DEFAULT_POLICY.age, eks: { minSeconds: 3_600, maxSeconds: 7_200 } } };
+    const { waiting } = await handle(auditLog(), KNOWN, [patient]);
+    expect(waiting).toMatchObject([{ delay: 900 }]);
+  });
+
+  it.each([
+    ['another account', auditLog({ owner: '999999999999' })],
+    ['a cluster that is not known', auditLog({ logGroup: '/aws/eks/cork/cluster' })],
+    ['another log group', auditLog({ logGroup: '/aws/lambda/dublin' })],
+    ['a message that keeps the subscription alive', auditLog({ messageType: 'CONTROL_MESSAGE' })],
+    ['a message without owner', auditLog({ owner: undefined })],
+    ['JSON that is no object', logsEvent([])],
+    ['something that is not gzip', { awslogs: { data: 'AAAA' } }],
+    ['something that is no text', { awslogs: { data: 7 } }],
+    ['more than is unpacked', auditLog({ logEvents: 'x'.repeat(17 * 1024 * 1024) })],
+    ['nothing', undefined],
+    ['another event', { source: 'aws.ec2', account: ACCOUNT, region: REGION }],
+    ['a launch in another Region', launch({ region: 'eu-west-1' })],
+    ['a launch without account', launch({ account: undefined })],
+  ])('hints nothing for %s', async (_what, event) => {
+    expect(await handle(event)).toEqual({ waiting: [], sent: [] });
+  });
+
+  it('hints nothing before the first discovery', async () => {
+    expect((await handle(auditLog(), [])).waiting).toEqual([]);
+    expect((await handle(dueEvent(encodeWaitingHint({ id: DUBLIN.id, due: NOW })), [])).sent).toEqual([]);
+  });
+
+  it('hints nothing for a cluster without a policy', async () => {
+    expect((await handle(auditLog(), KNOWN, [{ ...DEFAULT_POLICY, clusters: ['other'] }])).waiting).toEqual([]);
+  });
+
+  it('hints every EKS cluster of the place of a launch, after the boot', async () => {
+    expect((await handle(launch())).waiting).toEqual([{ id: DUBLIN.id, inSeconds: 165, delay: 165 }]);
+  });
+
+  it.each([
+    [50, 50],
+    [51, 0],
+  ])('of %i clusters at the place of a launch hints %i', async (count, hinted) => {
+    const clusters = Array.from({ length: count }, (_, number) => {
+      const id = `${ACCOUNT}/${REGION}/c${number}`;
+      return registered(id, { target: { ...DUBLIN, id, cluster: { ...DUBLIN.cluster, name: `c${number}` } } });
+    });
+    expect((await handle(launch(), clusters)).waiting).toHaveLength(hinted);
+  });
+
+  it('orders a sweep when a hint is due, once for all hints of its interval', async () => {
+    const hint = encodeWaitingHint({ id: DUBLIN.id, due: NOW });
+    const { sent } = await handle(dueEvent(hint, hint, encodeWaitingHint({ id: 'unknown', due: NOW })));
+    expect(sent).toMatchObject([
+      { group: DUBLIN.id, deduplicationId: deduplicationIdOf(DUBLIN.id, `hint ${NOW}`) },
+    ]);
+    expect(decodeOrder(sent[0]?.body ?? '')).toMatchObject({ ok: true, order: { target: DUBLIN, tick: NOW } });
+    expect(emfRecords(output.text())).toMatchObject([{ metrics: { HintedSweeps: [1] } }]);
+  });
+
+  it('holds the writes that a tick would hold', async () => {
+    const twin = registered('twin', { target: { ...PARIS, id: 'twin' }, seenAt: at() });
+    const { sent } = await handle(dueEvent(encodeWaitingHint({ id: DUBLIN.id, due: NOW })), [...KNOWN, twin]);
+    expect(decodeOrder(sent[0]?.body ?? '')).toMatchObject({ order: { holdWrites: expect.stringContaining('twin') } });
+  });
+
+  it.each(['nonsense', '[]', 'null', '{"id":"a b","due":1}', '{"id":"a","due":"1"}', '{"id":"a","due":0.5}'])(
+    'drops the message %s',
+    async (body) => {
+      expect((await handle(dueEvent(body))).sent).toEqual([]);
+      expect(emfRecords(output.text())).toMatchObject([{ metrics: { MessagesUnreadable: [1] } }]);
+    },
+  );
+});
