@@ -149,6 +149,11 @@ program
   .option('--service-account <namespace/name>', 'make and bind a service account')
   .option('--management', 'for the management cluster: read Machines')
   .option('--policy <file>', 'fleet.yaml: what its policies use is granted')
+  .option(
+    '--kubeconfig-of <namespace/cluster>',
+    'with --management: read the kubeconfig that Cluster API keeps for this workload cluster; repeatable',
+    (cluster: string, before: readonly string[] | undefined) => [...(before ?? []), cluster],
+  )
   .addHelpText(
     'after',
     `
@@ -165,6 +170,7 @@ ${EXIT_HELP}`,
       serviceAccount?: string;
       management?: boolean;
       policy?: string;
+      kubeconfigOf?: readonly string[];
     }) => {
       const { policies } = await loadFleet(options.policy);
       const { rbacManifests } = await import('./commands/rbac.ts');

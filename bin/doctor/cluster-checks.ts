@@ -3,9 +3,11 @@ import { field, text } from '../../lambdas/approval/wire.ts';
 import { listSigningRequests } from '../../lambdas/kubernetes/certificate-signing-requests.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { listMachines } from '../../lambdas/kubernetes/machines.ts';
+import { mayI } from '../../lambdas/kubernetes/self-review.ts';
+import { listWorkloadClusters } from '../../lambdas/kubernetes/workload-clusters.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { counted } from '../terminal/plural.ts';
-import { type Check, failed, passed, warning } from './check.ts';
+import { type Check, type Fix, failed, passed, warning } from './check.ts';
 import { known, type Server } from './server-checks.ts';
 
 /** Whether the management cluster has Machines of this cluster. */
@@ -78,4 +80,35 @@ function waitsSince(request: unknown): number {
   const approved: unknown = conditions.find((condition) => text(condition, 'type') === 'Approved');
   const since = Date.parse(text(approved, 'lastUpdateTime') ?? '');
   return Number.isNaN(since) ? Infinity : since;
+}
+
+/**
+ * Whether the kubeconfigs that Cluster API keeps may be read, each by its name.
+ *
+ * @param wants whether a workload cluster is reached so, by its name
+ * @param grant the command, which has to name all of them
+ */
+export function kubeconfigSecretsCheck(
+  server: Server,
+  wants: (name: string) => boolean,
+  grant: (clusters: readonly string[]) => Fix,
+): Check {
+  return {
+    id: 'kubeconfig-secrets',
+    title: 'kubeconfigs can be read',
+    object: 'get secrets <cluster>-kubeconfig',
+    needs: ['list-clusters'],
+    async run(signal) {
+      const client = known(server.client);
+      const wanted = (await listWorkloadClusters(client, signal)).filter(({ name }) => wants(name));
+      const refused: string[] = [];
+      for (const { namespace, name: cluster } of wanted) {
+        const right = { verb: 'get', group: '', resource: 'secrets', name: `${cluster}-kubeconfig`, namespace };
+        if (!(await mayI(client, right, signal))) refused.push(`${namespace}/${cluster}`);
+      }
+      if (refused.length === 0) return passed(counted(wanted.length, 'workload cluster'));
+      const all = wanted.map(({ namespace, name }) => `${namespace}/${name}`);
+      return failed(`not granted for ${refused.join(', ')}`, grant(all));
+    },
+  };
 }

@@ -2,6 +2,7 @@ import { AwsError } from '../../lambdas/aws/errors.ts';
 import { KubeconfigSecretError } from '../../lambdas/aws/kubeconfig-secret.ts';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
 import type { EksAccess, KubeconfigAccess } from '../../lambdas/fleet/access.ts';
+import { isWanted } from '../../lambdas/fleet/cluster-selection.ts';
 import { discoverEks, type FoundCluster } from '../../lambdas/fleet/discover.ts';
 import { listedClusters } from '../../lambdas/fleet/listed-clusters.ts';
 import { eksSources } from '../../lambdas/fleet/sources.ts';
@@ -13,8 +14,10 @@ import { quote } from '../target.ts';
 import { type AwsCalls, connectAws } from './aws-calls.ts';
 import { accessEntryFix, allowFix } from './aws-fixes.ts';
 import { type Check, type CheckGroup, type Fix, failed, passed } from './check.ts';
+import { kubeconfigSecretsCheck } from './cluster-checks.ts';
 import { clusterGroups, type Door, type GroupOptions } from './cluster-groups.ts';
 import { kubeconfigCheck, renewFix } from './kubeconfig-door.ts';
+import { grantFix } from './rights.ts';
 import { sourceGroup } from './source-checks.ts';
 
 /**
@@ -78,7 +81,12 @@ function workloadClusters({ managementClusters }: Fleet): FoundCluster[] {
   );
 }
 
-function groupsOf(found: FoundCluster, { lanes }: Fleet, aws: AwsCalls, options: GroupOptions): readonly CheckGroup[] {
+function groupsOf(
+  found: FoundCluster,
+  { lanes, managementClusters }: Fleet,
+  aws: AwsCalls,
+  options: GroupOptions,
+): readonly CheckGroup[] {
   const { id, target, problem } = found;
   if (target === undefined) {
     const { kind = '', message = 'nothing is known of it', remedy = '' } = problem ?? {};
@@ -93,10 +101,22 @@ function groupsOf(found: FoundCluster, { lanes }: Fleet, aws: AwsCalls, options:
   const vpc = lanes.find(({ name }) => name === target.lane)?.vpcId;
   const subject = vpc === undefined ? id : `${id} (swept from ${vpc}, tried from here)`;
   const managesItself = target.cluster.provider === 'eks-anywhere' && target.management === undefined;
+  const workloads = found.managesClusters && managementClusters.find(({ name }) => name === id)?.workloadClusters;
   return clusterGroups(
     {
       subject,
       cluster: target.cluster,
+      ...(workloads?.kubeconfigsFromManagementCluster
+        ? {
+            further: (server) => [
+              kubeconfigSecretsCheck(
+                server,
+                (name) => isWanted(workloads, name, {}) && !Object.hasOwn(workloads.kubeconfigSecrets, name),
+                (clusters) => grantFix('management', server.identity, options, clusters),
+              ),
+            ],
+          }
+        : {}),
       workload:
         target.access.kind === 'eks'
           ? eksDoor(target, target.access, aws)

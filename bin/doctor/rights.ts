@@ -107,14 +107,20 @@ const PLAIN_NAME = /^[A-Za-z0-9][\w@:./+=,-]{0,199}$/;
 /** The group that `certmarshal rbac` binds when no subject is named. */
 const DEFAULT_GROUP = 'certmarshal';
 
-/** The command that grants what is missing to whom the API server takes us for. */
+/**
+ * The command that grants what is missing to whom the API server takes us for.
+ *
+ * @param kubeconfigOf `NAMESPACE/CLUSTER` of all whose kubeconfigs are read
+ */
 export function grantFix(
   role: Role,
   identity: Identity | undefined,
   { policyFile, program }: Pick<RightsOptions, 'policyFile' | 'program'>,
+  kubeconfigOf: readonly string[] = [],
 ): Fix {
   const subject = subjectOption(identity);
-  const management = role === 'management' ? ' --management' : '';
+  const kubeconfigs = kubeconfigOf.map((cluster) => ` --kubeconfig-of ${quote(cluster)}`).join('');
+  const management = role === 'management' ? ` --management${kubeconfigs}` : '';
   // Without the policy, applying the manifests again takes the right to read Nodes away.
   const policy = role === 'management' || policyFile === undefined ? '' : ` --policy ${quote(policyFile)}`;
   const text = 'Grant it, with kubectl as an administrator of this cluster:';

@@ -4,7 +4,7 @@ import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { type Connection, hostOf } from '../../lambdas/kubernetes/connection.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { type Identity, mayI, reviewSelf } from '../../lambdas/kubernetes/self-review.ts';
-import { describeSkew } from '../../lambdas/kubernetes/server-clock.ts';
+import { describeSkew, SKEW_REMEDY } from '../../lambdas/kubernetes/server-clock.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { systemErrorWords } from '../system-error.ts';
 import { type Answer, type Check, type Fix, failed, passed, warning } from './check.ts';
@@ -170,7 +170,7 @@ function clockAnswer(probe: Probe): Answer {
 }
 
 const CLOCK_FIX: Fix = {
-  text: 'Compare both clocks with a third, and let NTP set the one that is wrong:',
+  text: `${SKEW_REMEDY} Where it is wrong:`,
   command: 'sudo timedatectl set-ntp true',
 };
 

@@ -29,7 +29,7 @@ export interface EksDiscovery {
   readonly include: ClusterSelection;
   /** Selects none by `names: []` where the file says nothing. */
   readonly exclude: ClusterSelection;
-  /** Where clusters without a public endpoint are swept from, unless a lane is in their VPC. */
+  /** Where they are swept from; a private endpoint in the VPC of another lane from that one. @default outside of every VPC */
   readonly lane?: string;
   /** Clusters whose access entries the stack makes. Empty, where the entry is of more than one account and Region. */
   readonly accessEntries: readonly string[];

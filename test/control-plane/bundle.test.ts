@@ -1,10 +1,11 @@
-import { X509Certificate } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { encodeTarget, type Target } from '../../lambdas/fleet/target.ts';
+import { encodeOrder } from '../../lambdas/fleet/order.ts';
+import type { SweepOutcome } from '../../lambdas/fleet/outcome.ts';
 import { type JsonService, refusal, type ServiceAnswer, startJsonService } from '../unit/aws/json-service.ts';
 import { type LoadedBundle, loadBundle } from '../unit/functions/invoke-bundle.ts';
 import { type Synthesized, synthesize } from '../unit/lib/synthesize.ts';
@@ -19,10 +20,6 @@ import { type ControlPlane, startControlPlane } from './start.ts';
 const real = await realComponents('the bundle of the sweep function', 'etcd', 'kubeApiserver', 'kubeControllerManager');
 
 const arnOf = (secret: string) => `arn:aws:secretsmanager:eu-west-1:123456789012:secret:certmarshal/${secret}-AbCdEf`;
-const targetOf = (name: string): Target => ({
-  cluster: { name, provider: 'eks-anywhere' },
-  kubeconfigSecret: arnOf(name),
-});
 const FLEET = `
 version: 1
 clusters:
@@ -34,13 +31,27 @@ function recordOf(group: string, body: string) {
   messages += 1;
   return { messageId: `${group}-${messages}`, body, eventSource: 'aws:sqs', attributes: { MessageGroupId: group } };
 }
-const messageFor = (name: string) => recordOf(name, encodeTarget(targetOf(name), Date.now()));
+const messageFor = (name: string) =>
+  recordOf(
+    name,
+    encodeOrder({
+      target: {
+        id: name,
+        cluster: { name, provider: 'eks-anywhere' },
+        access: { kind: 'kubeconfig', secret: arnOf(name) },
+        lane: 'default',
+      },
+      tick: Date.now(),
+      deadlineMs: 45_000,
+    }),
+  );
 
 describe.skipIf(real.missing)('the bundle of the sweep function', () => {
   let controlPlane: ControlPlane;
   let admin: Admin;
   let synthesized: Synthesized;
   let secretsManager: JsonService;
+  let sqs: JsonService;
   let bundle: LoadedBundle;
   const secrets = new Map<string, ServiceAnswer>();
 
@@ -64,12 +75,21 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
     secretsManager = await startJsonService(
       ({ input }) => secrets.get(String(input['SecretId'])) ?? refusal('ResourceNotFoundException'),
     );
-    bundle = await loadBundle(synthesized.bundles.sweep, { AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url });
+    sqs = await startJsonService(({ input }) => ({
+      body: { MessageId: '1', MD5OfMessageBody: createHash('md5').update(String(input['MessageBody'])).digest('hex') },
+    }));
+    bundle = await loadBundle(synthesized.bundles.sweep, {
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
+      AWS_ENDPOINT_URL_SQS: sqs.url,
+      OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
+      SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/certmarshal-sweep',
+    });
   });
 
   afterAll(async () => {
     await bundle?.[Symbol.asyncDispose]();
     await secretsManager?.[Symbol.asyncDispose]();
+    await sqs?.[Symbol.asyncDispose]();
     await synthesized?.[Symbol.asyncDispose]();
     admin?.close();
     await controlPlane?.stop();
@@ -165,6 +185,20 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
       missing: 'secret',
     });
     for (const { problems } of incomplete) expect(problems[0]?.remedy).toMatch(/\.$/);
+  });
+
+  it('tells the outcome of every cluster of the batch', async () => {
+    const before = sqs.calls.length;
+    await invoke(recordOf('poison', '{}'), messageFor('unreachable'), messageFor('berlin'));
+    const outcomes = sqs.calls
+      .slice(before)
+      .map(({ input }): SweepOutcome => JSON.parse(String(input['MessageBody'])))
+      .toSorted((a, b) => a.id.localeCompare(b.id));
+    expect(outcomes).toMatchObject([
+      { kind: 'sweep', id: 'berlin', readable: true, complete: true, problems: [] },
+      { kind: 'sweep', id: 'poison', readable: false, problemCount: 1 },
+      { kind: 'sweep', id: 'unreachable', readable: false, problems: [{ kind: 'unreachable' }] },
+    ]);
   });
 
   it('gives back only the messages that AWS kept it from', async () => {

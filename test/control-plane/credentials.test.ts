@@ -113,7 +113,7 @@ tried: 4 rights are granted
     const { status, stderr } = await create('--store stdout');
     expect(status).toBe(0);
     expect(stderr).toMatch(/ClusterRole certmarshal changed\nClusterRoleBinding \S+ created\n/);
-    const live = await admin.get<KubeObject>(`${RBAC}/clusterroles/certmarshal`);
+    const live = await admin.get(`${RBAC}/clusterroles/certmarshal`);
     expect(live['rules']).toEqual(role.rules);
     expect(live.metadata.labels).toEqual({ team: 'platform' });
     expect(await admin.get(`${RBAC}/clusterrolebindings/${binding.metadata.name}`)).toMatchObject({

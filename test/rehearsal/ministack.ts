@@ -9,7 +9,7 @@ import { openDaemonGroup, waitUntilReady } from '../control-plane/processes.ts';
 import { pythonTool } from './venv.ts';
 
 /** The one version whose abilities and gaps the rehearsal knows. */
-const MINISTACK = { name: 'ministack', version: '1.5.33' } as const;
+export const MINISTACK = { name: 'ministack', version: '1.5.33' } as const;
 const PROJECT = resolve(import.meta.dirname, '../..');
 const START_TIMEOUT_MS = 60_000;
 

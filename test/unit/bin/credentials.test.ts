@@ -13,11 +13,10 @@ describe('--store', () => {
   });
 
   it('takes no text that Secrets Manager, or a shell, would take for something else', () => {
+    const wrong = fc.string({ unit: 'grapheme' }).filter((name) => !/^[A-Za-z0-9/_+=.@-]{1,512}$/.test(name));
     fc.assert(
-      fc.property(fc.string({ unit: 'grapheme' }), (name) => {
-        const isName = /^[A-Za-z0-9/_+=.@-]{1,512}$/.test(name);
-        if (isName) expect(parseStore(`secretsmanager:${name}`)).toEqual({ kind: 'secretsmanager', name });
-        else expect(() => parseStore(`secretsmanager:${name}`)).toThrow('--store takes stdout or secretsmanager:NAME');
+      fc.property(wrong, (name) => {
+        expect(() => parseStore(`secretsmanager:${name}`)).toThrow('--store takes stdout or secretsmanager:NAME');
       }),
       { seed: 42 },
     );

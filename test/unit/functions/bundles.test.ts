@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { decodeTarget, encodeTarget } from '../../../lambdas/fleet/target.ts';
+import { decodeOrder, deduplicationIdOf, encodeOrder } from '../../../lambdas/fleet/order.ts';
+import type { Target } from '../../../lambdas/fleet/target.ts';
 import { refusal, type ServiceAnswer, type ServiceCall, startJsonService } from '../aws/json-service.ts';
 import { type Synthesized, synthesize } from '../lib/synthesize.ts';
 import { emfRecords } from '../telemetry/emf.ts';
@@ -18,6 +20,7 @@ const FLEET = [
     '    provider: eks',
     `    kubeconfigSecret: arn:aws:secretsmanager:eu-west-1:123456789012:secret:${name}-AbCdEf`,
   ]),
+  'hub: { hints: true }',
 ].join('\n');
 
 let synthesized: Synthesized;
@@ -36,15 +39,33 @@ interface Entry {
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the shape of SendMessageBatch
 const entriesOf = ({ input }: ServiceCall) => input['Entries'] as readonly Entry[];
 
+const isBatch = ({ operation }: ServiceCall) => operation.endsWith('SendMessageBatch');
+
+/** S3 cannot be reached: the listed clusters are swept all the same. */
 async function dispatch(event: unknown, answer: (call: ServiceCall) => ServiceAnswer) {
-  await using sqs = await startJsonService(answer);
+  await using sqs = await startJsonService((call) => (isBatch(call) ? answer(call) : received(call)));
   await using bundle = await loadBundle(synthesized.bundles.dispatch, {
-    TARGET_QUEUE_URL: `${sqs.url}/123456789012/targets.fifo`,
+    STATE_BUCKET: 'state',
+    LANE_QUEUE_URLS: JSON.stringify({ default: `${sqs.url}/123456789012/orders.fifo` }),
+    OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
+    HUB_ACCOUNT: '123456789012',
+    HUB_PARTITION: 'aws',
     AWS_ENDPOINT_URL_SQS: sqs.url,
+    AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:1',
   });
   const answered = await bundle.invoke(event, 30_000);
-  return { answered, entries: sqs.calls.flatMap(entriesOf), emf: emfRecords(bundle.output()) };
+  return {
+    answered,
+    entries: sqs.calls.filter(isBatch).flatMap(entriesOf),
+    outcomes: sqs.calls.filter((call) => !isBatch(call)).map(({ input }) => JSON.parse(String(input['MessageBody']))),
+    emf: emfRecords(bundle.output()),
+  };
 }
+
+/** What SendMessage answers; the SDK compares the hash. */
+const received = ({ input }: ServiceCall): ServiceAnswer => ({
+  body: { MessageId: '1', MD5OfMessageBody: createHash('md5').update(String(input['MessageBody'])).digest('hex') },
+});
 
 const accept = (call: ServiceCall): ServiceAnswer => ({
   body: {
@@ -70,23 +91,44 @@ function kubeconfigOf(port: number): string {
 }
 
 describe('the bundles that synthesis makes', () => {
-  it.each(['sweep', 'dispatch'] as const)('keeps %s within 900 kB', async (name) => {
-    expect((await stat(synthesized.bundles[name])).size).toBeLessThan(900_000);
+  it.each(['sweep', 'dispatch', 'report'] as const)('loads at most 900 kB for %s', async (name) => {
+    expect(await loadedBytes(synthesized.bundles[name])).toBeLessThan(900_000);
+  });
+
+  it('loads hint too', async () => {
+    if (synthesized.hintBundle === undefined) throw new Error('no hint');
+    await using bundle = await loadBundle(synthesized.hintBundle, {
+      STATE_BUCKET: 'state',
+      LANE_QUEUE_URLS: '{}',
+      WAITING_QUEUE_URL: 'http://127.0.0.1:1/waiting',
+    });
+    expect(await bundle.invoke({}, 10_000)).toEqual({});
+  });
+
+  it('gives the batch back when report cannot write', async () => {
+    await using bundle = await loadBundle(synthesized.bundles.report, {
+      STATE_BUCKET: 'state',
+      AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:1',
+    });
+    const { error } = await bundle.invoke({ Records: [] }, 30_000);
+    expect(error).toContain('s3:GetObject s3://state/fleet-index.json');
   });
 
   it('dispatches every cluster of the fleet under the minute of the schedule', async () => {
-    const { answered, entries, emf } = await dispatch({ scheduledTime: new Date().toISOString() }, accept);
+    const { answered, entries, outcomes, emf } = await dispatch({ scheduledTime: new Date().toISOString() }, accept);
     expect(answered).toEqual({});
     expect(entries.map(({ MessageGroupId }) => MessageGroupId).toSorted()).toEqual(CLUSTERS.toSorted());
     for (const { MessageBody, MessageGroupId, MessageDeduplicationId } of entries) {
-      const decoded = decodeTarget(MessageBody);
+      const decoded = decodeOrder(MessageBody);
       if (!decoded.ok) throw new Error(decoded.problem);
-      expect(decoded.tick % 60_000).toBe(0);
-      expect(Math.abs(decoded.tick - Date.now())).toBeLessThan(120_000);
-      expect(MessageDeduplicationId).toBe(`${MessageGroupId}:${decoded.tick}`);
-      expect(decoded.target.cluster.name).toBe(MessageGroupId);
+      const { tick, target } = decoded.order;
+      expect(tick % 60_000).toBe(0);
+      expect(Math.abs(tick - Date.now())).toBeLessThan(120_000);
+      expect(MessageDeduplicationId).toBe(deduplicationIdOf(MessageGroupId, String(tick)));
+      expect(target.id).toBe(MessageGroupId);
     }
-    expect(emf).toEqual([
+    expect(outcomes).toMatchObject([{ kind: 'dispatch', registered: 12, dispatched: 12 }]);
+    expect(emf).toMatchObject([
       { namespace: 'certmarshal', dimensions: { service: 'dispatch' }, metrics: { Dispatched: [12] } },
     ]);
   });
@@ -97,17 +139,34 @@ describe('the bundles that synthesis makes', () => {
     expect(entries).toHaveLength(12);
   });
 
+  it('fails when a cluster is not in the queue, and counts those that are', async () => {
+    const { answered, emf } = await dispatch({}, (call) =>
+      entriesOf(call).length === 2 ? refusal('AccessDenied', 403) : accept(call),
+    );
+    expect(answered.error).toContain('2 of 12 clusters will not be swept');
+    expect(emf).toMatchObject([{ metrics: { Dispatched: [10] } }]);
+  });
+
   it('ends a sweep before Lambda would, and reports it as incomplete', async () => {
     // Accepts connections and says nothing: the worst that a cluster can do.
     const silent = createTcpServer();
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a TCP server has such an address
     const { port } = silent.address() as AddressInfo;
     await using secretsManager = await startJsonService(() => ({ body: { SecretString: kubeconfigOf(port) } }));
+    await using sqs = await startJsonService(received);
     await using bundle = await loadBundle(synthesized.bundles.sweep, {
+      OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
+      SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
+      AWS_ENDPOINT_URL_SQS: sqs.url,
     });
-    const body = encodeTarget({ cluster: { name: 'silent', provider: 'eks' }, kubeconfigSecret: SECRET }, 0);
+    const target: Target = {
+      id: 'silent',
+      cluster: { name: 'silent', provider: 'eks' },
+      access: { kind: 'kubeconfig', secret: SECRET },
+      lane: 'default',
+    };
+    const body = encodeOrder({ target, tick: 0, deadlineMs: 45_000 });
     const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: 'silent' }, body };
 
     const startedAt = performance.now();
@@ -118,13 +177,19 @@ describe('the bundles that synthesis makes', () => {
     expect(answered).toEqual({ result: { batchItemFailures: [] } });
     expect(emfRecords(bundle.output())).toMatchObject([{ metrics: { SweepsIncomplete: [1] } }]);
     expect(bundle.output()).toContain('"kind":"aborted"');
-  });
-
-  it('fails when a cluster is not in the queue, and counts those that are', async () => {
-    const { answered, emf } = await dispatch({}, (call) =>
-      entriesOf(call).length === 2 ? refusal('AccessDenied', 403) : accept(call),
-    );
-    expect(answered.error).toContain('2 of 12 clusters will not be swept');
-    expect(emf).toMatchObject([{ metrics: { Dispatched: [10] } }]);
+    expect(sqs.calls.map(({ input }) => JSON.parse(String(input['MessageBody'])))).toMatchObject([
+      { kind: 'sweep', id: 'silent', readable: false },
+    ]);
   });
 });
+
+/** Of a bundle and all that it loads at once. */
+async function loadedBytes(file: string, seen = new Set<string>()): Promise<number> {
+  if (seen.has(file)) return 0;
+  seen.add(file);
+  const code = await readFile(file, 'utf8');
+  let bytes = Buffer.byteLength(code);
+  for (const [, chunk = ''] of code.matchAll(/(?:from|import)"(\.\/[\w-]+\.mjs)"/g))
+    bytes += await loadedBytes(join(dirname(file), chunk), seen);
+  return bytes;
+}

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -49,7 +50,18 @@ describe('bin/app.ts', () => {
     expect(stderr).not.toContain('    at ');
   });
 
-  it('synthesizes the fleet that the repository comes with', async () => {
-    expect(await run('fleet.yaml')).toMatchObject({ status: 0 });
+  it.each(['fleet.yaml', ...readdirSync(join(PROJECT, 'examples')).map((name) => join('examples', name))])(
+    'synthesizes %s, with nothing that cdk-nag finds',
+    async (file) => {
+      const { status, stderr } = await run(file);
+      expect({ status, stderr }).toMatchObject({ status: 0, stderr: expect.stringContaining(`${file}: `) });
+    },
+  );
+
+  it('says what the fleet is in one line', async () => {
+    const { stderr } = await run('fleet.yaml');
+    expect(stderr.trim().split('\n').at(-1)).toMatch(
+      /^fleet\.yaml: 0 listed clusters; EKS discovery in 1 Region; 1 lane; 0 spokes; policies: default \(observe\)\./,
+    );
   });
 });

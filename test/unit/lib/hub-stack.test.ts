@@ -1,55 +1,36 @@
 /* oxlint-disable vitest/expect-expect -- the assertions of aws-cdk-lib are not those of vitest */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { App, Validations } from 'aws-cdk-lib/core';
+import { Validations } from 'aws-cdk-lib/core';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import { METRIC } from '../../../lambdas/telemetry/metric-names.ts';
-import { HubStack } from '../../../lib/hub-stack.ts';
+import type { HubStack } from '../../../lib/hub-stack.ts';
+import { discovery, fleetCluster, managementCluster, OTHER_SECRET, SECRET } from '../fleet/values.ts';
+import { allowedTo, fleetOf, PLACE, resource, stacksOf } from './stacks.ts';
 
-const arnOf = (name: string) => `arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/${name}-Ab12Cd`;
-const FLEET: Fleet = {
-  clusters: [
-    {
-      name: 'berlin',
-      provider: 'eks-anywhere',
-      kubeconfigSecret: arnOf('berlin'),
-      managementKubeconfigSecret: arnOf('hub'),
-    },
-    { name: 'dublin', provider: 'eks', kubeconfigSecret: arnOf('dublin'), serviceCidrs: ['10.96.0.0/12'] },
+const KEY = 'arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000';
+const FULL: Fleet = fleetOf({
+  discovery: [
+    discovery({ accessEntries: ['dublin'] }),
+    discovery({ accounts: ['111122223333'], regions: ['eu-west-1'], sessionTags: { team: 'platform' } }),
   ],
-  policies: [DEFAULT_POLICY],
-};
-const { context }: { context: Record<string, unknown> } = JSON.parse(readFileSync('cdk.json', 'utf8'));
+  managementClusters: [managementCluster()],
+  clusters: [fleetCluster()],
+  lanes: [{ name: 'onprem', vpcId: 'vpc-0a1b2c3d4e5f60718', subnetIds: ['subnet-0a1b2c3d4e5f60718', 'subnet-1b2c3d4e5f607182a'], securityGroupIds: ['sg-0a1b2c3d4e5f60718'] }],
+  hub: { hints: true, reservedConcurrency: 20, kmsKeyArn: KEY },
+});
 
-const output = mkdtempSync(join(tmpdir(), 'certmarshal-stack-'));
-afterAll(() => rmSync(output, { recursive: true, force: true }));
-
-function hub(fleet: Fleet = FLEET): HubStack {
-  const outdir = mkdtempSync(join(output, 'cdk.out-'));
-  const app = new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [] } });
-  return new HubStack(app, 'CertMarshal', { fleet });
-}
-
-const template = Template.fromStack(hub());
-const withoutClusters = Template.fromStack(hub({ ...FLEET, clusters: [] }));
-
-/** The resource of a type whose logical id starts with this. */
-function resource(type: string, id: string): { readonly id: string; readonly properties: Record<string, unknown> } {
-  const found = Object.entries(template.findResources(type)).filter(([name]) => name.startsWith(id));
-  const [[name, { Properties: properties }] = ['', {}]] = found;
-  if (found.length !== 1) throw new Error(`${found.length} resources of ${type} start with ${id}`);
-  return { id: name, properties };
-}
+const plain = Template.fromStack(stacksOf(fleetOf()).hub);
+const full = Template.fromStack(stacksOf(FULL).hub);
 
 describe('the hub stack', () => {
-  it('is as it was', () => {
+  it.each([
+    ['the fleet that ships', plain],
+    ['everything', full],
+  ])('is as it was, for %s', (_what, template) => {
     const stable = JSON.parse(
       JSON.stringify(template.toJSON())
         .replaceAll(/[0-9a-f]{64}/g, 'HASH')
@@ -59,50 +40,36 @@ describe('the hub stack', () => {
   });
 
   it('starts dispatch every minute, and never a second time', () => {
-    template.hasResourceProperties('AWS::Scheduler::Schedule', {
+    plain.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: 'rate(1 minute)',
       FlexibleTimeWindow: { Mode: 'OFF' },
       State: 'ENABLED',
       Target: {
-        Arn: { 'Fn::GetAtt': [resource('AWS::Lambda::Function', 'Dispatch').id, 'Arn'] },
+        Arn: { 'Fn::GetAtt': [resource(plain, 'AWS::Lambda::Function', 'Dispatch').id, 'Arn'] },
         Input: '{"scheduledTime":"<aws.scheduler.scheduled-time>"}',
         RetryPolicy: { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
       },
     });
-    template.allResourcesProperties('AWS::Lambda::EventInvokeConfig', {
+    plain.allResourcesProperties('AWS::Lambda::EventInvokeConfig', {
       MaximumRetryAttempts: 0,
       MaximumEventAgeInSeconds: 60,
     });
   });
 
-  it('queues by cluster, encrypted, and forgets what nobody swept', () => {
-    template.hasResourceProperties('AWS::SQS::Queue', {
-      FifoQueue: true,
-      DeduplicationScope: 'messageGroup',
-      FifoThroughputLimit: 'perMessageGroupId',
-      SqsManagedSseEnabled: true,
-      MessageRetentionPeriod: 120,
-    });
-  });
-
-  it('unlocks the clusters of a crashed sweep within two minutes, yet not before the sweep must have ended', () => {
-    const timeout = Number(resource('AWS::Lambda::Function', 'Sweep').properties['Timeout']);
-    const visibility = Number(resource('AWS::SQS::Queue', 'Targets').properties['VisibilityTimeout']);
-    expect(visibility).toBeGreaterThan(timeout);
-    expect(visibility).toBeLessThanOrEqual(120);
-  });
-
-  it('takes ten clusters at once and reports each message by itself', () => {
-    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
-      BatchSize: 10,
-      FunctionResponseTypes: ['ReportBatchItemFailures'],
-      ScalingConfig: { MaximumConcurrency: 50 },
+  it('keeps registry and index in a bucket that stays, closed and encrypted', () => {
+    plain.hasResource('AWS::S3::Bucket', {
+      DeletionPolicy: 'Retain',
+      Properties: {
+        VersioningConfiguration: Match.absent(),
+        PublicAccessBlockConfiguration: { BlockPublicAcls: true, RestrictPublicBuckets: true },
+        BucketEncryption: Match.anyValue(),
+      },
     });
   });
 
   it('refuses what does not come over TLS', () => {
-    for (const type of ['AWS::SQS::QueuePolicy', 'AWS::SNS::TopicPolicy'])
-      template.hasResourceProperties(type, {
+    for (const type of ['AWS::SQS::QueuePolicy', 'AWS::SNS::TopicPolicy', 'AWS::S3::BucketPolicy'])
+      plain.allResourcesProperties(type, {
         PolicyDocument: {
           Statement: Match.arrayWith([
             Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
@@ -112,24 +79,121 @@ describe('the hub stack', () => {
   });
 
   it('runs every function alike, with a log group that is kept for a year', () => {
-    template.resourceCountIs('AWS::Lambda::Function', 2);
-    template.allResourcesProperties('AWS::Lambda::Function', {
+    plain.resourceCountIs('AWS::Lambda::Function', 3);
+    full.resourceCountIs('AWS::Lambda::Function', 5);
+    full.allResourcesProperties('AWS::Lambda::Function', {
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],
       Handler: 'index.handler',
       LoggingConfig: { LogGroup: { Ref: Match.stringLikeRegexp('Logs') } },
     });
-    template.resourceCountIs('AWS::Logs::LogGroup', 2);
-    template.allResources('AWS::Logs::LogGroup', { Properties: { RetentionInDays: 365 }, DeletionPolicy: 'Retain' });
+    full.allResources('AWS::Logs::LogGroup', {
+      Properties: { RetentionInDays: 365, KmsKeyId: KEY },
+      DeletionPolicy: 'Retain',
+    });
+  });
+
+  describe('lanes', () => {
+    it('queue by cluster, encrypted, and forget what nobody swept', () => {
+      expect(resource(plain, 'AWS::SQS::Queue', 'LanedefaultOrders').properties).toMatchObject({
+        FifoQueue: true,
+        DeduplicationScope: 'messageGroup',
+        FifoThroughputLimit: 'perMessageGroupId',
+        SqsManagedSseEnabled: true,
+        MessageRetentionPeriod: 120,
+      });
+    });
+
+    it('unlock the clusters of a crashed sweep within two minutes, yet not before the sweep must have ended', () => {
+      const timeout = Number(resource(plain, 'AWS::Lambda::Function', 'LanedefaultSweep').properties['Timeout']);
+      const visibility = Number(resource(plain, 'AWS::SQS::Queue', 'LanedefaultOrders').properties['VisibilityTimeout']);
+      expect(visibility).toBeGreaterThan(timeout);
+      expect(visibility).toBeLessThanOrEqual(120);
+    });
+
+    it('take ten clusters at once and report each message by itself', () => {
+      plain.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+        BatchSize: 10,
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+        ScalingConfig: { MaximumConcurrency: 50 },
+      });
+    });
+
+    it('are in a VPC by its ids, with the reserved concurrency', () => {
+      expect(resource(full, 'AWS::Lambda::Function', 'LaneonpremSweep').properties).toMatchObject({
+        VpcConfig: { SubnetIds: ['subnet-0a1b2c3d4e5f60718', 'subnet-1b2c3d4e5f607182a'], SecurityGroupIds: ['sg-0a1b2c3d4e5f60718'] },
+        ReservedConcurrentExecutions: 20,
+      });
+      const outside = resource(full, 'AWS::Lambda::Function', 'LanedefaultSweep').properties;
+      expect(outside).not.toHaveProperty('VpcConfig');
+      expect(outside).toMatchObject({ ReservedConcurrentExecutions: 20 });
+      full.hasResourceProperties('AWS::Lambda::EventSourceMapping', { ScalingConfig: { MaximumConcurrency: 20 } });
+    });
+
+    it('share one role, whose name other accounts know', () => {
+      const { id, properties } = resource(full, 'AWS::IAM::Role', 'SweepRole');
+      expect(properties['RoleName']).toEqual({ 'Fn::Join': ['', ['CertMarshal-sweep-', { Ref: 'AWS::Region' }]] });
+      for (const lane of ['Lanedefault', 'Laneonprem'])
+        expect(resource(full, 'AWS::Lambda::Function', `${lane}Sweep`).properties['Role']).toEqual({
+          'Fn::GetAtt': [id, 'Arn'],
+        });
+    });
+  });
+
+  it('folds outcomes in batches, by two writers at most', () => {
+    plain.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      BatchSize: 1_000,
+      MaximumBatchingWindowInSeconds: 20,
+      ScalingConfig: { MaximumConcurrency: 2 },
+    });
+  });
+
+  it('encrypts everything with the key that is given', () => {
+    full.allResourcesProperties('AWS::SQS::Queue', { KmsMasterKeyId: KEY });
+    full.hasResourceProperties('AWS::S3::Bucket', {
+      BucketEncryption: {
+        ServerSideEncryptionConfiguration: [
+          { BucketKeyEnabled: true, ServerSideEncryptionByDefault: { KMSMasterKeyID: KEY, SSEAlgorithm: 'aws:kms' } },
+        ],
+      },
+    });
+  });
+
+  it('gets hints only where that is wanted', () => {
+    plain.resourceCountIs('AWS::Events::Rule', 0);
+    full.hasResourceProperties('AWS::Events::Rule', {
+      EventPattern: { source: ['aws.autoscaling'], 'detail-type': ['EC2 Instance Launch Successful'] },
+    });
+    full.hasResourceProperties('AWS::Lambda::Permission', {
+      Principal: 'logs.amazonaws.com',
+      SourceAccount: { Ref: 'AWS::AccountId' },
+      SourceArn: { 'Fn::Join': ['', Match.arrayWith([':log-group:/aws/eks/*/cluster:*'])] },
+    });
+    full.hasResourceProperties('AWS::Logs::SubscriptionFilter', {
+      LogGroupName: '/aws/eks/dublin/cluster',
+      FilterPattern:
+        '{ ($.objectRef.resource = "certificatesigningrequests") && ($.verb = "create") && ($.stage = "ResponseComplete") && ($.objectRef.subresource NOT EXISTS) }',
+    });
+  });
+
+  it('makes access entries of its own account and Region', () => {
+    full.hasResourceProperties('AWS::EKS::AccessEntry', {
+      ClusterName: 'dublin',
+      KubernetesGroups: ['certmarshal'],
+      Type: 'STANDARD',
+      PrincipalArn: { 'Fn::GetAtt': [resource(full, 'AWS::IAM::Role', 'SweepRole').id, 'Arn'] },
+    });
+    plain.resourceCountIs('AWS::EKS::AccessEntry', 0);
   });
 
   describe('alarms', () => {
     it.each([
-      ['DispatchHeartbeat', 'dispatch', METRIC.dispatched, 'Sum', 2],
-      ['SweepHeartbeat', 'sweep', METRIC.duration, 'SampleCount', 1],
-    ])('%s rings when three of five minutes are missing or too low', (id, service, metric, statistic, threshold) => {
-      const { properties } = resource('AWS::CloudWatch::Alarm', id);
-      const topic = { Ref: resource('AWS::SNS::Topic', 'Alarms').id };
+      ['DispatchHeartbeat', 'dispatch', METRIC.dispatched, 'SampleCount', 1, 'LessThanThreshold'],
+      ['ReportHeartbeat', 'report', METRIC.outcomesFolded, 'SampleCount', 1, 'LessThanThreshold'],
+      ['OldestSweep', 'report', METRIC.oldestSweep, 'Maximum', 300, 'GreaterThanOrEqualToThreshold'],
+    ])('%s rings when three of five minutes are missing or wrong', (id, service, metric, statistic, threshold, comparison) => {
+      const { properties } = resource(plain, 'AWS::CloudWatch::Alarm', id);
+      const topic = { Ref: resource(plain, 'AWS::SNS::Topic', 'Alarms').id };
       expect(properties).toMatchObject({
         Namespace: 'certmarshal',
         MetricName: metric,
@@ -137,7 +201,7 @@ describe('the hub stack', () => {
         Dimensions: [{ Name: 'service', Value: service }],
         Statistic: statistic,
         Threshold: threshold,
-        ComparisonOperator: 'LessThanThreshold',
+        ComparisonOperator: comparison,
         Period: 60,
         EvaluationPeriods: 5,
         DatapointsToAlarm: 3,
@@ -149,7 +213,7 @@ describe('the hub stack', () => {
     });
 
     it('may be published, which the policy of the topic and the key must both say', () => {
-      template.hasResourceProperties('AWS::SNS::TopicPolicy', {
+      plain.hasResourceProperties('AWS::SNS::TopicPolicy', {
         PolicyDocument: {
           Statement: Match.arrayWith([
             Match.objectLike({
@@ -161,7 +225,7 @@ describe('the hub stack', () => {
           ]),
         },
       });
-      template.hasResourceProperties('AWS::KMS::Key', {
+      plain.hasResourceProperties('AWS::KMS::Key', {
         EnableKeyRotation: true,
         KeyPolicy: {
           Statement: Match.arrayWith([
@@ -173,81 +237,87 @@ describe('the hub stack', () => {
         },
       });
     });
-
-    it('does not ring for the sweeps of a fleet without clusters', () => {
-      expect(Object.keys(withoutClusters.findResources('AWS::CloudWatch::Alarm'))).toEqual([
-        expect.stringMatching(/^DispatchHeartbeat/),
-      ]);
-    });
   });
 
   describe('permissions', () => {
-    /** All that the policies of a role allow, by action. */
-    function allowedTo(role: string): Record<string, unknown> {
-      const policies = [
-        ...Object.values(template.findResources('AWS::IAM::Policy')),
-        ...Object.values(template.findResources('AWS::IAM::ManagedPolicy')),
-      ].filter(({ Properties }) => JSON.stringify(Properties.Roles).includes(`"${role}`));
-      const statements = policies.flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
-      return Object.fromEntries(
-        statements.flatMap(({ Action, Resource }) => [Action].flat().map((action: string) => [action, Resource])),
-      );
-    }
-    const logs = (id: string) => ({ 'Fn::GetAtt': [resource('AWS::Logs::LogGroup', id).id, 'Arn'] });
-    const queue = { 'Fn::GetAtt': [resource('AWS::SQS::Queue', 'Targets').id, 'Arn'] };
-
-    it('lets dispatch send to the queue and write its log', () => {
-      expect(allowedTo('DispatchRole')).toEqual({
-        'logs:CreateLogStream': logs('DispatchLogs'),
-        'logs:PutLogEvents': logs('DispatchLogs'),
-        'sqs:GetQueueAttributes': queue,
-        'sqs:GetQueueUrl': queue,
-        'sqs:SendMessage': queue,
-      });
+    it.each([
+      'DispatchRole',
+      'SweepRole',
+      'OutcomesReportRole',
+    ])('of %s are exactly these for the fleet that ships', (role) => {
+      expect(allowedTo(plain, role)).toMatchSnapshot();
     });
 
-    it('lets a sweep take from the queue, write its log, and read exactly the secrets of the fleet', () => {
-      expect(allowedTo('SweepRole')).toEqual({
-        'logs:CreateLogStream': logs('SweepLogs'),
-        'logs:PutLogEvents': logs('SweepLogs'),
-        'sqs:ChangeMessageVisibility': queue,
-        'sqs:DeleteMessage': queue,
-        'sqs:GetQueueAttributes': queue,
-        'sqs:GetQueueUrl': queue,
-        'sqs:ReceiveMessage': queue,
-        'secretsmanager:GetSecretValue': [arnOf('berlin'), arnOf('dublin'), arnOf('hub')],
-      });
+    it.each([
+      'DispatchRole',
+      'SweepRole',
+      'OutcomesReportRole',
+      'HintsHintRole',
+    ])('of %s are exactly these for everything', (role) => {
+      expect(allowedTo(full, role)).toMatchSnapshot();
     });
 
-    it('uses no policy of AWS', () => {
-      expect(JSON.stringify(template.toJSON())).not.toContain(':policy/service-role');
+    it('let a sweep read exactly the secrets of the fleet, and assume exactly the roles of its spokes', () => {
+      const allowed = allowedTo(full, 'SweepRole');
+      expect(allowed['secretsmanager:GetSecretValue']).toEqual([SECRET, OTHER_SECRET].toSorted());
+      const role = 'arn:<Partition>:iam::111122223333:role/certmarshal-spoke';
+      expect(allowed['sts:AssumeRole']).toEqual([role]);
+      expect(allowed['sts:TagSession']).toEqual([role]);
+      expect(allowedTo(plain, 'SweepRole')).not.toHaveProperty('sts:AssumeRole');
+    });
+
+    it('of a sweep do not let its own code touch the network', () => {
+      const allowed = allowedTo(full, 'SweepRole');
+      expect(allowed['DENY ec2:CreateNetworkInterface']).toEqual(allowed['ec2:CreateNetworkInterface']);
+      expect(Object.keys(allowedTo(plain, 'SweepRole')).filter((action) => action.includes('NetworkInterface'))).toEqual([]);
+    });
+
+    it('know no cluster of the own account where none is discovered', () => {
+      const elsewhere = fleetOf({ discovery: [discovery({ accounts: ['111122223333'] })] });
+      const allowed = allowedTo(Template.fromStack(stacksOf(elsewhere).hub), 'SweepRole');
+      expect(Object.keys(allowed).filter((action) => /^(?:eks|ec2):/.test(action))).toEqual([]);
+    });
+
+    it('have a wildcard where an action knows no resource, and nowhere else', () => {
+      for (const role of ['DispatchRole', 'SweepRole', 'OutcomesReportRole', 'HintsHintRole'])
+        for (const [action, resources] of Object.entries(allowedTo(full, role)))
+          if (resources.includes('*')) expect(action).toMatch(/^(?:DENY )?(?:eks:ListClusters|ec2:\w+)$/);
+    });
+
+    it('use no policy of AWS', () => {
+      expect(JSON.stringify(full.toJSON())).not.toContain(':policy/service-role');
     });
   });
 
   it('shows the configuration where cdk diff does', () => {
-    expect(template.toJSON().Metadata).toMatchObject({
-      'Cluster berlin, kubeconfigSecret': arnOf('berlin'),
-      'Cluster dublin, serviceCidrs': ['10.96.0.0/12'],
+    expect(full.toJSON().Metadata).toMatchObject({
+      'Discovery 1, accessEntries': ['dublin'],
+      'Management cluster mgmt, kubeconfigSecret': OTHER_SECRET,
+      'Management cluster mgmt, workloadClusters, kubeconfigsFromManagementCluster': false,
+      'Cluster paris, kubeconfigSecret': SECRET,
+      'Lane onprem, vpcId': 'vpc-0a1b2c3d4e5f60718',
+      'Hub, hints': true,
       'Policy default, mode': 'enforce',
     });
   });
 });
 
 describe('cdk-nag', () => {
-  function check(spoil: (stack: HubStack) => void): () => unknown {
-    const stack = hub();
-    spoil(stack);
-    const app = stack.node.root;
-    if (!(app instanceof App)) throw new Error('not an app');
+  function check(fleet: Fleet, spoil: (stack: HubStack) => void = () => {}): () => unknown {
+    const { app, hub } = stacksOf(fleet, PLACE);
+    spoil(hub);
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
     return () => app.synth();
   }
 
-  it('finds nothing that is not acknowledged', () => {
-    expect(check(() => {})).not.toThrow();
+  it.each([
+    ['the fleet that ships', fleetOf()],
+    ['everything', FULL],
+  ])('finds nothing that is not acknowledged in %s', (_what, fleet) => {
+    expect(check(fleet)).not.toThrow();
   });
 
   it('would find something', () => {
-    expect(check((stack) => new Queue(stack, 'Careless'))).toThrow('AwsSolutions-SQS4');
+    expect(check(fleetOf(), (stack) => new Queue(stack, 'Careless'))).toThrow('AwsSolutions-SQS4');
   });
 });

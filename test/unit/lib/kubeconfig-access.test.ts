@@ -6,8 +6,10 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { App, Stack } from 'aws-cdk-lib/core';
 import { afterAll, describe, expect, it } from 'vitest';
 
-import type { FleetCluster } from '../../../lambdas/fleet/target.ts';
-import { allowReadingKubeconfigs, TooManySecretsError } from '../../../lib/kubeconfig-access.ts';
+import type { Fleet, FleetCluster } from '../../../lambdas/config/fleet.ts';
+import { TooManyResourcesError } from '../../../lib/exact-policies.ts';
+import { allowReadingKubeconfigs } from '../../../lib/kubeconfig-access.ts';
+import { managementCluster } from '../fleet/values.ts';
 
 const arnOf = (name: string) => `arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/${name}-Ab12Cd`;
 
@@ -17,6 +19,8 @@ afterAll(() => rmSync(output, { recursive: true, force: true }));
 function clusters(count: number, differences: Partial<FleetCluster> = {}): readonly FleetCluster[] {
   return Array.from({ length: count }, (_, index) => ({
     name: `c${index}`,
+    id: `c${index}`,
+    lane: 'default',
     provider: 'eks',
     kubeconfigSecret: arnOf(`cluster-${String(index).padStart(4, '0')}`),
     ...differences,
@@ -27,10 +31,14 @@ interface PolicyDocument {
   readonly Statement: readonly { readonly Resource: string | readonly string[] }[];
 }
 
-function policiesFor(fleet: readonly FleetCluster[]): readonly PolicyDocument[] {
+function policiesFor(
+  fleet: readonly FleetCluster[],
+  managementClusters: Fleet['managementClusters'] = [],
+  room?: number,
+): readonly PolicyDocument[] {
   const stack = new Stack(new App({ outdir: mkdtempSync(join(output, 'cdk.out-')) }), 'Test');
   const role = new Role(stack, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
-  allowReadingKubeconfigs(stack, role, fleet);
+  allowReadingKubeconfigs(stack, role, { clusters: fleet, managementClusters }, room);
   const found = Template.fromStack(stack).findResources('AWS::IAM::ManagedPolicy');
   return Object.values(found).map(({ Properties }) => Properties.PolicyDocument);
 }
@@ -60,8 +68,18 @@ describe('allowReadingKubeconfigs', () => {
     expect(policiesFor([])).toEqual([]);
   });
 
+  it('names the secrets of management clusters and of their workload clusters', () => {
+    const management = managementCluster({ kubeconfigSecrets: { berlin: arnOf('berlin') } });
+    expect(secretsIn(policiesFor([], [management]))).toEqual([arnOf('berlin'), management.kubeconfigSecret]);
+  });
+
   it('refuses a fleet that a role cannot name', () => {
-    expect(() => policiesFor(clusters(2_000))).toThrow(TooManySecretsError);
-    expect(() => policiesFor(clusters(2_000))).toThrow('The fleet names 2000 secrets.');
+    expect(() => policiesFor(clusters(2_000))).toThrow(TooManyResourcesError);
+    expect(() => policiesFor(clusters(2_000))).toThrow('The fleet names 2000 secrets with kubeconfigs.');
+  });
+
+  it('leaves the room that other policies of the role take', () => {
+    expect(policiesFor(clusters(60), [], 1)).toHaveLength(1);
+    expect(() => policiesFor(clusters(100), [], 1)).toThrow('takes 2 policies and there is room for 1');
   });
 });

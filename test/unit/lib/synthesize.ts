@@ -10,7 +10,9 @@ const run = promisify(execFile);
 /** What `npm run synth` makes, in a temporary directory. */
 export interface Synthesized extends AsyncDisposable {
   /** Paths of the bundles that would be deployed. */
-  readonly bundles: { readonly dispatch: string; readonly sweep: string };
+  readonly bundles: Readonly<Record<'dispatch' | 'sweep' | 'report', string>>;
+  /** The same for the hint function, where the fleet has one. */
+  readonly hintBundle?: string;
 }
 
 interface Template {
@@ -35,15 +37,19 @@ export async function synthesize(fleet: string): Promise<Synthesized> {
     const options = ['--quiet', '--no-notices', '--no-lookups', '--context', `fleet=${file}`, '--output', output];
     await run(process.execPath, [cdk, 'synth', ...options], { cwd: PROJECT });
     const template: Template = JSON.parse(await readFile(join(output, 'CertMarshal.template.json'), 'utf8'));
-    const bundle = (name: string): string => {
-      const [, resource] =
-        Object.entries(template.Resources).find(
-          ([id, { Type }]) => Type === 'AWS::Lambda::Function' && id.startsWith(name),
-        ) ?? [];
-      return join(output, String(resource?.Metadata?.['aws:asset:path']), 'index.mjs');
+    const bundle = (name: string): string | undefined => {
+      const found = Object.values(template.Resources).find(
+        ({ Type, Metadata }) =>
+          Type === 'AWS::Lambda::Function' && String(Metadata?.['aws:cdk:path']).includes(`/${name}/Resource`),
+      );
+      const path = found?.Metadata?.['aws:asset:path'];
+      return path === undefined ? undefined : join(output, String(path), 'index.mjs');
     };
+    const [dispatch = '', sweep = '', report = ''] = ['Dispatch', 'Sweep', 'Report'].map(bundle);
+    const hintBundle = bundle('Hint');
     return {
-      bundles: { dispatch: bundle('Dispatch'), sweep: bundle('Sweep') },
+      bundles: { dispatch, sweep, report },
+      ...(hintBundle === undefined ? {} : { hintBundle }),
       [Symbol.asyncDispose]: dispose,
     };
   } catch (error) {

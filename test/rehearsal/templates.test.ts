@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { App } from 'aws-cdk-lib/core';
+import { describe, expect, it } from 'vitest';
+import { parseFleet } from '../../lambdas/config/load-fleet.ts';
+import { fleetStacks } from '../../lib/app-stacks.ts';
+import { ACCOUNT } from './ministack.ts';
+import { tool } from './tool.ts';
+
+const CFN_LINT = { name: 'cfn-lint', version: '1.58.0' } as const;
+const PROJECT = resolve(import.meta.dirname, '../..');
+const FLEETS = ['fleet.yaml', ...(await readdir(join(PROJECT, 'examples'))).map((file) => `examples/${file}`)];
+
+/** The CDK writes dependencies that a reference implies already; CloudFormation does not mind. */
+const SUPPRESSED = ['W3005'];
+
+interface Finding {
+  readonly Rule: { readonly Id: string };
+  readonly Message: string;
+  readonly Filename: string;
+}
+
+const { bin, missing } = await tool('cfn-lint over the templates', CFN_LINT);
+
+describe.skipIf(missing)('the full templates', () => {
+  it.each(FLEETS)('of %s have no finding of cfn-lint', async (file) => {
+    const directory = await mkdtemp(join(tmpdir(), 'certmarshal-templates-'));
+    try {
+      const templates = await synthesizeAll(file, directory);
+      expect(templates.length).toBeGreaterThan(0);
+      expect(await lint(templates)).toEqual([]);
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  });
+
+  it('would show one', async () => {
+    const template = join(import.meta.dirname, 'unknown-property.template.json');
+    expect(await lint([template])).toEqual([expect.stringContaining('E3002')]);
+  });
+});
+
+/** As bin/app.ts does, without the bundles: a template names them by their hash only. */
+async function synthesizeAll(file: string, outdir: string): Promise<readonly string[]> {
+  const parsed = parseFleet(await readFile(join(PROJECT, file), 'utf8'), file);
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  const { context }: { context: Record<string, unknown> } = JSON.parse(await readFile(join(PROJECT, 'cdk.json'), 'utf8'));
+  const app = new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [] } });
+  fleetStacks(app, parsed.fleet, { account: ACCOUNT, region: 'eu-central-1' });
+  const { stacks } = app.synth();
+  return stacks.map(({ templateFullPath }) => templateFullPath);
+}
+
+async function lint(templates: readonly string[]): Promise<readonly string[]> {
+  const ignored = SUPPRESSED.flatMap((rule) => ['--ignore-checks', rule]);
+  const call = promisify(execFile)(join(bin, 'cfn-lint'), [...ignored, '--format', 'json', '--', ...templates], {
+    maxBuffer: 16 * 1024 * 1024,
+  });
+  // Findings are its exit code; the list is on stdout all the same.
+  const { stdout } = await call.catch((error: { readonly stdout: string }) => error);
+  const findings: readonly Finding[] = JSON.parse(stdout);
+  return findings.map(({ Rule, Message, Filename }) => `${Filename.split('/').at(-1)}: ${Rule.Id} ${Message}`);
+}

@@ -1,0 +1,114 @@
+/* oxlint-disable vitest/expect-expect -- the assertions of aws-cdk-lib are not those of vitest */
+import { Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+
+import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import { discovery } from '../fleet/values.ts';
+import { fleetOf, PLACE, stacksOf } from './stacks.ts';
+
+const A = '111122223333';
+const FLEET: Fleet = fleetOf({
+  discovery: [
+    discovery({ accounts: [A], regions: ['self', 'eu-west-1'], externalId: 'cm-1', sessionTags: { team: 'platform' } }),
+    discovery({
+      accounts: [A],
+      regions: ['us-east-1'],
+      externalId: 'cm-1',
+      sessionTags: { team: 'platform' },
+      accessEntries: ['reno'],
+    }),
+  ],
+});
+const { spokes } = stacksOf(FLEET);
+const [role, entries] = spokes.map((stack) => Template.fromStack(stack));
+
+describe('the spoke stacks', () => {
+  it('are one for each account and Region where something is made', () => {
+    expect(spokes.map(({ stackName }) => stackName)).toEqual([
+      `CertMarshalSpoke-${A}-eu-central-1`,
+      `CertMarshalSpoke-${A}-us-east-1`,
+    ]);
+    expect(spokes.map(({ account, region }) => [account, region])).toEqual([
+      [A, 'eu-central-1'],
+      [A, 'us-east-1'],
+    ]);
+  });
+
+  it('are as they were', () => {
+    expect([role?.toJSON(), entries?.toJSON()]).toMatchSnapshot();
+  });
+
+  it('can be carried by a StackSet: no asset, no bootstrap, no account', () => {
+    for (const template of [role, entries]) {
+      const { Parameters: parameters = {}, Rules: rules, ...rest } = template?.toJSON() ?? {};
+      expect(rules).toBeUndefined();
+      expect(Object.keys(parameters)).not.toContain('BootstrapVersion');
+      expect(JSON.stringify(rest)).not.toContain('asset');
+      expect(JSON.stringify(rest)).not.toContain(A);
+      expect(JSON.stringify(rest)).not.toContain(PLACE.account);
+    }
+  });
+
+  it('trust exactly the two roles of the hub, with the external id and the session tags', () => {
+    const principals = { AWS: [{ Ref: 'HubDispatchRoleArn' }, { Ref: 'HubSweepRoleArn' }] };
+    const tags = { 'aws:RequestTag/team': 'platform' };
+    role?.hasResourceProperties('AWS::IAM::Role', {
+      RoleName: 'certmarshal-spoke',
+      AssumeRolePolicyDocument: {
+        Statement: [
+          {
+            Effect: 'Allow',
+            Action: 'sts:AssumeRole',
+            Principal: principals,
+            Condition: { StringEquals: { ...tags, 'sts:ExternalId': { Ref: 'ExternalId' } } },
+          },
+          { Effect: 'Allow', Action: 'sts:TagSession', Principal: principals, Condition: { StringEquals: tags } },
+        ],
+      },
+    });
+  });
+
+  it('allow to read in the Regions of the discovery, and nothing else', () => {
+    const [{ Properties: properties }] = Object.values(role?.findResources('AWS::IAM::Role') ?? {}) as [
+      { Properties: { Policies: readonly { PolicyDocument: { Statement: readonly Record<string, unknown>[] } }[] } },
+    ];
+    const statements = properties.Policies.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
+    expect(statements.flatMap(({ Action }) => Action)).toEqual([
+      'eks:DescribeCluster',
+      'ec2:DescribeInstances',
+      'eks:ListClusters',
+    ]);
+    expect(statements[1]?.['Condition']).toEqual({
+      StringEquals: { 'aws:RequestedRegion': ['eu-central-1', 'eu-west-1', 'us-east-1'] },
+    });
+  });
+
+  it('make access entries for the sweep role of the hub', () => {
+    entries?.hasResourceProperties('AWS::EKS::AccessEntry', {
+      ClusterName: 'reno',
+      PrincipalArn: { Ref: 'HubSweepRoleArn' },
+      KubernetesGroups: ['certmarshal'],
+      Type: 'STANDARD',
+    });
+    entries?.resourceCountIs('AWS::IAM::Role', 0);
+  });
+
+  it('need their parameters where the place of the hub is not known', () => {
+    const [unknown] = stacksOf(FLEET, {}).spokes;
+    expect(unknown?.stackName).toBe(`CertMarshalSpoke-${A}-self`);
+    if (unknown === undefined) throw new Error('no spoke');
+    const parameters = Template.fromStack(unknown).toJSON()['Parameters'];
+    expect(parameters.HubSweepRoleArn).not.toHaveProperty('Default');
+    expect(role?.toJSON()['Parameters'].HubSweepRoleArn.Default).toBe(
+      `arn:aws:iam::${PLACE.account}:role/CertMarshal-sweep-eu-central-1`,
+    );
+  });
+
+  it('demand no external id and no tags where none are configured', () => {
+    const [plain] = stacksOf(fleetOf({ discovery: [discovery({ accounts: [A] })] }), { ...PLACE, region: 'cn-north-1' }).spokes;
+    if (plain === undefined) throw new Error('no spoke');
+    const template = Template.fromStack(plain);
+    expect(JSON.stringify(template.toJSON())).not.toMatch(/ExternalId|RequestTag|TagSession/);
+    expect(template.toJSON()['Parameters'].HubSweepRoleArn.Default).toMatch(/^arn:aws-cn:/);
+  });
+});
