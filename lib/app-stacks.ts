@@ -1,5 +1,5 @@
 import type { App } from 'aws-cdk-lib/core';
-import { SELF, type Fleet } from '../lambdas/config/fleet.ts';
+import { type Fleet, SELF } from '../lambdas/config/fleet.ts';
 import { HubStack, roleName } from './hub-stack.ts';
 import { SpokeStack } from './spoke-stack.ts';
 import { type HubPlace, type Spoke, spokesOf } from './spokes-of.ts';

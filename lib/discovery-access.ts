@@ -1,8 +1,8 @@
 import { Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { ArnFormat, Aws, Stack, Token } from 'aws-cdk-lib/core';
 import type { IConstruct } from 'constructs';
-import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
 import { type EksDiscovery, SELF } from '../lambdas/config/fleet.ts';
+import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
 import { allowExactly, POLICIES_OF_A_ROLE } from './exact-policies.ts';
 import type { HubPlace } from './spokes-of.ts';
 
@@ -119,7 +119,9 @@ export function allowAttachingToVpcs(role: IRole): void {
       conditions: { ArnLike: { 'lambda:SourceFunctionArn': functions } },
     }),
   );
-  acknowledgeWildcards(role, 'Lambda wants them so when a function is connected to a VPC; the function itself is denied them.', [
-    'Resource::*',
-  ]);
+  acknowledgeWildcards(
+    role,
+    'Lambda wants them so when a function is connected to a VPC; the function itself is denied them.',
+    ['Resource::*'],
+  );
 }

@@ -142,7 +142,7 @@ export class HubStack extends Stack {
       statistic: Stats.MAXIMUM,
       well: { below: OLDEST_SWEEP_SECONDS },
       description:
-        `certmarshal: no sweep could read the requests of a cluster for ${OLDEST_SWEEP_SECONDS} seconds; kubelet serving certificates are not approved there. ` +
+        `certmarshal: a cluster was not swept for ${OLDEST_SWEEP_SECONDS} seconds; kubelet serving certificates are not approved there. ` +
         `First: aws logs tail ${report.logs.logGroupName} --since 15m, which names it. Runbook: docs/runbooks/heartbeat.md`,
       topic,
     });
@@ -156,7 +156,10 @@ export class HubStack extends Stack {
       value: sweepRole.roleArn,
       description: 'HubSweepRoleArn of the spokes; must be allowed to decrypt, where a secret has a key of your own',
     });
-    new CfnOutput(this, 'DispatchRoleArn', { value: dispatchRole.roleArn, description: 'HubDispatchRoleArn of the spokes' });
+    new CfnOutput(this, 'DispatchRoleArn', {
+      value: dispatchRole.roleArn,
+      description: 'HubDispatchRoleArn of the spokes',
+    });
     for (const { laneName, orders } of lanes)
       new CfnOutput(this, `OrdersQueueUrl-${laneName}`, {
         value: orders.queueUrl,

@@ -1,5 +1,12 @@
 import { ArnPrincipal, CfnRole, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { Aws, BootstraplessSynthesizer, CfnParameter, type IStackSynthesizer, Stack, type StackProps } from 'aws-cdk-lib/core';
+import {
+  Aws,
+  BootstraplessSynthesizer,
+  CfnParameter,
+  type IStackSynthesizer,
+  Stack,
+  type StackProps,
+} from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 import { SELF } from '../lambdas/config/fleet.ts';
 import { AccessEntries } from './constructs/access-entries.ts';
@@ -26,7 +33,7 @@ export class SpokeStack extends Stack {
   constructor(scope: Construct, id: string, { spoke, hubRoles, ...props }: SpokeStackProps) {
     super(scope, id, {
       description: 'certmarshal: lets the hub read and enter the EKS clusters of this account',
-      // The types of the CDK do not know exactOptionalPropertyTypes.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types of the CDK do not know exactOptionalPropertyTypes
       synthesizer: new BootstraplessSynthesizer() as IStackSynthesizer,
       ...props,
     });
@@ -66,7 +73,11 @@ export class SpokeStack extends Stack {
   }
 
   /** Two statements, because the actions have different condition keys. Source: IAM User Guide, "Pass session tags in AWS STS". */
-  #trust(hub: HubRoles, sessionTags: SpokeRoleOptions['sessionTags'], externalId: string | undefined): PolicyStatement[] {
+  #trust(
+    hub: HubRoles,
+    sessionTags: SpokeRoleOptions['sessionTags'],
+    externalId: string | undefined,
+  ): PolicyStatement[] {
     const principals = [new ArnPrincipal(hub.dispatchRoleArn), new ArnPrincipal(hub.sweepRoleArn)];
     const tags = Object.fromEntries(
       Object.entries(sessionTags).map(([key, value]) => [`aws:RequestTag/${key}`, value] as const),

@@ -47,7 +47,13 @@ export function spokesOf(discovery: readonly EksDiscovery[], hub: HubPlace): rea
     spokes.set(`${account}/${region}`, {
       account,
       region,
-      roles: account === SELF || region !== first?.region ? [] : rolesOf(ofAccount.map(({ entry }) => entry), hub),
+      roles:
+        account === SELF || region !== first?.region
+          ? []
+          : rolesOf(
+              ofAccount.map(({ entry }) => entry),
+              hub,
+            ),
       accessEntries: [...new Set(here.flatMap(({ entry }) => entry.accessEntries))],
     });
   }

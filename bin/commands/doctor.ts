@@ -62,7 +62,9 @@ export async function doctorGroups(
     (name) => options[name] !== undefined,
   );
   if (alone !== undefined)
-    throw new UsageError('--fleet names the clusters and policies itself; give it with no other option than --cluster.');
+    throw new UsageError(
+      '--fleet names the clusters and policies itself; give it with no other option than --cluster.',
+    );
   const { fleetGroups } = await import('../doctor/fleet-groups.ts');
   return fleetGroups(fleet, options.cluster, group, signal);
 }

@@ -37,13 +37,15 @@ export async function connectAws(signal: AbortSignal, config: AwsConfig = {}): P
   const { credentials: own, region: _region, ...reached } = config;
   const sts = new STSClient(config);
   const object = 'sts:GetCallerIdentity';
+  const region = await sts.config.region().catch(() => {
+    throw invalid(object, 'no Region is named', 'Set AWS_REGION, or region in the profile of AWS_PROFILE.');
+  });
   const { Account, Arn } = await callAws({ object }, signal, (abortSignal) =>
     sts.send(new GetCallerIdentityCommand({}), { abortSignal }),
   );
   const partition = Arn?.split(':')[1];
   if (Account === undefined || Arn === undefined || partition === undefined)
     throw invalid(object, 'AWS answered without account or ARN');
-  const region = await callAws({ object: 'the Region of this environment' }, signal, () => sts.config.region());
   const credentials = createCredentials({ sessionName: 'certmarshal-doctor', sts: config });
   return {
     caller: { account: Account, arn: Arn, partition, region },

@@ -5,8 +5,8 @@ import type { JsonObjects } from '../aws/json-objects.ts';
 import { type OrderMessage, UnsentOrdersError } from '../aws/queues.ts';
 import type { Fleet } from '../config/fleet.ts';
 import type { HubIdentity, SourceResult } from '../fleet/discover.ts';
-import { listedClusters } from '../fleet/listed-clusters.ts';
 import { parseFleetIndex } from '../fleet/fold-outcomes.ts';
+import { listedClusters } from '../fleet/listed-clusters.ts';
 import type { DispatchOutcome } from '../fleet/outcome.ts';
 import { parseRegistry } from '../fleet/parse-registry.ts';
 import { planTick } from '../fleet/plan-tick.ts';
@@ -112,8 +112,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
       registry = await look();
     }
     // What was not read must not be written: it would forget every cluster.
-    if (!stored.unknown)
-      await write(registry, stored.etag, problems, signals.all);
+    if (!stored.unknown) await write(registry, stored.etag, problems, signals.all);
 
     problems.push(...Object.values(registry.sources).flatMap(({ problem }) => problem ?? []));
     const registered = Object.keys(registry.clusters).length;
@@ -202,7 +201,9 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
         errors.push(error instanceof Error ? error : new Error(String(error)));
       }
     };
-    await Promise.all([...messagesByLane(orders, String(tick))].map(async ([lane, messages]) => sendTo(lane, messages)));
+    await Promise.all(
+      [...messagesByLane(orders, String(tick))].map(async ([lane, messages]) => sendTo(lane, messages)),
+    );
     return { count, errors };
   }
 

@@ -5,8 +5,8 @@ import { AwsError } from '../aws/errors.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
 import type { FleetIndex } from '../fleet/fleet-index.ts';
 import { foldOutcomes, parseFleetIndex } from '../fleet/fold-outcomes.ts';
-import { decodeOutcome } from '../fleet/outcome-message.ts';
 import type { Outcome } from '../fleet/outcome.ts';
+import { decodeOutcome } from '../fleet/outcome-message.ts';
 import { parseRegistry } from '../fleet/parse-registry.ts';
 import type { Registry } from '../fleet/registry.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
@@ -47,7 +47,8 @@ export function createFoldBatch({ state, clock, random, wait, logger, metrics }:
       logger.error('message dropped', {
         messageId,
         problem: decoded.problem,
-        remedy: 'Only dispatch and sweep write to this queue: find out who else does, or deploy all functions together.',
+        remedy:
+          'Only dispatch and sweep write to this queue: find out who else does, or deploy all functions together.',
       });
       return [];
     });
@@ -81,10 +82,7 @@ export function createFoldBatch({ state, clock, random, wait, logger, metrics }:
   async function measure(index: FleetIndex, signal: AbortSignal): Promise<void> {
     const registry = await readRegistry(signal);
     if (registry === undefined) return;
-    const ages = sweepAges(registry, index, clock())
-      // What cannot be swept is a finding, not a sweep that is late.
-      .filter(({ id }) => registry.clusters[id]?.target !== undefined)
-      .toSorted((a, b) => b.ageMs - a.ageMs);
+    const ages = sweepAges(registry, index, clock()).toSorted((a, b) => b.ageMs - a.ageMs);
     const unreadable = Object.values(index.clusters).filter(
       ({ id, readable }) => !readable && Object.hasOwn(registry.clusters, id),
     );
@@ -101,7 +99,8 @@ export function createFoldBatch({ state, clock, random, wait, logger, metrics }:
     try {
       const stored = await state.read(STATE_KEYS.registry, signal);
       // Before the first discovery there is no cluster.
-      if (stored === undefined) return { version: 1, writtenAt: new Date(clock()).toISOString(), sources: {}, clusters: {} };
+      if (stored === undefined)
+        return { version: 1, writtenAt: new Date(clock()).toISOString(), sources: {}, clusters: {} };
       const registry = parseRegistry(stored.value);
       if (registry === undefined)
         logger.error('registry unreadable', { remedy: 'Nothing: dispatch writes it anew within a minute.' });

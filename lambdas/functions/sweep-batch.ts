@@ -60,12 +60,13 @@ export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: Swee
 
   async function sweepAndReport(order: SweepOrder, signal: AbortSignal, last: AbortSignal): Promise<void> {
     const swept = await sweepOne(order, signal);
-    record(swept);
+    count(swept);
     await tell(swept.outcome, last);
-    if (swept.retry) throw swept.error instanceof Error ? swept.error : new Error(`cluster ${swept.outcome.id}: sweep failed`);
+    if (swept.retry)
+      throw swept.error instanceof Error ? swept.error : new Error(`cluster ${swept.outcome.id}: sweep failed`);
   }
 
-  function record({ outcome, report: swept, retry, error }: SweptOrder): void {
+  function count({ outcome, report: swept, retry, error }: SweptOrder): void {
     const { id, durationMs, problems } = outcome;
     const [problem] = problems;
     if (retry) recordFailed(id, error, durationMs, telemetry);

@@ -30,11 +30,12 @@ const sqs = new SQSClient();
 const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
 const policies: readonly ApprovalPolicy[] = JSON.parse(readBesideBundle(import.meta.url, 'policies.json'));
 const credentials = createCredentials({ sessionName: 'certmarshal-sweep' });
+const eks = createEksReader({ credentials });
 const sweepBatch = createSweepBatch({
   sweepOne: createTargetSweeper({
     readSecret: createSecretReader(),
     signToken: createTokenSigner({}),
-    describeCluster: createEksReader({ credentials }).describeCluster,
+    describeCluster: async (scope, name, signal) => eks.describeCluster(scope, name, signal),
     listInstances: lateInstanceReader(credentials),
     principalArn: requiredVariable('SWEEP_ROLE_ARN'),
     policies,

@@ -46,7 +46,7 @@ export const METRIC = {
   outcomesUnreadable: 'OutcomesUnreadable',
   /** report: registered clusters whose requests the last sweep could not list. */
   clustersUnreadable: 'ClustersUnreadable',
-  /** report: seconds since the last sweep that could list the requests, of the cluster where that is the longest ago; 0 without clusters. */
+  /** report: seconds since the last sweep, of the cluster where that is the longest ago; 0 without clusters. */
   oldestSweep: 'OldestSweep',
   /** hint: sweeps ordered between two ticks. */
   hintedSweeps: 'HintedSweeps',

@@ -50,7 +50,8 @@ async function discover(regions: readonly string[]): Promise<{ readonly seconds:
   const hub = { account: ACCOUNT, region: regions[0] ?? '', partition: 'aws' };
   const startedAt = performance.now();
   let registry: Registry | undefined;
-  const found = () => Object.values(registry?.clusters ?? {}).filter(({ target }) => target?.lane === DEFAULT_LANE).length;
+  const found = () =>
+    Object.values(registry?.clusters ?? {}).filter(({ target }) => target?.lane === DEFAULT_LANE).length;
   while (found() < CLUSTERS) {
     const results = [];
     for await (const result of discoverEks([entry], hub, [], reader, AbortSignal.timeout(DEADLINE_MS), {

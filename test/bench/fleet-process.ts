@@ -45,7 +45,12 @@ process.exit(0);
 
 async function sweepCluster({ name }: ServedCluster): Promise<void> {
   const order: SweepOrder = {
-    target: { id: name, cluster: { name, provider: 'eks-anywhere' }, access: { kind: 'kubeconfig', secret: name }, lane: 'default' },
+    target: {
+      id: name,
+      cluster: { name, provider: 'eks-anywhere' },
+      access: { kind: 'kubeconfig', secret: name },
+      lane: 'default',
+    },
     tick: Date.now(),
     deadlineMs: Number(deadlineMs),
   };

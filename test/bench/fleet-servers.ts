@@ -1,6 +1,6 @@
-import { addMachine, grantedRules } from '../fleet/demo-cluster.ts';
 import { startSimulatedApiServer } from '../fleet/api-server.ts';
 import { fastClock } from '../fleet/clock.ts';
+import { addMachine, grantedRules } from '../fleet/demo-cluster.ts';
 import type { FaultRule } from '../fleet/faults.ts';
 import { kubeconfigOf } from '../fleet/kubeconfig.ts';
 

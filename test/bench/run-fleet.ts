@@ -37,7 +37,15 @@ export async function runFleet(
     });
     const file = join(directory, 'clusters.json');
     await writeFile(file, JSON.stringify(clusters));
-    const node = [process.execPath, '--expose-gc', '--max-old-space-size=400', program, file, `${rounds}`, `${deadlineMs}`];
+    const node = [
+      process.execPath,
+      '--expose-gc',
+      '--max-old-space-size=400',
+      program,
+      file,
+      `${rounds}`,
+      `${deadlineMs}`,
+    ];
     const { stdout } = await run('taskset', ['-c', '0', ...node], {
       env: { ...process.env, NODE_OPTIONS },
       maxBuffer: 64 * 2 ** 20,

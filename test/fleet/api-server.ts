@@ -32,6 +32,8 @@ export interface SimulatedApiServerOptions {
   readonly machineVersions?: readonly string[];
   /** When the serving certificate ends, in real time. @default tomorrow */
   readonly certificateNotAfter?: Date;
+  /** Who owns a token that no user has, as an authentication webhook tells. @default nobody */
+  readonly authenticateToken?: (token: string) => User | undefined;
   /** For generated names. @default Math.random */
   readonly random?: Random;
 }
@@ -41,6 +43,8 @@ export interface ServedRequest {
   readonly method: string;
   /** Path and query. */
   readonly url: string;
+  /** Of the answer; absent until there is one, and where a fault made it. */
+  status?: number;
 }
 
 /** An API server that exists in this process only, listening on 127.0.0.1 with TLS. */
@@ -62,6 +66,8 @@ export interface SimulatedApiServer {
   inject(rule: FaultRule): () => void;
   /** Breaks all connections and ends it. Harmless when called again. */
   stop(): Promise<void>;
+  /** How far its clock is ahead of everybody's. Milliseconds. */
+  skewMs: number;
 }
 
 /** As upstream. */
@@ -70,13 +76,16 @@ const MAX_BODY_BYTES = 3 * 1024 * 1024;
 /** Starts a simulated kube-apiserver with nothing in it. */
 export async function startSimulatedApiServer(options: SimulatedApiServerOptions): Promise<SimulatedApiServer> {
   const {
-    clock,
+    clock: commonClock,
     name,
     users = [],
     machineVersions = ['v1beta2', 'v1beta1'],
     certificateNotAfter = new Date(Date.now() + 86_400_000),
     random = Math.random,
+    authenticateToken,
   } = options;
+  const served = { skewMs: 0 };
+  const clock: Clock = { ...commonClock, now: () => commonClock.now() + served.skewMs };
   const defined: readonly TokenUser[] = [{ name: 'admin', groups: ['system:masters'] }, ...users];
   const tokens = new Map(defined.map((user) => [user.name, randomBytes(24).toString('base64url')]));
   const tokenFor = (user: string): string => {
@@ -95,11 +104,19 @@ export async function startSimulatedApiServer(options: SimulatedApiServerOptions
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = '', url = '' } = request;
-    requests.push({ method, url });
+    const seen: ServedRequest = { method, url };
+    requests.push(seen);
+    // Clients compare it with their own clock, which is real.
+    if (served.skewMs !== 0) response.setHeader('date', new Date(Date.now() + served.skewMs).toUTCString());
     const fault = faults.next({ method, url });
     const body = await readBody(request);
     const right = (): ApiResponse => {
-      const user = identify(request, credentials);
+      const answer = rightAnswer();
+      seen.status = answer.status;
+      return answer;
+    };
+    const rightAnswer = (): ApiResponse => {
+      const user = identify(request, credentials, authenticateToken);
       if (user instanceof ApiError) return json(user.code, user.body);
       return body === undefined ? TOO_LARGE : api.handle({ method, url, user, body });
     };
@@ -125,7 +142,7 @@ export async function startSimulatedApiServer(options: SimulatedApiServerOptions
   const { port } = listener.address() as AddressInfo;
 
   let stopped: Promise<unknown> | undefined;
-  return {
+  return Object.assign(served, {
     name,
     server: `https://127.0.0.1:${port}`,
     caPem,
@@ -133,7 +150,7 @@ export async function startSimulatedApiServer(options: SimulatedApiServerOptions
     api,
     requests,
     tokenFor,
-    inject: (rule) => faults.inject(rule),
+    inject: (rule: FaultRule) => faults.inject(rule),
     async stop() {
       if (stopped === undefined) {
         stopped = once(listener, 'close');
@@ -142,19 +159,24 @@ export async function startSimulatedApiServer(options: SimulatedApiServerOptions
       }
       await stopped;
     },
-  };
+  });
 }
 
 function identify(
   { headers, headersDistinct }: IncomingMessage,
   credentials: ReadonlyMap<string, User>,
+  authenticateToken: SimulatedApiServerOptions['authenticateToken'],
 ): User | ApiError {
   try {
-    return authenticate(credentials, {
-      authorization: headers.authorization,
-      impersonateUser: headersDistinct['impersonate-user']?.[0],
-      impersonateGroups: headersDistinct['impersonate-group'] ?? [],
-    });
+    return authenticate(
+      credentials,
+      {
+        authorization: headers.authorization,
+        impersonateUser: headersDistinct['impersonate-user']?.[0],
+        impersonateGroups: headersDistinct['impersonate-group'] ?? [],
+      },
+      authenticateToken,
+    );
   } catch (error) {
     if (error instanceof ApiError) return error;
     throw error;

@@ -12,7 +12,7 @@ import { type KubeObject, kubernetesTime, type StoredCsr } from './kube-object.t
 import { createObjectStore, createRevisions, keyOf, type ObjectStore } from './object-store.ts';
 import { createPager, type Pager } from './paging.ts';
 import type { Random } from './random.ts';
-import { machines, nodes, type Resource, type Writer } from './resources.ts';
+import { clusters, machines, nodes, type Resource, type Writer } from './resources.ts';
 import { fieldSelector, labelSelector, type Matches } from './selectors.ts';
 
 /** A request whose sender is known. */
@@ -37,6 +37,8 @@ export interface SimulatedApi {
   readonly nodes: ObjectStore<KubeObject>;
   /** Undefined when the cluster serves no Cluster API. */
   readonly machines: ObjectStore<KubeObject> | undefined;
+  /** As above. */
+  readonly clusters: ObjectStore<KubeObject> | undefined;
 }
 
 export interface SimulatedApiOptions {
@@ -60,10 +62,12 @@ export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
   const csrs = collection(certificateSigningRequests);
   const nodeCollection = collection(nodes);
   const machineCollection = machineVersions.length > 0 ? collection(machines(machineVersions)) : undefined;
+  const clusterCollection = machineVersions.length > 0 ? collection(clusters(machineVersions)) : undefined;
   const collections: Collection[] = [
     csrs,
     nodeCollection,
     ...(machineCollection === undefined ? [] : [machineCollection]),
+    ...(clusterCollection === undefined ? [] : [clusterCollection]),
   ];
   const resources = collections.map(({ resource }) => resource);
 
@@ -196,6 +200,7 @@ export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
     csrs: csrs.store,
     nodes: nodeCollection.store,
     machines: machineCollection?.store,
+    clusters: clusterCollection?.store,
   };
 }
 

@@ -103,10 +103,16 @@ export interface IdentityHeaders {
  *
  * @throws ApiError 401 for an unknown token, 400 and 403 for an impersonation that is incomplete or not allowed. No
  * token at all makes `system:anonymous`, whom the authorizer then refuses.
+ *
+ * @param authenticateToken who owns a token that is not among `credentials`, as a webhook of the API server tells. @default nobody
  */
-export function authenticate(credentials: ReadonlyMap<string, User>, headers: IdentityHeaders): User {
+export function authenticate(
+  credentials: ReadonlyMap<string, User>,
+  headers: IdentityHeaders,
+  authenticateToken: (token: string) => User | undefined = () => undefined,
+): User {
   const token = /^Bearer (.+)$/i.exec(headers.authorization ?? '')?.[1]?.trim();
-  const user = token === undefined ? ANONYMOUS : credentials.get(token);
+  const user = token === undefined ? ANONYMOUS : (credentials.get(token) ?? authenticateToken(token));
   if (user === undefined) throw unauthorized();
   const { impersonateUser, impersonateGroups } = headers;
   if (impersonateUser === undefined) {

@@ -15,6 +15,8 @@ export type Fault =
   | { readonly kind: 'redirect'; readonly location: string }
   /** A list that never ends, as fast as the client reads. */
   | { readonly kind: 'endless' }
+  /** The right answer, as late as somebody lets it be made. */
+  | { readonly kind: 'hold'; readonly until: () => Promise<void> }
   /** No answer at all. */
   | { readonly kind: 'hang' }
   /** The right answer, a byte at a time. */

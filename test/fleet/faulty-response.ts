@@ -42,6 +42,12 @@ export async function answerFaultily(fault: Fault, response: ServerResponse, rig
     case 'endless':
       await endless(response);
       return;
+    case 'hold': {
+      await fault.until();
+      const { status, contentType, body } = right();
+      response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(body) }).end(body);
+      return;
+    }
     case 'hang':
       return;
     case 'drip': {

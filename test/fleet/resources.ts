@@ -105,3 +105,26 @@ export function machines(versions: readonly string[]): Resource {
   };
   return resource;
 }
+
+/**
+ * Cluster API Clusters. They can only be listed: tests put them into the store.
+ *
+ * @param versions served versions, the preferred one first.
+ */
+export function clusters(versions: readonly string[]): Resource {
+  const onlyListed = (): never => {
+    throw new Error('Clusters are not written through the API');
+  };
+  return {
+    group: 'cluster.x-k8s.io',
+    versions,
+    plural: 'clusters',
+    kind: 'Cluster',
+    namespaced: true,
+    subresources: [],
+    custom: true,
+    fields: ['metadata.name', 'metadata.namespace'],
+    create: onlyListed,
+    update: onlyListed,
+  };
+}

@@ -1,16 +1,26 @@
-import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type LeftOut, type Template, transform } from './transform.ts';
 
 const TEMPLATE = '.template.json';
 
-/** Names of the stacks of a cloud assembly, in the order of the alphabet. */
-export async function stacksOf(assembly: string): Promise<readonly string[]> {
-  const files = await readdir(assembly);
-  return files
-    .filter((file) => file.endsWith(TEMPLATE))
-    .map((file) => file.slice(0, -TEMPLATE.length))
-    .toSorted();
+export interface AssembledStack {
+  readonly name: string;
+  /** Twelve digits; undefined when the credentials of the deployment decide. */
+  readonly account: string | undefined;
+}
+
+interface Manifest {
+  readonly artifacts: Readonly<Record<string, { readonly type: string; readonly environment?: string }>>;
+}
+
+/** The stacks of a cloud assembly, in the order of the alphabet: the hub comes before the spokes, which name its roles. */
+export async function stacksOf(assembly: string): Promise<readonly AssembledStack[]> {
+  const { artifacts }: Manifest = JSON.parse(await readFile(join(assembly, 'manifest.json'), 'utf8'));
+  return Object.entries(artifacts)
+    .filter(([, { type }]) => type === 'aws:cloudformation:stack')
+    .map(([name, { environment }]) => ({ name, account: /^aws:\/\/(\d{12})\//.exec(environment ?? '')?.[1] }))
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /** The template of one stack of a cloud assembly. */
@@ -30,7 +40,7 @@ export async function transformAssembly(
 ): Promise<ReadonlyMap<string, readonly LeftOut[]>> {
   await cp(from, to, { recursive: true });
   const leftOutOf = new Map<string, readonly LeftOut[]>();
-  for (const stack of await stacksOf(from)) {
+  for (const { name: stack } of await stacksOf(from)) {
     const { template, leftOut } = transform(await templateOf(from, stack), supported);
     await writeFile(join(to, `${stack}${TEMPLATE}`), JSON.stringify(template, undefined, 1));
     leftOutOf.set(stack, leftOut);

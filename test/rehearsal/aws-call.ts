@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { ACCOUNT, type MiniStack, REGION } from './ministack.ts';
+import { type MiniStack, REGION } from './ministack.ts';
 
 /** Calls of services for which the project has no client; only the rehearsal needs them. */
 export interface AwsCalls {
@@ -21,7 +21,10 @@ export interface AwsCalls {
 }
 
 /** @throws Error with status and body when the answer is not 2xx. */
-export function awsCalls({ endpoint, caPem }: Pick<MiniStack, 'endpoint' | 'caPem'>): AwsCalls {
+export function awsCalls(
+  { endpoint, caPem }: Pick<MiniStack, 'endpoint' | 'caPem'>,
+  credentials: { readonly accessKeyId: string; readonly secretAccessKey: string },
+): AwsCalls {
   const send = async (
     service: string,
     method: string,
@@ -34,7 +37,7 @@ export function awsCalls({ endpoint, caPem }: Pick<MiniStack, 'endpoint' | 'caPe
     const signer = new SignatureV4({
       service,
       region: REGION,
-      credentials: { accessKeyId: ACCOUNT, secretAccessKey: 'test' },
+      credentials,
       sha256: Sha256,
     });
     const signed = await signer.sign({

@@ -1,20 +1,32 @@
 import { stringify } from 'yaml';
+import { REGION } from './ministack.ts';
 
 export interface RehearsalFleet {
-  /** EKS clusters that the stack makes an access entry for. */
-  readonly accessEntries: readonly string[];
+  /** EKS clusters that the stacks make an access entry for: in the account of the hub, and in another. */
+  readonly accessEntries: { readonly hub: readonly string[]; readonly spoke: readonly string[] };
+  readonly spokeAccount: string;
   readonly listed: readonly { readonly name: string; readonly kubeconfigSecret: string }[];
   readonly mode: 'enforce' | 'observe';
 }
 
 /**
- * The fleet of the rehearsal: what ships, which finds the EKS clusters of the account and Region, and some that are listed. It judges at once:
+ * The fleet of the rehearsal: what ships, which finds the EKS clusters of the account and Region, the same in a
+ * second account, and some that are listed. It judges at once:
  * nobody waits two minutes here for the approver of EKS to be faster.
  */
-export function fleetFile({ accessEntries, listed, mode }: RehearsalFleet): string {
+export function fleetFile({ accessEntries, spokeAccount, listed, mode }: RehearsalFleet): string {
   return stringify({
     version: 1,
-    discovery: [{ accounts: ['self'], regions: ['self'], accessEntries }],
+    discovery: [
+      { accounts: ['self'], regions: ['self'], accessEntries: accessEntries.hub },
+      {
+        accounts: [spokeAccount],
+        regions: [REGION],
+        externalId: 'certmarshal-rehearsal',
+        sessionTags: { service: 'certmarshal' },
+        accessEntries: accessEntries.spoke,
+      },
+    ],
     clusters: listed.map((cluster) => ({ ...cluster, provider: 'eks-anywhere' })),
     policies: [{ name: 'rehearsal', mode, age: { min: '0s' } }],
   });

@@ -1,5 +1,5 @@
-import { CreateAccessEntryCommand, type EKSClient } from '@aws-sdk/client-eks';
-import type { AwsCalls } from './aws-call.ts';
+import { CreateAccessEntryCommand } from '@aws-sdk/client-eks';
+import type { Account } from './account.ts';
 import type { LeftOut } from './transform.ts';
 
 /** A resource that was left out of the template, with every value that CloudFormation would have given it. */
@@ -31,7 +31,7 @@ export function resolveOutputs(leftOut: LeftOut, outputs: Readonly<Record<string
  */
 export async function createThroughApi(
   { type, logicalId, properties }: ResolvedLeftOut,
-  { calls, eks }: { readonly calls: AwsCalls; readonly eks: EKSClient },
+  { calls, eks }: Pick<Account, 'calls' | 'eks'>,
 ): Promise<boolean> {
   switch (type) {
     case 'AWS::EKS::AccessEntry': {

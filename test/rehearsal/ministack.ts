@@ -9,11 +9,17 @@ import { openDaemonGroup, waitUntilReady } from '../control-plane/processes.ts';
 import { pythonTool } from './venv.ts';
 
 /** The one version whose abilities and gaps the rehearsal knows. */
-export const MINISTACK = { name: 'ministack', version: '1.5.33' } as const;
+const MINISTACK = { name: 'ministack', version: '1.5.33' } as const;
 const PROJECT = resolve(import.meta.dirname, '../..');
 const START_TIMEOUT_MS = 60_000;
 
+/** Installs it, once. @returns the `bin` directory of its environment. @throws ToolError */
+export const installMiniStack = (): Promise<string> => pythonTool(MINISTACK);
+
+/** The account of the hub. */
 export const ACCOUNT = '123456789012';
+/** Another account of the organization: what is there is read by a role. */
+export const SPOKE_ACCOUNT = '210987654321';
 export const REGION = 'eu-west-1';
 
 /** An emulated AWS on 127.0.0.1 with nothing in it. */
@@ -25,8 +31,6 @@ export interface MiniStack {
   readonly caFile: string;
   readonly pid: number;
   readonly logFile: string;
-  /** Variables for a program that is to speak to it as the administrator of {@link ACCOUNT}, and to no other AWS. */
-  readonly environment: Readonly<Record<string, string>>;
   /** The types of resources that its CloudFormation can make, as it says itself. */
   resourceTypes(): Promise<ReadonlySet<string>>;
   stop(): Promise<void>;
@@ -34,9 +38,7 @@ export interface MiniStack {
 
 export interface MiniStackOptions {
   /** More variables for the emulator; the functions that it runs inherit them. */
-  readonly environment?: (endpoint: string) => Readonly<Record<string, string>>;
-  /** Its port. @default a free one */
-  readonly port?: number;
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -46,12 +48,11 @@ export interface MiniStackOptions {
  *   enforced. What a role of the app lacks fails here as it does in AWS.
  * - `USE_SSL`: without TLS the `aws:SecureTransport` statements of the app's own policies refuse everything.
  *
- * @throws PythonError when it cannot be installed; StartError when it does not start.
+ * @throws ToolError when it cannot be installed; StartError when it does not start.
  */
 export async function startMiniStack(options: MiniStackOptions = {}): Promise<MiniStack> {
-  const bin = await pythonTool(MINISTACK);
-  const [freePort = 0] = await freePorts(1);
-  const port = options.port ?? freePort;
+  const bin = await installMiniStack();
+  const [port = 0] = await freePorts(1);
   const endpoint = `https://127.0.0.1:${port}`;
   const group = await openDaemonGroup('certmarshal-aws-');
   try {
@@ -80,7 +81,7 @@ export async function startMiniStack(options: MiniStackOptions = {}): Promise<Mi
       NODE_PATH: join(PROJECT, 'node_modules'),
       NODE_EXTRA_CA_CERTS: caFile,
       AWS_EC2_METADATA_DISABLED: 'true',
-      ...options.environment?.(endpoint),
+      ...options.environment,
     };
     // Daemons get no environment of ours; env(1) sets it and becomes the program, so the process id is the emulator's.
     const daemon = group.start('ministack', '/usr/bin/env', [
@@ -94,16 +95,6 @@ export async function startMiniStack(options: MiniStackOptions = {}): Promise<Mi
       caFile,
       pid: daemon.pid,
       logFile: daemon.logFile,
-      environment: {
-        AWS_ENDPOINT_URL: endpoint,
-        AWS_CA_BUNDLE: caFile,
-        NODE_EXTRA_CA_CERTS: caFile,
-        // Twelve digits are the root user of that account.
-        AWS_ACCESS_KEY_ID: ACCOUNT,
-        AWS_SECRET_ACCESS_KEY: 'test',
-        AWS_REGION: REGION,
-        AWS_EC2_METADATA_DISABLED: 'true',
-      },
       resourceTypes: () => resourceTypesOf(bin),
       stop: () => group.stop(),
     };

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CreateTagsCommand, type EC2Client, RunInstancesCommand } from '@aws-sdk/client-ec2';
-import { CreateClusterCommand, type EKSClient } from '@aws-sdk/client-eks';
+import { CreateClusterCommand } from '@aws-sdk/client-eks';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { type Admin, connectAdmin } from '../control-plane/admin.ts';
@@ -9,10 +9,10 @@ import type { Binaries } from '../control-plane/binaries.ts';
 import { CSRS, type Csr, createCsr } from '../control-plane/fixtures.ts';
 import { createKubeletRequest } from '../control-plane/pki.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/start.ts';
-import type { AwsCalls } from './aws-call.ts';
+import type { Account } from './account.ts';
 import { type ClusterWebhook, startClusterWebhook } from './cluster-webhook.ts';
 import type { EksEndpoints } from './eks-endpoints.ts';
-import { ACCOUNT, type MiniStack, REGION } from './ministack.ts';
+import { type MiniStack, REGION } from './ministack.ts';
 
 /** Has the role that `CreateCluster` demands; the emulator looks whether it exists. */
 const CLUSTER_ROLE = 'eks-cluster';
@@ -41,15 +41,15 @@ export interface RealClusterOptions {
   readonly binaries: Binaries<'etcd' | 'kubeApiserver' | 'kubeControllerManager'>;
   readonly ministack: MiniStack;
   readonly eksEndpoints: EksEndpoints;
-  readonly calls: AwsCalls;
-  readonly clients: { readonly eks: EKSClient; readonly ec2: EC2Client };
+  /** Where it and its instances are. */
+  readonly account: Account;
 }
 
 /** Registers a cluster and its instances in the emulator and starts what EKS would: an API server that knows tokens of IAM. */
 export async function startRealCluster(options: RealClusterOptions): Promise<RealCluster> {
-  const { name, addresses, directory, binaries, ministack, eksEndpoints, calls, clients } = options;
-  const { eks, ec2 } = clients;
-  await createEksCluster(calls, eks, name);
+  const { name, addresses, directory, binaries, ministack, eksEndpoints, account } = options;
+  const { eks, ec2 } = account;
+  await createEksCluster(account, name);
   const webhook = await startClusterWebhook({ cluster: name, region: REGION, emulator: ministack, eks });
   const kubeconfig = join(directory, `${name}-webhook.kubeconfig`);
   await writeFile(kubeconfig, webhook.kubeconfig, { mode: 0o600 });
@@ -89,7 +89,7 @@ export async function startRealCluster(options: RealClusterOptions): Promise<Rea
 }
 
 /** A cluster as the EKS of the emulator stores it. */
-export async function createEksCluster(calls: AwsCalls, eks: EKSClient, name: string): Promise<void> {
+export async function createEksCluster({ id, calls, eks }: Account, name: string): Promise<void> {
   const trust = { Effect: 'Allow', Principal: { Service: 'eks.amazonaws.com' }, Action: 'sts:AssumeRole' };
   await calls
     .query('iam', '2010-05-08', 'CreateRole', {
@@ -102,7 +102,7 @@ export async function createEksCluster(calls: AwsCalls, eks: EKSClient, name: st
   await eks.send(
     new CreateClusterCommand({
       name,
-      roleArn: `arn:aws:iam::${ACCOUNT}:role/${CLUSTER_ROLE}`,
+      roleArn: `arn:aws:iam::${id}:role/${CLUSTER_ROLE}`,
       resourcesVpcConfig: { endpointPublicAccess: true },
       accessConfig: { authenticationMode: 'API', bootstrapClusterCreatorAdminPermissions: false },
       kubernetesNetworkConfig: { serviceIpv4Cidr: '10.96.0.0/16' },

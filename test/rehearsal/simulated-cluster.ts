@@ -8,7 +8,8 @@ export interface SimulatedCluster {
   readonly name: string;
   readonly cluster: DemoCluster;
   readonly kubeconfigSecret: string;
-  /** Certificates that its kubelets have. */
+  readonly nodes: number;
+  /** How many of its nodes have a certificate. */
   issued(): number;
   stop(): Promise<void>;
 }
@@ -31,6 +32,7 @@ export async function startSimulatedCluster(
   if (ARN === undefined) throw new Error('CreateSecret gave no ARN');
   return {
     name,
+    nodes,
     cluster,
     kubeconfigSecret: ARN,
     issued: () => cluster.kubelets.filter(({ certificate }) => certificate !== undefined).length,

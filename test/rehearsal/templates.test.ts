@@ -9,6 +9,7 @@ import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { fleetStacks } from '../../lib/app-stacks.ts';
 import { ACCOUNT } from './ministack.ts';
 import { tool } from './tool.ts';
+import { pythonTool } from './venv.ts';
 
 const CFN_LINT = { name: 'cfn-lint', version: '1.58.0' } as const;
 const PROJECT = resolve(import.meta.dirname, '../..');
@@ -23,7 +24,7 @@ interface Finding {
   readonly Filename: string;
 }
 
-const { bin, missing } = await tool('cfn-lint over the templates', CFN_LINT);
+const { path: bin, missing } = await tool('cfn-lint over the templates', () => pythonTool(CFN_LINT));
 
 describe.skipIf(missing)('the full templates', () => {
   it.each(FLEETS)('of %s have no finding of cfn-lint', async (file) => {
@@ -47,7 +48,9 @@ describe.skipIf(missing)('the full templates', () => {
 async function synthesizeAll(file: string, outdir: string): Promise<readonly string[]> {
   const parsed = parseFleet(await readFile(join(PROJECT, file), 'utf8'), file);
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
-  const { context }: { context: Record<string, unknown> } = JSON.parse(await readFile(join(PROJECT, 'cdk.json'), 'utf8'));
+  const { context }: { context: Record<string, unknown> } = JSON.parse(
+    await readFile(join(PROJECT, 'cdk.json'), 'utf8'),
+  );
   const app = new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [] } });
   fleetStacks(app, parsed.fleet, { account: ACCOUNT, region: 'eu-central-1' });
   const { stacks } = app.synth();

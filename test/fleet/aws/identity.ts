@@ -42,6 +42,8 @@ export interface Identity {
   /** Ends the sessions of a role at once, as if their time were over. */
   expireSessions(roleArn: string): void;
   identify(accessKeyId: string): Identified;
+  /** All keys so far: what must be found nowhere else. */
+  readonly issued: readonly SimulatedKeys[];
   /** All sessions so far, the oldest first: what was asked for in AssumeRole. */
   readonly sessions: readonly (Session & { readonly role: string })[];
 }
@@ -58,16 +60,22 @@ export function createIdentity(now: () => number): Identity {
   const roles = new Map<string, SimulatedRole>();
   const keys = new Map<string, Key>();
   const sessions: (Session & { readonly role: string })[] = [];
+  const issued: SimulatedKeys[] = [];
 
   const issue = (key: Key): SimulatedKeys => {
     // Real ones are as long; the prefix tells temporary keys.
     const accessKeyId = `ASIA${randomBytes(8).toString('hex').toUpperCase()}`;
     keys.set(accessKeyId, key);
-    return { accessKeyId, secretAccessKey: 'simulated', sessionToken: `token-of-${accessKeyId}` };
+    const secretAccessKey = randomBytes(30).toString('base64');
+    const sessionToken = `token-of-${accessKeyId}-${randomBytes(96).toString('base64')}`;
+    const made = { accessKeyId, secretAccessKey, sessionToken };
+    issued.push(made);
+    return made;
   };
 
   return {
     sessions,
+    issued,
     putRole: (role) => void roles.set(role.arn, role),
     removeRole(arn) {
       roles.delete(arn);

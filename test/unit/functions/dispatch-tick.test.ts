@@ -8,10 +8,10 @@ import { decodeOrder } from '../../../lambdas/fleet/order.ts';
 import type { DispatchOutcome } from '../../../lambdas/fleet/outcome.ts';
 import { parseRegistry } from '../../../lambdas/fleet/parse-registry.ts';
 import type { Registry } from '../../../lambdas/fleet/registry.ts';
-import { type DispatchOptions, createDispatchTick } from '../../../lambdas/functions/dispatch-tick.ts';
+import { createDispatchTick, type DispatchOptions } from '../../../lambdas/functions/dispatch-tick.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
-import { discovery, DUBLIN, HUB, MINUTE, NOW, SECRET, TROUBLE } from '../fleet/values.ts';
+import { DUBLIN, discovery, HUB, MINUTE, NOW, SECRET, TROUBLE } from '../fleet/values.ts';
 import { captureStdout } from '../telemetry/capture-stdout.ts';
 import { emfRecords } from '../telemetry/emf.ts';
 import { awsError, type MemoryObjects, memoryObjects } from './memory-objects.ts';
@@ -52,7 +52,12 @@ describe('createDispatchTick', () => {
         [
           'default',
           async (messages: readonly OrderMessage[]) => {
-            steps.push(`send ${messages.map(({ body }) => idOf(body)).toSorted().join()}`);
+            steps.push(
+              `send ${messages
+                .map(({ body }) => idOf(body))
+                .toSorted()
+                .join()}`,
+            );
           },
         ],
       ]),
@@ -71,7 +76,7 @@ describe('createDispatchTick', () => {
       steps,
       outcomes,
       registry: (): Registry | undefined => parseRegistry(state.objects.get('registry.json')?.value),
-      async tick(minute = 0) {
+      tick: async (minute = 0): Promise<void> => {
         now = NOW + minute * MINUTE;
         try {
           await dispatchTick(now, { discovery: never, all: never });

@@ -7,7 +7,7 @@ import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { createFoldBatch } from '../../../lambdas/functions/fold-batch.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
-import { at, dispatched, DUBLIN, MINUTE, NOW, PARIS, registered, registry, swept } from '../fleet/values.ts';
+import { at, DUBLIN, dispatched, MINUTE, NOW, PARIS, registered, registry, swept } from '../fleet/values.ts';
 import { captureStdout } from '../telemetry/capture-stdout.ts';
 import { emfRecords } from '../telemetry/emf.ts';
 import { awsError, type MemoryObjects, memoryObjects } from './memory-objects.ts';

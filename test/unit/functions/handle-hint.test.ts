@@ -57,7 +57,10 @@ describe('createHintHandler', () => {
         ? {}
         : {
             'registry.json': registry(...clusters),
-            'fleet-index.json': index(indexed(DUBLIN.id, { server: 'one:443' }), indexed('twin', { server: 'one:443' })),
+            'fleet-index.json': index(
+              indexed(DUBLIN.id, { server: 'one:443' }),
+              indexed('twin', { server: 'one:443' }),
+            ),
           },
     );
     const handleHint = createHintHandler({
@@ -86,7 +89,10 @@ describe('createHintHandler', () => {
   });
 
   it('waits no longer than SQS can', async () => {
-    const patient = { ...DEFAULT_POLICY, age: { ...DEFAULT_POLICY.age, eks: { minSeconds: 3_600, maxSeconds: 7_200 } } };
+    const patient = {
+      ...DEFAULT_POLICY,
+      age: { ...DEFAULT_POLICY.age, eks: { minSeconds: 3_600, maxSeconds: 7_200 } },
+    };
     const { waiting } = await handle(auditLog(), KNOWN, [patient]);
     expect(waiting).toMatchObject([{ delay: 900 }]);
   });
@@ -136,9 +142,7 @@ describe('createHintHandler', () => {
   it('orders a sweep when a hint is due, once for all hints of its interval', async () => {
     const hint = encodeWaitingHint({ id: DUBLIN.id, due: NOW });
     const { sent } = await handle(dueEvent(hint, hint, encodeWaitingHint({ id: 'unknown', due: NOW })));
-    expect(sent).toMatchObject([
-      { group: DUBLIN.id, deduplicationId: deduplicationIdOf(DUBLIN.id, `hint ${NOW}`) },
-    ]);
+    expect(sent).toMatchObject([{ group: DUBLIN.id, deduplicationId: deduplicationIdOf(DUBLIN.id, `hint ${NOW}`) }]);
     expect(decodeOrder(sent[0]?.body ?? '')).toMatchObject({ ok: true, order: { target: DUBLIN, tick: NOW } });
     expect(emfRecords(output.text())).toMatchObject([{ metrics: { HintedSweeps: [1] } }]);
   });

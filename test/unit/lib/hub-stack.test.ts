@@ -19,7 +19,14 @@ const FULL: Fleet = fleetOf({
   ],
   managementClusters: [managementCluster()],
   clusters: [fleetCluster()],
-  lanes: [{ name: 'onprem', vpcId: 'vpc-0a1b2c3d4e5f60718', subnetIds: ['subnet-0a1b2c3d4e5f60718', 'subnet-1b2c3d4e5f607182a'], securityGroupIds: ['sg-0a1b2c3d4e5f60718'] }],
+  lanes: [
+    {
+      name: 'onprem',
+      vpcId: 'vpc-0a1b2c3d4e5f60718',
+      subnetIds: ['subnet-0a1b2c3d4e5f60718', 'subnet-1b2c3d4e5f607182a'],
+      securityGroupIds: ['sg-0a1b2c3d4e5f60718'],
+    },
+  ],
   hub: { hints: true, reservedConcurrency: 20, kmsKeyArn: KEY },
 });
 
@@ -36,7 +43,7 @@ describe('the hub stack', () => {
         .replaceAll(/[0-9a-f]{64}/g, 'HASH')
         .replaceAll(/"asset\.[^"]*"/g, '"asset"'),
     );
-    expect(stable).toMatchSnapshot();
+    expect(stable).toMatchSnapshot('template');
   });
 
   it('starts dispatch every minute, and never a second time', () => {
@@ -106,7 +113,9 @@ describe('the hub stack', () => {
 
     it('unlock the clusters of a crashed sweep within two minutes, yet not before the sweep must have ended', () => {
       const timeout = Number(resource(plain, 'AWS::Lambda::Function', 'LanedefaultSweep').properties['Timeout']);
-      const visibility = Number(resource(plain, 'AWS::SQS::Queue', 'LanedefaultOrders').properties['VisibilityTimeout']);
+      const visibility = Number(
+        resource(plain, 'AWS::SQS::Queue', 'LanedefaultOrders').properties['VisibilityTimeout'],
+      );
       expect(visibility).toBeGreaterThan(timeout);
       expect(visibility).toBeLessThanOrEqual(120);
     });
@@ -121,7 +130,10 @@ describe('the hub stack', () => {
 
     it('are in a VPC by its ids, with the reserved concurrency', () => {
       expect(resource(full, 'AWS::Lambda::Function', 'LaneonpremSweep').properties).toMatchObject({
-        VpcConfig: { SubnetIds: ['subnet-0a1b2c3d4e5f60718', 'subnet-1b2c3d4e5f607182a'], SecurityGroupIds: ['sg-0a1b2c3d4e5f60718'] },
+        VpcConfig: {
+          SubnetIds: ['subnet-0a1b2c3d4e5f60718', 'subnet-1b2c3d4e5f607182a'],
+          SecurityGroupIds: ['sg-0a1b2c3d4e5f60718'],
+        },
         ReservedConcurrentExecutions: 20,
       });
       const outside = resource(full, 'AWS::Lambda::Function', 'LanedefaultSweep').properties;
@@ -191,26 +203,29 @@ describe('the hub stack', () => {
       ['DispatchHeartbeat', 'dispatch', METRIC.dispatched, 'SampleCount', 1, 'LessThanThreshold'],
       ['ReportHeartbeat', 'report', METRIC.outcomesFolded, 'SampleCount', 1, 'LessThanThreshold'],
       ['OldestSweep', 'report', METRIC.oldestSweep, 'Maximum', 300, 'GreaterThanOrEqualToThreshold'],
-    ])('%s rings when three of five minutes are missing or wrong', (id, service, metric, statistic, threshold, comparison) => {
-      const { properties } = resource(plain, 'AWS::CloudWatch::Alarm', id);
-      const topic = { Ref: resource(plain, 'AWS::SNS::Topic', 'Alarms').id };
-      expect(properties).toMatchObject({
-        Namespace: 'certmarshal',
-        MetricName: metric,
-        // Powertools publishes under this dimension only.
-        Dimensions: [{ Name: 'service', Value: service }],
-        Statistic: statistic,
-        Threshold: threshold,
-        ComparisonOperator: comparison,
-        Period: 60,
-        EvaluationPeriods: 5,
-        DatapointsToAlarm: 3,
-        TreatMissingData: 'breaching',
-        AlarmActions: [topic],
-        OKActions: [topic],
-      });
-      expect(JSON.stringify(properties['AlarmDescription'])).toContain('First: aws logs tail');
-    });
+    ])(
+      '%s rings when three of five minutes are missing or wrong',
+      (id, service, metric, statistic, threshold, comparison) => {
+        const { properties } = resource(plain, 'AWS::CloudWatch::Alarm', id);
+        const topic = { Ref: resource(plain, 'AWS::SNS::Topic', 'Alarms').id };
+        expect(properties).toMatchObject({
+          Namespace: 'certmarshal',
+          MetricName: metric,
+          // Powertools publishes under this dimension only.
+          Dimensions: [{ Name: 'service', Value: service }],
+          Statistic: statistic,
+          Threshold: threshold,
+          ComparisonOperator: comparison,
+          Period: 60,
+          EvaluationPeriods: 5,
+          DatapointsToAlarm: 3,
+          TreatMissingData: 'breaching',
+          AlarmActions: [topic],
+          OKActions: [topic],
+        });
+        expect(JSON.stringify(properties['AlarmDescription'])).toContain('First: aws logs tail');
+      },
+    );
 
     it('may be published, which the policy of the topic and the key must both say', () => {
       plain.hasResourceProperties('AWS::SNS::TopicPolicy', {
@@ -240,22 +255,19 @@ describe('the hub stack', () => {
   });
 
   describe('permissions', () => {
-    it.each([
-      'DispatchRole',
-      'SweepRole',
-      'OutcomesReportRole',
-    ])('of %s are exactly these for the fleet that ships', (role) => {
-      expect(allowedTo(plain, role)).toMatchSnapshot();
-    });
+    it.each(['DispatchRole', 'SweepRole', 'OutcomesReportRole'])(
+      'of %s are exactly these for the fleet that ships',
+      (role) => {
+        expect(allowedTo(plain, role)).toMatchSnapshot('by action');
+      },
+    );
 
-    it.each([
-      'DispatchRole',
-      'SweepRole',
-      'OutcomesReportRole',
-      'HintsHintRole',
-    ])('of %s are exactly these for everything', (role) => {
-      expect(allowedTo(full, role)).toMatchSnapshot();
-    });
+    it.each(['DispatchRole', 'SweepRole', 'OutcomesReportRole', 'HintsHintRole'])(
+      'of %s are exactly these for everything',
+      (role) => {
+        expect(allowedTo(full, role)).toMatchSnapshot('by action');
+      },
+    );
 
     it('let a sweep read exactly the secrets of the fleet, and assume exactly the roles of its spokes', () => {
       const allowed = allowedTo(full, 'SweepRole');
@@ -269,7 +281,9 @@ describe('the hub stack', () => {
     it('of a sweep do not let its own code touch the network', () => {
       const allowed = allowedTo(full, 'SweepRole');
       expect(allowed['DENY ec2:CreateNetworkInterface']).toEqual(allowed['ec2:CreateNetworkInterface']);
-      expect(Object.keys(allowedTo(plain, 'SweepRole')).filter((action) => action.includes('NetworkInterface'))).toEqual([]);
+      expect(
+        Object.keys(allowedTo(plain, 'SweepRole')).filter((action) => action.includes('NetworkInterface')),
+      ).toEqual([]);
     });
 
     it('know no cluster of the own account where none is discovered', () => {
@@ -279,9 +293,11 @@ describe('the hub stack', () => {
     });
 
     it('have a wildcard where an action knows no resource, and nowhere else', () => {
-      for (const role of ['DispatchRole', 'SweepRole', 'OutcomesReportRole', 'HintsHintRole'])
-        for (const [action, resources] of Object.entries(allowedTo(full, role)))
-          if (resources.includes('*')) expect(action).toMatch(/^(?:DENY )?(?:eks:ListClusters|ec2:\w+)$/);
+      const unbound = ['DispatchRole', 'SweepRole', 'OutcomesReportRole', 'HintsHintRole'].flatMap((role) =>
+        Object.entries(allowedTo(full, role)).flatMap(([action, resources]) => (resources.includes('*') ? action : [])),
+      );
+      expect(unbound).toContain('eks:ListClusters');
+      expect(unbound.filter((action) => !/^(?:DENY )?(?:eks:ListClusters|ec2:\w+)$/.test(action))).toEqual([]);
     });
 
     it('use no policy of AWS', () => {

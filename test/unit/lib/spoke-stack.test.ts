@@ -105,7 +105,10 @@ describe('the spoke stacks', () => {
   });
 
   it('demand no external id and no tags where none are configured', () => {
-    const [plain] = stacksOf(fleetOf({ discovery: [discovery({ accounts: [A] })] }), { ...PLACE, region: 'cn-north-1' }).spokes;
+    const [plain] = stacksOf(fleetOf({ discovery: [discovery({ accounts: [A] })] }), {
+      ...PLACE,
+      region: 'cn-north-1',
+    }).spokes;
     if (plain === undefined) throw new Error('no spoke');
     const template = Template.fromStack(plain);
     expect(JSON.stringify(template.toJSON())).not.toMatch(/ExternalId|RequestTag|TagSession/);

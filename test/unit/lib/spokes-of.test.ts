@@ -43,9 +43,7 @@ describe('spokesOf', () => {
       {
         account: A,
         region: 'eu-west-1',
-        roles: [
-          { name: 'certmarshal-spoke', externalId: 'id', sessionTags: {}, regions: ['eu-west-1', 'us-east-1'] },
-        ],
+        roles: [{ name: 'certmarshal-spoke', externalId: 'id', sessionTags: {}, regions: ['eu-west-1', 'us-east-1'] }],
         accessEntries: [],
       },
       { account: A, region: 'us-east-1', roles: [], accessEntries: ['reno'] },

@@ -41,7 +41,11 @@ export function stacksOf(fleet: Fleet, place: HubPlace = PLACE): FleetStacks & {
 type Properties = Readonly<Record<string, unknown>>;
 
 /** The resource of a type whose logical id starts with this. */
-export function resource(template: Template, type: string, id: string): { readonly id: string; readonly properties: Properties } {
+export function resource(
+  template: Template,
+  type: string,
+  id: string,
+): { readonly id: string; readonly properties: Properties } {
   const found = Object.entries(template.findResources(type)).filter(([name]) => name.startsWith(id));
   const [[name, { Properties: properties }] = ['', {}]] = found;
   if (found.length !== 1) throw new Error(`${found.length} resources of ${type} start with ${id}`);

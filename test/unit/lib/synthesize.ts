@@ -43,7 +43,7 @@ export async function synthesize(fleet: string): Promise<Synthesized> {
           Type === 'AWS::Lambda::Function' && String(Metadata?.['aws:cdk:path']).includes(`/${name}/Resource`),
       );
       const path = found?.Metadata?.['aws:asset:path'];
-      return path === undefined ? undefined : join(output, String(path), 'index.mjs');
+      return typeof path === 'string' ? join(output, path, 'index.mjs') : undefined;
     };
     const [dispatch = '', sweep = '', report = ''] = ['Dispatch', 'Sweep', 'Report'].map(bundle);
     const hintBundle = bundle('Hint');

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { parseFleet } from '../../lambdas/config/load-fleet.ts';
+import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
+import { BAD_INPUT, type BadInput } from './hub/bad-input.ts';
+import { approvedIn } from './hub/clusters.ts';
+import { findingsOf } from './hub/hub.ts';
+import { SPOKE } from './hub/places.ts';
+import { IDS, startWorld, type World, type WorldClusterName } from './hub/world.ts';
+
+// Waits between tries and between paced calls.
+vi.mock('node:timers/promises', async (original) => ({
+  ...(await original<object>()),
+  setTimeout: async () => undefined,
+}));
+
+const NAMES = Object.keys(IDS) as WorldClusterName[];
+/** Minutes before anything is wrong. */
+const WELL = 4;
+
+/** What is known of a cluster in the end, and everything in it. */
+function resultOf({ hub, clusters }: World, name: WorldClusterName): string {
+  const { api } = clusters[name].server;
+  const stores = [api.csrs, api.nodes, api.machines, api.clusters].map((store) => store?.all() ?? []);
+  return masked(JSON.stringify([hub.index()?.clusters[IDS[name]], stores], undefined, 1));
+}
+
+/** What the kernel and the random generator choose. Times are not masked: all runs have the same. */
+function masked(text: string): string {
+  return text
+    .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:port')
+    .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'uid');
+}
+
+/** All is well at first; from the first minute with the fault on every cluster has something new to approve. */
+async function begin(bad?: BadInput): Promise<World> {
+  const world = await startWorld(bad?.options?.());
+  for (let minute = 0; minute < WELL; minute += 1) await world.minute();
+  bad?.spoil(world);
+  for (const name of NAMES) {
+    world.clusters[name].addNode(2);
+    world.clusters[name].ask(2);
+  }
+  return world;
+}
+
+describe('bad input', () => {
+  let output: ReturnType<typeof captureStdout>;
+  /** By minutes. */
+  const expected = new Map<number, Readonly<Record<string, string>>>();
+  let approved: Readonly<Record<string, readonly string[]>>;
+
+  beforeAll(async () => {
+    output = captureStdout();
+    await using world = await begin();
+    for (let minute = 1; minute <= 10; minute += 1) {
+      await world.minute();
+      expected.set(minute, Object.fromEntries(NAMES.map((name) => [name, resultOf(world, name)])));
+    }
+    approved = Object.fromEntries(NAMES.map((name) => [name, approvedIn(world.clusters[name])]));
+    expect(findingsOf(world.hub.index())).toEqual([]);
+    expect(Object.values(approved).map(({ length }) => length)).toEqual(NAMES.map(() => 2));
+  });
+  afterAll(() => output.restore());
+
+  it.each(BAD_INPUT)('$name: is found, and touches no other cluster', async (bad) => {
+    const { concerns, findings, minutes = 8 } = bad;
+    await using world = await begin(bad);
+    for (let minute = 0; minute < minutes; minute += 1) await world.minute();
+
+    const found = findingsOf(world.hub.index());
+    const left = findings.map(({ of, kind, object, remedy }) => {
+      const matching = found.filter((one) => one.of === of && one.kind === kind && one.object.includes(object));
+      expect(matching, `${of} ${kind} ${object}`).toMatchObject([
+        { message: expect.stringMatching(/\S/), remedy: expect.stringContaining(remedy) },
+      ]);
+      return matching[0];
+    });
+    expect(found.filter((one) => !left.includes(one))).toEqual([]);
+
+    for (const name of NAMES) {
+      if (!concerns.includes(name)) expect(resultOf(world, name), name).toBe(expected.get(minutes)?.[name]);
+      // Whatever is wrong: nothing is approved that is not approved when all is well.
+      expect(approved[name], name).toEqual(expect.arrayContaining([...approvedIn(world.clusters[name])]));
+    }
+  });
+
+  it.each([
+    ['an account', `discovery:\n  - accounts: ['${SPOKE}', '${SPOKE}']`, 'discovery[0].accounts'],
+    ['an account in two entries', `discovery:\n  - accounts: ['${SPOKE}']\n  - accounts: ['${SPOKE}']`, 'discovery[1]'],
+    ['a cluster', `clusters:\n${listed('berlin', 'a')}\n${listed('berlin', 'b')}`, 'clusters[1]'],
+  ])('%s that fleet.yaml lists twice is refused before it is deployed', (_, text, path) => {
+    const parsed = parseFleet(`version: 1\n${text}\n`, 'fleet.yaml');
+    if (parsed.ok) throw new Error('it is taken');
+    expect(parsed.problems).toMatchObject([{ path: expect.stringContaining(path) }]);
+  });
+});
+
+function listed(name: string, secret: string): string {
+  const arn = `arn:aws:secretsmanager:eu-central-1:111122223333:secret:${secret}-Ab12Cd`;
+  return `  - { name: ${name}, provider: eks-anywhere, kubeconfigSecret: '${arn}' }`;
+}

@@ -1,0 +1,150 @@
+import { S3Client } from '@aws-sdk/client-s3';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { createInstanceReader } from '../../../lambdas/aws/ec2-instances.ts';
+import { createEksReader } from '../../../lambdas/aws/eks-clusters.ts';
+import { createTokenSigner } from '../../../lambdas/aws/eks-token.ts';
+import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
+import { createSecretReader } from '../../../lambdas/aws/kubeconfig-secret.ts';
+import { sendMessage, sendOrders } from '../../../lambdas/aws/queues.ts';
+import { type CredentialsOf, createCredentials } from '../../../lambdas/aws/spoke-credentials.ts';
+import { DEFAULT_LANE, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { discoverEks } from '../../../lambdas/fleet/discover.ts';
+import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import type { Outcome } from '../../../lambdas/fleet/outcome.ts';
+import { createTargetSweeper, type SweepOneTarget } from '../../../lambdas/fleet/sweep-target.ts';
+import { tickOf } from '../../../lambdas/fleet/tick.ts';
+import { createDispatchTick } from '../../../lambdas/functions/dispatch-tick.ts';
+import { createFoldBatch } from '../../../lambdas/functions/fold-batch.ts';
+import { createHintHandler } from '../../../lambdas/functions/handle-hint.ts';
+import { createSweepBatch } from '../../../lambdas/functions/sweep-batch.ts';
+import { createLogger } from '../../../lambdas/telemetry/logger.ts';
+import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { awsClientConfig } from '../aws/aws-environment.ts';
+import type { SimulatedAws } from '../aws/simulated-aws.ts';
+import type { SimulatedQueue } from '../aws/sqs-queue.ts';
+import type { Clock } from '../clock.ts';
+import { BUCKET, DISPATCH_ROLE, HUB, SWEEP_ROLE } from './places.ts';
+
+export interface HubFunctionsOptions {
+  readonly aws: SimulatedAws;
+  readonly clock: Clock;
+  readonly fleet: Fleet;
+  readonly queues: HubQueues;
+  /** Stands around every sweep, to see when it begins and ends. @default nobody */
+  readonly around?: (sweepOne: SweepOneTarget) => SweepOneTarget;
+  /** Told every token that the sweep signs. @default nobody */
+  readonly onToken?: ((token: string) => void) | undefined;
+}
+
+export interface HubQueues {
+  readonly orders: SimulatedQueue;
+  readonly outcomes: SimulatedQueue;
+  readonly waiting: SimulatedQueue;
+}
+
+/** The four functions without Lambda: their logic with real clients, wired as lambdas/functions does it. */
+export interface HubFunctions {
+  dispatch(): Promise<void>;
+  sweep(event: SQSEvent, context: Context): Promise<SQSBatchResponse>;
+  report(event: SQSEvent): Promise<void>;
+  hint(event: unknown): Promise<void>;
+}
+
+/** New functions, as after a cold start: they know nothing of what earlier ones kept. */
+export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
+  const { aws, clock, fleet, queues, around = (sweepOne) => sweepOne, onToken = () => undefined } = options;
+  const now = (): number => clock.now();
+  const { endpoint } = awsClientConfig(aws, HUB);
+  const never = new AbortController().signal;
+  const clientConfig = (role?: string) =>
+    awsClientConfig(aws, { account: HUB.account, region: HUB.region, ...(role === undefined ? {} : { role }) });
+  const credentialsOf = (role: string): CredentialsOf =>
+    createCredentials({ sessionName: 'certmarshal', sts: clientConfig(role) });
+
+  const dispatchClients = clientConfig(DISPATCH_ROLE);
+  const sweepClients = clientConfig(SWEEP_ROLE);
+  const otherClients = clientConfig();
+  const stateOf = (config: typeof dispatchClients) => createJsonObjects({ client: new S3Client(config), bucket: BUCKET });
+  const tell = (sqs: SQSClient) => async (outcome: Outcome, signal: AbortSignal) =>
+    sendMessage(sqs, queues.outcomes.url, encodeOutcome(outcome), {}, signal);
+  const lanes = (sqs: SQSClient): Parameters<typeof createDispatchTick>[0]['send'] =>
+    new Map([
+      [DEFAULT_LANE, async (messages, signal) => sendOrders(sqs, queues.orders.url, messages, signal)],
+    ]);
+
+  const dispatchSqs = new SQSClient(dispatchClients);
+  const reader = createEksReader({ credentials: credentialsOf(DISPATCH_ROLE), config: { endpoint } });
+  const dispatchMetrics = createMetrics('dispatch');
+  const dispatchTick = createDispatchTick({
+    fleet,
+    hub: HUB,
+    state: stateOf(dispatchClients),
+    discover: (only, previous, signal) =>
+      discoverEks(fleet.discovery, HUB, fleet.lanes, reader, signal, { only, previous }),
+    send: lanes(dispatchSqs),
+    report: tell(dispatchSqs),
+    clock: now,
+    logger: createLogger('dispatch'),
+    metrics: dispatchMetrics,
+  });
+
+  const credentials = credentialsOf(SWEEP_ROLE);
+  const signToken = createTokenSigner({ credentials: async () => sweepClients.credentials, now });
+  const sweepMetrics = createMetrics('sweep');
+  const sweepBatch = createSweepBatch({
+    sweepOne: around(
+      createTargetSweeper({
+        readSecret: createSecretReader({ endpoint, credentials: sweepClients.credentials }),
+        signToken: async (id, region) => {
+          const token = await signToken(id, region);
+          onToken(token);
+          return token;
+        },
+        describeCluster: createEksReader({ credentials, config: { endpoint } }).describeCluster,
+        listInstances: createInstanceReader({ credentials, config: { endpoint } }),
+        principalArn: SWEEP_ROLE,
+        policies: fleet.policies,
+        clock: now,
+      }),
+    ),
+    report: tell(new SQSClient(sweepClients)),
+    clock: now,
+    logger: createLogger('sweep'),
+    metrics: sweepMetrics,
+  });
+
+  const reportMetrics = createMetrics('report');
+  const foldBatch = createFoldBatch({
+    state: stateOf(otherClients),
+    clock: now,
+    random: () => 0,
+    wait: async () => undefined,
+    logger: createLogger('report'),
+    metrics: reportMetrics,
+  });
+
+  const hintSqs = new SQSClient(otherClients);
+  const hintMetrics = createMetrics('hint');
+  const handleHint = createHintHandler({
+    state: stateOf(otherClients),
+    policies: fleet.policies,
+    region: HUB.region,
+    wait: async (body, delaySeconds, signal) => sendMessage(hintSqs, queues.waiting.url, body, { delaySeconds }, signal),
+    send: lanes(hintSqs),
+    clock: now,
+    logger: createLogger('hint'),
+    metrics: hintMetrics,
+  });
+
+  return {
+    async dispatch() {
+      const tick = tickOf({ scheduledTime: new Date(now()).toISOString() }, now());
+      await dispatchTick(tick, { discovery: never, all: never }).finally(() => dispatchMetrics.publishStoredMetrics());
+    },
+    sweep: async (event, context) =>
+      sweepBatch(event, context, never, never).finally(() => sweepMetrics.publishStoredMetrics()),
+    report: async (event) => foldBatch(event, never).finally(() => reportMetrics.publishStoredMetrics()),
+    hint: async (event) => handleHint(event, never).finally(() => hintMetrics.publishStoredMetrics()),
+  };
+}

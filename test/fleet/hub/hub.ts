@@ -1,0 +1,125 @@
+import type { SQSEvent } from 'aws-lambda';
+import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import { type FleetIndex, type Finding } from '../../../lambdas/fleet/fleet-index.ts';
+import { parseFleetIndex } from '../../../lambdas/fleet/fold-outcomes.ts';
+import { parseRegistry } from '../../../lambdas/fleet/parse-registry.ts';
+import type { Registry } from '../../../lambdas/fleet/registry.ts';
+import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
+import { type EventSourceMapping, type Invocation, startEventSourceMapping } from '../aws/event-source-mapping.ts';
+import type { SimulatedAws } from '../aws/simulated-aws.ts';
+import type { Clock } from '../clock.ts';
+import { createHubFunctions, type HubFunctions, type HubFunctionsOptions, type HubQueues } from './functions.ts';
+import { BUCKET, HUB } from './places.ts';
+
+export interface HubOptions extends Pick<HubFunctionsOptions, 'around' | 'onToken'> {
+  readonly aws: SimulatedAws;
+  readonly clock: Clock;
+  readonly fleet: Fleet;
+  /** What the sweeps are waited for with. @default clock.during */
+  readonly duringSweep?: <T>(work: Promise<T>) => Promise<T>;
+  /** What becomes of a sweep's batch after it is done. Throws where the function is to crash. @default nothing */
+  readonly afterSweep?: (event: SQSEvent) => void;
+}
+
+/** The hub in this process: state, queues and functions, with timeouts and windows as they are deployed (lib/constructs). */
+export interface Hub extends AsyncDisposable {
+  readonly queues: HubQueues;
+  /** Calls of the sweep function that are over. */
+  readonly sweepInvocations: readonly Invocation[];
+  /** What Scheduler does each minute. */
+  dispatch(): Promise<void>;
+  /** An event for hint. */
+  hint(event: unknown): Promise<void>;
+  /** The functions start anew. */
+  restart(): void;
+  registry(): Registry | undefined;
+  index(): FleetIndex | undefined;
+  /** Bodies of all messages that were delivered. */
+  readonly bodies: readonly string[];
+}
+
+export function startHub(options: HubOptions): Hub {
+  const { aws, clock, afterSweep = () => undefined } = options;
+  const during = async <T>(work: Promise<T>): Promise<T> => clock.during(work);
+  const { duringSweep = during } = options;
+  aws.s3.createBucket(HUB, BUCKET);
+  const queue = (name: string, visibilityTimeoutSeconds: number, retentionSeconds: number) =>
+    aws.sqs.createQueue({
+      ...HUB,
+      name,
+      visibilityTimeoutSeconds,
+      retentionSeconds,
+      ...(name.endsWith('.fifo') ? { deduplicationScope: 'messageGroup' as const } : {}),
+    });
+  const queues: HubQueues = {
+    orders: queue('orders.fifo', 90, 120),
+    outcomes: queue('outcomes', 90, 900),
+    waiting: queue('waiting', 60, 1_200),
+  };
+  const start = (): HubFunctions => createHubFunctions({ ...options, queues });
+  let functions = start();
+  const bodies: string[] = [];
+  const seen = (event: SQSEvent): SQSEvent => {
+    bodies.push(...event.Records.map(({ body }) => body));
+    return event;
+  };
+
+  const sweeps = startEventSourceMapping({
+    queue: queues.orders,
+    clock,
+    maxConcurrency: 10,
+    timeoutSeconds: 60,
+    handler: async (event, context) => {
+      const response = await duringSweep(functions.sweep(seen(event), context));
+      afterSweep(event);
+      return response;
+    },
+  });
+  const others: readonly EventSourceMapping[] = [
+    startEventSourceMapping({
+      queue: queues.outcomes,
+      clock,
+      batchSize: 1_000,
+      batchingWindowSeconds: 20,
+      maxConcurrency: 2,
+      timeoutSeconds: 30,
+      handler: async (event) => during(functions.report(seen(event))),
+    }),
+    startEventSourceMapping({
+      queue: queues.waiting,
+      clock,
+      maxConcurrency: 2,
+      timeoutSeconds: 20,
+      handler: async (event) => during(functions.hint(seen(event))),
+    }),
+  ];
+
+  const stored = (key: string): unknown => {
+    const body = aws.s3.read(BUCKET, key);
+    return body === undefined ? undefined : JSON.parse(body.toString('utf8'));
+  };
+  return {
+    queues,
+    sweepInvocations: sweeps.invocations,
+    dispatch: async () => during(functions.dispatch()),
+    hint: async (event) => during(functions.hint(event)),
+    restart() {
+      functions = start();
+    },
+    registry: () => parseRegistry(stored(STATE_KEYS.registry)),
+    index: () => parseFleetIndex(stored(STATE_KEYS.index)),
+    bodies,
+    async [Symbol.asyncDispose]() {
+      for (const mapping of [sweeps, ...others]) await mapping[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Every finding in the index, and whose it is: a cluster's, or dispatch's. */
+export function findingsOf(index: FleetIndex | undefined): readonly (Finding & { readonly of: string })[] {
+  const { clusters = {}, dispatch } = index ?? {};
+  return [
+    ...(dispatch?.problems ?? []).map((finding) => ({ of: 'dispatch', ...finding })),
+    ...Object.values(clusters).flatMap(({ id, findings }) => findings.map((finding) => ({ of: id, ...finding }))),
+  ];
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import type { FleetIndex } from '../../lambdas/fleet/fleet-index.ts';
+import { templateOf } from './assembly.ts';
+import { CLOSED, type Clusters, REAL, SIMULATED } from './clusters.ts';
+import { ACCOUNT } from './ministack.ts';
+import type { StackResource } from './stack.ts';
+
+/** What was approved and issued, and what must not have been. @returns the numbers. */
+export async function expectCertificates({
+  honest,
+  hostile,
+  simulated,
+}: Clusters): Promise<{ readonly approved: number; readonly issued: number }> {
+  const requests = await Promise.all(honest.map(({ cluster, name }) => cluster.request(name)));
+  const approved = requests.filter(({ status }) => status.conditions?.some(({ type }) => type === 'Approved'));
+  assert.equal(approved.length, honest.length, 'approved on the real API servers');
+  const { status } = await hostile.cluster.request(hostile.name);
+  assert.deepEqual(status, {}, 'the request for the address of another node is left alone');
+  const ofSimulated = simulated.reduce((sum, cluster) => sum + cluster.issued(), 0);
+  const issued = requests.filter(({ status: { certificate } }) => certificate !== undefined);
+  return { approved: approved.length + ofSimulated, issued: issued.length + ofSimulated };
+}
+
+/** Only the sweep role got into the real clusters, and as nothing but a member of the one group. */
+export function expectIdentity({ real }: Clusters, sweepRoleArn: string): void {
+  const role = sweepRoleArn.split('/').at(-1);
+  for (const { webhook } of real) {
+    const accepted = webhook.decisions.filter((decision) => !decision.startsWith('refused'));
+    assert.ok(accepted.length > 0, `nobody got in: ${webhook.decisions.join('; ')}`);
+    for (const decision of accepted)
+      assert.match(decision, new RegExp(`^arn:aws:sts::${ACCOUNT}:assumed-role/${role}/\\S+ \\[certmarshal\\]$`));
+  }
+}
+
+/** All clusters but one are well, and what is wrong with that is one finding with its remedy. */
+export function expectIndex({ clusters }: FleetIndex): void {
+  const byName = new Map(Object.values(clusters).map((cluster) => [cluster.name, cluster]));
+  for (const name of [REAL.hub, REAL.spoke, ...SIMULATED]) assert.equal(byName.get(name)?.complete, true, name);
+  const closed = byName.get(CLOSED);
+  assert.equal(closed?.readable, false, CLOSED);
+  assert.deepEqual(
+    closed.findings.map(({ kind }) => kind),
+    ['unauthorized'],
+    CLOSED,
+  );
+  assert.notEqual(closed.findings[0]?.remedy, '', CLOSED);
+}
+
+/** Nothing that was written anywhere holds a token of ours or of a cluster. */
+export function expectNoSecrets(written: ReadonlyMap<string, string>, { tokens }: Clusters): void {
+  for (const [where, text] of written)
+    for (const secret of ['k8s-aws-v1.', 'X-Amz-Signature', ...tokens])
+      assert.ok(!text.includes(secret), `${where} holds a token`);
+}
+
+/** What a template says is to stay, as an inventory names it. */
+export async function retainedOf(
+  assembly: string,
+  stack: string,
+  made: readonly StackResource[],
+): Promise<readonly string[]> {
+  const { Resources } = await templateOf(assembly, stack);
+  return made
+    .filter(({ logicalId }) => Resources[logicalId]?.DeletionPolicy === 'Retain')
+    .map(({ type, physicalId }) => `${type} ${physicalId}`);
+}

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { encodeOrder } from '../../lambdas/fleet/order.ts';
+import { NODE_OPTIONS } from '../../lib/node-options.ts';
+import { fastClock } from '../fleet/clock.ts';
+import { addMachine, type DemoCluster, startDemoCluster } from '../fleet/demo-cluster.ts';
+import { kubeconfigOf } from '../fleet/kubeconfig.ts';
+import { createCsr, nodeUser } from '../fleet/kubelet.ts';
+import { createServingRequest } from '../fleet/serving-request.ts';
+import { type JsonService, startJsonService } from '../unit/aws/json-service.ts';
+import { type Synthesized, synthesize } from '../unit/lib/synthesize.ts';
+import { runInRuntime, runtimeClient } from './lambda-runtime.ts';
+import { tool } from './tool.ts';
+
+const SUITE = 'the sweep bundle in the runtime client of AWS';
+const { path: entry, missing } = await tool(SUITE, runtimeClient);
+
+const SECRET = 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:certmarshal/berlin-AbCdEf';
+const FLEET = `
+version: 1
+clusters:
+  - { name: berlin, provider: eks-anywhere, kubeconfigSecret: '${SECRET}' }
+policies:
+  - { name: default, mode: enforce }
+`;
+const REQUESTS = 500;
+/** Lambda gives an init ten seconds and a function of this size one core and a half; measured, it takes a third of a second. */
+const LONGEST_INIT_MS = 2_000;
+/** Of the 1,024 MiB that the function has. */
+const MOST_MIB = 256;
+
+describe.skipIf(missing)(`${SUITE}`, () => {
+  let synthesized: Synthesized;
+  let cluster: DemoCluster;
+  let aws: JsonService;
+
+  beforeAll(async () => {
+    synthesized = await synthesize(FLEET);
+    cluster = await startDemoCluster({ name: 'berlin', provider: 'eks-anywhere', clock: fastClock(Date.now(), 1) });
+    aws = await startJsonService(({ operation, input }) =>
+      operation === 'secretsmanager.GetSecretValue'
+        ? {
+            body: {
+              ARN: SECRET,
+              Name: 'certmarshal/berlin',
+              SecretString: kubeconfigOf(cluster.server, 'certmarshal'),
+            },
+          }
+        : { body: { MessageId: 'm', MD5OfMessageBody: md5(String(input['MessageBody'])) } },
+    );
+  });
+
+  afterAll(async () => {
+    await aws[Symbol.asyncDispose]();
+    await cluster.stop();
+    await synthesized[Symbol.asyncDispose]();
+  });
+
+  it('starts quickly, sweeps, and stays far below its memory', async () => {
+    for (let index = 1; index <= REQUESTS; index += 1) {
+      const node = {
+        name: `node-${index}`,
+        dnsNames: [`node-${index}`],
+        ipAddresses: [`10.0.${index >> 8}.${index & 255}`],
+      };
+      addMachine(cluster, node);
+      createCsr(cluster.server.api, nodeUser(node.name), createServingRequest(node.name, node).pem);
+    }
+    const environment = {
+      NODE_OPTIONS,
+      AWS_REGION: 'eu-west-1',
+      AWS_ACCESS_KEY_ID: '123456789012',
+      AWS_SECRET_ACCESS_KEY: 'test',
+      AWS_ENDPOINT_URL: aws.url,
+      OUTCOMES_QUEUE_URL: `${aws.url}/123456789012/outcomes`,
+      SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
+    };
+    const figures = await runInRuntime(entry, synthesized.bundles.sweep, environment, [orderEvent(1), orderEvent(2)]);
+    expect(figures.answers).toEqual([{ batchItemFailures: [] }, { batchItemFailures: [] }]);
+    const outcomes = aws.calls.filter(({ operation }) => operation === 'AmazonSQS.SendMessage');
+    const [first, second] = outcomes.map(({ input }) => JSON.parse(String(input['MessageBody'])));
+    expect(first).toMatchObject({ kind: 'sweep', complete: true, counts: { approved: REQUESTS } });
+    expect(second).toMatchObject({ kind: 'sweep', complete: true, counts: { approved: 0 } });
+    expect(figures.initMs).toBeLessThan(LONGEST_INIT_MS);
+    expect(figures.peakMiB).toBeLessThan(MOST_MIB);
+    const [cold = 0, warm = 0] = figures.durationsMs;
+    process.stderr.write(
+      `init ${figures.initMs.toFixed(0)} ms, ${REQUESTS} approvals ${cold.toFixed(0)} ms, warm ${warm.toFixed(0)} ms, peak ${figures.peakMiB.toFixed(0)} MiB\n`,
+    );
+  });
+});
+
+function orderEvent(tick: number) {
+  const body = encodeOrder({
+    tick,
+    deadlineMs: 30_000,
+    target: {
+      id: 'berlin',
+      cluster: { name: 'berlin', provider: 'eks-anywhere' },
+      access: { kind: 'kubeconfig', secret: SECRET },
+      lane: 'default',
+    },
+  });
+  return {
+    Records: [{ messageId: `m-${tick}`, body, eventSource: 'aws:sqs', attributes: { MessageGroupId: 'berlin' } }],
+  };
+}
+
+function md5(text: string): string {
+  return createHash('md5').update(text).digest('hex');
+}

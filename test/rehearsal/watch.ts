@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GetObjectCommand, NoSuchKey, type S3Client } from '@aws-sdk/client-s3';
+import type { FleetIndex } from '../../lambdas/fleet/fleet-index.ts';
+import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
+
+/** Two ticks and the window of report are under three minutes; a busy machine takes longer. */
+const SWEPT_WITHIN_MS = 5 * 60_000;
+const LOOK_EVERY_MS = 1_000;
+
+/** Says what goes on, a line at a time. */
+export type Progress = (line: string) => void;
+
+/** What the app keeps in its bucket. */
+export interface StateBucket {
+  readonly s3: S3Client;
+  readonly bucket: string;
+}
+
+/** The newest index, and how many ticks it told of while it was watched. */
+export interface Watched {
+  readonly index: FleetIndex;
+  readonly ticks: number;
+}
+
+/**
+ * Reads the fleet index each second, as report writes it, until it and the clusters are as wanted.
+ *
+ * @throws Error with the newest index after five minutes
+ */
+export async function watchIndex(
+  state: StateBucket,
+  progress: Progress,
+  isEnough: (index: FleetIndex) => Promise<boolean>,
+): Promise<Watched> {
+  const deadline = Date.now() + SWEPT_WITHIN_MS;
+  const ticks = new Set<string>();
+  let said = '';
+  for (;;) {
+    const index = await readState<FleetIndex>(state, 'index');
+    if (index?.dispatch !== undefined) ticks.add(index.dispatch.at);
+    const line = `tick ${ticks.size}: ${describe(index) || 'no outcome yet'}`;
+    if (line !== said) progress(line);
+    said = line;
+    if (index !== undefined && (await isEnough(index))) return { index, ticks: ticks.size };
+    if (Date.now() > deadline)
+      throw new Error(`not swept within ${SWEPT_WITHIN_MS} ms: ${JSON.stringify(index, undefined, 1)}`);
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+/** @returns undefined when the app has not written it yet. */
+export async function readState<T>({ s3, bucket }: StateBucket, object: StateObject): Promise<T | undefined> {
+  try {
+    const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: STATE_KEYS[object] }));
+    return JSON.parse((await Body?.transformToString()) ?? '');
+  } catch (error) {
+    if (error instanceof NoSuchKey) return undefined;
+    throw error;
+  }
+}
+
+function describe(index: FleetIndex | undefined): string {
+  return Object.values(index?.clusters ?? {})
+    .map(({ id, complete, findings }) => `${id} ${complete ? 'complete' : (findings[0]?.kind ?? 'incomplete')}`)
+    .join(', ');
+}
