@@ -15,6 +15,15 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
+      {
+        test: {
+          name: 'rehearsal',
+          include: ['test/rehearsal/**/*.test.ts'],
+          testTimeout: 10 * 60_000,
+          hookTimeout: 15 * 60_000,
+          fileParallelism: false,
+        },
+      },
     ],
   },
 });

@@ -93,7 +93,7 @@ for (const [cluster, ...sentences] of [
   [
     'dublin',
     'nothing: the node with two network interfaces is proven by its EC2 instance.',
-    'The answers of EC2 are simulated here; sweeps of your account do not read them yet.',
+    'The answers of EC2 are simulated here; in your account they are read live.',
   ],
   [
     'oslo',

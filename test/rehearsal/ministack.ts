@@ -48,6 +48,10 @@ export interface MiniStackOptions {
  *   enforced. What a role of the app lacks fails here as it does in AWS.
  * - `USE_SSL`: without TLS the `aws:SecureTransport` statements of the app's own policies refuse everything.
  *
+ * What it does otherwise than AWS, beside what `transform` takes out: private DNS names always end in `.ec2.internal`; the input of a schedule
+ * keeps `<aws.scheduler.scheduled-time>` as it is; metrics in logs (EMF) stay logs; endpoint and CA of an EKS cluster are those of
+ * `startEksEndpoints`. With TLS it takes port 443 of 127.0.0.1 too, where it is free and allowed.
+ *
  * @throws ToolError when it cannot be installed; StartError when it does not start.
  */
 export async function startMiniStack(options: MiniStackOptions = {}): Promise<MiniStack> {

@@ -12,8 +12,7 @@ import { type Synthesized, synthesize } from '../unit/lib/synthesize.ts';
 import { runInRuntime, runtimeClient } from './lambda-runtime.ts';
 import { tool } from './tool.ts';
 
-const SUITE = 'the sweep bundle in the runtime client of AWS';
-const { path: entry, missing } = await tool(SUITE, runtimeClient);
+const { path: entry, missing } = await tool('the sweep bundle in the runtime client of AWS', runtimeClient);
 
 const SECRET = 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:certmarshal/berlin-AbCdEf';
 const FLEET = `
@@ -29,7 +28,7 @@ const LONGEST_INIT_MS = 2_000;
 /** Of the 1,024 MiB that the function has. */
 const MOST_MIB = 256;
 
-describe.skipIf(missing)(`${SUITE}`, () => {
+describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => {
   let synthesized: Synthesized;
   let cluster: DemoCluster;
   let aws: JsonService;

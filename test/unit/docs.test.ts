@@ -79,6 +79,8 @@ describe('links between pages', () => {
     'CONTRIBUTING.md',
     'docs/output.md',
     'docs/deploy.md',
+    'docs/doctor.md',
+    'docs/security.md',
     'docs/verdicts.md',
     'docs/runbooks/san-not-owned.md',
     'docs/runbooks/heartbeat.md',

@@ -17,6 +17,8 @@ export interface BadInput {
   readonly minutes?: 10;
   /** All findings there are then. */
   readonly findings: readonly ExpectedFinding[];
+  /** Whether it happened at all, where nothing is found because nothing is to be done. */
+  readonly happened?: (world: World) => boolean;
 }
 
 export interface ExpectedFinding {
@@ -233,6 +235,7 @@ export const BAD_INPUT: readonly BadInput[] = [
     },
     spoil: () => undefined,
     findings: [],
+    happened: ({ hub }) => hub.sweepInvocations.some(({ outcome }) => outcome === 'crashed'),
   },
   {
     name: 'an order cannot be read',
@@ -275,5 +278,6 @@ export const BAD_INPUT: readonly BadInput[] = [
     concerns: [],
     spoil: ({ aws }) => void aws.fail('s3:PutObject', new AwsFault(412, 'PreconditionFailed', 'At least one did not hold'), 4),
     findings: [],
+    happened: ({ aws }) => aws.calls.filter(({ code }) => code === 'PreconditionFailed').length === 4,
   },
 ];

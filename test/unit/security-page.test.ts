@@ -1,0 +1,54 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import { parseFleet } from '../../lambdas/config/load-fleet.ts';
+import { stacksOf } from './lib/stacks.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const page = readFileSync(`${ROOT}/docs/security.md`, 'utf8');
+const section = (title: string) => {
+  const start = page.indexOf(`## ${title}`);
+  const end = page.indexOf('\n## ', start + 1);
+  return page.slice(start, end === -1 ? undefined : end);
+};
+const EXAMPLES = readdirSync(`${ROOT}/examples`).map((name) => `examples/${name}`);
+
+/** Every action that identity policies of a template allow. */
+function actionsIn(template: Template): readonly string[] {
+  const documents = ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy', 'AWS::IAM::Role'].flatMap((type) =>
+    Object.values(template.findResources(type)).flatMap(({ Properties }) => [
+      Properties.PolicyDocument,
+      ...(Properties.Policies ?? []).map(({ PolicyDocument }: { PolicyDocument: object }) => PolicyDocument),
+    ]),
+  );
+  return documents
+    .filter((document) => document !== undefined)
+    .flatMap(({ Statement }) => Statement)
+    .filter(({ Effect }) => Effect === 'Allow')
+    .flatMap(({ Action }) => Action);
+}
+
+describe('docs/security.md', () => {
+  it.each(['fleet.yaml', ...EXAMPLES])('has every action that the stacks of %s allow', (file) => {
+    const parsed = parseFleet(readFileSync(`${ROOT}/${file}`, 'utf8'), file);
+    if (!parsed.ok) throw new Error(`${file} has problems`);
+    const { hub, spokes } = stacksOf({ ...parsed.fleet, hub: { ...parsed.fleet.hub, hints: true } });
+    const actions = new Set([hub, ...spokes].flatMap((stack) => actionsIn(Template.fromStack(stack))));
+    expect(actions.size).toBeGreaterThan(10);
+    const documented = section('Permissions in AWS');
+    expect([...actions].filter((action) => !documented.includes(`\`${action}\``))).toEqual([]);
+  });
+
+  it('names for every threat a test that exists', () => {
+    const rows = section('Threats')
+      .split('\n')
+      .filter((line) => line.startsWith('| ') && !line.startsWith('| threat'));
+    expect(rows.length).toBeGreaterThanOrEqual(15);
+    for (const row of rows) {
+      const paths = [...row.matchAll(/`(?<path>test\/[^`]+)`/g)].map(({ groups }) => groups?.['path'] ?? '');
+      expect({ row, tests: paths.length > 0 }).toEqual({ row, tests: true });
+      for (const path of paths) expect({ path, exists: existsSync(`${ROOT}/${path}`) }).toEqual({ path, exists: true });
+    }
+  });
+});
