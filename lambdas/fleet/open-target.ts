@@ -165,7 +165,12 @@ function usable(object: string, remedy: string, open: () => KubernetesClient): K
     if (error instanceof KubeconfigError)
       throw new UnusableTargetError({ kind: 'kubeconfig', object, message: error.message, remedy });
     if (error instanceof KubernetesError)
-      throw new UnusableTargetError({ kind: error.kind, object, message: error.message, remedy: error.remedy });
+      throw new UnusableTargetError({
+        kind: error.kind,
+        object,
+        message: `${error.object}: ${error.problem}`,
+        remedy: error.remedy,
+      });
     throw error;
   }
 }

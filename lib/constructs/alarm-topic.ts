@@ -1,7 +1,7 @@
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
-import { ArnFormat, Stack } from 'aws-cdk-lib/core';
+import { ArnFormat, RemovalPolicy, Stack } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 
 /**
@@ -17,6 +17,8 @@ export class AlarmTopic extends Topic {
     const key = new Key(scope, `${id}Key`, {
       description: 'certmarshal: encrypts the topic of the alarms',
       enableKeyRotation: true,
+      // Nothing that it encrypted is kept.
+      removalPolicy: RemovalPolicy.DESTROY,
     });
     key.addToResourcePolicy(
       new PolicyStatement({

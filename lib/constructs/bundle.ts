@@ -20,7 +20,8 @@ const PROJECT = resolve(import.meta.dirname, '../..');
  * @param files content by file name
  */
 export function bundle(handlerFile: string, files: Readonly<Record<string, unknown>>): Code {
-  return Code.fromAsset(PROJECT, {
+  // The folder itself is never an asset; the CDK takes it as one where it does not bundle, as for `cdk destroy`.
+  return Code.fromAsset(join(PROJECT, 'lambdas/functions'), {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
       // Never run. Assets with the same command are made once.

@@ -100,30 +100,33 @@ describe('single flight', () => {
   it.each([
     ['it lists', LIST, [200]],
     ['it writes', APPROVAL, [200, 409]],
-  ])('writes once when a sweep is cut off from its message while %s, and another one begins', async (_, path, statuses) => {
-    const clock = steppedClock(START);
-    const gate = createGate(clock);
-    const flights = watchFlights();
-    await using world = await startWorld({ clock, duringSweep: gate.during, around: flights.around });
-    const { berlin } = world.clusters;
-    berlin.server.inject({ fault: gate.fault, path, times: 1 });
-    await world.hub.dispatch();
-    await clock.advance(0);
-    await gate.reached;
-    // The function has 60 s, the message is invisible for 90; nothing kills what still runs here.
-    await clock.advance(91_000);
-    expect(flights.most.get('berlin')).toBe(2);
-    expect(approvedIn(berlin)).toHaveLength(1);
-    const [approved] = berlin.server.api.csrs.all().filter(({ status }) => status.conditions !== undefined);
+  ])(
+    'writes once when a sweep is cut off from its message while %s, and another one begins',
+    async (_, path, statuses) => {
+      const clock = steppedClock(START);
+      const gate = createGate(clock);
+      const flights = watchFlights();
+      await using world = await startWorld({ clock, duringSweep: gate.during, around: flights.around });
+      const { berlin } = world.clusters;
+      berlin.server.inject({ fault: gate.fault, path, times: 1 });
+      await world.hub.dispatch();
+      await clock.advance(0);
+      await gate.reached;
+      // The function has 60 s, the message is invisible for 90; nothing kills what still runs here.
+      await clock.advance(91_000);
+      expect(flights.most.get('berlin')).toBe(2);
+      expect(approvedIn(berlin)).toHaveLength(1);
+      const [approved] = berlin.server.api.csrs.all().filter(({ status }) => status.conditions !== undefined);
 
-    await gate.open();
-    await world.minute();
-    // What came late was refused, read again, and left as it is.
-    expect(writesIn(berlin).toSorted()).toEqual(statuses);
-    expect(berlin.server.api.csrs.get(approved?.metadata.name ?? '')).toEqual(approved);
-    expect(findingsOf(world.hub.index())).toEqual([]);
-    expectNoDoubleWrite(world);
-  });
+      await gate.open();
+      await world.minute();
+      // What came late was refused, read again, and left as it is.
+      expect(writesIn(berlin).toSorted()).toEqual(statuses);
+      expect(berlin.server.api.csrs.get(approved?.metadata.name ?? '')).toEqual(approved);
+      expect(findingsOf(world.hub.index())).toEqual([]);
+      expectNoDoubleWrite(world);
+    },
+  );
 
   it('holds for any order of ticks, repetitions, hints, new requests and crashes', async () => {
     const step = fc.oneof(

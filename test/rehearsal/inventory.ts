@@ -49,6 +49,9 @@ const LISTINGS: readonly Listing[] = [
   },
 ];
 
+/** Types whose resources are listed; the others of the app (policies, permissions) are part of one of these. */
+export const LISTED_TYPES: ReadonlySet<string> = new Set(LISTINGS.map(({ type }) => type));
+
 /** Lists all there is in the account and Region, of the types that the app makes. */
 export async function takeInventory(calls: AwsCalls): Promise<Inventory> {
   const lists = await Promise.all(

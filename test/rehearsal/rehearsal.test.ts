@@ -10,7 +10,7 @@ const { missing } = await tool(SUITE, installMiniStack);
 
 describe.skipIf(real.missing ?? missing)('the deploy rehearsal', () => {
   it(
-    'deploys the app, which approves what is then issued, and is destroyed without a trace',
+    'deploys the app, which approves what is then issued, and is destroyed but for what is retained',
     async () => {
       const lines: string[] = [];
       // A failure says how far it came.

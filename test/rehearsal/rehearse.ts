@@ -12,7 +12,7 @@ import { startEksEndpoints } from './eks-endpoints.ts';
 import { expectCertificates, expectIdentity, expectIndex, expectNoSecrets, retainedOf } from './expectations.ts';
 import { fleetFile } from './fleet-file.ts';
 import { logsOf } from './function-logs.ts';
-import { takeInventory } from './inventory.ts';
+import { LISTED_TYPES, takeInventory } from './inventory.ts';
 import { createThroughApi, resolveOutputs } from './left-out.ts';
 import { ACCOUNT, type MiniStack, REGION, SPOKE_ACCOUNT, startMiniStack } from './ministack.ts';
 import { outputsOf, resourcesOf } from './stack.ts';
@@ -75,6 +75,7 @@ export async function rehearse(progress: Progress): Promise<Summary> {
 
   const leftOut: string[] = [];
   const retained: string[] = [];
+  const types = new Set<string>();
   for (const { name, account } of stacks) {
     progress(`cdk deploy ${name}`);
     const options = ['--app', app, '--exclusively', '--require-approval', 'never'];
@@ -85,8 +86,18 @@ export async function rehearse(progress: Progress): Promise<Summary> {
       const { type, logicalId, reason } = resource;
       leftOut.push(`${type} ${logicalId}: ${reason}; ${created ? 'created through the API' : 'not created'}`);
     }
-    retained.push(...(await retainedOf(app, name, await resourcesOf(account.calls, name))));
+    const made = await resourcesOf(account.calls, name);
+    retained.push(...(await retainedOf(app, name, made)));
+    for (const { type } of made) types.add(type);
   }
+  // An inventory that shows nothing could not show what is left.
+  const found = (await inventory()).filter((entry) => !before.has(entry));
+  for (const type of types)
+    assert.equal(
+      found.some((entry) => entry.startsWith(`${type} `)),
+      LISTED_TYPES.has(type),
+      `the inventory shows ${type}`,
+    );
   for (const line of leftOut) progress(`left out of the template: ${line}`);
 
   progress('waiting for the scheduler, dispatch, the sweeps and report');

@@ -81,7 +81,12 @@ export const BAD_INPUT: readonly BadInput[] = [
       hub.restart();
     },
     findings: [
-      finding('dispatch', 'denied', `${SPOKE_ROLE} in ${FRANKFURT.region}`, `Deploy the spoke stack in account ${SPOKE}`),
+      finding(
+        'dispatch',
+        'denied',
+        `${SPOKE_ROLE} in ${FRANKFURT.region}`,
+        `Deploy the spoke stack in account ${SPOKE}`,
+      ),
       finding('dispatch', 'denied', `${SPOKE_ROLE} in ${DUBLIN.region}`, `Deploy the spoke stack in account ${SPOKE}`),
       finding(IDS.oslo, 'evidence', 'evidence ec2', `Deploy the spoke stack in account ${SPOKE}`),
       finding(IDS.lisbon, 'evidence', 'evidence ec2', `Deploy the spoke stack in account ${SPOKE}`),
@@ -118,7 +123,9 @@ export const BAD_INPUT: readonly BadInput[] = [
       const { oslo, zurich } = world.clusters;
       redescribe(world, oslo, { certificateAuthority: `${zurich.described.certificateAuthority}` });
     },
-    findings: [finding(IDS.oslo, 'certificate', 'list certificatesigningrequests', 'something else answers under its address')],
+    findings: [
+      finding(IDS.oslo, 'certificate', 'list certificatesigningrequests', 'something else answers under its address'),
+    ],
   },
   {
     name: 'a kubeconfig has the CA of another cluster',
@@ -129,7 +136,9 @@ export const BAD_INPUT: readonly BadInput[] = [
         return `certificate-authority-data: ${ca}`;
       }),
     ),
-    findings: [finding('berlin', 'certificate', 'list certificatesigningrequests', 'read the current bundle of the cluster')],
+    findings: [
+      finding('berlin', 'certificate', 'list certificatesigningrequests', 'read the current bundle of the cluster'),
+    ],
   },
   {
     name: 'the endpoint of an EKS cluster is that of another one',
@@ -159,13 +168,18 @@ export const BAD_INPUT: readonly BadInput[] = [
     concerns: ['oslo'],
     spoil: (world) =>
       redescribe(world, world.clusters.oslo, { endpointPublicAccess: false, vpcId: 'vpc-0a1b2c3d4e5f60718' }),
-    findings: [finding('dispatch', 'lane', IDS.oslo, 'Add to lanes in fleet.yaml one with vpcId: vpc-0a1b2c3d4e5f60718')],
+    findings: [
+      finding('dispatch', 'lane', IDS.oslo, 'Add to lanes in fleet.yaml one with vpcId: vpc-0a1b2c3d4e5f60718'),
+    ],
   },
   {
     name: 'a kubeconfig runs a command',
     concerns: ['berlin'],
     spoil: berlinSecret((world) =>
-      berlinKubeconfig(world).replace(/token: .+/, 'exec: { apiVersion: client.authentication.k8s.io/v1, command: aws }'),
+      berlinKubeconfig(world).replace(
+        /token: .+/,
+        'exec: { apiVersion: client.authentication.k8s.io/v1, command: aws }',
+      ),
     ),
     findings: [finding('berlin', 'kubeconfig', 'certmarshal/berlin', 'Mend the secret')],
   },
@@ -180,7 +194,12 @@ export const BAD_INPUT: readonly BadInput[] = [
     concerns: ['rome', 'venice'],
     spoil: ({ clusters: { rome } }) => addWorkloadCluster(rome, 'venice', 'other'),
     findings: [
-      finding('dispatch', 'credentials', IDS.venice, 'List each of them under clusters in fleet.yaml with an id of its own'),
+      finding(
+        'dispatch',
+        'credentials',
+        IDS.venice,
+        'List each of them under clusters in fleet.yaml with an id of its own',
+      ),
       finding('dispatch', 'credentials', 'rome/other/venice', 'List each of them under clusters in fleet.yaml'),
     ],
   },
@@ -188,13 +207,10 @@ export const BAD_INPUT: readonly BadInput[] = [
     name: 'an account is listed twice, once as self',
     concerns: [],
     options: () => ({
-      fleetFile: (clusters) =>
-        fleetFile(clusters).replace('accounts: [self]', `accounts: [self, '${HUB.account}']`),
+      fleetFile: (clusters) => fleetFile(clusters).replace('accounts: [self]', `accounts: [self, '${HUB.account}']`),
     }),
     spoil: () => undefined,
-    findings: [
-      finding('dispatch', 'repeated', `eks ${HUB.account}/${HUB.region}`, `self is account ${HUB.account}`),
-    ],
+    findings: [finding('dispatch', 'repeated', `eks ${HUB.account}/${HUB.region}`, `self is account ${HUB.account}`)],
   },
   {
     name: 'a Region is disabled',
@@ -276,7 +292,8 @@ export const BAD_INPUT: readonly BadInput[] = [
   {
     name: 'somebody else writes to the bucket at the same time',
     concerns: [],
-    spoil: ({ aws }) => void aws.fail('s3:PutObject', new AwsFault(412, 'PreconditionFailed', 'At least one did not hold'), 4),
+    spoil: ({ aws }) =>
+      void aws.fail('s3:PutObject', new AwsFault(412, 'PreconditionFailed', 'At least one did not hold'), 4),
     findings: [],
     happened: ({ aws }) => aws.calls.filter(({ code }) => code === 'PreconditionFailed').length === 4,
   },

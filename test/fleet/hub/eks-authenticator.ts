@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { tokenRefusal, urlOf } from '../../unit/aws/authenticator.ts';
-import { assumedRoleArn, type Identity } from '../aws/identity.ts';
 import { authenticated, type User } from '../authorization.ts';
+import { assumedRoleArn, type Identity } from '../aws/identity.ts';
 import type { Clock } from '../clock.ts';
 
 export interface EksAuthenticatorOptions {
@@ -53,7 +53,10 @@ function signatureOf({ host, searchParams }: URL, cluster: string, secret: strin
 }
 
 function escaped(text: string): string {
-  return encodeURIComponent(text).replaceAll(/[!'()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(text).replaceAll(
+    /[!'()*]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 function sha256(text: string): string {

@@ -10,8 +10,8 @@ import { sendMessage, sendOrders } from '../../../lambdas/aws/queues.ts';
 import { type CredentialsOf, createCredentials } from '../../../lambdas/aws/spoke-credentials.ts';
 import { DEFAULT_LANE, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { discoverEks } from '../../../lambdas/fleet/discover.ts';
-import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import type { Outcome } from '../../../lambdas/fleet/outcome.ts';
+import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { createTargetSweeper, type SweepOneTarget } from '../../../lambdas/fleet/sweep-target.ts';
 import { tickOf } from '../../../lambdas/fleet/tick.ts';
 import { createDispatchTick } from '../../../lambdas/functions/dispatch-tick.ts';
@@ -65,13 +65,12 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const dispatchClients = clientConfig(DISPATCH_ROLE);
   const sweepClients = clientConfig(SWEEP_ROLE);
   const otherClients = clientConfig();
-  const stateOf = (config: typeof dispatchClients) => createJsonObjects({ client: new S3Client(config), bucket: BUCKET });
+  const stateOf = (config: typeof dispatchClients) =>
+    createJsonObjects({ client: new S3Client(config), bucket: BUCKET });
   const tell = (sqs: SQSClient) => async (outcome: Outcome, signal: AbortSignal) =>
     sendMessage(sqs, queues.outcomes.url, encodeOutcome(outcome), {}, signal);
   const lanes = (sqs: SQSClient): Parameters<typeof createDispatchTick>[0]['send'] =>
-    new Map([
-      [DEFAULT_LANE, async (messages, signal) => sendOrders(sqs, queues.orders.url, messages, signal)],
-    ]);
+    new Map([[DEFAULT_LANE, async (messages, signal) => sendOrders(sqs, queues.orders.url, messages, signal)]]);
 
   const dispatchSqs = new SQSClient(dispatchClients);
   const reader = createEksReader({ credentials: credentialsOf(DISPATCH_ROLE), config: { endpoint } });
@@ -130,7 +129,8 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
     state: stateOf(otherClients),
     policies: fleet.policies,
     region: HUB.region,
-    wait: async (body, delaySeconds, signal) => sendMessage(hintSqs, queues.waiting.url, body, { delaySeconds }, signal),
+    wait: async (body, delaySeconds, signal) =>
+      sendMessage(hintSqs, queues.waiting.url, body, { delaySeconds }, signal),
     send: lanes(hintSqs),
     clock: now,
     logger: createLogger('hint'),

@@ -1,6 +1,6 @@
 import type { SQSEvent } from 'aws-lambda';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
-import { type FleetIndex, type Finding } from '../../../lambdas/fleet/fleet-index.ts';
+import { type Finding, type FleetIndex } from '../../../lambdas/fleet/fleet-index.ts';
 import { parseFleetIndex } from '../../../lambdas/fleet/fold-outcomes.ts';
 import { parseRegistry } from '../../../lambdas/fleet/parse-registry.ts';
 import type { Registry } from '../../../lambdas/fleet/registry.ts';

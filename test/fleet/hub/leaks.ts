@@ -11,8 +11,11 @@ export interface Secrets {
 
 export function createSecrets(): Secrets {
   const names = new Map<string, string>();
+  const known = new Set<string>();
   return {
     add(name, secret) {
+      if (known.has(secret)) return;
+      known.add(secret);
       for (const form of formsOf(secret))
         for (let from = 0; from + PIECE <= form.length; from += 1) names.set(form.slice(from, from + PIECE), name);
     },

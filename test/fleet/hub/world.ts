@@ -61,8 +61,7 @@ export interface World extends AsyncDisposable {
   minute(): Promise<void>;
 }
 
-export interface WorldOptions
-  extends Pick<HubOptions, 'around' | 'onToken' | 'afterSweep' | 'duringSweep'> {
+export interface WorldOptions extends Pick<HubOptions, 'around' | 'onToken' | 'afterSweep' | 'duringSweep'> {
   /** @default see {@link fleetFile} */
   readonly fleetFile?: (clusters: WorldClusters) => string;
   /** @default a new one */
