@@ -26,6 +26,9 @@ export class KubeconfigSecretError extends Error {
   readonly kind: SecretProblem;
   /** `secret arn:…`. */
   readonly object: string;
+  /** What happened, without a full stop. */
+  readonly problem: string;
+  /** One sentence: what to do about it. */
   readonly remedy: string;
 
   constructor(kind: SecretProblem, arn: string, problem: string) {
@@ -34,6 +37,7 @@ export class KubeconfigSecretError extends Error {
     super(`${object}: ${problem}. ${remedy}`);
     this.kind = kind;
     this.object = object;
+    this.problem = problem;
     this.remedy = remedy;
   }
 }

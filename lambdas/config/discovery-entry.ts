@@ -99,7 +99,8 @@ export const DiscoveryEntry = z
     include: ClusterSelection.prefault({}).meta({ description: `Only these clusters. ${SELECTED} Default: all.` }),
     exclude: ClusterSelection.prefault({}).meta({ description: `But not these. ${SELECTED} Default: none.` }),
     lane: laneName.exactOptional().meta({
-      description: 'Where the clusters are swept from. Default: one with a private endpoint from the lane in its VPC, the others from outside of every VPC.',
+      description:
+        'Where the clusters are swept from. Default: one with a private endpoint from the lane in its VPC, the others from outside of every VPC.',
     }),
     accessEntries: z
       .array(name('cluster'))

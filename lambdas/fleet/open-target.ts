@@ -152,8 +152,8 @@ async function textOf(arn: string, readSecret: ReadKubeconfigSecret, signal: Abo
     return await readSecret(arn, signal);
   } catch (error) {
     if (!(error instanceof KubeconfigSecretError) || error.kind === 'unavailable') throw error;
-    const { object, message, remedy } = error;
-    throw new UnusableTargetError({ kind: 'secret', object, message, remedy });
+    const { object, problem, remedy } = error;
+    throw new UnusableTargetError({ kind: 'secret', object, message: problem, remedy });
   }
 }
 

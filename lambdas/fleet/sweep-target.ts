@@ -185,8 +185,8 @@ function impostor(problem: Problem): Problem {
 
 function failureOf(error: unknown, { id }: Target): Problem {
   if (error instanceof KubeconfigSecretError) {
-    const { object, message, remedy } = error;
-    return { kind: 'secret', object, message, remedy };
+    const { object, problem, remedy } = error;
+    return { kind: 'secret', object, message: problem, remedy };
   }
   return {
     kind: 'bug',

@@ -97,7 +97,7 @@ describe('the simulated server', () => {
   it('remembers what was asked', async () => {
     const server = await startServer();
     await withCaller(server, (call) => call('GET', '/api/v1/nodes?limit=1'));
-    expect(server.requests).toEqual([{ method: 'GET', url: '/api/v1/nodes?limit=1' }]);
+    expect(server.requests).toMatchObject([{ method: 'GET', url: '/api/v1/nodes?limit=1' }]);
   });
 
   it('can be stopped twice, also while a client is connected', async () => {

@@ -117,7 +117,7 @@ describe('secrets', () => {
     const secret = 'c2VjcmV0LW9mLXRoaXMtdGVzdA/+with=signs';
     secrets.add('it', secret);
     const quoted = JSON.stringify({ a: 1, nested: [`x${secret}`] });
-    for (const text of [
+    const texts = [
       secret,
       `before ${secret.slice(5, 25)} after`,
       quoted,
@@ -125,8 +125,8 @@ describe('secrets', () => {
       Buffer.from(`:${quoted}`).toString('base64url'),
       Buffer.from(`::${quoted}`).toString('base64'),
       encodeURIComponent(quoted),
-    ])
-      expect(secrets.in(text), text).toEqual(['it']);
+    ];
+    expect(texts.map((text) => secrets.in(text))).toEqual(texts.map(() => ['it']));
     expect(secrets.in(secret.slice(0, 19))).toEqual([]);
   });
 });

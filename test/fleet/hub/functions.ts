@@ -1,3 +1,4 @@
+import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
@@ -90,6 +91,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
 
   const credentials = credentialsOf(SWEEP_ROLE);
   const signToken = createTokenSigner({ credentials: async () => sweepClients.credentials, now });
+  const sweepReader = createEksReader({ credentials, config: { endpoint } });
   const sweepMetrics = createMetrics('sweep');
   const sweepBatch = createSweepBatch({
     sweepOne: around(
@@ -100,7 +102,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
           onToken(token);
           return token;
         },
-        describeCluster: createEksReader({ credentials, config: { endpoint } }).describeCluster,
+        describeCluster: async (...call) => sweepReader.describeCluster(...call),
         listInstances: createInstanceReader({ credentials, config: { endpoint } }),
         principalArn: SWEEP_ROLE,
         policies: fleet.policies,
@@ -140,11 +142,15 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   return {
     async dispatch() {
       const tick = tickOf({ scheduledTime: new Date(now()).toISOString() }, now());
-      await dispatchTick(tick, { discovery: never, all: never }).finally(() => dispatchMetrics.publishStoredMetrics());
+      await dispatchTick(tick, { discovery: never, all: never }).finally(() => publish(dispatchMetrics));
     },
-    sweep: async (event, context) =>
-      sweepBatch(event, context, never, never).finally(() => sweepMetrics.publishStoredMetrics()),
-    report: async (event) => foldBatch(event, never).finally(() => reportMetrics.publishStoredMetrics()),
-    hint: async (event) => handleHint(event, never).finally(() => hintMetrics.publishStoredMetrics()),
+    sweep: async (event, context) => sweepBatch(event, context, never, never).finally(() => publish(sweepMetrics)),
+    report: async (event) => foldBatch(event, never).finally(() => publish(reportMetrics)),
+    hint: async (event) => handleHint(event, never).finally(() => publish(hintMetrics)),
   };
+}
+
+/** As the middleware does; that warns where there is nothing to publish. */
+function publish(metrics: Metrics): void {
+  if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
 }

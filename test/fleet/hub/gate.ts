@@ -9,7 +9,7 @@ export interface Gate {
   /** Lets all go, and waits for what was held up. */
   open(): Promise<void>;
   /** For `duringSweep`: waits for work as the clock does, but not for what is held. */
-  during<T>(work: Promise<T>): Promise<T>;
+  readonly during: <T>(work: Promise<T>) => Promise<T>;
 }
 
 export function createGate(clock: Clock): Gate {
