@@ -7,6 +7,8 @@ import type { AwsScope, SpokeRole } from './scope.ts';
 
 /** A session is renewed this long before it ends: the SDK's clients ask their provider again at the same time. Milliseconds. */
 const RENEW_BEFORE_MS = 5 * 60_000;
+/** The shortest there is: a session that AWS refuses, because its role was made anew or its sessions were revoked, is used for ten minutes at most. */
+const SESSION_SECONDS = 900;
 /** Sessions kept; more than accounts × Regions of a large organization. */
 const MOST_SESSIONS = 2_000;
 
@@ -73,6 +75,7 @@ async function assumeRole(
   const command = new AssumeRoleCommand({
     RoleArn: arn,
     RoleSessionName: sessionName,
+    DurationSeconds: SESSION_SECONDS,
     ...(externalId === undefined ? {} : { ExternalId: externalId }),
     ...(tags.length === 0 ? {} : { Tags: tags }),
   });

@@ -11,7 +11,7 @@ import { planTick } from '../fleet/plan-tick.ts';
 import type { RegisteredCluster, Registry } from '../fleet/registry.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
-import { readHintEvent } from './hint-event.ts';
+import { type HintEvent, readHintEvent } from './hint-event.ts';
 import { messagesByLane } from './lane-queues.ts';
 import { decodeWaitingHint, encodeWaitingHint, type WaitingHint } from './waiting-hint.ts';
 
@@ -58,20 +58,26 @@ export function createHintHandler(options: HintOptions): HandleHint {
       await order(hint.bodies, signal);
       return;
     }
+    const clusters = await clustersOf(hint, signal);
+    metrics.addMetric(METRIC.hints, MetricUnit.Count, clusters.length);
+    await waitFor(clusters, clock() + (hint.kind === 'launch' ? BOOT_MS : 0), signal);
+  };
+
+  async function clustersOf(
+    hint: Exclude<HintEvent, { kind: 'due' }>,
+    signal: AbortSignal,
+  ): Promise<readonly RegisteredCluster[]> {
     const registry = await readRegistry(signal);
-    if (registry === undefined) return;
-    if (hint.kind === 'audit-log') {
-      const cluster = hintedCluster(hint, registry, region);
-      if (cluster !== undefined) await waitFor([cluster], clock(), signal);
-      return;
-    }
+    if (registry === undefined) return [];
+    if (hint.kind === 'audit-log') return [hintedCluster(hint, registry, region) ?? []].flat();
     const clusters = Object.values(registry.clusters).filter(({ target }) => {
       const scope = target?.access.kind === 'eks' ? target.access.scope : undefined;
       return scope?.account === hint.account && scope.region === hint.region;
     });
-    if (clusters.length > MOST_CLUSTERS) logger.info('launch not hinted', { clusters: clusters.length });
-    else await waitFor(clusters, clock() + BOOT_MS, signal);
-  };
+    if (clusters.length <= MOST_CLUSTERS) return clusters;
+    logger.info('launch not hinted', { clusters: clusters.length });
+    return [];
+  }
 
   /** @param asked when the request was or will be made, in milliseconds since the epoch */
   async function waitFor(clusters: readonly RegisteredCluster[], asked: number, signal: AbortSignal): Promise<void> {

@@ -48,6 +48,8 @@ export const METRIC = {
   clustersUnreadable: 'ClustersUnreadable',
   /** report: seconds since the last sweep, of the cluster where that is the longest ago; 0 without clusters. */
   oldestSweep: 'OldestSweep',
+  /** hint: clusters that audit logs and launches asked to look at. */
+  hints: 'Hints',
   /** hint: sweeps ordered between two ticks. */
   hintedSweeps: 'HintedSweeps',
 } as const;

@@ -50,6 +50,7 @@ describe('createCredentials', () => {
       Version: '2011-06-15',
       RoleArn: ROLE.arn,
       RoleSessionName: 'certmarshal',
+      DurationSeconds: '900',
       ExternalId: 'ours',
       'Tags.member.1.Key': 'team',
       'Tags.member.1.Value': 'platform',
