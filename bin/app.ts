@@ -4,6 +4,7 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Fleet } from '../lambdas/config/fleet.ts';
 import { FleetConfigError, parseFleet } from '../lambdas/config/load-fleet.ts';
 import { fleetStacks } from '../lib/app-stacks.ts';
+import { deployProblems, deployWarnings } from '../lib/deploy-checks.ts';
 import { TooManyResourcesError } from '../lib/exact-policies.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 
@@ -14,10 +15,15 @@ try {
   const app = new App();
   const file = String(app.node.tryGetContext('fleet') ?? DEFAULT_FILE);
   const fleet = readFleet(file);
-  // The CDK CLI sets both where it has credentials.
-  const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env;
-  const { hub, spokes } = fleetStacks(app, fleet, { account, region });
-  const clusters = fleet.clusters.length + fleet.managementClusters.length;
+  const problems = deployProblems(fleet);
+  if (problems.length > 0) throw new UsageError(problems.map((problem) => `${file}: ${problem}`).join('\n'));
+  const { hub, spokes } = fleetStacks(app, fleet);
+  for (const warning of deployWarnings(fleet))
+    Annotations.of(hub).addWarningV2('certmarshal:fleet', `${file}: ${warning}`);
+  const workloads = fleet.managementClusters.flatMap(({ workloadClusters }) =>
+    Object.keys(workloadClusters.kubeconfigSecrets),
+  );
+  const clusters = fleet.clusters.length + fleet.managementClusters.length + workloads.length;
   if (clusters + fleet.discovery.length === 0)
     Annotations.of(hub).addWarningV2(
       'certmarshal:no-clusters',
@@ -25,10 +31,11 @@ try {
     );
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   app.synth();
-  const places = fleet.discovery.flatMap(({ accounts, regions }) => accounts.flatMap(() => regions)).length;
+  const accounts = new Set(fleet.discovery.flatMap((entry) => entry.accounts)).size;
+  const regions = new Set(fleet.discovery.flatMap((entry) => entry.regions)).size;
   const policies = fleet.policies.map(({ name, mode }) => `${name} (${mode})`).join(', ');
   process.stderr.write(
-    `${file}: ${count(clusters, 'listed cluster')}; EKS discovery in ${count(places, 'Region')}; ${count(fleet.lanes.length + 1, 'lane')}; ` +
+    `${file}: ${count(clusters, 'listed cluster')}; EKS discovery in ${count(accounts, 'account')}, ${count(regions, 'Region')}; ${count(fleet.lanes.length + 1, 'lane')}; ` +
       `${count(spokes.length, 'spoke')}; policies: ${policies}. Templates are in ${app.outdir}.\n`,
   );
 } catch (error) {

@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { CredentialsOptions } from './commands/credentials.ts';
+import type { DoctorOptions } from './commands/doctor.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 import { loadFleet } from './fleet.ts';
 import { pasteable, programName } from './program.ts';
@@ -185,6 +186,7 @@ function registerCredentials(): void {
   program
     .command('credentials')
     .description('Makes the credentials that certmarshal sweeps a cluster with.')
+    .addHelpText('after', EXIT_HELP)
     .command('create')
     .description('Makes ServiceAccount, RBAC and a kubeconfig in a cluster, tries the kubeconfig and stores it.')
     .option('--kubeconfig <file>', 'kubeconfig of an administrator; default: $KUBECONFIG, else ~/.kube/config')
@@ -192,6 +194,10 @@ function registerCredentials(): void {
     .option('--allow-exec', 'run the credential command that the kubeconfig names')
     .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
     .option('--management', 'a management cluster, or one that manages itself: read Machines and Clusters too')
+    .option(
+      '--workload-of <cluster>',
+      'a workload cluster of this management cluster: the lines for fleet.yaml go there',
+    )
     .option('--policy <file>', 'fleet.yaml: what its policies use is granted')
     .option('--namespace <namespace>', 'of the ServiceAccount', 'kube-system')
     .option('--name <name>', 'of the ServiceAccount', 'certmarshal')
@@ -204,7 +210,8 @@ Running it again repairs what was changed, and deletes nothing. AWS credentials 
 
 Examples:
   ${PROGRAM} credentials create --kubeconfig berlin.yaml --management --store stdout > certmarshal.yaml
-  ${PROGRAM} credentials create --kubeconfig berlin.yaml --policy fleet.yaml --store secretsmanager:certmarshal/berlin-prod
+  ${PROGRAM} credentials create --kubeconfig mgmt.yaml --management --policy fleet.yaml --store secretsmanager:certmarshal/mgmt
+  ${PROGRAM} credentials create --kubeconfig berlin.yaml --workload-of mgmt --policy fleet.yaml --store secretsmanager:certmarshal/berlin
 ${EXIT_HELP}`,
     )
     .action(async (options: CredentialsOptions & { policy?: string }) => {
@@ -219,6 +226,10 @@ function registerDoctor(): void {
     .command('doctor')
     .description('Tries everything that a sweep needs and says how to mend what is missing; writes nothing.')
     .option('--fleet <file>', 'fleet.yaml: try its clusters and places, as whom the AWS credentials here are')
+    .option(
+      '--sweep-role <arn>',
+      'with --fleet: the role that the functions sweep with; default: by hub.account and hub.region of the file',
+    )
     .option('--cluster <name>', 'name of the cluster; with --fleet the id of the only one to try')
     .option('--kubeconfig <file>', 'without --fleet: kubeconfig to try; default: $KUBECONFIG, else ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig; default: its current one')
@@ -236,12 +247,17 @@ Examples:
   ${PROGRAM} doctor --kubeconfig berlin.yaml
   ${PROGRAM} doctor --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod
   ${PROGRAM} doctor --fleet fleet.yaml --cluster berlin-prod --output json
-${EXIT_HELP}`,
+
+Exit status:
+  0  no check failed; a warning is no failure
+  1  a check failed; a kubeconfig that cannot be used is one
+  2  wrong usage or configuration; nothing was tried`,
     )
-    .action(async (options: TargetOptions & { fleet?: string; policy?: string; output: 'table' | 'json' }) => {
+    .action(async (options: DoctorOptions & { output: 'table' | 'json' }) => {
       const { doctorCommand, doctorGroups } = await import('./commands/doctor.ts');
       const signal = interruption();
-      status = await doctorCommand(await doctorGroups(options, PROGRAM, signal), options.output, signal);
+      const groups = await doctorGroups(options, PROGRAM, signal);
+      status = await doctorCommand(groups, { output: options.output, program: PROGRAM }, signal);
     });
 }
 

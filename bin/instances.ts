@@ -15,13 +15,13 @@ export function instancesOf(host: string): Pick<SweepTarget, 'listInstances'> | 
   const scope = { account: 'the account of your AWS credentials', region };
   return {
     // The SDK is only loaded by those who have an open request.
-    async *listInstances(nodes, signal) {
+    async *listInstances(query, signal) {
       const [{ createCredentials }, { createInstanceReader }] = await Promise.all([
         import('../lambdas/aws/spoke-credentials.ts'),
         import('../lambdas/aws/ec2-instances.ts'),
       ]);
       const list = createInstanceReader({ credentials: createCredentials({ sessionName: 'certmarshal' }) });
-      yield* list(scope, nodes, signal);
+      yield* list(scope, query, signal);
     },
   };
 }

@@ -7,7 +7,10 @@ export function programName(env: NodeJS.ProcessEnv, entry: string | undefined): 
   return entry !== undefined && basename(entry) === 'kubectl-certmarshal' ? 'kubectl certmarshal' : 'certmarshal';
 }
 
-/** A remedy of ours with its command as the user has to type it. */
+/** A command of ours in a remedy; after `kubectl` it is as somebody types it already. */
+const OUR_COMMAND = /(?<!kubectl )\bcertmarshal (?=(?:rbac|doctor|credentials|explain)\b)/g;
+
+/** A remedy of ours with its commands as the user has to type them. */
 export function pasteable(remedy: string, program: string): string {
-  return remedy.replaceAll('certmarshal rbac', `${program} rbac`);
+  return remedy.replace(OUR_COMMAND, () => `${program} `);
 }

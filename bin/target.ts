@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { type ApprovalPolicy, PROVIDERS, type Provider } from '../lambdas/approval/policy.ts';
@@ -66,11 +67,18 @@ export async function openTarget(
   };
 }
 
-/** The kubeconfig that kubectl would take. */
+/**
+ * The kubeconfig that kubectl would take.
+ *
+ * @throws UsageError when there is none
+ */
 export function defaultKubeconfig(env: NodeJS.ProcessEnv): string {
   const named = env['KUBECONFIG'] ?? '';
   if (named.includes(delimiter)) throw new UsageError('KUBECONFIG names several files; name one with --kubeconfig.');
-  return named === '' ? join(homedir(), '.kube', 'config') : named;
+  const file = named === '' ? join(homedir(), '.kube', 'config') : named;
+  if (existsSync(file)) return file;
+  const which = named === '' ? ` ${file}` : ` ${file}, which KUBECONFIG names`;
+  throw new UsageError(`There is no file${which}; name a kubeconfig with --kubeconfig.`);
 }
 
 /** The options again as they were given, for the exact next command. */

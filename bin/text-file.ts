@@ -17,7 +17,12 @@ export async function readTextFile(file: string): Promise<string> {
 
 function sentence(file: string, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ENOENT') return `There is no file ${file}.`;
+  if (code === 'ENOENT') {
+    const quoted = file.startsWith('~')
+      ? ' The shell leaves ~ as it is in quotes: write $HOME, or leave them out.'
+      : '';
+    return `There is no file ${file}.${quoted}`;
+  }
   if (code === 'EISDIR') return `${file} is a directory; name a file in it.`;
   if (code === 'EACCES' || code === 'EPERM') return `You are not allowed to read ${file}; ls -l shows who is.`;
   return `${file} cannot be read: ${systemErrorWords(error)}.`;

@@ -12,19 +12,18 @@ export interface FleetStacks {
 }
 
 /** The hub, and a spoke for each account and Region of the discovery where something has to be made. */
-export function fleetStacks(app: App, fleet: Fleet, place: HubPlace): FleetStacks {
-  const hub = new HubStack(app, HUB, { fleet, place });
+export function fleetStacks(app: App, fleet: Fleet): FleetStacks {
+  const place: HubPlace = fleet.hub;
+  const hub = new HubStack(app, HUB, { fleet, ...environmentOf({ account: SELF, region: SELF }, place) });
   const spokes = spokesOf(fleet.discovery, place)
     .filter(({ account, region }) => account !== SELF || region !== SELF)
     .map((spoke) => {
-      const stack = new SpokeStack(app, `${HUB}Spoke-${nameOf(spoke, place)}`, {
+      // No dependency on the hub, although its roles must exist: whoever deploys a spoke has no credentials of the hub.
+      return new SpokeStack(app, `${HUB}Spoke-${nameOf(spoke, place)}`, {
         spoke,
         ...environmentOf(spoke, place),
         ...hubRolesOf(place),
       });
-      // Its trust policy names roles of the hub, which must exist.
-      stack.addStackDependency(hub);
-      return stack;
     });
   return { hub, spokes };
 }
@@ -34,7 +33,7 @@ function nameOf({ account, region }: Spoke, place: HubPlace): string {
 }
 
 /** What is not known here is what the credentials of the deployment say. */
-function environmentOf(spoke: Spoke, place: HubPlace) {
+function environmentOf(spoke: Pick<Spoke, 'account' | 'region'>, place: HubPlace) {
   const account = spoke.account === SELF ? place.account : spoke.account;
   const region = spoke.region === SELF ? place.region : spoke.region;
   return { env: { ...(account === undefined ? {} : { account }), ...(region === undefined ? {} : { region }) } };

@@ -37,8 +37,6 @@ const OLDEST_SWEEP_SECONDS = 300;
 export interface HubStackProps extends StackProps {
   /** Validated. */
   readonly fleet: Fleet;
-  /** Where it is deployed to, as far as that is known: tells `self` from the other places that the fleet names. @default not known */
-  readonly place?: HubPlace;
 }
 
 /**
@@ -46,10 +44,11 @@ export interface HubStackProps extends StackProps {
  * orders and the sweep that carries them out, report that folds what became of them, and alarms that ring when any of it stops.
  */
 export class HubStack extends Stack {
-  constructor(scope: Construct, id: string, { fleet, place = {}, ...props }: HubStackProps) {
+  constructor(scope: Construct, id: string, { fleet, ...props }: HubStackProps) {
     super(scope, id, { description: 'certmarshal: approves kubelet serving certificates it can prove', ...props });
     showInDiff(this, fleet);
     const { hub, discovery } = fleet;
+    const place: HubPlace = hub;
     const key = hub.kmsKeyArn === undefined ? undefined : Key.fromKeyArn(this, 'Key', hub.kmsKeyArn);
     const topic = new AlarmTopic(this, 'Alarms');
     const state = new FleetState(this, 'State', { key });

@@ -1,11 +1,8 @@
-import type { EksDiscovery } from '../lambdas/config/fleet.ts';
+import type { EksDiscovery, HubOptions } from '../lambdas/config/fleet.ts';
 import { SELF } from '../lambdas/config/fleet.ts';
 
-/** Where the hub is deployed to, as far as it is known at synthesis. */
-export interface HubPlace {
-  readonly account?: string | undefined;
-  readonly region?: string | undefined;
-}
+/** Where the hub is deployed to, as far as fleet.yaml says. Never what the credentials of the deployment are: names must not depend on them. */
+export type HubPlace = Pick<HubOptions, 'account' | 'region'>;
 
 /** What one account has to have in one Region. */
 export interface Spoke {

@@ -9,11 +9,12 @@ import type { Connection } from '../../lambdas/kubernetes/connection.ts';
 import { ensureObject, type Manifest, objectPath } from '../../lambdas/kubernetes/ensure-object.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import type { LoadedKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
-import { mayI, type Right } from '../../lambdas/kubernetes/self-review.ts';
+import { mayI, type Right, reviewSelf } from '../../lambdas/kubernetes/self-review.ts';
 import { type Role, rightsOf } from '../doctor/rights.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { defaultKubeconfig, load, providerOf } from '../target.ts';
 import { parseStore, type StoreSecret, storeInSecretsManager } from './credentials-store.ts';
+import { fleetLines } from './fleet-lines.ts';
 import { rbacManifests } from './rbac.ts';
 
 export interface CredentialsOptions {
@@ -24,6 +25,8 @@ export interface CredentialsOptions {
   readonly cluster?: string;
   /** Grant the reading of Machines and Clusters too. */
   readonly management?: boolean;
+  /** Name of the management cluster, for a workload cluster. */
+  readonly workloadOf?: string;
   readonly namespace: string;
   readonly name: string;
   readonly store: string;
@@ -48,9 +51,10 @@ export async function createCredentialsCommand(
   storeSecret: StoreSecret = storeInSecretsManager,
 ): Promise<number> {
   const store = parseStore(options.store);
-  const { namespace, name } = options;
+  const { namespace, name, management = false, workloadOf } = options;
+  requireOnePlace(options);
   // Checks both names before anything is written.
-  const roles: readonly Role[] = options.management === true ? ['workload', 'management'] : ['workload'];
+  const roles: readonly Role[] = management ? ['workload', 'management'] : ['workload'];
   const manifests = [...rolesOf(options, policies, roles), tokenSecret(namespace, name)];
   const admin = await load(options.kubeconfig ?? defaultKubeconfig(process.env), options);
   const cluster = options.cluster ?? admin.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
@@ -67,8 +71,9 @@ export async function createCredentialsCommand(
     client.close();
   }
   const connection: Connection = { ...admin, credentials: { kind: 'token', token } };
-  await tryRights(
+  await tryToken(
     connection,
+    `system:serviceaccount:${namespace}:${name}`,
     roles.flatMap((role) => rightsOf(role, policies)),
     signal,
   );
@@ -83,11 +88,17 @@ export async function createCredentialsCommand(
   try {
     const { arn, created } = await storeSecret(store.name, stringify(kubeconfig), signal);
     say(`secret ${store.name} ${created ? 'created' : 'given a new version'}`);
-    const fleet = fleetEntry(cluster, arn, options.management === true, providerOf(undefined, admin.server));
+    const { fleet, yaml, when } = fleetLines({
+      name: cluster,
+      kubeconfigSecret: arn,
+      provider: providerOf(undefined, admin.server),
+      management,
+      ...(workloadOf === undefined ? {} : { workloadOf }),
+    });
     process.stdout.write(
       options.output === 'json'
         ? `${JSON.stringify({ version: 1, secret: arn, created, fleet })}\n`
-        : `${arn}\n\nFor fleet.yaml:\n\n${stringify(fleet)}`,
+        : `${arn}\n\nFor fleet.yaml:\n\n${yaml}\n${when}\n`,
     );
     return EXIT.done;
   } catch (error) {
@@ -95,6 +106,15 @@ export async function createCredentialsCommand(
     process.stderr.write(`${error.message}\nThe credentials exist in the cluster; running this again stores them.\n`);
     return EXIT.incomplete;
   }
+}
+
+/** @throws UsageError */
+function requireOnePlace({ management, workloadOf }: CredentialsOptions): void {
+  if (workloadOf === undefined) return;
+  if (management)
+    throw new UsageError('--management and --workload-of exclude each other: a cluster has one place in fleet.yaml.');
+  if (!CLUSTER_NAME.test(workloadOf))
+    throw new UsageError('--workload-of takes the name that the management cluster has in fleet.yaml.');
 }
 
 /** Progress, for people; never anything of the token. */
@@ -169,10 +189,16 @@ async function readToken(client: KubernetesClient, secret: Manifest, signal: Abo
   }
 }
 
-/** @throws KubernetesError when a right is not there in time */
-async function tryRights(connection: Connection, rights: readonly Right[], signal: AbortSignal): Promise<void> {
+/** @throws KubernetesError when the token is another identity's, or a right is not there in time */
+async function tryToken(
+  connection: Connection,
+  username: string,
+  rights: readonly Right[],
+  signal: AbortSignal,
+): Promise<void> {
   const client = createKubernetesClient(connection);
   try {
+    await requireIdentity(client, username, signal);
     const deadline = Date.now() + PATIENCE_MS;
     for (const right of rights)
       while (!(await mayI(client, right, signal))) {
@@ -189,6 +215,18 @@ async function tryRights(connection: Connection, rights: readonly Right[], signa
   } finally {
     client.close();
   }
+}
+
+/** The token Secret may have been there before, and hold the token of an account that may do more. */
+async function requireIdentity(client: KubernetesClient, username: string, signal: AbortSignal): Promise<void> {
+  const found = await reviewSelf(client, signal);
+  if (found.username === username) return;
+  throw new KubernetesError({
+    kind: 'invalid',
+    object: `token of ${username} on ${client.server}`,
+    problem: `the API server takes it for ${found.username}, so it is not stored`,
+    remedy: 'Find out who wrote the token Secret and remove it, or choose another --name.',
+  });
 }
 
 async function pause(signal: AbortSignal): Promise<void> {
@@ -215,11 +253,4 @@ function kubeconfigOf({ server, caPem, tlsServerName }: LoadedKubeconfig, cluste
     ],
     users: [{ name: 'certmarshal', user: { token } }],
   };
-}
-
-/** What fleet.yaml needs to know of the cluster. */
-function fleetEntry(name: string, kubeconfigSecret: string, management: boolean, provider: string): object {
-  return management
-    ? { managementClusters: [{ name, kubeconfigSecret }] }
-    : { clusters: [{ name, provider, kubeconfigSecret }] };
 }

@@ -1,6 +1,8 @@
 import { type CheckGroup, type GroupResult, runGroup } from '../doctor/check.ts';
+import { requireRoleArn } from '../doctor/hub-roles.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
+import { pasteable } from '../program.ts';
 import type { TargetOptions } from '../target.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { styleFor } from '../terminal/style.ts';
@@ -17,10 +19,10 @@ const AT_ONCE = 8;
  */
 export async function doctorCommand(
   groups: readonly CheckGroup[],
-  output: 'table' | 'json',
+  { output, program }: { readonly output: 'table' | 'json'; readonly program: string },
   signal: AbortSignal,
 ): Promise<number> {
-  const results = await runGroups(groups, signal);
+  const results = asTyped(await runGroups(groups, signal), program);
   const ok = results.every(({ checks }) => checks.every(({ status }) => status !== 'failed'));
   process.stdout.write(
     output === 'json'
@@ -30,11 +32,33 @@ export async function doctorCommand(
   return ok ? EXIT.done : EXIT.incomplete;
 }
 
+/** Commands in remedies as the user has to type them. */
+function asTyped(groups: readonly GroupResult[], program: string): GroupResult[] {
+  return groups.map(({ checks, ...group }) => ({
+    ...group,
+    checks: checks.map(({ fix, ...check }) =>
+      fix === undefined ? check : { ...check, fix: { ...fix, text: pasteable(fix.text, program) } },
+    ),
+  }));
+}
+
 export interface DoctorOptions extends TargetOptions {
   /** fleet.yaml. */
   readonly fleet?: string;
   readonly policy?: string;
+  /** ARN. */
+  readonly sweepRole?: string;
 }
+
+/** What `--fleet` takes from the file. */
+const ALONE = [
+  ['kubeconfig', '--kubeconfig'],
+  ['context', '--context'],
+  ['managementKubeconfig', '--management-kubeconfig'],
+  ['provider', '--provider'],
+  ['policy', '--policy'],
+  ['allowExec', '--allow-exec'],
+] as const satisfies readonly (readonly [keyof DoctorOptions, string])[];
 
 /**
  * What the options ask for: one cluster by its kubeconfig, or those of a fleet.
@@ -46,6 +70,14 @@ export async function doctorGroups(
   program: string,
   signal: AbortSignal,
 ): Promise<readonly CheckGroup[]> {
+  const refused = options.fleet === undefined ? [] : ALONE.filter(([name]) => options[name] !== undefined);
+  if (refused.length > 0)
+    throw new UsageError(
+      `${refused.map(([, flag]) => flag).join(' and ')} cannot be given with --fleet, which names the clusters and policies itself.`,
+    );
+  if (options.fleet === undefined && options.sweepRole !== undefined)
+    throw new UsageError('--sweep-role goes with --fleet; a kubeconfig is tried as whom it names.');
+  const sweepRole = options.sweepRole === undefined ? undefined : requireRoleArn(options.sweepRole);
   const file = options.fleet ?? options.policy;
   const fleet = await loadFleet(file);
   const group = {
@@ -58,15 +90,16 @@ export async function doctorGroups(
     const { localGroups } = await import('../doctor/local-groups.ts');
     return localGroups(options, group);
   }
-  const alone = (['kubeconfig', 'context', 'managementKubeconfig', 'policy', 'provider'] as const).find(
-    (name) => options[name] !== undefined,
-  );
-  if (alone !== undefined)
-    throw new UsageError(
-      '--fleet names the clusters and policies itself; give it with no other option than --cluster.',
-    );
   const { fleetGroups } = await import('../doctor/fleet-groups.ts');
-  return fleetGroups(fleet, options.cluster, group, signal);
+  return fleetGroups(
+    fleet,
+    {
+      ...group,
+      ...(options.cluster === undefined ? {} : { only: options.cluster }),
+      ...(sweepRole === undefined ? {} : { sweepRole }),
+    },
+    signal,
+  );
 }
 
 /** In the order of the groups. */

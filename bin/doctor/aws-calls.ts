@@ -1,13 +1,19 @@
+import { DescribeAccessEntryCommand, EKSClient } from '@aws-sdk/client-eks';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import type { AwsCredentialIdentity } from '@smithy/types';
-import { callAws } from '../../lambdas/aws/call.ts';
-import { invalid } from '../../lambdas/aws/classify.ts';
+import { callAws, describeCall } from '../../lambdas/aws/call.ts';
+import { classify, invalid } from '../../lambdas/aws/classify.ts';
 import { createInstanceReader, type ListInstances } from '../../lambdas/aws/ec2-instances.ts';
 import { createEksReader, type EksReader } from '../../lambdas/aws/eks-clusters.ts';
 import { createTokenSigner, type SignToken } from '../../lambdas/aws/eks-token.ts';
+import type { AwsError } from '../../lambdas/aws/errors.ts';
 import { createSecretReader, type ReadKubeconfigSecret } from '../../lambdas/aws/kubeconfig-secret.ts';
+import type { AwsScope } from '../../lambdas/aws/scope.ts';
 import { type CredentialsOf, createCredentials } from '../../lambdas/aws/spoke-credentials.ts';
 import type { HubIdentity } from '../../lambdas/fleet/sources.ts';
+import { printable } from '../../lambdas/printable.ts';
+import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
+import { missingProfile } from './aws-profile.ts';
 
 /** Who calls AWS, and from where. */
 export interface AwsCaller extends HubIdentity {
@@ -23,6 +29,17 @@ export interface AwsCalls {
   readonly listInstances: ListInstances;
   readonly signToken: SignToken;
   readonly readSecret: ReadKubeconfigSecret;
+  /**
+   * The Kubernetes groups of the access entry of a principal, read with our own credentials in our own account.
+   *
+   * @throws AwsError `not-found` when there is no entry, `invalid` where the cluster takes none
+   */
+  readonly accessEntryGroups: (
+    scope: AwsScope,
+    cluster: string,
+    principalArn: string,
+    signal: AbortSignal,
+  ) => Promise<readonly string[]>;
 }
 
 /** What all clients may be told. @default the environment says where and as whom */
@@ -32,14 +49,16 @@ export interface AwsConfig {
   readonly credentials?: AwsCredentialIdentity;
 }
 
-/** @throws AwsError when there are no usable credentials */
-export async function connectAws(signal: AbortSignal, config: AwsConfig = {}): Promise<AwsCalls> {
+/** @throws AwsError when no Region is named or there are no usable credentials; it says both at once */
+export async function connectAws(
+  signal: AbortSignal,
+  config: AwsConfig = {},
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<AwsCalls> {
   const { credentials: own, region: _region, ...reached } = config;
   const sts = new STSClient(config);
   const object = 'sts:GetCallerIdentity';
-  const region = await sts.config.region().catch(() => {
-    throw invalid(object, 'no Region is named', 'Set AWS_REGION, or region in the profile of AWS_PROFILE.');
-  });
+  const region = await settle(sts, object, signal, env);
   const { Account, Arn } = await callAws({ object }, signal, (abortSignal) =>
     sts.send(new GetCallerIdentityCommand({}), { abortSignal }),
   );
@@ -54,5 +73,46 @@ export async function connectAws(signal: AbortSignal, config: AwsConfig = {}): P
     listInstances: createInstanceReader({ credentials, config: reached }),
     signToken: createTokenSigner(own === undefined ? {} : { credentials: async () => own }),
     readSecret: createSecretReader(config),
+    async accessEntryGroups({ account, region: place, role }, clusterName, principalArn, ended) {
+      const scope = { account, region: place, ...(account === Account || role === undefined ? {} : { role }) };
+      const client = new EKSClient({ ...reached, region: place, credentials: credentials(scope) });
+      const command = new DescribeAccessEntryCommand({ clusterName, principalArn });
+      const call = describeCall(`eks:DescribeAccessEntry ${printable(clusterName)}`, scope);
+      const { accessEntry } = await callAws({ object: call }, ended, (abortSignal) =>
+        client.send(command, { abortSignal }),
+      );
+      return accessEntry?.kubernetesGroups ?? [];
+    },
   };
+}
+
+/** The Region, once there are credentials too. */
+async function settle(sts: STSClient, object: string, signal: AbortSignal, env: NodeJS.ProcessEnv): Promise<string> {
+  const [region, credentials] = await callAws({ object }, signal, () =>
+    Promise.allSettled([sts.config.region(), sts.config.credentials()]),
+  );
+  const problems: Pick<AwsError, 'problem' | 'remedy'>[] = [];
+  if (region.status === 'rejected')
+    problems.push({
+      problem: 'no Region is named',
+      remedy: 'Set AWS_REGION, or region in the profile of AWS_PROFILE.',
+    });
+  if (credentials.status === 'rejected') {
+    const profile = await missingProfile(env);
+    const error = classify(credentials.reason, object);
+    problems.push(
+      profile === undefined
+        ? { problem: error.problem, remedy: remedyAtTheKeyboard(error, env) }
+        : {
+            problem: `AWS_PROFILE names the profile ${printable(profile, 100)}, which is in no file`,
+            remedy: 'Name one of those that aws configure list-profiles prints.',
+          },
+    );
+  }
+  if (region.status === 'fulfilled' && problems.length === 0) return region.value;
+  throw invalid(
+    object,
+    problems.map(({ problem }) => problem).join('; '),
+    problems.map(({ remedy }) => remedy).join(' '),
+  );
 }

@@ -1,5 +1,5 @@
-import type { AwsCaller } from './aws-calls.ts';
 import type { Fix } from './check.ts';
+import { type HubRoles, whereIsTheRole } from './hub-roles.ts';
 
 /** The role of a principal: `arn:aws:iam::111122223333:role/certmarshal`; undefined for a user. */
 export function roleOf(arn: string): { readonly arn: string; readonly name: string } | undefined {
@@ -25,16 +25,13 @@ export function allowFix(principal: string, action: string, resource: string, te
   };
 }
 
-/** Lets the caller into a cluster. Source: EKS User Guide, "Create access entries". */
-export function accessEntryFix({ arn }: AwsCaller, cluster: string, region: string): Fix {
-  const role = roleOf(arn);
-  const text =
-    'The cluster has no access entry for this principal, or its authentication mode is CONFIG_MAP. As an administrator of its account:';
-  const principal = role?.arn ?? (/^arn:[a-z-]+:iam::\d{12}:user\/[\w+=,.@/-]+$/.test(arn) ? arn : undefined);
-  if (principal === undefined)
-    return { text: `${text} make one for the role of certmarshal, in the group certmarshal.` };
+/** The group of the access entry, and of what `certmarshal rbac` grants when no subject is named. */
+export const GROUP = 'certmarshal';
+
+/** Lets the sweep into a cluster. Source: EKS User Guide, "Create access entries". */
+export function accessEntryFix(roles: HubRoles, cluster: string, region: string): Fix {
   return {
-    text,
-    command: `aws eks create-access-entry --cluster-name ${cluster} --region ${region} --principal-arn ${principal} --kubernetes-groups certmarshal`,
+    text: `It needs an access entry for the role of the sweep; the authentication mode must include API. As an administrator of its account:${whereIsTheRole(roles)}`,
+    command: `aws eks create-access-entry --cluster-name ${cluster} --region ${region} --principal-arn ${roles.sweepRole} --kubernetes-groups ${GROUP}`,
   };
 }

@@ -1,5 +1,6 @@
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
+import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
 
 /** What a person does about a failure. */
 export interface Fix {
@@ -12,7 +13,13 @@ export interface Fix {
 /** What came back. */
 export type Answer =
   | { readonly status: 'passed'; readonly found: string }
-  | { readonly status: 'failed' | 'warning'; readonly found: string; readonly fix: Fix };
+  | {
+      readonly status: 'failed' | 'warning';
+      readonly found: string;
+      readonly fix: Fix;
+      /** With a warning: it cannot be told from here, so neither can what needs it. */
+      readonly blocks?: true;
+    };
 
 /** One thing that has to be as it should. */
 export interface Check {
@@ -29,6 +36,8 @@ export interface Check {
 /** Checks about one cluster or one place where clusters are looked for, in their order. */
 export interface CheckGroup {
   readonly subject: string;
+  /** What else to know of the subject, beside its name. */
+  readonly note?: string;
   readonly checks: readonly Check[];
   /** Called when all are done. */
   close?(): void;
@@ -39,39 +48,50 @@ export interface CheckResult {
   readonly title: string;
   readonly object: string;
   readonly status: 'passed' | 'failed' | 'warning' | 'skipped';
-  /** What came back, or why it was skipped. */
+  /** What came back, or, where it was skipped, the check that all this needs: `needs resolve`. */
   readonly found: string;
   readonly fix?: Fix;
 }
 
 export interface GroupResult {
   readonly subject: string;
+  readonly note?: string;
   readonly checks: readonly CheckResult[];
 }
 
 /**
- * Runs the checks of a group one after the other. One whose needs did not pass is skipped; a warning does not stop the next.
+ * Runs the checks of a group one after the other. One whose needs did not pass is skipped; a warning does not stop the next,
+ * unless it says so.
  *
  * @throws whatever a check throws that is no failure of the cluster or of AWS: a mistake in certmarshal
  */
 export async function runGroup(group: CheckGroup, signal: AbortSignal): Promise<GroupResult> {
-  const results = new Map<string, CheckResult>();
+  const { subject, note } = group;
+  const results: CheckResult[] = [];
+  /** For each check that nothing can be built on, the one whose fault that is. */
+  const causes = new Map<string, string>();
   try {
     for (const check of group.checks) {
       const { id, title, object } = check;
-      const missing = check.needs?.map((need) => results.get(need)).find((need) => need !== undefined && !isGood(need));
-      if (missing !== undefined)
-        results.set(id, { id, title, object, status: 'skipped', found: `needs ${missing.id}` });
-      else results.set(id, { id, title, object, ...(await answerOf(check, signal)) });
+      const cause = check.needs?.map((need) => causes.get(need)).find((known) => known !== undefined);
+      if (cause !== undefined) {
+        causes.set(id, cause);
+        results.push({ id, title, object, status: 'skipped', found: `needs ${cause}` });
+        continue;
+      }
+      const answer = await answerOf(check, signal);
+      if (answer.status === 'failed' || (answer.status === 'warning' && answer.blocks)) causes.set(id, id);
+      results.push({ id, title, object, ...shown(answer) });
     }
-    return { subject: group.subject, checks: [...results.values()] };
+    return { subject, ...(note === undefined ? {} : { note }), checks: results };
   } finally {
     group.close?.();
   }
 }
 
-function isGood({ status }: CheckResult): boolean {
-  return status === 'passed' || status === 'warning';
+function shown(answer: Answer): Pick<CheckResult, 'status' | 'found' | 'fix'> {
+  const { status, found } = answer;
+  return status === 'passed' ? { status, found } : { status, found, fix: answer.fix };
 }
 
 async function answerOf(check: Check, signal: AbortSignal): Promise<Answer> {
@@ -80,8 +100,9 @@ async function answerOf(check: Check, signal: AbortSignal): Promise<Answer> {
     return await check.run(signal);
   } catch (error) {
     if (signal.aborted) return stopped();
-    if (error instanceof KubernetesError || error instanceof AwsError)
-      return failed(`${error.object}: ${error.problem}`, { text: error.remedy });
+    if (error instanceof KubernetesError) return failed(`${error.object}: ${error.problem}`, { text: error.remedy });
+    if (error instanceof AwsError)
+      return failed(`${error.object}: ${error.problem}`, { text: remedyAtTheKeyboard(error) });
     throw error;
   }
 }
@@ -100,4 +121,14 @@ export function failed(found: string, fix: Fix): Answer {
 
 export function warning(found: string, fix: Fix): Answer {
   return { status: 'warning', found, fix };
+}
+
+/** It cannot be tried as who we are, which is no failure of the fleet; what needs it is skipped. */
+export function untold(found: string, fix: Fix): Answer {
+  return { status: 'warning', found, fix, blocks: true };
+}
+
+/** A remedy, or else that fix. */
+export function either(remedy: string, fix: Fix): Fix {
+  return { ...fix, text: `${remedy} Or ${fix.text.charAt(0).toLowerCase()}${fix.text.slice(1)}` };
 }

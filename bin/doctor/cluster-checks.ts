@@ -85,11 +85,13 @@ function waitsSince(request: unknown): number {
 /**
  * Whether the kubeconfigs that Cluster API keeps may be read, each by its name.
  *
+ * @param namespaces of the Cluster objects
  * @param wants whether a workload cluster is reached so, by its name
  * @param grant the command, which has to name all of them
  */
 export function kubeconfigSecretsCheck(
   server: Server,
+  namespaces: readonly string[],
   wants: (name: string) => boolean,
   grant: (clusters: readonly string[]) => Fix,
 ): Check {
@@ -100,7 +102,8 @@ export function kubeconfigSecretsCheck(
     needs: ['list-clusters'],
     async run(signal) {
       const client = known(server.client);
-      const wanted = (await listWorkloadClusters(client, signal)).filter(({ name }) => wants(name));
+      const { clusters } = await listWorkloadClusters(client, namespaces, signal);
+      const wanted = clusters.filter(({ name }) => wants(name));
       const refused: string[] = [];
       for (const { namespace, name: cluster } of wanted) {
         const right = { verb: 'get', group: '', resource: 'secrets', name: `${cluster}-kubeconfig`, namespace };

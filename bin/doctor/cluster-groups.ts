@@ -1,7 +1,8 @@
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../lambdas/approval/request.ts';
 import { isFor } from '../../lambdas/approval/selection.ts';
-import type { Check, CheckGroup, Fix } from './check.ts';
+import type { Identity } from '../../lambdas/kubernetes/self-review.ts';
+import type { Answer, Check, CheckGroup, Fix } from './check.ts';
 import { machinesCheck, signerCheck } from './cluster-checks.ts';
 import { type Role, rightChecks } from './rights.ts';
 import { type Server, serverChecks } from './server-checks.ts';
@@ -13,7 +14,10 @@ export interface Door {
   /** Checks that end with a connection and a client in the server; those after them need the last one. */
   readonly opening: (server: Server) => readonly Check[];
   readonly renew: Fix;
-  readonly admit?: Fix;
+  /** What a 401 means. @default that the kubeconfig has to be made anew */
+  readonly refused?: (problem: string) => Answer;
+  /** Whom rights are granted to, where that is not whom we are. */
+  readonly grantee?: Identity;
 }
 
 export interface ClusterUnderTest {
@@ -56,7 +60,7 @@ export function clusterGroups(test: ClusterUnderTest, options: GroupOptions): Ch
 
 function group(
   subject: string,
-  { object, opening, ...fixes }: Door,
+  { object, opening, grantee, ...answers }: Door,
   roles: readonly Role[],
   options: GroupOptions,
   last: (server: Server) => readonly Check[],
@@ -67,8 +71,8 @@ function group(
     subject,
     checks: [
       ...first,
-      ...serverChecks(server, { after: first.at(-1)?.id ?? '', object, now: options.now, ...fixes }),
-      ...rightChecks(server, { roles, ...options }),
+      ...serverChecks(server, { after: first.at(-1)?.id ?? '', object, now: options.now, ...answers }),
+      ...rightChecks(server, { roles, ...options, ...(grantee === undefined ? {} : { grantee }) }),
       ...last(server),
     ],
     close: () => server.client?.close(),

@@ -1,63 +1,138 @@
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import { KubeconfigSecretError } from '../../lambdas/aws/kubeconfig-secret.ts';
-import type { Fleet } from '../../lambdas/config/fleet.ts';
+import { type Fleet, SELF } from '../../lambdas/config/fleet.ts';
 import type { EksAccess, KubeconfigAccess } from '../../lambdas/fleet/access.ts';
-import { isWanted } from '../../lambdas/fleet/cluster-selection.ts';
+import { isWanted, nameMayBeWanted } from '../../lambdas/fleet/cluster-selection.ts';
 import { discoverEks, type FoundCluster } from '../../lambdas/fleet/discover.ts';
 import { listedClusters } from '../../lambdas/fleet/listed-clusters.ts';
-import { eksSources } from '../../lambdas/fleet/sources.ts';
+import { eksSources, type HubIdentity } from '../../lambdas/fleet/sources.ts';
 import type { Target } from '../../lambdas/fleet/target.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadSecretKubeconfig } from '../../lambdas/kubernetes/secret-kubeconfig.ts';
+import type { Identity } from '../../lambdas/kubernetes/self-review.ts';
+import { printable } from '../../lambdas/printable.ts';
 import { UsageError } from '../exit-codes.ts';
 import { quote } from '../target.ts';
+import { counted } from '../terminal/plural.ts';
+import { accessEntryCheck } from './access-entry-check.ts';
+import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
 import { type AwsCalls, connectAws } from './aws-calls.ts';
-import { accessEntryFix, allowFix } from './aws-fixes.ts';
-import { type Check, type CheckGroup, type Fix, failed, passed } from './check.ts';
+import { accessEntryFix, allowFix, GROUP } from './aws-fixes.ts';
+import { type Check, type CheckGroup, type Fix, failed, passed, untold } from './check.ts';
 import { kubeconfigSecretsCheck } from './cluster-checks.ts';
 import { clusterGroups, type Door, type GroupOptions } from './cluster-groups.ts';
+import { type HubRoles, hubRoles, whereIsTheRole } from './hub-roles.ts';
 import { kubeconfigCheck, renewFix } from './kubeconfig-door.ts';
 import { grantFix } from './rights.ts';
-import { sourceGroup } from './source-checks.ts';
+import { isElsewhere, notOurs, sourceGroup } from './source-checks.ts';
+
+export interface FleetOptions extends GroupOptions {
+  /** Id of the one cluster to try; the places are tried too. */
+  readonly only?: string;
+  /** ARN of the role that the functions sweep with, where `fleet.yaml` does not tell it. */
+  readonly sweepRole?: string;
+}
 
 /**
  * What is tried for a fleet: who we are to AWS, each place where clusters are looked for, and each cluster.
  *
- * @param only id of the one cluster to try; the places are tried too
  * @throws UsageError when there is no such cluster
  */
 export async function fleetGroups(
   fleet: Fleet,
-  only: string | undefined,
-  options: GroupOptions,
+  options: FleetOptions,
   signal: AbortSignal,
   connect: (signal: AbortSignal) => Promise<AwsCalls> = connectAws,
 ): Promise<CheckGroup[]> {
+  const only = options.only === undefined ? undefined : idOf(options.only, fleet);
+  const named = [...(listedClusters(fleet).clusters ?? []), ...workloadClusters(fleet)];
+  const listed = named.filter(({ id }) => only === undefined || id === only);
+  // What the file alone can tell needs nobody to sign in first.
+  if (only !== undefined && listed.length === 0 && !mayBeFound(only, fleet)) throw noSuchCluster(only, named, fleet);
   let aws: AwsCalls;
   try {
     aws = await connect(signal);
   } catch (error) {
-    if (error instanceof AwsError) return [credentialsGroup(() => Promise.reject(error))];
+    if (error instanceof AwsError) return [credentialsGroup(() => Promise.reject(error), untried(fleet, listed))];
     throw error;
   }
-  const clusters = [...(listedClusters(fleet).clusters ?? []), ...workloadClusters(fleet)];
-  for await (const { clusters: found = [] } of discoverEks(fleet.discovery, aws.caller, fleet.lanes, aws.eks, signal))
-    clusters.push(...found.filter(({ unwanted }) => unwanted !== true));
-  const tried = clusters.filter(({ id }) => only === undefined || id === only);
-  if (only !== undefined && tried.length === 0)
-    throw new UsageError(
-      `There is no cluster ${only}. ${clusters.length === 0 ? 'None was found.' : `Name one of: ${clusters.map(({ id }) => id).join(', ')}.`}`,
-    );
+  const { caller } = aws;
+  const roles = hubRoles(caller.arn, fleet.hub, options.sweepRole);
+  const hub: HubIdentity = {
+    partition: caller.partition,
+    account: fleet.hub.account ?? caller.account,
+    region: fleet.hub.region ?? caller.region,
+  };
+  const sources = eksSources(fleet.discovery, hub);
+  const readable = sources.filter(({ scope }) => !isElsewhere(scope, caller)).map(({ name }) => name);
+  const found: FoundCluster[] = [];
+  for await (const { clusters = [] } of discoverEks(fleet.discovery, hub, fleet.lanes, aws.eks, signal, {
+    only: readable,
+  }))
+    found.push(...clusters.filter(({ unwanted, untagged }) => unwanted !== true && untagged !== true));
+  const tried = [...listed, ...found.filter(({ id }) => only === undefined || id === only)];
+  if (only !== undefined && tried.length === 0) throw noSuchCluster(only, [...named, ...found], fleet);
   return [
-    credentialsGroup(async () => passed(`we are ${aws.caller.arn}`)),
-    ...eksSources(fleet.discovery, aws.caller).map((source) => sourceGroup(source, aws)),
-    ...tried.flatMap((cluster) => groupsOf(cluster, fleet, aws, options)),
+    credentialsGroup(
+      async () => passed(`we are ${caller.arn}`),
+      `tried as ${caller.arn}; the functions use ${roles.sweepRole}${roles.known ? '' : ', the output SweepRoleArn of the stack'}`,
+    ),
+    ...sources.map((source) => sourceGroup(source, aws, roles)),
+    ...tried.flatMap((cluster) => groupsOf(cluster, fleet, { aws, roles }, options)),
   ];
 }
 
-function credentialsGroup(run: Check['run']): CheckGroup {
+/** Who calls AWS, and who sweeps. */
+interface Callers {
+  readonly aws: AwsCalls;
+  readonly roles: HubRoles;
+}
+
+function credentialsGroup(run: Check['run'], note: string): CheckGroup {
   const check = { id: 'aws-credentials', title: 'AWS knows us', object: 'sts:GetCallerIdentity', run };
-  return { subject: 'AWS credentials', checks: [check] };
+  return { subject: 'AWS credentials', note, checks: [check] };
+}
+
+function untried({ discovery, hub }: Fleet, clusters: readonly FoundCluster[]): string {
+  const { account = SELF, region = SELF } = hub;
+  const places = eksSources(discovery, { partition: 'aws', account, region }).length;
+  const parts = [
+    ...(places === 0 ? [] : [counted(places, 'place')]),
+    ...(clusters.length === 0 ? [] : [counted(clusters.length, 'cluster')]),
+  ];
+  if (parts.length === 0) return 'nothing else is to be tried';
+  return `${parts.join(' and ')} ${places + clusters.length === 1 ? 'was' : 'were'} not tried`;
+}
+
+/** As a finding calls a workload cluster, with its namespace, or as fleet.yaml does, without one. */
+function idOf(asked: string, { managementClusters }: Fleet): string {
+  const [management = '', namespace = '', name = ''] = asked.split('/');
+  const of = managementClusters.find((cluster) => cluster.name === management)?.workloadClusters;
+  const isWorkload = of?.namespaces.includes(namespace) && Object.hasOwn(of.kubeconfigSecrets, name);
+  return isWorkload ? `${management}/${name}` : asked;
+}
+
+/** Whether discovery may find a cluster of this id: `111122223333/eu-central-1/dublin`. */
+function mayBeFound(id: string, { discovery }: Fleet): boolean {
+  const [account = '', region = '', name = ''] = id.split('/');
+  return (
+    /^\d{12}$/.test(account) &&
+    discovery.some(
+      (entry) =>
+        [account, SELF].some((known) => entry.accounts.includes(known)) &&
+        [region, SELF].some((known) => entry.regions.includes(known)) &&
+        nameMayBeWanted(entry, name),
+    )
+  );
+}
+
+function noSuchCluster(id: string, clusters: readonly FoundCluster[], { discovery }: Fleet): UsageError {
+  const ids = [
+    ...clusters.map((cluster) => cluster.id),
+    ...(discovery.length === 0 ? [] : ['ACCOUNT/REGION/NAME of an EKS cluster that discovery finds']),
+  ];
+  const remedy = ids.length === 0 ? 'The file names none.' : `Name one by its id: ${ids.join(', ')}.`;
+  return new UsageError(`There is no cluster ${printable(id, 200)}. ${remedy}`);
 }
 
 /** Those whose kubeconfig fleet.yaml names; a sweep of the management cluster finds the others. */
@@ -84,7 +159,7 @@ function workloadClusters({ managementClusters }: Fleet): FoundCluster[] {
 function groupsOf(
   found: FoundCluster,
   { lanes, managementClusters }: Fleet,
-  aws: AwsCalls,
+  callers: Callers,
   options: GroupOptions,
 ): readonly CheckGroup[] {
   const { id, target, problem } = found;
@@ -111,6 +186,7 @@ function groupsOf(
             further: (server) => [
               kubeconfigSecretsCheck(
                 server,
+                workloads.namespaces,
                 (name) => isWanted(workloads, name, {}) && !Object.hasOwn(workloads.kubeconfigSecrets, name),
                 (clusters) => grantFix('management', server.identity, options, clusters),
               ),
@@ -119,22 +195,36 @@ function groupsOf(
         : {}),
       workload:
         target.access.kind === 'eks'
-          ? eksDoor(target, target.access, aws)
-          : secretDoor(target, target.access, managesItself, aws, options),
+          ? eksDoor(target, target.access, callers)
+          : secretDoor(target, target.access, managesItself, callers, options),
       ...(target.management === undefined
         ? {}
-        : { management: secretDoor(target, target.management.access, true, aws, options) }),
+        : { management: secretDoor(target, target.management.access, true, callers, options) }),
     },
     options,
   );
 }
 
-function eksDoor({ cluster }: Target, { endpoint, certificateAuthority, scope }: EksAccess, aws: AwsCalls): Door {
+function eksDoor(
+  { cluster }: Target,
+  { endpoint, certificateAuthority, scope }: EksAccess,
+  { aws, roles }: Callers,
+): Door {
+  const admit = accessEntryFix(roles, cluster.name, scope.region);
   return {
     object: new URL(endpoint).host,
     renew: { text: 'Run this again: endpoint and CA are read anew each time. If it stays, open a case with AWS.' },
-    admit: accessEntryFix(aws.caller, cluster.name, scope.region),
+    ...(roles.weSweep
+      ? { refused: (problem: string) => failed(problem, admit) }
+      : {
+          grantee: sweeper(roles),
+          refused: (problem: string) =>
+            untold(`cannot be tried as ${aws.caller.arn}: ${problem}`, {
+              text: 'Nobody but the role of the sweep has to get in; access-entry says whether it does.',
+            }),
+        }),
     opening: (server) => [
+      ...(roles.weSweep ? [] : [accessEntryCheck(scope, cluster.name, aws, roles)]),
       {
         id: 'token',
         title: 'token is signed',
@@ -155,10 +245,10 @@ function eksDoor({ cluster }: Target, { endpoint, certificateAuthority, scope }:
 }
 
 function secretDoor(
-  { cluster }: Target,
+  { id, cluster }: Target,
   access: Target['access'] & { kind: 'kubeconfig' | 'cluster-api' },
   management: boolean,
-  aws: AwsCalls,
+  { aws, roles }: Callers,
   { program, policyFile }: GroupOptions,
 ): Door {
   if (access.kind === 'cluster-api') throw new Error('fleet.yaml lists no cluster that is reached so');
@@ -167,6 +257,8 @@ function secretDoor(
   const renew = renewFix(program, {
     cluster: quote(cluster.name),
     management,
+    // Only workload clusters have a slash in their id here.
+    ...(management || !id.includes('/') ? {} : { workloadOf: quote(id.split('/')[0] ?? '') }),
     store: name,
     ...(policyFile === undefined ? {} : { policyFile: quote(policyFile) }),
   });
@@ -174,6 +266,7 @@ function secretDoor(
   return {
     object: name,
     renew,
+    ...(access.authenticatorId === undefined ? {} : mappedAnswers(aws.caller.arn, roles)),
     opening: (server) => [
       {
         id: 'secret',
@@ -185,7 +278,8 @@ function secretDoor(
             return passed('yes');
           } catch (error) {
             if (!(error instanceof KubeconfigSecretError)) throw error;
-            return failed(error.message.replace(` ${error.remedy}`, ''), secretFix(error, access, renew, aws));
+            if (error.kind === 'denied' && !roles.weSweep) return notOurs(`${error.object}: ${error.problem}`);
+            return failed(`${error.object}: ${error.problem}`, secretFix(error, access, renew, aws));
           }
         },
       },
@@ -199,13 +293,27 @@ function secretDoor(
   };
 }
 
+/** Where tokens are signed, whom aws-iam-authenticator maps decides, and it maps the role of the sweep. */
+function mappedAnswers(caller: string, roles: HubRoles): Pick<Door, 'refused' | 'grantee'> {
+  const fix = {
+    text: `The aws-iam-authenticator of the cluster has to map ${roles.sweepRole} to the group ${GROUP}.${whereIsTheRole(roles)}`,
+  };
+  if (roles.weSweep) return { refused: (problem) => failed(problem, fix) };
+  return { grantee: sweeper(roles), refused: (problem) => untold(`cannot be tried as ${caller}: ${problem}`, fix) };
+}
+
+function sweeper({ sweepRole }: HubRoles): Identity {
+  return { username: sweepRole, groups: [GROUP] };
+}
+
 function regionOf(secret: string): string {
   return secret.split(':')[3] ?? '';
 }
 
 function secretFix(error: KubeconfigSecretError, { secret }: KubeconfigAccess, renew: Fix, aws: AwsCalls): Fix {
   if (error.kind === 'denied') return allowFix(aws.caller.arn, 'secretsmanager:GetSecretValue', secret, error.remedy);
-  if (error.kind === 'unavailable') return { text: error.remedy };
+  if (error.kind === 'unavailable')
+    return { text: remedyAtTheKeyboard({ kind: 'unavailable', problem: error.problem, remedy: error.remedy }) };
   return error.kind === 'not-found'
     ? { ...renew, text: `${renew.text.replace(/:$/, '')}, and write the ARN that it prints into fleet.yaml:` }
     : renew;

@@ -2,7 +2,7 @@ import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import type { Connection } from '../../lambdas/kubernetes/connection.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { KubeconfigError } from '../../lambdas/kubernetes/kubeconfig-document.ts';
-import { type Answer, type Check, type Fix, failed, passed } from './check.ts';
+import { type Answer, type Check, either, type Fix, failed, passed } from './check.ts';
 import type { Server } from './server-checks.ts';
 
 /** The check that turns a kubeconfig into a connection. */
@@ -23,10 +23,10 @@ export function kubeconfigCheck(
         return passed(server.client.server);
       } catch (error) {
         if (error instanceof KubeconfigError)
-          return failed(error.problems.map(({ where, problem }) => `${where}: ${problem}`).join('; '), {
-            ...renew,
-            text: `${[...new Set(error.problems.map(({ remedy }) => remedy))].join(' ')} ${renew.text}`,
-          });
+          return failed(
+            error.problems.map(({ where, problem }) => `${where}: ${problem}`).join('; '),
+            either([...new Set(error.problems.map(({ remedy }) => remedy))].join(' '), renew),
+          );
         if (error instanceof KubernetesError) return failed(`${error.object}: ${error.problem}`, renew);
         throw error;
       }
@@ -37,11 +37,12 @@ export function kubeconfigCheck(
 /** The command that makes new credentials, and what to know about it. */
 export function renewFix(
   program: string,
-  { cluster, management, policyFile, store }: RenewOptions,
+  { cluster, management, workloadOf, policyFile, store }: RenewOptions,
 ): Fix & { readonly command: string } {
   const options = [
     ...(cluster === undefined ? [] : [`--cluster ${cluster}`]),
     ...(management ? ['--management'] : []),
+    ...(workloadOf === undefined ? [] : [`--workload-of ${workloadOf}`]),
     ...(policyFile === undefined ? [] : [`--policy ${policyFile}`]),
   ].join(' ');
   const create = `${program} credentials create --kubeconfig ADMIN.yaml ${options}`;
@@ -62,6 +63,8 @@ interface RenewOptions {
   readonly policyFile?: string;
   /** Whether it has Machines. */
   readonly management: boolean;
+  /** The management cluster that fleet.yaml has it under. */
+  readonly workloadOf?: string;
   /** Name of the secret; absent: a file. */
   readonly store?: string;
 }

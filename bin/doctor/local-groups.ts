@@ -1,6 +1,9 @@
+import { parseServerUrl } from '../../lambdas/kubernetes/connection.ts';
 import { KubeconfigError, type LoadedKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
+import { selectCluster, textOf } from '../../lambdas/kubernetes/kubeconfig-document.ts';
 import { UsageError } from '../exit-codes.ts';
 import { defaultKubeconfig, load, providerOf, quote, type TargetOptions } from '../target.ts';
+import { readTextFile } from '../text-file.ts';
 import type { CheckGroup, Fix } from './check.ts';
 import { clusterGroups, type Door, type GroupOptions } from './cluster-groups.ts';
 import { kubeconfigCheck, renewFix } from './kubeconfig-door.ts';
@@ -9,9 +12,10 @@ import { kubeconfigCheck, renewFix } from './kubeconfig-door.ts';
 export async function localGroups(options: TargetOptions, group: GroupOptions): Promise<CheckGroup[]> {
   const file = options.kubeconfig ?? defaultKubeconfig(process.env);
   const workload = await tryToLoad(file, options);
-  const provider = providerOf(options.provider, 'server' in workload ? workload.server : 'https://unknown.invalid');
+  const named = workload instanceof KubeconfigError ? await clusterIn(file, options.context) : workload;
+  const provider = providerOf(options.provider, named?.server ?? 'https://unknown.invalid');
   // EKS writes the ARN of the cluster as its name into the kubeconfig.
-  const found = 'cluster' in workload ? workload.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '') : undefined;
+  const found = named?.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
   const name = options.cluster ?? found ?? file;
   const renew = (management: boolean): Fix =>
     renewFix(group.program, {
@@ -42,6 +46,21 @@ async function tryToLoad(file: string, options: TargetOptions): Promise<Loaded> 
     return await load(file, options);
   } catch (error) {
     if (error instanceof UsageError && error.cause instanceof KubeconfigError) return error.cause;
+    throw error;
+  }
+}
+
+/** What a kubeconfig says of its cluster, although it cannot be used as it is. */
+async function clusterIn(
+  file: string,
+  context: string | undefined,
+): Promise<Pick<LoadedKubeconfig, 'cluster' | 'server'> | undefined> {
+  try {
+    const { cluster } = selectCluster(await readTextFile(file), context);
+    const server = textOf(cluster, 'server') ?? '';
+    return typeof parseServerUrl(server) === 'string' ? undefined : { cluster: cluster.name, server };
+  } catch (error) {
+    if (error instanceof KubeconfigError) return undefined;
     throw error;
   }
 }

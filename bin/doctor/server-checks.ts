@@ -7,7 +7,7 @@ import { type Identity, mayI, reviewSelf } from '../../lambdas/kubernetes/self-r
 import { describeSkew, SKEW_REMEDY } from '../../lambdas/kubernetes/server-clock.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { systemErrorWords } from '../system-error.ts';
-import { type Answer, type Check, type Fix, failed, passed, warning } from './check.ts';
+import { type Answer, type Check, either, type Fix, failed, passed, warning } from './check.ts';
 import { type Probe, probeServer } from './probe.ts';
 
 /** An API server, and what its checks learn about it for those that follow. */
@@ -27,8 +27,8 @@ export interface ServerCheckOptions {
   readonly object: string;
   /** How the kubeconfig is made anew. */
   readonly renew: Fix;
-  /** What is done about a 401, where that is something else. @default renew */
-  readonly admit?: Fix;
+  /** What a 401 means, where it is something else than that the kubeconfig has to be made anew. */
+  readonly refused?: (problem: string) => Answer;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -42,7 +42,7 @@ const CERTIFICATE_WARNING_DAYS = 7;
 /** Whether an API server can be reached, is the right one, and knows us. */
 export function serverChecks(
   server: Server,
-  { after, object, renew, admit = renew, now }: ServerCheckOptions,
+  { after, object, renew, refused = (problem) => failed(problem, renew), now }: ServerCheckOptions,
 ): Check[] {
   const host = () => hostOf(new URL(known(server.connection).server));
   return [
@@ -107,7 +107,7 @@ export function serverChecks(
           return passed(`we are ${server.identity.username}`);
         } catch (error) {
           if (!(error instanceof KubernetesError)) throw error;
-          if (error.kind === 'unauthorized') return failed(error.problem, admit);
+          if (error.kind === 'unauthorized') return refused(error.problem);
           if (error.kind !== 'not-found') throw error;
           // Kubernetes before 1.28 does not tell who we are; any review tells whether it knows us.
           await mayI(client, { verb: 'list', group: '', resource: 'nodes' }, signal);
@@ -151,7 +151,7 @@ function bundleAnswer(caPem: string | undefined, renew: Fix, now: number): Answe
 function certificateAnswer(probe: Probe, renew: Fix, now: number): Answer {
   if (!probe.answered) {
     if (probe.timedOut || probe.error.kind !== 'certificate') return passed('the server asks for a client certificate');
-    return failed(probe.error.problem, { ...renew, text: `${probe.error.remedy} ${renew.text}` });
+    return failed(probe.error.problem, either(probe.error.remedy, renew));
   }
   if (probe.certificate === undefined) return passed('trusted');
   const end = probe.certificate.validToDate.getTime();

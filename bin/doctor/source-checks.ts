@@ -2,17 +2,22 @@ import { AwsError } from '../../lambdas/aws/errors.ts';
 import type { AwsScope } from '../../lambdas/aws/scope.ts';
 import type { EksSource } from '../../lambdas/fleet/sources.ts';
 import { counted } from '../terminal/plural.ts';
-import type { AwsCalls } from './aws-calls.ts';
+import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
+import type { AwsCaller, AwsCalls } from './aws-calls.ts';
 import { allowFix } from './aws-fixes.ts';
-import { type Answer, type CheckGroup, type Fix, failed, passed } from './check.ts';
+import { type Answer, type Check, type CheckGroup, type Fix, failed, passed, untold } from './check.ts';
+import type { HubRoles } from './hub-roles.ts';
 
 /** A node that no account has: whether we may ask is told all the same. */
 const NO_NODE = 'ip-0-0-0-0.ec2.internal';
 
 /** Everything that finding and judging the EKS clusters of one account and Region takes. */
-export function sourceGroup({ name: subject, scope }: EksSource, aws: AwsCalls): CheckGroup {
+export function sourceGroup({ name: subject, scope }: EksSource, aws: AwsCalls, { weAreHub }: HubRoles): CheckGroup {
   const { role, account, region } = scope;
   const place = `${account}/${region}`;
+  if (isElsewhere(scope, aws.caller)) return { subject, checks: [elsewhereCheck(scope, aws.caller)] };
+  // In the account of the hub nobody's role is between us and the action: a refusal is ours.
+  const fixOf = role === undefined && !weAreHub ? undefined : spokeFix;
   const principal = role?.arn ?? aws.caller.arn;
   let names: readonly string[] = [];
   return {
@@ -40,10 +45,19 @@ export function sourceGroup({ name: subject, scope }: EksSource, aws: AwsCalls):
               title: 'role can be assumed',
               object: role.arn,
               needs: ['region'],
-              run: async () =>
-                answerOf(await errorOf(async () => void (await aws.credentials(scope)())), 'yes', ({ remedy }) => ({
-                  text: `${remedy} ${trustText(aws.caller.arn, role.externalId)}`,
-                })),
+              async run() {
+                const error = await errorOf(async () => void (await aws.credentials(scope)()));
+                if (error?.kind === 'denied' && !weAreHub)
+                  return untold(
+                    `cannot be tried as ${aws.caller.arn}: only the hub's roles are trusted`,
+                    trustFix(scope, role.arn, 'That is as it should be. Whether it is there, and trusts them, is seen'),
+                  );
+                return answerOf(error, 'yes', (failure) =>
+                  failure.kind === 'denied'
+                    ? trustFix(scope, role.arn, `${failure.remedy} Its trust policy is seen`)
+                    : { text: remedyAtTheKeyboard(failure) },
+                );
+              },
             },
           ]),
       {
@@ -57,7 +71,7 @@ export function sourceGroup({ name: subject, scope }: EksSource, aws: AwsCalls):
               names = await firstNames(aws, scope, signal);
             }),
             () => `${counted(names.length, 'cluster')} on the first page`,
-            (error) => fixOf(error, principal, 'eks:ListClusters'),
+            fixOf?.(principal, 'eks:ListClusters'),
           ),
       },
       {
@@ -69,7 +83,7 @@ export function sourceGroup({ name: subject, scope }: EksSource, aws: AwsCalls):
           const [first] = names;
           if (first === undefined) return passed('not tried: there is no cluster');
           const problem = await errorOf(async () => void (await aws.eks.describeCluster(scope, first, signal)));
-          return answerOf(problem, 'yes', (error) => fixOf(error, principal, 'eks:DescribeCluster'));
+          return answerOf(problem, 'yes', fixOf?.(principal, 'eks:DescribeCluster'));
         },
       },
       {
@@ -79,9 +93,12 @@ export function sourceGroup({ name: subject, scope }: EksSource, aws: AwsCalls):
         needs: ['region', ...(role === undefined ? [] : ['assume-role'])],
         async run(signal) {
           const problem = await errorOf(async () => {
-            await aws.listInstances(scope, [NO_NODE], signal)[Symbol.asyncIterator]().next();
+            await aws
+              .listInstances(scope, { nodes: [NO_NODE] }, signal)
+              [Symbol.asyncIterator]()
+              .next();
           });
-          return answerOf(problem, 'yes', (error) => fixOf(error, principal, 'ec2:DescribeInstances'));
+          return answerOf(problem, 'yes', fixOf?.(principal, 'ec2:DescribeInstances'));
         },
       },
     ],
@@ -103,13 +120,40 @@ async function errorOf(call: () => Promise<void>): Promise<AwsError | undefined>
   }
 }
 
-function answerOf(error: AwsError | undefined, found: string | (() => string), fix: (error: AwsError) => Fix): Answer {
-  if (error !== undefined) return failed(error.problem, fix(error));
-  return passed(typeof found === 'string' ? found : found());
+/** @param fix absent where a refusal says nothing about the functions */
+function answerOf(error: AwsError | undefined, found: string | (() => string), fix?: (error: AwsError) => Fix): Answer {
+  if (error === undefined) return passed(typeof found === 'string' ? found : found());
+  if (fix !== undefined) return failed(error.problem, fix(error));
+  return error.kind === 'denied' ? notOurs(error.problem) : failed(error.problem, { text: remedyAtTheKeyboard(error) });
 }
 
-function fixOf(error: AwsError, principal: string, action: string): Fix {
-  return error.kind === 'denied' ? allowFix(principal, action, '*', error.remedy) : { text: error.remedy };
+/** A refusal of somebody who is not certmarshal. */
+export function notOurs(problem: string): Answer {
+  return untold(problem, {
+    text: "Who you are may not do it; the hub's stack allows it to the hub's own roles. To try what comes after it, use credentials that may.",
+  });
+}
+
+function spokeFix(principal: string, action: string): (error: AwsError) => Fix {
+  return (error) =>
+    error.kind === 'denied' ? allowFix(principal, action, '*', error.remedy) : { text: remedyAtTheKeyboard(error) };
+}
+
+/** Without a role to assume, our credentials would read our own account in the name of that one. */
+export function isElsewhere({ account, role }: AwsScope, caller: AwsCaller): boolean {
+  return role === undefined && account !== caller.account;
+}
+
+function elsewhereCheck({ account, region }: AwsScope, caller: AwsCaller): Check {
+  return {
+    id: 'aws-account',
+    title: 'we are of its account',
+    object: `${account}/${region}`,
+    run: async () =>
+      untold(`cannot be tried as ${caller.arn}: the hub reads its own account without another role`, {
+        text: `Use credentials of account ${account}.`,
+      }),
+  };
 }
 
 function regionFix({ account, region }: AwsScope, own: string): Fix {
@@ -120,8 +164,10 @@ function regionFix({ account, region }: AwsScope, own: string): Fix {
   };
 }
 
-/** AWS says the same whatever part of the trust policy refuses. */
-function trustText(caller: string, externalId: string | undefined): string {
-  const id = externalId === undefined ? 'no sts:ExternalId' : 'as sts:ExternalId the externalId of fleet.yaml';
-  return `Its trust policy has to name the caller (${caller}) or its account, and ${id}.`;
+/** AWS says the same whatever refuses: that there is no such role, whom it trusts, or another ExternalId. */
+function trustFix({ account }: AwsScope, role: string, text: string): Fix {
+  return {
+    text: `${text} with credentials of account ${account}:`,
+    command: `aws iam get-role --role-name ${role.split('/').at(-1)} --query Role.AssumeRolePolicyDocument`,
+  };
 }

@@ -1,19 +1,38 @@
-import { type Owner, ownedNames } from './evidence.ts';
+import { type Owner, ownedNames, type WeakAddress } from './evidence.ts';
 import { canonicalDnsName } from './names.ts';
-import { list, text } from './wire.ts';
+import { instant } from './read-request.ts';
+import { field, list, text } from './wire.ts';
+
+/** Interfaces of one launch are attached together, and no node runs code this early. Milliseconds. */
+const LAUNCH_MS = 5_000;
 
 /**
- * What an EC2 instance (DescribeInstances shape) proves: the node that is called by the instance's private DNS name, its
- * resource name or its instance id owns every address and DNS name of every network interface. Undefined when it
- * proves nothing for this cluster: not `running`, or not tagged `kubernetes.io/cluster/<name>` = owned|shared or
- * `eks:cluster-name` = <name>.
+ * What an EC2 instance (DescribeInstances shape, times as Date or RFC 3339 text) proves: the node that is called by the instance's private
+ * DNS name, its resource name or its instance id owns the addresses and DNS names that this node could not have got by itself. Undefined when
+ * it proves nothing for this cluster: not `running`, of another VPC than the cluster's, or not tagged `kubernetes.io/cluster/<name>` =
+ * owned|shared or `eks:cluster-name` = <name>.
  *
- * Source: EC2 API `Instance`, `InstanceNetworkInterface`; EC2 user guide "Amazon EC2 instance hostname types".
+ * The role of a node usually has `AmazonEKS_CNI_Policy`, so whoever has the node may assign it secondary addresses
+ * (`ec2:AssignPrivateIpAddresses`, and for IPv6 `ec2:AssignIpv6Addresses`) and create, attach and detach network interfaces. It can replace neither the
+ * interface with device index 0 nor the primary address of an interface. So these count:
+ *
+ * - what the instance itself shows: private, public and IPv6 address, private and public DNS name
+ * - of the interface with device index 0, and of those attached at launch with it: the primary private address, its DNS name, the public
+ *   address and DNS name associated with it, and the primary IPv6 address
+ *
+ * Secondary addresses, which the VPC CNI gives to pods, and interfaces attached later are `weakAddresses`.
+ *
+ * Source: AWS managed policies `AmazonEKS_CNI_Policy` and the IPv6 policy in "Amazon VPC CNI plugin: IAM role"; EC2 API `Instance`,
+ * `InstanceNetworkInterfaceAttachment`, `InstancePrivateIpAddress`, `InstanceIpv6Address`, DetachNetworkInterface; EC2 user guide "Amazon EC2
+ * instance hostname types".
+ *
+ * @param vpcId of the cluster, where it is known
  */
-export function ownerFromInstance(instance: unknown, clusterName: string): Owner | undefined {
+export function ownerFromInstance(instance: unknown, clusterName: string, vpcId?: string): Owner | undefined {
   const id = text(instance, 'InstanceId');
   if (id === undefined || !/^i-\w{1,40}$/.test(id)) return undefined;
   if (text(instance, 'State', 'Name') !== 'running') return undefined;
+  if (vpcId !== undefined && text(instance, 'VpcId') !== vpcId) return undefined;
   if (!isTaggedFor(instance, clusterName)) return undefined;
 
   const dnsNames: (string | undefined)[] = [text(instance, 'PrivateDnsName'), text(instance, 'PublicDnsName')];
@@ -22,12 +41,15 @@ export function ownerFromInstance(instance: unknown, clusterName: string): Owner
     text(instance, 'PublicIpAddress'),
     text(instance, 'Ipv6Address'),
   ];
-  for (const networkInterface of list(instance, 'NetworkInterfaces')) {
-    for (const place of [networkInterface, ...list(networkInterface, 'PrivateIpAddresses')]) {
-      dnsNames.push(text(place, 'PrivateDnsName'), text(place, 'Association', 'PublicDnsName'));
-      addresses.push(text(place, 'PrivateIpAddress'), text(place, 'Association', 'PublicIp'));
+  const { atLaunch, others } = networkInterfaces(instance);
+  for (const networkInterface of atLaunch) {
+    for (const entry of list(networkInterface, 'PrivateIpAddresses')) {
+      if (field(entry, 'Primary') !== true) continue;
+      dnsNames.push(text(entry, 'PrivateDnsName'), text(entry, 'Association', 'PublicDnsName'));
+      addresses.push(text(entry, 'PrivateIpAddress'), text(entry, 'Association', 'PublicIp'));
     }
-    for (const entry of list(networkInterface, 'Ipv6Addresses')) addresses.push(text(entry, 'Ipv6Address'));
+    for (const entry of list(networkInterface, 'Ipv6Addresses'))
+      if (field(entry, 'IsPrimaryIpv6') === true) addresses.push(text(entry, 'Ipv6Address'));
   }
 
   const privateDnsName = canonicalDnsName(text(instance, 'PrivateDnsName') ?? '');
@@ -35,12 +57,64 @@ export function ownerFromInstance(instance: unknown, clusterName: string): Owner
   if (privateDnsName !== '') nodes.add(privateDnsName);
   const domain = privateDomain(instance, privateDnsName);
   if (domain !== undefined) nodes.add(`${id}.${domain}`);
+  const object = `EC2 instance ${id}`;
+  const owned = ownedNames([...present(dnsNames), ...nodes], present(addresses));
+  const weakAddresses = [
+    ...weak(atLaunch, owned.addresses, `is a secondary address of ${object}, which its node can assign to itself`),
+    ...weak(
+      others,
+      owned.addresses,
+      `is of a network interface not shown as attached at the launch of ${object}, and its node can attach one to itself`,
+    ),
+  ];
   return {
     source: 'ec2',
-    object: `EC2 instance ${id}`,
+    object,
     nodes: [...nodes],
-    ...ownedNames([...present(dnsNames), ...nodes], present(addresses)),
+    ...owned,
+    ...(weakAddresses.length === 0 ? {} : { weakAddresses }),
   };
+}
+
+/** Those that the instance was launched with, as far as that is shown; without device index 0 none. */
+function networkInterfaces(instance: unknown): { atLaunch: readonly unknown[]; others: readonly unknown[] } {
+  const all = list(instance, 'NetworkInterfaces');
+  const first = all.find(isFirst);
+  const launch = attachedAt(first);
+  const atLaunch = all.filter((candidate) => {
+    if (candidate === first) return true;
+    const attached = attachedAt(candidate);
+    if (launch === undefined || attached === undefined) return false;
+    return text(candidate, 'Attachment', 'Status') === 'attached' && Math.abs(attached - launch) <= LAUNCH_MS;
+  });
+  return { atLaunch, others: all.filter((candidate) => !atLaunch.includes(candidate)) };
+}
+
+/** Large instances have several network cards, each with device indexes of its own. */
+function isFirst(networkInterface: unknown): boolean {
+  const card = field(networkInterface, 'Attachment', 'NetworkCardIndex') ?? 0;
+  return card === 0 && field(networkInterface, 'Attachment', 'DeviceIndex') === 0;
+}
+
+/** Milliseconds since the epoch; undefined when it does not tell. */
+function attachedAt(networkInterface: unknown): number | undefined {
+  const time = field(networkInterface, 'Attachment', 'AttachTime');
+  if (time instanceof Date) return Number.isNaN(time.getTime()) ? undefined : time.getTime();
+  return instant(typeof time === 'string' ? time : undefined);
+}
+
+/** What these interfaces have beside what is owned. */
+function weak(interfaces: readonly unknown[], owned: readonly string[], why: string): readonly WeakAddress[] {
+  const addresses = interfaces.flatMap((networkInterface) => [
+    ...list(networkInterface, 'PrivateIpAddresses').flatMap((entry) => [
+      text(entry, 'PrivateIpAddress'),
+      text(entry, 'Association', 'PublicIp'),
+    ]),
+    ...list(networkInterface, 'Ipv6Addresses').map((entry) => text(entry, 'Ipv6Address')),
+  ]);
+  return ownedNames([], present(addresses))
+    .addresses.filter((address) => !owned.includes(address))
+    .map((address) => ({ address, why }));
 }
 
 function isTaggedFor(instance: unknown, clusterName: string): boolean {

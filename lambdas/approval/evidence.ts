@@ -5,6 +5,13 @@ import type { EvidenceSource } from './policy.ts';
 /** The sources that are read from somewhere; `patterns` are part of the policy. */
 export type ReadableSource = Exclude<EvidenceSource, 'patterns'>;
 
+/** An address of an object that the node could have given itself: it proves nothing, and contests nothing of another node. */
+export interface WeakAddress {
+  readonly address: string;
+  /** For people, after the address: `is a secondary address of EC2 instance i-0abc, which …`. */
+  readonly why: string;
+}
+
 /** One object that says which names a node owns. All names and addresses are canonical. */
 export interface Owner {
   readonly source: ReadableSource;
@@ -16,6 +23,8 @@ export interface Owner {
   readonly nodes: readonly string[];
   readonly dnsNames: readonly string[];
   readonly addresses: readonly string[];
+  /** Only to say why a request for one of them is left. */
+  readonly weakAddresses?: readonly WeakAddress[];
 }
 
 /** What one sweep read from one source. A source that could not be read proves nothing and says why. */

@@ -158,6 +158,11 @@ function unproven(
       hostile: false,
     };
   }
+  const weak = known.trusted
+    .flatMap(({ weakAddresses = [] }) => weakAddresses)
+    .find(({ address }) => kind === 'ip' && address === canonical);
+  if (weak !== undefined)
+    return { reason: 'SanNotOwned', message: `${label} ${printable(weak.why, 200)}`, hostile: false };
   const objects = known.trusted.map((owner) => printable(owner.object, 100)).join(', ');
   return {
     reason: 'SanNotOwned',

@@ -6,16 +6,24 @@ import type { AwsScope } from './scope.ts';
 import { createScopedClients } from './scoped-clients.ts';
 import type { CredentialsOf } from './spoke-credentials.ts';
 
+/** Which instances are asked for. */
+export interface InstanceQuery {
+  /** At most 2,000 names of Nodes. Those that cannot be instances, as those of Fargate and hybrid nodes, are not asked for. */
+  readonly nodes: readonly string[];
+  /** Where it is known, instances of other VPCs are left out. */
+  readonly vpcId?: string | undefined;
+  /** All instances that are tagged for the cluster of this name, instead of those of the nodes. */
+  readonly cluster?: string;
+}
+
 /**
- * The running EC2 instances of the nodes named, page by page, as DescribeInstances gives them (`Instance` of the EC2 API reference). Nodes that
- * cannot be instances, as those of Fargate and hybrid nodes, are not asked for.
+ * The running EC2 instances of a query, page by page and each once, as DescribeInstances gives them (`Instance` of the EC2 API reference).
  *
- * @param nodes at most 2,000 names of Nodes
- * @throws AwsError
+ * @throws AwsError also when there are more than 20,000
  */
 export type ListInstances = (
   scope: AwsScope,
-  nodes: readonly string[],
+  query: InstanceQuery,
   signal: AbortSignal,
 ) => AsyncIterable<readonly unknown[]>;
 
@@ -25,25 +33,32 @@ export interface InstanceReaderOptions {
   readonly config?: EC2ClientConfig;
 }
 
-/** How DescribeInstances finds the instance of a node. */
+/** How DescribeInstances finds instances. */
 export interface InstanceFilter {
-  readonly name: 'instance-id' | 'private-dns-name';
+  readonly name: 'instance-id' | 'private-dns-name' | `tag:${string}`;
   readonly values: readonly string[];
 }
 
 /** Names in one call of {@link ListInstances}. */
 const MOST_NODES = 2_000;
-/** Values of one filter, and instances of one page (EC2 API reference, DescribeInstances). */
-const MOST_VALUES = 200;
+/** Of one call in all filters (EC2 API reference, FilterLimitExceeded): two are taken by the state and the VPC. */
+const MOST_VALUES = 200 - 2;
+/** Instances of one page (EC2 API reference, DescribeInstances). */
 const PAGE = 1_000;
-/** Of one filter: more than one page comes only when instances of several VPCs have the same name. */
+/** Of nodes: more than one page comes only when instances of several VPCs have the same name. */
 const MOST_PAGES = 5;
+/** Of a cluster. EC2 may give pages that are not full. */
+const MOST_CLUSTER_PAGES = 100;
+/** Of one query. */
+const MOST_INSTANCES = 20_000;
 /** In one account and Region. Fewer when EC2 throttles. */
 const CALLS_PER_SECOND = 20;
 
 /** RFC 1123 subdomain, as names of Nodes are. It has no `*`, `?` or `\`, which mean something to a filter. */
 const NODE_NAME = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
 const INSTANCE_ID = /^(?<id>i-[0-9a-f]{8,40})(?:\.|$)/;
+/** Names of clusters, and none of the characters that mean something to a filter. */
+const CLUSTER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 /** Pods of Fargate, and hybrid nodes (managed instances of Systems Manager). */
 const NO_INSTANCE = /^(?:fargate-|mi-)/;
 
@@ -53,19 +68,29 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
     // The pace tries again, not the SDK: only so are all calls to one scope counted together.
     return new EC2Client({ ...config, maxAttempts: 1, region: scope.region, credentials: credentials(scope) });
   });
-  return async function* listInstances(scope, nodes, signal) {
+  return async function* listInstances(scope, query, signal) {
     const object = describeCall('ec2:DescribeInstances', scope);
+    const { nodes, vpcId, cluster } = query;
     if (nodes.length > MOST_NODES)
       throw invalid(object, `${nodes.length} nodes are more than ${MOST_NODES}`, 'Ask for fewer nodes at once.');
-    for (const { name, values } of instanceFilters(nodes)) {
+    if (cluster !== undefined && !CLUSTER_NAME.test(cluster))
+      throw invalid(
+        object,
+        'the cluster has a name that no tag of EKS can have',
+        'Give the name that EKS calls it by.',
+      );
+    const mostPages = cluster === undefined ? MOST_PAGES : MOST_CLUSTER_PAGES;
+    const seen = new Set<string>();
+    for (const { name, values } of cluster === undefined ? instanceFilters(nodes) : clusterFilters(cluster)) {
       const { client, pace } = scoped(scope);
       let nextToken: string | undefined;
       for (let page = 0; page === 0 || nextToken !== undefined; page += 1) {
-        if (page === MOST_PAGES) throw invalid(object, `the list does not end after ${MOST_PAGES} pages`);
+        if (page === mostPages) throw invalid(object, `the list does not end after ${mostPages} pages`);
         const command = new DescribeInstancesCommand({
           Filters: [
             { Name: name, Values: [...values] },
             { Name: 'instance-state-name', Values: ['running'] },
+            ...(vpcId === undefined ? [] : [{ Name: 'vpc-id', Values: [vpcId] }]),
           ],
           // Instances of EKS Auto Mode are managed resources, and an account may hide those.
           IncludeManagedResources: true,
@@ -74,13 +99,29 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
         });
         const call = () => callAws({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));
         const { Reservations = [], NextToken } = await pace(call, signal);
-        const instances = Reservations.flatMap(({ Instances = [] }) => Instances);
+        const instances = Reservations.flatMap(({ Instances = [] }) => Instances).filter(
+          ({ InstanceId = '' }) => !seen.has(InstanceId) && seen.add(InstanceId),
+        );
+        if (seen.size > MOST_INSTANCES)
+          throw invalid(
+            object,
+            `there are more than ${MOST_INSTANCES} instances`,
+            'Let no policy for this cluster trust Nodes or patterns beside ec2: then only the nodes that ask are read.',
+          );
         if (instances.length > 0) yield instances;
         // The last page has an empty one.
         nextToken = NextToken === '' ? undefined : NextToken;
       }
     }
   };
+}
+
+/** EC2 joins filters by *and*, so that either tag has a call of its own. Source: EKS user guide, "Tag your resources". */
+function clusterFilters(cluster: string): readonly InstanceFilter[] {
+  return [
+    { name: `tag:kubernetes.io/cluster/${cluster}`, values: ['owned', 'shared'] },
+    { name: 'tag:eks:cluster-name', values: [cluster] },
+  ];
 }
 
 /**

@@ -14,6 +14,7 @@ import { AwsError } from './errors.ts';
 const LARGEST_OBJECT = 32 * 1024 * 1024;
 
 export interface JsonObject {
+  /** Undefined when it is damaged, that is no JSON or larger than 32 MiB: then it is only good to be written anew. */
   readonly value: unknown;
   /** Of the version that was read, for a write that replaces just that one. */
   readonly etag: string;
@@ -23,7 +24,7 @@ export interface JsonObject {
 export interface JsonObjects {
   /**
    * @returns undefined when there is no such object
-   * @throws AwsError `invalid` when it is no JSON, or larger than 32 MiB
+   * @throws AwsError
    */
   read(key: string, signal: AbortSignal): Promise<JsonObject | undefined>;
   /**
@@ -41,8 +42,6 @@ export interface JsonObjectsOptions {
   readonly bucket: string;
 }
 
-const DAMAGED = 'Restore an older version of the object, or delete it: it is written anew.';
-
 /** Objects of one bucket. One deadline covers a call and its body. */
 export function createJsonObjects({ client, bucket }: JsonObjectsOptions): JsonObjects {
   return {
@@ -55,15 +54,14 @@ export function createJsonObjects({ client, bucket }: JsonObjectsOptions): JsonO
       const get = async (abortSignal: AbortSignal) => {
         try {
           const { Body, ContentLength, ETag } = await client.send(command, { abortSignal });
-          return { text: await textOf(Body, ContentLength, object, abortSignal), etag: ETag };
+          return { etag: etagOf(ETag, object), text: await textOf(Body, ContentLength, object, abortSignal) };
         } catch (error) {
           if (isNoSuchKey(error)) return undefined;
           throw error;
         }
       };
       const answer = await callAws({ object, remedies }, signal, get);
-      if (answer === undefined) return undefined;
-      return { value: parse(answer.text, object), etag: etagOf(answer.etag, object) };
+      return answer === undefined ? undefined : { value: parsed(answer.text), etag: answer.etag };
     },
     async write(key, value, etag, signal) {
       const object = `s3:PutObject s3://${bucket}/${key}`;
@@ -98,12 +96,13 @@ function isNoSuchKey(error: unknown): boolean {
   return error instanceof S3ServiceException && error.name === 'NoSuchKey';
 }
 
+/** Undefined when it is too large. */
 async function textOf(
   body: GetObjectCommandOutput['Body'],
   length: number | undefined,
   object: string,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<string | undefined> {
   if (body === undefined || !(Symbol.asyncIterator in body)) throw invalid(object, 'the answer has no body');
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -111,10 +110,10 @@ async function textOf(
   // The SDK does not end a body that is being read.
   signal.addEventListener('abort', end, { once: true });
   try {
-    if (Number(length) > LARGEST_OBJECT) throw invalid(object, `it is larger than ${LARGEST_OBJECT} bytes`, DAMAGED);
+    if (Number(length) > LARGEST_OBJECT) return undefined;
     for await (const piece of body) {
       size += piece.length;
-      if (size > LARGEST_OBJECT) throw invalid(object, `it is larger than ${LARGEST_OBJECT} bytes`, DAMAGED);
+      if (size > LARGEST_OBJECT) return undefined;
       pieces.push(piece);
     }
   } finally {
@@ -124,12 +123,12 @@ async function textOf(
   return Buffer.concat(pieces).toString('utf8');
 }
 
-function parse(text: string, object: string): unknown {
+/** Undefined is no JSON. */
+function parsed(text: string | undefined): unknown {
   try {
-    return JSON.parse(text);
+    return text === undefined ? undefined : JSON.parse(text);
   } catch {
-    // Its message quotes the text.
-    throw invalid(object, 'it is not JSON', DAMAGED);
+    return undefined;
   }
 }
 

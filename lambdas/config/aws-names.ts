@@ -8,6 +8,8 @@ export const ACCOUNT = /^(?:self|\d{12})$/;
 /** As of 2026: `eu-central-1`, `us-gov-west-1`, `us-isob-east-1`, `eusc-de-east-1`; or `self`. */
 export const REGION = /^(?:self|[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2})$/;
 
+export const HUB_REGION = /^[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}$/;
+
 /** Source: IAM API Reference, CreateRole, RoleName. */
 export const ROLE_NAME = /^[\w+=,.@-]{1,64}$/;
 

@@ -8,6 +8,7 @@ import {
   matching,
   NameSelection,
   name,
+  namespaces,
   refusing,
   secretArn,
   serviceCidrs,
@@ -55,6 +56,11 @@ export const ManagementClusterEntry = z
     serviceCidrs: serviceCidrsOfCluster,
     workloadClusters: z
       .strictObject({
+        namespaces: namespaces.prefault(['eksa-system']).meta({
+          description:
+            'Namespaces of the management cluster whose Cluster objects count. Whoever may write to them decides which clusters there are, and which Machines vouch for them. Default: eksa-system, where EKS Anywhere keeps its own.',
+          examples: [['eksa-system']],
+        }),
         include: NameSelection.prefault({}).meta({ description: 'Only these workload clusters. Default: all.' }),
         exclude: NameSelection.prefault({}).meta({ description: 'But not these. Default: none.' }),
         kubeconfigSecrets: z

@@ -11,6 +11,7 @@ const Authenticator = z.object({
   provider: z.literal('eks-anywhere'),
   authenticatorId: ClusterEntry.shape.authenticatorId.unwrap(),
 });
+const AnyAuthenticator = z.object({ authenticatorId: ClusterEntry.shape.authenticatorId.unwrap() });
 const Names = NameSelection.strip().optional();
 const AccessEntries = z.object({
   include: Names,
@@ -30,6 +31,7 @@ export function clusterRules({ discovery, managementClusters, clusters }: Sectio
     ...repeatedNames('managementClusters', managementClusters, ManagementName),
     ...repeatedIds(managementClusters, clusters),
     ...wrongAuthenticatorIds(clusters),
+    ...sharedAuthenticatorIds(managementClusters, clusters),
     ...uselessAccessEntries(discovery),
     ...uselessSecrets(managementClusters),
   ];
@@ -60,6 +62,30 @@ function wrongAuthenticatorIds(clusters: readonly unknown[]): readonly RuleProbl
     isAuthenticatorUuid(authenticatorId)
       ? []
       : [{ path: ['clusters', index, 'authenticatorId'], message: `"${authenticatorId}" ${AUTHENTICATOR_REMEDY}` }],
+  );
+}
+
+/** A token is good for every cluster with the id that it was signed for: who runs one of two could enter the other with it. */
+function sharedAuthenticatorIds(
+  managementClusters: readonly unknown[],
+  clusters: readonly unknown[],
+): readonly RuleProblem[] {
+  const first = new Map<string, string>();
+  const sections = Object.entries({ managementClusters, clusters });
+  return sections.flatMap(([section, entries]) =>
+    readable(entries, AnyAuthenticator).flatMap(({ index, data: { authenticatorId } }) => {
+      const id = authenticatorId.toLowerCase();
+      const earlier = first.get(id);
+      if (earlier !== undefined)
+        return [
+          {
+            path: [section, index, 'authenticatorId'],
+            message: `"${authenticatorId}" is the authenticatorId of ${earlier} too, and a token for one would be good for both; give each its own, or leave it out and put a token of a ServiceAccount in the kubeconfig`,
+          },
+        ];
+      first.set(id, `${section}[${index}]`);
+      return [];
+    }),
   );
 }
 

@@ -1,10 +1,13 @@
 /**
  * The candidate that a misspelled word most likely stands for, or undefined. Upper case, `-` and `_` do not count;
- * beyond that a third of the word may differ.
+ * beyond that it may be an abbreviation, or a third of the word may differ.
  */
 export function didYouMean(word: string, candidates: readonly string[]): string | undefined {
   if (word.length > 100) return undefined;
   const folded = fold(word);
+  // An abbreviation is nearer to a shorter word than to its own.
+  const abbreviated = candidates.filter((candidate) => folded.length > 2 && fold(candidate).startsWith(folded));
+  if (abbreviated.length === 1) return abbreviated[0];
   let best: string | undefined;
   let least = Math.max(1, Math.floor(folded.length / 3)) + 1;
   for (const candidate of candidates) {

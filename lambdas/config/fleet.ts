@@ -49,6 +49,8 @@ export interface ManagementCluster {
   readonly lane: string;
   readonly serviceCidrs?: readonly string[];
   readonly workloadClusters: {
+    /** Namespaces whose Cluster objects count; whoever may write to them decides about those clusters. @default eksa-system, as EKS Anywhere does */
+    readonly namespaces: readonly string[];
     readonly include: Pick<ClusterSelection, 'names'>;
     readonly exclude: Pick<ClusterSelection, 'names'>;
     /** Secret of a kubeconfig, by name of the workload cluster. */
@@ -83,6 +85,9 @@ export interface Lane {
 }
 
 export interface HubOptions {
+  /** Where certmarshal is deployed to; has to be known where other accounts are discovered, which trust its roles. */
+  readonly account?: string;
+  readonly region?: string;
   /** Encrypts queues, bucket and logs; without it AWS's own keys do. */
   readonly kmsKeyArn?: string;
   /** Of each sweep function. */

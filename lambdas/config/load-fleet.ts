@@ -28,7 +28,7 @@ export function parseFleet(text: string, fileName: string): ParsedFleet {
   const read = FleetFile.safeParse(yaml.value, { error: describeIssue });
   const problems = [
     ...yaml.problems,
-    ...(read.success ? [] : read.error.issues.flatMap((issue) => located(issue, yaml))),
+    ...(read.success ? [] : withoutEchoes(read.error.issues).flatMap((issue) => located(issue, yaml))),
     ...brokenRules(yaml.value).map(({ path, message }) => at(yaml, path, message)),
   ];
   if (!read.success || problems.length > 0) return { ok: false, problems: sorted(problems, fileName) };
@@ -36,6 +36,14 @@ export function parseFleet(text: string, fileName: string): ParsedFleet {
 }
 
 type ReadableYaml = Extract<YamlFile, { ok: true }>;
+
+/** What has the wrong type also has a wrong size. */
+function withoutEchoes(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodIssue[] {
+  const wrongTypes = new Set(issues.flatMap(({ code, path }) => (code === 'invalid_type' ? [path.join('/')] : [])));
+  return issues.filter(
+    ({ code, path }) => (code !== 'too_big' && code !== 'too_small') || !wrongTypes.has(path.join('/')),
+  );
+}
 
 function located(issue: z.core.$ZodIssue, yaml: ReadableYaml): readonly TextProblem[] {
   const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CLUSTER_NAME, MAX_SERVICE_CIDRS, SECRET_ARN } from '../fleet/target.ts';
+import { CLUSTER_NAME, MAX_NAMESPACES, MAX_SERVICE_CIDRS, NAMESPACE, SECRET_ARN } from '../fleet/target.ts';
 import { printable } from '../printable.ts';
 import { cidrProblem } from './cidr.ts';
 import { kindOf } from './describe-issue.ts';
@@ -47,14 +47,41 @@ export const clusterId = matching('an id of the cluster', CLUSTER_NAME, `cannot 
 const SECRET_FORM =
   'write the complete ARN of a Secrets Manager secret, as "aws secretsmanager describe-secret" prints it, with the six characters at its end';
 
+const STORE = 'store it with certmarshal credentials create --store secretsmanager:NAME';
+
 /** The value is never shown: whoever pastes the kubeconfig itself here must not find it in a log. */
 export const secretArn = z
-  .string({ error: ({ input }) => (input === undefined ? `missing; ${SECRET_FORM}` : SECRET_FORM) })
-  .regex(SECRET_ARN, { error: SECRET_FORM });
+  .string({ error: ({ input }) => (input === undefined ? `missing; ${SECRET_FORM}` : notASecret(input)) })
+  .regex(SECRET_ARN, { error: ({ input }) => notASecret(input) });
+
+/** By what it looks like. */
+function notASecret(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return `this is a section, maybe the kubeconfig itself; ${PASTED}`;
+  const text = String(value);
+  if (/^\s*(?:apiVersion|clusters|kind)\b/m.test(text)) return `this is a kubeconfig; ${PASTED}`;
+  if (/^arn:[a-z-]+:eks:/.test(text))
+    return 'this is the ARN of an EKS cluster, which needs no secret; list its account and Region under discovery';
+  if (/^[~./]|\.(?:ya?ml|json|kubeconfig)$|kubeconfig$/.test(text))
+    return `this is a file, which the functions do not have; ${STORE}`;
+  return SECRET_FORM;
+}
+
+const PASTED = `whoever sees this file has its credentials, so revoke them, make new ones, and ${STORE}`;
 
 export const cidr = refusing(text('a CIDR, for example 10.0.0.0/16'), cidrProblem);
 
 export const serviceCidrs = list(cidr).max(MAX_SERVICE_CIDRS);
+
+/** Each once: two Clusters of one name would be one that is seen twice. */
+export const namespaces = list(
+  matching(
+    'the name of a namespace',
+    NAMESPACE,
+    'cannot name a namespace; use at most 63 lowercase letters, digits and "-", and start and end with a letter or digit',
+  ),
+)
+  .max(MAX_NAMESPACES)
+  .refine((all) => new Set(all).size === all.length, { error: 'a namespace is there twice; keep one of the two' });
 
 /** `*` may stand four times: matching takes more steps with each. */
 export const clusterGlob = matching(

@@ -38,8 +38,10 @@ export interface FoundCluster {
   readonly unread?: true;
   /** `fleet.yaml` does not want it. */
   readonly unwanted?: true;
-  /** Its own clusters are looked for through it. */
-  readonly managesClusters?: true;
+  /** `fleet.yaml` may want it by its name, and does not want it with the tags that it has. Whoever tags clusters decides that, so it is no order to forget it. */
+  readonly untagged?: true;
+  /** Its own clusters are looked for through it, in these namespaces. */
+  readonly managesClusters?: readonly string[];
 }
 
 /** EKS throttles DescribeCluster by account and Region: more at once would only wait. */

@@ -13,7 +13,7 @@ const DEFAULT_LANE: typeof DefaultLane = 'default';
 /** In these states it has an API server that answers. Source: EKS API Reference, Cluster, status. */
 const SERVING: ReadonlySet<string> = new Set(['ACTIVE', 'UPDATING']);
 
-/** What an answer of DescribeCluster says about a cluster. Pure. */
+/** What an answer of DescribeCluster says about a cluster whose name may be wanted. Pure. */
 export function describedCluster(
   { scope, entries }: Pick<EksSource, 'scope' | 'entries'>,
   cluster: EksCluster,
@@ -21,12 +21,12 @@ export function describedCluster(
   lanes: readonly Lane[],
 ): FoundCluster {
   const entry = entries.find((candidate) => isWanted(candidate, cluster.name, cluster.tags));
-  if (entry === undefined) return { id, unwanted: true };
-  const { name, status, endpoint, certificateAuthority, serviceCidrs } = cluster;
+  if (entry === undefined) return { id, untagged: true };
+  const { name, status, endpoint, certificateAuthority, serviceCidrs, vpcId } = cluster;
   if (!SERVING.has(status)) return { id, problem: notServing(id, status) };
   if (endpoint === undefined || certificateAuthority === undefined) return { id, problem: withoutEndpoint(id) };
   const lane = laneOf(cluster, entry, lanes);
-  if (lane === undefined) return { id, problem: withoutLane(id, cluster.vpcId) };
+  if (lane === undefined) return { id, problem: withoutLane(id, vpcId) };
   const target = reading(() =>
     readTarget(
       {
@@ -34,7 +34,7 @@ export function describedCluster(
         // None is not known to be none: every cluster has Services.
         cluster: { name, provider: 'eks', ...(serviceCidrs.length === 0 ? {} : { serviceCidrs }) },
         access: { kind: 'eks', endpoint, certificateAuthority, scope },
-        instances: scope,
+        instances: { ...scope, ...(vpcId === undefined ? {} : { vpcId }) },
         lane,
       },
       'target',

@@ -31,11 +31,18 @@ export interface IndexedCluster
   readonly sweptAt: string;
   /** The last sweep that knew `server`. */
   readonly serverAt?: string;
+  /** The last sweep that tried to reach the cluster, whatever came of it. */
+  readonly triedAt?: string;
   /** The last sweep that could list the requests; absent when there was none. */
   readonly readableAt?: string;
   /** The last sweep that read, judged and wrote everything. */
   readonly completeAt?: string;
   readonly findings: readonly Finding[];
   readonly findingCount: number;
-  readonly workloadClusters?: { readonly readAt: string; readonly clusters: readonly WorkloadCluster[] };
+  readonly workloadClusters?: {
+    readonly readAt: string;
+    readonly clusters: readonly WorkloadCluster[];
+    /** There are more of them: nothing may be concluded from one that is not among them. */
+    readonly cut?: true;
+  };
 }

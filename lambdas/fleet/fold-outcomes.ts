@@ -1,14 +1,12 @@
 import type { Problem } from '../problem.ts';
 import type { Finding, FleetIndex, IndexedCluster } from './fleet-index.ts';
 import type { DispatchOutcome, Outcome, SweepOutcome } from './outcome.ts';
-import { present } from './shape.ts';
+import { isAhead, present } from './shape.ts';
 
 export { parseFleetIndex } from './parse-index.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Clocks differ; one that is this far ahead is wrong, and would hide every outcome until then. */
-const FUTURE_MS = 10 * MINUTE_MS;
 const KEPT_MS = 30 * DAY_MS;
 /** The clusters swept last. Far more than a fleet has. */
 const MAX_CLUSTERS = 50_000;
@@ -28,8 +26,7 @@ export function foldOutcomes(index: FleetIndex | undefined, outcomes: readonly O
   const clusters = new Map(Object.entries(index?.clusters ?? {}));
   let dispatch = index?.dispatch;
   for (const outcome of outcomes) {
-    const age = now - Date.parse(outcome.startedAt);
-    if (age < -FUTURE_MS || age >= KEPT_MS) continue;
+    if (isAhead(outcome.startedAt, now) || now - Date.parse(outcome.startedAt) >= KEPT_MS) continue;
     if (outcome.kind === 'dispatch') dispatch = foldDispatch(dispatch, outcome);
     else clusters.set(outcome.id, foldSweep(clusters.get(outcome.id), outcome));
   }
@@ -69,18 +66,19 @@ function foldSweep(before: IndexedCluster | undefined, outcome: SweepOutcome): I
 /** What the newest outcome that knows it says, however old that is: each part has the time that it is of. */
 function lastingOf(
   before: IndexedCluster | undefined,
-  { startedAt, readable, complete, server, workloadClusters }: SweepOutcome,
-): Pick<IndexedCluster, 'readableAt' | 'completeAt' | 'server' | 'serverAt' | 'workloadClusters'> {
+  { startedAt, untried, readable, complete, server, workloadClusters, workloadClustersCut: cut }: SweepOutcome,
+): Pick<IndexedCluster, 'triedAt' | 'readableAt' | 'completeAt' | 'server' | 'serverAt' | 'workloadClusters'> {
   const isNewer = (time: string | undefined) => time === undefined || startedAt > time;
   const hasServer = server !== undefined && isNewer(before?.serverAt);
   return present({
+    triedAt: !untried && isNewer(before?.triedAt) ? startedAt : before?.triedAt,
     readableAt: readable && isNewer(before?.readableAt) ? startedAt : before?.readableAt,
     server: hasServer ? server : before?.server,
     serverAt: hasServer ? startedAt : before?.serverAt,
     completeAt: complete && isNewer(before?.completeAt) ? startedAt : before?.completeAt,
     workloadClusters:
       workloadClusters !== undefined && isNewer(before?.workloadClusters?.readAt)
-        ? { readAt: startedAt, clusters: workloadClusters }
+        ? { readAt: startedAt, clusters: workloadClusters, ...present({ cut }) }
         : before?.workloadClusters,
   });
 }

@@ -11,7 +11,7 @@ export function listedClusters(fleet: Pick<Fleet, 'clusters' | 'managementCluste
 
 /** An EKS Anywhere management cluster manages itself: its Machines are in it. */
 function managementTarget(cluster: ManagementCluster): FoundCluster {
-  const { name, kubeconfigSecret: secret, authenticatorId, serviceCidrs, lane } = cluster;
+  const { name, kubeconfigSecret: secret, authenticatorId, serviceCidrs, lane, workloadClusters } = cluster;
   return {
     id: name,
     target: {
@@ -20,7 +20,7 @@ function managementTarget(cluster: ManagementCluster): FoundCluster {
       access: present({ kind: 'kubeconfig' as const, secret, authenticatorId }),
       lane,
     },
-    managesClusters: true,
+    managesClusters: workloadClusters.namespaces,
   };
 }
 

@@ -6,11 +6,12 @@ import { createKubernetesClient, type KubernetesClient } from '../kubernetes/cli
 import { readClusterApiKubeconfig } from '../kubernetes/cluster-api-kubeconfig.ts';
 import { type Connection, type Credentials, hostOf } from '../kubernetes/connection.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
-import { KubeconfigError } from '../kubernetes/kubeconfig-document.ts';
+import { KubeconfigError, type KubeconfigProblem } from '../kubernetes/kubeconfig-document.ts';
 import { loadSecretKubeconfig } from '../kubernetes/secret-kubeconfig.ts';
 import type { Problem } from '../problem.ts';
 import type { SweepTarget } from '../sweep/observe.ts';
 import type { ClusterApiAccess, EksAccess, KubeconfigAccess } from './access.ts';
+import { isLocalServer } from './local-server.ts';
 import type { Target } from './target.ts';
 
 /** A target with its clients. */
@@ -53,7 +54,10 @@ export async function openTarget(target: Target, sources: TargetSources, signal:
       ...machinesFrom(target, workload, management),
       ...(instances === undefined
         ? {}
-        : { listInstances: (nodes, until) => sources.listInstances(instances, nodes, until) }),
+        : {
+            vpcId: instances.vpcId,
+            listInstances: (query, until) => sources.listInstances(instances, query, until),
+          }),
       close() {
         workload.close();
         management?.close();
@@ -128,8 +132,19 @@ async function openClusterApi(
     throw new UnusableTargetError({ kind, object: error.object, message: problem, remedy });
   }
   const remedy = 'Cluster API writes the Secret anew when it is deleted; or name a kubeconfig secret in fleet.yaml.';
-  return usable(`${object} on ${management.server}`, remedy, () => createKubernetesClient(loadSecretKubeconfig(text)));
+  return usable(`${object} on ${management.server}`, remedy, () => {
+    const loaded = loadSecretKubeconfig(text);
+    // Whoever may write that Secret is not the owner of the fleet, and must not choose what is asked from inside its network.
+    if (isLocalServer(hostOf(new URL(loaded.server)))) throw new KubeconfigError([LOCAL_SERVER]);
+    return createKubernetesClient(loaded);
+  });
 }
+
+const LOCAL_SERVER: KubeconfigProblem = {
+  where: 'server',
+  problem: 'it is a link-local address or a metadata service, which no cluster has for its API',
+  remedy: 'Find out who wrote it; certmarshal does not connect to it.',
+};
 
 /** Tokens that our own role signs. */
 function tokensOf(signToken: SignToken, authenticatorId: string, region: string): Credentials {

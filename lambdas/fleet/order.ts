@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readTarget } from './read-target.ts';
-import { count, instant, mark, optional, parsed, present, reading, ShapeError, text, versionOf } from './shape.ts';
-import type { Target } from './target.ts';
+import { readNamespace, readTarget } from './read-target.ts';
+import { count, instant, list, optional, parsed, present, reading, ShapeError, text, versionOf } from './shape.ts';
+import { MAX_NAMESPACES, type Target } from './target.ts';
 
 /** What dispatch and hint send, and a sweep receives: sweep this cluster now. */
 export interface SweepOrder {
@@ -12,8 +12,8 @@ export interface SweepOrder {
   readonly deadlineMs: number;
   /** Decide, but write nothing, and why: what is known of the cluster contradicts itself. */
   readonly holdWrites?: string;
-  /** Look for the workload clusters of this management cluster too. */
-  readonly lookForClusters?: true;
+  /** Look for the workload clusters of this management cluster too, in these namespaces. */
+  readonly lookForClusters?: readonly string[];
 }
 
 export type DecodedOrder =
@@ -53,7 +53,7 @@ function readOrder(body: string): SweepOrder {
     deadlineMs: readDeadline(message['deadlineMs']),
     ...present({
       holdWrites: optional(text(MAX_REASON_LENGTH))(message['holdWrites'], 'holdWrites'),
-      lookForClusters: optional(mark)(message['lookForClusters'], 'lookForClusters'),
+      lookForClusters: optional(list(readNamespace, MAX_NAMESPACES))(message['lookForClusters'], 'lookForClusters'),
     }),
   };
 }

@@ -3,12 +3,13 @@ import type { Problem } from '../problem.ts';
 import { firstProblems } from './first-problems.ts';
 import type { DispatchOutcome, Outcome, SweepOutcome, WorkloadCluster } from './outcome.ts';
 import { boundedProblem, readProblem } from './read-problem.ts';
-import { isUsable, MAX_WORKLOAD_CLUSTERS, readCounts, readWorkloadCluster, SERVER } from './read-sweep.ts';
+import { isNameable, MAX_WORKLOAD_CLUSTERS, readCounts, readWorkloadCluster, SERVER } from './read-sweep.ts';
 import {
   count,
   type Fields,
   flag,
   list,
+  mark,
   matching,
   oneOf,
   optional,
@@ -34,7 +35,10 @@ const SWEEP_PROBLEMS_SIZE = 70_000;
 const WORKLOAD_CLUSTERS_SIZE = 120_000;
 const DISPATCH_PROBLEMS_SIZE = 190_000;
 
-/** The body of the SQS message that tells report of an outcome, never longer than 200 kB: what is cut is counted, or a problem of its own. */
+/**
+ * The body of the SQS message that tells report of an outcome, never longer than 200 kB: what is cut is counted, or a problem of its own.
+ * Whatever the cluster made of its parts, {@link decodeOutcome} takes it: an outcome that is refused would be a sweep that nobody knows of.
+ */
 export function encodeOutcome(outcome: Outcome): string {
   const bounded = outcome.kind === 'dispatch' ? boundedDispatch(outcome) : boundedSweep(outcome);
   return JSON.stringify({ ...bounded, version: MESSAGE_VERSION });
@@ -45,16 +49,26 @@ function boundedDispatch(outcome: DispatchOutcome): DispatchOutcome {
   return { ...outcome, problems: fitting(problems, MAX_DISPATCH_PROBLEMS, DISPATCH_PROBLEMS_SIZE) };
 }
 
-function boundedSweep({ workloadClusters, ...outcome }: SweepOutcome): SweepOutcome {
-  if (workloadClusters === undefined) return { ...outcome, problems: sweepProblems(outcome.problems) };
-  const named = workloadClusters.filter(isUsable);
-  const sent = fitting(named, MAX_WORKLOAD_CLUSTERS, WORKLOAD_CLUSTERS_SIZE);
-  const lost = lostClusters(outcome.id, workloadClusters, sent.length);
-  return {
+function boundedSweep({ workloadClusters, name, server, ...outcome }: SweepOutcome): SweepOutcome {
+  const bounded = {
     ...outcome,
+    // A clock that was set back is no reason to lose the rest.
+    durationMs: Math.max(0, Math.round(outcome.durationMs)),
+    ...(name !== undefined && CLUSTER_NAME.test(name) ? { name } : {}),
+    ...(server !== undefined && SERVER.test(server) ? { server } : {}),
+  };
+  if (workloadClusters === undefined) return { ...bounded, problems: sweepProblems(outcome.problems) };
+  const readable = workloadClusters.filter((cluster) => reading(() => readWorkloadCluster(cluster, '')).ok);
+  const sent = fitting(readable, MAX_WORKLOAD_CLUSTERS, WORKLOAD_CLUSTERS_SIZE);
+  const lost = lostClusters(outcome.id, workloadClusters, sent.length);
+  // One that cannot be named never was among them.
+  const cut = outcome.workloadClustersCut ?? sent.length < workloadClusters.filter(isNameable).length;
+  return {
+    ...bounded,
     problems: sweepProblems([...lost, ...outcome.problems]),
     problemCount: outcome.problemCount + lost.length,
     workloadClusters: sent,
+    ...(cut ? { workloadClustersCut: true } : {}),
   };
 }
 
@@ -79,7 +93,7 @@ function lostClusters(id: string, all: readonly WorkloadCluster[], sent: number)
     {
       kind: 'workload-clusters',
       object: `cluster ${id}`,
-      message: `${all.length - sent} of its ${all.length} Clusters are not swept: they are too many, or named as no EKS Anywhere cluster is`,
+      message: `${all.length - sent} of its ${all.length} Clusters are not taken into account: they are too many, or described as no EKS Anywhere cluster is`,
       remedy: `Name a Cluster with at most 100 letters, digits, "-" and "."; a management cluster has room for ${MAX_WORKLOAD_CLUSTERS}.`,
     },
   ];
@@ -110,16 +124,18 @@ function readSweep(message: Fields): SweepOutcome {
     provider: optional(oneOf(PROVIDERS))(message['provider'], 'provider'),
     startedAt: time(message['startedAt'], 'startedAt'),
     durationMs: count(message['durationMs'], 'durationMs'),
+    untried: optional(mark)(message['untried'], 'untried'),
     readable: flag(message['readable'], 'readable'),
     complete: flag(message['complete'], 'complete'),
     counts: optional(readCounts)(message['counts'], 'counts'),
     problems: list(readProblem, MAX_SWEEP_PROBLEMS)(message['problems'], 'problems'),
     problemCount: count(message['problemCount'], 'problemCount'),
-    server: optional(matching(SERVER, 'a host and a port'))(message['server'], 'server'),
+    server: optional(matching(SERVER, 'the host, port and path of a server'))(message['server'], 'server'),
     workloadClusters: optional(list(readWorkloadCluster, MAX_WORKLOAD_CLUSTERS))(
       message['workloadClusters'],
       'workloadClusters',
     ),
+    workloadClustersCut: optional(mark)(message['workloadClustersCut'], 'workloadClustersCut'),
   });
 }
 

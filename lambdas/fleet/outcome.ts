@@ -19,6 +19,8 @@ export interface SweepOutcome {
   /** RFC 3339. Orders the outcomes of one cluster. */
   readonly startedAt: string;
   readonly durationMs: number;
+  /** Nobody tried to reach the cluster: certmarshal itself failed, or AWS kept it from that, or the order could not be read. */
+  readonly untried?: true;
   /** As in SweepReport. */
   readonly readable: boolean;
   readonly complete: boolean;
@@ -26,10 +28,12 @@ export interface SweepOutcome {
   /** The first ones of `problemCount`. */
   readonly problems: readonly Problem[];
   readonly problemCount: number;
-  /** Host and port of the API server, to notice two clusters behind one address. */
+  /** Host, port and path of the API server, once it let us in: to notice two clusters behind one address. */
   readonly server?: string;
   /** The Cluster API Clusters that were found in it, when they were looked for. */
   readonly workloadClusters?: readonly WorkloadCluster[];
+  /** There are more of them: nothing may be concluded from one that is not among them. */
+  readonly workloadClustersCut?: true;
 }
 
 /** A `Cluster` of Cluster API in a management cluster. */

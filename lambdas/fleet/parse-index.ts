@@ -6,7 +6,9 @@ import {
   count,
   fields,
   flag,
+  isAhead,
   list,
+  mark,
   matching,
   oneOf,
   optional,
@@ -25,22 +27,35 @@ const MAX_FINDINGS = 100;
 
 /**
  * Reads what S3 gives back. Undefined when any of it is not what {@link foldOutcomes} writes: then the index is folded anew, and is whole
- * again after the next sweep of each cluster.
+ * again after the next sweep of each cluster. An entry that is more than ten minutes ahead is left out: no outcome would be newer.
+ *
+ * @param now milliseconds since the epoch
  */
-export function parseFleetIndex(value: unknown): FleetIndex | undefined {
-  const read = reading(() => readIndex(value));
+export function parseFleetIndex(value: unknown, now: number): FleetIndex | undefined {
+  const read = reading(() => readIndex(value, now));
   return read.ok ? read.value : undefined;
 }
 
-function readIndex(value: unknown): FleetIndex {
+function readIndex(value: unknown, now: number): FleetIndex {
   const index = fields(value, 'the index');
   versionOf(index, 1);
+  const dispatch = optional(readDispatch)(index['dispatch'], 'dispatch');
+  const clusters = withOwnIds(table(CLUSTER_ID, readCluster, MAX_CLUSTERS)(index['clusters'], 'clusters'));
   return present({
     version: 1 as const,
     writtenAt: time(index['writtenAt'], 'writtenAt'),
-    dispatch: optional(readDispatch)(index['dispatch'], 'dispatch'),
-    clusters: withOwnIds(table(CLUSTER_ID, readCluster, MAX_CLUSTERS)(index['clusters'], 'clusters')),
+    dispatch: dispatch !== undefined && areSound([dispatch.at], dispatch.problems, now) ? dispatch : undefined,
+    clusters: Object.fromEntries(Object.entries(clusters).filter(([, cluster]) => isSound(cluster, now))),
   });
+}
+
+function isSound(cluster: IndexedCluster, now: number): boolean {
+  const { sweptAt, triedAt, serverAt, readableAt, completeAt, workloadClusters, findings } = cluster;
+  return areSound([sweptAt, triedAt, serverAt, readableAt, completeAt, workloadClusters?.readAt], findings, now);
+}
+
+function areSound(times: readonly (string | undefined)[], findings: readonly Finding[], now: number): boolean {
+  return [...times, ...findings.map(({ since }) => since)].every((at) => at === undefined || !isAhead(at, now));
 }
 
 const readDispatch: Read<NonNullable<FleetIndex['dispatch']>> = (value, path) => {
@@ -66,10 +81,11 @@ const readCluster: Read<IndexedCluster> = (value, path) => {
     complete: flag(cluster['complete'], `${path}.complete`),
     findings: list(readFinding, MAX_FINDINGS)(cluster['findings'], `${path}.findings`),
     findingCount: count(cluster['findingCount'], `${path}.findingCount`),
+    triedAt: optional(time)(cluster['triedAt'], `${path}.triedAt`),
     readableAt: optional(time)(cluster['readableAt'], `${path}.readableAt`),
     completeAt: optional(time)(cluster['completeAt'], `${path}.completeAt`),
     serverAt: optional(time)(cluster['serverAt'], `${path}.serverAt`),
-    server: optional(matching(SERVER, 'a host and a port'))(cluster['server'], `${path}.server`),
+    server: optional(matching(SERVER, 'the host, port and path of a server'))(cluster['server'], `${path}.server`),
     workloadClusters: optional(readWorkloadClusters)(cluster['workloadClusters'], `${path}.workloadClusters`),
   });
 };
@@ -81,10 +97,11 @@ const readFinding: Read<Finding> = (value, path) => ({
 
 const readWorkloadClusters: Read<NonNullable<IndexedCluster['workloadClusters']>> = (value, path) => {
   const found = fields(value, path);
-  return {
+  return present({
     readAt: time(found['readAt'], `${path}.readAt`),
     clusters: list(readWorkloadCluster, MAX_WORKLOAD_CLUSTERS)(found['clusters'], `${path}.clusters`),
-  };
+    cut: optional(mark)(found['cut'], `${path}.cut`),
+  });
 };
 
 function withOwnIds(clusters: FleetIndex['clusters']): FleetIndex['clusters'] {

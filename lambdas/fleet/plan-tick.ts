@@ -3,9 +3,10 @@ import { firstProblems } from './first-problems.ts';
 import type { FleetIndex } from './fleet-index.ts';
 import type { SweepOrder } from './order.ts';
 import { isTurnOf } from './phase.ts';
-import type { Registry } from './registry.ts';
+import type { RegisteredCluster, Registry } from './registry.ts';
 import { sameServer } from './same-server.ts';
-import { entryOf } from './shape.ts';
+import { entryOf, present } from './shape.ts';
+import { LISTED } from './sources.ts';
 import type { Target } from './target.ts';
 
 /** What dispatch does in one tick. */
@@ -15,9 +16,9 @@ export interface TickPlan {
 }
 
 const DEADLINE_MS = 45_000;
-/** Of a cluster that did not answer: it must not take the time of others in its batch. */
+/** Of a cluster that did not answer in this time: it must not take the time of others in its batch. A storm goes on in the next tick. */
 const SHORT_DEADLINE_MS = 10_000;
-/** How often what is not done each minute is done: looking for workload clusters, and giving a cluster that did not answer all the time. */
+/** How often what is not done each minute is done: looking for workload clusters, and giving a slow cluster all the time. */
 const CADENCE_MINUTES = 10;
 const MAX_PROBLEMS = 100;
 
@@ -36,17 +37,20 @@ export function planTick(
   const clusters = Object.values(registry.clusters);
   const isDeployed = ({ lane }: Target) => lanes?.has(lane) ?? true;
   const reachable = clusters.filter(({ target }) => target !== undefined && isDeployed(target));
-  const conflicts = sameServer(reachable, index);
-  const orders = reachable.flatMap(({ target, managesClusters }) => {
+  const conflicts = sameServer(
+    reachable.filter(({ missingSince }) => missingSince === undefined),
+    index,
+  );
+  const orders = reachable.flatMap((cluster) => {
+    const { target, managesClusters } = cluster;
     if (target === undefined) return [];
-    const holdWrites = conflicts.get(target.id)?.message;
-    const lookForClusters = managesClusters === true && isTimeToLook(target.id, index, tick);
+    const holdWrites = conflicts.get(target.id)?.message ?? doubtOf(cluster, index);
+    const lookForClusters = isTimeToLook(target.id, index, tick) ? managesClusters : undefined;
     const order: SweepOrder = {
       target,
       tick,
-      deadlineMs: deadlineOf(target.id, index, tick),
-      ...(holdWrites === undefined ? {} : { holdWrites }),
-      ...(lookForClusters ? { lookForClusters } : {}),
+      deadlineMs: deadlineOf(cluster, index, tick),
+      ...present({ holdWrites, lookForClusters }),
     };
     return [{ lane: target.lane, order }];
   });
@@ -60,10 +64,28 @@ export function planTick(
   return { orders, problems: firstProblems(problems, MAX_PROBLEMS) };
 }
 
-function deadlineOf(id: string, index: FleetIndex | undefined, tick: number): number {
-  const answered = entryOf(index?.clusters, id)?.readable ?? true;
+/**
+ * Why nothing is written to a cluster yet although nothing contradicts it. No problem of its own: in an ordinary fleet it is over after one
+ * sweep. EKS itself says which endpoint and CA bundle are those of a cluster; everything else may lead to another one.
+ */
+function doubtOf({ id, target, missingSince }: RegisteredCluster, index: FleetIndex | undefined): string | undefined {
+  if (missingSince !== undefined) return `it is missing since ${missingSince}`;
+  if (target?.access.kind === 'eks') return undefined;
+  if (index === undefined) return 'the fleet index is not known, so another cluster may be behind the same API server';
+  return entryOf(index.clusters, id)?.server === undefined
+    ? 'no sweep has shown yet which API server is behind it'
+    : undefined;
+}
+
+/** A cluster whose owner is not the one of the fleet gets the long time only when it showed that it needs it not. */
+function deadlineOf({ id, source, target }: RegisteredCluster, index: FleetIndex | undefined, tick: number): number {
+  const swept = entryOf(index?.clusters, id);
+  const isQuick =
+    swept === undefined
+      ? source === LISTED || target?.access.kind === 'eks'
+      : swept.readable && swept.durationMs < SHORT_DEADLINE_MS;
   // A cluster that is only slow has to be able to show it.
-  return answered || isTurnOf(id, CADENCE_MINUTES, tick) ? DEADLINE_MS : SHORT_DEADLINE_MS;
+  return isQuick || isTurnOf(id, CADENCE_MINUTES, tick) ? DEADLINE_MS : SHORT_DEADLINE_MS;
 }
 
 function isTimeToLook(id: string, index: FleetIndex | undefined, tick: number): boolean {

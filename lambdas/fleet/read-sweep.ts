@@ -4,8 +4,8 @@ import { CLUSTER_NAME, MAX_SERVICE_CIDRS, NAMESPACE } from './target.ts';
 
 // What an outcome and the fleet index have in common.
 
-/** Host and port, IPv6 in brackets. */
-export const SERVER = /^[A-Za-z0-9.:[\]_-]{1,300}$/;
+/** Host and port, IPv6 in brackets, and where there is one a path. */
+export const SERVER = /^[A-Za-z0-9.:[\]_-]{1,300}(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,300})?$/;
 
 /** More than one management cluster has. */
 export const MAX_WORKLOAD_CLUSTERS = 1_000;
@@ -34,7 +34,7 @@ export const readWorkloadCluster: Read<WorkloadCluster> = (value, path) => {
   });
 };
 
-/** Whether {@link readWorkloadCluster} takes it: a management cluster can name its clusters as no path, log or metric can take it. */
-export function isUsable({ namespace, name }: WorkloadCluster): boolean {
+/** Whether its name is one for {@link readWorkloadCluster}: a management cluster can name its clusters as no path, log or metric can take it. */
+export function isNameable({ namespace, name }: WorkloadCluster): boolean {
   return NAMESPACE.test(namespace) && CLUSTER_NAME.test(name);
 }

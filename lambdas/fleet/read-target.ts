@@ -20,6 +20,7 @@ import { CLUSTER_ID, CLUSTER_NAME, MAX_SERVICE_CIDRS, NAMESPACE, SECRET_ARN, typ
 const LANE = /^[a-z][a-z0-9-]{0,31}$/;
 const ACCOUNT = /^\d{12}$/;
 const REGION = /^[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}$/;
+const VPC_ID = /^vpc-[0-9a-f]{1,32}$/;
 const ROLE_ARN = /^arn:aws[a-z-]{0,20}:iam::\d{12}:role\/[\w+=,.@/-]{1,576}$/;
 /** Source: STS API Reference, AssumeRole. */
 const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
@@ -45,7 +46,7 @@ export const readTarget: Read<Target> = (value, path) => {
     }),
     access,
     lane: matching(LANE, 'the name of a lane')(target['lane'], `${path}.lane`),
-    ...present({ management, instances: optional(readScope)(target['instances'], `${path}.instances`) }),
+    ...present({ management, instances: optional(readInstances)(target['instances'], `${path}.instances`) }),
   };
 };
 
@@ -90,7 +91,12 @@ const readManagement: Read<NonNullable<Target['management']>> = (value, path) =>
   });
 };
 
-const readNamespace = matching(NAMESPACE, 'the name of a namespace');
+export const readNamespace = matching(NAMESPACE, 'the name of a namespace');
+
+const readInstances: Read<NonNullable<Target['instances']>> = (value, path) => {
+  const vpcId = optional(matching(VPC_ID, 'the id of a VPC'))(fields(value, path)['vpcId'], `${path}.vpcId`);
+  return { ...readScope(value, path), ...present({ vpcId }) };
+};
 
 const readScope: Read<AwsScope> = (value, path) => {
   const scope = fields(value, path);

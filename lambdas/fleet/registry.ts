@@ -35,6 +35,8 @@ export interface RegisteredCluster {
   /** Absent when it cannot be swept; `problem` then says why. */
   readonly target?: Target;
   readonly problem?: Problem;
-  /** A management cluster: its workload clusters are looked for through it. */
-  readonly managesClusters?: true;
+  /** It is missing because its tags no longer select it. */
+  readonly untagged?: true;
+  /** A management cluster: its workload clusters are looked for through it, in these namespaces. */
+  readonly managesClusters?: readonly string[];
 }

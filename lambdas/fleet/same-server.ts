@@ -13,6 +13,7 @@ const SHOWN = 5;
  * A kubeconfig that a management cluster keeps is only its word. Against a cluster that EKS or the owner of the fleet vouches for it holds
  * the writes of its own cluster alone: else whoever rules a management cluster could stop any other cluster.
  *
+ * @param clusters that are swept, and not missing: what is gone says nothing about what is there
  * @returns by id, one problem for each whose writes are held
  */
 export function sameServer(

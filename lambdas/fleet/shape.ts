@@ -103,6 +103,18 @@ export const time: Read<string> = (value, path) => {
   return value;
 };
 
+/** Clocks differ. Milliseconds. */
+const CLOCKS_DIFFER_MS = 10 * 60_000;
+
+/**
+ * Whether a time is too far ahead to be only of another clock: compared with it everything would be old until then.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function isAhead(at: string, now: number): boolean {
+  return Date.parse(at) - now > CLOCKS_DIFFER_MS;
+}
+
 export const httpsUrl: Read<string> = (value, path) => {
   const url = typeof value === 'string' && value.length <= 512 && URL.canParse(value) ? new URL(value) : undefined;
   if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '')

@@ -4,13 +4,13 @@ import { entryOf } from './shape.ts';
 
 export interface SweepAge {
   readonly id: string;
-  /** Since the last sweep began, whatever came of it; since the cluster was found when there was none. */
+  /** Since the last sweep that tried to reach it began, whatever came of it; since the cluster was found when there was none. */
   readonly ageMs: number;
 }
 
 /**
  * How long ago each cluster was swept: whether certmarshal itself is at work. That a cluster does not answer, is missing, or cannot be swept
- * is a finding of that cluster, and no age.
+ * is a finding of that cluster, and no age. A sweep that never came as far as the cluster is none.
  *
  * @param now milliseconds since the epoch
  */
@@ -18,7 +18,7 @@ export function sweepAges(registry: Registry, index: FleetIndex | undefined, now
   return Object.values(registry.clusters)
     .filter(({ target }) => target !== undefined)
     .map(({ id, foundAt }) => {
-      const sweptAt = entryOf(index?.clusters, id)?.sweptAt;
-      return { id, ageMs: Math.max(0, now - Date.parse(sweptAt ?? foundAt)) };
+      const triedAt = entryOf(index?.clusters, id)?.triedAt;
+      return { id, ageMs: Math.max(0, now - Date.parse(triedAt ?? foundAt)) };
     });
 }

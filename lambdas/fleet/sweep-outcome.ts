@@ -1,6 +1,7 @@
 import type { Problem } from '../problem.ts';
 import type { SweepReport } from '../sweep/report.ts';
 import type { SweepOutcome, WorkloadCluster } from './outcome.ts';
+import { SERVER } from './read-sweep.ts';
 import type { Target } from './target.ts';
 
 /** An outcome travels through SQS and stays in the index; whoever has to mend more than these mends these first. */
@@ -12,6 +13,8 @@ interface Swept {
   /** URL of the API server. */
   readonly server?: string;
   readonly workloadClusters?: readonly WorkloadCluster[];
+  readonly workloadClustersCut?: true;
+  readonly untried?: true;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly finishedAt: number;
@@ -19,7 +22,9 @@ interface Swept {
 
 /** Folds what became of a target into what report is told. Pure. */
 export function outcomeOf({ id, cluster }: Target, swept: Swept): SweepOutcome {
-  const { report, problems, server, workloadClusters, startedAt, finishedAt } = swept;
+  const { report, problems, workloadClusters, workloadClustersCut, untried, startedAt, finishedAt } = swept;
+  // Before it let us in, any server may have answered, or none: it says nothing about the cluster.
+  const server = report?.readable === true && swept.server !== undefined ? nameOf(swept.server) : undefined;
   return {
     version: 1,
     kind: 'sweep',
@@ -28,18 +33,32 @@ export function outcomeOf({ id, cluster }: Target, swept: Swept): SweepOutcome {
     provider: cluster.provider,
     startedAt: new Date(startedAt).toISOString(),
     durationMs: Math.round(finishedAt - startedAt),
+    ...(untried === undefined ? {} : { untried }),
     readable: report?.readable ?? false,
     complete: report !== undefined && problems.length === 0,
     ...(report === undefined ? {} : { counts: report.counts }),
     problems: problems.slice(0, KEPT_PROBLEMS),
     problemCount: problems.length,
-    ...(server === undefined ? {} : { server: hostAndPort(server) }),
+    ...(server === undefined ? {} : { server }),
     ...(workloadClusters === undefined ? {} : { workloadClusters }),
+    ...(workloadClustersCut === undefined ? {} : { workloadClustersCut }),
   };
 }
 
-/** With the port also where it is the ordinary one. */
-function hostAndPort(server: string): string {
-  const { hostname, port } = new URL(server);
-  return `${hostname}:${port === '' ? 443 : port}`;
+/** Host, port and path, in one spelling however the URL spells them; absent when report would not take it. */
+function nameOf(url: string): string | undefined {
+  const { hostname, port, pathname } = new URL(url);
+  const path = pathname.replace(/\/+$/, '');
+  const server = `${unmapped(hostname.replace(/\.+$/, ''))}:${port === '' ? 443 : port}${path}`;
+  return SERVER.test(server) ? server : undefined;
+}
+
+/** `[::ffff:a00:5]`, as URL spells an IPv4 address that came as IPv6, is 10.0.0.5. */
+function unmapped(hostname: string): string {
+  const [, high, low] = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/.exec(hostname) ?? [];
+  if (high === undefined || low === undefined) return hostname;
+  return [high, low]
+    .map((part) => Number.parseInt(part, 16))
+    .flatMap((pair) => [pair >> 8, pair & 0xff])
+    .join('.');
 }

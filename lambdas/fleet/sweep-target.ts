@@ -45,6 +45,7 @@ interface Attempt {
   /** URL of the API server. */
   readonly server?: string;
   readonly workloadClusters?: readonly WorkloadCluster[];
+  readonly workloadClustersCut?: true;
 }
 
 /** Each keeps a few sockets, and about 100 kB, between two sweeps. */
@@ -67,7 +68,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     const startedAt = clock();
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), order.deadlineMs);
-    const done = ({ problems, ...attempt }: Attempt) =>
+    const done = ({ problems, ...attempt }: Attempt & { readonly untried?: true }) =>
       outcomeOf(order.target, { ...attempt, problems, startedAt, finishedAt: clock() });
     try {
       const attempt = await sweepOrder(order, AbortSignal.any([signal, deadline.signal]));
@@ -79,11 +80,11 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
       ];
       const { report } = attempt;
       return {
-        outcome: done({ ...attempt, problems }),
+        outcome: done({ ...attempt, problems, ...(isUntried(attempt) ? { untried: true } : {}) }),
         ...(report === undefined ? {} : { report: { ...report, problems, complete: problems.length === 0 } }),
       };
     } catch (error) {
-      return { outcome: done({ problems: [failureOf(error, order.target)] }), retry: true, error };
+      return { outcome: done({ problems: [failureOf(error, order.target)], untried: true }), retry: true, error };
     } finally {
       clearTimeout(timer);
     }
@@ -141,6 +142,11 @@ function keyOf(target: Target): string {
   return JSON.stringify(target);
 }
 
+/** We had nothing to show to the cluster: our own credentials are missing. */
+function isUntried({ report, problems }: Attempt): boolean {
+  return report?.readable !== true && problems.some(({ kind }) => kind === 'credentials');
+}
+
 function isSuspect({ report, problems }: Attempt): boolean {
   // A source of evidence may be another API server, with credentials of its own.
   return [...problems, ...(report?.evidence ?? [])].some(({ kind }) => kind !== undefined && SUSPECT.has(kind));
@@ -151,11 +157,12 @@ async function lookForClusters(
   { readable }: SweepReport,
   { workload }: OpenTarget,
   signal: AbortSignal,
-): Promise<Pick<Attempt, 'problems' | 'workloadClusters'>> {
+): Promise<Pick<Attempt, 'problems' | 'workloadClusters' | 'workloadClustersCut'>> {
   // A cluster that does not list its requests has said why.
-  if (order.lookForClusters !== true || !readable) return { problems: [] };
+  if (order.lookForClusters === undefined || !readable) return { problems: [] };
   try {
-    return { problems: [], workloadClusters: await listWorkloadClusters(workload, signal) };
+    const { clusters, cut, problems } = await listWorkloadClusters(workload, order.lookForClusters, signal);
+    return { problems, workloadClusters: clusters, ...(cut ? { workloadClustersCut: true } : {}) };
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     const { kind, object, problem, remedy } = error;
@@ -165,7 +172,8 @@ async function lookForClusters(
 
 function heldProblem({ holdWrites, target }: SweepOrder): readonly Problem[] {
   if (holdWrites === undefined) return [];
-  const remedy = 'Find out which is right; until then every decision is made and none is written.';
+  const remedy =
+    'Every decision is made and none is written. After the first sweep of a cluster this ends by itself; if it stays, find out what the cluster is and mend fleet.yaml or its kubeconfig.';
   return [{ kind: 'held', object: `cluster ${target.id}`, message: holdWrites, remedy }];
 }
 

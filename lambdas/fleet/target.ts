@@ -18,8 +18,8 @@ export interface Target {
     /** Of its Cluster object, where that is known: Machines of other namespaces then prove nothing. */
     readonly namespace?: string;
   };
-  /** Where its EC2 instances are; absent when it has none. */
-  readonly instances?: AwsScope;
+  /** Where its EC2 instances are; absent when it has none. Those of another VPC prove nothing. */
+  readonly instances?: AwsScope & { readonly vpcId?: string };
   readonly lane: string;
 }
 
@@ -41,3 +41,6 @@ export const CLUSTER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?:\/[A-Za-z0-9][A-Za
 
 /** Source: Kubernetes, "Object Names and IDs", RFC 1123 label names. */
 export const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** In which the workload clusters of one management cluster are looked for: each is a LIST. EKS Anywhere has one. */
+export const MAX_NAMESPACES = 50;

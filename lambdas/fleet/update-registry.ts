@@ -23,7 +23,10 @@ const REPORTED_WHILE_MISSING_MS = 14 * DAY_MS;
  *
  * - A source that failed keeps all its clusters, but for those that it could still tell about.
  * - A cluster that its source was read to the end without is missing: it is swept for an hour more, reported for 14 days, then dropped.
- * - What somebody took out of `fleet.yaml` is dropped at once: a source, a listed cluster, a cluster that is no longer wanted.
+ * - So is one that could be swept, and whose tags no longer select it: whoever may tag clusters must not be able to hide one.
+ * - What somebody took out of `fleet.yaml` is dropped at once: a source, a listed cluster, a cluster whose name is no longer wanted.
+ * - An id belongs to the source that found it first; another one neither changes nor drops it. Only `fleet.yaml` may, which the owner of the
+ *   fleet wrote.
  *
  * @param now milliseconds since the epoch
  * @param asked every source that the fleet asks for, by name. @default those that are known
@@ -39,16 +42,22 @@ export function updateRegistry(
   const clusters = new Map(Object.entries(previous?.clusters ?? {}).filter(([, { source }]) => isAsked(source)));
   const writtenAt = new Date(now).toISOString();
   for (const result of results) {
-    sources.set(result.source, recordOf(result, sources.get(result.source), writtenAt));
-    for (const found of result.clusters ?? [])
-      if (found.unwanted) clusters.delete(found.id);
-      else clusters.set(found.id, registered(found, result.source, clusters.get(found.id), writtenAt));
+    const { source } = result;
+    const { own = [], foreign = [] } = Object.groupBy(result.clusters ?? [], ({ id }) =>
+      isFree(clusters.get(id), source) ? 'own' : 'foreign',
+    );
+    sources.set(source, recordOf(result, foreign, sources.get(source), writtenAt));
+    for (const found of own) {
+      const next = registered(found, source, clusters.get(found.id), writtenAt);
+      if (next === undefined) clusters.delete(found.id);
+      else clusters.set(found.id, next);
+    }
     if (!result.ok) continue;
     const shown = new Set(result.clusters.map(({ id }) => id));
     for (const cluster of clusters.values())
-      if (cluster.source === result.source && !shown.has(cluster.id)) {
-        if (result.source === LISTED) clusters.delete(cluster.id);
-        else clusters.set(cluster.id, { ...cluster, missingSince: cluster.missingSince ?? writtenAt });
+      if (cluster.source === source && !shown.has(cluster.id)) {
+        if (source === LISTED) clusters.delete(cluster.id);
+        else clusters.set(cluster.id, missed(cluster, writtenAt));
       }
   }
   const remaining = [...clusters].flatMap(([id, cluster]) => {
@@ -77,8 +86,18 @@ function isDue({ triedAt, readAt }: SourceRecord, now: number): boolean {
   return elapsed < -JITTER_MS || elapsed + JITTER_MS >= (readAt === triedAt ? CADENCE_MS : RETRY_MS);
 }
 
-function recordOf(result: SourceResult, previous: SourceRecord | undefined, triedAt: string): SourceRecord {
-  const { ok, problem } = result;
+function isFree(known: RegisteredCluster | undefined, source: string): boolean {
+  return known === undefined || known.source === source || source === LISTED;
+}
+
+function recordOf(
+  result: SourceResult,
+  [foreign]: readonly FoundCluster[],
+  previous: SourceRecord | undefined,
+  triedAt: string,
+): SourceRecord {
+  const { ok, source } = result;
+  const problem = result.problem ?? (foreign === undefined ? undefined : foreignProblem(source, foreign.id));
   return {
     triedAt,
     ...present({
@@ -88,13 +107,21 @@ function recordOf(result: SourceResult, previous: SourceRecord | undefined, trie
   };
 }
 
+/** Undefined when it is not, or no longer. */
 function registered(
   found: FoundCluster,
   source: string,
   previous: RegisteredCluster | undefined,
   now: string,
-): RegisteredCluster {
-  const { id, unread, managesClusters } = found;
+): RegisteredCluster | undefined {
+  const { id, unread, unwanted, untagged, managesClusters } = found;
+  if (unwanted) return undefined;
+  if (untagged) {
+    if (previous?.target === undefined && previous?.missingSince === undefined) return undefined;
+    return { ...missed(previous, now), untagged };
+  }
+  // Nobody looked at its tags.
+  if (unread && previous?.untagged) return previous;
   // What a cluster that is missing was reported for is over.
   const before = previous?.missingSince === undefined ? previous?.problem : undefined;
   const problem = unread ? (found.problem ?? before) : found.problem;
@@ -111,6 +138,10 @@ function registered(
   };
 }
 
+function missed(cluster: RegisteredCluster, now: string): RegisteredCluster {
+  return present({ ...cluster, missingSince: cluster.missingSince ?? now, untagged: undefined });
+}
+
 /** What a cluster that is missing still is. Undefined when it is forgotten. */
 function withAge(cluster: RegisteredCluster, now: number): RegisteredCluster | undefined {
   const { missingSince, target, ...rest } = cluster;
@@ -122,13 +153,29 @@ function withAge(cluster: RegisteredCluster, now: number): RegisteredCluster | u
   return { ...rest, missingSince, problem, ...(swept ? { target } : {}) };
 }
 
-function missing({ id, source }: RegisteredCluster, since: string): Problem {
+function missing({ id, source, untagged }: RegisteredCluster, since: string): Problem {
   const end = new Date(Date.parse(since) + REPORTED_WHILE_MISSING_MS).toISOString().slice(0, 10);
+  if (untagged)
+    return {
+      kind: 'missing',
+      object: `cluster ${id}`,
+      message: `its tags no longer select it, since ${since} or before, so nothing is written to it`,
+      remedy: `If that is right, nothing is to be done: this is forgotten on ${end}, or at once when fleet.yaml excludes its name. If not, give it the tags that discovery in fleet.yaml asks for, and find out who changed them.`,
+    };
   return {
     kind: 'missing',
     object: `cluster ${id}`,
-    message: `${source} does not show it any more, since ${since}`,
+    message: `${source} does not show it any more, since ${since}, so nothing is written to it`,
     remedy: `If it was deleted, nothing is to be done: this is forgotten on ${end}, or at once when fleet.yaml excludes it. If not, find out why ${source} does not show it.`,
+  };
+}
+
+function foreignProblem(source: string, id: string): Problem {
+  return {
+    kind: 'repeated',
+    object: source,
+    message: `it shows cluster ${id}, which was found in another place first; that one stays as it is`,
+    remedy: 'Give the management cluster in fleet.yaml a name that is no account id, so that ids tell the two apart.',
   };
 }
 

@@ -5,6 +5,7 @@ import { isWanted } from './cluster-selection.ts';
 import type { FoundCluster, SourceResult } from './discover.ts';
 import type { FleetIndex, IndexedCluster } from './fleet-index.ts';
 import type { WorkloadCluster } from './outcome.ts';
+import type { Registry } from './registry.ts';
 import { entryOf, present } from './shape.ts';
 import { clusterApiSource } from './sources.ts';
 
@@ -13,15 +14,18 @@ const STALE_MS = 30 * 60_000;
 
 /**
  * The workload clusters that the sweeps of the management clusters found: one source each. One whose clusters were not looked for yet has
- * no result. Pure.
+ * no result. Only Clusters in the namespaces that `fleet.yaml` names count: in another one anybody may be allowed to make them. Pure.
+ *
+ * @param previous tells which cluster had a name first; a secret that is named for it is given to no other one
  */
 export function workloadClusters(
   fleet: Pick<Fleet, 'managementClusters' | 'clusters'>,
   index: FleetIndex | undefined,
+  previous: Registry | undefined,
 ): SourceResult[] {
   return fleet.managementClusters.flatMap((management) => {
     const swept = entryOf(index?.clusters, management.name);
-    return swept === undefined ? [] : resultOf(management, swept, fleet);
+    return swept === undefined ? [] : resultOf(management, swept, fleet, previous);
   });
 }
 
@@ -29,33 +33,60 @@ function resultOf(
   management: ManagementCluster,
   swept: IndexedCluster,
   fleet: Pick<Fleet, 'clusters'>,
+  previous: Registry | undefined,
 ): readonly SourceResult[] {
   const source = clusterApiSource(management.name);
   if (!swept.readable) return [{ source, ok: false, problem: unreadable(management.name) }];
   if (swept.workloadClusters === undefined) return [];
-  const { readAt, clusters } = swept.workloadClusters;
+  const { readAt, clusters, cut } = swept.workloadClusters;
   if (Date.parse(swept.sweptAt) - Date.parse(readAt) > STALE_MS)
     return [{ source, ok: false, problem: stale(management.name, readAt) }];
-  const found = clusters
-    // Its own Cluster object: it is swept as the management cluster that fleet.yaml lists.
-    .filter(({ name }) => name !== management.name)
-    .map((cluster) => foundCluster(management, cluster, clusters, fleet));
-  return [{ source, ok: true, clusters: found }];
+  // One that is not among them may be there all the same, also as a second one of a name.
+  if (cut) return [{ source, ok: false, problem: cutProblem(management.name, clusters.length) }];
+  const { namespaces } = management.workloadClusters;
+  const { asked = [], others = [] } = Object.groupBy(clusters, ({ namespace }) =>
+    namespaces.includes(namespace) ? 'asked' : 'others',
+  );
+  const own = ownCluster(management, asked);
+  const found = asked
+    .filter((cluster) => cluster !== own)
+    .map((cluster) => foundCluster(management, cluster, { asked, fleet, previous }));
+  // Looked for before fleet.yaml asked for fewer namespaces.
+  const unwanted = others.map((cluster) => ({ id: idOf(management, cluster), unwanted: true as const }));
+  return [{ source, ok: true, clusters: [...found, ...unwanted] }];
 }
 
-function foundCluster(
-  management: ManagementCluster,
-  cluster: WorkloadCluster,
-  all: readonly WorkloadCluster[],
-  fleet: Pick<Fleet, 'clusters'>,
-): FoundCluster {
+/** Its own Cluster object, in the first namespace that has one: it is swept as the management cluster that fleet.yaml lists. */
+function ownCluster(
+  { name, workloadClusters: { namespaces } }: ManagementCluster,
+  clusters: readonly WorkloadCluster[],
+): WorkloadCluster | undefined {
+  return clusters
+    .filter((cluster) => cluster.name === name)
+    .toSorted((a, b) => namespaces.indexOf(a.namespace) - namespaces.indexOf(b.namespace))[0];
+}
+
+function idOf({ name: management }: ManagementCluster, { namespace, name }: WorkloadCluster): string {
+  return `${management}/${namespace}/${name}`;
+}
+
+interface Known {
+  /** Every Cluster in the namespaces that are asked for. */
+  readonly asked: readonly WorkloadCluster[];
+  readonly fleet: Pick<Fleet, 'clusters'>;
+  readonly previous: Registry | undefined;
+}
+
+function foundCluster(management: ManagementCluster, cluster: WorkloadCluster, known: Known): FoundCluster {
   const { namespace, name, serviceCidrs } = cluster;
-  const id = `${management.name}/${namespace}/${name}`;
-  if (!isWanted(management.workloadClusters, name, {}) || isListed(management, name, fleet))
+  const id = idOf(management, cluster);
+  if (!isWanted(management.workloadClusters, name, {}) || isListed(management, name, known.fleet))
     return { id, unwanted: true };
-  const access = accessOf(management, cluster, all);
+  if (name === management.name) return { id, problem: namesake(id, management) };
+  const access = accessOf(management, cluster, known);
   if (access === 'none') return { id, problem: withoutCredentials(id, management, cluster) };
-  if (access === 'ambiguous') return { id, problem: ambiguous(id, cluster) };
+  // One that was swept before the other one came still is: else whoever makes the other one stops it.
+  if (access === 'ambiguous') return { id, unread: true, problem: ambiguous(id, cluster) };
   return {
     id,
     target: {
@@ -77,13 +108,30 @@ function isListed(management: ManagementCluster, name: string, fleet: Pick<Fleet
 
 /** Secrets are named by the name of the cluster alone: of two with the same name nobody can say which one is meant. */
 function accessOf(
-  { workloadClusters: { kubeconfigSecrets, kubeconfigsFromManagementCluster } }: ManagementCluster,
-  { namespace, name }: WorkloadCluster,
-  all: readonly WorkloadCluster[],
+  management: ManagementCluster,
+  cluster: WorkloadCluster,
+  { asked, previous }: Known,
 ): Access | 'none' | 'ambiguous' {
+  const { kubeconfigSecrets, kubeconfigsFromManagementCluster } = management.workloadClusters;
+  const { namespace, name } = cluster;
   const secret = entryOf(kubeconfigSecrets, name);
   if (secret === undefined) return kubeconfigsFromManagementCluster ? { kind: 'cluster-api', namespace } : 'none';
-  return all.filter((other) => other.name === name).length > 1 ? 'ambiguous' : { kind: 'kubeconfig', secret };
+  const isTaken =
+    asked.filter((other) => other.name === name).length > 1 || hasPredecessor(management, cluster, previous);
+  return isTaken ? 'ambiguous' : { kind: 'kubeconfig', secret };
+}
+
+/** Another cluster of this name was entered with the secret, and is still swept: also for an hour after it disappeared. */
+function hasPredecessor(management: ManagementCluster, cluster: WorkloadCluster, previous: Registry | undefined) {
+  const id = idOf(management, cluster);
+  if (entryOf(previous?.clusters, id)?.target !== undefined) return false;
+  return Object.values(previous?.clusters ?? {}).some(
+    ({ source, target, ...other }) =>
+      source === clusterApiSource(management.name) &&
+      other.id !== id &&
+      target?.cluster.name === cluster.name &&
+      target.access.kind === 'kubeconfig',
+  );
 }
 
 function kubeconfigOf({ kubeconfigSecret: secret, authenticatorId }: ManagementCluster): KubeconfigAccess {
@@ -108,6 +156,24 @@ function stale(name: string, readAt: string): Problem {
   };
 }
 
+function cutProblem(name: string, sent: number): Problem {
+  return {
+    kind: 'cut',
+    object: clusterApiSource(name),
+    message: `it has more Clusters than fit in a message: ${sent} do; so the ones that are known are swept on, and no other one is`,
+    remedy: `Delete Clusters that are none, or write fewer namespaces at managementClusters ${name}, workloadClusters.namespaces in fleet.yaml; the finding of cluster ${name} says how many there are.`,
+  };
+}
+
+function namesake(id: string, { name, workloadClusters: { namespaces } }: ManagementCluster): Problem {
+  return {
+    kind: 'repeated',
+    object: `cluster ${id}`,
+    message: `it is called like its management cluster ${name}, and a Cluster in an earlier one of the namespaces ${namespaces.slice(0, 5).join(', ')} is that one`,
+    remedy: `Find out who made it. If it is a cluster of its own, list it under clusters in fleet.yaml with another id, exclude ${name} from workloadClusters, and deploy.`,
+  };
+}
+
 function withoutCredentials(id: string, management: ManagementCluster, { name }: WorkloadCluster): Problem {
   return {
     kind: 'credentials',
@@ -121,7 +187,7 @@ function ambiguous(id: string, { name }: WorkloadCluster): Problem {
   return {
     kind: 'credentials',
     object: `cluster ${id}`,
-    message: `more than one workload cluster is named ${name}, and kubeconfigSecrets does not say which one it means`,
-    remedy: `List each of them under clusters in fleet.yaml with an id of its own, exclude ${name} from workloadClusters, and deploy.`,
+    message: `more than one workload cluster is or was named ${name}, and kubeconfigSecrets does not say which one it means; one that was swept already still is`,
+    remedy: `Find out who made the other one. If both are clusters, list each of them under clusters in fleet.yaml with an id of its own, exclude ${name} from workloadClusters, and deploy.`,
   };
 }

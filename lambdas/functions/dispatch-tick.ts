@@ -85,10 +85,10 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     const startedAt = clock();
     const problems: Problem[] = [];
     const [stored, index] = await Promise.all([
-      read('registry', parseRegistry, problems, signals.all),
-      read('index', parseFleetIndex, problems, signals.all),
+      read('registry', (value) => parseRegistry(value, startedAt), problems, signals.all),
+      read('index', (value) => parseFleetIndex(value, startedAt), problems, signals.all),
     ]);
-    const free = [listedClusters(fleet), ...workloadClusters(fleet, index.value)];
+    const free = [listedClusters(fleet), ...workloadClusters(fleet, index.value, stored.value)];
     const known = updateRegistry(stored.value, free, startedAt, asked);
     const sendAll = async (registry: Registry): Promise<Sent> => {
       const plan = planTick(registry, index.value, tick, lanes);

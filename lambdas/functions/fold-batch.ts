@@ -60,7 +60,7 @@ export function createFoldBatch({ state, clock, random, wait, logger, metrics }:
   async function fold(outcomes: readonly Outcome[], signal: AbortSignal): Promise<FleetIndex> {
     for (let tried = 1; ; tried += 1) {
       const stored = await state.read(STATE_KEYS.index, signal);
-      const previous = stored === undefined ? undefined : parseFleetIndex(stored.value);
+      const previous = stored === undefined ? undefined : parseFleetIndex(stored.value, clock());
       if (stored !== undefined && previous === undefined)
         logger.error('index written anew', {
           problem: `${STATE_KEYS.index} is not what certmarshal wrote there`,
@@ -78,9 +78,9 @@ export function createFoldBatch({ state, clock, random, wait, logger, metrics }:
     }
   }
 
-  /** Nothing is measured when the registry cannot be read: the alarm on the oldest sweep rings at missing data too. */
+  /** Nothing is measured when the registry cannot be read, or is lost: the alarm on the oldest sweep rings at missing data too. */
   async function measure(index: FleetIndex, signal: AbortSignal): Promise<void> {
-    const registry = await readRegistry(signal);
+    const registry = await readRegistry(index, signal);
     if (registry === undefined) return;
     const ages = sweepAges(registry, index, clock()).toSorted((a, b) => b.ageMs - a.ageMs);
     const unreadable = Object.values(index.clusters).filter(
@@ -95,13 +95,19 @@ export function createFoldBatch({ state, clock, random, wait, logger, metrics }:
     });
   }
 
-  async function readRegistry(signal: AbortSignal): Promise<Registry | undefined> {
+  async function readRegistry({ dispatch }: FleetIndex, signal: AbortSignal): Promise<Registry | undefined> {
     try {
       const stored = await state.read(STATE_KEYS.registry, signal);
-      // Before the first discovery there is no cluster.
-      if (stored === undefined)
-        return { version: 1, writtenAt: new Date(clock()).toISOString(), sources: {}, clusters: {} };
-      const registry = parseRegistry(stored.value);
+      if (stored === undefined) {
+        // dispatch writes it in its first tick. A fleet of which it says that it is empty has no sweep to wait for.
+        if (dispatch?.registered === 0)
+          return { version: 1, writtenAt: new Date(clock()).toISOString(), sources: {}, clusters: {} };
+        logger.error('registry lost', {
+          remedy: 'Nothing, if dispatch writes it within a minute; else do what its problems in the index say.',
+        });
+        return undefined;
+      }
+      const registry = parseRegistry(stored.value, clock());
       if (registry === undefined)
         logger.error('registry unreadable', { remedy: 'Nothing: dispatch writes it anew within a minute.' });
       return registry;

@@ -106,7 +106,7 @@ export function createHintHandler(options: HintOptions): HandleHint {
     if (hints.length === 0 || registry === undefined) return;
     const stored = await state.read(STATE_KEYS.index, signal);
     // Of the whole fleet: only so it shows which writes have to be held.
-    const plan = planTick(registry, parseFleetIndex(stored?.value), clock(), new Set(send.keys()));
+    const plan = planTick(registry, parseFleetIndex(stored?.value, clock()), clock(), new Set(send.keys()));
     for (const [due, ofDue] of Map.groupBy(hints, (hint) => hint.due)) {
       const ids = new Set(ofDue.map(({ id }) => id));
       const orders = plan.orders.filter(({ order: { target } }) => ids.has(target.id));
@@ -126,6 +126,6 @@ export function createHintHandler(options: HintOptions): HandleHint {
   /** Before the first discovery there is none, and nothing to hint. */
   async function readRegistry(signal: AbortSignal): Promise<Registry | undefined> {
     const stored = await state.read(STATE_KEYS.registry, signal);
-    return stored === undefined ? undefined : parseRegistry(stored.value);
+    return stored === undefined ? undefined : parseRegistry(stored.value, clock());
   }
 }

@@ -11,8 +11,8 @@ export function lateInstanceReader(credentials: CredentialsOf): ListInstances {
     const { createInstanceReader } = await import('../aws/ec2-instances.ts');
     return createInstanceReader({ credentials });
   };
-  return async function* listInstances(scope, nodes, signal) {
+  return async function* listInstances(scope, query, signal) {
     loaded ??= load();
-    yield* (await loaded)(scope, nodes, signal);
+    yield* (await loaded)(scope, query, signal);
   };
 }

@@ -1,6 +1,7 @@
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { combinedOrder } from '../fleet/combined-order.ts';
 import { decodeOrder, groupOf, type SweepOrder } from '../fleet/order.ts';
 import type { SweepOutcome } from '../fleet/outcome.ts';
 import type { SweepOneTarget, SweptOrder } from '../fleet/sweep-target.ts';
@@ -32,6 +33,9 @@ export type SweepBatch = (
 const UNREADABLE_REMEDY =
   'Only dispatch and hint write to this queue: find out who else does, or deploy all functions together.';
 
+/** What groupOf makes of an id of over 128 characters. */
+const HASH = /^[0-9a-f]{64}$/;
+
 /**
  * A message is acknowledged when it was acted upon, whatever came of it: an unreachable cluster is an outcome, and the next tick is
  * the retry. So is a message that cannot be read: it would not become readable. Only when certmarshal itself fails, or AWS does
@@ -39,17 +43,21 @@ const UNREADABLE_REMEDY =
  */
 export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: SweepBatchOptions): SweepBatch {
   return async (event, context, signal, last) => {
-    const groups = new Map<string, Promise<void>>();
+    const decoded = new Map(event.Records.map(({ body }) => [body, decodeOrder(body)]));
+    const orders = [...decoded.values()].flatMap((read) => (read.ok ? [read.order] : []));
+    const waiting = Map.groupBy(orders, groupOfOrder);
+    const sweeps = new Map<string, Promise<void>>();
     const handle = async (record: SQSRecord): Promise<void> => {
-      const decoded = decodeOrder(record.body);
-      if (!decoded.ok) {
-        await drop(record, decoded.problem, last);
+      const read = decoded.get(record.body) ?? decodeOrder(record.body);
+      if (!read.ok) {
+        await drop(record, read.problem, last);
         return;
       }
-      // Two ticks of one cluster in one batch ask for the same: they share one sweep and its fate.
-      const group = groupOf(decoded.order.target.id);
-      const running = groups.get(group) ?? sweepAndReport(decoded.order, signal, last);
-      groups.set(group, running);
+      // All orders of one cluster in one batch share one sweep and its fate.
+      const group = groupOfOrder(read.order);
+      const others = waiting.get(group) ?? [];
+      const running = sweeps.get(group) ?? sweepAndReport(combinedOrder([read.order, ...others]), signal, last);
+      sweeps.set(group, running);
       await running;
     };
     return processPartialResponse(event, handle, new BatchProcessor(EventType.SQS), {
@@ -79,6 +87,8 @@ export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: Swee
     telemetry.metrics.addMetric(METRIC.messagesUnreadable, MetricUnit.Count, 1);
     telemetry.logger.error('message dropped', { messageId, problem, remedy: UNREADABLE_REMEDY });
     const id = printable(attributes.MessageGroupId ?? messageId);
+    // Only a hash is left of a long id; the registry tells whose it is.
+    const object = HASH.test(id) ? `cluster whose id has the SHA-256 ${id}` : `cluster ${id}`;
     await tell(
       {
         version: 1,
@@ -86,9 +96,10 @@ export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: Swee
         id,
         startedAt: new Date(clock()).toISOString(),
         durationMs: 0,
+        untried: true,
         readable: false,
         complete: false,
-        problems: [{ kind: 'message', object: `cluster ${id}`, message: problem, remedy: UNREADABLE_REMEDY }],
+        problems: [{ kind: 'message', object, message: problem, remedy: UNREADABLE_REMEDY }],
         problemCount: 1,
       },
       last,
@@ -104,4 +115,8 @@ export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: Swee
       telemetry.logger.error('outcome not sent', { cluster: outcome.id, problem: problemOf('outcomes', error) });
     }
   }
+}
+
+function groupOfOrder({ target }: SweepOrder): string {
+  return groupOf(target.id);
 }

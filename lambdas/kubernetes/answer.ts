@@ -1,6 +1,7 @@
 import { KubernetesError, type KubernetesErrorKind } from './errors.ts';
 import type { Reply } from './exchange.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
+import { hasTooManyValues } from './json-values.ts';
 import { missingRight } from './missing-right.ts';
 import { printable } from './printable.ts';
 import { parseRetryAfter } from './retry.ts';
@@ -52,6 +53,15 @@ export function readAnswer(reply: Reply, context: AnswerContext): JsonObject {
       mediaType === '' ? 'answered without a content type' : `answered with ${printable(mediaType, context.secrets)}`,
       `The API always sends JSON: ${IS_A_PROXY_IN_BETWEEN}`,
     );
+  }
+  if (hasTooManyValues(body)) {
+    throw new KubernetesError({
+      kind: 'too-large',
+      object,
+      status,
+      problem: 'the answer has more values in it than certmarshal reads',
+      remedy: 'Look for an object with an unusual number of fields, or for a server that is not an API server.',
+    });
   }
   const json = parseObject(body);
   if (json === undefined) {

@@ -137,6 +137,9 @@ function parse(source: string): JsonObject {
   if (source.length > LONGEST_TEXT) {
     throw single('kubeconfig', `it is longer than ${LONGEST_TEXT} characters`, 'Give a kubeconfig of one cluster.');
   }
+  if (source.trim() === '') {
+    throw single('kubeconfig', 'it is empty', 'Write it anew: kubectl config view --raw --flatten --minify.');
+  }
   let file: unknown;
   let problem: string | undefined;
   try {

@@ -24,7 +24,8 @@ const MAX_TOKEN_CHARACTERS = 4 * 1024;
 const MAX_PAGES = 10_000;
 
 /**
- * The items of a list, page by page, so that a caller holds one page in memory and never the whole list.
+ * The items of a list, page by page, so that a caller holds one page in memory and never the whole list. A page is emptied when the next
+ * one is asked for.
  *
  * - Nothing is yielded twice. When the server no longer keeps the snapshot (410), its answer carries a token that goes on
  *   after the last item with the newest state; that token is followed. Objects created meanwhile before that point are
@@ -88,6 +89,8 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
       });
     }
     if (page.items.length > 0) yield page.items;
+    // A generator and who reads from it keep the page while they wait for the next one, which a server can make last.
+    page.items.length = 0;
     continueToken = page.continueToken;
     if (continueToken === undefined) return;
     if (continueToken.length > MAX_TOKEN_CHARACTERS) {
@@ -100,7 +103,7 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
 }
 
 interface Page {
-  readonly items: readonly unknown[];
+  readonly items: unknown[];
   readonly continueToken: string | undefined;
 }
 

@@ -1,16 +1,17 @@
 import { isIP } from 'node:net';
+import { printable } from '../printable.ts';
+import type { Problem } from '../problem.ts';
 import type { KubernetesClient } from './client.ts';
 import { CLUSTER_NAME, clusterApiPath } from './cluster-api.ts';
-import { describeCall } from './describe-call.ts';
-import { KubernetesError } from './errors.ts';
 import { isJsonObject } from './json.ts';
-import { NAMESPACE } from './namespace-path.ts';
+import { namespacePath } from './namespace-path.ts';
 import { listPages } from './paging.ts';
 
 /** Far above what one management cluster is known to carry. */
 const MAX_CLUSTERS = 1_000;
 /** One for each IP family is ordinary. */
 const MAX_SERVICE_CIDRS = 16;
+const SHOWN = 3;
 
 /** A `Cluster` of Cluster API. */
 export interface WorkloadClusterObject {
@@ -20,49 +21,75 @@ export interface WorkloadClusterObject {
   readonly serviceCidrs?: readonly string[];
 }
 
+export interface WorkloadClusterList {
+  readonly clusters: readonly WorkloadClusterObject[];
+  /** There are more than 1,000: the others were not looked at. */
+  readonly cut: boolean;
+  /** Of Clusters that are left out, or whose service CIDRs are. */
+  readonly problems: readonly Problem[];
+}
+
 /**
- * The Cluster API Clusters of a management cluster, all namespaces. A few hundred bytes of each are kept.
+ * The Cluster API Clusters in these namespaces of a management cluster. A few hundred bytes of each are kept. One that cannot be used
+ * is a problem of its own and never of the others: whoever may write one Cluster must not be able to hide the rest.
  *
- * @throws KubernetesError; `not-found` when the server does not serve Cluster API, `too-large` for over 1,000 of them
+ * @throws KubernetesError; `not-found` when the server does not serve Cluster API
  */
 export async function listWorkloadClusters(
   client: KubernetesClient,
+  namespaces: readonly string[],
   signal: AbortSignal,
-): Promise<readonly WorkloadClusterObject[]> {
-  const path = `${await clusterApiPath(client, signal)}/clusters`;
-  const found: WorkloadClusterObject[] = [];
-  for await (const page of listPages(client, { path, signal, maxItems: MAX_CLUSTERS })) {
-    for (const item of page) {
-      const cluster = clusterOf(item);
-      if (cluster === undefined) {
-        throw new KubernetesError({
-          kind: 'not-kubernetes',
-          object: describeCall('GET', path, client.server),
-          problem: 'a Cluster in the list has no name that a Cluster can have',
-          remedy: 'Check that the server is an API server: kubectl get clusters.cluster.x-k8s.io -A shows the list.',
-        });
+): Promise<WorkloadClusterList> {
+  const object = `list clusters on ${client.server}`;
+  const clusters: WorkloadClusterObject[] = [];
+  const nameless: string[] = [];
+  const withoutCidrs: string[] = [];
+  let seen = 0;
+  const result = (cut: boolean): WorkloadClusterList => ({
+    clusters,
+    cut,
+    problems: [
+      ...(cut ? [tooMany(object)] : []),
+      ...problemOf(nameless, object, NAMELESS),
+      ...problemOf(withoutCidrs, object, WITHOUT_CIDRS),
+    ],
+  });
+  for (const namespace of new Set(namespaces)) {
+    const path = `${await clusterApiPath(client, signal)}/${namespacePath(namespace, object)}/clusters`;
+    for await (const page of listPages(client, { path, signal })) {
+      for (const item of page) {
+        seen += 1;
+        if (seen > MAX_CLUSTERS) return result(true);
+        const cluster = clusterOf(item, namespace);
+        if (cluster === undefined) {
+          nameless.push(shownName(item, namespace));
+          continue;
+        }
+        const cidrs = cidrsOf(item);
+        if (cidrs === 'unusable') withoutCidrs.push(`${namespace}/${cluster.name}`);
+        clusters.push(Array.isArray(cidrs) ? { ...cluster, serviceCidrs: cidrs } : cluster);
       }
-      found.push(cluster);
     }
   }
-  return found;
+  return result(false);
 }
 
-function clusterOf(item: unknown): WorkloadClusterObject | undefined {
-  if (!isJsonObject(item) || !isJsonObject(item['metadata'])) return undefined;
-  const { namespace, name } = item['metadata'];
-  if (typeof namespace !== 'string' || !NAMESPACE.test(namespace)) return undefined;
-  if (typeof name !== 'string' || !CLUSTER_NAME.test(name)) return undefined;
-  const serviceCidrs = cidrsOf(item['spec']);
-  return { namespace, name, ...(serviceCidrs === undefined ? {} : { serviceCidrs }) };
+function clusterOf(item: unknown, namespace: string): Pick<WorkloadClusterObject, 'namespace' | 'name'> | undefined {
+  const metadata = isJsonObject(item) && isJsonObject(item['metadata']) ? item['metadata'] : {};
+  const { name } = metadata;
+  if (metadata['namespace'] !== namespace || typeof name !== 'string' || !CLUSTER_NAME.test(name)) return undefined;
+  return { namespace, name };
 }
 
-function cidrsOf(spec: unknown): readonly string[] | undefined {
+function cidrsOf(item: unknown): readonly string[] | 'none' | 'unusable' {
+  const spec = isJsonObject(item) ? item['spec'] : undefined;
   const network = isJsonObject(spec) ? spec['clusterNetwork'] : undefined;
   const services = isJsonObject(network) ? network['services'] : undefined;
   const blocks: unknown = isJsonObject(services) ? services['cidrBlocks'] : undefined;
-  if (!Array.isArray(blocks) || blocks.length === 0 || blocks.length > MAX_SERVICE_CIDRS) return undefined;
-  return blocks.every(isCidr) ? blocks : undefined;
+  // Go writes an empty list as null.
+  if (blocks === undefined || blocks === null || (Array.isArray(blocks) && blocks.length === 0)) return 'none';
+  if (!Array.isArray(blocks) || blocks.length > MAX_SERVICE_CIDRS) return 'unusable';
+  return blocks.every(isCidr) ? blocks : 'unusable';
 }
 
 function isCidr(block: unknown): block is string {
@@ -70,4 +97,48 @@ function isCidr(block: unknown): block is string {
   const [, address = '', prefix = ''] = /^([^/]+)\/(\d{1,3})$/.exec(block) ?? [];
   const family = isIP(address);
   return family !== 0 && !address.includes('%') && Number(prefix) <= (family === 4 ? 32 : 128);
+}
+
+function shownName(item: unknown, namespace: string): string {
+  const metadata = isJsonObject(item) && isJsonObject(item['metadata']) ? item['metadata'] : {};
+  const { name } = metadata;
+  return `${namespace}/${typeof name === 'string' ? printable(name, 100) : '(without a name)'}`;
+}
+
+interface Unusable {
+  readonly what: string;
+  readonly remedy: string;
+}
+
+const NAMELESS: Unusable = {
+  what: 'not swept, for no cluster of EKS Anywhere can have its name',
+  remedy: 'Name a Cluster with at most 63 small letters, digits, "-" and ".".',
+};
+const WITHOUT_CIDRS: Unusable = {
+  what: `swept without knowing its service CIDRs, for spec.clusterNetwork.services.cidrBlocks is no list of at most ${MAX_SERVICE_CIDRS} CIDRs`,
+  remedy:
+    'Mend that field of the Cluster, or list the cluster under clusters in fleet.yaml, with its serviceCidrs; policies that trust Nodes prove nothing for it until then.',
+};
+
+function problemOf(names: readonly string[], object: string, { what, remedy }: Unusable): readonly Problem[] {
+  if (names.length === 0) return [];
+  const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : '';
+  return [
+    {
+      kind: 'workload-clusters',
+      object,
+      message: `each of these Clusters is ${what}: ${names.slice(0, SHOWN).join(', ')}${more}`,
+      remedy,
+    },
+  ];
+}
+
+function tooMany(object: string): Problem {
+  return {
+    kind: 'workload-clusters',
+    object,
+    message: `there are more than ${MAX_CLUSTERS} Clusters, and the others are not looked at`,
+    remedy:
+      'Find out who makes so many Clusters, or name fewer namespaces at workloadClusters.namespaces in fleet.yaml.',
+  };
 }

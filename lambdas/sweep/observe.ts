@@ -15,6 +15,7 @@ import type { Reason } from '../approval/reasons.ts';
 import type { ClusterContext } from '../approval/request.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
 import { isFor } from '../approval/selection.ts';
+import type { InstanceQuery } from '../aws/ec2-instances.ts';
 import { AwsError } from '../aws/errors.ts';
 import { approvalSubjectOf, listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
@@ -35,8 +36,10 @@ export interface SweepTarget {
   readonly management?: KubernetesClient;
   /** Of its Cluster object there: Machines of other namespaces then prove nothing. @default all namespaces */
   readonly machinesNamespace?: string;
-  /** DescribeInstances for these nodes, 2,000 at most, page by page; absent when the cluster's account is not read. */
-  readonly listInstances?: (nodes: readonly string[], signal: AbortSignal) => AsyncIterable<readonly unknown[]>;
+  /** Of the cluster, where it is known: EC2 instances of another VPC prove nothing. */
+  readonly vpcId?: string | undefined;
+  /** DescribeInstances, page by page; absent when the cluster's account is not read. */
+  readonly listInstances?: (query: InstanceQuery, signal: AbortSignal) => AsyncIterable<readonly unknown[]>;
 }
 
 /** Everything one sweep read. Requests that are not open are only counted, so that memory follows the open ones. */
@@ -115,25 +118,63 @@ async function readEvidence(
     );
   // A CIDR counts only for an address that the Node shows and no other Node does.
   if (wanted.has('node') || wanted.has('patterns'))
-    readings.push(readSource('node', listNodes(workload, { signal }), ownerFromNode));
+    readings.push(
+      knowsServices(cluster)
+        ? readSource('node', listNodes(workload, { signal }), ownerFromNode)
+        : Promise.resolve(SERVICES_NOT_KNOWN),
+    );
   return Promise.all(readings);
 }
 
-/** EC2 is asked for the nodes that have an open request and no others. */
+/** A node may say that the address of a Service is its own; only service CIDRs tell. */
+function knowsServices({ serviceCidrs = [] }: ClusterContext): boolean {
+  return serviceCidrs.length > 0;
+}
+
+const SERVICES_NOT_KNOWN: SourceReading = {
+  source: 'node',
+  ok: false,
+  problem:
+    'Nodes are not believed while the service CIDRs of the cluster are not known: a node may show the address of a Service as its own',
+  remedy:
+    'Write its serviceCidrs in fleet.yaml, or for a workload cluster spec.clusterNetwork.services.cidrBlocks of its Cluster; or take node and patterns out of the evidence of its policy.',
+};
+
+/**
+ * EC2 is asked for the nodes that have an open request and no others: in one VPC, what counts of an instance is no other's. Only what Nodes say of
+ * themselves can be what another instance has, so where a policy trusts that, all instances of the cluster are read.
+ */
 async function readInstances(
-  { cluster, listInstances, management }: SweepTarget,
+  { cluster, vpcId, listInstances, management }: SweepTarget,
   requests: readonly OpenRequest[],
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
 ): Promise<readonly SourceReading[]> {
-  if (requests.length === 0 || !policies.some(({ evidence }) => evidence.includes('ec2'))) return [];
+  const wanted = new Set(policies.flatMap(({ evidence }) => evidence));
+  if (requests.length === 0 || !wanted.has('ec2')) return [];
   if (listInstances !== undefined) {
-    const nodes = [...new Set(requests.map(({ csr }) => csr.username.slice(NODE_PREFIX.length)))];
-    const pages = inParts(nodes, (part) => listInstances(part, signal));
-    return [await readSource('ec2', pages, (item) => ownerFromInstance(item, cluster.name))];
+    const nodes = new Set(requests.map(({ csr }) => csr.username.slice(NODE_PREFIX.length)));
+    const pages =
+      wanted.has('node') || wanted.has('patterns')
+        ? listInstances({ nodes: [], vpcId, cluster: cluster.name }, signal)
+        : inParts([...nodes], (part) => listInstances({ nodes: part, vpcId }, signal));
+    return [await readSource('ec2', pages, (item) => instanceOwner(item, cluster.name, vpcId, nodes))];
   }
   // Elsewhere a policy that names EC2 finds none, and Machines speak for the nodes.
   return cluster.provider === 'eks' && management === undefined ? [EC2_NOT_READ] : [];
+}
+
+/** Weak addresses, which on a busy instance are hundreds, only explain what the nodes that ask do not get. */
+function instanceOwner(
+  instance: unknown,
+  cluster: string,
+  vpcId: string | undefined,
+  asking: ReadonlySet<string>,
+): Owner | undefined {
+  const owner = ownerFromInstance(instance, cluster, vpcId);
+  if (owner === undefined || owner.nodes.some((node) => asking.has(node))) return owner;
+  const { weakAddresses: _, ...strong } = owner;
+  return strong;
 }
 
 async function* inParts(
@@ -152,6 +193,14 @@ const EC2_NOT_READ: SourceReading = {
     'A deployed certmarshal reads them for the EKS clusters that it discovers. Here, name the management cluster if Cluster API made this one, or let the policy trust the Nodes (evidence: [node]).',
 };
 
+/** Four times the nodes that Kubernetes supports in a cluster. */
+const MAX_OWNERS = 20_000;
+const MIB = 1024 * 1024;
+/** Estimated bytes. 5,000 nodes with ten names each take 7 MiB; what EC2 says is not in the hand of a cluster. */
+const MAX_BYTES: Readonly<Record<ReadableSource, number>> = { machine: 16 * MIB, node: 16 * MIB, ec2: 64 * MIB };
+/** What a name takes beside its characters: the string, and its entry in the index. */
+const NAME_OVERHEAD = 100;
+
 async function readSource(
   source: ReadableSource,
   pages: AsyncIterable<readonly unknown[]>,
@@ -159,12 +208,16 @@ async function readSource(
 ): Promise<SourceReading> {
   const owners: Owner[] = [];
   let lookedAt = 0;
+  let bytes = 0;
   try {
     for await (const page of pages) {
       for (const item of page) {
         lookedAt += 1;
         const owner = ownerOf(item);
-        if (owner !== undefined) owners.push(owner);
+        if (owner === undefined) continue;
+        bytes += bytesOf(owner);
+        if (owners.length === MAX_OWNERS || bytes > MAX_BYTES[source]) return tooMuch(source);
+        owners.push(owner);
       }
     }
   } catch (error) {
@@ -173,4 +226,20 @@ async function readSource(
     return { source, ok: false, kind, problem: `${object}: ${problem}`, remedy };
   }
   return { source, ok: true, lookedAt, owners };
+}
+
+function bytesOf({ object, nodes, dnsNames, addresses, weakAddresses = [] }: Owner): number {
+  const names = [object, ...nodes, ...dnsNames, ...addresses, ...weakAddresses.map(({ address }) => address)];
+  return names.reduce((sum, name) => sum + name.length + NAME_OVERHEAD, 0);
+}
+
+/** Half of them would prove what the other half contests. */
+function tooMuch(source: ReadableSource): SourceReading {
+  return {
+    source,
+    ok: false,
+    kind: 'too-large',
+    problem: `there are more than ${MAX_OWNERS} of them, or more names and addresses than ${MAX_BYTES[source] / MIB} MiB hold`,
+    remedy: 'Find out who makes so many of them; Kubernetes supports 5,000 nodes in a cluster.',
+  };
 }

@@ -140,15 +140,12 @@ tried: 4 rights are granted
     const first = await create(store, env);
     expect(first.status).toBe(0);
     const [arn = ''] = first.stdout.split('\n');
-    expect(first.stdout).toBe(`${arn}
-
-For fleet.yaml:
-
-clusters:
-  - name: berlin-prod
-    provider: eks-anywhere
-    kubeconfigSecret: ${arn}
-`);
+    expect(first.stdout).toMatch(/\n\nFor fleet\.yaml:\n\nclusters:\n/);
+    expect(parse(first.stdout.slice(first.stdout.indexOf('clusters:'), first.stdout.lastIndexOf('\nFor ')))).toEqual({
+      clusters: [{ name: 'berlin-prod', provider: 'eks-anywhere', kubeconfigSecret: arn }],
+    });
+    expect(first.stdout).toContain('\n    # lane: NAME');
+    expect(first.stdout).toMatch(/\nFor a cluster that nothing finds; .*\.\n$/);
     expect(arn).toMatch(/^arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal\/berlin-prod-\w{6}$/);
     expect(first.stderr).toContain('secret certmarshal/berlin-prod created\n');
     const second = await create(`${store} --management --output json`, env);
@@ -158,7 +155,11 @@ clusters:
       created: false,
       fleet: { managementClusters: [{ name: 'berlin-prod', kubeconfigSecret: arn }] },
     });
-    for (const { stdout, stderr } of [first, second]) expect(stdout + stderr).not.toContain(await token());
+    const third = await create(`${store} --workload-of mgmt --output json`, env);
+    expect(JSON.parse(third.stdout).fleet).toEqual({
+      managementClusters: [{ name: 'mgmt', workloadClusters: { kubeconfigSecrets: { 'berlin-prod': arn } } }],
+    });
+    for (const { stdout, stderr } of [first, second, third]) expect(stdout + stderr).not.toContain(await token());
   });
 
   it('stores nothing that AWS refuses, and shows no token', async () => {
@@ -176,7 +177,9 @@ clusters:
     expect(await home.shell('certmarshal credentials create --kubeconfig nobody.yaml --store stdout')).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: expect.stringMatching(/403[^]*Use the kubeconfig of an administrator/),
+      stderr: expect.stringMatching(
+        /serviceaccounts\/certmarshal in kube-system on https:[^]*403[^]*Use the kubeconfig of an administrator/,
+      ),
     });
   });
 

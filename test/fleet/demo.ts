@@ -140,7 +140,7 @@ function standingOf({ name, kubelets }: DemoCluster): Standing {
   return standingAfter(reports.get(name), { cluster: name, served, nodes: kubelets.length });
 }
 
-/** Six ordinary nodes, and one with a second interface on another subnet. */
+/** Six ordinary nodes, and one that was launched with a second interface on another subnet. */
 function dublinNodes(): readonly SimulatedNode[] {
   return Array.from({ length: 7 }, (_, index) => {
     const name = `ip-10-30-0-${index + 1}.eu-west-1.compute.internal`;
@@ -150,12 +150,17 @@ function dublinNodes(): readonly SimulatedNode[] {
 }
 
 function dublinInstances(): readonly object[] {
+  const launched = new Date(start - 86_400_000);
   return dublinNodes().map(({ name, ipAddresses }, index) => ({
     InstanceId: `i-0${index + 1}`.padEnd(19, '0'),
     State: { Name: 'running' },
     PrivateDnsName: name,
+    PrivateIpAddress: ipAddresses[0],
     Tags: [{ Key: 'kubernetes.io/cluster/dublin', Value: 'owned' }],
-    NetworkInterfaces: ipAddresses.map((address) => ({ PrivateIpAddress: address })),
+    NetworkInterfaces: ipAddresses.map((address, device) => ({
+      Attachment: { DeviceIndex: device, Status: 'attached', AttachTime: launched },
+      PrivateIpAddresses: [{ Primary: true, PrivateIpAddress: address }],
+    })),
   }));
 }
 

@@ -259,6 +259,15 @@ describe('a sweep of a cluster that misbehaves', () => {
     expect(report.rows.map(({ reason }) => reason)).toEqual(Array(NODES).fill('NoPolicySelected'));
   });
 
+  it('believes no Node while it does not know the service CIDRs, says so, and goes by Machines all the same', async () => {
+    const trusting = { ...DEFAULT_POLICY, evidence: ['machine' as const, 'node' as const] };
+    const report = await sweepFaulty({}, [trusting]);
+    expect(report).toMatchObject({ complete: false, counts: { approved: NODES } });
+    expect(report.problems).toMatchObject([
+      { kind: 'evidence', object: 'evidence node', remedy: expect.stringContaining('serviceCidrs') },
+    ]);
+  });
+
   it('does not read what only policies for other clusters ask for', async () => {
     const others = { ...DEFAULT_POLICY, name: 'others', clusters: ['other-*'], evidence: ['node' as const] };
     const report = await sweepFaulty({}, [DEFAULT_POLICY, others]);

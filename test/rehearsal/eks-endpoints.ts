@@ -21,8 +21,8 @@ export interface EksEndpoints {
 
 /**
  * MiniStack takes `endpoint` and `certificateAuthority` of a cluster from a container that it starts itself; without Docker the one is a
- * port where nobody listens, and the other is empty. This passes every call of EKS on as it is, signature included, and replaces those two
- * fields in the answer of DescribeCluster.
+ * port where nobody listens, and the other is empty. It also puts clusters and instances into different VPCs. This passes every call of EKS on as
+ * it is, signature included, and replaces those three fields in the answer of DescribeCluster.
  *
  * @param emulator endpoint and authority of the emulator, known once it runs
  */
@@ -62,9 +62,15 @@ export async function startEksEndpoints(
   };
 }
 
+/** Where the EC2 of MiniStack runs instances. */
+const DEFAULT_VPC = 'vpc-00000001';
+
 function withAddress(bytes: Buffer, { server, caPem }: ApiServerAddress): Buffer {
-  const answer: { cluster: Record<string, unknown> } = JSON.parse(bytes.toString('utf8'));
+  const answer: { cluster: Record<string, unknown> & { resourcesVpcConfig?: object } } = JSON.parse(
+    bytes.toString('utf8'),
+  );
   Object.assign(answer.cluster, {
+    resourcesVpcConfig: { ...answer.cluster.resourcesVpcConfig, vpcId: DEFAULT_VPC },
     endpoint: server,
     certificateAuthority: { data: Buffer.from(caPem).toString('base64') },
   });

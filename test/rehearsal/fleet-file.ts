@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { REGION } from './ministack.ts';
+import { ACCOUNT, REGION } from './ministack.ts';
 
 export interface RehearsalFleet {
   /** EKS clusters that the stacks make an access entry for: in the account of the hub, and in another. */
@@ -27,6 +27,7 @@ export function fleetFile({ accessEntries, spokeAccount, listed, mode }: Rehears
         accessEntries: accessEntries.spoke,
       },
     ],
+    hub: { account: ACCOUNT, region: REGION },
     clusters: listed.map((cluster) => ({ ...cluster, provider: 'eks-anywhere' })),
     policies: [{ name: 'rehearsal', mode, age: { min: '0s' } }],
   });

@@ -7,7 +7,6 @@ import { App } from 'aws-cdk-lib/core';
 import { describe, expect, it } from 'vitest';
 import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { fleetStacks } from '../../lib/app-stacks.ts';
-import { ACCOUNT } from './ministack.ts';
 import { tool } from './tool.ts';
 import { pythonTool } from './venv.ts';
 
@@ -52,7 +51,7 @@ async function synthesizeAll(file: string, outdir: string): Promise<readonly str
     await readFile(join(PROJECT, 'cdk.json'), 'utf8'),
   );
   const app = new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [] } });
-  fleetStacks(app, parsed.fleet, { account: ACCOUNT, region: 'eu-central-1' });
+  fleetStacks(app, parsed.fleet);
   const { stacks } = app.synth();
   return stacks.map(({ templateFullPath }) => templateFullPath);
 }

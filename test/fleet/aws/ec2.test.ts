@@ -55,6 +55,14 @@ describe('the simulated EC2', () => {
       NetworkInterfaces: [
         {
           NetworkInterfaceId: 'eni-1',
+          Attachment: {
+            AttachmentId: 'eni-attach-1',
+            AttachTime: new Date('2026-01-01T00:00:00.000Z'),
+            DeviceIndex: 0,
+            NetworkCardIndex: 0,
+            Status: 'attached',
+            DeleteOnTermination: true,
+          },
           PrivateDnsName: 'ip-10-0-0-1.eu-central-1.compute.internal',
           PrivateIpAddress: '10.0.0.1',
           Association: association,

@@ -141,18 +141,16 @@ export const BAD_INPUT: readonly BadInput[] = [
     ],
   },
   {
+    // A token is for one cluster only, so the other one lets nobody in, and is not held for it.
     name: 'the endpoint of an EKS cluster is that of another one',
-    concerns: ['oslo', 'lisbon'],
+    concerns: ['oslo'],
     // The discovery finds it in the eleventh minute, a sweep goes there in the twelfth.
     minutes: 10,
     spoil: (world) => {
       const { endpoint = '', certificateAuthority = '' } = world.clusters.lisbon.described;
       redescribe(world, world.clusters.oslo, { endpoint, certificateAuthority });
     },
-    findings: [
-      finding(IDS.oslo, 'unauthorized', 'list certificatesigningrequests', '--cluster-name oslo'),
-      ...(['oslo', 'lisbon'] as const).flatMap(behindOneServer),
-    ],
+    findings: [finding(IDS.oslo, 'unauthorized', 'list certificatesigningrequests', '--cluster-name oslo')],
   },
   {
     name: 'a kubeconfig leads to another cluster',
@@ -190,17 +188,29 @@ export const BAD_INPUT: readonly BadInput[] = [
     findings: [finding('berlin', 'kubeconfig', 'certmarshal/berlin', 'Mend the secret')],
   },
   {
+    name: 'somebody makes a Cluster in a namespace that fleet.yaml does not name',
+    concerns: ['rome'],
+    spoil: ({ clusters: { rome } }) => addWorkloadCluster(rome, 'venice', 'other'),
+    findings: [],
+    happened: ({ clusters: { rome } }) =>
+      rome.server.api.clusters?.all().some(({ metadata }) => metadata.namespace === 'other') === true,
+  },
+  {
     name: 'two workload clusters have one name',
-    concerns: ['rome', 'venice'],
+    concerns: ['rome'],
+    options: () => ({
+      fleetFile: (clusters) =>
+        fleetFile(clusters).replace('workloadClusters:', '$&\n      namespaces: [eksa-system, other]'),
+    }),
     spoil: ({ clusters: { rome } }) => addWorkloadCluster(rome, 'venice', 'other'),
     findings: [
       finding(
         'dispatch',
         'credentials',
         IDS.venice,
-        'List each of them under clusters in fleet.yaml with an id of its own',
+        'list each of them under clusters in fleet.yaml with an id of its own',
       ),
-      finding('dispatch', 'credentials', 'rome/other/venice', 'List each of them under clusters in fleet.yaml'),
+      finding('dispatch', 'credentials', 'rome/other/venice', 'list each of them under clusters in fleet.yaml'),
     ],
   },
   {
@@ -240,11 +250,12 @@ export const BAD_INPUT: readonly BadInput[] = [
     name: 'SQS delivers a batch again',
     concerns: [],
     options: () => {
-      let left = 1;
+      let batches = 0;
       return {
         afterSweep() {
-          if (left === 0) return;
-          left -= 1;
+          batches += 1;
+          // Not one before the first approvals, which would come later.
+          if (batches !== 3) return;
           throw new Error('the function ended before it could answer');
         },
       };

@@ -74,6 +74,8 @@ export async function startEksCluster({ aws, clock }: Ground, place: Place, name
         InstanceId: `i-${Buffer.from(name).toString('hex').slice(0, 12)}${String(index).padStart(5, '0')}`,
         PrivateDnsName: nodeOf(index).name,
         PrivateIpAddress: `10.0.0.${index}`,
+        // Where the simulated EKS puts a cluster that does not say.
+        VpcId: 'vpc-0',
         Tags: [{ Key: `kubernetes.io/cluster/${name}`, Value: 'owned' }],
       });
     },

@@ -106,8 +106,8 @@ export function startHub(options: HubOptions): Hub {
     restart() {
       functions = start();
     },
-    registry: () => parseRegistry(stored(STATE_KEYS.registry)),
-    index: () => parseFleetIndex(stored(STATE_KEYS.index)),
+    registry: () => parseRegistry(stored(STATE_KEYS.registry), clock.now()),
+    index: () => parseFleetIndex(stored(STATE_KEYS.index), clock.now()),
     bodies,
     async [Symbol.asyncDispose]() {
       for (const mapping of [sweeps, ...others]) await mapping[Symbol.asyncDispose]();

@@ -125,6 +125,14 @@ export function nodeObject(name: string, addresses: Addresses = {}) {
   };
 }
 
+/** When the instances of these tests were launched. */
+export const LAUNCHED = '2026-02-28T08:00:00Z';
+
+/** How a network interface is attached to its instance. */
+export function attachment(deviceIndex: number, attachTime: unknown = LAUNCHED) {
+  return { DeviceIndex: deviceIndex, NetworkCardIndex: 0, Status: 'attached', AttachTime: attachTime };
+}
+
 /** A running EC2 instance of the cluster dublin, in eu-west-1, with one network interface. */
 export function instance(id: string, address: string) {
   const privateDnsName = `ip-${address.replaceAll('.', '-')}.eu-west-1.compute.internal`;
@@ -135,9 +143,11 @@ export function instance(id: string, address: string) {
     PrivateDnsName: privateDnsName,
     PrivateIpAddress: address,
     PublicDnsName: '',
+    VpcId: 'vpc-1',
     Tags: [{ Key: 'kubernetes.io/cluster/dublin', Value: 'owned' }],
     NetworkInterfaces: [
       {
+        Attachment: attachment(0),
         PrivateDnsName: privateDnsName,
         PrivateIpAddress: address,
         PrivateIpAddresses: [{ Primary: true, PrivateIpAddress: address, PrivateDnsName: privateDnsName }],

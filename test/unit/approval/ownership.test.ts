@@ -61,6 +61,51 @@ describe('a proven name', () => {
   });
 });
 
+describe('an address that a node could have given itself', () => {
+  const attacker = instance('i-0aaaaaaaa', '10.0.1.23');
+  const secondary = {
+    ...attacker,
+    NetworkInterfaces: attacker.NetworkInterfaces.map((first) => ({
+      ...first,
+      PrivateIpAddresses: [...first.PrivateIpAddresses, { Primary: false, PrivateIpAddress: '10.0.1.200' }],
+    })),
+  };
+  const ask = (value: string, node: string, sources: Sources, policy = DEFAULT_POLICY) =>
+    proveOwnership([ip(value)], node, evidenceFor(DUBLIN, sources), policy);
+
+  it('is not proven, and the reason says why', () => {
+    expect(ask('10.0.1.200', 'i-0aaaaaaaa', { instances: [secondary] }).failure).toEqual({
+      reason: 'SanNotOwned',
+      message: 'IP 10.0.1.200 is a secondary address of EC2 instance i-0aaaaaaaa, which its node can assign to itself',
+      hostile: false,
+    });
+  });
+
+  it('is not proven by a pattern that trusts its Node no more either, when another instance has it', () => {
+    const victim = instance('i-0bbbbbbbb', '10.0.1.200');
+    const nodes = [nodeObject('i-0aaaaaaaa', { InternalIP: ['10.0.1.200'] })];
+    const patterns = { cidrs: ['10.0.0.0/16'], dnsNames: [] };
+    for (const policy of [
+      under({ evidence: ['ec2', 'node'] }),
+      under({ evidence: ['ec2', 'patterns'], patterns }),
+      under({ evidence: ['ec2', 'node', 'patterns'], patterns }),
+    ])
+      expect(ask('10.0.1.200', 'i-0aaaaaaaa', { instances: [attacker, victim], nodes }, policy).failure).toMatchObject({
+        reason: 'SanContested',
+      });
+  });
+
+  it('does not take it from the instance that was launched with it', () => {
+    const victim = instance('i-0bbbbbbbb', '10.0.1.200');
+    expect(ask('10.0.1.200', 'i-0bbbbbbbb', { instances: [secondary, victim] }).failure).toBeUndefined();
+    expect(ask('10.0.1.200', 'i-0aaaaaaaa', { instances: [secondary, victim] }).failure).toMatchObject({
+      reason: 'SanNotOwned',
+      message: expect.stringContaining('belongs to i-0bbbbbbbb'),
+      hostile: true,
+    });
+  });
+});
+
 describe('a name that is not an address', () => {
   it('is never looked for', () => {
     expect(prove([ip('10.0.0.1%eth0')], { machines: [mine] }).failure).toMatchObject({ reason: 'SanMalformed' });

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { ownerFromInstance } from '../../../lambdas/approval/ec2-evidence.ts';
-import { createInstanceReader, instanceFilters } from '../../../lambdas/aws/ec2-instances.ts';
+import { createInstanceReader, type InstanceQuery, instanceFilters } from '../../../lambdas/aws/ec2-instances.ts';
 import type { AwsScope } from '../../../lambdas/aws/scope.ts';
 import { collect } from './collect.ts';
 import { awsFailure } from './failure.ts';
@@ -22,13 +22,26 @@ function page(reservations: string, nextToken = ''): HttpAnswer {
   };
 }
 
-async function list(nodes: readonly string[], answer: (call: HttpCall) => HttpAnswer | undefined, signal = never) {
+async function list(
+  asked: readonly string[] | InstanceQuery,
+  answer: (call: HttpCall) => HttpAnswer | undefined,
+  signal = never,
+) {
+  const query = 'nodes' in asked ? asked : { nodes: asked };
   await using ec2 = await startHttpService(answer);
   const { credentials, ...config } = ec2.config;
   const listInstances = createInstanceReader({ config, credentials: () => async () => credentials });
-  const pages = await collect(listInstances(SCOPE, nodes, signal));
+  const pages = await collect(listInstances(SCOPE, query, signal));
   return { pages, calls: ec2.calls.map(({ form }) => Object.fromEntries(form)) };
 }
+
+/** So that no call waits for its turn. */
+function withoutPace(): void {
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => (now += 1_000));
+}
+
+afterEach(() => void vi.restoreAllMocks());
 
 describe('createInstanceReader', () => {
   it('asks for the names in two filters, running and managed instances alike', async () => {
@@ -76,6 +89,69 @@ describe('createInstanceReader', () => {
     );
     expect(pages.map(({ length }) => length)).toEqual([2, 1]);
     expect(calls).toHaveLength(2);
+  });
+
+  it('asks only in the VPC of the cluster where it is known', async () => {
+    const { calls } = await list({ nodes: ['node-1'], vpcId: 'vpc-1' }, () => page(''));
+    expect(calls).toMatchObject([{ 'Filter.3.Name': 'vpc-id', 'Filter.3.Value.1': 'vpc-1' }]);
+  });
+
+  it('asks for all of a cluster by either tag, and gives an instance that has both once', async () => {
+    const { calls, pages } = await list({ nodes: ['node-1'], vpcId: 'vpc-1', cluster: 'dublin' }, ({ form }) =>
+      form.get('Filter.1.Name') === 'tag:eks:cluster-name'
+        ? page(instanceXml('i-00000001', 'a') + instanceXml('i-00000002', 'b'))
+        : page(instanceXml('i-00000001', 'a')),
+    );
+    const common = {
+      'Filter.2.Name': 'instance-state-name',
+      'Filter.2.Value.1': 'running',
+      'Filter.3.Name': 'vpc-id',
+      'Filter.3.Value.1': 'vpc-1',
+    };
+    expect(calls).toMatchObject([
+      {
+        'Filter.1.Name': 'tag:kubernetes.io/cluster/dublin',
+        'Filter.1.Value.1': 'owned',
+        'Filter.1.Value.2': 'shared',
+        ...common,
+      },
+      { 'Filter.1.Name': 'tag:eks:cluster-name', 'Filter.1.Value.1': 'dublin', ...common },
+    ]);
+    expect(
+      pages.map((instances) => instances.map((instance) => (instance as { InstanceId: string }).InstanceId)),
+    ).toEqual([['i-00000001'], ['i-00000002']]);
+  });
+
+  it.each(['*', 'dub?in', 'dublin\\', '', 'a b', 'x'.repeat(101)])('never asks for a cluster “%s”', async (cluster) => {
+    const error = await awsFailure(list({ nodes: [], cluster }, () => page(instanceXml('i-00000001', 'a'))));
+    expect(error).toMatchObject({ kind: 'invalid', problem: 'the cluster has a name that no tag of EKS can have' });
+  });
+
+  it('reads at most 20,000 instances of a cluster', async () => {
+    withoutPace();
+    const small = (index: number) =>
+      `<item><instancesSet><item><instanceId>i-${index}</instanceId></item></instancesSet></item>`;
+    let next = 0;
+    const answer = () =>
+      page(Array.from({ length: 1_000 }, () => small((next += 1))).join(''), next < 20_500 ? 'more' : '');
+    expect(await awsFailure(list({ nodes: [], cluster: 'dublin' }, answer))).toMatchObject({
+      kind: 'invalid',
+      problem: 'there are more than 20000 instances',
+    });
+    expect(next).toBe(21_000);
+  });
+
+  it('does not follow the pages of a cluster for ever', async () => {
+    withoutPace();
+    const error = await awsFailure(list({ nodes: [], cluster: 'dublin' }, () => page('', 'again')));
+    expect(error).toMatchObject({ kind: 'invalid', problem: 'the list does not end after 100 pages' });
+  });
+
+  it('asks for no more than 200 values in all', async () => {
+    const nodes = Array.from({ length: 450 }, (_, index) => `node-${index}`);
+    const { calls } = await list({ nodes, vpcId: 'vpc-1' }, () => page(''));
+    const values = calls.map((form) => Object.keys(form).filter((key) => key.includes('.Value.')).length);
+    expect(values).toEqual([200, 200, 56]);
   });
 
   it('asks nobody for nodes that cannot be instances', async () => {
@@ -147,7 +223,7 @@ describe('instanceFilters', () => {
     expect(instanceFilters([node])).toEqual([]);
   });
 
-  it('never asks with a wildcard, nor with more than 200 values, and loses no node', () => {
+  it('never asks with a wildcard, nor with more than 198 values, and loses no node', () => {
     const node = fc.oneof(
       fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,10}[a-z0-9])?$/),
       fc.string({ unit: fc.constantFrom('a', '*', '?', '\\', '.', '-', 'i', '0'), maxLength: 12 }),
@@ -157,7 +233,7 @@ describe('instanceFilters', () => {
       const filters = instanceFilters(nodes);
       const values = filters.flatMap((filter) => filter.values);
       expect(values.every((value) => /^[a-z0-9.-]+$/.test(value))).toBe(true);
-      expect(filters.every((filter) => filter.values.length <= 200 && filter.values.length > 0)).toBe(true);
+      expect(filters.every((filter) => filter.values.length <= 198 && filter.values.length > 0)).toBe(true);
       expect(new Set(values).size).toBe(values.length);
       const plain = nodes.filter((name) => /^[a-z0-9]+$/.test(name));
       expect(plain.every((name) => values.includes(name))).toBe(true);

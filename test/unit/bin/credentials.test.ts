@@ -1,6 +1,12 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { parseStore } from '../../../bin/commands/credentials-store.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createCredentialsCommand } from '../../../bin/commands/credentials.ts';
+import { parseStore, type StoreSecret } from '../../../bin/commands/credentials-store.ts';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { answer, startTlsServer, statusBody } from '../kubernetes/tls-server.ts';
 import { runCli } from './run-cli.ts';
 
 describe('--store', () => {
@@ -28,6 +34,9 @@ describe('certmarshal credentials create', () => {
     [['--kubeconfig', 'x'], "error: required option '--store <store>' not specified\n"],
     [['--store', 'file:x'], '--store takes stdout or secretsmanager:NAME'],
     [['--store', 'stdout', '--namespace', 'Kube_System'], '--service-account takes NAMESPACE/NAME'],
+    [['--store', 'stdout', '--management', '--workload-of', 'x'], '--management and --workload-of exclude each other'],
+    [['--store', 'stdout', '--workload-of', 'a/b'], '--workload-of takes the name that the management cluster has'],
+    [['--store', 'stdout', '--kubeconfig', '~/x'], 'There is no file ~/x. The shell leaves ~ as it is in quotes'],
     [['--store', 'stdout', '--kubeconfig', '/nowhere/x'], 'There is no file /nowhere/x.\n'],
   ])('refuses %j before it writes anything', async (args, expected) => {
     const { status, stdout, stderr } = await runCli(['credentials', 'create', ...args]);
@@ -40,5 +49,75 @@ describe('certmarshal credentials create', () => {
     expect(status).toBe(0);
     expect(stdout).toMatch(/Examples:\n {2}certmarshal credentials create /);
     expect(stdout).toMatch(/Exit status:\n {2}0 {2}done\n/);
+    expect((await runCli(['credentials', '--help'])).stdout).toContain('Exit status:');
   });
+});
+
+describe('a token', () => {
+  const ACCOUNT = 'system:serviceaccount:kube-system:certmarshal';
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+  /** A cluster whose token Secret holds a token of this user. */
+  async function create(username: string) {
+    const server = await startTlsServer(({ method, url }, response) => {
+      if (url.endsWith('/selfsubjectreviews')) answer(response, 201, { status: { userInfo: { username } } });
+      else if (url.endsWith('/selfsubjectaccessreviews')) answer(response, 201, { status: { allowed: true } });
+      else if (url.endsWith('/secrets/certmarshal-token'))
+        answer(response, 200, {
+          type: 'kubernetes.io/service-account-token',
+          data: { token: base64('a-token'), 'ca.crt': base64('a CA') },
+        });
+      else if (method === 'GET') answer(response, 404, statusBody(404, 'NotFound', 'none'));
+      else answer(response, 200, {});
+    });
+    const folder = await mkdtemp(join(tmpdir(), 'credentials-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'kubeconfig');
+    const { server: url, caPem } = server.connection;
+    const config = {
+      clusters: [{ name: 'berlin', cluster: { server: url, 'certificate-authority-data': base64(caPem) } }],
+      users: [{ name: 'admin', user: { token: 'of-an-administrator' } }],
+      contexts: [{ name: 'berlin', context: { cluster: 'berlin', user: 'admin' } }],
+      'current-context': 'berlin',
+    };
+    await writeFile(file, JSON.stringify(config));
+    const store = vi.fn<StoreSecret>(async () => ({ arn: 'an ARN', created: true }));
+    for (const stream of [process.stdout, process.stderr]) {
+      const silent = vi.spyOn(stream, 'write').mockReturnValue(true);
+      onTestFinished(() => silent.mockRestore());
+    }
+    const status = createCredentialsCommand(
+      {
+        kubeconfig: file,
+        namespace: 'kube-system',
+        name: 'certmarshal',
+        store: 'secretsmanager:certmarshal/berlin',
+        output: 'table',
+      },
+      [DEFAULT_POLICY],
+      new AbortController().signal,
+      store,
+    );
+    return { status, store };
+  }
+
+  it('of the account that was made is stored', async () => {
+    const { status, store } = await create(ACCOUNT);
+    expect(await status).toBe(0);
+    expect(store).toHaveBeenCalledOnce();
+  });
+
+  it.each(['system:serviceaccount:kube-system:admin', 'system:serviceaccount:kube-system:certmarshal2', 'admin'])(
+    'that was there before and is of %s is not',
+    async (username) => {
+      const { status, store } = await create(username);
+      await expect(status).rejects.toMatchObject({
+        kind: 'invalid',
+        object: expect.stringContaining(`token of ${ACCOUNT} on https://`),
+        problem: expect.stringContaining(`for ${username},`),
+        remedy: expect.stringContaining('token Secret'),
+      });
+      expect(store).not.toHaveBeenCalled();
+    },
+  );
 });

@@ -19,6 +19,7 @@ const SWEEP_ROLE = `arn:aws:iam::${HUB}:role/certmarshal-sweep`;
 const SPOKE_ROLE = `arn:aws:iam::${SPOKE}:role/certmarshal-spoke`;
 const NAME = 'certmarshal/berlin-prod';
 const never = new AbortController().signal;
+const NO_AWS = { kind: 'expired', object: 'sts:GetCallerIdentity', problem: 'none', remedy: 'Sign in.' } as const;
 
 describe('certmarshal doctor of a fleet', () => {
   let aws: SimulatedAws;
@@ -52,9 +53,24 @@ describe('certmarshal doctor of a fleet', () => {
     };
   }
 
-  async function examine({ externalId = 'certmarshal-demo', only }: { externalId?: string; only?: string } = {}) {
+  interface Examination {
+    readonly externalId?: string;
+    readonly only?: string;
+    /** Lines of fleet.yaml. */
+    readonly hub?: string;
+    /** @default the role of the sweep */
+    readonly role?: string | undefined;
+    readonly account?: string;
+    readonly sweepRole?: string | undefined;
+    /** Groups of the access entry. @default there is none */
+    readonly entry?: readonly string[] | AwsError;
+  }
+
+  async function examine({ externalId = 'certmarshal-demo', only, hub = '', entry, ...given }: Examination = {}) {
+    const { role, sweepRole, account = HUB } = { role: SWEEP_ROLE, sweepRole: SWEEP_ROLE, ...given };
     const parsed = parseFleet(
       `version: 1
+${hub}
 discovery:
   - accounts: ['${SPOKE}']
     regions: [self]
@@ -72,9 +88,16 @@ clusters:
       policyFile: 'fleet.yaml',
       program: 'certmarshal',
       now: Date.now,
+      ...(only === undefined ? {} : { only }),
+      ...(sweepRole === undefined ? {} : { sweepRole }),
     };
-    const config = awsClientConfig(aws, { account: HUB, role: SWEEP_ROLE, region: REGION });
-    const groups = await fleetGroups(parsed.fleet, only, options, never, () => connectAws(never, config));
+    const config = awsClientConfig(aws, { account, region: REGION, ...(role === undefined ? {} : { role }) });
+    const groups = await fleetGroups(parsed.fleet, options, never, async () => {
+      const calls = await connectAws(never, config);
+      if (entry === undefined) return calls;
+      if (entry instanceof AwsError) return { ...calls, accessEntryGroups: () => Promise.reject(entry) };
+      return { ...calls, accessEntryGroups: async () => entry };
+    });
     return Promise.all(groups.map((group) => runGroup(group, never)));
   }
 
@@ -153,7 +176,8 @@ clusters:
     const groups = await examine();
     const { status, fix } = found(groups, SOURCE, 'assume-role');
     expect(status).toBe('failed');
-    expect(fix?.text).toContain('Its trust policy has to name the caller');
+    expect(fix?.text).toContain('names the role that calls');
+    expect(fix?.command).toBe('aws iam get-role --role-name certmarshal-spoke --query Role.AssumeRolePolicyDocument');
     expect(found(groups, SOURCE, 'list-clusters')).toMatchObject({
       status: 'skipped',
       found: 'needs assume-role',
@@ -165,7 +189,7 @@ clusters:
   it('finds an ExternalId that is another one', async () => {
     expect(found(await examine({ externalId: 'another' }), SOURCE, 'assume-role')).toMatchObject({
       status: 'failed',
-      fix: { text: expect.stringContaining('as sts:ExternalId the externalId of fleet.yaml') },
+      fix: { text: expect.stringContaining('wants the ExternalId of fleet.yaml') },
     });
   });
 
@@ -223,16 +247,12 @@ clusters:
     const parsed = parseFleet('version: 1\ndiscovery: [{ accounts: [self], regions: [self] }]\n', 'fleet.yaml');
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
     const options = { policies: parsed.fleet.policies, program: 'certmarshal', now: Date.now };
-    const error = new AwsError({
-      kind: 'expired',
-      object: 'sts:GetCallerIdentity',
-      problem: 'none',
-      remedy: 'Sign in.',
-    });
-    const groups = await fleetGroups(parsed.fleet, undefined, options, never, () => Promise.reject(error));
+    const error = new AwsError(NO_AWS);
+    const groups = await fleetGroups(parsed.fleet, options, never, () => Promise.reject(error));
     expect(await Promise.all(groups.map((group) => runGroup(group, never)))).toEqual([
       {
         subject: 'AWS credentials',
+        note: '1 place was not tried',
         checks: [
           {
             id: 'aws-credentials',
@@ -240,7 +260,7 @@ clusters:
             object: 'sts:GetCallerIdentity',
             status: 'failed',
             found: 'sts:GetCallerIdentity: none',
-            fix: { text: 'Sign in.' },
+            fix: { text: 'Sign in to AWS, for example aws sso login, or name another profile: AWS_PROFILE.' },
           },
         ],
       },
@@ -253,9 +273,160 @@ clusters:
       SOURCE,
       DUBLIN,
     ]);
-    await expect(examine({ only: 'oslo' })).rejects.toThrow(
-      `There is no cluster oslo. Name one of: berlin-prod, ${DUBLIN}.`,
+    await expect(examine({ only: `${SPOKE}/${REGION}/oslo` })).rejects.toThrow(
+      `There is no cluster ${SPOKE}/${REGION}/oslo. Name one by its id: berlin-prod, ${DUBLIN}, ACCOUNT/REGION/NAME of an EKS cluster that discovery finds.`,
     );
+  });
+
+  describe('as a person', () => {
+    const PERSON = `arn:aws:sts::${HUB}:assumed-role/Admin/runtime`;
+    const person = { role: `arn:aws:iam::${HUB}:role/Admin` };
+    const create = (role: string) =>
+      `aws eks create-access-entry --cluster-name dublin --region ${REGION} --principal-arn ${role} --kubernetes-groups certmarshal`;
+
+    it('says who tries, and who sweeps', async () => {
+      const [first] = await examine(person);
+      expect(first?.note).toBe(`tried as ${PERSON}; the functions use ${SWEEP_ROLE}`);
+    });
+
+    it.each([
+      [
+        'is computed',
+        `hub: { account: '${HUB}', region: eu-west-1 }`,
+        `arn:aws:iam::${HUB}:role/CertMarshal-sweep-eu-west-1`,
+      ],
+      ['is not known', '', 'SWEEP-ROLE-ARN, the output SweepRoleArn of the stack'],
+    ])('says who sweeps where the role %s', async (_, hub, expected) => {
+      const [first] = await examine({ ...person, sweepRole: undefined, hub });
+      expect(first?.note).toBe(`tried as ${PERSON}; the functions use ${expected}`);
+    });
+
+    it('cannot assume the role of a spoke, which is no failure and weakens no trust policy', async () => {
+      const groups = await examine(person);
+      const { status, found: came, fix } = found(groups, SOURCE, 'assume-role');
+      expect({ status, came }).toEqual({
+        status: 'warning',
+        came: `cannot be tried as ${PERSON}: only the hub's roles are trusted`,
+      });
+      expect(fix?.text).toContain(`with credentials of account ${SPOKE}:`);
+      expect(fix?.text).not.toContain('Deploy');
+      expect(fix?.command).toBe('aws iam get-role --role-name certmarshal-spoke --query Role.AssumeRolePolicyDocument');
+      for (const check of ['list-clusters', 'describe-cluster', 'describe-instances'])
+        expect(found(groups, SOURCE, check)).toMatchObject({ status: 'skipped', found: 'needs assume-role' });
+    });
+
+    const entered = async (options: Examination) => {
+      aws.identity.putRole({ arn: SPOKE_ROLE, trusts: [person.role], externalId: 'certmarshal-demo' });
+      return examine({ ...person, ...options });
+    };
+
+    it('cannot enter a cluster, which is no failure', async () => {
+      const groups = await entered({ entry: ['certmarshal'] });
+      expect(found(groups, DUBLIN, 'authentication')).toMatchObject({
+        status: 'warning',
+        found: expect.stringContaining(`cannot be tried as ${PERSON}`),
+      });
+      expect(found(groups, DUBLIN, 'list-certificatesigningrequests')).toMatchObject({
+        status: 'skipped',
+        found: 'needs authentication',
+      });
+      expect(found(groups, DUBLIN, 'access-entry')).toMatchObject({
+        status: 'passed',
+        object: SWEEP_ROLE,
+        found: 'it has one, in the group certmarshal',
+      });
+    });
+
+    it.each<[string, Examination, object]>([
+      ['is missing', {}, { status: 'failed', found: 'there is none', fix: { command: create(SWEEP_ROLE) } }],
+      [
+        'has other groups',
+        { entry: ['viewers'] },
+        {
+          status: 'failed',
+          found: 'it has one, in the groups viewers',
+          fix: {
+            command: expect.stringMatching(/^aws eks update-access-entry .* --kubernetes-groups viewers certmarshal$/),
+          },
+        },
+      ],
+      [
+        'has a group that is a command',
+        { entry: ['$(reboot)'] },
+        { status: 'failed', fix: { text: 'Its access entry must have the group certmarshal.' } },
+      ],
+      [
+        'may not be seen',
+        { entry: new AwsError({ ...NO_AWS, kind: 'denied' }) },
+        {
+          status: 'warning',
+          found: `it cannot be looked up as ${PERSON}: none`,
+          fix: { command: create(SWEEP_ROLE) },
+        },
+      ],
+      [
+        'cannot be, by the authentication mode',
+        { entry: new AwsError({ ...NO_AWS, kind: 'invalid' }) },
+        { status: 'warning', fix: { text: expect.stringContaining('CONFIG_MAP') } },
+      ],
+      [
+        'is for a role that is not known',
+        { sweepRole: undefined },
+        {
+          status: 'warning',
+          fix: {
+            command: create('SWEEP-ROLE-ARN'),
+            text: expect.stringContaining('SWEEP-ROLE-ARN is the output SweepRoleArn of the stack CertMarshal'),
+          },
+        },
+      ],
+    ])('looks up the access entry of the sweep: it %s', async (_, options, expected) => {
+      const result = found(await entered(options), DUBLIN, 'access-entry');
+      expect(result).toMatchObject(expected);
+      if (Array.isArray(options.entry) && options.entry.includes('$(reboot)'))
+        expect(result.fix).not.toHaveProperty('command');
+    });
+
+    it('may not read a secret, which is no failure, and grants itself nothing', async () => {
+      aws.deny('secretsmanager:GetSecretValue', { account: HUB, role: person.role });
+      const groups = await examine(person);
+      const { status, fix } = found(groups, 'berlin-prod', 'secret');
+      expect(status).toBe('warning');
+      expect(fix?.command).toBeUndefined();
+      expect(found(groups, 'berlin-prod', 'kubeconfig')).toMatchObject({ status: 'skipped', found: 'needs secret' });
+      expect(JSON.stringify(groups)).not.toContain('put-role-policy');
+    });
+
+    it('of another account does not read that one in the name of the hub', async () => {
+      const groups = await examine({ ...person, hub: `hub: { account: '${SPOKE}', region: ${REGION} }` });
+      expect(groups.map(({ subject }) => subject)).toEqual(['AWS credentials', SOURCE, 'berlin-prod']);
+      expect(found(groups, SOURCE, 'aws-account')).toMatchObject({
+        status: 'warning',
+        fix: { text: `Use credentials of account ${SPOKE}.` },
+      });
+    });
+  });
+
+  it('knows what the file alone can tell before anybody signs in', async () => {
+    const parsed = parseFleet(
+      `version: 1
+managementClusters:
+  - name: mgmt
+    kubeconfigSecret: ${secret}
+    workloadClusters: { kubeconfigSecrets: { berlin: ${secret.replace('prod', 'test')} } }
+`,
+      'fleet.yaml',
+    );
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+    const tried = (only?: string) => {
+      const options = { policies: [], program: 'certmarshal', now: Date.now, ...(only === undefined ? {} : { only }) };
+      return fleetGroups(parsed.fleet, options, never, () => Promise.reject(new AwsError(NO_AWS)));
+    };
+    await expect(tried('nope')).rejects.toThrow('There is no cluster nope. Name one by its id: mgmt, mgmt/berlin.');
+    expect((await tried())[0]?.note).toBe('2 clusters were not tried');
+    for (const id of ['mgmt/berlin', 'mgmt/eksa-system/berlin'])
+      expect((await tried(id))[0]?.note).toBe('1 cluster was not tried');
+    await expect(tried('mgmt/other/berlin')).rejects.toThrow('There is no cluster mgmt/other/berlin.');
   });
 
   it('shows no secret in what it prints', async () => {

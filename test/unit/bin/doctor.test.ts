@@ -1,9 +1,12 @@
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
-import { afterEach, describe, expect, it } from 'vitest';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { renderDoctor } from '../../../bin/commands/render-doctor.ts';
 import { roleOf } from '../../../bin/doctor/aws-fixes.ts';
-import { type Check, failed, type GroupResult, passed, runGroup, warning } from '../../../bin/doctor/check.ts';
+import { type Check, failed, type GroupResult, passed, runGroup, untold, warning } from '../../../bin/doctor/check.ts';
 import { kubeconfigSecretsCheck } from '../../../bin/doctor/cluster-checks.ts';
 import { probeServer } from '../../../bin/doctor/probe.ts';
 import { grantFix, rightsOf } from '../../../bin/doctor/rights.ts';
@@ -27,7 +30,7 @@ const check = (id: string, run: Check['run'], needs: readonly string[] = []): Ch
 const FIX = { text: 'Mend it:', command: 'mend it' };
 
 describe('running checks', () => {
-  it('skips what needs a failure, and what needs that, but nothing after a warning', async () => {
+  it('skips what needs a failure, and what needs that, but nothing after a mere warning', async () => {
     const ran: string[] = [];
     const run = (id: string, answer: Awaited<ReturnType<Check['run']>>) => async () => {
       ran.push(id);
@@ -51,9 +54,25 @@ describe('running checks', () => {
       ['a', 'warning', 'old'],
       ['b', 'failed', 'no'],
       ['c', 'skipped', 'needs b'],
-      ['d', 'skipped', 'needs c'],
+      ['d', 'skipped', 'needs b'],
       ['e', 'passed', 'yes'],
     ]);
+  });
+
+  it('skips what needs something that cannot be told, which is shown as a warning', async () => {
+    const group = {
+      subject: 'x',
+      note: 'y',
+      checks: [check('a', async () => untold('not as us', FIX)), check('b', async () => passed('yes'), ['a'])],
+    };
+    expect(await runGroup(group, never)).toEqual({
+      subject: 'x',
+      note: 'y',
+      checks: [
+        { id: 'a', title: 'title of a', object: 'object', status: 'warning', found: 'not as us', fix: FIX },
+        { id: 'b', title: 'title of b', object: 'object', status: 'skipped', found: 'needs a' },
+      ],
+    });
   });
 
   it('takes an error of the cluster for a failure with its remedy, and one of ours for what it is', async () => {
@@ -121,16 +140,59 @@ describe('what the doctor prints', () => {
     expect(renderDoctor(groups, styleFor({}, {}), undefined)).toBe(`2 of 5 checks failed, 1 warning, 1 not tried.
 
 berlin-prod
-  ✔  name resolves     berlin.example.com  10.0.0.1
-  ✖  right is granted  list nodes          not granted
-  ✖  right is granted  get nodes           not granted
-  !  signer signs      x                   old\\u{1b}[2J
-  ·  has its Machines  x                   skipped: needs list-nodes
+  ✔  resolve           berlin.example.com  10.0.0.1
+  ✖  list-nodes                            not granted
+  ·  1 check needs it
+  ✖  get-nodes                             not granted
+  !  signer            x                   old\\u{1b}[2J
 
   → list-nodes, get-nodes: Mend it:
       mend it
 
   → signer: Look.`);
+  });
+
+  it('has a line for all that one failure keeps from being tried', () => {
+    const skipped = ['a', 'b', 'c'].map((id) => ({
+      id,
+      title: id,
+      object: id,
+      status: 'skipped' as const,
+      found: 'needs resolve',
+    }));
+    const [resolve] = groups[0]?.checks ?? [];
+    const checks = [{ ...resolve!, status: 'warning' as const, fix: { text: 'Look.' } }, ...skipped];
+    const printed = renderDoctor([{ subject: 'x', note: 'tried as y', checks }], styleFor({}, {}), undefined);
+    expect(printed).toBe(`Nothing failed, 1 warning, 3 not tried.
+
+x: tried as y
+  !  resolve           berlin.example.com  10.0.0.1
+  ·  3 checks need it
+
+  → resolve: Look.`);
+  });
+
+  it('has a paragraph for each check where a table has no room', () => {
+    const check = { title: 'x', object: 'update certificatesigningrequests/approval', status: 'passed' as const };
+    const id = 'update-certificatesigningrequests-approval';
+    const host = '0123456789ABCDEF0123456789ABCDEF.gr7.eu-central-1.eks.amazonaws.com';
+    const checks = [
+      { ...check, id, found: 'granted' },
+      { ...check, id: 'certificate', object: host, found: 'trusted, valid until 2027-01-01' },
+      { ...check, id: 'approve-signers', object: 'approve signers kubernetes.io/kubelet-serving', found: 'granted' },
+    ];
+    expect(
+      renderDoctor([{ subject: 'x', checks }], styleFor({}, {}), 80)
+        .split('\n')
+        .slice(2),
+    ).toEqual([
+      'x',
+      `  ✔  ${id}  granted`,
+      `  ✔  certificate`,
+      `     ${host}:`,
+      '     trusted, valid until 2027-01-01',
+      '  ✔  approve-signers  kubernetes.io/kubelet-serving: granted',
+    ]);
   });
 
   it('has colours only for a person who wants them, and never breaks a command', () => {
@@ -198,6 +260,7 @@ describe('kubeconfigs in a management cluster', () => {
   const secrets = (granted: readonly string[]) =>
     kubeconfigSecretsCheck(
       { client: client(granted) },
+      ['eksa'],
       (name) => name !== 'other',
       (clusters) =>
         grantFix('management', { username: 'x', groups: ['certmarshal'] }, { program: 'certmarshal' }, clusters),
@@ -261,14 +324,117 @@ describe('certmarshal doctor', () => {
     expect(await runCli(['doctor', '--fleet', 'fleet.yaml', '--kubeconfig', 'x'])).toEqual({
       status: 2,
       stdout: '',
-      stderr: '--fleet names the clusters and policies itself; give it with no other option than --cluster.\n',
+      stderr: '--kubeconfig cannot be given with --fleet, which names the clusters and policies itself.\n',
     });
+  });
+
+  it.each([
+    [['--fleet', 'x', '--allow-exec', '--context', 'y'], '--context and --allow-exec cannot be given with --fleet'],
+    [['--sweep-role', 'arn:aws:iam::111122223333:role/x'], '--sweep-role goes with --fleet'],
+    [['--fleet', 'x', '--sweep-role', 'arn:aws:sts::111122223333:assumed-role/x/y'], 'takes the ARN of a role'],
+    [['--fleet', '~/fleet.yaml'], 'There is no file ~/fleet.yaml. The shell leaves ~ as it is in quotes'],
+  ])('refuses %j', async (args, expected) => {
+    const { status, stdout, stderr } = await runCli(['doctor', ...args]);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(expected);
+  });
+
+  it('says what each exit status means', async () => {
+    const { stdout } = await runCli(['doctor', '--help']);
+    expect(stdout).toMatch(/Exit status:\n {2}0 .*\n {2}1 .*kubeconfig that cannot be used/);
+  });
+
+  describe('without a kubeconfig that can be used', () => {
+    let home: string;
+    beforeAll(async () => {
+      home = await mkdtemp(join(tmpdir(), 'certmarshal-doctor-'));
+    });
+    afterAll(() => rm(home, { recursive: true }));
+    const doctor = (args: readonly string[], env = {}) =>
+      runCli(['doctor', ...args], '', { HOME: home, KUBECONFIG: '', ...env });
+
+    it('says how one is named', async () => {
+      expect(await doctor([])).toMatchObject({
+        status: 2,
+        stderr: `There is no file ${home}/.kube/config; name a kubeconfig with --kubeconfig.\n`,
+      });
+      expect(await doctor([], { KUBECONFIG: '/nowhere/x' })).toMatchObject({
+        status: 2,
+        stderr: 'There is no file /nowhere/x, which KUBECONFIG names; name a kubeconfig with --kubeconfig.\n',
+      });
+    });
+
+    it('fails, and says that it is empty and what to do or else to do', async () => {
+      const file = join(home, 'empty.yaml');
+      await writeFile(file, '\n');
+      const { status, stdout } = await doctor(['--kubeconfig', file], { npm_lifecycle_event: 'certmarshal' });
+      expect(status).toBe(1);
+      expect(stdout).toContain('kubeconfig: it is empty');
+      expect(stdout).toMatch(
+        /Write it anew: kubectl config view .* Or make new credentials .*\n.*npm run -s certmarshal -- credentials create/,
+      );
+    });
+
+    it('knows an EKS cluster by its server when the file may not run its command', async () => {
+      const file = join(home, 'eks.yaml');
+      const arn = 'arn:aws:eks:eu-central-1:111122223333:cluster/dublin';
+      await writeFile(
+        file,
+        JSON.stringify({
+          'current-context': 'c',
+          contexts: [{ name: 'c', context: { cluster: arn, user: 'u' } }],
+          clusters: [{ name: arn, cluster: { server: 'https://ABC.gr7.eu-central-1.eks.amazonaws.com' } }],
+          users: [{ name: 'u', user: { exec: { command: 'aws' } } }],
+        }),
+      );
+      const { status, stdout } = await doctor(['--kubeconfig', file, '--output', 'json']);
+      expect(status).toBe(1);
+      const [{ subject, checks }] = JSON.parse(stdout).groups;
+      expect(subject).toBe('dublin');
+      const ids = checks.map(({ id }: { id: string }) => id);
+      expect(ids).toContain('signer');
+      for (const id of ['machines', 'list-machines', 'list-clusters']) expect(ids).not.toContain(id);
+    });
+  });
+
+  it('without AWS says everything that is missing at once, and what was not tried', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'certmarshal-doctor-'));
+    const fleet = join(directory, 'fleet.yaml');
+    await writeFile(fleet, 'version: 1\ndiscovery: [{ regions: [eu-central-1, eu-west-1] }]\n');
+    const env = {
+      AWS_CONFIG_FILE: '/dev/null',
+      AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
+      AWS_EC2_METADATA_DISABLED: 'true',
+      AWS_REGION: '',
+      AWS_DEFAULT_REGION: '',
+      AWS_ACCESS_KEY_ID: '',
+    };
+    const doctor = (more = {}) => runCli(['doctor', '--fleet', fleet], '', { ...env, ...more });
+    try {
+      const nothing = await doctor();
+      expect(nothing.status).toBe(1);
+      expect(nothing.stdout).toContain('AWS credentials: 2 places were not tried');
+      expect(nothing.stdout).toContain('no Region is named; there are no usable AWS credentials');
+      expect(nothing.stdout).not.toContain('function');
+      const profile = await doctor({ AWS_PROFILE: 'nope' });
+      expect(profile.stdout).toContain('AWS_PROFILE names the profile nope, which is in no file');
+    } finally {
+      await rm(directory, { recursive: true });
+    }
   });
 
   it('documents every check it knows', async () => {
     const { readFile } = await import('node:fs/promises');
     const page = await readFile(new URL('../../../docs/doctor.md', import.meta.url), 'utf8');
-    const sources = ['server-checks', 'rights', 'cluster-checks', 'kubeconfig-door', 'source-checks', 'fleet-groups'];
+    const sources = [
+      'access-entry-check',
+      'server-checks',
+      'rights',
+      'cluster-checks',
+      'kubeconfig-door',
+      'source-checks',
+      'fleet-groups',
+    ];
     for (const source of sources) {
       const code = await readFile(new URL(`../../../bin/doctor/${source}.ts`, import.meta.url), 'utf8');
       for (const [, id = ''] of code.matchAll(/\bid: '([a-z-]+)'/g)) expect(page).toContain(`\`${id}\``);

@@ -17,5 +17,14 @@ describe('how the program was started', () => {
     expect(pasteable('Grant it: certmarshal rbac --management | kubectl apply -f -.', 'kubectl certmarshal')).toBe(
       'Grant it: kubectl certmarshal rbac --management | kubectl apply -f -.',
     );
+    expect(pasteable('Run certmarshal doctor again.', 'npm run -s certmarshal --')).toBe(
+      'Run npm run -s certmarshal -- doctor again.',
+    );
+    expect(pasteable('Update certmarshal.', 'x')).toBe('Update certmarshal.');
+  });
+
+  it.each(['kubectl certmarshal', 'npm run -s certmarshal --', 'certmarshal'])('puts %s there once', (program) => {
+    const remedy = pasteable('certmarshal rbac | kubectl apply -f -', program);
+    expect(pasteable(remedy, program)).toBe(remedy);
   });
 });

@@ -31,6 +31,9 @@ const TAG_CHARACTERS = 'letters, digits, spaces and any of _ . : / = + - @';
 const LEFT_OUT = 'is left out by the names of include or exclude, so it is never swept; change these';
 const NO_UUID =
   'is no UUID, and EKS Anywhere makes one; write the clusterID of ConfigMap kube-system/aws-iam-authenticator';
+const UUID = '0f5b1f0a-7d3c-4e0b-9a53-2f6f0c1d2e3a';
+const SHARED =
+  'and a token for one would be good for both; give each its own, or leave it out and put a token of a ServiceAccount in the kubeconfig';
 const EMPTY_LIST = 'an empty list; write at least one entry, or remove the key for its default';
 const ONE_EACH = 'list each account and Region once';
 
@@ -246,6 +249,17 @@ describe('managementClusters', () => {
       `${M}lane: defualt`,
       '5:11: managementClusters[0].lane: "defualt" is no lane of this file; did you mean "default"?',
     ],
+    ['no namespaces', `${W}namespaces: []`, `6:7: managementClusters[0].workloadClusters.namespaces: ${EMPTY_LIST}`],
+    [
+      'a namespace of a strange name',
+      `${W}namespaces: [eksa-system, kube_system]`,
+      '6:33: managementClusters[0].workloadClusters.namespaces[1]: "kube_system" cannot name a namespace; use at most 63 lowercase letters, digits and "-", and start and end with a letter or digit',
+    ],
+    [
+      'a namespace twice',
+      `${W}namespaces: [a, b, a]`,
+      '6:7: managementClusters[0].workloadClusters.namespaces: a namespace is there twice; keep one of the two',
+    ],
     [
       'tags of workload clusters',
       `${W}include: { tags: { a: b } }`,
@@ -325,6 +339,16 @@ describe('clusters', () => {
       'a strange authenticator id',
       `${C}authenticatorId: a/b`,
       '6:22: clusters[0].authenticatorId: "a/b" is not a cluster id of aws-iam-authenticator; write a UUID on eks-anywhere, the name of the cluster on eks',
+    ],
+    [
+      'the authenticator id of another cluster',
+      `${C}authenticatorId: ${UUID}\n${again(`name: b, authenticatorId: ${UUID}`).slice(C.length)}`,
+      `8:151: clusters[1].authenticatorId: "${UUID}" is the authenticatorId of clusters[0] too, ${SHARED}`,
+    ],
+    [
+      'the authenticator id of a management cluster, in capitals',
+      `${M}authenticatorId: ${UUID}\nclusters:\n  - { name: b, provider: eks-anywhere, kubeconfigSecret: "${SECRET}", authenticatorId: ${UUID.toUpperCase()} }`,
+      `7:160: clusters[0].authenticatorId: "${UUID.toUpperCase()}" is the authenticatorId of managementClusters[0] too, ${SHARED}`,
     ],
     ['a lane that is a number', `${C}lane: 7`, '6:11: clusters[0].lane: write the name of a lane, not 7'],
     ['a lane that is none', `${C}lane: x`, '6:11: clusters[0].lane: "x" is no lane of this file; add it to lanes'],
@@ -509,3 +533,44 @@ function replaced(data: unknown, [step = 0, ...rest]: readonly number[], value: 
     ? data.map((entry: unknown, index) => (String(index) === key ? inside : entry))
     : { ...data, [key]: inside };
 }
+
+describe('what is in place of the ARN of a secret', () => {
+  const S = 'version: 1\nclusters:\n  - name: a\n    provider: eks-anywhere\n    kubeconfigSecret: ';
+  it.each([
+    [
+      'a kubeconfig',
+      `${S}|\n      apiVersion: v1\n      clusters: []\n`,
+      'this is a kubeconfig; whoever sees this file',
+    ],
+    ['a kubeconfig as a section', `${S}{ apiVersion: v1 }`, 'this is a section, maybe the kubeconfig itself'],
+    [
+      'a file',
+      `${S}./berlin.yaml`,
+      'this is a file, which the functions do not have; store it with certmarshal credentials',
+    ],
+    [
+      'an EKS cluster',
+      `${S}arn:aws:eks:eu-central-1:111122223333:cluster/x`,
+      'which needs no secret; list its account',
+    ],
+    ['a name', `${S}certmarshal/berlin`, SECRET_REMEDY],
+  ])('%s', (_, text, expected) => {
+    expect(problemsOf(text)).toEqual([expect.stringContaining(expected)]);
+  });
+
+  it('is never shown', () => {
+    expect(problemsOf(`${S}|\n      apiVersion: v1\n      token: hunter2\n`).join()).not.toContain('hunter2');
+  });
+});
+
+it('says once that a list is wanted', () => {
+  expect(problemsOf(`${L}securityGroupIds: sg-0a1b2c3d`)).toEqual([
+    expect.stringContaining('lanes[0].securityGroupIds: write a list, not text'),
+  ]);
+});
+
+it('takes an abbreviation for the longer word', () => {
+  expect(problemsOf(C.replace('eks-anywhere', 'eksa'))).toEqual([
+    expect.stringContaining('did you mean "eks-anywhere"?'),
+  ]);
+});

@@ -66,6 +66,13 @@ describe('parseFleet', () => {
     });
   });
 
+  it('looks for workload clusters where EKS Anywhere keeps them, unless the file says where', () => {
+    const { managementClusters } = fleet(
+      `version: 1\nmanagementClusters:\n  - { name: m, kubeconfigSecret: '${SECRET}' }\n`,
+    );
+    expect(managementClusters[0]?.workloadClusters.namespaces).toEqual(['eksa-system']);
+  });
+
   it('reads every key', () => {
     const text = `
 version: 1
@@ -88,6 +95,7 @@ managementClusters:
     lane: onprem
     serviceCidrs: [10.96.0.0/12]
     workloadClusters:
+      namespaces: [eksa-system, team-a]
       include: { names: [berlin-*] }
       exclude: { names: ['*-test'] }
       kubeconfigSecrets: { berlin-prod: ${SECRET} }
@@ -103,7 +111,7 @@ clusters:
     id: berlin-prod-2
     provider: eks-anywhere
     kubeconfigSecret: ${SECRET}
-    authenticatorId: 0F5B1F0A-7d3c-4e0b-9a53-2f6f0c1d2e3a
+    authenticatorId: 1A5B1F0A-7d3c-4e0b-9a53-2f6f0c1d2e3a
     managementKubeconfigSecret: &management ${SECRET}
     serviceCidrs: [10.96.0.0/12, "fd00:96::/108"]
     lane: onprem
@@ -152,6 +160,7 @@ policies:
           lane: 'onprem',
           serviceCidrs: ['10.96.0.0/12'],
           workloadClusters: {
+            namespaces: ['eksa-system', 'team-a'],
             include: { names: ['berlin-*'] },
             exclude: { names: ['*-test'] },
             kubeconfigSecrets: { 'berlin-prod': SECRET },
@@ -174,7 +183,7 @@ policies:
           id: 'berlin-prod-2',
           provider: 'eks-anywhere',
           kubeconfigSecret: SECRET,
-          authenticatorId: '0F5B1F0A-7d3c-4e0b-9a53-2f6f0c1d2e3a',
+          authenticatorId: '1A5B1F0A-7d3c-4e0b-9a53-2f6f0c1d2e3a',
           managementKubeconfigSecret: SECRET,
           serviceCidrs: ['10.96.0.0/12', 'fd00:96::/108'],
           lane: 'onprem',
@@ -310,7 +319,7 @@ describe('parseFleet refuses', () => {
     [
       'a kubeconfig in place of its secret',
       C.replace(SECRET, '{ token: hunter2 }'),
-      `5:5: clusters[0].kubeconfigSecret: ${SECRET_REMEDY}`,
+      '5:5: clusters[0].kubeconfigSecret: this is a section, maybe the kubeconfig itself; whoever sees this file has its credentials, so revoke them, make new ones, and store it with certmarshal credentials create --store secretsmanager:NAME',
     ],
     [
       'a token in place of its secret',

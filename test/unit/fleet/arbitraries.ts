@@ -66,7 +66,9 @@ export const anyTarget: fc.Arbitrary<Target> = fc
       ),
       access,
       management: fc.record({ access: kubeconfig, namespace }, { requiredKeys: ['access'] }),
-      instances: scope,
+      instances: fc
+        .tuple(scope, fc.constantFrom({}, { vpcId: 'vpc-0a1b2c3d4e5f60718' }))
+        .map(([place, vpc]) => ({ ...place, ...vpc })),
       lane: fc.stringMatching(/^[a-z][a-z0-9-]{0,31}$/),
     },
     { requiredKeys: ['id', 'cluster', 'access', 'lane'] },
@@ -79,7 +81,7 @@ export const anyOrder: fc.Arbitrary<SweepOrder> = fc.record(
     tick: fc.nat({ max: 253_402_300_799_999 }),
     deadlineMs: fc.integer({ min: 1, max: 900_000 }),
     holdWrites: fc.string({ maxLength: 1_000 }),
-    lookForClusters: fc.constant(true as const),
+    lookForClusters: fc.array(namespace, { maxLength: 5 }),
   },
   { requiredKeys: ['target', 'tick', 'deadlineMs'] },
 );

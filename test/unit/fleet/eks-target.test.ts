@@ -16,6 +16,11 @@ describe('describedCluster', () => {
     expect(found({})).toStrictEqual({ id: DUBLIN.id, target: DUBLIN });
   });
 
+  it('has its instances in its VPC, where that is known', () => {
+    expect(found({ vpcId: undefined as never }).target?.instances).toStrictEqual(SCOPE);
+    expect(found({ vpcId: 'vpc-A' }).problem?.kind).toBe('invalid');
+  });
+
   it.each(['UPDATING', 'ACTIVE'])('is a target while it is %s', (status) => {
     expect(found({ status }).target).toBeDefined();
   });
@@ -64,10 +69,10 @@ describe('describedCluster', () => {
     expect(problem?.message).not.toContain('\n');
   });
 
-  it('is not wanted when its tags exclude it', () => {
+  it('says that only its tags exclude it', () => {
     expect(found({ tags: { team: 'x' } }, { exclude: { tags: { team: 'x' } } })).toStrictEqual({
       id: DUBLIN.id,
-      unwanted: true,
+      untagged: true,
     });
   });
 });

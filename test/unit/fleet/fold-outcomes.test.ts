@@ -24,6 +24,7 @@ describe('foldOutcomes', () => {
       provider: 'eks-anywhere',
       counts: first.counts,
       sweptAt: at(-MINUTE),
+      triedAt: at(-MINUTE),
       durationMs: 200,
       readable: false,
       complete: false,
@@ -68,12 +69,35 @@ describe('foldOutcomes', () => {
     });
   });
 
+  it('keeps when a sweep last came as far as the cluster', () => {
+    const untried = swept({
+      startedAt: at(-MINUTE),
+      untried: true,
+      readable: false,
+      complete: false,
+      problems: [TROUBLE],
+    });
+    const index = foldAll([swept({ startedAt: at(-2 * MINUTE) }), untried]);
+    expect(index.clusters['paris']).toMatchObject({
+      sweptAt: at(-MINUTE),
+      triedAt: at(-2 * MINUTE),
+      findings: [{ ...TROUBLE, since: at(-MINUTE) }],
+    });
+    expect(foldAll([untried]).clusters['paris']).not.toHaveProperty('triedAt');
+  });
+
   it('keeps workload clusters until they were looked for again', () => {
     const workloadClusters = [{ namespace: 'eksa-system', name: 'berlin' }];
     const index = foldAll([swept({ startedAt: at(-MINUTE), workloadClusters }), swept()]);
     expect(index.clusters['paris']?.workloadClusters).toEqual({ readAt: at(-MINUTE), clusters: workloadClusters });
     const none = foldOutcomes(index, [swept({ startedAt: at(1), workloadClusters: [] })], NOW);
     expect(none.clusters['paris']?.workloadClusters?.clusters).toEqual([]);
+    expect(none.clusters['paris']?.workloadClusters).not.toHaveProperty('cut');
+    const cut = swept({ startedAt: at(2), workloadClusters, workloadClustersCut: true });
+    expect(foldOutcomes(none, [cut], NOW).clusters['paris']?.workloadClusters).toMatchObject({
+      readAt: at(2),
+      cut: true,
+    });
   });
 
   it('keeps the newest tick of dispatch', () => {
@@ -230,7 +254,7 @@ describe('any delivery of the same outcomes', () => {
         });
         const index = foldAll(sent);
         expect(index).toEqual(foldAll(all));
-        expect(parseFleetIndex(JSON.parse(JSON.stringify(index)))).toEqual(index);
+        expect(parseFleetIndex(JSON.parse(JSON.stringify(index)), NOW)).toEqual(index);
       }),
       { seed: 10, numRuns: 300 },
     );

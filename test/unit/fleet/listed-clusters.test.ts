@@ -28,7 +28,7 @@ it('finds what fleet.yaml lists, management clusters among it', () => {
           access: { kind: 'kubeconfig', secret: OTHER_SECRET, authenticatorId: 'uuid' },
           lane: 'onprem',
         },
-        managesClusters: true,
+        managesClusters: ['eksa-system'],
       },
       { id: 'paris', target: PARIS },
       {

@@ -98,17 +98,19 @@ describe('openTarget', () => {
     expect((await open({})).management).toBeUndefined();
   });
 
-  it('binds EC2 to the account and Region of the instances', async () => {
+  it('binds EC2 to the account, Region and VPC of the instances', async () => {
     const asked: unknown[] = [];
-    const listInstances: TargetSources['listInstances'] = async function* (scope, nodes) {
-      asked.push([scope, nodes]);
+    const listInstances: TargetSources['listInstances'] = async function* (scope, query) {
+      asked.push([scope, query]);
       yield ['an instance'];
     };
-    const { listInstances: bound } = await open({ instances: SCOPE }, { listInstances });
+    const instances = { ...SCOPE, vpcId: 'vpc-1' };
+    const { listInstances: bound, vpcId } = await open({ instances }, { listInstances });
     const pages: unknown[] = [];
-    for await (const page of bound?.(['i-1'], never) ?? []) pages.push(page);
+    for await (const page of bound?.({ nodes: ['i-1'] }, never) ?? []) pages.push(page);
     expect(pages).toEqual([['an instance']]);
-    expect(asked).toEqual([[SCOPE, ['i-1']]]);
+    expect(asked).toEqual([[instances, { nodes: ['i-1'] }]]);
+    expect(vpcId).toBe('vpc-1');
     expect((await open({})).listInstances).toBeUndefined();
   });
 });
@@ -249,6 +251,19 @@ describe('access by the kubeconfig of Cluster API', () => {
     expect(problem).toMatchObject({ kind, object: expect.stringMatching(object) });
     expect(JSON.stringify(problem)).not.toContain('SENTINEL');
   });
+
+  it.each(['https://169.254.169.254', 'https://[fe80::1]:6443', 'https://[fd00:ec2::254]/', 'https://instance-data'])(
+    'does not lead to %s, which the owner of the fleet may',
+    async (server) => {
+      const { sources } = await managing({ data: { value: base64(kubeconfig(server)) } });
+      expect(await problemOf({ access, management: MANAGEMENT }, sources)).toMatchObject({
+        kind: 'kubeconfig',
+        object: expect.stringMatching(/^kubeconfig of eksa-system\/berlin on/),
+        message: expect.stringContaining('link-local'),
+      });
+      (await open({}, { readSecret: async () => kubeconfig(server) })).close();
+    },
+  );
 
   it('may be forbidden, with the command that grants it', async () => {
     const { sources } = await managing(statusBody(403, 'Forbidden', 'no'), 403);

@@ -12,6 +12,9 @@ describe('encodeOutcome', () => {
       swept({ workloadClusters: [{ namespace: 'n', name: 'w', serviceCidrs: ['10.96.0.0/12'] }] }),
     ],
     ['a message that could not be read', withoutDetails()],
+    ['a sweep that never came as far as the cluster', swept({ untried: true })],
+    ['a list that the sweep cut', swept({ workloadClusters: [], workloadClustersCut: true })],
+    ['a server behind a path', swept({ server: 'rancher.example.com:443/k8s/clusters/c-m-1~2%20' })],
     ['a tick', dispatched({ problems: [TROUBLE] })],
   ])('tells the whole of %s', (_, outcome) => {
     expect(decodeOutcome(encodeOutcome(outcome))).toStrictEqual({ ok: true, outcome });
@@ -39,6 +42,7 @@ describe('encodeOutcome', () => {
     const tooMany = sent(swept({ workloadClusters }));
     expect(tooMany.workloadClusters).toEqual(workloadClusters.slice(0, 1_000));
     expect(tooMany).toMatchObject({
+      workloadClustersCut: true,
       problemCount: 1,
       problems: [{ kind: 'workload-clusters', object: 'cluster paris' }],
     });
@@ -52,6 +56,37 @@ describe('encodeOutcome', () => {
     );
     expect(unnamed.workloadClusters).toEqual([{ namespace: 'n', name: 'b' }]);
     expect(unnamed.problemCount).toBe(1);
+    // Nothing can be concluded from its absence that would be wrong.
+    expect(unnamed.workloadClustersCut).toBeUndefined();
+    const odd = { namespace: 'n', name: 'w', serviceCidrs: ['everything'] };
+    expect(sent(swept({ workloadClusters: [odd] }))).toMatchObject({ workloadClusters: [], workloadClustersCut: true });
+  });
+
+  it.each(['a!b.example.com:443', 'x*y:443', `${'a'.repeat(301)}:443`, `a:443/${'p'.repeat(301)}`, 'a:443/\u202e', ''])(
+    'leaves out a server that no outcome can carry: %.40s',
+    (server) => {
+      expect(sent(swept({ server }))).not.toHaveProperty('server');
+    },
+  );
+
+  it('is readable whatever a cluster makes of its parts', () => {
+    const anyText = fc.oneof(fc.string({ unit: 'binary', maxLength: 400 }), fc.webUrl(), fc.domain());
+    const workload = fc.record(
+      { namespace: anyText, name: anyText, serviceCidrs: fc.array(anyText, { maxLength: 30 }) },
+      { requiredKeys: ['namespace', 'name'] },
+    );
+    const outcome = fc.record({
+      name: anyText,
+      server: anyText,
+      durationMs: fc.oneof(fc.integer(), fc.double({ min: -1e9, max: 1e9, noNaN: true })),
+      workloadClusters: fc.array(workload, { maxLength: 20 }),
+    });
+    fc.assert(
+      fc.property(outcome, (parts) => {
+        expect(decodeOutcome(encodeOutcome(swept(parts)))).toMatchObject({ ok: true });
+      }),
+      { seed: 19, numRuns: 500 },
+    );
   });
 
   it('is never longer than a message, and always readable', () => {
@@ -136,7 +171,9 @@ describe('decodeOutcome', () => {
       'problems[0].kind is not a text of at most 81 characters',
     ],
     [message({ problemCount: 1.5 }), 'problemCount is not a whole number'],
-    [message({ server: 'a b' }), 'server is not a host and a port'],
+    [message({ server: 'a b' }), 'server is not the host, port and path of a server'],
+    [message({ untried: false }), 'untried is not true'],
+    [message({ workloadClustersCut: 1 }), 'workloadClustersCut is not true'],
     [message({ workloadClusters: {} }), 'workloadClusters is not a list of at most 1000 entries'],
     [
       message({ workloadClusters: [{ namespace: '..', name: 'a' }] }),

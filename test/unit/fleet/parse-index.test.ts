@@ -1,9 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
 import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
 import { damagedCopies } from './damage.ts';
-import { at, index, indexed, swept, TROUBLE } from './values.ts';
+import { at, index, indexed, MINUTE, NOW, swept, TROUBLE } from './values.ts';
 
+const AHEAD = at(10 * MINUTE + 1);
 const FINDING = { ...TROUBLE, since: at() };
 const { counts } = swept();
 const WHOLE = {
@@ -14,9 +16,13 @@ const WHOLE = {
       ...(counts === undefined ? {} : { counts }),
       findings: [FINDING],
       findingCount: 4,
-      server: '[2001:db8::1]:6443',
+      server: '[2001:db8::1]:6443/k8s/clusters/c-1',
       serverAt: at(),
-      workloadClusters: { readAt: at(), clusters: [{ namespace: 'n', name: 'w', serviceCidrs: ['10.96.0.0/12'] }] },
+      workloadClusters: {
+        readAt: at(),
+        clusters: [{ namespace: 'n', name: 'w', serviceCidrs: ['10.96.0.0/12'] }],
+        cut: true,
+      },
     }),
     indexed('rome'),
   ),
@@ -25,23 +31,43 @@ const WHOLE = {
 
 describe('parseFleetIndex', () => {
   it('reads what was written, and ignores what it does not know', () => {
-    expect(parseFleetIndex(WHOLE)).toStrictEqual(WHOLE);
-    expect(parseFleetIndex({ ...WHOLE, later: 1 })).toStrictEqual(WHOLE);
+    expect(parseFleetIndex(WHOLE, NOW)).toStrictEqual(WHOLE);
+    expect(parseFleetIndex({ ...WHOLE, later: 1 }, NOW)).toStrictEqual(WHOLE);
   });
 
   it('has none where a cluster is under the id of another', () => {
-    expect(parseFleetIndex({ ...WHOLE, clusters: { paris: indexed('rome') } })).toBeUndefined();
+    expect(parseFleetIndex({ ...WHOLE, clusters: { paris: indexed('rome') } }, NOW)).toBeUndefined();
   });
 
   it('has none where any field is damaged', () => {
     for (const [path, damaged] of damagedCopies(WHOLE))
-      expect([path, parseFleetIndex(damaged)]).toEqual([path, undefined]);
+      expect([path, parseFleetIndex(damaged, NOW)]).toEqual([path, undefined]);
+  });
+
+  it.each<[string, Partial<IndexedCluster>]>([
+    ['swept', { sweptAt: AHEAD }],
+    ['tried', { triedAt: AHEAD }],
+    ['read', { readableAt: AHEAD }],
+    ['complete', { completeAt: AHEAD }],
+    ['seen behind its server', { serverAt: AHEAD }],
+    ['searched', { workloadClusters: { readAt: AHEAD, clusters: [] } }],
+    ['found wrong', { findings: [{ ...TROUBLE, since: AHEAD }] }],
+  ])('leaves out a cluster that was %s in a time to come: no outcome would be newer', (_, changed) => {
+    const seen = index(indexed('paris', changed), indexed('rome'));
+    expect(Object.keys(parseFleetIndex(seen, NOW)?.clusters ?? {})).toEqual(['rome']);
+    expect(Object.keys(parseFleetIndex(seen, NOW + 1)?.clusters ?? {})).toEqual(['paris', 'rome']);
+  });
+
+  it('leaves out a tick of a time to come', () => {
+    expect(parseFleetIndex({ ...WHOLE, dispatch: { ...WHOLE.dispatch, at: AHEAD } }, NOW)).not.toHaveProperty(
+      'dispatch',
+    );
   });
 
   it('survives every value', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
-        expect(parseFleetIndex(value)).toBeUndefined();
+        expect(parseFleetIndex(value, NOW)).toBeUndefined();
       }),
       { seed: 17, numRuns: 200 },
     );

@@ -2,12 +2,12 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseRegistry } from '../../../lambdas/fleet/parse-registry.ts';
 import { damagedCopies } from './damage.ts';
-import { at, BERLIN, DUBLIN, registered, registry, TROUBLE } from './values.ts';
+import { at, BERLIN, DAY, DUBLIN, MINUTE, NOW, PARIS, registered, registry, TROUBLE } from './values.ts';
 
 const WHOLE = {
   ...registry(
-    registered(DUBLIN.id, { target: DUBLIN, missingSince: at(), problem: TROUBLE }),
-    registered(BERLIN.id, { target: BERLIN, source: 'cluster-api mgmt', managesClusters: true }),
+    registered(DUBLIN.id, { target: DUBLIN, missingSince: at(), untagged: true, problem: TROUBLE }),
+    registered(BERLIN.id, { target: BERLIN, source: 'cluster-api mgmt', managesClusters: ['eksa-system'] }),
     registered('rome', { problem: TROUBLE }),
   ),
   sources: {
@@ -18,8 +18,8 @@ const WHOLE = {
 
 describe('parseRegistry', () => {
   it('reads what was written, and ignores what it does not know', () => {
-    expect(parseRegistry(WHOLE)).toStrictEqual(WHOLE);
-    expect(parseRegistry({ ...WHOLE, later: 1 })).toStrictEqual(WHOLE);
+    expect(parseRegistry(WHOLE, NOW)).toStrictEqual(WHOLE);
+    expect(parseRegistry({ ...WHOLE, later: 1 }, NOW)).toStrictEqual(WHOLE);
   });
 
   it.each<[string, unknown]>([
@@ -35,18 +35,25 @@ describe('parseRegistry', () => {
       JSON.parse(`{"version":1,"writtenAt":"${at()}","sources":{},"clusters":{"__proto__":{}}}`),
     ],
   ])('has none in %s', (_, value) => {
-    expect(parseRegistry(value)).toBeUndefined();
+    expect(parseRegistry(value, NOW)).toBeUndefined();
   });
 
   it('has none where any field is damaged', () => {
     for (const [path, damaged] of damagedCopies(WHOLE))
-      expect([path, parseRegistry(damaged)]).toEqual([path, undefined]);
+      expect([path, parseRegistry(damaged, NOW)]).toEqual([path, undefined]);
+  });
+
+  it('takes times that are ahead as now, so that a cluster is neither young, nor seen, nor missing for ever', () => {
+    const times = (ms: number) => ({ foundAt: at(ms), seenAt: at(ms), missingSince: at(ms) });
+    const read = (ms: number) => parseRegistry(registry(registered('paris', { target: PARIS, ...times(ms) })), NOW);
+    expect(read(365 * DAY)?.clusters['paris']).toMatchObject({ target: PARIS, ...times(0) });
+    expect(read(10 * MINUTE)?.clusters['paris']).toMatchObject(times(10 * MINUTE));
   });
 
   it('survives every value', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
-        expect(parseRegistry(value)).toBeUndefined();
+        expect(parseRegistry(value, NOW)).toBeUndefined();
       }),
       { seed: 16, numRuns: 200 },
     );

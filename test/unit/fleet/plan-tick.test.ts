@@ -1,12 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { FleetIndex, IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
 import { decodeOrder, encodeOrder } from '../../../lambdas/fleet/order.ts';
 import { isTurnOf } from '../../../lambdas/fleet/phase.ts';
 import { planTick } from '../../../lambdas/fleet/plan-tick.ts';
+import type { RegisteredCluster } from '../../../lambdas/fleet/registry.ts';
 import { anyTarget } from './arbitraries.ts';
 import { at, BERLIN, DUBLIN, index, indexed, MINUTE, NOW, PARIS, registered, registry, TROUBLE } from './values.ts';
 
-const MANAGEMENT = registered('paris', { target: PARIS, managesClusters: true });
+const MANAGEMENT = registered('paris', { target: PARIS, managesClusters: ['eksa-system', 'team'] });
 const TICKS = Array.from({ length: 10 }, (_, n) => NOW + n * MINUTE);
 
 describe('planTick', () => {
@@ -16,7 +18,8 @@ describe('planTick', () => {
       registered(DUBLIN.id, { target: DUBLIN }),
       registered('rome', { problem: TROUBLE }),
     );
-    expect(planTick(known, undefined, NOW)).toStrictEqual({
+    const seen = index(indexed(BERLIN.id, { server: 'a:443' }));
+    expect(planTick(known, seen, NOW)).toStrictEqual({
       orders: [
         { lane: 'onprem', order: { target: BERLIN, tick: NOW, deadlineMs: 45_000 } },
         { lane: 'default', order: { target: DUBLIN, tick: NOW, deadlineMs: 45_000 } },
@@ -32,15 +35,51 @@ describe('planTick', () => {
 
   it('gives a cluster that did not answer less time, but for one tick in ten', () => {
     const known = registry(registered('paris', { target: PARIS }));
-    const deadlines = (readable: boolean) =>
-      TICKS.map((tick) => planTick(known, index(indexed('paris', { readable })), tick).orders[0]?.order.deadlineMs);
-    expect(new Set(deadlines(true))).toEqual(new Set([45_000]));
-    expect(deadlines(false).toSorted((a = 0, b = 0) => a - b)).toEqual([...Array(9).fill(10_000), 45_000]);
+    const deadlines = (changed: Partial<IndexedCluster>) =>
+      TICKS.map((tick) => planTick(known, index(indexed('paris', changed)), tick).orders[0]?.order.deadlineMs);
+    const short = [...Array(9).fill(10_000), 45_000];
+    const sorted = (all: readonly (number | undefined)[]) => all.toSorted((a = 0, b = 0) => a - b);
+    expect(new Set(deadlines({ durationMs: 9_999 }))).toEqual(new Set([45_000]));
+    expect(sorted(deadlines({ readable: false }))).toEqual(short);
+    // It answers, and takes the time of others all the same.
+    expect(sorted(deadlines({ durationMs: 10_000 }))).toEqual(short);
+  });
+
+  it('trusts a cluster that nobody vouches for with little time at first', () => {
+    const first = (cluster: RegisteredCluster) =>
+      TICKS.filter((tick) => planTick(registry(cluster), index(), tick).orders[0]?.order.deadlineMs === 45_000).length;
+    expect(first(registered('paris', { target: PARIS }))).toBe(10);
+    expect(first(registered(DUBLIN.id, { target: DUBLIN, source: 'eks 111122223333/eu-central-1' }))).toBe(10);
+    expect(first(registered(BERLIN.id, { target: BERLIN, source: 'cluster-api mgmt' }))).toBe(1);
+  });
+
+  it.each<[string, FleetIndex | undefined, RegExp | undefined]>([
+    ['no index is known', undefined, /the fleet index is not known/],
+    ['it was not swept yet', index(), /no sweep has shown yet which API server is behind it/],
+    ['no sweep was let in yet', index(indexed('paris')), /no sweep has shown yet which API server is behind it/],
+    ['a sweep has shown its server', index(indexed('paris', { server: 'a:443' })), undefined],
+  ])('holds the writes of what EKS does not vouch for while %s, which is no problem of its own', (_, seen, why) => {
+    const known = registry(registered('paris', { target: PARIS }), registered(DUBLIN.id, { target: DUBLIN }));
+    const { orders, problems } = planTick(known, seen, NOW);
+    const [paris, dublin] = orders.map(({ order }) => order.holdWrites);
+    expect(why?.test(paris ?? '')).toBe(paris === undefined ? undefined : true);
+    expect([dublin, problems]).toEqual([undefined, []]);
+  });
+
+  it('lets a cluster that is missing neither hold another one nor write', () => {
+    const seen = index(indexed('paris', { server: 'a:443' }), indexed(DUBLIN.id, { server: 'a:443' }));
+    const gone = registered(DUBLIN.id, { target: DUBLIN, missingSince: at(-MINUTE) });
+    const { orders, problems } = planTick(registry(registered('paris', { target: PARIS }), gone), seen, NOW);
+    expect(orders.map(({ order }) => order.holdWrites)).toEqual([undefined, expect.stringContaining('missing')]);
+    expect(problems).toEqual([]);
   });
 
   it('looks for workload clusters at once, then one tick in ten', () => {
     const looks = (known: ReturnType<typeof index>) =>
-      TICKS.filter((tick) => planTick(registry(MANAGEMENT), known, tick).orders[0]?.order.lookForClusters);
+      TICKS.filter(
+        (tick) =>
+          planTick(registry(MANAGEMENT), known, tick).orders[0]?.order.lookForClusters?.join() === 'eksa-system,team',
+      );
     const read = { workloadClusters: { readAt: at(), clusters: [] } };
     expect(looks(index(indexed('paris')))).toHaveLength(10);
     expect(looks(index(indexed('paris', read)))).toEqual(TICKS.filter((tick) => isTurnOf('paris', 10, tick)));
@@ -82,7 +121,9 @@ describe('planTick', () => {
   it('orders only what a sweep can read', () => {
     fc.assert(
       fc.property(fc.array(anyTarget, { maxLength: 4 }), fc.boolean(), (targets, readable) => {
-        const known = registry(...targets.map((target) => registered(target.id, { target, managesClusters: true })));
+        const known = registry(
+          ...targets.map((target) => registered(target.id, { target, managesClusters: ['eksa-system', 'team'] })),
+        );
         const long = `${'h'.repeat(290)}:443`;
         const seen = index(...targets.map(({ id }) => indexed(id, { readable, server: long })));
         const { orders } = planTick(known, seen, NOW);

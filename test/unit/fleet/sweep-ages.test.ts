@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { sweepAges } from '../../../lambdas/fleet/sweep-ages.ts';
 import { at, index, indexed, MINUTE, NOW, PARIS, registered, registry, TROUBLE } from './values.ts';
 
-it('tells how long ago each cluster was swept, readable or not', () => {
+it('tells how long ago each cluster was tried, readable or not', () => {
   const known = registry(
     registered('well', { target: PARIS, foundAt: at(-60 * MINUTE) }),
     registered('silent', { target: PARIS, foundAt: at(-60 * MINUTE) }),
@@ -12,10 +12,10 @@ it('tells how long ago each cluster was swept, readable or not', () => {
     registered('ahead', { target: PARIS }),
   );
   const seen = index(
-    indexed('well', { sweptAt: at(-MINUTE) }),
-    indexed('silent', { sweptAt: at(-MINUTE), readable: false, readableAt: at(-20 * MINUTE) }),
-    indexed('late', { sweptAt: at(-6 * MINUTE) }),
-    indexed('ahead', { sweptAt: at(MINUTE) }),
+    indexed('well', { triedAt: at(-MINUTE) }),
+    indexed('silent', { triedAt: at(-MINUTE), readable: false, readableAt: at(-20 * MINUTE) }),
+    indexed('late', { sweptAt: at(), triedAt: at(-6 * MINUTE) }),
+    indexed('ahead', { triedAt: at(MINUTE) }),
     indexed('unknown'),
   );
   expect(sweepAges(known, seen, NOW)).toEqual([

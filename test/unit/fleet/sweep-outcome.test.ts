@@ -1,5 +1,7 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { outcomeOf } from '../../../lambdas/fleet/sweep-outcome.ts';
 import type { Target } from '../../../lambdas/fleet/target.ts';
 import { reportOf } from '../telemetry/reports.ts';
@@ -47,10 +49,50 @@ describe('outcomeOf', () => {
     expect(outcome.problems).toEqual(problems.slice(0, 20));
   });
 
+  const serverOf = (server: string, report = reportOf({})) =>
+    outcomeOf(TARGET, { ...times, report, problems: [], server }).server;
+
   it.each([
-    ['https://[2001:db8::1]:6443/prefix', '[2001:db8::1]:6443'],
+    ['https://[2001:db8::1]:6443/', '[2001:db8::1]:6443'],
     ['https://10.0.0.1', '10.0.0.1:443'],
+    ['https://[::ffff:10.0.0.5]:6443', '10.0.0.5:6443'],
+    ['https://API.Berlin.example.:6443', 'api.berlin.example:6443'],
+    ['https://rancher.example/k8s/clusters/c-aaa/', 'rancher.example:443/k8s/clusters/c-aaa'],
   ])('of %s says %s', (server, expected) => {
-    expect(outcomeOf(TARGET, { ...times, problems: [], server }).server).toBe(expected);
+    expect(serverOf(server)).toBe(expected);
+  });
+
+  it.each(['https://a!b.example.com', `https://${'a'.repeat(60)}.${`${'b'.repeat(60)}.`.repeat(5)}com`])(
+    'leaves out what report would not take: %s',
+    (server) => {
+      expect(serverOf(server)).toBeUndefined();
+    },
+  );
+
+  it('is in no outcome that report refuses, whatever the URL', () => {
+    const urls = fc.webUrl({ validSchemes: ['https'] }).filter((url) => URL.canParse(url));
+    fc.assert(
+      fc.property(urls, (url) => {
+        const outcome = outcomeOf(TARGET, { ...times, report: reportOf({}), problems: [], server: url });
+        expect(decodeOutcome(encodeOutcome({ ...outcome, id: 'berlin' }))).toMatchObject({ ok: true });
+      }),
+      { seed: 42 },
+    );
+  });
+
+  it('names no server that did not let us in: it is only what somebody wrote', () => {
+    expect(serverOf('https://api.berlin.example', reportOf({ readable: false }))).toBeUndefined();
+    expect(outcomeOf(TARGET, { ...times, problems: [], server: 'https://api.berlin.example' })).not.toHaveProperty(
+      'server',
+    );
+  });
+
+  it('tells that nobody tried, and that a list was cut', () => {
+    expect(
+      outcomeOf(TARGET, { ...times, problems: [problem], untried: true, workloadClustersCut: true }),
+    ).toMatchObject({ untried: true, workloadClustersCut: true });
+    const plain = outcomeOf(TARGET, { ...times, problems: [problem] });
+    expect(plain).not.toHaveProperty('untried');
+    expect(plain).not.toHaveProperty('workloadClustersCut');
   });
 });

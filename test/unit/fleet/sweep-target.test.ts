@@ -192,6 +192,17 @@ describe('createTargetSweeper', () => {
     expect(server.received).toHaveLength(1);
   });
 
+  it('names the server once it lets us in, and has tried it before', async () => {
+    let token = 'another token';
+    const { server, sweepOne } = await sweeperOf(accepting(() => token));
+    const refused = (await sweepOne(ORDER, never)).outcome;
+    expect(refused).toMatchObject({ readable: false, problems: [{ kind: 'unauthorized' }] });
+    expect(refused).not.toHaveProperty('server');
+    expect(refused).not.toHaveProperty('untried');
+    token = TOKEN;
+    expect((await sweepOne(ORDER, never)).outcome.server).toBe(server.connection.server.replace('https://', ''));
+  });
+
   it('opens a target anew when its secret is another one', async () => {
     const server = await startTlsServer(accepting(() => TOKEN));
     const text = await kubeconfig(server.connection);
@@ -239,7 +250,10 @@ describe('createTargetSweeper', () => {
     ['certmarshal itself fails', new TypeError('a secret SENTINEL'), 'bug'],
   ])('gives the message back when %s', async (_, error, kind) => {
     const swept = await sweeper({ readSecret: async () => Promise.reject(error) })(ORDER, never);
-    expect(swept).toMatchObject({ retry: true, outcome: { id: 'berlin', readable: false, problems: [{ kind }] } });
+    expect(swept).toMatchObject({
+      retry: true,
+      outcome: { id: 'berlin', untried: true, readable: false, problems: [{ kind }] },
+    });
     expect(swept.error).toBe(error);
     expect(JSON.stringify(swept.outcome)).not.toContain('SENTINEL');
   });
@@ -271,7 +285,14 @@ describe('an order', () => {
       outcome: {
         complete: false,
         counts: { approved: 0, wouldWrite: 1 },
-        problems: [{ kind: 'held', object: 'cluster berlin', message: 'two clusters show one API server' }],
+        problems: [
+          {
+            kind: 'held',
+            object: 'cluster berlin',
+            message: 'two clusters show one API server',
+            remedy: expect.stringContaining('none is written'),
+          },
+        ],
       },
       report: { complete: false, rows: [{ mode: 'observe', outcome: 'observed' }], problems: [{ kind: 'held' }] },
     });
@@ -282,12 +303,11 @@ describe('an order', () => {
   });
 
   it('ends at its deadline when the cluster hangs, which is then a finding', async () => {
-    const { server, sweepOne } = await sweeperOf(() => {});
+    const { sweepOne } = await sweeperOf(() => {});
     const started = performance.now();
     expect(await sweepOne(orderOf(TARGET, { deadlineMs: 40 }), never)).toMatchObject({
       outcome: {
         readable: false,
-        server: server.connection.server.replace('https://', ''),
         problems: [{ kind: 'timeout', message: 'not done within the 0.04 s that this cluster has' }],
       },
     });
@@ -312,7 +332,7 @@ describe('an order', () => {
   it('looks for workload clusters when it is told to', async () => {
     const { server, sweepOne } = await sweeperOf(clusters([{ metadata: { namespace: 'eksa-system', name: 'oslo' } }]));
     const found = [{ namespace: 'eksa-system', name: 'oslo' }];
-    expect(await sweepOne(orderOf(TARGET, { lookForClusters: true }), never)).toMatchObject({
+    expect(await sweepOne(orderOf(TARGET, { lookForClusters: ['eksa-system'] }), never)).toMatchObject({
       outcome: { complete: true, workloadClusters: found },
     });
     const before = server.received.length;
@@ -320,9 +340,32 @@ describe('an order', () => {
     expect(server.received).toHaveLength(before + 1);
   });
 
+  it('tells what is wrong with one workload cluster, and of the others', async () => {
+    const items = ['oslo', 'x'.repeat(64)].map((name) => ({ metadata: { namespace: 'eksa-system', name } }));
+    const { sweepOne } = await sweeperOf(clusters(items));
+    expect(await sweepOne(orderOf(TARGET, { lookForClusters: ['eksa-system'] }), never)).toMatchObject({
+      outcome: {
+        complete: false,
+        problems: [{ kind: 'workload-clusters' }],
+        workloadClusters: [{ namespace: 'eksa-system', name: 'oslo' }],
+      },
+      report: { complete: false, problems: [{ kind: 'workload-clusters' }] },
+    });
+  });
+
+  it('tells that there are more workload clusters than it looks at', async () => {
+    const items = Array.from({ length: 1_001 }, (_, n) => ({ metadata: { namespace: 'eksa-system', name: `c${n}` } }));
+    const { outcome } = await (await sweeperOf(clusters(items))).sweepOne(
+      orderOf(TARGET, { lookForClusters: ['eksa-system'] }),
+      never,
+    );
+    expect(outcome).toMatchObject({ complete: false, workloadClustersCut: true });
+    expect(outcome.workloadClusters).toHaveLength(1_000);
+  });
+
   it('tells no workload clusters when they cannot be listed, and why', async () => {
     const { outcome, report } = await (await sweeperOf(clusters(undefined))).sweepOne(
-      orderOf(TARGET, { lookForClusters: true }),
+      orderOf(TARGET, { lookForClusters: ['eksa-system'] }),
       never,
     );
     expect(outcome).toMatchObject({
@@ -468,6 +511,16 @@ describe('an EKS cluster', () => {
       outcome: { problems: [{ remedy: expect.stringContaining(command) }] },
     });
     expect(asked).toEqual([]);
+  });
+
+  it('is not tried without credentials of our own', async () => {
+    const server = await startTlsServer(accepting(() => TOKEN));
+    const gone = { kind: 'expired', object: 'token for dublin', problem: 'no credentials', remedy: 'Fix.' } as const;
+    const sweepOne = sweeper({ signToken: async () => Promise.reject(new AwsError(gone)) });
+    const { server: endpoint, caPem } = server.connection;
+    const { outcome } = await sweepOne(orderOf(eks({ endpoint, certificateAuthority: base64(caPem) })), never);
+    expect(outcome).toMatchObject({ untried: true, readable: false, problems: [{ kind: 'credentials' }] });
+    expect(server.received).toEqual([]);
   });
 
   it('whose instances may not be read is swept, and does not lose its connections', async () => {

@@ -112,6 +112,65 @@ describe('updateRegistry', () => {
     expect(Object.keys(updateRegistry(before, [], NOW).clusters)).toHaveLength(3);
   });
 
+  it('takes a cluster whose tags no longer select it as missing, and says why', () => {
+    const untagged = { id: DUBLIN.id, untagged: true } as const;
+    const after = steps([ok(FOUND)], [ok(untagged)], [ok(untagged)]);
+    expect(after.clusters[DUBLIN.id]).toMatchObject({
+      target: DUBLIN,
+      missingSince: at(MINUTE),
+      problem: { kind: 'missing', message: expect.stringContaining('its tags no longer select it') },
+    });
+    const unread = updateRegistry(after, [ok({ id: DUBLIN.id, unread: true })], NOW + 3 * MINUTE);
+    expect(unread.clusters[DUBLIN.id]?.missingSince).toBe(at(MINUTE));
+    const later = updateRegistry(unread, [ok(untagged)], NOW + 61 * MINUTE);
+    expect(later.clusters[DUBLIN.id]?.target).toBeUndefined();
+    expect(later.clusters[DUBLIN.id]?.problem?.message).toContain('tags');
+    expect(updateRegistry(later, [ok(untagged)], NOW + 15 * DAY).clusters).toEqual({});
+    const gone = updateRegistry(later, [ok()], NOW + 62 * MINUTE).clusters[DUBLIN.id];
+    expect([gone?.missingSince, gone?.problem?.message]).toEqual([
+      at(MINUTE),
+      expect.stringContaining('does not show it'),
+    ]);
+    expect(updateRegistry(after, [ok(FOUND)], NOW + 3 * MINUTE).clusters[DUBLIN.id]).toStrictEqual({
+      ...FOUND,
+      source: SOURCE,
+      foundAt: at(),
+      seenAt: at(3 * MINUTE),
+    });
+  });
+
+  it('knows nothing of a cluster that its tags never selected', () => {
+    const untagged = { id: DUBLIN.id, untagged: true } as const;
+    expect(steps([ok(untagged)]).clusters).toEqual({});
+    expect(steps([ok({ id: DUBLIN.id, problem: TROUBLE })], [ok(untagged)]).clusters).toEqual({});
+  });
+
+  it.each<[string, FoundCluster]>([
+    ['changes', { id: DUBLIN.id, target: { ...DUBLIN, lane: 'corp' } }],
+    ['drops', { id: DUBLIN.id, unwanted: true }],
+    ['hides', { id: DUBLIN.id, untagged: true }],
+  ])('leaves a cluster to the source that found it first when another one %s it, and says so', (_, found) => {
+    const other: SourceResult = { source: 'cluster-api 111122223333', ok: true, clusters: [found] };
+    const before = steps([ok(FOUND)]);
+    const after = updateRegistry(before, [other], NOW);
+    expect(after.clusters).toEqual(before.clusters);
+    expect(after.sources[other.source]?.problem).toMatchObject({
+      kind: 'repeated',
+      message: expect.stringContaining(DUBLIN.id),
+    });
+    // In one go the first one counts too.
+    expect(updateRegistry(undefined, [ok(FOUND), other], NOW).clusters).toEqual(before.clusters);
+  });
+
+  it('takes what fleet.yaml says, whoever the registry says found it first', () => {
+    const damaged = updateRegistry(undefined, [ok({ id: 'paris', target: { ...DUBLIN, id: 'paris' } })], NOW);
+    const listed: SourceResult = { source: 'fleet.yaml', ok: true, clusters: [{ id: 'paris', target: PARIS }] };
+    expect(updateRegistry(damaged, [listed], NOW).clusters['paris']).toMatchObject({
+      source: 'fleet.yaml',
+      target: PARIS,
+    });
+  });
+
   it('makes problems short and harmless', () => {
     const problem = { ...TROUBLE, message: `\u0007${'x'.repeat(10_000)}` };
     const after = updateRegistry(undefined, [{ source: SOURCE, ok: false, problem }], NOW);
@@ -128,7 +187,7 @@ describe('updateRegistry', () => {
       fc.constantFrom<FoundCluster>(
         { id: target.id, target },
         { id: target.id, problem: { ...TROUBLE, remedy: '\u202e'.repeat(3_000) } },
-        { id: target.id, target, managesClusters: true },
+        { id: target.id, target, managesClusters: ['eksa-system'] },
       ),
     );
     const result = fc.array(found, { maxLength: 5 }).map((clusters) => ok(...clusters));
@@ -138,7 +197,7 @@ describe('updateRegistry', () => {
           (before, next, n) => updateRegistry(before, [next], NOW + n * 61 * MINUTE),
           updateRegistry(undefined, [], NOW),
         );
-        expect(parseRegistry(JSON.parse(JSON.stringify(written)))).toEqual(written);
+        expect(parseRegistry(JSON.parse(JSON.stringify(written)), NOW + DAY)).toEqual(written);
       }),
       { seed: 11, numRuns: 100 },
     );

@@ -28,7 +28,7 @@ export const DUBLIN: Target = {
     certificateAuthority: 'Q0E=',
     scope: { account: '111122223333', region: 'eu-central-1' },
   },
-  instances: { account: '111122223333', region: 'eu-central-1' },
+  instances: { account: '111122223333', region: 'eu-central-1', vpcId: 'vpc-0a1b2c3d4e5f60718' },
   lane: 'default',
 };
 
@@ -84,6 +84,7 @@ export function managementCluster(changed: Partial<ManagementCluster['workloadCl
     kubeconfigSecret: OTHER_SECRET,
     lane: 'onprem',
     workloadClusters: {
+      namespaces: ['eksa-system'],
       include: {},
       exclude: {},
       kubeconfigSecrets: {},
@@ -122,6 +123,7 @@ export function indexed(id: string, changed: Partial<IndexedCluster> = {}): Inde
   return {
     id,
     sweptAt: at(),
+    triedAt: at(),
     durationMs: 200,
     readable: true,
     complete: true,

@@ -11,7 +11,7 @@ import type { Registry } from '../../../lambdas/fleet/registry.ts';
 import { createDispatchTick, type DispatchOptions } from '../../../lambdas/functions/dispatch-tick.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
-import { DUBLIN, discovery, HUB, MINUTE, NOW, SECRET, TROUBLE } from '../fleet/values.ts';
+import { DUBLIN, discovery, HUB, index, indexed, MINUTE, NOW, SECRET, TROUBLE } from '../fleet/values.ts';
 import { captureStdout } from '../telemetry/capture-stdout.ts';
 import { emfRecords } from '../telemetry/emf.ts';
 import { awsError, type MemoryObjects, memoryObjects } from './memory-objects.ts';
@@ -75,7 +75,7 @@ describe('createDispatchTick', () => {
       state,
       steps,
       outcomes,
-      registry: (): Registry | undefined => parseRegistry(state.objects.get('registry.json')?.value),
+      registry: (): Registry | undefined => parseRegistry(state.objects.get('registry.json')?.value, now),
       tick: async (minute = 0): Promise<void> => {
         now = NOW + minute * MINUTE;
         try {
@@ -136,8 +136,27 @@ describe('createDispatchTick', () => {
     expect(emfRecords(output.text())).toMatchObject([{ metrics: { DiscoveryProblems: [2] } }]);
   });
 
-  it('writes a damaged registry anew', async () => {
-    const { tick, steps, registry, outcomes } = hub({ state: memoryObjects({ 'registry.json': { version: 99 } }) });
+  it('holds writes while no sweep is known, and says nothing of it', async () => {
+    const held: (string | undefined)[] = [];
+    const send = async (messages: readonly OrderMessage[]) => {
+      for (const { body } of messages) {
+        const decoded = decodeOrder(body);
+        if (decoded.ok && decoded.order.target.id === 'paris') held.push(decoded.order.holdWrites);
+      }
+    };
+    const { tick, state, outcomes } = hub({ send: new Map([['default', send]]) });
+    await tick();
+    state.objects.set('fleet-index.json', { value: index(indexed('paris', { server: 'a:443' })), etag: '"1"' });
+    await tick(1);
+    state.broken.add('fleet-index.json');
+    await tick(2);
+    const unknown = expect.stringContaining('the fleet index is not known');
+    expect(held).toEqual([unknown, undefined, unknown]);
+    expect(outcomes.map(({ problems }) => problems.map(({ kind }) => kind))).toEqual([[], [], ['unavailable']]);
+  });
+
+  it.each([{ version: 99 }, undefined])('writes the damaged registry %j anew', async (value) => {
+    const { tick, steps, registry, outcomes } = hub({ state: memoryObjects({ 'registry.json': value }) });
     await tick();
     expect(steps).toHaveLength(2);
     expect(Object.keys(registry()?.clusters ?? {})).toHaveLength(2);

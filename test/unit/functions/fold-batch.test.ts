@@ -45,7 +45,7 @@ describe('createFoldBatch', () => {
     }
     return waits;
   }
-  const indexIn = (state: MemoryObjects) => parseFleetIndex(state.objects.get('fleet-index.json')?.value);
+  const indexIn = (state: MemoryObjects) => parseFleetIndex(state.objects.get('fleet-index.json')?.value, NOW);
   const measured = () => emfRecords(output.text())[0]?.metrics;
 
   it('folds the outcomes of a batch, and measures the fleet', async () => {
@@ -72,7 +72,7 @@ describe('createFoldBatch', () => {
     expect(measured()).toMatchObject({ OldestSweep: [0] });
   });
 
-  it('beats before the first discovery', async () => {
+  it('beats in a fleet that is empty', async () => {
     const state = memoryObjects();
     await fold(state, [dispatched({ registered: 0, dispatched: 0 })]);
     expect(measured()).toEqual({ OutcomesFolded: [1], ClustersUnreadable: [0], OldestSweep: [0] });
@@ -111,8 +111,8 @@ describe('createFoldBatch', () => {
     await expect(fold(state, [swept()])).rejects.toThrow('unavailable in this test');
   });
 
-  it('writes a damaged index anew', async () => {
-    const state = memoryObjects({ 'fleet-index.json': { version: 99 } });
+  it.each([{ version: 99 }, undefined])('writes the damaged index %j anew', async (value) => {
+    const state = memoryObjects({ 'fleet-index.json': value });
     await fold(state, [swept()]);
     expect(Object.keys(indexIn(state)?.clusters ?? {})).toEqual(['paris']);
     expect(output.text()).toContain('index written anew');
@@ -121,9 +121,12 @@ describe('createFoldBatch', () => {
   it.each([
     ['cannot be read', memoryObjects()],
     ['is damaged', memoryObjects({ 'registry.json': 'nonsense' })],
-  ])('measures no age when the registry %s: silence rings', async (_how, state) => {
-    if (state.objects.size === 0) state.broken.add('registry.json');
-    await fold(state, [swept()]);
+    ['is no JSON', memoryObjects({ 'registry.json': undefined })],
+    ['is lost, and dispatch knows clusters', memoryObjects(), dispatched({ registered: 500 })],
+    ['is lost, and dispatch says nothing', memoryObjects(), swept()],
+  ])('measures no age when the registry %s: silence rings', async (how, state, outcome: Outcome = swept()) => {
+    if (how === 'cannot be read') state.broken.add('registry.json');
+    await fold(state, [outcome]);
     expect(measured()).toEqual({ OutcomesFolded: [1] });
     expect(indexIn(state)).toBeDefined();
   });

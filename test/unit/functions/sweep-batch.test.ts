@@ -98,6 +98,22 @@ describe('createSweepBatch', () => {
     expect(outcomes).toHaveLength(1);
   });
 
+  it.each([
+    [1, 2],
+    [2, 1],
+  ])('carries out the newest message of a cluster, with what the others look for: %i, %i', async (...ticks) => {
+    const sweepOne = vi.fn<SweepOneTarget>(well);
+    const order = { target: { ...PARIS, id: 'a' }, deadlineMs: 45_000 };
+    const bodies: Readonly<Record<number, string>> = {
+      1: encodeOrder({ ...order, tick: 1, lookForClusters: ['eksa-system'] }),
+      2: encodeOrder({ ...order, tick: 2, holdWrites: 'same server' }),
+    };
+    await run({ sweepOne }, ...ticks.map((tick) => record('a', tick, bodies[tick])));
+    expect(sweepOne.mock.calls.map(([given]) => given)).toEqual([
+      { ...order, tick: 2, holdWrites: 'same server', lookForClusters: ['eksa-system'] },
+    ]);
+  });
+
   it('fails all messages of the group that failed, and none of another', async () => {
     const sweepOne: SweepOneTarget = async (order, signal) =>
       order.target.id === 'a' ? failing(order, signal) : well(order, signal);
@@ -125,8 +141,17 @@ describe('createSweepBatch', () => {
     expect(sums()).toEqual({ MessagesUnreadable: 2 });
     expect(output.text()).not.toContain('SENTINEL');
     expect(outcomes.map(({ id }) => id)).toEqual(['a', groupOf(long)]);
+    expect(outcomes.map(({ problems }) => problems[0]?.object)).toEqual([
+      'cluster a',
+      `cluster whose id has the SHA-256 ${groupOf(long)}`,
+    ]);
     for (const outcome of outcomes) {
-      expect(outcome).toMatchObject({ readable: false, problems: [{ kind: 'message' }], problemCount: 1 });
+      expect(outcome).toMatchObject({
+        untried: true,
+        readable: false,
+        problems: [{ kind: 'message' }],
+        problemCount: 1,
+      });
       expect(decodeOutcome(encodeOutcome(outcome))).toEqual({ ok: true, outcome });
       expect(JSON.stringify(outcome)).not.toContain('SENTINEL');
     }

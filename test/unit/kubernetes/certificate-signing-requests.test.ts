@@ -49,7 +49,7 @@ test('listSigningRequests lets the server select the signer', async () => {
   const { server, client } = await serve((_, response) => answer(response, 200, { items: [READ], metadata: {} }));
   const pages: unknown[] = [];
   const signerName = 'kubernetes.io/kubelet-serving';
-  for await (const page of listSigningRequests(client, { signerName, signal })) pages.push(page);
+  for await (const page of listSigningRequests(client, { signerName, signal })) pages.push([...page]);
   expect(pages).toEqual([[READ]]);
   const url = new URL(server.received[0]?.url ?? '', 'https://host');
   expect(url.pathname).toBe(COLLECTION);

@@ -13,6 +13,10 @@ test.each([
   ],
   ['/apis/cluster.x-k8s.io/v1beta1/clusters', 'certmarshal rbac --management | kubectl apply -f -'],
   [
+    '/apis/cluster.x-k8s.io/v1beta1/namespaces/eksa-system/clusters',
+    'certmarshal rbac --management | kubectl apply -f -',
+  ],
+  [
     '/api/v1/namespaces/eksa-system/secrets/berlin-prod-kubeconfig',
     'certmarshal rbac --management --kubeconfig-of eksa-system/berlin-prod | kubectl apply -f -',
   ],

@@ -24,7 +24,7 @@ async function list(handler: Handler, request: Partial<ListRequest> = {}, server
   const pages: (readonly unknown[])[] = [];
   let error: KubernetesError | undefined;
   try {
-    for await (const page of listPages(client, { path: '/api/v1/nodes', signal, ...request })) pages.push(page);
+    for await (const page of listPages(client, { path: '/api/v1/nodes', signal, ...request })) pages.push([...page]);
   } catch (thrown) {
     if (!(thrown instanceof KubernetesError)) throw thrown;
     error = thrown;
@@ -49,6 +49,19 @@ function numbers(count: number, sizeOf: (item: number) => number = () => 1): Han
 const ids = (pages: Listed['pages']): unknown[] => pages.flat().map((item) => isJsonObject(item) && item['id']);
 
 describe('listPages', () => {
+  test('lets go of a page when the next one is asked for, which a server can make last', async () => {
+    const { connection } = await startTlsServer(numbers(1_200));
+    const client = createKubernetesClient(connection);
+    onTestFinished(() => client.close());
+    const pages: (readonly unknown[])[] = [];
+    const sizes: number[][] = [];
+    for await (const page of listPages(client, { path: '/api/v1/nodes', signal })) {
+      pages.push(page);
+      sizes.push(pages.map(({ length }) => length));
+    }
+    expect(sizes).toEqual([[500], [0, 500], [0, 0, 200]]);
+  });
+
   test('follows continue to the end and repeats the selectors', async () => {
     const { pages, queries } = await list(numbers(1_200), {
       fieldSelector: 'spec.signerName=kubernetes.io/kubelet-serving',

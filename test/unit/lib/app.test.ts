@@ -42,6 +42,14 @@ describe('bin/app.ts', () => {
     expect(stderr).not.toContain('    at ');
   });
 
+  it('wants to know where the hub is when other accounts shall trust it', async () => {
+    const file = join(directory, 'fleet.yaml');
+    await writeFile(file, "version: 1\ndiscovery:\n  - accounts: ['111122223333']\n");
+    const { status, stderr } = await run(file);
+    expect(status).toBe(2);
+    expect(stderr).toContain(`${file}: hub: write account and region`);
+  });
+
   it('says which file is missing, and exits with status 2', async () => {
     const { status, stderr } = await run(join(directory, 'nowhere.yaml'));
     expect(status).toBe(2);
@@ -61,7 +69,7 @@ describe('bin/app.ts', () => {
   it('says what the fleet is in one line', async () => {
     const { stderr } = await run('fleet.yaml');
     expect(stderr.trim().split('\n').at(-1)).toMatch(
-      /^fleet\.yaml: 0 listed clusters; EKS discovery in 1 Region; 1 lane; 0 spokes; policies: default \(observe\)\./,
+      /^fleet\.yaml: 0 listed clusters; EKS discovery in 1 account, 1 Region; 1 lane; 0 spokes; policies: default \(observe\)\./,
     );
   });
 });

@@ -35,7 +35,8 @@ export function stacksOf(fleet: Fleet, place: HubPlace = PLACE): FleetStacks & {
     outdir: mkdtempSync(join(output, 'cdk.out-')),
     context: { ...context, 'aws:cdk:bundling-stacks': [] },
   });
-  return { app, ...fleetStacks(app, fleet, place) };
+  const { account: _account, region: _region, ...hub } = fleet.hub;
+  return { app, ...fleetStacks(app, { ...fleet, hub: { ...hub, ...place } }) };
 }
 
 type Properties = Readonly<Record<string, unknown>>;

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { InstanceQuery } from '../../../lambdas/aws/ec2-instances.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { observe, type SweepTarget } from '../../../lambdas/sweep/observe.ts';
-import { csrOf, requestOf } from '../../bench/fixtures.ts';
+import { sweep } from '../../../lambdas/sweep/sweep.ts';
+import { csrOf, nodeName, requestOf } from '../../bench/fixtures.ts';
 
 const { signal } = new AbortController();
 
@@ -15,30 +17,162 @@ function withRequests(count: number): KubernetesClient {
   return {
     server: 'https://127.0.0.1',
     stats: { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 },
-    request: async () => ({ items, metadata: {} }),
+    request: async () => ({ items: [...items], metadata: {} }),
     close() {},
   };
 }
 
 type ListInstances = NonNullable<SweepTarget['listInstances']>;
 
-const observeEks = (requests: number, listInstances: ListInstances) =>
+const observeEks = (requests: number, listInstances: ListInstances, change: Partial<ApprovalPolicy> = {}) =>
   observe(
-    { cluster: { name: 'dublin', provider: 'eks' }, workload: withRequests(requests), listInstances },
-    [DEFAULT_POLICY],
+    { cluster: { name: 'dublin', provider: 'eks' }, vpcId: 'vpc-1', workload: withRequests(requests), listInstances },
+    [{ ...DEFAULT_POLICY, ...change }],
     signal,
   );
 
+/** A running instance of the cluster. */
+const running = (id: string, address: string) => ({
+  InstanceId: id,
+  VpcId: 'vpc-1',
+  State: { Name: 'running' },
+  PrivateIpAddress: address,
+  Tags: [{ Key: 'eks:cluster-name', Value: 'dublin' }],
+});
+const LATE = [{ PrivateIpAddresses: [{ PrivateIpAddress: '10.0.0.200' }] }];
+
+/** A cluster of one open request, and this many pages of Machines or Nodes. */
+function withPages(pages: number, page: (index: number) => readonly unknown[]): KubernetesClient {
+  const requests = withRequests(1);
+  return {
+    ...requests,
+    request: async (call) => {
+      if (call.path.includes('certificatesigningrequests')) return requests.request(call);
+      if (call.path.endsWith('/cluster.x-k8s.io')) return { versions: [{ version: 'v1beta2' }] };
+      const index = Number(call.query?.['continue'] ?? 0);
+      return { items: [...page(index)], metadata: index + 1 < pages ? { continue: String(index + 1) } : {} };
+    },
+  };
+}
+
+describe('evidence of a cluster', () => {
+  const machine = (index: number, addresses: number) => ({
+    metadata: { name: `m-${index}`, namespace: 'eksa-system' },
+    spec: { clusterName: 'bench' },
+    status: {
+      nodeRef: { name: `n-${index}` },
+      addresses: Array.from({ length: addresses }, (_, n) => ({
+        type: 'InternalIP',
+        address: `fd00::${index.toString(16)}:${n.toString(16)}`,
+      })),
+    },
+  });
+
+  async function machines(pages: number, each: number, addresses: number) {
+    let asked = 0;
+    const client = withPages(pages, (page) => {
+      asked += 1;
+      return Array.from({ length: each }, (_, n) => machine(page * each + n, addresses));
+    });
+    const { evidence } = await observe(
+      { cluster: { name: 'bench', provider: 'eks-anywhere' }, workload: client, management: client },
+      [DEFAULT_POLICY],
+      signal,
+    );
+    return { asked, reading: evidence.readings[0] };
+  }
+
+  it('is read for all nodes that Kubernetes supports', async () => {
+    const { reading } = await machines(10, 500, 8);
+    expect(reading).toMatchObject({ source: 'machine', ok: true, lookedAt: 5_000 });
+  });
+
+  it.each([
+    ['objects', 500, 1],
+    ['names', 100, 1_000],
+  ])('of more %s than a cluster has is not read on, and proves nothing', async (_, each, addresses) => {
+    const { asked, reading } = await machines(1_000, each, addresses);
+    expect(reading).toMatchObject({
+      ok: false,
+      kind: 'too-large',
+      problem: expect.stringMatching(/^there are more than 20000 of them/),
+      remedy: expect.stringContaining('5,000 nodes'),
+    });
+    expect(asked).toBeLessThan(50);
+  });
+
+  const NODE = {
+    metadata: { name: nodeName(0) },
+    status: { addresses: [{ type: 'InternalIP', address: '10.96.0.1' }] },
+  };
+
+  it.each<[string, ApprovalPolicy['evidence'], readonly string[] | undefined, boolean]>([
+    ['node', ['node'], undefined, false],
+    ['node', ['node'], [], false],
+    ['patterns', ['patterns'], undefined, false],
+    ['node', ['node'], ['10.96.0.0/12'], true],
+  ])('by %s is believed only where service CIDRs are known', async (_, sources, serviceCidrs, ok) => {
+    const policy: ApprovalPolicy = {
+      ...DEFAULT_POLICY,
+      evidence: sources,
+      patterns: { cidrs: ['10.0.0.0/8'], dnsNames: [] },
+    };
+    const cluster = { name: 'bench', provider: 'eks-anywhere' as const, ...(serviceCidrs ? { serviceCidrs } : {}) };
+    const report = await sweep(
+      { cluster, workload: withPages(1, () => [NODE]) },
+      [policy],
+      () => Date.UTC(2026, 0, 1, 0, 1),
+      signal,
+    );
+    expect(report.counts.approved).toBe(0);
+    expect(report.evidence).toMatchObject([{ source: 'node', lookedAt: ok ? 1 : 0 }]);
+    const problem = { kind: 'evidence', object: 'evidence node', remedy: expect.stringContaining('serviceCidrs') };
+    expect(report.problems).toMatchObject(ok ? [] : [problem]);
+  });
+});
+
 describe('EC2 evidence', () => {
   it('is asked for the nodes of the open requests, never for more than 2,000 at once', async () => {
-    const asked: (readonly string[])[] = [];
-    const { evidence } = await observeEks(4_001, async function* (nodes) {
-      asked.push(nodes);
+    const asked: InstanceQuery[] = [];
+    const { evidence } = await observeEks(4_001, async function* (query) {
+      asked.push(query);
       yield [{}, {}];
     });
-    expect(asked.map(({ length }) => length)).toEqual([2_000, 2_000, 1]);
-    expect(new Set(asked.flat()).size).toBe(4_001);
+    expect(asked.map(({ nodes }) => nodes.length)).toEqual([2_000, 2_000, 1]);
+    expect(new Set(asked.flatMap(({ nodes }) => nodes)).size).toBe(4_001);
+    expect(asked.every(({ vpcId, cluster }) => vpcId === 'vpc-1' && cluster === undefined)).toBe(true);
     expect(evidence.readings).toMatchObject([{ source: 'ec2', ok: true, lookedAt: 6 }]);
+  });
+
+  it.each<[string, ApprovalPolicy['evidence']]>([
+    ['Nodes', ['ec2', 'node']],
+    ['patterns', ['machine', 'ec2', 'patterns']],
+  ])(
+    'is asked for all of the cluster where a policy trusts %s, so that every instance contests',
+    async (_, evidence) => {
+      const asked: InstanceQuery[] = [];
+      const listInstances: ListInstances = async function* (query) {
+        asked.push(query);
+        yield [running('i-0bbbbbbbb', '10.0.0.77'), { ...running('i-0cccccccc', '10.0.0.78'), VpcId: 'vpc-2' }];
+      };
+      const observed = await observeEks(1, listInstances, { evidence });
+      expect(asked).toEqual([{ nodes: [], vpcId: 'vpc-1', cluster: 'dublin' }]);
+      expect(observed.evidence.holdersOf('ip', '10.0.0.77')).toMatchObject([{ object: 'EC2 instance i-0bbbbbbbb' }]);
+      expect(observed.evidence.holdersOf('ip', '10.0.0.78')).toEqual([]);
+    },
+  );
+
+  it('keeps the weak addresses of the nodes that ask, and of no others', async () => {
+    const { open, evidence } = await observeEks(1, async function* () {
+      yield [
+        { ...running('i-0aaaaaaaa', '10.0.0.76'), PrivateDnsName: nodeName(0), NetworkInterfaces: LATE },
+        { ...running('i-0bbbbbbbb', '10.0.0.77'), NetworkInterfaces: LATE },
+      ];
+    });
+    expect(open).toHaveLength(1);
+    expect(evidence.ownersOf('i-0aaaaaaaa')[0]?.weakAddresses).toHaveLength(1);
+    expect(evidence.ownersOf('i-0bbbbbbbb')).toMatchObject([{ addresses: ['10.0.0.77'] }]);
+    expect(evidence.ownersOf('i-0bbbbbbbb')[0]).not.toHaveProperty('weakAddresses');
   });
 
   it('is not asked for when there is no open request', async () => {

@@ -1,0 +1,77 @@
+import { RegionInfo } from 'aws-cdk-lib/region-info';
+import { isFor } from '../lambdas/approval/selection.ts';
+import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
+
+/** What keeps a fleet that is valid in itself from being deployed. Each names the field and what to write. */
+export function deployProblems({ discovery, hub }: Fleet): readonly string[] {
+  const foreign = [...new Set(discovery.flatMap(({ accounts }) => accounts))].filter(
+    (account) => account !== SELF && account !== hub.account,
+  );
+  if (foreign.length > 0 && (hub.account === undefined || hub.region === undefined))
+    return [
+      `hub: write account and region, those that certmarshal is deployed to: the roles in ${foreign.slice(0, 3).join(', ')} trust its roles by name`,
+    ];
+  if ((hub.account === undefined) !== (hub.region === undefined))
+    return ['hub: account and region go together; write both or none'];
+  return [];
+}
+
+/** What is probably not meant. */
+export function deployWarnings(fleet: Fleet): readonly string[] {
+  return [...unselected(fleet), ...unusedPolicies(fleet), ...unusedLanes(fleet), ...unknownRegions(fleet)];
+}
+
+interface Selected {
+  readonly id: string;
+  readonly name: string;
+  readonly provider: 'eks' | 'eks-anywhere';
+}
+
+function listed({ clusters, managementClusters }: Fleet): readonly Selected[] {
+  const manager = ({ name }: { readonly name: string }): Selected => ({ id: name, name, provider: 'eks-anywhere' });
+  return [
+    ...clusters,
+    ...managementClusters.map(manager),
+    ...managementClusters.flatMap(({ workloadClusters }) =>
+      Object.keys(workloadClusters.kubeconfigSecrets).map((name) => manager({ name })),
+    ),
+  ];
+}
+
+function unselected(fleet: Fleet): readonly string[] {
+  return listed(fleet)
+    .filter((cluster) => !fleet.policies.some((policy) => isFor(policy, cluster)))
+    .map(({ id }) => `no policy is for cluster ${id}: nothing is judged there`);
+}
+
+/** Names of clusters that are found cannot be known here, and any glob may be for one of them. */
+function unusedPolicies(fleet: Fleet): readonly string[] {
+  const found = {
+    eks: fleet.discovery.length > 0,
+    'eks-anywhere': fleet.managementClusters.length > 0,
+  };
+  return fleet.policies
+    .filter(({ providers }) => !providers.some((provider) => found[provider]))
+    .filter((policy) => !listed(fleet).some((cluster) => isFor(policy, cluster)))
+    .map(({ name }) => `policy ${name} is for no cluster of the fleet`);
+}
+
+function unusedLanes({ lanes, clusters, managementClusters, discovery }: Fleet): readonly string[] {
+  const used = new Set([
+    DEFAULT_LANE,
+    ...[...clusters, ...managementClusters].map(({ lane }) => lane),
+    ...discovery.flatMap(({ lane }) => lane ?? []),
+  ]);
+  // A cluster with a private endpoint in the VPC of a lane uses it without naming it.
+  return discovery.length > 0
+    ? []
+    : lanes.filter(({ name }) => !used.has(name)).map(({ name }) => `lane ${name} is used by no cluster`);
+}
+
+function unknownRegions({ discovery }: Fleet): readonly string[] {
+  const known = new Set(RegionInfo.regions.map(({ name }) => name));
+  const regions = new Set(discovery.flatMap((entry) => entry.regions).filter((region) => region !== SELF));
+  return [...regions]
+    .filter((region) => !known.has(region))
+    .map((region) => `Region ${region} is not among those that this version of the CDK knows; is it misspelled?`);
+}

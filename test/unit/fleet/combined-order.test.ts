@@ -1,0 +1,41 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { combinedOrder } from '../../../lambdas/fleet/combined-order.ts';
+import type { SweepOrder } from '../../../lambdas/fleet/order.ts';
+import { PARIS } from './values.ts';
+
+const orderOf = (tick: number, more: Partial<SweepOrder> = {}): SweepOrder => ({
+  target: PARIS,
+  tick,
+  deadlineMs: 45_000,
+  ...more,
+});
+
+describe('combinedOrder', () => {
+  it('is the newest, whatever the sequence, with all that is looked for', () => {
+    const newest = orderOf(3, { holdWrites: 'same server', deadlineMs: 10_000 });
+    const old = orderOf(1, { lookForClusters: ['a', 'b'] });
+    const hint = orderOf(2, { lookForClusters: ['b', 'c'] });
+    for (const orders of [
+      [newest, old, hint],
+      [old, hint, newest],
+    ] as const)
+      expect(combinedOrder(orders)).toEqual({ ...newest, lookForClusters: ['a', 'b', 'c'] });
+  });
+
+  it('holds no writes when only an older one did', () => {
+    expect(combinedOrder([orderOf(1, { holdWrites: 'same server' }), orderOf(2)])).toEqual(orderOf(2));
+  });
+
+  it('of one is that one, and of equal ticks the last', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(5), { minLength: 1 }), (ticks) => {
+        const orders = ticks.map((tick, index) => orderOf(tick, { deadlineMs: index + 1 }));
+        const [first = orderOf(0), ...rest] = orders;
+        expect(combinedOrder([first, ...rest])).toBe(orders[ticks.lastIndexOf(Math.max(...ticks))]);
+      }),
+      { seed: 42 },
+    );
+  });
+});

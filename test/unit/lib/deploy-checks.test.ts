@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import { deployProblems, deployWarnings } from '../../../lib/deploy-checks.ts';
+import { discovery } from '../fleet/values.ts';
+import { fleetOf } from './stacks.ts';
+
+const edge = {
+  id: 'edge-1',
+  name: 'edge',
+  provider: 'eks-anywhere',
+  kubeconfigSecret: 'arn',
+  lane: 'default',
+} as const;
+const lane = {
+  name: 'onprem',
+  vpcId: 'vpc-0a1b2c3d',
+  subnetIds: ['subnet-0a1b2c3d'],
+  securityGroupIds: ['sg-0a1b2c3d'],
+};
+const policy = (changed: Partial<Fleet['policies'][number]>) => ({ ...DEFAULT_POLICY, ...changed });
+
+describe('a fleet that shall be deployed', () => {
+  it.each<[string, Partial<Fleet>, RegExp | undefined]>([
+    ['of this account', {}, undefined],
+    [
+      'of another account without the place of the hub',
+      { discovery: [discovery({ accounts: ['111122223333'] })] },
+      /111122223333/,
+    ],
+    [
+      'of another account',
+      {
+        discovery: [discovery({ accounts: ['111122223333'] })],
+        hub: { hints: false, account: '999988887777', region: 'eu-west-1' },
+      },
+      undefined,
+    ],
+    ['with half a place', { hub: { hints: false, account: '999988887777' } }, /go together/],
+  ])('%s', (_, changed, expected) => {
+    const problems = deployProblems(fleetOf(changed));
+    if (expected === undefined) expect(problems).toEqual([]);
+    else expect(problems).toEqual([expect.stringMatching(expected)]);
+  });
+
+  it.each<[string, Partial<Fleet>, readonly string[]]>([
+    ['nothing', {}, []],
+    [
+      'a cluster without a policy',
+      { clusters: [edge], policies: [policy({ clusters: ['berlin-*'] })] },
+      ['no policy is for cluster edge-1: nothing is judged there'],
+    ],
+    [
+      'a policy without a cluster',
+      { discovery: [], clusters: [edge], policies: [DEFAULT_POLICY, policy({ name: 'cloud', providers: ['eks'] })] },
+      ['policy cloud is for no cluster of the fleet'],
+    ],
+    [
+      'a lane that nobody uses',
+      { discovery: [], clusters: [edge], lanes: [lane] },
+      ['lane onprem is used by no cluster'],
+    ],
+    ['a lane that is found by its VPC', { lanes: [lane] }, []],
+    [
+      'a Region that does not exist',
+      { discovery: [discovery({ regions: ['eu-centrall-1', 'eu-central-1'] })] },
+      ['Region eu-centrall-1 is not among those that this version of the CDK knows; is it misspelled?'],
+    ],
+  ])('is warned of %s', (_, changed, expected) => {
+    expect(deployWarnings(fleetOf(changed))).toEqual(expected);
+  });
+});
