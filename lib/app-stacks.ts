@@ -1,10 +1,9 @@
 import type { App } from 'aws-cdk-lib/core';
 import { type Fleet, SELF } from '../lambdas/config/fleet.ts';
-import { HubStack, roleName } from './hub-stack.ts';
+import { HUB_STACK, hubRoleArn } from '../lambdas/fleet/role-names.ts';
+import { HubStack } from './hub-stack.ts';
 import { SpokeStack } from './spoke-stack.ts';
 import { type HubPlace, type Spoke, spokesOf } from './spokes-of.ts';
-
-const HUB = 'CertMarshal';
 
 export interface FleetStacks {
   readonly hub: HubStack;
@@ -14,12 +13,12 @@ export interface FleetStacks {
 /** The hub, and a spoke for each account and Region of the discovery where something has to be made. */
 export function fleetStacks(app: App, fleet: Fleet): FleetStacks {
   const place: HubPlace = fleet.hub;
-  const hub = new HubStack(app, HUB, { fleet, ...environmentOf({ account: SELF, region: SELF }, place) });
+  const hub = new HubStack(app, HUB_STACK, { fleet, ...environmentOf({ account: SELF, region: SELF }, place) });
   const spokes = spokesOf(fleet.discovery, place)
     .filter(({ account, region }) => account !== SELF || region !== SELF)
     .map((spoke) => {
       // No dependency on the hub, although its roles must exist: whoever deploys a spoke has no credentials of the hub.
-      return new SpokeStack(app, `${HUB}Spoke-${nameOf(spoke, place)}`, {
+      return new SpokeStack(app, `${HUB_STACK}Spoke-${nameOf(spoke, place)}`, {
         spoke,
         ...environmentOf(spoke, place),
         ...hubRolesOf(place),
@@ -41,12 +40,6 @@ function environmentOf(spoke: Pick<Spoke, 'account' | 'region'>, place: HubPlace
 
 function hubRolesOf({ account, region }: HubPlace) {
   if (account === undefined || region === undefined) return {};
-  const arnOf = (part: 'sweep' | 'dispatch') =>
-    `arn:${partitionOf(region)}:iam::${account}:role/${roleName({ stackName: HUB, region }, part)}`;
-  return { hubRoles: { sweepRoleArn: arnOf('sweep'), dispatchRoleArn: arnOf('dispatch') } };
-}
-
-function partitionOf(region: string): string {
-  if (region.startsWith('cn-')) return 'aws-cn';
-  return region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws';
+  const hub = { account, region };
+  return { hubRoles: { sweepRoleArn: hubRoleArn(hub, 'sweep'), dispatchRoleArn: hubRoleArn(hub, 'dispatch') } };
 }

@@ -11,6 +11,7 @@ import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 import { DEFAULT_LANE, type Fleet } from '../lambdas/config/fleet.ts';
+import { roleName } from '../lambdas/fleet/role-names.ts';
 import { METRIC } from '../lambdas/telemetry/metric-names.ts';
 import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
 import { AccessEntries } from './constructs/access-entries.ts';
@@ -175,12 +176,4 @@ export class HubStack extends Stack {
         'Action::kms:ReEncrypt*',
       ]);
   }
-}
-
-/** The fixed name of a role of the hub. */
-export function roleName(
-  { stackName, region }: { readonly stackName: string; readonly region: string },
-  part: 'sweep' | 'dispatch',
-): string {
-  return `${stackName}-${part}-${region}`;
 }

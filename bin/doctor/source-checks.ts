@@ -93,10 +93,8 @@ export function sourceGroup({ name: subject, scope }: EksSource, aws: AwsCalls, 
         needs: ['region', ...(role === undefined ? [] : ['assume-role'])],
         async run(signal) {
           const problem = await errorOf(async () => {
-            await aws
-              .listInstances(scope, { nodes: [NO_NODE] }, signal)
-              [Symbol.asyncIterator]()
-              .next();
+            const pages = aws.listInstances(scope, { nodes: [NO_NODE] }, signal);
+            await pages[Symbol.asyncIterator]().next();
           });
           return answerOf(problem, 'yes', fixOf?.(principal, 'ec2:DescribeInstances'));
         },

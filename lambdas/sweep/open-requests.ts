@@ -23,8 +23,8 @@ export interface OpenRequests {
 
 /** A kubelet's request with ten names takes about 3 KiB, its bookkeeping included. */
 const ORDINARY_BYTES = 8 * 1024;
-/** Of one sweep: nearly 7,000 ordinary requests, where Kubernetes supports 5,000 nodes. A function has up to ten sweeps at once. */
-const ROOM = { ordinary: 20 * 1024 * 1024, large: 4 * 1024 * 1024 } as const;
+/** Of one sweep: over 10,000 ordinary requests, where Kubernetes supports 5,000 nodes. A function has up to ten sweeps at once. */
+const ROOM = { ordinary: 32 * 1024 * 1024, large: 4 * 1024 * 1024 } as const;
 /** What an entry costs besides its texts. */
 const OVERHEAD_BYTES = 2 * 1024;
 

@@ -173,13 +173,13 @@ x: tried as y
   });
 
   it('has a paragraph for each check where a table has no room', () => {
-    const check = { title: 'x', object: 'update certificatesigningrequests/approval', status: 'passed' as const };
+    const result = { title: 'x', object: 'update certificatesigningrequests/approval', status: 'passed' as const };
     const id = 'update-certificatesigningrequests-approval';
     const host = '0123456789ABCDEF0123456789ABCDEF.gr7.eu-central-1.eks.amazonaws.com';
     const checks = [
-      { ...check, id, found: 'granted' },
-      { ...check, id: 'certificate', object: host, found: 'trusted, valid until 2027-01-01' },
-      { ...check, id: 'approve-signers', object: 'approve signers kubernetes.io/kubelet-serving', found: 'granted' },
+      { ...result, id, found: 'granted' },
+      { ...result, id: 'certificate', object: host, found: 'trusted, valid until 2027-01-01' },
+      { ...result, id: 'approve-signers', object: 'approve signers kubernetes.io/kubelet-serving', found: 'granted' },
     ];
     expect(
       renderDoctor([{ subject: 'x', checks }], styleFor({}, {}), 80)
