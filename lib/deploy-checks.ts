@@ -28,14 +28,11 @@ interface Selected {
 }
 
 function listed({ clusters, managementClusters }: Fleet): readonly Selected[] {
-  const manager = ({ name }: { readonly name: string }): Selected => ({ id: name, name, provider: 'eks-anywhere' });
-  return [
-    ...clusters,
-    ...managementClusters.map(manager),
-    ...managementClusters.flatMap(({ workloadClusters }) =>
-      Object.keys(workloadClusters.kubeconfigSecrets).map((name) => manager({ name })),
-    ),
-  ];
+  const names = managementClusters.flatMap(({ name, workloadClusters }) => [
+    name,
+    ...Object.keys(workloadClusters.kubeconfigSecrets),
+  ]);
+  return [...clusters, ...names.map((name): Selected => ({ id: name, name, provider: 'eks-anywhere' }))];
 }
 
 function unselected(fleet: Fleet): readonly string[] {

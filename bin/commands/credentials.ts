@@ -10,6 +10,7 @@ import { ensureObject, type Manifest, objectPath } from '../../lambdas/kubernete
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import type { LoadedKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
 import { mayI, type Right, reviewSelf } from '../../lambdas/kubernetes/self-review.ts';
+import { printable } from '../../lambdas/printable.ts';
 import { type Role, rightsOf } from '../doctor/rights.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { defaultKubeconfig, load, providerOf } from '../target.ts';
@@ -198,7 +199,7 @@ async function tryToken(
 ): Promise<void> {
   const client = createKubernetesClient(connection);
   try {
-    await requireIdentity(client, username, signal);
+    await requireIdentity(client, connection, username, signal);
     const deadline = Date.now() + PATIENCE_MS;
     for (const right of rights)
       while (!(await mayI(client, right, signal))) {
@@ -218,15 +219,45 @@ async function tryToken(
 }
 
 /** The token Secret may have been there before, and hold the token of an account that may do more. */
-async function requireIdentity(client: KubernetesClient, username: string, signal: AbortSignal): Promise<void> {
-  const found = await reviewSelf(client, signal);
-  if (found.username === username) return;
+async function requireIdentity(
+  client: KubernetesClient,
+  { credentials }: Connection,
+  username: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const found = await whoami(client, credentials, signal);
+  if (found === username) return;
   throw new KubernetesError({
     kind: 'invalid',
     object: `token of ${username} on ${client.server}`,
-    problem: `the API server takes it for ${found.username}, so it is not stored`,
+    problem: `it is that of ${found}, so it is not stored`,
     remedy: 'Find out who wrote the token Secret and remove it, or choose another --name.',
   });
+}
+
+/** Before Kubernetes 1.28 there is no SelfSubjectReview; then what the token of a ServiceAccount says of itself, which the server has to accept after that. */
+async function whoami(
+  client: KubernetesClient,
+  credentials: Connection['credentials'],
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    return (await reviewSelf(client, signal)).username;
+  } catch (error) {
+    if (!(error instanceof KubernetesError) || error.kind !== 'not-found') throw error;
+    const token = credentials.kind === 'token' && typeof credentials.token === 'string' ? credentials.token : '';
+    return subjectOf(token);
+  }
+}
+
+/** `sub` of a JSON Web Token (RFC 7519, 4.1.2). */
+export function subjectOf(token: string): string {
+  try {
+    const { sub }: { sub?: unknown } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+    return typeof sub === 'string' ? printable(sub, 300) : 'nobody it names';
+  } catch {
+    return 'nobody it names';
+  }
 }
 
 async function pause(signal: AbortSignal): Promise<void> {

@@ -9,7 +9,8 @@ interface Meaning {
 
 const REMEDY: Readonly<Record<AwsErrorKind, string>> = {
   denied: 'Allow the action to the role that makes the call, and look for a service control policy that denies it.',
-  expired: 'Renew the credentials of this process; a function has new ones within ten minutes. If it stays, look whether the role was deleted or its sessions were revoked.',
+  expired:
+    'Renew the credentials of this process; a function has new ones within ten minutes. If it stays, look whether the role was deleted or its sessions were revoked.',
   region: 'Enable the Region in that account, or take it out of fleet.yaml.',
   'not-found': 'Deploy again if it was deleted; otherwise correct its name.',
   throttled: 'The next run tries again; if it stays, find out what else calls this API in that account and Region.',

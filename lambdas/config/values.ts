@@ -57,11 +57,11 @@ export const secretArn = z
 /** By what it looks like. */
 function notASecret(value: unknown): string {
   if (typeof value === 'object' && value !== null) return `this is a section, maybe the kubeconfig itself; ${PASTED}`;
-  const text = String(value);
-  if (/^\s*(?:apiVersion|clusters|kind)\b/m.test(text)) return `this is a kubeconfig; ${PASTED}`;
-  if (/^arn:[a-z-]+:eks:/.test(text))
+  const written = String(value);
+  if (/^\s*(?:apiVersion|clusters|kind)\b/m.test(written)) return `this is a kubeconfig; ${PASTED}`;
+  if (/^arn:[a-z-]+:eks:/.test(written))
     return 'this is the ARN of an EKS cluster, which needs no secret; list its account and Region under discovery';
-  if (/^[~./]|\.(?:ya?ml|json|kubeconfig)$|kubeconfig$/.test(text))
+  if (/^[~./]|\.(?:ya?ml|json|kubeconfig)$|kubeconfig$/.test(written))
     return `this is a file, which the functions do not have; ${STORE}`;
   return SECRET_FORM;
 }

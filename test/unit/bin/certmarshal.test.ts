@@ -57,7 +57,10 @@ describe('the command line', () => {
 
   it('says which kubeconfig it looked for', async () => {
     const { status, stderr } = await runCli(['sweep'], '', { KUBECONFIG: '/nowhere/config' });
-    expect({ status, stderr }).toEqual({ status: 2, stderr: 'There is no file /nowhere/config.\n' });
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: 'There is no file /nowhere/config, which KUBECONFIG names; name a kubeconfig with --kubeconfig.\n',
+    });
   });
 
   it('tells a cluster that does not answer, with status 1', async () => {

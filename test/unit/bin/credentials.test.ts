@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createCredentialsCommand } from '../../../bin/commands/credentials.ts';
+import { createCredentialsCommand, subjectOf } from '../../../bin/commands/credentials.ts';
 import { parseStore, type StoreSecret } from '../../../bin/commands/credentials-store.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { answer, startTlsServer, statusBody } from '../kubernetes/tls-server.ts';
@@ -120,4 +120,15 @@ describe('a token', () => {
       expect(store).not.toHaveBeenCalled();
     },
   );
+});
+
+it.each([
+  ['system:serviceaccount:kube-system:certmarshal', { sub: 'system:serviceaccount:kube-system:certmarshal' }],
+  ['nobody it names', { sub: 7 }],
+])('knows %s by its token where the API server reviews nobody', (expected, claims) => {
+  expect(subjectOf(`e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`)).toBe(expected);
+});
+
+it.each(['', 'a', 'a.b.c', 'e30.bnVsbA.x'])('knows nobody by %s', (token) => {
+  expect(subjectOf(token)).toBe('nobody it names');
 });
