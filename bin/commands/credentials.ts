@@ -230,7 +230,7 @@ async function requireIdentity(
   throw new KubernetesError({
     kind: 'invalid',
     object: `token of ${username} on ${client.server}`,
-    problem: `it is that of ${found}, so it is not stored`,
+    problem: `the API server takes it for ${found}, so it is not stored`,
     remedy: 'Find out who wrote the token Secret and remove it, or choose another --name.',
   });
 }
