@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readServer } from './read-sweep.ts';
 import { readNamespace, readTarget } from './read-target.ts';
 import { count, instant, list, optional, parsed, present, reading, ShapeError, text, versionOf } from './shape.ts';
 import { MAX_NAMESPACES, type Target } from './target.ts';
@@ -12,6 +13,8 @@ export interface SweepOrder {
   readonly deadlineMs: number;
   /** Decide, but write nothing, and why: what is known of the cluster contradicts itself. */
   readonly holdWrites?: string;
+  /** The API server that the last sweep found behind a kubeconfig. Behind another one nothing is written until the fleet knows it too. */
+  readonly server?: string;
   /** Look for the workload clusters of this management cluster too, in these namespaces. */
   readonly lookForClusters?: readonly string[];
 }
@@ -53,6 +56,7 @@ function readOrder(body: string): SweepOrder {
     deadlineMs: readDeadline(message['deadlineMs']),
     ...present({
       holdWrites: optional(text(MAX_REASON_LENGTH))(message['holdWrites'], 'holdWrites'),
+      server: optional(readServer)(message['server'], 'server'),
       lookForClusters: optional(list(readNamespace, MAX_NAMESPACES))(message['lookForClusters'], 'lookForClusters'),
     }),
   };

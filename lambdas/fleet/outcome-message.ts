@@ -3,7 +3,14 @@ import type { Problem } from '../problem.ts';
 import { firstProblems } from './first-problems.ts';
 import type { DispatchOutcome, Outcome, SweepOutcome, WorkloadCluster } from './outcome.ts';
 import { boundedProblem, readProblem } from './read-problem.ts';
-import { isNameable, MAX_WORKLOAD_CLUSTERS, readCounts, readWorkloadCluster, SERVER } from './read-sweep.ts';
+import {
+  isNameable,
+  MAX_WORKLOAD_CLUSTERS,
+  readCounts,
+  readServer,
+  readWorkloadCluster,
+  SERVER,
+} from './read-sweep.ts';
 import {
   count,
   type Fields,
@@ -130,7 +137,7 @@ function readSweep(message: Fields): SweepOutcome {
     counts: optional(readCounts)(message['counts'], 'counts'),
     problems: list(readProblem, MAX_SWEEP_PROBLEMS)(message['problems'], 'problems'),
     problemCount: count(message['problemCount'], 'problemCount'),
-    server: optional(matching(SERVER, 'the host, port and path of a server'))(message['server'], 'server'),
+    server: optional(readServer)(message['server'], 'server'),
     workloadClusters: optional(list(readWorkloadCluster, MAX_WORKLOAD_CLUSTERS))(
       message['workloadClusters'],
       'workloadClusters',

@@ -1,7 +1,7 @@
 import { PROVIDERS } from '../approval/policy.ts';
 import type { Finding, FleetIndex, IndexedCluster } from './fleet-index.ts';
 import { readProblem } from './read-problem.ts';
-import { MAX_WORKLOAD_CLUSTERS, readCounts, readWorkloadCluster, SERVER } from './read-sweep.ts';
+import { MAX_WORKLOAD_CLUSTERS, readCounts, readServer, readWorkloadCluster } from './read-sweep.ts';
 import {
   count,
   fields,
@@ -85,7 +85,7 @@ const readCluster: Read<IndexedCluster> = (value, path) => {
     readableAt: optional(time)(cluster['readableAt'], `${path}.readableAt`),
     completeAt: optional(time)(cluster['completeAt'], `${path}.completeAt`),
     serverAt: optional(time)(cluster['serverAt'], `${path}.serverAt`),
-    server: optional(matching(SERVER, 'the host, port and path of a server'))(cluster['server'], `${path}.server`),
+    server: optional(readServer)(cluster['server'], `${path}.server`),
     workloadClusters: optional(readWorkloadClusters)(cluster['workloadClusters'], `${path}.workloadClusters`),
   });
 };

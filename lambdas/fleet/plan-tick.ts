@@ -50,7 +50,7 @@ export function planTick(
       target,
       tick,
       deadlineMs: deadlineOf(cluster, index, tick),
-      ...present({ holdWrites, lookForClusters }),
+      ...present({ holdWrites, server: serverBehind(cluster, index), lookForClusters }),
     };
     return [{ lane: target.lane, order }];
   });
@@ -68,13 +68,19 @@ export function planTick(
  * Why nothing is written to a cluster yet although nothing contradicts it. No problem of its own: in an ordinary fleet it is over after one
  * sweep. EKS itself says which endpoint and CA bundle are those of a cluster; everything else may lead to another one.
  */
-function doubtOf({ id, target, missingSince }: RegisteredCluster, index: FleetIndex | undefined): string | undefined {
+function doubtOf(cluster: RegisteredCluster, index: FleetIndex | undefined): string | undefined {
+  const { target, missingSince } = cluster;
   if (missingSince !== undefined) return `it is missing since ${missingSince}`;
   if (target?.access.kind === 'eks') return undefined;
   if (index === undefined) return 'the fleet index is not known, so another cluster may be behind the same API server';
-  return entryOf(index.clusters, id)?.server === undefined
+  return serverBehind(cluster, index) === undefined
     ? 'no sweep has shown yet which API server is behind it'
     : undefined;
+}
+
+/** EKS itself says which endpoint a cluster has; a kubeconfig may lead elsewhere tomorrow. */
+function serverBehind({ id, target }: RegisteredCluster, index: FleetIndex | undefined): string | undefined {
+  return target?.access.kind === 'eks' ? undefined : entryOf(index?.clusters, id)?.server;
 }
 
 /** A cluster whose owner is not the one of the fleet gets the long time only when it showed that it needs it not. */

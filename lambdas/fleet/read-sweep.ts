@@ -7,6 +7,9 @@ import { CLUSTER_NAME, MAX_SERVICE_CIDRS, NAMESPACE } from './target.ts';
 /** Host and port, IPv6 in brackets, and where there is one a path. */
 export const SERVER = /^[A-Za-z0-9.:[\]_-]{1,300}(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,300})?$/;
 
+/** @throws ShapeError */
+export const readServer = matching(SERVER, 'the host, port and path of a server');
+
 /** More than one management cluster has. */
 export const MAX_WORKLOAD_CLUSTERS = 1_000;
 

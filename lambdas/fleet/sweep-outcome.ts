@@ -24,7 +24,7 @@ interface Swept {
 export function outcomeOf({ id, cluster }: Target, swept: Swept): SweepOutcome {
   const { report, problems, workloadClusters, workloadClustersCut, untried, startedAt, finishedAt } = swept;
   // Before it let us in, any server may have answered, or none: it says nothing about the cluster.
-  const server = report?.readable === true && swept.server !== undefined ? nameOf(swept.server) : undefined;
+  const server = report?.readable === true && swept.server !== undefined ? serverName(swept.server) : undefined;
   return {
     version: 1,
     kind: 'sweep',
@@ -45,8 +45,8 @@ export function outcomeOf({ id, cluster }: Target, swept: Swept): SweepOutcome {
   };
 }
 
-/** Host, port and path, in one spelling however the URL spells them; absent when report would not take it. */
-function nameOf(url: string): string | undefined {
+/** Host, port and path of the URL of an API server, in one spelling however it spells them; undefined when report would not take it. */
+export function serverName(url: string): string | undefined {
   const { hostname, port, pathname } = new URL(url);
   const path = pathname.replace(/\/+$/, '');
   const server = `${unmapped(hostname.replace(/\.+$/, ''))}:${port === '' ? 443 : port}${path}`;

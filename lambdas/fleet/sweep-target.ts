@@ -12,7 +12,7 @@ import { createIdleTargets } from './idle-targets.ts';
 import { type OpenTarget, openTarget, type TargetSources, UnusableTargetError } from './open-target.ts';
 import type { SweepOrder } from './order.ts';
 import type { SweepOutcome, WorkloadCluster } from './outcome.ts';
-import { outcomeOf } from './sweep-outcome.ts';
+import { outcomeOf, serverName } from './sweep-outcome.ts';
 import type { Target } from './target.ts';
 
 export interface TargetSweeperOptions extends TargetSources {
@@ -72,12 +72,9 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
       outcomeOf(order.target, { ...attempt, problems, startedAt, finishedAt: clock() });
     try {
       const attempt = await sweepOrder(order, AbortSignal.any([signal, deadline.signal]));
-      const problems = [
-        ...heldProblem(order),
-        ...attempt.problems.map((problem) =>
-          problem.kind === 'aborted' && deadline.signal.aborted ? overdue(problem, order.deadlineMs) : problem,
-        ),
-      ];
+      const problems = attempt.problems.map((problem) =>
+        problem.kind === 'aborted' && deadline.signal.aborted ? overdue(problem, order.deadlineMs) : problem,
+      );
       const { report } = attempt;
       return {
         outcome: done({ ...attempt, problems, ...(isUntried(attempt) ? { untried: true } : {}) }),
@@ -125,10 +122,12 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
   async function sweepOpen(order: SweepOrder, open: OpenTarget, signal: AbortSignal): Promise<Attempt> {
     let keep = false;
     try {
-      const report = await sweep(open, order.holdWrites === undefined ? policies : observing, clock, signal);
-      const found = await lookForClusters(order, report, open, signal);
       const { server } = open.workload;
-      const attempt = { report, server, ...found, problems: [...report.problems, ...found.problems] };
+      const held = order.holdWrites ?? movedTo(server, order);
+      const report = await sweep(open, held === undefined ? policies : observing, clock, signal);
+      const found = await lookForClusters(order, report, open, signal);
+      const problems = [...heldProblem(order, held), ...report.problems, ...found.problems];
+      const attempt = { report, server, ...found, problems };
       keep = !isSuspect(attempt);
       return attempt;
     } finally {
@@ -170,11 +169,19 @@ async function lookForClusters(
   }
 }
 
-function heldProblem({ holdWrites, target }: SweepOrder): readonly Problem[] {
-  if (holdWrites === undefined) return [];
+/** A kubeconfig that was changed may lead to another cluster, for which the evidence says nothing: the fleet has to see it first. */
+function movedTo(url: string, { server }: SweepOrder): string | undefined {
+  const found = serverName(url);
+  return server === undefined || found === server
+    ? undefined
+    : `its kubeconfig leads to ${found ?? 'another API server'} now, and led to ${server} before`;
+}
+
+function heldProblem({ target }: SweepOrder, held: string | undefined): readonly Problem[] {
+  if (held === undefined) return [];
   const remedy =
     'Every decision is made and none is written. After the first sweep of a cluster this ends by itself; if it stays, find out what the cluster is and mend fleet.yaml or its kubeconfig.';
-  return [{ kind: 'held', object: `cluster ${target.id}`, message: holdWrites, remedy }];
+  return [{ kind: 'held', object: `cluster ${target.id}`, message: held, remedy }];
 }
 
 function overdue({ object }: Problem, deadlineMs: number): Problem {

@@ -21,7 +21,7 @@ describe('planTick', () => {
     const seen = index(indexed(BERLIN.id, { server: 'a:443' }));
     expect(planTick(known, seen, NOW)).toStrictEqual({
       orders: [
-        { lane: 'onprem', order: { target: BERLIN, tick: NOW, deadlineMs: 45_000 } },
+        { lane: 'onprem', order: { target: BERLIN, tick: NOW, deadlineMs: 45_000, server: 'a:443' } },
         { lane: 'default', order: { target: DUBLIN, tick: NOW, deadlineMs: 45_000 } },
       ],
       problems: [TROUBLE],

@@ -278,6 +278,20 @@ describe('createTargetSweeper', () => {
 });
 
 describe('an order', () => {
+  it('writes nothing behind another API server than the last sweep found there, once', async () => {
+    const { server, sweepOne } = await sweeperOf(withOneRequest());
+    const elsewhere = await sweepOne(orderOf(BENCH, { server: 'berlin.example.com:6443' }), never);
+    expect(elsewhere.outcome).toMatchObject({
+      counts: { approved: 0, wouldWrite: 1 },
+      problems: [{ kind: 'held', message: expect.stringContaining('led to berlin.example.com:6443 before') }],
+    });
+    expect(server.received.filter(({ method }) => method !== 'GET')).toEqual([]);
+    const known = elsewhere.outcome.server ?? '';
+    expect(await sweepOne(orderOf(BENCH, { server: known }), never)).toMatchObject({
+      outcome: { server: known, counts: { approved: 1 }, problems: [] },
+    });
+  });
+
   it('that must not write decides, writes nothing and says why', async () => {
     const { server, sweepOne } = await sweeperOf(withOneRequest());
     const held = await sweepOne(orderOf(BENCH, { holdWrites: 'two clusters show one API server' }), never);
