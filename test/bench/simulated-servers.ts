@@ -25,9 +25,14 @@ export async function serveClusters(count: number, faulty: boolean): Promise<Ser
 
 async function serve(from: number, count: number, faulty: boolean) {
   const program = new URL('./fleet-servers.ts', import.meta.url).pathname;
-  const child = spawn(process.execPath, [program, `${from}`, `${count}`, faulty ? 'faulty' : 'none'], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  // The sweeping process has the first core for itself.
+  const child = spawn(
+    'taskset',
+    ['-c', '1', process.execPath, program, `${from}`, `${count}`, faulty ? 'faulty' : 'none'],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
   const clusters: ServedCluster[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
     if (line === 'ready') return { child, clusters };
