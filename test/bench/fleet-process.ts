@@ -22,6 +22,8 @@ const sweepOne = createTargetSweeper({
 });
 
 const BATCH = 10;
+const MEASURED_ROUNDS = 10;
+const { signal: never } = new AbortController();
 const sweeps: { readonly id: string; readonly ms: number; readonly complete: boolean }[] = [];
 const heaps: number[] = [];
 const startedAt = performance.now();
@@ -40,8 +42,9 @@ process.stdout.write(
     heaps,
     maxRssMiB: process.resourceUsage().maxRSS / 1024,
   }),
+  // A pipe takes a long text in pieces.
+  () => process.exit(0),
 );
-process.exit(0);
 
 async function sweepCluster({ name }: ServedCluster): Promise<void> {
   const order: SweepOrder = {
@@ -55,6 +58,8 @@ async function sweepCluster({ name }: ServedCluster): Promise<void> {
     deadlineMs: Number(deadlineMs),
   };
   const from = performance.now();
-  const { outcome } = await sweepOne(order, AbortSignal.timeout(60_000));
-  sweeps.push({ id: name, ms: performance.now() - from, complete: outcome.complete });
+  const { outcome } = await sweepOne(order, never);
+  // What this program remembers must not look like a leak.
+  if (Number(rounds) <= MEASURED_ROUNDS)
+    sweeps.push({ id: name, ms: performance.now() - from, complete: outcome.complete });
 }
