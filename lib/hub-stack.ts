@@ -10,7 +10,7 @@ import {
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
-import { DEFAULT_LANE, type Fleet } from '../lambdas/config/fleet.ts';
+import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
 import { roleName } from '../lambdas/fleet/role-names.ts';
 import { METRIC } from '../lambdas/telemetry/metric-names.ts';
 import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
@@ -111,7 +111,7 @@ export class HubStack extends Stack {
     });
     schedule.node.addDependency(...lanes);
 
-    const [here] = spokesOf(discovery, place).filter(({ account, region }) => account === 'self' && region === 'self');
+    const [here] = spokesOf(discovery, place).filter(({ account, region }) => account === SELF && region === SELF);
     const ownClusters = here?.accessEntries ?? [];
     new AccessEntries(this, 'AccessEntries', { clusters: ownClusters, principalArn: sweepRole.roleArn });
     if (hub.hints) new Hints(this, 'Hints', { fleet, lanes, state, key, laneQueues, auditedClusters: ownClusters });

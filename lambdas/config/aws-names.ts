@@ -1,20 +1,20 @@
-import { DEFAULT_LANE } from './fleet.ts';
+import { ACCOUNT_ID, LANE_NAME, REGION_NAME } from '../fleet/target.ts';
+import { DEFAULT_LANE, SELF } from './fleet.ts';
 
 // The forms that AWS gives to its names. A wrong one is refused here, not half an hour later by CloudFormation.
 
 /** Twelve digits, or `self`. */
-export const ACCOUNT = /^(?:self|\d{12})$/;
+export const ACCOUNT = orSelf(ACCOUNT_ID);
 
-/** As of 2026: `eu-central-1`, `us-gov-west-1`, `us-isob-east-1`, `eusc-de-east-1`; or `self`. */
-export const REGION = /^(?:self|[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2})$/;
+/** The name of a Region, or `self`. */
+export const REGION = orSelf(REGION_NAME);
 
-export const HUB_REGION = /^[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}$/;
+function orSelf({ source }: RegExp): RegExp {
+  return new RegExp(`^(?:${SELF}|${source.slice(1, -1)})$`);
+}
 
 /** Source: IAM API Reference, CreateRole, RoleName. */
 export const ROLE_NAME = /^[\w+=,.@-]{1,64}$/;
-
-/** Source: STS API Reference, AssumeRole, ExternalId. */
-export const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
 
 /** A key, never an alias: a policy cannot name that. Source: KMS Developer Guide, "Key identifiers". */
 export const KMS_KEY_ARN =
@@ -23,12 +23,6 @@ export const KMS_KEY_ARN =
 export const VPC_ID = /^vpc-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
 export const SUBNET_ID = /^subnet-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
 export const SECURITY_GROUP_ID = /^sg-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
-
-/** Becomes a part of the names of a queue and a function. */
-export const LANE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
-
-/** Of one session. Source: STS API Reference, AssumeRole, Tags. */
-export const MAX_SESSION_TAGS = 50;
 
 const TAG_CHARACTERS = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
 const TAG_FORM = 'letters, digits, spaces and any of _ . : / = + - @';

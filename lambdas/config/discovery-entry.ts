@@ -1,14 +1,6 @@
 import { z } from 'zod';
-import {
-  ACCOUNT,
-  EXTERNAL_ID,
-  MAX_SESSION_TAGS,
-  REGION,
-  ROLE_NAME,
-  sessionTagKeyProblem,
-  tagKeyProblem,
-  tagValueProblem,
-} from './aws-names.ts';
+import { EXTERNAL_ID, MAX_SESSION_TAGS } from '../fleet/target.ts';
+import { ACCOUNT, REGION, ROLE_NAME, sessionTagKeyProblem, tagKeyProblem, tagValueProblem } from './aws-names.ts';
 import { kindOf } from './describe-issue.ts';
 import { SELF } from './fleet.ts';
 import { laneName, list, matching, NameSelection, name, quote, refusing, text } from './values.ts';

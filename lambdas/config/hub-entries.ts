@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { HUB_REGION, KMS_KEY_ARN, laneNameProblem, SECURITY_GROUP_ID, SUBNET_ID, VPC_ID } from './aws-names.ts';
+import { ACCOUNT_ID, REGION_NAME } from '../fleet/target.ts';
+import { KMS_KEY_ARN, laneNameProblem, SECURITY_GROUP_ID, SUBNET_ID, VPC_ID } from './aws-names.ts';
 import { list, matching, quote, refusing, text } from './values.ts';
 
 // What is deployed beside the usual: sweep functions in a VPC, and options of the stack.
@@ -45,14 +46,14 @@ export const LaneEntry = z
 export const Hub = z.strictObject({
   account: z
     .string({ error: 'write the account id in quotes' })
-    .regex(/^\d{12}$/, { error: ({ input }) => `${quote(input)} is not an account id; write twelve digits in quotes` })
+    .regex(ACCOUNT_ID, { error: ({ input }) => `${quote(input)} is not an account id; write twelve digits in quotes` })
     .exactOptional()
     .meta({
       description:
         'The account that certmarshal is deployed to. Needed when other accounts are discovered: they trust its roles.',
       examples: ['999988887777'],
     }),
-  region: matching('the name of a Region', HUB_REGION, 'is not the name of a Region; write, for example, eu-central-1')
+  region: matching('the name of a Region', REGION_NAME, 'is not the name of a Region; write, for example, eu-central-1')
     .exactOptional()
     .meta({
       description: 'The Region that certmarshal is deployed to. Needed with account.',

@@ -3,8 +3,6 @@ import type { Finding, FleetIndex, IndexedCluster } from './fleet-index.ts';
 import type { DispatchOutcome, Outcome, SweepOutcome } from './outcome.ts';
 import { isAhead, present } from './shape.ts';
 
-export { parseFleetIndex } from './parse-index.ts';
-
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const KEPT_MS = 30 * DAY_MS;

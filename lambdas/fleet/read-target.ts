@@ -15,17 +15,23 @@ import {
   table,
   text,
 } from './shape.ts';
-import { CLUSTER_ID, CLUSTER_NAME, MAX_SERVICE_CIDRS, NAMESPACE, SECRET_ARN, type Target } from './target.ts';
+import {
+  ACCOUNT_ID,
+  CLUSTER_ID,
+  CLUSTER_NAME,
+  EXTERNAL_ID,
+  LANE_NAME,
+  MAX_SERVICE_CIDRS,
+  MAX_SESSION_TAGS,
+  NAMESPACE,
+  REGION_NAME,
+  SECRET_ARN,
+  type Target,
+} from './target.ts';
 
-const LANE = /^[a-z][a-z0-9-]{0,31}$/;
-const ACCOUNT = /^\d{12}$/;
-const REGION = /^[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}$/;
 const VPC_ID = /^vpc-[0-9a-f]{1,32}$/;
 const ROLE_ARN = /^arn:aws[a-z-]{0,20}:iam::\d{12}:role\/[\w+=,.@/-]{1,576}$/;
-/** Source: STS API Reference, AssumeRole. */
-const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
 const TAG_KEY = /^[^\p{C}]{1,128}$/u;
-const MAX_SESSION_TAGS = 50;
 /** Characters. Two certificates, while the CA is rotated, are about 4,000. */
 const CERTIFICATE_AUTHORITY = /^[A-Za-z0-9+/]{1,40000}={0,2}$/;
 
@@ -45,7 +51,7 @@ export const readTarget: Read<Target> = (value, path) => {
       serviceCidrs: optional(cidrs(MAX_SERVICE_CIDRS))(cluster['serviceCidrs'], `${path}.cluster.serviceCidrs`),
     }),
     access,
-    lane: matching(LANE, 'the name of a lane')(target['lane'], `${path}.lane`),
+    lane: matching(LANE_NAME, 'the name of a lane')(target['lane'], `${path}.lane`),
     ...present({ management, instances: optional(readInstances)(target['instances'], `${path}.instances`) }),
   };
 };
@@ -101,8 +107,8 @@ const readInstances: Read<NonNullable<Target['instances']>> = (value, path) => {
 const readScope: Read<AwsScope> = (value, path) => {
   const scope = fields(value, path);
   return present({
-    account: matching(ACCOUNT, 'an account id')(scope['account'], `${path}.account`),
-    region: matching(REGION, 'the name of a Region')(scope['region'], `${path}.region`),
+    account: matching(ACCOUNT_ID, 'an account id')(scope['account'], `${path}.account`),
+    region: matching(REGION_NAME, 'the name of a Region')(scope['region'], `${path}.region`),
     role: optional(readRole)(scope['role'], `${path}.role`),
   });
 };

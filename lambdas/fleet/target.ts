@@ -33,6 +33,20 @@ export const CLUSTER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 export const SECRET_ARN =
   /^arn:aws[a-z-]{0,20}:secretsmanager:[a-z0-9-]{1,30}:\d{12}:secret:[A-Za-z0-9/_+=.@-]{1,512}-[A-Za-z0-9]{6}$/;
 
+export const ACCOUNT_ID = /^\d{12}$/;
+
+/** As of 2026: `eu-central-1`, `us-gov-west-1`, `us-isob-east-1`, `eusc-de-east-1`. */
+export const REGION_NAME = /^[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}$/;
+
+/** Source: STS API Reference, AssumeRole, ExternalId. */
+export const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
+
+/** Of one session. Source: STS API Reference, AssumeRole, Tags. */
+export const MAX_SESSION_TAGS = 50;
+
+/** Becomes a part of the names of a queue and a function. */
+export const LANE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
+
 /** Real clusters have one Service CIDR for each IP family, and a few more through ServiceCIDR objects. */
 export const MAX_SERVICE_CIDRS = 16;
 

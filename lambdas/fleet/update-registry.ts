@@ -5,8 +5,6 @@ import type { RegisteredCluster, Registry, SourceRecord } from './registry.ts';
 import { entryOf, present } from './shape.ts';
 import { LISTED } from './sources.ts';
 
-export { parseRegistry } from './parse-registry.ts';
-
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** How often a source is read, and how soon again after it failed. */

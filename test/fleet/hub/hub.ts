@@ -1,7 +1,7 @@
 import type { SQSEvent } from 'aws-lambda';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import { type Finding, type FleetIndex } from '../../../lambdas/fleet/fleet-index.ts';
-import { parseFleetIndex } from '../../../lambdas/fleet/fold-outcomes.ts';
+import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
 import { parseRegistry } from '../../../lambdas/fleet/parse-registry.ts';
 import type { Registry } from '../../../lambdas/fleet/registry.ts';
 import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';

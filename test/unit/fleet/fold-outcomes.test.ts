@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Finding, FleetIndex } from '../../../lambdas/fleet/fleet-index.ts';
-import { foldOutcomes, parseFleetIndex } from '../../../lambdas/fleet/fold-outcomes.ts';
+import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import type { Outcome, SweepOutcome } from '../../../lambdas/fleet/outcome.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
 import { at, DAY, dispatched, MINUTE, NOW, swept, TROUBLE } from './values.ts';
 
 describe('foldOutcomes', () => {

@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FoundCluster, SourceResult } from '../../../lambdas/fleet/discover.ts';
+import { parseRegistry } from '../../../lambdas/fleet/parse-registry.ts';
 import type { Registry } from '../../../lambdas/fleet/registry.ts';
-import { dueSources, parseRegistry, updateRegistry } from '../../../lambdas/fleet/update-registry.ts';
+import { dueSources, updateRegistry } from '../../../lambdas/fleet/update-registry.ts';
 import { anyTarget } from './arbitraries.ts';
 import { at, DAY, DUBLIN, MINUTE, NOW, PARIS, TROUBLE } from './values.ts';
 

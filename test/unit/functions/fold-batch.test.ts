@@ -1,9 +1,8 @@
 import type { SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
-import { parseFleetIndex } from '../../../lambdas/fleet/fold-outcomes.ts';
 import type { Outcome } from '../../../lambdas/fleet/outcome.ts';
 import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
 import { createFoldBatch } from '../../../lambdas/functions/fold-batch.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
