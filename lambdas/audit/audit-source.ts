@@ -1,0 +1,39 @@
+import type { MemberObservation, Observation, SourceId } from '../expiry/observation.ts';
+import type { Certificate } from '../x509/certificate.ts';
+import type { AuditTarget } from './audit-target.ts';
+
+/** What a source is given beside its target. */
+export interface AuditContext {
+  readonly target: AuditTarget;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Ends with the deadline of the source. */
+  readonly signal: AbortSignal;
+  /** Machines, Nodes and node groups that the sources of the first stage found, and those that are remembered where one of them failed. */
+  readonly members: readonly MemberObservation[];
+  /** Authorities that the cluster trusts, as the sources of the first stage found them: who may have signed its certificates. */
+  readonly authorities: readonly Certificate[];
+}
+
+/**
+ * One place to look at. What it cannot read at all it throws, as KubernetesError or AwsError, and becomes an `unread` observation of the source;
+ * what it cannot read of one place it returns as one with `where`. A `read` observation is added by whoever called it, when it returned.
+ */
+export interface AuditSource {
+  readonly id: SourceId;
+  /** Sources that find members or authorities come first, the others after them. */
+  readonly stage: 'first' | 'second';
+  /** Milliseconds. */
+  readonly deadlineMs: number;
+  /** Why it is not looked at; undefined when it is. `false` where the cluster has no such thing, and nobody misses it. */
+  off(target: AuditTarget): string | false | undefined;
+  observe(context: AuditContext): Promise<SourceObservations>;
+}
+
+export interface SourceObservations {
+  readonly observations: readonly Observation[];
+  /** Objects looked at. */
+  readonly count: number;
+  /** Of the first stage: authorities that the cluster trusts. */
+  readonly authorities?: readonly Certificate[];
+}

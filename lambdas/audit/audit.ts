@@ -1,0 +1,156 @@
+import { AwsError } from '../aws/errors.ts';
+import { assessExpiry } from '../expiry/assess-expiry.ts';
+import type { MemberObservation, Observation, SourceId } from '../expiry/observation.ts';
+import type { Snapshot } from '../expiry/snapshot.ts';
+import type { Thresholds } from '../expiry/thresholds.ts';
+import { KubernetesError } from '../kubernetes/errors.ts';
+import { printable } from '../printable.ts';
+import type { Problem } from '../problem.ts';
+import type { Certificate } from '../x509/certificate.ts';
+import type { AuditContext, AuditSource, SourceObservations } from './audit-source.ts';
+import type { AuditTarget } from './audit-target.ts';
+import { AUDIT_SOURCES } from './sources.ts';
+
+export interface AuditOptions {
+  /** Of the same cluster. */
+  readonly previous: Snapshot | undefined;
+  readonly thresholds: Thresholds;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+  readonly signal: AbortSignal;
+  /** @default all */
+  readonly sources?: readonly AuditSource[];
+  /** For programs that show what is going on. */
+  readonly onSource?: (source: SourceId) => void;
+}
+
+/** What one audit found, for the CLI and the function alike. */
+export interface AuditReport {
+  readonly snapshot: Snapshot;
+  readonly durationMs: number;
+  /** Requests sent to API servers, retries included. */
+  readonly requests: number;
+}
+
+/**
+ * Audits one cluster: reads every source, each with its own deadline, and assesses all of it together with what is known from before. Writes
+ * nothing. What cannot be read is part of the result; only a bug throws.
+ */
+export async function audit(target: AuditTarget, options: AuditOptions): Promise<AuditReport> {
+  const { previous, thresholds, clock, signal, sources = AUDIT_SOURCES, onSource } = options;
+  const startedAt = clock();
+  const before = requestsOf(target);
+  const run = async (
+    stage: AuditSource['stage'],
+    members: AuditContext['members'],
+    authorities: readonly Certificate[],
+  ) =>
+    Promise.all(
+      sources
+        .filter((source) => source.stage === stage)
+        .map(async (source) => {
+          const read = await observeSource(source, { target, now: clock, signal, members, authorities });
+          onSource?.(source.id);
+          return read;
+        }),
+    );
+
+  const first = await run('first', [], []);
+  const seen = first.flatMap(({ observations }) => observations);
+  const second = await run(
+    'second',
+    knownMembers(seen, previous),
+    first.flatMap(({ authorities = [] }) => authorities),
+  );
+  const all = [...seen, ...second.flatMap(({ observations }) => observations), ...clocks(target, clock())];
+  const { provider } = target.cluster;
+  const { observations, findings } = assessExpiry({ id: target.id, provider }, all, previous, thresholds, clock());
+  return {
+    snapshot: {
+      version: 1,
+      cluster: target.id,
+      provider,
+      auditedAt: new Date(startedAt).toISOString(),
+      observations,
+      findings,
+    },
+    durationMs: clock() - startedAt,
+    requests: requestsOf(target) - before,
+  };
+}
+
+/** An audit of a cluster that nothing could be asked about: what was known before goes on. */
+export function auditUnopened(
+  { id, cluster: { provider } }: Pick<AuditTarget, 'id' | 'cluster'>,
+  { kind, message, remedy }: Problem,
+  { previous, thresholds, clock, sources = AUDIT_SOURCES }: Omit<AuditOptions, 'signal'>,
+): AuditReport {
+  const observedAt = new Date(clock()).toISOString();
+  const lost = new Set(previous?.observations.flatMap(({ source }) => source));
+  const unread = sources
+    .filter((source) => lost.has(source.id))
+    .map(({ id: source }) => ({ kind: 'unread' as const, source, observedAt, problem: kind, message, remedy }));
+  const { observations, findings } = assessExpiry({ id, provider }, unread, previous, thresholds, clock());
+  const snapshot: Snapshot = { version: 1, cluster: id, provider, auditedAt: observedAt, observations, findings };
+  return { snapshot, durationMs: 0, requests: 0 };
+}
+
+async function observeSource(source: AuditSource, context: AuditContext): Promise<SourceObservations> {
+  const { id, deadlineMs } = source;
+  const why = source.off(context.target);
+  const told = { source: id, observedAt: new Date(context.now()).toISOString() };
+  if (why === false) return { observations: [], count: 0 };
+  if (why !== undefined) return { observations: [{ kind: 'off', ...told, why }], count: 0 };
+
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(), deadlineMs);
+  try {
+    const signal = AbortSignal.any([context.signal, deadline.signal]);
+    const read = await source.observe({ ...context, signal });
+    return { ...read, observations: [...read.observations, { kind: 'read', ...told, count: read.count }] };
+  } catch (error) {
+    if (!(error instanceof KubernetesError) && !(error instanceof AwsError)) throw error;
+    const overdue = error.kind === 'aborted' && deadline.signal.aborted;
+    return {
+      observations: [
+        {
+          kind: 'unread',
+          ...told,
+          problem: overdue ? 'timeout' : error.kind,
+          message: overdue
+            ? `${printable(error.object)}: not done within ${deadlineMs / 1000} s`
+            : `${printable(error.object)}: ${error.problem}`,
+          remedy: overdue ? 'Check the load of the server and the route to it.' : error.remedy,
+        },
+      ],
+      count: 0,
+    };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Where a list of members failed now, those it had before: a lost list must not keep us from looking at the machines. */
+function knownMembers(seen: readonly Observation[], previous: Snapshot | undefined): readonly MemberObservation[] {
+  const failed = new Set(seen.flatMap((seenNow) => (seenNow.kind === 'unread' ? [seenNow.source] : [])));
+  const remembered = (previous?.observations ?? []).filter(isMember).filter(({ source }) => failed.has(source));
+  return [...seen.filter(isMember), ...remembered];
+}
+
+function isMember(observation: Observation): observation is MemberObservation {
+  return observation.kind === 'member';
+}
+
+function clocks({ workload: { clock, server } }: AuditTarget, now: number): readonly Observation[] {
+  if (clock === undefined) return [];
+  const told = { source: 'clock' as const, observedAt: new Date(now).toISOString() };
+  return [
+    { kind: 'clock', ...told, server, skewMs: clock.skewMs },
+    { kind: 'read', ...told, count: 1 },
+  ];
+}
+
+function requestsOf({ workload, management }: AuditTarget): number {
+  const clients = new Set([workload, ...(management === undefined ? [] : [management])]);
+  return [...clients].reduce((sum, { stats }) => sum + stats.requests, 0);
+}

@@ -1,0 +1,49 @@
+import type { Provider } from '../approval/policy.ts';
+import { certificateObservation, type Sighting } from '../expiry/certificate-observation.ts';
+import type { Observation } from '../expiry/observation.ts';
+import type { Certificate, DecodedCertificate } from '../x509/certificate.ts';
+import { decodeBundle } from '../x509/certificate-bundle.ts';
+
+/** What is at one place. */
+export interface CertificatesAtPlace {
+  readonly observations: readonly Observation[];
+  /** Those that could be read. */
+  readonly certificates: readonly Certificate[];
+}
+
+const REMEDY = 'Look at what is there; a client that reads it finds no certificate either.';
+
+/** Observations of PEM text at one place: each certificate, and what cannot be read as one. */
+export function certificatesAt(sighting: Sighting, pem: string, provider: Provider): CertificatesAtPlace {
+  const { certificates, problem } = decodeBundle(pem);
+  const seen = decodedAt(sighting, certificates, provider);
+  return problem === undefined ? seen : { ...seen, observations: [...seen.observations, malformed(sighting, problem)] };
+}
+
+/** The same for certificates that are decoded already, such as the chain of a handshake. */
+export function decodedAt(
+  sighting: Sighting,
+  decoded: readonly DecodedCertificate[],
+  provider: Provider,
+): CertificatesAtPlace {
+  const observations = decoded.map((read, position) =>
+    read.ok
+      ? certificateObservation({ ...sighting, position }, read.certificate, provider)
+      : malformed(sighting, `certificate ${position + 1}: ${read.problem}`),
+  );
+  return { observations, certificates: decoded.flatMap((read) => (read.ok ? [read.certificate] : [])) };
+}
+
+function malformed({ source, observedAt, where, what, member }: Sighting, problem: string): Observation {
+  return {
+    kind: 'unread',
+    source,
+    observedAt,
+    where,
+    what,
+    ...(member === undefined ? {} : { member }),
+    problem: 'malformed',
+    message: problem,
+    remedy: REMEDY,
+  };
+}

@@ -1,0 +1,37 @@
+import type { Provider } from '../approval/policy.ts';
+import type { Certificate } from '../x509/certificate.ts';
+import { renewedBy } from './certificate-classes.ts';
+import type { CertificateObservation } from './observation.ts';
+
+/** Where a certificate was seen, by whom, and when. */
+export type Sighting = Pick<CertificateObservation, 'what' | 'where' | 'source' | 'observedAt'> &
+  Partial<Pick<CertificateObservation, 'position' | 'member' | 'issuedByCluster'>>;
+
+/** What is kept of a certificate that was read itself. */
+export function certificateObservation(
+  sighting: Sighting,
+  certificate: Certificate,
+  provider: Provider,
+): CertificateObservation {
+  const { commonName, weakKey, weakSignature, subjectKeyId, authorityKeyId } = certificate;
+  const renewal = renewedBy(sighting.what, provider);
+  return {
+    kind: 'certificate',
+    ...sighting,
+    basis: 'certificate',
+    notBefore: new Date(certificate.notBefore).toISOString(),
+    notAfter: new Date(certificate.notAfter).toISOString(),
+    subject: certificate.subject,
+    issuer: certificate.issuer,
+    ...(commonName === undefined ? {} : { commonName }),
+    serialNumber: certificate.serialNumber,
+    fingerprint: certificate.fingerprint,
+    isAuthority: certificate.isAuthority,
+    key: certificate.key,
+    ...(weakKey === undefined ? {} : { weakKey }),
+    ...(weakSignature === undefined ? {} : { weakSignature }),
+    ...(subjectKeyId === undefined ? {} : { subjectKeyId }),
+    ...(authorityKeyId === undefined ? {} : { authorityKeyId }),
+    ...(renewal === undefined ? {} : { renewedBy: renewal }),
+  };
+}

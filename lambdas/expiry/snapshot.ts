@@ -1,0 +1,16 @@
+import type { Provider } from '../approval/policy.ts';
+import type { ExpiryFinding } from './finding.ts';
+import type { Observation } from './observation.ts';
+
+/** What one audit of one cluster knows: what it saw, and of what it could not look at the newest that was seen before. */
+export interface Snapshot {
+  readonly version: 1;
+  /** Id in the fleet; on the command line the name. */
+  readonly cluster: string;
+  readonly provider: Provider;
+  /** RFC 3339: when the audit began. */
+  readonly auditedAt: string;
+  /** An observation that is older than `auditedAt` was kept, because its source could not be read again. */
+  readonly observations: readonly Observation[];
+  readonly findings: readonly ExpiryFinding[];
+}

@@ -1,0 +1,47 @@
+import type { CertificateClass } from './certificate-classes.ts';
+
+/**
+ * From when on a certificate is a finding: when less than `share` of its life is left, or less than `floorMs` where that is more, but never more than
+ * twice the share. So a certificate of ten years, of 45 days and of ten minutes have one rule, and a floor of days does not ring all the time for a short one.
+ */
+export interface Threshold {
+  /** Of the life, from 0 to 1. */
+  readonly share: number;
+  /** Milliseconds. */
+  readonly floorMs: number;
+}
+
+export interface ClassThresholds {
+  readonly warning: Threshold;
+  readonly critical: Threshold;
+}
+
+/** By class; a class that is not named has `default`. */
+export interface Thresholds {
+  readonly default: ClassThresholds;
+  readonly classes: Readonly<Partial<Record<CertificateClass, ClassThresholds>>>;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Renewed by hand or by a rollout: there has to be time for that. */
+const BY_HAND: ClassThresholds = {
+  warning: { share: 0.2, floorMs: 14 * DAY_MS },
+  critical: { share: 0.05, floorMs: 3 * DAY_MS },
+};
+/** Renewed by a kubelet between 70 % and 90 % of its life (client-go, certificate manager): earlier is no news. */
+const BY_KUBELET: ClassThresholds = {
+  warning: { share: 0.1, floorMs: 0 },
+  critical: { share: 0.03, floorMs: 0 },
+};
+
+export const DEFAULT_THRESHOLDS: Thresholds = {
+  default: BY_HAND,
+  classes: {
+    'kubelet-serving': BY_KUBELET,
+    'kubelet-client': BY_KUBELET,
+    'eks-api-server': BY_KUBELET,
+    // The kubeadm control plane provider renews it when half of its life is over (Cluster API, util/certs/consts.go).
+    'cluster-kubeconfig': { warning: { share: 0.4, floorMs: 0 }, critical: { share: 0.1, floorMs: 3 * DAY_MS } },
+  },
+};
