@@ -1,9 +1,14 @@
 #!/usr/bin/env node
 import { Command, CommanderError, Option } from 'commander';
+import { SEVERITIES } from '../lambdas/expiry/finding.ts';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import type { AuditTargetOptions } from './audit/open.ts';
+import type { AuditCommandOptions } from './commands/audit.ts';
 import type { CredentialsOptions } from './commands/credentials.ts';
 import type { DoctorOptions } from './commands/doctor.ts';
+import type { ProbeOptions } from './commands/probe.ts';
+import type { RbacOptions } from './commands/rbac.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 import { loadFleet } from './fleet.ts';
 import { pasteable, programName } from './program.ts';
@@ -18,11 +23,15 @@ Exit status:
 
 const PROGRAM = programName(process.env, process.argv[1]);
 
-/** Aborts on the first Ctrl-C, so that a sweep can say what it did not finish; the second one ends the process. */
-function interruption(): AbortSignal {
+/**
+ * Aborts on the first Ctrl-C, so that a command can say what it did not finish; the second one ends the process.
+ *
+ * @param means what happens then
+ */
+function interruption(means = 'writes under way are finished, no new one begins'): AbortSignal {
   const controller = new AbortController();
   process.once('SIGINT', () => {
-    process.stderr.write('\nStopping: writes under way are finished, no new one begins. Ctrl-C again ends at once.\n');
+    process.stderr.write(`\nStopping: ${means}. Ctrl-C again ends at once.\n`);
     controller.abort();
     process.once('SIGINT', () => process.exit(130));
   });
@@ -30,7 +39,12 @@ function interruption(): AbortSignal {
   return controller.signal;
 }
 
-function withTarget(command: Command): Command {
+function repeatable(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}
+
+/** Which cluster. */
+function withCluster(command: Command): Command {
   return command
     .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: $KUBECONFIG, else ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig; default: its current one')
@@ -42,13 +56,17 @@ function withTarget(command: Command): Command {
         'eks-anywhere',
       ]),
     )
+    .option('--allow-exec', 'run the credential command that the kubeconfig names (aws eks get-token, …)');
+}
+
+function withTarget(command: Command): Command {
+  return withCluster(command)
     .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
     .option(
       '--service-cidr <cidr>',
       'service CIDR, whose addresses no node gets; repeatable; fleet.yaml may have it too',
-      (cidr: string, before: readonly string[] | undefined) => [...(before ?? []), cidr],
+      repeatable,
     )
-    .option('--allow-exec', 'run the credential command that the kubeconfig names (aws eks get-token, …)')
     .addOption(
       new Option('--output <format>', 'table for people, json for programs')
         .choices(['table', 'json'])
@@ -57,7 +75,9 @@ function withTarget(command: Command): Command {
 }
 
 const program = new Command(PROGRAM)
-  .description('Approves kubelet serving certificates whose every name is proven, and explains the others.')
+  .description(
+    'Approves kubelet serving certificates whose every name is proven, and shows when every certificate of a cluster ends.',
+  )
   .version(packageJson.version)
   .showHelpAfterError('Add --help for options and examples.')
   .configureHelp({ sortSubcommands: false })
@@ -142,6 +162,10 @@ ${EXIT_HELP}`,
     }
   });
 
+registerAudit();
+registerAssess();
+registerProbe();
+
 program
   .command('rbac')
   .description('Prints the least-privilege RBAC manifests that certmarshal needs in a cluster.')
@@ -153,8 +177,16 @@ program
   .option(
     '--kubeconfig-of <namespace/cluster>',
     'with --management: read the kubeconfig that Cluster API keeps for this workload cluster; repeatable',
-    (cluster: string, before: readonly string[] | undefined) => [...(before ?? []), cluster],
+    repeatable,
   )
+  .option('--no-audit', 'only what approving takes, nothing of what an audit reads')
+  .option('--audit-secrets', 'for an audit with --secrets: read Secrets, and the private keys in them')
+  .option(
+    '--cluster-secrets-of <namespace/cluster>',
+    'with --management --audit-secrets: read the Secrets that Cluster API keeps for this workload cluster; repeatable',
+    repeatable,
+  )
+  .option('--kubelet-metrics', 'for an audit with --kubelet-metrics: reach every kubelet through the API server')
   .addHelpText(
     'after',
     `
@@ -162,25 +194,136 @@ Examples:
   ${PROGRAM} rbac | kubectl apply -f -
   ${PROGRAM} rbac --service-account kube-system/certmarshal | kubectl apply -f -
   ${PROGRAM} rbac --management --group certmarshal | kubectl --context management apply -f -
+  ${PROGRAM} rbac --management --audit-secrets --cluster-secrets-of eksa-system/berlin-prod
 ${EXIT_HELP}`,
   )
-  .action(
-    async (options: {
-      user?: string;
-      group?: string;
-      serviceAccount?: string;
-      management?: boolean;
-      policy?: string;
-      kubeconfigOf?: readonly string[];
-    }) => {
-      const { policies } = await loadFleet(options.policy);
-      const { rbacManifests } = await import('./commands/rbac.ts');
-      process.stdout.write(rbacManifests(options, policies));
-    },
-  );
+  .action(async (options: RbacOptions & { policy?: string }) => {
+    const { policies } = await loadFleet(options.policy);
+    const { rbacManifests } = await import('./commands/rbac.ts');
+    process.stdout.write(rbacManifests(options, policies));
+  });
 
 registerCredentials();
 registerDoctor();
+
+function registerAudit(): void {
+  withCluster(program.command('audit'))
+    .description('Shows when every certificate of one cluster ends, what renews it, and what could not be seen.')
+    .option('--policy <file>', 'fleet.yaml, whose audit.thresholds count; default: the built-in ones')
+    .option('--no-handshakes', 'no TLS handshakes with machines and Nodes; only one with the API endpoint')
+    .option('--secrets', 'read TLS Secrets and those of Cluster API too: certmarshal rbac --audit-secrets')
+    .option('--kubelet-metrics', 'ask the kubelets through the API server: certmarshal rbac --kubelet-metrics')
+    .option(
+      '--port <name=port>',
+      'where a server of the machines listens, if not where Kubernetes and etcd do; repeatable; names: kube-apiserver, kubelet, etcd, etcd-peer, kube-controller-manager, kube-scheduler',
+      repeatable,
+    )
+    .option('--snapshots <directory>', 'remember what was seen from one audit to the next, in a file of this directory')
+    .addOption(
+      new Option('--fail-on <severity>', 'exit status 1 for a finding that is at least so severe').choices(SEVERITIES),
+    )
+    .option('--verbose', 'every finding by itself; in JSON every observation')
+    .addOption(
+      new Option('--output <format>', 'table for people, json for programs, csv for a spreadsheet, openmetrics')
+        .choices(['table', 'json', 'csv', 'openmetrics'])
+        .default('table'),
+    )
+    .addHelpText(
+      'after',
+      `
+Nothing is written to the cluster. A handshake sends nothing but the handshake. docs/output.md describes every output,
+docs/findings.md every finding, docs/coverage.md what is seen where.
+
+Examples:
+  ${PROGRAM} audit --kubeconfig berlin.yaml
+  ${PROGRAM} audit --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --snapshots snapshots
+  ${PROGRAM} audit --kubeconfig berlin.yaml --no-handshakes --policy fleet.yaml --output json
+  ${PROGRAM} audit --kubeconfig berlin.yaml --output openmetrics > certmarshal.prom
+  ${PROGRAM} audit --kubeconfig berlin.yaml --fail-on critical --port kubelet=10250
+
+Exit status:
+  0  done
+  1  a source or a snapshot could not be read or written, or a finding is as severe as --fail-on; the output says what
+  2  wrong usage or configuration; nothing was done`,
+    )
+    .action(async (options: AuditTargetOptions & AuditCommandOptions & { policy?: string }) => {
+      const fleet = await loadFleet(options.policy);
+      const [{ openAuditTarget }, { auditCommand }] = await Promise.all([
+        import('./audit/open.ts'),
+        import('./commands/audit.ts'),
+      ]);
+      const target = await openAuditTarget(options, fleet);
+      try {
+        status = await auditCommand(
+          target,
+          fleet.audit.thresholds,
+          { ...options, program: PROGRAM, repeat: repeatOptions(options) },
+          interruption('what was read by now is shown'),
+        );
+      } finally {
+        target.close();
+      }
+    });
+}
+
+function registerAssess(): void {
+  program
+    .command('assess')
+    .description(
+      'Assesses recorded observations: one JSON object a line on standard input, its findings a line on standard output.',
+    )
+    .option('--policy <file>', 'fleet.yaml, whose audit.thresholds count; default: the built-in ones')
+    .option('--observations', 'answer with the observations that are kept, too: the previous of the next line')
+    .addHelpText(
+      'after',
+      `
+A line is {"cluster":{"id","provider"},"observations":[…],"previous":snapshot,"now":RFC3339}. An answer is
+{"cluster","findings":[…]}, in the order of the lines. docs/output.md describes both.
+
+Examples:
+  ${PROGRAM} assess < observations.ndjson
+  ${PROGRAM} assess --policy fleet.yaml --observations < observations.ndjson > findings.ndjson
+${EXIT_HELP}`,
+    )
+    .action(async ({ policy, ...options }: { policy?: string; observations?: boolean }) => {
+      const { audit } = await loadFleet(policy);
+      const { assessCommand } = await import('./commands/assess.ts');
+      status = await assessCommand(process, audit.thresholds, options);
+    });
+}
+
+function registerProbe(): void {
+  program
+    .command('probe')
+    .argument('<host:port...>', 'TLS endpoints; an IPv6 address in brackets')
+    .description('Shows the certificates of TLS servers and what is wrong with them; no cluster is needed.')
+    .option('--ca <file>', 'PEM file of the authorities that may have signed them')
+    .option('--sni <name>', 'name to ask every endpoint for; default: the host, where that is a name')
+    .option('--timeout <duration>', 'for each endpoint; default: 5s')
+    .addOption(
+      new Option('--output <format>', 'table for people, json for programs: one line an endpoint')
+        .choices(['table', 'json'])
+        .default('table'),
+    )
+    .addHelpText(
+      'after',
+      `
+Nothing is trusted, and nothing but a handshake is sent.
+
+Examples:
+  ${PROGRAM} probe 10.0.1.31:2379 10.0.1.31:2380
+  ${PROGRAM} probe 10.0.1.31:6443 --ca ca.pem --sni kubernetes --output json
+
+Exit status:
+  0  done
+  1  an endpoint did not show a certificate, or a finding is at least a warning
+  2  wrong usage; nothing was done`,
+    )
+    .action(async (endpoints: readonly string[], options: ProbeOptions) => {
+      const { probeCommand } = await import('./commands/probe.ts');
+      status = await probeCommand(endpoints, options, process, interruption('what was seen by now is shown'));
+    });
+}
 
 function registerCredentials(): void {
   program
@@ -199,6 +342,9 @@ function registerCredentials(): void {
       'a workload cluster of this management cluster: the lines for fleet.yaml go there',
     )
     .option('--policy <file>', 'fleet.yaml: what its policies use is granted')
+    .option('--no-audit', 'only what approving takes, nothing of what an audit reads')
+    .option('--audit-secrets', 'for an audit with --secrets: read Secrets, and the private keys in them')
+    .option('--kubelet-metrics', 'for an audit with --kubelet-metrics: reach every kubelet through the API server')
     .option('--namespace <namespace>', 'of the ServiceAccount', 'kube-system')
     .option('--name <name>', 'of the ServiceAccount', 'certmarshal')
     .requiredOption('--store <store>', 'secretsmanager:NAME, or stdout for the kubeconfig and nothing else')

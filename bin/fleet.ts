@@ -1,5 +1,5 @@
 import { DEFAULT_POLICY } from '../lambdas/approval/policy.ts';
-import type { Fleet } from '../lambdas/config/fleet.ts';
+import { DEFAULT_AUDIT, type Fleet } from '../lambdas/config/fleet.ts';
 import { UsageError } from './exit-codes.ts';
 import { readTextFile } from './text-file.ts';
 
@@ -9,6 +9,7 @@ const BUILT_IN: Fleet = {
   clusters: [],
   lanes: [],
   hub: { hints: false },
+  audit: DEFAULT_AUDIT,
   policies: [DEFAULT_POLICY],
 };
 

@@ -10,7 +10,7 @@ const EKS_ENDPOINT = /\.(?<region>[a-z]{2}(?:-[a-z]+)+-\d)\.eks\.amazonaws\.com(
  * @param host of the API server
  */
 export function instancesOf(host: string): Pick<SweepTarget, 'listInstances'> | undefined {
-  const region = EKS_ENDPOINT.exec(host)?.groups?.['region'];
+  const region = eksRegionOf(host);
   if (region === undefined) return undefined;
   const scope = { account: 'the account of your AWS credentials', region };
   return {
@@ -24,4 +24,9 @@ export function instancesOf(host: string): Pick<SweepTarget, 'listInstances'> | 
       yield* list(scope, query, signal);
     },
   };
+}
+
+/** The Region that an EKS endpoint names; undefined for any other host. */
+export function eksRegionOf(host: string): string | undefined {
+  return EKS_ENDPOINT.exec(host)?.groups?.['region'];
 }

@@ -27,16 +27,42 @@ export interface TargetOptions {
   readonly allowExec?: boolean;
 }
 
+/** The one cluster that the command line names, and open connections to it. */
+export interface OpenCluster extends Pick<SweepTarget, 'cluster' | 'workload' | 'management'> {
+  /** In the fleet; the name where it is not listed there. */
+  readonly id: string;
+  /** Of the API server. */
+  readonly host: string;
+  close(): void;
+}
+
 /**
- * Opens connections to the one cluster that the command line names.
+ * Opens connections to the one cluster that the command line names, for a sweep.
  *
  * @param fleet its policies say what has to be known; the entry of this cluster's name tells its service CIDRs
  * @throws UsageError when an option or a kubeconfig cannot be used
  */
-export async function openTarget(
+export async function openTarget(options: TargetOptions, fleet: Fleet): Promise<SweepTarget & { close(): void }> {
+  const {
+    id: _id,
+    host,
+    ...target
+  } = await openCluster(options, fleet, (cluster) => requireServiceCidrs(cluster, fleet.policies));
+  return { ...target, ...(target.cluster.provider === 'eks' ? instancesOf(host) : {}) };
+}
+
+/**
+ * Opens connections to the one cluster that the command line names.
+ *
+ * @param fleet the entry of this cluster's name tells its id and service CIDRs
+ * @param check throws for a cluster that cannot be opened so, before it is
+ * @throws UsageError when an option or a kubeconfig cannot be used
+ */
+export async function openCluster(
   options: TargetOptions,
-  { clusters, policies }: Fleet,
-): Promise<SweepTarget & { close(): void }> {
+  { clusters }: Pick<Fleet, 'clusters'>,
+  check: (cluster: ClusterContext) => void = () => {},
+): Promise<OpenCluster> {
   const given = validCidrs(options.serviceCidr ?? []);
   const connection = await load(options.kubeconfig ?? defaultKubeconfig(process.env), options);
   const provider = providerOf(options.provider, connection.server);
@@ -46,20 +72,22 @@ export async function openTarget(
   const name = entry?.name ?? named;
   const configured = entry?.serviceCidrs ?? [];
   const serviceCidrs = [...new Set([...configured, ...given])];
+  const host = hostOf(new URL(connection.server));
   const cluster: ClusterContext = {
     name,
     provider,
-    endpoint: hostOf(new URL(connection.server)),
+    endpoint: host,
     ...(serviceCidrs.length === 0 ? {} : { serviceCidrs }),
   };
-  requireServiceCidrs(cluster, policies);
+  check(cluster);
   const workload = createKubernetesClient(connection);
   const management = await openManagement(options, provider, workload);
   return {
+    id: entry?.id ?? name,
     cluster,
+    host,
     workload,
     ...(management === undefined ? {} : { management }),
-    ...(provider === 'eks' ? instancesOf(hostOf(new URL(connection.server))) : {}),
     close() {
       workload.close();
       management?.close();

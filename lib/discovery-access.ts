@@ -50,22 +50,27 @@ export function allowTheOwnClusters(stack: Stack, { discovery, place, dispatchRo
   ];
   if (regions.length === 0) return;
   for (const role of [dispatchRole, sweepRole]) {
-    const may = { list: role === dispatchRole, instances: role === sweepRole };
+    const may = { list: role === dispatchRole, instances: role === sweepRole, audit: role === sweepRole };
     for (const statement of readClusters(regions, may)) role.addToPrincipalPolicy(statement);
-    acknowledgeReading(role, regions);
+    acknowledgeReading(role, regions, may);
   }
 }
+
+/** What an audit asks EKS about a cluster. Source: Service Authorization Reference, Amazon EKS. */
+const AUDIT_OF_CLUSTERS = ['eks:ListCertificateAuthorities', 'eks:DescribeCertificateAuthority', 'eks:ListNodegroups'];
 
 /** What a role may read of the EKS clusters and instances of its own account, in these Regions and no other. */
 export function readClusters(
   regions: readonly string[],
-  { list, instances }: { readonly list: boolean; readonly instances: boolean },
+  { list, instances, audit }: { readonly list: boolean; readonly instances: boolean; readonly audit: boolean },
 ): readonly PolicyStatement[] {
   const clusters = regions.map((region) => `arn:${Aws.PARTITION}:eks:${region}:${Aws.ACCOUNT_ID}:cluster/*`);
+  const nodegroups = regions.map((region) => `arn:${Aws.PARTITION}:eks:${region}:${Aws.ACCOUNT_ID}:nodegroup/*`);
   // Neither of the two knows resources. Source: Service Authorization Reference, Amazon EKS and Amazon EC2.
   const anywhere = [...(list ? ['eks:ListClusters'] : []), ...(instances ? ['ec2:DescribeInstances'] : [])];
   return [
-    new PolicyStatement({ actions: ['eks:DescribeCluster'], resources: clusters }),
+    new PolicyStatement({ actions: ['eks:DescribeCluster', ...(audit ? AUDIT_OF_CLUSTERS : [])], resources: clusters }),
+    ...(audit ? [new PolicyStatement({ actions: ['eks:DescribeNodegroup'], resources: nodegroups })] : []),
     new PolicyStatement({
       actions: anywhere,
       resources: ['*'],
@@ -75,12 +80,20 @@ export function readClusters(
 }
 
 /** Says to cdk-nag why {@link readClusters} has wildcards. */
-export function acknowledgeReading(scope: IConstruct, regions: readonly string[]): void {
+export function acknowledgeReading(
+  scope: IConstruct,
+  regions: readonly string[],
+  { audit }: { readonly audit: boolean },
+): void {
   acknowledgeWildcards(scope, 'eks:ListClusters and ec2:DescribeInstances know no resources.', ['Resource::*']);
   acknowledgeWildcards(
     scope,
     'Which clusters there are is what the discovery finds out; it reads their description, and enters none by it.',
-    regions.map((region) => `Resource::arn:<AWS::Partition>:eks:${regionName(region)}:<AWS::AccountId>:cluster/*`),
+    regions.flatMap((region) =>
+      ['cluster', ...(audit ? ['nodegroup'] : [])].map(
+        (kind) => `Resource::arn:<AWS::Partition>:eks:${regionName(region)}:<AWS::AccountId>:${kind}/*`,
+      ),
+    ),
   );
 }
 

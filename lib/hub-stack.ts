@@ -16,6 +16,7 @@ import { METRIC } from '../lambdas/telemetry/metric-names.ts';
 import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
 import { AccessEntries } from './constructs/access-entries.ts';
 import { AlarmTopic } from './constructs/alarm-topic.ts';
+import { AuditHistory } from './constructs/audit-history.ts';
 import { FleetState } from './constructs/fleet-state.ts';
 import { HeartbeatAlarm } from './constructs/heartbeat-alarm.ts';
 import { Hints } from './constructs/hints.ts';
@@ -53,6 +54,7 @@ export class HubStack extends Stack {
     const key = hub.kmsKeyArn === undefined ? undefined : Key.fromKeyArn(this, 'Key', hub.kmsKeyArn);
     const topic = new AlarmTopic(this, 'Alarms');
     const state = new FleetState(this, 'State', { key });
+    const history = new AuditHistory(this, 'AuditHistory', { key });
     const { outcomes, report } = new OutcomesReport(this, 'Outcomes', { state, key });
 
     // Spoke accounts and access entries name these roles, before and after the stack is replaced: a name that CloudFormation
@@ -66,12 +68,15 @@ export class HubStack extends Stack {
           ...lane,
           role: sweepRole,
           policies: fleet.policies,
+          thresholds: fleet.audit.thresholds,
           outcomes,
+          history,
           key,
           reservedConcurrency: hub.reservedConcurrency,
         }),
     );
     outcomes.grantSendMessages(sweepRole);
+    history.allow(sweepRole);
     if (fleet.lanes.length > 0) allowAttachingToVpcs(sweepRole);
     const spokePolicies = allowSpokes(this, [dispatchRole, sweepRole], discovery, place);
     allowReadingKubeconfigs(this, sweepRole, fleet, POLICIES_OF_A_ROLE - spokePolicies);
@@ -151,6 +156,10 @@ export class HubStack extends Stack {
     new CfnOutput(this, 'FleetBucketName', {
       value: state.bucketName,
       description: 'Holds registry.json and fleet-index.json, and stays when the stack is destroyed',
+    });
+    new CfnOutput(this, 'SnapshotBucketName', {
+      value: history.bucketName,
+      description: 'Holds what the audits saw, one object for each cluster, and stays when the stack is destroyed',
     });
     new CfnOutput(this, 'SweepRoleArn', {
       value: sweepRole.roleArn,

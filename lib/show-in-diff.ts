@@ -17,5 +17,6 @@ export function showInDiff(stack: Stack, fleet: Fleet): void {
   for (const { id, ...fields } of fleet.clusters) show(`Cluster ${id}`, fields);
   for (const { name, ...fields } of fleet.lanes) show(`Lane ${name}`, fields);
   show('Hub', fleet.hub);
+  show('Audit', fleet.audit);
   for (const { name, ...fields } of fleet.policies) show(`Policy ${name}`, fields);
 }

@@ -58,18 +58,18 @@ export class SpokeStack extends Stack {
     const regions = options.regions.map((region) => (region === SELF ? Aws.REGION : region));
     const role = new CfnRole(this, `Role-${name}`, {
       roleName: name,
-      description: 'certmarshal: reads EKS clusters and their instances, nothing else',
+      description: 'certmarshal: reads EKS clusters, their authorities, node groups and instances, nothing else',
       assumeRolePolicyDocument: new PolicyDocument({ statements: this.#trust(hub, sessionTags, externalId) }),
       policies: [
         {
           policyName: 'read',
           policyDocument: new PolicyDocument({
-            statements: [...readClusters(regions, { list: true, instances: true })],
+            statements: [...readClusters(regions, { list: true, instances: true, audit: true })],
           }),
         },
       ],
     });
-    acknowledgeReading(role, regions);
+    acknowledgeReading(role, regions, { audit: true });
   }
 
   /** Two statements, because the actions have different condition keys. Source: IAM User Guide, "Pass session tags in AWS STS". */

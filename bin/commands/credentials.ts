@@ -16,7 +16,7 @@ import { EXIT, UsageError } from '../exit-codes.ts';
 import { defaultKubeconfig, load, providerOf } from '../target.ts';
 import { parseStore, type StoreSecret, storeInSecretsManager } from './credentials-store.ts';
 import { fleetLines } from './fleet-lines.ts';
-import { rbacManifests } from './rbac.ts';
+import { type RbacOptions, rbacManifests } from './rbac.ts';
 
 export interface CredentialsOptions {
   /** Of an administrator. */
@@ -32,6 +32,10 @@ export interface CredentialsOptions {
   readonly name: string;
   readonly store: string;
   readonly output: 'table' | 'json';
+  /** What of an audit is granted, as by `certmarshal rbac`. */
+  readonly audit?: boolean;
+  readonly auditSecrets?: boolean;
+  readonly kubeletMetrics?: boolean;
 }
 
 /** The controller fills the Secret within a second; RBAC takes effect as fast. */
@@ -75,7 +79,7 @@ export async function createCredentialsCommand(
   await tryToken(
     connection,
     `system:serviceaccount:${namespace}:${name}`,
-    roles.flatMap((role) => rightsOf(role, policies)),
+    roles.flatMap((role) => rightsOf(role, policies, granted(options, role))),
     signal,
   );
 
@@ -127,14 +131,19 @@ function describe({ kind, metadata: { namespace, name } }: Manifest): string {
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 }
 
+/** What goes beyond listing is about the cluster that has the Nodes. */
+function granted(
+  { audit = true, auditSecrets = false, kubeletMetrics = false }: CredentialsOptions,
+  role: Role,
+): Pick<RbacOptions, 'audit' | 'auditSecrets' | 'kubeletMetrics'> {
+  return role === 'management' ? { audit } : { audit, auditSecrets, kubeletMetrics };
+}
+
 /** The objects of `certmarshal rbac`, each once. @throws UsageError */
-function rolesOf(
-  { namespace, name }: CredentialsOptions,
-  policies: readonly ApprovalPolicy[],
-  roles: readonly Role[],
-): Manifest[] {
+function rolesOf(options: CredentialsOptions, policies: readonly ApprovalPolicy[], roles: readonly Role[]): Manifest[] {
+  const serviceAccount = `${options.namespace}/${options.name}`;
   const texts = roles.map((role) =>
-    rbacManifests({ serviceAccount: `${namespace}/${name}`, management: role === 'management' }, policies),
+    rbacManifests({ serviceAccount, management: role === 'management', ...granted(options, role) }, policies),
   );
   const manifests = texts.flatMap((yaml) => parseAllDocuments(yaml).map((document): Manifest => document.toJS()));
   return [...new Map(manifests.map((manifest) => [describe(manifest), manifest])).values()];

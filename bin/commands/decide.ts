@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { fstatSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { decideApproval } from '../../lambdas/approval/decide.ts';
 import { ownerFromInstance } from '../../lambdas/approval/ec2-evidence.ts';
@@ -13,23 +11,10 @@ import { REASONS, type Reason } from '../../lambdas/approval/reasons.ts';
 import type { ClusterContext } from '../../lambdas/approval/request.ts';
 import { field, text } from '../../lambdas/approval/wire.ts';
 import { printable } from '../../lambdas/printable.ts';
-import { EXIT, UsageError } from '../exit-codes.ts';
-import { type Line, readLines } from '../lines.ts';
-import { systemErrorWords } from '../system-error.ts';
+import { type Answered, type Answering, answerLines, answerStandardInput, type Streams } from '../answers.ts';
 
-/** Evidence is a few kB a node: room for thousands of nodes beside the request. */
-const MAX_LINE_BYTES = 16 * 1024 * 1024;
 /** Names of objects have at most 253 characters. */
 const MAX_ID_LENGTH = 256;
-
-const EXPECTED = 'Give it a file or a pipe with one JSON object a line.';
-
-/** The standard streams of a process. */
-interface Streams {
-  readonly stdin: Readable & { readonly isTTY?: boolean; readonly fd?: number };
-  readonly stdout: Writable;
-  readonly stderr: Writable;
-}
 
 /**
  * Judges the records on standard input.
@@ -37,67 +22,28 @@ interface Streams {
  * @returns the exit status
  * @throws UsageError when standard input cannot be read at all
  */
-export async function decideCommand(
-  { stdin, stdout, stderr }: Streams,
-  policies: readonly ApprovalPolicy[],
-): Promise<number> {
-  // Node.js takes a directory for an empty stream.
-  if (stdin.fd !== undefined && fstatSync(stdin.fd).isDirectory())
-    throw new UsageError(`Standard input is a directory. ${EXPECTED}`);
-  if (stdin.isTTY === true) stderr.write('Reading records from the keyboard, one JSON object a line; Ctrl-D ends.\n');
-  const read = await decideLines(stdin, stdout, policies, Date.now);
-  const { failure, lines, answers } = read;
-  if (failure !== undefined) {
-    const message = `Standard input cannot be read: ${systemErrorWords(failure)}.`;
-    if (lines === 0) throw new UsageError(`${message} ${EXPECTED}`);
-    stderr.write(`${message} The lines up to ${lines} are judged.\n`);
-    return EXIT.incomplete;
-  }
-  if (answers === 0) stderr.write('no record on standard input; certmarshal decide --help shows what one looks like\n');
-  return read.errors === 0 ? EXIT.done : EXIT.incomplete;
-}
-
-/** How far a stream of records was judged. */
-interface Decided {
-  readonly lines: number;
-  readonly answers: number;
-  /** Lines that could not be judged. */
-  readonly errors: number;
-  /** What ended the input before its end. */
-  readonly failure?: unknown;
+export function decideCommand(streams: Streams, policies: readonly ApprovalPolicy[]): Promise<number> {
+  return answerStandardInput(streams, 'decide', answering(policies, Date.now));
 }
 
 /**
  * Reads one JSON object a line and writes one verdict a line, in order, while reading. A line that cannot be judged gets a
  * line with `error`; the others are not affected.
  */
-export async function decideLines(
+export function decideLines(
   input: Readable,
   output: Writable,
   policies: readonly ApprovalPolicy[],
   now: () => number,
-): Promise<Decided> {
-  const count = { lines: 0, answers: 0, errors: 0 };
-  // An error of the output is not one of the input.
-  const write = async (answer: object) => {
-    count.answers += 1;
-    if ('error' in answer) count.errors += 1;
-    if (!output.write(`${JSON.stringify(answer)}\n`)) await once(output, 'drain');
+): Promise<Answered> {
+  return answerLines(input, output, answering(policies, now));
+}
+
+function answering(policies: readonly ApprovalPolicy[], now: () => number): Answering {
+  return {
+    answer: (line, number) => decideLine(line, number, policies, now),
+    refuse: (number, error) => refusal(null, number, error),
   };
-  const lines = readLines(input, MAX_LINE_BYTES);
-  for (;;) {
-    let next: IteratorResult<Line>;
-    try {
-      next = await lines.next();
-    } catch (failure) {
-      return { ...count, failure };
-    }
-    if (next.done === true) return count;
-    count.lines += 1;
-    const line = next.value;
-    if (!line.ok) await write(refusal(null, count.lines, `line ${count.lines} ${line.problem}`));
-    else if (line.text.trim() !== '') await write(decideLine(line.text, count.lines, policies, now));
-  }
 }
 
 type Id = string | number | null;

@@ -2,8 +2,22 @@ import { Buffer } from 'node:buffer';
 import { stringify } from 'yaml';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { UsageError } from '../exit-codes.ts';
+import {
+  AUDIT_RULES,
+  type AuditRbacOptions,
+  CLUSTER_SECRETS_COMMENT,
+  clusterSecretNames,
+  KUBELET_METRICS_COMMENT,
+  KUBELET_METRICS_RULE,
+  MANAGEMENT_AUDIT_RULES,
+  type Rule,
+  requireAuditOptions,
+  TLS_SECRETS_COMMENT,
+  TLS_SECRETS_RULE,
+  TRUST_CONFIGMAPS,
+} from './rbac-audit.ts';
 
-export interface RbacOptions {
+export interface RbacOptions extends AuditRbacOptions {
   readonly user?: string;
   readonly group?: string;
   readonly serviceAccount?: string;
@@ -14,91 +28,174 @@ export interface RbacOptions {
 
 const NAME = 'certmarshal';
 const MANAGEMENT_NAME = 'certmarshal-management';
+const RBAC_GROUP = 'rbac.authorization.k8s.io';
+const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 
 /**
- * Least-privilege manifests: for a workload cluster what reading and approving kubelet serving requests takes, for a management
- * cluster what reading Clusters and Machines takes, and each `<cluster>-kubeconfig` that is named. Source: kubernetes.io "Certificate Signing Requests", authorization.
+ * Least-privilege manifests: for a workload cluster what reading and approving kubelet serving requests and auditing certificates takes, for a
+ * management cluster what reading Clusters, Machines and what says when their certificates end takes, and each Secret that is named. What gives
+ * keys away has a role of its own, so that applying the manifests again without it takes nothing away, and deleting that role does.
+ * Source: kubernetes.io "Certificate Signing Requests", authorization.
+ *
+ * @throws UsageError
  */
 export function rbacManifests(options: RbacOptions, policies: readonly ApprovalPolicy[]): string {
+  const { management = false, audit = true, auditSecrets = false, kubeletMetrics = false } = options;
+  requireAuditOptions(management, options);
   const subject = subjectOf(options);
-  const role = options.management === true ? MANAGEMENT_NAME : NAME;
-  const rules = options.management === true ? MANAGEMENT_RULES : workloadRules(policies);
-  const kubeconfigs = kubeconfigsOf(options);
-  const documents = [
+  const documents: readonly Manifest[] = [
     ...(subject.kind === 'ServiceAccount'
       ? [{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: subject.name, namespace: subject.namespace } }]
       : []),
-    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: role }, rules },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: bindingName(role, subject) },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-      subjects: [subject],
-    },
-    ...[...kubeconfigs].flatMap(([namespace, clusters]) => kubeconfigManifests(namespace, clusters, subject)),
+    ...(management
+      ? clusterManifests(MANAGEMENT_NAME, managementRules(audit), subject)
+      : clusterManifests(NAME, workloadRules(policies, audit), subject)),
+    ...(audit && !management
+      ? [...TRUST_CONFIGMAPS].flatMap(([namespace, resourceNames]) =>
+          namespaceManifests(`${NAME}-audit`, namespace, subject, {
+            apiGroups: [''],
+            resources: ['configmaps'],
+            resourceNames,
+            verbs: ['get'],
+          }),
+        )
+      : []),
+    ...(auditSecrets && !management
+      ? clusterManifests(`${NAME}-audit-secrets`, [TLS_SECRETS_RULE], subject, TLS_SECRETS_COMMENT)
+      : []),
+    ...(kubeletMetrics
+      ? clusterManifests(`${NAME}-kubelet-metrics`, [KUBELET_METRICS_RULE], subject, KUBELET_METRICS_COMMENT)
+      : []),
+    ...namedSecrets(options, subject),
   ];
-  return documents.map((document) => stringify(document)).join('---\n');
+  return documents
+    .map(({ comment, ...document }) => `${comment === undefined ? '' : commented(comment)}${stringify(document)}`)
+    .join('---\n');
 }
 
-function workloadRules(policies: readonly ApprovalPolicy[]): object[] {
-  const needsNodes = policies.some(({ evidence }) => evidence.includes('node') || evidence.includes('patterns'));
+/** An object, and what a person who applies it should know. */
+type Manifest = { readonly comment?: string } & Readonly<Record<string, unknown>>;
+
+function commented(comment: string): string {
+  return comment
+    .split('\n')
+    .map((line) => `# ${line}\n`)
+    .join('');
+}
+
+function clusterManifests(name: string, rules: readonly Rule[], subject: Subject, comment?: string): Manifest[] {
+  return [
+    {
+      ...(comment === undefined ? {} : { comment }),
+      apiVersion: RBAC_VERSION,
+      kind: 'ClusterRole',
+      metadata: { name },
+      rules,
+    },
+    {
+      apiVersion: RBAC_VERSION,
+      kind: 'ClusterRoleBinding',
+      metadata: { name: bindingName(name, subject) },
+      roleRef: { apiGroup: RBAC_GROUP, kind: 'ClusterRole', name },
+      subjects: [subject],
+    },
+  ];
+}
+
+/** A Role of the subject alone: what another one may read is not taken away by applying this. */
+function namespaceManifests(
+  prefix: string,
+  namespace: string,
+  subject: Subject,
+  rule: Rule,
+  comment?: string,
+): Manifest[] {
+  const metadata = { name: bindingName(prefix, subject), namespace };
+  return [
+    {
+      ...(comment === undefined ? {} : { comment }),
+      apiVersion: RBAC_VERSION,
+      kind: 'Role',
+      metadata,
+      rules: [rule],
+    },
+    {
+      apiVersion: RBAC_VERSION,
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: RBAC_GROUP, kind: 'Role', name: metadata.name },
+      subjects: [subject],
+    },
+  ];
+}
+
+function workloadRules(policies: readonly ApprovalPolicy[], audit: boolean): readonly Rule[] {
+  const proves = policies.some(({ evidence }) => evidence.includes('node') || evidence.includes('patterns'));
   const signers = [...new Set(policies.flatMap((policy) => policy.signers))];
   return [
     { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['get', 'list'] },
     { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests/approval'], verbs: ['update'] },
     { apiGroups: ['certificates.k8s.io'], resources: ['signers'], resourceNames: signers, verbs: ['approve'] },
-    ...(needsNodes ? [{ apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list'] }] : []),
+    ...(proves || audit ? [{ apiGroups: [''], resources: ['nodes'], verbs: proves ? ['get', 'list'] : ['list'] }] : []),
+    ...(audit ? AUDIT_RULES : []),
   ];
 }
 
-const MANAGEMENT_RULES: readonly object[] = [
-  { apiGroups: ['cluster.x-k8s.io'], resources: ['clusters', 'machines'], verbs: ['get', 'list'] },
-];
-
-const KUBECONFIG_NAME = 'certmarshal-kubeconfigs';
+function managementRules(audit: boolean): readonly Rule[] {
+  return [
+    { apiGroups: ['cluster.x-k8s.io'], resources: ['clusters', 'machines'], verbs: ['get', 'list'] },
+    ...(audit ? MANAGEMENT_AUDIT_RULES : []),
+  ];
+}
 
 // A namespace is a DNS label, and so is a Cluster, in which older versions of Cluster API allow dots.
 const WORKLOAD_CLUSTER =
   /^(?<namespace>[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)\/(?<cluster>[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?)$/;
 
 /** Names of workload clusters, by namespace. */
-function kubeconfigsOf({ management, kubeconfigOf = [] }: RbacOptions): ReadonlyMap<string, readonly string[]> {
-  if (kubeconfigOf.length > 0 && management !== true)
-    throw new UsageError('--kubeconfig-of is about a management cluster: give --management too.');
+function clustersByNamespace(flag: string, names: readonly string[] = []): ReadonlyMap<string, readonly string[]> {
   const byNamespace = new Map<string, string[]>();
-  for (const name of kubeconfigOf) {
+  for (const name of names) {
     const { namespace, cluster } = WORKLOAD_CLUSTER.exec(name)?.groups ?? {};
     if (namespace === undefined || cluster === undefined)
-      throw new UsageError(`--kubeconfig-of takes NAMESPACE/CLUSTER, for example eksa-system/berlin-prod; got ${name}`);
-    byNamespace.set(namespace, [...(byNamespace.get(namespace) ?? []), cluster]);
+      throw new UsageError(`${flag} takes NAMESPACE/CLUSTER, for example eksa-system/berlin-prod; got ${name}`);
+    byNamespace.set(namespace, [...new Set([...(byNamespace.get(namespace) ?? []), cluster])]);
   }
   return byNamespace;
 }
 
-/** RBAC cannot allow one key of a Secret: each of these gives an administrator's key of its cluster away, so each is named. */
-function kubeconfigManifests(namespace: string, clusters: readonly string[], subject: Subject): object[] {
-  const resourceNames = [...new Set(clusters)].map((cluster) => `${cluster}-kubeconfig`);
-  const metadata = { name: bindingName(KUBECONFIG_NAME, subject), namespace };
+/** RBAC cannot allow one key of a Secret: each of these gives a key of its cluster away, so each is named. */
+function namedSecrets(options: RbacOptions, subject: Subject): Manifest[] {
+  const { management, kubeconfigOf = [], clusterSecretsOf = [] } = options;
+  if (kubeconfigOf.length > 0 && management !== true)
+    throw new UsageError('--kubeconfig-of is about a management cluster: give --management too.');
   return [
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'Role',
-      metadata,
-      rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames, verbs: ['get'] }],
-    },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'RoleBinding',
-      metadata,
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name },
-      subjects: [subject],
-    },
+    ...[...clustersByNamespace('--kubeconfig-of', kubeconfigOf)].flatMap(([namespace, clusters]) =>
+      namespaceManifests(
+        `${NAME}-kubeconfigs`,
+        namespace,
+        subject,
+        secretsRule(clusters.map((cluster) => `${cluster}-kubeconfig`)),
+      ),
+    ),
+    ...[...clustersByNamespace('--cluster-secrets-of', clusterSecretsOf)].flatMap(([namespace, clusters]) =>
+      namespaceManifests(
+        `${NAME}-cluster-secrets`,
+        namespace,
+        subject,
+        secretsRule(clusters.flatMap(clusterSecretNames)),
+        CLUSTER_SECRETS_COMMENT,
+      ),
+    ),
   ];
 }
 
+function secretsRule(resourceNames: readonly string[]): Rule {
+  return { apiGroups: [''], resources: ['secrets'], resourceNames, verbs: ['get'] };
+}
+
 type Subject =
-  | { readonly kind: 'User' | 'Group'; readonly apiGroup: 'rbac.authorization.k8s.io'; readonly name: string }
+  | { readonly kind: 'User' | 'Group'; readonly apiGroup: typeof RBAC_GROUP; readonly name: string }
   | { readonly kind: 'ServiceAccount'; readonly name: string; readonly namespace: string };
 
 /**
@@ -131,6 +228,6 @@ function subjectOf({ user, group, serviceAccount }: RbacOptions): Subject {
     return { kind: 'ServiceAccount', name, namespace };
   }
   if (user === '' || group === '') throw new UsageError('--user and --group take a name; got an empty one.');
-  if (user !== undefined) return { kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: user };
-  return { kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: group ?? 'certmarshal' };
+  if (user !== undefined) return { kind: 'User', apiGroup: RBAC_GROUP, name: user };
+  return { kind: 'Group', apiGroup: RBAC_GROUP, name: group ?? 'certmarshal' };
 }

@@ -1,8 +1,9 @@
 import { parseAllDocuments } from 'yaml';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { type Identity, mayI, type Right } from '../../lambdas/kubernetes/self-review.ts';
-import { rbacManifests } from '../commands/rbac.ts';
+import { type RbacOptions, rbacManifests } from '../commands/rbac.ts';
 import { quote } from '../target.ts';
+import { counted } from '../terminal/plural.ts';
 import { type Check, type Fix, failed, passed, warning } from './check.ts';
 import { known, type Server } from './server-checks.ts';
 
@@ -20,23 +21,38 @@ export interface RightsOptions {
   readonly grantee?: Identity;
 }
 
-/** One check for each right that `certmarshal rbac` would grant, and one for those that nobody should have given us. */
+/**
+ * One check for each right that a sweep takes, one for all that an audit takes, since without these something is not seen and nothing fails, and
+ * one for those that nobody should have given us.
+ */
 export function rightChecks(server: Server, options: RightsOptions): Check[] {
-  const wanted = options.roles.flatMap((role) => rightsOf(role, options.policies).map((right) => ({ role, right })));
+  const wanted = options.roles.flatMap((role) =>
+    rightsOf(role, options.policies, { audit: false }).map((right) => ({ role, right })),
+  );
   return [
     ...wanted.map(({ role, right }) => rightCheck(server, right, role, options)),
+    ...options.roles.map((role) => auditCheck(server, role, options)),
     // What a person may says nothing about the functions.
     ...(options.grantee === undefined ? [excessCheck(server, options.program)] : []),
   ];
 }
 
 /** The rights in the manifests that `certmarshal rbac` prints: there is no second list of them. */
-export function rightsOf(role: Role, policies: readonly ApprovalPolicy[]): Right[] {
-  const documents = parseAllDocuments(rbacManifests({ management: role === 'management' }, policies));
+export function rightsOf(
+  role: Role,
+  policies: readonly ApprovalPolicy[],
+  options: Pick<RbacOptions, 'audit' | 'auditSecrets' | 'kubeletMetrics'> = {},
+): Right[] {
+  const documents = parseAllDocuments(rbacManifests({ ...options, management: role === 'management' }, policies));
   return documents.flatMap((document): Right[] => {
-    const { kind, rules = [] }: { kind: string; rules?: readonly Rule[] } = document.toJS();
-    return kind === 'ClusterRole' ? rules.flatMap(rightsOfRule) : [];
+    const { metadata, rules = [] }: { metadata: { namespace?: string }; rules?: readonly Rule[] } = document.toJS();
+    return rules.flatMap(rightsOfRule).map((right) => ({ ...right, ...namespaceOf(metadata) }));
   });
+}
+
+/** A Role grants within its namespace. */
+function namespaceOf({ namespace }: { readonly namespace?: string }): Pick<Right, 'namespace'> {
+  return namespace === undefined ? {} : { namespace };
 }
 
 interface Rule {
@@ -58,6 +74,40 @@ function rightsOfRule({ apiGroups, resources, verbs, resourceNames }: Rule): Rig
       ),
     ),
   );
+}
+
+/** What an audit takes beside what a sweep takes. */
+function auditCheck(server: Server, role: Role, options: RightsOptions): Check {
+  const sweeps = new Set(rightsOf(role, options.policies, { audit: false }).map(describeRight));
+  const rights = rightsOf(role, options.policies).filter((right) => !sweeps.has(describeRight(right)));
+  return {
+    id: role === 'management' ? 'audit-rights-management' : 'audit-rights',
+    title: 'rights are granted',
+    object: role === 'management' ? 'what an audit reads of Cluster API' : 'what an audit reads',
+    needs: ['authentication'],
+    async run(signal) {
+      const client = known(server.client);
+      const granted = await Promise.all(rights.map((right) => mayI(client, right, signal)));
+      const missing = rights.filter((_right, index) => granted[index] !== true).map(describeRight);
+      if (missing.length === 0) return passed(counted(rights.length, 'right'));
+      const { grantee } = options;
+      const whose =
+        grantee === undefined
+          ? 'an audit does not see what they show'
+          : `not granted to us; whether ${grantee.username} has them cannot be told from here`;
+      return warning(
+        `${missing.length} of ${counted(rights.length, 'right')} missing, ${whose}: ${missing.join(', ')}`,
+        grantFix(role, grantee ?? server.identity, options),
+      );
+    },
+  };
+}
+
+/** `list nodes`, `get configmaps kube-public/cluster-info`, `list clusters.anywhere.eks.amazonaws.com`. */
+function describeRight({ verb, group, resource, subresource, name, namespace }: Right): string {
+  const path = subresource === undefined ? resource : `${resource}/${subresource}`;
+  const where = namespace === undefined ? '' : `${namespace}/`;
+  return `${verb} ${path}${group === '' ? '' : `.${group}`}${name === undefined ? '' : ` ${where}${name}`}`;
 }
 
 /** A check of one right. */

@@ -8,7 +8,10 @@ export interface Progress {
   done(): void;
 }
 
-export function startProgress(stream: NodeJS.WriteStream, now: () => number = Date.now): Progress {
+/** A terminal, or what stands in for one. */
+export type ProgressStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+
+export function startProgress(stream: ProgressStream, now: () => number = Date.now): Progress {
   if (!stream.isTTY) return { say: () => {}, done: () => {} };
   const startedAt = now();
   let latest = '';

@@ -20,3 +20,13 @@ export function ago(seconds: number): string {
 export function took(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
+
+/** `41 s`, `3 min`, `5 h`, `12 d`, `8.7 y`: a time to come or gone by. Never rounded up, so that nobody believes to have more time than there is. */
+export function span(ms: number): string {
+  const seconds = Math.floor(Math.abs(ms) / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 2 * 86_400) return `${Math.floor(seconds / 3600)} h`;
+  const days = Math.floor(seconds / 86_400);
+  return days < 2 * 365 ? `${days} d` : `${Math.floor((days / 365.25) * 10) / 10} y`;
+}

@@ -15,7 +15,7 @@ export interface WeakAddress {
 /** One object that says which names a node owns. All names and addresses are canonical. */
 export interface Owner {
   readonly source: ReadableSource;
-  /** For people: `Machine eksa-system/md-0-x7k2`, `EC2 instance i-0abc`, `Node worker-1`. */
+  /** For people: `Machine eksa-system/md-0-x7k2`, `EC2 instance i-0abc`, `Node worker-1`, `certificate that worker-1 serves at 10.0.1.23:10250`. */
   readonly object: string;
   /** Namespace of a Machine. All Machines of a Cluster are in its namespace. */
   readonly namespace?: string;
@@ -29,7 +29,14 @@ export interface Owner {
 
 /** What one sweep read from one source. A source that could not be read proves nothing and says why. */
 export type SourceReading =
-  | { readonly source: ReadableSource; readonly ok: true; readonly lookedAt: number; readonly owners: readonly Owner[] }
+  | {
+      readonly source: ReadableSource;
+      readonly ok: true;
+      readonly lookedAt: number;
+      readonly owners: readonly Owner[];
+      /** By name of a node that was looked at and has no owner: why, for people. */
+      readonly without?: ReadonlyMap<string, string>;
+    }
   | {
       readonly source: ReadableSource;
       readonly ok: false;

@@ -14,8 +14,9 @@ export interface OwnershipResult {
   readonly failure?: { readonly reason: Reason; readonly message: string; readonly hostile: boolean };
 }
 
-// Sources nobody can write from the node outrank those that the node writes, so a lying Node cannot contest a Machine.
-const INDEPENDENCE: Readonly<Record<EvidenceSource, number>> = { machine: 2, ec2: 2, node: 1, patterns: 0 };
+// Sources nobody can write from the node outrank those that the node writes, so a lying Node cannot contest a Machine. A certificate says who
+// had its names when it was issued: whoever has one of them now contests that, and it contests no Node.
+const INDEPENDENCE: Readonly<Record<EvidenceSource, number>> = { machine: 3, ec2: 3, node: 2, renewal: 1, patterns: 0 };
 
 // EC2 names that spell an address (ip-10-0-1-23.…, ec2-203-0-113-25.…) come and go with it.
 const ADDRESS_DERIVED = /^(?:ip|ec2)-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}\./;
@@ -30,7 +31,7 @@ export function proveOwnership(
   evidence: Evidence,
   policy: ApprovalPolicy,
 ): OwnershipResult {
-  const known = ownersOfNode(node, evidence, policy);
+  const known = ownersOfNode(names, node, evidence, policy);
   const proofs: NameProof[] = [];
   let failure: OwnershipResult['failure'];
   for (const name of names) {
@@ -46,21 +47,73 @@ export function proveOwnership(
 
 interface OwnersOfNode {
   readonly trusted: readonly Owner[];
+  /** The certificate that the node serves now, where the request is for exactly its names. */
+  readonly renewed?: Owner;
+  /** The same, where the request is for other names. */
+  readonly outgrown?: Owner;
   /** Sources in which several live objects claim to be the node. */
   readonly ambiguous: readonly (readonly Owner[])[];
 }
 
-function ownersOfNode(node: string, evidence: Evidence, policy: ApprovalPolicy): OwnersOfNode {
+function ownersOfNode(
+  names: readonly GeneralName[],
+  node: string,
+  evidence: Evidence,
+  policy: ApprovalPolicy,
+): OwnersOfNode {
   const trusted: Owner[] = [];
   const ambiguous: Owner[][] = [];
   const all = evidence.ownersOf(node);
   for (const source of policy.evidence) {
+    if (source === 'renewal') continue;
     const owners = all.filter((owner) => owner.source === source);
     if (owners.length === 1) trusted.push(...owners);
     else if (owners.length > 1) ambiguous.push(owners);
   }
   // The most independent proof of a name is the one that a rival has to match.
-  return { trusted: trusted.toSorted(byIndependence), ambiguous };
+  const certificate = policy.evidence.includes('renewal') ? servedBy(node, all) : undefined;
+  return {
+    trusted: trusted.toSorted(byIndependence),
+    ...certificateOf(names, certificate),
+    ambiguous,
+  };
+}
+
+function certificateOf(
+  names: readonly GeneralName[],
+  certificate: Owner | undefined,
+): Pick<OwnersOfNode, 'renewed' | 'outgrown'> {
+  if (certificate === undefined) return {};
+  return hasExactly(certificate, names) ? { renewed: certificate } : { outgrown: certificate };
+}
+
+function servedBy(node: string, owners: readonly Owner[]): Owner | undefined {
+  const served = owners.filter(({ source }) => source === 'renewal');
+  return served.length === 1 && served[0]?.nodes.includes(node) === true ? served[0] : undefined;
+}
+
+/** Whether the names of a request are those of a certificate: none more, none fewer, and of no other kind. */
+function hasExactly({ dnsNames, addresses }: Owner, names: readonly GeneralName[]): boolean {
+  const asked = names.map((name) => {
+    if (name.kind === 'dNSName') return `dns ${canonicalDnsName(name.value)}`;
+    return name.kind === 'iPAddress' ? `ip ${canonicalAddress(name.value)}` : 'other';
+  });
+  const served = new Set([...dnsNames.map((name) => `dns ${name}`), ...addresses.map((address) => `ip ${address}`)]);
+  return asked.every((name) => served.has(name)) && new Set(asked).size === served.size;
+}
+
+/**
+ * Whether another source knows the node, and that it does not have the address: it moved since the certificate was issued. Of DNS names only those
+ * that spell an address move.
+ */
+function hasMoved(kind: 'dns' | 'ip', canonical: string, node: string, evidence: Evidence): boolean {
+  if (kind === 'dns' && !ADDRESS_DERIVED.test(canonical)) return false;
+  const lists = evidence
+    .ownersOf(node)
+    .filter(({ source }) => INDEPENDENCE[source] > INDEPENDENCE.renewal)
+    .map(({ dnsNames, addresses }) => (kind === 'dns' ? dnsNames : addresses))
+    .filter((listed) => listed.length > 0);
+  return lists.length > 0 && !lists.some((listed) => listed.includes(canonical));
 }
 
 function byIndependence(a: Owner, b: Owner): number {
@@ -83,9 +136,10 @@ function proveName(
   if (canonical === undefined)
     return fail(base, { reason: 'SanMalformed', message: `${label} is not an address`, hostile: true });
 
-  const owner = known.trusted.find((candidate) =>
-    (kind === 'dns' ? candidate.dnsNames : candidate.addresses).includes(canonical),
-  );
+  const owner =
+    known.trusted.find((candidate) =>
+      (kind === 'dns' ? candidate.dnsNames : candidate.addresses).includes(canonical),
+    ) ?? (hasMoved(kind, canonical, node, evidence) ? undefined : known.renewed);
   const byPattern = owner === undefined && matchesPattern(kind, canonical, node, evidence, policy);
   const rank = owner !== undefined ? INDEPENDENCE[owner.source] : INDEPENDENCE.patterns;
   const rival = holdersOf(kind, canonical, evidence).find(
@@ -150,11 +204,22 @@ function unproven(
       hostile: false,
     };
   if (known.trusted.length === 0) {
+    const certificate = known.outgrown ?? known.renewed;
+    if (certificate !== undefined)
+      return {
+        reason: 'SanNotOwned',
+        message: `${label} is not proven: ${
+          known.renewed === undefined
+            ? `the request is not for exactly the names of the ${printable(certificate.object, 150)}`
+            : `the ${printable(certificate.object, 150)} has it, but the node has it no longer`
+        }`,
+        hostile: false,
+      };
     const missing = `${lookedAt(evidence, policy)} names node ${printable(node, 100)}`;
     const why = nodeWithoutInstance(node);
     return {
       reason: 'EvidenceMissing',
-      message: why === undefined ? `${missing} yet` : `${missing}: ${why}`,
+      message: `${why === undefined ? `${missing} yet` : `${missing}: ${why}`}${withoutCertificate(node, evidence, policy)}`,
       hostile: false,
     };
   }
@@ -197,7 +262,18 @@ const SOURCE_NAMES: Readonly<Record<ReadableSource, string>> = {
   machine: 'Machines',
   ec2: 'EC2 instances',
   node: 'Nodes',
+  renewal: 'serving certificates',
 };
+
+/** "; what it serves at 10.0.1.23:10250 ended 2 h ago". */
+function withoutCertificate(node: string, evidence: Evidence, policy: ApprovalPolicy): string {
+  if (!policy.evidence.includes('renewal')) return '';
+  for (const reading of evidence.readings) {
+    const why = reading.ok ? reading.without?.get(node) : undefined;
+    if (why !== undefined) return `; ${printable(why, 200)}`;
+  }
+  return '';
+}
 
 /** "no Machine (42 looked at)". */
 function lookedAt(evidence: Evidence, policy: ApprovalPolicy): string {
@@ -223,7 +299,7 @@ function matchesPattern(
   policy: ApprovalPolicy,
 ): boolean {
   if (!policy.evidence.includes('patterns')) return false;
-  const owners = evidence.ownersOf(node);
+  const owners = evidence.ownersOf(node).filter(({ source }) => source !== 'renewal');
   if (kind === 'ip')
     return cidrsOf(policy).has(canonical) && owners.some(({ addresses }) => addresses.includes(canonical));
   if (owners.length === 0 || node.includes('.')) return false;

@@ -8,10 +8,11 @@ export const PROVIDERS: readonly Provider[] = ['eks', 'eks-anywhere'];
  * - `machine`: Cluster API Machine of the management cluster.
  * - `ec2`: the EC2 instance that carries this cluster's tag.
  * - `node`: `Node.status.addresses`, which the kubelet writes about itself; opt-in.
+ * - `renewal`: the certificate that the node serves now, for a request of exactly its names; opt-in.
  * - `patterns`: CIDR and DNS patterns of the policy; opt-in.
  */
-export type EvidenceSource = 'machine' | 'ec2' | 'node' | 'patterns';
-export const EVIDENCE_SOURCES: readonly EvidenceSource[] = ['machine', 'ec2', 'node', 'patterns'];
+export type EvidenceSource = 'machine' | 'ec2' | 'node' | 'renewal' | 'patterns';
+export const EVIDENCE_SOURCES: readonly EvidenceSource[] = ['machine', 'ec2', 'node', 'renewal', 'patterns'];
 
 /** `observe` makes every decision and writes nothing to the cluster. */
 export type Mode = 'enforce' | 'observe';

@@ -17,7 +17,8 @@ export interface AuditContext {
 
 /**
  * One place to look at. What it cannot read at all it throws, as KubernetesError or AwsError, and becomes an `unread` observation of the source;
- * what it cannot read of one place it returns as one with `where`. A `read` observation is added by whoever called it, when it returned.
+ * what it cannot read of one place it returns as one with `where`, and where it was not read to its end as one without. A `read` observation is added by whoever
+ * called it, when it returned and was read to its end.
  */
 export interface AuditSource {
   readonly id: SourceId;

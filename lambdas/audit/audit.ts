@@ -63,8 +63,8 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
     first.flatMap(({ authorities = [] }) => authorities),
   );
   const all = [...seen, ...second.flatMap(({ observations }) => observations), ...clocks(target, clock())];
-  const { provider } = target.cluster;
-  const { observations, findings } = assessExpiry({ id: target.id, provider }, all, previous, thresholds, clock());
+  const { provider, name } = target.cluster;
+  const { observations, findings } = assessExpiry({ id: target.id, provider, name }, all, previous, thresholds, clock());
   return {
     snapshot: {
       version: 1,
@@ -107,7 +107,8 @@ async function observeSource(source: AuditSource, context: AuditContext): Promis
   try {
     const signal = AbortSignal.any([context.signal, deadline.signal]);
     const read = await source.observe({ ...context, signal });
-    return { ...read, observations: [...read.observations, { kind: 'read', ...told, count: read.count }] };
+    const cut = read.observations.some((seen) => seen.kind === 'unread' && seen.where === undefined);
+    return cut ? read : { ...read, observations: [...read.observations, { kind: 'read', ...told, count: read.count }] };
   } catch (error) {
     if (!(error instanceof KubernetesError) && !(error instanceof AwsError)) throw error;
     const overdue = error.kind === 'aborted' && deadline.signal.aborted;

@@ -2,7 +2,7 @@ import type { Provider } from '../approval/policy.ts';
 import { certificateObservation, type Sighting } from '../expiry/certificate-observation.ts';
 import type { Observation } from '../expiry/observation.ts';
 import type { Certificate, DecodedCertificate } from '../x509/certificate.ts';
-import { decodeBundle } from '../x509/certificate-bundle.ts';
+import { type CertificateBundle, decodeBundle } from '../x509/certificate-bundle.ts';
 
 /** What is at one place. */
 export interface CertificatesAtPlace {
@@ -15,7 +15,15 @@ const REMEDY = 'Look at what is there; a client that reads it finds no certifica
 
 /** Observations of PEM text at one place: each certificate, and what cannot be read as one. */
 export function certificatesAt(sighting: Sighting, pem: string, provider: Provider): CertificatesAtPlace {
-  const { certificates, problem } = decodeBundle(pem);
+  return bundleAt(sighting, decodeBundle(pem), provider);
+}
+
+/** The same for a bundle that is decoded already, because where it is said to be follows from it. */
+export function bundleAt(
+  sighting: Sighting,
+  { certificates, problem }: CertificateBundle,
+  provider: Provider,
+): CertificatesAtPlace {
   const seen = decodedAt(sighting, certificates, provider);
   return problem === undefined ? seen : { ...seen, observations: [...seen.observations, malformed(sighting, problem)] };
 }

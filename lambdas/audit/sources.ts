@@ -1,4 +1,48 @@
 import type { AuditSource } from './audit-source.ts';
+import { apiServices } from './sources/api-services.ts';
+import { certManager } from './sources/cert-manager.ts';
+import { clusterSecrets } from './sources/cluster-secrets.ts';
+import { crdConversions } from './sources/crd-conversions.ts';
+import { eksAnywhere } from './sources/eks-anywhere.ts';
+import { eksAuthorities } from './sources/eks-authorities.ts';
+import { eksCluster } from './sources/eks-cluster.ts';
+import { eksNodegroups } from './sources/eks-nodegroups.ts';
+import { etcdadmCluster } from './sources/etcdadm-cluster.ts';
+import { kubeadmConfigs } from './sources/kubeadm-configs.ts';
+import { kubeadmControlPlane } from './sources/kubeadm-control-plane.ts';
+import { kubeletMetrics } from './sources/kubelet-metrics.ts';
+import { machines } from './sources/machines.ts';
+import { nodes } from './sources/nodes.ts';
+import { signingRequests } from './sources/signing-requests.ts';
+import { tlsSource } from './sources/tls.ts';
+import { tlsSecrets } from './sources/tls-secrets.ts';
+import { trustConfigMaps } from './sources/trust-configmaps.ts';
+import { webhooks } from './sources/webhooks.ts';
 
 /** Every place that an audit looks at. */
-export const AUDIT_SOURCES: readonly AuditSource[] = [];
+export const AUDIT_SOURCES: readonly AuditSource[] = [
+  // Members and authorities, which the others use.
+  nodes,
+  machines,
+  trustConfigMaps,
+  eksCluster,
+  // The cluster itself.
+  signingRequests,
+  webhooks,
+  apiServices,
+  crdConversions,
+  certManager,
+  tlsSecrets,
+  kubeletMetrics,
+  // Its management cluster.
+  kubeadmConfigs,
+  kubeadmControlPlane,
+  etcdadmCluster,
+  eksAnywhere,
+  clusterSecrets,
+  // EKS.
+  eksAuthorities,
+  eksNodegroups,
+  // The network.
+  tlsSource,
+];

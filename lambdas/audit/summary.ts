@@ -1,6 +1,8 @@
 import type { CertificateClass } from '../expiry/certificate-classes.ts';
-import type { ExpiryFinding, Severity } from '../expiry/finding.ts';
-import type { SourceId } from '../expiry/observation.ts';
+import { type ExpiryFinding, SEVERITIES, type Severity } from '../expiry/finding.ts';
+import type { CertificateObservation, Observation, SourceId } from '../expiry/observation.ts';
+import type { Snapshot } from '../expiry/snapshot.ts';
+import { printable } from '../printable.ts';
 
 /** What the fleet index keeps of the newest audit of a cluster; the rest is in its snapshot. */
 export interface AuditSummary {
@@ -20,6 +22,8 @@ export interface AuditSummary {
   };
   /** Why the snapshot could not be read or written: the next audit then knows less of before. */
   readonly snapshotProblem?: string;
+  /** It did not know what was seen before: what is missing here may be there all the same. */
+  readonly partial?: true;
 }
 
 export interface ClassEnd {
@@ -28,4 +32,164 @@ export interface ClassEnd {
   readonly notBefore?: string;
   readonly notAfter: string;
   readonly where: string;
+}
+
+/** Whoever has to mend more than these mends these first. */
+export const MAX_SUMMARY_FINDINGS = 20;
+/** Bytes of JSON of a summary's findings: the index of a thousand clusters that all have too many is then under 8 MB. */
+const FINDINGS_SIZE = 5_000;
+const KEPT_PLACES = 2;
+
+/** Characters of each text in a summary; what is longer is cut, and whole in the snapshot. */
+export const SUMMARY_LIMITS = { object: 200, place: 100, message: 300, command: 300, snapshotProblem: 300 } as const;
+
+export interface SummaryOptions {
+  readonly durationMs: number;
+  readonly snapshotProblem?: string | undefined;
+  readonly partial?: true | undefined;
+}
+
+/** Pure. */
+export function summaryOf(snapshot: Snapshot, { durationMs, snapshotProblem, partial }: SummaryOptions): AuditSummary {
+  const { auditedAt, findings, observations } = snapshot;
+  return {
+    auditedAt,
+    durationMs: Math.max(0, Math.round(durationMs)),
+    counts: countsOf(findings),
+    findings: firstFindings(findings),
+    findingCount: findings.length,
+    ends: endsOf(observations),
+    sources: sourcesOf(observations, auditedAt),
+    ...(snapshotProblem === undefined
+      ? {}
+      : { snapshotProblem: printable(snapshotProblem, SUMMARY_LIMITS.snapshotProblem) }),
+    ...(partial === undefined ? {} : { partial }),
+  };
+}
+
+/**
+ * The summary of an audit that did not know what was before, together with that: nothing is less, milder or later than in either of the two. Pure.
+ *
+ * @param before the older one, or one that already is such a union
+ */
+export function unionOf(before: AuditSummary, partial: AuditSummary): AuditSummary {
+  const known = new Map(before.findings.map((finding) => [keyOf(finding), finding]));
+  for (const finding of partial.findings) {
+    const earlier = known.get(keyOf(finding));
+    known.set(keyOf(finding), earlier === undefined ? finding : worseOf(earlier, finding));
+  }
+  const findings = [...known.values()].toSorted(byUrgency);
+  const shown = countsOf(findings);
+  const most = (severity: Severity) => Math.max(before.counts[severity], partial.counts[severity], shown[severity]);
+  const counts = { critical: most('critical'), warning: most('warning'), info: most('info') };
+  return {
+    ...partial,
+    counts,
+    findings: firstFindings(findings),
+    findingCount: counts.critical + counts.warning + counts.info,
+    ends: earliestEnds([...before.ends, ...partial.ends]),
+    partial: true,
+  };
+}
+
+function worseOf(earlier: ExpiryFinding, later: ExpiryFinding): ExpiryFinding {
+  const worse = SEVERITIES.indexOf(earlier.severity) < SEVERITIES.indexOf(later.severity) ? earlier : later;
+  const due = [earlier.due, later.due].filter((at) => at !== undefined).toSorted()[0];
+  const since = earlier.since < later.since ? earlier.since : later.since;
+  return { ...worse, since, ...(due === undefined ? {} : { due }) };
+}
+
+function byUrgency(a: ExpiryFinding, b: ExpiryFinding): number {
+  const bySeverity = SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity);
+  if (bySeverity !== 0) return bySeverity;
+  // What has no date bites now.
+  const [first, second] = [a.due ?? '', b.due ?? ''];
+  return first < second ? -1 : Number(first > second);
+}
+
+function keyOf({ code, object }: ExpiryFinding): string {
+  return JSON.stringify([code, object]);
+}
+
+function countsOf(findings: readonly ExpiryFinding[]): AuditSummary['counts'] {
+  const count = (severity: Severity) => findings.filter((finding) => finding.severity === severity).length;
+  return { critical: count('critical'), warning: count('warning'), info: count('info') };
+}
+
+/** As many as fit, at least one. */
+function firstFindings(findings: readonly ExpiryFinding[]): readonly ExpiryFinding[] {
+  const shown = findings.slice(0, MAX_SUMMARY_FINDINGS).map(bounded);
+  let size = 0;
+  const end = shown.findIndex((finding, index) => {
+    size += Buffer.byteLength(JSON.stringify(finding)) + 1;
+    return index > 0 && size > FINDINGS_SIZE;
+  });
+  return end === -1 ? shown : shown.slice(0, end);
+}
+
+function bounded(finding: ExpiryFinding): ExpiryFinding {
+  const { object, message, command, renewedBy, places, placeCount } = finding;
+  return {
+    ...finding,
+    object: printable(object, SUMMARY_LIMITS.object),
+    message: printable(message, SUMMARY_LIMITS.message),
+    command: printable(command, SUMMARY_LIMITS.command),
+    ...(renewedBy === undefined ? {} : { renewedBy: printable(renewedBy, SUMMARY_LIMITS.message) }),
+    ...(places === undefined
+      ? {}
+      : {
+          places: places.slice(0, KEPT_PLACES).map((place) => printable(place, SUMMARY_LIMITS.place)),
+          placeCount: placeCount ?? places.length,
+        }),
+  };
+}
+
+function endsOf(observations: readonly Observation[]): readonly ClassEnd[] {
+  const certificates = observations.filter((observation) => observation.kind === 'certificate');
+  return earliestEnds(
+    [...Map.groupBy(certificates, ({ what }) => what)].map(([what, seen]) => {
+      const first = seen.reduce((best, next) => (ends(next) < ends(best) ? next : best));
+      return endOf(what, seen.length, first);
+    }),
+  );
+}
+
+function endOf(
+  what: CertificateClass,
+  count: number,
+  { notBefore, notAfter, where }: CertificateObservation,
+): ClassEnd {
+  return {
+    what,
+    count,
+    ...(notBefore === undefined ? {} : { notBefore }),
+    notAfter,
+    where: printable(where, SUMMARY_LIMITS.place),
+  };
+}
+
+/** Of each class one, those that end first first. */
+function earliestEnds(all: readonly ClassEnd[]): readonly ClassEnd[] {
+  return [...Map.groupBy(all, ({ what }) => what).values()]
+    .map((same) => ({
+      ...same.reduce((best, next) => (ends(next) < ends(best) ? next : best)),
+      count: Math.max(...same.map(({ count }) => count)),
+    }))
+    .toSorted((a, b) => ends(a) - ends(b));
+}
+
+function ends({ notAfter }: Pick<ClassEnd, 'notAfter'>): number {
+  return Date.parse(notAfter);
+}
+
+/** What was looked at in this audit; what is older was kept from another one. */
+function sourcesOf(observations: readonly Observation[], auditedAt: string): AuditSummary['sources'] {
+  const now = observations.filter(({ observedAt }) => observedAt >= auditedAt);
+  const having = (is: (observation: Observation) => boolean) =>
+    [...new Set(now.filter(is).map(({ source }) => source))].toSorted();
+  return {
+    read: having(({ kind }) => kind === 'read'),
+    unread: having((observation) => observation.kind === 'unread' && observation.where === undefined),
+    off: having(({ kind }) => kind === 'off'),
+  };
 }

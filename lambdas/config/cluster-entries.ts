@@ -3,6 +3,7 @@ import { PROVIDERS } from '../approval/policy.ts';
 import { CLUSTER_NAME } from '../fleet/target.ts';
 import { DEFAULT_LANE } from './fleet.ts';
 import {
+  auditOptIns,
   clusterId,
   laneName,
   matching,
@@ -54,6 +55,8 @@ export const ManagementClusterEntry = z
       }),
     lane,
     serviceCidrs: serviceCidrsOfCluster,
+    // Also of its workload clusters.
+    ...auditOptIns,
     workloadClusters: z
       .strictObject({
         namespaces: namespaces.prefault(['eksa-system']).meta({
@@ -117,5 +120,6 @@ export const ClusterEntry = z
     }),
     serviceCidrs: serviceCidrsOfCluster,
     lane,
+    ...auditOptIns,
   })
   .meta({ title: 'Cluster' });

@@ -3,7 +3,7 @@ import { EXTERNAL_ID, MAX_SESSION_TAGS } from '../fleet/target.ts';
 import { ACCOUNT, REGION, ROLE_NAME, sessionTagKeyProblem, tagKeyProblem, tagValueProblem } from './aws-names.ts';
 import { kindOf } from './describe-issue.ts';
 import { SELF } from './fleet.ts';
-import { laneName, list, matching, NameSelection, name, quote, refusing, text } from './values.ts';
+import { auditOptIns, laneName, list, matching, NameSelection, name, quote, refusing, text } from './values.ts';
 
 // Far more than anybody has, and few enough that their product is no burden.
 export const MAX_ACCOUNTS = 1_000;
@@ -94,6 +94,7 @@ export const DiscoveryEntry = z
       description:
         'Where the clusters are swept from. Default: one with a private endpoint from the lane in its VPC, the others from outside of every VPC.',
     }),
+    ...auditOptIns,
     accessEntries: z
       .array(name('cluster'))
       .max(MAX_ACCESS_ENTRIES)

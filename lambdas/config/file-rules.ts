@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { auditRules } from './audit-rules.ts';
 import { clusterRules } from './cluster-rules.ts';
 import { discoveryRules } from './discovery-rules.ts';
 import { laneRules } from './lane-rules.ts';
@@ -12,23 +13,25 @@ const File = z.object({
   clusters: Section,
   lanes: Section,
   policies: Section,
+  audit: z.object({ thresholds: Section }).nullish().catch(null),
 });
 
 /** Checks the rules of `fleet.yaml` that are about more than one value. Takes any value; what has no valid shape is skipped. */
 export function brokenRules(file: unknown): readonly RuleProblem[] {
   const read = File.safeParse(file);
   if (!read.success) return [];
-  const { discovery, managementClusters, clusters, lanes, policies } = read.data;
+  const { discovery, managementClusters, clusters, lanes, policies, audit } = read.data;
   const sections = {
     discovery: discovery ?? [],
     managementClusters: managementClusters ?? [],
     clusters: clusters ?? [],
     lanes: lanes ?? [],
     policies: policies ?? [],
+    thresholds: audit?.thresholds ?? [],
   };
   return [
     ...(policies?.length === 0 ? [NO_POLICY] : []),
-    ...[discoveryRules, clusterRules, laneRules, policyRules].flatMap((rules) => rules(sections)),
+    ...[discoveryRules, clusterRules, laneRules, policyRules, auditRules].flatMap((rules) => rules(sections)),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Audit } from './audit-entry.ts';
 import { ClusterEntry, ManagementClusterEntry } from './cluster-entries.ts';
 import { kindOf } from './describe-issue.ts';
 import { DiscoveryEntry } from './discovery-entry.ts';
@@ -30,6 +31,9 @@ export const FleetFile = z
         description: 'Networks from which clusters are swept that the internet does not reach.',
       }),
       hub: Hub.nullish().meta({ description: 'Options of the stack that is deployed.' }),
+      audit: Audit.nullish().meta({
+        description: 'How often the certificates of each cluster are looked at, and when one is a finding.',
+      }),
       policies: section(PolicyEntry).meta({
         description:
           'A request is approved when any policy that is for its cluster finds every name proven. Without policies the built-in default applies.',

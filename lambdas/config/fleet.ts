@@ -1,4 +1,5 @@
 import type { ApprovalPolicy, Provider } from '../approval/policy.ts';
+import { DEFAULT_THRESHOLDS, type Thresholds } from '../expiry/thresholds.ts';
 
 /** A valid `fleet.yaml` after defaults: plain data, safe to serialize as JSON. */
 export interface Fleet {
@@ -7,6 +8,7 @@ export interface Fleet {
   readonly clusters: readonly FleetCluster[];
   readonly lanes: readonly Lane[];
   readonly hub: HubOptions;
+  readonly audit: FleetAudit;
   /** Never empty: without a policy of its own a file gets the built-in one. */
   readonly policies: readonly ApprovalPolicy[];
 }
@@ -16,8 +18,26 @@ export const SELF = 'self';
 /** The lane that needs no entry: functions outside a VPC. */
 export const DEFAULT_LANE = 'default';
 
+/** How the certificates of the fleet are looked at. */
+export interface FleetAudit {
+  /** How often each cluster is. */
+  readonly everyMinutes: number;
+  readonly thresholds: Thresholds;
+}
+
+/** Of a file that says nothing about it. */
+export const DEFAULT_AUDIT: FleetAudit = { everyMinutes: 15, thresholds: DEFAULT_THRESHOLDS };
+
+/** How far the audit of a cluster goes beyond what needs no further rights. */
+export interface AuditOptIns {
+  /** Secrets with certificates are read. @default false */
+  readonly auditSecrets?: boolean;
+  /** Kubelets are asked through the API server. @default false */
+  readonly kubeletMetrics?: boolean;
+}
+
 /** EKS clusters that are found by themselves. */
-export interface EksDiscovery {
+export interface EksDiscovery extends AuditOptIns {
   /** Account ids or `self`. */
   readonly accounts: readonly string[];
   /** Region names or `self`. */
@@ -41,8 +61,8 @@ export interface ClusterSelection {
   readonly tags?: Readonly<Record<string, string>>;
 }
 
-/** A Cluster API management cluster whose workload clusters are found by themselves. It is swept too. */
-export interface ManagementCluster {
+/** A Cluster API management cluster whose workload clusters are found by themselves. It is swept too. What it opts in to is also for them. */
+export interface ManagementCluster extends AuditOptIns {
   readonly name: string;
   readonly kubeconfigSecret: string;
   readonly authenticatorId?: string;
@@ -61,7 +81,7 @@ export interface ManagementCluster {
 }
 
 /** One cluster as `fleet.yaml` lists it. */
-export interface FleetCluster {
+export interface FleetCluster extends AuditOptIns {
   /** As EKS, EKS Anywhere or Cluster API calls it. */
   readonly name: string;
   /** Unique in the fleet. @default the name */
@@ -82,6 +102,8 @@ export interface Lane {
   readonly vpcId: string;
   readonly subnetIds: readonly string[];
   readonly securityGroupIds: readonly string[];
+  /** Audits from here reach the machines themselves. @default true */
+  readonly handshakes?: boolean;
 }
 
 export interface HubOptions {

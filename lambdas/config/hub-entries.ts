@@ -39,6 +39,10 @@ export const LaneEntry = z
     securityGroupIds: list(resourceId('security group', SECURITY_GROUP_ID, 'sg-0a1b2c3d4e5f60718'))
       .max(MAX_SECURITY_GROUPS)
       .meta({ description: 'Security groups of the sweep function. They must let it out to the API servers.' }),
+    handshakes: z.boolean().exactOptional().meta({
+      description:
+        'Whether audits from here shake hands with machines and nodes, on the ports 2379, 2380, 6443, 10250, 10257 and 10259. Write false where the network does not reach them. Default: true; the lane outside of every VPC never does.',
+    }),
   })
   .meta({ title: 'Lane' });
 

@@ -1,9 +1,11 @@
 import type { z } from 'zod';
 import { type ApprovalPolicy, DEFAULT_POLICY, type Provider } from '../approval/policy.ts';
+import type { Threshold } from '../expiry/thresholds.ts';
 import { printable } from '../printable.ts';
+import type { Audit, ThresholdEntry } from './audit-entry.ts';
 import { describeIssue, describeUnknownKey } from './describe-issue.ts';
 import { brokenRules } from './file-rules.ts';
-import type { ClusterSelection, Fleet } from './fleet.ts';
+import { type ClusterSelection, DEFAULT_AUDIT, type Fleet, type FleetAudit } from './fleet.ts';
 import { FleetFile } from './fleet-file.ts';
 import type { PolicyEntry } from './policy-entry.ts';
 import type { ConfigProblem } from './problems.ts';
@@ -82,8 +84,27 @@ function resolveFleet(file: z.output<typeof FleetFile>): Fleet {
     clusters: (file.clusters ?? []).map((entry) => ({ ...entry, id: entry.id ?? entry.name })),
     lanes: file.lanes ?? [],
     hub: file.hub ?? { hints: false },
+    audit: resolveAudit(file.audit ?? {}),
     policies: policies.length === 0 ? [DEFAULT_POLICY] : policies,
   };
+}
+
+function resolveAudit({ every, thresholds }: Partial<z.output<typeof Audit>>): FleetAudit {
+  const entries = thresholds ?? [];
+  const general = entries.find(({ classes }) => classes === undefined);
+  const named = entries.flatMap((entry) => (entry.classes ?? []).map((name) => [name, levelsOf(entry)] as const));
+  return {
+    everyMinutes: every === undefined ? DEFAULT_AUDIT.everyMinutes : every / 60,
+    thresholds: {
+      default: general === undefined ? DEFAULT_AUDIT.thresholds.default : levelsOf(general),
+      classes: { ...DEFAULT_AUDIT.thresholds.classes, ...Object.fromEntries(named) },
+    },
+  };
+}
+
+function levelsOf({ warning, critical }: z.output<typeof ThresholdEntry>) {
+  const level = ({ share, floor }: typeof warning): Threshold => ({ share, floorMs: floor * 1_000 });
+  return { warning: level(warning), critical: level(critical) };
 }
 
 /** A selection that says nothing selects every cluster; an `exclude` that says nothing is to exclude none. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { DEFAULT_POLICY, EVIDENCE_SOURCES, KUBELET_SERVING_SIGNER, PROVIDERS } from '../approval/policy.ts';
 import { dnsPatternProblem } from './dns-pattern.ts';
-import { DURATION, formatDuration, parseDuration } from './duration.ts';
-import { cidr, clusterGlob, list, matching, name, refusing, text } from './values.ts';
+import { formatDuration } from './duration.ts';
+import { cidr, clusterGlob, duration, list, name, refusing, text } from './values.ts';
 
 const CLIENT_KUBELET_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
 
@@ -10,15 +10,6 @@ const CLIENT_KUBELET_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
 const LONGEST_WAIT_SECONDS = 15 * 60;
 /** The shortest `spec.expirationSeconds` that kube-apiserver accepts (certificates.k8s.io/v1). */
 const SHORTEST_EXPIRATION_SECONDS = 10 * 60;
-
-const DURATION_FORM = 'a whole number and a unit, for example 90s, 15m, 2h or 366d';
-
-/** Seconds, written as a duration. */
-function duration() {
-  return matching(DURATION_FORM, DURATION, `is not a duration; write ${DURATION_FORM}`).transform(
-    (value) => parseDuration(value) ?? 0,
-  );
-}
 
 const Patterns = z.strictObject({
   cidrs: z

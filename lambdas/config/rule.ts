@@ -15,6 +15,8 @@ export interface Sections {
   readonly clusters: readonly unknown[];
   readonly lanes: readonly unknown[];
   readonly policies: readonly unknown[];
+  /** Of `audit`. */
+  readonly thresholds: readonly unknown[];
 }
 
 /** The entries of a section with the fields that a rule needs. A rule reads no others, so that a mistake elsewhere in an entry hides nothing. */

@@ -3,6 +3,7 @@ import { CLUSTER_NAME, MAX_NAMESPACES, MAX_SERVICE_CIDRS, NAMESPACE, SECRET_ARN 
 import { printable } from '../printable.ts';
 import { cidrProblem } from './cidr.ts';
 import { kindOf } from './describe-issue.ts';
+import { DURATION, parseDuration } from './duration.ts';
 
 // Schemas of single values that more than one section of fleet.yaml has, each with the sentence for what is wrong.
 
@@ -25,6 +26,15 @@ export function refusing<S extends z.ZodType<string>>(schema: S, problem: Refusa
 /** @param problem the end of a sentence that begins with the text */
 export function matching(what: string, pattern: RegExp, problem: string) {
   return text(what).regex(pattern, { error: ({ input }) => `${quote(input)} ${problem}` });
+}
+
+const DURATION_FORM = 'a whole number and a unit, for example 90s, 15m, 2h or 366d';
+
+/** Seconds, written as a duration. */
+export function duration() {
+  return matching(DURATION_FORM, DURATION, `is not a duration; write ${DURATION_FORM}`).transform(
+    (value) => parseDuration(value) ?? 0,
+  );
 }
 
 export function quote(value: unknown): string {
@@ -92,6 +102,18 @@ export const clusterGlob = matching(
 
 /** The name of a lane; that there is one is a rule of the file. */
 export const laneName = text('the name of a lane');
+
+/** How far the audit of a cluster goes beyond what needs no further rights. */
+export const auditOptIns = {
+  auditSecrets: z.boolean().exactOptional().meta({
+    description:
+      'Audit the certificates in TLS Secrets too, and in the Secrets that Cluster API keeps. Needs the right to read Secrets, which certmarshal rbac --audit-secrets prints; no key leaves the decoder. Default: false.',
+  }),
+  kubeletMetrics: z.boolean().exactOptional().meta({
+    description:
+      'Ask every kubelet through the API server how its renewals go. Needs the right to nodes/metrics and nodes/proxy. Default: false.',
+  }),
+};
 
 /** Clusters by name; where `names` is missing, all. */
 export const NameSelection = z.strictObject({

@@ -1,13 +1,25 @@
 import type { Provider } from '../approval/policy.ts';
+import { authorityFindings } from './authority-rules.ts';
+import { certificateFindings } from './certificate-findings.ts';
+import { knownCertificates } from './certificates.ts';
+import { coverageFindings } from './coverage-rules.ts';
+import { eksAuthorityFindings } from './eks-authority-rules.ts';
 import type { ExpiryFinding } from './finding.ts';
+import { findingsOf } from './findings.ts';
+import { keepObservations } from './keep-observations.ts';
+import { clockFindings, kubeletFindings } from './kubelet-rules.ts';
 import type { Observation } from './observation.ts';
+import { requestFindings } from './request-rules.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Thresholds } from './thresholds.ts';
+import { unreadFindings } from './unread-rules.ts';
 
 export interface AssessedCluster {
   /** As in {@link Snapshot}. */
   readonly id: string;
   readonly provider: Provider;
+  /** What it is called in EKS or Cluster API, for commands. @default the id */
+  readonly name?: string;
 }
 
 export interface Assessment {
@@ -29,9 +41,25 @@ export interface Assessment {
 export function assessExpiry(
   cluster: AssessedCluster,
   observations: readonly Observation[],
-  previous: Snapshot | undefined,
+  previous: Pick<Snapshot, 'observations' | 'findings'> | undefined,
   thresholds: Thresholds,
   now: number,
 ): Assessment {
-  throw new Error(`not built: ${JSON.stringify([cluster, observations, previous, thresholds, now])}`);
+  const { provider } = cluster;
+  const before = previous ?? { observations: [], findings: [] };
+  const known = keepObservations(observations, before.observations, now);
+  const { all, kept } = known;
+  const certificates = knownCertificates(all, kept, now);
+  const read = new Set(observations.filter(({ kind }) => kind === 'read').map(({ source }) => source));
+  const drafts = [
+    ...certificateFindings(certificates, all, provider, thresholds, now),
+    ...authorityFindings(certificates, provider, now),
+    ...eksAuthorityFindings(all, now),
+    ...kubeletFindings(all, certificates, now),
+    ...requestFindings(all, certificates, now),
+    ...clockFindings(all),
+    ...unreadFindings({ known, certificates, findings: before.findings, thresholds, now }),
+    ...coverageFindings({ provider, observations: all, certificates, before, read, now }),
+  ];
+  return { findings: findingsOf(cluster, drafts, before.findings, now), observations: all };
 }

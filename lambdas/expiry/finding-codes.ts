@@ -42,6 +42,10 @@ export const FINDING_CODES = {
     meaning:
       'The common name of a kubelet serving certificate is not system:node: and the name of its Node (KEP-4872).',
   },
+  NameMismatch: {
+    severities: ['warning'],
+    meaning: 'The name that the server was asked for is not among those of its certificate.',
+  },
   CertificateUnreadable: { severities: ['warning'], meaning: 'What is there is no certificate that can be read.' },
 
   // Who says what.
@@ -99,4 +103,10 @@ export type FindingCode = keyof typeof FINDING_CODES;
 /** `CertificateExpired` → `docs/runbooks/certificate-expired.md`. */
 export function runbookOf(code: FindingCode): string {
   return `docs/runbooks/${code.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}.md`;
+}
+
+/** What it is that a place could not be read. */
+export function codeOfUnread(problem: string): 'CertificateUnreadable' | 'SourcePartial' | 'Unreachable' {
+  if (problem === 'malformed') return 'CertificateUnreadable';
+  return problem === 'missing' ? 'SourcePartial' : 'Unreachable';
 }

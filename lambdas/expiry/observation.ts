@@ -10,27 +10,35 @@ import type { CertificateClass } from './certificate-classes.ts';
  * - `tls`: handshakes.
  * - `clock`: the Date of the answers of the API server.
  */
-export type SourceId =
-  | 'nodes'
-  | 'signing-requests'
-  | 'trust-configmaps'
-  | 'webhooks'
-  | 'api-services'
-  | 'crd-conversions'
-  | 'cert-manager'
-  | 'tls-secrets'
-  | 'kubelet-metrics'
-  | 'machines'
-  | 'kubeadm-configs'
-  | 'kubeadm-control-plane'
-  | 'etcdadm-cluster'
-  | 'eks-anywhere'
-  | 'cluster-secrets'
-  | 'eks-cluster'
-  | 'eks-authorities'
-  | 'eks-nodegroups'
-  | 'tls'
-  | 'clock';
+export const SOURCE_IDS = [
+  'nodes',
+  'signing-requests',
+  'trust-configmaps',
+  'webhooks',
+  'api-services',
+  'crd-conversions',
+  'cert-manager',
+  'tls-secrets',
+  'kubelet-metrics',
+  'machines',
+  'kubeadm-configs',
+  'kubeadm-control-plane',
+  'etcdadm-cluster',
+  'eks-anywhere',
+  'cluster-secrets',
+  'eks-cluster',
+  'eks-authorities',
+  'eks-nodegroups',
+  'tls',
+  'clock',
+] as const;
+export type SourceId = (typeof SOURCE_IDS)[number];
+
+/**
+ * Sources that show a certificate only for a while: the object it was issued in is removed within the hour (kube-controller-manager, the cleaner of
+ * requests). That they no longer show one proves nothing; it holds until they show a newer one at the same place, or its member is gone.
+ */
+export const REMEMBERED_SOURCES: ReadonlySet<SourceId> = new Set<SourceId>(['signing-requests']);
 
 /**
  * How the end of a certificate is known, the best first: the certificate itself was read; something whose business it is says so; somebody wrote
@@ -46,6 +54,7 @@ export type Basis = (typeof BASES)[number];
 export type Observation =
   | CertificateObservation
   | MemberObservation
+  | GroupObservation
   | RequestsObservation
   | AuthorityObservation
   | RenewalObservation
@@ -116,6 +125,19 @@ export interface MemberObservation extends Observed {
   readonly addresses: readonly string[];
   /** What the machine is managed by, where that renews certificates by itself (EKS Auto Mode, Fargate, Bottlerocket, hybrid). */
   readonly kindOfNode?: 'fargate' | 'auto-mode' | 'hybrid';
+}
+
+/** How many members of a role there should be, as whoever makes them says: a KubeadmControlPlane, an EtcdadmCluster. */
+export interface GroupObservation extends Observed {
+  readonly kind: 'group';
+  readonly role: MemberRole;
+  /** `KubeadmControlPlane eksa-system/berlin`. */
+  readonly name: string;
+  readonly wanted: number;
+  /** It replaces members so many days before their certificates end. */
+  readonly rolloutBeforeDays?: number;
+  /** It does nothing until somebody lets it. */
+  readonly paused?: true;
 }
 
 export type RequestState = 'pending' | 'approved' | 'issued' | 'failed' | 'denied';

@@ -1,4 +1,4 @@
-import type { CertificateClass } from './certificate-classes.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from './certificate-classes.ts';
 
 /**
  * From when on a certificate is a finding: when less than `share` of its life is left, or less than `floorMs` where that is more, but never more than
@@ -45,3 +45,35 @@ export const DEFAULT_THRESHOLDS: Thresholds = {
     'cluster-kubeconfig': { warning: { share: 0.4, floorMs: 0 }, critical: { share: 0.1, floorMs: 3 * DAY_MS } },
   },
 };
+
+/** Since when a certificate lives, where that is known, and when it ends. Milliseconds since the epoch. */
+export interface Life {
+  readonly notBefore?: number | undefined;
+  readonly notAfter: number;
+}
+
+/** Of kubeadm, etcdadm and kube-controller-manager, and of the authorities that they make. */
+const USUAL_LIFE_MS = 365 * DAY_MS;
+const USUAL_AUTHORITY_LIFE_MS = 3650 * DAY_MS;
+
+/** From beginning to end; that of its class where the beginning is not known. */
+export function lengthOf({ notBefore, notAfter }: Life, what: CertificateClass): number {
+  const length = notBefore === undefined ? 0 : notAfter - notBefore;
+  if (length > 0) return length;
+  return CERTIFICATE_CLASSES[what].layer === 'authority' ? USUAL_AUTHORITY_LIFE_MS : USUAL_LIFE_MS;
+}
+
+/** Whether so little of a life is left; undefined while enough is. */
+export function expirySeverity(
+  life: Life,
+  what: CertificateClass,
+  thresholds: Thresholds,
+  now: number,
+): 'critical' | 'warning' | undefined {
+  const { critical, warning } = thresholds.classes[what] ?? thresholds.default;
+  const length = lengthOf(life, what);
+  const isUnder = ({ share, floorMs }: Threshold): boolean =>
+    life.notAfter - now < Math.min(Math.max(share * length, floorMs), 2 * share * length);
+  if (isUnder(critical)) return 'critical';
+  return isUnder(warning) ? 'warning' : undefined;
+}

@@ -1,13 +1,29 @@
+import type { AuditReach } from '../audit/audit-target.ts';
 import type { SweepOrder } from './order.ts';
 
 /**
  * One order for all that wait for one cluster: the newest, which knows best where the cluster is and whether its writes are held. What the
- * others look for is looked for too. Pure.
+ * others look for is looked for too, and an audit that any of them asks for is made. Pure.
  *
  * @param orders of one cluster; at least one
  */
 export function combinedOrder(orders: readonly [SweepOrder, ...SweepOrder[]]): SweepOrder {
   const newest = orders.reduce((best, next) => (next.tick >= best.tick ? next : best));
   const namespaces = new Set(orders.flatMap(({ lookForClusters }) => lookForClusters ?? []));
-  return namespaces.size === 0 ? newest : { ...newest, lookForClusters: [...namespaces] };
+  const [first, ...others] = orders.flatMap(({ audit }) => audit ?? []);
+  const audit = first && others.reduce(farther, first);
+  if (namespaces.size === 0 && audit === undefined) return newest;
+  return {
+    ...newest,
+    ...(namespaces.size === 0 ? {} : { lookForClusters: [...namespaces] }),
+    ...(audit === undefined ? {} : { audit }),
+  };
+}
+
+function farther(one: AuditReach, other: AuditReach): AuditReach {
+  return {
+    handshakes: one.handshakes || other.handshakes,
+    secrets: one.secrets || other.secrets,
+    kubeletMetrics: one.kubeletMetrics || other.kubeletMetrics,
+  };
 }

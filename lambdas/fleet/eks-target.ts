@@ -7,6 +7,7 @@ import type { FoundCluster } from './discover.ts';
 import { readTarget } from './read-target.ts';
 import { reading } from './shape.ts';
 import type { EksSource } from './sources.ts';
+import { targetAudit } from './target-audit.ts';
 
 const DEFAULT_LANE: typeof DefaultLane = 'default';
 
@@ -36,6 +37,7 @@ export function describedCluster(
         access: { kind: 'eks', endpoint, certificateAuthority, scope },
         instances: { ...scope, ...(vpcId === undefined ? {} : { vpcId }) },
         lane,
+        ...targetAudit(entry),
       },
       'target',
     ),

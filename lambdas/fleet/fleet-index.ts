@@ -1,3 +1,4 @@
+import type { AuditSummary } from '../audit/summary.ts';
 import type { Problem } from '../problem.ts';
 import type { SweepOutcome, WorkloadCluster } from './outcome.ts';
 
@@ -45,4 +46,6 @@ export interface IndexedCluster
     /** There are more of them: nothing may be concluded from one that is not among them. */
     readonly cut?: true;
   };
+  /** The newest audit; where that did not know what was before, together with what was known here. */
+  readonly audit?: AuditSummary;
 }

@@ -1,3 +1,4 @@
+import { type AuditSummary, unionOf } from '../audit/summary.ts';
 import type { Problem } from '../problem.ts';
 import type { Finding, FleetIndex, IndexedCluster } from './fleet-index.ts';
 import type { DispatchOutcome, Outcome, SweepOutcome } from './outcome.ts';
@@ -14,7 +15,8 @@ const MAX_CLUSTERS = 50_000;
  *
  * Any order of the same outcomes, in any batches and with any repetitions, gives the same index, but for {@link Finding.since}: that is
  * never later than with each outcome once and in order, and never before the first outcome that had the finding. A lost outcome is
- * made good by the next one. Two outcomes of one cluster that began in the same millisecond are the same outcome.
+ * made good by the next one. An audit that did not know what was before removes nothing here, whenever it comes; where older outcomes come
+ * after it, there may be more than in order, until the next audit that does know. Two outcomes of one cluster that began in the same millisecond are the same outcome.
  *
  * Ignored are outcomes more than ten minutes ahead of `now`; forgotten are clusters whose newest outcome is 30 days old.
  *
@@ -64,8 +66,11 @@ function foldSweep(before: IndexedCluster | undefined, outcome: SweepOutcome): I
 /** What the newest outcome that knows it says, however old that is: each part has the time that it is of. */
 function lastingOf(
   before: IndexedCluster | undefined,
-  { startedAt, untried, readable, complete, server, workloadClusters, workloadClustersCut: cut }: SweepOutcome,
-): Pick<IndexedCluster, 'triedAt' | 'readableAt' | 'completeAt' | 'server' | 'serverAt' | 'workloadClusters'> {
+  { startedAt, untried, readable, complete, server, workloadClusters, workloadClustersCut: cut, audit }: SweepOutcome,
+): Pick<
+  IndexedCluster,
+  'triedAt' | 'readableAt' | 'completeAt' | 'server' | 'serverAt' | 'workloadClusters' | 'audit'
+> {
   const isNewer = (time: string | undefined) => time === undefined || startedAt > time;
   const hasServer = server !== undefined && isNewer(before?.serverAt);
   return present({
@@ -78,7 +83,15 @@ function lastingOf(
       workloadClusters !== undefined && isNewer(before?.workloadClusters?.readAt)
         ? { readAt: startedAt, clusters: workloadClusters, ...present({ cut }) }
         : before?.workloadClusters,
+    audit: lastAudit(before?.audit, audit),
   });
+}
+
+function lastAudit(before: AuditSummary | undefined, audit: AuditSummary | undefined): AuditSummary | undefined {
+  if (before === undefined || audit === undefined) return audit ?? before;
+  const [older, newer] = audit.auditedAt > before.auditedAt ? [before, audit] : [audit, before];
+  if (older.auditedAt === newer.auditedAt || !newer.partial) return newer;
+  return unionOf(older, newer);
 }
 
 function findingsOf(

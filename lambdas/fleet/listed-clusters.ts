@@ -2,6 +2,7 @@ import type { Fleet, FleetCluster, ManagementCluster } from '../config/fleet.ts'
 import type { FoundCluster, SourceResult } from './discover.ts';
 import { present } from './shape.ts';
 import { LISTED } from './sources.ts';
+import { targetAudit } from './target-audit.ts';
 
 /** The clusters that `fleet.yaml` names one by one, management clusters among them: a source that never fails. */
 export function listedClusters(fleet: Pick<Fleet, 'clusters' | 'managementClusters'>): SourceResult {
@@ -19,6 +20,7 @@ function managementTarget(cluster: ManagementCluster): FoundCluster {
       cluster: present({ name, provider: 'eks-anywhere' as const, serviceCidrs }),
       access: present({ kind: 'kubeconfig' as const, secret, authenticatorId }),
       lane,
+      ...targetAudit(cluster),
     },
     managesClusters: workloadClusters.namespaces,
   };
@@ -35,6 +37,7 @@ function listedTarget(cluster: FleetCluster): FoundCluster {
       access: present({ kind: 'kubeconfig' as const, secret, authenticatorId }),
       ...(management === undefined ? {} : { management: { access: { kind: 'kubeconfig', secret: management } } }),
       lane,
+      ...targetAudit(cluster),
     },
   };
 }

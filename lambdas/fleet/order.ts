@@ -1,7 +1,22 @@
 import { createHash } from 'node:crypto';
+import type { AuditReach } from '../audit/audit-target.ts';
 import { readServer } from './read-sweep.ts';
 import { readNamespace, readTarget } from './read-target.ts';
-import { count, instant, list, optional, parsed, present, reading, ShapeError, text, versionOf } from './shape.ts';
+import {
+  count,
+  fields,
+  flag,
+  instant,
+  list,
+  optional,
+  parsed,
+  present,
+  type Read,
+  reading,
+  ShapeError,
+  text,
+  versionOf,
+} from './shape.ts';
 import { MAX_NAMESPACES, type Target } from './target.ts';
 
 /** What dispatch and hint send, and a sweep receives: sweep this cluster now. */
@@ -17,6 +32,8 @@ export interface SweepOrder {
   readonly server?: string;
   /** Look for the workload clusters of this management cluster too, in these namespaces. */
   readonly lookForClusters?: readonly string[];
+  /** Audit it too, so far, with what the sweep leaves of the time. */
+  readonly audit?: AuditReach;
 }
 
 export type DecodedOrder =
@@ -58,9 +75,19 @@ function readOrder(body: string): SweepOrder {
       holdWrites: optional(text(MAX_REASON_LENGTH))(message['holdWrites'], 'holdWrites'),
       server: optional(readServer)(message['server'], 'server'),
       lookForClusters: optional(list(readNamespace, MAX_NAMESPACES))(message['lookForClusters'], 'lookForClusters'),
+      audit: optional(readReach)(message['audit'], 'audit'),
     }),
   };
 }
+
+const readReach: Read<AuditReach> = (value, path) => {
+  const reach = fields(value, path);
+  return {
+    handshakes: flag(reach['handshakes'], `${path}.handshakes`),
+    secrets: flag(reach['secrets'], `${path}.secrets`),
+    kubeletMetrics: flag(reach['kubeletMetrics'], `${path}.kubeletMetrics`),
+  };
+};
 
 function readDeadline(value: unknown): number {
   const deadline = count(value, 'deadlineMs');

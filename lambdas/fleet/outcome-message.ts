@@ -2,6 +2,7 @@ import { PROVIDERS } from '../approval/policy.ts';
 import type { Problem } from '../problem.ts';
 import { firstProblems } from './first-problems.ts';
 import type { DispatchOutcome, Outcome, SweepOutcome, WorkloadCluster } from './outcome.ts';
+import { readAudit, readableAudit } from './read-audit.ts';
 import { boundedProblem, readProblem } from './read-problem.ts';
 import {
   isNameable,
@@ -34,7 +35,7 @@ export type DecodedOutcome =
 
 const MESSAGE_VERSION = 1;
 /** Characters. A message of SQS has 256 KiB for certain. */
-const MAX_MESSAGE_LENGTH = 200_000;
+const MAX_MESSAGE_LENGTH = 220_000;
 const MAX_SWEEP_PROBLEMS = 20;
 const MAX_DISPATCH_PROBLEMS = 100;
 /** Bytes of JSON: with the few of the rest of an outcome they are a message. */
@@ -43,7 +44,7 @@ const WORKLOAD_CLUSTERS_SIZE = 120_000;
 const DISPATCH_PROBLEMS_SIZE = 190_000;
 
 /**
- * The body of the SQS message that tells report of an outcome, never longer than 200 kB: what is cut is counted, or a problem of its own.
+ * The body of the SQS message that tells report of an outcome, never longer than 220 kB: what is cut is counted, or a problem of its own.
  * Whatever the cluster made of its parts, {@link decodeOutcome} takes it: an outcome that is refused would be a sweep that nobody knows of.
  */
 export function encodeOutcome(outcome: Outcome): string {
@@ -56,7 +57,29 @@ function boundedDispatch(outcome: DispatchOutcome): DispatchOutcome {
   return { ...outcome, problems: fitting(problems, MAX_DISPATCH_PROBLEMS, DISPATCH_PROBLEMS_SIZE) };
 }
 
-function boundedSweep({ workloadClusters, name, server, ...outcome }: SweepOutcome): SweepOutcome {
+function boundedSweep({ audit, ...outcome }: SweepOutcome): SweepOutcome {
+  if (audit === undefined) return withoutAudit(outcome);
+  const read = reading(() => readAudit(audit, 'audit'));
+  if (read.ok) return { ...withoutAudit(outcome), audit: read.value };
+  // What it found is in the snapshot; that it cannot be told must be.
+  const lost = lostAudit(outcome.id, read.problem);
+  return withoutAudit({
+    ...outcome,
+    problems: [lost, ...outcome.problems],
+    problemCount: outcome.problemCount + 1,
+  });
+}
+
+function lostAudit(id: string, problem: string): Problem {
+  return {
+    kind: 'bug',
+    object: `audit of cluster ${id}`,
+    message: `its summary cannot be sent: ${problem}`,
+    remedy: 'Report it as a bug of certmarshal; the snapshot of the cluster has what was found.',
+  };
+}
+
+function withoutAudit({ workloadClusters, name, server, ...outcome }: SweepOutcome): SweepOutcome {
   const bounded = {
     ...outcome,
     // A clock that was set back is no reason to lose the rest.
@@ -143,6 +166,7 @@ function readSweep(message: Fields): SweepOutcome {
       'workloadClusters',
     ),
     workloadClustersCut: optional(mark)(message['workloadClustersCut'], 'workloadClustersCut'),
+    audit: readableAudit(message['audit'], 'audit'),
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Provider } from '../approval/policy.ts';
+import type { AuditSummary } from '../audit/summary.ts';
 import type { Problem } from '../problem.ts';
 import type { SweepReport } from '../sweep/report.ts';
 
@@ -34,6 +35,8 @@ export interface SweepOutcome {
   readonly workloadClusters?: readonly WorkloadCluster[];
   /** There are more of them: nothing may be concluded from one that is not among them. */
   readonly workloadClustersCut?: true;
+  /** Of the audit, when one was made. */
+  readonly audit?: AuditSummary;
 }
 
 /** A `Cluster` of Cluster API in a management cluster. */

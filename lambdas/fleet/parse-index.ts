@@ -1,5 +1,6 @@
 import { PROVIDERS } from '../approval/policy.ts';
 import type { Finding, FleetIndex, IndexedCluster } from './fleet-index.ts';
+import { readableAudit } from './read-audit.ts';
 import { readProblem } from './read-problem.ts';
 import { MAX_WORKLOAD_CLUSTERS, readCounts, readServer, readWorkloadCluster } from './read-sweep.ts';
 import {
@@ -50,8 +51,9 @@ function readIndex(value: unknown, now: number): FleetIndex {
 }
 
 function isSound(cluster: IndexedCluster, now: number): boolean {
-  const { sweptAt, triedAt, serverAt, readableAt, completeAt, workloadClusters, findings } = cluster;
-  return areSound([sweptAt, triedAt, serverAt, readableAt, completeAt, workloadClusters?.readAt], findings, now);
+  const { sweptAt, triedAt, serverAt, readableAt, completeAt, workloadClusters, findings, audit } = cluster;
+  const times = [sweptAt, triedAt, serverAt, readableAt, completeAt, workloadClusters?.readAt, audit?.auditedAt];
+  return areSound(times, findings, now);
 }
 
 function areSound(times: readonly (string | undefined)[], findings: readonly Finding[], now: number): boolean {
@@ -87,6 +89,7 @@ const readCluster: Read<IndexedCluster> = (value, path) => {
     serverAt: optional(time)(cluster['serverAt'], `${path}.serverAt`),
     server: optional(readServer)(cluster['server'], `${path}.server`),
     workloadClusters: optional(readWorkloadClusters)(cluster['workloadClusters'], `${path}.workloadClusters`),
+    audit: readableAudit(cluster['audit'], `${path}.audit`),
   });
 };
 

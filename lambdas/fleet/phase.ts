@@ -9,6 +9,15 @@ const MINUTE_MS = 60_000;
  * @param tick milliseconds since the epoch
  */
 export function isTurnOf(id: string, minutes: number, tick: number): boolean {
+  return minutesSinceTurnOf(id, minutes, tick) === 0;
+}
+
+/**
+ * How long ago it was the turn of a cluster: 0 to `minutes` - 1.
+ *
+ * @param tick milliseconds since the epoch
+ */
+export function minutesSinceTurnOf(id: string, minutes: number, tick: number): number {
   const phase = createHash('sha256').update(id).digest().readUInt32BE() % minutes;
-  return Math.floor(tick / MINUTE_MS) % minutes === phase;
+  return (Math.floor(tick / MINUTE_MS) - phase + minutes) % minutes;
 }

@@ -1,8 +1,9 @@
+import type { AuditReach } from '../audit/audit-target.ts';
 import type { Problem } from '../problem.ts';
 import { firstProblems } from './first-problems.ts';
 import type { FleetIndex } from './fleet-index.ts';
 import type { SweepOrder } from './order.ts';
-import { isTurnOf } from './phase.ts';
+import { isTurnOf, minutesSinceTurnOf } from './phase.ts';
 import type { RegisteredCluster, Registry } from './registry.ts';
 import { sameServer } from './same-server.ts';
 import { entryOf, present } from './shape.ts';
@@ -20,19 +21,31 @@ const DEADLINE_MS = 45_000;
 const SHORT_DEADLINE_MS = 10_000;
 /** How often what is not done each minute is done: looking for workload clusters, and giving a slow cluster all the time. */
 const CADENCE_MINUTES = 10;
+/** How often an audit is ordered again that was not made when it was its turn. An outcome needs up to two minutes to get here. */
+const AUDIT_AGAIN_MINUTES = 5;
+const MINUTE_MS = 60_000;
 const MAX_PROBLEMS = 100;
+
+export interface AuditPlan {
+  /** How often each cluster is audited. */
+  readonly everyMinutes: number;
+  /** From which machines are reached. */
+  readonly handshakeLanes: ReadonlySet<string>;
+}
 
 /**
  * One order for each cluster that can be swept, and what is wrong with the others. Pure.
  *
  * @param tick the minute, in milliseconds since the epoch
  * @param lanes that are deployed; what is in another one cannot be swept. @default all
+ * @param audits @default none
  */
 export function planTick(
   registry: Registry,
   index: FleetIndex | undefined,
   tick: number,
   lanes?: ReadonlySet<string>,
+  audits?: AuditPlan,
 ): TickPlan {
   const clusters = Object.values(registry.clusters);
   const isDeployed = ({ lane }: Target) => lanes?.has(lane) ?? true;
@@ -50,7 +63,12 @@ export function planTick(
       target,
       tick,
       deadlineMs: deadlineOf(cluster, index, tick),
-      ...present({ holdWrites, server: serverBehind(cluster, index), lookForClusters }),
+      ...present({
+        holdWrites,
+        server: serverBehind(cluster, index),
+        lookForClusters,
+        audit: auditOf(cluster, target, { index, tick, audits }),
+      }),
     };
     return [{ lane: target.lane, order }];
   });
@@ -96,6 +114,34 @@ function deadlineOf({ id, source, target }: RegisteredCluster, index: FleetIndex
 
 function isTimeToLook(id: string, index: FleetIndex | undefined, tick: number): boolean {
   return entryOf(index?.clusters, id)?.workloadClusters === undefined || isTurnOf(id, CADENCE_MINUTES, tick);
+}
+
+interface AuditQuestion {
+  readonly index: FleetIndex | undefined;
+  readonly tick: number;
+  readonly audits: AuditPlan | undefined;
+}
+
+/**
+ * The audit of a cluster whose turn it is, or that was not audited since it was. A new cluster waits for its turn: a fleet that is new as a
+ * whole is not audited in one tick.
+ */
+function auditOf(
+  { id, foundAt }: RegisteredCluster,
+  { lane, audit }: Target,
+  { index, tick, audits }: AuditQuestion,
+): AuditReach | undefined {
+  if (audits === undefined) return undefined;
+  const elapsed = minutesSinceTurnOf(id, audits.everyMinutes, tick);
+  if (elapsed % AUDIT_AGAIN_MINUTES !== 0) return undefined;
+  const known = index === undefined ? undefined : (entryOf(index.clusters, id)?.audit?.auditedAt ?? foundAt);
+  const isMissed = known !== undefined && Date.parse(known) < tick - elapsed * MINUTE_MS;
+  if (elapsed > 0 && !isMissed) return undefined;
+  return {
+    handshakes: audits.handshakeLanes.has(lane),
+    secrets: audit?.secrets ?? false,
+    kubeletMetrics: audit?.kubeletMetrics ?? false,
+  };
 }
 
 function unknownLane({ id, lane }: Target): Problem {

@@ -6,6 +6,7 @@ import {
   type Fields,
   fields,
   httpsUrl,
+  mark,
   matching,
   oneOf,
   optional,
@@ -27,6 +28,7 @@ import {
   REGION_NAME,
   SECRET_ARN,
   type Target,
+  type TargetAudit,
 } from './target.ts';
 
 const VPC_ID = /^vpc-[0-9a-f]{1,32}$/;
@@ -52,7 +54,11 @@ export const readTarget: Read<Target> = (value, path) => {
     }),
     access,
     lane: matching(LANE_NAME, 'the name of a lane')(target['lane'], `${path}.lane`),
-    ...present({ management, instances: optional(readInstances)(target['instances'], `${path}.instances`) }),
+    ...present({
+      management,
+      instances: optional(readInstances)(target['instances'], `${path}.instances`),
+      audit: optional(readTargetAudit)(target['audit'], `${path}.audit`),
+    }),
   };
 };
 
@@ -94,6 +100,14 @@ const readManagement: Read<NonNullable<Target['management']>> = (value, path) =>
   return present({
     access: readKubeconfigAccess(fields(management['access'], `${path}.access`), `${path}.access`),
     namespace: optional(readNamespace)(management['namespace'], `${path}.namespace`),
+  });
+};
+
+const readTargetAudit: Read<TargetAudit> = (value, path) => {
+  const audit = fields(value, path);
+  return present({
+    secrets: optional(mark)(audit['secrets'], `${path}.secrets`),
+    kubeletMetrics: optional(mark)(audit['kubeletMetrics'], `${path}.kubeletMetrics`),
   });
 };
 

@@ -1,4 +1,5 @@
 import type { ApprovalPolicy } from '../approval/policy.ts';
+import type { AuditSummary } from '../audit/summary.ts';
 import type { EksReader } from '../aws/eks-clusters.ts';
 import { KubeconfigSecretError } from '../aws/kubeconfig-secret.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
@@ -6,6 +7,7 @@ import { listWorkloadClusters } from '../kubernetes/workload-clusters.ts';
 import type { Problem } from '../problem.ts';
 import type { SweepReport } from '../sweep/report.ts';
 import { type Clock, sweep } from '../sweep/sweep.ts';
+import type { AuditCluster } from './cluster-auditor.ts';
 import { adviseForEks } from './eks-advice.ts';
 import { freshAccess, IMPOSTOR_REMEDY, mayHaveMoved } from './fresh-access.ts';
 import { createIdleTargets } from './idle-targets.ts';
@@ -21,6 +23,8 @@ export interface TargetSweeperOptions extends TargetSources {
   readonly clock: Clock;
   /** ARN of the role that signs the tokens, for remedies. */
   readonly principalArn?: string;
+  /** Makes the audits that orders ask for. @default none is made */
+  readonly audit?: AuditCluster;
 }
 
 /** What became of an order. Nothing that is wrong with the cluster is a failure of certmarshal: the next tick sweeps it again. */
@@ -32,6 +36,8 @@ export interface SweptOrder {
   readonly retry?: true;
   /** What was thrown then, for the log. */
   readonly error?: unknown;
+  /** A bug of certmarshal in the audit, for the log. The sweep is not touched by it. */
+  readonly auditError?: unknown;
 }
 
 /** Sweeps one target; not twice at once. Never rejects. */
@@ -39,6 +45,8 @@ export type SweepOneTarget = (order: SweepOrder, signal: AbortSignal) => Promise
 
 /** One try at a target. */
 interface Attempt {
+  /** Its connections, which whoever has the attempt closes or keeps; absent when no client could be made. */
+  readonly open?: OpenTarget;
   readonly report?: SweepReport;
   /** With a report, those of the report and what came on top. */
   readonly problems: readonly Problem[];
@@ -46,10 +54,17 @@ interface Attempt {
   readonly server?: string;
   readonly workloadClusters?: readonly WorkloadCluster[];
   readonly workloadClustersCut?: true;
+  /** It leads to another API server than before: what is seen there is not yet this cluster's. */
+  readonly moved?: true;
 }
 
 /** Each keeps a few sockets, and about 100 kB, between two sweeps. */
 const KEPT_TARGETS = 64;
+
+/** An audit with less time would only find out that it has none. Milliseconds. */
+const SHORTEST_AUDIT_MS = 2_000;
+/** Of the time of an order, what an audit leaves for its snapshot. */
+const SNAPSHOT_MS = 1_000;
 
 /** Kinds of problems that other credentials or another CA bundle may end, so that secrets are worth to be read again. */
 const SUSPECT: ReadonlySet<string> = new Set(['unauthorized', 'certificate']);
@@ -66,26 +81,67 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
 
   return async (order, signal) => {
     const startedAt = clock();
+    const endsAt = performance.now() + order.deadlineMs;
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), order.deadlineMs);
     const done = ({ problems, ...attempt }: Attempt & { readonly untried?: true }) =>
       outcomeOf(order.target, { ...attempt, problems, startedAt, finishedAt: clock() });
+    let swept: SweptOrder;
+    let attempt: Attempt | undefined;
     try {
-      const attempt = await sweepOrder(order, AbortSignal.any([signal, deadline.signal]));
+      attempt = await sweepOrder(order, AbortSignal.any([signal, deadline.signal]));
       const problems = attempt.problems.map((problem) =>
         problem.kind === 'aborted' && deadline.signal.aborted ? overdue(problem, order.deadlineMs) : problem,
       );
       const { report } = attempt;
-      return {
+      swept = {
         outcome: done({ ...attempt, problems, ...(isUntried(attempt) ? { untried: true } : {}) }),
         ...(report === undefined ? {} : { report: { ...report, problems, complete: problems.length === 0 } }),
       };
     } catch (error) {
-      return { outcome: done({ problems: [failureOf(error, order.target)], untried: true }), retry: true, error };
+      swept = { outcome: done({ problems: [failureOf(error, order.target)], untried: true }), retry: true, error };
     } finally {
       clearTimeout(timer);
     }
+    // Approvals come first: what an audit takes of the time, and whatever becomes of it, is nothing to them.
+    try {
+      if (attempt?.moved) return swept;
+      return await withAudit(order, swept, { open: attempt?.open, leftMs: endsAt - performance.now(), signal });
+    } finally {
+      if (attempt !== undefined) release(order.target, attempt);
+    }
   };
+
+  async function withAudit(
+    order: SweepOrder,
+    swept: SweptOrder,
+    { open, leftMs, signal }: { open: OpenTarget | undefined; leftMs: number; signal: AbortSignal },
+  ): Promise<SweptOrder> {
+    if (order.audit === undefined || options.audit === undefined || signal.aborted) return swept;
+    const { target, audit: reach } = order;
+    const { outcome } = swept;
+    const isTimeLeft = leftMs >= SHORTEST_AUDIT_MS;
+    // One that answers is audited with the next order. Of one that does not, what is known from before has to be looked at again now.
+    if (!isTimeLeft && outcome.readable) return swept;
+    const [problem = unexplained(target)] = outcome.problems;
+    const end = new AbortController();
+    const timer = setTimeout(() => end.abort(), Math.max(leftMs, SHORTEST_AUDIT_MS) - SNAPSHOT_MS);
+    try {
+      const audit: AuditSummary = await options.audit({
+        target,
+        reach,
+        open: isTimeLeft ? open : undefined,
+        problem,
+        signal: AbortSignal.any([signal, end.signal]),
+        last: signal,
+      });
+      return { ...swept, outcome: { ...outcome, audit } };
+    } catch (error) {
+      return { ...swept, outcome: withProblem(outcome, failedAudit(error, target)), auditError: error };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
 
   async function sweepOrder(order: SweepOrder, signal: AbortSignal): Promise<Attempt> {
     const { target } = order;
@@ -94,14 +150,18 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
 
     const kept = idle.take(keyOf(target));
     let attempt = kept === undefined ? undefined : await sweepOpen(order, kept, signal);
-    if (attempt === undefined || (isSuspect(attempt) && mayRepeat(attempt)))
+    if (attempt === undefined || (isSuspect(attempt) && mayRepeat(attempt))) {
+      attempt?.open?.close();
       attempt = await openAndSweep(order, target, signal);
+    }
     if (access.kind !== 'eks') return attempt;
 
     if (mayHaveMoved(attempt.problems) && mayRepeat(attempt)) {
       const fresh = await freshAccess(cluster.name, access, describeCluster, signal);
-      if (fresh.kind === 'changed') attempt = await openAndSweep(order, { ...target, access: fresh.access }, signal);
-      else if (fresh.kind === 'unknown') attempt = { ...attempt, problems: [...attempt.problems, fresh.problem] };
+      if (fresh.kind === 'changed') {
+        attempt.open?.close();
+        attempt = await openAndSweep(order, { ...target, access: fresh.access }, signal);
+      } else if (fresh.kind === 'unknown') attempt = { ...attempt, problems: [...attempt.problems, fresh.problem] };
       else attempt = { ...attempt, problems: attempt.problems.map(impostor) };
     }
     return { ...attempt, problems: adviseForEks(attempt.problems, cluster.name, access, principalArn) };
@@ -119,20 +179,25 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
   }
 
   /** Keeps the connections of a sweep that gives no reason to doubt them, under the target that was ordered. */
+  function release(target: Target, attempt: Attempt): void {
+    const { open } = attempt;
+    if (open === undefined) return;
+    if (isSuspect(attempt)) open.close();
+    else idle.keep(keyOf(target), open);
+  }
+
   async function sweepOpen(order: SweepOrder, open: OpenTarget, signal: AbortSignal): Promise<Attempt> {
-    let keep = false;
     try {
       const { server } = open.workload;
-      const held = order.holdWrites ?? movedTo(server, order);
+      const moved = movedTo(server, order);
+      const held = order.holdWrites ?? moved;
       const report = await sweep(open, held === undefined ? policies : observing, clock, signal);
       const found = await lookForClusters(order, report, open, signal);
       const problems = [...heldProblem(order, held), ...report.problems, ...found.problems];
-      const attempt = { report, server, ...found, problems };
-      keep = !isSuspect(attempt);
-      return attempt;
-    } finally {
-      if (keep) idle.keep(keyOf(order.target), open);
-      else open.close();
+      return { open, report, server, ...found, problems, ...(moved === undefined ? {} : { moved: true }) };
+    } catch (error) {
+      open.close();
+      throw error;
     }
   }
 }
@@ -196,6 +261,29 @@ function overdue({ object }: Problem, deadlineMs: number): Problem {
 
 function impostor(problem: Problem): Problem {
   return problem.kind === 'certificate' ? { ...problem, remedy: IMPOSTOR_REMEDY } : problem;
+}
+
+function withProblem(outcome: SweepOutcome, problem: Problem): SweepOutcome {
+  // The first ones are kept, and nobody else tells of this one.
+  return { ...outcome, problems: [problem, ...outcome.problems], problemCount: outcome.problemCount + 1 };
+}
+
+function failedAudit(error: unknown, { id }: Target): Problem {
+  return {
+    kind: 'bug',
+    object: `audit of cluster ${id}`,
+    message: `certmarshal itself failed (${error instanceof Error ? error.name : typeof error})`,
+    remedy: 'Report it as a bug, with the line "audit failed" of the log. Approvals go on.',
+  };
+}
+
+function unexplained({ id }: Target): Problem {
+  return {
+    kind: 'unreadable',
+    object: `cluster ${id}`,
+    message: 'the sweep could not read it',
+    remedy: 'Look at the findings of its sweep.',
+  };
 }
 
 function failureOf(error: unknown, { id }: Target): Problem {

@@ -21,6 +21,13 @@ export interface Target {
   /** Where its EC2 instances are; absent when it has none. Those of another VPC prove nothing. */
   readonly instances?: AwsScope & { readonly vpcId?: string };
   readonly lane: string;
+  /** What its audits read beyond what needs no further rights. */
+  readonly audit?: TargetAudit;
+}
+
+export interface TargetAudit {
+  readonly secrets?: true;
+  readonly kubeletMetrics?: true;
 }
 
 /** What EKS, EKS Anywhere and Cluster API accept together, without anything that means something to a log, a metric or a path. */

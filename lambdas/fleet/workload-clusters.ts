@@ -8,6 +8,7 @@ import type { WorkloadCluster } from './outcome.ts';
 import type { Registry } from './registry.ts';
 import { entryOf, present } from './shape.ts';
 import { clusterApiSource } from './sources.ts';
+import { targetAudit } from './target-audit.ts';
 
 /** Three times the interval at which they are looked for. */
 const STALE_MS = 30 * 60_000;
@@ -95,6 +96,7 @@ function foundCluster(management: ManagementCluster, cluster: WorkloadCluster, k
       access,
       management: { access: kubeconfigOf(management), namespace },
       lane: management.lane,
+      ...targetAudit(management),
     },
   };
 }

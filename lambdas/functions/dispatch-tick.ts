@@ -80,6 +80,11 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
   const asked = sourcesOf(fleet, hub);
   const eks = eksSources(fleet.discovery, hub).map(({ name }) => name);
   const lanes = new Set(options.send.keys());
+  const audits = {
+    everyMinutes: fleet.audit.everyMinutes,
+    // Nothing outside of a VPC reaches machines.
+    handshakeLanes: new Set(fleet.lanes.filter(({ handshakes }) => handshakes !== false).map(({ name }) => name)),
+  };
 
   return async (tick, signals) => {
     const startedAt = clock();
@@ -91,7 +96,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     const free = [listedClusters(fleet), ...workloadClusters(fleet, index.value, stored.value)];
     const known = updateRegistry(stored.value, free, startedAt, asked);
     const sendAll = async (registry: Registry): Promise<Sent> => {
-      const plan = planTick(registry, index.value, tick, lanes);
+      const plan = planTick(registry, index.value, tick, lanes, audits);
       problems.push(...plan.problems);
       return send(plan.orders, tick, problems, signals.all);
     };

@@ -7,6 +7,7 @@ import type { SweepOutcome } from '../fleet/outcome.ts';
 import type { SweepOneTarget, SweptOrder } from '../fleet/sweep-target.ts';
 import { printable } from '../printable.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
+import { recordAudit, recordFailedAudit } from '../telemetry/record-audit.ts';
 import { recordFailed, recordSweep, recordUnusable, type Telemetry } from '../telemetry/record-sweep.ts';
 import { problemOf } from './problem-of.ts';
 
@@ -74,12 +75,14 @@ export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: Swee
       throw swept.error instanceof Error ? swept.error : new Error(`cluster ${swept.outcome.id}: sweep failed`);
   }
 
-  function count({ outcome, report: swept, retry, error }: SweptOrder): void {
+  function count({ outcome, report: swept, retry, error, auditError }: SweptOrder): void {
     const { id, durationMs, problems } = outcome;
     const [problem] = problems;
     if (retry) recordFailed(id, error, durationMs, telemetry);
     else if (swept !== undefined) recordSweep(swept, telemetry, id);
     else if (problem !== undefined) recordUnusable(id, problem, durationMs, telemetry);
+    if (outcome.audit !== undefined) recordAudit(outcome.audit, telemetry, id);
+    if (auditError !== undefined) recordFailedAudit(id, auditError, telemetry);
   }
 
   /** What cannot be read becomes a finding of the cluster that its group names. */

@@ -11,11 +11,13 @@ import { createTokenSigner } from '../aws/eks-token.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';
 import { sendMessage } from '../aws/queues.ts';
 import { createCredentials } from '../aws/spoke-credentials.ts';
+import type { Thresholds } from '../expiry/thresholds.ts';
 import { encodeOutcome } from '../fleet/outcome-message.ts';
 import { createTargetSweeper } from '../fleet/sweep-target.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { readBesideBundle, requiredVariable } from './environment.ts';
+import { lateAuditor } from './late-auditor.ts';
 import { lateInstanceReader } from './late-instance-reader.ts';
 import { createSweepBatch } from './sweep-batch.ts';
 
@@ -29,6 +31,7 @@ const metrics = createMetrics('sweep');
 const sqs = new SQSClient();
 const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
 const policies: readonly ApprovalPolicy[] = JSON.parse(readBesideBundle(import.meta.url, 'policies.json'));
+const thresholds: Thresholds = JSON.parse(readBesideBundle(import.meta.url, 'audit.json'));
 const credentials = createCredentials({ sessionName: 'certmarshal-sweep' });
 const eks = createEksReader({ credentials });
 const sweepBatch = createSweepBatch({
@@ -40,6 +43,7 @@ const sweepBatch = createSweepBatch({
     principalArn: requiredVariable('SWEEP_ROLE_ARN'),
     policies,
     clock: Date.now,
+    audit: lateAuditor({ credentials, bucket: requiredVariable('SNAPSHOT_BUCKET'), thresholds, clock: Date.now }),
   }),
   report: async (outcome, signal) => sendMessage(sqs, outcomes, encodeOutcome(outcome), {}, signal),
   clock: Date.now,

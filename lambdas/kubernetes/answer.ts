@@ -7,7 +7,7 @@ import { printable } from './printable.ts';
 import { parseRetryAfter } from './retry.ts';
 import { describeSkew, type ServerClock, SKEW_REMEDY } from './server-clock.ts';
 
-interface AnswerContext {
+export interface AnswerContext {
   /** What was attempted on what. */
   readonly object: string;
   /** Path of the call in the API. */
@@ -29,21 +29,12 @@ const IS_A_PROXY_IN_BETWEEN = 'is a proxy or a login page in between?';
  */
 export function readAnswer(reply: Reply, context: AnswerContext): JsonObject {
   const { object } = context;
-  const { status, headers, body } = reply;
-  const mediaType = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (status < 200 || status >= 300) throw refusal(reply, mediaType, context);
+  const { status } = reply;
+  const mediaType = mediaTypeOf(reply);
+  const body = wholeBody(reply, mediaType, context);
 
   const notKubernetes = (problem: string, remedy: string): KubernetesError =>
     new KubernetesError({ kind: 'not-kubernetes', object, status, problem, remedy });
-  if (body === undefined) {
-    throw new KubernetesError({
-      kind: 'too-large',
-      object,
-      status,
-      problem: 'the answer is larger than certmarshal reads',
-      remedy: 'Look for an object of unusual size, or for a server that is not an API server.',
-    });
-  }
   if (body.length === 0) {
     throw notKubernetes(`answered ${status} with an empty body`, `The API always sends JSON: ${IS_A_PROXY_IN_BETWEEN}`);
   }
@@ -71,6 +62,43 @@ export function readAnswer(reply: Reply, context: AnswerContext): JsonObject {
     );
   }
   return json;
+}
+
+/**
+ * The text of a 2xx answer of something behind the API server.
+ *
+ * @throws KubernetesError as {@link readAnswer}
+ */
+export function readTextAnswer(reply: Reply, context: AnswerContext): string {
+  const mediaType = mediaTypeOf(reply);
+  const body = wholeBody(reply, mediaType, context);
+  if (mediaType === 'text/plain') return body.toString('utf8');
+  if (mediaType === 'text/html') throw html(reply.status, context.object);
+  throw new KubernetesError({
+    kind: 'not-kubernetes',
+    object: context.object,
+    status: reply.status,
+    problem:
+      mediaType === '' ? 'answered without a content type' : `answered with ${printable(mediaType, context.secrets)}`,
+    remedy: `Plain text was asked for: ${IS_A_PROXY_IN_BETWEEN}`,
+  });
+}
+
+function mediaTypeOf({ headers }: Reply): string {
+  return (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+function wholeBody(reply: Reply, mediaType: string, context: AnswerContext): Buffer {
+  const { status, body } = reply;
+  if (status < 200 || status >= 300) throw refusal(reply, mediaType, context);
+  if (body !== undefined) return body;
+  throw new KubernetesError({
+    kind: 'too-large',
+    object: context.object,
+    status,
+    problem: 'the answer is larger than certmarshal reads',
+    remedy: 'Look for an object of unusual size, or for a server that is not an API server.',
+  });
 }
 
 function refusal(reply: Reply, mediaType: string, context: AnswerContext): KubernetesError {

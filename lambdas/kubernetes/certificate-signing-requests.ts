@@ -6,16 +6,19 @@ import { listPages } from './paging.ts';
 /** Clusters with half a million requests that nobody issued have been seen; they are counted page by page. */
 const MAX_REQUESTS = 2_000_000;
 
+/** Of all signers nobody judges them, they are only counted: 1 to 2 MB, and half as many round trips. */
+const REQUESTS_A_PAGE = 1_000;
+
 const COLLECTION = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 
-/** The CertificateSigningRequests of one signer, page by page; the server selects. */
+/** The CertificateSigningRequests of one signer, or of all, page by page; the server selects. */
 export function listSigningRequests(
   client: KubernetesClient,
-  { signerName, signal }: { readonly signerName: string; readonly signal: AbortSignal },
+  { signerName, signal }: { readonly signerName?: string; readonly signal: AbortSignal },
 ): AsyncGenerator<readonly unknown[]> {
   return listPages(client, {
     path: COLLECTION,
-    fieldSelector: `spec.signerName=${signerName}`,
+    ...(signerName === undefined ? { limit: REQUESTS_A_PAGE } : { fieldSelector: `spec.signerName=${signerName}` }),
     signal,
     maxItems: MAX_REQUESTS,
   });

@@ -3,14 +3,14 @@ import { Agent, type RequestOptions } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 
-import { readAnswer } from './answer.ts';
+import { type AnswerContext, readAnswer, readTextAnswer } from './answer.ts';
 import { createBearer } from './bearer-token.ts';
 import { connectionError } from './broken-connection.ts';
 import { parseCaBundle } from './ca-bundle.ts';
 import { type Connection, hostOf, parseServerUrl } from './connection.ts';
 import { describeCall } from './describe-call.ts';
 import { KubernetesError } from './errors.ts';
-import { ExchangeFailure, exchange } from './exchange.ts';
+import { ExchangeFailure, exchange, type Reply } from './exchange.ts';
 import type { JsonObject } from './json.ts';
 import { retryDelayMs } from './retry.ts';
 import { type ServerClock, serverClock } from './server-clock.ts';
@@ -49,6 +49,8 @@ export interface ClientStats {
 export interface KubernetesClient {
   /** URL of the API server, for messages. */
   readonly server: string;
+  /** PEM of the only authorities that are trusted for this server; absent where those of Node are. */
+  readonly caPem?: string;
   readonly stats: ClientStats;
   /** By the newest answer that has a date; absent before. */
   readonly clock?: ServerClock | undefined;
@@ -58,6 +60,12 @@ export interface KubernetesClient {
    * @throws KubernetesError
    */
   request(call: ApiCall): Promise<JsonObject>;
+  /**
+   * The plain text that something behind the server answers, such as the metrics of a kubelet.
+   *
+   * @throws KubernetesError
+   */
+  requestText?(call: ApiCall): Promise<string>;
   /** Breaks every connection; calls under way and later ones fail as `aborted`. */
   close(): void;
 }
@@ -116,7 +124,6 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     ...(connection.tlsServerName === undefined ? {} : { servername: connection.tlsServerName }),
   });
   const target: RequestOptions = { agent, hostname, port: url.port === '' ? 443 : url.port };
-  const commonHeaders: Readonly<Record<string, string>> = { accept: 'application/json', 'user-agent': 'certmarshal' };
   const bearer = createBearer(server, credentials);
   let clock: ServerClock | undefined;
   const stats = { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 };
@@ -125,21 +132,27 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
   };
   const closing = new AbortController();
 
-  const attempt = async (call: ApiCall, object: string, body: string | undefined): Promise<JsonObject> => {
+  const attempt = async <T>(
+    call: ApiCall,
+    object: string,
+    body: string | undefined,
+    { accept, read }: Form<T>,
+  ): Promise<T> => {
     const { method, signal } = call;
     const query = call.query === undefined ? '' : `?${new URLSearchParams(call.query).toString()}`;
     const signals = signal === undefined ? [closing.signal] : [closing.signal, signal];
     try {
       const authorization = await bearer.header(requestTimeoutMs, signals);
       const headers = {
-        ...commonHeaders,
+        accept,
+        'user-agent': 'certmarshal',
         ...(authorization === undefined ? {} : { authorization }),
         ...(body === undefined
           ? {}
           : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
       };
       const path = url.pathname.replace(/\/+$/, '') + call.path + query;
-      const request: RequestOptions = { ...target, method, path, headers };
+      const outgoing: RequestOptions = { ...target, method, path, headers };
       const limits = {
         timeoutMs: requestTimeoutMs,
         maxBytes: Math.min(call.maxResponseBytes ?? MAX_OBJECT_BYTES, maxResponseBytes),
@@ -147,10 +160,10 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
       stats.requests += 1;
       if (method !== 'GET') stats.writes += 1;
       const sentAt = now();
-      const reply = await exchange(request, body, limits, signals, onBytes);
+      const reply = await exchange(outgoing, body, limits, signals, onBytes);
       clock = serverClock(reply.headers.date, sentAt, now()) ?? clock;
       if (reply.status === 429) stats.throttled += 1;
-      return readAnswer(reply, {
+      return read(reply, {
         object,
         path: call.path,
         credentials: credentials.kind,
@@ -177,30 +190,34 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     }
   };
 
+  const request = async <T>(call: ApiCall, form: Form<T>): Promise<T> => {
+    const object = describeCall(call.method, call.path, server);
+    const body = call.body === undefined ? undefined : jsonOf(call.body, object);
+    for (let retries = 0; ; retries += 1) {
+      if (closing.signal.aborted || call.signal?.aborted) throw aborted(object, call.signal);
+      if (retries > 0) stats.retries += 1;
+      try {
+        return await attempt(call, object, body, form);
+      } catch (error) {
+        if (!(error instanceof KubernetesError)) throw error;
+        const wait = retryDelayMs(error, { method: call.method, retries, random: random() });
+        if (wait === undefined) throw error;
+        await sleep(wait, call.signal).catch((interruption: unknown) => {
+          throw call.signal?.aborted ? aborted(object, call.signal) : interruption;
+        });
+      }
+    }
+  };
+
   return {
     server,
+    ...(connection.caPem === undefined ? {} : { caPem: connection.caPem }),
     stats,
     get clock() {
       return clock;
     },
-    async request(call) {
-      const object = describeCall(call.method, call.path, server);
-      const body = call.body === undefined ? undefined : jsonOf(call.body, object);
-      for (let retries = 0; ; retries += 1) {
-        if (closing.signal.aborted || call.signal?.aborted) throw aborted(object, call.signal);
-        if (retries > 0) stats.retries += 1;
-        try {
-          return await attempt(call, object, body);
-        } catch (error) {
-          if (!(error instanceof KubernetesError)) throw error;
-          const wait = retryDelayMs(error, { method: call.method, retries, random: random() });
-          if (wait === undefined) throw error;
-          await sleep(wait, call.signal).catch((interruption: unknown) => {
-            throw call.signal?.aborted ? aborted(object, call.signal) : interruption;
-          });
-        }
-      }
-    },
+    request: async (call) => request(call, JSON_FORM),
+    requestText: async (call) => request(call, TEXT_FORM),
     close() {
       // First the calls: a pool that only loses its connections opens new ones for the calls that wait.
       closing.abort();
@@ -208,6 +225,15 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     },
   };
 }
+
+/** What an answer has to be, and how it is read. */
+interface Form<T> {
+  readonly accept: string;
+  readonly read: (reply: Reply, context: AnswerContext) => T;
+}
+
+const JSON_FORM: Form<JsonObject> = { accept: 'application/json', read: readAnswer };
+const TEXT_FORM: Form<string> = { accept: 'text/plain', read: readTextAnswer };
 
 function readBundle(server: string, pem: string): readonly X509Certificate[] {
   try {

@@ -5,36 +5,63 @@ import { isJsonObject, type JsonObject } from './json.ts';
 /** What a Cluster can be called: a DNS label, in which older versions of Cluster API allow dots. */
 export const CLUSTER_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,61}[a-z0-9])?$/;
 
-const GROUP_PATH = '/apis/cluster.x-k8s.io';
+/** A value that a label can have, and so a selector can ask for: nothing in it ends one requirement and starts another. */
+const LABEL_VALUE = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 
-/** Versions whose Cluster and Machine are understood, the one to prefer first. */
+/** Groups of Cluster API; each is served by a provider of its own, which can be older or newer than the others. */
+export type ClusterApiGroup = 'cluster.x-k8s.io' | 'bootstrap.cluster.x-k8s.io' | 'controlplane.cluster.x-k8s.io';
+
+/** Versions whose kinds are understood, the one to prefer first. */
 const VERSIONS = ['v1beta2', 'v1beta1'] as const;
 type Version = (typeof VERSIONS)[number];
 
-const served = new WeakMap<KubernetesClient, Version>();
+const served = new WeakMap<KubernetesClient, Map<ClusterApiGroup, Version>>();
 
 /**
- * Path of the group and the version of Cluster API that the server offers: v1beta2, else v1beta1. Asked for once a client.
+ * Path of a group and the version of it that the server offers: v1beta2, else v1beta1. Asked for once a client.
  *
- * @throws KubernetesError; `not-found` when the server does not serve Cluster API
+ * @throws KubernetesError; `not-found` when the server does not serve the group
  */
-export async function clusterApiPath(client: KubernetesClient, signal: AbortSignal): Promise<string> {
-  const version = served.get(client) ?? (await discover(client, signal));
-  served.set(client, version);
-  return `${GROUP_PATH}/${version}`;
+export async function clusterApiPath(
+  client: KubernetesClient,
+  signal: AbortSignal,
+  group: ClusterApiGroup = 'cluster.x-k8s.io',
+): Promise<string> {
+  const known = served.get(client) ?? new Map<ClusterApiGroup, Version>();
+  served.set(client, known);
+  const version = known.get(group) ?? (await discover(client, signal, group));
+  known.set(group, version);
+  return `/apis/${group}/${version}`;
 }
 
-async function discover(client: KubernetesClient, signal: AbortSignal): Promise<Version> {
+/**
+ * Selects what belongs to one Cluster.
+ *
+ * @param object what is attempted, for the error
+ * @throws KubernetesError of kind `invalid` when the name cannot be the value of a label
+ */
+export function clusterSelector(clusterName: string, object: string): string {
+  if (LABEL_VALUE.test(clusterName)) return `cluster.x-k8s.io/cluster-name=${clusterName}`;
+  throw new KubernetesError({
+    kind: 'invalid',
+    object,
+    problem: 'the name of the cluster cannot be the value of a label',
+    remedy: 'Name the cluster as its Cluster API object is named: kubectl get clusters.cluster.x-k8s.io -A.',
+  });
+}
+
+async function discover(client: KubernetesClient, signal: AbortSignal, name: ClusterApiGroup): Promise<Version> {
+  const path = `/apis/${name}`;
   let group: JsonObject;
   try {
-    group = await client.request({ method: 'GET', path: GROUP_PATH, signal });
+    group = await client.request({ method: 'GET', path, signal });
   } catch (error) {
     if (!(error instanceof KubernetesError) || error.kind !== 'not-found') throw error;
     throw new KubernetesError({
       kind: 'not-found',
       object: error.object,
       status: 404,
-      problem: 'this API server serves no cluster.x-k8s.io, so Machines cannot be here',
+      problem: `this API server serves no ${name}, so ${KINDS[name]} cannot be here`,
       remedy:
         'Name the management cluster, with --management-kubeconfig on the command line or managementKubeconfigSecret in fleet.yaml; if this is the one you named, its kubeconfig leads elsewhere or Cluster API is not installed there.',
     });
@@ -45,8 +72,14 @@ async function discover(client: KubernetesClient, signal: AbortSignal): Promise<
   if (version) return version;
   throw new KubernetesError({
     kind: 'not-found',
-    object: `get ${GROUP_PATH} on ${client.server}`,
-    problem: `cluster.x-k8s.io is served in none of the versions ${VERSIONS.join(', ')}`,
+    object: `get ${path} on ${client.server}`,
+    problem: `${name} is served in none of the versions ${VERSIONS.join(', ')}`,
     remedy: 'Upgrade Cluster API: certmarshal reads v1beta1 (since 1.0) and v1beta2.',
   });
 }
+
+const KINDS: Readonly<Record<ClusterApiGroup, string>> = {
+  'cluster.x-k8s.io': 'Machines',
+  'bootstrap.cluster.x-k8s.io': 'KubeadmConfigs',
+  'controlplane.cluster.x-k8s.io': 'KubeadmControlPlanes',
+};

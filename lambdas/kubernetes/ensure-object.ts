@@ -18,6 +18,8 @@ const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {
   Secret: (namespace) => `/api/v1/namespaces/${namespace}/secrets`,
   ClusterRole: () => '/apis/rbac.authorization.k8s.io/v1/clusterroles',
   ClusterRoleBinding: () => '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
+  Role: (namespace) => `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles`,
+  RoleBinding: (namespace) => `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`,
 };
 
 /** Path of one object of the kinds that certmarshal makes. @throws RangeError for any other kind */

@@ -1,7 +1,7 @@
 /**
- * What grants the right that a 403 on this path asks for. The plain `certmarshal rbac` covers requests and approval, Nodes
- * only with a policy that uses them, Clusters and Machines only with `--management`, and the kubeconfig of a workload cluster only
- * where it is named.
+ * What grants the right that a 403 on this path asks for. The plain `certmarshal rbac` covers requests, approval and what an audit lists,
+ * objects of Cluster API only with `--management`, Secrets and the metrics of kubelets only where they are asked for, and the kubeconfig of a
+ * workload cluster only where it is named.
  *
  * @param path of the API, without the prefix of a server.
  */
@@ -20,7 +20,17 @@ const KUBECONFIG_SECRET =
 /** Without the policy of the sweep, applying the manifests again takes the right to read Nodes away. */
 const OPTIONS = '--user, --group or --service-account says to whom; give --policy FILE if you sweep with one';
 
+const CLUSTER_SECRET =
+  /^\/api\/v1\/namespaces\/(?<namespace>[-a-z0-9]+)\/secrets\/(?<cluster>[-.a-z0-9]+?)-(?:ca|proxy|etcd|apiserver-etcd-client|aws-iam-authenticator-ca)$/;
+/** Of Cluster API and EKS Anywhere. */
+const MANAGEMENT_GROUP = /^\/apis\/(?:(?:[a-z]+\.)?cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com)\//;
+
 function manifestsFor(path: string): string {
-  if (path.startsWith('/apis/cluster.x-k8s.io/')) return 'certmarshal rbac --management';
+  if (MANAGEMENT_GROUP.test(path)) return 'certmarshal rbac --management';
+  const { namespace, cluster } = CLUSTER_SECRET.exec(path)?.groups ?? {};
+  if (namespace !== undefined)
+    return `certmarshal rbac --management --audit-secrets --cluster-secrets-of ${namespace}/${cluster}`;
+  if (path === '/api/v1/secrets') return 'certmarshal rbac --audit-secrets';
+  if (/^\/api\/v1\/nodes\/[^/]+\/proxy\//.test(path)) return 'certmarshal rbac --kubelet-metrics';
   return path.startsWith('/api/v1/nodes') ? 'certmarshal rbac --policy FILE' : 'certmarshal rbac';
 }

@@ -23,6 +23,7 @@ import { KubernetesError } from '../kubernetes/errors.ts';
 import { listMachines } from '../kubernetes/machines.ts';
 import { listNodes } from '../kubernetes/nodes.ts';
 import { collectOpenRequests, type OpenRequest } from './open-requests.ts';
+import { type Handshake, readServedCertificates } from './renewal-evidence.ts';
 
 const SHOWN_UNREADABLE = 100;
 /** As many as one call of a `listInstances` takes. */
@@ -40,6 +41,8 @@ export interface SweepTarget {
   readonly vpcId?: string | undefined;
   /** DescribeInstances, page by page; absent when the cluster's account is not read. */
   readonly listInstances?: (query: InstanceQuery, signal: AbortSignal) => AsyncIterable<readonly unknown[]>;
+  /** Shakes hands with the kubelets of nodes that ask, where a policy trusts renewals; absent where the lane does not reach them. */
+  readonly handshake?: Handshake;
 }
 
 /** Everything one sweep read. Requests that are not open are only counted, so that memory follows the open ones. */
@@ -56,12 +59,14 @@ export interface Observed {
  * Reads all that one sweep needs: one paged LIST of the requests, and, only when some are open, one paged LIST for each source of evidence
  * that a policy for this cluster names. A source that cannot be read is part of the result; failing to list the requests is not, and throws.
  *
+ * @param now milliseconds since the epoch, by which certificates that nodes serve are valid or not
  * @throws KubernetesError when the requests cannot be listed
  */
 export async function observe(
   target: SweepTarget,
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
+  now: () => number = Date.now,
 ): Promise<Observed> {
   const selecting = policies.filter((policy) => isFor(policy, target.cluster));
   const open = collectOpenRequests();
@@ -97,6 +102,7 @@ export async function observe(
   }
   const requests = open.all();
   const evidence = [...((await readings) ?? []), ...(await readInstances(target, requests, selecting, signal))];
+  evidence.push(...(await readRenewals(target, requests, selecting, evidence, now, signal)));
   return { open: requests, ignored, unreadable, unreadableCount, evidence: indexEvidence(evidence) };
 }
 
@@ -117,13 +123,31 @@ async function readEvidence(
       ),
     );
   // A CIDR counts only for an address that the Node shows and no other Node does.
-  if (wanted.has('node') || wanted.has('patterns'))
+  // A node that is gone renews nothing, and an address that another Node shows is not the old one's.
+  if (wanted.has('node') || wanted.has('patterns') || wanted.has('renewal'))
     readings.push(
       knowsServices(cluster)
         ? readSource('node', listNodes(workload, { signal }), ownerFromNode)
         : Promise.resolve(SERVICES_NOT_KNOWN),
     );
   return Promise.all(readings);
+}
+
+async function readRenewals(
+  { cluster, workload: { caPem }, handshake }: SweepTarget,
+  requests: readonly OpenRequest[],
+  policies: readonly ApprovalPolicy[],
+  readings: readonly SourceReading[],
+  now: () => number,
+  signal: AbortSignal,
+): Promise<readonly SourceReading[]> {
+  if (requests.length === 0 || !policies.some(({ evidence }) => evidence.includes('renewal'))) return [];
+  const nodes = nodesOf(requests);
+  return [await readServedCertificates({ cluster, nodes, readings, handshake, caPem, now, signal })];
+}
+
+function nodesOf(requests: readonly OpenRequest[]): ReadonlySet<string> {
+  return new Set(requests.map(({ csr }) => csr.username.slice(NODE_PREFIX.length)));
 }
 
 /** A node may say that the address of a Service is its own; only service CIDRs tell. */
@@ -135,14 +159,14 @@ const SERVICES_NOT_KNOWN: SourceReading = {
   source: 'node',
   ok: false,
   problem:
-    'Nodes are not believed while the service CIDRs of the cluster are not known: a node may show the address of a Service as its own',
+    'Nodes are not believed while the service CIDRs of the cluster are not known: a node may show the address of a Service as its own, or have a certificate for it',
   remedy:
-    'Write its serviceCidrs in fleet.yaml, or for a workload cluster spec.clusterNetwork.services.cidrBlocks of its Cluster; or take node and patterns out of the evidence of its policy.',
+    'Write its serviceCidrs in fleet.yaml, or for a workload cluster spec.clusterNetwork.services.cidrBlocks of its Cluster; or take node, renewal and patterns out of the evidence of its policy.',
 };
 
 /**
  * EC2 is asked for the nodes that have an open request and no others: in one VPC, what counts of an instance is no other's. Only what Nodes say of
- * themselves can be what another instance has, so where a policy trusts that, all instances of the cluster are read.
+ * themselves, and what they once had, can be what another instance has, so where a policy trusts that, all instances of the cluster are read.
  */
 async function readInstances(
   { cluster, vpcId, listInstances, management }: SweepTarget,
@@ -153,9 +177,9 @@ async function readInstances(
   const wanted = new Set(policies.flatMap(({ evidence }) => evidence));
   if (requests.length === 0 || !wanted.has('ec2')) return [];
   if (listInstances !== undefined) {
-    const nodes = new Set(requests.map(({ csr }) => csr.username.slice(NODE_PREFIX.length)));
+    const nodes = nodesOf(requests);
     const pages =
-      wanted.has('node') || wanted.has('patterns')
+      wanted.has('node') || wanted.has('patterns') || wanted.has('renewal')
         ? listInstances({ nodes: [], vpcId, cluster: cluster.name }, signal)
         : inParts([...nodes], (part) => listInstances({ nodes: part, vpcId }, signal));
     return [await readSource('ec2', pages, (item) => instanceOwner(item, cluster.name, vpcId, nodes))];
@@ -193,16 +217,18 @@ const EC2_NOT_READ: SourceReading = {
     'A deployed certmarshal reads them for the EKS clusters that it discovers. Here, name the management cluster if Cluster API made this one, or let the policy trust the Nodes (evidence: [node]).',
 };
 
+type ListedSource = Exclude<ReadableSource, 'renewal'>;
+
 /** Four times the nodes that Kubernetes supports in a cluster. */
 const MAX_OWNERS = 20_000;
 const MIB = 1024 * 1024;
 /** Estimated bytes. 5,000 nodes with ten names each take 7 MiB; what EC2 says is not in the hand of a cluster. */
-const MAX_BYTES: Readonly<Record<ReadableSource, number>> = { machine: 16 * MIB, node: 16 * MIB, ec2: 64 * MIB };
+const MAX_BYTES: Readonly<Record<ListedSource, number>> = { machine: 16 * MIB, node: 16 * MIB, ec2: 64 * MIB };
 /** What a name takes beside its characters: the string, and its entry in the index. */
 const NAME_OVERHEAD = 100;
 
 async function readSource(
-  source: ReadableSource,
+  source: ListedSource,
   pages: AsyncIterable<readonly unknown[]>,
   ownerOf: (item: unknown) => Owner | undefined,
 ): Promise<SourceReading> {
@@ -234,7 +260,7 @@ function bytesOf({ object, nodes, dnsNames, addresses, weakAddresses = [] }: Own
 }
 
 /** Half of them would prove what the other half contests. */
-function tooMuch(source: ReadableSource): SourceReading {
+function tooMuch(source: ListedSource): SourceReading {
   return {
     source,
     ok: false,

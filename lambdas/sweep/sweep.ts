@@ -32,7 +32,7 @@ export async function sweep(
   let acted: readonly Acted[] = [];
   let failure: KubernetesError | undefined;
   try {
-    observed = await observe(target, policies, signal);
+    observed = await observe(target, policies, signal, clock);
     progress.observed?.(observed);
     acted = await act(decide(target.cluster, observed, policies, clock()), {
       client: target.workload,

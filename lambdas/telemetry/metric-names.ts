@@ -40,6 +40,13 @@ export const METRIC = {
   messagesUnreadable: 'MessagesUnreadable',
   /** sweep: outcomes that could not be sent to report. The sweep itself is not touched by that, and the next one tells as much. */
   outcomesUnsent: 'OutcomesUnsent',
+  /** sweep: audits made, one value for each. */
+  audits: 'Audits',
+  /** sweep: findings of these audits, one value for each; the index says which. */
+  auditCritical: 'AuditFindingsCritical',
+  auditWarning: 'AuditFindingsWarning',
+  /** sweep: audits whose snapshot could not be read, so that it is not written over, or not written. The next audit knows less of before. */
+  snapshotsUnwritten: 'SnapshotsUnwritten',
   /** report: outcomes folded into the index, those of dispatch among them, one value for each batch. */
   outcomesFolded: 'OutcomesFolded',
   /** report: messages that are no outcome; they are logged and dropped. */

@@ -1,4 +1,16 @@
 import type { DecodedCertificate } from './certificate.ts';
+import { decodeCertificate, MAX_CERTIFICATE_BYTES } from './decode-certificate.ts';
+
+/** Characters of a bundle that are read. All roots of Mozilla take 250 KiB. */
+const MAX_TEXT = 4 * 1024 * 1024;
+const MAX_CERTIFICATES = 1000;
+
+const BEGIN = '-----BEGIN ';
+const DASHES = '-----';
+/** `-----BEGIN` is at most this far from the end of its line. */
+const MAX_LABEL = 64;
+/** Base64 of the largest certificate in lines of one character. */
+const MAX_BODY = MAX_CERTIFICATE_BYTES * 4;
 
 export interface CertificateBundle {
   /** One for each CERTIFICATE block, in their order; other blocks, and text between them, are passed over. */
@@ -9,5 +21,52 @@ export interface CertificateBundle {
 
 /** Reads PEM text, for example a CA bundle. Private keys in it are passed over without being looked at. Never throws. */
 export function decodeBundle(text: string): CertificateBundle {
-  throw new Error(`not built: ${text.length}`);
+  const read = text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text;
+  const certificates: DecodedCertificate[] = [];
+  for (let at = nextBlock(read, 0); at !== -1; ) {
+    const { label, bodyStart } = labelAt(read, at);
+    if (label !== 'CERTIFICATE') {
+      at = nextBlock(read, bodyStart);
+      continue;
+    }
+    if (certificates.length === MAX_CERTIFICATES) {
+      return { certificates, problem: `only the first ${MAX_CERTIFICATES} certificates are read` };
+    }
+    const next = nextBlock(read, bodyStart);
+    certificates.push(decodeBlock(read.slice(bodyStart, next === -1 ? undefined : next)));
+    at = next;
+  }
+  if (text.length > MAX_TEXT) return { certificates, problem: `only the first ${MAX_TEXT} characters are read` };
+  return certificates.length === 0 ? { certificates, problem: 'no certificate in PEM' } : { certificates };
+}
+
+/** Start of the next BEGIN line; -1 when there is none. */
+function nextBlock(text: string, from: number): number {
+  for (let at = text.indexOf(BEGIN, from); at !== -1; at = text.indexOf(BEGIN, at + 1)) {
+    if (at === 0 || text[at - 1] === '\n' || text[at - 1] === '\r') return at;
+  }
+  return -1;
+}
+
+/** The label is empty where the line does not end as one of PEM does. */
+function labelAt(text: string, at: number): { readonly label: string; readonly bodyStart: number } {
+  const start = at + BEGIN.length;
+  const line = text.slice(start, start + MAX_LABEL);
+  const end = line.indexOf(DASHES);
+  if (end === -1 || /[\r\n]/.test(line.slice(0, end))) return { label: '', bodyStart: start };
+  return { label: line.slice(0, end), bodyStart: start + end + DASHES.length };
+}
+
+/** @param text from the end of a BEGIN line up to the next one */
+function decodeBlock(text: string): DecodedCertificate {
+  const end = text.indexOf(DASHES);
+  if (end > MAX_BODY) return { ok: false, problem: `larger than the ${MAX_CERTIFICATE_BYTES} bytes allowed` };
+  if (end === -1 || !text.startsWith('-----END CERTIFICATE-----', end)) {
+    return { ok: false, problem: 'its PEM block has no END CERTIFICATE line' };
+  }
+  const base64 = text.slice(0, end).replaceAll(/\s+/g, '');
+  if (base64 === '' || base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
+    return { ok: false, problem: 'its PEM block is not base64' };
+  }
+  return decodeCertificate(Buffer.from(base64, 'base64'));
 }

@@ -1,6 +1,130 @@
-import type { DecodedCertificate } from './certificate.ts';
+import { hash } from 'node:crypto';
+import { printable } from '../printable.ts';
+import type { Certificate, DecodedCertificate } from './certificate.ts';
+import { NO_EXTENSIONS, readExtensions } from './certificate-extensions.ts';
+import { OWN_CURVE, readCertificateKey } from './certificate-key.ts';
+import { readTime } from './certificate-time.ts';
+import { DerReader, TAG } from './der.ts';
+import { readNameText } from './name-text.ts';
+import { Refused } from './refused.ts';
+import { isSignedBy, verifyingKey } from './signed-by.ts';
+import { weakDigest } from './weak-signature.ts';
 
-/** Reads one certificate in DER. Never throws, and takes bounded time whatever the bytes are. */
+/** A certificate with 100 names of 253 characters takes 30 KiB. */
+export const MAX_CERTIFICATE_BYTES = 64 * 1024;
+
+/** Octets of a serial number that are shown. RFC 5280 §4.1.2.2 allows 20. */
+const MAX_SERIAL_OCTETS = 64;
+
+/**
+ * Reads one certificate in DER. Never throws, and takes bounded time whatever the bytes are.
+ *
+ * Unlike a request, which no signer may read otherwise than we do, a certificate is signed already: every string type, order and extension of
+ * X.509 version 1 to 3 is taken. What is no DER, or says something twice, is not.
+ */
 export function decodeCertificate(der: Uint8Array): DecodedCertificate {
-  throw new Error(`not built: ${der.length}`);
+  if (der.length > MAX_CERTIFICATE_BYTES) {
+    return { ok: false, problem: `${der.length} bytes found, ${MAX_CERTIFICATE_BYTES} allowed` };
+  }
+  try {
+    // A copy: what was sent with it, or may change, is not kept.
+    return { ok: true, certificate: readCertificate(Buffer.from(der)) };
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return { ok: false, problem: printable(error.message) };
+  }
+}
+
+/** RFC 5280 §4.1. */
+function readCertificate(der: Buffer): Certificate {
+  const input = new DerReader(der);
+  const outer = input.enter(TAG.sequence, 'certificate');
+  input.finish('certificate');
+  const signed = outer.enter(TAG.sequence, 'certificate to be signed');
+  const algorithm = readEncoded(outer, 'signature algorithm');
+  outer.octets(TAG.bitString, 'signature');
+  outer.finish('certificate');
+
+  const version = signed.nextTag === 0xa0 ? readVersion(signed.enter(0xa0, 'version')) : 1;
+  const serialNumber = hexSerial(signed.octets(TAG.integer, 'serial number'));
+  if (!readEncoded(signed, 'signature algorithm').equals(algorithm)) {
+    throw new Refused('UnexpectedStructure', 'signature algorithm: inside and outside differ');
+  }
+  const issuer = readNameText(signed, 'issuer');
+  const validity = signed.enter(TAG.sequence, 'validity');
+  const notBefore = readTime(validity, 'notBefore');
+  const notAfter = readTime(validity, 'notAfter');
+  validity.finish('validity');
+  const subject = readNameText(signed, 'subject');
+  const key = readCertificateKey(signed);
+  // Unique identifiers, which nobody uses.
+  while (signed.nextTag === 0x81 || signed.nextTag === 0x82) signed.enterAny('unique identifier');
+  if (version < 3 && !signed.atEnd) {
+    throw new Refused('UnexpectedStructure', `extensions: version ${version} has none`);
+  }
+  const { authority, ...extensions } = signed.atEnd ? NO_EXTENSIONS : readExtensions(signed.enter(0xa3, 'extensions'));
+  signed.finish('certificate to be signed');
+
+  const selfSigned = subject.encoded.equals(issuer.encoded) && key.key !== OWN_CURVE && signsItself(der);
+  const digest = weakDigest(algorithm);
+  const [commonName, ...furtherCommonNames] = subject.commonNames;
+  return {
+    notBefore,
+    notAfter,
+    subject: subject.text,
+    issuer: issuer.text,
+    ...(commonName === undefined || furtherCommonNames.length > 0 ? {} : { commonName }),
+    organizations: subject.organizations,
+    serialNumber,
+    fingerprint: hash('sha256', der),
+    // Version 1 has no extension that could say so: its roots are authorities nevertheless.
+    isAuthority: authority ?? (version === 1 && selfSigned),
+    selfSigned,
+    ...key,
+    // Nobody relies on the signature that a root makes over itself.
+    ...(digest === undefined || selfSigned ? {} : { weakSignature: `signed with ${digest}, which can be forged` }),
+    ...extensions,
+    der,
+  };
+}
+
+function signsItself(der: Buffer): boolean {
+  const key = verifyingKey(der);
+  return key !== undefined && isSignedBy(der, key);
+}
+
+function readEncoded(reader: DerReader, what: string): Buffer {
+  const start = reader.position;
+  reader.enter(TAG.sequence, what);
+  return reader.bytesSince(start);
+}
+
+function readVersion(explicit: DerReader): number {
+  const octets = explicit.octets(TAG.integer, 'version');
+  explicit.finish('version');
+  const [value] = octets;
+  if (octets.length === 1 && value !== undefined && value <= 2) return value + 1;
+  throw new Refused('UnexpectedStructure', 'version: none of 1, 2 and 3');
+}
+
+/** Magnitude in hexadecimal, whole octets, as OpenSSL writes it; `-` before one below zero, which RFC 5280 forbids and some CAs made. */
+function hexSerial(octets: Buffer): string {
+  if (octets.length === 0) throw new Refused('NotDer', 'serial number: an INTEGER without content');
+  const negative = (octets[0] ?? 0) >= 0x80;
+  const magnitude = negative ? negated(octets) : octets;
+  const first = magnitude.findIndex((octet) => octet !== 0);
+  const significant = first === -1 ? magnitude.subarray(-1) : magnitude.subarray(first);
+  const cut = significant.length > MAX_SERIAL_OCTETS ? '…' : '';
+  return `${negative ? '-' : ''}${significant.toString('hex', 0, MAX_SERIAL_OCTETS)}${cut}`;
+}
+
+/** Two's complement. */
+function negated(octets: Buffer): Buffer {
+  const result = Buffer.from(octets.map((octet) => octet ^ 0xff));
+  for (let at = result.length - 1; at >= 0; at--) {
+    const sum = (result[at] ?? 0) + 1;
+    result[at] = sum & 0xff;
+    if (sum <= 0xff) break;
+  }
+  return result;
 }

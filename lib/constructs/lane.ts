@@ -6,6 +6,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Duration } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import type { Fleet, Lane } from '../../lambdas/config/fleet.ts';
+import type { AuditHistory } from './audit-history.ts';
 import { HubFunction } from './hub-function.ts';
 import { OrderQueue } from './order-queue.ts';
 
@@ -27,7 +28,10 @@ export interface SweepLaneProps {
   /** One for all lanes: it is who the clusters know. */
   readonly role: IRole;
   readonly policies: Fleet['policies'];
+  readonly thresholds: Fleet['audit']['thresholds'];
   readonly outcomes: IQueue;
+  /** Where the snapshots of the audits are. */
+  readonly history: AuditHistory;
   readonly key?: IKey | undefined;
   /** Of the sweep function. @default none */
   readonly reservedConcurrency?: number | undefined;
@@ -50,11 +54,15 @@ export class SweepLane extends Construct {
     });
     this.sweep = new HubFunction(this, 'Sweep', {
       handlerFile: 'sweep',
-      description: `Proves and approves the kubelet serving requests of up to ten clusters; lane ${name}`,
+      description: `Approves what it can prove and audits certificates, in up to ten clusters; lane ${name}`,
       timeout: SWEEP_TIMEOUT,
       memorySize: 1_024,
-      environment: { OUTCOMES_QUEUE_URL: props.outcomes.queueUrl, SWEEP_ROLE_ARN: role.roleArn },
-      files: { 'policies.json': props.policies },
+      environment: {
+        OUTCOMES_QUEUE_URL: props.outcomes.queueUrl,
+        SWEEP_ROLE_ARN: role.roleArn,
+        SNAPSHOT_BUCKET: props.history.bucketName,
+      },
+      files: { 'policies.json': props.policies, 'audit.json': props.thresholds },
       role,
       key,
       ...(reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: reservedConcurrency }),

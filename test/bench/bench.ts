@@ -14,6 +14,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   isolation: async () => (await import('./isolation.ts')).benchIsolation,
   discovery: async () => (await import('./discovery.ts')).benchDiscovery,
   leak: async () => (await import('./leak.ts')).benchLeak,
+  audit: async () => (await import('./audit.ts')).benchAudit,
 };
 
 const USAGE = `npm run bench -- ${Object.keys(BENCHES).join('|')} [--output json]
@@ -26,6 +27,7 @@ fleet      1,000 idle clusters in one process on one core; from a request to its
 isolation  200 clusters of which 20 % hang, drip, lie or fail
 discovery  1,000 EKS clusters under a throttle of 10 requests a second
 leak       memory over 500 consecutive sweeps
+audit      500 handshakes of which 10 % hang; 10,000 certificates parsed, assessed and stored
 `;
 
 const [name = '', ...options] = process.argv.slice(2);

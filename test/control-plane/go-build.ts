@@ -107,8 +107,12 @@ function linkerFlags(version: string): string {
   return ['-s', '-w', ...settings].join(' ');
 }
 
-/** Go's version and platform, for example `go1.26.8 linux amd64`. */
-async function toolchain(): Promise<string> {
+/**
+ * Go's version and platform, for example `go1.26.8 linux amd64`.
+ *
+ * @throws ToolchainError when there is no usable Go
+ */
+export async function toolchain(): Promise<string> {
   const advice = 'install Go 1.26 or newer, or point KUBEBUILDER_ASSETS at a directory that holds the executables';
   let answer: Output;
   try {
@@ -121,13 +125,14 @@ async function toolchain(): Promise<string> {
   return answer.stdout.trim().split('\n').join(' ');
 }
 
-interface Output {
+export interface Output {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-async function go(args: readonly string[], cwd: string = module): Promise<Output> {
+/** Runs Go; its failure is the code, its absence an ENOENT. */
+export async function go(args: readonly string[], cwd: string = module): Promise<Output> {
   // Static executables, and no surrounding workspace: the result depends on the directory alone.
   const env = { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' };
   const child = spawn('go', args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });

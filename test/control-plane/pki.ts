@@ -12,8 +12,26 @@ export interface KeyedCertificate {
   readonly keyPem: string;
 }
 
+/** A certificate as a component of the control plane has one. */
+export interface CertificateWanted {
+  readonly commonName: string;
+  /** @default none */
+  readonly organizations?: readonly string[];
+  /** @default none */
+  readonly dnsNames?: readonly string[];
+  /** @default none */
+  readonly ipAddresses?: readonly string[];
+  readonly usages: readonly ('client' | 'server')[];
+  /** @default an hour ago */
+  readonly notBefore?: Date;
+  /** @default in a week */
+  readonly notAfter?: Date;
+}
+
 /** A certificate authority that lives for one test run. */
 export interface TestAuthority extends KeyedCertificate {
+  /** Any certificate, with a key of its own. */
+  certificate(wanted: CertificateWanted): Promise<KeyedCertificate>;
   /** A certificate for a server on this machine: 127.0.0.1 and localhost. */
   serverCertificate(commonName: string): Promise<KeyedCertificate>;
   /** A client certificate; Kubernetes reads the common name as the user and the organizations as groups. */
@@ -35,13 +53,17 @@ export interface KubeletRequest {
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const hour = 3_600_000;
 
-/** Makes a new certificate authority with a P-256 key, valid for a week. */
-export async function createAuthority(commonName: string): Promise<TestAuthority> {
+/**
+ * Makes a new certificate authority with a P-256 key.
+ *
+ * @param notAfter its end. @default in a week
+ */
+export async function createAuthority(commonName: string, notAfter?: Date): Promise<TestAuthority> {
   const keys = await generateKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     name: [{ CN: [commonName] }],
     keys,
-    ...lifetime(),
+    ...lifetime(undefined, notAfter),
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.digitalSignature, true),
@@ -49,19 +71,22 @@ export async function createAuthority(commonName: string): Promise<TestAuthority
     ],
   });
 
-  const sign = async (subject: x509.JsonName, extensions: x509.Extension[]): Promise<KeyedCertificate> => {
+  const sign = async (wanted: CertificateWanted): Promise<KeyedCertificate> => {
+    const { organizations = [], usages } = wanted;
     const own = await generateKeys();
+    const names = namesOf(wanted);
     const issued = await x509.X509CertificateGenerator.create({
-      subject,
+      subject: subjectOf(wanted.commonName, organizations),
       issuer: certificate.subjectName,
       publicKey: own.publicKey,
       signingKey: keys.privateKey,
-      ...lifetime(),
+      ...lifetime(wanted.notBefore, wanted.notAfter),
       extensions: [
         new x509.BasicConstraintsExtension(false, undefined, true),
         new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
         await x509.AuthorityKeyIdentifierExtension.create(certificate),
-        ...extensions,
+        new x509.ExtendedKeyUsageExtension(usages.map((usage) => x509.ExtendedKeyUsage[`${usage}Auth`])),
+        ...(names.length > 0 ? [new x509.SubjectAlternativeNameExtension(names)] : []),
       ],
     });
     return keyed(issued, own.privateKey);
@@ -69,19 +94,10 @@ export async function createAuthority(commonName: string): Promise<TestAuthority
 
   return {
     ...(await keyed(certificate, keys.privateKey)),
+    certificate: sign,
     serverCertificate: (name) =>
-      sign(
-        [{ CN: [name] }],
-        [
-          new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-          new x509.SubjectAlternativeNameExtension([
-            { type: 'ip', value: '127.0.0.1' },
-            { type: 'dns', value: 'localhost' },
-          ]),
-        ],
-      ),
-    clientCertificate: (name, organizations) =>
-      sign(subjectOf(name, organizations), [new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth])]),
+      sign({ commonName: name, usages: ['server'], dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] }),
+    clientCertificate: (name, organizations) => sign({ commonName: name, organizations, usages: ['client'] }),
   };
 }
 
@@ -99,10 +115,7 @@ export async function createKubeletRequest(
   wanted: KubeletRequest,
 ): Promise<{ readonly requestPem: string; readonly keyPem: string }> {
   const keys = await generateKeys();
-  const names: x509.JsonGeneralNames = [
-    ...(wanted.dnsNames ?? []).map((value) => ({ type: 'dns' as const, value })),
-    ...(wanted.ipAddresses ?? []).map((value) => ({ type: 'ip' as const, value })),
-  ];
+  const names = namesOf(wanted);
   const request = await x509.Pkcs10CertificateRequestGenerator.create({
     name: subjectOf(`system:node:${wanted.nodeName}`, wanted.organizations ?? ['system:nodes']),
     keys,
@@ -117,8 +130,21 @@ function subjectOf(commonName: string, organizations: readonly string[]): x509.J
   return [...organizations.map((organization) => ({ O: [organization] })), { CN: [commonName] }];
 }
 
-function lifetime(): { notBefore: Date; notAfter: Date } {
-  return { notBefore: new Date(Date.now() - hour), notAfter: new Date(Date.now() + 7 * 24 * hour) };
+function namesOf({
+  dnsNames = [],
+  ipAddresses = [],
+}: Pick<CertificateWanted, 'dnsNames' | 'ipAddresses'>): x509.JsonGeneralNames {
+  return [
+    ...dnsNames.map((value) => ({ type: 'dns' as const, value })),
+    ...ipAddresses.map((value) => ({ type: 'ip' as const, value })),
+  ];
+}
+
+function lifetime(
+  notBefore = new Date(Date.now() - hour),
+  notAfter = new Date(Date.now() + 7 * 24 * hour),
+): { notBefore: Date; notAfter: Date } {
+  return { notBefore, notAfter };
 }
 
 async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {

@@ -69,13 +69,13 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-const ADMIN: TokenUser = { name: 'admin', groups: ['system:masters'] };
-const CERTMARSHAL: TokenUser = { name: 'certmarshal', groups: ['certmarshal'] };
+export const ADMIN: TokenUser = { name: 'admin', groups: ['system:masters'] };
+export const CERTMARSHAL: TokenUser = { name: 'certmarshal', groups: ['certmarshal'] };
 // RBAC grants upstream's controllers their rights by this name.
 const CONTROLLER_MANAGER: TokenUser = { name: 'system:kube-controller-manager' };
 
 /** The machine may be shared with other tests; a healthy start takes a tenth of this. */
-const START_TIMEOUT_MS = 90_000;
+export const START_TIMEOUT_MS = 90_000;
 
 /**
  * Starts etcd, kube-apiserver and kube-controller-manager on free ports of 127.0.0.1 and waits until they are ready.
@@ -87,24 +87,21 @@ const START_TIMEOUT_MS = 90_000;
  * @throws Error when `binaries` is not given and they cannot be had.
  */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const binaries = options.binaries ?? (await allBinaries());
+  return startInGroup((group) => startIn(group, binaries, options));
+}
+
+/** Starts daemons in a new group, on other ports when somebody took one of them. Where that fails, nothing keeps running. */
+export async function startInGroup<T>(start: (group: DaemonGroup) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
+    const group = await openDaemonGroup('certmarshal-control-plane-');
     try {
-      return await startOnce(options);
+      return await start(group);
     } catch (error) {
+      await group.stop();
       // Ports are chosen before they are used; somebody else may have been faster.
       if (attempt === 3 || !String(error).includes('address already in use')) throw error;
     }
-  }
-}
-
-async function startOnce(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const binaries = options.binaries ?? (await allBinaries());
-  const group = await openDaemonGroup('certmarshal-control-plane-');
-  try {
-    return await startIn(group, binaries, options);
-  } catch (error) {
-    await group.stop();
-    throw error;
   }
 }
 
@@ -238,18 +235,23 @@ async function allBinaries(): Promise<Binaries<'etcd' | 'kubeApiserver' | 'kubeC
 }
 
 /** One line of a static token file: token, name, uid and, quoted, the groups. */
-function tokenLine(user: TokenUser, token: string): string {
+export function tokenLine(user: TokenUser, token: string): string {
   const groups = user.groups ?? [];
   return `${token},${user.name},${user.name}${groups.length > 0 ? `,"${groups.join(',')}"` : ''}\n`;
 }
 
-/** True when a GET is answered with 200 within two seconds; anything else is an exception or false. */
-async function answersOk(url: string, ca?: string, token?: string): Promise<boolean> {
+/**
+ * True when a GET is answered with 200 within two seconds; anything else is an exception or false.
+ *
+ * @param ca `false` for a server that made its certificate itself
+ */
+export async function answersOk(url: string, ca?: string | false, token?: string): Promise<boolean> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const send = url.startsWith('https:') ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     // No agent: a kept connection would outlive the server it was opened to.
-    const sent = send(url, { ...(ca === undefined ? {} : { ca }), headers, agent: false, timeout: 2000 });
+    const trust = ca === false ? { rejectUnauthorized: false } : { ca };
+    const sent = send(url, { ...(ca === undefined ? {} : trust), headers, agent: false, timeout: 2000 });
     sent
       .once('response', (response) => {
         response.resume();

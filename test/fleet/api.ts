@@ -4,6 +4,7 @@ import { ApiError, alreadyExists, badRequest, internal, methodNotAllowed } from 
 import { isAddressable, isNamed, type NamedTarget, parseTarget, type Target, verbOf } from './api-path.ts';
 import { type ApiResponse, apiVersionOf, json, textOf, typed } from './api-response.ts';
 import { decodeBody, existing, nameRequired, namespaceOf, replace, requireSameObject } from './api-write.ts';
+import { AUDITED_KINDS, AUDITED_RESOURCES, type AuditedKind, type AuditedObject } from './audited-resources.ts';
 import { type PolicyRule, requireAllowed, type User } from './authorization.ts';
 import type { Clock } from './clock.ts';
 import { certificateSigningRequests } from './csr-resource.ts';
@@ -39,6 +40,8 @@ export interface SimulatedApi {
   readonly machines: ObjectStore<KubeObject> | undefined;
   /** As above. */
   readonly clusters: ObjectStore<KubeObject> | undefined;
+  /** What an audit reads beside these. */
+  audited(kind: AuditedKind): ObjectStore<AuditedObject>;
 }
 
 export interface SimulatedApiOptions {
@@ -63,11 +66,13 @@ export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
   const nodeCollection = collection(nodes);
   const machineCollection = machineVersions.length > 0 ? collection(machines(machineVersions)) : undefined;
   const clusterCollection = machineVersions.length > 0 ? collection(clusters(machineVersions)) : undefined;
+  const audited = new Map(AUDITED_KINDS.map((kind) => [kind, collection(AUDITED_RESOURCES[kind])]));
   const collections: Collection[] = [
     csrs,
     nodeCollection,
     ...(machineCollection === undefined ? [] : [machineCollection]),
     ...(clusterCollection === undefined ? [] : [clusterCollection]),
+    ...audited.values(),
   ];
   const resources = collections.map(({ resource }) => resource);
 
@@ -201,6 +206,11 @@ export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
     nodes: nodeCollection.store,
     machines: machineCollection?.store,
     clusters: clusterCollection?.store,
+    audited(kind) {
+      const found = audited.get(kind);
+      if (found === undefined) throw new Error(`no ${kind} here`);
+      return found.store;
+    },
   };
 }
 

@@ -1,4 +1,13 @@
-import { DescribeClusterCommand, EKSClient, ListClustersCommand, paginateListClusters } from '@aws-sdk/client-eks';
+import {
+  DescribeCertificateAuthorityCommand,
+  DescribeClusterCommand,
+  DescribeNodegroupCommand,
+  EKSClient,
+  ListCertificateAuthoritiesCommand,
+  ListClustersCommand,
+  ListNodegroupsCommand,
+  paginateListClusters,
+} from '@aws-sdk/client-eks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type SteppedClock, steppedClock } from '../clock.ts';
 import { awsClientConfig } from './aws-environment.ts';
@@ -66,6 +75,31 @@ describe('the simulated EKS', () => {
     expect(cluster?.status).toBe('CREATING');
     expect(cluster?.endpoint).toBeUndefined();
     expect(cluster?.certificateAuthority?.data).toBeUndefined();
+  });
+
+  it('shows certificate authorities and node groups of a cluster', async () => {
+    const [made, ends] = [Date.UTC(2026, 0, 1), Date.UTC(2031, 0, 1)];
+    aws.eks.putCluster(FRANKFURT, {
+      name: 'berlin',
+      authorities: [{ id: 'ca-1', createdAt: made, notBefore: made, notAfter: ends, data: 'UEVN' }],
+      nodegroups: [{ name: 'blue', createdAt: made }],
+    });
+    const clusterName = 'berlin';
+    const { certificateAuthorities } = await eks.send(new ListCertificateAuthoritiesCommand({ clusterName }));
+    expect(certificateAuthorities).toMatchObject([
+      { id: 'ca-1', signingStatus: 'IN_USE', distributionStatus: 'COMPLETE' },
+    ]);
+    const describeAuthority = new DescribeCertificateAuthorityCommand({ clusterName, certificateAuthorityId: 'ca-1' });
+    expect(await eks.send(describeAuthority)).toMatchObject({
+      certificateAuthority: { createdAt: new Date(made), validity: { notAfter: new Date(ends) }, data: 'UEVN' },
+    });
+    expect((await eks.send(new ListNodegroupsCommand({ clusterName }))).nodegroups).toEqual(['blue']);
+    const describeNodegroup = new DescribeNodegroupCommand({ clusterName, nodegroupName: 'blue' });
+    expect(await eks.send(describeNodegroup)).toMatchObject({
+      nodegroup: { nodegroupName: 'blue', clusterName, createdAt: new Date(made), modifiedAt: new Date(made) },
+    });
+    const missing = new DescribeNodegroupCommand({ clusterName, nodegroupName: 'green' });
+    await expect(eks.send(missing)).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
   });
 
   it('does not find a cluster that was removed', async () => {

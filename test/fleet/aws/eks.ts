@@ -1,9 +1,33 @@
 import { AwsFault } from './aws-fault.ts';
 import { jsonAnswer, restJson } from './json-protocol.ts';
 import { pageOf } from './pages.ts';
-import { type AwsRequest, type Caller, type Place, placed, type Service } from './service.ts';
+import { type AwsRequest, type Place, placed, type Service } from './service.ts';
 
-/** An EKS cluster, as far as discovery looks at it. */
+/** A certificate authority of a cluster. Times in milliseconds since the epoch. */
+export interface SimulatedEksAuthority {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly activatedAt?: number;
+  /** @default IN_USE */
+  readonly signingStatus?: 'NOT_USED' | 'ACTIVATING' | 'IN_USE';
+  /** @default COMPLETE */
+  readonly distributionStatus?: 'IN_PROGRESS' | 'COMPLETE' | 'FAILED' | 'DELETING';
+  readonly notBefore: number;
+  readonly notAfter: number;
+  readonly firstAutoActivation?: number;
+  readonly finalAutoActivation?: number;
+  /** Base64 of PEM. */
+  readonly data?: string;
+}
+
+/** A managed node group. Times in milliseconds since the epoch. */
+export interface SimulatedEksNodegroup {
+  readonly name: string;
+  readonly createdAt: number;
+  readonly modifiedAt?: number;
+}
+
+/** An EKS cluster, as far as discovery and audit look at it. */
 export interface SimulatedEksCluster {
   readonly name: string;
   /** Absent while it is created. */
@@ -21,6 +45,10 @@ export interface SimulatedEksCluster {
   readonly serviceIpv4Cidr?: string;
   /** @default API_AND_CONFIG_MAP */
   readonly authenticationMode?: 'API' | 'API_AND_CONFIG_MAP' | 'CONFIG_MAP';
+  /** @default none */
+  readonly authorities?: readonly SimulatedEksAuthority[];
+  /** @default none */
+  readonly nodegroups?: readonly SimulatedEksNodegroup[];
 }
 
 export interface SimulatedEks {
@@ -30,25 +58,20 @@ export interface SimulatedEks {
 }
 
 interface EksInput {
+  /** Of the cluster. */
   readonly name?: string;
+  /** Of what is part of the cluster. */
+  readonly part?: string;
   readonly maxResults: string | null;
   readonly nextToken: string | null;
 }
 
 const PAGE_SIZE = 100;
 
-/** ListClusters and DescribeCluster. Source: Amazon EKS API reference. */
+/** ListClusters, DescribeCluster, and the same of certificate authorities and node groups. Source: Amazon EKS API reference. */
 export function createEks(): SimulatedEks & Service<EksInput> {
   const clusters = new Map<string, Map<string, SimulatedEksCluster>>();
   const at = (place: Place) => clusters.get(placed(place));
-
-  const listClusters = ({ maxResults, nextToken }: EksInput, caller: Caller) => {
-    const size = maxResults === null ? PAGE_SIZE : Number(maxResults);
-    if (!(size >= 1 && size <= PAGE_SIZE)) throw invalidParameter('maxResults is not from 1 to 100');
-    const page = pageOf([...(at(caller)?.keys() ?? [])], size, nextToken);
-    if (page === undefined) throw invalidParameter('nextToken is not valid');
-    return jsonAnswer({ clusters: page.items, nextToken: page.nextToken ?? null });
-  };
 
   return {
     putCluster(place, cluster) {
@@ -58,24 +81,113 @@ export function createEks(): SimulatedEks & Service<EksInput> {
     removeCluster: (place, name) => void at(place)?.delete(name),
     protocol: restJson(readRequest),
     handle(action, input, caller) {
-      if (action === 'ListClusters') return listClusters(input, caller);
-      const { name = '' } = input;
+      if (action === 'ListClusters') return listed('clusters', [...(at(caller)?.keys() ?? [])], input);
+      const { name = '', part = '' } = input;
       const cluster = at(caller)?.get(name);
       if (cluster === undefined)
         throw new AwsFault(404, 'ResourceNotFoundException', `No cluster found for name: ${name}.`);
+      const { authorities = [], nodegroups = [] } = cluster;
+      if (action === 'ListCertificateAuthorities')
+        return listed('certificateAuthorities', authorities.map(summaryOf), input);
+      if (action === 'DescribeCertificateAuthority')
+        return jsonAnswer({ certificateAuthority: authorityOf(found(authorities, ({ id }) => id === part, part)) });
+      if (action === 'ListNodegroups')
+        return listed(
+          'nodegroups',
+          nodegroups.map((nodegroup) => nodegroup.name),
+          input,
+        );
+      if (action === 'DescribeNodegroup')
+        return jsonAnswer({
+          nodegroup: nodegroupOf(
+            name,
+            found(nodegroups, (nodegroup) => nodegroup.name === part, part),
+          ),
+        });
       return jsonAnswer({ cluster: described(caller, cluster) });
     },
   };
 }
 
+function listed(field: string, items: readonly unknown[], { maxResults, nextToken }: EksInput) {
+  const size = maxResults === null ? PAGE_SIZE : Number(maxResults);
+  if (!(size >= 1 && size <= PAGE_SIZE)) throw invalidParameter('maxResults is not from 1 to 100');
+  const page = pageOf(items, size, nextToken);
+  if (page === undefined) throw invalidParameter('nextToken is not valid');
+  return jsonAnswer({ [field]: page.items, nextToken: page.nextToken ?? null });
+}
+
+function found<T>(items: readonly T[], is: (item: T) => boolean, name: string): T {
+  const item = items.find(is);
+  if (item === undefined) throw new AwsFault(404, 'ResourceNotFoundException', `Nothing found for name: ${name}.`);
+  return item;
+}
+
+/** REST-JSON writes times as seconds since the epoch. */
+const seconds = (milliseconds: number | undefined) => (milliseconds === undefined ? undefined : milliseconds / 1000);
+
+/** The `CertificateAuthoritySummary` of the API. */
+function summaryOf(authority: SimulatedEksAuthority) {
+  const { id, createdAt, activatedAt, signingStatus = 'IN_USE', distributionStatus = 'COMPLETE' } = authority;
+  return {
+    id,
+    createdAt: seconds(createdAt),
+    createdBy: 'EKS',
+    activatedAt: seconds(activatedAt),
+    activatedBy: activatedAt === undefined ? undefined : 'EKS',
+    signingStatus,
+    distributionStatus,
+  };
+}
+
+/** The `CertificateAuthority` of the API. */
+function authorityOf(authority: SimulatedEksAuthority) {
+  const { notBefore, notAfter, firstAutoActivation, finalAutoActivation, data } = authority;
+  return {
+    ...summaryOf(authority),
+    validity: { notBefore: seconds(notBefore), notAfter: seconds(notAfter) },
+    scheduledEvents: {
+      firstAutoActivation: seconds(firstAutoActivation),
+      finalAutoActivation: seconds(finalAutoActivation),
+    },
+    rollbackAvailable: false,
+    data,
+  };
+}
+
+/** The `Nodegroup` of the API. */
+function nodegroupOf(clusterName: string, { name, createdAt, modifiedAt = createdAt }: SimulatedEksNodegroup) {
+  return {
+    nodegroupName: name,
+    clusterName,
+    createdAt: seconds(createdAt),
+    modifiedAt: seconds(modifiedAt),
+    status: 'ACTIVE',
+  };
+}
+
+/** What is below a cluster in a path: the actions on the list, and on one item. */
+const PARTS: Readonly<Record<string, readonly [list: string, describe: string]>> = {
+  'certificate-authorities': ['ListCertificateAuthorities', 'DescribeCertificateAuthority'],
+  'node-groups': ['ListNodegroups', 'DescribeNodegroup'],
+};
+
 function readRequest({ method, url }: AwsRequest): { readonly action: string; readonly input: EksInput } {
-  const [, root, name, ...rest] = url.pathname.split('/').map(decodeURIComponent);
-  if (method !== 'GET' || root !== 'clusters' || rest.length > 0)
+  const [, root, name, kind, part, ...rest] = url.pathname.split('/').map(decodeURIComponent);
+  const [list, describe] = PARTS[kind ?? ''] ?? [];
+  const action =
+    name === undefined ? 'ListClusters' : kind === undefined ? 'DescribeCluster' : part === undefined ? list : describe;
+  if (method !== 'GET' || root !== 'clusters' || rest.length > 0 || action === undefined)
     throw new AwsFault(404, 'ResourceNotFoundException', `Not simulated: ${method} ${url.pathname}`);
   const maxResults = url.searchParams.get('maxResults');
   const nextToken = url.searchParams.get('nextToken');
-  const action = name === undefined ? 'ListClusters' : 'DescribeCluster';
-  return { action, input: { ...(name === undefined ? {} : { name }), maxResults, nextToken } };
+  const input = {
+    ...(name === undefined ? {} : { name }),
+    ...(part === undefined ? {} : { part }),
+    maxResults,
+    nextToken,
+  };
+  return { action, input };
 }
 
 /** The `Cluster` of the API. */

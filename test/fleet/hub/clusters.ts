@@ -88,12 +88,14 @@ export async function startKubeconfigCluster(
   { aws, clock }: Ground,
   name: string,
   management?: HubCluster,
+  certificateNotAfter?: Date,
 ): Promise<HubKubeconfigCluster> {
   const server = await startSimulatedApiServer({
     clock,
     name,
     random: seededRandom(name.length),
     users: [{ name: 'certmarshal', groups: ['certmarshal'], rules: grantedRules() }],
+    ...(certificateNotAfter === undefined ? {} : { certificateNotAfter }),
   });
   const nodeOf = (index: number): SimulatedNode => ({
     name: `${name}-${index}`,

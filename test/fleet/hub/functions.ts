@@ -2,7 +2,10 @@ import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { createS3Snapshots } from '../../../lambdas/audit/s3-snapshots.ts';
+import type { Snapshots } from '../../../lambdas/audit/snapshots.ts';
 import { createInstanceReader } from '../../../lambdas/aws/ec2-instances.ts';
+import { createEksAuditReader } from '../../../lambdas/aws/eks-audit.ts';
 import { createEksReader } from '../../../lambdas/aws/eks-clusters.ts';
 import { createTokenSigner } from '../../../lambdas/aws/eks-token.ts';
 import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
@@ -10,6 +13,7 @@ import { createSecretReader } from '../../../lambdas/aws/kubeconfig-secret.ts';
 import { sendMessage, sendOrders } from '../../../lambdas/aws/queues.ts';
 import { type CredentialsOf, createCredentials } from '../../../lambdas/aws/spoke-credentials.ts';
 import { DEFAULT_LANE, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { type ClusterAuditorOptions, createClusterAuditor } from '../../../lambdas/fleet/cluster-auditor.ts';
 import { discoverEks } from '../../../lambdas/fleet/discover.ts';
 import type { Outcome } from '../../../lambdas/fleet/outcome.ts';
 import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
@@ -25,7 +29,7 @@ import { awsClientConfig } from '../aws/aws-environment.ts';
 import type { SimulatedAws } from '../aws/simulated-aws.ts';
 import type { SimulatedQueue } from '../aws/sqs-queue.ts';
 import type { Clock } from '../clock.ts';
-import { BUCKET, DISPATCH_ROLE, HUB, SWEEP_ROLE } from './places.ts';
+import { BUCKET, DISPATCH_ROLE, HUB, SNAPSHOT_BUCKET, SWEEP_ROLE } from './places.ts';
 
 export interface HubFunctionsOptions {
   readonly aws: SimulatedAws;
@@ -34,6 +38,12 @@ export interface HubFunctionsOptions {
   readonly queues: HubQueues;
   /** Stands around every sweep, to see when it begins and ends. @default nobody */
   readonly around?: (sweepOne: SweepOneTarget) => SweepOneTarget;
+  /** False where nothing is audited. @default true */
+  readonly audits?: boolean;
+  /** What audits. @default what is deployed */
+  readonly auditEngine?: ClusterAuditorOptions['engine'];
+  /** Stands around the bucket of the snapshots. @default nobody */
+  readonly aroundSnapshots?: (snapshots: Snapshots) => Snapshots;
   /** Told every token that the sweep signs. @default nobody */
   readonly onToken?: ((token: string) => void) | undefined;
 }
@@ -55,6 +65,7 @@ export interface HubFunctions {
 /** New functions, as after a cold start: they know nothing of what earlier ones kept. */
 export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const { aws, clock, fleet, queues, around = (sweepOne) => sweepOne, onToken = () => undefined } = options;
+  const { audits = true, auditEngine, aroundSnapshots = (snapshots) => snapshots } = options;
   const now = (): number => clock.now();
   const { endpoint } = awsClientConfig(aws, HUB);
   const never = new AbortController().signal;
@@ -93,6 +104,13 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const signToken = createTokenSigner({ credentials: async () => sweepClients.credentials, now });
   const sweepReader = createEksReader({ credentials, config: { endpoint } });
   const sweepMetrics = createMetrics('sweep');
+  const auditCluster = createClusterAuditor({
+    snapshots: aroundSnapshots(createS3Snapshots({ client: new S3Client(sweepClients), bucket: SNAPSHOT_BUCKET })),
+    thresholds: fleet.audit.thresholds,
+    eksAudit: createEksAuditReader({ credentials, config: { endpoint } }),
+    clock: now,
+    ...(auditEngine === undefined ? {} : { engine: auditEngine }),
+  });
   const sweepBatch = createSweepBatch({
     sweepOne: around(
       createTargetSweeper({
@@ -107,6 +125,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
         principalArn: SWEEP_ROLE,
         policies: fleet.policies,
         clock: now,
+        ...(audits ? { audit: auditCluster } : {}),
       }),
     ),
     report: tell(new SQSClient(sweepClients)),

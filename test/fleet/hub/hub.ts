@@ -9,9 +9,10 @@ import { type EventSourceMapping, type Invocation, startEventSourceMapping } fro
 import type { SimulatedAws } from '../aws/simulated-aws.ts';
 import type { Clock } from '../clock.ts';
 import { createHubFunctions, type HubFunctions, type HubFunctionsOptions, type HubQueues } from './functions.ts';
-import { BUCKET, HUB } from './places.ts';
+import { BUCKET, HUB, SNAPSHOT_BUCKET } from './places.ts';
 
-export interface HubOptions extends Pick<HubFunctionsOptions, 'around' | 'onToken'> {
+export interface HubOptions
+  extends Pick<HubFunctionsOptions, 'around' | 'onToken' | 'audits' | 'auditEngine' | 'aroundSnapshots'> {
   readonly aws: SimulatedAws;
   readonly clock: Clock;
   readonly fleet: Fleet;
@@ -43,6 +44,7 @@ export function startHub(options: HubOptions): Hub {
   const during = async <T>(work: Promise<T>): Promise<T> => clock.during(work);
   const { duringSweep = during } = options;
   aws.s3.createBucket(HUB, BUCKET);
+  aws.s3.createBucket(HUB, SNAPSHOT_BUCKET);
   const queue = (name: string, visibilityTimeoutSeconds: number, retentionSeconds: number) =>
     aws.sqs.createQueue({
       ...HUB,

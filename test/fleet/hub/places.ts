@@ -15,3 +15,5 @@ export const SPOKE_ROLE = `arn:aws:iam::${SPOKE}:role/certmarshal-spoke`;
 export const EXTERNAL_ID = 'external-id-6b1f9c27d0e84a35';
 
 export const BUCKET = 'certmarshal-state';
+/** Where the snapshots of audits are. */
+export const SNAPSHOT_BUCKET = 'certmarshal-audit-history';

@@ -61,7 +61,7 @@ export interface World extends AsyncDisposable {
   minute(): Promise<void>;
 }
 
-export interface WorldOptions extends Pick<HubOptions, 'around' | 'onToken' | 'afterSweep' | 'duringSweep'> {
+export interface WorldOptions extends Pick<HubOptions, 'around' | 'onToken' | 'afterSweep' | 'duringSweep' | 'audits'> {
   /** @default see {@link fleetFile} */
   readonly fleetFile?: (clusters: WorldClusters) => string;
   /** @default a new one */
@@ -100,6 +100,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 export function fleetFile({ berlin, paris, rome, venice }: WorldClusters): string {
   return `
 version: 1
+# What START is a multiple of, so that every run has the same turns.
+audit: { every: 10m }
 discovery:
   - accounts: [self]
   - accounts: ['${SPOKE}']

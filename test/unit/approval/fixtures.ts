@@ -4,6 +4,7 @@ import { ownerFromMachine } from '../../../lambdas/approval/machine-evidence.ts'
 import { ownerFromNode } from '../../../lambdas/approval/node-evidence.ts';
 import { KUBELET_SERVING_SIGNER } from '../../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../../lambdas/approval/read-request.ts';
+import type { RenewalProof } from '../../../lambdas/approval/renewal-evidence.ts';
 import type { ClusterContext, SigningRequest } from '../../../lambdas/approval/request.ts';
 import { makeRequest, type RequestOptions, type San } from '../x509/request-factory.ts';
 
@@ -162,6 +163,8 @@ export interface Sources {
   readonly machines?: readonly unknown[];
   readonly instances?: readonly unknown[];
   readonly nodes?: readonly unknown[];
+  /** By node: what the certificate that it serves proves. */
+  readonly served?: ReadonlyMap<string, RenewalProof>;
   /** Sources that could not be read. */
   readonly unreadable?: readonly SourceReading['source'][];
 }
@@ -186,5 +189,14 @@ export function evidenceFor(cluster: ClusterContext, sources: Sources): Evidence
   read('machine', sources.machines, (object) => ownerFromMachine(object, cluster.name));
   read('ec2', sources.instances, (object) => ownerFromInstance(object, cluster.name));
   read('node', sources.nodes, ownerFromNode);
+  if (sources.unreadable?.includes('renewal') === true) read('renewal', [], () => undefined);
+  else if (sources.served !== undefined)
+    readings.push({
+      source: 'renewal',
+      ok: true,
+      lookedAt: sources.served.size,
+      owners: [...sources.served.values()].flatMap((proof) => (proof.ok ? [proof.owner] : [])),
+      without: new Map([...sources.served].flatMap(([node, proof]) => (proof.ok ? [] : [[node, proof.why] as const]))),
+    });
   return indexEvidence(readings);
 }

@@ -15,12 +15,15 @@ describe('the command line', () => {
     },
   );
 
-  it.each(['sweep', 'decide', 'explain', 'rbac'])('documents examples and exit status of %s', async (command) => {
-    const { status, stdout } = await runCli([command, '--help']);
-    expect(status).toBe(0);
-    expect(stdout).toMatch(/Examples:\n {2}certmarshal /);
-    expect(stdout).toMatch(/Exit status:\n {2}0 {2}done\n/);
-  });
+  it.each(['sweep', 'decide', 'explain', 'rbac', 'audit', 'assess', 'probe'])(
+    'documents examples and exit status of %s',
+    async (command) => {
+      const { status, stdout } = await runCli([command, '--help']);
+      expect(status).toBe(0);
+      expect(stdout).toMatch(/Examples:\n {2}certmarshal /);
+      expect(stdout).toMatch(/Exit status:\n {2}0 {2}done\n/);
+    },
+  );
 
   it('shows examples as they are typed where they are read', async () => {
     const { stdout } = await runCli(['sweep', '--help'], '', { npm_lifecycle_event: 'certmarshal' });

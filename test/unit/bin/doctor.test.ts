@@ -9,13 +9,14 @@ import { roleOf } from '../../../bin/doctor/aws-fixes.ts';
 import { type Check, failed, type GroupResult, passed, runGroup, untold, warning } from '../../../bin/doctor/check.ts';
 import { kubeconfigSecretsCheck } from '../../../bin/doctor/cluster-checks.ts';
 import { probeServer } from '../../../bin/doctor/probe.ts';
-import { grantFix, rightsOf } from '../../../bin/doctor/rights.ts';
+import { grantFix, rightChecks, rightsOf } from '../../../bin/doctor/rights.ts';
 import { type Server, serverChecks } from '../../../bin/doctor/server-checks.ts';
 import { styleFor } from '../../../bin/terminal/style.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { text } from '../../../lambdas/approval/wire.ts';
+import { field, text } from '../../../lambdas/approval/wire.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import type { Identity } from '../../../lambdas/kubernetes/self-review.ts';
 import { createAuthority } from '../../control-plane/pki.ts';
 import { runCli } from './run-cli.ts';
 
@@ -242,6 +243,50 @@ describe('rights', () => {
   });
 });
 
+describe('rights of an audit', () => {
+  const attributes = (body: unknown) => JSON.stringify(field(body, 'spec', 'resourceAttributes'));
+  const client = (refused: (right: string) => boolean): KubernetesClient => ({
+    server: 'https://berlin',
+    stats: { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 },
+    close: () => {},
+    request: async ({ body }) => ({ status: { allowed: !refused(attributes(body)) } }),
+  });
+  const tried = (role: 'workload' | 'management', refused: (right: string) => boolean, grantee?: Identity) => {
+    const server = { client: client(refused), identity: { username: 'x', groups: ['certmarshal'] } };
+    const options = { roles: [role], policies: [DEFAULT_POLICY], program: 'certmarshal' };
+    return rightChecks(server, { ...options, ...(grantee === undefined ? {} : { grantee }) })
+      .find(({ id }) => id.startsWith('audit-rights'))
+      ?.run(never);
+  };
+
+  it('are one check', async () => {
+    expect(await tried('workload', () => false)).toEqual(passed('9 rights'));
+    expect(await tried('management', () => false)).toEqual(passed('4 rights'));
+  });
+
+  it('are a warning where they are missing, with the command that grants them', async () => {
+    expect(await tried('workload', (right) => /nodes|cluster-info/.test(right))).toEqual({
+      status: 'warning',
+      found:
+        '2 of 9 rights missing, an audit does not see what they show: list nodes, get configmaps kube-public/cluster-info',
+      fix: { text: expect.any(String), command: 'certmarshal rbac | kubectl apply -f -' },
+    });
+    expect(await tried('management', (right) => right.includes('anywhere'))).toMatchObject({
+      status: 'warning',
+      found: expect.stringMatching(/1 of 4 rights missing, .*: list clusters\.anywhere\.eks\.amazonaws\.com$/),
+      fix: { command: 'certmarshal rbac --management | kubectl apply -f -' },
+    });
+  });
+
+  it('cannot be told for somebody else', async () => {
+    const grantee = { username: 'sweep', groups: ['certmarshal'] };
+    expect(await tried('workload', () => true, grantee)).toMatchObject({
+      status: 'warning',
+      found: expect.stringMatching(/whether sweep has them cannot be told from here/),
+    });
+  });
+});
+
 describe('kubeconfigs in a management cluster', () => {
   const client = (granted: readonly string[]): KubernetesClient => ({
     server: 'https://mgmt',
@@ -440,8 +485,8 @@ describe('certmarshal doctor', () => {
       for (const [, id = ''] of code.matchAll(/\bid: '([a-z-]+)'/g)) expect(page).toContain(`\`${id}\``);
     }
     for (const { verb, resource, subresource } of [
-      ...rightsOf('workload', [{ ...DEFAULT_POLICY, evidence: ['node'] }]),
-      ...rightsOf('management', []),
+      ...rightsOf('workload', [{ ...DEFAULT_POLICY, evidence: ['node'] }], { audit: false }),
+      ...rightsOf('management', [], { audit: false }),
     ])
       expect(page).toContain(`\`${[verb, resource, subresource].filter((part) => part !== undefined).join('-')}\``);
   });

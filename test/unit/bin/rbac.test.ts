@@ -8,8 +8,8 @@ import { runCli } from './run-cli.ts';
 const documents = (text: string) => parseAllDocuments(text).map((document) => document.toJS());
 
 describe('certmarshal rbac', () => {
-  it('grants a group what approving takes, and nothing else', () => {
-    const [role, binding, ...rest] = documents(rbacManifests({}, [DEFAULT_POLICY]));
+  it('grants a group what approving takes, and nothing else, where nothing is audited', () => {
+    const [role, binding, ...rest] = documents(rbacManifests({ audit: false }, [DEFAULT_POLICY]));
     expect(rest).toEqual([]);
     expect(role.rules).toEqual([
       { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['get', 'list'] },
@@ -25,14 +25,100 @@ describe('certmarshal rbac', () => {
   });
 
   it.each(['node', 'patterns'] as const)('grants Nodes only where a policy uses %s', (source) => {
-    const [role] = documents(rbacManifests({ user: 'eve' }, [{ ...DEFAULT_POLICY, evidence: [source] }]));
+    const [role] = documents(rbacManifests({ user: 'eve', audit: false }, [{ ...DEFAULT_POLICY, evidence: [source] }]));
     expect(role.rules.at(-1)).toEqual({ apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list'] });
   });
 
-  it('grants only Clusters and Machines in a management cluster', () => {
-    const [role, , ...rest] = documents(rbacManifests({ management: true }, [DEFAULT_POLICY]));
+  it('grants what an audit lists, and the ConfigMaps of the authorities by name', () => {
+    const [role, , ...rest] = documents(rbacManifests({ user: 'eve' }, [DEFAULT_POLICY]));
+    expect(role.rules.slice(3)).toEqual([
+      { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
+      {
+        apiGroups: ['admissionregistration.k8s.io'],
+        resources: ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'],
+        verbs: ['list'],
+      },
+      { apiGroups: ['apiregistration.k8s.io'], resources: ['apiservices'], verbs: ['list'] },
+      { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['list'] },
+      { apiGroups: ['cert-manager.io'], resources: ['certificates'], verbs: ['list'] },
+    ]);
+    expect(rest.map(({ kind, metadata: { namespace }, rules }) => [kind, namespace, rules?.[0].resourceNames])).toEqual(
+      [
+        ['Role', 'kube-system', ['kube-root-ca.crt', 'extension-apiserver-authentication']],
+        ['RoleBinding', 'kube-system', undefined],
+        ['Role', 'kube-public', ['cluster-info']],
+        ['RoleBinding', 'kube-public', undefined],
+      ],
+    );
+    expect(rest[0].rules[0]).toMatchObject({ resources: ['configmaps'], verbs: ['get'] });
+    expect(rest[1]).toMatchObject({
+      metadata: { name: 'certmarshal-audit:user:eve' },
+      roleRef: { kind: 'Role', name: 'certmarshal-audit:user:eve' },
+      subjects: [{ kind: 'User', name: 'eve' }],
+    });
+  });
+
+  it('never grants a write but that of an approval, a watch, a wildcard, or Secrets that nobody asked for', () => {
+    const all = [{}, { management: true }, { auditSecrets: true, kubeletMetrics: true }].flatMap((options) =>
+      documents(rbacManifests(options, [DEFAULT_POLICY])).flatMap(({ rules = [] }) => rules),
+    );
+    const others = all.filter(({ verbs }) => verbs.some((verb: string) => verb !== 'get' && verb !== 'list'));
+    expect(new Set(others.flatMap(({ resources }) => resources))).toEqual(
+      new Set(['certificatesigningrequests/approval', 'signers']),
+    );
+    const secrets = (options: RbacOptions) => rbacManifests(options, [DEFAULT_POLICY]).includes('secrets');
+    expect([secrets({}), secrets({ management: true }), secrets({ kubeletMetrics: true })]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('gives what reads keys, or more, a role of its own, and says so', () => {
+    const printed = rbacManifests({ auditSecrets: true, kubeletMetrics: true }, [DEFAULT_POLICY]);
+    const roles = documents(printed).filter(({ kind }) => kind === 'ClusterRole');
+    expect(roles.map(({ metadata, rules }) => [metadata.name, rules.at(-1)]).slice(1)).toEqual([
+      ['certmarshal-audit-secrets', { apiGroups: [''], resources: ['secrets'], verbs: ['list'] }],
+      ['certmarshal-kubelet-metrics', { apiGroups: [''], resources: ['nodes/proxy'], verbs: ['get'] }],
+    ]);
+    expect(printed).toMatch(/# Reads every Secret of the cluster, private keys .*\n# .*\napiVersion:/);
+    expect(printed).toMatch(/# This right is strong: .*\n# .*\napiVersion:/);
+  });
+
+  it('grants the Secrets of the workload clusters that are named, by their names', () => {
+    const [, , role, binding, ...rest] = documents(
+      rbacManifests({ management: true, auditSecrets: true, clusterSecretsOf: ['eksa-system/berlin'] }, [
+        DEFAULT_POLICY,
+      ]),
+    );
+    expect(rest).toEqual([]);
+    expect(role).toMatchObject({
+      kind: 'Role',
+      metadata: { name: 'certmarshal-cluster-secrets:group:certmarshal', namespace: 'eksa-system' },
+      rules: [{ resources: ['secrets'], verbs: ['get'] }],
+    });
+    expect(role.rules[0].resourceNames).toContain('berlin-ca');
+    expect(role.rules[0].resourceNames).toContain('berlin-etcd');
+    expect(binding.roleRef.name).toBe('certmarshal-cluster-secrets:group:certmarshal');
+  });
+
+  it('grants only Clusters and Machines in a management cluster where nothing is audited', () => {
+    const [role, , ...rest] = documents(rbacManifests({ management: true, audit: false }, [DEFAULT_POLICY]));
     expect(role.rules).toEqual([
       { apiGroups: ['cluster.x-k8s.io'], resources: ['clusters', 'machines'], verbs: ['get', 'list'] },
+    ]);
+    expect(rest).toEqual([]);
+  });
+
+  it('grants what says when the certificates of Machines end in a management cluster', () => {
+    const [role, , ...rest] = documents(rbacManifests({ management: true }, [DEFAULT_POLICY]));
+    expect(role.rules.flatMap(({ resources }: { resources: readonly string[] }) => resources)).toEqual([
+      'clusters',
+      'machines',
+      'kubeadmconfigs',
+      'kubeadmcontrolplanes',
+      'etcdadmclusters',
+      'clusters',
     ]);
     expect(rest).toEqual([]);
   });
@@ -65,6 +151,12 @@ describe('certmarshal rbac', () => {
     [{ kubeconfigOf: ['a/b'] }, /give --management too/],
     [{ management: true, kubeconfigOf: ['b'] }, /takes NAMESPACE\/CLUSTER, for example .*; got b$/],
     [{ management: true, kubeconfigOf: ['a/*'] }, /takes NAMESPACE\/CLUSTER/],
+    [{ management: true, auditSecrets: true }, /each by --cluster-secrets-of NAMESPACE\/CLUSTER/],
+    [{ management: true, clusterSecretsOf: ['a/b'] }, /say so with --audit-secrets/],
+    [{ auditSecrets: true, clusterSecretsOf: ['a/b'] }, /give --management too/],
+    [{ management: true, auditSecrets: true, clusterSecretsOf: ['b'] }, /^--cluster-secrets-of takes NAMESPACE/],
+    [{ management: true, kubeletMetrics: true }, /leave out --management/],
+    [{ audit: false, auditSecrets: true }, /^--no-audit excludes/],
   ])('refuses %j', (options, says) => {
     expect(() => rbacManifests(options, [DEFAULT_POLICY])).toThrow(says);
   });
@@ -91,14 +183,16 @@ describe('certmarshal rbac', () => {
     [{ management: true }, 'certmarshal-management:group:certmarshal'],
     [{ management: true, serviceAccount: 'a/b.c' }, 'certmarshal-management:sa:a:b.c'],
   ])('binds %j under a name of its own', (options, name) => {
-    const binding = documents(rbacManifests(options, [DEFAULT_POLICY])).at(-1);
+    const binding = documents(rbacManifests(options, [DEFAULT_POLICY])).find(
+      ({ kind }) => kind === 'ClusterRoleBinding',
+    );
     expect(binding.metadata).toEqual({ name });
     expect(binding.roleRef.name).toBe(options.management === true ? 'certmarshal-management' : 'certmarshal');
   });
 
   it('gives no two subjects one name, and only names that an API server takes', () => {
     const name = (options: RbacOptions) =>
-      documents(rbacManifests(options, [DEFAULT_POLICY])).at(-1).metadata.name as string;
+      documents(rbacManifests({ ...options, audit: false }, [DEFAULT_POLICY])).at(-1).metadata.name as string;
     const subject = fc.string({ unit: 'grapheme', minLength: 1 });
     fc.assert(
       fc.property(subject, subject, (a, b) => {

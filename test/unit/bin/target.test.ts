@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instancesOf } from '../../../bin/instances.ts';
 import { openTarget, repeatOptions, type TargetOptions } from '../../../bin/target.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_AUDIT, type Fleet } from '../../../lambdas/config/fleet.ts';
 
 const LISTED = { provider: 'eks-anywhere', kubeconfigSecret: 'arn', lane: 'default' } as const;
 
@@ -19,6 +19,7 @@ const FLEET: Fleet = {
   ],
   lanes: [],
   hub: { hints: false },
+  audit: DEFAULT_AUDIT,
   policies: [DEFAULT_POLICY],
 };
 

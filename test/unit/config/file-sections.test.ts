@@ -157,7 +157,7 @@ describe('discovery', () => {
     [
       'a kubeconfig for what is found',
       `${D}kubeconfigSecret: ${SECRET}`,
-      '3:5: discovery[0].kubeconfigSecret: unknown key; known here: accounts, regions, role, externalId, sessionTags, include, exclude, lane, accessEntries',
+      '3:5: discovery[0].kubeconfigSecret: unknown key; known here: accounts, regions, role, externalId, sessionTags, include, exclude, lane, auditSecrets, kubeletMetrics, accessEntries',
     ],
     [
       'an access entry twice',

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_AUDIT, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { FleetConfigError, parseFleet } from '../../../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../../../lambdas/config/problems.ts';
 import { SECRET, validFleet } from './fleet-examples.ts';
@@ -32,7 +32,14 @@ const NOTHING: Fleet = {
   clusters: [],
   lanes: [],
   hub: { hints: false },
+  audit: DEFAULT_AUDIT,
   policies: [DEFAULT_POLICY],
+};
+
+const DAY_MS = 86_400_000;
+const AUTHORITY = {
+  warning: { share: 0.1, floorMs: 365 * DAY_MS },
+  critical: { share: 0.05, floorMs: 90 * DAY_MS },
 };
 
 describe('parseFleet', () => {
@@ -80,6 +87,7 @@ discovery:
   - accounts: [self]
     regions: [us-gov-west-1]
     accessEntries: [dublin-prod]
+    auditSecrets: true
   - accounts: [self, '011122223333']
     regions: [eu-central-1, us-gov-east-1]
     role: sweeper
@@ -94,6 +102,7 @@ managementClusters:
     authenticatorId: 0f5b1f0a-7d3c-4e0b-9a53-2f6f0c1d2e3a
     lane: onprem
     serviceCidrs: [10.96.0.0/12]
+    kubeletMetrics: true
     workloadClusters:
       namespaces: [eksa-system, team-a]
       include: { names: [berlin-*] }
@@ -105,6 +114,7 @@ lanes:
     vpcId: vpc-0a1b2c3d
     subnetIds: [subnet-0a1b2c3d4e5f60718]
     securityGroupIds: [sg-0a1b2c3d]
+    handshakes: false
 hub: { kmsKeyArn: ${KEY}, reservedConcurrency: 20, hints: true }
 clusters:
   - name: berlin-prod
@@ -115,7 +125,12 @@ clusters:
     managementKubeconfigSecret: &management ${SECRET}
     serviceCidrs: [10.96.0.0/12, "fd00:96::/108"]
     lane: onprem
-  - { name: dublin, provider: eks, kubeconfigSecret: *management }
+  - { name: dublin, provider: eks, kubeconfigSecret: *management, auditSecrets: true, kubeletMetrics: false }
+audit:
+  every: 2h
+  thresholds:
+    - { warning: { share: 0.3, floor: 30d }, critical: { share: 0.1 } }
+    - { classes: [cluster-ca, etcd-ca], warning: { share: 0.1, floor: 365d }, critical: { share: 0.05, floor: 90d } }
 policies:
   - name: strict
     clusters: [berlin-*, dublin]
@@ -139,6 +154,7 @@ policies:
           include: {},
           exclude: { names: [] },
           accessEntries: ['dublin-prod'],
+          auditSecrets: true,
         },
         {
           accounts: ['self', '011122223333'],
@@ -159,6 +175,7 @@ policies:
           authenticatorId: '0f5b1f0a-7d3c-4e0b-9a53-2f6f0c1d2e3a',
           lane: 'onprem',
           serviceCidrs: ['10.96.0.0/12'],
+          kubeletMetrics: true,
           workloadClusters: {
             namespaces: ['eksa-system', 'team-a'],
             include: { names: ['berlin-*'] },
@@ -174,6 +191,7 @@ policies:
           vpcId: 'vpc-0a1b2c3d',
           subnetIds: ['subnet-0a1b2c3d4e5f60718'],
           securityGroupIds: ['sg-0a1b2c3d'],
+          handshakes: false,
         },
       ],
       hub: { kmsKeyArn: KEY, reservedConcurrency: 20, hints: true },
@@ -188,8 +206,27 @@ policies:
           serviceCidrs: ['10.96.0.0/12', 'fd00:96::/108'],
           lane: 'onprem',
         },
-        { name: 'dublin', id: 'dublin', provider: 'eks', kubeconfigSecret: SECRET, lane: 'default' },
+        {
+          name: 'dublin',
+          id: 'dublin',
+          provider: 'eks',
+          kubeconfigSecret: SECRET,
+          lane: 'default',
+          auditSecrets: true,
+          kubeletMetrics: false,
+        },
       ],
+      audit: {
+        everyMinutes: 120,
+        thresholds: {
+          default: { warning: { share: 0.3, floorMs: 30 * DAY_MS }, critical: { share: 0.1, floorMs: 0 } },
+          classes: {
+            ...DEFAULT_AUDIT.thresholds.classes,
+            'cluster-ca': AUTHORITY,
+            'etcd-ca': AUTHORITY,
+          },
+        },
+      },
       policies: [
         {
           name: 'strict',
@@ -638,7 +675,7 @@ describe('FleetConfigError', () => {
     expect(new FleetConfigError(problems).message).toBe(
       `2 problems in the fleet configuration
 conf/fleet.yaml:1:10: version: write 1, not 2
-conf/fleet.yaml:2:1: x: unknown key; known here: version, discovery, managementClusters, clusters, lanes, hub, policies`,
+conf/fleet.yaml:2:1: x: unknown key; known here: version, discovery, managementClusters, clusters, lanes, hub, audit, policies`,
     );
     expect(new FleetConfigError(problems.slice(1)).message).toMatch(/^1 problem in/);
   });

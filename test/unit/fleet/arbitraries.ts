@@ -70,6 +70,10 @@ export const anyTarget: fc.Arbitrary<Target> = fc
         .tuple(scope, fc.constantFrom({}, { vpcId: 'vpc-0a1b2c3d4e5f60718' }))
         .map(([place, vpc]) => ({ ...place, ...vpc })),
       lane: fc.stringMatching(/^[a-z][a-z0-9-]{0,31}$/),
+      audit: fc.record(
+        { secrets: fc.constant(true as const), kubeletMetrics: fc.constant(true as const) },
+        { requiredKeys: [] },
+      ),
     },
     { requiredKeys: ['id', 'cluster', 'access', 'lane'] },
   )
@@ -82,6 +86,7 @@ export const anyOrder: fc.Arbitrary<SweepOrder> = fc.record(
     deadlineMs: fc.integer({ min: 1, max: 900_000 }),
     holdWrites: fc.string({ maxLength: 1_000 }),
     lookForClusters: fc.array(namespace, { maxLength: 5 }),
+    audit: fc.record({ handshakes: fc.boolean(), secrets: fc.boolean(), kubeletMetrics: fc.boolean() }),
   },
   { requiredKeys: ['target', 'tick', 'deadlineMs'] },
 );

@@ -28,6 +28,17 @@ describe('combinedOrder', () => {
     expect(combinedOrder([orderOf(1, { holdWrites: 'same server' }), orderOf(2)])).toEqual(orderOf(2));
   });
 
+  it('audits when any of them asks for it, as far as any of them does', () => {
+    const near = { handshakes: false, secrets: true, kubeletMetrics: false };
+    const far = { handshakes: true, secrets: false, kubeletMetrics: false };
+    expect(combinedOrder([orderOf(1, { audit: near }), orderOf(2)])).toEqual({ ...orderOf(2), audit: near });
+    expect(combinedOrder([orderOf(1, { audit: near }), orderOf(2, { audit: far })]).audit).toEqual({
+      handshakes: true,
+      secrets: true,
+      kubeletMetrics: false,
+    });
+  });
+
   it('of one is that one, and of equal ticks the last', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(5), { minLength: 1 }), (ticks) => {

@@ -1,11 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { AuditSummary } from '../../../lambdas/audit/summary.ts';
+import { type ExpiryFinding, SEVERITIES } from '../../../lambdas/expiry/finding.ts';
 import type { Finding, FleetIndex } from '../../../lambdas/fleet/fleet-index.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import type { Outcome, SweepOutcome } from '../../../lambdas/fleet/outcome.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
-import { at, DAY, dispatched, MINUTE, NOW, swept, TROUBLE } from './values.ts';
+import { at, auditSummary, DAY, dispatched, expiryFinding, MINUTE, NOW, swept, TROUBLE } from './values.ts';
 
 describe('foldOutcomes', () => {
   it('keeps the newest outcome of each cluster, and the last good times', () => {
@@ -293,3 +295,84 @@ function findingsOf(index: FleetIndex): ReadonlyMap<string, Finding> {
 function withoutSince(index: FleetIndex): FleetIndex {
   return JSON.parse(JSON.stringify(index, (key, value: unknown) => (key === 'since' ? undefined : value)));
 }
+
+describe('the audit of a cluster in the index', () => {
+  const audited = (minutes: number, changed: Partial<AuditSummary> = {}) =>
+    swept({ startedAt: at(minutes * MINUTE), audit: auditSummary({ auditedAt: at(minutes * MINUTE), ...changed }) });
+  const foldAll = (outcomes: readonly SweepOutcome[]) =>
+    outcomes.reduce<FleetIndex | undefined>((before, outcome) => foldOutcomes(before, [outcome], NOW + DAY), undefined)
+      ?.clusters['paris']?.audit;
+
+  it('is the newest one, also when later sweeps made none and older ones come late', () => {
+    const [first, second] = [audited(0), audited(15, { findings: [], findingCount: 0 })];
+    const later = swept({ startedAt: at(20 * MINUTE) });
+    for (const order of [
+      [first, second, later],
+      [second, later, first],
+      [later, first, second],
+    ])
+      expect(foldAll(order)).toEqual(second.audit);
+  });
+
+  it('loses nothing to one that did not know what was before', () => {
+    const other = expiryFinding({ code: 'SourceUnread', object: 'source nodes', severity: 'warning' });
+    const milder = expiryFinding({ severity: 'info', due: at(30 * DAY), since: at(15 * MINUTE) });
+    const partial = audited(15, {
+      partial: true,
+      findings: [other, milder],
+      findingCount: 2,
+      counts: { critical: 0, warning: 1, info: 1 },
+      ends: [{ what: 'kube-apiserver', count: 1, notAfter: at(30 * DAY), where: 'x' }],
+    });
+    const [before] = [audited(0)];
+    for (const order of [
+      [before, partial],
+      [partial, before],
+    ]) {
+      const known = foldAll(order);
+      expect(known).toMatchObject({ auditedAt: at(15 * MINUTE), partial: true, sources: partial.audit?.sources });
+      expect(known?.findings).toContainEqual(other);
+      expect(known?.findings).toContainEqual(expiryFinding());
+      expect(known?.ends).toEqual(before.audit?.ends);
+      expect(known?.counts.warning).toBe(2);
+    }
+    const knowing = audited(30, { findings: [], findingCount: 0, counts: { critical: 0, warning: 0, info: 0 } });
+    expect(foldAll([before, partial, knowing])).toEqual(knowing.audit);
+  });
+
+  it('never has less, milder or later findings after a partial audit', () => {
+    const anyFinding = fc
+      .record({
+        object: fc.constantFrom('a', 'b', 'c'),
+        severity: fc.constantFrom(...SEVERITIES),
+        due: fc.nat({ max: 100 }).map((days) => at(days * DAY)),
+      })
+      .map(expiryFinding);
+    const findingsOf = fc.uniqueArray(anyFinding, { selector: ({ object }) => object, maxLength: 3 });
+    fc.assert(
+      fc.property(findingsOf, fc.array(findingsOf, { maxLength: 4 }), (known, partials) => {
+        const countsOf = (findings: readonly ExpiryFinding[]) => {
+          const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length;
+          return { critical: count('critical'), warning: count('warning'), info: count('info') };
+        };
+        const outcomes = [known, ...partials].map((findings, n) =>
+          audited(15 * n, {
+            findings,
+            findingCount: findings.length,
+            counts: countsOf(findings),
+            ...(n === 0 ? {} : { partial: true }),
+          }),
+        );
+        const kept = foldAll(outcomes)?.findings ?? [];
+        for (const finding of [known, ...partials].flat()) {
+          const same = kept.find(({ object }) => object === finding.object);
+          expect(SEVERITIES.indexOf(same?.severity ?? 'info')).toBeLessThanOrEqual(
+            SEVERITIES.indexOf(finding.severity),
+          );
+          expect(same?.due !== undefined && same.due <= (finding.due ?? '')).toBe(true);
+        }
+      }),
+      { seed: 7 },
+    );
+  });
+});

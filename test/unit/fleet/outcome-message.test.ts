@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Outcome, SweepOutcome } from '../../../lambdas/fleet/outcome.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
-import { dispatched, swept, TROUBLE } from './values.ts';
+import { auditSummary, dispatched, expiryFinding, swept, TROUBLE } from './values.ts';
 
 describe('encodeOutcome', () => {
   it.each<[string, Outcome]>([
@@ -15,9 +15,32 @@ describe('encodeOutcome', () => {
     ['a sweep that never came as far as the cluster', swept({ untried: true })],
     ['a list that the sweep cut', swept({ workloadClusters: [], workloadClustersCut: true })],
     ['a server behind a path', swept({ server: 'rancher.example.com:443/k8s/clusters/c-m-1~2%20' })],
+    ['a sweep with an audit', swept({ audit: auditSummary({ partial: true, snapshotProblem: 'S3 is down' }) })],
     ['a tick', dispatched({ problems: [TROUBLE] })],
   ])('tells the whole of %s', (_, outcome) => {
     expect(decodeOutcome(encodeOutcome(outcome))).toStrictEqual({ ok: true, outcome });
+  });
+
+  it('says that an audit cannot be told, and tells of the sweep all the same', () => {
+    const audit = auditSummary({ findings: [expiryFinding({ due: 'tomorrow' })] });
+    const told = sent(swept({ audit }));
+    expect(told).not.toHaveProperty('audit');
+    expect(told).toMatchObject({
+      counts: swept().counts,
+      problemCount: 1,
+      problems: [{ kind: 'bug', object: 'audit of cluster paris' }],
+    });
+  });
+
+  it('takes no path of a runbook from a message', () => {
+    const audit = auditSummary({ findings: [expiryFinding({ runbook: 'https://elsewhere.example.com' })] });
+    expect(sent(swept({ audit })).audit?.findings[0]?.runbook).toBe('docs/runbooks/certificate-expiring.md');
+  });
+
+  it('loses no sweep to an audit of another version', () => {
+    const finding = { ...expiryFinding(), code: 'SomethingNew' };
+    const body = JSON.stringify({ ...swept(), audit: { ...auditSummary(), findings: [finding] } });
+    expect(decodeOutcome(body)).toStrictEqual({ ok: true, outcome: swept() });
   });
 
   it('keeps the first twenty problems, and their number', () => {
@@ -151,7 +174,7 @@ describe('decodeOutcome', () => {
   it.each([
     ['', 'the message is not JSON'],
     ['[]', 'the message is not a JSON object'],
-    [' '.repeat(200_001), 'the message is longer than 200000 characters'],
+    [' '.repeat(220_001), 'the message is longer than 220000 characters'],
     [message({ version: 2 }), 'version is not 1'],
     [message({ kind: 'party' }), 'kind is not one of sweep, dispatch'],
     [message({ id: '__proto__' }), 'id is not the id of a cluster'],

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
 import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
 import { damagedCopies } from './damage.ts';
-import { at, index, indexed, MINUTE, NOW, swept, TROUBLE } from './values.ts';
+import { at, auditSummary, index, indexed, MINUTE, NOW, swept, TROUBLE } from './values.ts';
 
 const AHEAD = at(10 * MINUTE + 1);
 const FINDING = { ...TROUBLE, since: at() };
@@ -33,6 +33,17 @@ describe('parseFleetIndex', () => {
   it('reads what was written, and ignores what it does not know', () => {
     expect(parseFleetIndex(WHOLE, NOW)).toStrictEqual(WHOLE);
     expect(parseFleetIndex({ ...WHOLE, later: 1 }, NOW)).toStrictEqual(WHOLE);
+  });
+
+  it('reads the audit of a cluster', () => {
+    const seen = index(indexed('rome', { audit: auditSummary({ partial: true, snapshotProblem: 'S3 is down' }) }));
+    expect(parseFleetIndex(seen, NOW)).toStrictEqual(seen);
+  });
+
+  it('leaves out an audit that it cannot read, and nothing else', () => {
+    const audit = { ...auditSummary(), ends: [{ what: 'something-new', count: 1, notAfter: at(), where: 'x' }] };
+    const read = parseFleetIndex({ ...WHOLE, clusters: { rome: { ...indexed('rome'), audit } } }, NOW);
+    expect(read?.clusters).toStrictEqual({ rome: indexed('rome') });
   });
 
   it('has none where a cluster is under the id of another', () => {

@@ -2,11 +2,25 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FleetIndex, IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
 import { decodeOrder, encodeOrder } from '../../../lambdas/fleet/order.ts';
-import { isTurnOf } from '../../../lambdas/fleet/phase.ts';
+import { isTurnOf, minutesSinceTurnOf } from '../../../lambdas/fleet/phase.ts';
 import { planTick } from '../../../lambdas/fleet/plan-tick.ts';
-import type { RegisteredCluster } from '../../../lambdas/fleet/registry.ts';
+import type { RegisteredCluster, Registry } from '../../../lambdas/fleet/registry.ts';
 import { anyTarget } from './arbitraries.ts';
-import { at, BERLIN, DUBLIN, index, indexed, MINUTE, NOW, PARIS, registered, registry, TROUBLE } from './values.ts';
+import {
+  at,
+  auditSummary,
+  BERLIN,
+  DAY,
+  DUBLIN,
+  index,
+  indexed,
+  MINUTE,
+  NOW,
+  PARIS,
+  registered,
+  registry,
+  TROUBLE,
+} from './values.ts';
 
 const MANAGEMENT = registered('paris', { target: PARIS, managesClusters: ['eksa-system', 'team'] });
 const TICKS = Array.from({ length: 10 }, (_, n) => NOW + n * MINUTE);
@@ -148,5 +162,84 @@ describe('isTurnOf', () => {
       minutes.add(turns.indexOf(true));
     }
     expect(minutes.size).toBe(10);
+  });
+});
+
+describe('audits', () => {
+  const EVERY = 15;
+  const AUDITS = { everyMinutes: EVERY, handshakeLanes: new Set(['onprem']) };
+  const MANY = Array.from({ length: 1_000 }, (_, n) => `c${n}`);
+  const LONG_AGO = at(-30 * DAY);
+  const lanesOf = new Set(['default', 'onprem']);
+  const planned = (known: Registry, seen: FleetIndex | undefined, tick: number) =>
+    planTick(known, seen, tick, lanesOf, AUDITS).orders.flatMap(({ order }) =>
+      order.audit === undefined ? [] : [order.target.id],
+    );
+  const fleet = (foundAt: string) =>
+    registry(...MANY.map((id) => registered(id, { target: { ...PARIS, id }, foundAt, seenAt: foundAt })));
+
+  it('of a fleet that is new as a whole are spread over the cadence, one for each cluster', () => {
+    const known = fleet(at());
+    const made = new Map<string, IndexedCluster>();
+    const ticks = Array.from({ length: EVERY }, (_, n) => {
+      const tick = NOW + n * MINUTE;
+      const due = planned(known, index(...made.values()), tick);
+      const audit = auditSummary({ auditedAt: new Date(tick).toISOString() });
+      for (const id of due) made.set(id, indexed(id, { audit }));
+      return due;
+    });
+    expect(ticks.flat().toSorted()).toEqual(MANY.toSorted());
+    expect(Math.max(...ticks.map(({ length }) => length))).toBeLessThan(120);
+  });
+
+  it('are made at the turn of each cluster, when those before were made', () => {
+    const known = fleet(LONG_AGO);
+    for (let n = 0; n < EVERY; n += 1) {
+      const tick = NOW + n * MINUTE;
+      const audited = (id: string) => {
+        const ago = minutesSinceTurnOf(id, EVERY, tick) || EVERY;
+        return indexed(id, { audit: auditSummary({ auditedAt: new Date(tick - ago * MINUTE).toISOString() }) });
+      };
+      const seen = index(...MANY.map(audited));
+      expect(planned(known, seen, tick)).toEqual(MANY.filter((id) => isTurnOf(id, EVERY, tick)));
+    }
+  });
+
+  it('that were not made are ordered again, a part of them in each tick', () => {
+    const known = fleet(LONG_AGO);
+    const seen = index(...MANY.map((id) => indexed(id, { audit: auditSummary({ auditedAt: at(-DAY) }) })));
+    const ticks = Array.from({ length: 5 }, (_, n) => planned(known, seen, NOW + n * MINUTE));
+    expect(new Set(ticks.flat())).toEqual(new Set(MANY));
+    expect(Math.max(...ticks.map(({ length }) => length))).toBeLessThan(300);
+  });
+
+  it('are made at the turns alone while the index is not known', () => {
+    const known = fleet(LONG_AGO);
+    expect(planned(known, undefined, NOW)).toEqual(MANY.filter((id) => isTurnOf(id, EVERY, NOW)));
+  });
+
+  it.each([
+    [PARIS, { handshakes: false, secrets: false, kubeletMetrics: false }],
+    [BERLIN, { handshakes: true, secrets: false, kubeletMetrics: false }],
+    [
+      { ...PARIS, audit: { secrets: true as const } },
+      { handshakes: false, secrets: true, kubeletMetrics: false },
+    ],
+    [
+      { ...BERLIN, audit: { kubeletMetrics: true as const } },
+      { handshakes: true, secrets: false, kubeletMetrics: true },
+    ],
+  ])('of %o reach so far', (target, reach) => {
+    const known = registry(registered(target.id, { target }));
+    const reaches = Array.from(
+      { length: EVERY },
+      (_, n) => planTick(known, index(), NOW + n * MINUTE, lanesOf, AUDITS).orders[0]?.order.audit,
+    );
+    expect(reaches.find((audit) => audit !== undefined)).toEqual(reach);
+  });
+
+  it('are not ordered where nobody asks for them', () => {
+    const known = fleet(LONG_AGO);
+    expect(planTick(known, index(), NOW).orders.filter(({ order }) => order.audit !== undefined)).toEqual([]);
   });
 });

@@ -1,5 +1,7 @@
+import type { AuditSummary } from '../../../lambdas/audit/summary.ts';
 import type { EksCluster } from '../../../lambdas/aws/eks-clusters.ts';
 import type { EksDiscovery, FleetCluster, ManagementCluster } from '../../../lambdas/config/fleet.ts';
+import type { ExpiryFinding } from '../../../lambdas/expiry/finding.ts';
 import type { FleetIndex, IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
 import type { DispatchOutcome, SweepOutcome } from '../../../lambdas/fleet/outcome.ts';
 import type { RegisteredCluster, Registry } from '../../../lambdas/fleet/registry.ts';
@@ -164,4 +166,33 @@ export function swept(changed: Partial<SweepOutcome> = {}): SweepOutcome {
 
 export function dispatched(changed: Partial<DispatchOutcome> = {}): DispatchOutcome {
   return { version: 1, kind: 'dispatch', startedAt: at(), registered: 3, dispatched: 2, problems: [], ...changed };
+}
+
+export function expiryFinding(changed: Partial<ExpiryFinding> = {}): ExpiryFinding {
+  return {
+    code: 'CertificateExpiring',
+    severity: 'warning',
+    cluster: 'paris',
+    object: 'kube-apiserver 10.0.1.31:6443',
+    what: 'kube-apiserver',
+    message: 'it ends in 9 days',
+    since: at(-DAY),
+    due: at(9 * DAY),
+    command: 'certmarshal audit --kubeconfig FILE',
+    runbook: 'docs/runbooks/certificate-expiring.md',
+    ...changed,
+  };
+}
+
+export function auditSummary(changed: Partial<AuditSummary> = {}): AuditSummary {
+  return {
+    auditedAt: at(),
+    durationMs: 1_200,
+    counts: { critical: 0, warning: 1, info: 0 },
+    findings: [expiryFinding()],
+    findingCount: 1,
+    ends: [{ what: 'kube-apiserver', count: 3, notAfter: at(9 * DAY), where: '10.0.1.31:6443' }],
+    sources: { read: ['nodes', 'tls'], unread: ['machines'], off: ['tls-secrets'] },
+    ...changed,
+  };
 }

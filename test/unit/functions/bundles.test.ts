@@ -157,6 +157,7 @@ describe('the bundles that synthesis makes', () => {
     await using bundle = await loadBundle(synthesized.bundles.sweep, {
       OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
       SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
+      SNAPSHOT_BUCKET: 'snapshots',
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
     });

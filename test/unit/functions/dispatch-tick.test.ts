@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { type OrderMessage, UnsentOrdersError } from '../../../lambdas/aws/queues.ts';
-import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_AUDIT, type Fleet } from '../../../lambdas/config/fleet.ts';
 import type { SourceResult } from '../../../lambdas/fleet/discover.ts';
 import { decodeOrder } from '../../../lambdas/fleet/order.ts';
 import type { DispatchOutcome } from '../../../lambdas/fleet/outcome.ts';
@@ -23,6 +23,7 @@ const FLEET: Fleet = {
   clusters: [{ id: 'paris', name: 'paris', provider: 'eks-anywhere', kubeconfigSecret: SECRET, lane: 'default' }],
   lanes: [],
   hub: { hints: false },
+  audit: DEFAULT_AUDIT,
   policies: [DEFAULT_POLICY],
 };
 const FOUND: SourceResult = { source: EKS, ok: true, clusters: [{ id: DUBLIN.id, target: DUBLIN }] };

@@ -6,6 +6,24 @@ test.each([
   ['/apis/certificates.k8s.io/v1/certificatesigningrequests', 'certmarshal rbac | kubectl apply -f -'],
   ['/apis/certificates.k8s.io/v1/certificatesigningrequests/a/approval', 'certmarshal rbac | kubectl apply -f -'],
   ['/api/v1/nodes', 'certmarshal rbac --policy FILE | kubectl apply -f -'],
+  ['/api/v1/nodes/worker-3/proxy/metrics', 'certmarshal rbac --kubelet-metrics | kubectl apply -f -'],
+  ['/api/v1/secrets', 'certmarshal rbac --audit-secrets | kubectl apply -f -'],
+  ['/api/v1/namespaces/kube-public/configmaps/cluster-info', 'certmarshal rbac | kubectl apply -f -'],
+  ['/apis/cert-manager.io/v1/certificates', 'certmarshal rbac | kubectl apply -f -'],
+  ['/apis/bootstrap.cluster.x-k8s.io/v1beta1/kubeadmconfigs', 'certmarshal rbac --management | kubectl apply -f -'],
+  ['/apis/anywhere.eks.amazonaws.com/v1alpha1/clusters', 'certmarshal rbac --management | kubectl apply -f -'],
+  [
+    '/api/v1/namespaces/eksa-system/secrets/berlin-ca-etcd',
+    'certmarshal rbac --management --audit-secrets --cluster-secrets-of eksa-system/berlin-ca | kubectl apply -f -',
+  ],
+  [
+    '/api/v1/namespaces/eksa-system/secrets/berlin-aws-iam-authenticator-ca',
+    'certmarshal rbac --management --audit-secrets --cluster-secrets-of eksa-system/berlin | kubectl apply -f -',
+  ],
+  [
+    '/api/v1/namespaces/eksa-system/secrets/berlin-apiserver-etcd-client',
+    'certmarshal rbac --management --audit-secrets --cluster-secrets-of eksa-system/berlin | kubectl apply -f -',
+  ],
   ['/apis/cluster.x-k8s.io/v1beta2/machines', 'certmarshal rbac --management | kubectl apply -f -'],
   [
     '/apis/cluster.x-k8s.io/v1beta2/namespaces/eksa-system/machines',

@@ -74,6 +74,44 @@ describe('the hub stack', () => {
     });
   });
 
+  it('keeps the snapshots of audits in a bucket of their own, with the versions of five weeks', () => {
+    full.hasResource('AWS::S3::Bucket', {
+      DeletionPolicy: 'Retain',
+      Properties: {
+        VersioningConfiguration: { Status: 'Enabled' },
+        PublicAccessBlockConfiguration: { BlockPublicAcls: true, RestrictPublicBuckets: true },
+        BucketEncryption: {
+          ServerSideEncryptionConfiguration: [
+            { ServerSideEncryptionByDefault: { SSEAlgorithm: 'aws:kms', KMSMasterKeyID: KEY } },
+          ],
+        },
+        LifecycleConfiguration: {
+          Rules: [
+            {
+              Status: 'Enabled',
+              NoncurrentVersionExpiration: { NoncurrentDays: 35 },
+              ExpiredObjectDeleteMarker: true,
+              AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
+            },
+          ],
+        },
+      },
+    });
+    expect(resource(plain, 'AWS::Lambda::Function', 'LanedefaultSweep').properties).toMatchObject({
+      Environment: { Variables: { SNAPSHOT_BUCKET: { Ref: resource(plain, 'AWS::S3::Bucket', 'AuditHistory').id } } },
+    });
+    plain.hasOutput('SnapshotBucketName', {});
+  });
+
+  it('lets sweeps read and replace snapshots, and nothing else of any bucket', () => {
+    const allowed = Object.entries(allowedTo(plain, 'SweepRole')).filter(([action]) => action.startsWith('s3:'));
+    expect(Object.fromEntries(allowed)).toEqual({
+      's3:GetObject': ['<AuditHistory>/snapshots/*'],
+      's3:PutObject': ['<AuditHistory>/snapshots/*'],
+      's3:ListBucket': ['<AuditHistory>'],
+    });
+  });
+
   it('refuses what does not come over TLS', () => {
     for (const type of ['AWS::SQS::QueuePolicy', 'AWS::SNS::TopicPolicy', 'AWS::S3::BucketPolicy'])
       plain.allResourcesProperties(type, {
@@ -316,6 +354,7 @@ describe('the hub stack', () => {
       'Cluster paris, kubeconfigSecret': SECRET,
       'Lane onprem, vpcId': 'vpc-0a1b2c3d4e5f60718',
       'Hub, hints': true,
+      'Audit, everyMinutes': 15,
       'Policy default, mode': 'enforce',
     });
   });

@@ -74,11 +74,15 @@ describe('the spoke stacks', () => {
     ];
     const statements = properties.Policies.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
     expect(statements.flatMap(({ Action }) => Action)).toEqual([
+      'eks:DescribeCertificateAuthority',
       'eks:DescribeCluster',
+      'eks:ListCertificateAuthorities',
+      'eks:ListNodegroups',
+      'eks:DescribeNodegroup',
       'ec2:DescribeInstances',
       'eks:ListClusters',
     ]);
-    expect(statements[1]?.['Condition']).toEqual({
+    expect(statements[2]?.['Condition']).toEqual({
       StringEquals: { 'aws:RequestedRegion': ['eu-central-1', 'eu-west-1', 'us-east-1'] },
     });
   });

@@ -146,6 +146,7 @@ describe('EC2 evidence', () => {
 
   it.each<[string, ApprovalPolicy['evidence']]>([
     ['Nodes', ['ec2', 'node']],
+    ['renewals', ['ec2', 'renewal']],
     ['patterns', ['machine', 'ec2', 'patterns']],
   ])(
     'is asked for all of the cluster where a policy trusts %s, so that every instance contests',

@@ -1,0 +1,26 @@
+import type { AuditReport } from '../../lambdas/audit/audit.ts';
+import { type CertificateGroup, certificateGroups } from '../../lambdas/expiry/certificate-groups.ts';
+import type { ExpiryFinding, Severity } from '../../lambdas/expiry/finding.ts';
+import type { CertificateObservation } from '../../lambdas/expiry/observation.ts';
+import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
+
+/** An audit, ready to be shown. */
+export interface AuditView {
+  readonly report: AuditReport;
+  /** Its certificates by class, what bites first in front. */
+  readonly groups: readonly CertificateGroup[];
+}
+
+export function severityCounts(findings: readonly ExpiryFinding[]): Readonly<Record<Severity, number>> {
+  const count = (severity: Severity) => findings.filter((finding) => finding.severity === severity).length;
+  return { critical: count('critical'), warning: count('warning'), info: count('info') };
+}
+
+export function certificatesOf({ snapshot }: AuditReport): readonly CertificateObservation[] {
+  return snapshot.observations.filter((observation) => observation.kind === 'certificate');
+}
+
+/** @param now milliseconds since the epoch */
+export function viewOf(report: AuditReport, thresholds: Thresholds, now: number): AuditView {
+  return { report, groups: certificateGroups(report.snapshot, thresholds, now) };
+}

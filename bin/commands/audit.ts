@@ -1,0 +1,181 @@
+import { type AuditOptions, type AuditReport, audit } from '../../lambdas/audit/audit.ts';
+import type { AuditTarget } from '../../lambdas/audit/audit-target.ts';
+import { directorySnapshots } from '../../lambdas/audit/directory-snapshots.ts';
+import type { Snapshots, StoredSnapshot } from '../../lambdas/audit/snapshots.ts';
+import { AUDIT_SOURCES } from '../../lambdas/audit/sources.ts';
+import { AwsError } from '../../lambdas/aws/errors.ts';
+import { SEVERITIES, type Severity } from '../../lambdas/expiry/finding.ts';
+import type { SourceId } from '../../lambdas/expiry/observation.ts';
+import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
+import { auditCsv } from '../audit/csv.ts';
+import { auditJson } from '../audit/json.ts';
+import { auditOpenMetrics } from '../audit/openmetrics.ts';
+import { auditedSources } from '../audit/sources.ts';
+import { viewOf } from '../audit/view.ts';
+import { EXIT } from '../exit-codes.ts';
+import { systemErrorWords } from '../system-error.ts';
+import { type ProgressStream, startProgress } from '../terminal/progress.ts';
+import { styleFor } from '../terminal/style.ts';
+import { terminalWidth } from '../terminal/wrap.ts';
+import { renderAudit } from './render-audit.ts';
+
+export const AUDIT_OUTPUTS = ['table', 'json', 'csv', 'openmetrics'] as const;
+
+export interface AuditCommandOptions {
+  readonly output: (typeof AUDIT_OUTPUTS)[number];
+  /** Exit status 1 for a finding that is at least so severe. */
+  readonly failOn?: Severity;
+  readonly verbose?: boolean;
+  /** Directory of the snapshots: what was known before counts, and what is known now is written. */
+  readonly snapshots?: string;
+  /** How the user starts this program, and the options that say which cluster: for the commands it recommends. */
+  readonly program: string;
+  readonly repeat: string;
+}
+
+/** What an audit needs beside the cluster; tests have their own. */
+export interface AuditDependencies {
+  readonly stdout: ProgressStream;
+  readonly stderr: ProgressStream;
+  readonly env: NodeJS.ProcessEnv;
+  readonly clock: () => number;
+  readonly sources?: AuditOptions['sources'];
+}
+
+/**
+ * Audits one cluster once and prints what was found.
+ *
+ * @returns the exit status: `incomplete` when a source or the snapshot could not be read or written, or a finding is as severe as `failOn`
+ */
+export async function auditCommand(
+  target: AuditTarget,
+  thresholds: Thresholds,
+  options: AuditCommandOptions,
+  signal: AbortSignal,
+  dependencies: AuditDependencies = { ...process, stdout: process.stdout, stderr: process.stderr, clock: Date.now },
+): Promise<number> {
+  const { stdout, stderr } = dependencies;
+  const snapshots = options.snapshots === undefined ? undefined : directorySnapshots(options.snapshots);
+  const before = await readBefore(snapshots, target.id, stderr, signal);
+  const report = await auditWithProgress(
+    target,
+    { previous: before.stored?.snapshot, thresholds, signal },
+    dependencies,
+  );
+  stdout.write(printed(report, thresholds, options, dependencies));
+  const interrupted = signal.aborted;
+  if (interrupted)
+    stderr.write(
+      `Interrupted: what was not read by then is listed as not read${snapshots === undefined ? '' : ', and no snapshot was written'}.\n`,
+    );
+  const kept =
+    snapshots === undefined ||
+    (before.readable && !interrupted && (await writeAfter(snapshots, report, before.stored?.etag, stderr)));
+  const { findings, observations } = report.snapshot;
+  const complete = kept && !interrupted && auditedSources(observations).unread.length === 0;
+  const failed = options.failOn !== undefined && findings.some(({ severity }) => reaches(severity, options.failOn));
+  // Whoever runs it in a job where nobody looks at the output wants to know which of the two it was.
+  if (failed && options.output !== 'table') stderr.write(`A finding is at least ${options.failOn}.\n`);
+  return complete && !failed ? EXIT.done : EXIT.incomplete;
+}
+
+function reaches(severity: Severity, limit: Severity = 'critical'): boolean {
+  return SEVERITIES.indexOf(severity) <= SEVERITIES.indexOf(limit);
+}
+
+function printed(
+  report: AuditReport,
+  thresholds: Thresholds,
+  { output, verbose = false, program, repeat }: AuditCommandOptions,
+  { stdout, env, clock }: AuditDependencies,
+): string {
+  const now = clock();
+  switch (output) {
+    case 'csv':
+      return auditCsv(report);
+    case 'openmetrics':
+      return auditOpenMetrics(report);
+    case 'json':
+      return `${JSON.stringify(auditJson(viewOf(report, thresholds, now), verbose))}\n`;
+    case 'table': {
+      const rendering = { verbose, program, repeat, now };
+      return `${renderAudit(viewOf(report, thresholds, now), rendering, styleFor(stdout, env), terminalWidth(stdout))}\n`;
+    }
+  }
+}
+
+async function auditWithProgress(
+  target: AuditTarget,
+  options: Pick<AuditOptions, 'previous' | 'thresholds' | 'signal'>,
+  { stderr, clock, sources = AUDIT_SOURCES }: AuditDependencies,
+): Promise<AuditReport> {
+  const progress = startProgress(stderr);
+  const waiting = new Set<SourceId>(sources.map(({ id }) => id));
+  const say = () => {
+    const names = [...waiting];
+    const more = names.length > 3 ? ` and ${names.length - 3} more` : '';
+    progress.say(
+      `${target.cluster.name}: ${sources.length - names.length} of ${sources.length} sources read, waiting for ${names.slice(0, 3).join(', ')}${more}`,
+    );
+  };
+  say();
+  try {
+    return await audit(target, {
+      ...options,
+      clock,
+      sources,
+      onSource(source) {
+        waiting.delete(source);
+        say();
+      },
+    });
+  } finally {
+    progress.done();
+  }
+}
+
+interface Before {
+  readonly stored: StoredSnapshot | undefined;
+  /** Whether it is known what is there: nothing is written over what could not be read. */
+  readonly readable: boolean;
+}
+
+async function readBefore(
+  snapshots: Snapshots | undefined,
+  id: string,
+  stderr: NodeJS.WritableStream,
+  signal: AbortSignal,
+): Promise<Before> {
+  if (snapshots === undefined) return { stored: undefined, readable: true };
+  try {
+    const stored = await snapshots.read(id, signal);
+    if (stored !== undefined && stored.snapshot === undefined)
+      stderr.write('The snapshot of before is damaged; this audit knows nothing of before, and writes a new one.\n');
+    return { stored, readable: true };
+  } catch (error) {
+    stderr.write(
+      `The snapshot of before cannot be read: ${systemErrorWords(error)}. This audit knows nothing of before, and writes none.\n`,
+    );
+    return { stored: undefined, readable: false };
+  }
+}
+
+/** @returns whether it was written */
+async function writeAfter(
+  snapshots: Snapshots,
+  { snapshot }: AuditReport,
+  etag: string | undefined,
+  stderr: NodeJS.WritableStream,
+): Promise<boolean> {
+  try {
+    await snapshots.write(snapshot, etag, new AbortController().signal);
+    return true;
+  } catch (error) {
+    stderr.write(
+      error instanceof AwsError
+        ? `${error.message}\n`
+        : `The snapshot cannot be written: ${systemErrorWords(error)}. The next audit knows nothing of this one.\n`,
+    );
+    return false;
+  }
+}

@@ -1,0 +1,83 @@
+import { CLUSTER_API_SECRETS } from '../../lambdas/kubernetes/cluster-api-secret.ts';
+import { UsageError } from '../exit-codes.ts';
+
+export interface AuditRbacOptions {
+  /** What an audit reads without further options. @default true */
+  readonly audit?: boolean;
+  /** Secrets of type kubernetes.io/tls; on a management cluster those of {@link clusterSecretsOf}. */
+  readonly auditSecrets?: boolean;
+  /** `NAMESPACE/CLUSTER` of workload clusters whose Secrets of Cluster API are read from this management cluster. */
+  readonly clusterSecretsOf?: readonly string[];
+  /** Metrics of every kubelet through the API server. */
+  readonly kubeletMetrics?: boolean;
+}
+
+/** A rule of a Role or ClusterRole. */
+export interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** What an audit lists in every cluster, beside Nodes and requests. */
+export const AUDIT_RULES: readonly Rule[] = [
+  {
+    apiGroups: ['admissionregistration.k8s.io'],
+    resources: ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'],
+    verbs: ['list'],
+  },
+  { apiGroups: ['apiregistration.k8s.io'], resources: ['apiservices'], verbs: ['list'] },
+  { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['list'] },
+  { apiGroups: ['cert-manager.io'], resources: ['certificates'], verbs: ['list'] },
+];
+
+/** What an audit lists in a management cluster, beside Clusters and Machines. */
+export const MANAGEMENT_AUDIT_RULES: readonly Rule[] = [
+  { apiGroups: ['bootstrap.cluster.x-k8s.io'], resources: ['kubeadmconfigs'], verbs: ['list'] },
+  { apiGroups: ['controlplane.cluster.x-k8s.io'], resources: ['kubeadmcontrolplanes'], verbs: ['list'] },
+  { apiGroups: ['etcdcluster.cluster.x-k8s.io'], resources: ['etcdadmclusters'], verbs: ['list'] },
+  { apiGroups: ['anywhere.eks.amazonaws.com'], resources: ['clusters'], verbs: ['list'] },
+];
+
+/** ConfigMaps that publish the authorities of a cluster, by namespace. */
+export const TRUST_CONFIGMAPS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['kube-system', ['kube-root-ca.crt', 'extension-apiserver-authentication']],
+  ['kube-public', ['cluster-info']],
+]);
+
+/** RBAC cannot ask for a type of Secret, and a list carries what is in them. */
+export const TLS_SECRETS_RULE: Rule = { apiGroups: [''], resources: ['secrets'], verbs: ['list'] };
+export const TLS_SECRETS_COMMENT = `Reads every Secret of the cluster, private keys and tokens among them: RBAC cannot grant only those of type
+kubernetes.io/tls. certmarshal asks for that type alone, and keeps nothing but the certificates.`;
+
+export const KUBELET_METRICS_RULE: Rule = { apiGroups: [''], resources: ['nodes/proxy'], verbs: ['get'] };
+export const KUBELET_METRICS_COMMENT = `This right is strong: whoever has it reaches the whole API of every kubelet, and can run commands in every Pod.
+certmarshal reads /metrics with it and nothing else.`;
+
+export const CLUSTER_SECRETS_COMMENT = `Most of these Secrets hold a private key beside the certificate, and RBAC cannot grant one key of a Secret:
+whoever has this can become an administrator of the clusters. certmarshal keeps nothing but the certificates.`;
+
+/** Secrets that Cluster API and EKS Anywhere keep for a workload cluster, with a certificate in each. */
+export function clusterSecretNames(cluster: string): readonly string[] {
+  return Object.keys(CLUSTER_API_SECRETS).map((suffix) => `${cluster}-${suffix}`);
+}
+
+/** @throws UsageError for options that do not go together */
+export function requireAuditOptions(
+  management: boolean,
+  { audit = true, auditSecrets = false, clusterSecretsOf = [], kubeletMetrics = false }: AuditRbacOptions,
+): void {
+  if (!audit && (auditSecrets || kubeletMetrics || clusterSecretsOf.length > 0))
+    throw new UsageError('--no-audit excludes --audit-secrets, --cluster-secrets-of and --kubelet-metrics.');
+  if (clusterSecretsOf.length > 0 && !management)
+    throw new UsageError('--cluster-secrets-of is about a management cluster: give --management too.');
+  if (management && auditSecrets && clusterSecretsOf.length === 0)
+    throw new UsageError(
+      'With --management, --audit-secrets takes the clusters whose Secrets are read, each by --cluster-secrets-of NAMESPACE/CLUSTER.',
+    );
+  if (management && !auditSecrets && clusterSecretsOf.length > 0)
+    throw new UsageError('--cluster-secrets-of reads private keys: say so with --audit-secrets.');
+  if (management && kubeletMetrics)
+    throw new UsageError('--kubelet-metrics is about the cluster that has the Nodes: leave out --management.');
+}

@@ -1,0 +1,49 @@
+import type { Observation, SourceId } from '../expiry/observation.ts';
+import { type CertificateBundle, decodeBundle } from '../x509/certificate-bundle.ts';
+import type { AuditContext } from './audit-source.ts';
+import { bundleAt } from './certificates-at.ts';
+import { decodedText } from './objects.ts';
+
+/** A cluster with 100 operators has some 500; the same bundle is at most of their places. */
+const MOST = 2_000;
+/** Different ones whose certificates are not decoded again at each place. */
+const REMEMBERED = 100;
+
+/** The CA bundles that clients of webhooks and the like verify with. */
+export interface CaBundles {
+  readonly observations: readonly Observation[];
+  /** @param caBundle base64 of PEM; absent or empty where the roots of the machine are trusted */
+  add(where: string, caBundle: unknown): 'more' | 'full';
+}
+
+export function collectCaBundles(source: SourceId, { target, now }: AuditContext): CaBundles {
+  const observedAt = new Date(now()).toISOString();
+  const observations: Observation[] = [];
+  const decoded = new Map<string, CertificateBundle>();
+  return {
+    observations,
+    add(where, caBundle) {
+      if (caBundle === undefined || caBundle === null || caBundle === '') return 'more';
+      if (observations.length >= MOST) return 'full';
+      const what = 'ca-bundle';
+      const text = decodedText(caBundle);
+      if ('problem' in text) {
+        observations.push({
+          kind: 'unread',
+          source,
+          observedAt,
+          where,
+          what,
+          problem: 'malformed',
+          message: `caBundle: ${text.problem}`,
+          remedy: 'Look at its caBundle: it has to be the base64 of PEM certificates.',
+        });
+        return 'more';
+      }
+      const bundle = decoded.get(text.pem) ?? decodeBundle(text.pem);
+      if (decoded.size < REMEMBERED) decoded.set(text.pem, bundle);
+      observations.push(...bundleAt({ what, where, source, observedAt }, bundle, target.cluster.provider).observations);
+      return 'more';
+    },
+  };
+}

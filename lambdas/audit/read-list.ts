@@ -1,0 +1,58 @@
+import type { SourceId, UnreadObservation } from '../expiry/observation.ts';
+import { KubernetesError } from '../kubernetes/errors.ts';
+import { unreadBecause } from './unread.ts';
+
+/** A list, read to its end or up to a problem. */
+export interface ListReading {
+  /** Objects looked at. */
+  readonly count: number;
+  readonly problem?: KubernetesError;
+}
+
+/**
+ * Looks at each object of a list, as far as it can be read: what was seen before the list broke off is not thrown away.
+ *
+ * @param look returns whether it takes more
+ */
+export async function readList<T>(
+  pages: AsyncIterable<readonly T[]>,
+  look: (item: T) => 'more' | 'full',
+): Promise<ListReading> {
+  let count = 0;
+  try {
+    for await (const page of pages) {
+      for (const item of page) {
+        if (look(item) === 'full') return { count, problem: tooMany(count) };
+        count += 1;
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    return { count, problem: error };
+  }
+  return { count };
+}
+
+function tooMany(count: number): KubernetesError {
+  return new KubernetesError({
+    kind: 'too-large',
+    object: 'the list',
+    problem: `there is more in it than an audit keeps; it was read up to object ${count}`,
+    remedy: 'Find out who creates so many of these objects.',
+  });
+}
+
+/**
+ * What is said of lists of one source that were not read to their end.
+ *
+ * @throws KubernetesError when nothing of any was read
+ */
+export function cutShort(
+  told: { readonly source: SourceId; readonly observedAt: string },
+  ...readings: readonly ListReading[]
+): readonly UnreadObservation[] {
+  const problems = readings.flatMap(({ problem }) => problem ?? []);
+  const [first] = problems;
+  if (first !== undefined && readings.every(({ count, problem }) => count === 0 && problem !== undefined)) throw first;
+  return problems.map((problem) => unreadBecause(told, problem));
+}

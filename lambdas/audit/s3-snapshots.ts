@@ -1,0 +1,36 @@
+import { type BucketOptions, createByteObjects } from '../aws/byte-objects.ts';
+import { decodeSnapshot, encodeSnapshot } from './snapshot-file.ts';
+import type { Snapshots } from './snapshots.ts';
+
+/** The largest snapshot that is read or written, in bytes: of 10,000 observations it is under a tenth. */
+const LARGEST_OBJECT = 32 * 1024 * 1024;
+
+/** Where the snapshots are; permissions name it. */
+export const SNAPSHOT_PREFIX = 'snapshots/';
+
+/** `snapshots/111122223333/eu-central-1/dublin.json.gz`: an id has no character that a key cannot have. */
+export function snapshotKey(id: string): string {
+  return `${SNAPSHOT_PREFIX}${id}.json.gz`;
+}
+
+/** Snapshots in a bucket, one object for each cluster; its versions are the history. */
+export function createS3Snapshots(options: BucketOptions): Snapshots {
+  const objects = createByteObjects({
+    ...options,
+    largest: LARGEST_OBJECT,
+    contentType: 'application/json',
+    contentEncoding: 'gzip',
+  });
+  return {
+    async read(id, signal) {
+      const found = await objects.read(snapshotKey(id), signal);
+      if (found === undefined) return undefined;
+      const snapshot = found.bytes && (await decodeSnapshot(found.bytes));
+      // That of another cluster says nothing about this one.
+      return { snapshot: snapshot?.cluster === id ? snapshot : undefined, etag: found.etag };
+    },
+    async write(snapshot, etag, signal) {
+      await objects.write(snapshotKey(snapshot.cluster), await encodeSnapshot(snapshot), etag, signal);
+    },
+  };
+}

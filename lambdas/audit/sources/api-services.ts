@@ -1,0 +1,23 @@
+import { field } from '../../approval/wire.ts';
+import { listApiServices } from '../../kubernetes/api-services.ts';
+import type { AuditSource } from '../audit-source.ts';
+import { collectCaBundles } from '../ca-bundles.ts';
+import { shownName } from '../objects.ts';
+import { cutShort, readList } from '../read-list.ts';
+
+/** What kube-apiserver verifies aggregated API servers with. */
+export const apiServices: AuditSource = {
+  id: 'api-services',
+  stage: 'second',
+  deadlineMs: 10_000,
+  off: () => undefined,
+  async observe(context) {
+    const bundles = collectCaBundles('api-services', context);
+    const { target, now, signal } = context;
+    const reading = await readList(listApiServices(target.workload, { signal }), (item) =>
+      bundles.add(`APIService ${shownName(item)}`, field(item, 'spec', 'caBundle')),
+    );
+    const told = { source: 'api-services' as const, observedAt: new Date(now()).toISOString() };
+    return { observations: [...bundles.observations, ...cutShort(told, reading)], count: reading.count };
+  },
+};

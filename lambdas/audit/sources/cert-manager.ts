@@ -1,0 +1,70 @@
+import { instant } from '../../approval/read-request.ts';
+import { list, text } from '../../approval/wire.ts';
+import { renewedBy } from '../../expiry/certificate-classes.ts';
+import type { CertificateObservation, Observation, UnreadObservation } from '../../expiry/observation.ts';
+import { listCertManagerCertificates } from '../../kubernetes/cert-manager.ts';
+import { printable } from '../../printable.ts';
+import type { AuditContext, AuditSource } from '../audit-source.ts';
+import { shownName } from '../objects.ts';
+import { cutShort, readList } from '../read-list.ts';
+
+const MOST = 10_000;
+const what = 'cert-manager';
+
+/** What cert-manager says of its Certificates, where the cluster has it. The certificates themselves are in Secrets. */
+export const certManager: AuditSource = {
+  id: 'cert-manager',
+  stage: 'second',
+  deadlineMs: 10_000,
+  off: () => undefined,
+  async observe({ target, now, signal }) {
+    const told = { source: 'cert-manager' as const, observedAt: new Date(now()).toISOString() };
+    const observations: Observation[] = [];
+    const reading = await readList(listCertManagerCertificates(target.workload, { signal }), (item) => {
+      if (observations.length === MOST) return 'full';
+      observations.push({ ...told, ...statusOf(item, target) });
+      return 'more';
+    });
+    if (reading.problem?.kind === 'not-found') return { observations: [], count: 0 };
+    return { observations: [...observations, ...cutShort(told, reading)], count: reading.count };
+  },
+};
+
+type Said<T> = Omit<T, 'source' | 'observedAt'>;
+
+/** Source: cert-manager.io/v1, CertificateStatus. */
+function statusOf(
+  item: unknown,
+  { cluster: { provider } }: AuditContext['target'],
+): Said<CertificateObservation> | Said<UnreadObservation> {
+  const where = `Certificate ${shownName(item)}`;
+  const notBefore = instant(text(item, 'status', 'notBefore'));
+  const notAfter = instant(text(item, 'status', 'notAfter'));
+  const renewalTime = instant(text(item, 'status', 'renewalTime'));
+  const notReady = whyNotReady(item);
+  if (notAfter === undefined)
+    return {
+      kind: 'unread',
+      where,
+      what,
+      problem: 'missing',
+      message: `it has no certificate yet, or status.notAfter is no time${notReady === undefined ? '' : `; ${notReady}`}`,
+      remedy: 'kubectl describe certificate tells what cert-manager waits for.',
+    };
+  const from = renewalTime === undefined ? '' : `, from ${new Date(renewalTime).toISOString().slice(0, 10)} on`;
+  return {
+    kind: 'certificate',
+    what,
+    where,
+    basis: 'status',
+    ...(notBefore === undefined ? {} : { notBefore: new Date(notBefore).toISOString() }),
+    notAfter: new Date(notAfter).toISOString(),
+    renewedBy: `${renewedBy(what, provider)}${from}${notReady === undefined ? '' : `; now ${notReady}`}`,
+  };
+}
+
+function whyNotReady(item: unknown): string | undefined {
+  const ready = list(item, 'status', 'conditions').find((condition) => text(condition, 'type') === 'Ready');
+  if (ready === undefined || text(ready, 'status') === 'True') return undefined;
+  return `not Ready: ${printable(text(ready, 'reason') ?? 'no reason given', 100)} (${printable(text(ready, 'message') ?? '', 200)})`;
+}

@@ -1,0 +1,26 @@
+import { field } from '../../approval/wire.ts';
+import { listCustomResourceDefinitions } from '../../kubernetes/custom-resource-definitions.ts';
+import type { AuditSource } from '../audit-source.ts';
+import { collectCaBundles } from '../ca-bundles.ts';
+import { shownName } from '../objects.ts';
+import { cutShort, readList } from '../read-list.ts';
+
+/** What kube-apiserver verifies conversion webhooks with: when one of these ends, no object of its kind can be read. */
+export const crdConversions: AuditSource = {
+  id: 'crd-conversions',
+  stage: 'second',
+  deadlineMs: 10_000,
+  off: () => undefined,
+  async observe(context) {
+    const bundles = collectCaBundles('crd-conversions', context);
+    const { target, now, signal } = context;
+    const reading = await readList(listCustomResourceDefinitions(target.workload, { signal }), (item) =>
+      bundles.add(
+        `CustomResourceDefinition ${shownName(item)} (conversion)`,
+        field(item, 'spec', 'conversion', 'webhook', 'clientConfig', 'caBundle'),
+      ),
+    );
+    const told = { source: 'crd-conversions' as const, observedAt: new Date(now()).toISOString() };
+    return { observations: [...bundles.observations, ...cutShort(told, reading)], count: reading.count };
+  },
+};

@@ -1,0 +1,74 @@
+import { field, list, text } from '../../approval/wire.ts';
+import type { Observation } from '../../expiry/observation.ts';
+import { listKubeadmConfigs } from '../../kubernetes/kubeadm-configs.ts';
+import { printable } from '../../printable.ts';
+import type { AuditSource } from '../audit-source.ts';
+import { instantOf, timestamp } from '../instant.ts';
+import { machineMembers, memberName } from '../machine-name.ts';
+import { shownName } from '../objects.ts';
+import { cutShort, readList } from '../read-list.ts';
+import { toldCertificate } from '../told-certificate.ts';
+
+/** Far above the machines of any control plane. */
+const MOST_CONFIGS = 1_000;
+
+const EXPIRY_ANNOTATION = 'machine.cluster.x-k8s.io/certificates-expiry';
+
+/**
+ * KubeadmConfigs: where the control plane provider wrote down, once, when the kube-apiserver certificate of the machine ends.
+ *
+ * Source: Cluster API, `reconcileCertificateExpiries`.
+ */
+export const kubeadmConfigs: AuditSource = {
+  id: 'kubeadm-configs',
+  stage: 'second',
+  deadlineMs: 10_000,
+  off: ({ management }) => (management === undefined ? false : undefined),
+  async observe({ target: { management, cluster, machinesNamespace: namespace }, members, now, signal }) {
+    if (management === undefined) return { observations: [], count: 0 };
+    const told = { source: 'kubeadm-configs' as const, observedAt: timestamp(now()) };
+    const machines = machineMembers(members);
+    const observations: Observation[] = [];
+    const configs = listKubeadmConfigs(management, { clusterName: cluster.name, namespace, signal });
+    const reading = await readList(configs, (config) => {
+      if (observations.length === MOST_CONFIGS) return 'full';
+      const expiry = field(config, 'metadata', 'annotations', EXPIRY_ANNOTATION);
+      if (expiry == null) return 'more';
+      const owner = machineOf(config);
+      const machine = owner === undefined ? undefined : machines.get(owner);
+      // Its Machine is gone, or on its way out.
+      if (owner !== undefined && machine === undefined && machines.size > 0) return 'more';
+      const sighting = {
+        ...told,
+        what: 'kube-apiserver' as const,
+        where: `KubeadmConfig ${shownName(config)}`,
+        ...(owner === undefined ? {} : { member: memberName(machine ?? { name: owner }) }),
+      };
+      const at = instantOf(expiry);
+      observations.push(
+        at === undefined
+          ? {
+              kind: 'unread',
+              ...sighting,
+              problem: 'malformed',
+              message: `the annotation ${EXPIRY_ANNOTATION} is no RFC 3339 time`,
+              remedy: 'Remove the annotation from the KubeadmConfig: the control plane provider then writes it anew.',
+            }
+          : toldCertificate(sighting, { basis: 'annotation', notAfter: at }, cluster.provider),
+      );
+      return 'more';
+    });
+    return { observations: [...observations, ...cutShort(told, reading)], count: reading.count };
+  },
+};
+
+/** `eksa-system/berlin-x7k2`: an owner is always in the namespace of what it owns. */
+function machineOf(config: unknown): string | undefined {
+  const owner = list(config, 'metadata', 'ownerReferences').find(
+    (reference) =>
+      text(reference, 'kind') === 'Machine' && text(reference, 'apiVersion')?.startsWith('cluster.x-k8s.io/') === true,
+  );
+  const name = text(owner, 'name');
+  const namespace = text(config, 'metadata', 'namespace') ?? '';
+  return name === undefined || name === '' ? undefined : `${printable(namespace, 253)}/${printable(name, 253)}`;
+}

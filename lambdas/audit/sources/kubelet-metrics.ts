@@ -1,0 +1,169 @@
+import { renewedBy } from '../../expiry/certificate-classes.ts';
+import type { Observation } from '../../expiry/observation.ts';
+import { KubernetesError } from '../../kubernetes/errors.ts';
+import { readKubeletMetrics } from '../../kubernetes/kubelet-metrics.ts';
+import { printable } from '../../printable.ts';
+import type { AuditContext, AuditSource } from '../audit-source.ts';
+import { unreadBecause } from '../unread.ts';
+
+const AT_ONCE = 16;
+const NODE_TIMEOUT_MS = 5_000;
+/** When it was read is only known to this. */
+const PRECISION_MS = 60_000;
+/** Seconds. No certificate lives longer than to the year 9999. */
+const LONGEST_TTL = 8_000 * 366 * 86_400;
+
+/** Gauge in seconds, and counter. Source: pkg/kubelet/certificate/kubelet.go and cmd/kubelet/app/server.go of Kubernetes. */
+const METRICS = [
+  {
+    what: 'kubelet-serving',
+    ttl: 'kubelet_certificate_manager_server_ttl_seconds',
+    errors: 'kubelet_server_expiration_renew_errors',
+  },
+  {
+    what: 'kubelet-client',
+    ttl: 'kubelet_certificate_manager_client_ttl_seconds',
+    errors: 'kubelet_certificate_manager_client_expiration_renew_errors',
+  },
+] as const;
+
+/** What each kubelet says of its own certificates. The right to ask for that is the right to do anything on a node, so it is opt-in. */
+export const kubeletMetrics: AuditSource = {
+  id: 'kubelet-metrics',
+  stage: 'second',
+  deadlineMs: 20_000,
+  off: ({ reach }) => (reach.kubeletMetrics ? undefined : 'not opted in (kubeletMetrics)'),
+  async observe(context) {
+    const names = kubeletsOf(context);
+    const readings = await inParallel(names, async (node) => observeKubelet(node, context));
+    const asked = readings.filter((reading) => reading !== 'late');
+    const observations = asked.flat();
+    if (asked.length === names.length) return { observations, count: asked.length };
+    return { observations: [...observations, late(asked.length, names.length, context)], count: asked.length };
+  },
+};
+
+/** Nobody can ask the kubelets of Fargate. */
+function kubeletsOf({ members }: AuditContext): readonly string[] {
+  const fargate = new Set(members.flatMap(({ kindOfNode, node }) => (kindOfNode === 'fargate' && node ? [node] : [])));
+  const nodes = members.flatMap(({ role, node }) =>
+    (role === 'worker' || role === 'control-plane') && node !== undefined && !fargate.has(node) ? [node] : [],
+  );
+  return [...new Set(nodes)];
+}
+
+/** One for all of them: each was as well as the others. */
+function late(asked: number, all: number, { now }: AuditContext): Observation {
+  return {
+    kind: 'unread',
+    source: 'kubelet-metrics',
+    observedAt: new Date(now()).toISOString(),
+    problem: 'timeout',
+    message: `${asked} of ${all} kubelets were asked for their metrics before the time was over`,
+    remedy: 'Look for kubelets that answer slowly; handshakes tell the same, and sooner.',
+  };
+}
+
+/** `late` when the time of the source was over before it answered. */
+async function observeKubelet(node: string, context: AuditContext): Promise<readonly Observation[] | 'late'> {
+  const { target, now, signal } = context;
+  if (signal.aborted) return 'late';
+  // Not AbortSignal.timeout: of hundreds of nodes its timers would live on.
+  const tooLate = new AbortController();
+  const timer = setTimeout(() => tooLate.abort(), NODE_TIMEOUT_MS);
+  try {
+    const text = await readKubeletMetrics(target.workload, { node, signal: AbortSignal.any([signal, tooLate.signal]) });
+    return METRICS.flatMap((metric) => said(metric, text, node, context));
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    if (signal.aborted) return 'late';
+    const told = { source: 'kubelet-metrics' as const, observedAt: new Date(now()).toISOString() };
+    // The kubelet of EKS has no client certificate to be missed.
+    const missed = METRICS.filter(({ what }) => what === 'kubelet-serving' || target.cluster.provider !== 'eks');
+    return missed.map(({ what }) => unreadBecause({ ...told, where: placeOf(node), what, member: node }, error));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function said(
+  { what, ttl, errors }: (typeof METRICS)[number],
+  text: string,
+  node: string,
+  { target, now }: AuditContext,
+): readonly Observation[] {
+  const seconds = metricOf(text, ttl);
+  // Without serverTLSBootstrap, or with a kubelet that is an IAM role, it manages no such certificate.
+  if (seconds === undefined) return [];
+  const { provider } = target.cluster;
+  const none = seconds === Infinity;
+  // It says the same of one that ended and of one it never needed, as with IAM.
+  if (none && what === 'kubelet-client' && provider === 'eks') return [];
+  const at = now();
+  const told = { source: 'kubelet-metrics' as const, observedAt: new Date(at).toISOString() };
+  const failed = metricOf(text, errors) ?? 0;
+  const renewal: Observation = {
+    kind: 'renewal',
+    ...told,
+    what,
+    node,
+    errors: Number.isFinite(failed) && failed > 0 ? Math.round(failed) : 0,
+    none,
+  };
+  if (none) return [renewal];
+  if (!(Math.abs(seconds) < LONGEST_TTL))
+    return [
+      renewal,
+      {
+        kind: 'unread',
+        ...told,
+        where: placeOf(node),
+        what,
+        member: node,
+        problem: 'malformed',
+        message: `${ttl} is no number of seconds: ${printable(String(seconds), 50)}`,
+        remedy: 'Look at the metrics of that kubelet.',
+      },
+    ];
+  const renewer = renewedBy(what, provider);
+  return [
+    renewal,
+    {
+      kind: 'certificate',
+      ...told,
+      what,
+      where: placeOf(node),
+      member: node,
+      basis: 'status',
+      notAfter: new Date(at + seconds * 1_000).toISOString(),
+      precisionMs: PRECISION_MS,
+      ...(renewer === undefined ? {} : { renewedBy: renewer }),
+    },
+  ];
+}
+
+function placeOf(node: string): string {
+  return `metrics of kubelet ${node}`;
+}
+
+/** The value of a metric without labels, in the text format of Prometheus; undefined when it is not there, NaN when it is no number. */
+function metricOf(text: string, name: string): number | undefined {
+  const line = text.startsWith(`${name} `) ? 0 : text.indexOf(`\n${name} `) + 1;
+  if (line === 0 && !text.startsWith(`${name} `)) return undefined;
+  const [value = ''] = text
+    .slice(line + name.length, line + name.length + 100)
+    .trim()
+    .split(/\s/, 1);
+  if (/^\+?Inf$/i.test(value)) return Infinity;
+  return value === '' ? Number.NaN : Number(value);
+}
+
+async function inParallel<T>(names: readonly string[], read: (name: string) => Promise<T>): Promise<readonly T[]> {
+  const results: T[] = [];
+  const waiting = names.values();
+  const work = async (): Promise<void> => {
+    for (const name of waiting) results.push(await read(name));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return results;
+}

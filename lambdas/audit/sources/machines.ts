@@ -1,0 +1,243 @@
+import { canonicalAddress } from '../../approval/names.ts';
+import type { Provider } from '../../approval/policy.ts';
+import type { ClusterContext } from '../../approval/request.ts';
+import { field, list, text } from '../../approval/wire.ts';
+import type { CertificateClass } from '../../expiry/certificate-classes.ts';
+import type { MemberObservation, MemberRole, Observation } from '../../expiry/observation.ts';
+import { listMachines } from '../../kubernetes/machines.ts';
+import { printable } from '../../printable.ts';
+import type { AuditSource } from '../audit-source.ts';
+import { instantOf, timestamp } from '../instant.ts';
+import { DEFAULT_VALIDITY_DAYS, leafValidityDays } from '../leaf-validity.ts';
+import { memberName, namespacedName } from '../machine-name.ts';
+import { shownName } from '../objects.ts';
+import { cutShort, readList } from '../read-list.ts';
+import { type Told, toldCertificate } from '../told-certificate.ts';
+
+const DAY_MS = 86_400_000;
+/** Twice as many as Kubernetes supports in one cluster. */
+const MOST_MACHINES = 10_000;
+const MOST_ADDRESSES = 16;
+
+const CLUSTER_LABEL = 'cluster.x-k8s.io/cluster-name';
+const CONTROL_PLANE_LABEL = 'cluster.x-k8s.io/control-plane';
+const ETCD_LABEL = 'cluster.x-k8s.io/etcd-cluster';
+/** What a user writes there wins over what the control plane provider found. Source: Cluster API, `reconcileCertificateExpiry`. */
+const EXPIRY_ANNOTATION = 'machine.cluster.x-k8s.io/certificates-expiry';
+
+/**
+ * Cluster API Machines: the members of the cluster, what Cluster API remembers of the kube-apiserver certificate of each, and, as a last resort,
+ * what follows from their age. A Machine that is being deleted is no member any more.
+ */
+export const machines: AuditSource = {
+  id: 'machines',
+  stage: 'first',
+  deadlineMs: 10_000,
+  off: ({ management }) => (management === undefined ? false : undefined),
+  async observe({ target: { management, cluster, machinesNamespace }, now, signal }) {
+    if (management === undefined) return { observations: [], count: 0 };
+    const told: Observing = { source: 'machines', observedAt: timestamp(now()) };
+    const selection = { clusterName: cluster.name, namespace: machinesNamespace, signal };
+    const endpoint = canonicalAddress(cluster.endpoint ?? '');
+    const seen: Machine[] = [];
+    const unreadable: Observation[] = [];
+    let etcdMachines = false;
+    const reading = await readList(listMachines(management, selection), (object) => {
+      if (seen.length + unreadable.length === MOST_MACHINES) return 'full';
+      if (isOfAnother(object, cluster.name)) return 'more';
+      etcdMachines ||= roleOf(object) === 'etcd';
+      if (field(object, 'metadata', 'deletionTimestamp') != null) return 'more';
+      const machine = readMachine(object, endpoint, told);
+      if (machine === undefined) unreadable.push(noMachine(object, told));
+      else seen.push(machine);
+      return 'more';
+    });
+    const cut = cutShort(told, reading);
+
+    const undated = seen.some(({ member, expiresAt }) => member.role === 'control-plane' && expiresAt === undefined);
+    const kubeadmDays = undated ? await leafValidityDays(management, selection) : DEFAULT_VALIDITY_DAYS;
+    // Without the end of the list nobody knows whether etcd has machines of its own.
+    const stackedEtcd = !etcdMachines && reading.problem === undefined;
+    const observations = [
+      ...unreadable,
+      ...seen.flatMap((machine) => [
+        machine.member,
+        ...expiryObservations(machine, cluster.provider, told),
+        ...inferredCertificates(machine, { stackedEtcd, kubeadmDays, provider: cluster.provider, told }),
+      ]),
+      ...inferredEtcdClient(seen, cluster, told),
+      ...cut,
+    ];
+    return { observations, count: reading.count };
+  },
+};
+
+type Observing = Pick<MemberObservation, 'source' | 'observedAt'>;
+
+interface Machine {
+  readonly member: MemberObservation;
+  readonly namespace: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** What is said of the end of its certificates; only of the control plane. */
+  readonly expiries: readonly Expiry[];
+  /** The one that counts. Milliseconds since the epoch. */
+  readonly expiresAt: number | undefined;
+}
+
+interface Expiry {
+  readonly where: string;
+  /** Undefined when there is something else than a time. */
+  readonly at: number | undefined;
+}
+
+/** The CRD requires spec.clusterName; the label repeats it. Either one naming another cluster is decisive. */
+function isOfAnother(object: unknown, clusterName: string): boolean {
+  const claims = [text(object, 'spec', 'clusterName'), text(object, 'metadata', 'labels', CLUSTER_LABEL)];
+  return claims.some((claim) => claim !== undefined && claim !== clusterName);
+}
+
+function roleOf(object: unknown): MemberRole {
+  if (field(object, 'metadata', 'labels', CONTROL_PLANE_LABEL) !== undefined) return 'control-plane';
+  return field(object, 'metadata', 'labels', ETCD_LABEL) === undefined ? 'worker' : 'etcd';
+}
+
+/** Undefined when it has no name, or nobody knows since when it is there. */
+function readMachine(object: unknown, endpoint: string | undefined, told: Observing): Machine | undefined {
+  const id = namespacedName(object);
+  const createdAt = instantOf(field(object, 'metadata', 'creationTimestamp'));
+  if (id === undefined || createdAt === undefined) return undefined;
+  const name = `Machine ${id}`;
+  const node = text(object, 'status', 'nodeRef', 'name');
+  const expiries = expiriesOf(object, name);
+  return {
+    member: {
+      kind: 'member',
+      ...told,
+      role: roleOf(object),
+      name,
+      ...(node === undefined || node === '' ? {} : { node: printable(node, 253) }),
+      createdAt: timestamp(createdAt),
+      addresses: addressesOf(object, endpoint),
+    },
+    namespace: id.slice(0, id.indexOf('/')),
+    createdAt,
+    expiries,
+    expiresAt: expiries.find(({ at }) => at !== undefined)?.at,
+  };
+}
+
+function noMachine(object: unknown, told: Observing): Observation {
+  return {
+    kind: 'unread',
+    ...told,
+    where: `Machine ${shownName(object)}`,
+    problem: 'malformed',
+    message: 'it has no name and namespace, or no creationTimestamp that is an RFC 3339 time',
+    remedy: 'Check that the management cluster is one: an API server writes all of these.',
+  };
+}
+
+/** On vSphere, the machine that holds the address of the API endpoint just now has it too; who answers there can be another one. */
+function addressesOf(object: unknown, endpoint: string | undefined): readonly string[] {
+  const entries = list(object, 'status', 'addresses').slice(0, MOST_ADDRESSES * 4);
+  const ofType = (type: string) =>
+    entries.flatMap((entry) => {
+      const address = text(entry, 'type') === type ? canonicalAddress(text(entry, 'address') ?? '') : undefined;
+      return address === undefined ? [] : [address];
+    });
+  const all = [...new Set([...ofType('InternalIP'), ...ofType('ExternalIP')])];
+  const own = all.filter((address) => address !== endpoint);
+  return (own.length > 0 ? own : all).slice(0, MOST_ADDRESSES);
+}
+
+/** The one that wins first. The status copies the annotation, so that it alone is told where they agree. */
+function expiriesOf(object: unknown, where: string): readonly Expiry[] {
+  if (roleOf(object) !== 'control-plane') return [];
+  const annotation = field(object, 'metadata', 'annotations', EXPIRY_ANNOTATION);
+  const status = field(object, 'status', 'certificatesExpiryDate');
+  const override = { where: `${where} annotation`, at: instantOf(annotation) };
+  const copied = { where, at: instantOf(status) };
+  return [
+    ...(annotation == null || (override.at !== undefined && override.at === copied.at) ? [] : [override]),
+    ...(status == null ? [] : [copied]),
+  ];
+}
+
+function expiryObservations(
+  { member, expiries }: Machine,
+  provider: Provider,
+  told: Observing,
+): readonly Observation[] {
+  return expiries.map(({ where, at }) => {
+    const sighting = { ...told, what: 'kube-apiserver' as const, where, member: memberName(member) };
+    if (at !== undefined) return toldCertificate(sighting, { basis: 'annotation', notAfter: at }, provider);
+    return {
+      kind: 'unread',
+      ...sighting,
+      problem: 'malformed',
+      message: 'what is said of the end of the certificates is no RFC 3339 time',
+      remedy: `Correct or remove the annotation ${EXPIRY_ANNOTATION} of the Machine, or of its KubeadmConfig.`,
+    };
+  });
+}
+
+interface Inference {
+  readonly stackedEtcd: boolean;
+  readonly kubeadmDays: number;
+  readonly provider: Provider;
+  readonly told: Observing;
+}
+
+/** What kubeadm and etcdadm make on a machine: all of it together, soon after the Machine is created. */
+function inferredCertificates(machine: Machine, inference: Inference): readonly Observation[] {
+  const { member, createdAt, expiresAt } = machine;
+  const { kubeadmDays, provider, told } = inference;
+  const end: Told =
+    expiresAt === undefined
+      ? byAge(createdAt, member.role === 'etcd' ? DEFAULT_VALIDITY_DAYS : kubeadmDays)
+      : { basis: 'inference', notAfter: expiresAt };
+  return inferredClasses(machine, inference).map((what) =>
+    toldCertificate({ ...told, what, where: member.name, member: memberName(member) }, end, provider),
+  );
+}
+
+function inferredClasses(
+  { member: { role }, expiresAt }: Machine,
+  { stackedEtcd }: Inference,
+): readonly CertificateClass[] {
+  if (role === 'etcd') return ['etcd-server', 'etcd-peer'];
+  if (role !== 'control-plane') return [];
+  return [
+    ...(expiresAt === undefined ? (['kube-apiserver'] as const) : []),
+    'control-plane-clients',
+    ...(stackedEtcd ? (['etcd-server', 'etcd-peer', 'etcd-healthcheck-client'] as const) : []),
+  ];
+}
+
+/**
+ * The client certificate for external etcd is made anew at the end of a rollout of etcd, so at the earliest when the oldest of its machines was. It is
+ * in the Secret that cluster-secrets reads, where that may.
+ */
+function inferredEtcdClient(
+  seen: readonly Machine[],
+  { name, provider }: Pick<ClusterContext, 'name' | 'provider'>,
+  told: Observing,
+): readonly Observation[] {
+  const oldest = oldestOf(seen.filter(({ member }) => member.role === 'etcd'));
+  if (oldest === undefined) return [];
+  const where = `Secret ${oldest.namespace}/${printable(name)}-apiserver-etcd-client tls.crt`;
+  const end = byAge(oldest.createdAt, DEFAULT_VALIDITY_DAYS);
+  return [toldCertificate({ ...told, what: 'apiserver-etcd-client', where }, end, provider)];
+}
+
+function byAge(createdAt: number, days: number): Told {
+  return { basis: 'inference', notAfter: createdAt + days * DAY_MS, precisionMs: DAY_MS };
+}
+
+function oldestOf(found: readonly Machine[]): Machine | undefined {
+  return found.reduce<Machine | undefined>(
+    (oldest, machine) => (oldest === undefined || machine.createdAt < oldest.createdAt ? machine : oldest),
+    undefined,
+  );
+}

@@ -1,0 +1,41 @@
+import type { Observation } from '../../expiry/observation.ts';
+import { listTlsSecrets, type TlsSecret } from '../../kubernetes/tls-secrets.ts';
+import type { AuditSource } from '../audit-source.ts';
+import { certificatesAt } from '../certificates-at.ts';
+import { decodedText, shownName } from '../objects.ts';
+import { cutShort, readList } from '../read-list.ts';
+
+const MOST = 10_000;
+const what = 'tls-secret';
+
+/** The certificates of Secrets of type `kubernetes.io/tls`. The keys beside them end in the reader of the list. */
+export const tlsSecrets: AuditSource = {
+  id: 'tls-secrets',
+  stage: 'second',
+  deadlineMs: 10_000,
+  off: ({ reach }) => (reach.secrets ? undefined : 'not opted in (auditSecrets)'),
+  async observe({ target, now, signal }) {
+    const told = { source: 'tls-secrets' as const, observedAt: new Date(now()).toISOString() };
+    const observations: Observation[] = [];
+    const look = ({ namespace, name, certificate }: TlsSecret): 'more' | 'full' => {
+      if (observations.length >= MOST) return 'full';
+      const where = `Secret ${shownName({ metadata: { namespace, name } })}`;
+      const text = decodedText(certificate ?? '');
+      if ('problem' in text || text.pem === '')
+        observations.push({
+          kind: 'unread',
+          ...told,
+          where,
+          what,
+          problem: 'malformed',
+          message: `tls.crt: ${'problem' in text ? text.problem : 'it is empty'}`,
+          remedy: 'Look at its tls.crt: it has to be the base64 of a PEM certificate.',
+        });
+      else
+        observations.push(...certificatesAt({ ...told, what, where }, text.pem, target.cluster.provider).observations);
+      return 'more';
+    };
+    const reading = await readList(listTlsSecrets(target.workload, { signal }), look);
+    return { observations: [...observations, ...cutShort(told, reading)], count: reading.count };
+  },
+};

@@ -1,0 +1,75 @@
+import { isIP } from 'node:net';
+import type { Provider } from '../../approval/policy.ts';
+import type { CertificateClass } from '../../expiry/certificate-classes.ts';
+import type { MemberObservation } from '../../expiry/observation.ts';
+import type { ServerPorts } from '../audit-target.ts';
+
+/** One server of a machine, and the addresses at which it may answer. */
+export interface ServerTarget {
+  readonly what: CertificateClass;
+  readonly member: string;
+  readonly port: number;
+  /** The one to use first; at most two. Empty where none is known. */
+  readonly addresses: readonly string[];
+  /** kubeadm lets it listen on loopback. */
+  readonly usuallyHidden: boolean;
+}
+
+const MAX_ADDRESSES = 2;
+
+/** The servers that machines and Nodes of a cluster have. A Node and its Machine are one. */
+export function serversOf(
+  members: readonly MemberObservation[],
+  provider: Provider,
+  ports: ServerPorts,
+): readonly ServerTarget[] {
+  const hasEtcdMachines = members.some(({ role }) => role === 'etcd');
+  const machines = Map.groupBy(members, ({ name, node }) => node ?? name);
+  return [...machines].flatMap(([member, entries]) => {
+    if (entries.some(({ kindOfNode }) => kindOfNode === 'fargate')) return [];
+    const roles = new Set(entries.map(({ role }) => role));
+    const hasNode = entries.some(({ node }) => node !== undefined);
+    const addresses = addressesOf(entries);
+    const server = (what: CertificateClass, port: number, usuallyHidden = false): ServerTarget => ({
+      what,
+      member,
+      port,
+      addresses,
+      usuallyHidden,
+    });
+    // The control plane of EKS is behind its endpoint.
+    const controlPlane = roles.has('control-plane') && provider !== 'eks';
+    const etcd = provider !== 'eks' && (roles.has('etcd') || (controlPlane && !hasEtcdMachines));
+    const servers = [
+      ...(controlPlane
+        ? [
+            server('kube-apiserver', ports.kubeApiserver),
+            server('kube-controller-manager', ports.kubeControllerManager, true),
+            server('kube-scheduler', ports.kubeScheduler, true),
+          ]
+        : []),
+      ...(etcd ? [server('etcd-server', ports.etcdClient), server('etcd-peer', ports.etcdPeer)] : []),
+      ...(hasNode && (roles.has('control-plane') || roles.has('worker'))
+        ? [server('kubelet-serving', ports.kubelet)]
+        : []),
+    ];
+    // A machine that is being made has no address yet; a Node has been there.
+    return addresses.length === 0 && !hasNode ? [] : servers;
+  });
+}
+
+/** Those of the Machine first: the Node's are what its kubelet says. */
+function addressesOf(entries: readonly MemberObservation[]): readonly string[] {
+  const ordered = [...entries.filter(isMachine), ...entries.filter((entry) => !isMachine(entry))];
+  const addresses = ordered.flatMap((entry) => entry.addresses.filter((address) => isIP(address) !== 0));
+  return [...new Set(addresses)].slice(0, MAX_ADDRESSES);
+}
+
+function isMachine({ name }: MemberObservation): boolean {
+  return name.startsWith('Machine ');
+}
+
+/** `10.0.1.31:10250`, `[fd00::1]:10250`. */
+export function placeOf(host: string, port: number): string {
+  return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
+}

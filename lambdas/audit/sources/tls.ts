@@ -1,0 +1,193 @@
+import { isIP } from 'node:net';
+import { certificateObservation, type Sighting } from '../../expiry/certificate-observation.ts';
+import type { Observation, UnreadObservation } from '../../expiry/observation.ts';
+import { hostOf } from '../../kubernetes/connection.ts';
+import { printable } from '../../printable.ts';
+import { type AddressRule, isLoopback } from '../../probe/allowed-addresses.ts';
+import type { HandshakeFailure, HandshakeResult } from '../../probe/handshake.ts';
+import { handshakes } from '../../probe/handshakes.ts';
+import type { Certificate, DecodedCertificate } from '../../x509/certificate.ts';
+import { leadsTo } from '../../x509/leads-to.ts';
+import type { AuditContext, AuditSource, SourceObservations } from '../audit-source.ts';
+import { DEFAULT_PORTS } from '../audit-target.ts';
+import { placeOf, type ServerTarget, serversOf } from './tls-targets.ts';
+
+/** Half of the time of the source: a second address of a machine has its turn too. */
+const HANDSHAKE_MS = 5_000;
+/** Those that hang must not keep the others waiting. */
+const CONCURRENCY = 256;
+/** Twice as many Nodes as Kubernetes supports, and the servers of the control plane. */
+const MAX_SERVERS = 20_000;
+
+const SILENT: ReadonlySet<string> = new Set(['refused', 'unreachable', 'timeout', 'closed', 'aborted']);
+
+/** Handshakes with the API endpoint and, where they can be reached, with all servers of machines and Nodes. */
+export const tlsSource: AuditSource = {
+  id: 'tls',
+  stage: 'second',
+  deadlineMs: 30_000,
+  off: () => undefined,
+  async observe(context): Promise<SourceObservations> {
+    const { target, members } = context;
+    const told = { source: 'tls' as const, observedAt: new Date(context.now()).toISOString() };
+    const endpoint = endpointOf(context);
+    const { provider } = target.cluster;
+    const servers = target.reach.handshakes ? serversOf(members, provider, target.ports ?? DEFAULT_PORTS) : [];
+    const within = servers.slice(0, MAX_SERVERS);
+    const { addressRule } = endpoint;
+
+    const [shown, seen] = await Promise.all([
+      // Whatever it is, it was asked for everything else.
+      shakeAll([endpoint.server], 'machines-and-loopback', context),
+      shakeAll(within, addressRule, context),
+    ]);
+    const observations = [...shown, ...seen].flatMap((visit) => observationsOf(visit, told, context));
+    const reached = shown.every(({ result }) => result.ok);
+    return {
+      observations: [
+        ...observations,
+        ...(servers.length > MAX_SERVERS ? [tooMany(told, servers.length)] : []),
+        // Not where the endpoint failed: what is off is not missed, and the endpoint is.
+        ...(!target.reach.handshakes && reached
+          ? [{ kind: 'off' as const, ...told, why: 'this lane does not reach machines' }]
+          : []),
+      ],
+      count: within.length + 1,
+    };
+  },
+};
+
+/** A server without a member is the API endpoint. */
+type Server = Omit<ServerTarget, 'member'> & Partial<Pick<ServerTarget, 'member'>>;
+
+interface Visit {
+  readonly server: Server;
+  /** The address that answered, else the first one. */
+  readonly host: string | undefined;
+  readonly result: HandshakeResult;
+}
+
+function endpointOf({ target }: AuditContext): { readonly server: Server; readonly addressRule: AddressRule } {
+  const url = new URL(target.workload.server);
+  const host = hostOf(url);
+  const local = host === 'localhost' || (isIP(host) !== 0 && isLoopback(host));
+  return {
+    server: {
+      what: target.cluster.provider === 'eks' ? 'eks-api-server' : 'kube-apiserver',
+      port: url.port === '' ? 443 : Number(url.port),
+      addresses: [host],
+      usuallyHidden: false,
+    },
+    addressRule: local ? 'machines-and-loopback' : 'machines',
+  };
+}
+
+const NO_ADDRESS: HandshakeFailure = {
+  kind: 'unreachable',
+  message: 'no address of it is known',
+  remedy: 'Look at status.addresses of the Node: kubectl get nodes -o wide.',
+};
+
+/** The first address of every server, then the second one of those that did not answer. */
+async function shakeAll(
+  servers: readonly Server[],
+  addresses: AddressRule,
+  { signal }: AuditContext,
+): Promise<readonly Visit[]> {
+  const options = { timeoutMs: HANDSHAKE_MS, concurrency: CONCURRENCY, signal, addresses };
+  const visits: Visit[] = servers.map((server) => ({
+    server,
+    host: server.addresses[0],
+    result: { ok: false, failure: NO_ADDRESS },
+  }));
+  for (const turn of [0, 1]) {
+    const open = [...visits.entries()].flatMap(([index, { server, result }]) => {
+      const host = server.addresses[turn];
+      return result.ok || host === undefined ? [] : [{ index, server, host, port: server.port, before: result }];
+    });
+    const results = await handshakes(open, options);
+    for (const [at, { index, server, host }] of open.entries()) {
+      const result = results[at];
+      // What the first address said is told where the second one says no more.
+      if (result !== undefined && (turn === 0 || result.ok)) visits[index] = { server, host, result };
+    }
+  }
+  return visits;
+}
+
+type Told = Pick<UnreadObservation, 'source' | 'observedAt'>;
+
+function observationsOf({ server, host, result }: Visit, told: Told, context: AuditContext): readonly Observation[] {
+  const { member, what, port } = server;
+  const where = host === undefined ? (member ?? '') : placeOf(host, port);
+  const place = { ...told, where, ...(member === undefined ? {} : { member }) };
+  if (!result.ok) return [unread({ ...place, what }, server, result.failure)];
+
+  const [first] = result.chain;
+  const sentAlong = certificatesIn(result.chain.slice(1));
+  const { provider } = context.target.cluster;
+  const leaf = first?.ok === true ? leafSighting(first.certificate, sentAlong, { ...place, what }, context) : undefined;
+  return result.chain.map((read, position) => {
+    const sighting: Sighting = position === 0 ? (leaf ?? { ...place, what }) : { ...place, what: 'ca-bundle' };
+    if (read.ok) return certificateObservation({ ...sighting, position }, read.certificate, provider);
+    return {
+      kind: 'unread',
+      ...place,
+      what: sighting.what,
+      problem: 'malformed',
+      message: `certificate ${position + 1} that ${where} shows: ${read.problem}`,
+      remedy: 'Replace it: a client cannot read it either.',
+    };
+  });
+}
+
+/** `<host>-ca@<seconds>`: what a kubelet without a certificate calls the authority it makes (client-go, util/cert, GenerateSelfSignedCertKey). */
+const KUBELETS_OWN_CA = /^CN=.+-ca@\d+$/;
+
+function leafSighting(
+  leaf: Certificate,
+  sentAlong: readonly Certificate[],
+  place: Sighting,
+  { authorities }: AuditContext,
+): Sighting {
+  const { what } = place;
+  if (authorities.length === 0) return isOfKubelet(leaf, what) ? { ...place, what: 'kubelet-self-signed' } : place;
+  if (what !== 'kube-apiserver' && what !== 'kubelet-serving') return place;
+  const issuedByCluster = leadsTo(leaf, sentAlong, authorities);
+  if (!issuedByCluster && isOfKubelet(leaf, what)) return { ...place, what: 'kubelet-self-signed' };
+  return { ...place, issuedByCluster };
+}
+
+function isOfKubelet({ selfSigned, issuer }: Certificate, what: Sighting['what']): boolean {
+  return what === 'kubelet-serving' && (selfSigned || KUBELETS_OWN_CA.test(issuer));
+}
+
+function certificatesIn(chain: readonly DecodedCertificate[]): readonly Certificate[] {
+  return chain.flatMap((read) => (read.ok ? [read.certificate] : []));
+}
+
+function unread(
+  place: Pick<UnreadObservation, 'source' | 'observedAt' | 'where' | 'what' | 'member'>,
+  { addresses, port, usuallyHidden }: Server,
+  { kind, message, remedy }: HandshakeFailure,
+): UnreadObservation {
+  const tried = addresses.map((address) => placeOf(address, port)).join(' and ');
+  return {
+    kind: 'unread',
+    ...place,
+    problem: kind,
+    message: `${printable(tried === '' ? `port ${port}` : tried)}: ${message}`,
+    remedy,
+    ...(usuallyHidden && SILENT.has(kind) ? { usual: true } : {}),
+  };
+}
+
+function tooMany(told: Told, count: number): UnreadObservation {
+  return {
+    kind: 'unread',
+    ...told,
+    problem: 'too-large',
+    message: `${count} servers, of which the first ${MAX_SERVERS} are looked at`,
+    remedy: 'Look for Nodes that do not exist any more: kubectl get nodes.',
+  };
+}

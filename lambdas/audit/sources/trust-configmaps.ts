@@ -1,0 +1,162 @@
+import { field, text } from '../../approval/wire.ts';
+import type { CertificateClass } from '../../expiry/certificate-classes.ts';
+import type { UnreadObservation } from '../../expiry/observation.ts';
+import { readConfigMap } from '../../kubernetes/config-maps.ts';
+import { KubernetesError } from '../../kubernetes/errors.ts';
+import type { JsonObject } from '../../kubernetes/json.ts';
+import type { Certificate } from '../../x509/certificate.ts';
+import type { AuditContext, AuditSource } from '../audit-source.ts';
+import { type CertificatesAtPlace, certificatesAt } from '../certificates-at.ts';
+import { decodedText } from '../objects.ts';
+import { unreadBecause } from '../unread.ts';
+
+/** An authority in a ConfigMap. */
+interface Trusted {
+  readonly what: CertificateClass;
+  /** Whether it signs what the cluster itself uses. */
+  readonly signs: boolean;
+  /** PEM; undefined where the ConfigMap has none, and need not; or why there is none. */
+  readonly read: (data: JsonObject) => string | undefined | { readonly problem: string };
+}
+
+interface TrustConfigMap {
+  readonly namespace: string;
+  readonly name: string;
+  /** Not every cluster has it. */
+  readonly optional?: true;
+  readonly authorities: readonly Trusted[];
+}
+
+/**
+ * Source: Kubernetes documentation, RootCAConfigMap; kube-apiserver, `extension-apiserver-authentication`; kubeadm, `cluster-info`, which EKS does
+ * not have.
+ */
+function configMapsOf(clusterCa: CertificateClass): readonly TrustConfigMap[] {
+  return [
+    {
+      // Every namespace has one.
+      namespace: 'kube-system',
+      name: 'kube-root-ca.crt',
+      authorities: [
+        { what: clusterCa, signs: true, read: (data) => pemOf(data, 'ca.crt') ?? { problem: 'it has no ca.crt' } },
+      ],
+    },
+    {
+      namespace: 'kube-system',
+      name: 'extension-apiserver-authentication',
+      authorities: [
+        { what: 'client-ca', signs: true, read: (data) => pemOf(data, 'client-ca-file') },
+        { what: 'front-proxy-ca', signs: false, read: (data) => pemOf(data, 'requestheader-client-ca-file') },
+      ],
+    },
+    {
+      namespace: 'kube-public',
+      name: 'cluster-info',
+      optional: true,
+      authorities: [{ what: clusterCa, signs: true, read: clusterInfoAuthority }],
+    },
+  ];
+}
+
+/** The authorities that a cluster publishes, and the one that certmarshal itself trusts for its API server. */
+export const trustConfigMaps: AuditSource = {
+  id: 'trust-configmaps',
+  stage: 'first',
+  deadlineMs: 10_000,
+  off: () => undefined,
+  async observe(context) {
+    const { target } = context;
+    const clusterCa = target.cluster.provider === 'eks' ? 'eks-cluster-ca' : 'cluster-ca';
+    const own = ownTrust(context, clusterCa);
+    const readings = await Promise.all(
+      configMapsOf(clusterCa).map(async (configMap) => readAuthorities(configMap, context)),
+    );
+    const failures = readings.flatMap(({ failure }) => failure ?? []);
+    const [first] = failures;
+    if (own === undefined && first !== undefined && failures.length === readings.length) throw first;
+    const signers = [...readings.flatMap(({ authorities }) => authorities), ...(own?.certificates ?? [])];
+    return {
+      observations: [...readings.flatMap(({ observations }) => observations), ...(own?.observations ?? [])],
+      count: readings.length - failures.length + (own === undefined ? 0 : 1),
+      authorities: [...new Map(signers.map((certificate) => [certificate.fingerprint, certificate])).values()],
+    };
+  },
+};
+
+interface AuthoritiesReading {
+  readonly observations: CertificatesAtPlace['observations'];
+  readonly authorities: readonly Certificate[];
+  readonly failure?: KubernetesError;
+}
+
+async function readAuthorities(
+  { namespace, name, optional, authorities }: TrustConfigMap,
+  { target, now, signal }: AuditContext,
+): Promise<AuthoritiesReading> {
+  const place = {
+    source: 'trust-configmaps' as const,
+    observedAt: new Date(now()).toISOString(),
+    where: `ConfigMap ${namespace}/${name}`,
+  };
+  let data: JsonObject;
+  try {
+    data = await readConfigMap(target.workload, { namespace, name, signal });
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    if (optional && error.kind === 'not-found') return { observations: [], authorities: [] };
+    const observations = authorities.map(({ what }) => unreadBecause({ ...place, what }, error));
+    return { observations, authorities: [], failure: error };
+  }
+  const seen = authorities.map(({ what, signs, read }) => {
+    const pem = read(data);
+    if (pem === undefined) return { observations: [], authorities: [] };
+    if (typeof pem !== 'string') return { observations: [malformed({ ...place, what }, pem.problem)], authorities: [] };
+    const { observations, certificates } = certificatesAt({ ...place, what }, pem, target.cluster.provider);
+    return { observations, authorities: signs ? certificates : [] };
+  });
+  return {
+    observations: seen.flatMap(({ observations }) => observations),
+    authorities: seen.flatMap((at) => at.authorities),
+  };
+}
+
+/** What the connection to the API server trusts: where it is older than the cluster, certmarshal is locked out next. */
+function ownTrust({ target, now }: AuditContext, what: CertificateClass): CertificatesAtPlace | undefined {
+  const { server, caPem } = target.workload;
+  if (caPem === undefined) return undefined;
+  const where = `what certmarshal trusts for ${server}`;
+  const sighting = { what, where, source: 'trust-configmaps' as const, observedAt: new Date(now()).toISOString() };
+  return certificatesAt(sighting, caPem, target.cluster.provider);
+}
+
+/** etcd takes objects of 1.5 MiB. */
+const MAX_PEM = 1024 * 1024;
+
+function pemOf(data: JsonObject, key: string): string | undefined | { readonly problem: string } {
+  const pem = field(data, key);
+  if (pem === undefined) return undefined;
+  if (typeof pem !== 'string') return { problem: `${key} is no text` };
+  return pem.length > MAX_PEM ? { problem: `${key} is larger than ${MAX_PEM} characters` } : pem;
+}
+
+/** The authority in a kubeconfig that kubeadm writes. One field is wanted, not what YAML can do. */
+function clusterInfoAuthority(data: JsonObject): string | { readonly problem: string } {
+  const kubeconfig = (text(data, 'kubeconfig') ?? '').slice(0, MAX_PEM);
+  const base64 = /certificate-authority-data["']?:\s*["']?([A-Za-z0-9+/]+={0,2})/.exec(kubeconfig)?.[1];
+  if (base64 === undefined) return { problem: 'its kubeconfig has no certificate-authority-data' };
+  const decoded = decodedText(base64);
+  return 'problem' in decoded ? { problem: `certificate-authority-data: ${decoded.problem}` } : decoded.pem;
+}
+
+function malformed(
+  place: Pick<UnreadObservation, 'source' | 'observedAt' | 'where' | 'what'>,
+  problem: string,
+): UnreadObservation {
+  return {
+    kind: 'unread',
+    ...place,
+    problem: 'malformed',
+    message: problem,
+    remedy: 'Look at the ConfigMap; what reads it finds no authority either.',
+  };
+}

@@ -1,0 +1,32 @@
+import type { Provider } from '../approval/policy.ts';
+import { renewedBy } from '../expiry/certificate-classes.ts';
+import type { Sighting } from '../expiry/certificate-observation.ts';
+import type { CertificateObservation } from '../expiry/observation.ts';
+import { timestamp } from './instant.ts';
+
+/** What somebody says of a certificate. Times in milliseconds since the epoch. */
+export interface Told {
+  readonly basis: 'status' | 'annotation' | 'inference';
+  readonly notBefore?: number | undefined;
+  readonly notAfter: number;
+  /** Milliseconds. */
+  readonly precisionMs?: number;
+}
+
+/** The observation of a certificate that was not read itself. */
+export function toldCertificate(
+  sighting: Sighting,
+  { basis, notBefore, notAfter, precisionMs }: Told,
+  provider: Provider,
+): CertificateObservation {
+  const renewal = renewedBy(sighting.what, provider);
+  return {
+    kind: 'certificate',
+    ...sighting,
+    basis,
+    ...(notBefore === undefined ? {} : { notBefore: timestamp(notBefore) }),
+    notAfter: timestamp(notAfter),
+    ...(precisionMs === undefined ? {} : { precisionMs }),
+    ...(renewal === undefined ? {} : { renewedBy: renewal }),
+  };
+}

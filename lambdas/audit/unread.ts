@@ -1,0 +1,26 @@
+import type { UnreadObservation } from '../expiry/observation.ts';
+import { printable } from '../printable.ts';
+
+/** What is known of a place, or of a whole source, before it is read. */
+export type Place = Pick<UnreadObservation, 'source' | 'observedAt' | 'where' | 'what' | 'member'>;
+
+/** A KubernetesError or AwsError. */
+interface Failure {
+  readonly kind: string;
+  readonly object: string;
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+/** A place that could not be read; without `where` the whole source, or the rest of it. */
+export function unreadBecause(place: Place, { kind, object, problem, remedy }: Failure): UnreadObservation {
+  // What stops a source is its deadline, or that of the whole audit.
+  const overdue = kind === 'aborted';
+  return {
+    kind: 'unread',
+    ...place,
+    problem: overdue ? 'timeout' : kind,
+    message: `${printable(object)}: ${overdue ? 'not done in time' : problem}`,
+    remedy: overdue ? 'Check the load of the server and the route to it.' : remedy,
+  };
+}

@@ -1,0 +1,140 @@
+import {
+  GetObjectCommand,
+  type GetObjectCommandOutput,
+  PutObjectCommand,
+  type S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+
+import { callAws } from './call.ts';
+import { invalid } from './classify.ts';
+import { AwsError } from './errors.ts';
+
+export interface ByteObject {
+  /** Undefined when it is larger than what is read. */
+  readonly bytes: Buffer | undefined;
+  /** Of the version that was read, for a write that replaces just that one. */
+  readonly etag: string;
+}
+
+/** Objects of one bucket. No error quotes anything of an object. */
+export interface ByteObjects {
+  /**
+   * @returns undefined when there is no such object
+   * @throws AwsError
+   */
+  read(key: string, signal: AbortSignal): Promise<ByteObject | undefined>;
+  /**
+   * Writes an object that nobody else has written since it was read.
+   *
+   * @param etag of what it replaces; undefined when there must be none
+   * @returns its new etag
+   * @throws AwsError `conflict` when it is another one by now
+   */
+  write(key: string, bytes: Uint8Array, etag: string | undefined, signal: AbortSignal): Promise<string>;
+}
+
+export interface BucketOptions {
+  readonly client: S3Client;
+  readonly bucket: string;
+}
+
+export interface ByteObjectsOptions extends BucketOptions {
+  /** The largest object that is read or written, in bytes. */
+  readonly largest: number;
+  readonly contentType: string;
+  /** @default none */
+  readonly contentEncoding?: string;
+}
+
+/** Objects of one bucket. One deadline covers a call and its body. */
+export function createByteObjects(options: ByteObjectsOptions): ByteObjects {
+  const { client, bucket, largest, contentType, contentEncoding } = options;
+  return {
+    async read(key, signal) {
+      const object = `s3:GetObject s3://${bucket}/${key}`;
+      const command = new GetObjectCommand({ Bucket: bucket, Key: key });
+      const remedies = {
+        denied: 'Allow s3:GetObject, and s3:ListBucket: without it an object that is absent looks denied too.',
+      };
+      const get = async (abortSignal: AbortSignal) => {
+        try {
+          const { Body, ContentLength, ETag } = await client.send(command, { abortSignal });
+          const etag = etagOf(ETag, object);
+          return { etag, bytes: await bytesOf(Body, ContentLength, { object, largest, signal: abortSignal }) };
+        } catch (error) {
+          if (isNoSuchKey(error)) return undefined;
+          throw error;
+        }
+      };
+      return callAws({ object, remedies }, signal, get);
+    },
+    async write(key, bytes, etag, signal) {
+      const object = `s3:PutObject s3://${bucket}/${key}`;
+      if (bytes.length > largest) throw invalid(object, `it is larger than ${largest} bytes`);
+      const command = new PutObjectCommand({
+        Bucket: bucket,
+        Key: key,
+        Body: bytes,
+        ContentType: contentType,
+        ...(contentEncoding === undefined ? {} : { ContentEncoding: contentEncoding }),
+        ...(etag === undefined ? { IfNoneMatch: '*' } : { IfMatch: etag }),
+      });
+      const put = async (abortSignal: AbortSignal) => {
+        try {
+          return await client.send(command, { abortSignal });
+        } catch (error) {
+          // What If-Match answers for an object that is gone by now.
+          if (isNoSuchKey(error)) throw new AwsError({ kind: 'conflict', object, problem: DELETED, remedy: AGAIN });
+          throw error;
+        }
+      };
+      const { ETag } = await callAws({ object }, signal, put);
+      return etagOf(ETag, object);
+    },
+  };
+}
+
+const DELETED = 'it was deleted since it was read';
+const AGAIN = 'Read it again, and decide again.';
+
+function isNoSuchKey(error: unknown): boolean {
+  return error instanceof S3ServiceException && error.name === 'NoSuchKey';
+}
+
+interface Body {
+  readonly object: string;
+  readonly largest: number;
+  readonly signal: AbortSignal;
+}
+
+/** Undefined when it is too large. */
+async function bytesOf(
+  body: GetObjectCommandOutput['Body'],
+  length: number | undefined,
+  { object, largest, signal }: Body,
+): Promise<Buffer | undefined> {
+  if (body === undefined || !(Symbol.asyncIterator in body)) throw invalid(object, 'the answer has no body');
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  const end = (): unknown => 'destroy' in body && body.destroy();
+  // The SDK does not end a body that is being read.
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    if (Number(length) > largest) return undefined;
+    for await (const piece of body) {
+      size += piece.length;
+      if (size > largest) return undefined;
+      pieces.push(piece);
+    }
+  } finally {
+    signal.removeEventListener('abort', end);
+    end();
+  }
+  return Buffer.concat(pieces);
+}
+
+function etagOf(etag: string | undefined, object: string): string {
+  if (etag === undefined || etag === '') throw invalid(object, 'the answer has no ETag');
+  return etag;
+}

@@ -1,0 +1,146 @@
+import type { Provider } from '../approval/policy.ts';
+import type { FindingCode } from './finding-codes.ts';
+import type { SourceId } from './observation.ts';
+
+/** What a command can name; every text may come from a cluster. */
+export interface CommandWords {
+  /** Where a certificate is: `10.0.1.31:2379`, `Secret eksa-system/berlin-ca tls.crt`. */
+  readonly where?: string | undefined;
+  readonly node?: string | undefined;
+  readonly source?: SourceId | undefined;
+  readonly signer?: string | undefined;
+  /** Name of a CertificateSigningRequest. */
+  readonly request?: string | undefined;
+  readonly nodegroup?: string | undefined;
+  readonly authority?: string | undefined;
+}
+
+export interface CommandContext extends CommandWords {
+  /** Id in the fleet. */
+  readonly cluster: string;
+  /** Its name in EKS. @default the id */
+  readonly name?: string | undefined;
+  readonly provider: Provider;
+}
+
+/**
+ * No character of these means anything to a shell, and the first makes no option of it. What has others is replaced by a word that a person fills in:
+ * a command that is pasted must not be written by a node.
+ */
+const HARMLESS = /^[A-Za-z0-9](?:[A-Za-z0-9._:/@-]{0,251}[A-Za-z0-9])?$/;
+
+function word(text: string | undefined, otherwise: string): string {
+  return text !== undefined && HARMLESS.test(text) ? text : otherwise;
+}
+
+const ENDPOINT = /^(?<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\]):(?<port>\d{1,5})$/;
+const OBJECT =
+  /^(?<kind>[A-Z][A-Za-z]{1,60}) (?:(?<namespace>[a-z0-9][a-z0-9.-]{0,252})\/)?(?<name>[a-z0-9][a-z0-9.:-]{0,252})(?: (?<key>\S+))?/;
+
+/** Looks at a place again. */
+function look({ where = '', cluster }: CommandContext): string {
+  const endpoint = ENDPOINT.exec(where)?.groups;
+  if (endpoint !== undefined) {
+    const { host = '', port = '' } = endpoint;
+    return `certmarshal probe ${host.startsWith('[') ? `'${host}:${port}'` : `${host}:${port}`}`;
+  }
+  const object = OBJECT.exec(where)?.groups;
+  if (object === undefined) return `certmarshal audit --cluster ${word(cluster, 'CLUSTER')}`;
+  const { kind = '', namespace, name = '', key } = object;
+  const get = `kubectl${namespace === undefined ? '' : ` -n ${namespace}`} get ${kind.toLowerCase()} ${name}`;
+  if (kind === 'CertificateSigningRequest') return `${get} -o yaml`;
+  // Never the whole of a Secret: its key is in it.
+  if (kind === 'Secret')
+    return `${get} -o 'jsonpath={.data.${secretKey(key)}}' | base64 -d | openssl x509 -noout -subject -issuer -enddate`;
+  return `${get} -o yaml`;
+}
+
+function secretKey(key: string | undefined): string {
+  return key !== undefined && /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.crt$/.test(key)
+    ? key.replaceAll('.', String.raw`\.`)
+    : String.raw`tls\.crt`;
+}
+
+/** What asks a source again, by hand. */
+const SOURCES: Readonly<Record<SourceId, (context: CommandContext) => string>> = {
+  nodes: () => 'kubectl get nodes -o wide',
+  'signing-requests': () => 'kubectl get certificatesigningrequests',
+  'trust-configmaps': () => 'kubectl -n kube-system get configmap kube-root-ca.crt extension-apiserver-authentication',
+  webhooks: () => 'kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations',
+  'api-services': () => 'kubectl get apiservices',
+  'crd-conversions': () => 'kubectl get customresourcedefinitions',
+  'cert-manager': () => 'kubectl get certificates.cert-manager.io -A',
+  'tls-secrets': () => 'kubectl auth can-i list secrets -A',
+  'kubelet-metrics': () => 'kubectl auth can-i get nodes/proxy',
+  machines: () => 'kubectl get machines.cluster.x-k8s.io -A',
+  'kubeadm-configs': () => 'kubectl get kubeadmconfigs.bootstrap.cluster.x-k8s.io -A',
+  'kubeadm-control-plane': () => 'kubectl get kubeadmcontrolplanes.controlplane.cluster.x-k8s.io -A',
+  'etcdadm-cluster': () => 'kubectl get etcdadmclusters.etcdcluster.cluster.x-k8s.io -A',
+  'eks-anywhere': () => 'kubectl get clusters.anywhere.eks.amazonaws.com -A',
+  'cluster-secrets': () => 'kubectl auth can-i get secrets -A',
+  'eks-cluster': ({ cluster, name = cluster }) => `aws eks describe-cluster --name ${word(name, 'CLUSTER')}`,
+  'eks-authorities': ({ cluster, name = cluster }) =>
+    `aws eks list-certificate-authorities --cluster-name ${word(name, 'CLUSTER')}`,
+  'eks-nodegroups': ({ cluster, name = cluster }) => `aws eks list-nodegroups --cluster-name ${word(name, 'CLUSTER')}`,
+  tls: ({ cluster }) => `certmarshal audit --cluster ${word(cluster, 'CLUSTER')}`,
+  clock: () => 'date -u',
+};
+
+const again = (context: CommandContext): string =>
+  context.source === undefined ? audit(context) : SOURCES[context.source](context);
+const audit = ({ cluster }: CommandContext): string => `certmarshal audit --cluster ${word(cluster, 'CLUSTER')}`;
+const place = (context: CommandContext): string =>
+  ENDPOINT.test(context.where ?? '') || OBJECT.test(context.where ?? '') ? look(context) : again(context);
+
+/** The requests of a signer, the newest last. */
+const requests = ({ signer }: CommandContext): string =>
+  `kubectl get certificatesigningrequests --sort-by=.metadata.creationTimestamp${
+    signer !== undefined && HARMLESS.test(signer) ? ` --field-selector=spec.signerName=${signer}` : ''
+  }`;
+const request = (context: CommandContext): string =>
+  context.request !== undefined && HARMLESS.test(context.request)
+    ? `kubectl describe certificatesigningrequest ${context.request}`
+    : requests(context);
+const kubelet = (): string => requests({ cluster: '', provider: 'eks', signer: 'kubernetes.io/kubelet-serving' });
+const node = ({ node: name }: CommandContext): string => `kubectl describe node ${word(name, 'NODE')}`;
+const authority = ({ cluster, name = cluster, authority: id }: CommandContext): string =>
+  `aws eks describe-certificate-authority --cluster-name ${word(name, 'CLUSTER')} --certificate-authority-id ${word(id, 'ID')}`;
+
+/** The next command for each code: it looks, and changes nothing but where it says `update`. */
+export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) => string>> = {
+  CertificateExpired: look,
+  CertificateExpiring: look,
+  CertificateNotYetValid: look,
+  KubeletRenewalOverdue: kubelet,
+  AuthorityBoundsLeaves: look,
+  OutlivesIssuer: look,
+  VeryLongLived: look,
+  WeakKey: look,
+  WeakSignature: look,
+  IssuerUnknown: look,
+  KubeletNameMismatch: look,
+  NameMismatch: look,
+  CertificateUnreadable: place,
+  StaleAnnotation: () =>
+    `kubectl get kubeadmconfigs.bootstrap.cluster.x-k8s.io -A -o 'custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,EXPIRY:.metadata.annotations.machine\\.cluster\\.x-k8s\\.io/certificates-expiry'`,
+  ExpiryUnknown: audit,
+  ClockSkew: () => 'date -u; timedatectl timesync-status',
+  SuccessorNotTrusted: ({ cluster, name = cluster, nodegroup }) =>
+    nodegroup === undefined
+      ? 'kubectl get nodes --sort-by=.metadata.creationTimestamp'
+      : `aws eks update-nodegroup-version --cluster-name ${word(name, 'CLUSTER')} --nodegroup-name ${word(nodegroup, 'NODEGROUP')}`,
+  AuthorityDistributionFailed: authority,
+  RenewalErrors: node,
+  NoValidCertificate: node,
+  RequestPending: request,
+  RequestNotIssued: request,
+  RequestFailed: request,
+  RequestDenied: request,
+  RequestStorm: requests,
+  Unreachable: place,
+  SourceUnread: again,
+  SourceLost: again,
+  CoverageShrunk: again,
+  SourcePartial: again,
+  NotVisible: audit,
+};

@@ -1,0 +1,279 @@
+import { codeOfUnread } from './finding-codes.ts';
+import {
+  type CertificateObservation,
+  type MemberObservation,
+  type Observation,
+  REMEMBERED_SOURCES,
+  type SourceId,
+} from './observation.ts';
+import { DAY_MS, timeOf } from './words.ts';
+
+/** All that counts: what was seen now, and what was before and could not be looked at again. */
+export interface KnownObservations {
+  /** Those of now first. */
+  readonly all: readonly Observation[];
+  /** Those of before. */
+  readonly kept: ReadonlySet<Observation>;
+}
+
+/** Nobody renews what was asked for once, so it is forgotten when it has been over for a week. */
+const FORGET_AFTER_MS = 7 * DAY_MS;
+
+/** Who tells by whom a certificate may have been signed. */
+const AUTHORITY_SOURCES: readonly SourceId[] = [
+  'trust-configmaps',
+  'cluster-secrets',
+  'eks-cluster',
+  'eks-authorities',
+];
+
+/**
+ * What of before still holds. An observation is dropped only where
+ *
+ * - its source is off now,
+ * - the same thing was seen again at the same place,
+ * - its source was read to its end, and neither its place nor its member failed,
+ * - or its member is in no list any more, and every list that had it was read to its end.
+ */
+export function keepObservations(
+  now: readonly Observation[],
+  previous: readonly Observation[],
+  at: number,
+): KnownObservations {
+  if (previous.length === 0) return { all: now, kept: new Set() };
+  const sources = sourceStates(now);
+  const read = (source: SourceId): boolean => sources.get(source)?.read === true;
+  const seen = new Map(now.map((observation) => [keyOf(observation), observation]));
+  const members = memberLists(now, previous, read);
+
+  const keeps = (before: Observation): boolean => {
+    const state = sources.get(before.source);
+    if (before.kind === 'read' || before.kind === 'off') return false;
+    if (state?.off === true) return false;
+    if (before.kind === 'unread' && before.where === undefined) return state === undefined;
+    if (seen.has(keyOf(before))) return isNewest(before, seen.get(keyOf(before)));
+    const member = memberOf(before);
+    if (member !== undefined && members.isGone(member)) return false;
+    if (state?.read !== true) return true;
+    if (placesOf(before).some((place) => state.unread.has(place))) return isStillSo(before, state);
+    if (before.kind !== 'certificate') return false;
+    if (REMEMBERED_SOURCES.has(before.source)) return isRemembered(before);
+    return member !== undefined && members.isLost(member) && !state.members.has(`${before.what} ${member}`);
+  };
+
+  const isRemembered = ({ member, notAfter }: CertificateObservation): boolean =>
+    member === undefined
+      ? at - (timeOf(notAfter) ?? at) < FORGET_AFTER_MS
+      : !read('nodes') || members.nodes.has(member);
+
+  const kept = newestRemembered(previous.filter(keeps));
+  const earlier = new Map(previous.map((observation) => [keyOf(observation), observation]));
+  const authoritiesRead = !AUTHORITY_SOURCES.some((source) => sources.get(source)?.read === false);
+  const inherited = now.map((observation) => inherit(observation, earlier.get(keyOf(observation)), authoritiesRead));
+  return { all: [...inherited, ...kept], kept: new Set(kept) };
+}
+
+interface SourceState {
+  /** To its end; false where it failed. */
+  read: boolean;
+  off: boolean;
+  /** What of it failed: places, and members with what they have there. */
+  readonly unread: Set<string>;
+  /** Places that answered, though not with what was looked for. */
+  readonly answered: Set<string>;
+  /** Members of which there are certificates, by class. */
+  readonly members: Set<string>;
+}
+
+function sourceStates(now: readonly Observation[]): ReadonlyMap<SourceId, SourceState> {
+  const states = new Map<SourceId, SourceState>();
+  const failed = new Set<SourceId>();
+  const stateOf = (source: SourceId): SourceState => {
+    const known = states.get(source);
+    if (known !== undefined) return known;
+    const fresh = {
+      read: false,
+      off: false,
+      unread: new Set<string>(),
+      answered: new Set<string>(),
+      members: new Set<string>(),
+    };
+    states.set(source, fresh);
+    return fresh;
+  };
+  for (const observation of now) {
+    const state = stateOf(observation.source);
+    if (observation.kind === 'read') state.read = true;
+    else if (observation.kind === 'off') state.off = true;
+    else if (observation.kind === 'unread') {
+      if (observation.where === undefined) failed.add(observation.source);
+      for (const place of placesOf(observation)) state.unread.add(place);
+      if (observation.problem === 'malformed') state.answered.add(observation.where ?? '');
+    } else if (observation.kind === 'certificate' && observation.member !== undefined)
+      state.members.add(`${observation.what} ${observation.member}`);
+  }
+  for (const source of failed) Object.assign(stateOf(source), { read: false, off: false });
+  return states;
+}
+
+/** The same thing at the same place has the same key in every audit. */
+function keyOf(observation: Observation): string {
+  const { kind, source } = observation;
+  const parts: string[] = [kind, source];
+  switch (observation.kind) {
+    case 'certificate': {
+      const { what, where, position = 0, basis, member } = observation;
+      const forgets = REMEMBERED_SOURCES.has(source);
+      parts.push(what, forgets ? (member ?? where) : where, String(position), basis);
+      break;
+    }
+    case 'member':
+      parts.push(observation.name);
+      break;
+    case 'group':
+      parts.push(observation.role, observation.name);
+      break;
+    case 'requests':
+      parts.push(observation.signer, observation.requester, observation.state);
+      break;
+    case 'authority':
+      parts.push(observation.id);
+      break;
+    case 'renewal':
+      parts.push(observation.what, observation.node);
+      break;
+    case 'clock':
+      parts.push(observation.server);
+      break;
+    case 'unread': {
+      const { where = '', what = '', member = '', problem } = observation;
+      parts.push(where, what, member, codeOfUnread(problem));
+      break;
+    }
+    case 'read':
+    case 'off':
+      break;
+  }
+  return parts.join('\n');
+}
+
+/** Where a thing is, in the words of an `unread` observation. */
+function placesOf(observation: Observation): readonly string[] {
+  switch (observation.kind) {
+    case 'certificate':
+    case 'unread': {
+      const { where, what, member } = observation;
+      // A machine whose address changed is another place, and still the same machine.
+      return [
+        ...(where === undefined ? [] : [where]),
+        ...(member === undefined || what === undefined ? [] : [`${what} of ${member}`]),
+      ];
+    }
+    case 'member':
+    case 'group':
+      return [observation.name];
+    case 'renewal':
+      return [`Node ${observation.node}`, observation.node, `${observation.what} of ${observation.node}`];
+    case 'authority':
+      return [observation.id];
+    case 'clock':
+      return [observation.server];
+    case 'requests':
+    case 'read':
+    case 'off':
+      return [];
+  }
+}
+
+/** A place that answers is not unreachable any more, whatever its answer is worth. */
+function isStillSo(before: Observation, { answered }: SourceState): boolean {
+  return before.kind !== 'unread' || before.problem === 'malformed' || !answered.has(before.where ?? '');
+}
+
+/** A request that is shown late may be older than one that is remembered. */
+function isNewest(before: Observation, now: Observation | undefined): boolean {
+  if (before.kind !== 'certificate' || now?.kind !== 'certificate' || !REMEMBERED_SOURCES.has(before.source))
+    return false;
+  return beginning(before) > beginning(now);
+}
+
+function newestRemembered(kept: readonly Observation[]): readonly Observation[] {
+  const newest = new Map<string, CertificateObservation>();
+  for (const observation of kept) {
+    if (observation.kind !== 'certificate' || !REMEMBERED_SOURCES.has(observation.source)) continue;
+    const key = keyOf(observation);
+    const other = newest.get(key);
+    if (other === undefined || beginning(observation) > beginning(other)) newest.set(key, observation);
+  }
+  return kept.filter(
+    (observation) =>
+      observation.kind !== 'certificate' ||
+      !REMEMBERED_SOURCES.has(observation.source) ||
+      newest.get(keyOf(observation)) === observation,
+  );
+}
+
+function beginning({ notBefore, notAfter }: CertificateObservation): number {
+  return timeOf(notBefore) ?? timeOf(notAfter) ?? 0;
+}
+
+function memberOf(observation: Observation): string | undefined {
+  if (observation.kind === 'certificate' || observation.kind === 'unread') return observation.member;
+  return observation.kind === 'renewal' ? observation.node : undefined;
+}
+
+/** All that a member is called: `Machine eksa-system/berlin-x7k2`, `berlin-x7k2`, and its Node. */
+export function namesOf({ name, node }: MemberObservation): readonly string[] {
+  const bare = name.slice(Math.max(name.lastIndexOf(' '), name.lastIndexOf('/')) + 1);
+  return [name, bare, ...(node === undefined ? [] : [node])];
+}
+
+interface MemberLists {
+  /** Every list that had it was read to its end, and none has it now. */
+  isGone(member: string): boolean;
+  /** A list that had it could not be read: it may be there, unknown to whoever looks at each member. */
+  isLost(member: string): boolean;
+  /** Names of all that the list of Nodes has. */
+  readonly nodes: ReadonlySet<string>;
+}
+
+function memberLists(
+  now: readonly Observation[],
+  previous: readonly Observation[],
+  read: (source: SourceId) => boolean,
+): MemberLists {
+  const present = new Set<string>();
+  const nodes = new Set<string>();
+  const gone = new Set<string>();
+  const lost = new Set<string>();
+  for (const observation of now) {
+    if (observation.kind !== 'member') continue;
+    for (const name of namesOf(observation)) {
+      present.add(name);
+      if (observation.source === 'nodes') nodes.add(name);
+    }
+  }
+  for (const observation of previous) {
+    if (observation.kind !== 'member') continue;
+    const names = read(observation.source) ? gone : lost;
+    for (const name of namesOf(observation)) names.add(name);
+  }
+  return {
+    isGone: (member) => gone.has(member) && !lost.has(member) && !present.has(member),
+    isLost: (member) => lost.has(member) && !present.has(member),
+    nodes,
+  };
+}
+
+/**
+ * Who signed a certificate is told by comparing it with authorities. While one of their sources cannot be read, what was told of the same certificate
+ * before is worth more.
+ */
+function inherit(now: Observation, before: Observation | undefined, authoritiesRead: boolean): Observation {
+  if (now.kind !== 'certificate' || before?.kind !== 'certificate') return now;
+  const { issuedByCluster } = before;
+  if (issuedByCluster === undefined || now.fingerprint === undefined || now.fingerprint !== before.fingerprint)
+    return now;
+  if (now.issuedByCluster === undefined) return { ...now, issuedByCluster };
+  return authoritiesRead ? now : { ...now, issuedByCluster };
+}

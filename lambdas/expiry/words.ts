@@ -1,0 +1,49 @@
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+const YEAR_MS = 365.25 * DAY_MS;
+
+/** Milliseconds since the epoch; undefined where the text is no time. */
+export function timeOf(text: string | undefined): number | undefined {
+  const time = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** `41 days`, `3 hours`, `12 minutes`; never rounded up, so that nobody believes to have more time than there is. */
+export function span(milliseconds: number): string {
+  const length = Math.abs(milliseconds);
+  if (length >= 2 * YEAR_MS) return `${Math.floor((length / YEAR_MS) * 10) / 10} years`;
+  if (length >= 2 * DAY_MS) return counted(Math.floor(length / DAY_MS), 'day');
+  if (length >= 2 * HOUR_MS) return counted(Math.floor(length / HOUR_MS), 'hour');
+  if (length >= MINUTE_MS) return counted(Math.floor(length / MINUTE_MS), 'minute');
+  return 'less than a minute';
+}
+
+/** `2027-01-01 08:11 UTC`. */
+export function date(time: number): string {
+  const [day = '', clock = ''] = isoOf(time).split('T');
+  return `${day} ${clock.slice(0, 5)} UTC`;
+}
+
+/** RFC 3339; what no calendar has is the last instant that it has. */
+export function isoOf(time: number): string {
+  const LAST = 8.64e15;
+  return new Date(Math.max(-LAST, Math.min(LAST, Number.isNaN(time) ? LAST : time))).toISOString();
+}
+
+/** `1 place`, `12 places`. */
+export function counted(count: number, thing: string): string {
+  if (!Number.isFinite(count)) return `some ${thing}s`;
+  return `${count} ${thing}${count === 1 ? '' : 's'}`;
+}
+
+/** The first three, and how many more there are. */
+export function firstOf(names: readonly string[], shown = 3): string {
+  const more = names.length - shown;
+  return `${names.slice(0, shown).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** For sorting: by code unit, the same on every machine. */
+export function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

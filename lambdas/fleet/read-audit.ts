@@ -1,0 +1,112 @@
+import { type AuditSummary, type ClassEnd, MAX_SUMMARY_FINDINGS, SUMMARY_LIMITS } from '../audit/summary.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../expiry/certificate-classes.ts';
+import { type ExpiryFinding, SEVERITIES } from '../expiry/finding.ts';
+import { FINDING_CODES, type FindingCode, runbookOf } from '../expiry/finding-codes.ts';
+import { SOURCE_IDS } from '../expiry/observation.ts';
+import {
+  count,
+  fields,
+  list,
+  mark,
+  matching,
+  oneOf,
+  optional,
+  present,
+  type Read,
+  reading,
+  ShapeError,
+  text,
+  time,
+} from './shape.ts';
+import { CLUSTER_ID } from './target.ts';
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
+const CLASSES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
+const CODES = Object.keys(FINDING_CODES) as FindingCode[];
+
+/** What is not visible is written out, with up to twice the characters. */
+const cut = (limit: number) => text(2 * limit + 1);
+
+/** @throws ShapeError */
+export const readAudit: Read<AuditSummary> = (value, path) => {
+  const audit = fields(value, path);
+  return present({
+    auditedAt: time(audit['auditedAt'], `${path}.auditedAt`),
+    durationMs: count(audit['durationMs'], `${path}.durationMs`),
+    counts: readCounts(audit['counts'], `${path}.counts`),
+    findings: list(readFinding, MAX_SUMMARY_FINDINGS)(audit['findings'], `${path}.findings`),
+    findingCount: count(audit['findingCount'], `${path}.findingCount`),
+    ends: list(readEnd, CLASSES.length)(audit['ends'], `${path}.ends`),
+    sources: readSources(audit['sources'], `${path}.sources`),
+    snapshotProblem: optional(cut(SUMMARY_LIMITS.snapshotProblem))(audit['snapshotProblem'], `${path}.snapshotProblem`),
+    partial: optional(mark)(audit['partial'], `${path}.partial`),
+  });
+};
+
+/** An audit of another version of certmarshal is none: what else is told of the cluster must not be lost with it. */
+export const readableAudit: Read<AuditSummary | undefined> = (value, path) => {
+  const read = reading(() => optional(readAudit)(value, path));
+  return read.ok ? read.value : undefined;
+};
+
+const readCounts: Read<AuditSummary['counts']> = (value, path) => {
+  const counts = fields(value, path);
+  return {
+    critical: count(counts['critical'], `${path}.critical`),
+    warning: count(counts['warning'], `${path}.warning`),
+    info: count(counts['info'], `${path}.info`),
+  };
+};
+
+const readSources: Read<AuditSummary['sources']> = (value, path) => {
+  const sources = fields(value, path);
+  const some = list(oneOf(SOURCE_IDS), SOURCE_IDS.length);
+  return {
+    read: some(sources['read'], `${path}.read`),
+    unread: some(sources['unread'], `${path}.unread`),
+    off: some(sources['off'], `${path}.off`),
+  };
+};
+
+const readFinding: Read<ExpiryFinding> = (value, path) => {
+  const finding = fields(value, path);
+  const code = oneOf(CODES)(finding['code'], `${path}.code`);
+  return present({
+    code,
+    severity: oneOf(SEVERITIES)(finding['severity'], `${path}.severity`),
+    cluster: matching(CLUSTER_ID, 'the id of a cluster')(finding['cluster'], `${path}.cluster`),
+    object: cut(SUMMARY_LIMITS.object)(finding['object'], `${path}.object`),
+    what: optional(oneOf(CLASSES))(finding['what'], `${path}.what`),
+    places: optional(list(cut(SUMMARY_LIMITS.place), MAX_SUMMARY_FINDINGS))(finding['places'], `${path}.places`),
+    placeCount: optional(count)(finding['placeCount'], `${path}.placeCount`),
+    message: cut(SUMMARY_LIMITS.message)(finding['message'], `${path}.message`),
+    since: date(finding['since'], `${path}.since`),
+    due: optional(date)(finding['due'], `${path}.due`),
+    lastSeen: optional(date)(finding['lastSeen'], `${path}.lastSeen`),
+    renewedBy: optional(cut(SUMMARY_LIMITS.message))(finding['renewedBy'], `${path}.renewedBy`),
+    command: cut(SUMMARY_LIMITS.command)(finding['command'], `${path}.command`),
+    // Never a path that somebody else wrote: people open it.
+    runbook: runbookOf(code),
+  });
+};
+
+const readEnd: Read<ClassEnd> = (value, path) => {
+  const end = fields(value, path);
+  return present({
+    what: oneOf(CLASSES)(end['what'], `${path}.what`),
+    count: count(end['count'], `${path}.count`),
+    notBefore: optional(date)(end['notBefore'], `${path}.notBefore`),
+    notAfter: date(end['notAfter'], `${path}.notAfter`),
+    where: cut(SUMMARY_LIMITS.place)(end['where'], `${path}.where`),
+  });
+};
+
+/** RFC 3339 in UTC, with or without a fraction: certificates have whole seconds. */
+const date: Read<string> = (value, path) => {
+  if (typeof value !== 'string' || !DATE.test(value) || Number.isNaN(Date.parse(value)))
+    throw new ShapeError(`${path} is not a time as in 2026-11-21T10:02:17Z`);
+  return value;
+};
+
+const DATE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;

@@ -1,0 +1,10 @@
+import type { AuditOptIns } from '../config/fleet.ts';
+import { present } from './shape.ts';
+import type { Target } from './target.ts';
+
+/** What a target has of the opt-ins of its entry in `fleet.yaml`. */
+export function targetAudit({ auditSecrets, kubeletMetrics }: AuditOptIns): Pick<Target, 'audit'> {
+  if (!auditSecrets && !kubeletMetrics) return {};
+  const yes = (optedIn: boolean | undefined) => (optedIn ? (true as const) : undefined);
+  return { audit: present({ secrets: yes(auditSecrets), kubeletMetrics: yes(kubeletMetrics) }) };
+}

@@ -1,0 +1,79 @@
+import type { KubernetesClient } from './client.ts';
+import { CLUSTER_NAME } from './cluster-api.ts';
+import { KubernetesError } from './errors.ts';
+import { isJsonObject } from './json.ts';
+import { KubeconfigError, selectContext } from './kubeconfig-document.ts';
+import { namespacePath } from './namespace-path.ts';
+
+/**
+ * Secrets that Cluster API, etcdadm and EKS Anywhere keep for a workload cluster, by what follows its name, and the key under which each
+ * has a certificate.
+ *
+ * Source: Cluster API, util/secret (`Purpose`); EKS Anywhere, pkg/awsiamauth.
+ */
+export const CLUSTER_API_SECRETS = {
+  ca: 'tls.crt',
+  proxy: 'tls.crt',
+  etcd: 'tls.crt',
+  'apiserver-etcd-client': 'tls.crt',
+  kubeconfig: 'value',
+  'aws-iam-authenticator-ca': 'tls.crt',
+} as const;
+export type ClusterApiSecret = keyof typeof CLUSTER_API_SECRETS;
+
+export interface ClusterApiSecretName {
+  readonly namespace: string;
+  readonly clusterName: string;
+  readonly secret: ClusterApiSecret;
+  readonly signal: AbortSignal;
+}
+
+/** etcd takes Secrets of 1 MiB; base64 and metadata come on top. */
+const MAX_SECRET_BYTES = 2 * 1024 * 1024;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/**
+ * The certificates in one of the {@link CLUSTER_API_SECRETS}, as PEM text. The private keys that are in the same answer are dropped here: of a kubeconfig only the
+ * client certificate of its current user is returned.
+ *
+ * @throws KubernetesError; `invalid` when there is no text under the key. Nothing in it comes from the Secret.
+ */
+export async function readClusterApiCertificates(
+  client: KubernetesClient,
+  { namespace, clusterName, secret, signal }: ClusterApiSecretName,
+): Promise<string> {
+  const attempt = `get a Secret of a workload cluster on ${client.server}`;
+  if (!CLUSTER_NAME.test(clusterName)) {
+    throw new KubernetesError({
+      kind: 'invalid',
+      object: attempt,
+      problem: 'no Cluster can have this name',
+      remedy: 'kubectl get clusters.cluster.x-k8s.io -A lists the names.',
+    });
+  }
+  const path = `/api/v1/${namespacePath(namespace, attempt)}/secrets/${clusterName}-${secret}`;
+  const answer = await client.request({ method: 'GET', path, signal, maxResponseBytes: MAX_SECRET_BYTES });
+  const key = CLUSTER_API_SECRETS[secret];
+  const value = isJsonObject(answer['data']) ? answer['data'][key] : undefined;
+  const text = typeof value === 'string' && BASE64.test(value) ? Buffer.from(value, 'base64').toString('utf8') : '';
+  const pem = secret === 'kubeconfig' ? clientCertificate(text) : text;
+  if (pem !== undefined && pem !== '') return pem;
+  throw new KubernetesError({
+    kind: 'invalid',
+    object: `Secret ${namespace}/${clusterName}-${secret} on ${client.server}`,
+    problem: `it holds no certificate under the key ${key}`,
+    remedy: 'Look who wrote the Secret last: its controllers, and what uses it, find no certificate either.',
+  });
+}
+
+function clientCertificate(kubeconfig: string): string | undefined {
+  try {
+    const data = selectContext(kubeconfig, undefined).user.content['client-certificate-data'];
+    const base64 = typeof data === 'string' ? data.replaceAll(/\s/g, '') : '';
+    return BASE64.test(base64) ? Buffer.from(base64, 'base64').toString('utf8') : undefined;
+  } catch (error) {
+    // What it says could quote names out of the Secret.
+    if (error instanceof KubeconfigError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,21 @@
+import type { KubernetesClient } from './client.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import { namespacePath } from './namespace-path.ts';
+
+/** etcd takes ConfigMaps of 1 MiB; escapes and metadata come on top. */
+const MAX_CONFIG_MAP_BYTES = 3 * 1024 * 1024;
+
+/**
+ * `data` of one ConfigMap; empty when it has none.
+ *
+ * @throws KubernetesError
+ */
+export async function readConfigMap(
+  client: KubernetesClient,
+  { namespace, name, signal }: { readonly namespace: string; readonly name: string; readonly signal: AbortSignal },
+): Promise<JsonObject> {
+  const object = `get configmaps/${name} in ${namespace} on ${client.server}`;
+  const path = `/api/v1/${namespacePath(namespace, object)}/configmaps/${encodeURIComponent(name)}`;
+  const answer = await client.request({ method: 'GET', path, signal, maxResponseBytes: MAX_CONFIG_MAP_BYTES });
+  return isJsonObject(answer['data']) ? answer['data'] : {};
+}

@@ -1,0 +1,28 @@
+import type { KubernetesClient } from './client.ts';
+import { CLUSTER_NAME } from './cluster-api.ts';
+import { KubernetesError } from './errors.ts';
+import { listPages } from './paging.ts';
+
+/** The only version there is. */
+const PATH = '/apis/anywhere.eks.amazonaws.com/v1alpha1/clusters';
+
+/**
+ * The Cluster of EKS Anywhere with this name, from its management cluster. It is in a namespace of its user's choice, while its objects of Cluster
+ * API are in eksa-system.
+ *
+ * @throws KubernetesError; `not-found` when the server does not serve them
+ */
+export async function* listEksAnywhereClusters(
+  client: KubernetesClient,
+  { clusterName, signal }: { readonly clusterName: string; readonly signal: AbortSignal },
+): AsyncGenerator<readonly unknown[]> {
+  if (!CLUSTER_NAME.test(clusterName)) {
+    throw new KubernetesError({
+      kind: 'invalid',
+      object: `list clusters.anywhere.eks.amazonaws.com on ${client.server}`,
+      problem: 'no Cluster can have this name',
+      remedy: 'kubectl get clusters.anywhere.eks.amazonaws.com -A lists the names.',
+    });
+  }
+  yield* listPages(client, { path: PATH, fieldSelector: `metadata.name=${clusterName}`, signal });
+}

@@ -1,0 +1,34 @@
+import type { KubernetesClient } from './client.ts';
+import { CLUSTER_NAME } from './cluster-api.ts';
+import { KubernetesError } from './errors.ts';
+import type { MachineSelection } from './machines.ts';
+import { namespacePath } from './namespace-path.ts';
+import { listPages } from './paging.ts';
+
+/** The only version there is. */
+const GROUP_PATH = '/apis/etcdcluster.cluster.x-k8s.io/v1beta1';
+
+/**
+ * The EtcdadmCluster of one cluster of EKS Anywhere with external etcd, from its management cluster: `<cluster>-etcd`.
+ *
+ * Source: etcdadm-controller, api/v1beta1; EKS Anywhere, `EtcdClusterName`.
+ *
+ * @throws KubernetesError; `not-found` when the server does not serve them
+ */
+export async function* listEtcdadmClusters(
+  client: KubernetesClient,
+  { clusterName, namespace, signal }: MachineSelection,
+): AsyncGenerator<readonly unknown[]> {
+  const object = `list etcdadmclusters on ${client.server}`;
+  if (!CLUSTER_NAME.test(clusterName)) {
+    throw new KubernetesError({
+      kind: 'invalid',
+      object,
+      problem: 'no Cluster can have this name',
+      remedy: 'kubectl get clusters.cluster.x-k8s.io -A lists the names.',
+    });
+  }
+  const clusters = namespace === undefined ? 'etcdadmclusters' : `${namespacePath(namespace, object)}/etcdadmclusters`;
+  const fieldSelector = `metadata.name=${clusterName}-etcd`;
+  yield* listPages(client, { path: `${GROUP_PATH}/${clusters}`, fieldSelector, signal });
+}

@@ -1,0 +1,190 @@
+import { printable } from '../printable.ts';
+import { ForbiddenAddressError } from './allowed-addresses.ts';
+import type { End, HandshakeFailure, HandshakeTarget } from './handshake.ts';
+
+/** TLSPlaintext.type of an alert, and of a handshake (RFC 8446 §5.1). */
+const ALERT = 21;
+const HANDSHAKE = 22;
+
+/** AlertDescription (RFC 8446 §6). */
+const PROTOCOL_VERSION = 70;
+const UNRECOGNIZED_NAME = 112;
+const ALERTS: ReadonlyMap<number, string> = new Map([
+  [0, 'close_notify'],
+  [10, 'unexpected_message'],
+  [40, 'handshake_failure'],
+  [47, 'illegal_parameter'],
+  [PROTOCOL_VERSION, 'protocol_version'],
+  [71, 'insufficient_security'],
+  [80, 'internal_error'],
+  [UNRECOGNIZED_NAME, 'unrecognized_name'],
+]);
+
+const OLD_TLS: HandshakeFailure = {
+  kind: 'old-tls',
+  message: 'it speaks only TLS 1.0 or 1.1',
+  remedy: 'Let the server speak TLS 1.2 or later: the older ones are broken (RFC 8996).',
+};
+
+/** Why a server that showed no certificate did not. */
+export function failureOf(target: HandshakeTarget, end: End, transcript: Buffer, timeoutMs: number): HandshakeFailure {
+  switch (end.kind) {
+    case 'done':
+      return noCertificate();
+    case 'aborted':
+      return aborted();
+    case 'flood':
+      return tooLarge('it sent more than a handshake needs');
+    case 'timeout':
+      return timedOut(target, transcript, timeoutMs);
+    case 'closed':
+    case 'error':
+      return transcript.length > 0
+        ? spoken(transcript)
+        : unspoken(target, end.kind === 'error' ? end.error : undefined);
+  }
+}
+
+export function aborted(): HandshakeFailure {
+  return {
+    kind: 'aborted',
+    message: 'not done: the time for all of it was over',
+    remedy: 'It is looked at again the next time.',
+  };
+}
+
+export function forbidden(host: string): HandshakeFailure {
+  return {
+    kind: 'forbidden',
+    message: `${printable(host)} is no address of another machine, so nothing is asked there`,
+    remedy: 'Look at who wrote this address: link-local, loopback and multicast addresses are not connected to.',
+  };
+}
+
+export function noCertificate(): HandshakeFailure {
+  return {
+    kind: 'no-certificate',
+    message: 'it shows no certificate',
+    remedy: 'Give the server a certificate: without one no client can tell who answers.',
+  };
+}
+
+export function tooLarge(message: string): HandshakeFailure {
+  return {
+    kind: 'too-large',
+    message,
+    remedy: 'Let the server send its certificate and the authorities between it and the root, and nothing else.',
+  };
+}
+
+function timedOut({ port }: HandshakeTarget, transcript: Buffer, timeoutMs: number): HandshakeFailure {
+  const within = `within ${timeoutMs / 1000} s`;
+  return transcript.length === 0
+    ? {
+        kind: 'timeout',
+        message: `no answer ${within}`,
+        remedy: `Check the route, and that security groups and firewalls let port ${port} pass.`,
+      }
+    : {
+        kind: 'timeout',
+        message: `it began to answer, and showed no certificate ${within}`,
+        remedy: 'Check the load of the server.',
+      };
+}
+
+/** It answered, but not with a certificate. */
+function spoken(transcript: Buffer): HandshakeFailure {
+  const [type, major] = transcript;
+  if (major !== 3 || (type !== ALERT && type !== HANDSHAKE)) return notTls(transcript);
+  // A ServerHello of TLS 1.0 or 1.1 has the version behind the headers of record and message.
+  if (type === HANDSHAKE && transcript[9] === 3 && (transcript[10] ?? 3) < 3) return OLD_TLS;
+  if (type === ALERT) {
+    const description = transcript[6] ?? 0;
+    if (description === PROTOCOL_VERSION) return OLD_TLS;
+    const name = ALERTS.get(description) ?? `alert ${description}`;
+    return {
+      kind: 'closed',
+      message: `it refused the handshake: ${name}`,
+      remedy:
+        description === UNRECOGNIZED_NAME
+          ? 'Ask it by a name that it serves.'
+          : 'Look at the log of the server: it says what it asks for.',
+    };
+  }
+  return {
+    kind: 'closed',
+    message: 'it ended the handshake before it showed a certificate',
+    remedy: 'Look at the log of the server.',
+  };
+}
+
+function notTls(transcript: Buffer): HandshakeFailure {
+  const start = transcript.toString('latin1', 0, 8);
+  const spoke = SPOKEN.find(([prefix]) => start.startsWith(prefix))?.[1];
+  return {
+    kind: 'not-tls',
+    message: spoke === undefined ? 'what answers there is not TLS' : `${spoke} answers there, not TLS`,
+    remedy: 'Check the port: it is one of a service that does not speak TLS.',
+  };
+}
+
+const SPOKEN: readonly (readonly [prefix: string, name: string])[] = [
+  ['HTTP/', 'plain HTTP'],
+  ['SSH-', 'SSH'],
+  ['220 ', 'a mail or FTP server'],
+  ['220-', 'a mail or FTP server'],
+];
+
+/** Nothing came from there. */
+function unspoken({ host, port }: HandshakeTarget, error: Error | undefined): HandshakeFailure {
+  if (error instanceof ForbiddenAddressError) return forbidden(host);
+  const code = error !== undefined && 'code' in error ? String(error.code) : '';
+  switch (code) {
+    case 'ECONNREFUSED':
+      return {
+        kind: 'refused',
+        message: 'connection refused',
+        remedy: `Check that the server runs, and listens on port ${port} of this address.`,
+      };
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'EAI_NODATA':
+    case 'EAI_NONAME':
+    case 'EAI_FAIL':
+      return {
+        kind: 'name',
+        message: `${printable(host)} cannot be looked up`,
+        remedy: 'Check the name, and the DNS server that is asked here.',
+      };
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+    case 'EADDRNOTAVAIL':
+    case 'EINVAL':
+    case 'EACCES':
+    case 'EPERM':
+      return {
+        kind: 'unreachable',
+        message: `there is no route to it (${code})`,
+        remedy: 'Check the route from here to this network.',
+      };
+    case 'ETIMEDOUT':
+      return {
+        kind: 'timeout',
+        message: 'no answer',
+        remedy: `Check the route, and that security groups and firewalls let port ${port} pass.`,
+      };
+    case 'EMFILE':
+    case 'ENFILE':
+      return {
+        kind: 'unreachable',
+        message: `no connection can be opened here (${code})`,
+        remedy: 'Look at fewer servers at once, or raise the limit of open files.',
+      };
+    default:
+      return {
+        kind: 'closed',
+        message: 'it closed the connection without a word',
+        remedy: 'Check that what listens there speaks TLS, and look at its log.',
+      };
+  }
+}

@@ -1,0 +1,34 @@
+import { type HandshakeOptions, type HandshakeResult, type HandshakeTarget, handshake } from './handshake.ts';
+import { aborted } from './handshake-failure.ts';
+
+export interface HandshakesOptions extends HandshakeOptions {
+  /** Connections at a time. @default 64 */
+  readonly concurrency?: number;
+  /** For programs that show how far it is. */
+  readonly onResult?: (index: number, result: HandshakeResult) => void;
+}
+
+const DEFAULT_CONCURRENCY = 64;
+
+/**
+ * Shakes hands with many servers.
+ *
+ * @returns in the order of the targets; those that the signal kept from being started are `aborted`
+ */
+export async function handshakes(
+  targets: readonly HandshakeTarget[],
+  { concurrency = DEFAULT_CONCURRENCY, onResult, ...options }: HandshakesOptions,
+): Promise<readonly HandshakeResult[]> {
+  const results: HandshakeResult[] = targets.map(() => ({ ok: false, failure: aborted() }));
+  const waiting = targets.entries();
+  const work = async () => {
+    for (const [index, target] of waiting) {
+      if (options.signal.aborted) return;
+      const result = await handshake(target, options);
+      results[index] = result;
+      onResult?.(index, result);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, targets.length) }, work));
+  return results;
+}

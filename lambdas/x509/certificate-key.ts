@@ -1,0 +1,106 @@
+import { DerReader, TAG } from './der.ts';
+import { OID } from './object-identifiers.ts';
+import { oidText } from './oid-text.ts';
+import { Refused } from './refused.ts';
+
+const WHAT = 'public key';
+
+/** NIST SP 800-57 part 1, table 2: 112 bits of security, as Go and OpenSSL ask of the key of a certificate. */
+const MIN_RSA_BITS = 2048;
+/** Octets of a coordinate of P-256. */
+const MIN_FIELD_OCTETS = 32;
+
+const RSASSA_PSS = '1.2.840.113549.1.1.10';
+const DSA = '1.2.840.10040.4.1';
+
+/** Named curves (RFC 5480 §2.1.1.1, SEC 2, RFC 5639). */
+const CURVES: ReadonlyMap<string, string> = new Map([
+  [OID.secp256r1, 'P-256'],
+  [OID.secp384r1, 'P-384'],
+  [OID.secp521r1, 'P-521'],
+  ['1.2.840.10045.3.1.1', 'P-192'],
+  ['1.3.132.0.33', 'P-224'],
+  ['1.3.132.0.10', 'secp256k1'],
+  ['1.3.36.3.3.2.8.1.1.7', 'brainpoolP256r1'],
+  ['1.3.36.3.3.2.8.1.1.11', 'brainpoolP384r1'],
+  ['1.3.36.3.3.2.8.1.1.13', 'brainpoolP512r1'],
+]);
+
+/** Keys that are told by their algorithm alone. */
+const FIXED: ReadonlyMap<string, string> = new Map([
+  [OID.ed25519, 'Ed25519'],
+  ['1.3.101.113', 'Ed448'],
+  [OID.mlDsa44, 'ML-DSA-44'],
+  [OID.mlDsa65, 'ML-DSA-65'],
+  [OID.mlDsa87, 'ML-DSA-87'],
+]);
+
+/** A curve that the certificate spells out. OpenSSL takes long to make such a one, so nothing is verified with it. */
+export const OWN_CURVE = 'EC with a curve of its own';
+
+export interface CertificateKey {
+  readonly key: string;
+  readonly weakKey?: string;
+}
+
+/** Reads the next value as SubjectPublicKeyInfo (RFC 5280 §4.1.2.7). A key of a kind not known here is told by its object identifier. */
+export function readCertificateKey(reader: DerReader): CertificateKey {
+  const info = reader.enter(TAG.sequence, WHAT);
+  const algorithm = info.enter(TAG.sequence, `${WHAT} algorithm`);
+  const oid = oidText(algorithm.octets(TAG.objectIdentifier, WHAT), WHAT);
+  // Not `bitString`: a key of a kind not known here may end within an octet.
+  const key = info.octets(TAG.bitString, WHAT);
+  info.finish(WHAT);
+  if (key.length === 0) throw new Refused('NotDer', `${WHAT}: a BIT STRING without content`);
+  switch (oid) {
+    case OID.rsaEncryption:
+    case RSASSA_PSS:
+      return rsaKey(key);
+    case OID.ecPublicKey:
+      return ecKey(algorithm, key);
+    case DSA:
+      return { key: dsaName(algorithm), weakKey: 'DSA is no longer approved for signatures (FIPS 186-5)' };
+    default:
+      return { key: FIXED.get(oid) ?? oid };
+  }
+}
+
+/** RFC 8017 §A.1.1. */
+function rsaKey(key: Buffer): CertificateKey {
+  // The first octet counts the unused bits of the last one.
+  const sequence = new DerReader(key, 1).enter(TAG.sequence, `${WHAT} RSA`);
+  const bits = bitsOf(sequence.octets(TAG.integer, `${WHAT} RSA modulus`), `${WHAT} RSA modulus`);
+  const name = `RSA-${bits}`;
+  return bits < MIN_RSA_BITS
+    ? { key: name, weakKey: `RSA of ${bits} bits; ${MIN_RSA_BITS} are the least` }
+    : { key: name };
+}
+
+/** RFC 5480 §2. A curve that is not known here is judged by the size of its points. */
+function ecKey(algorithm: DerReader, key: Buffer): CertificateKey {
+  const oid =
+    algorithm.nextTag === TAG.objectIdentifier
+      ? oidText(algorithm.octets(TAG.objectIdentifier, `${WHAT} curve`), `${WHAT} curve`)
+      : undefined;
+  const name = oid === undefined ? OWN_CURVE : (CURVES.get(oid) ?? `EC with curve ${oid}`);
+  const [, form] = key;
+  const point = key.length - 2;
+  const fieldOctets = form === 2 || form === 3 ? point : point / 2;
+  return fieldOctets < MIN_FIELD_OCTETS
+    ? { key: name, weakKey: `a curve of about ${Math.max(0, fieldOctets * 8)} bits; 256 are the least` }
+    : { key: name };
+}
+
+/** RFC 3279 §2.3.2: the parameters may be those of the issuer. */
+function dsaName(algorithm: DerReader): string {
+  if (algorithm.nextTag !== TAG.sequence) return 'DSA';
+  const what = `${WHAT} DSA`;
+  return `DSA-${bitsOf(algorithm.enter(TAG.sequence, what).octets(TAG.integer, what), what)}`;
+}
+
+/** Length of an INTEGER above zero. */
+function bitsOf(octets: Buffer, what: string): number {
+  const first = octets.findIndex((octet) => octet !== 0);
+  if (first === -1 || (octets[0] ?? 0) >= 0x80) throw new Refused('UnexpectedStructure', `${what}: not above zero`);
+  return (octets.length - first) * 8 - Math.clz32(octets[first] ?? 0) + 24;
+}

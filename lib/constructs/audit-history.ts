@@ -1,0 +1,58 @@
+import { type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import { BlockPublicAccess, Bucket, BucketEncryption } from 'aws-cdk-lib/aws-s3';
+import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib/core';
+import type { Construct } from 'constructs';
+import { SNAPSHOT_PREFIX } from '../../lambdas/audit/s3-snapshots.ts';
+import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
+
+/** Longer than a month, so that what was seen before the last rotation of anything monthly is still there. */
+const HISTORY = Duration.days(35);
+
+/**
+ * Holds one snapshot for each cluster: what the newest audit saw, and what it remembers of what it could not look at. Versioned: what a snapshot
+ * said before is its history, and a snapshot that is lost or damaged can be taken back. Kept when the stack is destroyed.
+ */
+export class AuditHistory extends Bucket {
+  readonly #key: IKey | undefined;
+
+  constructor(scope: Construct, id: string, { key }: { readonly key?: IKey | undefined }) {
+    super(scope, id, {
+      ...(key === undefined
+        ? { encryption: BucketEncryption.S3_MANAGED }
+        : { encryption: BucketEncryption.KMS, encryptionKey: key, bucketKeyEnabled: true }),
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      enforceSSL: true,
+      versioned: true,
+      lifecycleRules: [
+        {
+          noncurrentVersionExpiration: HISTORY,
+          expiredObjectDeleteMarker: true,
+          abortIncompleteMultipartUploadAfter: Duration.days(1),
+        },
+      ],
+      removalPolicy: RemovalPolicy.RETAIN,
+    });
+    this.#key = key;
+    Validations.of(this).acknowledge({
+      id: 'AwsSolutions-S1',
+      reason:
+        'Access logs would take another bucket to record what one function does every few minutes; CloudTrail data events record it where that is wanted.',
+    });
+  }
+
+  /** Lets a role read and replace snapshots, and nothing else of the bucket. The list permission makes S3 say that there is none yet. */
+  allow(role: IRole): void {
+    const snapshots = this.arnForObjects(`${SNAPSHOT_PREFIX}*`);
+    role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:ListBucket'], resources: [this.bucketArn] }));
+    role.addToPrincipalPolicy(
+      new PolicyStatement({ actions: ['s3:GetObject', 's3:PutObject'], resources: [snapshots] }),
+    );
+    this.#key?.grantEncryptDecrypt(role);
+    acknowledgeWildcards(
+      role,
+      'One snapshot for each cluster; which clusters there are is what the discovery finds out.',
+      [`Resource::<${this.stack.resolve(this.bucketArn)['Fn::GetAtt'].join('.')}>/${SNAPSHOT_PREFIX}*`],
+    );
+  }
+}

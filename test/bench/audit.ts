@@ -1,0 +1,187 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { certificatesAt } from '../../lambdas/audit/certificates-at.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
+import { assessExpiry } from '../../lambdas/expiry/assess-expiry.ts';
+import type { Observation } from '../../lambdas/expiry/observation.ts';
+import { DEFAULT_THRESHOLDS } from '../../lambdas/expiry/thresholds.ts';
+import {
+  createCertificateAuthority,
+  createCertificateRequest,
+  createKeyPair,
+  issueCertificate,
+} from '../../lambdas/x509/peculiar.ts';
+import { NODE_OPTIONS } from '../../lib/node-options.ts';
+import { type Figure, figure } from './statistics.ts';
+
+const run = promisify(execFile);
+const RUNS = 5;
+const CERTIFICATES = 10_000;
+const DAY_MS = 86_400_000;
+
+/** A whole audit with 500 handshakes of which 50 hang; what 10,000 certificates take; how often an idle cluster is asked. */
+export async function benchAudit(say: (text: string) => void): Promise<Figure[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'certmarshal-bench-'));
+  try {
+    const program = await bundled(directory);
+    say('500 kubelets, every tenth silent');
+    const large = await audits(program, directory, 500, 'silent');
+    say('200 idle nodes');
+    const idle = await audits(program, directory, 200, 'none');
+    return [
+      figure(
+        'audit, 500 handshakes of which 50 hang',
+        's',
+        large.map(({ seconds }) => seconds),
+        { text: '≤ 12', met: (value) => value <= 12 },
+      ),
+      figure(
+        'its peak RSS',
+        'MiB',
+        large.map(({ maxRssMiB }) => maxRssMiB),
+        { text: '< 512', met: (value) => value < 512 },
+      ),
+      figure(
+        'API requests of an audit, 200 nodes',
+        '',
+        idle.map(({ requests }) => requests),
+        { text: '≤ 25', met: (value) => value <= 25 },
+      ),
+      ...(await certificates(say)),
+    ];
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+interface Measured {
+  readonly seconds: number;
+  readonly requests: number;
+  readonly seen: number;
+  readonly unread: number;
+  readonly maxRssMiB: number;
+}
+
+async function audits(program: string, directory: string, nodes: number, silent: string): Promise<Measured[]> {
+  const servers = new URL('./audit-servers.ts', import.meta.url).pathname;
+  const child = spawn('taskset', ['-c', '1', process.execPath, servers, `${nodes}`, silent], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const exit = new Promise((resolve) => child.once('exit', resolve));
+  try {
+    const line = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
+    const { kubeconfig, port } = JSON.parse(String(line.value));
+    const file = join(directory, 'kubeconfig');
+    await writeFile(file, kubeconfig, { mode: 0o600 });
+    const measured: Measured[] = [];
+    for (let count = 0; count < RUNS; count += 1) {
+      const { stdout } = await run('taskset', ['-c', '0', process.execPath, program, file, `${port}`], {
+        env: { ...process.env, NODE_OPTIONS },
+      });
+      const result: Measured = JSON.parse(stdout);
+      const hanging = silent === 'silent' ? nodes / 10 : 0;
+      if (result.seen !== nodes - hanging || result.unread !== hanging)
+        throw new Error(`${result.seen} kubelets seen, ${result.unread} not`);
+      measured.push(result);
+    }
+    return measured;
+  } finally {
+    child.stdin.end();
+    await exit;
+  }
+}
+
+async function certificates(say: (text: string) => void): Promise<Figure[]> {
+  say(`making ${CERTIFICATES} certificates`);
+  const pems = await makeCertificates();
+  const now = Date.now();
+  const observedAt = new Date(now).toISOString();
+  const cluster = { id: 'bench', provider: 'eks-anywhere' } as const;
+  const parsing: number[] = [];
+  const storing: number[] = [];
+  let bytes = 0;
+  // The first one warms up.
+  for (let count = 0; count <= RUNS; count += 1) {
+    say(`run ${count} of ${RUNS}`);
+    const startedAt = performance.now();
+    const observations: Observation[] = pems.flatMap((pem, index) => [
+      ...certificatesAt(
+        {
+          what: 'kubelet-serving',
+          where: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}:10250`,
+          source: 'tls',
+          observedAt,
+          member: `worker-${index}`,
+        },
+        pem,
+        'eks-anywhere',
+      ).observations,
+    ]);
+    const assessed = assessExpiry(cluster, observations, undefined, DEFAULT_THRESHOLDS, now);
+    const parsedAt = performance.now();
+    const file = await encodeSnapshot({
+      version: 1,
+      cluster: cluster.id,
+      provider: cluster.provider,
+      auditedAt: observedAt,
+      ...assessed,
+    });
+    const read = await decodeSnapshot(file);
+    const storedAt = performance.now();
+    if (read?.observations.length !== CERTIFICATES) throw new Error(`${read?.observations.length} observations`);
+    bytes = file.length;
+    if (count === 0) continue;
+    parsing.push((parsedAt - startedAt) / 1000);
+    storing.push(storedAt - parsedAt);
+  }
+  return [
+    figure('parse and assess 10,000 certificates', 's', parsing, { text: '≤ 1.5', met: (value) => value <= 1.5 }),
+    figure('write and read their snapshot', 'ms', storing, { text: '≤ 300', met: (value) => value <= 300 }),
+    figure('its size', 'MB', [bytes / 1e6], { text: '≤ 3', met: (value) => value <= 3 }),
+  ];
+}
+
+async function makeCertificates(): Promise<readonly string[]> {
+  const notBefore = new Date(Date.now() - 10 * DAY_MS);
+  const notAfter = new Date(Date.now() + 300 * DAY_MS);
+  const authority = await createCertificateAuthority({
+    commonName: 'kubernetes',
+    keys: await createKeyPair('P-256'),
+    notBefore,
+    notAfter: new Date(Date.now() + 3_000 * DAY_MS),
+  });
+  const keys = await createKeyPair('P-256');
+  const pems: string[] = [];
+  for (let index = 0; index < CERTIFICATES; index += 1) {
+    const name = `worker-${index}`;
+    const request = await createCertificateRequest({
+      commonName: `system:node:${name}`,
+      organizations: ['system:nodes'],
+      dnsNames: [name],
+      ipAddresses: ['10.0.0.1'],
+      keys,
+    });
+    pems.push(await issueCertificate(authority, request, { purpose: 'server', notBefore, notAfter }));
+  }
+  return pems;
+}
+
+/** As it is deployed: a bundle, which Node.js need not strip of types. */
+async function bundled(directory: string): Promise<string> {
+  const outfile = join(directory, 'audit-process.mjs');
+  await build({
+    entryPoints: [new URL('./audit-process.ts', import.meta.url).pathname],
+    outfile,
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    format: 'esm',
+    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+  });
+  return outfile;
+}

@@ -1,0 +1,114 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { connectAdmin, type KubeObject } from './admin.ts';
+import { BuildError, go, ToolchainError, toolchain } from './go-build.ts';
+import type { ControlPlane } from './start.ts';
+
+/** The definitions that an audit reads from, by the Go module that publishes them. Their versions are those of published-crds/go.mod. */
+const FILES: Readonly<Record<string, readonly string[]>> = {
+  'sigs.k8s.io/cluster-api': [
+    'config/crd/bases/cluster.x-k8s.io_clusters.yaml',
+    'config/crd/bases/cluster.x-k8s.io_machines.yaml',
+    'bootstrap/kubeadm/config/crd/bases/bootstrap.cluster.x-k8s.io_kubeadmconfigs.yaml',
+    'controlplane/kubeadm/config/crd/bases/controlplane.cluster.x-k8s.io_kubeadmcontrolplanes.yaml',
+  ],
+  'github.com/aws/etcdadm-controller': ['config/crd/bases/etcdcluster.cluster.x-k8s.io_etcdadmclusters.yaml'],
+  'github.com/aws/eks-anywhere': ['config/crd/bases/anywhere.eks.amazonaws.com_clusters.yaml'],
+  'github.com/cert-manager/cert-manager': ['deploy/crds/cert-manager.io_certificates.yaml'],
+};
+
+const MODULE = join(import.meta.dirname, 'published-crds');
+
+/**
+ * The texts of the definitions as their projects publish them, out of Go's module cache; what is not there yet is downloaded
+ * (40 MB, seconds), and has to have the checksum that go.sum records. Nothing is compiled.
+ *
+ * @returns YAML of each, or why they cannot be had on this machine
+ * @throws Error with that same reason when `CERTMARSHAL_REQUIRE_REAL=1`
+ * @throws BuildError when Go is there and the download fails
+ */
+export async function publishedCrds(): Promise<readonly string[] | { readonly missing: string }> {
+  try {
+    await toolchain();
+  } catch (error) {
+    if (!(error instanceof ToolchainError)) throw error;
+    if (process.env['CERTMARSHAL_REQUIRE_REAL'] === '1') throw error;
+    return { missing: `published definitions: ${error.message}` };
+  }
+  const versions = await pinnedVersions();
+  const wanted = Object.keys(FILES).map((path) => `${path}@${versions.get(path)}`);
+  const { code, stdout, stderr } = await go(['mod', 'download', '-json', ...wanted], MODULE);
+  if (code !== 0) throw new BuildError(`go mod download failed (${code}):\n${stderr}${stdout}`);
+  const directories = new Map(downloads(stdout).map(({ Path, Dir }) => [Path, Dir]));
+  return Promise.all(
+    Object.entries(FILES).flatMap(([path, files]) =>
+      files.map((file) => readFile(join(directories.get(path) ?? '', file), 'utf8')),
+    ),
+  );
+}
+
+/**
+ * Installs them, and waits until they are served.
+ *
+ * @throws Error when that takes longer than 30 seconds
+ */
+export async function applyPublishedCrds(
+  controlPlane: Pick<ControlPlane, 'server' | 'caPem' | 'adminToken'>,
+  definitions: readonly string[],
+): Promise<void> {
+  const admin = connectAdmin(controlPlane);
+  try {
+    const applied = await Promise.all(definitions.map((definition) => admin.apply(definition)));
+    const lists = applied.flat().flatMap(listsOf);
+    const deadline = Date.now() + 30_000;
+    for (const list of lists) {
+      while (!(await isServed(list))) {
+        if (Date.now() > deadline) throw new Error(`${list} is not served after 30 s`);
+        await sleep(50);
+      }
+    }
+  } finally {
+    admin.close();
+  }
+
+  async function isServed(path: string): Promise<boolean> {
+    return admin.get(path).then(
+      () => true,
+      () => false,
+    );
+  }
+}
+
+interface Definition extends KubeObject {
+  readonly spec: {
+    readonly group: string;
+    readonly names: { readonly plural: string };
+    readonly versions: readonly { readonly name: string; readonly served: boolean }[];
+  };
+}
+
+function listsOf(definition: KubeObject): string[] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server accepted it as one
+  const { group, names, versions } = (definition as Definition).spec;
+  return versions.filter(({ served }) => served).map(({ name }) => `/apis/${group}/${name}/${names.plural}?limit=1`);
+}
+
+async function pinnedVersions(): Promise<ReadonlyMap<string, string>> {
+  const text = await readFile(join(MODULE, 'go.mod'), 'utf8');
+  return new Map([...text.matchAll(/^\t(\S+) (v\S+)$/gm)].map(([, path = '', version = '']) => [path, version]));
+}
+
+interface Download {
+  readonly Path: string;
+  readonly Dir: string;
+}
+
+/** Objects that follow each other, as Go prints them. */
+function downloads(stdout: string): readonly Download[] {
+  return stdout
+    .split(/(?<=^\})\n/m)
+    .filter((text) => text.trim() !== '')
+    .map((text): Download => JSON.parse(text));
+}

@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+
+import { certManager } from '../../../../lambdas/audit/sources/cert-manager.ts';
+import { failure, observe, outline, TOLD } from './fake-cluster.ts';
+
+const PATH = '/apis/cert-manager.io/v1/certificates';
+
+const certificate = (status: unknown, name: unknown = 'web', namespace: unknown = 'shop') => ({
+  metadata: { namespace, name },
+  spec: { secretName: 'web-tls' },
+  status,
+});
+const READY = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'Ready',
+  message: 'Certificate is up to date and has not expired',
+};
+const ISSUED = {
+  notBefore: '2026-11-01T00:00:00Z',
+  notAfter: '2027-01-30T00:00:00Z',
+  renewalTime: '2026-12-31T00:00:00Z',
+};
+
+test('a Certificate that is issued', async () => {
+  expect(
+    await observe(certManager, { [PATH]: [certificate({ ...ISSUED, conditions: [READY], revision: 3 })] }),
+  ).toEqual({
+    count: 1,
+    observations: [
+      {
+        kind: 'certificate',
+        source: 'cert-manager',
+        ...TOLD,
+        what: 'cert-manager',
+        where: 'Certificate shop/web',
+        basis: 'status',
+        notBefore: '2026-11-01T00:00:00.000Z',
+        notAfter: '2027-01-30T00:00:00.000Z',
+        renewedBy: 'cert-manager, on its own, from 2026-12-31 on',
+      },
+    ],
+  });
+});
+
+test('one that cannot be renewed says why', async () => {
+  const conditions = [{ type: 'Ready', status: 'False', reason: 'IncorrectIssuer', message: 'no issuer\u001b[31m' }];
+  const { observations } = await observe(certManager, { [PATH]: [certificate({ ...ISSUED, conditions })] });
+  expect(observations).toMatchObject([
+    {
+      renewedBy: 'cert-manager, on its own, from 2026-12-31 on; now not Ready: IncorrectIssuer (no issuer\\u{1b}[31m)',
+    },
+  ]);
+});
+
+test('one that was never issued is not read, with the reason', async () => {
+  const conditions = [{ type: 'Ready', status: 'False', reason: 'DoesNotExist', message: 'Issuing certificate' }];
+  const { observations } = await observe(certManager, { [PATH]: [certificate({ conditions })] });
+  expect(observations).toMatchObject([
+    {
+      kind: 'unread',
+      where: 'Certificate shop/web',
+      what: 'cert-manager',
+      problem: 'missing',
+      message: expect.stringContaining('not Ready: DoesNotExist (Issuing certificate)'),
+    },
+  ]);
+});
+
+test.each<[string, unknown, string]>([
+  ['no object', 7, 'unread cert-manager @ Certificate (without a name): missing'],
+  ['no status', { metadata: { name: 'a' } }, 'unread cert-manager @ Certificate a: missing'],
+  [
+    'times of another type',
+    certificate({ notAfter: 7, notBefore: {} }),
+    'unread cert-manager @ Certificate shop/web: missing',
+  ],
+  ['no time', certificate({ notAfter: 'soon' }), 'unread cert-manager @ Certificate shop/web: missing'],
+  ['only an end', certificate({ notAfter: ISSUED.notAfter }), 'certificate cert-manager @ Certificate shop/web #0'],
+  [
+    'conditions of another type',
+    certificate({ ...ISSUED, conditions: 7 }),
+    'certificate cert-manager @ Certificate shop/web #0',
+  ],
+  ['a control character', certificate(ISSUED, 'a\n'), 'certificate cert-manager @ Certificate shop/a\\u{a} #0'],
+])('strange: %s', async (_, item, expected) => {
+  expect(outline(await observe(certManager, { [PATH]: [item] }))).toEqual([expected]);
+});
+
+test('texts of a megabyte are cut', async () => {
+  const long = 'a'.repeat(1024 * 1024);
+  const conditions = [{ type: 'Ready', status: 'False', reason: long, message: long }];
+  const { observations } = await observe(certManager, {
+    [PATH]: [certificate({ ...ISSUED, conditions }, long, long), certificate({ conditions }, long)],
+  });
+  expect(observations).toHaveLength(2);
+});
+
+test('a cluster without cert-manager has nothing to tell', async () => {
+  expect(await observe(certManager, {})).toEqual({ observations: [], count: 0 });
+});
+
+test('a cluster that does not let us look does', async () => {
+  await expect(observe(certManager, { [PATH]: failure('forbidden') })).rejects.toMatchObject({ kind: 'forbidden' });
+});
+
+test('of more than are kept the source is not read to its end', async () => {
+  const many = Array.from({ length: 10_001 }, (_, n) => certificate(ISSUED, `c-${n}`));
+  const { observations } = await observe(certManager, { [PATH]: many });
+  expect(observations).toHaveLength(10_001);
+  expect(outline({ observations }).at(-1)).toBe('unread - @ (source): too-large');
+});

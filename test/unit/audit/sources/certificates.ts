@@ -1,0 +1,42 @@
+import {
+  type CertificateAuthority,
+  createCertificateAuthority,
+  createCertificateRequest,
+  createKeyPair,
+  issueCertificate,
+  privateKeyPem,
+} from '../../../../lambdas/x509/peculiar.ts';
+
+const notBefore = new Date('2026-11-01T00:00:00Z');
+export const CA_ENDS = '2036-11-01T00:00:00.000Z';
+export const LEAF_ENDS = '2027-11-01T00:00:00.000Z';
+
+export interface Pki {
+  readonly ca: CertificateAuthority;
+  /** A private key in PEM: nothing that an audit says may contain any of it. */
+  readonly keyPem: string;
+  leaf(
+    commonName: string,
+    options?: { readonly notAfter?: Date; readonly dnsNames?: readonly string[] },
+  ): Promise<string>;
+}
+
+export async function createPki(): Promise<Pki> {
+  const keys = await createKeyPair('P-256');
+  const ca = await createCertificateAuthority({
+    commonName: 'kubernetes',
+    keys,
+    notBefore,
+    notAfter: new Date(CA_ENDS),
+  });
+  return {
+    ca,
+    keyPem: await privateKeyPem(keys),
+    async leaf(commonName, { notAfter = new Date(LEAF_ENDS), dnsNames = ['worker-1'] } = {}) {
+      const request = await createCertificateRequest({ commonName, dnsNames, keys });
+      return issueCertificate(ca, request, { purpose: 'server', notBefore, notAfter });
+    },
+  };
+}
+
+export const base64 = (text: string): string => Buffer.from(text).toString('base64');

@@ -1,0 +1,185 @@
+import { describe, expect, it, test } from 'vitest';
+
+import { kubeletMetrics } from '../../../../lambdas/audit/sources/kubelet-metrics.ts';
+import type { MemberObservation } from '../../../../lambdas/expiry/observation.ts';
+import { type Answers, contextOf, failure, fakeClient, observe, outline, TOLD } from './fake-cluster.ts';
+
+const path = (node: string) => `/api/v1/nodes/${node}/proxy/metrics`;
+
+const member = (node: string, change: Partial<MemberObservation> = {}): MemberObservation => ({
+  kind: 'member',
+  source: 'nodes',
+  ...TOLD,
+  role: 'worker',
+  name: `Node ${node}`,
+  node,
+  createdAt: '2026-01-01T00:00:00.000Z',
+  addresses: [],
+  ...change,
+});
+
+const metrics = (values: Readonly<Record<string, string>>) =>
+  `# HELP go_goroutines Number of goroutines that currently exist.
+# TYPE go_goroutines gauge
+go_goroutines 321
+# HELP kubelet_certificate_manager_server_ttl_seconds [ALPHA] Gauge of the shortest TTL
+# TYPE kubelet_certificate_manager_server_ttl_seconds gauge
+${Object.entries(values)
+  .map(([name, value]) => `kubelet_${name} ${value}\n`)
+  .join('')}kubelet_certificate_manager_server_rotation_seconds_bucket{le="60"} 0
+`;
+
+const of = async (text: string, provider: 'eks' | 'eks-anywhere' = 'eks-anywhere') =>
+  observe(kubeletMetrics, { [path('worker-1')]: text }, { provider, members: [member('worker-1')] });
+
+test('both certificates of a kubelet', async () => {
+  const text = metrics({
+    certificate_manager_server_ttl_seconds: '2.592e+06',
+    server_expiration_renew_errors: '0',
+    certificate_manager_client_ttl_seconds: '86400',
+    certificate_manager_client_expiration_renew_errors: '4',
+  });
+  const told = { source: 'kubelet-metrics', ...TOLD };
+  const seen = {
+    ...told,
+    where: 'metrics of kubelet worker-1',
+    member: 'worker-1',
+    basis: 'status',
+    precisionMs: 60_000,
+  };
+  expect(await of(text)).toEqual({
+    count: 1,
+    observations: [
+      { kind: 'renewal', ...told, what: 'kubelet-serving', node: 'worker-1', errors: 0, none: false },
+      {
+        kind: 'certificate',
+        ...seen,
+        what: 'kubelet-serving',
+        notAfter: '2026-12-21T12:00:00.000Z',
+        renewedBy: 'the kubelet, on its own, once its request is approved',
+      },
+      { kind: 'renewal', ...told, what: 'kubelet-client', node: 'worker-1', errors: 4, none: false },
+      {
+        kind: 'certificate',
+        ...seen,
+        what: 'kubelet-client',
+        notAfter: '2026-11-22T12:00:00.000Z',
+        renewedBy: 'the kubelet, on its own; kube-controller-manager approves it',
+      },
+    ],
+  });
+});
+
+describe('what a kubelet can say', () => {
+  const server = (value: string) => metrics({ certificate_manager_server_ttl_seconds: value });
+  const client = (value: string) => metrics({ certificate_manager_client_ttl_seconds: value });
+  const unread = 'unread kubelet-serving @ metrics of kubelet worker-1: malformed';
+  const renewal = 'renewal kubelet-serving of worker-1: 0 errors';
+
+  it.each<[string, string, readonly string[]]>([
+    ['+Inf: it has none', server('+Inf'), [`${renewal}, none`]],
+    ['negative: it ended', server('-60'), [renewal, 'certificate kubelet-serving @ metrics of kubelet worker-1 #0']],
+    [
+      'a timestamp after the value',
+      server('60 1700000000000'),
+      [renewal, 'certificate kubelet-serving @ metrics of kubelet worker-1 #0'],
+    ],
+    ['nothing of certificates', metrics({}), []],
+    ['nothing', '', []],
+    ['NaN', server('NaN'), [renewal, unread]],
+    ['-Inf', server('-Inf'), [renewal, unread]],
+    ['no number', server('\u001b[2Jx'), [renewal, unread]],
+    ['no value', server(''), [renewal, unread]],
+    ['beyond all calendars', server('1e300'), [renewal, unread]],
+    ['a name within a name', 'x_kubelet_certificate_manager_server_ttl_seconds 60\n', []],
+    ['a megabyte', server('9'.repeat(1024 * 1024)), [renewal, unread]],
+  ])('%s', async (_, text, expected) => {
+    expect(outline(await of(text))).toEqual(expected);
+  });
+
+  it('on the first line', async () => {
+    expect(outline(await of('kubelet_certificate_manager_server_ttl_seconds 60'))).toHaveLength(2);
+  });
+
+  it('no client certificate, which on EKS is as it should be', async () => {
+    expect(outline(await of(client('+Inf'), 'eks'))).toEqual([]);
+    expect(outline(await of(client('+Inf')))).toEqual(['renewal kubelet-client of worker-1: 0 errors, none']);
+  });
+});
+
+test('asks each kubelet once, and none of Fargate', async () => {
+  const client = fakeClient({});
+  const members = [
+    member('a'),
+    member('a', { name: 'Machine ns/a', source: 'machines' }),
+    member('b', { role: 'control-plane' }),
+    member('f', { kindOfNode: 'fargate' }),
+    member('f', { name: 'Machine ns/f' }),
+    member('etcd-1', { role: 'etcd' }),
+  ];
+  const { count } = await kubeletMetrics.observe(contextOf(client, { members }));
+  expect(count).toBe(2);
+  expect(client.calls.map((call) => call.path)).toEqual([path('a'), path('b')]);
+});
+
+test('a kubelet that cannot be asked is a place of its own', async () => {
+  const answers: Answers = {
+    [path('a')]: failure('server'),
+    [path('b')]: failure('aborted'),
+    [path('c')]: metrics({}),
+  };
+  const members = ['a', 'b', 'c', '../secrets'].map((node) => member(node));
+  const read = await observe(kubeletMetrics, answers, { members });
+  expect(outline(read)).toEqual([
+    'unread kubelet-serving @ metrics of kubelet ../secrets: invalid',
+    'unread kubelet-client @ metrics of kubelet ../secrets: invalid',
+    'unread kubelet-serving @ metrics of kubelet a: server',
+    'unread kubelet-client @ metrics of kubelet a: server',
+    'unread kubelet-serving @ metrics of kubelet b: timeout',
+    'unread kubelet-client @ metrics of kubelet b: timeout',
+  ]);
+  const eks = await observe(
+    kubeletMetrics,
+    { [path('a')]: failure('server') },
+    { members: [member('a')], provider: 'eks' },
+  );
+  expect(outline(eks)).toEqual(['unread kubelet-serving @ metrics of kubelet a: server']);
+});
+
+test('at most 16 at once', async () => {
+  let now = 0;
+  let most = 0;
+  const slow = async () => {
+    now += 1;
+    most = Math.max(most, now);
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    now -= 1;
+    return '';
+  };
+  const names = Array.from({ length: 100 }, (_, n) => `n-${n}`);
+  const answers = Object.fromEntries(names.map((name) => [path(name), slow]));
+  const { count } = await observe(kubeletMetrics, answers, { members: names.map((name) => member(name)) });
+  expect([count, most, now]).toEqual([100, 16, 0]);
+});
+
+test('kubelets that were not asked in time are one problem', async () => {
+  const stop = new AbortController();
+  const stopping = async () => {
+    stop.abort();
+    throw failure('aborted');
+  };
+  const members = ['a', 'b', 'c'].map((node) => member(node));
+  const answers: Answers = { [path('a')]: metrics({}), [path('b')]: stopping, [path('c')]: failure('aborted') };
+  const read = await observe(kubeletMetrics, answers, { members, signal: stop.signal });
+  expect(outline(read)).toEqual(['unread - @ (source): timeout']);
+  expect(read.count).toBe(1);
+  expect(read.observations[0]).toMatchObject({ message: expect.stringContaining('1 of 3 kubelets') });
+});
+
+test('is off unless opted in', () => {
+  expect(kubeletMetrics.off(contextOf(fakeClient({}), { reach: { kubeletMetrics: false } }).target)).toBe(
+    'not opted in (kubeletMetrics)',
+  );
+});

@@ -1,0 +1,221 @@
+import { beforeAll, describe, expect, it, test } from 'vitest';
+
+import { signingRequests } from '../../../../lambdas/audit/sources/signing-requests.ts';
+import { base64, createPki, type Pki } from './certificates.ts';
+import { certificatesOf, contextOf, failure, fakeClient, NOW, observe, outline, TOLD } from './fake-cluster.ts';
+
+const PATH = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
+const SERVING = 'kubernetes.io/kubelet-serving';
+const CLIENT_KUBELET = 'kubernetes.io/kube-apiserver-client-kubelet';
+const CLIENT = 'kubernetes.io/kube-apiserver-client';
+const APP_SERVING = 'beta.eks.amazonaws.com/app-serving';
+
+let pki: Pki;
+let leafs = new Map<string, string>();
+beforeAll(async () => {
+  pki = await createPki();
+  const names = ['system:node:worker-1', 'system:node:worker-2', 'web', 'alice', 'bob'];
+  leafs = new Map(await Promise.all(names.map(async (name) => [name, base64(await pki.leaf(name))] as const)));
+});
+
+interface Given {
+  readonly name?: unknown;
+  readonly signer?: unknown;
+  readonly by?: unknown;
+  /** Minutes. */
+  readonly age?: number;
+  readonly conditions?: unknown;
+  readonly certificate?: unknown;
+}
+
+function request({ name = 'csr-1', signer = SERVING, by = 'system:node:worker-1', age = 5, ...status }: Given) {
+  return {
+    metadata: { name, creationTimestamp: new Date(NOW - age * 60_000).toISOString().replace('.000', '') },
+    spec: { signerName: signer, username: by, request: 'LS0t', usages: [], groups: [] },
+    status,
+  };
+}
+
+const condition = (type: string, reason = 'r', message = 'm') => ({ type, status: 'True', reason, message });
+const APPROVED = condition('Approved');
+
+describe('states', () => {
+  it.each<[string, Given, string]>([
+    ['undecided', {}, 'pending'],
+    ['approved', { conditions: [APPROVED] }, 'approved'],
+    ['denied', { conditions: [condition('Denied')] }, 'denied'],
+    ['refused by the signer', { conditions: [APPROVED, condition('Failed')] }, 'failed'],
+    ['another condition', { conditions: [condition('example.com/Seen')] }, 'pending'],
+    ['conditions of another type', { conditions: 7 }, 'pending'],
+    ['a condition that is not so', { conditions: [{ ...APPROVED, status: 'False' }] }, 'pending'],
+  ])('%s', async (_, given, state) => {
+    const { observations } = await observe(signingRequests, { [PATH]: [request(given)] });
+    expect(observations).toMatchObject([{ kind: 'requests', state }]);
+  });
+
+  it('issued', async () => {
+    const given = { conditions: [APPROVED], certificate: leafs.get('system:node:worker-1') };
+    expect(outline(await observe(signingRequests, { [PATH]: [request(given)] }))).toEqual([
+      `requests issued 1 of system:node:worker-1 at ${SERVING}`,
+      'certificate kubelet-serving @ kubelet serving of worker-1, issued by request #0',
+    ]);
+  });
+});
+
+test('requests of one requester are counted, with the newest of them', async () => {
+  const failed = (message: string) => [APPROVED, condition('Failed', 'SignerValidationFailure', message)];
+  const items = [
+    request({ name: 'csr-a', age: 90, conditions: failed('old') }),
+    request({ name: 'csr-b', age: 10, conditions: failed('new\u0000') }),
+    request({ name: 'csr-c', age: 20, conditions: failed('older') }),
+    request({ name: 'csr-d', age: 59, conditions: failed('oldest') }),
+  ];
+  const { observations, count } = await observe(signingRequests, { [PATH]: items });
+  expect(count).toBe(4);
+  expect(observations).toEqual([
+    {
+      kind: 'requests',
+      source: 'signing-requests',
+      ...TOLD,
+      signer: SERVING,
+      requester: 'system:node:worker-1',
+      state: 'failed',
+      count: 4,
+      lastHour: 3,
+      oldestAt: '2026-11-21T10:30:00.000Z',
+      newestAt: '2026-11-21T11:50:00.000Z',
+      examples: ['csr-b', 'csr-c', 'csr-d'],
+      message: 'SignerValidationFailure: new\\u{0}',
+    },
+  ]);
+});
+
+test('all signers are asked for at once', async () => {
+  const client = fakeClient({ [PATH]: [] });
+  await signingRequests.observe(contextOf(client));
+  expect(client.calls.map(({ path, query }) => ({ path, query }))).toEqual([{ path: PATH, query: { limit: '1000' } }]);
+});
+
+describe('certificates', () => {
+  const places = async (...items: readonly Given[]) =>
+    certificatesOf(await observe(signingRequests, { [PATH]: items.map(request) })).map(({ what, where, member }) => [
+      what,
+      where,
+      member,
+    ]);
+
+  it('have a place that the next one of the same takes', async () => {
+    const [one, two] = [leafs.get('system:node:worker-1'), leafs.get('system:node:worker-2')];
+    expect(
+      await places(
+        { age: 30, certificate: two },
+        { age: 10, certificate: one },
+        { age: 20, certificate: two },
+        { by: 'system:node:worker-2', certificate: two },
+      ),
+    ).toEqual([
+      ['kubelet-serving', 'kubelet serving of worker-2, issued by request', 'worker-2'],
+      ['kubelet-serving', 'kubelet serving of worker-1, issued by request', 'worker-1'],
+    ]);
+    const { observations } = await observe(signingRequests, {
+      [PATH]: [request({ age: 10, certificate: one }), request({ age: 20, certificate: two })],
+    });
+    expect(certificatesOf({ observations, count: 0 })[0]?.commonName).toBe('system:node:worker-1');
+  });
+
+  it('of kubelets that have just begun are told apart by their names', async () => {
+    const by = 'system:bootstrap:abcdef';
+    expect(
+      await places(
+        { signer: CLIENT_KUBELET, by, age: 2, certificate: leafs.get('system:node:worker-1') },
+        { signer: CLIENT_KUBELET, by, age: 3, certificate: leafs.get('system:node:worker-2') },
+        { signer: CLIENT_KUBELET, by: 'system:node:worker-1', age: 1, certificate: leafs.get('system:node:worker-1') },
+      ),
+    ).toEqual([
+      ['kubelet-client', 'kubelet client of worker-1, issued by request', 'worker-1'],
+      ['kubelet-client', 'kubelet client of worker-2, issued by request', 'worker-2'],
+    ]);
+  });
+
+  it('of other signers are told apart by subject, signer and requester', async () => {
+    const by = 'system:serviceaccount:shop:web';
+    expect(
+      await places(
+        { signer: APP_SERVING, by, age: 1, certificate: leafs.get('web') },
+        { signer: APP_SERVING, by, age: 2, certificate: leafs.get('web') },
+        { signer: CLIENT, by: 'admin', age: 3, certificate: leafs.get('alice') },
+        { signer: CLIENT, by: 'admin', age: 4, certificate: leafs.get('bob') },
+        { signer: 'example.com/x', by: 'admin', age: 5, certificate: leafs.get('bob') },
+      ),
+    ).toEqual([
+      ['app-serving', `CN=web, issued by ${APP_SERVING} to system:serviceaccount:shop:web`, undefined],
+      ['issued-client', `CN=alice, issued by ${CLIENT} to admin`, undefined],
+      ['issued-client', `CN=bob, issued by ${CLIENT} to admin`, undefined],
+      ['issued-other', 'CN=bob, issued by example.com/x to admin', undefined],
+    ]);
+  });
+
+  it.each<[string, unknown]>([
+    ['no base64', '!'],
+    ['no PEM', base64('hello')],
+    ['larger than any', 'A'.repeat(64 * 1024 + 4)],
+  ])('that are none: %s', async (_, certificate) => {
+    const read = await observe(signingRequests, { [PATH]: [request({ certificate })] });
+    expect(outline(read)).toEqual([
+      `requests issued 1 of system:node:worker-1 at ${SERVING}`,
+      'unread kubelet-serving @ kubelet serving of worker-1, issued by request: malformed',
+    ]);
+  });
+
+  it('more than are kept are told', async () => {
+    const certificate = leafs.get('web');
+    const items = Array.from({ length: 10_010 }, () => request({ signer: CLIENT, by: 'admin', certificate }));
+    const read = await observe(signingRequests, { [PATH]: items });
+    expect(outline(read)).toEqual([
+      `requests issued 10010 of admin at ${CLIENT}`,
+      `certificate issued-client @ CN=web, issued by ${CLIENT} to admin #0`,
+      'unread - @ certificates issued by request: too-large',
+    ]);
+    expect(read.observations.at(-1)).toMatchObject({ message: expect.stringMatching(/^10 more/) });
+  });
+});
+
+test.each<[string, unknown]>([
+  ['no object', 7],
+  ['no spec', { metadata: { name: 'a', creationTimestamp: '2026-11-21T11:00:00Z' } }],
+  ['no time', { ...request({}), metadata: { name: 'a' } }],
+  ['a signer that is no text', request({ signer: 7 })],
+  ['a requester of a megabyte', request({ by: 'a'.repeat(1024 * 1024) })],
+])('strange: %s', async (_, item) => {
+  const read = await observe(signingRequests, { [PATH]: [item, request({})] });
+  expect(outline(read)).toEqual([
+    `requests pending 1 of system:node:worker-1 at ${SERVING}`,
+    'unread - @ CertificateSigningRequests of another shape: malformed',
+  ]);
+});
+
+test('control characters of a requester are made visible', async () => {
+  const given = { name: 'a\u001b[2J', by: 'system:node:\u202eworker', signer: 'x\u0007/y' };
+  const { observations } = await observe(signingRequests, { [PATH]: [request(given)] });
+  expect(observations).toMatchObject([{ requester: 'system:node:\\u{202e}worker', signer: 'x\\u{7}/y' }]);
+});
+
+test('a list that its deadline cuts is a lower bound, and says of what', async () => {
+  let pages = 0;
+  const items = Array.from({ length: 2_400 }, (_, n) => request({ name: `csr-${n}` }));
+  const read = await observe(signingRequests, {
+    [PATH]: async () => {
+      pages += 1;
+      if (pages > 2) throw failure('aborted', 'list certificatesigningrequests');
+      return items;
+    },
+  });
+  expect(read.count).toBe(2_000);
+  expect(outline(read)).toEqual([
+    `requests pending 2000 of system:node:worker-1 at ${SERVING}`,
+    'unread - @ (source): timeout',
+  ]);
+  expect(read.observations[1]).toMatchObject({
+    message: 'list certificatesigningrequests: not done in time; 2000 requests were counted until then',
+  });
+});

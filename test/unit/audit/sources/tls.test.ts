@@ -1,0 +1,283 @@
+import type { Socket } from 'node:net';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { AuditContext } from '../../../../lambdas/audit/audit-source.ts';
+import { DEFAULT_PORTS } from '../../../../lambdas/audit/audit-target.ts';
+import { tlsSource } from '../../../../lambdas/audit/sources/tls.ts';
+import { placeOf, serversOf } from '../../../../lambdas/audit/sources/tls-targets.ts';
+import type { MemberObservation, Observation } from '../../../../lambdas/expiry/observation.ts';
+import type { Certificate } from '../../../../lambdas/x509/certificate.ts';
+import { decodeBundle } from '../../../../lambdas/x509/certificate-bundle.ts';
+import type { CertificateAuthority } from '../../../../lambdas/x509/peculiar.ts';
+import { createAuthority, createServing, listenRaw, listenTls } from '../../probe/tls-servers.ts';
+
+const NOW = Date.parse('2026-11-21T12:00:00Z');
+
+function member(name: string, more: Partial<MemberObservation> = {}): MemberObservation {
+  return {
+    kind: 'member',
+    source: name.startsWith('Node') ? 'nodes' : 'machines',
+    observedAt: '2026-11-21T12:00:00.000Z',
+    role: 'worker',
+    name,
+    createdAt: '2026-01-01T00:00:00Z',
+    addresses: [],
+    ...more,
+  };
+}
+
+let authority: CertificateAuthority;
+let authorities: readonly Certificate[];
+
+beforeAll(async () => {
+  authority = await createAuthority('kubernetes');
+  authorities = certificates(authority.certificate);
+});
+
+function certificates(pem: string): readonly Certificate[] {
+  return decodeBundle(pem).certificates.flatMap((read) => (read.ok ? [read.certificate] : []));
+}
+
+interface Wanted {
+  readonly server: string;
+  readonly members?: readonly MemberObservation[];
+  readonly handshakes?: boolean;
+  readonly authorities?: readonly Certificate[];
+  readonly ports?: Partial<typeof DEFAULT_PORTS>;
+  readonly provider?: 'eks' | 'eks-anywhere';
+  readonly signal?: AbortSignal;
+}
+
+function contextOf(wanted: Wanted): AuditContext {
+  const { provider = 'eks-anywhere', handshakes = true, signal = new AbortController().signal } = wanted;
+  return {
+    target: {
+      id: 'berlin',
+      cluster: { name: 'berlin', provider },
+      workload: { server: wanted.server } as AuditContext['target']['workload'],
+      reach: { handshakes, secrets: false, kubeletMetrics: false },
+      ports: { ...DEFAULT_PORTS, ...wanted.ports },
+    },
+    now: () => NOW,
+    signal,
+    members: wanted.members ?? [],
+    authorities: wanted.authorities ?? authorities,
+  };
+}
+
+async function observe(wanted: Wanted): Promise<readonly Observation[]> {
+  return (await tlsSource.observe(contextOf(wanted))).observations;
+}
+
+describe('which servers', () => {
+  const told = (members: readonly MemberObservation[], provider: 'eks' | 'eks-anywhere' = 'eks-anywhere') =>
+    serversOf(members, provider, DEFAULT_PORTS).map(
+      (server) =>
+        `${server.what} ${server.member} ${server.addresses.map((host) => placeOf(host, server.port)).join(' ')}${server.usuallyHidden ? ' hidden' : ''}`,
+    );
+
+  test('a Node and its Machine are one, and the addresses of the Machine come first', () => {
+    const machine = member('Machine eksa-system/x7k2', { node: 'worker-3', addresses: ['10.0.1.3', 'host'] });
+    const node = member('Node worker-3', { node: 'worker-3', addresses: ['10.0.9.9', '10.0.1.3', 'fd00::3'] });
+    expect(told([node, machine])).toEqual(['kubelet-serving worker-3 10.0.1.3:10250 10.0.9.9:10250']);
+  });
+
+  test('a control plane with etcd on it', () => {
+    const cp = member('Node cp-1', { node: 'cp-1', role: 'control-plane', addresses: ['fd00::1'] });
+    expect(told([cp])).toEqual([
+      'kube-apiserver cp-1 [fd00::1]:6443',
+      'kube-controller-manager cp-1 [fd00::1]:10257 hidden',
+      'kube-scheduler cp-1 [fd00::1]:10259 hidden',
+      'etcd-server cp-1 [fd00::1]:2379',
+      'etcd-peer cp-1 [fd00::1]:2380',
+      'kubelet-serving cp-1 [fd00::1]:10250',
+    ]);
+  });
+
+  test('a control plane with etcd on machines of its own', () => {
+    const cp = member('Machine ns/cp', { role: 'control-plane', addresses: ['10.0.0.1'] });
+    const etcd = member('Machine ns/etcd', { role: 'etcd', addresses: ['10.0.0.2'] });
+    expect(told([cp, etcd])).toEqual([
+      'kube-apiserver Machine ns/cp 10.0.0.1:6443',
+      'kube-controller-manager Machine ns/cp 10.0.0.1:10257 hidden',
+      'kube-scheduler Machine ns/cp 10.0.0.1:10259 hidden',
+      'etcd-server Machine ns/etcd 10.0.0.2:2379',
+      'etcd-peer Machine ns/etcd 10.0.0.2:2380',
+    ]);
+  });
+
+  test('EKS shows nothing of its control plane, and Fargate has no port', () => {
+    const node = member('Node ip-1', { node: 'ip-1', addresses: ['10.0.0.1'] });
+    const cp = member('Node odd', { node: 'odd', role: 'control-plane', addresses: ['10.0.0.2'] });
+    const fargate = member('Node f', { node: 'f', kindOfNode: 'fargate', addresses: ['10.0.0.3'] });
+    const group = member('node group blue', { role: 'node-group' });
+    expect(told([node, cp, fargate, group], 'eks')).toEqual([
+      'kubelet-serving ip-1 10.0.0.1:10250',
+      'kubelet-serving odd 10.0.0.2:10250',
+    ]);
+  });
+
+  test('a machine without an address is being made, a Node without one is told', async () => {
+    expect(told([member('Machine ns/new')])).toEqual([]);
+    const port = await listenTls(await createServing(authority));
+    const seen = await observe({
+      server: `https://127.0.0.1:${port}`,
+      members: [member('Node w', { node: 'w' })],
+    });
+    expect(seen).toContainEqual(
+      expect.objectContaining({
+        kind: 'unread',
+        where: 'w',
+        member: 'w',
+        what: 'kubelet-serving',
+        problem: 'unreachable',
+        message: 'port 10250: no address of it is known',
+      }),
+    );
+  });
+});
+
+describe('what is told', () => {
+  test('the whole chain of the API endpoint, also where machines are out of reach', async () => {
+    const serving = await createServing(authority, { commonName: 'kube-apiserver' });
+    const port = await listenTls({ ...serving, cert: serving.cert + authority.certificate });
+    const where = `127.0.0.1:${port}`;
+    const server = `https://${where}`;
+    const seen = await observe({
+      server,
+      handshakes: false,
+      members: [member('Node w', { node: 'w', addresses: ['127.0.0.1'] })],
+    });
+    const observedAt = '2026-11-21T12:00:00.000Z';
+    expect(seen).toEqual([
+      expect.objectContaining({
+        kind: 'certificate',
+        what: 'kube-apiserver',
+        where,
+        position: 0,
+        commonName: 'kube-apiserver',
+        issuedByCluster: true,
+      }),
+      expect.objectContaining({ what: 'ca-bundle', where, position: 1, commonName: 'kubernetes', isAuthority: true }),
+      { kind: 'off', source: 'tls', observedAt, why: 'this lane does not reach machines' },
+    ]);
+    expect(await observe({ server, handshakes: false, provider: 'eks' })).toContainEqual(
+      expect.objectContaining({ what: 'eks-api-server', where, position: 0 }),
+    );
+  });
+
+  test('an endpoint that does not answer, and then nothing is off', async () => {
+    const port = await listenRaw((socket) => socket.destroy());
+    expect(await observe({ server: `https://127.0.0.1:${port}`, handshakes: false })).toEqual([
+      expect.objectContaining({
+        kind: 'unread',
+        where: `127.0.0.1:${port}`,
+        what: 'kube-apiserver',
+        problem: 'closed',
+        message: `127.0.0.1:${port}: it closed the connection without a word`,
+      }),
+    ]);
+  });
+
+  test('kubelets: of the cluster, of a stranger, and self-signed as kubelets do it', async () => {
+    const server = `https://127.0.0.1:${await listenTls(await createServing(authority))}`;
+    const kubeletCa = await createAuthority('worker-1-ca@1763700000');
+    const own = await createServing(kubeletCa, { commonName: 'worker-1@1763700000' });
+    const cases = [
+      [await createServing(authority), { what: 'kubelet-serving', issuedByCluster: true }],
+      [await createServing(await createAuthority('other')), { what: 'kubelet-serving', issuedByCluster: false }],
+      [{ ...own, cert: own.cert + kubeletCa.certificate }, { what: 'kubelet-self-signed' }],
+    ] as const;
+    for (const [serving, expected] of cases) {
+      const kubelet = await listenTls(serving);
+      const members = [member('Node worker-1', { node: 'worker-1', addresses: ['127.0.0.1'] })];
+      const seen = await observe({ server, members, ports: { kubelet } });
+      const leaf = seen.find((each) => each.kind === 'certificate' && each.member !== undefined);
+      expect(leaf).toMatchObject({ ...expected, where: `127.0.0.1:${kubelet}`, member: 'worker-1', position: 0 });
+      expect(leaf !== undefined && 'issuedByCluster' in leaf).toBe('issuedByCluster' in expected);
+      const without = await observe({ server, members, ports: { kubelet }, authorities: [] });
+      expect(without.some((each) => 'issuedByCluster' in each)).toBe(false);
+    }
+  });
+
+  test('a controller manager that listens on loopback is usual, etcd that is gone is not', async () => {
+    const server = `https://127.0.0.1:${await listenTls(await createServing(authority))}`;
+    const dead = await listenRaw((socket: Socket) => socket.destroy());
+    const ports = Object.fromEntries(Object.keys(DEFAULT_PORTS).map((key) => [key, dead]));
+    const members = [member('Machine ns/cp', { role: 'control-plane', addresses: ['127.0.0.1'] })];
+    const seen = await observe({ server, members, ports });
+    const usual = seen.flatMap((each) => (each.kind === 'unread' ? [[each.what, each.usual ?? false]] : []));
+    expect(usual).toEqual([
+      ['kube-apiserver', false],
+      ['kube-controller-manager', true],
+      ['kube-scheduler', true],
+      ['etcd-server', false],
+      ['etcd-peer', false],
+    ]);
+  });
+
+  test('the second address where the first does not answer', async () => {
+    const server = `https://127.0.0.1:${await listenTls(await createServing(authority))}`;
+    const kubelet = await listenTls(await createServing(authority));
+    const addresses = ['127.0.0.2', '127.0.0.1'];
+    const seen = await observe({ server, members: [member('Node w', { node: 'w', addresses })], ports: { kubelet } });
+    expect(seen).toContainEqual(expect.objectContaining({ member: 'w', where: `127.0.0.1:${kubelet}` }));
+    const none = await observe({
+      server,
+      members: [member('Node w', { node: 'w', addresses: ['127.0.0.2', '127.0.0.3'] })],
+      ports: { kubelet },
+    });
+    expect(none).toContainEqual(
+      expect.objectContaining({
+        where: `127.0.0.2:${kubelet}`,
+        problem: 'refused',
+        message: `127.0.0.2:${kubelet} and 127.0.0.3:${kubelet}: connection refused`,
+      }),
+    );
+  });
+
+  test('addresses of this machine are not asked for a cluster elsewhere', async () => {
+    const members = ['127.0.0.1', '169.254.169.254', '::1'].map((address, index) =>
+      member(`Node w${index}`, { node: `w${index}`, addresses: [address] }),
+    );
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 200);
+    const seen = await observe({ server: 'https://192.0.2.1', members, signal: controller.signal });
+    expect(seen.flatMap((each) => (each.kind === 'unread' && each.member ? [each.problem] : []))).toEqual([
+      'forbidden',
+      'forbidden',
+      'forbidden',
+    ]);
+  });
+
+  test('what is not done when the time is over is told place by place', async () => {
+    const silent = await listenRaw(() => {});
+    const controller = new AbortController();
+    const members = Array.from({ length: 200 }, (_, index) =>
+      member(`Node w${index}`, { node: `w${index}`, addresses: ['127.0.0.1'] }),
+    );
+    setTimeout(() => controller.abort(), 200);
+    const seen = await observe({
+      server: `https://127.0.0.1:${silent}`,
+      members,
+      ports: { kubelet: silent },
+      signal: controller.signal,
+    });
+    expect(seen).toHaveLength(201);
+    expect(new Set(seen.map((each) => (each.kind === 'unread' ? each.problem : 'read')))).toEqual(new Set(['aborted']));
+  });
+
+  test('more servers than are looked at', async () => {
+    const port = await listenTls(await createServing(authority));
+    const members = Array.from({ length: 20_001 }, (_, index) =>
+      member(`Node w${index}`, { node: `w${index}`, addresses: ['169.254.0.1'] }),
+    );
+    const seen = await observe({ server: `https://127.0.0.1:${port}`, members });
+    const whole = seen.filter((each) => each.kind === 'unread' && each.where === undefined);
+    expect(whole).toEqual([
+      expect.objectContaining({
+        problem: 'too-large',
+        message: '20001 servers, of which the first 20000 are looked at',
+      }),
+    ]);
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { summaryOf } from '../../../lambdas/audit/summary.ts';
+import type { CertificateObservation, Observation } from '../../../lambdas/expiry/observation.ts';
+import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
+import { readAudit } from '../../../lambdas/fleet/read-audit.ts';
+import { at, DAY, expiryFinding, MINUTE } from '../fleet/values.ts';
+
+function snapshot(changed: Partial<Snapshot> = {}): Snapshot {
+  return { version: 1, cluster: 'paris', provider: 'eks', auditedAt: at(), observations: [], findings: [], ...changed };
+}
+
+const certificate = (what: CertificateObservation['what'], where: string, days: number): CertificateObservation => ({
+  kind: 'certificate',
+  source: 'tls',
+  observedAt: at(),
+  what,
+  where,
+  basis: 'certificate',
+  notAfter: at(days * DAY),
+});
+
+describe('summaryOf', () => {
+  it('has of each class the certificate that ends first, and how many there are', () => {
+    const observations = [
+      certificate('etcd-server', 'a:2379', 90),
+      certificate('kube-apiserver', 'b:6443', 30),
+      certificate('kube-apiserver', 'c:6443', 20),
+    ];
+    expect(summaryOf(snapshot({ observations }), { durationMs: 1.4 })).toMatchObject({
+      durationMs: 1,
+      ends: [
+        { what: 'kube-apiserver', count: 2, notAfter: at(20 * DAY), where: 'c:6443' },
+        { what: 'etcd-server', count: 1, notAfter: at(90 * DAY), where: 'a:2379' },
+      ],
+    });
+  });
+
+  it('names the sources of this audit, and none that it only remembers', () => {
+    const told = { observedAt: at() };
+    const unread = { problem: 'timeout', message: 'm', remedy: 'r' };
+    const observations: readonly Observation[] = [
+      { kind: 'read', source: 'nodes', ...told, count: 1 },
+      { kind: 'unread', source: 'machines', ...told, ...unread },
+      { kind: 'unread', source: 'tls', ...told, where: '10.0.0.1:10250', ...unread },
+      { kind: 'read', source: 'tls', ...told, count: 1 },
+      { kind: 'off', source: 'tls-secrets', ...told, why: 'not opted in' },
+      { kind: 'read', source: 'webhooks', observedAt: at(-MINUTE), count: 1 },
+    ];
+    expect(summaryOf(snapshot({ observations }), { durationMs: 1 }).sources).toEqual({
+      read: ['nodes', 'tls'],
+      unread: ['machines'],
+      off: ['tls-secrets'],
+    });
+  });
+
+  it('is small whatever the findings are, and can be read by the index', () => {
+    const long = '\u202e'.repeat(5_000);
+    const findings = Array.from({ length: 500 }, (_, n) =>
+      expiryFinding({
+        object: `${n} ${long}`,
+        message: long,
+        command: long,
+        renewedBy: long,
+        places: Array.from({ length: 50 }, () => long),
+        severity: n === 0 ? 'critical' : 'warning',
+      }),
+    );
+    const observations = [certificate('kube-apiserver', long, 1)];
+    const summary = summaryOf(snapshot({ findings, observations }), { durationMs: 1, snapshotProblem: long });
+    expect(Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(8_000);
+    expect(summary).toMatchObject({ findingCount: 500, counts: { critical: 1, warning: 499, info: 0 } });
+    expect(summary.findings[0]).toMatchObject({ severity: 'critical', placeCount: 50 });
+    expect(readAudit(summary, 'audit')).toStrictEqual(summary);
+  });
+
+  it('of a thousand clusters with many findings is under 8 MB', () => {
+    const findings = Array.from({ length: 40 }, (_, n) => expiryFinding({ object: `kubelet worker-${n}.example.com` }));
+    const summary = summaryOf(snapshot({ findings }), { durationMs: 1 });
+    expect(summary.findings.length).toBeGreaterThan(10);
+    expect(1_000 * Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(6_500_000);
+  });
+});

@@ -1,0 +1,243 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AuditCommandOptions, auditCommand } from '../../../bin/commands/audit.ts';
+import type { AuditSource } from '../../../lambdas/audit/audit-source.ts';
+import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
+import type { Observation } from '../../../lambdas/expiry/observation.ts';
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
+import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import { certificateOf, NOW } from './audit/audits.ts';
+import { runCli } from './run-cli.ts';
+
+const workload: KubernetesClient = {
+  server: 'https://berlin',
+  stats: { requests: 3, writes: 0, retries: 0, throttled: 0, bytes: 0 },
+  close: () => {},
+  request: () => Promise.reject(new Error('no source of these tests asks')),
+  requestText: () => Promise.reject(new Error('no source of these tests asks')),
+};
+const TARGET: AuditTarget = {
+  id: 'berlin',
+  cluster: { name: 'berlin', provider: 'eks-anywhere' },
+  workload,
+  reach: { handshakes: true, secrets: false, kubeletMetrics: false },
+};
+
+const sourceOf = (observe: AuditSource['observe'], id: AuditSource['id'] = 'tls'): AuditSource => ({
+  id,
+  stage: 'first',
+  deadlineMs: 1_000,
+  off: () => undefined,
+  observe,
+});
+const showing = (...observations: readonly Observation[]): AuditSource =>
+  sourceOf(async () => ({ observations, count: observations.length }));
+const failing = (kind: KubernetesError['kind'] = 'forbidden'): AuditSource =>
+  sourceOf(async () => {
+    throw new KubernetesError({ kind, object: 'list x', problem: 'answered 403', remedy: 'certmarshal rbac' });
+  });
+const observedAt = new Date(NOW).toISOString();
+const ENDING = certificateOf({ observedAt });
+const RUNNING_OUT = certificateOf({
+  observedAt,
+  notBefore: '2025-12-31T00:00:00.000Z',
+  notAfter: '2026-12-31T00:00:00.000Z',
+});
+const NEARLY_OVER = certificateOf({ observedAt, notAfter: '2026-11-21T12:00:00.000Z' });
+const WELL = certificateOf({ observedAt, notBefore: '2026-11-01T00:00:00.000Z', notAfter: '2027-11-01T00:00:00.000Z' });
+
+interface Ran {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(
+  sources: readonly AuditSource[],
+  options: Partial<AuditCommandOptions> = {},
+  { signal = new AbortController().signal, now = NOW }: { signal?: AbortSignal; now?: number } = {},
+): Promise<Ran> {
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  const status = await auditCommand(
+    TARGET,
+    DEFAULT_THRESHOLDS,
+    { output: 'json', program: 'certmarshal', repeat: ' --kubeconfig k', ...options },
+    signal,
+    { stdout, stderr, env: {}, clock: () => now, sources },
+  );
+  stdout.end();
+  stderr.end();
+  return { status, stdout: await textOf(stdout), stderr: await textOf(stderr) };
+}
+
+describe('certmarshal audit', () => {
+  it('prints one object that has all that was found', async () => {
+    const { status, stdout, stderr } = await run([showing(ENDING)]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toEqual({
+      version: 1,
+      cluster: 'berlin',
+      provider: 'eks-anywhere',
+      auditedAt: observedAt,
+      durationMs: 0,
+      requests: 0,
+      handshakes: 1,
+      counts: { critical: expect.any(Number), warning: expect.any(Number), info: expect.any(Number) },
+      findings: expect.arrayContaining([expect.objectContaining({ code: 'CertificateExpiring' })]),
+      groups: [expect.objectContaining({ what: 'etcd-server', count: 1 })],
+      sources: { read: [{ source: 'tls', count: 1 }], unread: [], off: [] },
+      certificates: [ENDING],
+    });
+    const verbose = JSON.parse((await run([showing(ENDING)], { verbose: true })).stdout);
+    expect(verbose.observations).toEqual([expect.objectContaining({ kind: 'read' })]);
+  });
+
+  it.each([
+    ['table', /^berlin · EKS Anywhere · 1 certificate: .+\n[^]*\n$/],
+    ['csv', /^cluster,class,[^]*\r\n$/],
+    ['openmetrics', /^# TYPE [^]*\n# EOF\n$/],
+  ] as const)('prints %s', async (output, expected) => {
+    expect((await run([showing(ENDING)], { output })).stdout).toMatch(expected);
+  });
+
+  it('ends with status 1 where a source could not be read, and says which in every output', async () => {
+    const { status, stdout } = await run([showing(WELL), { ...failing(), id: 'nodes' }]);
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout).sources.unread).toEqual([
+      { source: 'nodes', problem: 'forbidden', message: 'list x: answered 403', remedy: 'certmarshal rbac' },
+    ]);
+    const metrics = await run([{ ...failing(), id: 'nodes' }], { output: 'openmetrics' });
+    expect(metrics.stdout).toContain('certmarshal_source_up{cluster="berlin",source="nodes"} 0\n');
+    expect((await run([{ ...failing(), id: 'nodes' }], { output: 'table' })).stdout).toMatch(
+      /^✖ berlin · EKS Anywhere · not readable/,
+    );
+  });
+
+  it('ends with status 0 where a source is left out on purpose', async () => {
+    const { status } = await run([showing(WELL), { ...failing(), id: 'tls-secrets', off: () => 'not opted in' }]);
+    expect(status).toBe(0);
+  });
+
+  it.each([
+    ['critical', 'critical', 1],
+    ['critical', 'warning', 0],
+    ['warning', 'critical', 1],
+    ['warning', 'warning', 1],
+    ['warning', 'info', 0],
+    ['info', 'info', 1],
+  ] as const)('with --fail-on %s and a finding that is %s ends with status %i', async (failOn, worst, expected) => {
+    const certificate = { critical: NEARLY_OVER, warning: RUNNING_OUT, info: WELL }[worst];
+    const { status, stdout, stderr } = await run([showing(certificate)], { failOn });
+    expect(JSON.parse(stdout).findings[0].severity).toBe(worst);
+    expect(status).toBe(expected);
+    expect(stderr).toBe(expected === 1 ? `A finding is at least ${failOn}.\n` : '');
+  });
+
+  describe('with --snapshots', () => {
+    let directory: string;
+    beforeEach(async () => {
+      directory = await mkdtemp(join(tmpdir(), 'certmarshal-audit-'));
+    });
+    afterEach(() => rm(directory, { recursive: true }));
+
+    it('knows what was seen before, and forgets nothing that cannot be read', async () => {
+      expect((await run([showing(ENDING)], { snapshots: directory })).status).toBe(0);
+      expect(await readdir(directory)).toEqual(['berlin.json.gz']);
+      const later = { now: NOW + 3_600_000 };
+      for (let round = 0; round < 2; round += 1) {
+        const { status, stdout } = await run([failing()], { snapshots: directory }, later);
+        expect(status).toBe(1);
+        const { findings, certificates } = JSON.parse(stdout);
+        expect(certificates).toEqual([ENDING]);
+        expect(findings).toContainEqual(
+          expect.objectContaining({ code: 'CertificateExpiring', since: observedAt, lastSeen: expect.any(String) }),
+        );
+      }
+    });
+
+    it('says that one is damaged, and writes a new one', async () => {
+      await writeFile(join(directory, 'berlin.json.gz'), 'x');
+      const { status, stderr } = await run([showing(WELL)], { snapshots: directory });
+      expect({ status, stderr }).toEqual({
+        status: 0,
+        stderr: 'The snapshot of before is damaged; this audit knows nothing of before, and writes a new one.\n',
+      });
+      expect((await run([showing(WELL)], { snapshots: directory })).stderr).toBe('');
+    });
+
+    it('ends with status 1 where it cannot be read, and overwrites nothing', async () => {
+      const file = join(directory, 'file');
+      await writeFile(file, '');
+      const { status, stderr, stdout } = await run([showing(WELL)], { snapshots: file });
+      expect(status).toBe(1);
+      expect(stderr).toBe(
+        'The snapshot of before cannot be read: not a directory. This audit knows nothing of before, and writes none.\n',
+      );
+      expect(JSON.parse(stdout).certificates).toEqual([WELL]);
+    });
+
+    it('shows on Ctrl-C what was read, and writes nothing', async () => {
+      const controller = new AbortController();
+      const slow = sourceOf(
+        ({ signal }) =>
+          new Promise((_resolve, reject) => {
+            signal.addEventListener('abort', () =>
+              reject(new KubernetesError({ kind: 'aborted', object: 'list y', problem: 'stopped', remedy: 'r' })),
+            );
+            controller.abort();
+          }),
+        'nodes',
+      );
+      const { status, stdout, stderr } = await run([showing(WELL), slow], { snapshots: directory }, controller);
+      expect(status).toBe(1);
+      expect(stderr).toBe(
+        'Interrupted: what was not read by then is listed as not read, and no snapshot was written.\n',
+      );
+      expect(JSON.parse(stdout).sources).toMatchObject({ read: [{ source: 'tls' }], unread: [{ source: 'nodes' }] });
+      expect(await readdir(directory)).toEqual([]);
+    });
+  });
+
+  it('says on a terminal which sources it waits for', async () => {
+    const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 100 });
+    let now = NOW;
+    const source = sourceOf(async () => {
+      now += 5_000;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return { observations: [], count: 0 };
+    }, 'eks-cluster');
+    const stdout = new PassThrough();
+    const realNow = Date.now;
+    try {
+      Date.now = () => now;
+      await auditCommand(
+        TARGET,
+        DEFAULT_THRESHOLDS,
+        { output: 'json', program: 'certmarshal', repeat: '' },
+        new AbortController().signal,
+        { stdout, stderr, env: {}, clock: () => now, sources: [showing(WELL), source] },
+      );
+    } finally {
+      Date.now = realNow;
+    }
+    stderr.end();
+    expect(await textOf(stderr)).toContain('berlin: 1 of 2 sources read, waiting for eks-cluster · 5 s');
+  });
+
+  it.each([
+    [['--port', 'kubelet'], /^--port takes NAME=PORT/],
+    [['--fail-on', 'bad'], /^error: option '--fail-on <severity>' argument 'bad' is invalid/],
+    [['--output', 'xml'], /^error: option '--output <format>' argument 'xml' is invalid/],
+    [['--kubeconfig', '/nowhere/x'], /^There is no file \/nowhere\/x\.\n$/],
+  ])('refuses %j', async (args, expected) => {
+    const { status, stdout, stderr } = await runCli(['audit', ...args]);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(expected);
+  });
+});

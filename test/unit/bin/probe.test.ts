@@ -1,0 +1,276 @@
+import { X509Certificate } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type ProbeOptions, probeCommand } from '../../../bin/commands/probe.ts';
+import { parseEndpoint } from '../../../bin/commands/probe-endpoints.ts';
+import { UsageError } from '../../../bin/exit-codes.ts';
+import { FINDING_CODES } from '../../../lambdas/expiry/finding-codes.ts';
+import type { CertificateAuthority } from '../../../lambdas/x509/peculiar.ts';
+import { hostileCertificate } from '../probe/hostile.ts';
+import { createAuthority, createServing, listen, listenRaw, listenTls } from '../probe/tls-servers.ts';
+
+let authority: CertificateAuthority;
+let ca: string;
+
+beforeAll(async () => {
+  authority = await createAuthority('Test CA');
+  const directory = await mkdtemp(join(tmpdir(), 'probe-'));
+  ca = join(directory, 'ca.pem');
+  await writeFile(ca, authority.certificate);
+  return () => rm(directory, { recursive: true });
+});
+
+function sink(more: object = {}) {
+  const chunks: string[] = [];
+  const stream = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      chunks.push(chunk.toString());
+      done();
+    },
+  });
+  return Object.assign(stream, { text: () => chunks.join(''), ...more });
+}
+
+interface Line {
+  readonly endpoint: string;
+  readonly observations: readonly Record<string, unknown>[];
+  readonly findings: readonly { readonly code: string; readonly severity: string; readonly message: string }[];
+}
+
+async function probe(endpoints: readonly string[], options: Partial<ProbeOptions> = {}, columns?: number) {
+  const stdout = sink(columns === undefined ? {} : { isTTY: true, columns });
+  const stderr = sink() as unknown as NodeJS.WriteStream;
+  const { signal } = new AbortController();
+  const status = await probeCommand(
+    endpoints,
+    { output: 'json', timeout: '2s', ...options },
+    { stdout, stderr },
+    signal,
+  );
+  return { status, text: stdout.text() };
+}
+
+async function probeJson(endpoints: readonly string[], options: Partial<ProbeOptions> = {}) {
+  const { status, text } = await probe(endpoints, options);
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map((line): Line => JSON.parse(line));
+  return { status, lines, codes: lines.map(({ findings }) => findings.map(({ code }) => code)) };
+}
+
+describe('endpoints', () => {
+  test.each([
+    ['10.0.1.31:6443', '10.0.1.31', 6443],
+    ['db.example.com', 'db.example.com', 443],
+    ['[::1]:8443', '::1', 8443],
+    ['[fd00::1]', 'fd00::1', 443],
+    ['fd00::1', 'fd00::1', 443],
+    ['localhost:1', 'localhost', 1],
+  ])('%s', (text, host, port) => {
+    expect(parseEndpoint(text)).toEqual({ host, port });
+  });
+
+  test.each([
+    '',
+    ':443',
+    'a:',
+    'a:0',
+    'a:65536',
+    'a:b',
+    'https://a',
+    'a/b',
+    '[a]:1',
+    '[::1',
+    '[::1]x',
+    'a b:1',
+    '1.2.3:4',
+    '-x:1',
+    'a:1:2',
+  ])('%j is none', (text) => {
+    expect(parseEndpoint(text)).toBeTypeOf('string');
+  });
+});
+
+test('all that is wrong with the usage at once', async () => {
+  const wrong = probe(['https://a', 'b:0', 'ok:1'], { ca: '/no/such/file', sni: '10.0.0.1', timeout: 'soon' });
+  await expect(wrong).rejects.toThrow(UsageError);
+  await expect(wrong).rejects.toThrow(
+    [
+      'https://a is no HOST:PORT: leave out the scheme and the path.',
+      'b:0 has no port from 1 to 65535.',
+      '--sni takes a DNS name; got 10.0.0.1.',
+      '--timeout takes a duration from 1s to 10m, for example 5s; got soon.',
+      '--ca: There is no file /no/such/file.',
+    ].join('\n'),
+  );
+  await expect(probe([])).rejects.toThrow('Name at least one HOST:PORT');
+});
+
+describe('JSON', () => {
+  test('a line an endpoint, in their order', async () => {
+    const serving = await createServing(authority, { dnsNames: ['localhost'] });
+    const slow = await listenTls({ ...serving, cert: serving.cert + authority.certificate });
+    const refused = await listenRaw((socket) => socket.destroy());
+    const endpoints = [`127.0.0.1:${slow}`, `127.0.0.1:${refused}`, `localhost:${slow}`];
+    const { status, lines, codes } = await probeJson(endpoints, { ca });
+    expect(lines.map(({ endpoint }) => endpoint)).toEqual(endpoints);
+    expect(codes).toEqual([[], ['Unreachable'], []]);
+    expect(status).toBe(1);
+    const leaf = new X509Certificate(serving.cert);
+    expect(lines[0]?.observations[0]).toMatchObject({
+      position: 0,
+      notBefore: new Date(leaf.validFrom).toISOString(),
+      notAfter: new Date(leaf.validTo).toISOString(),
+      subject: 'CN=server',
+      issuer: 'CN=Test CA',
+      fingerprint: leaf.fingerprint256.replaceAll(':', '').toLowerCase(),
+    });
+    expect(lines[0]?.observations).toHaveLength(2);
+  });
+
+  test.each([
+    ['well', { dnsNames: ['localhost'] }, [], 0],
+    ['expired', { dnsNames: ['localhost'], from: -90, to: -1 }, ['CertificateExpired'], 1],
+    ['expiring', { dnsNames: ['localhost'], from: -360, to: 5 }, ['CertificateExpiring'], 1],
+    ['not yet valid', { dnsNames: ['localhost'], from: 2, to: 360 }, ['CertificateNotYetValid'], 1],
+    ['very long lived', { dnsNames: ['localhost'], from: -1, to: 3640 }, ['VeryLongLived'], 0],
+    ['outlives its issuer', { dnsNames: ['localhost'], from: -1, to: 4000 }, ['OutlivesIssuer', 'VeryLongLived'], 1],
+    ['of another name', { dnsNames: ['elsewhere', '*.localhost'] }, ['NameMismatch'], 1],
+    ['without names', {}, ['NameMismatch'], 1],
+  ] as const)('%s', async (_name, options, expected, status) => {
+    const port = await listenTls(await createServing(authority, options));
+    const found = await probeJson([`localhost:${port}`], { ca });
+    expect(found.codes).toEqual([expected]);
+    expect(found.status).toBe(status);
+    for (const { code, severity, message } of found.lines[0]?.findings ?? []) {
+      const entry = FINDING_CODES[code as keyof typeof FINDING_CODES];
+      expect(entry.severities).toContain(severity);
+      expect(message).not.toMatch(/\.$/);
+    }
+  });
+
+  test('an issuer that is not in the file, and one that is reached by way of the chain', async () => {
+    const stranger = await createAuthority('stranger');
+    const port = await listenTls(await createServing(stranger, { dnsNames: ['localhost'] }));
+    expect((await probeJson([`localhost:${port}`])).codes).toEqual([[]]);
+    expect((await probeJson([`localhost:${port}`], { ca })).codes).toEqual([['IssuerUnknown']]);
+  });
+
+  test('weak keys and signatures, chain and root', async () => {
+    const { leaf, key } = hostileCertificate({ weak: true });
+    const port = await listenTls({ cert: leaf, key, ciphers: 'DEFAULT:@SECLEVEL=0' });
+    const { codes } = await probeJson([`127.0.0.1:${port}`]);
+    expect(codes[0]).toEqual(expect.arrayContaining(['WeakKey', 'WeakSignature']));
+  });
+
+  test('the name of --sni', async () => {
+    const port = await listenTls(await createServing(authority, { dnsNames: ['*.example.com'] }));
+    expect((await probeJson([`127.0.0.1:${port}`], { sni: 'db.example.com' })).codes).toEqual([[]]);
+    expect((await probeJson([`127.0.0.1:${port}`], { sni: 'a.b.example.com' })).codes).toEqual([['NameMismatch']]);
+  });
+
+  test('an address of IPv6', async () => {
+    const { createServer } = await import('node:tls');
+    const port = await listen(createServer(await createServing(authority)), '::1').catch(() => undefined);
+    if (port === undefined) return;
+    const { lines } = await probeJson([`[::1]:${port}`]);
+    expect(lines[0]?.endpoint).toBe(`[::1]:${port}`);
+    expect(lines[0]?.observations[0]).toMatchObject({ where: `[::1]:${port}` });
+  });
+});
+
+describe('hostile material is bounded and harmless', () => {
+  // oxlint-disable-next-line no-control-regex
+  const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;
+  const both = async (endpoint: string, timeout = '2s') => {
+    const startedAt = performance.now();
+    const json = await probe([endpoint], { timeout });
+    const table = await probe([endpoint], { output: 'table', timeout });
+    expect(performance.now() - startedAt).toBeLessThan(8000);
+    expect(json.text).not.toMatch(CONTROL);
+    expect(table.text).not.toMatch(CONTROL);
+    return { line: JSON.parse(json.text) as Line, table: table.text };
+  };
+
+  test('NUL, escape sequences and right-to-left marks in a subject, and the year 9999', async () => {
+    const { leaf, key } = hostileCertificate({ commonName: 'a\0b\u001b[2J\u202etxt\r\nINJECTED' });
+    const { line, table } = await both(`127.0.0.1:${await listenTls({ cert: leaf, key })}`);
+    expect(line.observations[0]).toMatchObject({
+      notAfter: '9999-12-31T23:59:59.000Z',
+      subject: String.raw`CN=a\00b\u{1b}[2J\u{202e}txt\u{d}\u{a}INJECTED`,
+    });
+    expect(table).toContain('9999-12-31');
+    expect(line.findings.map(({ code }) => code)).toEqual(['VeryLongLived']);
+  });
+
+  test('a chain of 100 certificates', async () => {
+    const { leaf, key } = hostileCertificate({ commonName: 'x'.repeat(40) });
+    const cert = leaf + authority.certificate.repeat(99);
+    const { line, table } = await both(`127.0.0.1:${await listenTls({ cert, key })}`);
+    expect(line.observations.map(({ position }) => position)).toEqual(Array.from({ length: 100 }, (_, index) => index));
+    expect(table).toContain('… and 92 more certificates: --output json has all');
+    expect(table.split('\n').length).toBeLessThan(60);
+  });
+
+  test('a certificate of 1 MiB', async () => {
+    const { leaf, key } = hostileCertificate({ padding: 1024 * 1024 });
+    const port = await listenTls({ cert: leaf, key, maxVersion: 'TLSv1.2' });
+    const { line } = await both(`127.0.0.1:${port}`);
+    expect(line.observations).toEqual([]);
+    expect(line.findings).toEqual([expect.objectContaining({ code: 'CertificateUnreadable', severity: 'warning' })]);
+  });
+
+  test('a certificate that is larger than what is read, in a chain that is not', async () => {
+    const { leaf, key } = hostileCertificate({ padding: 70 * 1024 });
+    const { line } = await both(`127.0.0.1:${await listenTls({ cert: leaf, key })}`);
+    expect(line.findings).toEqual([expect.objectContaining({ code: 'CertificateUnreadable' })]);
+  });
+
+  test('a server that drips one byte a second', async () => {
+    const port = await listenRaw((socket) => {
+      const timer = setInterval(() => socket.write('\u0016'), 1000);
+      socket.once('close', () => clearInterval(timer));
+    });
+    const { line } = await both(`127.0.0.1:${port}`, '2s');
+    expect(line.findings).toEqual([expect.objectContaining({ code: 'Unreachable' })]);
+  });
+
+  test('a server that draws on the terminal', async () => {
+    const port = await listenRaw((socket) => socket.end('\u001b]0;owned\u0007'));
+    const { line } = await both(`127.0.0.1:${port}`);
+    expect(line.findings[0]?.message).toContain('what answers there is not TLS');
+  });
+});
+
+test('the table: the whole story first, a bar a certificate, a remedy a finding', async () => {
+  const port = await listenTls(await createServing(authority, { dnsNames: ['localhost'], from: -360, to: 5 }));
+  const { text, status } = await probe([`localhost:${port}`], { output: 'table', ca });
+  const lines = text.split('\n');
+  expect(lines[0]).toMatch(/^✖ localhost:\d+: 1 critical · 4 d left, \d{4}-\d\d-\d\d$/);
+  expect(lines[2]).toMatch(/^localhost:\d+ · TLSv1.3 · 1 certificate$/);
+  expect(lines[3]).toMatch(/^ {2}█{19}░ {2}4 d left {2}\d{4}-\d\d-\d\d {2}CN=server, P-256, by CN=Test CA$/);
+  expect(lines[4]).toMatch(/^ {2}✖ critical CertificateExpiring: .* ends in 4 days, on /);
+  expect(lines[5]).toBe('    → Renew it where the server keeps it, and let the server load it.');
+  expect(status).toBe(1);
+
+  const narrow = await probe([`localhost:${port}`], { output: 'table', ca }, 80);
+  // oxlint-disable-next-line no-control-regex
+  const widths = narrow.text.split('\n').map((line) => line.replaceAll(/\u001b\[\d+m/g, '').length);
+  expect(Math.max(...widths)).toBeLessThanOrEqual(80);
+});
+
+test('Ctrl-C ends it, and says what was not done', async () => {
+  const port = await listenRaw(() => {});
+  const controller = new AbortController();
+  const stdout = sink();
+  const stderr = sink() as unknown as NodeJS.WriteStream;
+  const under = probeCommand([`127.0.0.1:${port}`], { output: 'json' }, { stdout, stderr }, controller.signal);
+  onTestFinished(() => controller.abort());
+  setTimeout(() => controller.abort(), 100);
+  expect(await under).toBe(1);
+  expect(stdout.text()).toContain('not done');
+});

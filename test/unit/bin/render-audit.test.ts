@@ -1,0 +1,201 @@
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import type { AuditView } from '../../../bin/audit/view.ts';
+import { type AuditRendering, renderAudit } from '../../../bin/commands/render-audit.ts';
+import { styleFor } from '../../../bin/terminal/style.ts';
+import type { Observation } from '../../../lambdas/expiry/observation.ts';
+import { certificateOf, findingOf, groupOf, NOW, READ, reportOf } from './audit/audits.ts';
+
+const PLAIN = styleFor({}, {});
+const COLOURED = styleFor({ isTTY: true }, {});
+const { first: FIRST } = groupOf();
+
+const WELL = groupOf({
+  what: 'cluster-ca',
+  title: 'cluster CA',
+  severity: 'info',
+  renewedBy: 'nothing: by hand',
+  first: { ...FIRST, notBefore: '2025-08-14T00:00:00.000Z', notAfter: '2035-08-14T00:00:00.000Z' },
+});
+const KUBELETS = Array.from({ length: 42 }, (_, index) =>
+  findingOf({
+    code: 'KubeletRenewalOverdue',
+    severity: 'warning',
+    what: 'kubelet-serving',
+    object: `kubelet serving worker-${index}`,
+    message: `the kubelet of worker-${index} did not renew its certificate`,
+    command: 'kubectl get certificatesigningrequests',
+  }),
+);
+const UNREACHABLE = findingOf({
+  code: 'Unreachable',
+  severity: 'warning',
+  object: 'etcd server 10.0.1.32:2379',
+  message: 'no answer in 5 s',
+  since: new Date(NOW - 5_000).toISOString(),
+  command: 'certmarshal probe 10.0.1.32:2379',
+});
+const NOT_VISIBLE = findingOf({
+  code: 'NotVisible',
+  severity: 'info',
+  object: 'what cannot be seen',
+  message: 'these certificates were not seen: etcd peer, control plane clients',
+  placeCount: 2,
+  command: 'certmarshal audit --cluster berlin',
+});
+const ALL = [findingOf(), ...KUBELETS, UNREACHABLE, NOT_VISIBLE];
+const GROUPS = [groupOf(), groupOf({ count: 3, severity: 'warning' }), WELL];
+
+function render(
+  view: Partial<AuditView> = {},
+  { style = PLAIN, width, ...more }: { style?: typeof PLAIN; width?: number } & Partial<AuditRendering> = {},
+) {
+  return renderAudit(
+    { report: reportOf([certificateOf()], ALL), groups: GROUPS, ...view },
+    { verbose: false, program: 'kubectl certmarshal', repeat: ' --kubeconfig k', now: NOW, ...more },
+    style,
+    width,
+  );
+}
+
+describe('the table of an audit', () => {
+  it('tells the whole story in its first line', () => {
+    expect(render().split('\n')[0]).toBe(
+      'berlin · EKS Anywhere · 5 certificates: the etcd server certificate ends in 11 days, and nothing renews it by itself',
+    );
+    expect(render({ report: reportOf([], [NOT_VISIBLE]), groups: [WELL] }).split('\n')[0]).toBe(
+      'berlin · EKS Anywhere · 1 certificate: all well; cluster CA ends first, in 8.7 y (2035-08-14)',
+    );
+    expect(render({ report: reportOf(), groups: [] }).split('\n')[0]).toBe(
+      'berlin · EKS Anywhere · 0 certificates: none was seen',
+    );
+  });
+
+  it('says that a cluster is not readable, whatever is kept of before', () => {
+    const unread: Observation = {
+      kind: 'unread',
+      source: 'nodes',
+      observedAt: '2026-11-21T10:00:00.000Z',
+      problem: 'unauthorized',
+      message: 'list nodes: answered 401',
+      remedy: 'r',
+    };
+    const report = reportOf();
+    const observations = [unread, ...READ.filter(({ source }) => source !== 'nodes')];
+    const view = { report: { ...report, snapshot: { ...report.snapshot, observations } } };
+    expect(render(view).split('\n')[0]).toBe('✖ berlin · EKS Anywhere · not readable: list nodes: answered 401');
+    expect(render(view)).toContain('\n  Next  kubectl certmarshal doctor --kubeconfig k\n');
+    expect(render(view)).toContain('✖ critical  etcd server');
+  });
+
+  it('has a bar for each class, with symbol and word', () => {
+    const lines = render({}, { width: 120 }).split('\n');
+    expect(lines.slice(2, 6)).toEqual([
+      '              CLASS           LIFE USED                LEFT        ENDS        RENEWED BY',
+      '  ✖ critical  etcd server     ██████████████████████░  11 d left   2026-12-03  a rollout of the etcd machines',
+      '  ! warning   etcd server ×3  ██████████████████████░  11 d left   2026-12-03  a rollout of the etcd machines',
+      '  ✔ well      cluster CA      ███░░░░░░░░░░░░░░░░░░░░  8.7 y left  2035-08-14  nothing: by hand',
+    ]);
+  });
+
+  it.each([
+    [{ first: { ...FIRST, basis: 'inference' as const } }, /; the end is inferred from the age of a machine$/],
+    [{ first: { ...FIRST, lastSeen: '2026-11-21T07:00:00.000Z' } }, /; last seen 3 h ago$/],
+    [{ count: 3, ended: 2 }, /; 2 of 3 have ended$/],
+    [{ first: { ...FIRST, notAfter: '2026-11-18T10:00:00.000Z' } }, / █+ {2}3 d ago /],
+  ])('says of %j how it is known', (changes, expected) => {
+    expect(render({ groups: [groupOf(changes)] }).split('\n')[3]).toMatch(expected);
+  });
+
+  it('draws no bar for a life whose begin is not known', () => {
+    const { notBefore: _notBefore, ...first } = FIRST;
+    expect(render({ groups: [groupOf({ first })] }).split('\n')[3]).toMatch(/etcd server {2}life unknown +11 d left/);
+  });
+
+  it('takes few lines for many findings that are alike, and says the next command of each kind', () => {
+    const text = render();
+    expect(text).toContain(
+      [
+        '  43 findings: 1 critical, 42 warnings',
+        '',
+        '  ✖ critical  CertificateExpiring  etcd server 10.0.1.31:2379',
+        '      the etcd server certificate ends in 11 days, and nothing renews it by itself',
+        '      since 2026-11-21, 2 h ago · docs/runbooks/certificate-expiring.md',
+        '      → kubectl certmarshal probe 10.0.1.31:2379',
+        '',
+        '  ! warning  KubeletRenewalOverdue ×42  kubelet serving worker-0, kubelet serving worker-1, kubelet serving worker-2 and 39 more',
+        '      the kubelet of worker-0 did not renew its certificate (the first one; --verbose shows each)',
+      ].join('\n'),
+    );
+    expect(text.match(/KubeletRenewalOverdue/g)).toHaveLength(1);
+    expect(render({}, { verbose: true }).match(/KubeletRenewalOverdue {2}kubelet serving worker-\d+\n/g)).toHaveLength(
+      42,
+    );
+  });
+
+  it('says what was not read, what cannot be seen, and what was not looked at', () => {
+    expect(render()).toContain(
+      [
+        '  1 not read: 1 warning',
+        '',
+        '  ! warning  Unreachable  etcd server 10.0.1.32:2379',
+        '      no answer in 5 s',
+        '      new · docs/runbooks/unreachable.md',
+        '      → kubectl certmarshal probe 10.0.1.32:2379',
+        '',
+        '  2 not visible',
+        '  · these certificates were not seen: etcd peer, control plane clients',
+        '',
+        '  2 not looked at',
+        '  · cluster-secrets, tls-secrets: only with --secrets',
+        '',
+        '  Next  kubectl certmarshal probe 10.0.1.31:2379',
+        '',
+        '4.2 s, 21 API requests, 58 handshakes, 3 sources read, 0 not',
+      ].join('\n'),
+    );
+  });
+
+  it('repeats how the cluster was named in a command that audits it', () => {
+    const report = reportOf([], [findingOf({ command: 'certmarshal audit --cluster berlin' })]);
+    expect(render({ report })).toContain('  Next  kubectl certmarshal audit --kubeconfig k\n');
+  });
+
+  it('sends nobody after what is only worth knowing', () => {
+    expect(render({ report: reportOf([], [NOT_VISIBLE]) })).not.toContain('Next');
+  });
+
+  it('says zero', () => {
+    expect(render({ report: reportOf(), groups: [] })).toMatch(/\n {2}0 certificates\n\n {2}0 findings\n/);
+  });
+
+  it('shows a bounded number of kinds, and how many it does not', () => {
+    const classes = Array.from({ length: 40 }, (_, index) =>
+      // A class of its own makes a kind of its own.
+      findingOf({ what: `class-${index}` as 'endpoint', object: `object-${index}` }),
+    );
+    const text = render({ report: reportOf([], classes) });
+    expect(text.match(/ {2}object-/g)).toHaveLength(30);
+    expect(text).toContain('  … and 10 more kinds; --verbose shows them all');
+  });
+});
+
+describe('the table of an audit on a terminal', () => {
+  it.each([200, 120, 110, 109, 80, 72])('fits into %i columns', (width) => {
+    const lines = render({}, { style: COLOURED, width }).split('\n').map(stripVTControlCharacters);
+    const command = /^ +→ |^ {2}Next /;
+    expect(lines.filter((line) => Array.from(line).length > width && !command.test(line))).toEqual([]);
+  });
+
+  it('has a line of its own for what renews a certificate where it is narrow', () => {
+    const lines = render({}, { width: 80 }).split('\n');
+    const head = lines.findIndex((line) => line.includes('LIFE USED'));
+    expect(lines[head]).toMatch(/ENDS$/);
+    expect(lines[head + 2]).toBe('    a rollout of the etcd machines');
+  });
+
+  it('loses only colours without one', () => {
+    expect(stripVTControlCharacters(render({}, { style: COLOURED }))).toBe(render());
+    expect(render({}, { style: COLOURED })).toContain('\u001b[31m✖ critical\u001b[39m');
+  });
+});

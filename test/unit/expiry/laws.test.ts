@@ -1,0 +1,358 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Assessment, assessExpiry } from '../../../lambdas/expiry/assess-expiry.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
+import { type ExpiryFinding, SEVERITIES } from '../../../lambdas/expiry/finding.ts';
+import type { FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
+import {
+  BASES,
+  type CertificateObservation,
+  type Observation,
+  SOURCE_IDS,
+  type SourceId,
+} from '../../../lambdas/expiry/observation.ts';
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
+import { BERLIN, DAY, DUBLIN, days, MINUTE, NOW, read, unread } from './fixtures.ts';
+
+const SEED = 20_261_121;
+/** An audit of such a world takes under a millisecond, on a busy machine five. */
+const TIMEOUT_MS = 60_000;
+const RUNS = Number(process.env['CERTMARSHAL_EXPIRY_RUNS'] ?? 300);
+
+const CLASSES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
+const MEMBERS = ['worker-1', 'cp-1', 'etcd-1'] as const;
+const PLACES = ['10.0.1.31:6443', 'Secret eksa-system/berlin-ca tls.crt', 'Node worker-1'] as const;
+const FINGERPRINTS = ['a'.repeat(64), 'b'.repeat(64), 'c'.repeat(64)] as const;
+const SOURCES = ['tls', 'machines', 'nodes', 'kubeadm-configs', 'cluster-secrets', 'trust-configmaps'] as const;
+
+/** Few names and many ends, so that observations meet. */
+const anEnd = fc.integer({ min: -400, max: 4_000 }).map((at) => days(at / 4));
+const someOf = <const T>(...values: readonly T[]) => fc.constantFrom(...values);
+const optional = <T>(key: string, value: fc.Arbitrary<T>) =>
+  fc.option(value, { nil: undefined }).map((given) => (given === undefined ? {} : { [key]: given }));
+
+const aCertificate = (sources: readonly SourceId[]): fc.Arbitrary<Observation> =>
+  fc
+    .tuple(
+      fc.record({
+        kind: fc.constant('certificate' as const),
+        source: someOf(...sources),
+        what: someOf(...CLASSES),
+        where: someOf(...PLACES),
+        basis: someOf(...BASES),
+        notAfter: anEnd,
+      }),
+      optional(
+        'notBefore',
+        fc.integer({ min: -4_000, max: 100 }).map((at) => days(at)),
+      ),
+      optional('member', someOf(...MEMBERS)),
+      optional('position', fc.integer({ min: 0, max: 2 })),
+      optional('fingerprint', someOf(...FINGERPRINTS)),
+      optional('isAuthority', fc.boolean()),
+      optional('issuedByCluster', fc.boolean()),
+      optional('weakKey', fc.constant('RSA-1024')),
+      optional('subject', someOf('CN=ca', 'CN=leaf')),
+      optional('issuer', someOf('CN=ca', 'CN=leaf')),
+      optional('commonName', someOf('system:node:worker-1', 'x')),
+    )
+    .map((parts) => Object.assign({ observedAt: days(0) }, ...parts) as CertificateObservation);
+
+const anOther: fc.Arbitrary<Observation> = fc.oneof(
+  fc.record({
+    kind: fc.constant('requests' as const),
+    source: fc.constant('signing-requests' as const),
+    observedAt: fc.constant(days(0)),
+    signer: someOf('kubernetes.io/kubelet-serving', 'example.com/other'),
+    requester: someOf('system:node:worker-1', '*'),
+    state: someOf('pending', 'approved', 'issued', 'failed', 'denied'),
+    count: fc.integer({ min: 0, max: 20_000 }),
+    lastHour: fc.integer({ min: 0, max: 200 }),
+    oldestAt: fc.integer({ min: -48, max: 0 }).map((hours) => days(hours / 24)),
+    newestAt: fc.integer({ min: -48, max: 0 }).map((hours) => days(hours / 24)),
+    examples: fc.constant(['csr-1']),
+  }),
+  fc.record({
+    kind: fc.constant('authority' as const),
+    source: fc.constant('eks-authorities' as const),
+    observedAt: fc.constant(days(0)),
+    id: someOf('ca-1', 'ca-2'),
+    createdAt: anEnd,
+    signingStatus: someOf('NOT_USED', 'ACTIVATING', 'IN_USE'),
+    distributionStatus: someOf('IN_PROGRESS', 'COMPLETE', 'FAILED'),
+    firstAutoActivation: anEnd,
+  }),
+  fc.record({
+    kind: fc.constant('renewal' as const),
+    source: fc.constant('kubelet-metrics' as const),
+    observedAt: fc.constant(days(0)),
+    what: fc.constant('kubelet-serving' as const),
+    node: fc.constant('worker-1'),
+    errors: fc.integer({ min: 0, max: 3 }),
+    none: fc.boolean(),
+  }),
+  fc.record({
+    kind: fc.constant('clock' as const),
+    source: fc.constant('clock' as const),
+    observedAt: fc.constant(days(0)),
+    server: fc.constant('10.0.1.31'),
+    skewMs: fc.integer({ min: -120_000, max: 120_000 }),
+  }),
+  fc.record({
+    kind: fc.constant('group' as const),
+    source: fc.constant('kubeadm-control-plane' as const),
+    observedAt: fc.constant(days(0)),
+    role: fc.constant('control-plane' as const),
+    name: fc.constant('KubeadmControlPlane eksa-system/berlin'),
+    wanted: fc.integer({ min: 0, max: 4 }),
+  }),
+  fc
+    .record({
+      source: fc.constant('tls' as const),
+      where: someOf('10.0.1.99:2379', '10.0.1.98:2379'),
+      what: someOf('etcd-server', 'etcd-peer'),
+      problem: someOf('timeout', 'malformed', 'missing'),
+    })
+    .map(({ source, ...changes }) => unread(source, changes)),
+);
+
+const MEMBER_LIST: readonly Observation[] = MEMBERS.map((node) => ({
+  kind: 'member',
+  source: node === 'worker-1' ? 'nodes' : 'machines',
+  observedAt: days(0),
+  role: { 'worker-1': 'worker', 'cp-1': 'control-plane', 'etcd-1': 'etcd' }[node] as
+    | 'worker'
+    | 'control-plane'
+    | 'etcd',
+  name: node === 'worker-1' ? `Node ${node}` : `Machine eksa-system/${node}`,
+  node,
+  createdAt: days(-100),
+  addresses: [],
+}));
+
+/** What each source would say, if it could be read. */
+type World = readonly Observation[];
+
+const aWorld = (sources: readonly SourceId[] = SOURCES): fc.Arbitrary<World> =>
+  fc
+    .tuple(fc.array(aCertificate(sources), { maxLength: 14 }), fc.array(anOther, { maxLength: 5 }))
+    .map(([certificates, others]) => distinct([...MEMBER_LIST, ...certificates, ...others]));
+
+/** A source says one thing about one place. */
+function distinct(observations: readonly Observation[]): World {
+  const seen = new Map<string, Observation>();
+  for (const observation of observations) {
+    const { kind, source } = observation;
+    const key =
+      kind === 'certificate'
+        ? [kind, source, observation.what, observation.where, observation.position ?? 0, observation.basis]
+        : kind === 'requests'
+          ? [kind, observation.signer, observation.requester, observation.state]
+          : kind === 'authority'
+            ? [kind, observation.id]
+            : kind === 'unread'
+              ? [kind, observation.where, observation.what]
+              : kind === 'member'
+                ? [kind, observation.name]
+                : [kind];
+    seen.set(key.join(' '), observation);
+  }
+  return [...seen.values()];
+}
+
+interface Failures {
+  readonly sources: readonly SourceId[];
+  /** Of handshakes. */
+  readonly places: readonly string[];
+}
+
+const someFailures: fc.Arbitrary<Failures> = fc.record({
+  sources: fc.uniqueArray(someOf(...SOURCE_IDS), { maxLength: 8 }),
+  places: fc.uniqueArray(someOf(...PLACES), { maxLength: 2 }),
+});
+
+/** What an audit of the world sees at one time, where some of it cannot be read. */
+function audited(world: World, { sources, places }: Failures, now: number): readonly Observation[] {
+  const observedAt = new Date(now).toISOString();
+  const failed = new Set(sources);
+  const lost = new Set(places);
+  const observations = world
+    .filter(({ source }) => !failed.has(source))
+    .flatMap((observation): readonly Observation[] => {
+      const told = { ...observation, observedAt };
+      if (observation.kind !== 'certificate' || !lost.has(observation.where)) return [told];
+      const { source, where, what, member } = observation;
+      return [unread(source, { where, what, observedAt, ...(member === undefined ? {} : { member }) })];
+    });
+  return [
+    ...observations,
+    ...SOURCE_IDS.map((source) => (failed.has(source) ? unread(source, { observedAt }) : read(source, now))),
+  ];
+}
+
+const ALL: Failures = { sources: [], places: [] };
+
+function assessed(world: World, failures: Failures, previous: Assessment | undefined, now: number): Assessment {
+  return assessExpiry(BERLIN, audited(world, failures, now), previous, DEFAULT_THRESHOLDS, now);
+}
+
+/** Time goes on: what was one code becomes a stronger one of the same object. */
+const STRONGER: Partial<Record<FindingCode, readonly FindingCode[]>> = {
+  CertificateExpiring: ['CertificateExpired', 'KubeletRenewalOverdue'],
+  KubeletRenewalOverdue: ['CertificateExpired'],
+  SourceUnread: ['SourceLost'],
+  Unreachable: ['SourceLost'],
+};
+/** Ends by itself when its time comes. */
+const ENDS_BY_TIME: readonly FindingCode[] = ['CertificateNotYetValid'];
+
+function weakened(before: Assessment, after: Assessment): readonly ExpiryFinding[] {
+  const known = new Map(after.findings.map((finding) => [`${finding.code} ${finding.object}`, finding]));
+  return before.findings.filter((finding) => {
+    const { code, object, severity, due } = finding;
+    if (ENDS_BY_TIME.includes(code)) return false;
+    return ![code, ...(STRONGER[code] ?? [])].some((stronger) => {
+      const next = known.get(`${stronger} ${object}`);
+      return (
+        next !== undefined &&
+        SEVERITIES.indexOf(next.severity) <= SEVERITIES.indexOf(severity) &&
+        (due === undefined || next.due === undefined || next.due <= due)
+      );
+    });
+  });
+}
+
+const step = fc.integer({ min: 1, max: 40 * 24 * 60 });
+
+describe('no failed read', { timeout: TIMEOUT_MS }, () => {
+  it('removes a finding, lowers its severity or moves its date, in any sequence of growing failures', () => {
+    fc.assert(
+      fc.property(aWorld(), fc.array(fc.tuple(someFailures, step), { minLength: 1, maxLength: 4 }), (world, audits) => {
+        let now = NOW;
+        let failures = ALL;
+        let last = assessed(world, ALL, undefined, now);
+        for (const [more, minutes] of audits) {
+          now += minutes * MINUTE;
+          failures = { sources: [...failures.sources, ...more.sources], places: [...failures.places, ...more.places] };
+          const next = assessed(world, failures, last, now);
+          expect(weakened(last, next)).toEqual([]);
+          last = next;
+        }
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+  });
+
+  it('says less than if its source had said the same again, whatever became of the others', () => {
+    fc.assert(
+      fc.property(aWorld(), aWorld(), someFailures, step, (world, changed, { sources }, minutes) => {
+        const now = NOW + minutes * MINUTE;
+        // While a list of members fails, even more is kept than what failed: what the servers of its members showed.
+        const failed = new Set<SourceId>(sources.filter((source) => source !== 'nodes' && source !== 'machines'));
+        const first = assessed(world, ALL, undefined, NOW);
+        const mixed = [
+          ...world.filter(({ source }) => failed.has(source)),
+          ...changed.filter(({ source }) => !failed.has(source)),
+        ];
+        const same = assessed(mixed, ALL, first, now);
+        expect(weakened(same, assessed(changed, { sources: [...failed], places: [] }, first, now))).toEqual([]);
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+  });
+
+  it('is forgotten when sources come back: then everything is as if it had never failed', () => {
+    fc.assert(
+      fc.property(aWorld(), someFailures, step, (world, failures, minutes) => {
+        const now = NOW + minutes * MINUTE;
+        const first = assessed(world, ALL, undefined, NOW);
+        const failed = assessed(world, failures, first, now);
+        const back = assessed(world, ALL, failed, now + MINUTE);
+        const never = assessed(world, ALL, first, now + MINUTE);
+        const plain = ({ findings }: Assessment) => findings.map(({ since: _, ...finding }) => finding);
+        expect(plain(back)).toEqual(plain(never));
+      }),
+      { seed: SEED, numRuns: RUNS / 2 },
+    );
+  });
+});
+
+describe('an assessment', { timeout: TIMEOUT_MS }, () => {
+  it('does not depend on the order of what was seen, nor on anything but its input', () => {
+    fc.assert(
+      fc.property(
+        aWorld().chain((world) =>
+          fc.tuple(fc.constant(world), fc.shuffledSubarray([...world], { minLength: world.length })),
+        ),
+        someFailures,
+        ([world, shuffled], failures) => {
+          const first = assessed(world, ALL, undefined, NOW);
+          const now = NOW + DAY;
+          const { findings } = assessed(world, failures, first, now);
+          const mixed = { ...first, observations: first.observations.toReversed() };
+          expect(assessed(shuffled, failures, mixed, now).findings).toEqual(findings);
+          expect(assessed(world, failures, first, now).findings).toEqual(findings);
+        },
+      ),
+      { seed: SEED, numRuns: RUNS / 2 },
+    );
+  });
+
+  it('never throws, whatever the texts and numbers are, and says one plain sentence', () => {
+    const anyText = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('', '+275760-09-13T00:00:00Z', '9999-12-31T23:59:59Z', '0000-01-01T00:00:00Z'),
+    );
+    const garbage = aWorld().chain((world) =>
+      fc
+        .array(
+          fc.tuple(
+            fc.nat(),
+            fc.nat(),
+            fc.oneof(anyText, fc.constantFrom<unknown>(Number.NaN, 1e6, -1, Number.MAX_VALUE)),
+          ),
+        )
+        .map((changes) => {
+          const copies = world.map((observation): Record<string, unknown> => ({ ...observation }));
+          for (const [at, field, value] of changes) {
+            const observation = copies[at % copies.length] ?? {};
+            const fields = Object.keys(observation).filter(
+              (name) => !['kind', 'source', 'what', 'basis', 'role', 'state'].includes(name),
+            );
+            const name = fields[field % fields.length] ?? 'where';
+            if (typeof observation[name] === typeof value) observation[name] = value;
+          }
+          return copies as unknown as World;
+        }),
+    );
+    fc.assert(
+      fc.property(garbage, someFailures, (world, failures) => {
+        const first = assessed(world, ALL, undefined, NOW);
+        const next = assessed(world, failures, first, NOW + DAY);
+        for (const { message, command, runbook, since } of next.findings) {
+          expect(message).not.toMatch(/[\p{Cc}\p{Cs}]|undefined|NaN/u);
+          expect(message.length).toBeLessThanOrEqual(1_201);
+          expect(command).toMatch(/^[\x20-\x7e]+$/);
+          expect(runbook).toMatch(/^docs\/runbooks\/[a-z-]+\.md$/);
+          expect(Date.parse(since)).toBeLessThanOrEqual(NOW + DAY);
+        }
+      }),
+      { seed: SEED, numRuns: RUNS / 2 },
+    );
+  });
+
+  it('has at most 10,000 findings', () => {
+    const expired = Array.from({ length: 12_000 }, (_, index) => ({
+      ...(MEMBER_LIST[0] as Observation),
+      kind: 'certificate' as const,
+      source: 'tls' as const,
+      what: 'endpoint' as const,
+      where: `h${index}:443`,
+      basis: 'certificate' as const,
+      notAfter: days(-1),
+    }));
+    const { findings } = assessExpiry(DUBLIN, expired, undefined, DEFAULT_THRESHOLDS, NOW);
+    expect(findings).toHaveLength(10_000);
+    expect(findings.at(-1)).toMatchObject({ code: 'SourcePartial', object: 'findings' });
+  });
+});

@@ -1,0 +1,504 @@
+import { describe, expect, it } from 'vitest';
+import { certificateGroups } from '../../../lambdas/expiry/certificate-groups.ts';
+import { judgeCertificate } from '../../../lambdas/expiry/certificate-rules.ts';
+import { COMMANDS } from '../../../lambdas/expiry/commands.ts';
+import type { FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
+import { FINDING_CODES } from '../../../lambdas/expiry/finding-codes.ts';
+import type { CertificateObservation, Observation } from '../../../lambdas/expiry/observation.ts';
+import { DEFAULT_THRESHOLDS, expirySeverity } from '../../../lambdas/expiry/thresholds.ts';
+import {
+  assess,
+  BERLIN,
+  certificate,
+  codes,
+  DAY,
+  DUBLIN,
+  days,
+  found,
+  HOUR,
+  MINUTE,
+  member,
+  NOW,
+  read,
+  unread,
+} from './fixtures.ts';
+
+describe('expirySeverity', () => {
+  it.each([
+    [365, 74, undefined],
+    [365, 72, 'warning'],
+    [365, 17, 'critical'],
+    // The floor of 14 days is more than the share, and more than twice of it.
+    [20, 8.1, undefined],
+    [20, 7.9, 'warning'],
+    [60, 14.1, undefined],
+    [60, 13.9, 'warning'],
+  ])('of a life of %d days with %d left is %s', (life, left, severity) => {
+    const notAfter = NOW + left * DAY;
+    expect(expirySeverity({ notBefore: notAfter - life * DAY, notAfter }, 'endpoint', DEFAULT_THRESHOLDS, NOW)).toBe(
+      severity,
+    );
+  });
+});
+
+describe('judgeCertificate', () => {
+  const year = (end: number) => ({ notBefore: days(end - 365), notAfter: days(end) });
+  it.each<[string, Partial<CertificateObservation>, string[]]>([
+    ['well', year(200), []],
+    ['little left', year(60), ['warning CertificateExpiring']],
+    ['hardly any left', year(10), ['critical CertificateExpiring']],
+    ['no beginning', { notAfter: days(60), what: 'endpoint' }, ['warning CertificateExpiring']],
+    ['ended', year(-1), ['critical CertificateExpired']],
+    ['ends this moment', year(0), ['critical CertificateExpired']],
+    ['ended, harmless', { ...year(-1), what: 'kubelet-self-signed' }, ['warning CertificateExpired']],
+    ['ends soon, harmless', { ...year(1), what: 'tls-secret' }, ['warning CertificateExpiring']],
+    ['kubelet at 89 %', { ...year(40), what: 'kubelet-serving' }, []],
+    ['kubelet at 91 %', { ...year(32), what: 'kubelet-serving' }, ['warning KubeletRenewalOverdue']],
+    ['kubelet at 98 %', { ...year(7), what: 'kubelet-client' }, ['critical KubeletRenewalOverdue']],
+    ['kubelet ended', { ...year(-1), what: 'kubelet-serving' }, ['critical CertificateExpired']],
+    ['future', { notBefore: days(1), notAfter: days(366) }, ['warning CertificateNotYetValid']],
+    ['skew', { notBefore: new Date(NOW + 4 * MINUTE).toISOString(), notAfter: days(366) }, []],
+    ['ten years', { notBefore: days(-1), notAfter: days(3650) }, ['info VeryLongLived']],
+    [
+      'authority of ten years',
+      { notBefore: days(-1), notAfter: days(3650), what: 'cluster-ca', isAuthority: true },
+      [],
+    ],
+    [
+      'weak',
+      { ...year(200), weakKey: 'RSA-1024', weakSignature: 'SHA-1' },
+      ['warning WeakKey', 'warning WeakSignature'],
+    ],
+    ['foreign', { ...year(200), issuedByCluster: false, issuer: 'CN=x' }, ['warning IssuerUnknown']],
+    ['foreign endpoint', { ...year(200), issuedByCluster: false, what: 'endpoint' }, []],
+    ['no time', { notAfter: 'soon' }, ['warning CertificateUnreadable']],
+  ])('%s', (_, changes, expected) => {
+    const { notBefore: _notBefore, ...rest } = certificate(changes);
+    const observation = changes.notBefore === undefined ? rest : { ...rest, notBefore: changes.notBefore };
+    const judgements = judgeCertificate(observation, { thresholds: DEFAULT_THRESHOLDS, now: NOW });
+    expect(judgements.map(({ code, severity }) => `${severity} ${code}`)).toEqual(expected);
+  });
+});
+
+describe('whose word counts', () => {
+  const machine = { source: 'machines', where: 'Machine eksa-system/cp-1', basis: 'status', member: 'cp-1' } as const;
+  const served = certificate({ member: 'cp-1' });
+
+  const endOnly = (changes: Partial<CertificateObservation>): Observation => {
+    const { notBefore: _, ...observation } = certificate(changes);
+    return observation;
+  };
+
+  it('the certificate itself, and who says otherwise has a stale annotation', () => {
+    const result = assess([served, certificate({ ...machine, notAfter: days(5) })]);
+    expect(codes(result)).toEqual(['warning StaleAnnotation kube-apiserver cp-1']);
+    expect(found(result, 'StaleAnnotation')[0]?.message).toMatch(
+      /2027-09-17 .*2026-11-26 .*machine\.cluster\.x-k8s\.io\/certificates-expiry of the KubeadmConfig/,
+    );
+  });
+
+  it.each([
+    ['status', 1.9, []],
+    ['status', 2.1, ['warning StaleAnnotation kube-apiserver cp-1']],
+    ['annotation', 2.1, ['warning StaleAnnotation kube-apiserver cp-1']],
+    ['inference', 100, []],
+  ] as const)('a %s that differs by %d days', (basis, difference, expected) => {
+    expect(codes(assess([served, certificate({ ...machine, basis, notAfter: days(300 + difference) })]))).toEqual(
+      expected,
+    );
+  });
+
+  it('allows for what a source rounds', () => {
+    expect(codes(assess([served, certificate({ ...machine, notAfter: days(302.5), precisionMs: DAY })]))).toEqual([]);
+  });
+
+  it('an old word of the best still counts, with the earlier end that was said since', () => {
+    const first = assess([served, certificate({ ...machine, notAfter: days(301) }), read('tls'), read('machines')]);
+    const lost = unread('tls', { where: served.where, what: 'kube-apiserver', member: 'cp-1', observedAt: days(1) });
+    const said = (end: number) =>
+      assess(
+        [lost, read('tls'), endOnly({ ...machine, notAfter: days(end), observedAt: days(1) }), read('machines')],
+        first,
+        NOW + DAY,
+      );
+    expect(found(said(10), 'CertificateExpiring')).toMatchObject([
+      { severity: 'critical', due: days(10), lastSeen: days(0) },
+    ]);
+    expect(found(said(3000), 'CertificateExpiring')).toEqual([]);
+  });
+
+  it('one certificate at many places is one finding', () => {
+    const same = { fingerprint: 'a'.repeat(64), notAfter: days(-2), what: 'cluster-ca' } as const;
+    const result = assess([
+      certificate({ ...same, where: 'ConfigMap kube-system/kube-root-ca.crt', source: 'trust-configmaps' }),
+      certificate({ ...same, where: 'APIService v1.metrics', source: 'api-services', what: 'ca-bundle' }),
+    ]);
+    expect(found(result, 'CertificateExpired')).toMatchObject([
+      { object: 'cluster-ca ConfigMap kube-system/kube-root-ca.crt', placeCount: 2, severity: 'critical' },
+    ]);
+  });
+
+  it('an ended certificate of a bundle is mild while another one is valid', () => {
+    const bundle = { what: 'ca-bundle', source: 'webhooks', where: 'ValidatingWebhookConfiguration x' } as const;
+    const ended = certificate({ ...bundle, notAfter: days(-1) });
+    expect(found(assess([ended, certificate({ ...bundle, position: 1 })]), 'CertificateExpired')[0]?.severity).toBe(
+      'warning',
+    );
+    expect(found(assess([ended]), 'CertificateExpired')[0]?.severity).toBe('critical');
+  });
+});
+
+describe('what is remembered', () => {
+  const issued = certificate({
+    source: 'signing-requests',
+    what: 'kubelet-serving',
+    where: 'CertificateSigningRequest csr-1',
+    member: 'worker-3',
+    notAfter: days(20),
+    notBefore: days(-345),
+  });
+  const first = assess([issued, member(), read('nodes'), read('signing-requests')]);
+
+  it('of requests that were deleted, while the Node is there', () => {
+    expect(codes(first)).toEqual(['warning KubeletRenewalOverdue kubelet-serving worker-3']);
+    expect(codes(assess([member(), read('nodes'), read('signing-requests')], first))).toEqual(codes(first));
+    expect(codes(assess([read('nodes'), read('signing-requests')], first))).toEqual([]);
+    expect(codes(assess([unread('nodes'), read('signing-requests')], first))).toContain(
+      'warning KubeletRenewalOverdue kubelet-serving worker-3',
+    );
+  });
+
+  it('until there is a newer one', () => {
+    const newer = { ...issued, where: 'CertificateSigningRequest csr-2', notBefore: days(0), notAfter: days(365) };
+    const next = assess([newer, member(), read('nodes'), read('signing-requests')], first);
+    expect(codes(next)).toEqual([]);
+    expect(next.observations.filter(({ kind }) => kind === 'certificate')).toEqual([newer]);
+  });
+
+  it('a source that is off is forgotten', () => {
+    const off: Observation = { kind: 'off', source: 'signing-requests', observedAt: days(0), why: 'not opted in' };
+    const result = assess([member(), read('nodes'), off], first);
+    expect(codes(result)).toEqual([]);
+    expect(found(result, 'NotVisible')[0]?.message).toContain('signing-requests (not opted in)');
+  });
+});
+
+describe('what could not be read', () => {
+  it('is one finding a source, and worse after a day', () => {
+    const ending = certificate({ notAfter: days(10) });
+    const first = assess([ending, read('tls')]);
+    const at = (hours: number) => assess([unread('tls')], first, NOW + hours * HOUR);
+    expect(codes(at(1))).toContain('warning SourceUnread source tls');
+    expect(codes(at(25))).toContain('critical SourceLost source tls');
+    expect(found(at(25), 'SourceLost')[0]).toMatchObject({ since: days(0), lastSeen: days(0) });
+    const well = assess([certificate(), read('tls')]);
+    expect(codes(assess([unread('tls')], well, NOW + 25 * HOUR))).toEqual(['warning SourceLost source tls']);
+  });
+
+  it('says so even where nobody looked', () => {
+    const first = assess([certificate(), read('tls')]);
+    expect(found(assess([read('nodes')], first, NOW + HOUR), 'SourceUnread')[0]?.message).toMatch(
+      /source tls was not looked at; 1 certificate/,
+    );
+  });
+
+  it('is one finding for many places', () => {
+    const places = Array.from({ length: 30 }, (_, index) =>
+      unread('tls', {
+        where: `10.0.0.${index + 10}:10250`,
+        what: 'kubelet-serving',
+        problem: index < 3 ? 'refused' : 'timeout',
+      }),
+    );
+    expect(assess([...places, read('tls')]).findings[0]).toMatchObject({
+      code: 'Unreachable',
+      object: 'tls kubelet-serving',
+      placeCount: 30,
+      message: expect.stringMatching(
+        /^30 places \(kubelet serving\) do not answer: 10\.0\.0\.10:10250, .* and 27 more \(3 refused, 27 timeout\)/,
+      ) as string,
+    });
+  });
+
+  it('is silent about what is usual, until it was seen once', () => {
+    const scheduler = { where: '10.0.1.31:10259', what: 'kube-scheduler' } as const;
+    const usual = unread('tls', { ...scheduler, usual: true });
+    expect(codes(assess([usual, read('tls')]))).toEqual([]);
+    const first = assess([certificate(scheduler), read('tls')]);
+    expect(codes(assess([usual, read('tls')], first))).toEqual(['warning Unreachable tls kube-scheduler']);
+  });
+
+  it('names what is unreadable and what is left out', () => {
+    const result = assess([
+      unread('webhooks', { where: 'x', problem: 'malformed', what: 'ca-bundle' }),
+      unread('eks-anywhere', { where: 'y', problem: 'missing' }),
+      read('webhooks'),
+      read('eks-anywhere'),
+    ]);
+    expect(codes(result)).toEqual([
+      'warning CertificateUnreadable webhooks ca-bundle',
+      'warning SourcePartial places of eks-anywhere',
+    ]);
+  });
+});
+
+describe('requests', () => {
+  const group = (changes: object): Observation => ({
+    kind: 'requests',
+    source: 'signing-requests',
+    observedAt: days(0),
+    signer: 'kubernetes.io/kubelet-serving',
+    requester: 'system:node:worker-3',
+    state: 'pending',
+    count: 1,
+    lastHour: 1,
+    oldestAt: days(0, NOW - 16 * MINUTE),
+    newestAt: days(0, NOW - 16 * MINUTE),
+    examples: ['csr-9'],
+    ...changes,
+  });
+  const who = 'system:node:worker-3 kubernetes.io/kubelet-serving';
+
+  it.each<[object, string[]]>([
+    [{}, [`warning RequestPending ${who}`]],
+    [{ oldestAt: days(0, NOW - 14 * MINUTE) }, []],
+    [{ requester: '*' }, ['warning RequestPending * kubernetes.io/kubelet-serving']],
+    [{ state: 'approved' }, [`warning RequestNotIssued ${who}`]],
+    [{ state: 'approved', count: 101 }, [`critical RequestNotIssued ${who}`]],
+    [{ state: 'approved', oldestAt: days(-1.1) }, [`critical RequestNotIssued ${who}`]],
+    [{ state: 'failed' }, [`warning RequestFailed ${who}`]],
+    [{ state: 'denied', lastHour: 2 }, []],
+    [{ state: 'denied', lastHour: 3 }, [`warning RequestDenied ${who}`]],
+    [{ state: 'issued', lastHour: 21 }, ['warning RequestStorm system:node:worker-3']],
+    [{ state: 'issued', lastHour: 101 }, ['critical RequestStorm system:node:worker-3']],
+    [{ state: 'issued', count: 10_001 }, ['critical RequestStorm all requesters']],
+  ])('%j', (changes, expected) => {
+    expect(codes(assess([group(changes), read('signing-requests')]))).toEqual(expected);
+  });
+
+  it('that a kubelet left behind are no news', () => {
+    const renewed = certificate({
+      what: 'kubelet-serving',
+      member: 'worker-3',
+      notBefore: days(0),
+      notAfter: days(365),
+      where: 'x:10250',
+    });
+    expect(codes(assess([group({}), renewed]))).toEqual([]);
+  });
+});
+
+describe('EKS authorities', () => {
+  const successor = (changes: object): Observation => ({
+    kind: 'authority',
+    source: 'eks-authorities',
+    observedAt: days(0),
+    id: 'ca-2',
+    createdAt: days(-10),
+    signingStatus: 'NOT_USED',
+    distributionStatus: 'COMPLETE',
+    firstAutoActivation: days(500),
+    ...changes,
+  });
+  const group = member({
+    source: 'eks-nodegroups',
+    role: 'node-group',
+    name: 'node group blue',
+    createdAt: days(-100),
+  });
+  const on = (...observations: Observation[]) => assess(observations, undefined, NOW, DUBLIN);
+
+  it.each<[object, string[]]>([
+    [{}, ['warning SuccessorNotTrusted EKS certificate authority ca-2']],
+    [{ firstAutoActivation: days(59) }, ['critical SuccessorNotTrusted EKS certificate authority ca-2']],
+    [{ signingStatus: 'ACTIVATING' }, ['critical SuccessorNotTrusted EKS certificate authority ca-2']],
+    [{ signingStatus: 'IN_USE' }, []],
+    [{ createdAt: days(-200) }, []],
+    [
+      { distributionStatus: 'FAILED', createdAt: days(-200) },
+      ['critical AuthorityDistributionFailed EKS certificate authority ca-2'],
+    ],
+  ])('%j', (changes, expected) => {
+    expect(codes(on(successor(changes), member(), group))).toEqual(expected);
+  });
+
+  it('names the first node group, and spares nodes that EKS replaces', () => {
+    const [finding] = found(on(successor({}), member(), group), 'SuccessorNotTrusted');
+    expect(finding).toMatchObject({
+      due: days(500),
+      command: 'aws eks update-nodegroup-version --cluster-name dublin --nodegroup-name blue',
+    });
+    expect(codes(on(successor({}), member({ kindOfNode: 'auto-mode' })))).toEqual([]);
+  });
+});
+
+describe('authorities and leaves', () => {
+  const authority = (end: number) =>
+    certificate({
+      what: 'cluster-ca',
+      source: 'trust-configmaps',
+      where: 'ConfigMap kube-system/kube-root-ca.crt',
+      isAuthority: true,
+      subject: 'CN=kubernetes',
+      issuer: 'CN=kubernetes',
+      notBefore: days(end - 3650),
+      notAfter: days(end),
+      subjectKeyId: 'aa',
+    });
+  const leaf = (end: number) =>
+    certificate({ issuer: 'CN=kubernetes', authorityKeyId: 'aa', notBefore: days(-5), notAfter: days(end) });
+
+  it('a leaf that ends with its authority is cut short', () => {
+    const result = assess([authority(800), leaf(800)]);
+    expect(codes(result)).toEqual(['warning AuthorityBoundsLeaves cluster-ca ConfigMap kube-system/kube-root-ca.crt']);
+  });
+  it('a leaf that outlives its authority', () => {
+    expect(codes(assess([authority(800), leaf(900)]))).toContain(
+      'warning OutlivesIssuer kube-apiserver 10.0.1.31:6443',
+    );
+  });
+  it('an authority that ends before what it signs next', () => {
+    expect(codes(assess([authority(1000), leaf(350)]))).toEqual([]);
+    expect(codes(assess([authority(364), leaf(360)]))).toContain(
+      'info AuthorityBoundsLeaves cluster-ca ConfigMap kube-system/kube-root-ca.crt',
+    );
+  });
+});
+
+describe('coverage', () => {
+  const machine = (name: string, createdAt = days(-100)) =>
+    member({ source: 'machines', role: 'etcd', name: `Machine eksa-system/${name}`, node: name, createdAt });
+  const server = (name: string) => certificate({ what: 'etcd-server', where: `${name}:2379`, member: name });
+  const three = ['e1', 'e2', 'e3'].flatMap((name) => [machine(name), server(name)]);
+  const lists = [read('machines'), read('tls')];
+
+  it('a member of which nothing is known', () => {
+    expect(codes(assess([...three, machine('e4'), ...lists]))).toEqual([
+      'warning ExpiryUnknown etcd-server of members',
+    ]);
+  });
+
+  it('a machine that is gone without a new one is told for a day', () => {
+    const first = assess([...three, ...lists]);
+    const two = three.slice(2);
+    const gone = assess([...two, ...lists], first, NOW + HOUR);
+    expect(codes(gone)).toEqual(['warning CoverageShrunk etcd machines gone']);
+    const later = assess([...two, ...lists], gone, NOW + 20 * HOUR);
+    expect(found(later, 'CoverageShrunk')[0]).toMatchObject({
+      since: new Date(NOW + HOUR).toISOString(),
+      places: ['Machine eksa-system/e1'],
+    });
+    expect(codes(assess([...two, ...lists], later, NOW + 26 * HOUR))).toEqual([]);
+    expect(codes(assess([...three, ...lists], later, NOW + 21 * HOUR))).toEqual([]);
+  });
+
+  it('fewer than wanted', () => {
+    const wants: Observation = {
+      kind: 'group',
+      source: 'etcdadm-cluster',
+      observedAt: days(0),
+      role: 'etcd',
+      name: 'EtcdadmCluster x',
+      wanted: 5,
+    };
+    expect(codes(assess([...three, wants]))).toEqual(['warning CoverageShrunk etcd machines wanted']);
+    expect(codes(assess([...three, { ...wants, wanted: 3 }]))).toEqual([]);
+  });
+});
+
+describe('kubelets and clocks', () => {
+  const renewal = (errors: number, none: boolean): Observation => ({
+    kind: 'renewal',
+    source: 'kubelet-metrics',
+    observedAt: days(0),
+    what: 'kubelet-serving',
+    node: 'worker-3',
+    errors,
+    none,
+  });
+  const clock = (skewMs: number): Observation => ({
+    kind: 'clock',
+    source: 'clock',
+    observedAt: days(0),
+    server: 'https://x',
+    skewMs,
+  });
+  const kubelet = certificate({ what: 'kubelet-serving', member: 'worker-3', where: 'x:10250' });
+
+  it.each<[string, Observation[], string[]]>([
+    ['errors', [renewal(2, false)], ['warning RenewalErrors kubelet-serving worker-3']],
+    ['errors that were mended', [renewal(2, false), kubelet], []],
+    ['none', [renewal(0, true)], ['critical NoValidCertificate kubelet-serving worker-3']],
+    ['skew', [clock(-61_000)], ['warning ClockSkew clock of https://x']],
+    ['little skew', [clock(60_000)], []],
+    [
+      'another name',
+      [{ ...kubelet, commonName: 'system:node:other' }, member()],
+      ['info KubeletNameMismatch kubelet-serving worker-3'],
+    ],
+    ['its name', [{ ...kubelet, commonName: 'system:node:worker-3' }, member()], []],
+  ])('%s', (_, observations, expected) => {
+    expect(codes(assess(observations))).toEqual(expected);
+  });
+});
+
+describe('commands', () => {
+  const HOSTILE = ['$(reboot)', '`id`', 'a;b', "a'b", 'a b', '-rf', '--output=x', 'a\nb', '*', '', 'a|b', '../x y'];
+  it.each(Object.keys(FINDING_CODES) as FindingCode[])('%s holds no word that a shell would understand', (code) => {
+    const plain = COMMANDS[code]({ cluster: '', provider: 'eks' });
+    for (const word of HOSTILE) {
+      const command = COMMANDS[code]({
+        cluster: word,
+        provider: 'eks',
+        where: `Secret a/b ${word}`,
+        node: word,
+        signer: word,
+        request: word,
+        nodegroup: word,
+        authority: word,
+      });
+      expect(command.replaceAll(/'[^']*'/g, '')).not.toMatch(
+        /[$`*;&<>\n]/u.test(plain.replaceAll(/'[^']*'/g, '')) ? /[$`*&<>\n]/u : /[$`*;&<>\n]/u,
+      );
+      if (word.length > 2) expect(command).not.toContain(word);
+    }
+  });
+
+  it.each([
+    ['10.0.1.31:6443', 'certmarshal probe 10.0.1.31:6443'],
+    ['[fd00::1]:6443', "certmarshal probe '[fd00::1]:6443'"],
+    ['[fd00::1]:6443; reboot', 'certmarshal audit --cluster c'],
+    ['ConfigMap kube-system/kube-root-ca.crt ca.crt', 'kubectl -n kube-system get configmap kube-root-ca.crt -o yaml'],
+    [
+      'Secret ns/x tls.crt',
+      String.raw`kubectl -n ns get secret x -o 'jsonpath={.data.tls\.crt}' | base64 -d | openssl x509 -noout -subject -issuer -enddate`,
+    ],
+  ])('looks at %s', (where, command) => {
+    expect(COMMANDS.CertificateExpired({ cluster: 'c', provider: 'eks', where })).toBe(command);
+  });
+});
+
+describe('certificateGroups', () => {
+  it('has one line a class, what bites first on top', () => {
+    const observations = [
+      certificate({ where: 'a:6443', notAfter: days(300), fingerprint: 'a'.repeat(64) }),
+      certificate({ where: 'b:6443', notAfter: days(200), fingerprint: 'b'.repeat(64) }),
+      certificate({ where: 'c:6443', notAfter: days(200), fingerprint: 'b'.repeat(64) }),
+      certificate({ what: 'etcd-server', where: 'e:2379', notAfter: days(2), observedAt: days(-1) }),
+    ];
+    const groups = certificateGroups(
+      { observations, provider: BERLIN.provider, auditedAt: days(0) },
+      DEFAULT_THRESHOLDS,
+      NOW,
+    );
+    expect(groups.map(({ what, count, severity }) => [what, count, severity])).toEqual([
+      ['etcd-server', 1, 'critical'],
+      ['kube-apiserver', 2, 'info'],
+    ]);
+    expect(groups[0]?.first).toMatchObject({ lastSeen: days(-1), where: 'e:2379' });
+    expect(groups[1]).toMatchObject({
+      first: { notAfter: days(200), where: 'b:6443' },
+      renewedBy: 'a rollout of the control plane machines',
+    });
+  });
+});

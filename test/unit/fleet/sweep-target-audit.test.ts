@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { KubeconfigSecretError } from '../../../lambdas/aws/kubeconfig-secret.ts';
+import type { AuditCluster, DueAudit } from '../../../lambdas/fleet/cluster-auditor.ts';
+import type { SweepOrder } from '../../../lambdas/fleet/order.ts';
+import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/fleet/sweep-target.ts';
+import {
+  answer,
+  defaultCertificates,
+  type Handler,
+  LOOPBACK,
+  startTlsServer,
+  TOKEN,
+} from '../kubernetes/tls-server.ts';
+import { auditSummary, PARIS } from './values.ts';
+
+const never = new AbortController().signal;
+const REACH = { handshakes: false, secrets: true, kubeletMetrics: false };
+const EMPTY = { kind: 'List', metadata: {}, items: [] };
+const SUMMARY = auditSummary();
+
+const orderOf = (more: Partial<SweepOrder> = {}): SweepOrder => ({
+  target: PARIS,
+  tick: 0,
+  deadlineMs: 10_000,
+  audit: REACH,
+  ...more,
+});
+
+async function kubeconfigOf(server: string): Promise<string> {
+  const { authority } = await defaultCertificates();
+  const ca = Buffer.from(authority.certificatePem).toString('base64');
+  return stringify({
+    clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': ca } }],
+    users: [{ name: 'u', user: { token: TOKEN } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  });
+}
+
+/** Sweeps PARIS, and remembers the audits. */
+async function sweeper(handler: Handler, options: Partial<TargetSweeperOptions> = {}) {
+  const server = await startTlsServer(handler);
+  const text = await kubeconfigOf(server.connection.server);
+  const audits: DueAudit[] = [];
+  const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
+  const audit: AuditCluster = async (due) => {
+    audits.push(due);
+    return SUMMARY;
+  };
+  const sweepOne = createTargetSweeper({
+    readSecret: async () => text,
+    signToken: notAsked,
+    describeCluster: notAsked,
+    async *listInstances() {},
+    policies: [DEFAULT_POLICY],
+    clock: Date.now,
+    audit,
+    ...options,
+  });
+  return { server, audits, sweepOne };
+}
+
+const works: Handler = (_request, response) => answer(response, 200, EMPTY);
+const hangs: Handler = () => undefined;
+
+describe('the audit that follows a sweep', () => {
+  it('has its connections, and ends before its order does', async () => {
+    const { server, audits, sweepOne } = await sweeper(works);
+    const { outcome } = await sweepOne(orderOf(), never);
+    expect(outcome).toMatchObject({ complete: true, audit: SUMMARY });
+    expect(audits).toMatchObject([{ target: PARIS, reach: REACH }]);
+    expect(audits[0]?.open?.workload.server).toBe(server.connection.server);
+    await sweepOne(orderOf(), never);
+    expect(server.connections()).toBe(1);
+  });
+
+  it('is not made where no order asks for it', async () => {
+    const { audits, sweepOne } = await sweeper(works);
+    const { audit: _, ...order } = orderOf();
+    expect((await sweepOne(order, never)).outcome).not.toHaveProperty('audit');
+    expect(audits).toEqual([]);
+  });
+
+  it('takes no time from the sweep: neither what it takes nor its failure is that of the sweep', async () => {
+    const bug = new TypeError('a bug');
+    const { sweepOne } = await sweeper(works, { audit: async () => Promise.reject(bug) });
+    const swept = await sweepOne(orderOf(), never);
+    expect(swept.auditError).toBe(bug);
+    expect(swept.retry).toBeUndefined();
+    expect(swept.outcome).toMatchObject({
+      complete: true,
+      problems: [{ kind: 'bug', object: 'audit of cluster paris' }],
+      problemCount: 1,
+    });
+
+    let now = 0;
+    const slow = await sweeper(works, {
+      clock: () => now,
+      audit: async () => {
+        now += 30_000;
+        return SUMMARY;
+      },
+    });
+    expect((await slow.sweepOne(orderOf(), never)).outcome.durationMs).toBe(0);
+  });
+
+  it('is told to end while there is time for its snapshot', async () => {
+    let ended = 0;
+    const { sweepOne } = await sweeper(works, {
+      audit: async ({ signal, last }) => {
+        await new Promise((resolve) => {
+          signal.addEventListener('abort', resolve);
+        });
+        ended += last.aborted ? 100 : 1;
+        return SUMMARY;
+      },
+    });
+    const startedAt = performance.now();
+    await sweepOne(orderOf({ deadlineMs: 2_300 }), never);
+    expect(ended).toBe(1);
+    expect(performance.now() - startedAt).toBeLessThan(2_300);
+  });
+
+  it('does not begin when too little time is left: it is due again then', async () => {
+    const { audits, sweepOne } = await sweeper(works);
+    const { outcome } = await sweepOne(orderOf({ deadlineMs: 1_900 }), never);
+    expect(outcome).toMatchObject({ complete: true });
+    expect(outcome).not.toHaveProperty('audit');
+    expect(audits).toEqual([]);
+  });
+
+  it('looks at what is known of a cluster that took all the time and did not answer', async () => {
+    const { audits, sweepOne } = await sweeper(hangs);
+    const { outcome } = await sweepOne(orderOf({ deadlineMs: 300 }), never);
+    expect(outcome).toMatchObject({ readable: false, audit: SUMMARY });
+    expect(audits).toMatchObject([{ open: undefined, problem: { kind: 'timeout' } }]);
+  });
+
+  it('is made of a cluster that cannot be read: a handshake may tell why', async () => {
+    const { audits, sweepOne } = await sweeper((_request, response) => answer(response, 500, {}), {});
+    const { outcome } = await sweepOne(orderOf(), never);
+    expect(outcome).toMatchObject({ readable: false, audit: SUMMARY });
+    expect(audits[0]?.open).toBeDefined();
+  });
+
+  it.each([
+    ['its secret does not exist', new KubeconfigSecretError('not-found', 'arn', 'it does not exist'), undefined],
+    ['Secrets Manager fails', new KubeconfigSecretError('unavailable', 'arn', 'it failed'), true],
+    ['certmarshal fails', new TypeError('a bug'), true],
+  ])('is made of what is known when %s', async (_, error, retry) => {
+    const { audits, sweepOne } = await sweeper(works, { readSecret: async () => Promise.reject(error) });
+    const swept = await sweepOne(orderOf(), never);
+    expect([swept.retry, swept.outcome.audit]).toEqual([retry, SUMMARY]);
+    expect(audits).toMatchObject([{ open: undefined, problem: swept.outcome.problems[0] }]);
+  });
+
+  it('waits when the kubeconfig leads to another API server than before', async () => {
+    const { audits, sweepOne } = await sweeper(works);
+    const { outcome } = await sweepOne(orderOf({ server: `${LOOPBACK}:1` }), never);
+    expect(outcome.problems).toMatchObject([{ kind: 'held' }]);
+    expect(audits).toEqual([]);
+  });
+
+  it('is not made when the function has to end', async () => {
+    const { audits, sweepOne } = await sweeper(works);
+    await sweepOne(orderOf(), AbortSignal.abort());
+    expect(audits).toEqual([]);
+  });
+});

@@ -1,0 +1,171 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { REASONS } from '../../lambdas/approval/reasons.ts';
+import { FINDING_CODES, type FindingCode, runbookOf } from '../../lambdas/expiry/finding-codes.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const FOLDER = 'docs/runbooks';
+const codes = Object.keys(FINDING_CODES) as FindingCode[];
+/** Of alarms and of reasons of an approval; those of findings have sections that a test can hold. */
+const OTHERS = ['heartbeat.md', 'san-not-owned.md'];
+
+const pages = readdirSync(`${ROOT}${FOLDER}`).toSorted();
+const textOf = (page: string) => readFileSync(`${ROOT}${FOLDER}/${page}`, 'utf8');
+const blocksIn = (page: string) => [...textOf(page).matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = '']) => block);
+const ofFindings = pages.filter((page) => !OTHERS.includes(page));
+
+/** Quoted parts are one word, and of a pipe each part is a command. Enough for what is written there. */
+function commandsIn(block: string): readonly (readonly string[])[] {
+  return block
+    .split('\n')
+    .flatMap((line) => splitOutsideQuotes(line, /[|;]|&&/y))
+    .map((command) => splitOutsideQuotes(command, /\s+/y).filter((word) => word !== ''))
+    .map((words) => words.filter((word) => !/^\d?[<>]/.test(word)))
+    .map((words) => (words[0] === 'xargs' || words[0] === 'sudo' ? words.slice(1) : words))
+    .filter(([first]) => first !== undefined && !/^[A-Z_]+=/.test(first));
+}
+
+function splitOutsideQuotes(text: string, separator: RegExp): readonly string[] {
+  const parts = [''];
+  let quote: string | undefined;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at] ?? '';
+    separator.lastIndex = at;
+    const found = quote === undefined ? separator.exec(text) : null;
+    if (found !== null) {
+      parts.push('');
+      at += found[0].length - 1;
+      continue;
+    }
+    if (quote === undefined ? character === '"' || character === "'" : character === quote)
+      quote = quote === undefined ? character : undefined;
+    parts[parts.length - 1] += character;
+  }
+  return parts;
+}
+
+const commandsOf = (page: string) => blocksIn(page).flatMap(commandsIn);
+
+/** What a runbook may run. The first words after options that stand before them. */
+const VERBS: Readonly<Record<string, readonly string[]>> = {
+  kubectl: ['get', 'describe', 'logs', 'annotate', 'rollout restart', 'delete csr', 'config view'],
+  aws: [
+    'eks describe-certificate-authority',
+    'eks describe-cluster',
+    'eks describe-update',
+    'eks list-certificate-authorities',
+    'eks list-nodegroups',
+    'eks update-nodegroup-version',
+  ],
+  eksctl: ['anywhere renew certificates'],
+  clusterctl: ['alpha rollout restart'],
+  openssl: ['x509', 's_client'],
+};
+const TOOLS = ['awk', 'base64', 'date', 'export', 'grep', 'tail', 'umask'];
+/** Global options of kubectl that take a word. */
+const WITH_WORD = new Set(['--kubeconfig', '-n', '--namespace', '--context']);
+
+function verbOf(words: readonly string[]): string {
+  const rest: string[] = [];
+  for (let at = 1; at < words.length; at += 1) {
+    const word = words[at] ?? '';
+    if (WITH_WORD.has(word)) at += 1;
+    else rest.push(word);
+  }
+  return rest.join(' ');
+}
+
+/** Options that `--help` of a command names. */
+const helps = new Map<string, ReadonlySet<string>>();
+function optionsOf(command: string): ReadonlySet<string> {
+  const known = helps.get(command);
+  if (known !== undefined) return known;
+  const help = spawnSync(process.execPath, [`${ROOT}bin/certmarshal.ts`, command, '--help'], { encoding: 'utf8' });
+  if (help.status !== 0 || !help.stdout.startsWith(`Usage: certmarshal ${command} `))
+    throw new Error(`certmarshal ${command} --help: ${help.stderr}${help.stdout.slice(0, 80)}`);
+  const options = new Set([...help.stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, option = '']) => option));
+  helps.set(command, options);
+  return options;
+}
+
+describe('runbooks', () => {
+  it('are there for every code of a finding, and for nothing that there is not', () => {
+    const expected = [...codes.map(runbookOf), ...OTHERS.map((page) => `${FOLDER}/${page}`)];
+    expect(pages.map((page) => `${FOLDER}/${page}`)).toEqual(expected.toSorted());
+  });
+
+  it('are named by their code, which is a reason of an approval or a code of a finding', () => {
+    const headings = new Map(codes.map((code) => [runbookOf(code), `# ${code}: `]));
+    const wrong = ofFindings.filter((page) => !textOf(page).startsWith(headings.get(`${FOLDER}/${page}`) ?? '?'));
+    expect(wrong).toEqual([]);
+    expect(REASONS.SanNotOwned.next).toBe('docs/runbooks/san-not-owned.md');
+  });
+
+  it.each(ofFindings)('%s answers what a person at night asks, in that order', (page) => {
+    const parts = [
+      '\n**What it means.** ',
+      '\n**How bad.** ',
+      '\n## Look first\n',
+      '\n## Mend it\n',
+      '\n## How to see that it is over\n',
+      '\n## Do not\n',
+    ];
+    const places = parts.map((part) => textOf(page).indexOf(part));
+    expect(places.filter((place) => place === -1)).toEqual([]);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    const between = (from: string, to: string) => textOf(page).split(from)[1]?.split(to)[0] ?? '';
+    expect(between('\n## Look first\n', '\n## ')).toContain('```sh');
+    expect(between('\n## How to see that it is over\n', '\n## ')).toMatch(/^certmarshal (?:audit|probe) /m);
+    expect(between('\n## Do not\n', '\n## ').trim()).toMatch(/^- Do not /);
+  });
+
+  it.each(pages)('%s has commands that a shell can read', (page) => {
+    for (const block of blocksIn(page)) execFileSync('bash', ['-n'], { input: block, stdio: ['pipe', 'pipe', 'pipe'] });
+    // A word in angle brackets is a redirection.
+    expect(blocksIn(page).filter((block) => /<[A-Za-z-]+>/.test(block))).toEqual([]);
+  });
+
+  it.each(ofFindings)('%s uses no variable that it has not set before', (page) => {
+    const set = new Set<string>();
+    const unset: string[] = [];
+    for (const line of blocksIn(page).join('\n').split('\n')) {
+      const name = /^(?:export )?([A-Z_]+)=/.exec(line)?.[1];
+      for (const [, used = ''] of line.matchAll(/\$\{?([A-Z_]+)/g)) if (!set.has(used)) unset.push(used);
+      if (name !== undefined) set.add(name);
+    }
+    expect(unset).toEqual([]);
+  });
+
+  it.each(ofFindings)('%s runs only what is known', (page) => {
+    const strange = commandsOf(page).filter((words) => {
+      const [tool = ''] = words;
+      if (tool === 'certmarshal' || TOOLS.includes(tool)) return false;
+      return VERBS[tool]?.some((verb) => `${verbOf(words)} `.startsWith(`${verb} `)) !== true;
+    });
+    expect(strange).toEqual([]);
+  });
+
+  it('give certmarshal only options that it has', () => {
+    const calls = pages.flatMap((page) => commandsOf(page).filter(([tool]) => tool === 'certmarshal'));
+    expect(calls.length).toBeGreaterThan(codes.length);
+    const wrong = calls.flatMap(([, command = '', ...words]) =>
+      words
+        .filter((word) => word.startsWith('--') && !optionsOf(command).has(word.split('=')[0] ?? ''))
+        .map((word) => `certmarshal ${command} ${word}`),
+    );
+    expect(wrong).toEqual([]);
+  }, 60_000);
+
+  it.each(pages)('%s points to pages that exist', (page) => {
+    const targets = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = '']) => target);
+    expect(targets.filter((target) => !existsSync(`${ROOT}${FOLDER}/${target}`))).toEqual([]);
+  });
+
+  it.each(pages)('%s takes nothing away that cannot be brought back', (page) => {
+    const forbidden =
+      /delete machine|delete secret|edit secret|certificate deny|certificate approve|--force|delete node /;
+    expect(blocksIn(page).filter((block) => forbidden.test(block))).toEqual([]);
+  });
+});

@@ -1,0 +1,422 @@
+import { execFileSync } from 'node:child_process';
+import { type KeyPairKeyObjectResult, randomBytes, X509Certificate } from 'node:crypto';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Certificate } from '../../../lambdas/x509/certificate.ts';
+import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
+import { decodeCertificate } from '../../../lambdas/x509/decode-certificate.ts';
+import { isIssuedBy } from '../../../lambdas/x509/issued-by.ts';
+import { leadsTo } from '../../../lambdas/x509/leads-to.ts';
+import {
+  createCertificateAuthority,
+  createCertificateRequest,
+  createKeyPair,
+  issueCertificate,
+} from '../../../lambdas/x509/peculiar.ts';
+import {
+  attribute,
+  certificate,
+  cn,
+  extension,
+  generalizedTime,
+  generateKeyPairSync,
+  name,
+  oid,
+  type Parts,
+  pem,
+  sequence,
+  set,
+  tlv,
+  utcTime,
+  utf8,
+} from './certificate-writer.ts';
+
+function read(der: Uint8Array): Certificate {
+  const decoded = decodeCertificate(der);
+  if (!decoded.ok) throw new Error(decoded.problem);
+  return decoded.certificate;
+}
+
+function problem(der: Uint8Array): string {
+  const decoded = decodeCertificate(der);
+  if (decoded.ok) throw new Error('it was read');
+  return decoded.problem;
+}
+
+const made = (parts: Parts) => read(certificate(parts));
+const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2027-01-01T00:00:00Z') };
+
+describe('a kubelet serving certificate', async () => {
+  const authority = await createCertificateAuthority({
+    commonName: 'kubernetes',
+    ...validity,
+    keys: await createKeyPair('RSA-2048'),
+  });
+  const request = await createCertificateRequest({
+    commonName: 'system:node:worker-3',
+    organizations: ['system:nodes'],
+    dnsNames: ['Worker-3.'],
+    ipAddresses: ['10.0.1.23', 'fd00:0:0:0:0:0:0:1'],
+    keys: await createKeyPair('P-384'),
+  });
+  const text = await issueCertificate(authority, request, { purpose: 'server', ...validity });
+  const leaf = read(new X509Certificate(text).raw);
+  const ca = read(new X509Certificate(authority.certificate).raw);
+
+  test('is read whole', () => {
+    expect(leaf).toMatchObject({
+      notBefore: validity.notBefore.getTime(),
+      notAfter: validity.notAfter.getTime(),
+      subject: 'CN=system:node:worker-3,O=system:nodes',
+      issuer: 'CN=kubernetes',
+      commonName: 'system:node:worker-3',
+      organizations: ['system:nodes'],
+      isAuthority: false,
+      selfSigned: false,
+      key: 'P-384',
+      dnsNames: ['worker-3'],
+      addresses: ['10.0.1.23', 'fd00::1'],
+      otherNames: false,
+      extendedKeyUsages: ['1.3.6.1.5.5.7.3.1'],
+      authorityKeyId: ca.subjectKeyId,
+    });
+    expect(leaf).not.toHaveProperty('weakKey');
+    expect(leaf).not.toHaveProperty('weakSignature');
+    expect(ca).toMatchObject({ isAuthority: true, selfSigned: true, key: 'RSA-2048' });
+  });
+
+  test('is told as openssl tells it', () => {
+    const ask = (...args: string[]) => execFileSync('openssl', ['x509', '-noout', ...args], { input: text }).toString();
+    const [, fingerprint = ''] = ask('-fingerprint', '-sha256').trim().split('=');
+    expect(leaf.fingerprint).toBe(fingerprint.replaceAll(':', '').toLowerCase());
+    const [, serial = ''] = ask('-serial').trim().split('=');
+    expect(leaf.serialNumber).toBe(serial.toLowerCase());
+    const [, end = ''] = ask('-enddate').trim().split('=');
+    expect(leaf.notAfter).toBe(Date.parse(end));
+    expect(ask('-subject', '-nameopt', 'RFC2253')).toBe(`subject=${leaf.subject}\n`);
+  });
+
+  test('is issued by its authority, and by no other of the same name', async () => {
+    const other = await createCertificateAuthority({
+      commonName: 'kubernetes',
+      ...validity,
+      keys: await createKeyPair('P-256'),
+    });
+    const impostor = read(new X509Certificate(other.certificate).raw);
+    expect(isIssuedBy(leaf, ca)).toBe(true);
+    expect(isIssuedBy(ca, ca)).toBe(true);
+    expect(isIssuedBy(leaf, impostor)).toBe(false);
+    expect(isIssuedBy(ca, leaf)).toBe(false);
+    expect(leadsTo(leaf, [], [impostor, ca])).toBe(true);
+    expect(leadsTo(leaf, [impostor], [impostor])).toBe(false);
+    expect(leadsTo(leaf, [ca], [ca])).toBe(true);
+    expect(leadsTo(leaf, [], [leaf])).toBe(true);
+  });
+
+  test('keeps nothing of what it came in', () => {
+    const der = Buffer.from(new X509Certificate(text).raw);
+    const own = read(der);
+    der.fill(0);
+    expect(own.der.equals(new X509Certificate(text).raw)).toBe(true);
+  });
+});
+
+describe('times', () => {
+  test.each([
+    ['the year 9999', generalizedTime('99991231235959Z'), '9999-12-31T23:59:59.000Z'],
+    ['2049', utcTime('491231235959Z'), '2049-12-31T23:59:59.000Z'],
+    ['1950', utcTime('500101000000Z'), '1950-01-01T00:00:00.000Z'],
+    ['before the epoch', generalizedTime('16010101000000Z'), '1601-01-01T00:00:00.000Z'],
+    ['year 0', generalizedTime('00000101000000Z'), '0000-01-01T00:00:00.000Z'],
+    ['no seconds', utcTime('2601010000Z'), '2026-01-01T00:00:00.000Z'],
+    ['a time zone', utcTime('260101000000+0130'), '2025-12-31T22:30:00.000Z'],
+    ['fractions', generalizedTime('20260101000000.5Z'), '2026-01-01T00:00:00.000Z'],
+    ['a leap day', utcTime('240229000000Z'), '2024-02-29T00:00:00.000Z'],
+  ])('%s', (_name, time, expected) => {
+    expect(new Date(made({ notAfter: time }).notAfter).toISOString()).toBe(expected);
+  });
+
+  test.each([
+    ['a day that does not exist', utcTime('260229000000Z'), 'notAfter: 260229000000Z does not exist'],
+    ['a leap second', utcTime('261231235960Z'), 'notAfter: 261231235960Z does not exist'],
+    ['no time zone', generalizedTime('20260101000000'), 'notAfter: not a time in UTC'],
+    ['no time', utf8('soon'), 'notAfter: no time found'],
+    ['text', utcTime('tomorrow'), 'notAfter: not a time in UTC'],
+  ])('%s is a problem', (_name, time, expected) => {
+    expect(problem(certificate({ notAfter: time }))).toBe(expected);
+  });
+});
+
+describe('names', () => {
+  test.each([
+    ['NUL', 'a\0b', String.raw`CN=a\00b`, String.raw`a\u{0}b`],
+    ['escape sequences', '\u001b[2Jx', String.raw`CN=\u{1b}[2Jx`, String.raw`\u{1b}[2Jx`],
+    ['what RFC 4514 escapes', ' a,b+c"d\\e<f>g;h ', String.raw`CN=\ a\,b\+c\"d\\e\<f\>g\;h\ `, undefined],
+    ['a number sign', '#a#', String.raw`CN=\#a#`, '#a#'],
+    ['letters', 'Zürich 東京', 'CN=Zürich 東京', 'Zürich 東京'],
+  ])('%s', (_name, text, subject, commonName = text) => {
+    expect(made({ subject: name(cn(text)) })).toMatchObject({ subject, commonName });
+  });
+
+  test('several values in one RDN, the most specific RDN first', () => {
+    const subject = name(
+      set(attribute('2.5.4.6', tlv(0x13, Buffer.from('CH')))),
+      set(attribute('2.5.4.10', utf8('a')), attribute('2.5.4.11', utf8('b'))),
+      cn('c'),
+    );
+    expect(made({ subject })).toMatchObject({ subject: 'CN=c,O=a+OU=b,C=CH', organizations: ['a'] });
+  });
+
+  test.each([
+    ['Latin-1', tlv(0x14, [0x5a, 0xfc]), 'CN=Zü'],
+    ['BMPString', tlv(0x1e, [0, 0x61, 0x67, 0x71]), 'CN=a東'],
+    ['UniversalString', tlv(0x1c, [0, 0, 0, 0x61]), 'CN=a'],
+    ['UTF8String that is none', tlv(0x0c, [0xff]), 'CN=#0c01ff'],
+    ['PrintableString beyond ASCII', tlv(0x13, [0xe9]), 'CN=#1301e9'],
+    ['no string at all', sequence(tlv(2, [1])), 'CN=#3003020101'],
+  ])('%s', (_name, value, subject) => {
+    expect(made({ subject: name(set(attribute('2.5.4.3', value))) }).subject).toBe(subject);
+  });
+
+  test('an attribute that has no short name, an empty name, two common names', () => {
+    expect(made({ subject: name(set(attribute('1.2.3.4', utf8('x')))) }).subject).toBe('1.2.3.4=#0c0178');
+    const empty = made({ subject: name() });
+    expect(empty.subject).toBe('');
+    const two = made({ subject: name(cn('a'), cn('b')) });
+    expect(two.subject).toBe('CN=b,CN=a');
+    expect(two).not.toHaveProperty('commonName');
+  });
+
+  test('are bounded', () => {
+    const long = made({ subject: name(cn('x'.repeat(50_000))) });
+    expect(long.subject.length).toBeLessThan(1100);
+    expect(long.commonName?.length).toBeLessThan(600);
+    const many = Array.from({ length: 1025 }, () => cn('x'));
+    expect(problem(certificate({ subject: name(...many) }))).toBe('subject: more than 1024 attributes');
+  });
+
+  test('more alternative names than are kept, and of other kinds', () => {
+    const dns = (text: string) => tlv(0x82, Buffer.from(text));
+    const san = (...names: Buffer[]) => made({ extensions: [extension('2.5.29.17', sequence(...names))] });
+    const many = san(...Array.from({ length: 1100 }, (_, index) => dns(`n${index}`)));
+    expect(many.dnsNames).toHaveLength(1024);
+    expect(many.otherNames).toBe(true);
+    expect(san(dns('a\0.example'))).toMatchObject({ dnsNames: [String.raw`a\u{0}.example`], otherNames: false });
+    expect(san(tlv(0x86, Buffer.from('spiffe://x')))).toMatchObject({ dnsNames: [], otherNames: true });
+    expect(san(tlv(0x87, [1, 2, 3]))).toMatchObject({ addresses: [], otherNames: true });
+  });
+});
+
+describe('oddities that exist', () => {
+  test.each([
+    [[0], '00'],
+    [[0x7f], '7f'],
+    [[0, 0x80], '80'],
+    [[0xff], '-01'],
+    [[0x80, 0], '-8000'],
+    [[0, 0, 1], '01'],
+  ])('serial number %j', (serial, expected) => {
+    expect(made({ serial }).serialNumber).toBe(expected);
+  });
+
+  test('a huge serial number', () => {
+    expect(made({ serial: Array.from({ length: 5000 }, () => 1) }).serialNumber).toBe(`${'01'.repeat(64)}…`);
+  });
+
+  test('version 1, and a root of that version', () => {
+    expect(made({ version: undefined })).toMatchObject({ isAuthority: false, selfSigned: false });
+    const root = made({ version: undefined, subject: name(cn('ca')) });
+    expect(root).toMatchObject({ isAuthority: true, selfSigned: true });
+  });
+
+  test('a BOOLEAN that is 01', () => {
+    const constraints = extension('2.5.29.19', sequence(tlv(1, [1])));
+    expect(made({ extensions: [constraints] }).isAuthority).toBe(true);
+  });
+
+  test('a name that is its own issuer without its key', () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    expect(made({ subject: name(cn('ca')), signer: privateKey }).selfSigned).toBe(false);
+  });
+
+  test('arcs of 128 bits in object identifiers', () => {
+    const uuid = '2.25.329800735698586629295641978511506172918';
+    const usage = extension('2.5.29.37', sequence(oid(uuid)));
+    expect(made({ extensions: [usage, extension(uuid, utf8('x'))] }).extendedKeyUsages).toEqual([uuid]);
+  });
+});
+
+describe('keys and signatures', () => {
+  const spki = (type: string, options: object): Buffer => {
+    const { publicKey } = generateKeyPairSync(type as 'ed25519', options as never) as unknown as KeyPairKeyObjectResult;
+    return publicKey.export({ format: 'der', type: 'spki' });
+  };
+
+  test.each([
+    ['rsa', { modulusLength: 1024 }, 'RSA-1024', 'RSA of 1024 bits; 2048 are the least'],
+    ['rsa', { modulusLength: 2048 }, 'RSA-2048', undefined],
+    ['rsa-pss', { modulusLength: 2048 }, 'RSA-2048', undefined],
+    ['ec', { namedCurve: 'P-224' }, 'P-224', 'a curve of about 224 bits; 256 are the least'],
+    ['ec', { namedCurve: 'P-521' }, 'P-521', undefined],
+    ['ec', { namedCurve: 'secp256k1' }, 'secp256k1', undefined],
+    ['ec', { namedCurve: 'sect163k1' }, 'EC with curve 1.3.132.0.1', 'a curve of about 168 bits; 256 are the least'],
+    ['ec', { namedCurve: 'P-256', paramEncoding: 'explicit' }, 'EC with a curve of its own', undefined],
+    ['ed25519', {}, 'Ed25519', undefined],
+    ['ed448', {}, 'Ed448', undefined],
+    ['ml-dsa-65', {}, 'ML-DSA-65', undefined],
+    ['dsa', { modulusLength: 1024, divisorLength: 160 }, 'DSA-1024', expect.stringContaining('DSA')],
+  ])('%s %j', (type, options, key, weakKey) => {
+    const { weakKey: weak, ...found } = made({ key: spki(type, options) });
+    expect(found.key).toBe(key);
+    expect(weak).toEqual(weakKey);
+  });
+
+  test('a key of a kind that nobody knows', () => {
+    expect(made({ key: sequence(sequence(oid('1.2.3.4.5')), tlv(3, [0, 1])) }).key).toBe('1.2.3.4.5');
+  });
+
+  const NULL = tlv(5);
+  const pss = (...parameters: Buffer[]) => sequence(oid('1.2.840.113549.1.1.10'), sequence(...parameters));
+  const digestOf = (type: string) => tlv(0xa0, sequence(oid(type), NULL));
+  test.each([
+    ['MD5', sequence(oid('1.2.840.113549.1.1.4'), NULL), 'signed with MD5, which can be forged'],
+    ['SHA-1', sequence(oid('1.2.840.113549.1.1.5'), NULL), 'signed with SHA-1, which can be forged'],
+    ['ECDSA with SHA-1', sequence(oid('1.2.840.10045.4.1')), 'signed with SHA-1, which can be forged'],
+    ['RSASSA-PSS by default', pss(), 'signed with SHA-1, which can be forged'],
+    ['RSASSA-PSS with SHA-256', pss(digestOf('2.16.840.1.101.3.4.2.1')), undefined],
+    ['SHA-256', sequence(oid('1.2.840.113549.1.1.11'), NULL), undefined],
+  ])('%s', (_name, algorithm, expected) => {
+    expect(made({ algorithm }).weakSignature).toBe(expected);
+  });
+
+  test('the signature of a root over itself is not relied upon', () => {
+    const weak = { algorithm: sequence(oid('1.2.840.10045.4.1')), digest: 'sha1' };
+    expect(made({ ...weak, subject: name(cn('ca')) })).toMatchObject({ selfSigned: true });
+    expect(made({ ...weak, subject: name(cn('ca')) })).not.toHaveProperty('weakSignature');
+    expect(made(weak)).toHaveProperty('weakSignature');
+  });
+});
+
+describe('what is no certificate', () => {
+  const good = certificate({ extensions: [extension('2.5.29.19', sequence())] });
+
+  test.each([
+    ['nothing', Buffer.alloc(0), /missing/],
+    ['1 MiB', Buffer.alloc(1024 * 1024, 0x30), '1048576 bytes found, 65536 allowed'],
+    ['something after it', Buffer.concat([good, Buffer.from([0])]), /1 bytes follow/],
+    ['algorithms that differ', certificate({ outerAlgorithm: sequence(oid('1.2.3')) }), /inside and outside differ/],
+    ['version 4', certificate({ version: 4 }), 'version: none of 1, 2 and 3'],
+    ['extensions in version 1', certificate({ version: undefined, extensions: [] }), /version 1 has none/],
+    [
+      'the same extension twice',
+      certificate({ extensions: [extension('1.2.3', utf8('')), extension('1.2.3', utf8(''))] }),
+      'extension 1.2.3: it is there twice',
+    ],
+  ])('%s', (_name, der, expected) => {
+    expect(problem(der)).toMatch(expected);
+  });
+
+  test('no bytes make it throw, or take long', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+          fc
+            .tuple(fc.nat(good.length - 1), fc.uint8Array({ minLength: 1, maxLength: 4 }))
+            .map(([at, bytes]) => Buffer.concat([good.subarray(0, at), bytes, good.subarray(at + bytes.length)])),
+          fc.nat(good.length - 1).map((end) => good.subarray(0, end)),
+        ),
+        (der) => {
+          const decoded = decodeCertificate(der);
+          expect(typeof (decoded.ok ? decoded.certificate.subject : decoded.problem)).toBe('string');
+        },
+      ),
+      { seed: 5, numRuns: 3000 },
+    );
+  });
+
+  test.each([
+    ['deep', Buffer.alloc(60_000, 0x30)],
+    ['many attributes', certificate({ subject: name(...Array.from({ length: 1000 }, () => cn('y'))), issuer: name() })],
+    ['its own issuer with many attributes', selfIssued(name(...Array.from({ length: 1000 }, () => cn('y'))))],
+    ['many extensions', certificate({ extensions: Array.from({ length: 5000 }, () => extension('1.2.3', utf8(''))) })],
+    ['an RSA key of 60,000 octets', selfIssued(name(cn('ca')), rsa(60_000, 3))],
+    ['an RSA key with an exponent as long', selfIssued(name(cn('ca')), rsa(1024, 1024))],
+    ['a curve of its own', selfIssued(name(cn('ca')), explicitCurve())],
+  ])('takes no time: %s', (_name, der) => {
+    // The best of several: other work of the machine is none of it.
+    const times = Array.from({ length: 8 }, () => {
+      const startedAt = performance.now();
+      decodeCertificate(der);
+      return performance.now() - startedAt;
+    });
+    expect(Math.min(...times)).toBeLessThan(50);
+  });
+
+  function selfIssued(subject: Buffer, key?: Buffer): Buffer {
+    return certificate({ subject, issuer: subject, ...(key === undefined ? {} : { key }) });
+  }
+
+  function rsa(modulus: number, exponent: number): Buffer {
+    const odd = (length: number) => tlv(2, [0x7f], randomBytes(length - 2), [1]);
+    const key = sequence(odd(modulus), odd(exponent));
+    return sequence(sequence(oid('1.2.840.113549.1.1.1'), tlv(5)), tlv(3, [0], key));
+  }
+
+  function explicitCurve(): Buffer {
+    const options = { namedCurve: 'P-521', paramEncoding: 'explicit' } as const;
+    return generateKeyPairSync('ec', options).publicKey.export({ format: 'der', type: 'spki' });
+  }
+});
+
+describe('bundles', () => {
+  const one = pem(certificate());
+  const two = pem(certificate({ serial: [2] }));
+  const key = '-----BEGIN EC PRIVATE KEY-----\nnot to be looked at\n-----END EC PRIVATE KEY-----\n';
+
+  test.each([
+    [
+      'comments, keys and other blocks between them',
+      `# a\n${one}${key}text\n${two}${pem(Buffer.from('x'), 'X509 CRL')}`,
+    ],
+    ['CRLF', (one + two).replaceAll('\n', '\r\n')],
+    ['no final line break', (one + two).trimEnd()],
+    ['base64 on one line', (one + two).replaceAll(/(?<![-])\n(?=[A-Za-z0-9+/=]+\n)/g, '')],
+    ['indented base64', (one + two).replaceAll(/\n(?=[A-Za-z0-9+/=]+\n)/g, '\n  ')],
+  ])('%s', (_name, text) => {
+    const { certificates, problem: wrong } = decodeBundle(text);
+    expect(certificates.map((each) => (each.ok ? each.certificate.serialNumber : each.problem))).toEqual(['01', '02']);
+    expect(wrong).toBeUndefined();
+  });
+
+  test.each([
+    ['no END line', one.replace('-----END CERTIFICATE-----', ''), 'its PEM block has no END CERTIFICATE line'],
+    ['another END line', one.replace('END CERTIFICATE', 'END X'), 'its PEM block has no END CERTIFICATE line'],
+    ['no base64', one.replace('\nM', '\n!'), 'its PEM block is not base64'],
+    ['nothing in it', pem(Buffer.alloc(0)), 'its PEM block is not base64'],
+    ['something else in it', pem(Buffer.from('hello')), expect.stringContaining('certificate')],
+    ['1 MiB in it', pem(Buffer.alloc(1024 * 1024)), 'larger than the 65536 bytes allowed'],
+  ])('a broken block between whole ones: %s', (_name, broken, expected) => {
+    const { certificates } = decodeBundle(`${one}${broken}\n${two}`);
+    expect(certificates.map((each) => (each.ok ? 'read' : each.problem))).toEqual(['read', expected, 'read']);
+  });
+
+  test.each([[''], ['hello'], [key], ['-----BEGIN CERTIFICATE'], ['x-----BEGIN CERTIFICATE-----']])('%j', (text) => {
+    expect(decodeBundle(text)).toEqual({ certificates: [], problem: 'no certificate in PEM' });
+  });
+
+  test('is bounded', () => {
+    const many = decodeBundle(one.repeat(1001));
+    expect(many.certificates).toHaveLength(1000);
+    expect(many.problem).toBe('only the first 1000 certificates are read');
+    expect(decodeBundle(one.repeat(1000)).problem).toBeUndefined();
+    const long = decodeBundle(one + ' '.repeat(5 * 1024 * 1024) + two);
+    expect(long.certificates).toHaveLength(1);
+    expect(long.problem).toBe('only the first 4194304 characters are read');
+    for (const text of ['-----BEGIN ', '\n-----BEGIN CERTIFICATE-----', '-'].map((part) => part.repeat(300_000))) {
+      const startedAt = performance.now();
+      decodeBundle(text);
+      expect(performance.now() - startedAt).toBeLessThan(1000);
+    }
+  });
+});
