@@ -299,6 +299,13 @@ describe.skipIf(missing)('an audit of a real control plane', () => {
     const { snapshot } = await look();
     expect(seenIn(snapshot)).toEqual(sorted(await everyCertificate()));
     expect(snapshot.findings.filter(({ severity }) => severity !== 'info')).toEqual([]);
+    const notVisible = snapshot.findings.find(({ code }) => code === 'NotVisible');
+    expect(notVisible?.places?.filter((place) => !place.startsWith('source '))).toEqual([
+      'etcd health check client',
+      'etcd CA',
+      'kubeconfig of Cluster API',
+      "users' kubeconfigs",
+    ]);
   });
 
   it('observes what is written down of certificates', async () => {

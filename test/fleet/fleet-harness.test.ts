@@ -23,7 +23,7 @@ describe('the hub in one process', () => {
   afterAll(() => output.restore());
 
   it('finds every cluster, sweeps each one once a minute, approves what is proven and nothing else', async () => {
-    await using world = await startWorld();
+    await using world = await startWorld({ audits: true });
     for (let minute = 0; minute < 4; minute += 1) await world.minute();
     const index = world.hub.index();
     expect(findingsOf(index)).toEqual([]);

@@ -67,6 +67,7 @@ async function say({ options, spoil }: Run, secrets: Secrets): Promise<Said> {
     let [registry, index] = ['', ''];
     await using world = await startWorld({
       ...options?.(),
+      audits: true,
       onToken: (token) => secrets.add('token of EKS', token),
     });
     const minutes = async (count: number): Promise<void> => {

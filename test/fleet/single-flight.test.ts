@@ -106,13 +106,7 @@ describe('single flight', () => {
       const clock = steppedClock(START);
       const gate = createGate(clock);
       const flights = watchFlights();
-      // Time goes on here while sweeps are under way, and audits would be late for it.
-      await using world = await startWorld({
-        clock,
-        duringSweep: gate.during,
-        around: flights.around,
-        audits: false,
-      });
+      await using world = await startWorld({ clock, duringSweep: gate.during, around: flights.around });
       const { berlin } = world.clusters;
       // The first sweep shows which server is behind it, and writes nothing.
       await world.minute();

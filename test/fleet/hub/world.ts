@@ -61,16 +61,18 @@ export interface World extends AsyncDisposable {
   minute(): Promise<void>;
 }
 
-export interface WorldOptions extends Pick<HubOptions, 'around' | 'onToken' | 'afterSweep' | 'duringSweep' | 'audits'> {
+export interface WorldOptions extends Pick<HubOptions, 'around' | 'onToken' | 'afterSweep' | 'duringSweep'> {
   /** @default see {@link fleetFile} */
   readonly fleetFile?: (clusters: WorldClusters) => string;
+  /** Audits take the time of whoever is not about them. @default false */
+  readonly audits?: boolean;
   /** @default a new one */
   readonly clock?: SteppedClock;
 }
 
 /** A whole company in this process. Every cluster has a node that asks and can be proven, and one that asks and cannot. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
-  const { fleetFile: file = fleetFile, clock = steppedClock(START), ...hubOptions } = options;
+  const { fleetFile: file = fleetFile, clock = steppedClock(START), audits = false, ...hubOptions } = options;
   const aws = await startSimulatedAws({ clock });
   aws.identity.putRole({ arn: SPOKE_ROLE, trusts: [DISPATCH_ROLE, SWEEP_ROLE], externalId: EXTERNAL_ID });
   const clusters = await startClusters({ aws, clock });
@@ -79,7 +81,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     cluster.ask(1);
     cluster.ask(9);
   }
-  const hub = startHub({ ...hubOptions, aws, clock, fleet: fleetOf(file(clusters)) });
+  const hub = startHub({ ...hubOptions, audits, aws, clock, fleet: fleetOf(file(clusters)) });
   return {
     clock,
     aws,

@@ -348,14 +348,14 @@ describe('the audit of a cluster in the index', () => {
         due: fc.nat({ max: 100 }).map((days) => at(days * DAY)),
       })
       .map(expiryFinding);
-    const findingsOf = fc.uniqueArray(anyFinding, { selector: ({ object }) => object, maxLength: 3 });
+    const anyFindings = fc.uniqueArray(anyFinding, { selector: ({ object }) => object, maxLength: 3 });
     fc.assert(
-      fc.property(findingsOf, fc.array(findingsOf, { maxLength: 4 }), (known, partials) => {
+      fc.property(anyFindings, fc.array(anyFindings, { maxLength: 4 }), (known, partials) => {
         const countsOf = (findings: readonly ExpiryFinding[]) => {
           const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length;
           return { critical: count('critical'), warning: count('warning'), info: count('info') };
         };
-        const outcomes = [known, ...partials].map((findings, n) =>
+        const audits = [known, ...partials].map((findings, n) =>
           audited(15 * n, {
             findings,
             findingCount: findings.length,
@@ -363,9 +363,9 @@ describe('the audit of a cluster in the index', () => {
             ...(n === 0 ? {} : { partial: true }),
           }),
         );
-        const kept = foldAll(outcomes)?.findings ?? [];
+        const found = foldAll(audits)?.findings ?? [];
         for (const finding of [known, ...partials].flat()) {
-          const same = kept.find(({ object }) => object === finding.object);
+          const same = found.find(({ object }) => object === finding.object);
           expect(SEVERITIES.indexOf(same?.severity ?? 'info')).toBeLessThanOrEqual(
             SEVERITIES.indexOf(finding.severity),
           );

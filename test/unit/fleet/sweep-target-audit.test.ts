@@ -5,14 +5,7 @@ import { KubeconfigSecretError } from '../../../lambdas/aws/kubeconfig-secret.ts
 import type { AuditCluster, DueAudit } from '../../../lambdas/fleet/cluster-auditor.ts';
 import type { SweepOrder } from '../../../lambdas/fleet/order.ts';
 import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/fleet/sweep-target.ts';
-import {
-  answer,
-  defaultCertificates,
-  type Handler,
-  LOOPBACK,
-  startTlsServer,
-  TOKEN,
-} from '../kubernetes/tls-server.ts';
+import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
 import { auditSummary, PARIS } from './values.ts';
 
 const never = new AbortController().signal;
