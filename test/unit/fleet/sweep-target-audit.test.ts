@@ -151,7 +151,7 @@ describe('the audit that follows a sweep', () => {
 
   it('waits when the kubeconfig leads to another API server than before', async () => {
     const { audits, sweepOne } = await sweeper(works);
-    const { outcome } = await sweepOne(orderOf({ server: `${LOOPBACK}:1` }), never);
+    const { outcome } = await sweepOne(orderOf({ server: '127.0.0.1:1' }), never);
     expect(outcome.problems).toMatchObject([{ kind: 'held' }]);
     expect(audits).toEqual([]);
   });
