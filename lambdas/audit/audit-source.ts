@@ -26,6 +26,8 @@ export interface AuditSource {
   readonly stage: 'first' | 'second';
   /** Milliseconds. */
   readonly deadlineMs: number;
+  /** It reads kinds of Cluster API. A cluster that is only taken for its own management cluster need not serve them. */
+  readonly clusterApi?: true;
   /** Why it is not looked at; undefined when it is. `false` where the cluster has no such thing, and nobody misses it. */
   off(target: AuditTarget): string | false | undefined;
   observe(context: AuditContext): Promise<SourceObservations>;

@@ -111,6 +111,8 @@ async function observeSource(source: AuditSource, context: AuditContext): Promis
     return cut ? read : { ...read, observations: [...read.observations, { kind: 'read', ...told, count: read.count }] };
   } catch (error) {
     if (!(error instanceof KubernetesError) && !(error instanceof AwsError)) throw error;
+    if (error.kind === 'not-found' && source.clusterApi && context.target.management === context.target.workload)
+      return { observations: [{ kind: 'off', ...told, why: 'this cluster has no Cluster API' }], count: 0 };
     const overdue = error.kind === 'aborted' && deadline.signal.aborted;
     return {
       observations: [

@@ -51,7 +51,8 @@ export function keepObservations(
     if (before.kind === 'read' || before.kind === 'off') return false;
     if (state?.off === true) return false;
     if (before.kind === 'unread' && before.where === undefined) return state === undefined;
-    if (seen.has(keyOf(before))) return isNewest(before, seen.get(keyOf(before)));
+    const again = seen.get(keyOf(before));
+    if (again !== undefined) return isNewest(before, again);
     const member = memberOf(before);
     if (member !== undefined && members.isGone(member)) return false;
     if (state?.read !== true) return true;
@@ -69,7 +70,11 @@ export function keepObservations(
   const kept = newestRemembered(previous.filter(keeps));
   const earlier = new Map(previous.map((observation) => [keyOf(observation), observation]));
   const authoritiesRead = !AUTHORITY_SOURCES.some((source) => sources.get(source)?.read === false);
-  const inherited = now.map((observation) => inherit(observation, earlier.get(keyOf(observation)), authoritiesRead));
+  const inherited = now.map((observation) => {
+    const before = earlier.get(keyOf(observation));
+    if (before !== undefined && !read(observation.source) && isMore(before, observation)) return before;
+    return inherit(observation, before, authoritiesRead);
+  });
   return { all: [...inherited, ...kept], kept: new Set(kept) };
 }
 
@@ -195,6 +200,11 @@ function isNewest(before: Observation, now: Observation | undefined): boolean {
   if (before.kind !== 'certificate' || now?.kind !== 'certificate' || !REMEMBERED_SOURCES.has(before.source))
     return false;
   return beginning(before) > beginning(now);
+}
+
+/** A list that was cut counts only what it has. */
+function isMore(before: Observation, now: Observation): boolean {
+  return before.kind === 'requests' && now.kind === 'requests' && before.count > now.count;
 }
 
 function newestRemembered(kept: readonly Observation[]): readonly Observation[] {

@@ -156,7 +156,8 @@ function storyOf(
   const [first] = unread;
   const thing = what === undefined ? '' : ` (${CERTIFICATE_CLASSES[what].title})`;
   const verb = {
-    Unreachable: ['does not answer', 'do not answer'],
+    Unreachable:
+      first?.source === 'tls' ? ['does not answer', 'do not answer'] : ['could not be read', 'could not be read'],
     CertificateUnreadable: ['shows no certificate that can be read', 'show no certificate that can be read'],
     SourcePartial: ['is left out', 'are left out'],
   }[code];

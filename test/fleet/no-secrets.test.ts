@@ -1,5 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
+import { snapshotKey } from '../../lambdas/audit/s3-snapshots.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
@@ -7,8 +9,8 @@ import { AwsFault } from './aws/aws-fault.ts';
 import { auditLogEvent } from './hub/audit-log.ts';
 import { BAD_INPUT } from './hub/bad-input.ts';
 import { createSecrets, type Secrets } from './hub/leaks.ts';
-import { BUCKET, EXTERNAL_ID, HUB } from './hub/places.ts';
-import { startWorld, type World, type WorldOptions } from './hub/world.ts';
+import { BUCKET, EXTERNAL_ID, HUB, SNAPSHOT_BUCKET } from './hub/places.ts';
+import { IDS, startWorld, type World, type WorldOptions } from './hub/world.ts';
 import { createServingCertificate } from './serving-certificate.ts';
 
 // Waits between tries and between paced calls.
@@ -31,6 +33,8 @@ interface Said {
   /** Each version of the object. */
   readonly registry: string;
   readonly index: string;
+  /** Of all audits. */
+  readonly snapshots: string;
 }
 
 /** What each line of bad input makes certmarshal say, and then some. */
@@ -88,7 +92,11 @@ async function say({ options, spoil }: Run, secrets: Secrets): Promise<Said> {
     const { berlin, paris, rome, venice } = world.clusters;
     for (const { name, server } of [berlin, paris, rome, venice])
       secrets.add(`token of ${name}`, server.tokenFor('certmarshal'));
-    return { output: output.text(), messages: world.hub.bodies.join('\n'), registry, index };
+    const snapshots = Object.values(IDS)
+      .map((id) => world.aws.s3.read(SNAPSHOT_BUCKET, snapshotKey(id)))
+      .map((bytes) => (bytes === undefined ? '' : gunzipSync(bytes).toString('utf8')))
+      .join('\n');
+    return { output: output.text(), messages: world.hub.bodies.join('\n'), registry, index, snapshots };
   } finally {
     output.restore();
   }
@@ -97,7 +105,7 @@ async function say({ options, spoil }: Run, secrets: Secrets): Promise<Said> {
 describe('secrets', () => {
   it.each(RUNS)('are in nothing that is said when %s', async (_, kind, run) => {
     const secrets = createSecrets();
-    const { output, messages, registry, index } = await say(run, secrets);
+    const { output, messages, registry, index, snapshots } = await say(run, secrets);
     // It happened, and was said in every place where it could be.
     expect(index.includes(`"kind":"${kind}"`)).toBe(true);
     for (const text of [output, messages, registry]) expect(text.length).toBeGreaterThan(5_000);
@@ -105,12 +113,14 @@ describe('secrets', () => {
     expect(secrets.in(messages)).toEqual([]);
     expect(secrets.in(registry)).toEqual([]);
     expect(secrets.in(index)).toEqual([]);
+    expect(snapshots.length).toBeGreaterThan(1_000);
+    expect(secrets.in(snapshots)).toEqual([]);
 
     // AWS takes an external id for no secret: orders and the registry have it, because the sweep needs it. Nothing that people read does.
     const externalId = createSecrets();
     externalId.add('external id', EXTERNAL_ID);
     expect(externalId.in(`${registry}${messages}`)).toEqual(['external id']);
-    expect(externalId.in(`${output}${index}`)).toEqual([]);
+    expect(externalId.in(`${output}${index}${snapshots}`)).toEqual([]);
   });
 
   it('would be found: whole, in pieces, and in base64', () => {

@@ -33,6 +33,7 @@ export const machines: AuditSource = {
   id: 'machines',
   stage: 'first',
   deadlineMs: 10_000,
+  clusterApi: true,
   off: ({ management }) => (management === undefined ? false : undefined),
   async observe({ target: { management, cluster, machinesNamespace }, now, signal }) {
     if (management === undefined) return { observations: [], count: 0 };

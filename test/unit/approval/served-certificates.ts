@@ -32,6 +32,9 @@ export async function authority(commonName: string, life: Life = {}): Promise<Ce
   });
 }
 
+/** Of every kubelet: what a key is does not matter here, and making one takes time. */
+const keys = await createKeyPair('P-256');
+
 export const CLUSTER_CA = await authority('kubernetes');
 /** Somebody who chose the same name. */
 export const OTHER_CA = await authority('kubernetes');
@@ -54,7 +57,6 @@ export async function servingCertificate(served: Served = {}): Promise<string> {
 
 /** The same with its private key, for a TLS server. */
 export async function servingPair(served: Served = {}): Promise<{ readonly cert: string; readonly key: string }> {
-  const keys = await createKeyPair('P-256');
   const { node = 'node-1', signedBy = CLUSTER_CA, purpose = 'server' } = served;
   const request = await createCertificateRequest({
     commonName: served.commonName ?? `system:node:${node}`,

@@ -184,6 +184,40 @@ describe('the bundles that synthesis makes', () => {
   });
 });
 
+describe('the audit that a sweep loads late', () => {
+  it('tells of a cluster that it cannot open, while S3 cannot be reached', async () => {
+    await using secretsManager = await startJsonService(() => ({ body: { SecretString: 'no kubeconfig' } }));
+    await using sqs = await startJsonService(received);
+    await using bundle = await loadBundle(synthesized.bundles.sweep, {
+      OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
+      SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
+      SNAPSHOT_BUCKET: 'snapshots',
+      AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:1',
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
+      AWS_ENDPOINT_URL_SQS: sqs.url,
+    });
+    const target: Target = {
+      id: 'closed',
+      cluster: { name: 'closed', provider: 'eks' },
+      access: { kind: 'kubeconfig', secret: SECRET },
+      lane: 'default',
+    };
+    const audit = { handshakes: false, secrets: false, kubeletMetrics: false };
+    const body = encodeOrder({ target, tick: 0, deadlineMs: 45_000, audit });
+    const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: 'closed' }, body };
+
+    expect(await bundle.invoke({ Records: [record] }, 60_000)).toEqual({ result: { batchItemFailures: [] } });
+    expect(sqs.calls.map(({ input }) => JSON.parse(String(input['MessageBody'])))).toMatchObject([
+      {
+        id: 'closed',
+        readable: false,
+        audit: { partial: true, snapshotProblem: expect.stringContaining('snapshots/closed.json.gz') },
+      },
+    ]);
+    expect(emfRecords(bundle.output())).toMatchObject([{ metrics: { Audits: [1], SnapshotsUnwritten: [1] } }]);
+  });
+});
+
 /** Of a bundle and all that it loads at once. */
 async function loadedBytes(file: string, seen = new Set<string>()): Promise<number> {
   if (seen.has(file)) return 0;
