@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { type ApprovalPolicy, PROVIDERS, type Provider } from '../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, needsNodes, PROVIDERS, type Provider } from '../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../lambdas/approval/request.ts';
 import { isFor } from '../lambdas/approval/selection.ts';
 import { cidrProblem } from '../lambdas/config/cidr.ts';
@@ -11,6 +11,7 @@ import { hostOf } from '../lambdas/kubernetes/connection.ts';
 import { KubeconfigError, loadKubeconfig } from '../lambdas/kubernetes/kubeconfig.ts';
 import { printable } from '../lambdas/printable.ts';
 import type { SweepTarget } from '../lambdas/sweep/observe.ts';
+import { handshakeFrom } from '../lambdas/sweep/node-handshake.ts';
 import { UsageError } from './exit-codes.ts';
 import { instancesOf } from './instances.ts';
 import { readTextFile } from './text-file.ts';
@@ -48,7 +49,7 @@ export async function openTarget(options: TargetOptions, fleet: Fleet): Promise<
     host,
     ...target
   } = await openCluster(options, fleet, (cluster) => requireServiceCidrs(cluster, fleet.policies));
-  return { ...target, ...(target.cluster.provider === 'eks' ? instancesOf(host) : {}) };
+  return { ...target, handshake: handshakeFrom(host), ...(target.cluster.provider === 'eks' ? instancesOf(host) : {}) };
 }
 
 /**
@@ -146,7 +147,7 @@ function validCidrs(cidrs: readonly string[]): readonly string[] {
 function requireServiceCidrs(cluster: ClusterContext, policies: readonly ApprovalPolicy[]): void {
   if (cluster.serviceCidrs !== undefined) return;
   const trusting = policies.find(
-    (policy) => isFor(policy, cluster) && policy.evidence.some((source) => source === 'node' || source === 'patterns'),
+    (policy) => isFor(policy, cluster) && policy.evidence.some(needsNodes),
   );
   if (trusting !== undefined)
     throw new UsageError(

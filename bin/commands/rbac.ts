@@ -130,7 +130,7 @@ function namespaceManifests(
 }
 
 function workloadRules(policies: readonly ApprovalPolicy[], audit: boolean): readonly Rule[] {
-  const proves = policies.some(({ evidence }) => evidence.includes('node') || evidence.includes('patterns'));
+  const proves = policies.some(({ evidence }) => evidence.some(needsNodes));
   const signers = [...new Set(policies.flatMap((policy) => policy.signers))];
   return [
     { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['get', 'list'] },

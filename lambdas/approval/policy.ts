@@ -14,6 +14,14 @@ export const PROVIDERS: readonly Provider[] = ['eks', 'eks-anywhere'];
 export type EvidenceSource = 'machine' | 'ec2' | 'node' | 'renewal' | 'patterns';
 export const EVIDENCE_SOURCES: readonly EvidenceSource[] = ['machine', 'ec2', 'node', 'renewal', 'patterns'];
 
+/** Nodes have to be read for these, and what a Node shows may be the address of a Service: service CIDRs have to be known. */
+const NEEDING_NODES: ReadonlySet<unknown> = new Set<EvidenceSource>(['node', 'renewal', 'patterns']);
+
+/** Whether a source of evidence needs Nodes and the service CIDRs of the cluster. */
+export function needsNodes(source: unknown): boolean {
+  return NEEDING_NODES.has(source);
+}
+
 /** `observe` makes every decision and writes nothing to the cluster. */
 export type Mode = 'enforce' | 'observe';
 

@@ -93,7 +93,7 @@ export const PolicyEntry = z
       .prefault([...DEFAULT_POLICY.evidence])
       .meta({
         description:
-          'Who may prove that a node owns a name. machine: its Cluster API Machine. ec2: its EC2 instance. node (opt-in): Node.status.addresses, which the kubelet writes about itself. patterns (opt-in): the patterns of this policy.',
+          'Who may prove that a node owns a name. machine: its Cluster API Machine. ec2: its EC2 instance. node (opt-in): Node.status.addresses, which the kubelet writes about itself. renewal (opt-in): the certificate that the node serves now, for a request of exactly its names; needs a lane that reaches port 10250. patterns (opt-in): the patterns of this policy.',
       }),
     patterns: Patterns.optional().meta({ description: 'Read only when evidence lists patterns.' }),
     keys: Keys.prefault({}).meta({ description: 'Keys that a request may have.' }),

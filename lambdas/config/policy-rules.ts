@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DEFAULT_POLICY } from '../approval/policy.ts';
+import { DEFAULT_POLICY, needsNodes } from '../approval/policy.ts';
 import { isFor } from '../approval/selection.ts';
 import { ClusterEntry, ManagementClusterEntry } from './cluster-entries.ts';
 import { formatDuration } from './duration.ts';
@@ -75,7 +75,7 @@ function unknownServices(
 ): readonly RuleProblem[] {
   const read = PolicySelection.safeParse(policy);
   if (!read.success) return [];
-  const listed = read.data.evidence.findIndex((source) => source === 'node' || source === 'patterns');
+  const listed = read.data.evidence.findIndex(needsNodes);
   if (listed === -1) return [];
   const unknown = withoutServices.filter((cluster) => isFor(read.data, cluster));
   if (unknown.length === 0) return [];

@@ -9,7 +9,7 @@ import {
 } from '../approval/evidence.ts';
 import { ownerFromMachine } from '../approval/machine-evidence.ts';
 import { ownerFromNode } from '../approval/node-evidence.ts';
-import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
+import { type ApprovalPolicy, KUBELET_SERVING_SIGNER, needsNodes } from '../approval/policy.ts';
 import { readSigningRequest, type UnreadableRequest } from '../approval/read-request.ts';
 import type { Reason } from '../approval/reasons.ts';
 import type { ClusterContext } from '../approval/request.ts';
@@ -124,7 +124,7 @@ async function readEvidence(
     );
   // A CIDR counts only for an address that the Node shows and no other Node does.
   // A node that is gone renews nothing, and an address that another Node shows is not the old one's.
-  if (wanted.has('node') || wanted.has('patterns') || wanted.has('renewal'))
+  if ([...wanted].some(needsNodes))
     readings.push(
       knowsServices(cluster)
         ? readSource('node', listNodes(workload, { signal }), ownerFromNode)
@@ -179,7 +179,7 @@ async function readInstances(
   if (listInstances !== undefined) {
     const nodes = nodesOf(requests);
     const pages =
-      wanted.has('node') || wanted.has('patterns') || wanted.has('renewal')
+      [...wanted].some(needsNodes)
         ? listInstances({ nodes: [], vpcId, cluster: cluster.name }, signal)
         : inParts([...nodes], (part) => listInstances({ nodes: part, vpcId }, signal));
     return [await readSource('ec2', pages, (item) => instanceOwner(item, cluster.name, vpcId, nodes))];

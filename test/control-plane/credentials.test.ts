@@ -64,8 +64,12 @@ describe.skipIf(real.missing)('certmarshal credentials create on a real control 
       stderr: `ServiceAccount kube-system/certmarshal created
 ClusterRole certmarshal created
 ClusterRoleBinding certmarshal:sa:kube-system:certmarshal created
+Role kube-system/certmarshal-audit:sa:kube-system:certmarshal created
+RoleBinding kube-system/certmarshal-audit:sa:kube-system:certmarshal created
+Role kube-public/certmarshal-audit:sa:kube-system:certmarshal created
+RoleBinding kube-public/certmarshal-audit:sa:kube-system:certmarshal created
 Secret kube-system/certmarshal-token created
-tried: 4 rights are granted
+tried: 13 rights are granted
 `,
     });
     expect(parse(stdout)).toEqual({
@@ -99,7 +103,7 @@ tried: 4 rights are granted
     const before = await token();
     const { status, stdout, stderr } = await create('--store stdout --output json');
     expect(status).toBe(0);
-    expect(stderr.match(/unchanged/g)).toHaveLength(4);
+    expect(stderr.match(/unchanged/g)).toHaveLength(8);
     expect(JSON.parse(stdout).users[0].user.token).toBe(before);
     await writeFile(join(home.directory, 'json.yaml'), stdout);
     expect(await home.shell('kubectl --kubeconfig json.yaml get csr')).toMatchObject({ status: 0 });

@@ -80,8 +80,9 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
     controlPlane = await startControlPlane({ binaries: real.binaries });
     admin = connectAdmin(controlPlane);
     await applyCrds(controlPlane);
-    await admin.apply(rbacManifests({ group: 'certmarshal' }, POLICIES));
-    await admin.apply(rbacManifests({ group: 'certmarshal', management: true }, POLICIES));
+    // What an audit reads, a sweep does without.
+    await admin.apply(rbacManifests({ group: 'certmarshal', audit: false }, POLICIES));
+    await admin.apply(rbacManifests({ group: 'certmarshal', management: true, audit: false }, POLICIES));
     const kubeconfig = await readFile(controlPlane.kubeconfig('certmarshal'), 'utf8');
     client = createKubernetesClient(await loadKubeconfig(kubeconfig, { origin: 'file' }));
     target = { cluster: { name: CLUSTER, provider: 'eks-anywhere' }, workload: client, management: client };
@@ -401,7 +402,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
         message: expect.stringContaining('Machines could not be read'),
       });
     } finally {
-      await admin.apply(rbacManifests({ group: 'certmarshal', management: true }, POLICIES));
+      await admin.apply(rbacManifests({ group: 'certmarshal', management: true, audit: false }, POLICIES));
     }
   }, 60_000);
 

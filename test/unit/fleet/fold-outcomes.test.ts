@@ -299,8 +299,8 @@ function withoutSince(index: FleetIndex): FleetIndex {
 describe('the audit of a cluster in the index', () => {
   const audited = (minutes: number, changed: Partial<AuditSummary> = {}) =>
     swept({ startedAt: at(minutes * MINUTE), audit: auditSummary({ auditedAt: at(minutes * MINUTE), ...changed }) });
-  const foldAll = (outcomes: readonly SweepOutcome[]) =>
-    outcomes.reduce<FleetIndex | undefined>((before, outcome) => foldOutcomes(before, [outcome], NOW + DAY), undefined)
+  const auditAfter = (told: readonly SweepOutcome[]) =>
+    told.reduce<FleetIndex | undefined>((before, outcome) => foldOutcomes(before, [outcome], NOW + DAY), undefined)
       ?.clusters['paris']?.audit;
 
   it('is the newest one, also when later sweeps made none and older ones come late', () => {
@@ -311,7 +311,7 @@ describe('the audit of a cluster in the index', () => {
       [second, later, first],
       [later, first, second],
     ])
-      expect(foldAll(order)).toEqual(second.audit);
+      expect(auditAfter(order)).toEqual(second.audit);
   });
 
   it('loses nothing to one that did not know what was before', () => {
@@ -329,7 +329,7 @@ describe('the audit of a cluster in the index', () => {
       [before, partial],
       [partial, before],
     ]) {
-      const known = foldAll(order);
+      const known = auditAfter(order);
       expect(known).toMatchObject({ auditedAt: at(15 * MINUTE), partial: true, sources: partial.audit?.sources });
       expect(known?.findings).toContainEqual(other);
       expect(known?.findings).toContainEqual(expiryFinding());
@@ -337,7 +337,7 @@ describe('the audit of a cluster in the index', () => {
       expect(known?.counts.warning).toBe(2);
     }
     const knowing = audited(30, { findings: [], findingCount: 0, counts: { critical: 0, warning: 0, info: 0 } });
-    expect(foldAll([before, partial, knowing])).toEqual(knowing.audit);
+    expect(auditAfter([before, partial, knowing])).toEqual(knowing.audit);
   });
 
   it('never has less, milder or later findings after a partial audit', () => {
@@ -363,7 +363,7 @@ describe('the audit of a cluster in the index', () => {
             ...(n === 0 ? {} : { partial: true }),
           }),
         );
-        const found = foldAll(audits)?.findings ?? [];
+        const found = auditAfter(audits)?.findings ?? [];
         for (const finding of [known, ...partials].flat()) {
           const same = found.find(({ object }) => object === finding.object);
           expect(SEVERITIES.indexOf(same?.severity ?? 'info')).toBeLessThanOrEqual(
