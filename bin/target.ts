@@ -10,8 +10,8 @@ import { createKubernetesClient } from '../lambdas/kubernetes/client.ts';
 import { hostOf } from '../lambdas/kubernetes/connection.ts';
 import { KubeconfigError, loadKubeconfig } from '../lambdas/kubernetes/kubeconfig.ts';
 import { printable } from '../lambdas/printable.ts';
-import type { SweepTarget } from '../lambdas/sweep/observe.ts';
 import { handshakeFrom } from '../lambdas/sweep/node-handshake.ts';
+import type { SweepTarget } from '../lambdas/sweep/observe.ts';
 import { UsageError } from './exit-codes.ts';
 import { instancesOf } from './instances.ts';
 import { readTextFile } from './text-file.ts';
@@ -146,9 +146,7 @@ function validCidrs(cidrs: readonly string[]): readonly string[] {
  */
 function requireServiceCidrs(cluster: ClusterContext, policies: readonly ApprovalPolicy[]): void {
   if (cluster.serviceCidrs !== undefined) return;
-  const trusting = policies.find(
-    (policy) => isFor(policy, cluster) && policy.evidence.some(needsNodes),
-  );
+  const trusting = policies.find((policy) => isFor(policy, cluster) && policy.evidence.some(needsNodes));
   if (trusting !== undefined)
     throw new UsageError(
       `policy ${trusting.name} believes what a node says of itself, which may be the address of a Service; name the service CIDRs of ${printable(cluster.name)} with --service-cidr`,

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { stringify } from 'yaml';
-import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, needsNodes } from '../../lambdas/approval/policy.ts';
 import { UsageError } from '../exit-codes.ts';
 import {
   AUDIT_RULES,

@@ -64,7 +64,13 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   );
   const all = [...seen, ...second.flatMap(({ observations }) => observations), ...clocks(target, clock())];
   const { provider, name } = target.cluster;
-  const { observations, findings } = assessExpiry({ id: target.id, provider, name }, all, previous, thresholds, clock());
+  const { observations, findings } = assessExpiry(
+    { id: target.id, provider, name },
+    all,
+    previous,
+    thresholds,
+    clock(),
+  );
   return {
     snapshot: {
       version: 1,

@@ -5,6 +5,9 @@ import type { Target } from './target.ts';
 /** What a target has of the opt-ins of its entry in `fleet.yaml`. */
 export function targetAudit({ auditSecrets, kubeletMetrics }: AuditOptIns): Pick<Target, 'audit'> {
   if (!auditSecrets && !kubeletMetrics) return {};
-  const yes = (optedIn: boolean | undefined) => (optedIn ? (true as const) : undefined);
   return { audit: present({ secrets: yes(auditSecrets), kubeletMetrics: yes(kubeletMetrics) }) };
+}
+
+function yes(optedIn: boolean | undefined): true | undefined {
+  return optedIn ? true : undefined;
 }

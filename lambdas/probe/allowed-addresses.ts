@@ -26,8 +26,19 @@ LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
 /** An IPv4 address that is spelt as IPv6 is judged as that. */
-export function isLoopback(address: string): boolean {
+function isLoopback(address: string): boolean {
   return matches(LOOPBACK, address);
+}
+
+/**
+ * Where the machines of a cluster may be: on loopback only where its API server is too.
+ *
+ * @param endpoint host of the API server
+ */
+export function machineAddresses(endpoint: string): AddressRule {
+  return endpoint === 'localhost' || (isIP(endpoint) !== 0 && isLoopback(endpoint))
+    ? 'machines-and-loopback'
+    : 'machines';
 }
 
 /** @param address an address without brackets; what is none is not allowed */

@@ -178,10 +178,9 @@ async function readInstances(
   if (requests.length === 0 || !wanted.has('ec2')) return [];
   if (listInstances !== undefined) {
     const nodes = nodesOf(requests);
-    const pages =
-      [...wanted].some(needsNodes)
-        ? listInstances({ nodes: [], vpcId, cluster: cluster.name }, signal)
-        : inParts([...nodes], (part) => listInstances({ nodes: part, vpcId }, signal));
+    const pages = [...wanted].some(needsNodes)
+      ? listInstances({ nodes: [], vpcId, cluster: cluster.name }, signal)
+      : inParts([...nodes], (part) => listInstances({ nodes: part, vpcId }, signal));
     return [await readSource('ec2', pages, (item) => instanceOwner(item, cluster.name, vpcId, nodes))];
   }
   // Elsewhere a policy that names EC2 finds none, and Machines speak for the nodes.

@@ -1,9 +1,8 @@
-import { isIP } from 'node:net';
 import { certificateObservation, type Sighting } from '../../expiry/certificate-observation.ts';
 import type { Observation, UnreadObservation } from '../../expiry/observation.ts';
 import { hostOf } from '../../kubernetes/connection.ts';
 import { printable } from '../../printable.ts';
-import { type AddressRule, isLoopback } from '../../probe/allowed-addresses.ts';
+import { type AddressRule, machineAddresses } from '../../probe/allowed-addresses.ts';
 import type { HandshakeFailure, HandshakeResult } from '../../probe/handshake.ts';
 import { handshakes } from '../../probe/handshakes.ts';
 import type { Certificate, DecodedCertificate } from '../../x509/certificate.ts';
@@ -70,7 +69,6 @@ interface Visit {
 function endpointOf({ target }: AuditContext): { readonly server: Server; readonly addressRule: AddressRule } {
   const url = new URL(target.workload.server);
   const host = hostOf(url);
-  const local = host === 'localhost' || (isIP(host) !== 0 && isLoopback(host));
   return {
     server: {
       what: target.cluster.provider === 'eks' ? 'eks-api-server' : 'kube-apiserver',
@@ -78,7 +76,7 @@ function endpointOf({ target }: AuditContext): { readonly server: Server; readon
       addresses: [host],
       usuallyHidden: false,
     },
-    addressRule: local ? 'machines-and-loopback' : 'machines',
+    addressRule: machineAddresses(host),
   };
 }
 
