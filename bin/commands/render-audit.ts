@@ -53,8 +53,7 @@ export function renderAudit(
   const doctor = isUnreadable(sources) ? `${rendering.program} doctor${rendering.repeat}` : undefined;
   const next = doctor ?? (first === undefined ? undefined : asTyped(first.command, rendering));
   return [
-    ...headline(view, sources, rendering.now, style, width),
-    ...timeline(view, rendering.now, style, width),
+    ...renderTimeline(view, rendering.now, style, width),
     ...findingsBlock('', others, rendering, style, width),
     ...(notRead.length === 0 ? [] : findingsBlock('not read', notRead, rendering, style, width)),
     ...notVisibleBlock(notVisible, style, width),
@@ -63,6 +62,12 @@ export function renderAudit(
     '',
     style.faint(cost(view, sources)),
   ].join('\n');
+}
+
+/** Its first lines: the whole story, and the timeline of what bites first. */
+export function renderTimeline(view: AuditView, now: number, style: Style, width: number | undefined): string[] {
+  const sources = auditedSources(view.report.snapshot.observations);
+  return [...headline(view, sources, now, style, width), ...timeline(view, now, style, width)];
 }
 
 const NOT_READ: ReadonlySet<FindingCode> = new Set(['SourceUnread', 'SourceLost', 'Unreachable']);
@@ -234,12 +239,17 @@ function findingLines(
 }
 
 function notVisibleBlock(findings: readonly ExpiryFinding[], style: Style, width: number | undefined): string[] {
-  if (findings.length === 0) return [];
+  if (seenNowhere(findings).length === 0) return [];
   return [
     '',
-    `  ${style.strong(`${findings.reduce((sum, { placeCount = 1 }) => sum + placeCount, 0)} not visible`)}`,
-    ...findings.flatMap(({ message }) => hang('  · ', message, width)),
+    `  ${style.strong(`${seenNowhere(findings).length} not visible`)}: neither seen from here nor inferred`,
+    // Sources that are off have lines of their own.
+    ...hang('  · ', seenNowhere(findings).join(', '), width),
   ];
+}
+
+function seenNowhere(findings: readonly ExpiryFinding[]): readonly string[] {
+  return findings.flatMap(({ places = [] }) => places).filter((place) => !place.startsWith('source '));
 }
 
 function offBlock(off: readonly OffObservation[], style: Style, width: number | undefined): string[] {

@@ -31,7 +31,7 @@ function bounds(
   provider: Provider,
   now: number,
 ): readonly Draft[] {
-  const { best, what } = authority;
+  const { best, what, said } = authority;
   const notAfter = endOf(authority);
   const began = timeOf(best.notBefore) ?? Number.NEGATIVE_INFINITY;
   // One that was made together with its authority ends with it on purpose.
@@ -54,7 +54,8 @@ function bounds(
     ];
   }
   const signs = CERTIFICATE_CLASSES[what].layer === 'authority' && what !== 'ca-bundle';
-  if (!signs && leaves.length === 0) return [];
+  // What a server only sends along was made with its certificate, and signs nothing again.
+  if (!signs && (leaves.length === 0 || said.every(({ source }) => source === 'tls'))) return [];
   const usual = leaves.reduce((longest, leaf) => Math.max(longest, lengthOf(lifeOf(leaf), leaf.what)), 0);
   const life = usual > 0 ? usual : LEAF_LIFE_MS;
   if (authority.notAfter - now >= life) return [];

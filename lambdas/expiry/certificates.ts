@@ -203,7 +203,11 @@ function identityOf({ best, object }: KnownCertificate): string {
 function merged(same: readonly KnownCertificate[]): KnownCertificate {
   const [first, ...others] = same.toSorted(
     (a, b) =>
-      Number(VAGUE.has(a.what)) - Number(VAGUE.has(b.what)) || compare(a.object, b.object) || byPlace(a.best, b.best),
+      Number(VAGUE.has(a.what)) - Number(VAGUE.has(b.what)) ||
+      // Behind an endpoint another machine may answer the next time.
+      Number(a.member === undefined) - Number(b.member === undefined) ||
+      compare(a.object, b.object) ||
+      byPlace(a.best, b.best),
   );
   if (first === undefined) throw new Error('a certificate without observations');
   if (others.length === 0) return first;

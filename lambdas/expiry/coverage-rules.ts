@@ -1,6 +1,6 @@
 import type { Provider } from '../approval/policy.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass, renewedBy } from './certificate-classes.ts';
-import type { KnownCertificate } from './certificates.ts';
+import { classOf, type KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
 import type { ExpiryFinding } from './finding.ts';
 import { namesOf } from './keep-observations.ts';
@@ -158,7 +158,7 @@ function titleOf(role: MemberRole): string {
 
 /** What this audit cannot know, in one finding: an answer without it would look complete. */
 function notVisible({ provider, observations, certificates }: Coverage): readonly Draft[] {
-  const seen = new Set<CertificateClass>(certificates.map(({ what }) => what));
+  const seen = new Set<CertificateClass>(certificates.flatMap(({ said }) => said.map(classOf)));
   const classes = Object.entries<{ readonly title: string }>(CERTIFICATE_CLASSES)
     .filter(
       ([what]) => isClass(what) && !seen.has(what) && EXPECTED.has(what) && renewedBy(what, provider) !== undefined,

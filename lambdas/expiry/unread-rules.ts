@@ -45,7 +45,10 @@ function unreadSources(unknown: Unknown): readonly Draft[] {
     } else if (!known.kept.has(observation)) looked.add(source);
   }
   const keptOf = Map.groupBy(known.kept, ({ source }) => source);
-  const silent = [...keptOf.keys()].filter((source) => !looked.has(source) && !failures.has(source));
+  // A clock is read on the way: that nothing answered has been said by then.
+  const silent = [...keptOf.keys()].filter(
+    (source) => source !== 'clock' && !looked.has(source) && !failures.has(source),
+  );
   return [...failures.keys(), ...silent].map((source) => {
     const failure = failures.get(source);
     const kept = keptOf.get(source) ?? [];

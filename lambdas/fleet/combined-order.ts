@@ -1,8 +1,7 @@
-import type { AuditReach } from '../audit/audit-target.ts';
-import type { SweepOrder } from './order.ts';
+import type { OrderedReach, SweepOrder } from './order.ts';
 
 /**
- * One order for all that wait for one cluster: the newest, which knows best where the cluster is and whether its writes are held. What the
+ * One order for all that wait for one cluster: the newest, which knows best where the cluster is, what its lane reaches and whether its writes are held. What the
  * others look for is looked for too, and an audit that any of them asks for is made. Pure.
  *
  * @param orders of one cluster; at least one
@@ -20,9 +19,8 @@ export function combinedOrder(orders: readonly [SweepOrder, ...SweepOrder[]]): S
   };
 }
 
-function farther(one: AuditReach, other: AuditReach): AuditReach {
+function farther(one: OrderedReach, other: OrderedReach): OrderedReach {
   return {
-    handshakes: one.handshakes || other.handshakes,
     secrets: one.secrets || other.secrets,
     kubeletMetrics: one.kubeletMetrics || other.kubeletMetrics,
   };

@@ -8,6 +8,7 @@ import {
   flag,
   instant,
   list,
+  mark,
   optional,
   parsed,
   present,
@@ -32,9 +33,14 @@ export interface SweepOrder {
   readonly server?: string;
   /** Look for the workload clusters of this management cluster too, in these namespaces. */
   readonly lookForClusters?: readonly string[];
+  /** The lane reaches the machines of the cluster: TLS handshakes with them are worth a try, in a sweep and in an audit. */
+  readonly handshakes?: true;
   /** Audit it too, so far, with what the sweep leaves of the time. */
-  readonly audit?: AuditReach;
+  readonly audit?: OrderedReach;
 }
+
+/** How far an audit looks that is ordered, besides the handshakes that the order allows anyway. */
+export type OrderedReach = Omit<AuditReach, 'handshakes'>;
 
 export type DecodedOrder =
   | { readonly ok: true; readonly order: SweepOrder }
@@ -75,15 +81,15 @@ function readOrder(body: string): SweepOrder {
       holdWrites: optional(text(MAX_REASON_LENGTH))(message['holdWrites'], 'holdWrites'),
       server: optional(readServer)(message['server'], 'server'),
       lookForClusters: optional(list(readNamespace, MAX_NAMESPACES))(message['lookForClusters'], 'lookForClusters'),
+      handshakes: optional(mark)(message['handshakes'], 'handshakes'),
       audit: optional(readReach)(message['audit'], 'audit'),
     }),
   };
 }
 
-const readReach: Read<AuditReach> = (value, path) => {
+const readReach: Read<OrderedReach> = (value, path) => {
   const reach = fields(value, path);
   return {
-    handshakes: flag(reach['handshakes'], `${path}.handshakes`),
     secrets: flag(reach['secrets'], `${path}.secrets`),
     kubeletMetrics: flag(reach['kubeletMetrics'], `${path}.kubeletMetrics`),
   };

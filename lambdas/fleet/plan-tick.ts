@@ -1,8 +1,7 @@
-import type { AuditReach } from '../audit/audit-target.ts';
 import type { Problem } from '../problem.ts';
 import { firstProblems } from './first-problems.ts';
 import type { FleetIndex } from './fleet-index.ts';
-import type { SweepOrder } from './order.ts';
+import type { OrderedReach, SweepOrder } from './order.ts';
 import { isTurnOf, minutesSinceTurnOf } from './phase.ts';
 import type { RegisteredCluster, Registry } from './registry.ts';
 import { sameServer } from './same-server.ts';
@@ -26,26 +25,25 @@ const AUDIT_AGAIN_MINUTES = 5;
 const MINUTE_MS = 60_000;
 const MAX_PROBLEMS = 100;
 
-export interface AuditPlan {
-  /** How often each cluster is audited. */
-  readonly everyMinutes: number;
-  /** From which machines are reached. */
-  readonly handshakeLanes: ReadonlySet<string>;
+export interface TickOptions {
+  /** Those that are deployed; what is in another one cannot be swept. @default all */
+  readonly lanes?: ReadonlySet<string>;
+  /** From which machines are reached. @default none */
+  readonly handshakeLanes?: ReadonlySet<string>;
+  /** How often each cluster is audited. @default never */
+  readonly auditEveryMinutes?: number;
 }
 
 /**
  * One order for each cluster that can be swept, and what is wrong with the others. Pure.
  *
  * @param tick the minute, in milliseconds since the epoch
- * @param lanes that are deployed; what is in another one cannot be swept. @default all
- * @param audits @default none
  */
 export function planTick(
   registry: Registry,
   index: FleetIndex | undefined,
   tick: number,
-  lanes?: ReadonlySet<string>,
-  audits?: AuditPlan,
+  { lanes, handshakeLanes, auditEveryMinutes }: TickOptions = {},
 ): TickPlan {
   const clusters = Object.values(registry.clusters);
   const isDeployed = ({ lane }: Target) => lanes?.has(lane) ?? true;
@@ -67,7 +65,8 @@ export function planTick(
         holdWrites,
         server: serverBehind(cluster, index),
         lookForClusters,
-        audit: auditOf(cluster, target, { index, tick, audits }),
+        handshakes: handshakeLanes?.has(target.lane) === true ? (true as const) : undefined,
+        audit: auditOf(cluster, target, { index, tick, everyMinutes: auditEveryMinutes }),
       }),
     };
     return [{ lane: target.lane, order }];
@@ -119,7 +118,7 @@ function isTimeToLook(id: string, index: FleetIndex | undefined, tick: number): 
 interface AuditQuestion {
   readonly index: FleetIndex | undefined;
   readonly tick: number;
-  readonly audits: AuditPlan | undefined;
+  readonly everyMinutes: number | undefined;
 }
 
 /**
@@ -128,17 +127,16 @@ interface AuditQuestion {
  */
 function auditOf(
   { id, foundAt }: RegisteredCluster,
-  { lane, audit }: Target,
-  { index, tick, audits }: AuditQuestion,
-): AuditReach | undefined {
-  if (audits === undefined) return undefined;
-  const elapsed = minutesSinceTurnOf(id, audits.everyMinutes, tick);
+  { audit }: Target,
+  { index, tick, everyMinutes }: AuditQuestion,
+): OrderedReach | undefined {
+  if (everyMinutes === undefined) return undefined;
+  const elapsed = minutesSinceTurnOf(id, everyMinutes, tick);
   if (elapsed % AUDIT_AGAIN_MINUTES !== 0) return undefined;
   const known = index === undefined ? undefined : (entryOf(index.clusters, id)?.audit?.auditedAt ?? foundAt);
   const isMissed = known !== undefined && Date.parse(known) < tick - elapsed * MINUTE_MS;
   if (elapsed > 0 && !isMissed) return undefined;
   return {
-    handshakes: audits.handshakeLanes.has(lane),
     secrets: audit?.secrets ?? false,
     kubeletMetrics: audit?.kubeletMetrics ?? false,
   };

@@ -2,9 +2,13 @@ import type { ApprovalPolicy } from '../approval/policy.ts';
 import type { AuditSummary } from '../audit/summary.ts';
 import type { EksReader } from '../aws/eks-clusters.ts';
 import { KubeconfigSecretError } from '../aws/kubeconfig-secret.ts';
+import { hostOf } from '../kubernetes/connection.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { listWorkloadClusters } from '../kubernetes/workload-clusters.ts';
 import type { Problem } from '../problem.ts';
+import { handshakeFrom } from '../sweep/node-handshake.ts';
+import type { SweepTarget } from '../sweep/observe.ts';
+import type { Handshake } from '../sweep/renewal-evidence.ts';
 import type { SweepReport } from '../sweep/report.ts';
 import { type Clock, sweep } from '../sweep/sweep.ts';
 import type { AuditCluster } from './cluster-auditor.ts';
@@ -23,6 +27,8 @@ export interface TargetSweeperOptions extends TargetSources {
   readonly clock: Clock;
   /** ARN of the role that signs the tokens, for remedies. */
   readonly principalArn?: string;
+  /** Shakes hands with the nodes of the cluster with this endpoint. @default what is deployed */
+  readonly handshakeOf?: (endpoint: string) => Handshake;
   /** Makes the audits that orders ask for. @default none is made */
   readonly audit?: AuditCluster;
 }
@@ -75,7 +81,7 @@ const SUSPECT: ReadonlySet<string> = new Set(['unauthorized', 'certificate']);
  * cluster's CA the same tick already succeeds. What was found so stays with the connection, until the order itself names another target.
  */
 export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarget {
-  const { policies, clock, describeCluster, principalArn } = options;
+  const { policies, clock, describeCluster, principalArn, handshakeOf = handshakeFrom } = options;
   const idle = createIdleTargets(KEPT_TARGETS);
   const observing = policies.map((policy) => ({ ...policy, mode: 'observe' as const }));
 
@@ -118,7 +124,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     { open, leftMs, signal }: { open: OpenTarget | undefined; leftMs: number; signal: AbortSignal },
   ): Promise<SweptOrder> {
     if (order.audit === undefined || options.audit === undefined || signal.aborted) return swept;
-    const { target, audit: reach } = order;
+    const { target } = order;
     const { outcome } = swept;
     const isTimeLeft = leftMs >= SHORTEST_AUDIT_MS;
     // One that answers is audited with the next order. Of one that does not, what is known from before has to be looked at again now.
@@ -129,7 +135,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     try {
       const audit: AuditSummary = await options.audit({
         target,
-        reach,
+        reach: { handshakes: order.handshakes ?? false, ...order.audit },
         open: isTimeLeft ? open : undefined,
         problem,
         signal: AbortSignal.any([signal, end.signal]),
@@ -178,6 +184,11 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     return sweepOpen(order, open, signal);
   }
 
+  /** Connections are kept from order to order; what a lane reaches may change between two. */
+  function reachedBy({ handshakes }: SweepOrder, open: OpenTarget): SweepTarget {
+    return handshakes ? { ...open, handshake: handshakeOf(hostOf(new URL(open.workload.server))) } : open;
+  }
+
   /** Keeps the connections of a sweep that gives no reason to doubt them, under the target that was ordered. */
   function release(target: Target, attempt: Attempt): void {
     const { open } = attempt;
@@ -191,7 +202,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
       const { server } = open.workload;
       const moved = movedTo(server, order);
       const held = order.holdWrites ?? moved;
-      const report = await sweep(open, held === undefined ? policies : observing, clock, signal);
+      const report = await sweep(reachedBy(order, open), held === undefined ? policies : observing, clock, signal);
       const found = await lookForClusters(order, report, open, signal);
       const problems = [...heldProblem(order, held), ...report.problems, ...found.problems];
       return { open, report, server, ...found, problems, ...(moved === undefined ? {} : { moved: true }) };

@@ -5,6 +5,7 @@ import type { JsonObjects } from '../aws/json-objects.ts';
 import { type OrderMessage, UnsentOrdersError } from '../aws/queues.ts';
 import type { Fleet } from '../config/fleet.ts';
 import type { HubIdentity, SourceResult } from '../fleet/discover.ts';
+import { handshakeLanes } from '../fleet/handshake-lanes.ts';
 import { listedClusters } from '../fleet/listed-clusters.ts';
 import type { DispatchOutcome } from '../fleet/outcome.ts';
 import { parseFleetIndex } from '../fleet/parse-index.ts';
@@ -79,11 +80,10 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
   const { fleet, hub, state, clock, logger, metrics } = options;
   const asked = sourcesOf(fleet, hub);
   const eks = eksSources(fleet.discovery, hub).map(({ name }) => name);
-  const lanes = new Set(options.send.keys());
-  const audits = {
-    everyMinutes: fleet.audit.everyMinutes,
-    // Nothing outside of a VPC reaches machines.
-    handshakeLanes: new Set(fleet.lanes.filter(({ handshakes }) => handshakes !== false).map(({ name }) => name)),
+  const tickOptions = {
+    lanes: new Set(options.send.keys()),
+    handshakeLanes: new Set(handshakeLanes(fleet)),
+    auditEveryMinutes: fleet.audit.everyMinutes,
   };
 
   return async (tick, signals) => {
@@ -96,7 +96,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     const free = [listedClusters(fleet), ...workloadClusters(fleet, index.value, stored.value)];
     const known = updateRegistry(stored.value, free, startedAt, asked);
     const sendAll = async (registry: Registry): Promise<Sent> => {
-      const plan = planTick(registry, index.value, tick, lanes, audits);
+      const plan = planTick(registry, index.value, tick, tickOptions);
       problems.push(...plan.problems);
       return send(plan.orders, tick, problems, signals.all);
     };

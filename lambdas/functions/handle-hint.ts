@@ -32,6 +32,8 @@ export interface HintOptions {
   readonly region: string;
   /** Puts a hint where it waits. */
   readonly wait: (body: string, delaySeconds: number, signal: AbortSignal) => Promise<void>;
+  /** From which machines are reached. */
+  readonly handshakeLanes: ReadonlySet<string>;
   /** By lane. */
   readonly send: ReadonlyMap<string, (messages: readonly OrderMessage[], signal: AbortSignal) => Promise<void>>;
   /** Milliseconds since the epoch. */
@@ -49,7 +51,8 @@ export interface HintOptions {
 export type HandleHint = (event: unknown, signal: AbortSignal) => Promise<void>;
 
 export function createHintHandler(options: HintOptions): HandleHint {
-  const { state, policies, region, wait, send, clock, logger, metrics } = options;
+  const { state, policies, region, handshakeLanes, wait, send, clock, logger, metrics } = options;
+  const lanes = new Set(send.keys());
 
   return async (event, signal) => {
     const hint = readHintEvent(event);
@@ -106,7 +109,7 @@ export function createHintHandler(options: HintOptions): HandleHint {
     if (hints.length === 0 || registry === undefined) return;
     const stored = await state.read(STATE_KEYS.index, signal);
     // Of the whole fleet: only so it shows which writes have to be held.
-    const plan = planTick(registry, parseFleetIndex(stored?.value, clock()), clock(), new Set(send.keys()));
+    const plan = planTick(registry, parseFleetIndex(stored?.value, clock()), clock(), { lanes, handshakeLanes });
     for (const [due, ofDue] of Map.groupBy(hints, (hint) => hint.due)) {
       const ids = new Set(ofDue.map(({ id }) => id));
       const orders = plan.orders.filter(({ order: { target } }) => ids.has(target.id));

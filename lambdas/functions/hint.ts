@@ -17,10 +17,12 @@ const metrics = createMetrics('hint');
 const sqs = new SQSClient();
 const waiting = requiredVariable('WAITING_QUEUE_URL');
 const policies: readonly ApprovalPolicy[] = JSON.parse(readBesideBundle(import.meta.url, 'policies.json'));
+const handshakeLanes: readonly string[] = JSON.parse(readBesideBundle(import.meta.url, 'handshake-lanes.json'));
 const handleHint = createHintHandler({
   state: createJsonObjects({ client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') }),
   policies,
   region: requiredVariable('AWS_REGION'),
+  handshakeLanes: new Set(handshakeLanes),
   wait: async (body, delaySeconds, signal) => sendMessage(sqs, waiting, body, { delaySeconds }, signal),
   send: queueByLane((queueUrl) => async (messages, signal) => sendOrders(sqs, queueUrl, messages, signal)),
   clock: Date.now,

@@ -9,13 +9,14 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { ArnFormat, CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
+import { handshakeLanes } from '../../lambdas/fleet/handshake-lanes.ts';
 import type { FleetState } from './fleet-state.ts';
 import { HubFunction } from './hub-function.ts';
 import type { SweepLane } from './lane.ts';
 import { encryptedBy } from './queue-encryption.ts';
 
 export interface HintsProps {
-  readonly fleet: Pick<Fleet, 'policies'>;
+  readonly fleet: Pick<Fleet, 'policies' | 'lanes'>;
   readonly lanes: readonly SweepLane[];
   /** JSON: URL of the queue of orders by name of the lane. */
   readonly laneQueues: string;
@@ -53,7 +54,7 @@ export class Hints extends Construct {
         LANE_QUEUE_URLS: laneQueues,
         WAITING_QUEUE_URL: waiting.queueUrl,
       },
-      files: { 'policies.json': fleet.policies },
+      files: { 'policies.json': fleet.policies, 'handshake-lanes.json': handshakeLanes(fleet) },
       key,
     });
     state.allow(hint.role, { read: ['registry', 'index'], write: [] });

@@ -565,8 +565,6 @@ describe.skipIf(missing)('an audit of a real control plane', () => {
     expect(difference(before, expired)).toEqual({
       added: sortedTexts([
         ...UNREAD_WITHOUT_API_SERVER,
-        // Without an answer there is no Date.
-        'SourceUnread source clock',
         ...CONTROL_PLANE_MACHINES.flatMap((address) => [
           `CertificateExpired kube-apiserver ${machineAt(address)}`,
           `StaleAnnotation kube-apiserver ${machineAt(address)}`,

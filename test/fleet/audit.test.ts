@@ -167,7 +167,7 @@ describe('audits of a fleet', () => {
     expect(byTick.size).toBeGreaterThan(2);
     expect(mostAuditsAtOnce).toBeLessThan(NAMES.length / 2);
     expect(new Set(orders.map(({ audit: reach }) => JSON.stringify(reach)))).toEqual(
-      new Set(['{"handshakes":false,"secrets":true,"kubeletMetrics":false}']),
+      new Set(['{"secrets":true,"kubeletMetrics":false}']),
     );
   });
 

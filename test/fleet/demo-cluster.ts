@@ -43,12 +43,27 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
     name,
     random,
     users: [{ name: 'certmarshal', groups: ['certmarshal'], rules }],
-    ...(certificateNotAfter === undefined ? {} : { certificateNotAfter }),
+    certificateNotAfter: certificateNotAfter ?? new Date(Date.now() + 200 * 86_400_000),
   });
   const signer: Signer = await startSigner({ api: server.api, durationMs: 45 * 86_400_000 });
   const client = createKubernetesClient(
     await loadKubeconfig(kubeconfigOf(server, 'certmarshal'), { origin: 'secret' }),
   );
+  const trust = (configMap: string, data: Readonly<Record<string, string>>) =>
+    server.api.audited('configMaps').put({
+      metadata: {
+        name: configMap,
+        namespace: 'kube-system',
+        uid: configMap,
+        creationTimestamp: kubernetesTime(clock.now()),
+      },
+      data,
+    });
+  trust('kube-root-ca.crt', { 'ca.crt': server.caPem });
+  trust('extension-apiserver-authentication', {
+    'client-ca-file': signer.caPem,
+    'requestheader-client-ca-file': server.caPem,
+  });
   const kubelets: Kubelet[] = [];
   return {
     name,

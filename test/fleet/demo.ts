@@ -1,5 +1,10 @@
+import { viewOf } from '../../bin/audit/view.ts';
+import { renderTimeline } from '../../bin/commands/render-audit.ts';
+import { styleFor } from '../../bin/terminal/style.ts';
 import { hang, terminalWidth } from '../../bin/terminal/wrap.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { audit } from '../../lambdas/audit/audit.ts';
+import { DEFAULT_THRESHOLDS } from '../../lambdas/expiry/thresholds.ts';
 import type { SweepReport } from '../../lambdas/sweep/report.ts';
 import { sweep } from '../../lambdas/sweep/sweep.ts';
 import { fastClock } from './clock.ts';
@@ -77,6 +82,9 @@ try {
   }
   clearInterval(ticker);
   screen.standing(clusters.map(standingOf));
+  screen.close();
+  say(['', 'What ends when: an audit of each, 15 minutes apart in production']);
+  for (const cluster of clusters) await auditCluster(cluster);
 } finally {
   screen.close();
   stopEks();
@@ -126,6 +134,23 @@ async function sweepCluster(cluster: DemoCluster): Promise<void> {
   for (const row of report.rows.filter(({ verdict }) => verdict === 'leave'))
     tellOnce(cluster, row.hostile ? 'bad' : 'warn', `${row.node} left undecided: ${row.message}  ${row.reason}`);
   for (const { message, remedy } of report.problems) tellOnce(cluster, 'bad', `not readable: ${message}\n→ ${remedy}`);
+}
+
+/** Seen from outside: the simulated kubelets do not listen. */
+async function auditCluster({ name, target }: DemoCluster): Promise<void> {
+  const reach = { handshakes: false, secrets: false, kubeletMetrics: false };
+  const report = await audit(
+    { ...target, id: name, reach },
+    {
+      previous: undefined,
+      thresholds: DEFAULT_THRESHOLDS,
+      clock: () => clock.now(),
+      signal: AbortSignal.timeout(10_000),
+    },
+  );
+  const now = clock.now();
+  const style = styleFor(process.stdout, process.env);
+  say(['', ...renderTimeline(viewOf(report, DEFAULT_THRESHOLDS, now), now, style, width)]);
 }
 
 function tellOnce(cluster: DemoCluster, mood: 'warn' | 'bad', text: string): void {

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { snapshotKey } from '../../lambdas/audit/s3-snapshots.ts';
+import { decodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
 import type { FleetIndex } from '../../lambdas/fleet/fleet-index.ts';
 import { templateOf } from './assembly.ts';
 import { CLOSED, type Clusters, REAL, SIMULATED } from './clusters.ts';
@@ -29,6 +32,19 @@ export function expectIdentity({ real }: Clusters, sweepRoleArn: string): void {
     assert.ok(accepted.length > 0, `nobody got in: ${webhook.decisions.join('; ')}`);
     for (const decision of accepted)
       assert.match(decision, new RegExp(`^arn:aws:sts::${ACCOUNT}:assumed-role/${role}/\\S+ \\[certmarshal\\]$`));
+  }
+}
+
+/** What an audit saw of each cluster that can be read is in the bucket of its own, and its summary in the index. */
+export async function expectAudits(s3: S3Client, bucket: string, { clusters }: FleetIndex): Promise<void> {
+  for (const { id, readable, audit } of Object.values(clusters)) {
+    if (!readable) continue;
+    assert.ok(audit !== undefined, `the index has no audit of ${id}`);
+    assert.equal(audit.snapshotProblem, undefined, id);
+    const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: snapshotKey(id) }));
+    const snapshot = await decodeSnapshot(Buffer.from((await Body?.transformToByteArray()) ?? []));
+    assert.equal(snapshot?.cluster, id, 'whose snapshot it is');
+    assert.ok(snapshot.observations.length > 0, `the snapshot of ${id} has observations`);
   }
 }
 

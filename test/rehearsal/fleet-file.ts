@@ -27,6 +27,8 @@ export function fleetFile({ accessEntries, spokeAccount, listed, mode }: Rehears
         accessEntries: accessEntries.spoke,
       },
     ],
+    // As often as possible: every cluster has its turn while somebody waits.
+    audit: { every: '5m' },
     hub: { account: ACCOUNT, region: REGION },
     clusters: listed.map((cluster) => ({ ...cluster, provider: 'eks-anywhere' })),
     policies: [{ name: 'rehearsal', mode, age: { min: '0s' } }],

@@ -9,7 +9,14 @@ import { stacksOf, transformAssembly } from './assembly.ts';
 import { cdkOk } from './cdk.ts';
 import { REAL, SIMULATED, startClusters } from './clusters.ts';
 import { startEksEndpoints } from './eks-endpoints.ts';
-import { expectCertificates, expectIdentity, expectIndex, expectNoSecrets, retainedOf } from './expectations.ts';
+import {
+  expectAudits,
+  expectCertificates,
+  expectIdentity,
+  expectIndex,
+  expectNoSecrets,
+  retainedOf,
+} from './expectations.ts';
 import { fleetFile } from './fleet-file.ts';
 import { logsOf } from './function-logs.ts';
 import { LISTED_TYPES, takeInventory } from './inventory.ts';
@@ -103,6 +110,7 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   progress('waiting for the scheduler, dispatch, the sweeps and report');
   const outputs = await outputsOf(hub.calls, HUB);
   const bucket = outputs['FleetBucketName'] ?? assert.fail('the hub has no output FleetBucketName');
+  const snapshots = outputs['SnapshotBucketName'] ?? assert.fail('the hub has no output SnapshotBucketName');
   const sweepRole = outputs['SweepRoleArn'] ?? assert.fail('the hub has no output SweepRoleArn');
   const state = { s3: hub.s3, bucket };
   const { index, ticks } = await watchIndex(state, progress, async (current) => {
@@ -111,7 +119,9 @@ export async function rehearse(progress: Progress): Promise<Summary> {
       requests.every(({ status }) => status.certificate !== undefined) &&
       clusters.simulated.every((cluster) => cluster.issued() === cluster.nodes) &&
       // The first sweep of a kubeconfig is held; the closed cluster stays unreadable.
-      Object.values(current.clusters).filter(({ complete, readable }) => complete || !readable).length === CLUSTERS
+      Object.values(current.clusters).filter(
+        ({ complete, readable, audit }) => (complete && audit !== undefined) || !readable,
+      ).length === CLUSTERS
     );
   });
 
@@ -122,6 +132,7 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   const { approved, issued } = await expectCertificates(clusters);
   expectIdentity(clusters, sweepRole);
   expectIndex(index);
+  await expectAudits(hub.s3, snapshots, index);
   const logs = await logsOf(hub.calls);
   assert.match([...logs.values()].join('\n'), /csr-dublin-1/, 'the logs tell of the approvals');
   expectNoSecrets(new Map([...logs, ['the log of the emulator', await readFile(ministack.logFile, 'utf8')]]), clusters);

@@ -15,9 +15,14 @@ import { type CredentialsOf, createCredentials } from '../../../lambdas/aws/spok
 import { DEFAULT_LANE, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { type ClusterAuditorOptions, createClusterAuditor } from '../../../lambdas/fleet/cluster-auditor.ts';
 import { discoverEks } from '../../../lambdas/fleet/discover.ts';
+import { handshakeLanes } from '../../../lambdas/fleet/handshake-lanes.ts';
 import type { Outcome } from '../../../lambdas/fleet/outcome.ts';
 import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
-import { createTargetSweeper, type SweepOneTarget } from '../../../lambdas/fleet/sweep-target.ts';
+import {
+  createTargetSweeper,
+  type SweepOneTarget,
+  type TargetSweeperOptions,
+} from '../../../lambdas/fleet/sweep-target.ts';
 import { tickOf } from '../../../lambdas/fleet/tick.ts';
 import { createDispatchTick } from '../../../lambdas/functions/dispatch-tick.ts';
 import { createFoldBatch } from '../../../lambdas/functions/fold-batch.ts';
@@ -42,6 +47,8 @@ export interface HubFunctionsOptions {
   readonly audits?: boolean;
   /** What audits. @default what is deployed */
   readonly auditEngine?: ClusterAuditorOptions['engine'];
+  /** Shakes hands with nodes. @default what is deployed */
+  readonly handshakeOf?: TargetSweeperOptions['handshakeOf'];
   /** Stands around the bucket of the snapshots. @default nobody */
   readonly aroundSnapshots?: (snapshots: Snapshots) => Snapshots;
   /** Told every token that the sweep signs. @default nobody */
@@ -65,7 +72,7 @@ export interface HubFunctions {
 /** New functions, as after a cold start: they know nothing of what earlier ones kept. */
 export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const { aws, clock, fleet, queues, around = (sweepOne) => sweepOne, onToken = () => undefined } = options;
-  const { audits = true, auditEngine, aroundSnapshots = (snapshots) => snapshots } = options;
+  const { audits = true, auditEngine, aroundSnapshots = (snapshots) => snapshots, handshakeOf } = options;
   const now = (): number => clock.now();
   const { endpoint } = awsClientConfig(aws, HUB);
   const never = new AbortController().signal;
@@ -82,7 +89,12 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const tell = (sqs: SQSClient) => async (outcome: Outcome, signal: AbortSignal) =>
     sendMessage(sqs, queues.outcomes.url, encodeOutcome(outcome), {}, signal);
   const lanes = (sqs: SQSClient): Parameters<typeof createDispatchTick>[0]['send'] =>
-    new Map([[DEFAULT_LANE, async (messages, signal) => sendOrders(sqs, queues.orders.url, messages, signal)]]);
+    new Map(
+      [DEFAULT_LANE, ...fleet.lanes.map(({ name }) => name)].map((lane) => [
+        lane,
+        async (messages, signal) => sendOrders(sqs, queues.orders.url, messages, signal),
+      ]),
+    );
 
   const dispatchSqs = new SQSClient(dispatchClients);
   const reader = createEksReader({ credentials: credentialsOf(DISPATCH_ROLE), config: { endpoint } });
@@ -125,6 +137,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
         principalArn: SWEEP_ROLE,
         policies: fleet.policies,
         clock: now,
+        ...(handshakeOf === undefined ? {} : { handshakeOf }),
         ...(audits ? { audit: auditCluster } : {}),
       }),
     ),
@@ -150,6 +163,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
     state: stateOf(otherClients),
     policies: fleet.policies,
     region: HUB.region,
+    handshakeLanes: new Set(handshakeLanes(fleet)),
     wait: async (body, delaySeconds, signal) =>
       sendMessage(hintSqs, queues.waiting.url, body, { delaySeconds }, signal),
     send: lanes(hintSqs),

@@ -12,7 +12,10 @@ import { createHubFunctions, type HubFunctions, type HubFunctionsOptions, type H
 import { BUCKET, HUB, SNAPSHOT_BUCKET } from './places.ts';
 
 export interface HubOptions
-  extends Pick<HubFunctionsOptions, 'around' | 'onToken' | 'audits' | 'auditEngine' | 'aroundSnapshots'> {
+  extends Pick<
+    HubFunctionsOptions,
+    'around' | 'onToken' | 'audits' | 'auditEngine' | 'aroundSnapshots' | 'handshakeOf'
+  > {
   readonly aws: SimulatedAws;
   readonly clock: Clock;
   readonly fleet: Fleet;

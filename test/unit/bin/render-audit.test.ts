@@ -40,7 +40,8 @@ const NOT_VISIBLE = findingOf({
   severity: 'info',
   object: 'what cannot be seen',
   message: 'these certificates were not seen: etcd peer, control plane clients',
-  placeCount: 2,
+  places: ['etcd peer', 'control plane clients', 'source tls-secrets (not opted in)'],
+  placeCount: 3,
   command: 'certmarshal audit --cluster berlin',
 });
 const ALL = [findingOf(), ...KUBELETS, UNREACHABLE, NOT_VISIBLE];
@@ -143,8 +144,8 @@ describe('the table of an audit', () => {
         '      new · docs/runbooks/unreachable.md',
         '      → kubectl certmarshal probe 10.0.1.32:2379',
         '',
-        '  2 not visible',
-        '  · these certificates were not seen: etcd peer, control plane clients',
+        '  2 not visible: neither seen from here nor inferred',
+        '  · etcd peer, control plane clients',
         '',
         '  2 not looked at',
         '  · cluster-secrets, tls-secrets: only with --secrets',

@@ -86,7 +86,8 @@ export const anyOrder: fc.Arbitrary<SweepOrder> = fc.record(
     deadlineMs: fc.integer({ min: 1, max: 900_000 }),
     holdWrites: fc.string({ maxLength: 1_000 }),
     lookForClusters: fc.array(namespace, { maxLength: 5 }),
-    audit: fc.record({ handshakes: fc.boolean(), secrets: fc.boolean(), kubeletMetrics: fc.boolean() }),
+    handshakes: fc.constant(true as const),
+    audit: fc.record({ secrets: fc.boolean(), kubeletMetrics: fc.boolean() }),
   },
   { requiredKeys: ['target', 'tick', 'deadlineMs'] },
 );

@@ -28,14 +28,19 @@ describe('combinedOrder', () => {
     expect(combinedOrder([orderOf(1, { holdWrites: 'same server' }), orderOf(2)])).toEqual(orderOf(2));
   });
 
+  it('shakes hands as the newest does', () => {
+    const far = { handshakes: true } as const;
+    expect(combinedOrder([orderOf(1, far), orderOf(2)])).not.toHaveProperty('handshakes');
+    expect(combinedOrder([orderOf(1), orderOf(2, far)])).toMatchObject(far);
+  });
+
   it('audits when any of them asks for it, as far as any of them does', () => {
-    const near = { handshakes: false, secrets: true, kubeletMetrics: false };
-    const far = { handshakes: true, secrets: false, kubeletMetrics: false };
+    const near = { secrets: true, kubeletMetrics: false };
+    const far = { secrets: false, kubeletMetrics: true };
     expect(combinedOrder([orderOf(1, { audit: near }), orderOf(2)])).toEqual({ ...orderOf(2), audit: near });
     expect(combinedOrder([orderOf(1, { audit: near }), orderOf(2, { audit: far })]).audit).toEqual({
-      handshakes: true,
       secrets: true,
-      kubeletMetrics: false,
+      kubeletMetrics: true,
     });
   });
 

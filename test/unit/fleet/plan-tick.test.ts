@@ -116,7 +116,7 @@ describe('planTick', () => {
 
   it('orders nothing in a lane that is not deployed, and says so', () => {
     const known = registry(registered(BERLIN.id, { target: BERLIN }), registered(DUBLIN.id, { target: DUBLIN }));
-    const { orders, problems } = planTick(known, undefined, NOW, new Set(['default']));
+    const { orders, problems } = planTick(known, undefined, NOW, { lanes: new Set(['default']) });
     expect(orders.map(({ order }) => order.target.id)).toEqual([DUBLIN.id]);
     expect(problems).toMatchObject([{ kind: 'lane', object: `cluster ${BERLIN.id}` }]);
   });
@@ -165,14 +165,25 @@ describe('isTurnOf', () => {
   });
 });
 
+it('lets every sweep of a lane that reaches machines shake hands with them, and none of another', () => {
+  const known = registry(registered('paris', { target: PARIS }), registered('berlin', { target: BERLIN }));
+  const options = { handshakeLanes: new Set([BERLIN.lane]), auditEveryMinutes: 15 };
+  for (const tick of TICKS) {
+    const { orders } = planTick(known, index(), tick, options);
+    expect(orders.map(({ order: { target, handshakes } }) => [target.id, handshakes])).toEqual([
+      ['paris', undefined],
+      [BERLIN.id, true],
+    ]);
+  }
+});
+
 describe('audits', () => {
   const EVERY = 15;
-  const AUDITS = { everyMinutes: EVERY, handshakeLanes: new Set(['onprem']) };
+  const AUDITS = { auditEveryMinutes: EVERY };
   const MANY = Array.from({ length: 1_000 }, (_, n) => `c${n}`);
   const LONG_AGO = at(-30 * DAY);
-  const lanesOf = new Set(['default', 'onprem']);
   const planned = (known: Registry, seen: FleetIndex | undefined, tick: number) =>
-    planTick(known, seen, tick, lanesOf, AUDITS).orders.flatMap(({ order }) =>
+    planTick(known, seen, tick, AUDITS).orders.flatMap(({ order }) =>
       order.audit === undefined ? [] : [order.target.id],
     );
   const fleet = (foundAt: string) =>
@@ -219,21 +230,20 @@ describe('audits', () => {
   });
 
   it.each([
-    [PARIS, { handshakes: false, secrets: false, kubeletMetrics: false }],
-    [BERLIN, { handshakes: true, secrets: false, kubeletMetrics: false }],
+    [PARIS, { secrets: false, kubeletMetrics: false }],
     [
       { ...PARIS, audit: { secrets: true as const } },
-      { handshakes: false, secrets: true, kubeletMetrics: false },
+      { secrets: true, kubeletMetrics: false },
     ],
     [
       { ...BERLIN, audit: { kubeletMetrics: true as const } },
-      { handshakes: true, secrets: false, kubeletMetrics: true },
+      { secrets: false, kubeletMetrics: true },
     ],
   ])('of %o reach so far', (target, reach) => {
     const known = registry(registered(target.id, { target }));
     const reaches = Array.from(
       { length: EVERY },
-      (_, n) => planTick(known, index(), NOW + n * MINUTE, lanesOf, AUDITS).orders[0]?.order.audit,
+      (_, n) => planTick(known, index(), NOW + n * MINUTE, AUDITS).orders[0]?.order.audit,
     );
     expect(reaches.find((audit) => audit !== undefined)).toEqual(reach);
   });

@@ -9,7 +9,7 @@ import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from
 import { auditSummary, PARIS } from './values.ts';
 
 const never = new AbortController().signal;
-const REACH = { handshakes: false, secrets: true, kubeletMetrics: false };
+const REACH = { secrets: true, kubeletMetrics: false };
 const EMPTY = { kind: 'List', metadata: {}, items: [] };
 const SUMMARY = auditSummary();
 

@@ -202,7 +202,7 @@ describe('the audit that a sweep loads late', () => {
       access: { kind: 'kubeconfig', secret: SECRET },
       lane: 'default',
     };
-    const audit = { handshakes: false, secrets: false, kubeletMetrics: false };
+    const audit = { secrets: false, kubeletMetrics: false };
     const body = encodeOrder({ target, tick: 0, deadlineMs: 45_000, audit });
     const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: 'closed' }, body };
 

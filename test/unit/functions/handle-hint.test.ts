@@ -48,7 +48,12 @@ describe('createHintHandler', () => {
   });
   afterEach(() => output.restore());
 
-  async function handle(event: unknown, clusters: readonly RegisteredCluster[] = KNOWN, policies = [DEFAULT_POLICY]) {
+  async function handle(
+    event: unknown,
+    clusters: readonly RegisteredCluster[] = KNOWN,
+    policies = [DEFAULT_POLICY],
+    handshakeLanes: readonly string[] = [],
+  ) {
     const waiting: { id: string; inSeconds: number; delay: number }[] = [];
     const sent: OrderMessage[] = [];
     const metrics = createMetrics('hint');
@@ -67,6 +72,7 @@ describe('createHintHandler', () => {
       state,
       policies,
       region: REGION,
+      handshakeLanes: new Set(handshakeLanes),
       wait: async (body, delay) => {
         const hint = decodeWaitingHint(body);
         waiting.push({ id: hint?.id ?? '', inSeconds: (Number(hint?.due) - NOW) / 1000, delay });
