@@ -7,7 +7,7 @@ import type { Fleet } from '../lambdas/config/fleet.ts';
  */
 export function showInDiff(stack: Stack, fleet: Fleet): void {
   const show = (what: string, fields: object): void => {
-    for (const [field, value] of Object.entries(fields)) stack.addMetadata(`${what}, ${field}`, value);
+    for (const [field, value] of Object.entries(fields)) stack.addMetadata(`${what}, ${field}`, withoutFractions(value));
   };
   for (const [index, discovery] of fleet.discovery.entries()) show(`Discovery ${index + 1}`, discovery);
   for (const { name, workloadClusters, ...fields } of fleet.managementClusters) {
@@ -19,4 +19,14 @@ export function showInDiff(stack: Stack, fleet: Fleet): void {
   show('Hub', fleet.hub);
   show('Audit', fleet.audit);
   for (const { name, ...fields } of fleet.policies) show(`Policy ${name}`, fields);
+}
+
+/** Fractions as text: the metadata of a template has integers only. Source: cfn-lint, rule E4002. */
+function withoutFractions(value: unknown): unknown {
+  if (value === undefined) return undefined;
+  return JSON.parse(
+    JSON.stringify(value, (_, part: unknown) =>
+      typeof part === 'number' && !Number.isInteger(part) ? String(part) : part,
+    ),
+  );
 }

@@ -11,6 +11,7 @@ import { makeRequest } from '../unit/x509/request-factory.ts';
 import { type Admin, connectAdmin } from './admin.ts';
 import { applyCrds } from './crds.ts';
 import { CSRS, type Csr, createCsr, createMachine, signedCertificate } from './fixtures.ts';
+import { applyPublishedCrds, publishedCrds } from './published-crds.ts';
 import { realComponents } from './real.ts';
 import { type ControlPlane, startControlPlane } from './start.ts';
 
@@ -32,236 +33,251 @@ const real = await realComponents(
   'kubectl',
 );
 
-describe.skipIf(real.missing)('the command line on a real control plane', () => {
-  let controlPlane: ControlPlane;
-  let admin: Admin;
-  /** A home, a working directory and a PATH as a user has them. */
-  let home: string;
-  let env: NodeJS.ProcessEnv;
+const definitions = await publishedCrds();
 
-  const shell = (command: string) => run('bash', ['--norc', '-euo', 'pipefail', '-c', command], { cwd: home, env });
+describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
+  'the command line on a real control plane',
+  () => {
+    let controlPlane: ControlPlane;
+    let admin: Admin;
+    /** A home, a working directory and a PATH as a user has them. */
+    let home: string;
+    let env: NodeJS.ProcessEnv;
 
-  const request = (node: string, ...addresses: string[]) =>
-    makeRequest({
-      commonName: `system:node:${node}`,
-      sans: [{ kind: 'dNSName', value: node }, ...addresses.map((value) => ({ kind: 'iPAddress' as const, value }))],
-    }).pem.toString();
+    const shell = (command: string) => run('bash', ['--norc', '-euo', 'pipefail', '-c', command], { cwd: home, env });
 
-  beforeAll(async () => {
-    controlPlane = await startControlPlane({ binaries: real.binaries, users: [{ name: 'nobody' }] });
-    admin = connectAdmin(controlPlane);
-    await applyCrds(controlPlane);
-    for (const [node, address] of [
-      ['worker-3', '10.0.1.23'],
-      ['worker-8', '10.0.1.24'],
-    ] as const)
-      await createMachine(admin, {
-        name: `md-0-${node}`,
-        clusterName: 'berlin-prod',
-        nodeName: node,
-        addresses: [{ type: 'InternalIP', address }],
-      });
+    const request = (node: string, ...addresses: string[]) =>
+      makeRequest({
+        commonName: `system:node:${node}`,
+        sans: [{ kind: 'dNSName', value: node }, ...addresses.map((value) => ({ kind: 'iPAddress' as const, value }))],
+      }).pem.toString();
 
-    home = await mkdtemp(join(tmpdir(), 'certmarshal-home-'));
-    const binaries = join(home, 'bin');
-    await mkdir(binaries);
-    await mkdir(join(home, '.kube'));
-    await symlink(real.binaries.kubectl, join(binaries, 'kubectl'));
-    await mkdir(join(home, 'package'));
-    for (const name of ['certmarshal', 'kubectl-certmarshal']) {
-      // npm links the names of a package to its one program.
-      const program = join(home, 'package', name);
-      await symlink(ENTRY, program);
-      await writeFile(join(binaries, name), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
-      await chmod(join(binaries, name), 0o755);
-    }
-    env = { HOME: home, PATH: `${binaries}:/usr/bin:/bin` };
+    beforeAll(async () => {
+      controlPlane = await startControlPlane({ binaries: real.binaries, users: [{ name: 'nobody' }] });
+      admin = connectAdmin(controlPlane);
+      if ('missing' in definitions) throw new Error(definitions.missing);
+      await applyCrds(controlPlane);
+      // Ours takes Machines that name no infrastructure.
+      const others = definitions.filter((text) => !text.includes('name: machines.cluster.x-k8s.io'));
+      await applyPublishedCrds(controlPlane, others);
+      for (const [node, address] of [
+        ['worker-3', '10.0.1.23'],
+        ['worker-8', '10.0.1.24'],
+      ] as const)
+        await createMachine(admin, {
+          name: `md-0-${node}`,
+          clusterName: 'berlin-prod',
+          nodeName: node,
+          addresses: [{ type: 'InternalIP', address }],
+        });
 
-    const kubeconfig = parse(await readFile(controlPlane.kubeconfig('admin'), 'utf8'));
-    kubeconfig.clusters[0].name = 'berlin-prod';
-    kubeconfig.contexts[0].context.cluster = 'berlin-prod';
-    kubeconfig.contexts.push({ ...structuredClone(kubeconfig.contexts[0]), name: 'management' });
-    for (const file of ['.kube/config', 'berlin.yaml', 'management.yaml'])
-      await writeFile(join(home, file), stringify(kubeconfig));
-    await writeFile(join(home, 'fleet.yaml'), await readFile(join(REPOSITORY, 'fleet.yaml')));
-    const recorded = {
-      id: 1,
-      cluster: { name: 'bench', provider: 'eks-anywhere' },
-      machines: [machineOf(1)],
-      now: '2026-01-01T00:01:00Z',
-    };
-    await writeFile(
-      join(home, 'recorded.ndjson'),
-      `${JSON.stringify({ ...recorded, csr: csrOf(1, requestOf(1), '2026-01-01T00:00:00Z') })}\n`,
-    );
-    await createCsr(admin, {
-      name: 'csr-q77zt',
-      nodeName: 'worker-3',
-      requestPem: request('worker-3', '10.0.1.23', '10.0.1.24'),
-    });
-  });
-
-  afterAll(async () => {
-    admin?.close();
-    await controlPlane?.stop();
-    if (home !== undefined) await rm(home, { recursive: true });
-  });
-
-  it.each(['sweep', 'decide', 'explain', 'rbac', 'doctor'])(
-    'runs every example of %s --help',
-    async (command) => {
-      const { stdout } = await shell(`certmarshal ${command} --help`);
-      const examples = stdout
-        .slice(stdout.indexOf('Examples:'))
-        .split('\n')
-        .filter((line) => line.startsWith('  certmarshal '));
-      expect(examples.length).toBeGreaterThanOrEqual(2);
-      for (const example of examples) {
-        // Those of the fleet need AWS.
-        if (example.includes('--every') || example.includes('--fleet')) continue;
-        await shell(example);
+      home = await mkdtemp(join(tmpdir(), 'certmarshal-home-'));
+      const binaries = join(home, 'bin');
+      await mkdir(binaries);
+      await mkdir(join(home, '.kube'));
+      await symlink(real.binaries.kubectl, join(binaries, 'kubectl'));
+      await mkdir(join(home, 'package'));
+      for (const name of ['certmarshal', 'kubectl-certmarshal']) {
+        // npm links the names of a package to its one program.
+        const program = join(home, 'package', name);
+        await symlink(ENTRY, program);
+        await writeFile(join(binaries, name), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
+        await chmod(join(binaries, name), 0o755);
       }
-    },
-    120_000,
-  );
+      env = { HOME: home, PATH: `${binaries}:/usr/bin:/bin` };
 
-  it('runs every command of the README and the runbooks', async () => {
-    const ran: string[] = [];
-    for (const page of ['README.md', 'docs/deploy.md', 'docs/doctor.md', 'docs/runbooks/san-not-owned.md']) {
-      const text = await readFile(join(REPOSITORY, page), 'utf8');
-      for (const [, block = ''] of text.matchAll(/```sh\n([^]*?)```/g))
-        for (const command of block.includes('<<') ? [block] : block.trim().split('\n')) {
-          if (COVERED_BY_CI.has(command)) continue;
-          await shell(
-            command
-              .replace('npm run -s certmarshal --', 'certmarshal')
-              .replace('CSR-NAME', 'csr-q77zt')
-              .replace('CLUSTER.yaml', 'berlin.yaml')
-              .replace('MANAGEMENT.yaml', 'management.yaml'),
-          );
-          ran.push(command);
+      const kubeconfig = parse(await readFile(controlPlane.kubeconfig('admin'), 'utf8'));
+      kubeconfig.clusters[0].name = 'berlin-prod';
+      kubeconfig.contexts[0].context.cluster = 'berlin-prod';
+      kubeconfig.contexts.push({ ...structuredClone(kubeconfig.contexts[0]), name: 'management' });
+      for (const file of ['.kube/config', 'berlin.yaml', 'management.yaml'])
+        await writeFile(join(home, file), stringify(kubeconfig));
+      await writeFile(join(home, 'fleet.yaml'), await readFile(join(REPOSITORY, 'fleet.yaml')));
+      const recorded = {
+        id: 1,
+        cluster: { name: 'bench', provider: 'eks-anywhere' },
+        machines: [machineOf(1)],
+        now: '2026-01-01T00:01:00Z',
+      };
+      await writeFile(
+        join(home, 'recorded.ndjson'),
+        `${JSON.stringify({ ...recorded, csr: csrOf(1, requestOf(1), '2026-01-01T00:00:00Z') })}\n`,
+      );
+      await writeFile(
+        join(home, 'observations.ndjson'),
+        `${JSON.stringify({ cluster: 'berlin', observations: [{ where: '10.0.1.31:2379', notAfter: '2035-01-01T00:00:00Z' }] })}\n`,
+      );
+      await createCsr(admin, {
+        name: 'csr-q77zt',
+        nodeName: 'worker-3',
+        requestPem: request('worker-3', '10.0.1.23', '10.0.1.24'),
+      });
+    });
+
+    afterAll(async () => {
+      admin?.close();
+      await controlPlane?.stop();
+      if (home !== undefined) await rm(home, { recursive: true });
+    });
+
+    it.each(['sweep', 'audit', 'decide', 'assess', 'explain', 'rbac', 'doctor'])(
+      'runs every example of %s --help',
+      async (command) => {
+        const { stdout } = await shell(`certmarshal ${command} --help`);
+        const examples = stdout
+          .slice(stdout.indexOf('Examples:'))
+          .split('\n')
+          .filter((line) => line.startsWith('  certmarshal '));
+        expect(examples.length).toBeGreaterThanOrEqual(2);
+        for (const example of examples) {
+          // Those of the fleet need AWS.
+          if (example.includes('--every') || example.includes('--fleet')) continue;
+          await shell(example);
         }
+      },
+      120_000,
+    );
+
+    it('runs every command of the README and the runbooks', async () => {
+      const ran: string[] = [];
+      for (const page of ['README.md', 'docs/deploy.md', 'docs/doctor.md', 'docs/runbooks/san-not-owned.md']) {
+        const text = await readFile(join(REPOSITORY, page), 'utf8');
+        for (const [, block = ''] of text.matchAll(/```sh\n([^]*?)```/g))
+          for (const command of block.includes('<<') ? [block] : block.trim().split('\n')) {
+            if (COVERED_BY_CI.has(command)) continue;
+            await shell(
+              command
+                .replace('npm run -s certmarshal --', 'certmarshal')
+                .replace('CSR-NAME', 'csr-q77zt')
+                .replace('CLUSTER.yaml', 'berlin.yaml')
+                .replace('MANAGEMENT.yaml', 'management.yaml'),
+            );
+            ran.push(command);
+          }
+      }
+      expect(ran.length).toBeGreaterThanOrEqual(5);
+    }, 60_000);
+
+    /** Sweeps every second until the output holds the third round, then presses Ctrl-C. */
+    async function sweepRounds(output: 'json' | 'table', rounds: RegExp) {
+      const child = spawn(
+        'certmarshal',
+        ['sweep', '--kubeconfig', 'berlin.yaml', '--policy', 'fleet.yaml', '--every', '1s', '--output', output],
+        { cwd: home, env },
+      );
+      let stdout = '';
+      let stderr = '';
+      child.stdout.on('data', (data: Buffer) => {
+        stdout += data.toString();
+        if ((stdout.match(rounds)?.length ?? 0) > 2 && !child.killed) child.kill('SIGINT');
+      });
+      child.stderr.on('data', (data: Buffer) => {
+        stderr += data.toString();
+      });
+      const status = await new Promise((resolve) => child.on('close', resolve));
+      return { status, stdout, stderr };
     }
-    expect(ran.length).toBeGreaterThanOrEqual(5);
-  }, 60_000);
 
-  /** Sweeps every second until the output holds the third round, then presses Ctrl-C. */
-  async function sweepRounds(output: 'json' | 'table', rounds: RegExp) {
-    const child = spawn(
-      'certmarshal',
-      ['sweep', '--kubeconfig', 'berlin.yaml', '--policy', 'fleet.yaml', '--every', '1s', '--output', output],
-      { cwd: home, env },
-    );
-    let stdout = '';
-    let stderr = '';
-    child.stdout.on('data', (data: Buffer) => {
-      stdout += data.toString();
-      if ((stdout.match(rounds)?.length ?? 0) > 2 && !child.killed) child.kill('SIGINT');
+    it('sweeps again and again, and stops cleanly on Ctrl-C', async () => {
+      const { status, stdout, stderr } = await sweepRounds('json', /\n/g);
+      expect(status).toBe(0);
+      expect(stderr).toContain('Ctrl-C again ends at once');
+      for (const line of stdout.trim().split('\n'))
+        expect(JSON.parse(line)).toMatchObject({ version: 1, complete: true });
     });
-    child.stderr.on('data', (data: Buffer) => {
-      stderr += data.toString();
+
+    it('says when each round began', async () => {
+      const { status, stdout } = await sweepRounds('table', /\d reads?/g);
+      expect(status).toBe(0);
+      expect(stdout).toMatch(/^\d\d:\d\d:\d\d\nberlin-prod · [^]*\n\n\d\d:\d\d:\d\d\nberlin-prod · /);
     });
-    const status = await new Promise((resolve) => child.on('close', resolve));
-    return { status, stdout, stderr };
-  }
 
-  it('sweeps again and again, and stops cleanly on Ctrl-C', async () => {
-    const { status, stdout, stderr } = await sweepRounds('json', /\n/g);
-    expect(status).toBe(0);
-    expect(stderr).toContain('Ctrl-C again ends at once');
-    for (const line of stdout.trim().split('\n'))
-      expect(JSON.parse(line)).toMatchObject({ version: 1, complete: true });
-  });
-
-  it('says when each round began', async () => {
-    const { status, stdout } = await sweepRounds('table', /\d reads?/g);
-    expect(status).toBe(0);
-    expect(stdout).toMatch(/^\d\d:\d\d:\d\d\nberlin-prod · [^]*\n\n\d\d:\d\d:\d\d\nberlin-prod · /);
-  });
-
-  it('gives access to one subject without taking it from another', async () => {
-    await shell('certmarshal rbac | kubectl apply -f -');
-    await shell("certmarshal rbac --user 'arn:aws:iam::111122223333:role/certmarshal' | kubectl apply -f -");
-    await shell('certmarshal rbac --service-account kube-system/certmarshal | kubectl apply -f -');
-    const { stdout } = await shell('kubectl get clusterrolebindings -o name | grep /certmarshal:');
-    expect(stdout.split('\n')).toEqual(
-      expect.arrayContaining([
-        'clusterrolebinding.rbac.authorization.k8s.io/certmarshal:group:certmarshal',
-        'clusterrolebinding.rbac.authorization.k8s.io/certmarshal:sa:kube-system:certmarshal',
-        'clusterrolebinding.rbac.authorization.k8s.io/certmarshal:user:arn:aws:iam::111122223333:role=2Fcertmarshal',
-      ]),
-    );
-    for (const as of [
-      '--as x --as-group certmarshal',
-      '--as arn:aws:iam::111122223333:role/certmarshal',
-      '--as system:serviceaccount:kube-system:certmarshal',
-    ])
-      expect((await shell(`kubectl auth can-i list certificatesigningrequests -A ${as}`)).stdout).toBe('yes\n');
-  });
-
-  it('approves no address of a service', async () => {
-    const { stdout } = await shell('certmarshal explain csr-q77zt --kubeconfig berlin.yaml --service-cidr 10.0.1.0/24');
-    expect(stdout).toMatch(/✖ {2}san-reserved +.*10\.0\.1\.23.*in the service CIDR/);
-  });
-
-  it('shows what was approved and what was left, and why', async () => {
-    await createCsr(admin, { name: 'csr-8xk2p', nodeName: 'worker-8', requestPem: request('worker-8', '10.0.1.24') });
-    const { stdout } = await shell('kubectl certmarshal sweep --kubeconfig berlin.yaml');
-    expect(stdout.replaceAll(/\b\d+s\b/g, 'Ns').replaceAll(/\b(?:\d+ ms|\d+\.\d s)/g, 'T')).toMatch(
-      new RegExp(
-        [
-          '^berlin-prod · EKS Anywhere · policy default \\(enforce\\)',
-          '',
-          '  ✔  1 approved  every name proven',
-          '  ✖  1 left      1 SanNotOwned \\(provably hostile\\)',
-          '  ·  \\d+ ignored.*',
-          '',
-          '  CSR        NODE      AGE +VERDICT    WHY',
-          '  csr-q77zt  worker-3  Ns +✖ leave    IP 10\\.0\\.1\\.24 belongs to worker-8 \\(Machine default/md-0-worker-8\\)  SanNotOwned',
-          '  csr-8xk2p  worker-8  Ns +✔ approve  worker-8, 10\\.0\\.1\\.24 ← Machine default/md-0-worker-8',
-          '',
-          '  → kubectl certmarshal explain csr-q77zt --kubeconfig berlin\\.yaml',
-          '',
-          'T, 3 reads, 1 write\n$',
-        ].join('\n'),
-      ),
-    );
-    await signedCertificate(admin, 'csr-8xk2p');
-  });
-
-  it('explains a request it left, and one that is decided', async () => {
-    const { stdout } = await shell('certmarshal explain csr-q77zt --kubeconfig berlin.yaml');
-    expect(stdout).toContain(
-      'worker-3 asks for a serving certificate that covers 10.0.1.24 of worker-8. Left undecided.',
-    );
-    expect(stdout).toMatch(/✖ {2}san-proven +IP 10\.0\.1\.24 belongs to worker-8/);
-    expect(stdout.match(/✔ {2}/g)).toHaveLength(16);
-    expect(stdout).toMatch(/names +✖ 10\.0\.1\.24 owned by worker-8[^\n]*\n +✔ worker-3/);
-    expect(stdout).toContain('docs/runbooks/san-not-owned.md');
-    await admin.put(`${CSRS}/csr-q77zt/approval`, {
-      ...(await admin.get<Csr>(`${CSRS}/csr-q77zt`)),
-      status: { conditions: [{ type: 'Denied', status: 'True', reason: 'ByHand', message: '' }] },
+    it('gives access to one subject without taking it from another', async () => {
+      await shell('certmarshal rbac | kubectl apply -f -');
+      await shell("certmarshal rbac --user 'arn:aws:iam::111122223333:role/certmarshal' | kubectl apply -f -");
+      await shell('certmarshal rbac --service-account kube-system/certmarshal | kubectl apply -f -');
+      const { stdout } = await shell('kubectl get clusterrolebindings -o name | grep /certmarshal:');
+      expect(stdout.split('\n')).toEqual(
+        expect.arrayContaining([
+          'clusterrolebinding.rbac.authorization.k8s.io/certmarshal:group:certmarshal',
+          'clusterrolebinding.rbac.authorization.k8s.io/certmarshal:sa:kube-system:certmarshal',
+          'clusterrolebinding.rbac.authorization.k8s.io/certmarshal:user:arn:aws:iam::111122223333:role=2Fcertmarshal',
+        ]),
+      );
+      for (const as of [
+        '--as x --as-group certmarshal',
+        '--as arn:aws:iam::111122223333:role/certmarshal',
+        '--as system:serviceaccount:kube-system:certmarshal',
+      ])
+        expect((await shell(`kubectl auth can-i list certificatesigningrequests -A ${as}`)).stdout).toBe('yes\n');
     });
-    const decided = await shell('certmarshal explain csr-q77zt --kubeconfig berlin.yaml');
-    expect(decided.stdout).toContain('AlreadyDenied');
-  });
 
-  it('explains that a newer request of the node counts', async () => {
-    for (const name of ['csr-old', 'csr-older-still'])
-      await createCsr(admin, { name, nodeName: 'worker-9', requestPem: request('worker-9', '10.0.1.25') });
-    const { stdout } = await shell('certmarshal explain csr-old --kubeconfig berlin.yaml');
-    expect(stdout).toMatch(/csr-older-still is newer[^]*Superseded/);
-  });
+    it('approves no address of a service', async () => {
+      const { stdout } = await shell(
+        'certmarshal explain csr-q77zt --kubeconfig berlin.yaml --service-cidr 10.0.1.0/24',
+      );
+      expect(stdout).toMatch(/✖ {2}san-reserved +.*10\.0\.1\.23.*in the service CIDR/);
+    });
 
-  it('says what to do when the request does not exist or access is missing', async () => {
-    await expect(shell('certmarshal explain no-such-csr --kubeconfig berlin.yaml')).rejects.toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('kubectl get csr'),
+    it('shows what was approved and what was left, and why', async () => {
+      await createCsr(admin, { name: 'csr-8xk2p', nodeName: 'worker-8', requestPem: request('worker-8', '10.0.1.24') });
+      const { stdout } = await shell('kubectl certmarshal sweep --kubeconfig berlin.yaml');
+      expect(stdout.replaceAll(/\b\d+s\b/g, 'Ns').replaceAll(/\b(?:\d+ ms|\d+\.\d s)/g, 'T')).toMatch(
+        new RegExp(
+          [
+            '^berlin-prod · EKS Anywhere · policy default \\(enforce\\)',
+            '',
+            '  ✔  1 approved  every name proven',
+            '  ✖  1 left      1 SanNotOwned \\(provably hostile\\)',
+            '  ·  \\d+ ignored.*',
+            '',
+            '  CSR        NODE      AGE +VERDICT    WHY',
+            '  csr-q77zt  worker-3  Ns +✖ leave    IP 10\\.0\\.1\\.24 belongs to worker-8 \\(Machine default/md-0-worker-8\\)  SanNotOwned',
+            '  csr-8xk2p  worker-8  Ns +✔ approve  worker-8, 10\\.0\\.1\\.24 ← Machine default/md-0-worker-8',
+            '',
+            '  → kubectl certmarshal explain csr-q77zt --kubeconfig berlin\\.yaml',
+            '',
+            'T, 3 reads, 1 write\n$',
+          ].join('\n'),
+        ),
+      );
+      await signedCertificate(admin, 'csr-8xk2p');
     });
-    await writeFile(join(home, 'powerless.yaml'), await readFile(controlPlane.kubeconfig('nobody')));
-    await expect(shell('certmarshal sweep --kubeconfig powerless.yaml')).rejects.toMatchObject({
-      code: 1,
-      stdout: expect.stringMatching(/403[^]*certmarshal rbac/),
+
+    it('explains a request it left, and one that is decided', async () => {
+      const { stdout } = await shell('certmarshal explain csr-q77zt --kubeconfig berlin.yaml');
+      expect(stdout).toContain(
+        'worker-3 asks for a serving certificate that covers 10.0.1.24 of worker-8. Left undecided.',
+      );
+      expect(stdout).toMatch(/✖ {2}san-proven +IP 10\.0\.1\.24 belongs to worker-8/);
+      expect(stdout.match(/✔ {2}/g)).toHaveLength(16);
+      expect(stdout).toMatch(/names +✖ 10\.0\.1\.24 owned by worker-8[^\n]*\n +✔ worker-3/);
+      expect(stdout).toContain('docs/runbooks/san-not-owned.md');
+      await admin.put(`${CSRS}/csr-q77zt/approval`, {
+        ...(await admin.get<Csr>(`${CSRS}/csr-q77zt`)),
+        status: { conditions: [{ type: 'Denied', status: 'True', reason: 'ByHand', message: '' }] },
+      });
+      const decided = await shell('certmarshal explain csr-q77zt --kubeconfig berlin.yaml');
+      expect(decided.stdout).toContain('AlreadyDenied');
     });
-  });
-});
+
+    it('explains that a newer request of the node counts', async () => {
+      for (const name of ['csr-old', 'csr-older-still'])
+        await createCsr(admin, { name, nodeName: 'worker-9', requestPem: request('worker-9', '10.0.1.25') });
+      const { stdout } = await shell('certmarshal explain csr-old --kubeconfig berlin.yaml');
+      expect(stdout).toMatch(/csr-older-still is newer[^]*Superseded/);
+    });
+
+    it('says what to do when the request does not exist or access is missing', async () => {
+      await expect(shell('certmarshal explain no-such-csr --kubeconfig berlin.yaml')).rejects.toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('kubectl get csr'),
+      });
+      await writeFile(join(home, 'powerless.yaml'), await readFile(controlPlane.kubeconfig('nobody')));
+      await expect(shell('certmarshal sweep --kubeconfig powerless.yaml')).rejects.toMatchObject({
+        code: 1,
+        stdout: expect.stringMatching(/403[^]*certmarshal rbac/),
+      });
+    });
+  },
+);

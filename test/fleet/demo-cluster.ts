@@ -1,6 +1,6 @@
 import { parseAllDocuments } from 'yaml';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
-import { DEFAULT_POLICY, type Provider } from '../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY, type Provider } from '../../lambdas/approval/policy.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
 import type { SweepTarget } from '../../lambdas/sweep/observe.ts';
@@ -96,8 +96,8 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
 }
 
 /** What `certmarshal rbac` grants is what the demo's certmarshal may do. */
-export function grantedRules(): readonly PolicyRule[] {
-  const manifests = [rbacManifests({}, [DEFAULT_POLICY]), rbacManifests({ management: true }, [DEFAULT_POLICY])];
+export function grantedRules(policies: readonly ApprovalPolicy[] = [DEFAULT_POLICY]): readonly PolicyRule[] {
+  const manifests = [rbacManifests({}, policies), rbacManifests({ management: true }, policies)];
   return manifests
     .flatMap((text) => parseAllDocuments(text).map((document) => document.toJS()))
     .flatMap((object: { kind: string; rules?: PolicyRule[] }) => object.rules ?? []);

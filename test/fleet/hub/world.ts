@@ -16,10 +16,10 @@ import { DISPATCH_ROLE, DUBLIN, EXTERNAL_ID, FRANKFURT, HUB, SPOKE, SPOKE_ROLE, 
 
 export const MINUTE = 60_000;
 /**
- * A whole ten minutes, the same for all worlds of this process: what happens on a cadence happens in the same ticks. It is not long ago,
- * because sessions of roles end in real time.
+ * A whole ten minutes, the same for all worlds of this process: what happens on a cadence happens in the same ticks. It is eight minutes ago
+ * at most, because sessions of roles are renewed in real time, ten minutes after they began.
  */
-export const START = Math.floor(Date.now() / (10 * MINUTE)) * 10 * MINUTE;
+export const START = Math.floor((Date.now() + 2 * MINUTE) / (10 * MINUTE)) * 10 * MINUTE;
 
 /** Clusters by every way there is: found in EKS of three places, listed, a management cluster and what is found through it. */
 export interface WorldClusters {

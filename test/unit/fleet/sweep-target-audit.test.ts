@@ -63,7 +63,9 @@ describe('the audit that follows a sweep', () => {
     const { server, audits, sweepOne } = await sweeper(works);
     const { outcome } = await sweepOne(orderOf(), never);
     expect(outcome).toMatchObject({ complete: true, audit: SUMMARY });
-    expect(audits).toMatchObject([{ target: PARIS, reach: REACH }]);
+    expect(audits).toMatchObject([{ target: PARIS, reach: { ...REACH, handshakes: false } }]);
+    await sweepOne(orderOf({ handshakes: true }), never);
+    expect(audits.at(-1)?.reach).toEqual({ ...REACH, handshakes: true });
     expect(audits[0]?.open?.workload.server).toBe(server.connection.server);
     await sweepOne(orderOf(), never);
     expect(server.connections()).toBe(1);

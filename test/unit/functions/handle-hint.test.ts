@@ -153,6 +153,17 @@ describe('createHintHandler', () => {
     expect(emfRecords(output.text())).toMatchObject([{ metrics: { HintedSweeps: [1] } }]);
   });
 
+  it('lets the sweep shake hands with machines where the lane reaches them', async () => {
+    const due = dueEvent(encodeWaitingHint({ id: DUBLIN.id, due: NOW }));
+    const ordered = async (lanes: readonly string[]) => {
+      const { sent } = await handle(due, KNOWN, [DEFAULT_POLICY], lanes);
+      const decoded = decodeOrder(sent[0]?.body ?? '');
+      return decoded.ok && decoded.order;
+    };
+    expect(await ordered([DUBLIN.lane])).toMatchObject({ handshakes: true });
+    expect(await ordered(['onprem'])).not.toHaveProperty('handshakes');
+  });
+
   it('holds the writes that a tick would hold', async () => {
     const twin = registered('twin', { target: { ...PARIS, id: 'twin' }, seenAt: at() });
     const { sent } = await handle(dueEvent(encodeWaitingHint({ id: DUBLIN.id, due: NOW })), [...KNOWN, twin]);
