@@ -7,7 +7,8 @@ import type { Fleet } from '../lambdas/config/fleet.ts';
  */
 export function showInDiff(stack: Stack, fleet: Fleet): void {
   const show = (what: string, fields: object): void => {
-    for (const [field, value] of Object.entries(fields)) stack.addMetadata(`${what}, ${field}`, withoutFractions(value));
+    for (const [field, value] of Object.entries(fields))
+      stack.addMetadata(`${what}, ${field}`, withoutFractions(value));
   };
   for (const [index, discovery] of fleet.discovery.entries()) show(`Discovery ${index + 1}`, discovery);
   for (const { name, workloadClusters, ...fields } of fleet.managementClusters) {

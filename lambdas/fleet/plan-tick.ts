@@ -1,4 +1,5 @@
 import type { Problem } from '../problem.ts';
+import { DEADLINE_MS, SHORT_DEADLINE_MS } from './deadlines.ts';
 import { firstProblems } from './first-problems.ts';
 import type { FleetIndex } from './fleet-index.ts';
 import type { OrderedReach, SweepOrder } from './order.ts';
@@ -15,9 +16,6 @@ export interface TickPlan {
   readonly problems: readonly Problem[];
 }
 
-const DEADLINE_MS = 45_000;
-/** Of a cluster that did not answer in this time: it must not take the time of others in its batch. A storm goes on in the next tick. */
-const SHORT_DEADLINE_MS = 10_000;
 /** How often what is not done each minute is done: looking for workload clusters, and giving a slow cluster all the time. */
 const CADENCE_MINUTES = 10;
 /** How often an audit is ordered again that was not made when it was its turn. An outcome needs up to two minutes to get here. */

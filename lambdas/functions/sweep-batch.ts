@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { combinedOrder } from '../fleet/combined-order.ts';
+import { isDoubtful } from '../fleet/deadlines.ts';
 import { decodeOrder, groupOf, type SweepOrder } from '../fleet/order.ts';
 import type { SweepOutcome } from '../fleet/outcome.ts';
 import type { SweepOneTarget, SweptOrder } from '../fleet/sweep-target.ts';
@@ -19,7 +21,7 @@ export interface SweepBatchOptions extends Telemetry {
 }
 
 /**
- * Carries out the orders of one batch, all at once.
+ * Carries out the orders of one batch, all at once but for those of doubtful clusters: these wait for the others.
  *
  * @param signal ends the sweeps
  * @param last ends what follows them: the outcomes are still to be sent when the sweeps were told to end
@@ -34,6 +36,9 @@ export type SweepBatch = (
 const UNREADABLE_REMEDY =
   'Only dispatch and hint write to this queue: find out who else does, or deploy all functions together.';
 
+/** How long a doubtful cluster waits for the others of its batch. Milliseconds. */
+const LONGEST_WAIT_MS = 3_000;
+
 /** What groupOf makes of an id of over 128 characters. */
 const HASH = /^[0-9a-f]{64}$/;
 
@@ -46,8 +51,7 @@ export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: Swee
   return async (event, context, signal, last) => {
     const decoded = new Map(event.Records.map(({ body }) => [body, decodeOrder(body)]));
     const orders = [...decoded.values()].flatMap((read) => (read.ok ? [read.order] : []));
-    const waiting = Map.groupBy(orders, groupOfOrder);
-    const sweeps = new Map<string, Promise<void>>();
+    const sweeps = sweepAll(Map.groupBy(orders, groupOfOrder), signal, last);
     const handle = async (record: SQSRecord): Promise<void> => {
       const read = decoded.get(record.body) ?? decodeOrder(record.body);
       if (!read.ok) {
@@ -55,17 +59,39 @@ export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: Swee
         return;
       }
       // All orders of one cluster in one batch share one sweep and its fate.
-      const group = groupOfOrder(read.order);
-      const others = waiting.get(group) ?? [];
-      const running = sweeps.get(group) ?? sweepAndReport(combinedOrder([read.order, ...others]), signal, last);
-      sweeps.set(group, running);
-      await running;
+      await sweeps.get(groupOfOrder(read.order));
     };
     return processPartialResponse(event, handle, new BatchProcessor(EventType.SQS), {
       context,
       throwOnFullBatchFailure: false,
     });
   };
+
+  /**
+   * One sweep for each group. The batch shares one thread: clusters that hang, drip or lie are asked when the others have their approvals.
+   * Those are not waited for long, because one that was well a minute ago may hang now.
+   */
+  function sweepAll(
+    groups: ReadonlyMap<string, readonly SweepOrder[]>,
+    signal: AbortSignal,
+    last: AbortSignal,
+  ): ReadonlyMap<string, Promise<void>> {
+    const combined = [...groups].flatMap(([group, [first, ...others]]) =>
+      first === undefined ? [] : [{ group, order: combinedOrder([first, ...others]) }],
+    );
+    const [ordinary = [], doubtful = []] = [false, true].map((doubt) =>
+      combined.filter(({ order }) => isDoubtful(order) === doubt),
+    );
+    const sweeps = new Map(ordinary.map(({ group, order }) => [group, sweepAndReport(order, signal, last)]));
+    if (doubtful.length === 0) return sweeps;
+    const turn = ended([...sweeps.values()], signal);
+    for (const { group, order } of doubtful)
+      sweeps.set(
+        group,
+        turn.then(async () => sweepAndReport(order, signal, last)),
+      );
+    return sweeps;
+  }
 
   async function sweepAndReport(order: SweepOrder, signal: AbortSignal, last: AbortSignal): Promise<void> {
     const swept = await sweepOne(order, signal);
@@ -122,4 +148,12 @@ export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: Swee
 
 function groupOfOrder({ target }: SweepOrder): string {
   return groupOf(target.id);
+}
+
+/** When all of them have ended, the wait is over, or no time is left. */
+async function ended(sweeps: readonly Promise<void>[], signal: AbortSignal): Promise<void> {
+  const over = new AbortController();
+  const wait = delay(LONGEST_WAIT_MS, undefined, { signal: AbortSignal.any([signal, over.signal]) });
+  await Promise.race([Promise.allSettled(sweeps), wait.catch(() => undefined)]);
+  over.abort();
 }

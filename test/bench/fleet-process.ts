@@ -1,12 +1,22 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import type { Context, SQSRecord } from 'aws-lambda';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import type { SweepOrder } from '../../lambdas/fleet/order.ts';
+import type { FleetIndex } from '../../lambdas/fleet/fleet-index.ts';
+import { foldOutcomes } from '../../lambdas/fleet/fold-outcomes.ts';
+import { encodeOrder, groupOf, type SweepOrder } from '../../lambdas/fleet/order.ts';
+import type { SweepOutcome } from '../../lambdas/fleet/outcome.ts';
+import { planTick } from '../../lambdas/fleet/plan-tick.ts';
+import type { RegisteredCluster, Registry } from '../../lambdas/fleet/registry.ts';
+import { LISTED } from '../../lambdas/fleet/sources.ts';
 import { createTargetSweeper } from '../../lambdas/fleet/sweep-target.ts';
+import { createSweepBatch } from '../../lambdas/functions/sweep-batch.ts';
+import { createLogger } from '../../lambdas/telemetry/logger.ts';
+import { createMetrics } from '../../lambdas/telemetry/metrics.ts';
 import type { ServedCluster } from './simulated-servers.ts';
 
-// The sweeping half of the function in a process of its own: batches of ten clusters, one batch after the other, as one instance of it gets
-// them. Prints milliseconds of every sweep and its memory.
-const [, , file = '', rounds = '1', deadlineMs = '45000'] = process.argv;
+// The sweep function without Lambda in a process of its own: orders as dispatch makes them, a minute later in each round, in batches of ten, one
+// batch after the other, as one instance gets them. Its last argument is the file for its figures, because stdout has logs and metrics.
+const [, , file = '', rounds = '1', timeScale = '1', resultFile = ''] = process.argv;
 const clusters: readonly ServedCluster[] = JSON.parse(await readFile(file, 'utf8'));
 const kubeconfigs = new Map(clusters.map(({ name, kubeconfig }) => [name, kubeconfig]));
 const unused = async (): Promise<never> => {
@@ -22,44 +32,103 @@ const sweepOne = createTargetSweeper({
 });
 
 const BATCH = 10;
+const MINUTE = 60_000;
 const MEASURED_ROUNDS = 10;
 const { signal: never } = new AbortController();
 const sweeps: { readonly id: string; readonly ms: number; readonly complete: boolean }[] = [];
 const heaps: number[] = [];
-const startedAt = performance.now();
+const metrics = createMetrics('sweep');
+const outcomes: SweepOutcome[] = [];
+let batchStartedAt = 0;
+const sweepBatch = createSweepBatch({
+  // What hangs is given up sooner than deployed, only so that the run ends.
+  sweepOne: async (order, signal) => sweepOne({ ...order, deadlineMs: order.deadlineMs * Number(timeScale) }, signal),
+  report: async (outcome) => {
+    outcomes.push(outcome);
+    // What this program remembers must not look like a leak.
+    if (Number(rounds) <= MEASURED_ROUNDS)
+      sweeps.push({ id: outcome.id, ms: performance.now() - batchStartedAt, complete: outcome.complete });
+  },
+  clock: Date.now,
+  logger: createLogger('sweep'),
+  metrics,
+});
+
+const startedAt = Date.now();
+const registry = registryOf(clusters);
+let index: FleetIndex | undefined = indexOf(clusters);
+const begin = performance.now();
 for (let round = 0; round < Number(rounds); round += 1) {
-  for (let first = 0; first < clusters.length; first += BATCH)
-    await Promise.all(clusters.slice(first, first + BATCH).map(sweepCluster));
+  const { orders } = planTick(registry, index, startedAt + round * MINUTE);
+  for (let first = 0; first < orders.length; first += BATCH) {
+    const records = orders.slice(first, first + BATCH).map(({ order }) => recordOf(order));
+    batchStartedAt = performance.now();
+    await sweepBatch({ Records: records }, {} as Context, never, never);
+    if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+  }
+  index = foldOutcomes(index, outcomes.splice(0), Date.now());
   if (global.gc !== undefined) {
     global.gc();
     heaps.push(process.memoryUsage().heapUsed / 2 ** 20);
   }
 }
-process.stdout.write(
-  JSON.stringify({
-    totalMs: performance.now() - startedAt,
-    sweeps,
-    heaps,
-    maxRssMiB: process.resourceUsage().maxRSS / 1024,
-  }),
-  // A pipe takes a long text in pieces.
-  () => process.exit(0),
-);
+const totalMs = performance.now() - begin;
+const maxRssMiB = process.resourceUsage().maxRSS / 1024;
+await writeFile(resultFile, JSON.stringify({ totalMs, sweeps, heaps, maxRssMiB }));
+process.exit(0);
 
-async function sweepCluster({ name }: ServedCluster): Promise<void> {
-  const order: SweepOrder = {
-    target: {
+function registryOf(served: readonly ServedCluster[]): Registry {
+  const at = new Date(startedAt).toISOString();
+  const registered = served.map(
+    ({ name }): RegisteredCluster => ({
       id: name,
-      cluster: { name, provider: 'eks-anywhere' },
-      access: { kind: 'kubeconfig', secret: name },
-      lane: 'default',
-    },
-    tick: Date.now(),
-    deadlineMs: Number(deadlineMs),
+      source: LISTED,
+      foundAt: at,
+      seenAt: at,
+      target: {
+        id: name,
+        cluster: { name, provider: 'eks-anywhere' },
+        access: { kind: 'kubeconfig', secret: name },
+        lane: 'default',
+      },
+    }),
+  );
+  return {
+    version: 1,
+    writtenAt: at,
+    sources: {},
+    clusters: Object.fromEntries(registered.map((cluster) => [cluster.id, cluster])),
   };
-  const from = performance.now();
-  const { outcome } = await sweepOne(order, never);
-  // What this program remembers must not look like a leak.
-  if (Number(rounds) <= MEASURED_ROUNDS)
-    sweeps.push({ id: name, ms: performance.now() - from, complete: outcome.complete });
+}
+
+/** All were well a minute ago. */
+function indexOf(served: readonly ServedCluster[]): FleetIndex {
+  const before = new Date(startedAt - MINUTE).toISOString();
+  const swept = served.map(
+    ({ name, kubeconfig }): SweepOutcome => ({
+      version: 1,
+      kind: 'sweep',
+      id: name,
+      name,
+      provider: 'eks-anywhere',
+      startedAt: before,
+      durationMs: 20,
+      readable: true,
+      complete: true,
+      server: /server: ['"]?https:\/\/([\d.]+:\d+)/.exec(kubeconfig)?.[1] ?? '',
+      problems: [],
+      problemCount: 0,
+    }),
+  );
+  return foldOutcomes(undefined, swept, startedAt);
+}
+
+function recordOf(order: SweepOrder): SQSRecord {
+  const { id } = order.target;
+  return {
+    messageId: `${id}-${order.tick}`,
+    body: encodeOrder(order),
+    eventSource: 'aws:sqs',
+    attributes: { MessageGroupId: groupOf(id) },
+  } as SQSRecord;
 }

@@ -10,7 +10,7 @@ const WARM = 50;
 export async function benchLeak(say: (text: string) => void): Promise<Figure[]> {
   say(`${ROUNDS} sweeps of a batch of ${CLUSTERS}`);
   await using served = await serveClusters(CLUSTERS, true);
-  const { heaps, maxRssMiB } = await runFleet(served.clusters, { rounds: ROUNDS, deadlineMs: 150 });
+  const { heaps, maxRssMiB } = await runFleet(served.clusters, { rounds: ROUNDS, timeScale: 0.015 });
   const mean = (values: readonly number[]) => values.reduce((sum, next) => sum + next, 0) / values.length;
   const before = mean(heaps.slice(WARM, WARM + 50));
   const after = mean(heaps.slice(-50));

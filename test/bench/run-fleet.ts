@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -17,10 +17,16 @@ export interface FleetRun {
   readonly maxRssMiB: number;
 }
 
+export interface FleetRunOptions {
+  readonly rounds?: number;
+  /** Of the time that orders have. */
+  readonly timeScale?: number;
+}
+
 /** Sweeps clusters in one process with one core and the heap of a function with 512 MB, from a bundle as it is deployed. */
 export async function runFleet(
   clusters: readonly ServedCluster[],
-  { rounds = 1, deadlineMs = 45_000 }: { readonly rounds?: number; readonly deadlineMs?: number } = {},
+  { rounds = 1, timeScale = 1 }: FleetRunOptions = {},
 ): Promise<FleetRun> {
   const directory = await mkdtemp(join(tmpdir(), 'certmarshal-bench-'));
   try {
@@ -37,6 +43,7 @@ export async function runFleet(
     });
     const file = join(directory, 'clusters.json');
     await writeFile(file, JSON.stringify(clusters));
+    const result = join(directory, 'result.json');
     const node = [
       process.execPath,
       '--expose-gc',
@@ -44,13 +51,14 @@ export async function runFleet(
       program,
       file,
       `${rounds}`,
-      `${deadlineMs}`,
+      `${timeScale}`,
+      result,
     ];
-    const { stdout } = await run('taskset', ['-c', '0', ...node], {
+    await run('taskset', ['-c', '0', ...node], {
       env: { ...process.env, NODE_OPTIONS },
       maxBuffer: 64 * 2 ** 20,
     });
-    return JSON.parse(stdout);
+    return JSON.parse(await readFile(result, 'utf8'));
   } finally {
     await rm(directory, { recursive: true });
   }

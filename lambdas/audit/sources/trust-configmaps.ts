@@ -72,11 +72,19 @@ export const trustConfigMaps: AuditSource = {
       configMapsOf(clusterCa).map(async (configMap) => readAuthorities(configMap, context)),
     );
     const failures = readings.flatMap(({ failure }) => failure ?? []);
-    const [first] = failures;
-    if (own === undefined && first !== undefined && failures.length === readings.length) throw first;
+    const failure = failures.length === readings.length ? failures[0] : undefined;
+    if (own === undefined && failure !== undefined) throw failure;
     const signers = [...readings.flatMap(({ authorities }) => authorities), ...(own?.certificates ?? [])];
     return {
-      observations: [...readings.flatMap(({ observations }) => observations), ...(own?.observations ?? [])],
+      observations: [
+        // An API server that answers nothing is one trouble, not three.
+        ...(failure === undefined
+          ? readings.flatMap(({ observations }) => observations)
+          : [
+              unreadBecause({ source: 'trust-configmaps', observedAt: new Date(context.now()).toISOString() }, failure),
+            ]),
+        ...(own?.observations ?? []),
+      ],
       count: readings.length - failures.length + (own === undefined ? 0 : 1),
       authorities: [...new Map(signers.map((certificate) => [certificate.fingerprint, certificate])).values()],
     };

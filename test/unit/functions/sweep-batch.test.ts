@@ -1,6 +1,7 @@
 import type { Context, SQSEvent, SQSRecord } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
+import { SHORT_DEADLINE_MS } from '../../../lambdas/fleet/deadlines.ts';
 import { encodeOrder, groupOf } from '../../../lambdas/fleet/order.ts';
 import type { SweepOutcome } from '../../../lambdas/fleet/outcome.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
@@ -13,6 +14,19 @@ import { captureStdout } from '../telemetry/capture-stdout.ts';
 import { emfRecords } from '../telemetry/emf.ts';
 import { reportOf } from '../telemetry/reports.ts';
 
+// Waits are shorter here, and remembered.
+const waits = vi.hoisted((): number[] => []);
+vi.mock('node:timers/promises', async (original) => {
+  const { setTimeout: delay, ...others } = await original<typeof import('node:timers/promises')>();
+  return {
+    ...others,
+    setTimeout: async (ms: number, value: unknown, options: object) => {
+      waits.push(ms);
+      return delay(ms / 100, value, options);
+    },
+  };
+});
+
 function record(id: string, tick = 0, body = bodyOf(id, tick)): SQSRecord {
   return {
     messageId: `${id}-${tick}`,
@@ -22,13 +36,16 @@ function record(id: string, tick = 0, body = bodyOf(id, tick)): SQSRecord {
   } as SQSRecord;
 }
 
-function bodyOf(id: string, tick: number): string {
-  return encodeOrder({ target: { ...PARIS, id }, tick, deadlineMs: 45_000 });
+function bodyOf(id: string, tick: number, deadlineMs = 45_000): string {
+  return encodeOrder({ target: { ...PARIS, id }, tick, deadlineMs });
 }
 
 const outcomes: SweepOutcome[] = [];
 
-async function run(options: Partial<SweepBatchOptions>, ...records: SQSRecord[]) {
+async function run(
+  { signal = new AbortController().signal, ...options }: Partial<SweepBatchOptions> & { signal?: AbortSignal },
+  ...records: SQSRecord[]
+) {
   const metrics = createMetrics('sweep');
   const sweepBatch = createSweepBatch({
     sweepOne: well,
@@ -41,7 +58,6 @@ async function run(options: Partial<SweepBatchOptions>, ...records: SQSRecord[])
     ...options,
   });
   const event: SQSEvent = { Records: records };
-  const { signal } = new AbortController();
   const response = await sweepBatch(event, {} as Context, signal, signal);
   metrics.publishStoredMetrics();
   return response.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
@@ -63,6 +79,7 @@ describe('createSweepBatch', () => {
   beforeEach(() => {
     output = captureStdout();
     outcomes.length = 0;
+    waits.length = 0;
   });
   afterEach(() => output.restore());
 
@@ -89,6 +106,75 @@ describe('createSweepBatch', () => {
     expect(most).toBe(4);
     expect(sums()).toMatchObject({ SweepsCompleted: 4, SweepsIncomplete: 0 });
     expect(outcomes.map(({ id }) => id).toSorted()).toEqual(ids);
+  });
+
+  describe('with doubtful clusters', () => {
+    const doubtful = (id: string) => record(id, 0, bodyOf(id, 0, SHORT_DEADLINE_MS));
+    /** What happens, in order. `sweep` ends each sweep. */
+    async function happens(sweep: (id: string) => Promise<void>, records: SQSRecord[], signal?: AbortSignal) {
+      const events: string[] = [];
+      const sweepOne: SweepOneTarget = async (order, until) => {
+        const { id } = order.target;
+        events.push(`${id} begins`);
+        await sweep(id);
+        events.push(`${id} ends`);
+        return well(order, until);
+      };
+      expect(await run({ sweepOne, ...(signal === undefined ? {} : { signal }) }, ...records)).toEqual([]);
+      return events;
+    }
+    const soon = async () => new Promise<void>((resolve) => void setImmediate(resolve));
+
+    it('sweeps these after the others, all at once', async () => {
+      const records = [doubtful('a'), record('b'), doubtful('c'), record('d')];
+      expect(await happens(soon, records)).toEqual([
+        'b begins',
+        'd begins',
+        'b ends',
+        'd ends',
+        'a begins',
+        'c begins',
+        'a ends',
+        'c ends',
+      ]);
+      expect(outcomes.map(({ id }) => id)).toEqual(['b', 'd', 'a', 'c']);
+    });
+
+    it('does not let them wait longer than three seconds for one that hangs', async () => {
+      const { promise: end, resolve } = Promise.withResolvers<void>();
+      const events = await happens(
+        async (id) => {
+          if (id === 'hangs') return end;
+          await soon();
+          resolve();
+        },
+        [record('hangs'), doubtful('a')],
+      );
+      expect(events).toEqual(['hangs begins', 'a begins', 'a ends', 'hangs ends']);
+      expect(waits).toEqual([3_000]);
+    });
+
+    it('does not let them wait when no time is left, nor when there are no others', async () => {
+      const { promise: end, resolve } = Promise.withResolvers<void>();
+      const sweep = async (id: string) => (id === 'hangs' ? end : resolve());
+      const events = await happens(sweep, [record('hangs'), doubtful('a')], AbortSignal.abort());
+      expect(events.slice(0, 2)).toEqual(['hangs begins', 'a begins']);
+      expect(await happens(soon, [doubtful('a')])).toEqual(['a begins', 'a ends']);
+    });
+
+    it('fails their messages as those of others, also after one that failed', async () => {
+      expect((await run({ sweepOne: failing }, doubtful('a'), record('b'))).toSorted()).toEqual(['a-0', 'b-0']);
+    });
+
+    it('takes a cluster for doubtful whose newest order does', async () => {
+      const records = [record('a', 0), record('a', 1, bodyOf('a', 1, SHORT_DEADLINE_MS)), record('b')];
+      expect((await happens(soon, records)).slice(0, 2)).toEqual(['b begins', 'b ends']);
+    });
+
+    it('waits for nothing where there are none', async () => {
+      await happens(soon, [record('a'), record('b')]);
+      expect(waits).toEqual([]);
+    });
   });
 
   it('sweeps a cluster once for all its messages, and tells of it once', async () => {
