@@ -5,7 +5,7 @@ import { EXIT, UsageError } from './exit-codes.ts';
 import { type Line, readLines } from './lines.ts';
 import { systemErrorWords } from './system-error.ts';
 
-/** Evidence is a few kB a node, observations half a kB each: room for thousands of nodes in a line. */
+/** Evidence is a few kB a node: room for thousands of nodes in a line. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 const EXPECTED = 'Give it a file or a pipe with one JSON object a line.';
@@ -19,6 +19,8 @@ export interface Streams {
 
 /** How a line is answered. An answer with `error` is one of a line that could not be judged. */
 export interface Answering {
+  /** The longest line. @default 16 MiB */
+  readonly maxLineBytes?: number;
   /** @param number of the line, from 1 */
   answer(line: string, number: number): object;
   /** The answer to a line that is none. */
@@ -73,7 +75,7 @@ export async function answerLines(input: Readable, output: Writable, answering: 
     if ('error' in answer) count.errors += 1;
     if (!output.write(`${JSON.stringify(answer)}\n`)) await once(output, 'drain');
   };
-  const lines = readLines(input, MAX_LINE_BYTES);
+  const lines = readLines(input, answering.maxLineBytes ?? MAX_LINE_BYTES);
   for (;;) {
     let next: IteratorResult<Line>;
     try {

@@ -5,6 +5,9 @@ import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { answerStandardInput, type Streams } from '../answers.ts';
 
+/** The largest snapshot as `previous`, and as many observations again. */
+const MAX_LINE_BYTES = 96 * 1024 * 1024;
+
 export interface AssessOptions {
   /** Answer with what is seen and kept, too: an answer is then the `previous` of the next line. */
   readonly observations?: boolean;
@@ -23,6 +26,7 @@ export function assessCommand(
   now: () => number = Date.now,
 ): Promise<number> {
   return answerStandardInput(streams, 'assess', {
+    maxLineBytes: MAX_LINE_BYTES,
     answer: (line, number) => assessLine(line, number, thresholds, options, now),
     refuse: (number, error) => refusal(null, number, error),
   });

@@ -3,6 +3,7 @@ import type { AuditTarget } from '../../lambdas/audit/audit-target.ts';
 import { directorySnapshots } from '../../lambdas/audit/directory-snapshots.ts';
 import type { Snapshots, StoredSnapshot } from '../../lambdas/audit/snapshots.ts';
 import { AUDIT_SOURCES } from '../../lambdas/audit/sources.ts';
+import { isWhole } from '../../lambdas/audit/whole.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import { SEVERITIES, type Severity } from '../../lambdas/expiry/finding.ts';
 import type { SourceId } from '../../lambdas/expiry/observation.ts';
@@ -45,7 +46,8 @@ export interface AuditDependencies {
 /**
  * Audits one cluster once and prints what was found.
  *
- * @returns the exit status: `incomplete` when a source or the snapshot could not be read or written, or a finding is as severe as `failOn`
+ * @returns the exit status: `incomplete` when a source or the snapshot could not be read or written, when a snapshot was lost and not everything was
+ * seen again since, or when a finding is as severe as `failOn`
  */
 export async function auditCommand(
   target: AuditTarget,
@@ -57,11 +59,13 @@ export async function auditCommand(
   const { stdout, stderr } = dependencies;
   const snapshots = options.snapshots === undefined ? undefined : directorySnapshots(options.snapshots);
   const before = await readBefore(snapshots, target.id, stderr, signal);
-  const report = await auditWithProgress(
+  const audited = await auditWithProgress(
     target,
     { previous: before.stored?.snapshot, thresholds, signal },
     dependencies,
   );
+  const partial = lossOf(before, audited, stderr);
+  const report = partial === undefined ? audited : { ...audited, snapshot: { ...audited.snapshot, partial } };
   stdout.write(printed(report, thresholds, options, dependencies));
   const interrupted = signal.aborted;
   if (interrupted)
@@ -72,7 +76,7 @@ export async function auditCommand(
     snapshots === undefined ||
     (before.readable && !interrupted && (await writeAfter(snapshots, report, before.stored?.etag, stderr)));
   const { findings, observations } = report.snapshot;
-  const complete = kept && !interrupted && auditedSources(observations).unread.length === 0;
+  const complete = kept && partial === undefined && !interrupted && auditedSources(observations).unread.length === 0;
   const failed = options.failOn !== undefined && findings.some(({ severity }) => reaches(severity, options.failOn));
   // Whoever runs it in a job where nobody looks at the output wants to know which of the two it was.
   if (failed && options.output !== 'table') stderr.write(`A finding is at least ${options.failOn}.\n`);
@@ -158,6 +162,17 @@ async function readBefore(
     );
     return { stored: undefined, readable: false };
   }
+}
+
+/** Whether something of before is lost, and not everything was seen again since. */
+function lossOf({ stored }: Before, { snapshot }: AuditReport, stderr: NodeJS.WritableStream): true | undefined {
+  if (stored === undefined) return undefined;
+  if (stored.snapshot === undefined) return true;
+  if (stored.snapshot.partial === undefined || isWhole(snapshot)) return undefined;
+  stderr.write(
+    'A snapshot was lost, and not everything was seen again since: what is missing here may be there all the same. Make every source readable.\n',
+  );
+  return true;
 }
 
 /** @returns whether it was written */

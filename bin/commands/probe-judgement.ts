@@ -9,8 +9,9 @@ import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { HandshakeResult, HandshakeTarget } from '../../lambdas/probe/handshake.ts';
 import type { Certificate } from '../../lambdas/x509/certificate.ts';
-import { isIssuedBy } from '../../lambdas/x509/issued-by.ts';
+import { isIssuedBy, isSelfSigned } from '../../lambdas/x509/issued-by.ts';
 import { leadsTo } from '../../lambdas/x509/leads-to.ts';
+import { type Verifications, verifications } from '../../lambdas/x509/verifications.ts';
 
 /** What is wrong with one endpoint. */
 export interface ProbeFinding {
@@ -67,6 +68,7 @@ export function judgeEndpoint(
   const findings: ProbeFinding[] = [];
   const certificates = result.chain.flatMap((read) => (read.ok ? [read.certificate] : []));
   const known = [...certificates, ...(rules.authorities ?? [])];
+  const made = verifications();
   for (const [position, read] of result.chain.entries()) {
     if (!read.ok) {
       const message = `certificate ${position + 1} at ${where} cannot be read: ${read.problem}`;
@@ -76,12 +78,12 @@ export function judgeEndpoint(
     const { renewedBy: _, ...observation } = certificateObservation({ ...sighting, position }, read.certificate, 'eks');
     observations.push(observation);
     findings.push(...judgeCertificate(observation, rules).map(finding));
-    findings.push(...outlivesIssuer(read.certificate, known, `certificate ${position + 1} at ${where}`));
+    findings.push(...outlivesIssuer(read.certificate, known, made, `certificate ${position + 1} at ${where}`));
   }
   const [first] = result.chain;
   if (first?.ok === true) {
     findings.push(
-      ...unknownIssuer(first.certificate, certificates.slice(1), rules.authorities, where),
+      ...unknownIssuer(first.certificate, certificates.slice(1), rules.authorities, made, where),
       ...nameMismatch(first.certificate, target, where),
     );
   }
@@ -113,16 +115,21 @@ const REMEDIES: Readonly<Partial<Record<FindingCode, string>>> = {
   CertificateUnreadable: 'Replace it: a client cannot read it either.',
 };
 
-/** Of several certificates of one authority the one that lives longest counts. */
+/** Of several certificates of one authority the one that lives longest counts. What would take long to find out is not said. */
 function outlivesIssuer(
   certificate: Certificate,
   known: readonly Certificate[],
+  made: Verifications,
   name: string,
 ): readonly ProbeFinding[] {
-  if (certificate.selfSigned) return [];
-  const issuers = known.filter((other) => isIssuedBy(certificate, other));
-  const last = issuers.toSorted((a, b) => b.notAfter - a.notAfter)[0];
-  if (last === undefined || last.notAfter >= certificate.notAfter) return [];
+  const named = known.filter(({ subject }) => subject === certificate.issuer);
+  if (named.every(({ notAfter }) => notAfter >= certificate.notAfter)) return [];
+  if (isSelfSigned(certificate, made) !== false) return [];
+  const last = named
+    .toSorted((a, b) => b.notAfter - a.notAfter)
+    .find((other) => isIssuedBy(certificate, other, made) !== false);
+  if (last === undefined || last.notAfter >= certificate.notAfter || isIssuedBy(certificate, last, made) !== true)
+    return [];
   const due = new Date(last.notAfter).toISOString();
   const message = `${name} says that it lives until ${day(certificate.notAfter)}, but ${last.subject}, which signed it, ends on ${day(last.notAfter)}`;
   return [finding({ code: 'OutlivesIssuer', severity: 'warning', message, due })];
@@ -132,10 +139,15 @@ function unknownIssuer(
   leaf: Certificate,
   sentAlong: readonly Certificate[],
   authorities: readonly Certificate[] | undefined,
+  made: Verifications,
   where: string,
 ): readonly ProbeFinding[] {
-  if (authorities === undefined || leadsTo(leaf, sentAlong, authorities)) return [];
-  const message = `none of the authorities in the --ca file signed the certificate at ${where}; it says ${leaf.issuer} did`;
+  const known = authorities === undefined || leadsTo(leaf, sentAlong, authorities, made);
+  if (known === true) return [];
+  const message =
+    known === false
+      ? `none of the authorities in the --ca file signed the certificate at ${where}; it says ${leaf.issuer} did`
+      : `it was not found out whether an authority in the --ca file signed the certificate at ${where}: to verify what it sent would take long`;
   return [finding({ code: 'IssuerUnknown', severity: 'warning', message })];
 }
 

@@ -1,4 +1,4 @@
-import { type Owner, ownedNames, type WeakAddress } from './evidence.ts';
+import { type Owner, ownedNames, type Veto, type WeakAddress } from './evidence.ts';
 import { canonicalDnsName } from './names.ts';
 import { instant } from './read-request.ts';
 import { field, list, text } from './wire.ts';
@@ -29,9 +29,24 @@ const LAUNCH_MS = 5_000;
  * @param vpcId of the cluster, where it is known
  */
 export function ownerFromInstance(instance: unknown, clusterName: string, vpcId?: string): Owner | undefined {
+  return text(instance, 'State', 'Name') === 'running' ? readInstance(instance, clusterName, vpcId) : undefined;
+}
+
+/**
+ * An instance of this cluster that proves nothing, and yet has its addresses: it is not running yet, or no more. One whose state is not shown is none.
+ *
+ * Source: EC2 API `InstanceState`.
+ */
+export function vetoFromInstance(instance: unknown, clusterName: string, vpcId?: string): Veto | undefined {
+  const state = text(instance, 'State', 'Name');
+  if (state === undefined || state === 'running') return undefined;
+  const owner = readInstance(instance, clusterName, vpcId);
+  return owner === undefined ? undefined : { ...owner, why: `is ${state}` };
+}
+
+function readInstance(instance: unknown, clusterName: string, vpcId: string | undefined): Owner | undefined {
   const id = text(instance, 'InstanceId');
   if (id === undefined || !/^i-\w{1,40}$/.test(id)) return undefined;
-  if (text(instance, 'State', 'Name') !== 'running') return undefined;
   if (vpcId !== undefined && text(instance, 'VpcId') !== vpcId) return undefined;
   if (!isTaggedFor(instance, clusterName)) return undefined;
 

@@ -23,8 +23,19 @@ export interface Owner {
   readonly nodes: readonly string[];
   readonly dnsNames: readonly string[];
   readonly addresses: readonly string[];
-  /** Only to say why a request for one of them is left. */
+  /** Only to say why a request for one of them is left, and that a certificate does not prove it. */
   readonly weakAddresses?: readonly WeakAddress[];
+  /** It lists no DNS name: those above are only what its node is called. */
+  readonly listsNoDnsName?: true;
+}
+
+/**
+ * An object that is no live owner, and so proves nothing: it is going, or it has no node yet. Against a certificate of before it speaks all the same: its
+ * nodes renew nothing, and its names are renewed by no other node.
+ */
+export interface Veto extends Owner {
+  /** For people, after the object: `is being deleted`. */
+  readonly why: string;
 }
 
 /** What one sweep read from one source. A source that could not be read proves nothing and says why. */
@@ -34,6 +45,8 @@ export type SourceReading =
       readonly ok: true;
       readonly lookedAt: number;
       readonly owners: readonly Owner[];
+      /** Read only where a policy trusts renewals. */
+      readonly vetoes?: readonly Veto[];
       /** By name of a node that was looked at and has no owner: why, for people. */
       readonly without?: ReadonlyMap<string, string>;
     }
@@ -51,18 +64,36 @@ export interface Evidence {
   readonly readings: readonly SourceReading[];
   ownersOf(node: string): readonly Owner[];
   holdersOf(kind: 'dns' | 'ip', canonicalName: string): readonly Owner[];
+  vetoesOf(node: string): readonly Veto[];
+  vetoesOn(kind: 'dns' | 'ip', canonicalName: string): readonly Veto[];
 }
 
 /** Builds the index. An object that was listed twice counts once. */
 export function indexEvidence(given: readonly SourceReading[]): Evidence {
   const readings = given.map(ofOneCluster);
-  const byNode = new Map<string, Owner[]>();
-  const byDnsName = new Map<string, Owner[]>();
-  const byAddress = new Map<string, Owner[]>();
-  for (const reading of readings) {
-    if (!reading.ok) continue;
+  const owners = indexObjects(readings.map((reading) => (reading.ok ? reading.owners : [])));
+  const vetoes = indexObjects(readings.map((reading) => (reading.ok ? (reading.vetoes ?? []) : [])));
+  return {
+    readings,
+    ownersOf: owners.of,
+    holdersOf: owners.having,
+    vetoesOf: vetoes.of,
+    vetoesOn: vetoes.having,
+  };
+}
+
+interface Index<T> {
+  readonly of: (node: string) => readonly T[];
+  readonly having: (kind: 'dns' | 'ip', canonicalName: string) => readonly T[];
+}
+
+function indexObjects<T extends Owner>(lists: readonly (readonly T[])[]): Index<T> {
+  const byNode = new Map<string, T[]>();
+  const byDnsName = new Map<string, T[]>();
+  const byAddress = new Map<string, T[]>();
+  for (const list of lists) {
     const seen = new Set<string>();
-    for (const owner of reading.owners) {
+    for (const owner of list) {
       if (seen.has(owner.object)) continue;
       seen.add(owner.object);
       for (const node of owner.nodes) add(byNode, node, owner);
@@ -71,9 +102,8 @@ export function indexEvidence(given: readonly SourceReading[]): Evidence {
     }
   }
   return {
-    readings,
-    ownersOf: (node) => byNode.get(node) ?? [],
-    holdersOf: (kind, name) => (kind === 'dns' ? byDnsName : byAddress).get(name) ?? [],
+    of: (node) => byNode.get(node) ?? [],
+    having: (kind, name) => (kind === 'dns' ? byDnsName : byAddress).get(name) ?? [],
   };
 }
 
@@ -91,7 +121,7 @@ function ofOneCluster(reading: SourceReading): SourceReading {
   };
 }
 
-function add(index: Map<string, Owner[]>, key: string, owner: Owner): void {
+function add<T>(index: Map<string, T[]>, key: string, owner: T): void {
   const owners = index.get(key);
   if (owners === undefined) index.set(key, [owner]);
   else if (!owners.includes(owner)) owners.push(owner);

@@ -1,4 +1,4 @@
-import { type Owner, ownedNames } from './evidence.ts';
+import { type Owner, ownedNames, type Veto } from './evidence.ts';
 import { statusAddresses } from './status-addresses.ts';
 import { field, text } from './wire.ts';
 
@@ -12,23 +12,43 @@ const CLUSTER_LABEL = 'cluster.x-k8s.io/cluster-name';
  * Source: Cluster API `MachineStatus`, `MachineAddress`.
  */
 export function ownerFromMachine(machine: unknown, clusterName: string): Owner | undefined {
-  const name = text(machine, 'metadata', 'name');
-  const node = text(machine, 'status', 'nodeRef', 'name');
-  if (name === undefined || node === undefined || node === '') return undefined;
-  if (field(machine, 'metadata', 'deletionTimestamp') != null) return undefined;
+  if (isGoing(machine)) return undefined;
+  const owner = readMachine(machine, clusterName);
+  return owner === undefined || owner.nodes.length === 0 ? undefined : owner;
+}
+
+/** A Machine of this cluster that proves nothing, and yet has its names: it has no node yet, or it is being deleted. */
+export function vetoFromMachine(machine: unknown, clusterName: string): Veto | undefined {
+  const owner = readMachine(machine, clusterName);
+  if (owner === undefined) return undefined;
+  if (isGoing(machine)) return { ...owner, why: 'is being deleted' };
+  return owner.nodes.length === 0 ? { ...owner, why: 'has no node yet' } : undefined;
+}
+
+function isGoing(machine: unknown): boolean {
+  if (field(machine, 'metadata', 'deletionTimestamp') != null) return true;
   const phase = text(machine, 'status', 'phase');
-  if (phase === 'Deleting' || phase === 'Deleted') return undefined;
+  return phase === 'Deleting' || phase === 'Deleted';
+}
+
+/** Without a nodeRef it has no nodes. */
+function readMachine(machine: unknown, clusterName: string): Owner | undefined {
+  const name = text(machine, 'metadata', 'name');
+  if (name === undefined) return undefined;
   // The CRD requires spec.clusterName; the label repeats it. Either one naming another cluster is decisive.
   const claims = [text(machine, 'spec', 'clusterName'), text(machine, 'metadata', 'labels', CLUSTER_LABEL)];
   if (claims.some((claim) => claim !== undefined && claim !== clusterName)) return undefined;
 
+  const node = text(machine, 'status', 'nodeRef', 'name');
+  const nodes = node === undefined || node === '' ? [] : [node];
   const { dnsNames, addresses } = statusAddresses(machine);
   const namespace = text(machine, 'metadata', 'namespace');
   return {
     source: 'machine',
     object: `Machine ${namespace === undefined ? name : `${namespace}/${name}`}`,
     ...(namespace === undefined ? {} : { namespace }),
-    nodes: [node],
-    ...ownedNames([node, ...dnsNames], addresses),
+    nodes,
+    ...ownedNames([...nodes, ...dnsNames], addresses),
+    ...(dnsNames.length === 0 ? { listsNoDnsName: true } : {}),
   };
 }

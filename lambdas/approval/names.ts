@@ -19,6 +19,14 @@ export function canonicalAddress(text: string): string | undefined {
   return new SocketAddress({ address: text, family: 'ipv6' }).address;
 }
 
+// EC2 names that spell an address (ip-10-0-1-23.…, ec2-203-0-113-25.…) come and go with it.
+const ADDRESS_DERIVED = /^(?:ip|ec2)-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}\./;
+
+/** Whether a canonical DNS name spells an address, as those do that EC2 gives. */
+export function spellsAddress(dnsName: string): boolean {
+  return ADDRESS_DERIVED.test(dnsName);
+}
+
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**

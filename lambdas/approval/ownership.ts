@@ -1,10 +1,11 @@
 import { printable } from '../printable.ts';
 import type { GeneralName } from '../x509/certificate-request.ts';
 import type { Evidence, Owner, ReadableSource } from './evidence.ts';
-import { addressRanges, canonicalAddress, canonicalDnsName } from './names.ts';
+import { addressRanges, canonicalAddress, canonicalDnsName, spellsAddress } from './names.ts';
 import { nodeWithoutInstance } from './node-kinds.ts';
 import type { ApprovalPolicy, EvidenceSource } from './policy.ts';
 import type { Reason } from './reasons.ts';
+import { contestants, deniedBy, type Renewal, renewalFor } from './renewal.ts';
 import type { NameProof } from './verdict.ts';
 
 /** Whether every requested name belongs to the node, and if not, the most telling reason. */
@@ -15,11 +16,8 @@ export interface OwnershipResult {
 }
 
 // Sources nobody can write from the node outrank those that the node writes, so a lying Node cannot contest a Machine. A certificate says who
-// had its names when it was issued: whoever has one of them now contests that, and it contests no Node.
-const INDEPENDENCE: Readonly<Record<EvidenceSource, number>> = { machine: 3, ec2: 3, node: 2, renewal: 1, patterns: 0 };
-
-// EC2 names that spell an address (ip-10-0-1-23.…, ec2-203-0-113-25.…) come and go with it.
-const ADDRESS_DERIVED = /^(?:ip|ec2)-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}\./;
+// had its names when it was issued: everybody who has one of them now contests it, and it contests nobody.
+const INDEPENDENCE: Readonly<Record<EvidenceSource, number>> = { machine: 2, ec2: 2, node: 1, renewal: 0, patterns: 0 };
 
 /**
  * Proves each DNS name and address of a request for the node that asks, by the sources the policy names. A name is proven
@@ -47,12 +45,9 @@ export function proveOwnership(
 
 interface OwnersOfNode {
   readonly trusted: readonly Owner[];
-  /** The certificate that the node serves now, where the request is for exactly its names. */
-  readonly renewed?: Owner;
-  /** The same, where the request is for other names. */
-  readonly outgrown?: Owner;
   /** Sources in which several live objects claim to be the node. */
   readonly ambiguous: readonly (readonly Owner[])[];
+  readonly renewal: Renewal | undefined;
 }
 
 function ownersOfNode(
@@ -71,49 +66,7 @@ function ownersOfNode(
     else if (owners.length > 1) ambiguous.push(owners);
   }
   // The most independent proof of a name is the one that a rival has to match.
-  const certificate = policy.evidence.includes('renewal') ? servedBy(node, all) : undefined;
-  return {
-    trusted: trusted.toSorted(byIndependence),
-    ...certificateOf(names, certificate),
-    ambiguous,
-  };
-}
-
-function certificateOf(
-  names: readonly GeneralName[],
-  certificate: Owner | undefined,
-): Pick<OwnersOfNode, 'renewed' | 'outgrown'> {
-  if (certificate === undefined) return {};
-  return hasExactly(certificate, names) ? { renewed: certificate } : { outgrown: certificate };
-}
-
-function servedBy(node: string, owners: readonly Owner[]): Owner | undefined {
-  const served = owners.filter(({ source }) => source === 'renewal');
-  return served.length === 1 && served[0]?.nodes.includes(node) === true ? served[0] : undefined;
-}
-
-/** Whether the names of a request are those of a certificate: none more, none fewer, and of no other kind. */
-function hasExactly({ dnsNames, addresses }: Owner, names: readonly GeneralName[]): boolean {
-  const asked = names.map((name) => {
-    if (name.kind === 'dNSName') return `dns ${canonicalDnsName(name.value)}`;
-    return name.kind === 'iPAddress' ? `ip ${canonicalAddress(name.value)}` : 'other';
-  });
-  const served = new Set([...dnsNames.map((name) => `dns ${name}`), ...addresses.map((address) => `ip ${address}`)]);
-  return asked.every((name) => served.has(name)) && new Set(asked).size === served.size;
-}
-
-/**
- * Whether another source knows the node, and that it does not have the address: it moved since the certificate was issued. Of DNS names only those
- * that spell an address move.
- */
-function hasMoved(kind: 'dns' | 'ip', canonical: string, node: string, evidence: Evidence): boolean {
-  if (kind === 'dns' && !ADDRESS_DERIVED.test(canonical)) return false;
-  const lists = evidence
-    .ownersOf(node)
-    .filter(({ source }) => INDEPENDENCE[source] > INDEPENDENCE.renewal)
-    .map(({ dnsNames, addresses }) => (kind === 'dns' ? dnsNames : addresses))
-    .filter((listed) => listed.length > 0);
-  return lists.length > 0 && !lists.some((listed) => listed.includes(canonical));
+  return { trusted: trusted.toSorted(byIndependence), ambiguous, renewal: renewalFor(names, node, evidence, policy) };
 }
 
 function byIndependence(a: Owner, b: Owner): number {
@@ -136,15 +89,18 @@ function proveName(
   if (canonical === undefined)
     return fail(base, { reason: 'SanMalformed', message: `${label} is not an address`, hostile: true });
 
-  const owner =
-    known.trusted.find((candidate) =>
-      (kind === 'dns' ? candidate.dnsNames : candidate.addresses).includes(canonical),
-    ) ?? (hasMoved(kind, canonical, node, evidence) ? undefined : known.renewed);
-  const byPattern = owner === undefined && matchesPattern(kind, canonical, node, evidence, policy);
-  const rank = owner !== undefined ? INDEPENDENCE[owner.source] : INDEPENDENCE.patterns;
-  const rival = holdersOf(kind, canonical, evidence).find(
-    (holder) => !holder.nodes.includes(node) && INDEPENDENCE[holder.source] >= rank,
+  const listed = known.trusted.find((candidate) =>
+    (kind === 'dns' ? candidate.dnsNames : candidate.addresses).includes(canonical),
   );
+  const byPattern = listed === undefined && matchesPattern(kind, canonical, node, evidence, policy);
+  // Last, so that it takes no proof from the others.
+  const renewed = listed === undefined && !byPattern ? renewedBy(kind, canonical, node, known, evidence) : undefined;
+  const owner = listed ?? renewed;
+  const rank = owner !== undefined ? INDEPENDENCE[owner.source] : INDEPENDENCE.patterns;
+  const rival =
+    holdersOf(kind, canonical, evidence).find(
+      (holder) => !holder.nodes.includes(node) && INDEPENDENCE[holder.source] >= rank,
+    ) ?? (renewed === undefined ? undefined : contestants(kind, canonical, node, evidence)[0]);
 
   if (owner !== undefined || byPattern) {
     const provenBy =
@@ -156,7 +112,7 @@ function proveName(
     if (rival === undefined && silent !== undefined) return fail(base, unread(label, silent));
     if (rival === undefined) return { proof: { ...base, proven: true, provenBy } };
     return fail(
-      { ...base, ownedBy: ownedBy(rival) },
+      { ...base, ...ownedBy(rival) },
       {
         reason: 'SanContested',
         message: `${label} is owned by ${printable(node, 100)} (${provenBy.object}) and by ${describe(rival)}`,
@@ -170,7 +126,7 @@ function proveName(
     .toSorted(byIndependence);
   if (other !== undefined)
     return fail(
-      { ...base, ownedBy: ownedBy(other) },
+      { ...base, ...ownedBy(other) },
       {
         reason: 'SanNotOwned',
         message: `${label} belongs to ${describe(other)}`,
@@ -179,6 +135,17 @@ function proveName(
       },
     );
   return fail(base, unproven(label, kind, canonical, node, known, evidence, policy));
+}
+
+function renewedBy(
+  kind: 'dns' | 'ip',
+  canonical: string,
+  node: string,
+  { renewal }: OwnersOfNode,
+  evidence: Evidence,
+): Owner | undefined {
+  if (renewal === undefined || renewal.fault !== undefined) return undefined;
+  return deniedBy(kind, canonical, node, evidence) === undefined ? renewal.certificate : undefined;
 }
 
 /** Nobody lists the name: why not, from the most to the least telling. */
@@ -204,15 +171,14 @@ function unproven(
       hostile: false,
     };
   if (known.trusted.length === 0) {
-    const certificate = known.outgrown ?? known.renewed;
-    if (certificate !== undefined)
+    const { renewal } = known;
+    if (renewal?.fault !== undefined)
+      return { reason: renewal.fault.reason, message: `${label} is not proven: ${renewal.fault.why}`, hostile: false };
+    const denied = renewal === undefined ? undefined : deniedBy(kind, canonical, node, evidence);
+    if (renewal !== undefined && denied !== undefined)
       return {
         reason: 'SanNotOwned',
-        message: `${label} is not proven: ${
-          known.renewed === undefined
-            ? `the request is not for exactly the names of the ${printable(certificate.object, 150)}`
-            : `the ${printable(certificate.object, 150)} has it, but the node has it no longer`
-        }`,
+        message: `${label} is not proven: the ${printable(renewal.certificate.object, 150)} has it, but ${denied}`,
         hostile: false,
       };
     const missing = `${lookedAt(evidence, policy)} names node ${printable(node, 100)}`;
@@ -233,8 +199,7 @@ function unproven(
     reason: 'SanNotOwned',
     message: `${label} is not among the names of ${objects}`,
     // Addresses move, and evidence may lag; a foreign DNS name does not come about by itself.
-    hostile:
-      kind === 'dns' && !ADDRESS_DERIVED.test(canonical) && known.trusted.some((owner) => owner.dnsNames.length > 0),
+    hostile: kind === 'dns' && !spellsAddress(canonical) && known.trusted.some((owner) => owner.dnsNames.length > 0),
   };
 }
 
@@ -252,10 +217,14 @@ function unread(label: string, source: ReadableSource): Failure {
   };
 }
 
-/** A Node's name is a name of that node even where no evidence lists it: it proves nothing, but nobody else gets it. */
+/**
+ * Who has a name now. A Node's name is a name of that node even where no evidence lists it: it proves nothing, but nobody else gets it. That a certificate has a
+ * name is of another day.
+ */
 function holdersOf(kind: 'dns' | 'ip', canonical: string, evidence: Evidence): readonly Owner[] {
   const holders = evidence.holdersOf(kind, canonical);
-  return kind === 'ip' ? holders : [...holders, ...evidence.ownersOf(canonical)];
+  const all = kind === 'ip' ? holders : [...holders, ...evidence.ownersOf(canonical)];
+  return all.filter(({ source }) => source !== 'renewal');
 }
 
 const SOURCE_NAMES: Readonly<Record<ReadableSource, string>> = {
@@ -319,12 +288,16 @@ function cidrsOf(policy: ApprovalPolicy): ReturnType<typeof addressRanges> {
   return ranges;
 }
 
-function describe(owner: Owner): string {
-  return `${printable(owner.nodes[0] ?? '', 100)} (${printable(owner.object, 150)})`;
+function describe({ nodes, object }: Owner): string {
+  const [node] = nodes;
+  return node === undefined
+    ? `${printable(object, 150)}, which is no node now`
+    : `${printable(node, 100)} (${printable(object, 150)})`;
 }
 
-function ownedBy(owner: Owner): NonNullable<NameProof['ownedBy']> {
-  return { node: printable(owner.nodes[0] ?? '', 253), object: printable(owner.object, 300) };
+function ownedBy({ nodes, object }: Owner): Pick<NameProof, 'ownedBy'> {
+  const [node] = nodes;
+  return node === undefined ? {} : { ownedBy: { node: printable(node, 253), object: printable(object, 300) } };
 }
 
 function fail(base: Omit<NameProof, 'proven'>, failure: Failure): { proof: NameProof; failure: Failure } {

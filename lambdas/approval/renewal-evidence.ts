@@ -1,5 +1,5 @@
 import type { Certificate, DecodedCertificate } from '../x509/certificate.ts';
-import { isIssuedBy } from '../x509/issued-by.ts';
+import { isIssuedBy, isSelfSigned } from '../x509/issued-by.ts';
 import type { Owner } from './evidence.ts';
 import { canonicalAddress, canonicalDnsName } from './names.ts';
 
@@ -62,7 +62,7 @@ function faultOf(
   authorities: readonly Certificate[],
   now: number,
 ): string | undefined {
-  if (certificate.selfSigned) return 'is self-signed';
+  if (isSelfSigned(certificate) === true) return 'is self-signed';
   const issuer = authorities.find((authority) => authority.isAuthority && isIssuedBy(certificate, authority));
   if (issuer === undefined) return 'is not signed by an authority that the connection to the API server trusts';
   if (!isValid(issuer, now)) return 'is signed by an authority that is not valid now';

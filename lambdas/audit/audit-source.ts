@@ -13,6 +13,8 @@ export interface AuditContext {
   readonly members: readonly MemberObservation[];
   /** Authorities that the cluster trusts, as the sources of the first stage found them: who may have signed its certificates. */
   readonly authorities: readonly Certificate[];
+  /** Sources of which the audit before has anything: what they read was there. */
+  readonly remembered: ReadonlySet<SourceId>;
 }
 
 /**
@@ -26,8 +28,11 @@ export interface AuditSource {
   readonly stage: 'first' | 'second';
   /** Milliseconds. */
   readonly deadlineMs: number;
-  /** It reads kinds of Cluster API. A cluster that is only taken for its own management cluster need not serve them. */
-  readonly clusterApi?: true;
+  /**
+   * Not every cluster has what it reads, so a 404 can say that there is none; see `isAbsent`. Of Cluster API only a cluster that is merely taken for its own
+   * management cluster: `own-management`.
+   */
+  readonly optional?: 'always' | 'own-management';
   /** Why it is not looked at; undefined when it is. `false` where the cluster has no such thing, and nobody misses it. */
   off(target: AuditTarget): string | false | undefined;
   observe(context: AuditContext): Promise<SourceObservations>;

@@ -7,6 +7,7 @@ import { KubernetesError } from '../kubernetes/errors.ts';
 import { printable } from '../printable.ts';
 import type { Problem } from '../problem.ts';
 import type { Certificate } from '../x509/certificate.ts';
+import { isAbsent } from './absent.ts';
 import type { AuditContext, AuditSource, SourceObservations } from './audit-source.ts';
 import type { AuditTarget } from './audit-target.ts';
 import { AUDIT_SOURCES } from './sources.ts';
@@ -40,6 +41,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   const { previous, thresholds, clock, signal, sources = AUDIT_SOURCES, onSource } = options;
   const startedAt = clock();
   const before = requestsOf(target);
+  const remembered = rememberedSources(previous);
   const run = async (
     stage: AuditSource['stage'],
     members: AuditContext['members'],
@@ -49,7 +51,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
       sources
         .filter((source) => source.stage === stage)
         .map(async (source) => {
-          const read = await observeSource(source, { target, now: clock, signal, members, authorities });
+          const read = await observeSource(source, { target, now: clock, signal, members, authorities, remembered });
           onSource?.(source.id);
           return read;
         }),
@@ -117,7 +119,10 @@ async function observeSource(source: AuditSource, context: AuditContext): Promis
     return cut ? read : { ...read, observations: [...read.observations, { kind: 'read', ...told, count: read.count }] };
   } catch (error) {
     if (!(error instanceof KubernetesError) && !(error instanceof AwsError)) throw error;
-    if (error.kind === 'not-found' && source.clusterApi && context.target.management === context.target.workload)
+    if (source.optional === 'always' && isAbsent(error, id, context))
+      return { observations: [{ kind: 'read', ...told, count: 0 }], count: 0 };
+    const isOwn = context.target.management === context.target.workload;
+    if (source.optional === 'own-management' && isOwn && isAbsent(error, id, context))
       return { observations: [{ kind: 'off', ...told, why: 'this cluster has no Cluster API' }], count: 0 };
     const overdue = error.kind === 'aborted' && deadline.signal.aborted;
     return {
@@ -137,6 +142,14 @@ async function observeSource(source: AuditSource, context: AuditContext): Promis
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Sources that told of something; that one was read, was off or failed is nothing. */
+function rememberedSources(previous: Snapshot | undefined): ReadonlySet<SourceId> {
+  const told = (previous?.observations ?? []).filter(
+    ({ kind }) => kind !== 'read' && kind !== 'off' && kind !== 'unread',
+  );
+  return new Set(told.map(({ source }) => source));
 }
 
 /** Where a list of members failed now, those it had before: a lost list must not keep us from looking at the machines. */

@@ -42,7 +42,8 @@ export function collectCaBundles(source: SourceId, { target, now }: AuditContext
       }
       const bundle = decoded.get(text.pem) ?? decodeBundle(text.pem);
       if (decoded.size < REMEMBERED) decoded.set(text.pem, bundle);
-      observations.push(...bundleAt({ what, where, source, observedAt }, bundle, target.cluster.provider).observations);
+      const seen = bundleAt({ what, where, source, observedAt }, bundle, target.cluster.provider);
+      for (const observation of seen.observations) observations.push(observation);
       return 'more';
     },
   };

@@ -2,11 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AwsError } from '../aws/errors.ts';
-import { decodeSnapshot, encodeSnapshot } from './snapshot-file.ts';
+import { decodeSnapshot, encodeSnapshot, LARGEST_SNAPSHOT } from './snapshot-file.ts';
 import type { Snapshots } from './snapshots.ts';
-
-/** Bytes; ours have at most three million. */
-const LARGEST_FILE = 32 * 1024 * 1024;
 
 /**
  * Snapshots as files of a directory, `<id>.json.gz`, made where it is missing. A reader sees either the old or the new file and never a part of
@@ -46,7 +43,7 @@ async function contentOf(file: string): Promise<Buffer | 'too-large' | undefined
     const handle = await open(file, 'r');
     try {
       const { size } = await handle.stat();
-      return size > LARGEST_FILE ? 'too-large' : await handle.readFile();
+      return size > LARGEST_SNAPSHOT ? 'too-large' : await handle.readFile();
     } finally {
       await handle.close();
     }

@@ -3,7 +3,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
 import type { CertificateClass } from '../expiry/certificate-classes.ts';
-import type { Observation, UnreadObservation } from '../expiry/observation.ts';
+import {
+  type Observation,
+  REMEMBERED_OF_ONE_PLACE,
+  SEVERAL_AT_A_PLACE,
+  type UnreadObservation,
+} from '../expiry/observation.ts';
 import { printable } from '../printable.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
@@ -40,7 +45,7 @@ export interface IssuedRequest {
 
 export interface IssuedCertificates {
   add(request: IssuedRequest): void;
-  /** The newest one of each place. */
+  /** The newest one of each place; of classes of which one place can have several, the newest few. */
   observations(context: AuditContext): Promise<readonly Observation[]>;
 }
 
@@ -73,15 +78,22 @@ export function collectIssued(): IssuedCertificates {
     },
     async observations(context) {
       const observations: Observation[] = [];
-      const seen = new Set<string>();
+      const seen = new Map<string, Set<string>>();
+      let more = left;
       for (const [index, request] of [...kept.values()].toSorted((a, b) => b.createdAt - a.createdAt).entries()) {
         if (index % DECODED_AT_ONCE === DECODED_AT_ONCE - 1) await nextTurn();
-        const { place, found } = observe(request, context);
-        if (seen.has(place)) continue;
-        seen.add(place);
-        observations.push(...found);
+        const { place, several, fingerprint, found } = observe(request, context);
+        const before = seen.get(place) ?? new Set();
+        seen.set(place, before);
+        if (before.has(fingerprint) || (!several && before.size > 0)) continue;
+        if (before.size === REMEMBERED_OF_ONE_PLACE) {
+          more += 1;
+          continue;
+        }
+        before.add(fingerprint);
+        for (const observation of found) observations.push(observation);
       }
-      return left === 0 ? observations : [...observations, tooMany(left, context)];
+      return more === 0 ? observations : [...observations, tooMany(more, context)];
     },
   };
 }
@@ -89,7 +101,13 @@ export function collectIssued(): IssuedCertificates {
 function observe(
   { signer, requester, certificate }: IssuedRequest,
   context: AuditContext,
-): { readonly place: string; readonly found: readonly Observation[] } {
+): {
+  readonly place: string;
+  /** Whether others of the same place are others. */
+  readonly several: boolean;
+  readonly fingerprint: string;
+  readonly found: readonly Observation[];
+} {
   const what = CLASSES.get(signer) ?? 'issued-other';
   const text = decodedText(certificate);
   const bundle = 'problem' in text ? { certificates: [], problem: text.problem } : decodeBundle(text.pem);
@@ -105,6 +123,8 @@ function observe(
   };
   return {
     place: `${what} ${where}`,
+    several: SEVERAL_AT_A_PLACE.has(what),
+    fingerprint: leaf?.fingerprint ?? '',
     found: bundleAt(sighting, bundle, context.target.cluster.provider).observations,
   };
 }

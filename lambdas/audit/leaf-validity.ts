@@ -1,5 +1,6 @@
 import { field } from '../approval/wire.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
+import type { KubernetesError } from '../kubernetes/errors.ts';
 import { listKubeadmControlPlanes } from '../kubernetes/kubeadm-control-planes.ts';
 import type { MachineSelection } from '../kubernetes/machines.ts';
 import { readList } from './read-list.ts';
@@ -7,16 +8,22 @@ import { readList } from './read-list.ts';
 /** Of kubeadm and etcdadm. */
 export const DEFAULT_VALIDITY_DAYS = 365;
 
+export interface LeafValidity {
+  readonly days: number;
+  /** Why the list was not read to its end: then they may be fewer. */
+  readonly problem?: KubernetesError;
+}
+
 /**
  * How many days the certificates live that kubeadm makes for the control plane of a cluster, by its KubeadmControlPlane (Cluster API since 1.11, the
- * same path in both versions). Where that cannot be read, kubeadm's default: that it cannot be read is for the source that is about it to say.
+ * same path in both versions); kubeadm's default where that says none.
  */
-export async function leafValidityDays(client: KubernetesClient, selection: MachineSelection): Promise<number> {
+export async function leafValidity(client: KubernetesClient, selection: MachineSelection): Promise<LeafValidity> {
   let shortest: number | undefined;
-  await readList(listKubeadmControlPlanes(client, selection), (plane) => {
+  const { problem } = await readList(listKubeadmControlPlanes(client, selection), (plane) => {
     const days = field(plane, 'spec', 'kubeadmConfigSpec', 'clusterConfiguration', 'certificateValidityPeriodDays');
     if (typeof days === 'number' && Number.isInteger(days) && days > 0) shortest = Math.min(shortest ?? days, days);
     return 'more';
   });
-  return shortest ?? DEFAULT_VALIDITY_DAYS;
+  return { days: shortest ?? DEFAULT_VALIDITY_DAYS, ...(problem === undefined ? {} : { problem }) };
 }

@@ -1,9 +1,6 @@
 import { type BucketOptions, createByteObjects } from '../aws/byte-objects.ts';
-import { decodeSnapshot, encodeSnapshot } from './snapshot-file.ts';
+import { decodeSnapshot, encodeSnapshot, LARGEST_SNAPSHOT } from './snapshot-file.ts';
 import type { Snapshots } from './snapshots.ts';
-
-/** The largest snapshot that is read or written, in bytes: of 10,000 observations it is under a tenth. */
-const LARGEST_OBJECT = 32 * 1024 * 1024;
 
 /** Where the snapshots are; permissions name it. */
 export const SNAPSHOT_PREFIX = 'snapshots/';
@@ -17,7 +14,7 @@ export function snapshotKey(id: string): string {
 export function createS3Snapshots(options: BucketOptions): Snapshots {
   const objects = createByteObjects({
     ...options,
-    largest: LARGEST_OBJECT,
+    largest: LARGEST_SNAPSHOT,
     contentType: 'application/json',
     contentEncoding: 'gzip',
   });

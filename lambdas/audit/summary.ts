@@ -1,7 +1,10 @@
 import type { CertificateClass } from '../expiry/certificate-classes.ts';
+import { certificateGroups } from '../expiry/certificate-groups.ts';
 import { type ExpiryFinding, SEVERITIES, type Severity } from '../expiry/finding.ts';
-import type { CertificateObservation, Observation, SourceId } from '../expiry/observation.ts';
+import { byUrgency, mostUrgent } from '../expiry/findings.ts';
+import type { Observation, SourceId } from '../expiry/observation.ts';
 import type { Snapshot } from '../expiry/snapshot.ts';
+import { DEFAULT_THRESHOLDS } from '../expiry/thresholds.ts';
 import { printable } from '../printable.ts';
 
 /** What the fleet index keeps of the newest audit of a cluster; the rest is in its snapshot. */
@@ -10,7 +13,7 @@ export interface AuditSummary {
   readonly auditedAt: string;
   readonly durationMs: number;
   readonly counts: Readonly<Record<Severity, number>>;
-  /** The first ones of `findingCount`. */
+  /** The most urgent ones of `findingCount`; those about workloads leave room for the others. */
   readonly findings: readonly ExpiryFinding[];
   readonly findingCount: number;
   /** Of each class the certificate that ends first, and how many there are. */
@@ -58,7 +61,7 @@ export function summaryOf(snapshot: Snapshot, { durationMs, snapshotProblem, par
     counts: countsOf(findings),
     findings: firstFindings(findings),
     findingCount: findings.length,
-    ends: endsOf(observations),
+    ends: endsOf(snapshot),
     sources: sourcesOf(observations, auditedAt),
     ...(snapshotProblem === undefined
       ? {}
@@ -99,14 +102,6 @@ function worseOf(earlier: ExpiryFinding, later: ExpiryFinding): ExpiryFinding {
   return { ...worse, since, ...(due === undefined ? {} : { due }) };
 }
 
-function byUrgency(a: ExpiryFinding, b: ExpiryFinding): number {
-  const bySeverity = SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity);
-  if (bySeverity !== 0) return bySeverity;
-  // What has no date bites now.
-  const [first, second] = [a.due ?? '', b.due ?? ''];
-  return first < second ? -1 : Number(first > second);
-}
-
 function keyOf({ code, object }: ExpiryFinding): string {
   return JSON.stringify([code, object]);
 }
@@ -116,15 +111,9 @@ function countsOf(findings: readonly ExpiryFinding[]): AuditSummary['counts'] {
   return { critical: count('critical'), warning: count('warning'), info: count('info') };
 }
 
-/** As many as fit, at least one. */
 function firstFindings(findings: readonly ExpiryFinding[]): readonly ExpiryFinding[] {
-  const shown = findings.slice(0, MAX_SUMMARY_FINDINGS).map(bounded);
-  let size = 0;
-  const end = shown.findIndex((finding, index) => {
-    size += Buffer.byteLength(JSON.stringify(finding)) + 1;
-    return index > 0 && size > FINDINGS_SIZE;
-  });
-  return end === -1 ? shown : shown.slice(0, end);
+  const first = mostUrgent(findings, { most: MAX_SUMMARY_FINDINGS, bytes: Number.POSITIVE_INFINITY });
+  return mostUrgent(first.map(bounded), { most: MAX_SUMMARY_FINDINGS, bytes: FINDINGS_SIZE });
 }
 
 function bounded(finding: ExpiryFinding): ExpiryFinding {
@@ -144,28 +133,18 @@ function bounded(finding: ExpiryFinding): ExpiryFinding {
   };
 }
 
-function endsOf(observations: readonly Observation[]): readonly ClassEnd[] {
-  const certificates = observations.filter((observation) => observation.kind === 'certificate');
+/** The same ends as in a timeline. What is urgent of them does not matter here, and so no thresholds do. */
+function endsOf(snapshot: Snapshot): readonly ClassEnd[] {
+  const groups = certificateGroups(snapshot, DEFAULT_THRESHOLDS, Date.parse(snapshot.auditedAt));
   return earliestEnds(
-    [...Map.groupBy(certificates, ({ what }) => what)].map(([what, seen]) => {
-      const first = seen.reduce((best, next) => (ends(next) < ends(best) ? next : best));
-      return endOf(what, seen.length, first);
-    }),
+    groups.map(({ what, count, first: { notBefore, notAfter, where } }) => ({
+      what,
+      count,
+      ...(notBefore === undefined ? {} : { notBefore }),
+      notAfter,
+      where: printable(where, SUMMARY_LIMITS.place),
+    })),
   );
-}
-
-function endOf(
-  what: CertificateClass,
-  count: number,
-  { notBefore, notAfter, where }: CertificateObservation,
-): ClassEnd {
-  return {
-    what,
-    count,
-    ...(notBefore === undefined ? {} : { notBefore }),
-    notAfter,
-    where: printable(where, SUMMARY_LIMITS.place),
-  };
 }
 
 /** Of each class one, those that end first first. */

@@ -14,10 +14,12 @@ export interface InstanceQuery {
   readonly vpcId?: string | undefined;
   /** All instances that are tagged for the cluster of this name, instead of those of the nodes. */
   readonly cluster?: string;
+  /** Of `cluster`, those that are starting, ending or stopped as well: they have their addresses. @default only running ones */
+  readonly notRunningToo?: boolean;
 }
 
 /**
- * The running EC2 instances of a query, page by page and each once, as DescribeInstances gives them (`Instance` of the EC2 API reference).
+ * The EC2 instances of a query, page by page and each once, as DescribeInstances gives them (`Instance` of the EC2 API reference).
  *
  * @throws AwsError also when there are more than 20,000
  */
@@ -41,6 +43,9 @@ export interface InstanceFilter {
 
 /** Names in one call of {@link ListInstances}. */
 const MOST_NODES = 2_000;
+const RUNNING = ['running'];
+/** Source: EC2 API reference, `InstanceState`. What is terminated has no address any more. */
+const NOT_TERMINATED = [...RUNNING, 'pending', 'shutting-down', 'stopping', 'stopped'];
 /** Of one call in all filters (EC2 API reference, FilterLimitExceeded): two are taken by the state and the VPC. */
 const MOST_VALUES = 200 - 2;
 /** Instances of one page (EC2 API reference, DescribeInstances). */
@@ -70,7 +75,8 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
   });
   return async function* listInstances(scope, query, signal) {
     const object = describeCall('ec2:DescribeInstances', scope);
-    const { nodes, vpcId, cluster } = query;
+    const { nodes, vpcId, cluster, notRunningToo } = query;
+    const states = cluster !== undefined && notRunningToo === true ? NOT_TERMINATED : RUNNING;
     if (nodes.length > MOST_NODES)
       throw invalid(object, `${nodes.length} nodes are more than ${MOST_NODES}`, 'Ask for fewer nodes at once.');
     if (cluster !== undefined && !CLUSTER_NAME.test(cluster))
@@ -89,7 +95,7 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
         const command = new DescribeInstancesCommand({
           Filters: [
             { Name: name, Values: [...values] },
-            { Name: 'instance-state-name', Values: ['running'] },
+            { Name: 'instance-state-name', Values: states },
             ...(vpcId === undefined ? [] : [{ Name: 'vpc-id', Values: [vpcId] }]),
           ],
           // Instances of EKS Auto Mode are managed resources, and an account may hide those.

@@ -1,5 +1,6 @@
 import type { Provider } from '../approval/policy.ts';
 import { authorityFindings } from './authority-rules.ts';
+import { boundObservations, cutFindings } from './bound-observations.ts';
 import { certificateFindings } from './certificate-findings.ts';
 import { knownCertificates } from './certificates.ts';
 import { coverageFindings } from './coverage-rules.ts';
@@ -25,7 +26,7 @@ export interface AssessedCluster {
 export interface Assessment {
   /** The worst first, then by what bites first. */
   readonly findings: readonly ExpiryFinding[];
-  /** What was seen now, and what is kept of before. */
+  /** What was seen now, and what is kept of before; the most important of these where a snapshot cannot keep them all. */
   readonly observations: readonly Observation[];
 }
 
@@ -51,6 +52,7 @@ export function assessExpiry(
   const { all, kept } = known;
   const certificates = knownCertificates(all, kept, now);
   const read = new Set(observations.filter(({ kind }) => kind === 'read').map(({ source }) => source));
+  const bounded = boundObservations(all, now);
   const drafts = [
     ...certificateFindings(certificates, all, provider, thresholds, now),
     ...authorityFindings(certificates, provider, now),
@@ -60,6 +62,7 @@ export function assessExpiry(
     ...clockFindings(all),
     ...unreadFindings({ known, certificates, findings: before.findings, thresholds, now }),
     ...coverageFindings({ provider, observations: all, certificates, before, read, now }),
+    ...cutFindings(bounded),
   ];
-  return { findings: findingsOf(cluster, drafts, before.findings, now), observations: all };
+  return { findings: findingsOf(cluster, drafts, before.findings, now), observations: bounded.kept };
 }

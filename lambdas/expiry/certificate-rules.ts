@@ -151,10 +151,14 @@ export const CERTIFICATE_RULES = [
   },
   {
     id: 'IssuerUnknown',
-    judge: ({ name, what, authorityKnown, observation: { issuedByCluster, issuer = 'somebody' } }) =>
-      issuedByCluster !== false || ANY_ISSUER.has(what) || !authorityKnown
-        ? undefined
-        : warning(`no authority that the cluster shows signed ${name}; it says ${printable(issuer)} did`),
+    judge: ({ name, what, authorityKnown, observation: { issuedByCluster, issuedBefore, issuer = 'somebody' } }) => {
+      if (issuedBefore)
+        return warning(
+          `${name} is self-signed, and the one that it showed before was issued by the cluster: the kubelet lost serverTLSBootstrap, or something else answers in its place`,
+        );
+      if (issuedByCluster !== false || ANY_ISSUER.has(what) || !authorityKnown) return undefined;
+      return warning(`no authority that the cluster shows signed ${name}; it says ${printable(issuer)} did`);
+    },
   },
   {
     id: 'KubeletNameMismatch',

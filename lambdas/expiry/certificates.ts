@@ -1,6 +1,6 @@
 import { CERTIFICATE_CLASSES, type CertificateClass } from './certificate-classes.ts';
 import { namesOf } from './keep-observations.ts';
-import type { CertificateObservation, Observation } from './observation.ts';
+import { type CertificateObservation, type Observation, SEVERAL_AT_A_PLACE } from './observation.ts';
 import type { Life } from './thresholds.ts';
 import { compare, DAY_MS, timeOf } from './words.ts';
 
@@ -43,7 +43,7 @@ export function knownCertificates(
   }
   const validInBundle = validPlaces(observations, now);
   const certificates = [...slots.values()].map((said) => believed(said, kept, nodes, validInBundle, now));
-  return [...Map.groupBy(certificates, identityOf).values()].map(merged);
+  return [...Map.groupBy(certificates, identityOf).values()].flatMap(mergedByMember);
 }
 
 /** The Node of each Machine: one machine has two names. */
@@ -67,10 +67,11 @@ export function classOf({ what, isAuthority, position = 0 }: CertificateObservat
   return isAuthority === true && position > 0 && CERTIFICATE_CLASSES[what].layer !== 'authority' ? 'ca-bundle' : what;
 }
 
-/** Of one member and class there is one certificate; where there is no member, at one place. */
+/** Of one member and class there is one certificate; where there is no member, at one place; and of what was issued at request, each is one. */
 function slotOf(observation: CertificateObservation, nodes: ReadonlyMap<string, string>): string {
-  const { where, position = 0, member } = observation;
+  const { where, position = 0, member, fingerprint } = observation;
   const what = classOf(observation);
+  if (member === undefined && SEVERAL_AT_A_PLACE.has(what)) return `${what}\n${where}\n${position}\n${fingerprint}`;
   return member === undefined || position > 0
     ? `${what}\n${where}\n${position}`
     : `${what}\n${nodes.get(member) ?? member}`;
@@ -96,7 +97,7 @@ function believed(
   validInBundle: ReadonlyMap<string, number>,
   now: number,
 ): KnownCertificate {
-  const rank = Math.min(...said.map(rankOf));
+  const rank = said.map(rankOf).reduce(lesser);
   const ranked = said
     .filter((observation) => rankOf(observation) === rank)
     .toSorted(rank === ISSUED ? byNewest : byEnd);
@@ -124,7 +125,7 @@ function believed(
     ...(member === undefined ? {} : { member }),
     places: [...new Set(ranked.map((observation) => observation.where))],
     lives,
-    notAfter: Math.min(...lives.map(({ notAfter }) => notAfter)),
+    notAfter: lives.map(({ notAfter }) => notAfter).reduce(lesser),
     said,
     ...(isOld ? { lastSeen: seenAt } : {}),
     spare: best.what === 'ca-bundle' && isSpare(best, validInBundle, now),
@@ -200,15 +201,37 @@ function identityOf({ best, object }: KnownCertificate): string {
     : `\n${object}`;
 }
 
-function merged(same: readonly KnownCertificate[]): KnownCertificate {
-  const [first, ...others] = same.toSorted(
-    (a, b) =>
-      Number(VAGUE.has(a.what)) - Number(VAGUE.has(b.what)) ||
-      // Behind an endpoint another machine may answer the next time.
-      Number(a.member === undefined) - Number(b.member === undefined) ||
-      compare(a.object, b.object) ||
-      byPlace(a.best, b.best),
+/** A server can show whatever it likes, also what another machine showed: its certificate is one of its own, and takes the name of no other. */
+function mergedByMember(same: readonly KnownCertificate[]): readonly KnownCertificate[] {
+  const sorted = same.toSorted(byTelling);
+  const ofMember = ({ member, best: { position = 0 } }: KnownCertificate) => (position > 0 ? undefined : member);
+  const [first = [], ...others] = Map.groupBy(
+    sorted.filter((certificate) => ofMember(certificate) !== undefined),
+    ofMember,
+  ).values();
+  return [[...first, ...sorted.filter((certificate) => ofMember(certificate) === undefined)], ...others].map(merged);
+}
+
+function byTelling(a: KnownCertificate, b: KnownCertificate): number {
+  return (
+    Number(VAGUE.has(a.what)) - Number(VAGUE.has(b.what)) ||
+    // Behind an endpoint another machine may answer the next time.
+    Number(a.member === undefined) - Number(b.member === undefined) ||
+    compare(a.object, b.object) ||
+    byPlace(a.best, b.best)
   );
+}
+
+function lesser(a: number, b: number): number {
+  return Math.min(a, b);
+}
+
+function greater(a: number, b: number): number {
+  return Math.max(a, b);
+}
+
+function merged(same: readonly KnownCertificate[]): KnownCertificate {
+  const [first, ...others] = same.toSorted(byTelling);
   if (first === undefined) throw new Error('a certificate without observations');
   if (others.length === 0) return first;
   const { lastSeen, ...certificate } = first;
@@ -217,9 +240,9 @@ function merged(same: readonly KnownCertificate[]): KnownCertificate {
     ...certificate,
     places: [...new Set([first, ...others].flatMap(({ places }) => places))],
     lives: same.flatMap(({ lives }) => lives),
-    notAfter: Math.min(...same.map(({ notAfter }) => notAfter)),
+    notAfter: same.map(({ notAfter }) => notAfter).reduce(lesser),
     said: same.flatMap(({ said }) => said),
-    ...(lastSeen !== undefined && looks.length === same.length ? { lastSeen: Math.max(...looks) } : {}),
+    ...(lastSeen !== undefined && looks.length === same.length ? { lastSeen: looks.reduce(greater) } : {}),
     spare: same.every(({ spare }) => spare),
   };
 }

@@ -3,10 +3,13 @@ import {
   type CertificateObservation,
   type MemberObservation,
   type Observation,
+  REMEMBERED_OF_ONE_PLACE,
   REMEMBERED_SOURCES,
+  SEVERAL_AT_A_PLACE,
   type SourceId,
+  type UnreadObservation,
 } from './observation.ts';
-import { DAY_MS, timeOf } from './words.ts';
+import { compare, DAY_MS, timeOf } from './words.ts';
 
 /** All that counts: what was seen now, and what was before and could not be looked at again. */
 export interface KnownObservations {
@@ -33,7 +36,8 @@ const AUTHORITY_SOURCES: readonly SourceId[] = [
  * - its source is off now,
  * - the same thing was seen again at the same place,
  * - its source was read to its end, and neither its place nor its member failed,
- * - or its member is in no list any more, and every list that had it was read to its end.
+ * - or its member is in no list any more, every list that had it was read to its end, and its place did not fail: a machine that got another name is
+ *   gone too.
  */
 export function keepObservations(
   now: readonly Observation[],
@@ -54,9 +58,10 @@ export function keepObservations(
     const again = seen.get(keyOf(before));
     if (again !== undefined) return isNewest(before, again);
     const member = memberOf(before);
-    if (member !== undefined && members.isGone(member)) return false;
+    const failed = state !== undefined && placesOf(before).some((place) => state.unread.has(place));
+    if (!failed && member !== undefined && members.isGone(member)) return false;
     if (state?.read !== true) return true;
-    if (placesOf(before).some((place) => state.unread.has(place))) return isStillSo(before, state);
+    if (failed) return isStillSo(before, state);
     if (before.kind !== 'certificate') return false;
     if (REMEMBERED_SOURCES.has(before.source)) return isRemembered(before);
     return member !== undefined && members.isLost(member) && !state.members.has(`${before.what} ${member}`);
@@ -67,13 +72,14 @@ export function keepObservations(
       ? at - (timeOf(notAfter) ?? at) < FORGET_AFTER_MS
       : !read('nodes') || members.nodes.has(member);
 
-  const kept = newestRemembered(previous.filter(keeps));
+  const kept = newestRemembered(previous.filter(keeps), now, at);
   const earlier = new Map(previous.map((observation) => [keyOf(observation), observation]));
   const authoritiesRead = !AUTHORITY_SOURCES.some((source) => sources.get(source)?.read === false);
+  const issued = issuedKubelets(previous);
   const inherited = now.map((observation) => {
     const before = earlier.get(keyOf(observation));
     if (before !== undefined && !read(observation.source) && isMore(before, observation)) return before;
-    return inherit(observation, before, authoritiesRead);
+    return inherit(observation, before, { authoritiesRead, issued });
   });
   return { all: [...inherited, ...kept], kept: new Set(kept) };
 }
@@ -84,7 +90,7 @@ interface SourceState {
   off: boolean;
   /** What of it failed: places, and members with what they have there. */
   readonly unread: Set<string>;
-  /** Places that answered, though not with what was looked for. */
+  /** Places and servers that answered, though not with what was looked for. */
   readonly answered: Set<string>;
   /** Members of which there are certificates, by class. */
   readonly members: Set<string>;
@@ -113,7 +119,8 @@ function sourceStates(now: readonly Observation[]): ReadonlyMap<SourceId, Source
     else if (observation.kind === 'unread') {
       if (observation.where === undefined) failed.add(observation.source);
       for (const place of placesOf(observation)) state.unread.add(place);
-      if (observation.problem === 'malformed') state.answered.add(observation.where ?? '');
+      if (observation.problem === 'malformed')
+        for (const place of [observation.where ?? '', ...serverOf(observation)]) state.answered.add(place);
     } else if (observation.kind === 'certificate' && observation.member !== undefined)
       state.members.add(`${observation.what} ${observation.member}`);
   }
@@ -127,9 +134,10 @@ function keyOf(observation: Observation): string {
   const parts: string[] = [kind, source];
   switch (observation.kind) {
     case 'certificate': {
-      const { what, where, position = 0, basis, member } = observation;
+      const { what, where, position = 0, basis, member, fingerprint = '' } = observation;
       const forgets = REMEMBERED_SOURCES.has(source);
       parts.push(what, forgets ? (member ?? where) : where, String(position), basis);
+      if (isOneOfSeveral(observation)) parts.push(fingerprint);
       break;
     }
     case 'member':
@@ -152,7 +160,7 @@ function keyOf(observation: Observation): string {
       break;
     case 'unread': {
       const { where = '', what = '', member = '', problem } = observation;
-      parts.push(where, what, member, codeOfUnread(problem));
+      parts.push(serverOf(observation)[0] ?? where, what, member, codeOfUnread(problem));
       break;
     }
     case 'read':
@@ -163,7 +171,7 @@ function keyOf(observation: Observation): string {
 }
 
 /** Where a thing is, in the words of an `unread` observation. */
-function placesOf(observation: Observation): readonly string[] {
+export function placesOf(observation: Observation): readonly string[] {
   switch (observation.kind) {
     case 'certificate':
     case 'unread': {
@@ -172,6 +180,8 @@ function placesOf(observation: Observation): readonly string[] {
       return [
         ...(where === undefined ? [] : [where]),
         ...(member === undefined || what === undefined ? [] : [`${what} of ${member}`]),
+        // One that answers lost what it does not show now.
+        ...(observation.kind === 'unread' && observation.problem === 'malformed' ? [] : serverOf(observation)),
       ];
     }
     case 'member':
@@ -190,9 +200,19 @@ function placesOf(observation: Observation): readonly string[] {
   }
 }
 
+/**
+ * The server of a machine that was looked at, at whichever of its addresses: `:6443 of berlin-cp-1`. All that it shows is of it: its certificate, of whatever
+ * class, and the authorities that it sends along.
+ */
+function serverOf({ source, where, member }: CertificateObservation | UnreadObservation): readonly string[] {
+  const [port] = source === 'tls' && member !== undefined ? (/:\d+$/.exec(where ?? '') ?? []) : [];
+  return port === undefined ? [] : [`${port} of ${member}`];
+}
+
 /** A place that answers is not unreachable any more, whatever its answer is worth. */
 function isStillSo(before: Observation, { answered }: SourceState): boolean {
-  return before.kind !== 'unread' || before.problem === 'malformed' || !answered.has(before.where ?? '');
+  if (before.kind !== 'unread' || before.problem === 'malformed') return true;
+  return ![before.where ?? '', ...serverOf(before)].some((place) => answered.has(place));
 }
 
 /** A request that is shown late may be older than one that is remembered. */
@@ -207,7 +227,17 @@ function isMore(before: Observation, now: Observation): boolean {
   return before.kind === 'requests' && now.kind === 'requests' && before.count > now.count;
 }
 
-function newestRemembered(kept: readonly Observation[]): readonly Observation[] {
+/** One of a source that forgets, which holds beside a newer one at the same place. */
+function isOneOfSeveral({ source, what, member }: CertificateObservation): boolean {
+  return member === undefined && REMEMBERED_SOURCES.has(source) && SEVERAL_AT_A_PLACE.has(what);
+}
+
+function newestRemembered(
+  kept: readonly Observation[],
+  now: readonly Observation[],
+  at: number,
+): readonly Observation[] {
+  const over = supersededAtPlace(kept, now, at);
   const newest = new Map<string, CertificateObservation>();
   for (const observation of kept) {
     if (observation.kind !== 'certificate' || !REMEMBERED_SOURCES.has(observation.source)) continue;
@@ -219,8 +249,35 @@ function newestRemembered(kept: readonly Observation[]): readonly Observation[] 
     (observation) =>
       observation.kind !== 'certificate' ||
       !REMEMBERED_SOURCES.has(observation.source) ||
-      newest.get(keyOf(observation)) === observation,
+      (newest.get(keyOf(observation)) === observation && !over.has(observation)),
   );
+}
+
+/** Of several at one place those that have ended, and those that are too many; never the newest one. */
+function supersededAtPlace(
+  kept: readonly Observation[],
+  now: readonly Observation[],
+  at: number,
+): ReadonlySet<Observation> {
+  const remembered = kept.filter(isCertificate).filter(isOneOfSeveral);
+  if (remembered.length === 0) return new Set();
+  const placeOf = ({ source, what, where, position = 0 }: CertificateObservation): string =>
+    [source, what, where, position].join('\n');
+  const shown = Map.groupBy(now.filter(isCertificate).filter(isOneOfSeveral), placeOf);
+  const over = [...Map.groupBy(remembered, placeOf)].flatMap(([place, same]) => {
+    const newest = [...same, ...(shown.get(place) ?? [])].map(beginning).reduce((a, b) => Math.max(a, b));
+    const older = same.filter((certificate) => beginning(certificate) < newest);
+    const end = ({ notAfter }: CertificateObservation): number => timeOf(notAfter) ?? at;
+    const lasting = older
+      .filter((certificate) => end(certificate) > at)
+      .toSorted((a, b) => end(a) - end(b) || compare(a.fingerprint ?? '', b.fingerprint ?? ''));
+    return [...older.filter((certificate) => end(certificate) <= at), ...lasting.slice(REMEMBERED_OF_ONE_PLACE - 1)];
+  });
+  return new Set(over);
+}
+
+function isCertificate(observation: Observation): observation is CertificateObservation {
+  return observation.kind === 'certificate';
 }
 
 function beginning({ notBefore, notAfter }: CertificateObservation): number {
@@ -275,12 +332,33 @@ function memberLists(
   };
 }
 
+/** Members whose kubelet showed a certificate that the cluster issued, also if it has not since. */
+function issuedKubelets(previous: readonly Observation[]): ReadonlySet<string> {
+  return new Set(
+    previous
+      .filter(isCertificate)
+      .filter(
+        ({ source, what, issuedByCluster, issuedBefore }) =>
+          source === 'tls' && ((what === 'kubelet-serving' && issuedByCluster) || issuedBefore),
+      )
+      .flatMap(({ member }) => member ?? []),
+  );
+}
+
+interface Before {
+  readonly authoritiesRead: boolean;
+  readonly issued: ReadonlySet<string>;
+}
+
 /**
  * Who signed a certificate is told by comparing it with authorities. While one of their sources cannot be read, what was told of the same certificate
- * before is worth more.
+ * before is worth more. That a kubelet signs its own is ordinary, but not after the cluster did.
  */
-function inherit(now: Observation, before: Observation | undefined, authoritiesRead: boolean): Observation {
-  if (now.kind !== 'certificate' || before?.kind !== 'certificate') return now;
+function inherit(now: Observation, before: Observation | undefined, { authoritiesRead, issued }: Before): Observation {
+  if (now.kind !== 'certificate') return now;
+  if (now.source === 'tls' && now.what === 'kubelet-self-signed' && issued.has(now.member ?? ''))
+    return { ...now, issuedBefore: true };
+  if (before?.kind !== 'certificate') return now;
   const { issuedByCluster } = before;
   if (issuedByCluster === undefined || now.fingerprint === undefined || now.fingerprint !== before.fingerprint)
     return now;

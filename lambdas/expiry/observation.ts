@@ -41,6 +41,18 @@ export type SourceId = (typeof SOURCE_IDS)[number];
 export const REMEMBERED_SOURCES: ReadonlySet<SourceId> = new Set<SourceId>(['signing-requests']);
 
 /**
+ * Of these, who asked under the same name once more may hold both certificates. So what a remembered source showed of them holds until it ends, also beside a
+ * newer one; of a kubelet the newest takes the place of the one before.
+ */
+export const SEVERAL_AT_A_PLACE: ReadonlySet<CertificateClass> = new Set<CertificateClass>([
+  'issued-client',
+  'issued-other',
+]);
+
+/** So many of them at one place: the newest, and those that end first. */
+export const REMEMBERED_OF_ONE_PLACE = 16;
+
+/**
  * How the end of a certificate is known, the best first: the certificate itself was read; something whose business it is says so; somebody wrote
  * it down once; it follows from the age of a machine.
  */
@@ -105,6 +117,8 @@ export interface CertificateObservation extends Observed {
   readonly authorityKeyId?: string;
   /** Whether the signature was made by an authority that this cluster shows elsewhere; absent where that cannot be told. */
   readonly issuedByCluster?: boolean;
+  /** It is self-signed, and the cluster had issued the one that the same kubelet showed before. */
+  readonly issuedBefore?: true;
   /** What renews it, for people. */
   readonly renewedBy?: string;
 }

@@ -1,9 +1,11 @@
 import { PROVIDERS } from '../approval/policy.ts';
 import { printable } from '../printable.ts';
 import type { AssessedCluster } from './assess-expiry.ts';
+import { MAX_OBSERVATIONS } from './bound-observations.ts';
 import { CERTIFICATE_CLASSES } from './certificate-classes.ts';
 import { type ExpiryFinding, SEVERITIES } from './finding.ts';
 import { FINDING_CODES } from './finding-codes.ts';
+import { MAX_FINDINGS } from './findings.ts';
 import { BASES, type Observation, SOURCE_IDS } from './observation.ts';
 import {
   count,
@@ -24,9 +26,6 @@ import {
 import type { Snapshot } from './snapshot.ts';
 import { isoOf } from './words.ts';
 
-/** Of one cluster, in a line as in a snapshot. */
-export const MAX_READ_OBSERVATIONS = 10_000;
-const MAX_READ_FINDINGS = 10_000;
 /** Told of one line; the others are counted. */
 const MAX_PROBLEMS = 20;
 
@@ -68,7 +67,7 @@ export function readAssessment(value: unknown, clock: () => number): ReadAssessm
 
 /**
  * A snapshot that somebody stored. Single observations and findings that are not what they should be are passed over: a newer version of certmarshal
- * may have written them, and the others are still worth more than nothing. Never throws.
+ * may have written them, and the others are still worth more than nothing; it is partial then. Never throws.
  *
  * @returns undefined when it is no snapshot at all
  */
@@ -78,11 +77,13 @@ export function readSnapshot(value: unknown): Snapshot | undefined {
   const observations = own(value, 'observations');
   const findings = own(value, 'findings');
   if (read === undefined || !Array.isArray(observations) || !Array.isArray(findings)) return undefined;
-  if (observations.length > MAX_READ_OBSERVATIONS || findings.length > MAX_READ_FINDINGS) return undefined;
+  if (observations.length > MAX_OBSERVATIONS || findings.length > MAX_FINDINGS) return undefined;
+  const known = observations.flatMap((entry: unknown) => readObservation(entry, {}, ignore) ?? []);
   const snapshot = {
     version: 1,
     ...read,
-    observations: observations.flatMap((entry: unknown) => readObservation(entry, {}, ignore) ?? []),
+    ...(known.length < observations.length ? { partial: true } : {}),
+    observations: known,
     findings: findings.flatMap((entry: unknown) => readFinding(entry, {}, ignore) ?? []),
   };
   // Every field is what its reader made of it.
@@ -151,14 +152,14 @@ function readPrevious(value: unknown, report: Report): Pick<Snapshot, 'observati
   }
   return {
     observations: readObservations(own(value, 'observations') ?? [], 'previous.observations', {}, report),
-    findings: readList(own(value, 'findings') ?? [], 'previous.findings', MAX_READ_FINDINGS, report, (entry, told) =>
+    findings: readList(own(value, 'findings') ?? [], 'previous.findings', MAX_FINDINGS, report, (entry, told) =>
       readFinding(entry, {}, told),
     ),
   };
 }
 
 function readObservations(value: unknown, path: string, defaults: Fields, report: Report): readonly Observation[] {
-  return readList(value, path, MAX_READ_OBSERVATIONS, report, (entry, told) => readObservation(entry, defaults, told));
+  return readList(value, path, MAX_OBSERVATIONS, report, (entry, told) => readObservation(entry, defaults, told));
 }
 
 function readList<T>(
@@ -249,6 +250,7 @@ const KINDS: Readonly<Record<string, Shape>> = {
       subjectKeyId: NAME,
       authorityKeyId: NAME,
       issuedByCluster: flag,
+      issuedBefore: mark,
       renewedBy: NAME,
     },
   },
@@ -323,5 +325,5 @@ const FINDING: Shape = {
 
 const SNAPSHOT: Shape = {
   required: { cluster: NAME, provider: PROVIDER, auditedAt: time },
-  optional: {},
+  optional: { partial: mark },
 };

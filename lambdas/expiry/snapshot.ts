@@ -10,6 +10,8 @@ export interface Snapshot {
   readonly provider: Provider;
   /** RFC 3339: when the audit began. */
   readonly auditedAt: string;
+  /** Something of before is lost, and was not looked at again since: what is missing here may be there all the same. */
+  readonly partial?: true;
   /** An observation that is older than `auditedAt` was kept, because its source could not be read again. */
   readonly observations: readonly Observation[];
   readonly findings: readonly ExpiryFinding[];

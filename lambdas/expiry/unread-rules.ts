@@ -3,7 +3,7 @@ import type { KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
 import type { ExpiryFinding } from './finding.ts';
 import { codeOfUnread } from './finding-codes.ts';
-import type { KnownObservations } from './keep-observations.ts';
+import { type KnownObservations, placesOf } from './keep-observations.ts';
 import {
   type CertificateObservation,
   type Observation,
@@ -101,9 +101,11 @@ function beginningOf(findings: readonly ExpiryFinding[], object: string): number
 function unreadPlaces(unknown: Unknown): readonly Draft[] {
   const { known, now } = unknown;
   const seenAt = lastSeenAt(known.kept);
+  const seen = (place: UnreadObservation): number | undefined =>
+    greatest(idsOf(place).flatMap((id) => seenAt.get(id) ?? []));
   const places = known.all
     .filter((observation) => observation.kind === 'unread')
-    .filter((place) => place.where !== undefined && (place.usual !== true || seenAt.has(placeOf(place))));
+    .filter((place) => place.where !== undefined && (place.usual !== true || seen(place) !== undefined));
   const groups = Map.groupBy(places, ({ source, what, problem }) => `${codeOfUnread(problem)} ${source} ${what}`);
   return [...groups.values()].flatMap((group) => {
     const sorted = group.toSorted(
@@ -113,13 +115,14 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
     if (first === undefined) return [];
     const { source, what } = first;
     const wheres = [...new Set(sorted.flatMap(({ where }) => where ?? []))];
-    const isOld = (place: UnreadObservation): boolean => now - (seenAt.get(placeOf(place)) ?? now) > LOST_MS;
-    const old = new Set(sorted.filter(isOld).map(placeOf));
+    const old = sorted.filter((place) => now - (seen(place) ?? now) > LOST_MS);
     const code = codeOfUnread(first.problem);
-    const isLost = code === 'Unreachable' && old.size > 0;
-    const isBiting = isLost && bites(unknown, (said) => old.has(placeOf(said)));
-    const lost = isLost ? `; ${old.size} of them ${old.size === 1 ? 'was' : 'were'} last seen over a day ago` : '';
-    const looks = sorted.flatMap((place) => seenAt.get(placeOf(place)) ?? []);
+    const isLost = code === 'Unreachable' && old.length > 0;
+    const lostIds = new Set(old.flatMap(idsOf));
+    const isBiting = isLost && bites(unknown, (said) => idsOf(said).some((id) => lostIds.has(id)));
+    const count = new Set(old.map(({ where }) => where)).size;
+    const lost = isLost ? `; ${count} of them ${count === 1 ? 'was' : 'were'} last seen over a day ago` : '';
+    const looks = sorted.flatMap((place) => seen(place) ?? []);
     return [
       {
         code: isLost ? 'SourceLost' : code,
@@ -135,8 +138,13 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
   });
 }
 
-function placeOf({ source, where }: Pick<UnreadObservation, 'source' | 'where'>): string {
-  return `${source}\n${where}`;
+/** A machine may have answered at another address than the one that is looked at now. */
+function idsOf(observation: CertificateObservation | UnreadObservation): readonly string[] {
+  return placesOf(observation).map((place) => `${observation.source}\n${place}`);
+}
+
+function greatest(numbers: readonly number[]): number | undefined {
+  return numbers.reduce<number | undefined>((most, number) => Math.max(most ?? number, number), undefined);
 }
 
 /** When each place that cannot be looked at now was seen for the last time. */
@@ -144,8 +152,8 @@ function lastSeenAt(kept: ReadonlySet<Observation>): ReadonlyMap<string, number>
   const seenAt = new Map<string, number>();
   for (const observation of kept) {
     if (observation.kind !== 'certificate') continue;
-    const place = placeOf(observation);
-    seenAt.set(place, Math.max(seenAt.get(place) ?? 0, timeOf(observation.observedAt) ?? 0));
+    const at = timeOf(observation.observedAt) ?? 0;
+    for (const id of idsOf(observation)) seenAt.set(id, Math.max(seenAt.get(id) ?? 0, at));
   }
   return seenAt;
 }

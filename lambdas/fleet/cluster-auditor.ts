@@ -2,6 +2,7 @@ import { audit, auditUnopened } from '../audit/audit.ts';
 import type { AuditReach, AuditTarget } from '../audit/audit-target.ts';
 import type { Snapshots, StoredSnapshot } from '../audit/snapshots.ts';
 import { type AuditSummary, summaryOf } from '../audit/summary.ts';
+import { isWhole } from '../audit/whole.ts';
 import type { EksAuditReader } from '../aws/eks-audit.ts';
 import { AwsError } from '../aws/errors.ts';
 import type { AwsScope } from '../aws/scope.ts';
@@ -16,6 +17,8 @@ import type { Target } from './target.ts';
 export interface DueAudit {
   readonly target: Target;
   readonly reach: AuditReach;
+  /** Audits before this one saw something: there has to be a snapshot. */
+  readonly known?: true;
   /** Absent when nothing can be asked about the cluster; `problem` then says why. */
   readonly open: OpenTarget | undefined;
   readonly problem: Problem;
@@ -50,7 +53,7 @@ const ENGINE: AuditEngine = { audit, auditUnopened, assessExpiry };
 const READ_MS = 3_000;
 
 /** What is known of the stored snapshot. */
-interface Known {
+interface Before {
   readonly stored?: StoredSnapshot | undefined;
   /** It could not be read: what is there must not be written over. */
   readonly unread?: string;
@@ -58,13 +61,14 @@ interface Known {
 
 /**
  * The newest snapshot is read before and replaced after an audit, under the condition that nobody wrote another one meanwhile. One that cannot be
- * read is not replaced: it would be the end of what only it knows.
+ * read is not replaced: it would be the end of what only it knows. Where one is lost, damaged or missing, every audit is partial, and so removes
+ * nothing from the index, until one after it has seen everything again.
  */
 export function createClusterAuditor(options: ClusterAuditorOptions): AuditCluster {
   const { snapshots, thresholds, eksAudit, clock, engine = ENGINE } = options;
 
-  return async ({ target, reach, open, problem, signal, last }) => {
-    const { stored, unread } = await known(target.id, signal);
+  return async ({ target, reach, known, open, problem, signal, last }) => {
+    const { stored, unread } = await readBefore(target.id, signal);
     const previous = stored?.snapshot;
     const { snapshot, durationMs } =
       open === undefined
@@ -72,13 +76,18 @@ export function createClusterAuditor(options: ClusterAuditorOptions): AuditClust
         : await engine.audit(auditTarget(target, reach, open), { previous, thresholds, clock, signal });
     if (unread !== undefined) return summaryOf(snapshot, { durationMs, snapshotProblem: unread, partial: true });
 
-    const isDamaged = stored !== undefined && previous === undefined;
-    const written = await write(snapshot, stored?.etag, last);
-    const snapshotProblem = written.problem ?? (isDamaged ? DAMAGED : undefined);
-    return summaryOf(written.snapshot, { durationMs, snapshotProblem, partial: isDamaged ? true : undefined });
+    const lost = lossOf(stored, known);
+    // It saw nothing and knows nothing: nothing is written over whatever may be there, and nothing is removed from the index.
+    if (open === undefined && previous === undefined)
+      return summaryOf(snapshot, { durationMs, snapshotProblem: lost, partial: true });
+    const isPartial = lost !== undefined && (lost !== PARTIAL || open === undefined || !isWhole(snapshot));
+    const written = await write(isPartial ? { ...snapshot, partial: true } : snapshot, stored?.etag, last);
+    const { partial } = written.snapshot;
+    const snapshotProblem = written.problem ?? (partial === undefined ? undefined : (lost ?? PARTIAL));
+    return summaryOf(written.snapshot, { durationMs, snapshotProblem, partial });
   };
 
-  async function known(id: string, signal: AbortSignal): Promise<Known> {
+  async function readBefore(id: string, signal: AbortSignal): Promise<Before> {
     try {
       return { stored: await snapshots.read(id, AbortSignal.any([signal, AbortSignal.timeout(READ_MS)])) };
     } catch (error) {
@@ -99,9 +108,9 @@ export function createClusterAuditor(options: ClusterAuditorOptions): AuditClust
       if (!(error instanceof AwsError) || error.kind !== 'conflict') return { snapshot, problem: problemOf(error) };
     }
     // Another audit of the cluster was faster; what it saw is of before.
-    const { stored, unread } = await known(snapshot.cluster, signal);
+    const { stored, unread } = await readBefore(snapshot.cluster, signal);
     if (unread !== undefined) return { snapshot, problem: unread };
-    const merged = stored?.snapshot === undefined ? snapshot : assessedAfter(stored.snapshot, snapshot);
+    const merged = stored === undefined ? snapshot : assessedAfter(stored.snapshot, snapshot);
     try {
       await snapshots.write(merged, stored?.etag, signal);
       return { snapshot: merged };
@@ -110,10 +119,12 @@ export function createClusterAuditor(options: ClusterAuditorOptions): AuditClust
     }
   }
 
-  function assessedAfter(previous: Snapshot, snapshot: Snapshot): Snapshot {
+  function assessedAfter(previous: Snapshot | undefined, snapshot: Snapshot): Snapshot {
+    if (previous === undefined) return { ...snapshot, partial: true };
     const { cluster: id, provider, auditedAt } = snapshot;
     const seen = snapshot.observations.filter(({ observedAt }) => observedAt >= auditedAt);
-    return { ...snapshot, ...engine.assessExpiry({ id, provider }, seen, previous, thresholds, clock()) };
+    const merged = { ...snapshot, ...engine.assessExpiry({ id, provider }, seen, previous, thresholds, clock()) };
+    return previous.partial !== undefined && !isWhole(merged) ? { ...merged, partial: true } : merged;
   }
 
   function auditTarget(
@@ -133,8 +144,18 @@ export function createClusterAuditor(options: ClusterAuditorOptions): AuditClust
   }
 }
 
-const DAMAGED =
-  'The stored snapshot was damaged, and was written anew. Earlier versions of the object in the bucket have what it knew.';
+/** What of before is not known, and what to do. */
+function lossOf(stored: StoredSnapshot | undefined, known: true | undefined): string | undefined {
+  if (stored === undefined) return known === undefined ? undefined : MISSING;
+  if (stored.snapshot === undefined) return DAMAGED;
+  return stored.snapshot.partial === undefined ? undefined : PARTIAL;
+}
+
+const EARLIER = 'Earlier versions of the object in the bucket have what it knew.';
+const DAMAGED = `The stored snapshot was damaged. ${EARLIER}`;
+const MISSING = `There is no stored snapshot, and there were audits before: it was deleted, or never written. ${EARLIER}`;
+const PARTIAL =
+  'A snapshot was lost, and not everything was seen again since: what was found before stays in the index. Make every source readable, or restore an earlier version of the object in the bucket.';
 
 function problemOf(error: unknown): string {
   if (error instanceof AwsError) return error.message;

@@ -1,4 +1,4 @@
-import type { OrderedReach, SweepOrder } from './order.ts';
+import type { OrderedAudit, SweepOrder } from './order.ts';
 
 /**
  * One order for all that wait for one cluster: the newest, which knows best where the cluster is, what its lane reaches and whether its writes are held. What the
@@ -19,9 +19,10 @@ export function combinedOrder(orders: readonly [SweepOrder, ...SweepOrder[]]): S
   };
 }
 
-function farther(one: OrderedReach, other: OrderedReach): OrderedReach {
+function farther(one: OrderedAudit, other: OrderedAudit): OrderedAudit {
   return {
     secrets: one.secrets || other.secrets,
     kubeletMetrics: one.kubeletMetrics || other.kubeletMetrics,
+    ...((one.known ?? other.known) ? { known: true } : {}),
   };
 }

@@ -36,11 +36,16 @@ export interface SweepOrder {
   /** The lane reaches the machines of the cluster: TLS handshakes with them are worth a try, in a sweep and in an audit. */
   readonly handshakes?: true;
   /** Audit it too, so far, with what the sweep leaves of the time. */
-  readonly audit?: OrderedReach;
+  readonly audit?: OrderedAudit;
 }
 
 /** How far an audit looks that is ordered, besides the handshakes that the order allows anyway. */
 export type OrderedReach = Omit<AuditReach, 'handshakes'>;
+
+export interface OrderedAudit extends OrderedReach {
+  /** The fleet index has seen something of an audit of it: then there is a snapshot, or it was lost. */
+  readonly known?: true;
+}
 
 export type DecodedOrder =
   | { readonly ok: true; readonly order: SweepOrder }
@@ -87,11 +92,12 @@ function readOrder(body: string): SweepOrder {
   };
 }
 
-const readReach: Read<OrderedReach> = (value, path) => {
+const readReach: Read<OrderedAudit> = (value, path) => {
   const reach = fields(value, path);
   return {
     secrets: flag(reach['secrets'], `${path}.secrets`),
     kubeletMetrics: flag(reach['kubeletMetrics'], `${path}.kubeletMetrics`),
+    ...present({ known: optional(mark)(reach['known'], `${path}.known`) }),
   };
 };
 

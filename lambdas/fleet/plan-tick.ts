@@ -2,7 +2,7 @@ import type { Problem } from '../problem.ts';
 import { DEADLINE_MS, SHORT_DEADLINE_MS } from './deadlines.ts';
 import { firstProblems } from './first-problems.ts';
 import type { FleetIndex } from './fleet-index.ts';
-import type { OrderedReach, SweepOrder } from './order.ts';
+import type { OrderedAudit, SweepOrder } from './order.ts';
 import { isTurnOf, minutesSinceTurnOf } from './phase.ts';
 import type { RegisteredCluster, Registry } from './registry.ts';
 import { sameServer } from './same-server.ts';
@@ -127,16 +127,18 @@ function auditOf(
   { id, foundAt }: RegisteredCluster,
   { audit }: Target,
   { index, tick, everyMinutes }: AuditQuestion,
-): OrderedReach | undefined {
+): OrderedAudit | undefined {
   if (everyMinutes === undefined) return undefined;
   const elapsed = minutesSinceTurnOf(id, everyMinutes, tick);
   if (elapsed % AUDIT_AGAIN_MINUTES !== 0) return undefined;
-  const known = index === undefined ? undefined : (entryOf(index.clusters, id)?.audit?.auditedAt ?? foundAt);
-  const isMissed = known !== undefined && Date.parse(known) < tick - elapsed * MINUTE_MS;
+  const before = entryOf(index?.clusters, id)?.audit;
+  const last = index === undefined ? undefined : (before?.auditedAt ?? foundAt);
+  const isMissed = last !== undefined && Date.parse(last) < tick - elapsed * MINUTE_MS;
   if (elapsed > 0 && !isMissed) return undefined;
   return {
     secrets: audit?.secrets ?? false,
     kubeletMetrics: audit?.kubeletMetrics ?? false,
+    ...(before !== undefined && before.ends.length + before.sources.read.length > 0 ? { known: true } : {}),
   };
 }
 

@@ -126,6 +126,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     if (order.audit === undefined || options.audit === undefined || signal.aborted) return swept;
     const { target } = order;
     const { outcome } = swept;
+    const { known, ...reach } = order.audit;
     const isTimeLeft = leftMs >= SHORTEST_AUDIT_MS;
     // One that answers is audited with the next order. Of one that does not, what is known from before has to be looked at again now.
     if (!isTimeLeft && outcome.readable) return swept;
@@ -135,7 +136,8 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     try {
       const audit: AuditSummary = await options.audit({
         target,
-        reach: { handshakes: order.handshakes ?? false, ...order.audit },
+        reach: { handshakes: order.handshakes ?? false, ...reach },
+        ...(known === undefined ? {} : { known }),
         open: isTimeLeft ? open : undefined,
         problem,
         signal: AbortSignal.any([signal, end.signal]),

@@ -1,13 +1,14 @@
 import { gateReason } from '../approval/decide.ts';
-import { ownerFromInstance } from '../approval/ec2-evidence.ts';
+import { ownerFromInstance, vetoFromInstance } from '../approval/ec2-evidence.ts';
 import {
   type Evidence,
   indexEvidence,
   type Owner,
   type ReadableSource,
   type SourceReading,
+  type Veto,
 } from '../approval/evidence.ts';
-import { ownerFromMachine } from '../approval/machine-evidence.ts';
+import { ownerFromMachine, vetoFromMachine } from '../approval/machine-evidence.ts';
 import { ownerFromNode } from '../approval/node-evidence.ts';
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER, needsNodes } from '../approval/policy.ts';
 import { readSigningRequest, type UnreadableRequest } from '../approval/read-request.ts';
@@ -119,7 +120,11 @@ async function readEvidence(
       readSource(
         'machine',
         listMachines(management, { clusterName: cluster.name, namespace: machinesNamespace, signal }),
-        (item) => ownerFromMachine(item, cluster.name),
+        {
+          ownerOf: (item) => ownerFromMachine(item, cluster.name),
+          // Nothing else asks for them, and the others have the room.
+          ...(wanted.has('renewal') ? { vetoOf: (item) => vetoFromMachine(item, cluster.name) } : {}),
+        },
       ),
     );
   // A CIDR counts only for an address that the Node shows and no other Node does.
@@ -127,7 +132,7 @@ async function readEvidence(
   if ([...wanted].some(needsNodes))
     readings.push(
       knowsServices(cluster)
-        ? readSource('node', listNodes(workload, { signal }), ownerFromNode)
+        ? readSource('node', listNodes(workload, { signal }), { ownerOf: ownerFromNode })
         : Promise.resolve(SERVICES_NOT_KNOWN),
     );
   return Promise.all(readings);
@@ -178,10 +183,17 @@ async function readInstances(
   if (requests.length === 0 || !wanted.has('ec2')) return [];
   if (listInstances !== undefined) {
     const nodes = nodesOf(requests);
+    // One that is about to start has an address already, and one that ends renews nothing.
+    const vetoes = wanted.has('renewal');
     const pages = [...wanted].some(needsNodes)
-      ? listInstances({ nodes: [], vpcId, cluster: cluster.name }, signal)
+      ? listInstances({ nodes: [], vpcId, cluster: cluster.name, ...(vetoes ? { notRunningToo: true } : {}) }, signal)
       : inParts([...nodes], (part) => listInstances({ nodes: part, vpcId }, signal));
-    return [await readSource('ec2', pages, (item) => instanceOwner(item, cluster.name, vpcId, nodes))];
+    return [
+      await readSource('ec2', pages, {
+        ownerOf: (item) => instanceOwner(item, cluster.name, vpcId, nodes),
+        ...(vetoes ? { vetoOf: (item) => vetoFromInstance(item, cluster.name, vpcId) } : {}),
+      }),
+    ];
   }
   // Elsewhere a policy that names EC2 finds none, and Machines speak for the nodes.
   return cluster.provider === 'eks' && management === undefined ? [EC2_NOT_READ] : [];
@@ -229,9 +241,16 @@ const NAME_OVERHEAD = 100;
 async function readSource(
   source: ListedSource,
   pages: AsyncIterable<readonly unknown[]>,
-  ownerOf: (item: unknown) => Owner | undefined,
+  {
+    ownerOf,
+    vetoOf = () => undefined,
+  }: {
+    readonly ownerOf: (item: unknown) => Owner | undefined;
+    readonly vetoOf?: (item: unknown) => Veto | undefined;
+  },
 ): Promise<SourceReading> {
   const owners: Owner[] = [];
+  const vetoes: Veto[] = [];
   let lookedAt = 0;
   let bytes = 0;
   try {
@@ -239,10 +258,11 @@ async function readSource(
       for (const item of page) {
         lookedAt += 1;
         const owner = ownerOf(item);
-        if (owner === undefined) continue;
-        bytes += bytesOf(owner);
-        if (owners.length === MAX_OWNERS || bytes > MAX_BYTES[source]) return tooMuch(source);
-        owners.push(owner);
+        const veto = owner === undefined ? vetoOf(item) : undefined;
+        bytes += bytesOf(owner ?? veto);
+        if (owner !== undefined) owners.push(owner);
+        if (veto !== undefined) vetoes.push(veto);
+        if (owners.length + vetoes.length > MAX_OWNERS || bytes > MAX_BYTES[source]) return tooMuch(source);
       }
     }
   } catch (error) {
@@ -250,10 +270,12 @@ async function readSource(
     const { kind, object, problem, remedy } = error;
     return { source, ok: false, kind, problem: `${object}: ${problem}`, remedy };
   }
-  return { source, ok: true, lookedAt, owners };
+  return { source, ok: true, lookedAt, owners, ...(vetoes.length === 0 ? {} : { vetoes }) };
 }
 
-function bytesOf({ object, nodes, dnsNames, addresses, weakAddresses = [] }: Owner): number {
+function bytesOf(owner: Owner | undefined): number {
+  if (owner === undefined) return 0;
+  const { object, nodes, dnsNames, addresses, weakAddresses = [] } = owner;
   const names = [object, ...nodes, ...dnsNames, ...addresses, ...weakAddresses.map(({ address }) => address)];
   return names.reduce((sum, name) => sum + name.length + NAME_OVERHEAD, 0);
 }

@@ -13,6 +13,9 @@ const MIN_FIELD_OCTETS = 32;
 const RSASSA_PSS = '1.2.840.113549.1.1.10';
 const DSA = '1.2.840.10040.4.1';
 
+/** What is calculated with; Go has the same bounds. A signature under 8192 bits takes up to 1 ms, and one under an exponent without a bound any time. */
+const FAST_RSA = { minBits: 1024, maxBits: 8192, exponentOctets: 4 };
+
 /** Named curves (RFC 5480 §2.1.1.1, SEC 2, RFC 5639). */
 const CURVES: ReadonlyMap<string, string> = new Map([
   [OID.secp256r1, 'P-256'],
@@ -35,12 +38,14 @@ const FIXED: ReadonlyMap<string, string> = new Map([
   [OID.mlDsa87, 'ML-DSA-87'],
 ]);
 
-/** A curve that the certificate spells out. OpenSSL takes long to make such a one, so nothing is verified with it. */
-export const OWN_CURVE = 'EC with a curve of its own';
+/** A curve that the certificate spells out. */
+const OWN_CURVE = 'EC with a curve of its own';
 
 export interface CertificateKey {
   readonly key: string;
   readonly weakKey?: string;
+  /** Bounds what a signature under it costs: binary curves and those that are spelt out, DSA and huge RSA keys take many times as long as all others. */
+  readonly verifiesFast: boolean;
 }
 
 /** Reads the next value as SubjectPublicKeyInfo (RFC 5280 §4.1.2.7). A key of a kind not known here is told by its object identifier. */
@@ -59,9 +64,13 @@ export function readCertificateKey(reader: DerReader): CertificateKey {
     case OID.ecPublicKey:
       return ecKey(algorithm, key);
     case DSA:
-      return { key: dsaName(algorithm), weakKey: 'DSA is no longer approved for signatures (FIPS 186-5)' };
+      return {
+        key: dsaName(algorithm),
+        weakKey: 'DSA is no longer approved for signatures (FIPS 186-5)',
+        verifiesFast: false,
+      };
     default:
-      return { key: FIXED.get(oid) ?? oid };
+      return { key: FIXED.get(oid) ?? oid, verifiesFast: FIXED.has(oid) };
   }
 }
 
@@ -70,10 +79,13 @@ function rsaKey(key: Buffer): CertificateKey {
   // The first octet counts the unused bits of the last one.
   const sequence = new DerReader(key, 1).enter(TAG.sequence, `${WHAT} RSA`);
   const bits = bitsOf(sequence.octets(TAG.integer, `${WHAT} RSA modulus`), `${WHAT} RSA modulus`);
-  const name = `RSA-${bits}`;
-  return bits < MIN_RSA_BITS
-    ? { key: name, weakKey: `RSA of ${bits} bits; ${MIN_RSA_BITS} are the least` }
-    : { key: name };
+  const exponent = sequence.nextTag === TAG.integer ? sequence.octets(TAG.integer, `${WHAT} RSA exponent`) : undefined;
+  const { minBits, maxBits, exponentOctets } = FAST_RSA;
+  return {
+    key: `RSA-${bits}`,
+    verifiesFast: bits >= minBits && bits <= maxBits && (exponent?.length ?? Infinity) <= exponentOctets,
+    ...(bits < MIN_RSA_BITS ? { weakKey: `RSA of ${bits} bits; ${MIN_RSA_BITS} are the least` } : {}),
+  };
 }
 
 /** RFC 5480 §2. A curve that is not known here is judged by the size of its points. */
@@ -82,13 +94,18 @@ function ecKey(algorithm: DerReader, key: Buffer): CertificateKey {
     algorithm.nextTag === TAG.objectIdentifier
       ? oidText(algorithm.octets(TAG.objectIdentifier, `${WHAT} curve`), `${WHAT} curve`)
       : undefined;
-  const name = oid === undefined ? OWN_CURVE : (CURVES.get(oid) ?? `EC with curve ${oid}`);
+  const known = oid === undefined ? undefined : CURVES.get(oid);
+  const name = known ?? (oid === undefined ? OWN_CURVE : `EC with curve ${oid}`);
   const [, form] = key;
   const point = key.length - 2;
   const fieldOctets = form === 2 || form === 3 ? point : point / 2;
-  return fieldOctets < MIN_FIELD_OCTETS
-    ? { key: name, weakKey: `a curve of about ${Math.max(0, fieldOctets * 8)} bits; 256 are the least` }
-    : { key: name };
+  return {
+    key: name,
+    verifiesFast: known !== undefined,
+    ...(fieldOctets < MIN_FIELD_OCTETS
+      ? { weakKey: `a curve of about ${Math.max(0, fieldOctets * 8)} bits; 256 are the least` }
+      : {}),
+  };
 }
 
 /** RFC 3279 §2.3.2: the parameters may be those of the issuer. */

@@ -13,10 +13,12 @@ export interface Certificate {
   /** SHA-256 of the DER, 64 lowercase hexadecimal digits. */
   readonly fingerprint: string;
   readonly isAuthority: boolean;
-  /** Subject and issuer are the same, and its own key made the signature. */
-  readonly selfSigned: boolean;
+  /** Subject and issuer are the same, and no key identifier says otherwise. Whether its own key made the signature is another question. */
+  readonly selfIssued: boolean;
   /** `P-256`, `RSA-2048`, `Ed25519`, …. */
   readonly key: string;
+  /** A signature under its key is verified in no more than 2 ms. With other keys nothing is calculated. */
+  readonly verifiesFast: boolean;
   /** Where key or signature is too weak to be trusted: why. */
   readonly weakKey?: string;
   readonly weakSignature?: string;

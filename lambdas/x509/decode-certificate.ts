@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto';
 import { printable } from '../printable.ts';
 import type { Certificate, DecodedCertificate } from './certificate.ts';
-import { NO_EXTENSIONS, readExtensions } from './certificate-extensions.ts';
-import { OWN_CURVE, readCertificateKey } from './certificate-key.ts';
+import { type CertificateExtensions, NO_EXTENSIONS, readExtensions } from './certificate-extensions.ts';
+import { readCertificateKey } from './certificate-key.ts';
 import { readTime } from './certificate-time.ts';
 import { DerReader, TAG } from './der.ts';
 import { readNameText } from './name-text.ts';
 import { Refused } from './refused.ts';
-import { isSignedBy, verifyingKey } from './signed-by.ts';
 import { weakDigest } from './weak-signature.ts';
 
 /** A certificate with 100 names of 253 characters takes 30 KiB. */
@@ -17,7 +16,7 @@ export const MAX_CERTIFICATE_BYTES = 64 * 1024;
 const MAX_SERIAL_OCTETS = 64;
 
 /**
- * Reads one certificate in DER. Never throws, and takes bounded time whatever the bytes are.
+ * Reads one certificate in DER. Never throws, and takes bounded time whatever the bytes are: no signature is verified.
  *
  * Unlike a request, which no signer may read otherwise than we do, a certificate is signed already: every string type, order and extension of
  * X.509 version 1 to 3 is taken. What is no DER, or says something twice, is not.
@@ -65,7 +64,7 @@ function readCertificate(der: Buffer): Certificate {
   const { authority, ...extensions } = signed.atEnd ? NO_EXTENSIONS : readExtensions(signed.enter(0xa3, 'extensions'));
   signed.finish('certificate to be signed');
 
-  const selfSigned = subject.encoded.equals(issuer.encoded) && key.key !== OWN_CURVE && signsItself(der);
+  const selfIssued = subject.encoded.equals(issuer.encoded) && namesItsOwnKey(extensions);
   const digest = weakDigest(algorithm);
   const [commonName, ...furtherCommonNames] = subject.commonNames;
   return {
@@ -78,19 +77,19 @@ function readCertificate(der: Buffer): Certificate {
     serialNumber,
     fingerprint: hash('sha256', der),
     // Version 1 has no extension that could say so: its roots are authorities nevertheless.
-    isAuthority: authority ?? (version === 1 && selfSigned),
-    selfSigned,
+    isAuthority: authority ?? (version === 1 && selfIssued),
+    selfIssued,
     ...key,
     // Nobody relies on the signature that a root makes over itself.
-    ...(digest === undefined || selfSigned ? {} : { weakSignature: `signed with ${digest}, which can be forged` }),
+    ...(digest === undefined || selfIssued ? {} : { weakSignature: `signed with ${digest}, which can be forged` }),
     ...extensions,
     der,
   };
 }
 
-function signsItself(der: Buffer): boolean {
-  const key = verifyingKey(der);
-  return key !== undefined && isSignedBy(der, key);
+/** Or none. OpenSSL takes roots for such by the same rule (`X509_check_akid`). */
+function namesItsOwnKey({ subjectKeyId, authorityKeyId }: CertificateExtensions): boolean {
+  return subjectKeyId === undefined || authorityKeyId === undefined || subjectKeyId === authorityKeyId;
 }
 
 function readEncoded(reader: DerReader, what: string): Buffer {

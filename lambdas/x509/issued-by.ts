@@ -1,15 +1,29 @@
-import type { KeyObject } from 'node:crypto';
 import type { Certificate } from './certificate.ts';
-import { OWN_CURVE } from './certificate-key.ts';
-import { isSignedBy, verifyingKey } from './signed-by.ts';
+import { type Verifications, verifications } from './verifications.ts';
 
-/** One authority signs many certificates; its key is read once. */
-const keys = new WeakMap<Certificate, KeyObject | undefined>();
+/**
+ * Whether the key of an authority made the signature of a certificate, and the authority is what its issuer is called. Undefined where that is not found out: the
+ * key is of a kind that is not calculated with, or enough was calculated. Never throws.
+ */
+export function isIssuedBy(
+  certificate: Certificate,
+  authority: Certificate,
+  { isSignedBy }: Verifications = verifications(1),
+): boolean | undefined {
+  return certificate.issuer === authority.subject && isSignedBy(certificate, authority);
+}
 
-/** Whether the key of an authority made the signature of a certificate, and the authority is what its issuer is called. Never throws. */
-export function isIssuedBy(certificate: Certificate, authority: Certificate): boolean {
-  if (certificate.issuer !== authority.subject || authority.key === OWN_CURVE) return false;
-  if (!keys.has(authority)) keys.set(authority, verifyingKey(authority.der));
-  const key = keys.get(authority);
-  return key !== undefined && isSignedBy(certificate.der, key);
+/** Whether its own key made the signature of a certificate; undefined where that is not found out. */
+export function isSelfSigned(certificate: Certificate, made?: Verifications): boolean | undefined {
+  return certificate.selfIssued && isIssuedBy(certificate, certificate, made);
+}
+
+/** Those that may have issued a certificate, by their names; first those whose key it names, as Go does it: the identifiers are hints and may be wrong. */
+export function possibleIssuers(certificate: Certificate, among: readonly Certificate[]): readonly Certificate[] {
+  const { issuer, authorityKeyId } = certificate;
+  const rank = ({ subjectKeyId }: Certificate): number => {
+    if (authorityKeyId === undefined || subjectKeyId === undefined) return 1;
+    return authorityKeyId === subjectKeyId ? 0 : 2;
+  };
+  return among.filter(({ subject }) => subject === issuer).toSorted((a, b) => rank(a) - rank(b));
 }

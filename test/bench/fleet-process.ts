@@ -12,13 +12,14 @@ import { createTargetSweeper } from '../../lambdas/fleet/sweep-target.ts';
 import { createSweepBatch } from '../../lambdas/functions/sweep-batch.ts';
 import { createLogger } from '../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../lambdas/telemetry/metrics.ts';
+import type { FleetRun } from './run-fleet.ts';
 import type { ServedCluster } from './simulated-servers.ts';
 
 // The sweep function without Lambda in a process of its own: orders as dispatch makes them, a minute later in each round, in batches of ten, one
 // batch after the other, as one instance gets them. Its last argument is the file for its figures, because stdout has logs and metrics.
 const [, , file = '', rounds = '1', timeScale = '1', resultFile = ''] = process.argv;
 const clusters: readonly ServedCluster[] = JSON.parse(await readFile(file, 'utf8'));
-const kubeconfigs = new Map(clusters.map(({ name, kubeconfig }) => [name, kubeconfig]));
+const kubeconfigs = new Map(clusters.map(({ name, kubeconfig }) => [secretOf(name), kubeconfig]));
 const unused = async (): Promise<never> => {
   throw new Error('no cluster of this run needs AWS');
 };
@@ -31,11 +32,13 @@ const sweepOne = createTargetSweeper({
   clock: Date.now,
 });
 
+type Sweep = FleetRun['sweeps'][number];
+
 const BATCH = 10;
 const MINUTE = 60_000;
 const MEASURED_ROUNDS = 10;
 const { signal: never } = new AbortController();
-const sweeps: { readonly id: string; readonly ms: number; readonly complete: boolean }[] = [];
+const sweeps: Sweep[] = [];
 const heaps: number[] = [];
 const metrics = createMetrics('sweep');
 const outcomes: SweepOutcome[] = [];
@@ -47,7 +50,12 @@ const sweepBatch = createSweepBatch({
     outcomes.push(outcome);
     // What this program remembers must not look like a leak.
     if (Number(rounds) <= MEASURED_ROUNDS)
-      sweeps.push({ id: outcome.id, ms: performance.now() - batchStartedAt, complete: outcome.complete });
+      sweeps.push({
+        id: outcome.id,
+        ms: performance.now() - batchStartedAt,
+        complete: outcome.complete,
+        problem: outcome.problems[0]?.message,
+      });
   },
   clock: Date.now,
   logger: createLogger('sweep'),
@@ -77,6 +85,10 @@ const maxRssMiB = process.resourceUsage().maxRSS / 1024;
 await writeFile(resultFile, JSON.stringify({ totalMs, sweeps, heaps, maxRssMiB }));
 process.exit(0);
 
+function secretOf(name: string): string {
+  return `arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/${name}-Ab12Cd`;
+}
+
 function registryOf(served: readonly ServedCluster[]): Registry {
   const at = new Date(startedAt).toISOString();
   const registered = served.map(
@@ -88,7 +100,7 @@ function registryOf(served: readonly ServedCluster[]): Registry {
       target: {
         id: name,
         cluster: { name, provider: 'eks-anywhere' },
-        access: { kind: 'kubeconfig', secret: name },
+        access: { kind: 'kubeconfig', secret: secretOf(name) },
         lane: 'default',
       },
     }),

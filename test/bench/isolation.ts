@@ -20,7 +20,8 @@ export async function benchIsolation(say: (text: string) => void): Promise<Figur
       await using served = await serveClusters(CLUSTERS, faulty);
       const { sweeps } = await runFleet(served.clusters, { rounds: ROUNDS, timeScale: TIME_SCALE });
       const measured = sweeps.slice(CLUSTERS).filter(({ id }) => healthy(id));
-      if (measured.some(({ complete }) => !complete)) throw new Error('a healthy cluster was not swept');
+      const failed = measured.find(({ complete }) => !complete);
+      if (failed !== undefined) throw new Error(`healthy ${failed.id} was not swept: ${failed.problem}`);
       (faulty ? beside : alone).push(p95(measured.map(({ ms }) => ms)));
     }
   return [

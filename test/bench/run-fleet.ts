@@ -11,7 +11,14 @@ const run = promisify(execFile);
 
 export interface FleetRun {
   readonly totalMs: number;
-  readonly sweeps: readonly { readonly id: string; readonly ms: number; readonly complete: boolean }[];
+  readonly sweeps: readonly {
+    readonly id: string;
+    /** From the start of its batch to its outcome. */
+    readonly ms: number;
+    readonly complete: boolean;
+    /** The first one. */
+    readonly problem: string | undefined;
+  }[];
   /** MiB after garbage collection, one for each round. */
   readonly heaps: readonly number[];
   readonly maxRssMiB: number;

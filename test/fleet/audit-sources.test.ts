@@ -65,6 +65,7 @@ test('every source of a cluster itself, through the network', async () => {
     signal: new AbortController().signal,
     members: [],
     authorities: [],
+    remembered: new Set(),
   };
   const sources = [
     nodes,

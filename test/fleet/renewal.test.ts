@@ -71,7 +71,12 @@ it('approves in each sweep of a lane that reaches nodes the renewal of exactly w
       for (const node of NODES) {
         server.api.nodes.put({
           metadata: { name: node.name, uid: node.name, creationTimestamp: kubernetesTime(clock.now()) },
-          status: { addresses: [{ type: 'InternalIP', address: node.address }] },
+          status: {
+            addresses: [
+              { type: 'InternalIP', address: node.address },
+              { type: 'Hostname', address: node.name },
+            ],
+          },
         });
         const names = { dnsNames: [node.name], ipAddresses: [node.address] };
         createCsr(server.api, nodeUser(node.name), createServingRequest(node.name, names).pem);

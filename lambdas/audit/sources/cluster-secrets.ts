@@ -1,5 +1,6 @@
 import type { CertificateClass } from '../../expiry/certificate-classes.ts';
 import type { MemberObservation, Observation } from '../../expiry/observation.ts';
+import { compare, firstOf } from '../../expiry/words.ts';
 import {
   CLUSTER_API_SECRETS,
   type ClusterApiSecret,
@@ -36,13 +37,14 @@ export const clusterSecrets: AuditSource = {
   id: 'cluster-secrets',
   stage: 'second',
   deadlineMs: 10_000,
+  optional: 'always',
   off({ management, reach }) {
     if (management === undefined) return false;
     return reach.secrets ? undefined : 'not opted in';
   },
   async observe({ target: { management, cluster, machinesNamespace, reach }, members, now, signal }) {
     if (management === undefined || !reach.secrets) return { observations: [], count: 0 };
-    const namespace = machinesNamespace ?? namespaceOf(members) ?? EKS_ANYWHERE_NAMESPACE;
+    const namespace = machinesNamespace ?? namespaceOf(members, cluster.name);
     const told = { source: 'cluster-secrets' as const, observedAt: timestamp(now()) };
     const names = { namespace, clusterName: cluster.name, signal };
     const answers = await Promise.all(
@@ -57,7 +59,7 @@ export const clusterSecrets: AuditSource = {
     if (fatal !== undefined) throw fatal;
     if (failures.length === SECRETS.length) {
       const [first] = failures.filter(
-        ({ kind }) => kind === 'forbidden' || failures.every((other) => other.kind === 'invalid'),
+        ({ kind }) => kind === 'forbidden' || failures.every((other) => other.kind === kind),
       );
       if (first !== undefined) throw first;
     }
@@ -83,9 +85,19 @@ async function orError(read: Promise<string>): Promise<string | KubernetesError>
   }
 }
 
-/** Of the Machines, which are where their Cluster is; undefined when they are in several. */
-function namespaceOf(members: readonly MemberObservation[]): string | undefined {
+/**
+ * Of the Machines, which are where their Cluster is.
+ *
+ * @throws KubernetesError where they are in several
+ */
+function namespaceOf(members: readonly MemberObservation[], clusterName: string): string {
   const namespaces = new Set([...machineMembers(members).keys()].map((id) => id.slice(0, id.indexOf('/'))));
-  const [namespace] = namespaces;
-  return namespaces.size === 1 ? namespace : undefined;
+  const [namespace = EKS_ANYWHERE_NAMESPACE] = namespaces;
+  if (namespaces.size <= 1) return namespace;
+  throw new KubernetesError({
+    kind: 'invalid',
+    object: `Secrets of cluster ${printable(clusterName)}`,
+    problem: `it has Machines in ${namespaces.size} namespaces (${firstOf([...namespaces].toSorted(compare))}), and its Secrets are in one`,
+    remedy: 'Find out who made a Cluster of the same name: kubectl get clusters.cluster.x-k8s.io -A.',
+  });
 }

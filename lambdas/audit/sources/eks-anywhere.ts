@@ -32,6 +32,7 @@ export const eksAnywhere: AuditSource = {
   id: 'eks-anywhere',
   stage: 'second',
   deadlineMs: 10_000,
+  optional: 'always',
   off: ({ management }) => (management === undefined ? false : undefined),
   async observe({ target: { management, cluster }, members, now, signal }) {
     if (management === undefined) return { observations: [], count: 0 };
@@ -49,8 +50,7 @@ export const eksAnywhere: AuditSource = {
         observations.push(observation);
       return 'more';
     });
-    const isServed = reading.problem?.kind !== 'not-found';
-    return { observations: [...observations, ...(isServed ? cutShort(told, reading) : [])], count: reading.count };
+    return { observations: [...observations, ...cutShort(told, reading)], count: reading.count };
   },
 };
 
@@ -143,11 +143,13 @@ function isScanned(cluster: unknown): boolean {
  * @param now milliseconds since the epoch, as what is returned
  */
 function countedBy(cluster: unknown, now: number): number {
-  const writes = list(cluster, 'metadata', 'managedFields').flatMap((entry) =>
-    text(entry, 'subresource') === 'status' ? (instantOf(field(entry, 'time')) ?? []) : [],
-  );
+  let newestWrite: number | undefined;
+  for (const entry of list(cluster, 'metadata', 'managedFields')) {
+    const at = text(entry, 'subresource') === 'status' ? instantOf(field(entry, 'time')) : undefined;
+    if (at !== undefined && (newestWrite === undefined || at > newestWrite)) newestWrite = at;
+  }
   const ready = list(cluster, 'status', 'conditions').find((condition) => text(condition, 'type') === 'Ready');
   const unreadySince =
     ready === undefined || text(ready, 'status') === 'True' ? undefined : instantOf(field(ready, 'lastTransitionTime'));
-  return Math.min(now, writes.length > 0 ? Math.max(...writes) : now, unreadySince ?? now);
+  return Math.min(now, newestWrite ?? now, unreadySince ?? now);
 }

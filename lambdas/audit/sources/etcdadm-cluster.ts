@@ -17,6 +17,7 @@ export const etcdadmCluster: AuditSource = {
   id: 'etcdadm-cluster',
   stage: 'second',
   deadlineMs: 10_000,
+  optional: 'always',
   off: ({ management }) => (management === undefined ? false : undefined),
   async observe({ target: { management, cluster, machinesNamespace: namespace }, now, signal }) {
     if (management === undefined) return { observations: [], count: 0 };
@@ -37,7 +38,6 @@ export const etcdadmCluster: AuditSource = {
       );
       return 'more';
     });
-    const isServed = reading.problem?.kind !== 'not-found';
-    return { observations: [...observations, ...(isServed ? cutShort(told, reading) : [])], count: reading.count };
+    return { observations: [...observations, ...cutShort(told, reading)], count: reading.count };
   },
 };

@@ -23,7 +23,7 @@ export const kubeadmConfigs: AuditSource = {
   id: 'kubeadm-configs',
   stage: 'second',
   deadlineMs: 10_000,
-  clusterApi: true,
+  optional: 'own-management',
   off: ({ management }) => (management === undefined ? false : undefined),
   async observe({ target: { management, cluster, machinesNamespace: namespace }, members, now, signal }) {
     if (management === undefined) return { observations: [], count: 0 };

@@ -18,7 +18,7 @@ export const kubeadmControlPlane: AuditSource = {
   id: 'kubeadm-control-plane',
   stage: 'second',
   deadlineMs: 10_000,
-  clusterApi: true,
+  optional: 'own-management',
   off: ({ management }) => (management === undefined ? false : undefined),
   async observe({ target: { management, cluster, machinesNamespace: namespace }, now, signal }) {
     if (management === undefined) return { observations: [], count: 0 };

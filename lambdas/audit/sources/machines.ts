@@ -4,15 +4,18 @@ import type { ClusterContext } from '../../approval/request.ts';
 import { field, list, text } from '../../approval/wire.ts';
 import type { CertificateClass } from '../../expiry/certificate-classes.ts';
 import type { MemberObservation, MemberRole, Observation } from '../../expiry/observation.ts';
+import type { KubernetesError } from '../../kubernetes/errors.ts';
 import { listMachines } from '../../kubernetes/machines.ts';
 import { printable } from '../../printable.ts';
+import { isAbsent } from '../absent.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { instantOf, timestamp } from '../instant.ts';
-import { DEFAULT_VALIDITY_DAYS, leafValidityDays } from '../leaf-validity.ts';
+import { DEFAULT_VALIDITY_DAYS, leafValidity } from '../leaf-validity.ts';
 import { memberName, namespacedName } from '../machine-name.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
 import { type Told, toldCertificate } from '../told-certificate.ts';
+import { unreadBecause } from '../unread.ts';
 
 const DAY_MS = 86_400_000;
 /** Twice as many as Kubernetes supports in one cluster. */
@@ -33,9 +36,9 @@ export const machines: AuditSource = {
   id: 'machines',
   stage: 'first',
   deadlineMs: 10_000,
-  clusterApi: true,
+  optional: 'own-management',
   off: ({ management }) => (management === undefined ? false : undefined),
-  async observe({ target: { management, cluster, machinesNamespace }, now, signal }) {
+  async observe({ target: { management, cluster, machinesNamespace }, now, signal, remembered }) {
     if (management === undefined) return { observations: [], count: 0 };
     const told: Observing = { source: 'machines', observedAt: timestamp(now()) };
     const selection = { clusterName: cluster.name, namespace: machinesNamespace, signal };
@@ -56,7 +59,10 @@ export const machines: AuditSource = {
     const cut = cutShort(told, reading);
 
     const undated = seen.some(({ member, expiresAt }) => member.role === 'control-plane' && expiresAt === undefined);
-    const kubeadmDays = undated ? await leafValidityDays(management, selection) : DEFAULT_VALIDITY_DAYS;
+    const validity = undated ? await leafValidity(management, selection) : { days: DEFAULT_VALIDITY_DAYS };
+    const { days: kubeadmDays, problem } = validity;
+    const unknownLife =
+      problem === undefined || isAbsent(problem, 'kubeadm-control-plane', { remembered }) ? undefined : problem;
     // Without the end of the list nobody knows whether etcd has machines of its own.
     const stackedEtcd = !etcdMachines && reading.problem === undefined;
     const observations = [
@@ -64,7 +70,7 @@ export const machines: AuditSource = {
       ...seen.flatMap((machine) => [
         machine.member,
         ...expiryObservations(machine, cluster.provider, told),
-        ...inferredCertificates(machine, { stackedEtcd, kubeadmDays, provider: cluster.provider, told }),
+        ...inferredCertificates(machine, { stackedEtcd, kubeadmDays, unknownLife, provider: cluster.provider, told }),
       ]),
       ...inferredEtcdClient(seen, cluster, told),
       ...cut,
@@ -186,6 +192,8 @@ function expiryObservations(
 interface Inference {
   readonly stackedEtcd: boolean;
   readonly kubeadmDays: number;
+  /** Why nobody knows how long kubeadm made them live: with its default they could end later than they do. */
+  readonly unknownLife: KubernetesError | undefined;
   readonly provider: Provider;
   readonly told: Observing;
 }
@@ -193,7 +201,11 @@ interface Inference {
 /** What kubeadm and etcdadm make on a machine: all of it together, soon after the Machine is created. */
 function inferredCertificates(machine: Machine, inference: Inference): readonly Observation[] {
   const { member, createdAt, expiresAt } = machine;
-  const { kubeadmDays, provider, told } = inference;
+  const { kubeadmDays, unknownLife, provider, told } = inference;
+  if (unknownLife !== undefined && member.role === 'control-plane' && expiresAt === undefined)
+    return [
+      unreadBecause({ ...told, where: member.name, what: 'kube-apiserver', member: memberName(member) }, unknownLife),
+    ];
   const end: Told =
     expiresAt === undefined
       ? byAge(createdAt, member.role === 'etcd' ? DEFAULT_VALIDITY_DAYS : kubeadmDays)

@@ -1,4 +1,5 @@
 import { canonicalAddress } from '../../approval/names.ts';
+import type { Provider } from '../../approval/policy.ts';
 import { instant } from '../../approval/read-request.ts';
 import { field, list, text } from '../../approval/wire.ts';
 import type { MemberObservation, Observation } from '../../expiry/observation.ts';
@@ -15,7 +16,10 @@ const MAX_NAME = 253;
 
 const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
 
-/** Values of `eks.amazonaws.com/compute-type`. Source: Amazon EKS user guide, on Fargate, EKS Auto Mode and hybrid nodes. */
+/**
+ * Values of `eks.amazonaws.com/compute-type`. Source: Amazon EKS user guide, on Fargate, EKS Auto Mode and hybrid nodes. A kubelet may write this label itself,
+ * so it is believed only where there is such a thing; and of Fargate, whose kubelets nobody looks at, only with the name that EKS gives.
+ */
 const KINDS: ReadonlyMap<unknown, NonNullable<MemberObservation['kindOfNode']>> = new Map([
   ['fargate', 'fargate'],
   ['auto', 'auto-mode'],
@@ -33,7 +37,7 @@ export const nodes: AuditSource = {
     const observations: Observation[] = [];
     const reading = await readList(listNodes(target.workload, { signal }), (item) => {
       if (observations.length === MAX_NODES) return 'full';
-      const member = memberFromNode(item);
+      const member = memberFromNode(item, target.cluster.provider);
       observations.push(
         typeof member === 'string'
           ? {
@@ -53,14 +57,16 @@ export const nodes: AuditSource = {
 };
 
 /** A Node as a member of the cluster, or what is wrong with it. Its addresses are what its kubelet says: to look there, not to believe. */
-function memberFromNode(node: unknown): Omit<MemberObservation, 'source' | 'observedAt'> | string {
+function memberFromNode(node: unknown, provider: Provider): Omit<MemberObservation, 'source' | 'observedAt'> | string {
   const name = text(node, 'metadata', 'name');
   if (name === undefined || name === '' || name.length > MAX_NAME)
     return 'metadata.name is missing or longer than a name';
   const createdAt = instant(text(node, 'metadata', 'creationTimestamp'));
   if (createdAt === undefined) return 'metadata.creationTimestamp is missing or no time';
   const controlPlane = CONTROL_PLANE.some((label) => field(node, 'metadata', 'labels', label) !== undefined);
-  const kindOfNode = KINDS.get(field(node, 'metadata', 'labels', 'eks.amazonaws.com/compute-type'));
+  const labelled = KINDS.get(field(node, 'metadata', 'labels', 'eks.amazonaws.com/compute-type'));
+  const isBelieved = provider === 'eks' && (labelled !== 'fargate' || name.startsWith('fargate-'));
+  const kindOfNode = isBelieved ? labelled : undefined;
   const shown = printable(name, MAX_NAME);
   return {
     kind: 'member',

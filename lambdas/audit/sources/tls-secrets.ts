@@ -31,8 +31,10 @@ export const tlsSecrets: AuditSource = {
           message: `tls.crt: ${'problem' in text ? text.problem : 'it is empty'}`,
           remedy: 'Look at its tls.crt: it has to be the base64 of a PEM certificate.',
         });
-      else
-        observations.push(...certificatesAt({ ...told, what, where }, text.pem, target.cluster.provider).observations);
+      else {
+        const seen = certificatesAt({ ...told, what, where }, text.pem, target.cluster.provider);
+        for (const observation of seen.observations) observations.push(observation);
+      }
       return 'more';
     };
     const reading = await readList(listTlsSecrets(target.workload, { signal }), look);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ownerFromInstance } from '../../../lambdas/approval/ec2-evidence.ts';
+import { ownerFromInstance, vetoFromInstance } from '../../../lambdas/approval/ec2-evidence.ts';
 import { attachment, instance, LAUNCHED } from './fixtures.ts';
 
 const ID = 'i-0123456789abcdef0';
@@ -268,5 +268,25 @@ describe('ownerFromInstance', () => {
     ['does not say in which VPC it is', { ...running, VpcId: undefined }, 'vpc-1', false],
   ])('%s', (_, object, vpcId, proves) => {
     expect(ownerFromInstance(object, 'dublin', vpcId) !== undefined).toBe(proves);
+  });
+});
+
+describe('vetoFromInstance', () => {
+  it.each(['pending', 'shutting-down', 'stopping', 'stopped', 'terminated'])(
+    'speaks for an instance that proves nothing as it is %s',
+    (state) => {
+      const object = { ...running, State: { Name: state } };
+      expect(ownerFromInstance(object, 'dublin')).toBeUndefined();
+      expect(vetoFromInstance(object, 'dublin')).toEqual({ ...ownerFromInstance(running, 'dublin'), why: `is ${state}` });
+    },
+  );
+
+  it.each<[string, object, string?]>([
+    ['runs', running],
+    ['does not tell its state', { ...running, State: {} }],
+    ['is of another cluster', { ...running, State: { Name: 'stopped' }, Tags: [] }],
+    ['is of another VPC', { ...running, State: { Name: 'stopped' } }, 'vpc-2'],
+  ])('says nothing for one that %s', (_, object, vpcId) => {
+    expect(vetoFromInstance(object, 'dublin', vpcId)).toBeUndefined();
   });
 });

@@ -1,6 +1,12 @@
-import { ownerFromInstance } from '../../../lambdas/approval/ec2-evidence.ts';
-import { type Evidence, indexEvidence, type Owner, type SourceReading } from '../../../lambdas/approval/evidence.ts';
-import { ownerFromMachine } from '../../../lambdas/approval/machine-evidence.ts';
+import { ownerFromInstance, vetoFromInstance } from '../../../lambdas/approval/ec2-evidence.ts';
+import {
+  type Evidence,
+  indexEvidence,
+  type Owner,
+  type SourceReading,
+  type Veto,
+} from '../../../lambdas/approval/evidence.ts';
+import { ownerFromMachine, vetoFromMachine } from '../../../lambdas/approval/machine-evidence.ts';
 import { ownerFromNode } from '../../../lambdas/approval/node-evidence.ts';
 import { KUBELET_SERVING_SIGNER } from '../../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../../lambdas/approval/read-request.ts';
@@ -175,6 +181,7 @@ export function evidenceFor(cluster: ClusterContext, sources: Sources): Evidence
     source: SourceReading['source'],
     objects: readonly unknown[] | undefined,
     owner: (object: unknown) => Owner | undefined,
+    veto: (object: unknown) => Veto | undefined = () => undefined,
   ): void => {
     if (sources.unreadable?.includes(source) === true)
       readings.push({ source, ok: false, problem: '403 Forbidden', remedy: 'Grant it.' });
@@ -184,10 +191,22 @@ export function evidenceFor(cluster: ClusterContext, sources: Sources): Evidence
         ok: true,
         lookedAt: objects.length,
         owners: objects.map(owner).filter((found) => found !== undefined),
+        vetoes: objects.map(veto).filter((found) => found !== undefined),
       });
   };
-  read('machine', sources.machines, (object) => ownerFromMachine(object, cluster.name));
-  read('ec2', sources.instances, (object) => ownerFromInstance(object, cluster.name));
+  const { name } = cluster;
+  read(
+    'machine',
+    sources.machines,
+    (object) => ownerFromMachine(object, name),
+    (object) => vetoFromMachine(object, name),
+  );
+  read(
+    'ec2',
+    sources.instances,
+    (object) => ownerFromInstance(object, name),
+    (object) => vetoFromInstance(object, name),
+  );
   read('node', sources.nodes, ownerFromNode);
   if (sources.unreadable?.includes('renewal') === true) read('renewal', [], () => undefined);
   else if (sources.served !== undefined)

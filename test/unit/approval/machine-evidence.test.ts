@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ownerFromMachine } from '../../../lambdas/approval/machine-evidence.ts';
+import { ownerFromMachine, vetoFromMachine } from '../../../lambdas/approval/machine-evidence.ts';
 import { machine } from './fixtures.ts';
 
 const running = machine('node-1', {
@@ -84,5 +84,47 @@ describe('ownerFromMachine', () => {
     ['is absent', undefined],
   ])('proves nothing when it %s', (_, object) => {
     expect(ownerFromMachine(object, 'berlin')).toBeUndefined();
+  });
+});
+
+describe('vetoFromMachine', () => {
+  const { metadata, status } = running;
+  const names = {
+    source: 'machine',
+    object: 'Machine eksa-system/md-0-node-1',
+    addresses: ['10.0.1.23', 'fd00::23', '203.0.113.23'],
+  };
+  const booting = { ...names, nodes: [], dnsNames: ['node-1.internal', 'node-1.example.com', 'host-1'] };
+  const going = { ...names, nodes: ['node-1'], why: 'is being deleted' };
+
+  it.each<[string, unknown, object]>([
+    ['no nodeRef', { ...running, status: { ...status, nodeRef: undefined } }, { ...booting, why: 'has no node yet' }],
+    ['an empty nodeRef', { ...running, status: { ...status, nodeRef: { name: '' } } }, booting],
+    ['a nodeRef that is text', { ...running, status: { ...status, nodeRef: 'node-1' } }, booting],
+    ['a deletionTimestamp', { ...running, metadata: { ...metadata, deletionTimestamp: '2026-03-02T11:59:00Z' } }, going],
+    ['a deletionTimestamp of the wrong type', { ...running, metadata: { ...metadata, deletionTimestamp: 0 } }, going],
+    ['the phase Deleting', { ...running, status: { ...status, phase: 'Deleting' } }, going],
+    [
+      'no nodeRef, and a deletionTimestamp',
+      { ...running, metadata: { ...metadata, deletionTimestamp: 'x' }, status: { ...status, nodeRef: undefined } },
+      { ...booting, why: 'is being deleted' },
+    ],
+  ])('speaks for a Machine with %s, which proves nothing', (_, object, veto) => {
+    expect(vetoFromMachine(object, 'berlin')).toMatchObject(veto);
+    expect(ownerFromMachine(object, 'berlin')).toBeUndefined();
+  });
+
+  it.each<[string, unknown]>([
+    ['a live one', running],
+    ['one of another cluster', { ...running, spec: { clusterName: 'oslo' }, status: { ...status, nodeRef: undefined } }],
+    ['one without a name', { ...running, metadata: {}, status: { ...status, nodeRef: undefined } }],
+    ['what is no Machine', 'Machine'],
+  ])('says nothing for %s', (_, object) => {
+    expect(vetoFromMachine(object, 'berlin')).toBeUndefined();
+  });
+
+  it('knows a Machine that lists no DNS name from one that lists that of its node', () => {
+    expect(ownerFromMachine(machine('node-1', { InternalIP: ['10.0.0.1'] }), 'berlin')?.listsNoDnsName).toBe(true);
+    expect(ownerFromMachine(machine('node-1', { Hostname: ['node-1'] }), 'berlin')?.listsNoDnsName).toBeUndefined();
   });
 });

@@ -96,6 +96,17 @@ describe('createInstanceReader', () => {
     expect(calls).toMatchObject([{ 'Filter.3.Name': 'vpc-id', 'Filter.3.Value.1': 'vpc-1' }]);
   });
 
+  it('asks for those of a cluster that do not run too, and never for those of nodes', async () => {
+    const states = ({ calls }: Awaited<ReturnType<typeof list>>) =>
+      calls.map((call) =>
+        Object.entries(call).flatMap(([key, value]) => (key.startsWith('Filter.2.Value.') ? [value] : [])),
+      );
+    const all = ['running', 'pending', 'shutting-down', 'stopping', 'stopped'];
+    const ofCluster = { nodes: [], cluster: 'dublin', notRunningToo: true };
+    expect(states(await list(ofCluster, () => page('')))).toEqual([all, all]);
+    expect(states(await list({ nodes: ['node-1'], notRunningToo: true }, () => page('')))).toEqual([['running']]);
+  });
+
   it('asks for all of a cluster by either tag, and gives an instance that has both once', async () => {
     const { calls, pages } = await list({ nodes: ['node-1'], vpcId: 'vpc-1', cluster: 'dublin' }, ({ form }) =>
       form.get('Filter.1.Name') === 'tag:eks:cluster-name'

@@ -165,10 +165,22 @@ describe('certmarshal audit', () => {
       await writeFile(join(directory, 'berlin.json.gz'), 'x');
       const { status, stderr } = await run([showing(WELL)], { snapshots: directory });
       expect({ status, stderr }).toEqual({
-        status: 0,
+        status: 1,
         stderr: 'The snapshot of before is damaged; this audit knows nothing of before, and writes a new one.\n',
       });
-      expect((await run([showing(WELL)], { snapshots: directory })).stderr).toBe('');
+      expect(await run([showing(WELL)], { snapshots: directory })).toMatchObject({ status: 0, stderr: '' });
+    });
+
+    it('goes on to say that one was lost, until everything was seen again', async () => {
+      await writeFile(join(directory, 'berlin.json.gz'), 'x');
+      for (let round = 0; round < 2; round += 1) await run([failing()], { snapshots: directory });
+      const { status, stderr } = await run([failing()], { snapshots: directory });
+      expect({ status, stderr }).toEqual({
+        status: 1,
+        stderr: expect.stringContaining('A snapshot was lost, and not everything was seen again since'),
+      });
+      expect(await run([showing(WELL)], { snapshots: directory })).toMatchObject({ status: 0, stderr: '' });
+      expect(await run([showing(WELL)], { snapshots: directory })).toMatchObject({ status: 0, stderr: '' });
     });
 
     it('ends with status 1 where it cannot be read, and overwrites nothing', async () => {

@@ -101,6 +101,42 @@ describe('evidence of a cluster', () => {
     expect(asked).toBeLessThan(50);
   });
 
+  it.each<[ApprovalPolicy['evidence'], number]>([
+    [['machine'], 0],
+    [['machine', 'renewal'], 1],
+  ])('keeps Machines that have no node yet where a policy trusts renewals: %j', async (sources, vetoes) => {
+    const booting = { ...machine(1, 2), status: { ...machine(1, 2).status, nodeRef: undefined } };
+    const client = withPages(1, () => [machine(0, 2), booting]);
+    const { evidence } = await observe(
+      { cluster: { name: 'bench', provider: 'eks-anywhere' }, workload: client, management: client },
+      [{ ...DEFAULT_POLICY, evidence: sources }],
+      signal,
+    );
+    expect(evidence.readings[0]).toMatchObject({ source: 'machine', ok: true, lookedAt: 2, owners: [{}] });
+    expect(evidence.vetoesOn('ip', 'fd00::1:0')).toHaveLength(vetoes);
+    expect(evidence.holdersOf('ip', 'fd00::1:0')).toEqual([]);
+  });
+
+  it.each<ApprovalPolicy['evidence']>([['machine'], ['machine', 'renewal']])(
+    'with more Machines without a node than a cluster has proves nothing only where these are kept: %s',
+    async (...sources) => {
+      const { status, ...rest } = machine(0, 1);
+      const client = withPages(41, (page) =>
+        Array.from({ length: 500 }, (_, index) => ({
+          ...rest,
+          metadata: { name: `m-${page}-${index}` },
+          status: { ...status, nodeRef: undefined },
+        })),
+      );
+      const { evidence } = await observe(
+        { cluster: { name: 'bench', provider: 'eks-anywhere' }, workload: client, management: client },
+        [{ ...DEFAULT_POLICY, evidence: sources }],
+        signal,
+      );
+      expect(evidence.readings[0]).toMatchObject({ source: 'machine', ok: sources.length === 1 });
+    },
+  );
+
   const NODE = {
     metadata: { name: nodeName(0) },
     status: { addresses: [{ type: 'InternalIP', address: '10.96.0.1' }] },
@@ -157,11 +193,25 @@ describe('EC2 evidence', () => {
         yield [running('i-0bbbbbbbb', '10.0.0.77'), { ...running('i-0cccccccc', '10.0.0.78'), VpcId: 'vpc-2' }];
       };
       const observed = await observeEks(1, listInstances, { evidence });
-      expect(asked).toEqual([{ nodes: [], vpcId: 'vpc-1', cluster: 'dublin' }]);
+      const notRunningToo = evidence.includes('renewal') ? { notRunningToo: true } : {};
+      expect(asked).toEqual([{ nodes: [], vpcId: 'vpc-1', cluster: 'dublin', ...notRunningToo }]);
       expect(observed.evidence.holdersOf('ip', '10.0.0.77')).toMatchObject([{ object: 'EC2 instance i-0bbbbbbbb' }]);
       expect(observed.evidence.holdersOf('ip', '10.0.0.78')).toEqual([]);
     },
   );
+
+  it('is asked for what does not run too where a policy trusts renewals, and that vetoes', async () => {
+    const stopped = { ...running('i-0bbbbbbbb', '10.0.0.77'), State: { Name: 'stopped' } };
+    const listInstances: ListInstances = async function* () {
+      yield [stopped, { ...stopped, InstanceId: 'i-0cccccccc', VpcId: 'vpc-2' }];
+    };
+    const { evidence } = await observeEks(1, listInstances, { evidence: ['ec2', 'renewal'] });
+    expect(evidence.ownersOf('i-0bbbbbbbb')).toEqual([]);
+    expect(evidence.vetoesOf('i-0bbbbbbbb')).toMatchObject([{ object: 'EC2 instance i-0bbbbbbbb', why: 'is stopped' }]);
+    expect(evidence.vetoesOn('ip', '10.0.0.77')).toHaveLength(1);
+    const without = await observeEks(1, listInstances, { evidence: ['ec2', 'node'] });
+    expect(without.evidence.vetoesOf('i-0bbbbbbbb')).toEqual([]);
+  });
 
   it('keeps the weak addresses of the nodes that ask, and of no others', async () => {
     const { open, evidence } = await observeEks(1, async function* () {

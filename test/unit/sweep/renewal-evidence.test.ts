@@ -281,7 +281,8 @@ describe('a sweep', () => {
           change.decided === true
             ? [{ ...csr, status: { conditions: [{ type: 'Approved', status: 'True' }] } }]
             : [csr];
-        const items = path.endsWith('/nodes') ? [nodeObject('node-1', { InternalIP: ['10.0.0.1'] })] : requests;
+        const shown = nodeObject('node-1', { Hostname: ['node-1'], InternalIP: ['10.0.0.1'] });
+        const items = path.endsWith('/nodes') ? [shown] : requests;
         return { items, metadata: {} };
       },
       close() {},

@@ -65,6 +65,7 @@ const withEgress = (cidr: string): World => ({
 // The kubelet serves a certificate now: with the names of the request, where nothing else is said.
 const serving = async (served: Served = {}): Promise<World> => ({
   machines: [],
+  nodes: [nodeObject(node, { Hostname: ['node1', 'node1.local'], InternalIP: ['10.0.0.7', '10.0.0.1', '99.0.1.1'] })],
   served: new Map([
     [
       node,

@@ -96,8 +96,9 @@ test('texts of a megabyte are cut', async () => {
   expect(observations).toHaveLength(2);
 });
 
-test('a cluster without cert-manager has nothing to tell', async () => {
-  expect(await observe(certManager, {})).toEqual({ observations: [], count: 0 });
+test('a cluster need not have cert-manager', async () => {
+  expect(certManager.optional).toBe('always');
+  await expect(observe(certManager, {})).rejects.toMatchObject({ kind: 'not-found' });
 });
 
 test('a cluster that does not let us look does', async () => {

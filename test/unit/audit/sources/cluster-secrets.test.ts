@@ -139,13 +139,27 @@ test('where they are: the namespace of the target, else that of the Machines, el
       management: client,
       ...(namespace === undefined ? {} : { machinesNamespace: namespace }),
     };
-    await clusterSecrets.observe({ ...context, target });
+    const failed = clusterSecrets.observe({ ...context, target });
+    // Not one of them: the audit knows whether there was one.
+    await expect(failed).rejects.toMatchObject({ kind: 'not-found' });
     return client.calls[0]?.path.split('/')[4];
   };
   expect(await namespaceIn('team-a', ['Machine team-b/x'])).toBe('team-a');
   expect(await namespaceIn(undefined, ['Node a', 'Machine team-b/x', 'Machine team-b/y'])).toBe('team-b');
-  expect(await namespaceIn(undefined, ['Machine team-b/x', 'Machine team-c/x'])).toBe('eksa-system');
   expect(await namespaceIn(undefined, [])).toBe('eksa-system');
+  expect(clusterSecrets.optional).toBe('always');
+});
+
+test('with Machines in two namespaces they are sought in neither', async () => {
+  const client = fakeClient({});
+  const members = ['Machine team-b/x', 'Machine team-a/x'].map((name) => ({ ...machineMember('x', 'worker'), name }));
+  const context = contextOf(client, { members });
+  const read = clusterSecrets.observe({ ...context, target: { ...context.target, management: client } });
+  await expect(read).rejects.toMatchObject({
+    kind: 'invalid',
+    problem: 'it has Machines in 2 namespaces (team-a, team-b), and its Secrets are in one',
+  });
+  expect(client.calls).toEqual([]);
 });
 
 test('what holds no certificate is unread, and says nothing of what it holds', async () => {

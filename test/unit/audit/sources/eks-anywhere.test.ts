@@ -163,8 +163,18 @@ test('hostile values', async () => {
   expect(outline(read).map((line) => line.slice(-7))).toEqual(['missing', 'missing']);
 });
 
+test('a status that was written very often', async () => {
+  const managedFields = Array.from({ length: 130_000 }, () => ({
+    subresource: 'status',
+    time: '2026-11-01T00:00:00Z',
+  }));
+  const { observations } = await observe(cluster({ clusterCertificateInfo: INFO }, { managedFields }));
+  expect(observations[0]).toMatchObject({ notAfter: '2026-12-01T00:00:00.000Z' });
+});
+
 test('nobody misses it where EKS Anywhere is not', async () => {
-  expect(await observeManaged(eksAnywhere, {}, { members: MEMBERS })).toMatchObject({ observations: [], count: 0 });
+  expect(eksAnywhere.optional).toBe('always');
+  await expect(observeManaged(eksAnywhere, {}, { members: MEMBERS })).rejects.toMatchObject({ kind: 'not-found' });
   const denied = observeManaged(eksAnywhere, { [PATH]: failure('forbidden') });
   await expect(denied).rejects.toMatchObject({ kind: 'forbidden' });
   expect(eksAnywhere.off(contextOf(fakeClient({})).target)).toBe(false);

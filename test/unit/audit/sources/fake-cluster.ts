@@ -1,7 +1,12 @@
 import type { Provider } from '../../../../lambdas/approval/policy.ts';
 import type { AuditContext, AuditSource, SourceObservations } from '../../../../lambdas/audit/audit-source.ts';
 import type { AuditReach } from '../../../../lambdas/audit/audit-target.ts';
-import type { CertificateObservation, MemberObservation, Observation } from '../../../../lambdas/expiry/observation.ts';
+import type {
+  CertificateObservation,
+  MemberObservation,
+  Observation,
+  SourceId,
+} from '../../../../lambdas/expiry/observation.ts';
 import type { ApiCall, KubernetesClient } from '../../../../lambdas/kubernetes/client.ts';
 import { KubernetesError, type KubernetesErrorKind } from '../../../../lambdas/kubernetes/errors.ts';
 
@@ -59,10 +64,18 @@ export interface Surroundings {
   readonly members?: readonly MemberObservation[];
   readonly signal?: AbortSignal;
   readonly now?: () => number;
+  readonly remembered?: ReadonlySet<SourceId>;
 }
 
 export function contextOf(workload: KubernetesClient, surroundings: Surroundings = {}): AuditContext {
-  const { provider = 'eks-anywhere', reach, members = [], signal, now = () => NOW } = surroundings;
+  const {
+    provider = 'eks-anywhere',
+    reach,
+    members = [],
+    signal,
+    now = () => NOW,
+    remembered = new Set(),
+  } = surroundings;
   return {
     target: {
       id: 'berlin',
@@ -74,6 +87,7 @@ export function contextOf(workload: KubernetesClient, surroundings: Surroundings
     signal: signal ?? new AbortController().signal,
     members,
     authorities: [],
+    remembered,
   };
 }
 

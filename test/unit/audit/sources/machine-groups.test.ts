@@ -132,7 +132,8 @@ describe('etcdadm-cluster', () => {
   });
 
   it('nobody misses it where it is not served', async () => {
-    expect(await observeManaged(etcdadmCluster, {})).toMatchObject({ observations: [], count: 0 });
+    expect(etcdadmCluster.optional).toBe('always');
+    await expect(observeManaged(etcdadmCluster, {})).rejects.toMatchObject({ kind: 'not-found' });
     await expect(observeManaged(etcdadmCluster, { [ETCD]: failure('forbidden') })).rejects.toMatchObject({
       kind: 'forbidden',
     });

@@ -40,17 +40,28 @@ test('a Node is a member', async () => {
   ]);
 });
 
+const computeType = (type: string) => ({ 'eks.amazonaws.com/compute-type': type });
+
 test.each<[string, object, object]>([
   ['a control plane', { 'node-role.kubernetes.io/control-plane': '' }, { role: 'control-plane' }],
   ['an old control plane', { 'node-role.kubernetes.io/master': '' }, { role: 'control-plane' }],
-  ['Fargate', { 'eks.amazonaws.com/compute-type': 'fargate' }, { role: 'worker', kindOfNode: 'fargate' }],
-  ['EKS Auto Mode', { 'eks.amazonaws.com/compute-type': 'auto' }, { kindOfNode: 'auto-mode' }],
-  ['a hybrid node', { 'eks.amazonaws.com/compute-type': 'hybrid' }, { kindOfNode: 'hybrid' }],
-  ['another value', { 'eks.amazonaws.com/compute-type': 'ec2' }, { role: 'worker' }],
+  ['EKS Auto Mode', computeType('auto'), { kindOfNode: 'auto-mode' }],
+  ['a hybrid node', computeType('hybrid'), { kindOfNode: 'hybrid' }],
+  ['another value', computeType('ec2'), { role: 'worker' }],
+  // A kubelet writes its own labels, and nobody looks at the certificates of Fargate.
+  ['Fargate, as anybody can say', computeType('fargate'), { role: 'worker' }],
 ])('by its labels: %s', async (_, labels, expected) => {
-  const { observations } = await observe(nodes, { [PATH]: [node('a', labels)] });
+  const { observations } = await observe(nodes, { [PATH]: [node('a', labels)] }, { provider: 'eks' });
   expect(observations).toEqual([expect.objectContaining(expected)]);
   expect('kindOfNode' in (observations[0] ?? {})).toBe('kindOfNode' in expected);
+});
+
+test('Fargate by its name too, and only on EKS', async () => {
+  const answers = { [PATH]: [node('fargate-ip-10-0-1-7.ec2.internal', computeType('fargate'))] };
+  const { observations } = await observe(nodes, answers, { provider: 'eks' });
+  expect(observations).toEqual([expect.objectContaining({ kindOfNode: 'fargate' })]);
+  const elsewhere = await observe(nodes, answers, { provider: 'eks-anywhere' });
+  expect(elsewhere.observations[0]).not.toHaveProperty('kindOfNode');
 });
 
 describe('what is strange', () => {

@@ -167,6 +167,20 @@ describe('certificates', () => {
     ]);
   });
 
+  it('of one subject are others, up to a few', async () => {
+    const by = 'admin';
+    const all = await Promise.all(Array.from({ length: 18 }, async () => base64(await pki.leaf('ci'))));
+    const items = all.map((certificate, age) => request({ signer: CLIENT, by, age, certificate }));
+    const read = await observe(signingRequests, { [PATH]: [...items, request({ signer: CLIENT, by, age: 50, certificate: all[0] })] });
+    const certificates = certificatesOf(read);
+    expect(new Set(certificates.map(({ where }) => where))).toEqual(new Set([`CN=ci, issued by ${CLIENT} to admin`]));
+    expect(new Set(certificates.map(({ fingerprint }) => fingerprint)).size).toBe(16);
+    expect(read.observations.at(-1)).toMatchObject({ kind: 'unread', message: expect.stringMatching(/^2 more/) });
+    // A kubelet has one.
+    const own = all.slice(0, 3).map((certificate, age) => request({ age, certificate }));
+    expect(certificatesOf(await observe(signingRequests, { [PATH]: own }))).toHaveLength(1);
+  });
+
   it('more than are kept are told', async () => {
     const certificate = leafs.get('web');
     const items = Array.from({ length: 10_010 }, () => request({ signer: CLIENT, by: 'admin', certificate }));

@@ -61,6 +61,7 @@ function contextOf(wanted: Wanted): AuditContext {
     signal,
     members: wanted.members ?? [],
     authorities: wanted.authorities ?? authorities,
+    remembered: new Set(),
   };
 }
 
@@ -126,7 +127,7 @@ describe('which servers', () => {
     expect(seen).toContainEqual(
       expect.objectContaining({
         kind: 'unread',
-        where: 'w',
+        where: 'w:10250',
         member: 'w',
         what: 'kubelet-serving',
         problem: 'unreachable',
