@@ -248,8 +248,9 @@ Exit status:
     )
     .action(async (options: AuditTargetOptions & AuditCommandOptions & { policy?: string }) => {
       const fleet = await loadFleet(options.policy);
-      const [{ openAuditTarget }, { auditCommand }] = await Promise.all([
+      const [{ openAuditTarget }, { auditRepeat }, { auditCommand }] = await Promise.all([
         import('./audit/open.ts'),
+        import('./audit/repeat.ts'),
         import('./commands/audit.ts'),
       ]);
       const target = await openAuditTarget(options, fleet);
@@ -257,7 +258,7 @@ Exit status:
         status = await auditCommand(
           target,
           fleet.audit.thresholds,
-          { ...options, program: PROGRAM, repeat: repeatOptions(options) },
+          { ...options, program: PROGRAM, ...auditRepeat(options) },
           interruption('what was read by now is shown'),
         );
       } finally {

@@ -11,6 +11,7 @@ import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
 import { auditCsv } from '../audit/csv.ts';
 import { auditJson } from '../audit/json.ts';
 import { auditOpenMetrics } from '../audit/openmetrics.ts';
+import type { AuditRepeat } from '../audit/repeat.ts';
 import { auditedSources } from '../audit/sources.ts';
 import { viewOf } from '../audit/view.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -22,16 +23,15 @@ import { renderAudit } from './render-audit.ts';
 
 export const AUDIT_OUTPUTS = ['table', 'json', 'csv', 'openmetrics'] as const;
 
-export interface AuditCommandOptions {
+export interface AuditCommandOptions extends AuditRepeat {
   readonly output: (typeof AUDIT_OUTPUTS)[number];
   /** Exit status 1 for a finding that is at least so severe. */
   readonly failOn?: Severity;
   readonly verbose?: boolean;
   /** Directory of the snapshots: what was known before counts, and what is known now is written. */
   readonly snapshots?: string;
-  /** How the user starts this program, and the options that say which cluster: for the commands it recommends. */
+  /** How the user starts this program, for the commands it recommends. */
   readonly program: string;
-  readonly repeat: string;
 }
 
 /** What an audit needs beside the cluster; tests have their own. */
@@ -90,7 +90,7 @@ function reaches(severity: Severity, limit: Severity = 'critical'): boolean {
 function printed(
   report: AuditReport,
   thresholds: Thresholds,
-  { output, verbose = false, program, repeat }: AuditCommandOptions,
+  { output, verbose = false, ...given }: AuditCommandOptions,
   { stdout, env, clock }: AuditDependencies,
 ): string {
   const now = clock();
@@ -102,7 +102,7 @@ function printed(
     case 'json':
       return `${JSON.stringify(auditJson(viewOf(report, thresholds, now), verbose))}\n`;
     case 'table': {
-      const rendering = { verbose, program, repeat, now };
+      const rendering = { ...given, verbose, now };
       return `${renderAudit(viewOf(report, thresholds, now), rendering, styleFor(stdout, env), terminalWidth(stdout))}\n`;
     }
   }

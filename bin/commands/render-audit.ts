@@ -2,9 +2,9 @@ import type { CertificateGroup } from '../../lambdas/expiry/certificate-groups.t
 import type { ExpiryFinding, Severity } from '../../lambdas/expiry/finding.ts';
 import type { FindingCode } from '../../lambdas/expiry/finding-codes.ts';
 import type { Basis, OffObservation, SourceId } from '../../lambdas/expiry/observation.ts';
+import { type AuditRepeat, asTyped } from '../audit/repeat.ts';
 import { type AuditedSources, auditedSources, handshakesOf } from '../audit/sources.ts';
 import { type AuditView, severityCounts } from '../audit/view.ts';
-import { pasteable } from '../program.ts';
 import { bar } from '../terminal/bar.ts';
 import { counted } from '../terminal/plural.ts';
 import type { Style } from '../terminal/style.ts';
@@ -21,12 +21,11 @@ const NARROW = 110;
 /** An audit takes less; what is older was found by one before. */
 const NEW_MS = 60_000;
 
-export interface AuditRendering {
+export interface AuditRendering extends AuditRepeat {
   /** Every finding by itself. */
   readonly verbose: boolean;
-  /** How the user starts this program, and the options that say which cluster: for the commands it recommends. */
+  /** How the user starts this program, for the commands it recommends. */
   readonly program: string;
-  readonly repeat: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -51,7 +50,7 @@ export function renderAudit(
   const first = findings.find(({ severity }) => severity !== 'info');
   // What is the matter with the way to a cluster is found by trying each step of it.
   const doctor = isUnreadable(sources) ? `${rendering.program} doctor${rendering.repeat}` : undefined;
-  const next = doctor ?? (first === undefined ? undefined : asTyped(first.command, rendering));
+  const next = doctor ?? (first === undefined ? undefined : asTyped(first, rendering.program, rendering));
   return [
     ...renderTimeline(view, rendering.now, style, width),
     ...findingsBlock('', others, rendering, style, width),
@@ -95,7 +94,11 @@ function headline(
   const { cluster, provider, findings } = report.snapshot;
   const name = `${cluster} · ${PROVIDER_NAMES[provider]}`;
   if (isUnreadable({ read, unread }))
-    return hang(style.bad('✖ '), style.bad(`${name} · not readable: ${unread[0]?.message}`), width);
+    return hang(
+      style.bad('✖ '),
+      style.bad(`${name} · not readable: ${unread[0]?.message}${remembered(groups, now)}`),
+      width,
+    );
   const certificates = counted(
     groups.reduce((sum, { count }) => sum + count, 0),
     'certificate',
@@ -103,6 +106,12 @@ function headline(
   const worst = findings.find(({ severity }) => severity !== 'info');
   const paint = worst === undefined ? style.good : STYLES[worst.severity].paint(style);
   return hang('', `${style.strong(name)} · ${certificates}: ${paint(story(worst, groups, now))}`, width);
+}
+
+/** What is shown of a cluster that nobody can look at. */
+function remembered(groups: readonly CertificateGroup[], now: number): string {
+  const oldest = groups.flatMap(({ first: { lastSeen } }) => lastSeen ?? []).toSorted()[0];
+  return oldest === undefined ? '' : `; shown is what was seen ${span(now - Date.parse(oldest))} ago`;
 }
 
 function story(worst: ExpiryFinding | undefined, [first]: readonly CertificateGroup[], now: number): string {
@@ -126,7 +135,7 @@ function timeline({ groups }: AuditView, now: number, style: Style, width: numbe
         ['', ...['CLASS', 'LIFE USED', 'LEFT', 'ENDS'].map(style.faint), narrow ? '' : style.faint('RENEWED BY')],
         ...groups.map((group, index) => {
           const { first, severity, renewedBy = 'nothing that is known' } = group;
-          const { symbol, word, paint } = STYLES[severity === 'info' ? 'well' : severity];
+          const { symbol, word, paint } = STYLES[severity === 'info' ? standing(group) : severity];
           const left = Date.parse(first.notAfter) - now;
           return [
             paint(style)(`${symbol} ${word}`),
@@ -141,6 +150,11 @@ function timeline({ groups }: AuditView, now: number, style: Style, width: numbe
       { width, stackBelow: NARROW },
     ),
   ];
+}
+
+/** What could not be looked at now was well when it was. */
+function standing({ first: { lastSeen } }: CertificateGroup): 'well' | 'not seen' {
+  return lastSeen === undefined ? 'well' : 'not seen';
 }
 
 const TOLD_BY: Readonly<Record<Basis, string | undefined>> = {
@@ -175,7 +189,8 @@ interface SeverityStyle {
   readonly paint: (style: Style) => (text: string) => string;
 }
 
-const STYLES: Readonly<Record<Severity | 'well', SeverityStyle>> = {
+const STYLES: Readonly<Record<Severity | 'well' | 'not seen', SeverityStyle>> = {
+  'not seen': { symbol: '?', word: 'not seen', paint: ({ warn }) => warn },
   critical: { symbol: '✖', word: 'critical', paint: ({ bad }) => bad },
   warning: { symbol: '!', word: 'warning', paint: ({ warn }) => warn },
   info: { symbol: '·', word: 'info', paint: ({ faint }) => faint },
@@ -220,7 +235,7 @@ function findingLines(
 ): string[] {
   const [first] = kind;
   if (first === undefined) return [];
-  const { severity, code, message, since, command, runbook } = first;
+  const { severity, code, message, since, runbook } = first;
   const { symbol, word, paint } = STYLES[severity];
   const many = kind.length > 1;
   const objects = kind.slice(0, MOST_OBJECTS).map(({ object }) => object);
@@ -234,7 +249,7 @@ function findingLines(
     ...hang('      ', many ? `${message} (the first one; --verbose shows each)` : message, width),
     ...hang('      ', style.faint(`${sinceWhen(since, rendering.now)} · ${runbook}`), width),
     // A command is pasted: it is one line, however long.
-    `      → ${asTyped(command, rendering)}`,
+    `      → ${asTyped(first, rendering.program, rendering)}`,
   ];
 }
 
@@ -274,23 +289,24 @@ function reason({ source, why }: OffObservation): string {
   return option === undefined ? why : `only with ${option}`;
 }
 
-function cost({ report: { durationMs, requests } }: AuditView, sources: AuditedSources): string {
+function cost({ report: { durationMs, requests, snapshot } }: AuditView, sources: AuditedSources): string {
+  const places = snapshot.findings.reduce(
+    (sum, { code, object, placeCount = 0 }) =>
+      sum + (NOT_READ.has(code) && !object.startsWith('source ') ? placeCount : 0),
+    0,
+  );
   return [
     took(durationMs),
     counted(requests, 'API request'),
     counted(handshakesOf(sources), 'handshake'),
     `${counted(sources.read.length, 'source')} read, ${sources.unread.length} not`,
+    ...(places === 0 ? [] : [`${counted(places, 'place')} not`]),
   ].join(', ');
 }
 
 function sinceWhen(since: string, now: number): string {
   const age = now - Date.parse(since);
   return age < NEW_MS ? 'new' : `since ${day(since)}, ${span(age)} ago`;
-}
-
-/** A command of ours as the user has to type it; an audit of this cluster is asked for as this one was. */
-function asTyped(command: string, { program, repeat }: AuditRendering): string {
-  return /^certmarshal audit --cluster \S+$/.test(command) ? `${program} audit${repeat}` : pasteable(command, program);
 }
 
 /** `2026-12-03`. */

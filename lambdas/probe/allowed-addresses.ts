@@ -5,24 +5,67 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
  * Which addresses may be connected to.
  *
  * - `any`: a person names the server.
- * - `machines`: a cluster names it, and must not name a service of the one that asks: no link-local address (instance metadata), no
- *   unspecified one, no multicast, no loopback.
+ * - `machines`: a cluster names it, and must not name a service of the one that asks: no link-local address, no instance metadata of a cloud, no
+ *   unspecified address, no multicast, no loopback, in whatever form they are written.
  * - `machines-and-loopback`: the same for a cluster that runs on this machine.
  */
 export type AddressRule = 'any' | 'machines' | 'machines-and-loopback';
 
+type Subnet = readonly [address: string, prefix: number];
+
+/** No machine has one (RFC 6890), or every machine of a cloud finds its metadata there. */
+const REFUSED_IPV4: readonly Subnet[] = [
+  ['0.0.0.0', 8],
+  ['169.254.0.0', 16],
+  // Oracle Cloud has 192.0.0.192.
+  ['192.0.0.0', 24],
+  // Alibaba Cloud; the rest of 100.64.0.0/10 has machines.
+  ['100.100.100.200', 32],
+  // Azure.
+  ['168.63.129.16', 32],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+];
+
+const REFUSED_IPV6: readonly Subnet[] = [
+  // Unspecified, and IPv4-compatible (RFC 4291 §2.5.5.1). Loopback is judged before.
+  ['::', 96],
+  // NAT64 with a prefix of the network itself (RFC 8215): it may hold any IPv4 address at several places.
+  ['64:ff9b:1::', 48],
+  // Teredo (RFC 4380).
+  ['2001::', 32],
+  ['fe80::', 10],
+  ['ff00::', 8],
+  // Amazon EC2, Google Cloud, Oracle Cloud, Scaleway.
+  ['fd00:ec2::', 32],
+  ['fd20:ce::254', 128],
+  ['fd00:c1::a9fe:a9fe', 128],
+  ['fd00:42::42', 128],
+];
+
+const LOOPBACK_IPV4: Subnet = ['127.0.0.0', 8];
+
+/** Forms of IPv6 that lead to the IPv4 address in them. A BlockList knows `::ffff:a.b.c.d` itself. */
+const EMBEDDINGS: readonly ((subnet: Subnet) => Subnet)[] = [
+  // NAT64 (RFC 6052 §2.1).
+  ([address, prefix]) => [`64:ff9b::${address}`, 96 + prefix],
+  // IPv4-translated (RFC 2765 §2.1).
+  ([address, prefix]) => [`::ffff:0:${address}`, 96 + prefix],
+  // 6to4 (RFC 3056 §2).
+  ([address, prefix]) => [
+    `2002:${Buffer.from(address.split('.').map(Number)).toString('hex').replace(/^.{4}/, '$&:')}::`,
+    16 + prefix,
+  ],
+];
+
 const NO_MACHINE = new BlockList();
-NO_MACHINE.addSubnet('0.0.0.0', 8, 'ipv4');
-NO_MACHINE.addSubnet('169.254.0.0', 16, 'ipv4');
-NO_MACHINE.addSubnet('224.0.0.0', 4, 'ipv4');
-NO_MACHINE.addSubnet('240.0.0.0', 4, 'ipv4');
-NO_MACHINE.addAddress('::', 'ipv6');
-NO_MACHINE.addSubnet('fe80::', 10, 'ipv6');
-NO_MACHINE.addSubnet('fd00:ec2::', 32, 'ipv6');
-NO_MACHINE.addSubnet('ff00::', 8, 'ipv6');
+for (const [address, prefix] of REFUSED_IPV4) NO_MACHINE.addSubnet(address, prefix, 'ipv4');
+for (const [address, prefix] of REFUSED_IPV6) NO_MACHINE.addSubnet(address, prefix, 'ipv6');
+for (const embed of EMBEDDINGS)
+  for (const subnet of [...REFUSED_IPV4, LOOPBACK_IPV4]) NO_MACHINE.addSubnet(...embed(subnet), 'ipv6');
 
 const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addSubnet(...LOOPBACK_IPV4, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
 /** An IPv4 address that is spelt as IPv6 is judged as that. */
@@ -46,8 +89,9 @@ export function isAllowedAddress(address: string, rule: AddressRule): boolean {
   if (isIP(address) === 0) return false;
   if (rule === 'any') return true;
   // A zone names an interface of ours.
-  if (address.includes('%') || matches(NO_MACHINE, address)) return false;
-  return rule === 'machines-and-loopback' || !isLoopback(address);
+  if (address.includes('%')) return false;
+  if (isLoopback(address)) return rule === 'machines-and-loopback';
+  return !matches(NO_MACHINE, address);
 }
 
 /** Looks a name up, and finds only addresses that are allowed: what is connected to is what was judged. */

@@ -14,6 +14,11 @@ const MAX_CERTIFICATES = 100;
 /** A Certificate message that OpenSSL takes; a longer one ends the handshake. */
 const MAX_MESSAGE = 100 * 1024;
 
+/** Records of one handshake; a chain of 100 KiB takes 200 where they are as short as RFC 6066 §4 has them. */
+export const MAX_RECORDS = 512;
+/** Messages up to the Certificate; with TLS 1.3 it is the fifth at the latest. */
+const MAX_MESSAGES = 32;
+
 /** TLSPlaintext.type (RFC 8446 §5.1). */
 const CHANGE_CIPHER_SPEC = 20;
 const HANDSHAKE = 22;
@@ -44,7 +49,7 @@ const NONCE_BYTES = 12;
 
 /**
  * Finds the Certificate message among the bytes that a TLS server sent: in the clear with TLS 1.2 (RFC 5246 §7.4.2), under the handshake traffic secret
- * with TLS 1.3 (RFC 8446 §4.4.2). Never throws; what cannot be read ends the search.
+ * with TLS 1.3 (RFC 8446 §4.4.2). Never throws; what cannot be read, or comes in more pieces than any server sends, ends the search.
  *
  * @param secret of TLS 1.3: the server's handshake traffic secret
  */
@@ -74,7 +79,7 @@ interface TlsRecord {
 }
 
 function* recordsOf(transcript: Buffer): Generator<TlsRecord> {
-  for (let at = 0; at + RECORD_HEADER <= transcript.length; ) {
+  for (let at = 0, count = 0; at + RECORD_HEADER <= transcript.length && count < MAX_RECORDS; count++) {
     const length = transcript.readUInt16BE(at + 3);
     const end = at + RECORD_HEADER + length;
     if (transcript[at + 1] !== 3 || end > transcript.length) return;
@@ -93,7 +98,7 @@ interface Message {
 
 function messagesOf(bytes: Buffer): readonly Message[] {
   const messages: Message[] = [];
-  for (let at = 0; at + MESSAGE_HEADER <= bytes.length; ) {
+  for (let at = 0; at + MESSAGE_HEADER <= bytes.length && messages.length < MAX_MESSAGES; ) {
     const length = bytes.readUIntBE(at + 1, 3);
     const start = at + MESSAGE_HEADER;
     messages.push({ type: bytes.readUInt8(at), length, body: bytes.subarray(start, start + length) });

@@ -277,7 +277,10 @@ describe('vetoFromInstance', () => {
     (state) => {
       const object = { ...running, State: { Name: state } };
       expect(ownerFromInstance(object, 'dublin')).toBeUndefined();
-      expect(vetoFromInstance(object, 'dublin')).toEqual({ ...ownerFromInstance(running, 'dublin'), why: `is ${state}` });
+      expect(vetoFromInstance(object, 'dublin')).toEqual({
+        ...ownerFromInstance(running, 'dublin'),
+        why: `is ${state}`,
+      });
     },
   );
 

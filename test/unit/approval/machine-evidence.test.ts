@@ -101,7 +101,11 @@ describe('vetoFromMachine', () => {
     ['no nodeRef', { ...running, status: { ...status, nodeRef: undefined } }, { ...booting, why: 'has no node yet' }],
     ['an empty nodeRef', { ...running, status: { ...status, nodeRef: { name: '' } } }, booting],
     ['a nodeRef that is text', { ...running, status: { ...status, nodeRef: 'node-1' } }, booting],
-    ['a deletionTimestamp', { ...running, metadata: { ...metadata, deletionTimestamp: '2026-03-02T11:59:00Z' } }, going],
+    [
+      'a deletionTimestamp',
+      { ...running, metadata: { ...metadata, deletionTimestamp: '2026-03-02T11:59:00Z' } },
+      going,
+    ],
     ['a deletionTimestamp of the wrong type', { ...running, metadata: { ...metadata, deletionTimestamp: 0 } }, going],
     ['the phase Deleting', { ...running, status: { ...status, phase: 'Deleting' } }, going],
     [
@@ -116,7 +120,10 @@ describe('vetoFromMachine', () => {
 
   it.each<[string, unknown]>([
     ['a live one', running],
-    ['one of another cluster', { ...running, spec: { clusterName: 'oslo' }, status: { ...status, nodeRef: undefined } }],
+    [
+      'one of another cluster',
+      { ...running, spec: { clusterName: 'oslo' }, status: { ...status, nodeRef: undefined } },
+    ],
     ['one without a name', { ...running, metadata: {}, status: { ...status, nodeRef: undefined } }],
     ['what is no Machine', 'Machine'],
   ])('says nothing for %s', (_, object) => {

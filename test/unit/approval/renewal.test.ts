@@ -26,9 +26,17 @@ const NAMES = [...dns('node-1', 'node-1.corp.example.com'), ...ips('10.0.0.1', '
 const served = { dnsNames: ['node-1', 'node-1.corp.example.com'], ipAddresses: ['10.0.0.1', 'fd00::1'] };
 const certificate = await renewalProof(served);
 const RENEWED = await renewalProof();
+const shown = {
+  Hostname: ['node-1'],
+  InternalDNS: ['node-1.corp.example.com'],
+  InternalIP: ['10.0.0.1', 'fd00::1'],
+};
+const NODE = nodeObject('node-1', shown);
+/** Knows the node, and no name of it but its own. */
+const MINE = machine('node-1');
 const serving = (proof: RenewalProof = certificate, node = 'node-1'): Sources => ({
   machines: [],
-  nodes: [],
+  nodes: [NODE],
   served: new Map([[node, proof]]),
 });
 
@@ -93,22 +101,82 @@ describe('the certificate that a node serves', () => {
 
 describe('another source', () => {
   const twoAddresses = { InternalIP: ['10.0.0.1', 'fd00::1'] };
+  const booting = (names: Parameters<typeof machine>[1], name = 'booting') => {
+    const { status, ...rest } = machine('', names, name);
+    return { ...rest, status: { ...status, nodeRef: undefined, phase: 'Provisioned' } };
+  };
+  const deleting = (one: ReturnType<typeof machine>) => ({
+    ...one,
+    metadata: { ...one.metadata, deletionTimestamp: '2026-03-02T11:59:00Z' },
+  });
+  const inBerlin = (id: string, address: string, state = 'running') => ({
+    ...instance(id, address),
+    State: { Name: state },
+    Tags: [{ Key: 'eks:cluster-name', Value: 'berlin' }],
+  });
 
   it.each<[string, Sources, string]>([
-    ['a Machine of another node', { machines: [machine('node-2', { InternalIP: ['10.0.0.1'] })] }, 'SanContested'],
-    ['a Node of another node', { nodes: [nodeObject('node-2', { InternalIP: ['10.0.0.1'] })] }, 'SanContested'],
-    ['a Machine that has the DNS name', { machines: [machine('node-1.corp.example.com')] }, 'SanContested'],
-    ['a Node that is called so', { nodes: [nodeObject('node-1.corp.example.com')] }, 'SanContested'],
+    [
+      'a Machine of another node',
+      { machines: [MINE, machine('node-2', { InternalIP: ['10.0.0.1'] })] },
+      'SanContested',
+    ],
+    ['a Node of another node', { nodes: [NODE, nodeObject('node-2', { InternalIP: ['10.0.0.1'] })] }, 'SanContested'],
+    ['a Machine that has the DNS name', { machines: [MINE, machine('node-1.corp.example.com')] }, 'SanContested'],
+    ['a Node that is called so', { nodes: [NODE, nodeObject('node-1.corp.example.com')] }, 'SanContested'],
+    ['a booting Machine', { machines: [MINE, booting({ InternalIP: ['10.0.0.1'] })] }, 'SanContested'],
+    [
+      'a booting Machine that has the DNS name',
+      { machines: [MINE, booting({ InternalDNS: ['Node-1.corp.example.com.'] })] },
+      'SanContested',
+    ],
+    [
+      'a Machine of another node that is being deleted',
+      { machines: [MINE, deleting(machine('node-2', { InternalIP: ['10.0.0.1'] }))] },
+      'SanContested',
+    ],
+    ...['pending', 'shutting-down', 'stopping', 'stopped'].map((state): [string, Sources, string] => [
+      `an instance that is ${state}`,
+      { machines: [MINE], instances: [inBerlin('i-2', '10.0.0.1', state)] },
+      'SanContested',
+    ]),
     [
       'the own Machine, with another address',
       { machines: [machine('node-1', { InternalIP: ['10.0.0.5'] })] },
       'SanNotOwned',
     ],
     [
-      'the own Node, with another address',
-      { nodes: [nodeObject('node-1', { InternalIP: ['10.0.0.5'] })] },
+      'the own Machine, with one address of another family',
+      { machines: [machine('node-1', { InternalIP: ['10.0.0.1'] })] },
       'SanNotOwned',
     ],
+    [
+      'the own Machine, with another DNS name',
+      { machines: [machine('node-1', { Hostname: ['node-1'] })] },
+      'SanNotOwned',
+    ],
+    [
+      'the own Node, with another address',
+      { nodes: [nodeObject('node-1', { ...shown, InternalIP: ['10.0.0.5', 'fd00::1'] })] },
+      'SanNotOwned',
+    ],
+    [
+      'the own Node, without the DNS name',
+      { nodes: [nodeObject('node-1', { ...shown, InternalDNS: [] })] },
+      'SanNotOwned',
+    ],
+    ['no Node any more', { nodes: [] }, 'SanNotOwned'],
+    [
+      'the own Machine, as it is being deleted',
+      { machines: [deleting(machine('node-1', twoAddresses))] },
+      'SanNotOwned',
+    ],
+    [
+      'the own Machine of before, beside the one of now',
+      { machines: [MINE, deleting(machine('node-1', twoAddresses, 'old'))] },
+      'SanNotOwned',
+    ],
+    ['Machines of other nodes and none of this one', { machines: [machine('node-2')] }, 'EvidenceMissing'],
     [
       'one of several Machines of the node, none with all addresses',
       {
@@ -119,15 +187,76 @@ describe('another source', () => {
       },
       'EvidenceAmbiguous',
     ],
-  ])('that disagrees is believed instead: %s', (_, sources, reason) => {
-    const { failure } = prove(NAMES, { ...serving(), ...sources });
-    expect(failure).toMatchObject({ reason, hostile: false });
+    [
+      'two Machines of the node that list nothing',
+      { machines: [machine('node-1', {}, 'a'), machine('node-1', {}, 'b')] },
+      'EvidenceAmbiguous',
+    ],
+  ])('that disagrees is believed instead, whatever the Node says: %s', (_, sources, reason) => {
+    const { failure, proofs } = prove(NAMES, { ...serving(), ...sources });
+    expect(proofs.some(({ proven }) => !proven)).toBe(true);
+    expect(failure?.reason).toBe(reason);
+    // Neither does it where another policy has it read.
+    const alone = prove(NAMES, { ...serving(), ...sources }, { ...RENEWING, evidence: ['renewal'] });
+    if (reason !== 'EvidenceMissing') expect(alone.failure).toMatchObject({ reason, hostile: false });
+  });
+
+  it('that knows other nodes and not this one counts only where the policy trusts it', () => {
+    const sources = { ...serving(), machines: [machine('node-2')] };
+    expect(prove(NAMES, sources).failure?.message).toBe(
+      'DNS name node-1 is not proven: there are Machines of other nodes and none of this one, so it renews nothing',
+    );
+    expect(prove(NAMES, sources, { ...RENEWING, evidence: ['renewal'] }).failure).toBeUndefined();
+  });
+
+  it('has no instance for a hybrid node: that says nothing of it', async () => {
+    const node = 'mi-0123456789abcdef0';
+    const proof = await renewalProof({ node, dnsNames: [node], ipAddresses: ['10.0.9.1'] });
+    const evidence = evidenceFor(DUBLIN, {
+      served: new Map([[node, proof]]),
+      instances: [instance('i-1', '10.0.1.1')],
+      nodes: [nodeObject(node, { Hostname: [node], InternalIP: ['10.0.9.1'] })],
+    });
+    const names = [...dns(node), ...ips('10.0.9.1')] as GeneralName[];
+    expect(proveOwnership(names, node, evidence, RENEWING).failure).toBeUndefined();
+  });
+
+  it('says which Machine is being deleted, and which has no node', () => {
+    const alone: ApprovalPolicy = { ...RENEWING, evidence: ['renewal'] };
+    expect(prove(NAMES, { ...serving(), machines: [deleting(MINE)] }, alone).failure?.message).toBe(
+      'DNS name node-1 is not proven: Machine eksa-system/md-0-node-1, which is the node, is being deleted',
+    );
+    const { failure, proofs } = prove(NAMES, { ...serving(), machines: [booting({ InternalIP: ['10.0.0.1'] })] });
+    expect(failure?.message).toBe(
+      'IP 10.0.0.1 is owned by node-1 (certificate that node-1 serves at 10.0.0.1:10250) and by Machine eksa-system/booting, which is no node now',
+    );
+    expect(proofs.filter(({ ownedBy }) => ownedBy !== undefined)).toEqual([]);
+  });
+
+  it('does not have what is a secondary address of the instance', async () => {
+    const node = 'i-0aaaaaaaa';
+    const one = instance(node, '10.0.1.1');
+    const [first] = one.NetworkInterfaces;
+    const instances = [
+      {
+        ...one,
+        NetworkInterfaces: [{ ...first, PrivateIpAddresses: [{ Primary: false, PrivateIpAddress: '10.0.1.200' }] }],
+      },
+    ];
+    const proof = await renewalProof({ node, dnsNames: [], ipAddresses: ['10.0.1.200'] });
+    const evidence = evidenceFor(DUBLIN, {
+      served: new Map([[node, proof]]),
+      instances,
+      nodes: [nodeObject(node, { InternalIP: ['10.0.1.200'] })],
+    });
+    const { failure } = proveOwnership(ips('10.0.1.200') as GeneralName[], node, evidence, RENEWING);
+    expect(failure).toMatchObject({ reason: 'SanNotOwned', hostile: false });
   });
 
   it('that contests an address is named: another Machine has it now', () => {
     const { failure, proofs } = prove(NAMES, {
       ...serving(),
-      machines: [machine('node-2', { InternalIP: ['10.0.0.1'] })],
+      machines: [MINE, machine('node-2', { InternalIP: ['10.0.0.1'] })],
     });
     expect(failure?.message).toBe(
       'IP 10.0.0.1 is owned by node-1 (certificate that node-1 serves at 10.0.0.1:10250) and by node-2 (Machine eksa-system/md-0-node-2)',
@@ -136,13 +265,13 @@ describe('another source', () => {
   });
 
   it('contests with an instance too, though the policy asks no instances', () => {
-    const instances = [{ ...instance('i-2', '10.0.0.1'), Tags: [{ Key: 'eks:cluster-name', Value: 'berlin' }] }];
+    const instances = [inBerlin('i-2', '10.0.0.1')];
     const policy: ApprovalPolicy = { ...RENEWING, evidence: ['renewal'] };
     expect(prove(NAMES, { ...serving(), instances }, policy).failure).toMatchObject({ reason: 'SanContested' });
   });
 
   it('of the node that has the addresses, and not the DNS name, is added to', () => {
-    const agreeing = { machines: [machine('node-1', twoAddresses)], nodes: [nodeObject('node-1', twoAddresses)] };
+    const agreeing = { machines: [machine('node-1', twoAddresses)] };
     const { failure, proofs } = prove(NAMES, { ...serving(), ...agreeing });
     expect(failure).toBeUndefined();
     expect(proofs.map(({ provenBy }) => provenBy?.source)).toEqual(['machine', 'renewal', 'machine', 'machine']);
@@ -154,13 +283,15 @@ describe('another source', () => {
     const evidence = evidenceFor(DUBLIN, {
       served: new Map([['i-1', proof]]),
       instances: [instance('i-1', '10.0.1.1')],
+      nodes: [nodeObject('i-1', { InternalDNS: names })],
     });
     const { failure } = proveOwnership(dns(...names) as GeneralName[], 'i-1', evidence, RENEWING);
     expect(failure).toMatchObject({ reason: 'SanNotOwned', hostile: false });
   });
 
   it.each(['machine', 'ec2'] as const)('that cannot be read is missed: %s', (source) => {
-    const { failure } = prove(NAMES, { served: new Map([['node-1', certificate]]), unreadable: [source] });
+    const { machines: _, ...unread } = serving();
+    const { failure } = prove(NAMES, { ...unread, unreadable: [source] });
     expect(failure).toMatchObject({ reason: 'EvidenceUnreadable', hostile: false });
   });
 
@@ -174,7 +305,7 @@ describe('another source', () => {
   it('is a second certificate for the same address', async () => {
     const twin = await renewalProof({ ...served, node: 'node-2' });
     const sources: Sources = {
-      machines: [],
+      ...serving(),
       served: new Map([
         ['node-1', certificate],
         ['node-2', twin],
@@ -209,12 +340,7 @@ describe('a renewal', () => {
     );
 
   it('is approved, and says by what', () => {
-    expect(
-      judge([...dns('node-1'), ...ips('10.0.0.1')], {
-        machines: [],
-        served: new Map([['node-1', RENEWED]]),
-      }),
-    ).toMatchObject({
+    expect(judge([...dns('node-1'), ...ips('10.0.0.1')], serving(RENEWED))).toMatchObject({
       verdict: 'approve',
       message: 'node-1, 10.0.0.1 ← certificate that node-1 serves at 10.0.0.1:10250',
     });
@@ -228,7 +354,9 @@ describe('a renewal', () => {
     const values = (kind: string) =>
       forbidden.flatMap((san) => ('value' in san && san.kind === kind ? [String(san.value)] : []));
     const proof = await renewalProof({ dnsNames: ['node-1', ...values('dNSName')], ipAddresses: values('iPAddress') });
-    const verdict = judge([...dns('node-1'), ...forbidden], { machines: [], served: new Map([['node-1', proof]]) });
+    const shows = { Hostname: ['node-1', ...values('dNSName')], InternalIP: values('iPAddress') };
+    const nodes = [nodeObject('node-1', shows)];
+    const verdict = judge([...dns('node-1'), ...forbidden], { ...serving(proof), nodes });
     expect(verdict.verdict).not.toBe('approve');
     expect(verdict.reason).toBe('SanReserved');
   });
@@ -236,7 +364,7 @@ describe('a renewal', () => {
   it('is approved only for exactly the names of a certificate of this node that is valid now, under the CA', async () => {
     const NODE_NAMES = ['node-1', 'node-1.corp.example.com', 'node-2', 'auth.evil.io'];
     const ADDRESSES = ['10.0.0.1', '10.0.0.2', 'fd00::1'];
-    const shown = fc.record({
+    const certificates = fc.record({
       dnsNames: fc.subarray(NODE_NAMES),
       ipAddresses: fc.subarray(ADDRESSES),
       since: fc.constantFrom(-200, -200, -200, 1),
@@ -253,7 +381,7 @@ describe('a renewal', () => {
     let approved = 0;
     await fc.assert(
       fc.asyncProperty(
-        shown,
+        certificates,
         fc.oneof(
           fc.constant(undefined),
           fc.record({ dnsNames: fc.subarray(NODE_NAMES), ipAddresses: fc.subarray(ADDRESSES) }),
@@ -263,7 +391,8 @@ describe('a renewal', () => {
           const asked = other ?? made;
           const proof = await renewalProof(cert);
           const sans = [...dns(...asked.dnsNames), ...ips(...asked.ipAddresses)];
-          const { verdict } = judge(sans, { machines: [], served: new Map([['node-1', proof]]) });
+          const everything = nodeObject('node-1', { Hostname: NODE_NAMES, InternalIP: ADDRESSES });
+          const { verdict } = judge(sans, { ...serving(proof), nodes: [everything] });
           const same =
             asked.dnsNames.toSorted().join() === made.dnsNames.toSorted().join() &&
             asked.ipAddresses.toSorted().join() === made.ipAddresses.toSorted().join();

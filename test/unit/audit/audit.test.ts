@@ -87,16 +87,128 @@ describe('a 404 of what was there before is a read that failed', () => {
     ['Cluster API in a version that nobody knows', UNKNOWN_VERSION],
   ])('%s', async (_, lost) => {
     const all = [nodes, machines, etcdadmCluster, eksAnywhere];
-    const [first, ...later] = await audited(all, [OLD_ETCD, lost, lost, lost].map((management) => ({ management })));
-    expect(first && critical(first)).toEqual([
-      'critical CertificateExpiring etcd-peer etcd-1',
-      'critical CertificateExpiring etcd-server etcd-1',
-      expect.stringMatching(/^critical CertificateExpiring apiserver-etcd-client/),
-    ].toSorted((a, b) => found(first as Snapshot).findIndex((one) => one.startsWith(String(a))) - found(first as Snapshot).findIndex((one) => one.startsWith(String(b)))));
+    const [first, ...later] = await audited(
+      all,
+      [OLD_ETCD, lost, lost, lost].map((management) => ({ management })),
+    );
+    const before = first === undefined ? [] : found(first);
+    expect(new Set(before)).toEqual(
+      new Set([
+        'critical CertificateExpiring apiserver-etcd-client Secret eksa-system/berlin-apiserver-etcd-client tls.crt',
+        'critical CertificateExpiring etcd-peer etcd-1',
+        'critical CertificateExpiring etcd-server etcd-1',
+      ]),
+    );
     for (const snapshot of later) {
-      expect(found(snapshot)).toEqual(expect.arrayContaining([...found(first as Snapshot)]));
+      expect(found(snapshot)).toEqual(expect.arrayContaining([...before]));
       expect(found(snapshot)).toContain('warning SourceUnread source machines');
       expect(offOf(snapshot)).toEqual([]);
     }
+  });
+
+  const young = { ...OLD_ETCD, [MACHINES]: [etcd(10)] };
+  const ended = { machine: 'etcd-1', expiresInDays: -1 };
+  const status = { notBefore: '2026-08-20T00:00:00Z', notAfter: '2026-11-20T00:00:00Z' };
+  it.each<[AuditSource, string, unknown]>([
+    [
+      eksAnywhere,
+      CLUSTERS,
+      { metadata: { name: 'berlin', namespace: 'default' }, spec: {}, status: { clusterCertificateInfo: [ended] } },
+    ],
+    [certManager, CERTIFICATES, { metadata: { name: 'web', namespace: 'shop' }, status }],
+    [etcdadmCluster, ETCD, { metadata: { name: 'berlin-etcd', namespace: 'eksa-system' }, spec: { replicas: 3 } }],
+  ])('$id', async (source, path, object) => {
+    const [first, second] = await audited(
+      [nodes, machines, source],
+      [{ management: { ...young, [path]: [object] } }, { management: young }],
+    );
+    const before = first === undefined ? [] : found(first);
+    expect(before).toHaveLength(1);
+    expect(second && found(second)).toEqual(
+      expect.arrayContaining([...before, `warning SourceUnread source ${source.id}`]),
+    );
+  });
+
+  it('every Secret of Cluster API', async () => {
+    const pki = await createPki();
+    const path = `/api/v1${NAMESPACE}/secrets/berlin-ca`;
+    const management = { ...young, [path]: { data: { 'tls.crt': base64(pki.ca.certificate) } } };
+    const [, second] = await audited([nodes, machines, clusterSecrets], [{ management }, { management: young }]);
+    expect(second && found(second)).toContain('warning SourceUnread source cluster-secrets');
+    expect(second?.observations).toContainEqual(
+      expect.objectContaining({ kind: 'certificate', source: 'cluster-secrets', what: 'cluster-ca' }),
+    );
+  });
+});
+
+describe('a 404 of what was never there', () => {
+  it('is nothing, also the second time', async () => {
+    const sources = [nodes, certManager, eksAnywhere, etcdadmCluster, clusterSecrets];
+    for (const snapshot of await audited(sources, [{ management: EMPTY }, { management: EMPTY }])) {
+      expect(found(snapshot)).toEqual([]);
+      expect(new Set(snapshot.observations.map(({ kind }) => kind))).toEqual(new Set(['read']));
+    }
+  });
+
+  it('is no Cluster API where a cluster is only taken for its own management cluster', async () => {
+    const [snapshot] = await audited([nodes, machines], [{ management: EMPTY }]);
+    expect(snapshot && found(snapshot)).toEqual([]);
+    expect(snapshot && offOf(snapshot)).toEqual(['machines']);
+  });
+
+  it('is a read that failed where a management cluster was named', async () => {
+    const [snapshot] = await audited([nodes, machines], [{ management: EMPTY, workload: EMPTY }]);
+    expect(snapshot && found(snapshot)).toEqual(['warning SourceUnread source machines']);
+  });
+});
+
+describe('how long kubeadm makes certificates live', () => {
+  const plane = {
+    metadata: { name: 'berlin', namespace: 'eksa-system', labels },
+    spec: { replicas: 1, kubeadmConfigSpec: { clusterConfiguration: { certificateValidityPeriodDays: 90 } } },
+  };
+  const good: Answers = {
+    ...EMPTY,
+    ...serving('v1beta2'),
+    [MACHINES]: [machine('cp-1', 91, 'cluster.x-k8s.io/control-plane')],
+    [PLANES]: [plane],
+  };
+  it.each(['forbidden', 'timeout', 'not-found'] as const)('is not taken for a year when it is %s', async (kind) => {
+    const lost = { ...good, [PLANES]: failure(kind) };
+    const [first, second] = await audited(
+      [nodes, machines, kubeadmControlPlane],
+      [{ management: good }, { management: lost }],
+    );
+    expect(first && critical(first)).toHaveLength(5);
+    expect(second && critical(second)).toEqual(first && critical(first));
+    expect(second && found(second)).toContain('warning Unreachable machines kube-apiserver');
+    // Nor where it was never known.
+    const [alone] = await audited([nodes, machines, kubeadmControlPlane], [{ management: lost }]);
+    expect(alone?.observations.some((seen) => seen.kind === 'certificate')).toBe(kind === 'not-found');
+  });
+});
+
+describe('Machines of one name in two namespaces', () => {
+  it('do not lead away from the Secrets of the cluster', async () => {
+    const pki = await createPki();
+    const all = '/apis/cluster.x-k8s.io/v1beta2/machines';
+    const inNamespace = (namespace: string) => {
+      const object = machine('md-0', 10, 'example.com/x');
+      return { ...object, metadata: { ...object.metadata, namespace } };
+    };
+    const good: Answers = {
+      ...EMPTY,
+      ...serving('v1beta2'),
+      [all]: [inNamespace('team-a')],
+      '/api/v1/namespaces/team-a/secrets/berlin-ca': { data: { 'tls.crt': base64(pki.ca.certificate) } },
+    };
+    const two = { ...good, [all]: [inNamespace('team-a'), inNamespace('team-b')] };
+    const [, second] = await audited(
+      [nodes, machines, clusterSecrets],
+      [{ management: good }, { management: two }],
+      '',
+    );
+    expect(second && found(second)).toContain('warning SourceUnread source cluster-secrets');
+    expect(second?.observations).toContainEqual(expect.objectContaining({ what: 'cluster-ca' }));
   });
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { auditRepeat } from '../../../bin/audit/repeat.ts';
 import { type AuditCommandOptions, auditCommand } from '../../../bin/commands/audit.ts';
 import type { AuditSource } from '../../../lambdas/audit/audit-source.ts';
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
@@ -67,7 +68,7 @@ async function run(
   const status = await auditCommand(
     TARGET,
     DEFAULT_THRESHOLDS,
-    { output: 'json', program: 'certmarshal', repeat: ' --kubeconfig k', ...options },
+    { output: 'json', program: 'certmarshal', ...auditRepeat({ kubeconfig: 'k' }), ...options },
     signal,
     { stdout, stderr, env: {}, clock: () => now, sources },
   );
@@ -231,7 +232,7 @@ describe('certmarshal audit', () => {
       await auditCommand(
         TARGET,
         DEFAULT_THRESHOLDS,
-        { output: 'json', program: 'certmarshal', repeat: '' },
+        { output: 'json', program: 'certmarshal', ...auditRepeat({}) },
         new AbortController().signal,
         { stdout, stderr, env: {}, clock: () => now, sources: [showing(WELL), source] },
       );

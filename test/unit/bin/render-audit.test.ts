@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { auditRepeat } from '../../../bin/audit/repeat.ts';
 import type { AuditView } from '../../../bin/audit/view.ts';
 import { type AuditRendering, renderAudit } from '../../../bin/commands/render-audit.ts';
 import { styleFor } from '../../../bin/terminal/style.ts';
@@ -53,7 +54,7 @@ function render(
 ) {
   return renderAudit(
     { report: reportOf([certificateOf()], ALL), groups: GROUPS, ...view },
-    { verbose: false, program: 'kubectl certmarshal', repeat: ' --kubeconfig k', now: NOW, ...more },
+    { verbose: false, program: 'kubectl certmarshal', ...auditRepeat({ kubeconfig: 'k' }), now: NOW, ...more },
     style,
     width,
   );

@@ -76,10 +76,10 @@ describe('readAssessment', () => {
       'previous is not an object with observations and findings',
     ]);
     expect(problems({ cluster: 'x', observations: Array.from({ length: 30 }, () => 1) })).toHaveLength(21);
-    expect(problems({ cluster: 'x', observations: Array.from({ length: 10_001 }, () => 1) })).toEqual([
-      'observations is not a list of at most 10000 entries',
+    expect(problems({ cluster: 'x', observations: Array.from({ length: 50_001 }, () => 1) })).toEqual([
+      'observations is not a list of at most 50000 entries',
     ]);
-    expect(problems({ cluster: 'x' })).toEqual(['observations is not a list of at most 10000 entries']);
+    expect(problems({ cluster: 'x' })).toEqual(['observations is not a list of at most 50000 entries']);
     expect(problems(null)).toEqual(['the line is not a JSON object']);
   });
 

@@ -236,8 +236,8 @@ describe('what could not be read', () => {
       read('eks-anywhere'),
     ]);
     expect(codes(result)).toEqual([
-      'warning CertificateUnreadable webhooks ca-bundle',
       'warning SourcePartial places of eks-anywhere',
+      'warning CertificateUnreadable webhooks ca-bundle',
     ]);
   });
 });

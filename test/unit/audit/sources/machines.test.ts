@@ -166,27 +166,24 @@ test.each([
 test.each([
   ['refused', failure('forbidden')],
   ['not served any more', undefined],
-])(
-  'with a KubeadmControlPlane that is %s nobody knows how long its certificates live',
-  async (_, planes) => {
-    const dated = machine('cp-2', { labels: CONTROL_PLANE, status: { certificatesExpiryDate: EXPIRY } });
-    const objects = [machine('cp-1', { labels: CONTROL_PLANE }), dated, machine('etcd-1', { labels: ETCD })];
-    const read = await observeManaged(machines, answering(objects, 'v1beta2', planes), {
-      remembered: new Set(['kubeadm-control-plane']),
-    });
-    expect(outline(read)).toEqual([
-      'member control-plane Machine eksa-system/cp-1',
-      expect.stringMatching(/^unread kube-apiserver @ Machine eksa-system\/cp-1: (forbidden|not-found)$/),
-      'member control-plane Machine eksa-system/cp-2',
-      'certificate kube-apiserver @ Machine eksa-system/cp-2 #0',
-      'certificate control-plane-clients @ Machine eksa-system/cp-2 #0',
-      'member etcd Machine eksa-system/etcd-1',
-      'certificate etcd-server @ Machine eksa-system/etcd-1 #0',
-      'certificate etcd-peer @ Machine eksa-system/etcd-1 #0',
-      'certificate apiserver-etcd-client @ Secret eksa-system/berlin-apiserver-etcd-client tls.crt #0',
-    ]);
-  },
-);
+])('with a KubeadmControlPlane that is %s nobody knows how long its certificates live', async (_, planes) => {
+  const dated = machine('cp-2', { labels: CONTROL_PLANE, status: { certificatesExpiryDate: EXPIRY } });
+  const objects = [machine('cp-1', { labels: CONTROL_PLANE }), dated, machine('etcd-1', { labels: ETCD })];
+  const read = await observeManaged(machines, answering(objects, 'v1beta2', planes), {
+    remembered: new Set(['kubeadm-control-plane']),
+  });
+  expect(outline(read)).toEqual([
+    'member control-plane Machine eksa-system/cp-1',
+    expect.stringMatching(/^unread kube-apiserver @ Machine eksa-system\/cp-1: (forbidden|not-found)$/),
+    'member control-plane Machine eksa-system/cp-2',
+    'certificate kube-apiserver @ Machine eksa-system/cp-2 #0',
+    'certificate control-plane-clients @ Machine eksa-system/cp-2 #0',
+    'member etcd Machine eksa-system/etcd-1',
+    'certificate etcd-server @ Machine eksa-system/etcd-1 #0',
+    'certificate etcd-peer @ Machine eksa-system/etcd-1 #0',
+    'certificate apiserver-etcd-client @ Secret eksa-system/berlin-apiserver-etcd-client tls.crt #0',
+  ]);
+});
 
 test('an annotation of the Machine wins, and is told beside what it wins over', async () => {
   const metadata = { annotations: { [EXPIRY_ANNOTATION]: '2028-01-01T01:00:00+01:00' } };

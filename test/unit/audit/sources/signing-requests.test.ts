@@ -171,7 +171,9 @@ describe('certificates', () => {
     const by = 'admin';
     const all = await Promise.all(Array.from({ length: 18 }, async () => base64(await pki.leaf('ci'))));
     const items = all.map((certificate, age) => request({ signer: CLIENT, by, age, certificate }));
-    const read = await observe(signingRequests, { [PATH]: [...items, request({ signer: CLIENT, by, age: 50, certificate: all[0] })] });
+    const read = await observe(signingRequests, {
+      [PATH]: [...items, request({ signer: CLIENT, by, age: 50, certificate: all[0] })],
+    });
     const certificates = certificatesOf(read);
     expect(new Set(certificates.map(({ where }) => where))).toEqual(new Set([`CN=ci, issued by ${CLIENT} to admin`]));
     expect(new Set(certificates.map(({ fingerprint }) => fingerprint)).size).toBe(16);

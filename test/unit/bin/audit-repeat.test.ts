@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { asTyped, auditRepeat } from '../../../bin/audit/repeat.ts';
+
+const GIVEN = auditRepeat({
+  kubeconfig: 'berlin prod.yaml',
+  context: 'berlin',
+  managementKubeconfig: 'management.yaml',
+  cluster: 'berlin-prod',
+  policy: 'fleet.yaml',
+  handshakes: false,
+  secrets: true,
+  kubeletMetrics: true,
+  port: ['kubelet=10251'],
+  snapshots: 'snapshots',
+});
+
+describe('a command as the user has to type it', () => {
+  it.each([
+    [
+      'an audit like the one that found it',
+      'certmarshal audit --cluster berlin-prod',
+      "npm run -s certmarshal -- audit --kubeconfig 'berlin prod.yaml' --context berlin --management-kubeconfig management.yaml --cluster berlin-prod --policy fleet.yaml --no-handshakes --secrets --kubelet-metrics --port kubelet=10251 --snapshots snapshots",
+    ],
+    ['a probe', 'certmarshal probe 10.0.1.31:2379', 'npm run -s certmarshal -- probe 10.0.1.31:2379'],
+    [
+      'kubectl, on the cluster that was audited',
+      'kubectl get apiservices',
+      "kubectl --kubeconfig 'berlin prod.yaml' --context berlin get apiservices",
+    ],
+    [
+      'kubectl, on its management cluster',
+      'kubectl get machines.cluster.x-k8s.io -A',
+      'kubectl --kubeconfig management.yaml get machines.cluster.x-k8s.io -A',
+    ],
+    [
+      'one Machine',
+      'kubectl -n eksa-system get machine berlin-0 -o yaml',
+      'kubectl --kubeconfig management.yaml -n eksa-system get machine berlin-0 -o yaml',
+    ],
+    ['another program', 'aws eks describe-cluster --name dublin', 'aws eks describe-cluster --name dublin'],
+  ])('%s', (_, command, typed) => {
+    expect(asTyped({ command }, 'npm run -s certmarshal --', GIVEN)).toBe(typed);
+  });
+
+  it('asks for a Secret of Cluster API where that keeps it, and for another one in the cluster', () => {
+    const command = 'kubectl -n shop get secret tls -o yaml';
+    expect(asTyped({ command, what: 'etcd-ca' }, 'certmarshal', GIVEN)).toContain('--kubeconfig management.yaml');
+    expect(asTyped({ command, what: 'tls-secret' }, 'certmarshal', GIVEN)).toContain("--kubeconfig 'berlin prod.yaml'");
+  });
+
+  it('leaves kubectl alone where nothing was said', () => {
+    expect(asTyped({ command: 'kubectl get nodes' }, 'certmarshal', auditRepeat({}))).toBe('kubectl get nodes');
+  });
+});

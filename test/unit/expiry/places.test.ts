@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+
+import type { Assessment } from '../../../lambdas/expiry/assess-expiry.ts';
+import type { Observation } from '../../../lambdas/expiry/observation.ts';
+import { assess, certificate, codes, DAY, days, found, HOUR, member, NOW, read, unread } from './fixtures.ts';
+
+const FIRST = '10.0.1.31';
+const SECOND = '10.0.1.32';
+const cp = (name = 'cp-1', addresses = [FIRST, SECOND]) =>
+  member({ role: 'control-plane', name: `Node ${name}`, node: name, addresses });
+const lists = [read('nodes'), read('tls')];
+
+/** One audit after the other, two days apart. */
+function audited(...audits: readonly (readonly Observation[])[]): readonly Assessment[] {
+  const results: Assessment[] = [];
+  for (const [index, observations] of audits.entries()) {
+    const now = NOW + index * 2 * DAY;
+    const at = observations.map((seen): Observation => ({ ...seen, observedAt: new Date(now).toISOString() }));
+    results.push(assess(at, results.at(-1), now));
+  }
+  return results;
+}
+
+describe('a server of a machine that answered at its second address', () => {
+  const silent = (port: number, changes: Parameters<typeof unread>[1]) =>
+    unread('tls', { where: `${FIRST}:${port}`, member: 'cp-1', ...changes });
+
+  it('is missed when it usually hides', () => {
+    const scheduler = certificate({ what: 'kube-scheduler', where: `${SECOND}:10259`, member: 'cp-1' });
+    const hidden = silent(10_259, { what: 'kube-scheduler', usual: true });
+    const [, lost] = audited([cp(), scheduler, ...lists], [cp(), hidden, ...lists]);
+    expect(lost && codes(lost)).toContain('warning SourceLost tls kube-scheduler');
+    expect(lost && found(lost, 'SourceLost')[0]).toMatchObject({ placeCount: 1, lastSeen: days(0) });
+  });
+
+  it('still sends along what has ended', () => {
+    const leaf = certificate({ where: `${SECOND}:6443`, member: 'cp-1' });
+    const along = { ...leaf, what: 'ca-bundle', position: 1, isAuthority: true, notAfter: days(-1) } as const;
+    const results = audited(
+      [cp(), leaf, along, ...lists],
+      [cp(), silent(6443, { what: 'kube-apiserver' }), ...lists],
+      // Its Node has another address by now, and none.
+      [cp('cp-1', ['10.0.1.77']), silent(6443, { what: 'kube-apiserver', where: '10.0.1.77:6443' }), ...lists],
+      [cp('cp-1', []), silent(6443, { what: 'kube-apiserver', where: 'cp-1:6443' }), ...lists],
+    );
+    for (const result of results)
+      expect(codes(result)).toContain(`critical CertificateExpired ca-bundle ${SECOND}:6443 #2`);
+    // Its addresses are one place.
+    for (const result of results.slice(1)) expect(found(result, 'SourceLost')[0]).toMatchObject({ placeCount: 1 });
+  });
+
+  it('still has the certificate that its kubelet made', () => {
+    const own = certificate({
+      what: 'kubelet-self-signed',
+      where: `${SECOND}:10250`,
+      member: 'cp-1',
+      notAfter: days(-1),
+    });
+    const results = audited(
+      [cp(), own, ...lists],
+      [cp(), silent(10_250, { what: 'kubelet-serving' }), ...lists],
+      [cp('cp-1', ['10.0.1.77']), silent(10_250, { what: 'kubelet-serving', where: '10.0.1.77:10250' }), ...lists],
+    );
+    for (const result of results)
+      expect(codes(result)).toContain('warning CertificateExpired kubelet-self-signed cp-1');
+  });
+
+  it('is well when another address of it answers', () => {
+    const [, , back] = audited(
+      [cp(), certificate({ where: `${SECOND}:6443`, member: 'cp-1', notAfter: days(-1) }), ...lists],
+      [cp(), silent(6443, { what: 'kube-apiserver' }), ...lists],
+      [cp(), certificate({ where: `${FIRST}:6443`, member: 'cp-1' }), ...lists],
+    );
+    expect(back && codes(back)).toEqual([]);
+  });
+
+  it('is not unreachable when it answers elsewhere with something that is no certificate', () => {
+    const malformed = silent(6443, { what: 'kube-apiserver', where: `${SECOND}:6443`, problem: 'malformed' });
+    const [, , answered] = audited(
+      [cp(), certificate({ where: `${FIRST}:6443`, member: 'cp-1' }), ...lists],
+      [cp(), silent(6443, { what: 'kube-apiserver' }), ...lists],
+      [cp(), malformed, ...lists],
+    );
+    expect(answered && codes(answered)).toEqual(['warning CertificateUnreadable tls kube-apiserver']);
+  });
+});
+
+it('a Node that got another name while its server does not answer takes nothing with it', () => {
+  const results = audited(
+    [cp('cp-1', [FIRST]), certificate({ member: 'cp-1', notAfter: days(-1) }), ...lists],
+    ...[1, 2].map(() => [
+      cp('cp-one', [FIRST]),
+      unread('tls', { where: `${FIRST}:6443`, what: 'kube-apiserver', member: 'cp-one' }),
+      ...lists,
+    ]),
+    [cp('cp-one', [FIRST]), certificate({ member: 'cp-one', notAfter: days(400) }), ...lists],
+  );
+  for (const result of results.slice(0, 3))
+    expect(codes(result)).toContain('critical CertificateExpired kube-apiserver cp-1');
+  expect(codes(results[3] as Assessment)).toEqual([]);
+});
+
+describe('a kubelet whose certificate the cluster issued', () => {
+  const worker = member({ name: 'Node worker-3', node: 'worker-3' });
+  const place = { where: '10.0.1.43:10250', member: 'worker-3' } as const;
+  const issued = certificate({ ...place, what: 'kubelet-serving', issuedByCluster: true, notAfter: days(-1) });
+  const own = certificate({ ...place, what: 'kubelet-self-signed' });
+  const silent = unread('tls', { ...place, what: 'kubelet-serving' });
+  const warned = 'warning IssuerUnknown kubelet-self-signed worker-3';
+
+  it('and which shows a self-signed one now is told, for as long as it is so', () => {
+    const audits = [[issued], [silent], [own], [own], [silent], [own], [{ ...issued, notAfter: days(300) }]];
+    const results = audited(...audits.map((seen) => [worker, ...seen, ...lists]));
+    expect(results.map((result) => codes(result).includes(warned))).toEqual([
+      false,
+      false,
+      true,
+      true,
+      true,
+      true,
+      false,
+    ]);
+    const [finding] = found(results[2] as Assessment, 'IssuerUnknown');
+    expect(finding?.message).toMatch(/is self-signed, and the one that it showed before was issued by the cluster/);
+  });
+
+  it('is another one when it is another machine', () => {
+    const results = audited(
+      [worker, issued, ...lists],
+      [member({ name: 'Node worker-9', node: 'worker-9' }), { ...own, member: 'worker-9' }, ...lists],
+    );
+    expect(results.map(codes)[1]).toEqual([]);
+  });
+
+  it('never did: then its own is ordinary', () => {
+    const results = audited([worker, own, ...lists], [worker, own, ...lists]);
+    expect(results.map(codes)).toEqual([[], []]);
+  });
+});
+
+describe('what was issued by request', () => {
+  const issued = certificate({
+    source: 'signing-requests',
+    what: 'issued-client',
+    where: 'CN=ci, issued by s to admin',
+    fingerprint: 'a',
+    notBefore: days(-300),
+    notAfter: days(1),
+  });
+  const newer = { ...issued, fingerprint: 'b', notBefore: days(0), notAfter: days(365) };
+  const seen = (result: Assessment) =>
+    result.observations.flatMap((observation) => (observation.kind === 'certificate' ? observation.fingerprint : []));
+
+  it('to one subject twice is two certificates, until the first ends', () => {
+    const ending = 'warning CertificateExpiring issued-client CN=ci, issued by s to admin';
+    const first = assess([issued, read('signing-requests')]);
+    const next = assess([newer, read('signing-requests')], first, NOW + HOUR);
+    const later = assess([read('signing-requests')], next, NOW + 2 * HOUR);
+    const over = assess([read('signing-requests')], later, NOW + 2 * DAY);
+    expect([first, next, later, over].map(codes)).toEqual([[ending], [ending], [ending], []]);
+    expect([next, later, over].map((result) => seen(result).toSorted())).toEqual([['a', 'b'], ['a', 'b'], ['b']]);
+    // The only one is told when it has ended.
+    const alone = assess([read('signing-requests')], first, NOW + 2 * DAY);
+    expect(codes(alone)).toEqual(['warning CertificateExpired issued-client CN=ci, issued by s to admin']);
+  });
+
+  it('to one subject a hundred times is bounded: the newest, and those that end first', () => {
+    const many = Array.from({ length: 100 }, (_, index) => ({
+      ...issued,
+      fingerprint: `f${String(index).padStart(2, '0')}`,
+      notBefore: days(-index),
+      notAfter: days(500 - index),
+    }));
+    const first = assess([...many, read('signing-requests')]);
+    const next = assess([read('signing-requests')], first, NOW + HOUR);
+    expect(seen(next).toSorted()).toEqual(['f00', ...Array.from({ length: 15 }, (_, index) => `f${85 + index}`)]);
+  });
+});
+
+it('a node that shows the certificate of another one does not take its name', () => {
+  const nodes = ['a', 'b'].map((name) => member({ name: `Node ${name}`, node: name }));
+  const of = (name: string, changes = {}) =>
+    certificate({
+      what: 'kubelet-serving',
+      where: `10.0.1.${name.charCodeAt(0)}:10250`,
+      member: name,
+      fingerprint: name,
+      commonName: `system:node:${name}`,
+      ...changes,
+    });
+  const ended = { notAfter: days(-1), fingerprint: 'b' };
+  const expired = (result: Assessment) =>
+    found(result, 'CertificateExpired').map(({ object, since, placeCount }) => ({ object, since, placeCount }));
+  const [first, second] = audited(
+    [...nodes, of('a'), of('b', ended), ...lists],
+    [...nodes, of('a', ended), of('b', ended), ...lists],
+  );
+  const own = { object: 'kubelet-serving b', since: days(0), placeCount: 1 };
+  expect(first && expired(first)).toEqual([own]);
+  expect(second && expired(second)).toContainEqual(own);
+});
