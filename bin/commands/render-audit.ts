@@ -1,7 +1,7 @@
 import type { CertificateGroup } from '../../lambdas/expiry/certificate-groups.ts';
 import type { ExpiryFinding, Severity } from '../../lambdas/expiry/finding.ts';
 import type { FindingCode } from '../../lambdas/expiry/finding-codes.ts';
-import type { Basis, OffObservation, SourceId } from '../../lambdas/expiry/observation.ts';
+import type { Basis, OffObservation, SourceId, UnreadObservation } from '../../lambdas/expiry/observation.ts';
 import { type AuditRepeat, asTyped } from '../audit/repeat.ts';
 import { type AuditedSources, auditedSources, handshakesOf } from '../audit/sources.ts';
 import { type AuditView, severityCounts } from '../audit/view.ts';
@@ -96,7 +96,7 @@ function headline(
   if (isUnreadable({ read, unread }))
     return hang(
       style.bad('✖ '),
-      style.bad(`${name} · not readable: ${unread[0]?.message}${remembered(groups, now)}`),
+      style.bad(`${name} · not readable: ${answerOf(unread[0])}${remembered(groups, now)}`),
       width,
     );
   const certificates = counted(
@@ -106,6 +106,11 @@ function headline(
   const worst = findings.find(({ severity }) => severity !== 'info');
   const paint = worst === undefined ? style.good : STYLES[worst.severity].paint(style);
   return hang('', `${style.strong(name)} · ${certificates}: ${paint(story(worst, groups, now))}`, width);
+}
+
+/** Whichever list failed first, the server is what does not answer. */
+function answerOf(unread: UnreadObservation | undefined): string | undefined {
+  return unread?.message.replace(/^(?:list|get) .{1,200}? on (?=https:)/, '');
 }
 
 /** What is shown of a cluster that nobody can look at. */

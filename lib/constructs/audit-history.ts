@@ -1,10 +1,11 @@
 import { type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { BlockPublicAccess, Bucket, BucketEncryption } from 'aws-cdk-lib/aws-s3';
-import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib/core';
+import { Bucket } from 'aws-cdk-lib/aws-s3';
+import { Duration, Validations } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 import { SNAPSHOT_PREFIX } from '../../lambdas/audit/s3-snapshots.ts';
 import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
+import { privateBucket } from './private-bucket.ts';
 
 /** Longer than a month, so that what was seen before the last rotation of anything monthly is still there. */
 const HISTORY = Duration.days(35);
@@ -18,11 +19,7 @@ export class AuditHistory extends Bucket {
 
   constructor(scope: Construct, id: string, { key }: { readonly key?: IKey | undefined }) {
     super(scope, id, {
-      ...(key === undefined
-        ? { encryption: BucketEncryption.S3_MANAGED }
-        : { encryption: BucketEncryption.KMS, encryptionKey: key, bucketKeyEnabled: true }),
-      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
-      enforceSSL: true,
+      ...privateBucket(key),
       versioned: true,
       lifecycleRules: [
         {
@@ -31,7 +28,6 @@ export class AuditHistory extends Bucket {
           abortIncompleteMultipartUploadAfter: Duration.days(1),
         },
       ],
-      removalPolicy: RemovalPolicy.RETAIN,
     });
     this.#key = key;
     Validations.of(this).acknowledge({

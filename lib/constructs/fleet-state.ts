@@ -1,10 +1,11 @@
 import type { IRole } from 'aws-cdk-lib/aws-iam';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { BlockPublicAccess, Bucket, BucketEncryption } from 'aws-cdk-lib/aws-s3';
-import { RemovalPolicy, Validations } from 'aws-cdk-lib/core';
+import { Bucket } from 'aws-cdk-lib/aws-s3';
+import { Validations } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
+import { privateBucket } from './private-bucket.ts';
 
 /** What a function may do with the two objects. */
 export interface StateGrant {
@@ -21,13 +22,8 @@ export class FleetState extends Bucket {
 
   constructor(scope: Construct, id: string, { key }: { readonly key?: IKey | undefined }) {
     super(scope, id, {
-      ...(key === undefined
-        ? { encryption: BucketEncryption.S3_MANAGED }
-        : { encryption: BucketEncryption.KMS, encryptionKey: key, bucketKeyEnabled: true }),
-      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
-      enforceSSL: true,
+      ...privateBucket(key),
       versioned: false,
-      removalPolicy: RemovalPolicy.RETAIN,
     });
     this.#key = key;
     Validations.of(this).acknowledge({
