@@ -84,7 +84,7 @@ describe('snapshots in a directory', () => {
 
   it.each([
     ['damaged', (file: string) => writeFile(file, 'no gzip')],
-    ['far too large', (file: string) => truncate(file, 33 * 1024 * 1024)],
+    ['far too large', (file: string) => truncate(file, 65 * 1024 * 1024)],
   ])('that are %s are only good to be written anew', async (_what, damage) => {
     const snapshots = directorySnapshots(directory);
     await snapshots.write(snapshotOf(), undefined, signal);

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
+import { certificateGroups } from '../../../lambdas/expiry/certificate-groups.ts';
 import type { CertificateObservation, Observation } from '../../../lambdas/expiry/observation.ts';
 import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 import { readAudit } from '../../../lambdas/fleet/read-audit.ts';
 import { at, DAY, expiryFinding, MINUTE } from '../fleet/values.ts';
 
@@ -33,6 +35,42 @@ describe('summaryOf', () => {
         { what: 'etcd-server', count: 1, notAfter: at(90 * DAY), where: 'a:2379' },
       ],
     });
+  });
+
+  it('has the end that counts, never later than what was seen last', () => {
+    const old = { ...certificate('kube-apiserver', '10.0.0.1:6443', 300), member: 'cp', observedAt: at(-DAY) };
+    const later: CertificateObservation = {
+      ...old,
+      basis: 'status',
+      source: 'machines',
+      notAfter: at(5 * DAY),
+      observedAt: at(),
+    };
+    const observations = [
+      old,
+      later,
+      {
+        ...certificate('kube-apiserver', 'Secret x', 300),
+        member: 'cp',
+        fingerprint: 'f'.repeat(64),
+        observedAt: at(-2 * DAY),
+      },
+    ];
+    const seen = snapshot({ observations });
+    const { ends } = summaryOf(seen, { durationMs: 1 });
+    const [group] = certificateGroups(seen, DEFAULT_THRESHOLDS, Date.parse(at()));
+    expect(ends).toMatchObject([{ what: 'kube-apiserver', count: 1, notAfter: at(5 * DAY) }]);
+    expect(ends[0]?.notAfter).toBe(group?.first.notAfter);
+  });
+
+  it('shows the control plane however many findings workloads have', () => {
+    const secrets = Array.from({ length: 30 }, (_, n) =>
+      expiryFinding({ what: 'tls-secret', object: `tls-secret Secret t/s${n}`, severity: 'critical' }),
+    );
+    const own = expiryFinding({ what: 'kube-apiserver', object: 'kube-apiserver cp-1', severity: 'warning' });
+    const { findings } = summaryOf(snapshot({ findings: [...secrets, own] }), { durationMs: 1 });
+    expect(findings).toContainEqual(own);
+    expect(findings.length).toBeGreaterThan(5);
   });
 
   it('names the sources of this audit, and none that it only remembers', () => {

@@ -79,13 +79,18 @@ describe('the table of an audit', () => {
       source: 'nodes',
       observedAt: '2026-11-21T10:00:00.000Z',
       problem: 'unauthorized',
-      message: 'list nodes: answered 401',
+      message: 'list nodes on https://10.0.1.1:6443: the token is refused',
       remedy: 'r',
     };
     const report = reportOf();
     const observations = [unread, ...READ.filter(({ source }) => source !== 'nodes')];
-    const view = { report: { ...report, snapshot: { ...report.snapshot, observations } } };
-    expect(render(view).split('\n')[0]).toBe('✖ berlin · EKS Anywhere · not readable: list nodes: answered 401');
+    const seen = { ...WELL, first: { ...WELL.first, lastSeen: '2026-11-21T07:00:00.000Z' } };
+    const groups = [groupOf(), seen];
+    const view = { report: { ...report, snapshot: { ...report.snapshot, observations } }, groups };
+    expect(render(view).split('\n')[0]).toBe(
+      '✖ berlin · EKS Anywhere · not readable: https://10.0.1.1:6443: the token is refused; shown is what was seen 3 h ago',
+    );
+    expect(render(view)).toMatch(/^ {2}\? not seen {2}cluster CA .*last seen 3 h ago$/m);
     expect(render(view)).toContain('\n  Next  kubectl certmarshal doctor --kubeconfig k\n');
     expect(render(view)).toContain('✖ critical  etcd server');
   });

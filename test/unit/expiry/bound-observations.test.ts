@@ -28,7 +28,9 @@ const OWN: readonly Observation[] = [
   member(),
   ...Object.keys(CERTIFICATE_CLASSES)
     .filter((what): what is CertificateClass => what in CERTIFICATE_CLASSES)
-    .filter((what) => CERTIFICATE_CLASSES[what].layer !== 'workload' && what !== 'ca-bundle' && what !== 'issued-client')
+    .filter(
+      (what) => CERTIFICATE_CLASSES[what].layer !== 'workload' && what !== 'ca-bundle' && what !== 'issued-client',
+    )
     .flatMap((what, n) => [
       certificate({ what, where: `10.0.0.${n}:1`, notAfter: days(3_000) }),
       unread('tls', { what, where: `10.0.1.${n}:1` }),
@@ -80,7 +82,8 @@ describe('an assessment of more than a snapshot keeps', () => {
   it('says so in every audit, and forgets nothing of the control plane', () => {
     const first = assess([control, ...flood, read('tls'), read('cert-manager')]);
     expect(first.observations).toHaveLength(MAX_OBSERVATIONS);
-    const told = (assessment: Assessment) => found(assessment, 'SourcePartial').find(({ object }) => object === 'snapshot');
+    const told = (assessment: Assessment) =>
+      found(assessment, 'SourcePartial').find(({ object }) => object === 'snapshot');
     expect(told(first)).toMatchObject({
       ...cut,
       message: expect.stringContaining(
@@ -91,7 +94,9 @@ describe('an assessment of more than a snapshot keeps', () => {
     const lost = unread('tls', { where: control.where, what: control.what, member: 'cp-1' });
     const second = assess([lost, ...flood, read('tls'), read('cert-manager')], first, NOW + 15 * MINUTE);
     expect(told(second)).toMatchObject(cut);
-    expect(found(second, 'CertificateExpired')).toMatchObject([{ severity: 'critical', object: 'kube-apiserver cp-1' }]);
+    expect(found(second, 'CertificateExpired')).toMatchObject([
+      { severity: 'critical', object: 'kube-apiserver cp-1' },
+    ]);
   });
 
   it('goes on when a network with 5,000 nodes is cut', () => {

@@ -80,7 +80,9 @@ describe('more findings than are kept', () => {
     const left = findings.find(({ object }) => object === 'findings');
     expect(left).toMatchObject({
       code: 'SourcePartial',
-      message: expect.stringMatching(/^\d+ more findings are left out, \d+ of them critical and \d+ about certificates of/),
+      message: expect.stringMatching(
+        /^\d+ more findings are left out, \d+ of them critical and \d+ about certificates of/,
+      ),
     });
   });
 

@@ -1,12 +1,18 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../../lambdas/audit/snapshot-file.ts';
 import type { Snapshots, StoredSnapshot } from '../../../lambdas/audit/snapshots.ts';
 import { AwsError, type AwsErrorKind } from '../../../lambdas/aws/errors.ts';
+import { assessExpiry } from '../../../lambdas/expiry/assess-expiry.ts';
+import type { Observation } from '../../../lambdas/expiry/observation.ts';
 import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 import { type AuditEngine, createClusterAuditor, type DueAudit } from '../../../lambdas/fleet/cluster-auditor.ts';
+import type { FleetIndex } from '../../../lambdas/fleet/fleet-index.ts';
+import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import type { OpenTarget } from '../../../lambdas/fleet/open-target.ts';
-import { at, DUBLIN, expiryFinding, MINUTE, NOW, PARIS, TROUBLE } from './values.ts';
+import { at, DAY, DUBLIN, expiryFinding, MINUTE, NOW, PARIS, swept, TROUBLE } from './values.ts';
 
 const never = new AbortController().signal;
 const REACH = { handshakes: true, secrets: false, kubeletMetrics: false };
@@ -118,6 +124,129 @@ describe('createClusterAuditor', () => {
     const summary = await auditor(snapshots).audit(due());
     expect(state.written.map(([, etag]) => etag)).toEqual(['"9"']);
     expect(summary).toMatchObject({ partial: true, snapshotProblem: expect.stringContaining('was damaged') });
+  });
+
+  describe('after a snapshot was lost', () => {
+    const UNREAD: Observation = {
+      kind: 'unread',
+      source: 'nodes',
+      observedAt: at(),
+      problem: 'forbidden',
+      message: 'no',
+      remedy: 'Let it.',
+    };
+    const seeing = (observations: readonly Observation[]): Partial<AuditEngine> => ({
+      audit: async () => ({ snapshot: snapshot({ observations }), durationMs: 1, requests: 1 }),
+    });
+    const place = { ...UNREAD, source: 'tls', where: '10.0.0.1:1' } as const;
+
+    it.each<[string, StoredSnapshot | undefined]>([
+      ['damaged', { snapshot: undefined, etag: '"9"' }],
+      ['missing', undefined],
+    ])('is partial when it is %s, and stores that', async (_, stored) => {
+      const { state, snapshots } = bucket(stored);
+      const summary = await auditor(snapshots).audit(due({ known: true }));
+      expect(summary).toMatchObject({ partial: true, snapshotProblem: expect.stringContaining('Earlier versions') });
+      expect(state.written).toMatchObject([[{ partial: true }, stored?.etag]]);
+    });
+
+    it.each<[string, readonly Observation[], true | undefined]>([
+      ['a source is unread', [UNREAD], true],
+      ['a server of the control plane does not answer', [{ ...place, what: 'kube-apiserver' }], true],
+      ['a node does not answer', [{ ...place, what: 'kubelet-serving' }], undefined],
+      ['nobody expects an answer', [{ ...place, what: 'kube-scheduler', usual: true }], undefined],
+      ['all was read', [{ kind: 'read', source: 'nodes', observedAt: at(), count: 1 }], undefined],
+    ])('stays partial or not where %s', async (_, observations, partial) => {
+      const { state, snapshots } = bucket({ snapshot: snapshot({ partial: true }), etag: '"1"' });
+      const summary = await auditor(snapshots, seeing(observations)).audit(due());
+      expect(summary.partial).toBe(partial);
+      expect(state.written[0]?.[0].partial).toBe(partial);
+      expect(summary.snapshotProblem === undefined).toBe(partial === undefined);
+    });
+
+    it('stays partial while the cluster cannot be opened', async () => {
+      const { state, snapshots } = bucket({ snapshot: snapshot({ partial: true }), etag: '"1"' });
+      expect(await auditor(snapshots).audit(due({ open: undefined }))).toMatchObject({ partial: true });
+      expect(state.written).toMatchObject([[{ partial: true }, '"1"']]);
+    });
+
+    it.each<[string, StoredSnapshot | undefined, true | undefined]>([
+      ['a damaged one', { snapshot: undefined, etag: '"9"' }, undefined],
+      ['a missing one', undefined, true],
+      ['the place of the first one', undefined, undefined],
+    ])('writes nothing over %s where the cluster cannot be opened', async (_, stored, known) => {
+      const { state, snapshots } = bucket(stored);
+      const summary = await auditor(snapshots).audit(due({ open: undefined, ...(known ? { known } : {}) }));
+      expect(state.written).toEqual([]);
+      expect(summary.partial).toBe(true);
+    });
+
+    it('is partial as long as the one is that another audit wrote meanwhile', async () => {
+      for (const [stored, observations, partial] of [
+        [{ snapshot: undefined, etag: '"2"' }, [], true],
+        [{ snapshot: snapshot({ partial: true }), etag: '"2"' }, [UNREAD], true],
+        [{ snapshot: snapshot({ partial: true }), etag: '"2"' }, [], undefined],
+      ] as const) {
+        const { state, snapshots } = bucket(stored, { write: [failure('conflict')] });
+        let reads = 0;
+        const raced: Snapshots = {
+          ...snapshots,
+          read: async (...given) =>
+            (reads += 1) === 1 ? { snapshot: snapshot(), etag: '"1"' } : snapshots.read(...given),
+        };
+        expect((await auditor(raced, seeing(observations)).audit(due())).partial).toBe(partial);
+        expect(state.written[0]?.[0].partial).toBe(partial);
+      }
+    });
+
+    it.each(['damaged', 'deleted', 'of a newer version'])('never removes a finding from the index: %s', async (how) => {
+      const ended: Observation = {
+        kind: 'certificate',
+        source: 'tls',
+        observedAt: at(),
+        what: 'kube-apiserver',
+        where: '10.0.0.1:6443',
+        basis: 'certificate',
+        notAfter: at(-DAY),
+      };
+      const read: Observation = { kind: 'read', source: 'tls', observedAt: at(), count: 1 };
+      const { cluster, provider, ...first } = snapshot({ provider: 'eks-anywhere' });
+      const assessed = assessExpiry({ id: cluster, provider }, [ended, read], undefined, DEFAULT_THRESHOLDS, NOW);
+      let bytes: Buffer | undefined = await encodeSnapshot({ ...first, cluster, provider, ...assessed });
+      let now = NOW;
+      const stored: Snapshots = {
+        read: async () => bytes && { snapshot: await decodeSnapshot(bytes), etag: '' },
+        write: async (next) => {
+          bytes = await encodeSnapshot(next);
+        },
+      };
+      const options = {
+        snapshots: stored,
+        thresholds: DEFAULT_THRESHOLDS,
+        clock: () => now,
+        eksAudit: () => ({}) as never,
+      };
+      let index: FleetIndex | undefined;
+      for (let round = 1; round <= 5; round += 1) {
+        now += 15 * MINUTE;
+        if (round === 3) {
+          const newer = { ...first, cluster, provider, observations: [{ ...ended, what: 'new' }, read], findings: [] };
+          if (how === 'damaged') bytes = Buffer.from('x');
+          else bytes = how === 'deleted' ? undefined : gzipSync(JSON.stringify(newer));
+        }
+        const audit = await createClusterAuditor(options)(
+          due({ open: undefined, ...(round > 1 ? { known: true } : {}) }),
+        );
+        index = foldOutcomes(index, [swept({ startedAt: new Date(now).toISOString(), audit })], now);
+        expect(index.clusters['paris']?.audit).toMatchObject({
+          counts: { critical: 1 },
+          findings: expect.arrayContaining([
+            expect.objectContaining({ code: 'CertificateExpired', severity: 'critical' }),
+          ]),
+        });
+        expect(index.clusters['paris']?.audit?.partial).toBe(round < 3 ? undefined : true);
+      }
+    });
   });
 
   it('assesses again, once, when somebody else wrote meanwhile', async () => {
