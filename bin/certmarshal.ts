@@ -248,11 +248,12 @@ Exit status:
     )
     .action(async (options: AuditTargetOptions & AuditCommandOptions & { policy?: string }) => {
       const fleet = await loadFleet(options.policy);
-      const [{ openAuditTarget }, { auditRepeat }, { auditCommand }] = await Promise.all([
+      const [{ openAuditTarget }, { auditRepeat }, { auditCommand, trySnapshots }] = await Promise.all([
         import('./audit/open.ts'),
         import('./audit/repeat.ts'),
         import('./commands/audit.ts'),
       ]);
+      if (options.snapshots !== undefined) await trySnapshots(options.snapshots);
       const target = await openAuditTarget(options, fleet);
       try {
         status = await auditCommand(

@@ -1,6 +1,7 @@
 import { type AuditOptions, type AuditReport, audit } from '../../lambdas/audit/audit.ts';
 import type { AuditTarget } from '../../lambdas/audit/audit-target.ts';
 import { directorySnapshots } from '../../lambdas/audit/directory-snapshots.ts';
+import { tryDirectory } from '../../lambdas/audit/make-directory.ts';
 import type { Snapshots, StoredSnapshot } from '../../lambdas/audit/snapshots.ts';
 import { AUDIT_SOURCES } from '../../lambdas/audit/sources.ts';
 import { isWhole } from '../../lambdas/audit/whole.ts';
@@ -8,13 +9,14 @@ import { AwsError } from '../../lambdas/aws/errors.ts';
 import { SEVERITIES, type Severity } from '../../lambdas/expiry/finding.ts';
 import type { SourceId } from '../../lambdas/expiry/observation.ts';
 import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
+import { printable } from '../../lambdas/printable.ts';
 import { auditCsv } from '../audit/csv.ts';
 import { auditJson } from '../audit/json.ts';
 import { auditOpenMetrics } from '../audit/openmetrics.ts';
 import type { AuditRepeat } from '../audit/repeat.ts';
 import { auditedSources } from '../audit/sources.ts';
 import { viewOf } from '../audit/view.ts';
-import { EXIT } from '../exit-codes.ts';
+import { EXIT, UsageError } from '../exit-codes.ts';
 import { systemErrorWords } from '../system-error.ts';
 import { type ProgressStream, startProgress } from '../terminal/progress.ts';
 import { styleFor } from '../terminal/style.ts';
@@ -41,6 +43,22 @@ export interface AuditDependencies {
   readonly env: NodeJS.ProcessEnv;
   readonly clock: () => number;
   readonly sources?: AuditOptions['sources'];
+}
+
+/**
+ * Makes the directory of the snapshots and tries it: an audit takes minutes, so that none can be written is to be known before.
+ *
+ * @throws UsageError with the directory and what is wrong with it
+ */
+export async function trySnapshots(directory: string): Promise<void> {
+  try {
+    await tryDirectory(directory);
+  } catch (error) {
+    throw new UsageError(
+      `--snapshots ${printable(directory)}: no snapshot can be written there: ${systemErrorWords(error)}. Name a directory that exists or can be made.`,
+      { cause: error },
+    );
+  }
 }
 
 /**

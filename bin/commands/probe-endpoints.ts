@@ -9,11 +9,16 @@ const NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9_.])?$/;
 export function parseEndpoint(text: string): HandshakeTarget | string {
   const quoted = printable(text);
   if (text.includes('://') || text.includes('/')) return `${quoted} is no HOST:PORT: leave out the scheme and the path`;
-  const { host, port } = split(text);
+  const { host, port, bare = false } = split(text);
   if (port !== undefined && (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535))
     return `${quoted} has no port from 1 to 65535`;
   if (isIP(host) === 0 && !isServerName(host))
     return `${quoted} is no HOST:PORT, for example 10.0.1.31:6443, [::1]:443`;
+  // Without brackets nobody can tell a port from the end of an address: `::1:9111` is one as a whole, too.
+  if (bare && isIP(host) === 6) {
+    const whole = isIP(text) === 6 ? `, or [${quoted}] if all of it is the address` : '';
+    return `${quoted} needs brackets: write [${printable(host)}]:${port}${whole}`;
+  }
   return { host, port: port === undefined ? DEFAULT_PORT : Number(port) };
 }
 
@@ -22,12 +27,22 @@ export function isServerName(text: string): boolean {
   return isIP(text) === 0 && NAME.test(text) && !/^[\d.]+$/.test(text);
 }
 
-function split(text: string): { readonly host: string; readonly port: string | undefined } {
+interface Split {
+  readonly host: string;
+  readonly port: string | undefined;
+  /** A port without brackets around the host. */
+  readonly bare?: true;
+}
+
+function split(text: string): Split {
   const bracketed = /^\[([^\]]*)\](?::(.*))?$/.exec(text);
   if (bracketed !== null)
     return { host: isIP(bracketed[1] ?? '') === 6 ? (bracketed[1] ?? '') : '', port: bracketed[2] };
-  // An IPv6 address without brackets has no port.
-  if (isIP(text) === 6) return { host: text, port: undefined };
   const colon = text.lastIndexOf(':');
-  return colon === -1 ? { host: text, port: undefined } : { host: text.slice(0, colon), port: text.slice(colon + 1) };
+  const host = text.slice(0, Math.max(0, colon));
+  const port = text.slice(colon + 1);
+  // What is an address as a whole, and not one with a port behind it, has no port.
+  if (colon === -1 || (isIP(text) === 6 && (isIP(host) !== 6 || !/^\d+$/.test(port))))
+    return { host: text, port: undefined };
+  return { host, port, bare: true };
 }

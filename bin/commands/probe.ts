@@ -14,8 +14,9 @@ import { styleFor } from '../terminal/style.ts';
 import { terminalWidth } from '../terminal/wrap.ts';
 import { readTextFile } from '../text-file.ts';
 import { isServerName, parseEndpoint } from './probe-endpoints.ts';
-import { judgeEndpoint, type ProbedEndpoint } from './probe-judgement.ts';
-import { renderProbe } from './render-probe.ts';
+import { judgeEndpoint } from './probe-judgement.ts';
+import { namesOf } from './probe-names.ts';
+import { renderProbe, type ShownEndpoint } from './render-probe.ts';
 
 export interface ProbeOptions {
   /** PEM file of the authorities that may have signed the certificates. */
@@ -65,9 +66,10 @@ export async function probeCommand(
   }).finally(() => progress.done());
 
   const rules = { authorities, thresholds: DEFAULT_THRESHOLDS, now: now() };
-  const probed = targets.flatMap((target, index): readonly ProbedEndpoint[] => {
+  const probed = targets.flatMap((target, index): readonly ShownEndpoint[] => {
     const result = results[index];
-    return result === undefined ? [] : [judgeEndpoint(endpoints[index] ?? '', target, result, rules)];
+    if (result === undefined) return [];
+    return [{ ...judgeEndpoint(endpoints[index] ?? '', target, result, rules), ...namesOf(target, result) }];
   });
   if (options.output === 'json') {
     for (const each of probed) if (!stdout.write(`${JSON.stringify(each)}\n`)) await once(stdout, 'drain');

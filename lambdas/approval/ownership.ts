@@ -5,7 +5,7 @@ import { addressRanges, canonicalAddress, canonicalDnsName, spellsAddress } from
 import { nodeWithoutInstance } from './node-kinds.ts';
 import type { ApprovalPolicy, EvidenceSource } from './policy.ts';
 import type { Reason } from './reasons.ts';
-import { contestants, deniedBy, type Renewal, renewalFor } from './renewal.ts';
+import { deniedBy, type Renewal, type RenewalFault, renewalFor } from './renewal.ts';
 import type { NameProof } from './verdict.ts';
 
 /** Whether every requested name belongs to the node, and if not, the most telling reason. */
@@ -97,10 +97,9 @@ function proveName(
   const renewed = listed === undefined && !byPattern ? renewedBy(kind, canonical, node, known, evidence) : undefined;
   const owner = listed ?? renewed;
   const rank = owner !== undefined ? INDEPENDENCE[owner.source] : INDEPENDENCE.patterns;
-  const rival =
-    holdersOf(kind, canonical, evidence).find(
-      (holder) => !holder.nodes.includes(node) && INDEPENDENCE[holder.source] >= rank,
-    ) ?? (renewed === undefined ? undefined : contestants(kind, canonical, node, evidence)[0]);
+  const rival = holdersOf(kind, canonical, evidence).find(
+    (holder) => !holder.nodes.includes(node) && INDEPENDENCE[holder.source] >= rank,
+  );
 
   if (owner !== undefined || byPattern) {
     const provenBy =
@@ -112,7 +111,7 @@ function proveName(
     if (rival === undefined && silent !== undefined) return fail(base, unread(label, silent));
     if (rival === undefined) return { proof: { ...base, proven: true, provenBy } };
     return fail(
-      { ...base, ...ownedBy(rival) },
+      { ...base, ownedBy: ownedBy(rival) },
       {
         reason: 'SanContested',
         message: `${label} is owned by ${printable(node, 100)} (${provenBy.object}) and by ${describe(rival)}`,
@@ -126,7 +125,7 @@ function proveName(
     .toSorted(byIndependence);
   if (other !== undefined)
     return fail(
-      { ...base, ...ownedBy(other) },
+      { ...base, ownedBy: ownedBy(other) },
       {
         reason: 'SanNotOwned',
         message: `${label} belongs to ${describe(other)}`,
@@ -146,6 +145,20 @@ function renewedBy(
 ): Owner | undefined {
   if (renewal === undefined || renewal.fault !== undefined) return undefined;
   return deniedBy(kind, canonical, node, evidence) === undefined ? renewal.certificate : undefined;
+}
+
+/** Why the certificate that the node serves does not prove a name that nothing else proves. */
+function notRenewed(
+  kind: 'dns' | 'ip',
+  canonical: string,
+  node: string,
+  { renewal }: OwnersOfNode,
+  evidence: Evidence,
+): RenewalFault | undefined {
+  if (renewal === undefined || renewal.fault !== undefined) return renewal?.fault;
+  const denied = deniedBy(kind, canonical, node, evidence);
+  if (denied === undefined) return undefined;
+  return { reason: 'SanNotOwned', why: `the ${printable(renewal.certificate.object, 150)} has it, but ${denied}` };
 }
 
 /** Nobody lists the name: why not, from the most to the least telling. */
@@ -170,17 +183,10 @@ function unproven(
         .join(', ')}`,
       hostile: false,
     };
+  const fault = notRenewed(kind, canonical, node, known, evidence);
   if (known.trusted.length === 0) {
-    const { renewal } = known;
-    if (renewal?.fault !== undefined)
-      return { reason: renewal.fault.reason, message: `${label} is not proven: ${renewal.fault.why}`, hostile: false };
-    const denied = renewal === undefined ? undefined : deniedBy(kind, canonical, node, evidence);
-    if (renewal !== undefined && denied !== undefined)
-      return {
-        reason: 'SanNotOwned',
-        message: `${label} is not proven: the ${printable(renewal.certificate.object, 150)} has it, but ${denied}`,
-        hostile: false,
-      };
+    if (fault !== undefined)
+      return { reason: fault.reason, message: `${label} is not proven: ${fault.why}`, hostile: false };
     const missing = `${lookedAt(evidence, policy)} names node ${printable(node, 100)}`;
     const why = nodeWithoutInstance(node);
     return {
@@ -197,7 +203,7 @@ function unproven(
   const objects = known.trusted.map((owner) => printable(owner.object, 100)).join(', ');
   return {
     reason: 'SanNotOwned',
-    message: `${label} is not among the names of ${objects}`,
+    message: `${label} is not among the names of ${objects}${fault === undefined ? '' : `; ${fault.why}`}`,
     // Addresses move, and evidence may lag; a foreign DNS name does not come about by itself.
     hostile: kind === 'dns' && !spellsAddress(canonical) && known.trusted.some((owner) => owner.dnsNames.length > 0),
   };
@@ -288,16 +294,12 @@ function cidrsOf(policy: ApprovalPolicy): ReturnType<typeof addressRanges> {
   return ranges;
 }
 
-function describe({ nodes, object }: Owner): string {
-  const [node] = nodes;
-  return node === undefined
-    ? `${printable(object, 150)}, which is no node now`
-    : `${printable(node, 100)} (${printable(object, 150)})`;
+function describe(owner: Owner): string {
+  return `${printable(owner.nodes[0] ?? '', 100)} (${printable(owner.object, 150)})`;
 }
 
-function ownedBy({ nodes, object }: Owner): Pick<NameProof, 'ownedBy'> {
-  const [node] = nodes;
-  return node === undefined ? {} : { ownedBy: { node: printable(node, 253), object: printable(object, 300) } };
+function ownedBy(owner: Owner): NonNullable<NameProof['ownedBy']> {
+  return { node: printable(owner.nodes[0] ?? '', 253), object: printable(owner.object, 300) };
 }
 
 function fail(base: Omit<NameProof, 'proven'>, failure: Failure): { proof: NameProof; failure: Failure } {

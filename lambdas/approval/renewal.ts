@@ -38,23 +38,24 @@ export function renewalFor(
 }
 
 /**
- * Who denies that the node has the name now, for people; undefined if nobody does. The Node has to show it, as kubelets ask for no other names; and since the
- * kubelet writes that, its word never stands against a Machine or an instance of the node: what these list must include the name.
+ * Who denies that the node, and no other, has the name now, for people; undefined if nobody does. The Node has to show it, as kubelets ask for no other names; and
+ * since the kubelet writes that, its word never stands against a Machine or an instance of the node: what these list must include the name.
  */
 export function deniedBy(kind: 'dns' | 'ip', canonical: string, node: string, evidence: Evidence): string | undefined {
   const owners = evidence.ownersOf(node);
   const has = ({ dnsNames, addresses }: Owner) => (kind === 'dns' ? dnsNames : addresses).includes(canonical);
-  const other = owners.find((owner) => isIndependent(owner.source) && tells(owner, kind, canonical) && !has(owner));
-  if (other !== undefined) return `${printable(other.object, 150)} does not have it`;
-  const shown = owners.some((owner) => owner.source === 'node' && has(owner));
-  return shown ? undefined : 'the node has it no longer, as its Node does not show it';
+  const own = owners.find((owner) => isIndependent(owner.source) && tells(owner, kind, canonical) && !has(owner));
+  if (own !== undefined) return `${printable(own.object, 150)} does not`;
+  if (!owners.some((owner) => owner.source === 'node' && has(owner))) return 'its Node does not show it';
+  const [other] = holdersBeside(kind, canonical, node, evidence);
+  return other === undefined ? undefined : `${printable(other.object, 150)} has it too`;
 }
 
-/** Whoever else has the name, or had it, contests a certificate: owners of every source, and what has no live node. */
-export function contestants(kind: 'dns' | 'ip', canonical: string, node: string, evidence: Evidence): readonly Owner[] {
-  return [...evidence.holdersOf(kind, canonical), ...evidence.vetoesOn(kind, canonical)].filter(
-    ({ nodes }) => !nodes.includes(node),
-  );
+/** Whoever has the name beside the node, by any source: a live owner, what is no live node, or a Node that is called so. */
+function holdersBeside(kind: 'dns' | 'ip', canonical: string, node: string, evidence: Evidence): readonly Owner[] {
+  const holders = [...evidence.holdersOf(kind, canonical), ...evidence.vetoesOn(kind, canonical)];
+  if (kind === 'dns') holders.push(...evidence.ownersOf(canonical));
+  return holders.filter(({ nodes }) => !nodes.includes(node));
 }
 
 /** Nobody can write these from the node. */

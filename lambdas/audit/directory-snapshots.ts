@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { link, mkdir, open, rename, rm } from 'node:fs/promises';
+import { link, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AwsError } from '../aws/errors.ts';
+import { makeDirectory } from './make-directory.ts';
 import { decodeSnapshot, encodeSnapshot, LARGEST_SNAPSHOT } from './snapshot-file.ts';
 import type { Snapshots } from './snapshots.ts';
 
@@ -21,7 +22,7 @@ export function directorySnapshots(directory: string): Snapshots {
     async write(snapshot, etag) {
       const file = fileOf(snapshot.cluster);
       const bytes = await encodeSnapshot(snapshot);
-      await mkdir(directory, { recursive: true });
+      await makeDirectory(directory);
       const written = join(directory, `.${randomUUID()}.tmp`);
       try {
         await writeDurably(written, bytes);

@@ -4,7 +4,7 @@ import { readSnapshot } from '../expiry/read-observations.ts';
 import type { Snapshot } from '../expiry/snapshot.ts';
 
 /**
- * Bytes of JSON: a small file must not become a large one. An assessment has at most 44 MiB of observations and findings. A snapshot that is
+ * Bytes of JSON: a small file must not become a large one. An assessment has at most 52 MiB of observations and findings. A snapshot that is
  * stored is no larger either: what cannot be compressed is left as it is.
  */
 export const LARGEST_SNAPSHOT = 64 * 1024 * 1024;

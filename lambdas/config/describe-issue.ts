@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { didYouMean } from '../did-you-mean.ts';
 import { printable } from '../printable.ts';
-import { didYouMean } from './did-you-mean.ts';
 import type { Path } from './yaml-values.ts';
 
 /** Wording of the issues for which the schema has no sentence of its own. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { didYouMean } from '../did-you-mean.ts';
 import { printable } from '../printable.ts';
-import { didYouMean } from './did-you-mean.ts';
 import { DEFAULT_LANE } from './fleet.ts';
 import { LaneEntry, MAX_LANES } from './hub-entries.ts';
 import { type RuleProblem, readable, repeatedEntries, repeatedNames, type Sections } from './rule.ts';

@@ -6,8 +6,8 @@ import { compare, counted, firstOf, timeOf } from './words.ts';
 
 /** Of one cluster: one of 5,000 nodes, with Machines and handshakes, has 30,000. */
 export const MAX_OBSERVATIONS = 50_000;
-/** Of the JSON of all of them: ordinary ones have under 700 bytes each. */
-const MAX_BYTES = 32 * 1024 * 1024;
+/** Of the JSON of all of them: ordinary ones have under 800 bytes each. */
+const MAX_BYTES = 40 * 1024 * 1024;
 
 export interface BoundObservations {
   /** In the order that they had. */

@@ -158,6 +158,7 @@ function titleOf(role: MemberRole): string {
 
 /** What this audit cannot know, in one finding: an answer without it would look complete. */
 function notVisible({ provider, observations, certificates }: Coverage): readonly Draft[] {
+  if (!observations.some(tellsOfCluster)) return [];
   const seen = new Set<CertificateClass>(certificates.flatMap(({ said }) => said.map(classOf)));
   const classes = Object.entries<{ readonly title: string }>(CERTIFICATE_CLASSES)
     .filter(
@@ -173,6 +174,12 @@ function notVisible({ provider, observations, certificates }: Coverage): readonl
   ];
   if (parts.length === 0) return [];
   return [{ code: 'NotVisible', severity: 'info', object: 'what cannot be seen', places, message: parts.join('; ') }];
+}
+
+/** Of a few endpoints alone nothing follows: what was not seen there was not looked for. */
+function tellsOfCluster(observation: Observation): boolean {
+  if (observation.kind === 'unread') return observation.where === undefined;
+  return observation.kind === 'read' || observation.kind === 'off' || observation.kind === 'member';
 }
 
 /** Every cluster of the provider has these; the others are there where somebody wants them. */

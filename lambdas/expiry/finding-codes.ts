@@ -94,7 +94,10 @@ export const FINDING_CODES = {
     meaning: 'A source or place that was read before cannot be read for long.',
   },
   CoverageShrunk: { severities: ['warning'], meaning: 'Fewer machines are seen than the last time.' },
-  SourcePartial: { severities: ['warning'], meaning: 'A source leaves out a machine that exists.' },
+  SourcePartial: {
+    severities: ['warning'],
+    meaning: 'A source leaves out something that exists, or there is more than is kept.',
+  },
   NotVisible: { severities: ['info'], meaning: 'Certificates of this kind cannot be seen from here.' },
 } as const satisfies Record<string, CodeEntry>;
 

@@ -179,6 +179,7 @@ export function placesOf(observation: Observation): readonly string[] {
       // A machine whose address changed is another place, and still the same machine.
       return [
         ...(where === undefined ? [] : [where]),
+        ...(observation.kind === 'unread' ? (observation.alsoTried ?? []) : []),
         ...(member === undefined || what === undefined ? [] : [`${what} of ${member}`]),
         // One that answers lost what it does not show now.
         ...(observation.kind === 'unread' && observation.problem === 'malformed' ? [] : serverOf(observation)),
@@ -261,19 +262,24 @@ function supersededAtPlace(
 ): ReadonlySet<Observation> {
   const remembered = kept.filter(isCertificate).filter(isOneOfSeveral);
   if (remembered.length === 0) return new Set();
-  const placeOf = ({ source, what, where, position = 0 }: CertificateObservation): string =>
-    [source, what, where, position].join('\n');
   const shown = Map.groupBy(now.filter(isCertificate).filter(isOneOfSeveral), placeOf);
   const over = [...Map.groupBy(remembered, placeOf)].flatMap(([place, same]) => {
     const newest = [...same, ...(shown.get(place) ?? [])].map(beginning).reduce((a, b) => Math.max(a, b));
     const older = same.filter((certificate) => beginning(certificate) < newest);
-    const end = ({ notAfter }: CertificateObservation): number => timeOf(notAfter) ?? at;
     const lasting = older
-      .filter((certificate) => end(certificate) > at)
-      .toSorted((a, b) => end(a) - end(b) || compare(a.fingerprint ?? '', b.fingerprint ?? ''));
-    return [...older.filter((certificate) => end(certificate) <= at), ...lasting.slice(REMEMBERED_OF_ONE_PLACE - 1)];
+      .filter((certificate) => ending(certificate) > at)
+      .toSorted((a, b) => ending(a) - ending(b) || compare(a.fingerprint ?? '', b.fingerprint ?? ''));
+    return [...older.filter((certificate) => ending(certificate) <= at), ...lasting.slice(REMEMBERED_OF_ONE_PLACE - 1)];
   });
   return new Set(over);
+}
+
+function placeOf({ source, what, where, position = 0 }: CertificateObservation): string {
+  return [source, what, where, position].join('\n');
+}
+
+function ending({ notAfter }: CertificateObservation): number {
+  return timeOf(notAfter) ?? 0;
 }
 
 function isCertificate(observation: Observation): observation is CertificateObservation {

@@ -217,6 +217,8 @@ export interface UnreadObservation extends Observed {
   readonly kind: 'unread';
   /** The place; absent when the whole source could not be read. */
   readonly where?: string;
+  /** Other addresses of the same server, where it did not answer either. */
+  readonly alsoTried?: readonly string[];
   /** What is at the place. */
   readonly what?: CertificateClass;
   readonly member?: string;

@@ -17,11 +17,14 @@ import {
   number,
   oneOf,
   own,
+  type Report,
   readShape,
+  reportUnknown,
   type Shape,
   text,
   texts,
   time,
+  wrongValue,
 } from './read-values.ts';
 import type { Snapshot } from './snapshot.ts';
 import { isoOf } from './words.ts';
@@ -47,7 +50,8 @@ export type ReadAssessment =
  * Reads `{"cluster","observations":[…],"previous":…,"now"}`. The cluster is a name, or an object with `id` or `name`, and `provider`, which is
  * eks-anywhere if it is not there. An observation without `kind` is a certificate; without `source` it comes from a handshake, without `basis` from
  * what its source usually says, without `what` it is any TLS endpoint, and without `observedAt` it was seen now. `previous` is a snapshot, an
- * earlier answer, or null. Never throws.
+ * earlier answer, or null. People write these lines: another field is a problem, but inside of observations only where a required one is missing,
+ * since a newer audit may have written them. Never throws.
  *
  * @param clock for a line without `now`; milliseconds since the epoch
  */
@@ -55,6 +59,7 @@ export function readAssessment(value: unknown, clock: () => number): ReadAssessm
   const problems = problemList();
   const { report } = problems;
   if (!isFields(value)) return { ok: false, problems: ['the line is not a JSON object'] };
+  reportUnknown(value, ['cluster', 'observations', 'previous', 'now'], report);
   const cluster = readCluster(own(value, 'cluster'), report);
   const now = readNow(own(value, 'now'), clock, report);
   const observedAt = isoOf(now ?? 0);
@@ -91,7 +96,6 @@ export function readSnapshot(value: unknown): Snapshot | undefined {
   return snapshot as unknown as Snapshot;
 }
 
-type Report = (path: string, problem: string) => void;
 const ignore: Report = () => {};
 
 function problemList(): { readonly report: Report; readonly all: () => readonly string[] } {
@@ -99,7 +103,7 @@ function problemList(): { readonly report: Report; readonly all: () => readonly 
   let more = 0;
   return {
     report: (path, problem) => {
-      if (problems.length < MAX_PROBLEMS) problems.push(`${path} ${problem}`);
+      if (problems.length < MAX_PROBLEMS) problems.push(`${path} ${problem()}`);
       else more += 1;
     },
     all: () => (more === 0 ? problems : [...problems, `and ${more} more problems`]),
@@ -115,15 +119,18 @@ function readCluster(value: unknown, report: Report): AssessedCluster | undefine
   if (typeof value === 'string' && value !== '' && value.length <= NAME_LIMIT)
     return { id: printable(value, NAME_LIMIT), provider: 'eks-anywhere' };
   if (!isFields(value)) {
-    report('cluster', 'is not a name, and not an object with a name or an id');
+    const words = 'a name, or an object with a name or an id';
+    report('cluster', () => (value === undefined ? `is missing: ${words}` : `is not ${words}`));
     return undefined;
   }
+  reportUnknown(value, ['id', 'name', 'provider'], (field, problem) => report(`cluster.${field}`, problem));
   const name = own(value, 'name');
   const id = NAME(own(value, 'id') ?? name);
   const provider = own(value, 'provider') ?? 'eks-anywhere';
-  if (typeof id !== 'string' || id === '') report('cluster.id', 'is missing: a text, or a name');
+  if (typeof id !== 'string' || id === '') report('cluster.id', () => 'is missing: a text, or a name');
   const known = PROVIDERS.find((other) => other === provider);
-  if (known === undefined) report('cluster.provider', `is not ${wordsOf(PROVIDER(provider))}`);
+  const wrong = PROVIDER(provider);
+  if (wrong instanceof Expected) report('cluster.provider', () => wrongValue(provider, wrong));
   if (typeof id !== 'string' || id === '' || known === undefined) return undefined;
   return {
     id,
@@ -132,22 +139,18 @@ function readCluster(value: unknown, report: Report): AssessedCluster | undefine
   };
 }
 
-function wordsOf(result: unknown): string {
-  return result instanceof Expected ? result.words : '';
-}
-
 function readNow(value: unknown, clock: () => number, report: Report): number | undefined {
   if (value === undefined || value === null) return clock();
   const at = time(value);
   if (typeof at === 'string') return Date.parse(at);
-  report('now', `is not ${wordsOf(at)}`);
+  if (at instanceof Expected) report('now', () => wrongValue(value, at));
   return undefined;
 }
 
 function readPrevious(value: unknown, report: Report): Pick<Snapshot, 'observations' | 'findings'> | undefined {
   if (value === undefined || value === null) return undefined;
   if (!isFields(value)) {
-    report('previous', 'is not an object with observations and findings');
+    report('previous', () => 'is not an object with observations and findings');
     return undefined;
   }
   return {
@@ -169,8 +172,12 @@ function readList<T>(
   report: Report,
   read: (entry: unknown, report: Report) => T | undefined,
 ): readonly T[] {
-  if (!Array.isArray(value) || value.length > most) {
-    report(path, `is not a list of at most ${most} entries`);
+  if (!Array.isArray(value)) {
+    report(path, () => (value === undefined || value === null ? 'is missing: a list' : 'is not a list'));
+    return [];
+  }
+  if (value.length > most) {
+    report(path, () => `has ${value.length} entries: at most ${most} are read`);
     return [];
   }
   return value.flatMap((entry: unknown, index) => {
@@ -183,13 +190,13 @@ function readList<T>(
 
 function readObservation(value: unknown, defaults: Fields, report: Report): Observation | undefined {
   if (!isFields(value)) {
-    report('', 'is not an object');
+    report('', () => 'is not an object');
     return undefined;
   }
   const kind = own(value, 'kind') ?? 'certificate';
   const shape = typeof kind === 'string' && Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
   if (shape === undefined) {
-    report('kind', `is not one of ${Object.keys(KINDS).join(', ')}`);
+    report('kind', () => wrongValue(kind, A_KIND));
     return undefined;
   }
   const source = own(value, 'source') ?? 'tls';
@@ -199,6 +206,7 @@ function readObservation(value: unknown, defaults: Fields, report: Report): Obse
     shape,
     { ...defaults, source: 'tls', ...(kind === 'certificate' ? { basis: usual, what: 'endpoint' } : {}) },
     report,
+    ['kind'],
   );
   // Every field is what its reader made of it.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -207,7 +215,7 @@ function readObservation(value: unknown, defaults: Fields, report: Report): Obse
 
 function readFinding(value: unknown, defaults: Fields, report: Report): ExpiryFinding | undefined {
   if (!isFields(value)) {
-    report('', 'is not an object');
+    report('', () => 'is not an object');
     return undefined;
   }
   // Every field is what its reader made of it.
@@ -258,7 +266,10 @@ const KINDS: Readonly<Record<string, Shape>> = {
     required: { ...OBSERVED, role: ROLE, name: NAME, createdAt: time, addresses: texts(100, 64) },
     optional: { node: NAME, kindOfNode: oneOf(['fargate', 'auto-mode', 'hybrid']) },
   },
-  group: { required: { ...OBSERVED, role: ROLE, name: NAME, wanted: count }, optional: {} },
+  group: {
+    required: { ...OBSERVED, role: ROLE, name: NAME, wanted: count },
+    optional: { rolloutBeforeDays: count, paused: mark },
+  },
   requests: {
     required: {
       ...OBSERVED,
@@ -297,10 +308,12 @@ const KINDS: Readonly<Record<string, Shape>> = {
   read: { required: { ...OBSERVED, count }, optional: {} },
   unread: {
     required: { ...OBSERVED, problem: text(80), message: SENTENCE, remedy: SENTENCE },
-    optional: { where: PLACE, what: WHAT, member: NAME, usual: mark },
+    optional: { where: PLACE, alsoTried: texts(1_000, 16), what: WHAT, member: NAME, usual: mark },
   },
   off: { required: { ...OBSERVED, why: SENTENCE }, optional: {} },
 };
+
+const A_KIND = new Expected(`one of ${Object.keys(KINDS).join(', ')}`, Object.keys(KINDS));
 
 const FINDING: Shape = {
   required: {

@@ -1,3 +1,4 @@
+import { didYouMean } from '../did-you-mean.ts';
 import { printable } from '../printable.ts';
 import { isoOf } from './words.ts';
 
@@ -6,10 +7,39 @@ import { isoOf } from './words.ts';
 /** What a value should have been, with its article: `a whole number`. */
 export class Expected {
   readonly words: string;
-  constructor(words: string) {
+  /** The texts it may be, where these are few. */
+  readonly choices: readonly string[];
+  constructor(words: string, choices: readonly string[] = []) {
     this.words = words;
+    this.choices = choices;
   }
 }
+
+/** Told of a value at a path. The words are made where somebody reads them: there may be as many problems as values. */
+export type Report = (path: string, problem: () => string) => void;
+
+/** What is wrong with a value that is not what was expected: `is not a whole number`. */
+export function wrongValue(value: unknown, { words, choices }: Expected): string {
+  if (value === undefined) return `is missing: ${words}`;
+  const meant = typeof value === 'string' ? didYouMean(value, choices) : undefined;
+  return meant === undefined ? `is not ${words}` : `is not known: did you mean ${meant}?`;
+}
+
+/** Tells of fields that nothing reads: behind each may be one that is missing. */
+export function reportUnknown(from: Fields, known: readonly string[], report: Report): void {
+  for (const field of Object.keys(from))
+    if (!known.includes(field)) report(printable(field, 60), () => unknownField(field, from, known));
+}
+
+function unknownField(field: string, from: Fields, known: readonly string[]): string {
+  const absent = known.filter((other) => !Object.hasOwn(from, other));
+  const meant = didYouMean(field, absent);
+  if (meant !== undefined) return `is not known: did you mean ${meant}?`;
+  return known.length > MOST_LISTED ? 'is not known' : `is not known: there are ${known.join(', ')}`;
+}
+
+/** Of fields, where none is near. */
+const MOST_LISTED = 8;
 
 export type Reader = (value: unknown) => unknown;
 
@@ -51,7 +81,7 @@ export const mark: Reader = (value) => (value === true ? value : TRUE);
 
 export function oneOf(choices: readonly string[]): Reader {
   const known = new Set(choices);
-  const expected = new Expected(`one of ${choices.join(', ')}`);
+  const expected = new Expected(`one of ${choices.join(', ')}`, choices);
   return (value) => (typeof value === 'string' && known.has(value) ? value : expected);
 }
 
@@ -71,20 +101,28 @@ export interface Shape {
   readonly optional: Readonly<Record<string, Reader>>;
 }
 
-/** The known fields of an object; the others are passed over, because a newer version may have written them. */
+/**
+ * The known fields of an object; the others are passed over, because a newer version may have written them, and told of only where a required one is
+ * missing.
+ *
+ * @param also fields that somebody else reads
+ */
 export function readShape(
   from: Fields,
   { required, optional }: Shape,
   defaults: Fields,
-  report: (field: string, problem: string) => void,
+  report: Report,
+  also: readonly string[] = [],
 ): Fields | undefined {
   const read: Record<string, unknown> = {};
   let ok = true;
+  let complete = true;
   const take = (field: string, reader: Reader, value: unknown): void => {
     const result = reader(value);
     if (result instanceof Expected) {
       ok = false;
-      report(field, value === undefined ? `is missing: ${result.words}` : `is not ${result.words}`);
+      if (value === undefined) complete = false;
+      report(field, () => wrongValue(value, result));
     } else read[field] = result;
   };
   for (const field in required) {
@@ -96,6 +134,7 @@ export function readShape(
     const reader = optional[field];
     if (value !== undefined && value !== null && reader !== undefined) take(field, reader, value);
   }
+  if (!complete) reportUnknown(from, [...also, ...Object.keys(required), ...Object.keys(optional)], report);
   return ok ? read : undefined;
 }
 

@@ -36,7 +36,7 @@ export function failureOf(target: HandshakeTarget, end: End, transcript: Buffer,
     case 'flood':
       return tooLarge('it sent more than a handshake needs');
     case 'timeout':
-      return timedOut(target, transcript, timeoutMs);
+      return timedOut(target, end.connected, transcript, timeoutMs);
     case 'closed':
     case 'error':
       return transcript.length > 0
@@ -77,18 +77,29 @@ export function tooLarge(message: string): HandshakeFailure {
   };
 }
 
-function timedOut({ port }: HandshakeTarget, transcript: Buffer, timeoutMs: number): HandshakeFailure {
+function timedOut(
+  { port }: HandshakeTarget,
+  connected: boolean,
+  transcript: Buffer,
+  timeoutMs: number,
+): HandshakeFailure {
   const within = `within ${timeoutMs / 1000} s`;
-  return transcript.length === 0
+  if (transcript.length > 0)
+    return {
+      kind: 'timeout',
+      message: `it began to answer, and showed no certificate ${within}`,
+      remedy: 'Check the load of the server.',
+    };
+  return connected
     ? {
         kind: 'timeout',
-        message: `no answer ${within}`,
-        remedy: `Check the route, and that security groups and firewalls let port ${port} pass.`,
+        message: `it accepts connections and says nothing ${within}`,
+        remedy: 'The route is open: check that what listens there speaks TLS, and look at its load.',
       }
     : {
         kind: 'timeout',
-        message: `it began to answer, and showed no certificate ${within}`,
-        remedy: 'Check the load of the server.',
+        message: `no answer ${within}`,
+        remedy: `Check the route, and that security groups and firewalls let port ${port} pass.`,
       };
 }
 

@@ -103,7 +103,8 @@ export async function handshake(target: HandshakeTarget, options: HandshakeOptio
 
 /** How a connection ended. */
 export type End =
-  | { readonly kind: 'done' | 'timeout' | 'aborted' | 'flood' | 'closed' }
+  | { readonly kind: 'done' | 'aborted' | 'flood' | 'closed' }
+  | { readonly kind: 'timeout'; readonly connected: boolean }
   | { readonly kind: 'error'; readonly error: Error };
 
 interface Shaken {
@@ -144,7 +145,7 @@ function shakeHands(
       resolve(result);
     };
     const onAbort = () => finish({ kind: 'aborted' });
-    const timer = setTimeout(() => finish({ kind: 'timeout' }), timeoutMs);
+    const timer = setTimeout(() => finish({ kind: 'timeout', connected: !socket.connecting }), timeoutMs);
     signal.addEventListener('abort', onAbort, { once: true });
 
     const socket = tcpConnect({ host, port, lookup: allowedLookup(addresses), noDelay: true });

@@ -8,9 +8,9 @@ import { type Verifications, verifications } from './verifications.ts';
 export function isIssuedBy(
   certificate: Certificate,
   authority: Certificate,
-  { isSignedBy }: Verifications = verifications(1),
+  made: Verifications = verifications(1),
 ): boolean | undefined {
-  return certificate.issuer === authority.subject && isSignedBy(certificate, authority);
+  return certificate.issuer === authority.subject && made.isSignedBy(certificate, authority);
 }
 
 /** Whether its own key made the signature of a certificate; undefined where that is not found out. */

@@ -172,7 +172,7 @@ describe('audits of a fleet', () => {
   });
 
   it('keeps a snapshot of each, and the summary in the index', async () => {
-    for (const name of NAMES.filter((each) => each !== UNLUCKY)) {
+    for (const name of NAMES.filter((each) => each !== UNLUCKY && each !== CLOSED)) {
       const snapshot = await storedOf(name);
       expect(snapshot).toMatchObject({ version: 1, cluster: name, provider: 'eks-anywhere' });
       expect(auditOf(name)).toMatchObject({
@@ -193,7 +193,7 @@ describe('audits of a fleet', () => {
   });
 
   it('audits what it cannot open from what it knows', () => {
-    expect(auditOf(CLOSED)?.ends).toEqual([]);
+    expect(auditOf(CLOSED)).toMatchObject({ ends: [], partial: true });
     expect(hub.index()?.clusters[CLOSED]?.readable).toBe(false);
   });
 

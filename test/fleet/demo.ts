@@ -108,11 +108,18 @@ for (const [cluster, ...sentences] of [
     'its API certificate has expired: nothing in it can be seen, and certmarshal says so instead of calling it fine.',
     'Renew the control plane certificates by hand: eksctl anywhere renew certificates',
   ],
-  ['yours', 'look at a cluster of your own; this decides and writes nothing:'],
+  [
+    'yours',
+    'look at a cluster of your own; the first says what it would approve, the second what ends when. Neither writes:',
+  ],
 ] as const)
   say(hang(`  ${(cluster ?? '').padEnd(8)}`, sentences.join(' '), width));
 // Never wrapped: it is to be pasted.
-say(['', '  npm run -s certmarshal -- sweep --kubeconfig ~/.kube/config --observe']);
+say([
+  '',
+  '  npm run -s certmarshal -- sweep --kubeconfig ~/.kube/config --observe',
+  '  npm run -s certmarshal -- audit --kubeconfig ~/.kube/config',
+]);
 
 function say(lines: readonly string[]): void {
   process.stdout.write(`${lines.join('\n')}\n`);

@@ -1,13 +1,18 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { probeCommand } from '../../bin/commands/probe.ts';
 import { decideApproval } from '../../lambdas/approval/decide.ts';
 import { indexEvidence } from '../../lambdas/approval/evidence.ts';
 import { ownerFromMachine } from '../../lambdas/approval/machine-evidence.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
+import { readAssessment } from '../../lambdas/expiry/read-observations.ts';
 import { report } from '../../lambdas/sweep/report.ts';
 import { csrOf, machineOf, requestOf } from '../bench/fixtures.ts';
+import { createAuthority, createServing, listenTls } from './probe/tls-servers.ts';
 
 const page = (name: string) => readFileSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), 'utf8');
 
@@ -72,6 +77,56 @@ describe('docs/output.md', () => {
   });
 });
 
+describe('docs/output.md on a probe', () => {
+  const [, section = ''] = page('docs/output.md').split(/^## `certmarshal probe .*$/m);
+  const [documented = ''] = section.split('\n## ');
+  const hasJq = spawnSync('jq', ['--version']).status === 0;
+
+  /** An expired server, one that answers nothing, and one of another name. */
+  async function probed(): Promise<string> {
+    const authority = await createAuthority('Test CA');
+    const expired = await listenTls(await createServing(authority, { ipAddresses: ['127.0.0.1'], from: -20, to: -1 }));
+    const other = await listenTls(await createServing(authority, { dnsNames: ['other'] }));
+    let text = '';
+    const stdout = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        text += chunk.toString();
+        done();
+      },
+    });
+    const stderr = new Writable({ write: (_chunk, _encoding, done) => done() }) as unknown as NodeJS.WriteStream;
+    const endpoints = [`127.0.0.1:${expired}`, `localhost:${other}`, '127.0.0.1:1'];
+    await probeCommand(endpoints, { output: 'json' }, { stdout, stderr }, new AbortController().signal);
+    return text;
+  }
+
+  it('names every field', async () => {
+    const lines = (await probed())
+      .trimEnd()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line));
+    const fields = new Set(fieldsOf(lines));
+    for (const field of ['protocol', 'names', 'nameChecked', 'due', 'remedy', 'fingerprint'])
+      expect(fields).toContain(field);
+    const ofCertificates = page('docs/output.md').split('| field of a certificate |')[1]?.split('\n## ')[0] ?? '';
+    const missing = [...fields].filter(
+      (field) => !new RegExp(`[\`.\\]]${field}(?:\\[\\])?\``).test(documented + ofCertificates),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it.skipIf(!hasJq)('makes a line for assess with jq, which has what answered and what did not', async () => {
+    const program = /jq -cs '([^']+)'/.exec(documented)?.[1] ?? '';
+    const { stdout, stderr } = spawnSync('jq', ['-cs', program], { input: await probed(), encoding: 'utf8' });
+    expect(stderr).toBe('');
+    const read = readAssessment(JSON.parse(stdout), Date.now);
+    if (!read.ok) throw new Error(read.problems.join('\n'));
+    const { observations } = read.input;
+    expect(observations.map(({ kind }) => kind)).toEqual(['certificate', 'certificate', 'unread']);
+    expect(observations.at(-1)).toMatchObject({ source: 'tls', where: '127.0.0.1:1', problem: 'unreachable' });
+  });
+});
+
 describe('links between pages', () => {
   it.each([
     'README.md',
@@ -80,10 +135,13 @@ describe('links between pages', () => {
     'docs/output.md',
     'docs/deploy.md',
     'docs/doctor.md',
+    'docs/findings.md',
+    'docs/coverage.md',
     'docs/security.md',
     'docs/verdicts.md',
     'docs/runbooks/san-not-owned.md',
     'docs/runbooks/heartbeat.md',
+    'docs/runbooks/README.md',
   ])('%s points to files that exist', (name) => {
     const folder = name.includes('/') ? name.slice(0, name.lastIndexOf('/') + 1) : '';
     const targets = [...page(name).matchAll(/\]\((?!https?:)(?<path>[^)#]+)/g)].map(

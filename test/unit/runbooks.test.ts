@@ -3,15 +3,62 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { REASONS } from '../../lambdas/approval/reasons.ts';
+import { DEFAULT_PORTS } from '../../lambdas/audit/audit-target.ts';
+import type { AwsErrorKind } from '../../lambdas/aws/errors.ts';
 import { FINDING_CODES, type FindingCode, runbookOf } from '../../lambdas/expiry/finding-codes.ts';
+import type { KubernetesErrorKind } from '../../lambdas/kubernetes/errors.ts';
+import type { HandshakeFailureKind } from '../../lambdas/probe/handshake.ts';
+
+/** All kinds, so that a new one does not compile without a row in a runbook. */
+const HANDSHAKE_FAILURES: Readonly<Record<HandshakeFailureKind, true>> = {
+  refused: true,
+  unreachable: true,
+  name: true,
+  timeout: true,
+  'not-tls': true,
+  'old-tls': true,
+  closed: true,
+  'no-certificate': true,
+  'too-large': true,
+  forbidden: true,
+  aborted: true,
+};
+/** An audit writes nothing that could be in conflict, and calls what was stopped a timeout. */
+const API_ERRORS: Readonly<Record<Exclude<KubernetesErrorKind, 'aborted' | 'conflict'>, true>> = {
+  unauthorized: true,
+  credentials: true,
+  forbidden: true,
+  'not-found': true,
+  gone: true,
+  throttled: true,
+  server: true,
+  unreachable: true,
+  timeout: true,
+  certificate: true,
+  'too-large': true,
+  'not-kubernetes': true,
+  invalid: true,
+};
+const AWS_ERRORS: Readonly<Record<Exclude<AwsErrorKind, 'aborted' | 'conflict'>, true>> = {
+  denied: true,
+  expired: true,
+  region: true,
+  'not-found': true,
+  throttled: true,
+  invalid: true,
+  unavailable: true,
+};
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = 'docs/runbooks';
 const codes = Object.keys(FINDING_CODES) as FindingCode[];
 /** Of alarms and of reasons of an approval; those of findings have sections that a test can hold. */
 const OTHERS = ['heartbeat.md', 'san-not-owned.md'];
+const LIST = 'README.md';
 
-const pages = readdirSync(`${ROOT}${FOLDER}`).toSorted();
+const pages = readdirSync(`${ROOT}${FOLDER}`)
+  .filter((page) => page !== LIST)
+  .toSorted();
 const textOf = (page: string) => readFileSync(`${ROOT}${FOLDER}/${page}`, 'utf8');
 const blocksIn = (page: string) => [...textOf(page).matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = '']) => block);
 const ofFindings = pages.filter((page) => !OTHERS.includes(page));
@@ -52,6 +99,8 @@ const commandsOf = (page: string) => blocksIn(page).flatMap(commandsIn);
 const VERBS: Readonly<Record<string, readonly string[]>> = {
   kubectl: ['get', 'describe', 'logs', 'annotate', 'rollout restart', 'delete csr', 'config view'],
   aws: [
+    'eks create-access-entry',
+    'eks describe-access-entry',
     'eks describe-certificate-authority',
     'eks describe-cluster',
     'eks describe-update',
@@ -82,7 +131,9 @@ const helps = new Map<string, ReadonlySet<string>>();
 function optionsOf(command: string): ReadonlySet<string> {
   const known = helps.get(command);
   if (known !== undefined) return known;
-  const help = spawnSync(process.execPath, [`${ROOT}bin/certmarshal.ts`, command, '--help'], { encoding: 'utf8' });
+  const help = spawnSync(process.execPath, [`${ROOT}bin/certmarshal.ts`, ...command.split(' '), '--help'], {
+    encoding: 'utf8',
+  });
   if (help.status !== 0 || !help.stdout.startsWith(`Usage: certmarshal ${command} `))
     throw new Error(`certmarshal ${command} --help: ${help.stderr}${help.stdout.slice(0, 80)}`);
   const options = new Set([...help.stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, option = '']) => option));
@@ -101,6 +152,54 @@ describe('runbooks', () => {
     const wrong = ofFindings.filter((page) => !textOf(page).startsWith(headings.get(`${FOLDER}/${page}`) ?? '?'));
     expect(wrong).toEqual([]);
     expect(REASONS.SanNotOwned.next).toBe('docs/runbooks/san-not-owned.md');
+  });
+
+  it('are listed by their codes, each with its own heading', () => {
+    const rows = [...textOf(LIST).matchAll(/^\| \[([^\]]+)\]\(([^)]+)\) \| (.+) \|$/gm)].map(
+      ([, name, page, story]) => ({
+        name,
+        page,
+        story,
+      }),
+    );
+    const headings = ofFindings.map((page) => {
+      const [, name, story] = /^# (\w+): (.+)\n/.exec(textOf(page)) ?? [];
+      return { name, page, story };
+    });
+    const listed = rows.filter(({ page = '' }) => !OTHERS.includes(page));
+    expect(listed).toEqual(headings.toSorted((a, b) => ((a.name ?? '') < (b.name ?? '') ? -1 : 1)));
+    expect(rows.flatMap(({ page = '' }) => (OTHERS.includes(page) ? page : [])).toSorted()).toEqual(OTHERS);
+    expect(textOf(LIST)).toContain('npm run -s certmarshal --');
+  });
+
+  const firstCellsOf = (page: string) =>
+    new Set(
+      [...textOf(page).matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell = '']) =>
+        [...cell.matchAll(/`([^`]+)`/g)].map(([, kind = '']) => kind),
+      ),
+    );
+
+  it('say of every way in which a handshake fails what to do', () => {
+    const rows = firstCellsOf('unreachable.md');
+    expect(Object.keys(HANDSHAKE_FAILURES).filter((kind) => !rows.has(kind))).toEqual([]);
+  });
+
+  it.each(['unreachable.md', 'source-unread.md'])('%s says of every error of an API server what to do', (page) => {
+    const rows = firstCellsOf(page);
+    expect(Object.keys(API_ERRORS).filter((kind) => !rows.has(kind))).toEqual([]);
+  });
+
+  it('say of every error of AWS what to do', () => {
+    const rows = firstCellsOf('source-unread.md');
+    expect(Object.keys(AWS_ERRORS).filter((kind) => !rows.has(kind))).toEqual([]);
+  });
+
+  it('name every port that a handshake of an audit needs, as the page about deploying does', () => {
+    const deploy = readFileSync(`${ROOT}docs/deploy.md`, 'utf8');
+    for (const port of Object.values(DEFAULT_PORTS)) {
+      expect({ port, runbook: textOf('unreachable.md').includes(String(port)) }).toEqual({ port, runbook: true });
+      expect({ port, deploy: deploy.includes(String(port)) }).toEqual({ port, deploy: true });
+    }
   });
 
   it.each(ofFindings)('%s answers what a person at night asks, in that order', (page) => {
@@ -150,15 +249,16 @@ describe('runbooks', () => {
   it('give certmarshal only options that it has', () => {
     const calls = pages.flatMap((page) => commandsOf(page).filter(([tool]) => tool === 'certmarshal'));
     expect(calls.length).toBeGreaterThan(codes.length);
-    const wrong = calls.flatMap(([, command = '', ...words]) =>
-      words
+    const wrong = calls.flatMap(([, first = '', ...words]) => {
+      const command = first === 'credentials' ? `${first} ${words[0] ?? ''}` : first;
+      return words
         .filter((word) => word.startsWith('--') && !optionsOf(command).has(word.split('=')[0] ?? ''))
-        .map((word) => `certmarshal ${command} ${word}`),
-    );
+        .map((word) => `certmarshal ${command} ${word}`);
+    });
     expect(wrong).toEqual([]);
   }, 60_000);
 
-  it.each(pages)('%s points to pages that exist', (page) => {
+  it.each([...pages, LIST])('%s points to pages that exist', (page) => {
     const targets = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = '']) => target);
     expect(targets.filter((target) => !existsSync(`${ROOT}${FOLDER}/${target}`))).toEqual([]);
   });

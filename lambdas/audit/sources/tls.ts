@@ -173,16 +173,16 @@ function leafSighting(
 ): Sighting {
   const { what } = place;
   if (authorities.length === 0 || made === undefined)
-    return isOfKubelet(leaf, what) ? { ...place, what: 'kubelet-self-signed' } : place;
+    return isOfKubelet(leaf, what, made) ? { ...place, what: 'kubelet-self-signed' } : place;
   if (what !== 'kube-apiserver' && what !== 'kubelet-serving') return place;
   // A server that sends more than is verified is not believed.
   const issuedByCluster = leadsTo(leaf, sentAlong, authorities, made) === true;
-  if (!issuedByCluster && isOfKubelet(leaf, what)) return { ...place, what: 'kubelet-self-signed' };
+  if (!issuedByCluster && isOfKubelet(leaf, what, made)) return { ...place, what: 'kubelet-self-signed' };
   return { ...place, issuedByCluster };
 }
 
-function isOfKubelet(leaf: Certificate, what: Sighting['what']): boolean {
-  return what === 'kubelet-serving' && (KUBELETS_OWN_CA.test(leaf.issuer) || isSelfSigned(leaf) === true);
+function isOfKubelet(leaf: Certificate, what: Sighting['what'], made: Verifications | undefined): boolean {
+  return what === 'kubelet-serving' && (KUBELETS_OWN_CA.test(leaf.issuer) || isSelfSigned(leaf, made) === true);
 }
 
 function certificatesIn(chain: readonly DecodedCertificate[]): readonly Certificate[] {
@@ -194,12 +194,14 @@ function unread(
   { addresses, port, usuallyHidden }: Server,
   { kind, message, remedy }: HandshakeFailure,
 ): UnreadObservation {
-  const tried = addresses.map((address) => placeOf(address, port)).join(' and ');
+  const tried = addresses.map((address) => placeOf(address, port));
+  const others = tried.filter((where) => where !== place.where);
   return {
     kind: 'unread',
     ...place,
+    ...(others.length === 0 ? {} : { alsoTried: others }),
     problem: kind,
-    message: `${printable(tried === '' ? `port ${port}` : tried)}: ${message}`,
+    message: `${printable(tried.length === 0 ? `port ${port}` : tried.join(' and '))}: ${message}`,
     remedy,
     ...(usuallyHidden && SILENT.has(kind) ? { usual: true } : {}),
   };

@@ -100,7 +100,7 @@ describe('snapshots in a directory', () => {
     await writeFile(file, '');
     const snapshots = directorySnapshots(file);
     await expect(snapshots.read('berlin', signal)).rejects.toMatchObject({ code: 'ENOTDIR' });
-    await expect(snapshots.write(snapshotOf(), undefined, signal)).rejects.toMatchObject({ code: 'EEXIST' });
+    await expect(snapshots.write(snapshotOf(), undefined, signal)).rejects.toMatchObject({ code: 'ENOTDIR' });
     expect(await readFile(file, 'utf8')).toBe('');
   });
 });

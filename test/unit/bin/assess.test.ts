@@ -65,6 +65,15 @@ describe('certmarshal assess', () => {
     ]);
   });
 
+  it('does not pass over a misspelt field', async () => {
+    const { now: _, ...rest } = JSON.parse(line());
+    const { status, stdout } = await runCli(['assess'], JSON.stringify({ ...rest, nwo: AT }));
+    expect({ status, answers: parse(stdout) }).toEqual({
+      status: 1,
+      answers: [{ cluster: 'berlin', line: 1, error: 'line 1: nwo is not known: did you mean now?' }],
+    });
+  });
+
   it('says that nothing came', async () => {
     const { status, stdout, stderr } = await runCli(['assess'], '\n');
     expect({ status, stdout }).toEqual({ status: 0, stdout: '' });

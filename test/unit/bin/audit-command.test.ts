@@ -1,11 +1,12 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { auditRepeat } from '../../../bin/audit/repeat.ts';
-import { type AuditCommandOptions, auditCommand } from '../../../bin/commands/audit.ts';
+import { type AuditCommandOptions, auditCommand, trySnapshots } from '../../../bin/commands/audit.ts';
+import { UsageError } from '../../../bin/exit-codes.ts';
 import type { AuditSource } from '../../../lambdas/audit/audit-source.ts';
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
 import type { Observation } from '../../../lambdas/expiry/observation.ts';
@@ -185,14 +186,32 @@ describe('certmarshal audit', () => {
     });
 
     it('ends with status 1 where it cannot be read, and overwrites nothing', async () => {
-      const file = join(directory, 'file');
-      await writeFile(file, '');
-      const { status, stderr, stdout } = await run([showing(WELL)], { snapshots: file });
+      await mkdir(join(directory, 'berlin.json.gz'));
+      const { status, stderr, stdout } = await run([showing(WELL)], { snapshots: directory });
       expect(status).toBe(1);
       expect(stderr).toBe(
-        'The snapshot of before cannot be read: not a directory. This audit knows nothing of before, and writes none.\n',
+        'The snapshot of before cannot be read: illegal operation on a directory. This audit knows nothing of before, and writes none.\n',
       );
       expect(JSON.parse(stdout).certificates).toEqual([WELL]);
+    });
+
+    it('asks nothing where none can be written, and says where and why', async () => {
+      const file = join(directory, 'file');
+      await writeFile(file, '');
+      await expect(trySnapshots(file)).rejects.toThrow(UsageError);
+      // That there is no kubeconfig either would be said by whoever asks the cluster.
+      const { status, stdout, stderr } = await runCli(['audit', '--kubeconfig', '/nowhere/x', '--snapshots', file]);
+      expect({ status, stdout, stderr }).toEqual({
+        status: 2,
+        stdout: '',
+        stderr: `--snapshots ${file}: no snapshot can be written there: it is not a directory. Name a directory that exists or can be made.\n`,
+      });
+    });
+
+    it.runIf(process.platform === 'linux')('ends at once where the directory cannot be made', async () => {
+      await expect(trySnapshots('/proc/x')).rejects.toThrow(
+        '--snapshots /proc/x: no snapshot can be written there: no such file or directory.',
+      );
     });
 
     it('shows on Ctrl-C what was read, and writes nothing', async () => {

@@ -3,13 +3,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type ProbeOptions, probeCommand } from '../../../bin/commands/probe.ts';
 import { parseEndpoint } from '../../../bin/commands/probe-endpoints.ts';
+import { renderProbe, type ShownEndpoint } from '../../../bin/commands/render-probe.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
+import { styleFor } from '../../../bin/terminal/style.ts';
+import type { Severity } from '../../../lambdas/expiry/finding.ts';
 import { FINDING_CODES } from '../../../lambdas/expiry/finding-codes.ts';
 import type { CertificateAuthority } from '../../../lambdas/x509/peculiar.ts';
-import { hostileCertificate } from '../probe/hostile.ts';
+import { VERIFICATIONS_A_HANDSHAKE } from '../../../lambdas/x509/verifications.ts';
+import { hostileCertificate, hostileCrowd } from '../probe/hostile.ts';
 import { createAuthority, createServing, listen, listenRaw, listenTls } from '../probe/tls-servers.ts';
 
 let authority: CertificateAuthority;
@@ -93,6 +97,23 @@ describe('endpoints', () => {
   ])('%j is none', (text) => {
     expect(parseEndpoint(text)).toBeTypeOf('string');
   });
+
+  test.each([
+    ['::1:9111', '::1:9111 needs brackets: write [::1]:9111, or [::1:9111] if all of it is the address'],
+    [
+      'fd00::a:6443',
+      'fd00::a:6443 needs brackets: write [fd00::a]:6443, or [fd00::a:6443] if all of it is the address',
+    ],
+    ['::1:12345', '::1:12345 needs brackets: write [::1]:12345'],
+    ['1:2:3:4:5:6:7:8:443', '1:2:3:4:5:6:7:8:443 needs brackets: write [1:2:3:4:5:6:7:8]:443'],
+  ])('%s asks for brackets', async (text, problem) => {
+    expect(parseEndpoint(text)).toBe(problem);
+    await expect(probe([text])).rejects.toThrow(UsageError);
+  });
+
+  test.each(['::1', 'fd00::1', '1:2:3:4:5:6:7:8', 'fd00::1:abcd', '[::1:9111]'])('%s is an address', (text) => {
+    expect(parseEndpoint(text)).toEqual({ host: text.replaceAll(/[[\]]/g, ''), port: 443 });
+  });
 });
 
 test('all that is wrong with the usage at once', async () => {
@@ -158,6 +179,21 @@ describe('JSON', () => {
     const port = await listenTls(await createServing(stranger, { dnsNames: ['localhost'] }));
     expect((await probeJson([`localhost:${port}`])).codes).toEqual([[]]);
     expect((await probeJson([`localhost:${port}`], { ca })).codes).toEqual([['IssuerUnknown']]);
+  });
+
+  test.each(['P-256', 'sect571r1'])('99 certificates of one name, signed with %s', async (curve) => {
+    const verify = vi.spyOn(X509Certificate.prototype, 'verify');
+    onTestFinished(() => verify.mockRestore());
+    const startedAt = performance.now();
+    const port = await listenTls(hostileCrowd(curve));
+    const { lines, status } = await probeJson([`localhost:${port}`], { ca });
+    expect(status).toBe(1);
+    expect(lines[0]?.findings).toContainEqual(
+      expect.objectContaining({ code: 'IssuerUnknown', message: expect.stringContaining('would take long') }),
+    );
+    expect(verify.mock.calls.length).toBeLessThanOrEqual(VERIFICATIONS_A_HANDSHAKE);
+    // It took 33 s.
+    expect(performance.now() - startedAt).toBeLessThan(8000);
   });
 
   test('weak keys and signatures, chain and root', async () => {
@@ -253,14 +289,105 @@ test('the table: the whole story first, a bar a certificate, a remedy a finding'
   expect(lines[0]).toMatch(/^✖ localhost:\d+: 1 critical · 4 d left, \d{4}-\d\d-\d\d$/);
   expect(lines[2]).toMatch(/^localhost:\d+ · TLSv1.3 · 1 certificate$/);
   expect(lines[3]).toMatch(/^ {2}█{19}░ {2}4 d left {2}\d{4}-\d\d-\d\d {2}CN=server, P-256, by CN=Test CA$/);
-  expect(lines[4]).toMatch(/^ {2}✖ critical CertificateExpiring: .* ends in 4 days, on /);
-  expect(lines[5]).toBe('    → Renew it where the server keeps it, and let the server load it.');
+  expect(lines[4]).toBe('  for localhost');
+  expect(lines[5]).toMatch(/^ {2}✖ critical CertificateExpiring: .* ends in 4 days, on /);
+  expect(lines[6]).toBe('    → Renew it where the server keeps it, and let the server load it.');
   expect(status).toBe(1);
 
   const narrow = await probe([`localhost:${port}`], { output: 'table', ca }, 80);
   // oxlint-disable-next-line no-control-regex
   const widths = narrow.text.split('\n').map((line) => line.replaceAll(/\u001b\[\d+m/g, '').length);
   expect(Math.max(...widths)).toBeLessThanOrEqual(80);
+});
+
+describe('what a person sees', () => {
+  const NOW = Date.parse('2026-11-21T10:00:00Z');
+  const plain = styleFor({}, {});
+  const leaf = (changes: object = {}): ShownEndpoint['observations'][number] => ({
+    kind: 'certificate',
+    source: 'tls',
+    observedAt: '2026-11-21T10:00:00.000Z',
+    what: 'endpoint',
+    where: 'x',
+    basis: 'certificate',
+    notBefore: '2026-01-01T00:00:00.000Z',
+    notAfter: '2027-01-01T00:00:00.000Z',
+    subject: 'CN=x',
+    ...changes,
+  });
+  const shown = (changes: Partial<ShownEndpoint> = {}): ShownEndpoint => ({
+    endpoint: 'x:443',
+    observations: [leaf()],
+    findings: [],
+    ...changes,
+  });
+  const having = (severity: Severity, observations = [leaf()]) =>
+    shown({ observations, findings: [{ code: 'CertificateExpiring', severity, message: 'm', remedy: 'r' }] });
+  const headline = (...probed: readonly ShownEndpoint[]) => renderProbe(probed, NOW, plain, undefined).split('\n')[0];
+  const critical = having('critical');
+  const warning = having('warning');
+  const silent = having('warning', []);
+  const well = shown();
+
+  test.each([
+    [
+      '9',
+      [critical, critical, warning, silent, silent, silent, well, well, having('info')],
+      '✖ 9 endpoints: 2 critical, 4 with warnings, 3 well · 3 show no certificate · x:443 first: ',
+    ],
+    ['well ones', [well, well], '✔ 2 endpoints: 2 well · x:443 first: '],
+    ['critical ones', [critical, well], '✖ 2 endpoints: 1 critical, 1 well · x:443 first: '],
+    ['unwell ones', [warning, warning], '! 2 endpoints: 2 with warnings · x:443 first: '],
+    ['silent ones', [silent, silent], '! 2 endpoints: 2 with warnings · 2 show no certificate · no certificate'],
+    ['one silent', [silent, well], '! 2 endpoints: 1 with warnings, 1 well · 1 shows no certificate · x:443 first: '],
+  ])('endpoints count as the worst of them: %s', (_name, probed, expected) => {
+    expect(headline(...probed)?.slice(0, expected.length)).toBe(expected);
+  });
+
+  test('a life that is still to come is told with the date it begins on', () => {
+    const future = leaf({ notBefore: '2026-11-23T09:00:00.000Z', notAfter: '2027-09-17T00:00:00.000Z' });
+    const lines = renderProbe([shown({ observations: [future] })], NOW, plain, undefined).split('\n');
+    expect(lines[0]).toBe('✔ x:443: well · begins in 47 h, 2026-11-23');
+    expect(lines[3]).toContain('begins in 47 h  2026-11-23  CN=x');
+    expect(headline(well, shown({ endpoint: 'next:443', observations: [future] }))).toMatch(
+      / · next:443 first: begins in 47 h, 2026-11-23$/,
+    );
+    const never = leaf({ notBefore: '2026-11-23T09:00:00.000Z', notAfter: '2026-11-20T10:00:00.000Z' });
+    expect(headline(shown({ observations: [never] }))).toBe('✔ x:443: well · ended 24 h ago, 2026-11-20');
+  });
+
+  test('names are printable, few and short', () => {
+    const names = ['a\u001b[2J', 'b'.repeat(200), 'c', 'd', 'e', 'f', 'g'];
+    const text = renderProbe([shown({ names, nameChecked: true })], NOW, plain, undefined);
+    expect(text.split('\n')[4]).toBe(String.raw`  for a\u{1b}[2J, ${'b'.repeat(60)}…, c, d, e and 2 more`);
+    expect(renderProbe([shown({ names: [], nameChecked: true })], NOW, plain, undefined)).toMatch(
+      /\n {2}no DNS names and no addresses$/,
+    );
+  });
+});
+
+test('the names of a certificate, and whether the one that was asked for is among them', async () => {
+  const names = { dnsNames: ['other.example', '*.other.example'], ipAddresses: ['192.0.2.7'] };
+  const other = await listenTls(await createServing(authority, names));
+  const own = await listenTls(await createServing(authority, { ipAddresses: ['127.0.0.1'] }));
+  const shown = ['other.example', '*.other.example', '192.0.2.7'];
+  expect((await probeJson([`127.0.0.1:${other}`])).lines).toEqual([
+    expect.objectContaining({ names: shown, nameChecked: false, findings: [] }),
+  ]);
+  expect((await probeJson([`127.0.0.1:${other}`], { sni: 'a.other.example' })).lines).toEqual([
+    expect.objectContaining({ names: shown, nameChecked: true, findings: [] }),
+  ]);
+  expect((await probeJson([`127.0.0.1:${own}`])).lines).toEqual([
+    expect.objectContaining({ names: ['127.0.0.1'], nameChecked: true, findings: [] }),
+  ]);
+  const { text } = await probe([`127.0.0.1:${other}`], { output: 'table' });
+  expect(text).toContain(
+    '\n  for other.example, *.other.example, 192.0.2.7\n  name not checked: asked by address; --sni NAME checks it\n',
+  );
+  expect((await probe([`127.0.0.1:${own}`], { output: 'table' })).text).not.toContain('not checked');
+  const refused = await listenRaw((socket) => socket.destroy());
+  const [line] = (await probeJson([`127.0.0.1:${refused}`])).lines;
+  expect(Object.keys(line ?? {})).toEqual(['endpoint', 'observations', 'findings']);
 });
 
 test('Ctrl-C ends it, and says what was not done', async () => {

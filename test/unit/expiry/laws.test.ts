@@ -277,6 +277,109 @@ describe('no failed read', { timeout: TIMEOUT_MS }, () => {
   });
 });
 
+/** Servers of a machine: what is looked for there, and what may be shown. */
+const SERVERS = {
+  6443: { what: 'kube-apiserver', shown: ['kube-apiserver'], usual: false },
+  10_259: { what: 'kube-scheduler', shown: ['kube-scheduler'], usual: true },
+  10_250: { what: 'kubelet-serving', shown: ['kubelet-serving', 'kubelet-self-signed'], usual: false },
+} as const;
+type Port = keyof typeof SERVERS;
+const PORTS = [6443, 10_259, 10_250] as const satisfies readonly Port[];
+
+interface MachineOfWorld {
+  readonly name: string;
+  readonly role: 'control-plane' | 'worker';
+  /** Which of its two addresses answers. */
+  readonly answersAt: 0 | 1;
+  readonly shown: Readonly<Record<Port, { readonly what: CertificateClass; readonly notAfter: string }>>;
+  /** The authority that it sends along. */
+  readonly along: string;
+  /** From this audit on none of its servers answers; and from then on, in every audit, it has another name or other addresses. */
+  readonly failsAt: number;
+  readonly becomes: 'the same' | 'another name' | 'other addresses' | 'no address';
+}
+
+const aShown = (port: Port) => fc.record({ what: someOf(...SERVERS[port].shown), notAfter: anEnd });
+const someMachines: fc.Arbitrary<readonly MachineOfWorld[]> = fc
+  .array(
+    fc.record({
+      role: someOf('control-plane', 'worker'),
+      answersAt: someOf(0, 1),
+      shown: fc.record({ 6443: aShown(6443), 10_259: aShown(10_259), 10_250: aShown(10_250) }),
+      along: anEnd,
+      failsAt: fc.integer({ min: 1, max: 5 }),
+      becomes: someOf('the same', 'another name', 'other addresses', 'no address'),
+    }),
+    { minLength: 1, maxLength: 4 },
+  )
+  .map((machines) => machines.map((machine, index) => ({ ...machine, name: `m${index}` })));
+
+/** What an audit sees of machines and their servers. */
+function machinesSeen(machines: readonly MachineOfWorld[], turn: number, now: number): readonly Observation[] {
+  const observedAt = new Date(now).toISOString();
+  const seen = machines.flatMap((machine, index): readonly Observation[] => {
+    const fails = turn >= machine.failsAt;
+    const became = fails ? machine.becomes : 'the same';
+    const node = became === 'another name' ? `${machine.name}-${turn}` : machine.name;
+    const net = became === 'other addresses' ? 10 * (turn + 1) + index : index;
+    const addresses = became === 'no address' ? [] : [`10.0.${net}.1`, `10.0.${net}.2`];
+    const told = { source: 'tls', observedAt, member: node } as const;
+    return [
+      {
+        kind: 'member',
+        source: 'nodes',
+        observedAt,
+        role: machine.role,
+        name: `Node ${node}`,
+        node,
+        createdAt: days(-100),
+        addresses,
+      },
+      ...PORTS.flatMap((port): readonly Observation[] => {
+        const { what, usual } = SERVERS[port];
+        const hidden = usual ? ({ usual } as const) : {};
+        if (fails) {
+          const [where = `${node}:${port}`, ...alsoTried] = addresses.map((address) => `${address}:${port}`);
+          return [unread('tls', { ...told, what, where, alsoTried, ...hidden })];
+        }
+        const where = `${addresses[machine.answersAt]}:${port}`;
+        const certificate = { kind: 'certificate', ...told, where, basis: 'certificate' } as const;
+        return [
+          { ...certificate, ...machine.shown[port] },
+          { ...certificate, what: 'ca-bundle', position: 1, isAuthority: true, notAfter: machine.along },
+        ];
+      }),
+    ];
+  });
+  return [...seen, ...SOURCE_IDS.map((source) => read(source, now))];
+}
+
+describe('a machine whose servers do not answer', { timeout: TIMEOUT_MS }, () => {
+  it('takes nothing with it, at whichever address it was seen, and whatever name or address it gets', () => {
+    fc.assert(
+      fc.property(someMachines, fc.array(step, { minLength: 1, maxLength: 4 }), (machines, audits) => {
+        let now = NOW;
+        let last = assessExpiry(BERLIN, machinesSeen(machines, 0, now), undefined, DEFAULT_THRESHOLDS, now);
+        for (const [index, minutes] of audits.entries()) {
+          now += minutes * MINUTE;
+          const seen = machinesSeen(machines, index + 1, now);
+          const next = assessExpiry(BERLIN, seen, last, DEFAULT_THRESHOLDS, now);
+          expect(weakened(last, next)).toEqual([]);
+          const failing = machines.filter(({ failsAt }) => index + 1 >= failsAt).length;
+          for (const { what } of Object.values(SERVERS)) {
+            const told = next.findings.find(
+              ({ code, object }) => ['Unreachable', 'SourceLost'].includes(code) && object === `tls ${what}`,
+            );
+            expect(told?.placeCount ?? 0).toBe(failing);
+          }
+          last = next;
+        }
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+  });
+});
+
 describe('an assessment', { timeout: TIMEOUT_MS }, () => {
   it('does not depend on the order of what was seen, nor on anything but its input', () => {
     fc.assert(

@@ -149,7 +149,9 @@ describe('what was issued by request', () => {
   });
   const newer = { ...issued, fingerprint: 'b', notBefore: days(0), notAfter: days(365) };
   const seen = (result: Assessment) =>
-    result.observations.flatMap((observation) => (observation.kind === 'certificate' ? observation.fingerprint : []));
+    new Set(
+      result.observations.flatMap((observation) => (observation.kind === 'certificate' ? observation.fingerprint : [])),
+    );
 
   it('to one subject twice is two certificates, until the first ends', () => {
     const ending = 'warning CertificateExpiring issued-client CN=ci, issued by s to admin';
@@ -158,7 +160,7 @@ describe('what was issued by request', () => {
     const later = assess([read('signing-requests')], next, NOW + 2 * HOUR);
     const over = assess([read('signing-requests')], later, NOW + 2 * DAY);
     expect([first, next, later, over].map(codes)).toEqual([[ending], [ending], [ending], []]);
-    expect([next, later, over].map((result) => seen(result).toSorted())).toEqual([['a', 'b'], ['a', 'b'], ['b']]);
+    expect([next, later, over].map(seen)).toEqual([new Set(['a', 'b']), new Set(['a', 'b']), new Set(['b'])]);
     // The only one is told when it has ended.
     const alone = assess([read('signing-requests')], first, NOW + 2 * DAY);
     expect(codes(alone)).toEqual(['warning CertificateExpired issued-client CN=ci, issued by s to admin']);
@@ -173,7 +175,7 @@ describe('what was issued by request', () => {
     }));
     const first = assess([...many, read('signing-requests')]);
     const next = assess([read('signing-requests')], first, NOW + HOUR);
-    expect(seen(next).toSorted()).toEqual(['f00', ...Array.from({ length: 15 }, (_, index) => `f${85 + index}`)]);
+    expect(seen(next)).toEqual(new Set(['f00', ...Array.from({ length: 15 }, (_, index) => `f${85 + index}`)]));
   });
 });
 

@@ -77,10 +77,66 @@ describe('readAssessment', () => {
     ]);
     expect(problems({ cluster: 'x', observations: Array.from({ length: 30 }, () => 1) })).toHaveLength(21);
     expect(problems({ cluster: 'x', observations: Array.from({ length: 50_001 }, () => 1) })).toEqual([
-      'observations is not a list of at most 50000 entries',
+      'observations has 50001 entries: at most 50000 are read',
     ]);
-    expect(problems({ cluster: 'x' })).toEqual(['observations is not a list of at most 50000 entries']);
+    expect(problems({ cluster: 'x' })).toEqual(['observations is missing: a list']);
+    expect(problems({ cluster: 'x', observations: {} })).toEqual(['observations is not a list']);
+    expect(problems({ observations: [] })).toEqual(['cluster is missing: a name, or an object with a name or an id']);
     expect(problems(null)).toEqual(['the line is not a JSON object']);
+  });
+
+  it('says which field or word a misspelt one may stand for', () => {
+    expect(problems({ cluster: 'x', observation: [], nwo: '2026-11-21T10:00:00Z', comment: 1 })).toEqual([
+      'observation is not known: did you mean observations?',
+      'nwo is not known: did you mean now?',
+      'comment is not known: there are cluster, observations, previous, now',
+      'observations is missing: a list',
+    ]);
+    const observations = [
+      { where: 'x', notAfer: days(1) },
+      { where: 'x', notAfter: days(1), what: 'kube-apisever', source: 'tsl' },
+      { kind: 'certifcate', where: 'x', notAfter: days(1) },
+      { knd: 'read', count: 1, source: 'tls' },
+    ];
+    expect(problems({ cluster: { name: 'x', provder: 'eks' }, observations })).toEqual([
+      'cluster.provder is not known: did you mean provider?',
+      'observations[0].notAfter is missing: a time as in 2026-11-21T10:02:17Z',
+      'observations[0].notAfer is not known: did you mean notAfter?',
+      expect.stringMatching(/^observations\[1\]\.source is not /),
+      'observations[1].what is not known: did you mean kube-apiserver?',
+      'observations[2].kind is not known: did you mean certificate?',
+      expect.stringMatching(/^observations\[3\]\.where is missing/),
+      expect.stringMatching(/^observations\[3\]\.notAfter is missing/),
+      'observations[3].knd is not known: did you mean kind?',
+      'observations[3].count is not known',
+    ]);
+    expect(problems({ cluster: { name: 'x', provider: 'eks-anywere' }, observations: [] })).toEqual([
+      'cluster.provider is not known: did you mean eks-anywhere?',
+    ]);
+    expect(problems({ cluster: 'x', observations: [], 'no\u001B[2J': 1 })[0]).not.toContain('\u001B');
+  });
+
+  it('reads what a newer audit wrote: an observation that has all it needs may have more', () => {
+    const later = { where: 'x', notAfter: days(1), colour: 'blue', notAfer: 1 };
+    const line = {
+      cluster: 'x',
+      observations: [later],
+      previous: { version: 7, colour: 'red', observations: [later] },
+    };
+    expect(problems({ ...line, previous: null })).toEqual([]);
+    const kept = { ...certificate(), colour: 'blue' };
+    expect(problems({ ...line, previous: { ...line.previous, observations: [kept], findings: [] } })).toEqual([]);
+  });
+
+  it('does not look for the meaning of more words than it tells', () => {
+    const observations = Array.from({ length: 50_000 }, () => ({
+      where: 'x',
+      notAfterwards: 1,
+      what: 'kube-apiservers',
+    }));
+    const startedAt = performance.now();
+    expect(problems({ cluster: 'x', observations })).toHaveLength(21);
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
   });
 
   it('makes texts harmless', () => {
@@ -100,6 +156,13 @@ describe('readSnapshot', () => {
 
   it('gives back what was written', () => {
     expect(readSnapshot(JSON.parse(JSON.stringify(snapshot)))).toEqual(JSON.parse(JSON.stringify(snapshot)));
+  });
+
+  it('gives back how many machines somebody wants, and when these are replaced', () => {
+    const sighting = { source: 'kubeadm-control-plane', observedAt: days(0) } as const;
+    const group = { kind: 'group', ...sighting, role: 'control-plane', name: 'x', wanted: 3 } as const;
+    const observations = [{ ...group, rolloutBeforeDays: 30, paused: true }];
+    expect(readSnapshot({ ...snapshot, observations, colour: 'blue' })?.observations).toEqual(observations);
   });
 
   it('passes over what it does not know, and refuses what is none', () => {

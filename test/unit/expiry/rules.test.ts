@@ -183,6 +183,29 @@ describe('what is remembered', () => {
   });
 });
 
+describe('what cannot be seen', () => {
+  const off: Observation = { kind: 'off', source: 'nodes', observedAt: days(0), why: 'not opted in' };
+
+  it.each([
+    ['a source that was read', read('tls')],
+    ['one that could not be', unread('tls')],
+    ['one that is off', off],
+    ['a machine', member()],
+  ])('is told of a cluster that somebody looked at: %s', (_what, observation) => {
+    expect(found(assess([certificate(), observation]), 'NotVisible')).toHaveLength(1);
+    const before = assess([certificate(), read('tls'), observation]);
+    expect(found(assess([unread('tls')], before, NOW + HOUR), 'NotVisible')).toHaveLength(1);
+  });
+
+  it.each([
+    ['nothing', []],
+    ['one that answers', [certificate({ what: 'endpoint' })]],
+    ['one that does not', [certificate({ what: 'endpoint' }), unread('tls', { where: '10.0.1.32:6443' })]],
+  ])('is not told of endpoints alone: %s', (_what, observations) => {
+    expect(found(assess(observations), 'NotVisible')).toEqual([]);
+  });
+});
+
 describe('what could not be read', () => {
   it('is one finding a source, and worse after a day', () => {
     const ending = certificate({ notAfter: days(10) });

@@ -87,7 +87,10 @@ export const anyOrder: fc.Arbitrary<SweepOrder> = fc.record(
     holdWrites: fc.string({ maxLength: 1_000 }),
     lookForClusters: fc.array(namespace, { maxLength: 5 }),
     handshakes: fc.constant(true as const),
-    audit: fc.record({ secrets: fc.boolean(), kubeletMetrics: fc.boolean() }),
+    audit: fc.record(
+      { secrets: fc.boolean(), kubeletMetrics: fc.boolean(), known: fc.constant(true as const) },
+      { requiredKeys: ['secrets', 'kubeletMetrics'] },
+    ),
   },
   { requiredKeys: ['target', 'tick', 'deadlineMs'] },
 );

@@ -42,6 +42,15 @@ describe('combinedOrder', () => {
       secrets: true,
       kubeletMetrics: true,
     });
+    for (const audits of [
+      [near, { ...far, known: true as const }],
+      [{ ...near, known: true as const }, far],
+    ] as const)
+      expect(combinedOrder([orderOf(1, { audit: audits[0] }), orderOf(2, { audit: audits[1] })]).audit).toEqual({
+        secrets: true,
+        kubeletMetrics: true,
+        known: true,
+      });
   });
 
   it('of one is that one, and of equal ticks the last', () => {

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { AuditSummary } from '../../../lambdas/audit/summary.ts';
 import type { FleetIndex, IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
 import { decodeOrder, encodeOrder } from '../../../lambdas/fleet/order.ts';
 import { isTurnOf, minutesSinceTurnOf } from '../../../lambdas/fleet/phase.ts';
@@ -246,6 +247,18 @@ describe('audits', () => {
       (_, n) => planTick(known, index(), NOW + n * MINUTE, AUDITS).orders[0]?.order.audit,
     );
     expect(reaches.find((audit) => audit !== undefined)).toEqual(reach);
+  });
+
+  it.each<[string, Partial<AuditSummary> | undefined, true | undefined]>([
+    ['an audit that saw something', {}, true],
+    ['an audit that read its sources', { ends: [] }, true],
+    ['an audit that saw nothing', { ends: [], sources: { read: [], unread: ['nodes'], off: [] } }, undefined],
+    ['no audit', undefined, undefined],
+  ])('tell whether there has to be a snapshot: after %s', (_, audit, isKnown) => {
+    const known = registry(registered(PARIS.id, { target: PARIS, foundAt: LONG_AGO }));
+    const seen = index(indexed(PARIS.id, audit && { audit: auditSummary({ auditedAt: at(-DAY), ...audit }) }));
+    const orders = Array.from({ length: EVERY }, (__, n) => planTick(known, seen, NOW + n * MINUTE, AUDITS).orders[0]);
+    expect(orders.find((one) => one?.order.audit !== undefined)?.order.audit?.known).toBe(isKnown);
   });
 
   it('are not ordered where nobody asks for them', () => {

@@ -66,6 +66,8 @@ describe('the audit that follows a sweep', () => {
     expect(audits).toMatchObject([{ target: PARIS, reach: { ...REACH, handshakes: false } }]);
     await sweepOne(orderOf({ handshakes: true }), never);
     expect(audits.at(-1)?.reach).toEqual({ ...REACH, handshakes: true });
+    await sweepOne(orderOf({ audit: { ...REACH, known: true } }), never);
+    expect(audits.at(-1)).toMatchObject({ reach: { ...REACH, handshakes: false }, known: true });
     expect(audits[0]?.open?.workload.server).toBe(server.connection.server);
     await sweepOne(orderOf(), never);
     expect(server.connections()).toBe(1);

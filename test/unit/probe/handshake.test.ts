@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type HandshakeResult, handshake } from '../../../lambdas/probe/handshake.ts';
+import { failureOf } from '../../../lambdas/probe/handshake-failure.ts';
 import { handshakes } from '../../../lambdas/probe/handshakes.ts';
 import type { CertificateAuthority } from '../../../lambdas/x509/peculiar.ts';
 import { createAuthority, createServing, listen, listenRaw, listenTls, type ServingPair } from './tls-servers.ts';
@@ -124,9 +125,19 @@ describe('ends, and says why', () => {
     const startedAt = performance.now();
     expect(failure(await handshake({ host, port }, { signal, timeoutMs: 200 }))).toMatchObject({
       kind: 'timeout',
-      message: 'no answer within 0.2 s',
+      message: 'it accepts connections and says nothing within 0.2 s',
+      remedy: 'The route is open: check that what listens there speaks TLS, and look at its load.',
     });
     expect(performance.now() - startedAt).toBeLessThan(1000);
+  });
+
+  test('a connection that is never made', () => {
+    const end = { kind: 'timeout', connected: false } as const;
+    expect(failureOf({ host, port: 6443 }, end, Buffer.alloc(0), 5_000)).toEqual({
+      kind: 'timeout',
+      message: 'no answer within 5 s',
+      remedy: 'Check the route, and that security groups and firewalls let port 6443 pass.',
+    });
   });
 
   test('a server that drips one byte at a time', async () => {

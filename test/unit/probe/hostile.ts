@@ -41,3 +41,25 @@ export function hostileCertificate({ commonName = 'x', padding, weak = false }: 
   });
   return { leaf: pem(der), key: pair.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString() };
 }
+
+/** A serving certificate and 98 certificates that may all have signed it, under one key and one name: as many as are read, in PEM, with its key. */
+export function hostileCrowd(namedCurve: string): { readonly cert: string; readonly key: string } {
+  const signer = generateKeyPairSync('ec', { namedCurve });
+  const serving = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const made = (serial: number, { publicKey }: typeof signer, isAuthority: boolean) =>
+    pem(
+      certificate({
+        serial: [serial],
+        subject: name(cn('crowd')),
+        issuer: name(cn('crowd')),
+        key: publicKey.export({ format: 'der', type: 'spki' }),
+        signer: signer.privateKey,
+        extensions: [extension('2.5.29.19', sequence(...(isAuthority ? [tlv(1, [0xff])] : [])))],
+      }),
+    );
+  const others = Array.from({ length: 98 }, (_, index) => made(index + 2, signer, true));
+  return {
+    cert: made(1, serving, false) + others.join(''),
+    key: serving.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+  };
+}

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { type KeyPairKeyObjectResult, randomBytes, X509Certificate } from 'node:crypto';
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { decodeCertificate } from '../../../lambdas/x509/decode-certificate.ts';
-import { isIssuedBy } from '../../../lambdas/x509/issued-by.ts';
+import { isIssuedBy, isSelfSigned } from '../../../lambdas/x509/issued-by.ts';
 import { leadsTo } from '../../../lambdas/x509/leads-to.ts';
 import {
   createCertificateAuthority,
@@ -72,7 +72,7 @@ describe('a kubelet serving certificate', async () => {
       commonName: 'system:node:worker-3',
       organizations: ['system:nodes'],
       isAuthority: false,
-      selfSigned: false,
+      selfIssued: false,
       key: 'P-384',
       dnsNames: ['worker-3'],
       addresses: ['10.0.1.23', 'fd00::1'],
@@ -82,7 +82,8 @@ describe('a kubelet serving certificate', async () => {
     });
     expect(leaf).not.toHaveProperty('weakKey');
     expect(leaf).not.toHaveProperty('weakSignature');
-    expect(ca).toMatchObject({ isAuthority: true, selfSigned: true, key: 'RSA-2048' });
+    expect(ca).toMatchObject({ isAuthority: true, selfIssued: true, key: 'RSA-2048' });
+    expect([isSelfSigned(ca), isSelfSigned(leaf)]).toEqual([true, false]);
   });
 
   test('is told as openssl tells it', () => {
@@ -224,9 +225,9 @@ describe('oddities that exist', () => {
   });
 
   test('version 1, and a root of that version', () => {
-    expect(made({ version: undefined })).toMatchObject({ isAuthority: false, selfSigned: false });
+    expect(made({ version: undefined })).toMatchObject({ isAuthority: false, selfIssued: false });
     const root = made({ version: undefined, subject: name(cn('ca')) });
-    expect(root).toMatchObject({ isAuthority: true, selfSigned: true });
+    expect(root).toMatchObject({ isAuthority: true, selfIssued: true });
   });
 
   test('a BOOLEAN that is 01', () => {
@@ -236,7 +237,18 @@ describe('oddities that exist', () => {
 
   test('a name that is its own issuer without its key', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    expect(made({ subject: name(cn('ca')), signer: privateKey }).selfSigned).toBe(false);
+    expect(isSelfSigned(made({ subject: name(cn('ca')), signer: privateKey }))).toBe(false);
+  });
+
+  test.each([
+    ['of another key', [9], false],
+    ['of its own key', [1], true],
+    ['of no key', undefined, true],
+  ])('a name that is its own issuer with the identifier %s', (_name, authorityKey, selfIssued) => {
+    const own = extension('2.5.29.14', tlv(4, [1]));
+    const authorityKeyId =
+      authorityKey === undefined ? [] : [extension('2.5.29.35', sequence(tlv(0x80, authorityKey)))];
+    expect(made({ subject: name(cn('ca')), extensions: [own, ...authorityKeyId] }).selfIssued).toBe(selfIssued);
   });
 
   test('arcs of 128 bits in object identifiers', () => {
@@ -253,26 +265,37 @@ describe('keys and signatures', () => {
   };
 
   test.each([
-    ['rsa', { modulusLength: 1024 }, 'RSA-1024', 'RSA of 1024 bits; 2048 are the least'],
-    ['rsa', { modulusLength: 2048 }, 'RSA-2048', undefined],
-    ['rsa-pss', { modulusLength: 2048 }, 'RSA-2048', undefined],
-    ['ec', { namedCurve: 'P-224' }, 'P-224', 'a curve of about 224 bits; 256 are the least'],
-    ['ec', { namedCurve: 'P-521' }, 'P-521', undefined],
-    ['ec', { namedCurve: 'secp256k1' }, 'secp256k1', undefined],
-    ['ec', { namedCurve: 'sect163k1' }, 'EC with curve 1.3.132.0.1', 'a curve of about 168 bits; 256 are the least'],
-    ['ec', { namedCurve: 'P-256', paramEncoding: 'explicit' }, 'EC with a curve of its own', undefined],
-    ['ed25519', {}, 'Ed25519', undefined],
-    ['ed448', {}, 'Ed448', undefined],
-    ['ml-dsa-65', {}, 'ML-DSA-65', undefined],
-    ['dsa', { modulusLength: 1024, divisorLength: 160 }, 'DSA-1024', expect.stringContaining('DSA')],
-  ])('%s %j', (type, options, key, weakKey) => {
+    ['rsa', { modulusLength: 512 }, 'RSA-512', 'RSA of 512 bits; 2048 are the least', false],
+    ['rsa', { modulusLength: 1024 }, 'RSA-1024', 'RSA of 1024 bits; 2048 are the least', true],
+    ['rsa', { modulusLength: 2048 }, 'RSA-2048', undefined, true],
+    ['rsa', { modulusLength: 2048, publicExponent: 2 ** 31 - 1 }, 'RSA-2048', undefined, true],
+    ['rsa', { modulusLength: 2048, publicExponent: 2 ** 31 + 11 }, 'RSA-2048', undefined, false],
+    ['rsa-pss', { modulusLength: 2048 }, 'RSA-2048', undefined, true],
+    ['ec', { namedCurve: 'P-224' }, 'P-224', 'a curve of about 224 bits; 256 are the least', true],
+    ['ec', { namedCurve: 'P-521' }, 'P-521', undefined, true],
+    ['ec', { namedCurve: 'secp256k1' }, 'secp256k1', undefined, true],
+    [
+      'ec',
+      { namedCurve: 'sect163k1' },
+      'EC with curve 1.3.132.0.1',
+      'a curve of about 168 bits; 256 are the least',
+      false,
+    ],
+    ['ec', { namedCurve: 'sect571r1' }, 'EC with curve 1.3.132.0.39', undefined, false],
+    ['ec', { namedCurve: 'P-256', paramEncoding: 'explicit' }, 'EC with a curve of its own', undefined, false],
+    ['ed25519', {}, 'Ed25519', undefined, true],
+    ['ed448', {}, 'Ed448', undefined, true],
+    ['ml-dsa-65', {}, 'ML-DSA-65', undefined, true],
+    ['dsa', { modulusLength: 1024, divisorLength: 160 }, 'DSA-1024', expect.stringContaining('DSA'), false],
+  ])('%s %j', (type, options, key, weakKey, verifiesFast) => {
     const { weakKey: weak, ...found } = made({ key: spki(type, options) });
-    expect(found.key).toBe(key);
+    expect(found).toMatchObject({ key, verifiesFast });
     expect(weak).toEqual(weakKey);
   });
 
   test('a key of a kind that nobody knows', () => {
-    expect(made({ key: sequence(sequence(oid('1.2.3.4.5')), tlv(3, [0, 1])) }).key).toBe('1.2.3.4.5');
+    const key = sequence(sequence(oid('1.2.3.4.5')), tlv(3, [0, 1]));
+    expect(made({ key })).toMatchObject({ key: '1.2.3.4.5', verifiesFast: false });
   });
 
   const NULL = tlv(5);
@@ -291,7 +314,7 @@ describe('keys and signatures', () => {
 
   test('the signature of a root over itself is not relied upon', () => {
     const weak = { algorithm: sequence(oid('1.2.840.10045.4.1')), digest: 'sha1' };
-    expect(made({ ...weak, subject: name(cn('ca')) })).toMatchObject({ selfSigned: true });
+    expect(isSelfSigned(made({ ...weak, subject: name(cn('ca')) }))).toBe(true);
     expect(made({ ...weak, subject: name(cn('ca')) })).not.toHaveProperty('weakSignature');
     expect(made(weak)).toHaveProperty('weakSignature');
   });
@@ -403,6 +426,16 @@ describe('bundles', () => {
 
   test.each([[''], ['hello'], [key], ['-----BEGIN CERTIFICATE'], ['x-----BEGIN CERTIFICATE-----']])('%j', (text) => {
     expect(decodeBundle(text)).toEqual({ certificates: [], problem: 'no certificate in PEM' });
+  });
+
+  test('verifies nothing, whatever is in it', () => {
+    const verify = vi.spyOn(X509Certificate.prototype, 'verify');
+    onTestFinished(() => verify.mockRestore());
+    const root = pem(certificate({ subject: name(cn('ca')) }));
+    const old = pem(certificate({ subject: name(cn('ca')), version: undefined }));
+    const weak = { algorithm: sequence(oid('1.2.840.10045.4.1')), digest: 'sha1' };
+    decodeBundle((root + old + pem(certificate({ ...weak, subject: name(cn('ca')) }))).repeat(300));
+    expect(verify).not.toHaveBeenCalled();
   });
 
   test('is bounded', () => {

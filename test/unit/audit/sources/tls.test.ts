@@ -1,5 +1,6 @@
+import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { AuditContext } from '../../../../lambdas/audit/audit-source.ts';
 import { DEFAULT_PORTS } from '../../../../lambdas/audit/audit-target.ts';
 import { tlsSource } from '../../../../lambdas/audit/sources/tls.ts';
@@ -8,6 +9,8 @@ import type { MemberObservation, Observation } from '../../../../lambdas/expiry/
 import type { Certificate } from '../../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../../lambdas/x509/certificate-bundle.ts';
 import type { CertificateAuthority } from '../../../../lambdas/x509/peculiar.ts';
+import { VERIFICATIONS_A_HANDSHAKE } from '../../../../lambdas/x509/verifications.ts';
+import { hostileCrowd } from '../../probe/hostile.ts';
 import { createAuthority, createServing, listenRaw, listenTls } from '../../probe/tls-servers.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
@@ -200,6 +203,52 @@ describe('what is told', () => {
     }
   });
 
+  describe('kubelets that send 99 certificates of one name', () => {
+    const observeKubelets = async (count: number, curve: string) => {
+      const verify = vi.spyOn(X509Certificate.prototype, 'verify');
+      onTestFinished(() => verify.mockRestore());
+      const server = `https://127.0.0.1:${await listenTls(await createServing(authority))}`;
+      const kubelet = await listenTls(hostileCrowd(curve));
+      const members = Array.from({ length: count }, (_, index) =>
+        member(`Node w${index}`, { node: `w${index}`, addresses: ['127.0.0.1'] }),
+      );
+      const mine = await createAuthority('crowd');
+      const trusted = [...authorities, ...certificates(mine.certificate)];
+      const seen = await observe({ server, members, ports: { kubelet }, authorities: trusted });
+      const leaves = seen.filter((each) => each.kind === 'certificate' && each.position === 0);
+      const toldOf = (what: string) =>
+        leaves.flatMap((each) => ('issuedByCluster' in each && each.what === what ? [each.issuedByCluster] : []));
+      expect(leaves).toHaveLength(count + 1);
+      expect(toldOf('kube-apiserver')).toEqual([true]);
+      return { calls: verify.mock.calls.length, told: toldOf('kubelet-serving') };
+    };
+
+    test('cost no more than a handshake may, and are not believed', async () => {
+      const { calls, told } = await observeKubelets(2, 'P-256');
+      expect(told).toEqual([false, false]);
+      expect(calls).toBe(2 * VERIFICATIONS_A_HANDSHAKE + 1);
+    });
+
+    test('cost next to nothing where their keys take long', async () => {
+      const startedAt = performance.now();
+      const { calls, told } = await observeKubelets(3, 'sect571r1');
+      expect(told).toEqual([false, false, false]);
+      // Each under the one authority whose key is quick, and under its own.
+      expect(calls).toBe(3 * 2 + 1);
+      // It took 53 s.
+      expect(performance.now() - startedAt).toBeLessThan(8000);
+    });
+
+    test('take no more together than all servers may', async () => {
+      const { calls, told } = await observeKubelets(40, 'P-256');
+      const most = 2 * 41 + 200;
+      expect(calls).toBeLessThanOrEqual(most + 40);
+      expect(calls).toBeGreaterThan(most - VERIFICATIONS_A_HANDSHAKE);
+      expect(told).toHaveLength(Math.floor((most - 1) / VERIFICATIONS_A_HANDSHAKE));
+      expect(new Set(told)).toEqual(new Set([false]));
+    });
+  });
+
   test('a controller manager that listens on loopback is usual, etcd that is gone is not', async () => {
     const server = `https://127.0.0.1:${await listenTls(await createServing(authority))}`;
     const dead = await listenRaw((socket: Socket) => socket.destroy());
@@ -230,6 +279,7 @@ describe('what is told', () => {
     expect(none).toContainEqual(
       expect.objectContaining({
         where: `127.0.0.2:${kubelet}`,
+        alsoTried: [`127.0.0.3:${kubelet}`],
         problem: 'refused',
         message: `127.0.0.2:${kubelet} and 127.0.0.3:${kubelet}: connection refused`,
       }),

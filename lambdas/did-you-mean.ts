@@ -24,15 +24,19 @@ function fold(word: string): string {
   return word.toLowerCase().replaceAll(/[-_]/g, '');
 }
 
-/** Levenshtein distance. */
+/** Damerau-Levenshtein distance (optimal string alignment): two letters that changed places differ by one. */
 function editDistance(from: string, to: string): number {
+  let higher: readonly number[] = [];
   let above = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let row = 1; row <= from.length; row++) {
     const current = [row];
     for (let column = 1; column <= to.length; column++) {
       const substitution = (above[column - 1] ?? 0) + (from[row - 1] === to[column - 1] ? 0 : 1);
-      current.push(Math.min(substitution, (above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+      const isSwap = column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      const swap = isSwap ? (higher[column - 2] ?? 0) + 1 : substitution;
+      current.push(Math.min(substitution, swap, (above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
     }
+    higher = above;
     above = current;
   }
   return above[to.length] ?? 0;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { didYouMean } from '../../../lambdas/config/did-you-mean.ts';
+import { didYouMean } from '../../lambdas/did-you-mean.ts';
 
-const KEYS = ['name', 'clusters', 'providers', 'evidence', 'kubeconfigSecret', 'onHostile'];
+const KEYS = ['name', 'clusters', 'providers', 'evidence', 'kubeconfigSecret', 'onHostile', 'now'];
 
 describe('didYouMean', () => {
   it.each([
@@ -10,6 +10,9 @@ describe('didYouMean', () => {
     ['kubeconfig_secret', 'kubeconfigSecret'],
     ['ON-HOSTILE', 'onHostile'],
     ['nam', 'name'],
+    ['nmae', 'name'],
+    ['nwo', 'now'],
+    ['anme', 'name'],
   ])('knows what %s stands for', (word, meant) => {
     expect(didYouMean(word, KEYS)).toBe(meant);
   });
