@@ -26,7 +26,7 @@ const Level = z.strictObject({
     .prefault('0s')
     .meta({
       description:
-        'Or less than this, where that is more; but never more than twice the share, so that a short life does not ring all the time. Default: 0s.',
+        'Or less than this, where that is more; but never more than twice the share, so that a short life does not ring all the time, except for what only people renew. Default: 0s.',
       examples: ['14d'],
     }),
 });

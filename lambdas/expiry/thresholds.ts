@@ -2,7 +2,8 @@ import { CERTIFICATE_CLASSES, type CertificateClass } from './certificate-classe
 
 /**
  * From when on a certificate is a finding: when less than `share` of its life is left, or less than `floorMs` where that is more, but never more than
- * twice the share. So a certificate of ten years, of 45 days and of ten minutes have one rule, and a floor of days does not ring all the time for a short one.
+ * twice the share: a certificate of ten years, of 45 days and of ten minutes have one rule, and a floor of days does not ring all the time for a short one.
+ * What only people renew needs their days however short it lives, so for that the floor counts in full.
  */
 export interface Threshold {
   /** Of the life, from 0 to 1. */
@@ -46,6 +47,20 @@ export const DEFAULT_THRESHOLDS: Thresholds = {
   },
 };
 
+/** Renewed by a rollout that somebody starts, by hand, or not at all. */
+const NEEDS_PEOPLE: ReadonlySet<CertificateClass> = new Set([
+  'kube-apiserver',
+  'control-plane-clients',
+  'etcd-server',
+  'etcd-peer',
+  'etcd-healthcheck-client',
+  'apiserver-etcd-client',
+  'cluster-ca',
+  'client-ca',
+  'front-proxy-ca',
+  'etcd-ca',
+]);
+
 /** Since when a certificate lives, where that is known, and when it ends. Milliseconds since the epoch. */
 export interface Life {
   readonly notBefore?: number | undefined;
@@ -72,8 +87,10 @@ export function expirySeverity(
 ): 'critical' | 'warning' | undefined {
   const { critical, warning } = thresholds.classes[what] ?? thresholds.default;
   const length = lengthOf(life, what);
-  const isUnder = ({ share, floorMs }: Threshold): boolean =>
-    life.notAfter - now < Math.min(Math.max(share * length, floorMs), 2 * share * length);
+  const isUnder = ({ share, floorMs }: Threshold): boolean => {
+    const most = NEEDS_PEOPLE.has(what) ? Number.POSITIVE_INFINITY : 2 * share * length;
+    return life.notAfter - now < Math.min(Math.max(share * length, floorMs), most);
+  };
   if (isUnder(critical)) return 'critical';
   return isUnder(warning) ? 'warning' : undefined;
 }

@@ -41,6 +41,18 @@ describe('expirySeverity', () => {
   });
 });
 
+describe('expirySeverity of what only people renew', () => {
+  it.each([
+    [20, 14.1, undefined],
+    [20, 13.9, 'warning'],
+    [2, 1.5, 'critical'],
+  ])('of a life of %d days with %d left is %s', (life, left, severity) => {
+    const notAfter = NOW + left * DAY;
+    const lived = { notBefore: notAfter - life * DAY, notAfter };
+    expect(expirySeverity(lived, 'kube-apiserver', DEFAULT_THRESHOLDS, NOW)).toBe(severity);
+  });
+});
+
 describe('judgeCertificate', () => {
   const year = (end: number) => ({ notBefore: days(end - 365), notAfter: days(end) });
   it.each<[string, Partial<CertificateObservation>, string[]]>([
