@@ -18,7 +18,6 @@ export function auditRepeat(
   const { policy, ...target } = options;
   const repeat = repeatOptions(target);
   const { kubeconfig, context, managementKubeconfig } = options;
-  const flag = (name: string, value: string | undefined) => (value === undefined ? '' : ` --${name} ${quote(value)}`);
   const workload = flag('kubeconfig', kubeconfig) + flag('context', context);
   return {
     repeat,
@@ -37,6 +36,10 @@ export function auditRepeat(
       management: managementKubeconfig === undefined ? workload : flag('kubeconfig', managementKubeconfig),
     },
   };
+}
+
+function flag(name: string, value: string | undefined): string {
+  return value === undefined ? '' : ` --${name} ${quote(value)}`;
 }
 
 /** Kinds that are in the management cluster. */

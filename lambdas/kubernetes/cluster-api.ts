@@ -71,7 +71,7 @@ async function discover(client: KubernetesClient, signal: AbortSignal, name: Clu
   const version = VERSIONS.find((candidate) => offered.has(candidate));
   if (version) return version;
   throw new KubernetesError({
-    kind: 'not-found',
+    kind: 'invalid',
     object: `get ${path} on ${client.server}`,
     problem: `${name} is served in none of the versions ${VERSIONS.join(', ')}`,
     remedy: 'Upgrade Cluster API: certmarshal reads v1beta1 (since 1.0) and v1beta2.',

@@ -86,7 +86,7 @@ describe('listMachines', () => {
   test.each([[['v1alpha3', 'v1']], [[]]])('versions that are not understood: %j', async (versions) => {
     const { client } = await manage(versions);
     await expect(machinesOf(client)).rejects.toMatchObject({
-      kind: 'not-found',
+      kind: 'invalid',
       problem: expect.stringContaining('none of the versions'),
     });
   });
