@@ -75,7 +75,7 @@ export function keepObservations(
   const kept = newestRemembered(previous.filter(keeps), now, at);
   const earlier = new Map(previous.map((observation) => [keyOf(observation), observation]));
   const authoritiesRead = !AUTHORITY_SOURCES.some((source) => sources.get(source)?.read === false);
-  const issued = issuedKubelets(previous);
+  const issued = issuedKubelets(previous, now);
   const inherited = now.map((observation) => {
     const before = earlier.get(keyOf(observation));
     if (before !== undefined && !read(observation.source) && isMore(before, observation)) return before;
@@ -338,17 +338,20 @@ function memberLists(
   };
 }
 
-/** Members whose kubelet showed a certificate that the cluster issued, also if it has not since. */
-function issuedKubelets(previous: readonly Observation[]): ReadonlySet<string> {
-  return new Set(
-    previous
+/** Members whose kubelet showed a certificate that the cluster issued, also if it has not since, and shows none now. */
+function issuedKubelets(previous: readonly Observation[], now: readonly Observation[]): ReadonlySet<string> {
+  const issued = previous.filter(isCertificate).filter((seen) => isIssuedKubelet(seen) || seen.issuedBefore === true);
+  const again = new Set(
+    now
       .filter(isCertificate)
-      .filter(
-        ({ source, what, issuedByCluster, issuedBefore }) =>
-          source === 'tls' && ((what === 'kubelet-serving' && issuedByCluster) || issuedBefore),
-      )
-      .flatMap(({ member }) => member ?? []),
+      .filter(isIssuedKubelet)
+      .map(({ member }) => member),
   );
+  return new Set(issued.flatMap(({ member }) => (member === undefined || again.has(member) ? [] : [member])));
+}
+
+function isIssuedKubelet({ source, what, issuedByCluster }: CertificateObservation): boolean {
+  return source === 'tls' && what === 'kubelet-serving' && issuedByCluster === true;
 }
 
 interface Before {

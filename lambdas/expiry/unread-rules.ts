@@ -101,8 +101,11 @@ function beginningOf(findings: readonly ExpiryFinding[], object: string): number
 function unreadPlaces(unknown: Unknown): readonly Draft[] {
   const { known, now } = unknown;
   const seenAt = lastSeenAt(known.kept);
-  const seen = (place: UnreadObservation): number | undefined =>
-    greatest(idsOf(place).flatMap((id) => seenAt.get(id) ?? []));
+  // The place itself, and only where nothing was seen there what else its machine showed.
+  const seen = (place: UnreadObservation): number | undefined => {
+    const [exact, ...others] = idsOf(place).map((id) => seenAt.get(id));
+    return exact ?? greatest(others.filter((at) => at !== undefined));
+  };
   const places = known.all
     .filter((observation) => observation.kind === 'unread')
     .filter((place) => place.where !== undefined && (place.usual !== true || seen(place) !== undefined));
