@@ -23,10 +23,8 @@ import { styleFor } from '../terminal/style.ts';
 import { terminalWidth } from '../terminal/wrap.ts';
 import { renderAudit } from './render-audit.ts';
 
-export const AUDIT_OUTPUTS = ['table', 'json', 'csv', 'openmetrics'] as const;
-
 export interface AuditCommandOptions extends AuditRepeat {
-  readonly output: (typeof AUDIT_OUTPUTS)[number];
+  readonly output: 'table' | 'json' | 'csv' | 'openmetrics';
   /** Exit status 1 for a finding that is at least so severe. */
   readonly failOn?: Severity;
   readonly verbose?: boolean;

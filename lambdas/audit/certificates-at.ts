@@ -1,7 +1,7 @@
 import type { Provider } from '../approval/policy.ts';
 import { certificateObservation, type Sighting } from '../expiry/certificate-observation.ts';
 import type { Observation } from '../expiry/observation.ts';
-import type { Certificate, DecodedCertificate } from '../x509/certificate.ts';
+import type { Certificate } from '../x509/certificate.ts';
 import { type CertificateBundle, decodeBundle } from '../x509/certificate-bundle.ts';
 
 /** What is at one place. */
@@ -24,22 +24,15 @@ export function bundleAt(
   { certificates, problem }: CertificateBundle,
   provider: Provider,
 ): CertificatesAtPlace {
-  const seen = decodedAt(sighting, certificates, provider);
-  return problem === undefined ? seen : { ...seen, observations: [...seen.observations, malformed(sighting, problem)] };
-}
-
-/** The same for certificates that are decoded already, such as the chain of a handshake. */
-export function decodedAt(
-  sighting: Sighting,
-  decoded: readonly DecodedCertificate[],
-  provider: Provider,
-): CertificatesAtPlace {
-  const observations = decoded.map((read, position) =>
+  const observations = certificates.map((read, position) =>
     read.ok
       ? certificateObservation({ ...sighting, position }, read.certificate, provider)
       : malformed(sighting, `certificate ${position + 1}: ${read.problem}`),
   );
-  return { observations, certificates: decoded.flatMap((read) => (read.ok ? [read.certificate] : [])) };
+  return {
+    observations: problem === undefined ? observations : [...observations, malformed(sighting, problem)],
+    certificates: certificates.flatMap((read) => (read.ok ? [read.certificate] : [])),
+  };
 }
 
 function malformed({ source, observedAt, where, what, member }: Sighting, problem: string): Observation {

@@ -11,7 +11,7 @@ const LONGEST_SECONDS = 24 * 60 * 60;
 const SHARE_FORM = 'write the share of the life that is left, above 0 and at most 1, for example 0.2';
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
-export const CLASS_NAMES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
+const CLASS_NAMES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
 
 /** From when on a certificate is a finding. */
 const Level = z.strictObject({

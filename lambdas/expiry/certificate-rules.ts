@@ -77,7 +77,7 @@ const warning = (message: string): Omit<Judgement, 'code'> => ({ severity: 'warn
 const info = (message: string): Omit<Judgement, 'code'> => ({ severity: 'info', message });
 
 /** All rules for one certificate; each gives at most one finding, and says it in the words of people. */
-export const CERTIFICATE_RULES = [
+const CERTIFICATE_RULES = [
   {
     id: 'CertificateExpired',
     judge: (judged) => {

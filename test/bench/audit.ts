@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { build } from 'esbuild';
 import { certificatesAt } from '../../lambdas/audit/certificates-at.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
 import { assessExpiry } from '../../lambdas/expiry/assess-expiry.ts';
@@ -17,6 +16,7 @@ import {
   issueCertificate,
 } from '../../lambdas/x509/peculiar.ts';
 import { NODE_OPTIONS } from '../../lib/node-options.ts';
+import { bundled } from './bundled.ts';
 import { type Figure, figure } from './statistics.ts';
 
 const run = promisify(execFile);
@@ -28,7 +28,7 @@ const DAY_MS = 86_400_000;
 export async function benchAudit(say: (text: string) => void): Promise<Figure[]> {
   const directory = await mkdtemp(join(tmpdir(), 'certmarshal-bench-'));
   try {
-    const program = await bundled(directory);
+    const program = await bundled('audit-process', directory);
     say('500 kubelets, every tenth silent');
     const large = await audits(program, directory, 500, 'silent');
     say('200 idle nodes');
@@ -169,19 +169,4 @@ async function makeCertificates(): Promise<readonly string[]> {
     pems.push(await issueCertificate(authority, request, { purpose: 'server', notBefore, notAfter }));
   }
   return pems;
-}
-
-/** As it is deployed: a bundle, which Node.js need not strip of types. */
-async function bundled(directory: string): Promise<string> {
-  const outfile = join(directory, 'audit-process.mjs');
-  await build({
-    entryPoints: [new URL('./audit-process.ts', import.meta.url).pathname],
-    outfile,
-    bundle: true,
-    minify: true,
-    platform: 'node',
-    format: 'esm',
-    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
-  });
-  return outfile;
 }

@@ -1,7 +1,5 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { build } from 'esbuild';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { NODE_OPTIONS } from '../../lib/node-options.ts';
@@ -10,27 +8,13 @@ import { resolveBinaries } from '../control-plane/binaries.ts';
 import { applyCrds } from '../control-plane/crds.ts';
 import { CSRS } from '../control-plane/fixtures.ts';
 import { startControlPlane } from '../control-plane/start.ts';
+import { bundled } from './bundled.ts';
 import { type Figure, figure } from './statistics.ts';
 import { createMachines, createStorm } from './storm.ts';
 
 const run = promisify(execFile);
 const RUNS = 5;
 const REQUESTS = 10_000;
-
-/** As it is deployed: a bundle, which Node.js need not strip of types. */
-async function bundled(directory: string): Promise<string> {
-  const outfile = join(directory, 'sweep-process.mjs');
-  await build({
-    entryPoints: [new URL('./sweep-process.ts', import.meta.url).pathname],
-    outfile,
-    bundle: true,
-    minify: true,
-    platform: 'node',
-    format: 'esm',
-    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
-  });
-  return outfile;
-}
 
 /** Largest resident memory of a process of its own that sweeps 10,000 pending requests against 10,000 Machines, on a real kube-apiserver. */
 export async function benchMemory(say: (text: string) => void): Promise<Figure[]> {
@@ -44,7 +28,7 @@ export async function benchMemory(say: (text: string) => void): Promise<Figure[]
     await admin.apply(rbacManifests({ group: 'certmarshal', management: true }, [DEFAULT_POLICY]));
     say(`${REQUESTS} Machines`);
     await createMachines(admin, REQUESTS);
-    const program = await bundled(controlPlane.directory);
+    const program = await bundled('sweep-process', controlPlane.directory);
     const peaks: number[] = [];
     for (let count = 1; count <= RUNS; count += 1) {
       say(`run ${count} of ${RUNS}`);
