@@ -12,6 +12,10 @@ import type { RbacOptions } from './commands/rbac.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 import { loadFleet } from './fleet.ts';
 import { pasteable, programName } from './program.ts';
+import type { ProgramContext } from './register/context.ts';
+import { registerCost } from './register/cost.ts';
+import { registerJournal } from './register/journal.ts';
+import { registerReport } from './register/report.ts';
 import { systemErrorWords } from './system-error.ts';
 import { openTarget, repeatOptions, type TargetOptions } from './target.ts';
 
@@ -205,6 +209,18 @@ ${EXIT_HELP}`,
 
 registerCredentials();
 registerDoctor();
+
+const context: ProgramContext = {
+  program: PROGRAM,
+  exitHelp: EXIT_HELP,
+  setStatus(next) {
+    status = next;
+  },
+  interruption,
+};
+registerReport(program, context);
+registerJournal(program, context);
+registerCost(program, context);
 
 function registerAudit(): void {
   withCluster(program.command('audit'))

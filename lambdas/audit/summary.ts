@@ -1,6 +1,7 @@
 import type { CertificateClass } from '../expiry/certificate-classes.ts';
 import { certificateGroups } from '../expiry/certificate-groups.ts';
 import { type ExpiryFinding, SEVERITIES, type Severity } from '../expiry/finding.ts';
+import type { FindingCode } from '../expiry/finding-codes.ts';
 import { byUrgency, mostUrgent } from '../expiry/findings.ts';
 import type { Observation, SourceId } from '../expiry/observation.ts';
 import type { Snapshot } from '../expiry/snapshot.ts';
@@ -16,6 +17,8 @@ export interface AuditSummary {
   /** The most urgent ones of `findingCount`; those about workloads leave room for the others. */
   readonly findings: readonly ExpiryFinding[];
   readonly findingCount: number;
+  /** All of `findingCount`, counted. Absent in a summary of an earlier version. */
+  readonly tally?: readonly FindingTally[];
   /** Of each class the certificate that ends first, and how many there are. */
   readonly ends: readonly ClassEnd[];
   readonly sources: {
@@ -27,6 +30,14 @@ export interface AuditSummary {
   readonly snapshotProblem?: string;
   /** It did not know what was seen before: what is missing here may be there all the same. */
   readonly partial?: true;
+}
+
+/** How many findings of one kind there are. */
+export interface FindingTally {
+  readonly code: FindingCode;
+  readonly severity: Severity;
+  readonly what?: CertificateClass;
+  readonly count: number;
 }
 
 export interface ClassEnd {

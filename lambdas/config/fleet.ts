@@ -1,5 +1,6 @@
 import type { ApprovalPolicy, Provider } from '../approval/policy.ts';
 import { DEFAULT_THRESHOLDS, type Thresholds } from '../expiry/thresholds.ts';
+import type { Monitoring } from '../health/fleet-health.ts';
 
 /** A valid `fleet.yaml` after defaults: plain data, safe to serialize as JSON. */
 export interface Fleet {
@@ -9,6 +10,8 @@ export interface Fleet {
   readonly lanes: readonly Lane[];
   readonly hub: HubOptions;
   readonly audit: FleetAudit;
+  readonly monitoring: FleetMonitoring;
+  readonly journal: FleetJournal;
   /** Never empty: without a policy of its own a file gets the built-in one. */
   readonly policies: readonly ApprovalPolicy[];
 }
@@ -27,6 +30,34 @@ export interface FleetAudit {
 
 /** Of a file that says nothing about it. */
 export const DEFAULT_AUDIT: FleetAudit = { everyMinutes: 15, thresholds: DEFAULT_THRESHOLDS };
+
+/** When somebody is told, and of what. */
+export interface FleetMonitoring extends Monitoring {
+  /** When the daily digest goes out. */
+  readonly digest: {
+    /** `07:00`, by the clock of `timeZone`. */
+    readonly at: string;
+    /** IANA. */
+    readonly timeZone: string;
+  };
+  /** Notifications carry a link to the report page, which opens it for whoever has it, for a few hours. */
+  readonly reportLinks: boolean;
+}
+
+/** Of a file that says nothing about it. */
+export const DEFAULT_MONITORING: FleetMonitoring = {
+  alarms: {},
+  maintenance: [],
+  objective: 0.999,
+  digest: { at: '07:00', timeZone: 'UTC' },
+  reportLinks: true,
+};
+
+/** The record of every decision. */
+export interface FleetJournal {
+  /** S3 Object Lock: nobody can remove or change a journal object before its time, in mode compliance not even the account. @default none */
+  readonly objectLock?: { readonly mode: 'governance' | 'compliance'; readonly days: number };
+}
 
 /** How far the audit of a cluster goes beyond what needs no further rights. */
 export interface AuditOptIns {

@@ -5,7 +5,7 @@ import { printable } from '../printable.ts';
 import type { Audit, ThresholdEntry } from './audit-entry.ts';
 import { describeIssue, describeUnknownKey } from './describe-issue.ts';
 import { brokenRules } from './file-rules.ts';
-import { type ClusterSelection, DEFAULT_AUDIT, type Fleet, type FleetAudit } from './fleet.ts';
+import { type ClusterSelection, DEFAULT_AUDIT, DEFAULT_MONITORING, type Fleet, type FleetAudit } from './fleet.ts';
 import { FleetFile } from './fleet-file.ts';
 import type { PolicyEntry } from './policy-entry.ts';
 import type { ConfigProblem } from './problems.ts';
@@ -85,6 +85,8 @@ function resolveFleet(file: z.output<typeof FleetFile>): Fleet {
     lanes: file.lanes ?? [],
     hub: file.hub ?? { hints: false },
     audit: resolveAudit(file.audit ?? {}),
+    monitoring: DEFAULT_MONITORING,
+    journal: {},
     policies: policies.length === 0 ? [DEFAULT_POLICY] : policies,
   };
 }

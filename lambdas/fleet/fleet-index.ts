@@ -1,6 +1,7 @@
 import type { AuditSummary } from '../audit/summary.ts';
 import type { Problem } from '../problem.ts';
-import type { SweepOutcome, WorkloadCluster } from './outcome.ts';
+import type { SloLedger } from '../slo/ledger.ts';
+import type { SweepOutcome, VerdictLine, WorkloadCluster } from './outcome.ts';
 
 /** What is known of the whole fleet, folded from outcomes. report alone writes it, to S3; dispatch reads it. */
 export interface FleetIndex {
@@ -46,6 +47,10 @@ export interface IndexedCluster
     /** There are more of them: nothing may be concluded from one that is not among them. */
     readonly cut?: true;
   };
+  /** What became of its requests, for the objective. */
+  readonly slo?: SloLedger;
+  /** The newest decisions on its requests, hostile ones of the last week first. */
+  readonly verdicts?: readonly VerdictLine[];
   /** The newest audit; where that did not know what was before, together with what was known here. */
   readonly audit?: AuditSummary;
 }

@@ -1,7 +1,8 @@
 import type { Provider } from '../approval/policy.ts';
 import type { AuditSummary } from '../audit/summary.ts';
 import type { Problem } from '../problem.ts';
-import type { SweepReport } from '../sweep/report.ts';
+import type { FateRow } from '../slo/fates.ts';
+import type { SweepReport, SweepRow } from '../sweep/report.ts';
 
 /**
  * What became of one message, sent to the outcomes queue. Lost, late, repeated and reordered ones do no harm: each tells the whole state
@@ -37,6 +38,18 @@ export interface SweepOutcome {
   readonly workloadClustersCut?: true;
   /** Of the audit, when one was made. */
   readonly audit?: AuditSummary;
+  /** What became of the requests of the last hour, for the minutes whose fate can be told. Sparse. */
+  readonly fates?: readonly FateRow[];
+  /** Decisions of this sweep, hostile ones first; the log and the journal have all of them. */
+  readonly verdicts?: readonly VerdictLine[];
+}
+
+/** A decision, as the fleet index and the report page show it. */
+export interface VerdictLine
+  extends Pick<SweepRow, 'csr' | 'uid' | 'node' | 'verdict' | 'reason' | 'message' | 'outcome'> {
+  /** When it was made last. RFC 3339. */
+  readonly at: string;
+  readonly hostile?: true;
 }
 
 /** A `Cluster` of Cluster API in a management cluster. */

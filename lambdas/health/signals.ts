@@ -1,0 +1,81 @@
+import type { CertificateClass } from '../expiry/certificate-classes.ts';
+
+/**
+ * What can be wrong with one cluster, as one number each: 0 while it is well. Each is a metric with the dimension `Cluster`, published only while it is
+ * above 0 (a series costs money every month), and a total, or the largest one, of the fleet, published always.
+ */
+export const SIGNALS = {
+  UnreadableFor: {
+    unit: 'Seconds',
+    fleet: 'maximum',
+    meaning: 'Since the requests of a cluster that was readable before could be listed the last time.',
+  },
+  NeverReadFor: {
+    unit: 'Seconds',
+    fleet: 'maximum',
+    meaning: 'Since a cluster was found whose requests could never be listed.',
+  },
+  SweepAge: {
+    unit: 'Seconds',
+    fleet: 'maximum',
+    meaning: 'Since a sweep tried to reach the cluster; a cluster that does not answer is tried all the same.',
+  },
+  AuditAge: { unit: 'Seconds', fleet: 'maximum', meaning: 'Since the cluster was audited.' },
+  CertificatesCritical: {
+    unit: 'Count',
+    fleet: 'sum',
+    meaning: 'Critical findings about certificates, their authorities and their renewal.',
+  },
+  CertificatesWarning: { unit: 'Count', fleet: 'sum', meaning: 'The same, as warnings.' },
+  KubeletsOverdue: {
+    unit: 'Count',
+    fleet: 'sum',
+    meaning: 'Warnings about kubelets that do not renew their certificate in time.',
+  },
+  CoverageLost: {
+    unit: 'Count',
+    fleet: 'sum',
+    meaning: 'Sources and places that were read before and cannot be read for so long that something may end unseen.',
+  },
+  RequestsStuck: { unit: 'Count', fleet: 'sum', meaning: 'Critical findings about requests: a storm, a dead signer.' },
+  RequestsWaiting: { unit: 'Count', fleet: 'sum', meaning: 'Warnings about requests.' },
+  RequestsHostile: {
+    unit: 'Count',
+    fleet: 'sum',
+    meaning: 'Requests of the last ten minutes that claim what another node owns, or that have no innocent cause.',
+  },
+  SloFastBurn: {
+    unit: 'None',
+    fleet: 'maximum',
+    meaning: 'How many times faster than allowed the error budget burns, over an hour and over 15 minutes.',
+  },
+  SloSlowBurn: { unit: 'None', fleet: 'maximum', meaning: 'The same, over three days.' },
+} as const satisfies Record<string, SignalEntry>;
+
+interface SignalEntry {
+  readonly unit: 'Seconds' | 'Count' | 'None';
+  /** How the number of the fleet is made of those of its clusters. */
+  readonly fleet: 'maximum' | 'sum';
+  readonly meaning: string;
+}
+
+export type SignalId = keyof typeof SIGNALS;
+
+/** Signals that are told by class of certificate too, in a dimension `Class`. */
+export const CLASS_SIGNALS: ReadonlySet<SignalId> = new Set<SignalId>(['CertificatesCritical', 'CertificatesWarning']);
+
+/** One number above 0, and what a person needs to know of it. */
+export interface Signal {
+  readonly id: SignalId;
+  readonly value: number;
+  /** Of a signal of {@link CLASS_SIGNALS}: the value of each class; `unknown` where a finding names none. */
+  readonly classes?: Readonly<Partial<Record<CertificateClass | 'unknown', number>>>;
+  /** The whole story in one sentence, without the name of the cluster and without a full stop: the worst finding where it is one. */
+  readonly story: string;
+  /** RFC 3339. */
+  readonly since?: string;
+  /** When it bites. RFC 3339. */
+  readonly due?: string;
+  /** The exact next command. */
+  readonly command: string;
+}

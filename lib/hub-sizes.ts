@@ -1,0 +1,16 @@
+/**
+ * How large the parts of the hub are: what is deployed and what it costs are both made from this. Plain data, without the CDK: the command line reads it too.
+ */
+export const HUB_SIZES = {
+  tickSeconds: 60,
+  dispatch: { memoryMiB: 512, timeoutSeconds: 60 },
+  sweep: { memoryMiB: 1_024, timeoutSeconds: 60, batch: 10, maxConcurrency: 50 },
+  report: { memoryMiB: 512, timeoutSeconds: 30, batch: 1_000, windowSeconds: 20 },
+  hint: { memoryMiB: 256 },
+  notify: { memoryMiB: 256, timeoutSeconds: 30 },
+  orders: { retentionSeconds: 120, visibilitySeconds: 90 },
+  outcomes: { retentionSeconds: 900, visibilitySeconds: 90 },
+  snapshots: { keptDays: 35 },
+  /** The report page is made anew when the last one is so old. */
+  page: { everySeconds: 300 },
+} as const;
