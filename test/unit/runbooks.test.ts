@@ -6,6 +6,7 @@ import { REASONS } from '../../lambdas/approval/reasons.ts';
 import { DEFAULT_PORTS } from '../../lambdas/audit/audit-target.ts';
 import type { AwsErrorKind } from '../../lambdas/aws/errors.ts';
 import { FINDING_CODES, type FindingCode, runbookOf } from '../../lambdas/expiry/finding-codes.ts';
+import { ALARMS, type AlarmId, alarmRunbook } from '../../lambdas/health/alarms.ts';
 import type { KubernetesErrorKind } from '../../lambdas/kubernetes/errors.ts';
 import type { HandshakeFailureKind } from '../../lambdas/probe/handshake.ts';
 
@@ -52,16 +53,22 @@ const AWS_ERRORS: Readonly<Record<Exclude<AwsErrorKind, 'aborted' | 'conflict'>,
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = 'docs/runbooks';
 const codes = Object.keys(FINDING_CODES) as FindingCode[];
-/** Of alarms and of reasons of an approval; those of findings have sections that a test can hold. */
-const OTHERS = ['heartbeat.md', 'san-not-owned.md'];
+/** Of reasons of an approval, and the list of those of alarms; those of findings have sections that a test can hold. */
+const OTHERS = ['alarms/README.md', 'san-not-owned.md'];
 const LIST = 'README.md';
+const ALARM_LIST = 'alarms/README.md';
 
-const pages = readdirSync(`${ROOT}${FOLDER}`)
-  .filter((page) => page !== LIST)
-  .toSorted();
+const pagesIn = (folder: string) =>
+  readdirSync(`${ROOT}${FOLDER}/${folder}`)
+    .filter((page) => page.endsWith('.md') && page !== LIST)
+    .map((page) => `${folder}${page}`)
+    .toSorted();
+const ofAlarms = pagesIn('alarms/');
+const pages = [...pagesIn(''), ...ofAlarms];
+const alarms = Object.keys(ALARMS) as AlarmId[];
 const textOf = (page: string) => readFileSync(`${ROOT}${FOLDER}/${page}`, 'utf8');
 const blocksIn = (page: string) => [...textOf(page).matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = '']) => block);
-const ofFindings = pages.filter((page) => !OTHERS.includes(page));
+const ofFindings = pages.filter((page) => !OTHERS.includes(page) && !ofAlarms.includes(page));
 
 /** Quoted parts are one word, and of a pipe each part is a command. Enough for what is written there. */
 function commandsIn(block: string): readonly (readonly string[])[] {
@@ -107,6 +114,17 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
     'eks list-certificate-authorities',
     'eks list-nodegroups',
     'eks update-nodegroup-version',
+    'cloudformation describe-stack-events',
+    'cloudformation describe-stack-resources',
+    'cloudwatch get-metric-statistics',
+    'lambda get-account-settings',
+    'lambda list-event-source-mappings',
+    'lambda list-functions',
+    'logs tail',
+    's3api get-bucket-policy',
+    's3api list-object-versions',
+    'scheduler list-schedules',
+    'sqs get-queue-attributes',
   ],
   eksctl: ['anywhere renew certificates'],
   clusterctl: ['alpha rollout restart'],
@@ -143,9 +161,41 @@ function optionsOf(command: string): ReadonlySet<string> {
 
 describe('runbooks', () => {
   it('are there for every code of a finding, and for nothing that there is not', () => {
-    const expected = [...codes.map(runbookOf), ...OTHERS.map((page) => `${FOLDER}/${page}`)];
-    expect(pages.map((page) => `${FOLDER}/${page}`)).toEqual(expected.toSorted());
+    const expected = [...codes.map(runbookOf), `${FOLDER}/san-not-owned.md`];
+    expect(pagesIn('').map((page) => `${FOLDER}/${page}`)).toEqual(expected.toSorted());
   });
+
+  it('are there for every alarm, and for nothing that there is not', () => {
+    expect(ofAlarms.map((page) => `${FOLDER}/${page}`)).toEqual(alarms.map(alarmRunbook).toSorted());
+    const rows = [...textOf(ALARM_LIST).matchAll(/^\| \[(\w+)\]\(([^)]+)\) \| (.+) \|$/gm)].map(
+      ([, name, page, story]) => `# ${name}: ${story} ${FOLDER}/alarms/${page}`,
+    );
+    const headings = alarms.map((id) => {
+      const page = alarmRunbook(id);
+      return `${textOf(page.slice(FOLDER.length + 1)).split('\n')[0]} ${page}`;
+    });
+    expect(rows).toEqual(headings);
+    for (const id of alarms) expect(headings.join('\n')).toContain(`# ${id}: `);
+  });
+
+  it.each(ofAlarms)(
+    '%s says what is seen, what it means, three commands, how to decide and when to escalate',
+    (page) => {
+      const parts = [
+        '\n**Symptom.** ',
+        '\n**What it means.** ',
+        '\n## First three commands\n',
+        '\n## Decide\n',
+        '\n## When to escalate\n',
+      ];
+      const places = parts.map((part) => textOf(page).indexOf(part));
+      expect(places.filter((place) => place === -1)).toEqual([]);
+      expect(places).toEqual(places.toSorted((a, b) => a - b));
+      expect(blocksIn(page)).toHaveLength(3);
+      const kebab = /alarms\/(.+)\.md$/.exec(page)?.[1];
+      expect(textOf(page)).toContain(`certmarshal-${kebab}`);
+    },
+  );
 
   it('are named by their code, which is a reason of an approval or a code of a finding', () => {
     const headings = new Map(codes.map((code) => [runbookOf(code), `# ${code}: `]));
@@ -226,7 +276,7 @@ describe('runbooks', () => {
     expect(blocksIn(page).filter((block) => /<[A-Za-z-]+>/.test(block))).toEqual([]);
   });
 
-  it.each(ofFindings)('%s uses no variable that it has not set before', (page) => {
+  it.each([...ofFindings, ...ofAlarms])('%s uses no variable that it has not set before', (page) => {
     const set = new Set<string>();
     const unset: string[] = [];
     for (const line of blocksIn(page).join('\n').split('\n')) {
@@ -237,7 +287,7 @@ describe('runbooks', () => {
     expect(unset).toEqual([]);
   });
 
-  it.each(ofFindings)('%s runs only what is known', (page) => {
+  it.each([...ofFindings, ...ofAlarms])('%s runs only what is known', (page) => {
     const strange = commandsOf(page).filter((words) => {
       const [tool = ''] = words;
       if (tool === 'certmarshal' || TOOLS.includes(tool)) return false;
@@ -250,7 +300,7 @@ describe('runbooks', () => {
     const calls = pages.flatMap((page) => commandsOf(page).filter(([tool]) => tool === 'certmarshal'));
     expect(calls.length).toBeGreaterThan(codes.length);
     const wrong = calls.flatMap(([, first = '', ...words]) => {
-      const command = first === 'credentials' ? `${first} ${words[0] ?? ''}` : first;
+      const command = first === 'credentials' || first === 'journal' ? `${first} ${words[0] ?? ''}` : first;
       return words
         .filter((word) => word.startsWith('--') && !optionsOf(command).has(word.split('=')[0] ?? ''))
         .map((word) => `certmarshal ${command} ${word}`);
@@ -258,9 +308,10 @@ describe('runbooks', () => {
     expect(wrong).toEqual([]);
   }, 60_000);
 
-  it.each([...pages, LIST])('%s points to pages that exist', (page) => {
+  it.each([...pages, LIST, ALARM_LIST])('%s points to pages that exist', (page) => {
     const targets = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = '']) => target);
-    expect(targets.filter((target) => !existsSync(`${ROOT}${FOLDER}/${target}`))).toEqual([]);
+    const folder = page.startsWith('alarms/') ? `${FOLDER}/alarms` : FOLDER;
+    expect(targets.filter((target) => !existsSync(`${ROOT}${folder}/${target}`))).toEqual([]);
   });
 
   it.each(pages)('%s takes nothing away that cannot be brought back', (page) => {
