@@ -8,6 +8,15 @@ export default defineConfig({
       { test: { name: 'fleet', include: ['test/fleet/**/*.test.ts'], testTimeout: 30_000 } },
       {
         test: {
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
           name: 'control-plane',
           include: ['test/control-plane/**/*.test.ts'],
           testTimeout: 60_000,

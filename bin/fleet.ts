@@ -1,5 +1,5 @@
 import { DEFAULT_POLICY } from '../lambdas/approval/policy.ts';
-import { DEFAULT_AUDIT, type Fleet } from '../lambdas/config/fleet.ts';
+import { DEFAULT_AUDIT, DEFAULT_MONITORING, type Fleet } from '../lambdas/config/fleet.ts';
 import { UsageError } from './exit-codes.ts';
 import { readTextFile } from './text-file.ts';
 
@@ -10,6 +10,8 @@ const BUILT_IN: Fleet = {
   lanes: [],
   hub: { hints: false },
   audit: DEFAULT_AUDIT,
+  monitoring: DEFAULT_MONITORING,
+  journal: {},
   policies: [DEFAULT_POLICY],
 };
 

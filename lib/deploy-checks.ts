@@ -1,6 +1,7 @@
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import { isFor } from '../lambdas/approval/selection.ts';
 import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
+import { ALARMS, type AlarmEntry, type AlarmId } from '../lambdas/health/alarms.ts';
 
 /** What keeps a fleet that is valid in itself from being deployed. Each names the field and what to write. */
 export function deployProblems({ discovery, hub }: Fleet): readonly string[] {
@@ -18,7 +19,14 @@ export function deployProblems({ discovery, hub }: Fleet): readonly string[] {
 
 /** What is probably not meant. */
 export function deployWarnings(fleet: Fleet): readonly string[] {
-  return [...unselected(fleet), ...unusedPolicies(fleet), ...unusedLanes(fleet), ...unknownRegions(fleet)];
+  return [
+    ...unselected(fleet),
+    ...unusedPolicies(fleet),
+    ...unusedLanes(fleet),
+    ...unknownRegions(fleet),
+    ...unwatched(fleet),
+    ...lockedForGood(fleet),
+  ];
 }
 
 interface Selected {
@@ -71,4 +79,23 @@ function unknownRegions({ discovery }: Fleet): readonly string[] {
   return [...regions]
     .filter((region) => !known.has(region))
     .map((region) => `Region ${region} is not among those that this version of the CDK knows; is it misspelled?`);
+}
+
+/** Everything else needs the heartbeats: where nothing is measured, no other alarm rings. */
+function unwatched({ monitoring: { alarms } }: Fleet): readonly string[] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
+  return (Object.keys(ALARMS) as AlarmId[])
+    .filter((id) => {
+      const { watches }: AlarmEntry = ALARMS[id];
+      return 'hub' in watches && watches.hub === 'heartbeat' && alarms[id]?.severity === 'off';
+    })
+    .map((id) => `monitoring.alarms.${id} is off: that certmarshal itself has stopped is then not noticed`);
+}
+
+function lockedForGood({ journal: { objectLock } }: Fleet): readonly string[] {
+  return objectLock?.mode === 'compliance'
+    ? [
+        `journal.objectLock: in mode compliance nobody, not even AWS, can remove what is written for ${objectLock.days} days, and the bucket stays and is paid for as long`,
+      ]
+    : [];
 }

@@ -6,7 +6,7 @@ export const HUB_SIZES = {
   dispatch: { memoryMiB: 512, timeoutSeconds: 60 },
   sweep: { memoryMiB: 1_024, timeoutSeconds: 60, batch: 10, maxConcurrency: 50 },
   report: { memoryMiB: 512, timeoutSeconds: 30, batch: 1_000, windowSeconds: 20 },
-  hint: { memoryMiB: 256 },
+  hint: { memoryMiB: 256, timeoutSeconds: 20 },
   notify: { memoryMiB: 256, timeoutSeconds: 30 },
   orders: { retentionSeconds: 120, visibilitySeconds: 90 },
   outcomes: { retentionSeconds: 900, visibilitySeconds: 90 },

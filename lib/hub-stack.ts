@@ -1,4 +1,3 @@
-import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import {
   ContextAttribute,
@@ -8,33 +7,37 @@ import {
   TimeWindow,
 } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
 import { roleName } from '../lambdas/fleet/role-names.ts';
-import { METRIC } from '../lambdas/telemetry/metric-names.ts';
 import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
 import { AccessEntries } from './constructs/access-entries.ts';
-import { AlarmTopic } from './constructs/alarm-topic.ts';
 import { AuditHistory } from './constructs/audit-history.ts';
 import { FleetState } from './constructs/fleet-state.ts';
-import { HeartbeatAlarm } from './constructs/heartbeat-alarm.ts';
 import { Hints } from './constructs/hints.ts';
 import { functionRole, HubFunction } from './constructs/hub-function.ts';
+import { JournalBucket } from './constructs/journal-bucket.ts';
 import { SweepLane } from './constructs/lane.ts';
+import { Notify } from './constructs/notify.ts';
 import { OutcomesReport } from './constructs/outcomes-report.ts';
 import { allowAttachingToVpcs, allowSpokes, allowTheOwnClusters } from './discovery-access.ts';
 import { POLICIES_OF_A_ROLE } from './exact-policies.ts';
+import { HUB_SIZES } from './hub-sizes.ts';
 import { allowReadingKubeconfigs } from './kubeconfig-access.ts';
+import { fleetAlarms } from './monitoring/alarms.ts';
+import { pagingAlarms } from './monitoring/composite.ts';
+import { FleetDashboard } from './monitoring/dashboard.ts';
+import { Topics } from './monitoring/topics.ts';
+import type { WatchedHub } from './monitoring/watched.ts';
 import { showInDiff } from './show-in-diff.ts';
 import { type HubPlace, spokesOf } from './spokes-of.ts';
 
 /** How often every cluster is swept. */
-const TICK = Duration.minutes(1);
+const TICK = Duration.seconds(HUB_SIZES.tickSeconds);
 /** Orders first, discovery in the rest of the minute. */
-const DISPATCH_TIMEOUT = Duration.seconds(60);
-/** A cluster that is fine is read each minute; after this many seconds without something is wrong. */
-const OLDEST_SWEEP_SECONDS = 300;
+const DISPATCH_TIMEOUT = Duration.seconds(HUB_SIZES.dispatch.timeoutSeconds);
 
 export interface HubStackProps extends StackProps {
   /** Validated. */
@@ -43,7 +46,8 @@ export interface HubStackProps extends StackProps {
 
 /**
  * Everything that runs in the one account that watches the fleet: a schedule that starts dispatch every minute, lanes with a queue of
- * orders and the sweep that carries them out, report that folds what became of them, and alarms that ring when any of it stops.
+ * orders and the sweep that carries them out, report that folds what became of them, alarms that ring when any of it stops or a cluster is not well, and notify,
+ * which tells people.
  */
 export class HubStack extends Stack {
   constructor(scope: Construct, id: string, { fleet, ...props }: HubStackProps) {
@@ -52,10 +56,13 @@ export class HubStack extends Stack {
     const { hub, discovery } = fleet;
     const place: HubPlace = hub;
     const key = hub.kmsKeyArn === undefined ? undefined : Key.fromKeyArn(this, 'Key', hub.kmsKeyArn);
-    const topic = new AlarmTopic(this, 'Alarms');
+    const topics = new Topics(this, 'Topics');
     const state = new FleetState(this, 'State', { key });
     const history = new AuditHistory(this, 'AuditHistory', { key });
-    const { outcomes, report } = new OutcomesReport(this, 'Outcomes', { state, key });
+    const journal = new JournalBucket(this, 'Journal', { key, journal: fleet.journal });
+    const { monitoring } = fleet;
+    const { outcomes, report } = new OutcomesReport(this, 'Outcomes', { state, monitoring, key });
+    const { notify } = new Notify(this, 'Notify', { monitoring, state, topics, key });
 
     // Spoke accounts and access entries name these roles, before and after the stack is replaced: a name that CloudFormation
     // chooses would have to be carried there by hand each time.
@@ -71,12 +78,14 @@ export class HubStack extends Stack {
           thresholds: fleet.audit.thresholds,
           outcomes,
           history,
+          journal,
           key,
           reservedConcurrency: hub.reservedConcurrency,
         }),
     );
     outcomes.grantSendMessages(sweepRole);
     history.allow(sweepRole);
+    journal.allow(sweepRole);
     if (fleet.lanes.length > 0) allowAttachingToVpcs(sweepRole);
     const spokePolicies = allowSpokes(this, [dispatchRole, sweepRole], discovery, place);
     allowReadingKubeconfigs(this, sweepRole, fleet, POLICIES_OF_A_ROLE - spokePolicies);
@@ -89,7 +98,7 @@ export class HubStack extends Stack {
       handlerFile: 'dispatch',
       description: 'Every minute: one order for each cluster of the fleet, and a look for new ones',
       timeout: DISPATCH_TIMEOUT,
-      memorySize: 512,
+      memorySize: HUB_SIZES.dispatch.memoryMiB,
       environment: {
         STATE_BUCKET: state.bucketName,
         LANE_QUEUE_URLS: laneQueues,
@@ -119,40 +128,37 @@ export class HubStack extends Stack {
     const [here] = spokesOf(discovery, place).filter(({ account, region }) => account === SELF && region === SELF);
     const ownClusters = here?.accessEntries ?? [];
     new AccessEntries(this, 'AccessEntries', { clusters: ownClusters, principalArn: sweepRole.roleArn });
-    if (hub.hints) new Hints(this, 'Hints', { fleet, lanes, state, key, laneQueues, auditedClusters: ownClusters });
+    const hints = hub.hints
+      ? new Hints(this, 'Hints', { fleet, lanes, state, key, laneQueues, auditedClusters: ownClusters })
+      : undefined;
 
-    new HeartbeatAlarm(this, 'DispatchHeartbeat', {
-      service: 'dispatch',
-      metricName: METRIC.dispatched,
-      statistic: Stats.SAMPLE_COUNT,
-      well: { atLeast: 1 },
-      description:
-        'certmarshal: the minute does not start; kubelet serving certificates are no longer approved anywhere. ' +
-        `First: aws logs tail ${dispatch.logs.logGroupName} --since 15m. Runbook: docs/runbooks/heartbeat.md`,
-      topic,
+    const watched = watchedHub({ dispatch, report, notify, hints, lanes, outcomes });
+    const alarms = fleetAlarms(this, {
+      settings: monitoring.alarms,
+      hub: watched,
+      notified: topics.alarms,
+      people: topics.critical,
     });
-    new HeartbeatAlarm(this, 'ReportHeartbeat', {
-      service: 'report',
-      metricName: METRIC.outcomesFolded,
-      statistic: Stats.SAMPLE_COUNT,
-      well: { atLeast: 1 },
-      description:
-        'certmarshal: nothing is known any more of what becomes of the sweeps; they may run all the same. ' +
-        `First: aws logs tail ${report.logs.logGroupName} --since 15m. Runbook: docs/runbooks/heartbeat.md`,
-      topic,
-    });
-    new HeartbeatAlarm(this, 'OldestSweep', {
-      service: 'report',
-      metricName: METRIC.oldestSweep,
-      statistic: Stats.MAXIMUM,
-      well: { below: OLDEST_SWEEP_SECONDS },
-      description:
-        `certmarshal: a cluster was not swept for ${OLDEST_SWEEP_SECONDS} seconds; kubelet serving certificates are not approved there. ` +
-        `First: aws logs tail ${report.logs.logGroupName} --since 15m, which names it. Runbook: docs/runbooks/heartbeat.md`,
-      topic,
-    });
+    const paging = pagingAlarms(this, alarms, topics.pager);
+    const dashboard = new FleetDashboard(this, 'Dashboard', { alarms, paging, hub: watched });
 
-    new CfnOutput(this, 'AlarmTopicArn', { value: topic.topicArn, description: 'Subscribe the people on call to it' });
+    new CfnOutput(this, 'CriticalTopicArn', {
+      value: topics.critical.topicArn,
+      description: 'What must not wait, in words for people, with recovery; subscribe the people on call to it',
+    });
+    new CfnOutput(this, 'WarningTopicArn', {
+      value: topics.warning.topicArn,
+      description: 'What is for the morning, and the daily digest; subscribe a mailbox or a channel to it',
+    });
+    new CfnOutput(this, 'PagerTopicArn', {
+      value: topics.pager.topicArn,
+      description: 'One incident for each level, opened and closed by CloudWatch itself; for a paging service',
+    });
+    new CfnOutput(this, 'DashboardName', { value: dashboard.dashboardName, description: 'In CloudWatch' });
+    new CfnOutput(this, 'JournalBucketName', {
+      value: journal.bucketName,
+      description: 'Holds every decision, and stays when the stack is destroyed',
+    });
     new CfnOutput(this, 'FleetBucketName', {
       value: state.bucketName,
       description: 'Holds registry.json and fleet-index.json, and stays when the stack is destroyed',
@@ -176,8 +182,8 @@ export class HubStack extends Stack {
       });
     acknowledgeWildcards(
       this,
-      'The CDK lets the schedule start dispatch in every version; there is but one, and nothing else is granted.',
-      [`Resource::<${this.resolve(dispatch.functionArn)['Fn::GetAtt'].join('.')}>:*`],
+      'The CDK lets a schedule start its function in every version; there is but one, and nothing else is granted.',
+      [dispatch, notify].map((fn) => `Resource::<${this.resolve(fn.functionArn)['Fn::GetAtt'].join('.')}>:*`),
     );
     if (key !== undefined)
       acknowledgeWildcards(this, 'Forms of one permission on the one key that fleet.yaml names.', [
@@ -185,4 +191,40 @@ export class HubStack extends Stack {
         'Action::kms:ReEncrypt*',
       ]);
   }
+}
+
+interface HubParts {
+  readonly dispatch: HubFunction;
+  readonly report: HubFunction;
+  readonly notify: HubFunction;
+  readonly hints: Hints | undefined;
+  readonly lanes: readonly SweepLane[];
+  readonly outcomes: IQueue;
+}
+
+/** The queue of hints is not among them: its messages wait for minutes on purpose, and one that is lost costs a minute. */
+function watchedHub({ dispatch, report, notify, hints, lanes, outcomes }: HubParts): WatchedHub {
+  return {
+    dispatch,
+    report,
+    functions: [
+      { name: 'dispatch', fn: dispatch, timeoutSeconds: HUB_SIZES.dispatch.timeoutSeconds },
+      ...lanes.map(({ laneName, sweep }) => ({
+        name: `sweep-${laneName}`,
+        fn: sweep,
+        timeoutSeconds: HUB_SIZES.sweep.timeoutSeconds,
+      })),
+      { name: 'report', fn: report, timeoutSeconds: HUB_SIZES.report.timeoutSeconds },
+      { name: 'notify', fn: notify, timeoutSeconds: HUB_SIZES.notify.timeoutSeconds },
+      ...(hints === undefined ? [] : [{ name: 'hint', fn: hints.hint, timeoutSeconds: HUB_SIZES.hint.timeoutSeconds }]),
+    ],
+    queues: [
+      ...lanes.map(({ laneName, orders }) => ({
+        name: `orders-${laneName}`,
+        queue: orders,
+        retentionSeconds: HUB_SIZES.orders.retentionSeconds,
+      })),
+      { name: 'outcomes', queue: outcomes, retentionSeconds: HUB_SIZES.outcomes.retentionSeconds },
+    ],
+  };
 }

@@ -19,6 +19,8 @@ export function showInDiff(stack: Stack, fleet: Fleet): void {
   for (const { name, ...fields } of fleet.lanes) show(`Lane ${name}`, fields);
   show('Hub', fleet.hub);
   show('Audit', fleet.audit);
+  show('Monitoring', fleet.monitoring);
+  show('Journal', fleet.journal);
   for (const { name, ...fields } of fleet.policies) show(`Policy ${name}`, fields);
 }
 

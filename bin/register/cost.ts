@@ -1,6 +1,31 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import type { CostOptions } from '../commands/cost.ts';
 import type { ProgramContext } from './context.ts';
 
-export function registerCost(_program: Command, _context: ProgramContext): void {
-  // Registered when it is built.
+export function registerCost(program: Command, { program: name, exitHelp, setStatus }: ProgramContext): void {
+  program
+    .command('cost')
+    .description('Prints what a month of certmarshal costs in AWS, by line, for a number of clusters.')
+    .requiredOption('--clusters <number>', 'how many clusters it watches')
+    .option('--unwell <share>', 'how many of them are not well, all month long', '2%')
+    .addOption(
+      new Option('--output <format>', 'table for people, json for programs')
+        .choices(['table', 'json'])
+        .default('table'),
+    )
+    .addHelpText(
+      'after',
+      `
+Asks nobody: list prices, and the sizes that are deployed. docs/cost.md says how each quantity is found.
+
+Examples:
+  ${name} cost --clusters 40
+  ${name} cost --clusters 1000 --unwell 5%
+  ${name} cost --clusters 1000 --output json
+${exitHelp}`,
+    )
+    .action(async (options: CostOptions) => {
+      const { costCommand } = await import('../commands/cost.ts');
+      setStatus(costCommand(options));
+    });
 }

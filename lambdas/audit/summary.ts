@@ -7,6 +7,7 @@ import type { Observation, SourceId } from '../expiry/observation.ts';
 import type { Snapshot } from '../expiry/snapshot.ts';
 import { DEFAULT_THRESHOLDS } from '../expiry/thresholds.ts';
 import { printable } from '../printable.ts';
+import { largestTally, tallyOf } from './tally.ts';
 
 /** What the fleet index keeps of the newest audit of a cluster; the rest is in its snapshot. */
 export interface AuditSummary {
@@ -17,7 +18,7 @@ export interface AuditSummary {
   /** The most urgent ones of `findingCount`; those about workloads leave room for the others. */
   readonly findings: readonly ExpiryFinding[];
   readonly findingCount: number;
-  /** All of `findingCount`, counted. Absent in a summary of an earlier version. */
+  /** All of `findingCount`, counted by kind, the worst first. Absent in a summary of an earlier version. */
   readonly tally?: readonly FindingTally[];
   /** Of each class the certificate that ends first, and how many there are. */
   readonly ends: readonly ClassEnd[];
@@ -32,7 +33,7 @@ export interface AuditSummary {
   readonly partial?: true;
 }
 
-/** How many findings of one kind there are. */
+/** How many findings of one kind there are. A tally that would be too long names no classes. */
 export interface FindingTally {
   readonly code: FindingCode;
   readonly severity: Severity;
@@ -50,7 +51,7 @@ export interface ClassEnd {
 
 /** Whoever has to mend more than these mends these first. */
 export const MAX_SUMMARY_FINDINGS = 20;
-/** Bytes of JSON of a summary's findings: the index of a thousand clusters that all have too many is then under 8 MB. */
+/** Bytes of JSON of a summary's findings: the summaries of a thousand clusters that all have too many are then under 8 MB. */
 const FINDINGS_SIZE = 5_000;
 const KEPT_PLACES = 2;
 
@@ -72,6 +73,7 @@ export function summaryOf(snapshot: Snapshot, { durationMs, snapshotProblem, par
     counts: countsOf(findings),
     findings: firstFindings(findings),
     findingCount: findings.length,
+    tally: tallyOf(findings),
     ends: endsOf(snapshot),
     sources: sourcesOf(observations, auditedAt),
     ...(snapshotProblem === undefined
@@ -93,14 +95,24 @@ export function unionOf(before: AuditSummary, partial: AuditSummary): AuditSumma
     known.set(keyOf(finding), earlier === undefined ? finding : worseOf(earlier, finding));
   }
   const findings = [...known.values()].toSorted(byUrgency);
+  const { tally: told, ...rest } = partial;
+  // What one of them did not count cannot be told.
+  const tally =
+    before.tally === undefined || told === undefined
+      ? undefined
+      : largestTally([before.tally, told, tallyOf(findings)]);
   const shown = countsOf(findings);
-  const most = (severity: Severity) => Math.max(before.counts[severity], partial.counts[severity], shown[severity]);
+  const most = (severity: Severity) =>
+    tally === undefined
+      ? Math.max(before.counts[severity], partial.counts[severity], shown[severity])
+      : tally.reduce((sum, entry) => (entry.severity === severity ? sum + entry.count : sum), 0);
   const counts = { critical: most('critical'), warning: most('warning'), info: most('info') };
   return {
-    ...partial,
+    ...rest,
     counts,
     findings: firstFindings(findings),
     findingCount: counts.critical + counts.warning + counts.info,
+    ...(tally === undefined ? {} : { tally }),
     ends: earliestEnds([...before.ends, ...partial.ends]),
     partial: true,
   };

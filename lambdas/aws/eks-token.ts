@@ -1,12 +1,11 @@
-import { createHash, createHmac } from 'node:crypto';
-
 import { STSClient } from '@aws-sdk/client-sts';
 import { SignatureV4 } from '@smithy/signature-v4';
-import type { AwsCredentialIdentityProvider, Checksum, HttpRequest, SourceData } from '@smithy/types';
+import type { AwsCredentialIdentityProvider, HttpRequest } from '@smithy/types';
 
 import { callAws } from './call.ts';
 import { invalid } from './classify.ts';
 import { AwsError } from './errors.ts';
+import { Sha256 } from './sha256.ts';
 
 /** What an aws-iam-authenticator decodes, EKS's own too (aws-iam-authenticator pkg/token/token.go: `v1Prefix`, `maxTokenLenBytes`). */
 const PREFIX = 'k8s-aws-v1.';
@@ -117,31 +116,4 @@ function callerIdentityRequest(host: string, authenticatorId: string): HttpReque
     query: { Action: 'GetCallerIdentity', Version: '2011-06-15' },
     headers: { host, [CLUSTER_HEADER]: authenticatorId },
   };
-}
-
-/** SHA-256 and its HMAC, over node:crypto. */
-class Sha256 implements Checksum {
-  #hash;
-  readonly #secret: SourceData | undefined;
-
-  constructor(secret?: SourceData) {
-    this.#secret = secret;
-    this.#hash = hashOf(secret);
-  }
-  update(data: Uint8Array): void {
-    this.#hash.update(data);
-  }
-  async digest(): Promise<Uint8Array> {
-    return this.#hash.digest();
-  }
-  reset(): void {
-    this.#hash = hashOf(this.#secret);
-  }
-}
-
-function hashOf(secret: SourceData | undefined) {
-  if (secret === undefined) return createHash('sha256');
-  if (typeof secret === 'string') return createHmac('sha256', secret);
-  if (!ArrayBuffer.isView(secret)) return createHmac('sha256', new Uint8Array(secret));
-  return createHmac('sha256', new Uint8Array(secret.buffer, secret.byteOffset, secret.byteLength));
 }

@@ -3,6 +3,7 @@ import { auditRules } from './audit-rules.ts';
 import { clusterRules } from './cluster-rules.ts';
 import { discoveryRules } from './discovery-rules.ts';
 import { laneRules } from './lane-rules.ts';
+import { monitoringRules } from './monitoring-rules.ts';
 import { policyRules } from './policy-rules.ts';
 import type { RuleProblem } from './rule.ts';
 
@@ -14,13 +15,14 @@ const File = z.object({
   lanes: Section,
   policies: Section,
   audit: z.object({ thresholds: Section }).nullish().catch(null),
+  monitoring: z.looseObject({ maintenance: Section }).nullish().catch(null),
 });
 
 /** Checks the rules of `fleet.yaml` that are about more than one value. Takes any value; what has no valid shape is skipped. */
 export function brokenRules(file: unknown): readonly RuleProblem[] {
   const read = File.safeParse(file);
   if (!read.success) return [];
-  const { discovery, managementClusters, clusters, lanes, policies, audit } = read.data;
+  const { discovery, managementClusters, clusters, lanes, policies, audit, monitoring } = read.data;
   const sections = {
     discovery: discovery ?? [],
     managementClusters: managementClusters ?? [],
@@ -28,10 +30,14 @@ export function brokenRules(file: unknown): readonly RuleProblem[] {
     lanes: lanes ?? [],
     policies: policies ?? [],
     thresholds: audit?.thresholds ?? [],
+    maintenance: monitoring?.maintenance ?? [],
+    monitoring: monitoring ?? {},
   };
   return [
     ...(policies?.length === 0 ? [NO_POLICY] : []),
-    ...[discoveryRules, clusterRules, laneRules, policyRules, auditRules].flatMap((rules) => rules(sections)),
+    ...[discoveryRules, clusterRules, laneRules, policyRules, auditRules, monitoringRules].flatMap((rules) =>
+      rules(sections),
+    ),
   ];
 }
 

@@ -4,6 +4,8 @@ import { ClusterEntry, ManagementClusterEntry } from './cluster-entries.ts';
 import { kindOf } from './describe-issue.ts';
 import { DiscoveryEntry } from './discovery-entry.ts';
 import { Hub, LaneEntry, MAX_LANES } from './hub-entries.ts';
+import { Journal } from './journal-entry.ts';
+import { Monitoring } from './monitoring-entry.ts';
 import { PolicyEntry } from './policy-entry.ts';
 
 // The shape of fleet.yaml and every rule about a single value. Rules about several values are in file-rules.ts, the wording of
@@ -34,6 +36,10 @@ export const FleetFile = z
       audit: Audit.nullish().meta({
         description: 'How often the certificates of each cluster are looked at, and when one is a finding.',
       }),
+      monitoring: Monitoring.nullish().meta({
+        description: 'When somebody is told, and of what. Nothing has to be written.',
+      }),
+      journal: Journal.nullish().meta({ description: 'The record of every decision.' }),
       policies: section(PolicyEntry).meta({
         description:
           'A request is approved when any policy that is for its cluster finds every name proven. Without policies the built-in default applies.',

@@ -51,6 +51,7 @@ export const DEFAULT_MONITORING: FleetMonitoring = {
   objective: 0.999,
   digest: { at: '07:00', timeZone: 'UTC' },
   reportLinks: true,
+  auditEveryMinutes: DEFAULT_AUDIT.everyMinutes,
 };
 
 /** The record of every decision. */

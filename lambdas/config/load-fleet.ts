@@ -1,12 +1,22 @@
 import type { z } from 'zod';
 import { type ApprovalPolicy, DEFAULT_POLICY, type Provider } from '../approval/policy.ts';
 import type { Threshold } from '../expiry/thresholds.ts';
+import { ALARMS, type AlarmId, type AlarmSettings } from '../health/alarms.ts';
+import type { MaintenanceWindow } from '../health/maintenance.ts';
 import { printable } from '../printable.ts';
 import type { Audit, ThresholdEntry } from './audit-entry.ts';
 import { describeIssue, describeUnknownKey } from './describe-issue.ts';
 import { brokenRules } from './file-rules.ts';
-import { type ClusterSelection, DEFAULT_AUDIT, DEFAULT_MONITORING, type Fleet, type FleetAudit } from './fleet.ts';
+import {
+  type ClusterSelection,
+  DEFAULT_AUDIT,
+  DEFAULT_MONITORING,
+  type Fleet,
+  type FleetAudit,
+  type FleetMonitoring,
+} from './fleet.ts';
 import { FleetFile } from './fleet-file.ts';
+import type { AlarmsSection, MaintenanceEntry, Monitoring } from './monitoring-entry.ts';
 import type { PolicyEntry } from './policy-entry.ts';
 import type { ConfigProblem } from './problems.ts';
 import { readYaml, type TextProblem, type YamlFile } from './yaml-file.ts';
@@ -75,6 +85,7 @@ function sorted(problems: readonly TextProblem[], file: string): readonly Config
 
 function resolveFleet(file: z.output<typeof FleetFile>): Fleet {
   const policies = (file.policies ?? []).map(resolvePolicy);
+  const audit = resolveAudit(file.audit ?? {});
   return {
     discovery: (file.discovery ?? []).map((entry) => ({ ...entry, exclude: onlyWhatIsSaid(entry.exclude) })),
     managementClusters: (file.managementClusters ?? []).map(({ workloadClusters, ...entry }) => ({
@@ -84,9 +95,9 @@ function resolveFleet(file: z.output<typeof FleetFile>): Fleet {
     clusters: (file.clusters ?? []).map((entry) => ({ ...entry, id: entry.id ?? entry.name })),
     lanes: file.lanes ?? [],
     hub: file.hub ?? { hints: false },
-    audit: resolveAudit(file.audit ?? {}),
-    monitoring: DEFAULT_MONITORING,
-    journal: {},
+    audit,
+    monitoring: resolveMonitoring(file.monitoring ?? {}, audit),
+    journal: file.journal ?? {},
     policies: policies.length === 0 ? [DEFAULT_POLICY] : policies,
   };
 }
@@ -107,6 +118,38 @@ function resolveAudit({ every, thresholds }: Partial<z.output<typeof Audit>>): F
 function levelsOf({ warning, critical }: z.output<typeof ThresholdEntry>) {
   const level = ({ share, floor }: typeof warning): Threshold => ({ share, floorMs: floor * 1_000 });
   return { warning: level(warning), critical: level(critical) };
+}
+
+function resolveMonitoring(
+  { alarms, maintenance, ...said }: Partial<z.output<typeof Monitoring>>,
+  { everyMinutes }: FleetAudit,
+): FleetMonitoring {
+  return {
+    ...DEFAULT_MONITORING,
+    ...said,
+    auditEveryMinutes: everyMinutes,
+    alarms: resolveAlarms(alarms ?? {}),
+    maintenance: (maintenance ?? []).map(resolveWindow),
+  };
+}
+
+/** Whoever changes one of the two keeps the other. */
+function resolveAlarms(said: z.output<typeof AlarmsSection>): AlarmSettings {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema has no other keys
+  const ids = Object.keys(said) as AlarmId[];
+  return Object.fromEntries(
+    ids.map((id) => {
+      const { threshold, severity } = ALARMS[id];
+      return [id, { threshold, severity, ...said[id] }];
+    }),
+  );
+}
+
+function resolveWindow({ from, until, weekly, ...window }: z.output<typeof MaintenanceEntry>): MaintenanceWindow {
+  if (weekly !== undefined) return { ...window, when: weekly };
+  if (from === undefined || until === undefined)
+    throw new Error('the rules of the file let a window without a time pass');
+  return { ...window, when: { from, until } };
 }
 
 /** A selection that says nothing selects every cluster; an `exclude` that says nothing is to exclude none. */

@@ -17,6 +17,10 @@ export interface Sections {
   readonly policies: readonly unknown[];
   /** Of `audit`. */
   readonly thresholds: readonly unknown[];
+  /** Of `monitoring`. */
+  readonly maintenance: readonly unknown[];
+  /** The whole section; an empty one where there is none. */
+  readonly monitoring: unknown;
 }
 
 /** The entries of a section with the fields that a rule needs. A rule reads no others, so that a mistake elsewhere in an entry hides nothing. */
@@ -28,7 +32,7 @@ export function readable<T>(entries: readonly unknown[], schema: z.ZodType<T>): 
 }
 
 export function repeatedNames(
-  section: keyof Sections,
+  section: keyof Omit<Sections, 'monitoring'>,
   entries: readonly unknown[],
   schema: z.ZodType<{ readonly name: string }>,
 ): readonly RuleProblem[] {
@@ -46,7 +50,7 @@ export function repeatedNames(
 
 /** What a list below `key` of an entry has twice, at its second place. */
 export function repeatedEntries(
-  section: keyof Sections,
+  section: keyof Omit<Sections, 'monitoring'>,
   entries: readonly unknown[],
   key: string,
 ): readonly RuleProblem[] {

@@ -29,7 +29,8 @@ export interface CommandContext extends CommandWords {
  */
 const HARMLESS = /^[A-Za-z0-9](?:[A-Za-z0-9._:/@-]{0,251}[A-Za-z0-9])?$/;
 
-function word(text: string | undefined, otherwise: string): string {
+/** A text as one word of a command; `otherwise` where a shell would see more in it. */
+export function word(text: string | undefined, otherwise: string): string {
   return text !== undefined && HARMLESS.test(text) ? text : otherwise;
 }
 

@@ -49,7 +49,7 @@ export interface IndexedCluster
   };
   /** What became of its requests, for the objective. */
   readonly slo?: SloLedger;
-  /** The newest decisions on its requests, hostile ones of the last week first. */
+  /** The newest decisions of a week on its requests, hostile ones first. A request has at most two: the last hostile one, and the last other one. */
   readonly verdicts?: readonly VerdictLine[];
   /** The newest audit; where that did not know what was before, together with what was known here. */
   readonly audit?: AuditSummary;

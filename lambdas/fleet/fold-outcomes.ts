@@ -1,8 +1,10 @@
 import { type AuditSummary, unionOf } from '../audit/summary.ts';
 import type { Problem } from '../problem.ts';
+import { foldFates, type SloLedger } from '../slo/ledger.ts';
 import type { Finding, FleetIndex, IndexedCluster } from './fleet-index.ts';
 import type { DispatchOutcome, Outcome, SweepOutcome } from './outcome.ts';
 import { isAhead, present } from './shape.ts';
+import { foldVerdicts } from './verdict-lines.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -15,8 +17,9 @@ const MAX_CLUSTERS = 50_000;
  *
  * Any order of the same outcomes, in any batches and with any repetitions, gives the same index, but for {@link Finding.since}: that is
  * never later than with each outcome once and in order, and never before the first outcome that had the finding. A lost outcome is
- * made good by the next one. An audit that did not know what was before removes nothing here, whenever it comes; where older outcomes come
- * after it, there may be more than in order, until the next audit that does know. Two outcomes of one cluster that began in the same millisecond are the same outcome.
+ * made good by the next one, but for decisions that were written: those the journal has. An audit that did not know what was before removes
+ * nothing here, whenever it comes; where older outcomes come after it, there may be more than in order, until the next audit that does know.
+ * Two outcomes of one cluster that began in the same millisecond are the same outcome.
  *
  * Ignored are outcomes more than ten minutes ahead of `now`; forgotten are clusters whose newest outcome is 30 days old.
  *
@@ -28,7 +31,7 @@ export function foldOutcomes(index: FleetIndex | undefined, outcomes: readonly O
   for (const outcome of outcomes) {
     if (isAhead(outcome.startedAt, now) || now - Date.parse(outcome.startedAt) >= KEPT_MS) continue;
     if (outcome.kind === 'dispatch') dispatch = foldDispatch(dispatch, outcome);
-    else clusters.set(outcome.id, foldSweep(clusters.get(outcome.id), outcome));
+    else clusters.set(outcome.id, foldSweep(clusters.get(outcome.id), outcome, now));
   }
   return {
     version: 1,
@@ -45,11 +48,13 @@ function foldDispatch(before: FleetIndex['dispatch'], outcome: DispatchOutcome):
   return { at: startedAt, registered, dispatched, problems: findingsOf(problems, startedAt, before?.problems) };
 }
 
-function foldSweep(before: IndexedCluster | undefined, outcome: SweepOutcome): IndexedCluster {
-  const lasting = lastingOf(before, outcome);
+function foldSweep(before: IndexedCluster | undefined, outcome: SweepOutcome, now: number): IndexedCluster {
+  const lasting = { ...lastingOf(before, outcome), ...requestsOf(before, outcome, now) };
   const { id, name, provider, startedAt, durationMs, readable, complete, counts, problems, problemCount } = outcome;
-  if (before !== undefined && startedAt <= before.sweptAt)
-    return { ...before, ...lasting, findings: sinceAtLeast(before.findings, problems, startedAt) };
+  if (before !== undefined && startedAt <= before.sweptAt) {
+    const { verdicts: _, ...state } = before;
+    return { ...state, ...lasting, findings: sinceAtLeast(before.findings, problems, startedAt) };
+  }
   return {
     id,
     ...present({ name, provider, counts }),
@@ -85,6 +90,24 @@ function lastingOf(
         : before?.workloadClusters,
     audit: lastAudit(before?.audit, audit),
   });
+}
+
+/** What became of the requests. Late outcomes add to it like any other. */
+function requestsOf(
+  before: IndexedCluster | undefined,
+  { startedAt, fates, verdicts = [] }: SweepOutcome,
+  now: number,
+): Pick<IndexedCluster, 'slo' | 'verdicts'> {
+  const known = foldVerdicts(before?.verdicts ?? [], verdicts, now);
+  return present({
+    slo: fates === undefined ? closed(before?.slo, now) : foldFates(before?.slo, fates, Date.parse(startedAt), now),
+    verdicts: known.length === 0 ? undefined : known,
+  });
+}
+
+/** Who did not look tells of no minute; they are over all the same. */
+function closed(ledger: SloLedger | undefined, now: number): SloLedger | undefined {
+  return ledger === undefined ? undefined : foldFates(ledger, [], ledger.since ?? now, now);
 }
 
 function lastAudit(before: AuditSummary | undefined, audit: AuditSummary | undefined): AuditSummary | undefined {

@@ -1,8 +1,10 @@
 import { PROVIDERS } from '../approval/policy.ts';
 import type { Problem } from '../problem.ts';
 import { firstProblems } from './first-problems.ts';
-import type { DispatchOutcome, Outcome, SweepOutcome, WorkloadCluster } from './outcome.ts';
+import { fitting } from './fitting.ts';
+import type { DispatchOutcome, Outcome, SweepOutcome, VerdictLine, WorkloadCluster } from './outcome.ts';
 import { readAudit, readableAudit } from './read-audit.ts';
+import { fatesUntil } from './read-fates.ts';
 import { boundedProblem, readProblem } from './read-problem.ts';
 import {
   isNameable,
@@ -12,6 +14,7 @@ import {
   readWorkloadCluster,
   SERVER,
 } from './read-sweep.ts';
+import { readVerdicts } from './read-verdicts.ts';
 import {
   count,
   type Fields,
@@ -23,11 +26,14 @@ import {
   optional,
   parsed,
   present,
+  type Read,
+  readable,
   reading,
   time,
   versionOf,
 } from './shape.ts';
 import { CLUSTER_ID, CLUSTER_NAME } from './target.ts';
+import { MAX_VERDICTS } from './verdict-lines.ts';
 
 export type DecodedOutcome =
   | { readonly ok: true; readonly outcome: Outcome }
@@ -40,8 +46,10 @@ const MAX_SWEEP_PROBLEMS = 20;
 const MAX_DISPATCH_PROBLEMS = 100;
 /** Bytes of JSON: with the few of the rest of an outcome they are a message. */
 const SWEEP_PROBLEMS_SIZE = 70_000;
-const WORKLOAD_CLUSTERS_SIZE = 120_000;
+const WORKLOAD_CLUSTERS_SIZE = 110_000;
 const DISPATCH_PROBLEMS_SIZE = 190_000;
+/** Twelve ordinary ones. */
+const VERDICTS_SIZE = 5_000;
 
 /**
  * The body of the SQS message that tells report of an outcome, never longer than 220 kB: what is cut is counted, or a problem of its own.
@@ -57,29 +65,46 @@ function boundedDispatch(outcome: DispatchOutcome): DispatchOutcome {
   return { ...outcome, problems: fitting(problems, MAX_DISPATCH_PROBLEMS, DISPATCH_PROBLEMS_SIZE) };
 }
 
-function boundedSweep({ audit, ...outcome }: SweepOutcome): SweepOutcome {
-  if (audit === undefined) return withoutAudit(outcome);
-  const read = reading(() => readAudit(audit, 'audit'));
-  if (read.ok) return { ...withoutAudit(outcome), audit: read.value };
-  // What it found is in the snapshot; that it cannot be told must be.
-  const lost = lostAudit(outcome.id, read.problem);
-  return withoutAudit({
-    ...outcome,
-    problems: [lost, ...outcome.problems],
-    problemCount: outcome.problemCount + 1,
-  });
-}
-
-function lostAudit(id: string, problem: string): Problem {
+function boundedSweep({ audit, fates, verdicts, ...outcome }: SweepOutcome): SweepOutcome {
+  const read = {
+    audit: reading(() => optional(readAudit)(audit, 'audit')),
+    fates: reading(() => optional(fatesUntil(outcome.startedAt))(fates, 'fates')),
+  };
+  // What is in them cannot be told; that it cannot must be.
+  const lost = [
+    ...(read.audit.ok ? [] : [lostPart(`audit of cluster ${outcome.id}`, read.audit.problem)]),
+    ...(read.fates.ok ? [] : [lostPart(`requests of cluster ${outcome.id}`, read.fates.problem)]),
+  ];
   return {
-    kind: 'bug',
-    object: `audit of cluster ${id}`,
-    message: `its summary cannot be sent: ${problem}`,
-    remedy: 'Report it as a bug of certmarshal; the snapshot of the cluster has what was found.',
+    ...withoutParts({
+      ...outcome,
+      problems: [...lost, ...outcome.problems],
+      problemCount: outcome.problemCount + lost.length,
+    }),
+    ...present({
+      audit: read.audit.ok ? read.audit.value : undefined,
+      fates: read.fates.ok ? read.fates.value : undefined,
+      verdicts: boundedVerdicts(verdicts, outcome.startedAt),
+    }),
   };
 }
 
-function withoutAudit({ workloadClusters, name, server, ...outcome }: SweepOutcome): SweepOutcome {
+/** The journal and the log have what is left out. */
+function boundedVerdicts(verdicts: SweepOutcome['verdicts'], startedAt: string): SweepOutcome['verdicts'] {
+  const read = readable(verdictsOf(startedAt))(verdicts, 'verdicts');
+  return read === undefined ? undefined : fitting(read, MAX_VERDICTS, VERDICTS_SIZE);
+}
+
+function lostPart(object: string, problem: string): Problem {
+  return {
+    kind: 'bug',
+    object,
+    message: `what is known of it cannot be sent: ${problem}`,
+    remedy: 'Report it as a bug of certmarshal; the snapshot and the log of the cluster have what was found.',
+  };
+}
+
+function withoutParts({ workloadClusters, name, server, ...outcome }: SweepOutcome): SweepOutcome {
   const bounded = {
     ...outcome,
     // A clock that was set back is no reason to lose the rest.
@@ -88,8 +113,8 @@ function withoutAudit({ workloadClusters, name, server, ...outcome }: SweepOutco
     ...(server !== undefined && SERVER.test(server) ? { server } : {}),
   };
   if (workloadClusters === undefined) return { ...bounded, problems: sweepProblems(outcome.problems) };
-  const readable = workloadClusters.filter((cluster) => reading(() => readWorkloadCluster(cluster, '')).ok);
-  const sent = fitting(readable, MAX_WORKLOAD_CLUSTERS, WORKLOAD_CLUSTERS_SIZE);
+  const known = workloadClusters.filter((cluster) => reading(() => readWorkloadCluster(cluster, '')).ok);
+  const sent = fitting(known, MAX_WORKLOAD_CLUSTERS, WORKLOAD_CLUSTERS_SIZE);
   const lost = lostClusters(outcome.id, workloadClusters, sent.length);
   // One that cannot be named never was among them.
   const cut = outcome.workloadClustersCut ?? sent.length < workloadClusters.filter(isNameable).length;
@@ -105,16 +130,6 @@ function withoutAudit({ workloadClusters, name, server, ...outcome }: SweepOutco
 function sweepProblems(problems: readonly Problem[]): readonly Problem[] {
   const kept = problems.slice(0, MAX_SWEEP_PROBLEMS).map(boundedProblem);
   return fitting(kept, MAX_SWEEP_PROBLEMS, SWEEP_PROBLEMS_SIZE);
-}
-
-/** The first ones, as many as fit. */
-function fitting<T>(entries: readonly T[], most: number, bytes: number): readonly T[] {
-  let size = 0;
-  const end = entries.findIndex((entry, index) => {
-    size += Buffer.byteLength(JSON.stringify(entry)) + 1;
-    return index >= most || size > bytes;
-  });
-  return end === -1 ? entries : entries.slice(0, end);
 }
 
 function lostClusters(id: string, all: readonly WorkloadCluster[], sent: number): readonly Problem[] {
@@ -146,13 +161,14 @@ function readOutcome(body: string): Outcome {
 }
 
 function readSweep(message: Fields): SweepOutcome {
+  const startedAt = time(message['startedAt'], 'startedAt');
   return present({
     version: 1 as const,
     kind: 'sweep' as const,
     id: matching(CLUSTER_ID, 'the id of a cluster')(message['id'], 'id'),
     name: optional(matching(CLUSTER_NAME, 'a cluster name'))(message['name'], 'name'),
     provider: optional(oneOf(PROVIDERS))(message['provider'], 'provider'),
-    startedAt: time(message['startedAt'], 'startedAt'),
+    startedAt,
     durationMs: count(message['durationMs'], 'durationMs'),
     untried: optional(mark)(message['untried'], 'untried'),
     readable: flag(message['readable'], 'readable'),
@@ -167,7 +183,14 @@ function readSweep(message: Fields): SweepOutcome {
     ),
     workloadClustersCut: optional(mark)(message['workloadClustersCut'], 'workloadClustersCut'),
     audit: readableAudit(message['audit'], 'audit'),
+    fates: readable(fatesUntil(startedAt))(message['fates'], 'fates'),
+    verdicts: readable(verdictsOf(startedAt))(message['verdicts'], 'verdicts'),
   });
+}
+
+/** No sweep decides before it begins to look, nor tells of another one. */
+function verdictsOf(startedAt: string): Read<readonly VerdictLine[]> {
+  return (value, path) => readVerdicts(value, path).filter(({ at }) => at === startedAt);
 }
 
 function readDispatch(message: Fields): DispatchOutcome {

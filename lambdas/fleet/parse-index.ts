@@ -1,8 +1,11 @@
 import { PROVIDERS } from '../approval/policy.ts';
 import type { Finding, FleetIndex, IndexedCluster } from './fleet-index.ts';
+import type { VerdictLine } from './outcome.ts';
 import { readableAudit } from './read-audit.ts';
+import { ledgerUntil } from './read-fates.ts';
 import { readProblem } from './read-problem.ts';
 import { MAX_WORKLOAD_CLUSTERS, readCounts, readServer, readWorkloadCluster } from './read-sweep.ts';
+import { readVerdicts } from './read-verdicts.ts';
 import {
   count,
   fields,
@@ -15,6 +18,7 @@ import {
   optional,
   present,
   type Read,
+  readable,
   reading,
   ShapeError,
   table,
@@ -41,7 +45,7 @@ function readIndex(value: unknown, now: number): FleetIndex {
   const index = fields(value, 'the index');
   versionOf(index, 1);
   const dispatch = optional(readDispatch)(index['dispatch'], 'dispatch');
-  const clusters = withOwnIds(table(CLUSTER_ID, readCluster, MAX_CLUSTERS)(index['clusters'], 'clusters'));
+  const clusters = withOwnIds(table(CLUSTER_ID, clusterUntil(now), MAX_CLUSTERS)(index['clusters'], 'clusters'));
   return present({
     version: 1 as const,
     writtenAt: time(index['writtenAt'], 'writtenAt'),
@@ -70,28 +74,36 @@ const readDispatch: Read<NonNullable<FleetIndex['dispatch']>> = (value, path) =>
   };
 };
 
-const readCluster: Read<IndexedCluster> = (value, path) => {
-  const cluster = fields(value, path);
-  return present({
-    id: matching(CLUSTER_ID, 'the id of a cluster')(cluster['id'], `${path}.id`),
-    name: optional(matching(CLUSTER_NAME, 'a cluster name'))(cluster['name'], `${path}.name`),
-    provider: optional(oneOf(PROVIDERS))(cluster['provider'], `${path}.provider`),
-    counts: optional(readCounts)(cluster['counts'], `${path}.counts`),
-    sweptAt: time(cluster['sweptAt'], `${path}.sweptAt`),
-    durationMs: count(cluster['durationMs'], `${path}.durationMs`),
-    readable: flag(cluster['readable'], `${path}.readable`),
-    complete: flag(cluster['complete'], `${path}.complete`),
-    findings: list(readFinding, MAX_FINDINGS)(cluster['findings'], `${path}.findings`),
-    findingCount: count(cluster['findingCount'], `${path}.findingCount`),
-    triedAt: optional(time)(cluster['triedAt'], `${path}.triedAt`),
-    readableAt: optional(time)(cluster['readableAt'], `${path}.readableAt`),
-    completeAt: optional(time)(cluster['completeAt'], `${path}.completeAt`),
-    serverAt: optional(time)(cluster['serverAt'], `${path}.serverAt`),
-    server: optional(readServer)(cluster['server'], `${path}.server`),
-    workloadClusters: optional(readWorkloadClusters)(cluster['workloadClusters'], `${path}.workloadClusters`),
-    audit: readableAudit(cluster['audit'], `${path}.audit`),
-  });
-};
+const clusterUntil =
+  (now: number): Read<IndexedCluster> =>
+  (value, path) => {
+    const cluster = fields(value, path);
+    return present({
+      id: matching(CLUSTER_ID, 'the id of a cluster')(cluster['id'], `${path}.id`),
+      name: optional(matching(CLUSTER_NAME, 'a cluster name'))(cluster['name'], `${path}.name`),
+      provider: optional(oneOf(PROVIDERS))(cluster['provider'], `${path}.provider`),
+      counts: optional(readCounts)(cluster['counts'], `${path}.counts`),
+      sweptAt: time(cluster['sweptAt'], `${path}.sweptAt`),
+      durationMs: count(cluster['durationMs'], `${path}.durationMs`),
+      readable: flag(cluster['readable'], `${path}.readable`),
+      complete: flag(cluster['complete'], `${path}.complete`),
+      findings: list(readFinding, MAX_FINDINGS)(cluster['findings'], `${path}.findings`),
+      findingCount: count(cluster['findingCount'], `${path}.findingCount`),
+      triedAt: optional(time)(cluster['triedAt'], `${path}.triedAt`),
+      readableAt: optional(time)(cluster['readableAt'], `${path}.readableAt`),
+      completeAt: optional(time)(cluster['completeAt'], `${path}.completeAt`),
+      serverAt: optional(time)(cluster['serverAt'], `${path}.serverAt`),
+      server: optional(readServer)(cluster['server'], `${path}.server`),
+      workloadClusters: optional(readWorkloadClusters)(cluster['workloadClusters'], `${path}.workloadClusters`),
+      audit: readableAudit(cluster['audit'], `${path}.audit`),
+      slo: readable(ledgerUntil(now))(cluster['slo'], `${path}.slo`),
+      verdicts: readable(verdictsUntil(now))(cluster['verdicts'], `${path}.verdicts`),
+    });
+  };
+
+function verdictsUntil(now: number): Read<readonly VerdictLine[]> {
+  return (value, path) => readVerdicts(value, path).filter(({ at }) => !isAhead(at, now));
+}
 
 const readFinding: Read<Finding> = (value, path) => ({
   ...readProblem(value, path),

@@ -1,4 +1,11 @@
-import { type AuditSummary, type ClassEnd, MAX_SUMMARY_FINDINGS, SUMMARY_LIMITS } from '../audit/summary.ts';
+import {
+  type AuditSummary,
+  type ClassEnd,
+  type FindingTally,
+  MAX_SUMMARY_FINDINGS,
+  SUMMARY_LIMITS,
+} from '../audit/summary.ts';
+import { kindOf, MAX_TALLY } from '../audit/tally.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../expiry/certificate-classes.ts';
 import { type ExpiryFinding, SEVERITIES } from '../expiry/finding.ts';
 import { FINDING_CODES, type FindingCode, runbookOf } from '../expiry/finding-codes.ts';
@@ -13,7 +20,7 @@ import {
   optional,
   present,
   type Read,
-  reading,
+  readable,
   ShapeError,
   text,
   time,
@@ -31,12 +38,14 @@ const cut = (limit: number) => text(2 * limit + 1);
 /** @throws ShapeError */
 export const readAudit: Read<AuditSummary> = (value, path) => {
   const audit = fields(value, path);
+  const findingCount = count(audit['findingCount'], `${path}.findingCount`);
   return present({
     auditedAt: time(audit['auditedAt'], `${path}.auditedAt`),
     durationMs: count(audit['durationMs'], `${path}.durationMs`),
     counts: readCounts(audit['counts'], `${path}.counts`),
     findings: list(readFinding, MAX_SUMMARY_FINDINGS)(audit['findings'], `${path}.findings`),
-    findingCount: count(audit['findingCount'], `${path}.findingCount`),
+    findingCount,
+    tally: readable(tallyOf(findingCount))(audit['tally'], `${path}.tally`),
     ends: list(readEnd, CLASSES.length)(audit['ends'], `${path}.ends`),
     sources: readSources(audit['sources'], `${path}.sources`),
     snapshotProblem: optional(cut(SUMMARY_LIMITS.snapshotProblem))(audit['snapshotProblem'], `${path}.snapshotProblem`),
@@ -45,10 +54,7 @@ export const readAudit: Read<AuditSummary> = (value, path) => {
 };
 
 /** An audit of another version of certmarshal is none: what else is told of the cluster must not be lost with it. */
-export const readableAudit: Read<AuditSummary | undefined> = (value, path) => {
-  const read = reading(() => optional(readAudit)(value, path));
-  return read.ok ? read.value : undefined;
-};
+export const readableAudit: Read<AuditSummary | undefined> = readable(readAudit);
 
 const readCounts: Read<AuditSummary['counts']> = (value, path) => {
   const counts = fields(value, path);
@@ -57,6 +63,27 @@ const readCounts: Read<AuditSummary['counts']> = (value, path) => {
     warning: count(counts['warning'], `${path}.warning`),
     info: count(counts['info'], `${path}.info`),
   };
+};
+
+/** Counts every one, or is none: whoever finds a kind missing in it takes it that there is no finding of that kind. */
+function tallyOf(findingCount: number): Read<readonly FindingTally[]> {
+  return (value, path) => {
+    const tally = list(readTally, MAX_TALLY)(value, path);
+    if (new Set(tally.map(kindOf)).size !== tally.length) throw new ShapeError(`${path} counts a kind twice`);
+    if (tally.reduce((sum, entry) => sum + entry.count, 0) !== findingCount)
+      throw new ShapeError(`${path} does not count all findings`);
+    return tally;
+  };
+}
+
+const readTally: Read<FindingTally> = (value, path) => {
+  const entry = fields(value, path);
+  return present({
+    code: oneOf(CODES)(entry['code'], `${path}.code`),
+    severity: oneOf(SEVERITIES)(entry['severity'], `${path}.severity`),
+    what: optional(oneOf(CLASSES))(entry['what'], `${path}.what`),
+    count: count(entry['count'], `${path}.count`),
+  });
 };
 
 const readSources: Read<AuditSummary['sources']> = (value, path) => {

@@ -109,10 +109,10 @@ const CLOCKS_DIFFER_MS = 10 * 60_000;
 /**
  * Whether a time is too far ahead to be only of another clock: compared with it everything would be old until then.
  *
- * @param now milliseconds since the epoch
+ * @param at RFC 3339, or milliseconds since the epoch, as `now`
  */
-export function isAhead(at: string, now: number): boolean {
-  return Date.parse(at) - now > CLOCKS_DIFFER_MS;
+export function isAhead(at: string | number, now: number): boolean {
+  return (typeof at === 'number' ? at : Date.parse(at)) - now > CLOCKS_DIFFER_MS;
 }
 
 export const httpsUrl: Read<string> = (value, path) => {
@@ -162,10 +162,21 @@ export function optional<T>(item: Read<T>): Read<T | undefined> {
   return (value, path) => (value === undefined ? undefined : item(value, path));
 }
 
+/** What cannot be read is left out, as if it were absent: what stands beside it must not be lost with it. */
+export function readable<T>(item: Read<T>): Read<T | undefined> {
+  return (value, path) => {
+    const read = reading(() => optional(item)(value, path));
+    return read.ok ? read.value : undefined;
+  };
+}
+
 /** Without the fields that are undefined: absent and undefined are the same in JSON. */
 export function present<T extends object>(value: T): Present<T>;
 export function present(value: object): object {
-  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined));
+  const found: Record<string, unknown> = {};
+  // The index of a large fleet has many small objects: no lists of their entries.
+  for (const [key, entry] of Object.entries(value)) if (entry !== undefined) found[key] = entry;
+  return found;
 }
 
 type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
@@ -181,6 +192,7 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isCount(value: unknown): value is number {
+/** A whole number from 0 on. */
+export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }

@@ -1,8 +1,12 @@
 /** What outlives an invocation, each in one object of the state bucket. */
-export type StateObject = 'registry' | 'index';
+export type StateObject = 'registry' | 'index' | 'page' | 'told';
 
 /** Keys in the state bucket. Permissions name them one by one. */
 export const STATE_KEYS: Readonly<Record<StateObject, string>> = {
   registry: 'registry.json',
   index: 'fleet-index.json',
+  /** The report page. */
+  page: 'report.html',
+  /** What notify told people last. */
+  told: 'told.json',
 };

@@ -3,6 +3,7 @@ import type { SweepReport } from '../sweep/report.ts';
 import type { SweepOutcome, WorkloadCluster } from './outcome.ts';
 import { SERVER } from './read-sweep.ts';
 import type { Target } from './target.ts';
+import { verdictLines } from './verdict-lines.ts';
 
 /** An outcome travels through SQS and stays in the index; whoever has to mend more than these mends these first. */
 const KEPT_PROBLEMS = 20;
@@ -25,13 +26,15 @@ export function outcomeOf({ id, cluster }: Target, swept: Swept): SweepOutcome {
   const { report, problems, workloadClusters, workloadClustersCut, untried, startedAt, finishedAt } = swept;
   // Before it let us in, any server may have answered, or none: it says nothing about the cluster.
   const server = report?.readable === true && swept.server !== undefined ? serverName(swept.server) : undefined;
+  const at = new Date(startedAt).toISOString();
+  const verdicts = verdictLines(report?.rows ?? [], at);
   return {
     version: 1,
     kind: 'sweep',
     id,
     name: cluster.name,
     provider: cluster.provider,
-    startedAt: new Date(startedAt).toISOString(),
+    startedAt: at,
     durationMs: Math.round(finishedAt - startedAt),
     ...(untried === undefined ? {} : { untried }),
     readable: report?.readable ?? false,
@@ -42,6 +45,8 @@ export function outcomeOf({ id, cluster }: Target, swept: Swept): SweepOutcome {
     ...(server === undefined ? {} : { server }),
     ...(workloadClusters === undefined ? {} : { workloadClusters }),
     ...(workloadClustersCut === undefined ? {} : { workloadClustersCut }),
+    ...(report?.fates === undefined ? {} : { fates: report.fates }),
+    ...(verdicts.length === 0 ? {} : { verdicts }),
   };
 }
 

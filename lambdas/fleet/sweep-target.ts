@@ -2,10 +2,13 @@ import type { ApprovalPolicy } from '../approval/policy.ts';
 import type { AuditSummary } from '../audit/summary.ts';
 import type { EksReader } from '../aws/eks-clusters.ts';
 import { KubeconfigSecretError } from '../aws/kubeconfig-secret.ts';
+import { type CollectedDecisions, createDecisionCollector, type DecisionCollector } from '../journal/decisions.ts';
+import { appendDecisions, createPolicyHash, type Journaled, type SweepJournal } from '../journal/sweep-journal.ts';
 import { hostOf } from '../kubernetes/connection.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { listWorkloadClusters } from '../kubernetes/workload-clusters.ts';
 import type { Problem } from '../problem.ts';
+import type { Acted } from '../sweep/act.ts';
 import { handshakeFrom } from '../sweep/node-handshake.ts';
 import type { SweepTarget } from '../sweep/observe.ts';
 import type { Handshake } from '../sweep/renewal-evidence.ts';
@@ -31,6 +34,8 @@ export interface TargetSweeperOptions extends TargetSources {
   readonly handshakeOf?: (endpoint: string) => Handshake;
   /** Makes the audits that orders ask for. @default none is made */
   readonly audit?: AuditCluster;
+  /** Keeps what was decided. @default nothing is kept */
+  readonly journal?: SweepJournal;
 }
 
 /** What became of an order. Nothing that is wrong with the cluster is a failure of certmarshal: the next tick sweeps it again. */
@@ -44,6 +49,8 @@ export interface SweptOrder {
   readonly error?: unknown;
   /** A bug of certmarshal in the audit, for the log. The sweep is not touched by it. */
   readonly auditError?: unknown;
+  /** What became of the record of the decisions, where there were any. */
+  readonly journaled?: Journaled;
 }
 
 /** Sweeps one target; not twice at once. Never rejects. */
@@ -62,6 +69,8 @@ interface Attempt {
   readonly workloadClustersCut?: true;
   /** It leads to another API server than before: what is seen there is not yet this cluster's. */
   readonly moved?: true;
+  /** What was decided, for the journal. */
+  readonly decisions?: CollectedDecisions;
 }
 
 /** Each keeps a few sockets, and about 100 kB, between two sweeps. */
@@ -69,6 +78,8 @@ const KEPT_TARGETS = 64;
 
 /** An audit with less time would only find out that it has none. Milliseconds. */
 const SHORTEST_AUDIT_MS = 2_000;
+/** A sweep whose time is over still has this long to write down what it decided. Milliseconds. */
+const SHORTEST_JOURNAL_MS = 3_000;
 /** Of the time of an order, what an audit leaves for its snapshot. */
 const SNAPSHOT_MS = 1_000;
 
@@ -84,6 +95,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
   const { policies, clock, describeCluster, principalArn, handshakeOf = handshakeFrom } = options;
   const idle = createIdleTargets(KEPT_TARGETS);
   const observing = policies.map((policy) => ({ ...policy, mode: 'observe' as const }));
+  const hashOf = createPolicyHash();
 
   return async (order, signal) => {
     const startedAt = clock();
@@ -112,7 +124,12 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     // Approvals come first: what an audit takes of the time, and whatever becomes of it, is nothing to them.
     try {
       if (attempt?.moved) return swept;
-      return await withAudit(order, swept, { open: attempt?.open, leftMs: endsAt - performance.now(), signal });
+      const leftMs = endsAt - performance.now();
+      const [audited, journaled] = await Promise.all([
+        withAudit(order, swept, { open: attempt?.open, leftMs, signal }),
+        keepDecisions(order.target, attempt?.decisions, { leftMs, signal }),
+      ]);
+      return journaled === undefined ? audited : withJournal(audited, journaled);
     } finally {
       if (attempt !== undefined) release(order.target, attempt);
     }
@@ -148,6 +165,27 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
       return { ...swept, outcome: withProblem(outcome, failedAudit(error, target)), auditError: error };
     } finally {
       clearTimeout(timer);
+    }
+  }
+
+  /** Beside the audit. It does not end with the sweep at once: what was written to the cluster by then has to be on record. */
+  async function keepDecisions(
+    { id }: Target,
+    decisions: CollectedDecisions | undefined,
+    { leftMs, signal }: { leftMs: number; signal: AbortSignal },
+  ): Promise<Journaled | undefined> {
+    if (options.journal === undefined || decisions === undefined) return undefined;
+    const end = new AbortController();
+    const stop = (): void => end.abort();
+    const timers = [setTimeout(stop, Math.max(leftMs, SHORTEST_JOURNAL_MS))];
+    const hurry = (): void => void timers.push(setTimeout(stop, SHORTEST_JOURNAL_MS));
+    if (signal.aborted) hurry();
+    else signal.addEventListener('abort', hurry, { once: true });
+    try {
+      return await appendDecisions(options.journal, id, decisions, end.signal);
+    } finally {
+      signal.removeEventListener('abort', hurry);
+      timers.forEach(clearTimeout);
     }
   }
 
@@ -199,15 +237,34 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     else idle.keep(keyOf(target), open);
   }
 
+  function collectorOf({ id }: Target, judging: readonly ApprovalPolicy[]): DecisionCollector | undefined {
+    const { journal } = options;
+    if (journal === undefined) return undefined;
+    const { program } = journal;
+    return createDecisionCollector({ cluster: id, startedAt: clock(), policyHash: hashOf(judging), program });
+  }
+
   async function sweepOpen(order: SweepOrder, open: OpenTarget, signal: AbortSignal): Promise<Attempt> {
     try {
       const { server } = open.workload;
       const moved = movedTo(server, order);
       const held = order.holdWrites ?? moved;
-      const report = await sweep(reachedBy(order, open), held === undefined ? policies : observing, clock, signal);
+      const judging = held === undefined ? policies : observing;
+      const decisions = collectorOf(order.target, judging);
+      const progress = decisions === undefined ? {} : { acted: (acted: Acted) => decisions.take(acted) };
+      // Requests that wait because writes are held have not got what their policy promises.
+      const report = await sweep(reachedBy(order, open), judging, clock, signal, progress, policies);
       const found = await lookForClusters(order, report, open, signal);
       const problems = [...heldProblem(order, held), ...report.problems, ...found.problems];
-      return { open, report, server, ...found, problems, ...(moved === undefined ? {} : { moved: true }) };
+      return {
+        open,
+        report,
+        server,
+        ...found,
+        problems,
+        ...(moved === undefined ? {} : { moved: true }),
+        ...(decisions === undefined ? {} : { decisions: decisions.collected() }),
+      };
     } catch (error) {
       open.close();
       throw error;
@@ -279,6 +336,12 @@ function impostor(problem: Problem): Problem {
 function withProblem(outcome: SweepOutcome, problem: Problem): SweepOutcome {
   // The first ones are kept, and nobody else tells of this one.
   return { ...outcome, problems: [problem, ...outcome.problems], problemCount: outcome.problemCount + 1 };
+}
+
+function withJournal(swept: SweptOrder, journaled: Journaled): SweptOrder {
+  const { problem } = journaled;
+  const { outcome } = swept;
+  return { ...swept, journaled, ...(problem === undefined ? {} : { outcome: withProblem(outcome, problem) }) };
 }
 
 function failedAudit(error: unknown, { id }: Target): Problem {

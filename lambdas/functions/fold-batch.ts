@@ -12,7 +12,10 @@ import { parseRegistry } from '../fleet/parse-registry.ts';
 import type { Registry } from '../fleet/registry.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
 import { sweepAges } from '../fleet/sweep-ages.ts';
+import { type FleetHealth, fleetHealth, type Monitoring } from '../health/fleet-health.ts';
+import { SIGNALS } from '../health/signals.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
+import { recordHealth } from '../telemetry/record-health.ts';
 import { problemOf } from './problem-of.ts';
 
 /** Two writers, each trying again at another moment: five tries are more than they ever need. */
@@ -30,16 +33,28 @@ export interface FoldBatchOptions {
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly monitoring: Monitoring;
+  /** The report page. @default none is made */
+  readonly page?: PageOptions;
+}
+
+export interface PageOptions {
+  /** How old the last one may be. Each process counts for itself: two of them write it twice as often, which does no harm. */
+  readonly everyMs: number;
+  /** Whatever it throws is logged and counted; the fold is not touched by it. */
+  readonly publish: (health: FleetHealth, signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Folds a batch of outcomes into the fleet index.
+ * Folds a batch of outcomes into the fleet index, measures the fleet, and now and then makes the report page.
  *
  * @throws AwsError when the index cannot be read or written; the batch then comes again, which does no harm
  */
 export type FoldBatch = (event: SQSEvent, signal: AbortSignal) => Promise<void>;
 
-export function createFoldBatch({ state, clock, random, wait, logger, metrics }: FoldBatchOptions): FoldBatch {
+export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
+  const { state, clock, random, wait, logger, metrics, monitoring, page } = options;
+  let pagedAt: number | undefined;
   return async ({ Records: records }, signal) => {
     const outcomes = records.flatMap(({ messageId, body }) => {
       const decoded = decodeOutcome(body);
@@ -55,7 +70,8 @@ export function createFoldBatch({ state, clock, random, wait, logger, metrics }:
     });
     const index = await fold(outcomes, signal);
     metrics.addMetric(METRIC.outcomesFolded, MetricUnit.Count, outcomes.length);
-    await measure(index, signal);
+    const health = await measure(index, signal);
+    if (health !== undefined && page !== undefined) await publishPage(page, health, signal);
   };
 
   async function fold(outcomes: readonly Outcome[], signal: AbortSignal): Promise<FleetIndex> {
@@ -80,20 +96,43 @@ export function createFoldBatch({ state, clock, random, wait, logger, metrics }:
   }
 
   /** Nothing is measured when the registry cannot be read, or is lost: the alarm on the oldest sweep rings at missing data too. */
-  async function measure(index: FleetIndex, signal: AbortSignal): Promise<void> {
+  async function measure(index: FleetIndex, signal: AbortSignal): Promise<FleetHealth | undefined> {
     const registry = await readRegistry(index, signal);
-    if (registry === undefined) return;
-    const ages = sweepAges(registry, index, clock()).toSorted((a, b) => b.ageMs - a.ageMs);
+    if (registry === undefined) return undefined;
+    const now = clock();
+    const ages = sweepAges(registry, index, now).toSorted((a, b) => b.ageMs - a.ageMs);
     const unreadable = Object.values(index.clusters).filter(
       ({ id, readable }) => !readable && Object.hasOwn(registry.clusters, id),
     );
     metrics.addMetric(METRIC.clustersUnreadable, MetricUnit.Count, unreadable.length);
     metrics.addMetric(METRIC.oldestSweep, MetricUnit.Seconds, Math.round((ages[0]?.ageMs ?? 0) / 1000));
+    const health = fleetHealth(registry, index, monitoring, now);
+    recordHealth(health, SIGNALS, { logger, metrics });
     logger.info('outcomes folded', {
       clusters: Object.keys(index.clusters).length,
       unreadable: unreadable.length,
+      states: health.counts,
       oldestSweeps: ages.slice(0, LOGGED_AGES).map(({ id, ageMs }) => ({ id, ageSeconds: Math.round(ageMs / 1000) })),
     });
+    return health;
+  }
+
+  /** A try counts, whatever comes of it: a page that fails must not be made again with every batch. */
+  async function publishPage(
+    { everyMs, publish }: PageOptions,
+    health: FleetHealth,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const now = clock();
+    if (pagedAt !== undefined && now - pagedAt < everyMs) return;
+    pagedAt = now;
+    try {
+      await publish(health, signal);
+      metrics.addMetric(METRIC.pagesUnwritten, MetricUnit.Count, 0);
+    } catch (error) {
+      metrics.addMetric(METRIC.pagesUnwritten, MetricUnit.Count, 1);
+      logger.error('report page not written', { problem: problemOf(STATE_KEYS.page, error) });
+    }
   }
 
   async function readRegistry({ dispatch }: FleetIndex, signal: AbortSignal): Promise<Registry | undefined> {

@@ -10,6 +10,7 @@ import type { SweepOneTarget, SweptOrder } from '../fleet/sweep-target.ts';
 import { printable } from '../printable.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { recordAudit, recordFailedAudit } from '../telemetry/record-audit.ts';
+import { recordJournal } from '../telemetry/record-journal.ts';
 import { recordFailed, recordSweep, recordUnusable, type Telemetry } from '../telemetry/record-sweep.ts';
 import { problemOf } from './problem-of.ts';
 
@@ -101,7 +102,7 @@ export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: Swee
       throw swept.error instanceof Error ? swept.error : new Error(`cluster ${swept.outcome.id}: sweep failed`);
   }
 
-  function count({ outcome, report: swept, retry, error, auditError }: SweptOrder): void {
+  function count({ outcome, report: swept, retry, error, auditError, journaled }: SweptOrder): void {
     const { id, durationMs, problems } = outcome;
     const [problem] = problems;
     if (retry) recordFailed(id, error, durationMs, telemetry);
@@ -109,6 +110,7 @@ export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: Swee
     else if (problem !== undefined) recordUnusable(id, problem, durationMs, telemetry);
     if (outcome.audit !== undefined) recordAudit(outcome.audit, telemetry, id);
     if (auditError !== undefined) recordFailedAudit(id, auditError, telemetry);
+    if (journaled !== undefined) recordJournal(journaled, telemetry, id);
   }
 
   /** What cannot be read becomes a finding of the cluster that its group names. */

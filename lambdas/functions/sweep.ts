@@ -5,6 +5,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 // oxlint-disable-next-line import/no-named-as-default -- its types have no other
 import middy from '@middy/core';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import packageJson from '../../package.json' with { type: 'json' };
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { createEksReader } from '../aws/eks-clusters.ts';
 import { createTokenSigner } from '../aws/eks-token.ts';
@@ -19,6 +20,7 @@ import { createMetrics } from '../telemetry/metrics.ts';
 import { readBesideBundle, requiredVariable } from './environment.ts';
 import { lateAuditor } from './late-auditor.ts';
 import { lateInstanceReader } from './late-instance-reader.ts';
+import { lateJournal } from './late-journal.ts';
 import { createSweepBatch } from './sweep-batch.ts';
 
 /** Sweeps are told to end this long before Lambda ends them, which gives them time to say what they did and did not do. */
@@ -44,6 +46,13 @@ const sweepBatch = createSweepBatch({
     policies,
     clock: Date.now,
     audit: lateAuditor({ credentials, bucket: requiredVariable('SNAPSHOT_BUCKET'), thresholds, clock: Date.now }),
+    journal: {
+      program: packageJson.version,
+      journal: lateJournal({
+        bucket: requiredVariable('JOURNAL_BUCKET'),
+        onRebuilt: (rebuilt) => logger.warn('journal head rebuilt', { ...rebuilt }),
+      }),
+    },
   }),
   report: async (outcome, signal) => sendMessage(sqs, outcomes, encodeOutcome(outcome), {}, signal),
   clock: Date.now,

@@ -1,12 +1,14 @@
 import type { Provider } from '../approval/policy.ts';
 import type { AuditSummary } from '../audit/summary.ts';
-import type { Finding, FleetIndex } from '../fleet/fleet-index.ts';
+import type { Finding, FleetIndex, IndexedCluster } from '../fleet/fleet-index.ts';
 import type { VerdictLine } from '../fleet/outcome.ts';
-import type { Registry } from '../fleet/registry.ts';
-import type { SloState } from '../slo/objective.ts';
-import type { AlarmSettings } from './alarms.ts';
-import type { MaintenanceWindow } from './maintenance.ts';
-import type { Signal, SignalId } from './signals.ts';
+import type { RegisteredCluster, Registry } from '../fleet/registry.ts';
+import { type SloState, sloState } from '../slo/objective.ts';
+import { ALARM_SEVERITIES, type AlarmSettings } from './alarms.ts';
+import { clusterSignals } from './cluster-signals.ts';
+import { EXPLAINED_BY_MAINTENANCE, ringsAt } from './culprits.ts';
+import { coveredBy, type MaintenanceWindow, type OpenWindow, openWindows } from './maintenance.ts';
+import { SIGNALS, type Signal, type SignalId } from './signals.ts';
 
 /** How a fleet is watched; plain data that travels beside the bundles. */
 export interface Monitoring {
@@ -14,6 +16,8 @@ export interface Monitoring {
   readonly maintenance: readonly MaintenanceWindow[];
   /** The share of the requests of nodes that is to be accepted. */
   readonly objective: number;
+  /** How often each cluster is audited. */
+  readonly auditEveryMinutes: number;
 }
 
 /**
@@ -35,7 +39,7 @@ export interface FleetHealth {
   readonly problems: readonly Finding[];
 }
 
-/** From the worst on. `well` has no signal that an alarm would ring at; `new` was not swept yet. */
+/** From the worst on. `well` has no signal that an alarm would ring at; of `new` neither, but no sweep could read it yet. */
 export const CLUSTER_STATES = ['critical', 'warning', 'new', 'maintenance', 'well', 'gone'] as const;
 export type ClusterState = (typeof CLUSTER_STATES)[number];
 
@@ -67,10 +71,121 @@ export interface ClusterHealth {
  * @param now milliseconds since the epoch
  */
 export function fleetHealth(
-  _registry: Registry,
-  _index: FleetIndex | undefined,
-  _monitoring: Monitoring,
-  _now: number,
+  registry: Registry,
+  index: FleetIndex | undefined,
+  monitoring: Monitoring,
+  now: number,
 ): FleetHealth {
-  throw new Error('not built');
+  const open = openWindows(monitoring.maintenance, now);
+  const known = new Map(Object.entries(index?.clusters ?? {}));
+  const clusters = Object.values(registry.clusters)
+    .map((registered) => healthOf({ registered, indexed: known.get(registered.id), open }, monitoring, now))
+    .toSorted(byUrgency(now));
+  const ledgers = clusters.flatMap(({ id, state }) => {
+    const ledger = state === 'gone' ? undefined : known.get(id)?.slo;
+    return ledger === undefined ? [] : [ledger];
+  });
+  return {
+    at: new Date(now).toISOString(),
+    clusters,
+    totals: totalsOf(clusters),
+    counts: countsOf(clusters),
+    slo: sloState(ledgers, monitoring.objective, now),
+    problems: index?.dispatch?.problems ?? [],
+  };
+}
+
+interface Known {
+  readonly registered: RegisteredCluster;
+  readonly indexed: IndexedCluster | undefined;
+  readonly open: readonly OpenWindow[];
+}
+
+function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, now: number): ClusterHealth {
+  const { id, source, target, missingSince, untagged, seenAt } = registered;
+  const { alarms, objective, auditEveryMinutes } = monitoring;
+  const slo = sloState(indexed?.slo === undefined ? [] : [indexed.slo], objective, now);
+  const name = target?.cluster.name ?? indexed?.name ?? id;
+  const isGone = missingSince !== undefined || untagged === true;
+  const maintenance = isGone ? undefined : coveredBy({ id, name }, open);
+  const all = isGone ? [] : clusterSignals({ registered, indexed, slo, auditEveryMinutes }, now);
+  const signals = all
+    .filter((signal) => maintenance === undefined || !EXPLAINED_BY_MAINTENANCE.has(signal.id))
+    .toSorted((a, b) => rankOf(a, alarms) - rankOf(b, alarms));
+  const provider = target?.cluster.provider ?? indexed?.provider;
+  return {
+    id,
+    name,
+    ...(provider === undefined ? {} : { provider }),
+    source,
+    state: isGone ? 'gone' : stateOf(signals, { maintenance, indexed, alarms }),
+    signals,
+    ...(maintenance === undefined ? {} : { maintenance }),
+    ...(isGone ? { goneSince: missingSince ?? seenAt } : {}),
+    ...(indexed?.sweptAt === undefined ? {} : { sweptAt: indexed.sweptAt }),
+    ...(indexed?.readableAt === undefined ? {} : { readableAt: indexed.readableAt }),
+    readable: indexed?.readable ?? false,
+    complete: indexed?.complete ?? false,
+    findings: indexed?.findings ?? [],
+    ...(indexed?.audit === undefined ? {} : { audit: indexed.audit }),
+    verdicts: indexed?.verdicts ?? [],
+    slo,
+  };
+}
+
+interface Circumstances extends Pick<Monitoring, 'alarms'> {
+  readonly maintenance: ClusterHealth['maintenance'];
+  readonly indexed: IndexedCluster | undefined;
+}
+
+function stateOf(signals: readonly Signal[], { maintenance, indexed, alarms }: Circumstances): ClusterState {
+  const ringing = signals.map((signal) => ringsAt(signal, alarms));
+  if (ringing.includes('critical')) return 'critical';
+  if (ringing.includes('warning')) return 'warning';
+  if (maintenance !== undefined) return 'maintenance';
+  return indexed?.readableAt === undefined ? 'new' : 'well';
+}
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
+const SIGNAL_IDS = Object.keys(SIGNALS) as SignalId[];
+
+/** Those that an alarm rings for first. */
+function rankOf(signal: Signal, alarms: AlarmSettings): number {
+  const severity = ringsAt(signal, alarms);
+  const ringing = severity === undefined ? ALARM_SEVERITIES.length : ALARM_SEVERITIES.indexOf(severity);
+  return ringing * SIGNAL_IDS.length + SIGNAL_IDS.indexOf(signal.id);
+}
+
+/** By state, then by when the worst of it bites: what has no such time bites now. */
+function byUrgency(now: number): (a: ClusterHealth, b: ClusterHealth) => number {
+  const bites = ({ signals: [worst] }: ClusterHealth): number => {
+    if (worst === undefined) return Number.MAX_SAFE_INTEGER;
+    const due = worst.due === undefined ? now : Date.parse(worst.due);
+    return Number.isNaN(due) ? now : due;
+  };
+  return (a, b) =>
+    CLUSTER_STATES.indexOf(a.state) - CLUSTER_STATES.indexOf(b.state) ||
+    bites(a) - bites(b) ||
+    (a.id < b.id ? -1 : Number(a.id > b.id));
+}
+
+function totalsOf(clusters: readonly ClusterHealth[]): FleetHealth['totals'] {
+  const values = Map.groupBy(
+    clusters.flatMap(({ signals }) => signals),
+    ({ id }) => id,
+  );
+  const total = (id: SignalId): number => {
+    const all = values.get(id) ?? [];
+    return SIGNALS[id].fleet === 'sum'
+      ? all.reduce((sum, { value }) => sum + value, 0)
+      : all.reduce((most, { value }) => Math.max(most, value), 0);
+  };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has every key
+  return Object.fromEntries(SIGNAL_IDS.map((id) => [id, total(id)])) as FleetHealth['totals'];
+}
+
+function countsOf(clusters: readonly ClusterHealth[]): FleetHealth['counts'] {
+  const counts = { critical: 0, warning: 0, new: 0, maintenance: 0, well: 0, gone: 0 };
+  for (const { state } of clusters) counts[state] += 1;
+  return counts;
 }

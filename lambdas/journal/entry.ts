@@ -16,8 +16,9 @@ export interface JournalEntry {
   readonly uid: string;
   /** As the API server set it: `system:node:worker-3`. */
   readonly requester: string;
-  /** Every name that was asked for, those of a request that cannot be decoded excepted. */
+  /** The names that were asked for, the first ones of `nameCount`; those of a request that cannot be decoded excepted. */
   readonly names: readonly string[];
+  readonly nameCount: number;
   readonly verdict: 'approve' | 'deny' | 'leave';
   readonly reason: Reason;
   readonly message: string;

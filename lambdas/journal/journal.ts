@@ -10,7 +10,7 @@ export interface Journal {
    * Appends what is new of these entries, all of one cluster. Costs nothing where there are none.
    *
    * @returns how many were new
-   * @throws AwsError when they could not be kept; then none of them is
+   * @throws AwsError when they could not all be kept; appended again, those that were add nothing
    */
   append(cluster: string, entries: readonly JournalEntry[], signal: AbortSignal): Promise<number>;
 }

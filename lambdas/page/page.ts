@@ -1,4 +1,16 @@
+import { createHash } from 'node:crypto';
 import type { FleetHealth } from '../health/fleet-health.ts';
+import { answers } from './answers.ts';
+import { clusterDetails, VOCABULARY } from './cluster-details.ts';
+import { clusterRow } from './cluster-rows.ts';
+import { certificateEnds } from './ends.ts';
+import { type Fitted, fit } from './fit.ts';
+import { constant, embeddedJson, type Html, html, markupOf } from './html.ts';
+import { SCRIPT } from './script.ts';
+import { STYLE } from './style.ts';
+import { timeline } from './timeline.ts';
+import { discovery, unknown } from './unknown.ts';
+import { counted, number, timeTag } from './words.ts';
 
 export interface PageOptions {
   /** The whole page, in bytes; what is least urgent of the details is left out, and that is said. @default 1,000,000 */
@@ -7,9 +19,120 @@ export interface PageOptions {
   readonly program: string;
 }
 
+const LARGEST = 1_000_000;
+/** Of the room that rows and details share, so that the rows of a very large fleet leave something for what is urgent. */
+const ROWS_SHARE = 0.6;
+/** For the sentences about what was left out. */
+const SPARE_BYTES = 1_000;
+
+const POLICY = [
+  "default-src 'none'",
+  `style-src '${hashOf(STYLE)}'`,
+  `script-src '${hashOf(SCRIPT)}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ');
+
 /**
  * The report page: one HTML document that needs nothing else. Pure. Everything of a cluster is data in it, whatever it says.
  */
-export function renderPage(_health: FleetHealth, _options: PageOptions): string {
-  throw new Error('not built');
+export function renderPage(health: FleetHealth, { largest = LARGEST, program }: PageOptions): string {
+  const now = Date.parse(health.at);
+  const { clusters } = health;
+  const frame = { health, program, ends: certificateEnds(clusters, now) };
+  const room = largest - SPARE_BYTES - Buffer.byteLength(documentOf(frame, { rows: [], fitted: NOTHING }));
+  const rows = rowsWithin(clusters, room * ROWS_SHARE);
+  const left = rows.reduce((bytes, row) => bytes - Buffer.byteLength(row), room);
+  const fitted = fit(rows.length, left, (index, depth) => {
+    const cluster = clusters[index];
+    return cluster === undefined ? 'null' : markupOf(embeddedJson(clusterDetails(cluster, depth, now)));
+  });
+  return documentOf(frame, { rows, fitted });
+}
+
+const NOTHING: Fitted = { pieces: [], full: 0, short: 0 };
+
+interface Frame {
+  readonly health: FleetHealth;
+  readonly program: string;
+  readonly ends: ReturnType<typeof certificateEnds>;
+}
+
+interface Body {
+  readonly rows: readonly string[];
+  readonly fitted: Fitted;
+}
+
+function rowsWithin(clusters: FleetHealth['clusters'], room: number): readonly string[] {
+  const rows: string[] = [];
+  let left = room;
+  for (const cluster of clusters) {
+    const row = markupOf(clusterRow(cluster));
+    left -= Buffer.byteLength(row);
+    if (left < 0) break;
+    rows.push(row);
+  }
+  return rows;
+}
+
+function documentOf({ health, program, ends }: Frame, { rows, fitted }: Body): string {
+  const now = Date.parse(health.at);
+  return markupOf(html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${constant(POLICY)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark"><title>Fleet report · certmarshal</title><style>${constant(STYLE)}</style></head>
+<body><a class="skip" href="#clusters">Skip to the clusters</a>
+<header><h1>Fleet report <small>certmarshal ${program}</small></h1><p id="made">Made ${timeTag(health.at)}</p></header>
+<main>${answers(health, ends)}
+<div class="two"><section class="bite" aria-labelledby="bites"><h2 id="bites">What bites first</h2>
+${timeline(ends, now)}</section>
+${unknown(health)}</div>
+${table(health, rows, fitted)}
+${discovery(health.problems)}</main>
+<footer><p>Nothing in this page is loaded from anywhere. Times without a script are UTC. <code>certmarshal report --output json</code> prints all that it was made of.</p></footer>
+<script type="application/json" id="data">${constant(dataOf(now, fitted))}</script>
+<script>${constant(SCRIPT)}</script></body></html>
+`);
+}
+
+const COLUMNS = ['Cluster', 'State', 'What is wrong', 'First end', 'In time', 'Swept'] as const;
+
+function table({ clusters, counts }: FleetHealth, rows: readonly string[], fitted: Fitted): Html {
+  return html`<section aria-labelledby="clusters"><h2 id="clusters" tabindex="-1">Clusters <small>${number(clusters.length - counts.gone)}${counts.gone > 0 && ` and ${number(counts.gone)} gone`}</small></h2>
+<div id="tools"></div><noscript><p class="calm">Filter, sorting and the details of each cluster need a script, which this page has; everything above and the table do not.</p></noscript>
+${leftOut(clusters, rows, fitted)}
+${
+  clusters.length === 0
+    ? html`<p class="calm">No cluster is registered yet. What is in fleet.yaml is found within a minute.</p>`
+    : html`<div class="scroll" tabindex="0" role="region" aria-label="Table of clusters"><table id="table"><thead><tr>${COLUMNS.map((title) => html`<th scope="col">${title}</th>`)}</tr></thead><tbody>
+${constant(rows.join(''))}</tbody></table></div>`
+}</section>`;
+}
+
+/** What there was no room for, and of which clusters. */
+function leftOut(
+  clusters: FleetHealth['clusters'],
+  rows: readonly string[],
+  { full, short }: Fitted,
+): Html | undefined {
+  if (rows.length === 0 && clusters.length === 0) return undefined;
+  const rowless = clusters.length - rows.length;
+  const none = rows.length - full - short;
+  const nameAt = (index: number) => clusters[index]?.name.slice(0, 100) ?? '';
+  const sentences = [
+    ...(rowless > 0
+      ? [`… ${counted(rowless, 'more cluster')} without a row, all counted above: from ${nameAt(rows.length)} on.`]
+      : []),
+    ...(short > 0 ? [`Details of ${counted(short, 'cluster')} are shortened: from ${nameAt(full)} on.`] : []),
+    ...(none > 0 ? [`Details of ${counted(none, 'cluster')} are left out: from ${nameAt(full + short)} on.`] : []),
+  ];
+  if (sentences.length === 0) return undefined;
+  return html`<p class="cut">To keep this page small, what is least urgent is not in it, in the order of urgency. ${sentences.join(' ')}</p>`;
+}
+
+function dataOf(now: number, { pieces }: Fitted): string {
+  const vocabulary = markupOf(embeddedJson({ at: now, ...VOCABULARY }));
+  return `${vocabulary.slice(0, -1)},"clusters":[${pieces.map((piece) => piece ?? 'null').join(',')}]}`;
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }

@@ -31,3 +31,18 @@ export const WAIT_MS = 15 * 60_000;
  * Source: kube-controller-manager, certificates cleaner, approvedExpiration and deniedExpiration. Milliseconds.
  */
 export const VISIBLE_MS = 60 * 60_000;
+
+const MINUTE_MS = 60_000;
+
+/**
+ * The minutes whose fates a look can tell: all requests of the first one may still be seen, and all of the last one have waited out their 15 minutes. Pure.
+ *
+ * @param lookedAt milliseconds since the epoch
+ * @returns whole minutes since the epoch: `first` inclusive, `end` exclusive; at most 45
+ */
+export function toldMinutes(lookedAt: number): { readonly first: number; readonly end: number } {
+  return {
+    first: Math.ceil((lookedAt - VISIBLE_MS) / MINUTE_MS),
+    end: Math.floor((lookedAt - WAIT_MS) / MINUTE_MS),
+  };
+}

@@ -1,5 +1,5 @@
-import type { FateCounts } from './fates.ts';
-import type { SloLedger } from './ledger.ts';
+import { FATES, type FateCounts, WAIT_MS } from './fates.ts';
+import { fatesBetween, type SloLedger } from './ledger.ts';
 
 /** What a cluster, or the fleet, has reached. */
 export interface SloState {
@@ -10,13 +10,28 @@ export interface SloState {
   readonly attainment?: number;
   /** What is left of the requests that may be missed, from 1 down to below 0; 1 where there was none. */
   readonly budgetLeft: number;
-  /** How many times faster than allowed the budget was burnt: the less of the last hour and the last 15 minutes that can be told. */
+  /**
+   * How many times faster than allowed the budget was burnt: the less of the last hour and the last 15 minutes that can be told. 0 while fewer than
+   * {@link FAST_BURN_FLOOR} requests were missed in the hour.
+   */
   readonly fastBurn: number;
-  /** Over three days. */
+  /** Over three days. Every missed request counts. */
   readonly slowBurn: number;
   /** Requests missed in the last hour that can be told. */
   readonly missedLately: number;
 }
+
+/**
+ * Of three requests in an hour one missed is 333 times the burn that 99.9 % allows, and no reason to wake somebody up: the kubelet asks again every 15
+ * minutes. Three missed ones are three nodes, or one that waits for most of an hour. What stays below is told by the slow burn.
+ */
+export const FAST_BURN_FLOOR = 3;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** A minute is over, its requests have waited, and a sweep has looked: what can be told ends here. */
+const TOLD_AFTER_MS = WAIT_MS + MINUTE_MS;
 
 /**
  * Pure. What can be told ends about 16 minutes before `now`: younger requests have no fate yet.
@@ -25,6 +40,35 @@ export interface SloState {
  * @param ledgers of one cluster, or of all
  * @param objective the share that is to be accepted, below 1
  */
-export function sloState(_ledgers: readonly SloLedger[], _objective: number, _now: number): SloState {
-  throw new Error('not built');
+export function sloState(ledgers: readonly SloLedger[], objective: number, now: number): SloState {
+  const until = now - TOLD_AFTER_MS;
+  const within = (ms: number) => total(ledgers.map((ledger) => fatesBetween(ledger, until - ms, until)));
+  const burn = (counts: FateCounts) => shareMissed(counts) / (1 - objective);
+
+  const month = total(ledgers.map((ledger) => fatesBetween(ledger, now - 30 * DAY_MS, now)));
+  const hour = within(HOUR_MS);
+  const promised = promisedOf(month);
+  return {
+    objective,
+    counts: month,
+    ...(promised === 0 ? {} : { attainment: (month.us + month.others) / promised }),
+    budgetLeft: 1 - burn(month),
+    fastBurn: hour.missed < FAST_BURN_FLOOR ? 0 : Math.min(burn(hour), burn(within(15 * MINUTE_MS))),
+    slowBurn: burn(within(3 * DAY_MS)),
+    missedLately: hour.missed,
+  };
+}
+
+function total(all: readonly FateCounts[]): FateCounts {
+  const sum: Record<(typeof FATES)[number], number> = { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 };
+  for (const counts of all) for (const fate of FATES) sum[fate] += counts[fate];
+  return sum;
+}
+
+function promisedOf({ us, others, missed }: FateCounts): number {
+  return us + others + missed;
+}
+
+function shareMissed(counts: FateCounts): number {
+  return counts.missed === 0 ? 0 : counts.missed / promisedOf(counts);
 }

@@ -21,7 +21,7 @@ export interface Decision {
  */
 export function* decide(
   cluster: ClusterContext,
-  { open, evidence }: Observed,
+  { open, evidence }: Pick<Observed, 'open' | 'evidence'>,
   policies: readonly ApprovalPolicy[],
   now: number,
 ): Generator<Decision> {

@@ -23,6 +23,7 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { listMachines } from '../kubernetes/machines.ts';
 import { listNodes } from '../kubernetes/nodes.ts';
+import { type AskedRequests, collectAsked } from './fates.ts';
 import { collectOpenRequests, type OpenRequest } from './open-requests.ts';
 import { type Handshake, readServedCertificates } from './renewal-evidence.ts';
 
@@ -54,13 +55,15 @@ export interface Observed {
   readonly unreadable: readonly UnreadableRequest[];
   readonly unreadableCount: number;
   readonly evidence: Evidence;
+  /** What nodes asked for, 15 to 60 minutes ago. */
+  readonly asked: AskedRequests;
 }
 
 /**
  * Reads all that one sweep needs: one paged LIST of the requests, and, only when some are open, one paged LIST for each source of evidence
  * that a policy for this cluster names. A source that cannot be read is part of the result; failing to list the requests is not, and throws.
  *
- * @param now milliseconds since the epoch, by which certificates that nodes serve are valid or not
+ * @param now milliseconds since the epoch, by which requests have an age, and certificates that nodes serve are valid or not
  * @throws KubernetesError when the requests cannot be listed
  */
 export async function observe(
@@ -70,6 +73,7 @@ export async function observe(
   now: () => number = Date.now,
 ): Promise<Observed> {
   const selecting = policies.filter((policy) => isFor(policy, target.cluster));
+  const asked = collectAsked(now());
   const open = collectOpenRequests();
   const ignored = new Map<Reason, number>();
   const ignore = (reason: Reason) => ignored.set(reason, (ignored.get(reason) ?? 0) + 1);
@@ -88,6 +92,7 @@ export async function observe(
         continue;
       }
       const { csr } = read;
+      asked.add(csr);
       const gate = gateReason(csr);
       if (gate !== undefined) {
         ignore(gate.reason);
@@ -104,7 +109,14 @@ export async function observe(
   const requests = open.all();
   const evidence = [...((await readings) ?? []), ...(await readInstances(target, requests, selecting, signal))];
   evidence.push(...(await readRenewals(target, requests, selecting, evidence, now, signal)));
-  return { open: requests, ignored, unreadable, unreadableCount, evidence: indexEvidence(evidence) };
+  return {
+    open: requests,
+    ignored,
+    unreadable,
+    unreadableCount,
+    evidence: indexEvidence(evidence),
+    asked: asked.all(),
+  };
 }
 
 async function readEvidence(

@@ -7,6 +7,7 @@ import { KubernetesError } from '../kubernetes/errors.ts';
 import { describeSkew, type ServerClock, SKEW_REMEDY } from '../kubernetes/server-clock.ts';
 import { printable } from '../printable.ts';
 import type { Problem } from '../problem.ts';
+import type { FateRow } from '../slo/fates.ts';
 import type { Acted, Outcome } from './act.ts';
 import type { Observed } from './observe.ts';
 
@@ -60,6 +61,8 @@ export interface SweepReport {
     readonly kind?: string;
   }[];
   readonly problems: readonly Problem[];
+  /** What became of the requests of nodes that were made 15 to 60 minutes ago, by minute; absent when the requests could not be listed. */
+  readonly fates?: readonly FateRow[];
   readonly requests: { readonly sent: number; readonly writes: number; readonly retries: number };
 }
 
@@ -68,8 +71,9 @@ interface ReportInput {
   readonly provider: Provider;
   readonly startedAt: number;
   readonly finishedAt: number;
-  readonly observed?: Observed;
+  readonly observed?: Omit<Observed, 'asked'>;
   readonly acted: readonly Acted[];
+  readonly fates?: readonly FateRow[];
   /** What made the sweep stop before it could judge anything. */
   readonly failure?: KubernetesError;
   /** Of the API server, if it answered. */
@@ -122,6 +126,7 @@ export function report(input: ReportInput): SweepReport {
           },
     ),
     problems,
+    ...(input.fates === undefined ? {} : { fates: input.fates }),
     requests: input.requests,
   };
 }
@@ -142,7 +147,7 @@ function rowOf({ csr, verdict, outcome }: Acted, now: number): SweepRow {
   };
 }
 
-function problemsOf(observed: Observed | undefined, acted: readonly Acted[], cluster: string): Problem[] {
+function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[], cluster: string): Problem[] {
   const unreadable = (observed?.unreadable ?? []).map(({ name, problem }) => ({
     kind: 'unreadable',
     object: `CertificateSigningRequest ${name === undefined ? '(without a name)' : printable(name, 253)}`,

@@ -1,7 +1,9 @@
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
+import type { FateRow } from '../slo/fates.ts';
 import { type Acted, act } from './act.ts';
 import { decide } from './decide.ts';
+import { tellFates } from './fates.ts';
 import { type Observed, observe, type SweepTarget } from './observe.ts';
 import { report, type SweepReport } from './report.ts';
 
@@ -17,6 +19,8 @@ export interface SweepProgress {
 /**
  * Sweeps one cluster: observe, decide, act, report. Safe to repeat, to interrupt and to run twice at once: every write is bound to
  * the object that was judged. What goes wrong with the cluster is part of the report; only a bug throws.
+ *
+ * @param promised the policies by which requests count as missed, where `policies` only observe because writes are held
  */
 export async function sweep(
   target: SweepTarget,
@@ -24,12 +28,14 @@ export async function sweep(
   clock: Clock,
   signal: AbortSignal,
   progress: SweepProgress = {},
+  promised: readonly ApprovalPolicy[] = policies,
 ): Promise<SweepReport> {
   const startedAt = clock();
   const before = requestsOf(target);
   const clockBefore = target.workload.clock;
   let observed: Observed | undefined;
   let acted: readonly Acted[] = [];
+  let fates: readonly FateRow[] | undefined;
   let failure: KubernetesError | undefined;
   try {
     observed = await observe(target, policies, signal, clock);
@@ -42,6 +48,8 @@ export async function sweep(
       signal,
       ...(progress.acted === undefined ? {} : { onActed: progress.acted }),
     });
+    const { asked, open, evidence } = observed;
+    fates = await tellFates(asked, { cluster: target.cluster, open, evidence, acted, policies: promised, signal });
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     failure = error;
@@ -57,6 +65,7 @@ export async function sweep(
     finishedAt: clock(),
     ...(observed === undefined ? {} : { observed }),
     acted,
+    ...(fates === undefined ? {} : { fates }),
     ...(failure === undefined ? {} : { failure }),
     ...(answered ? { serverClock: { ...serverClock, server } } : {}),
     requests: {

@@ -5,11 +5,11 @@ export const METRICS_NAMESPACE = 'certmarshal';
  * The functions that publish metrics. Powertools adds the name as dimension `service` to every metric, unasked: an alarm that does not
  * name the dimension looks at a series that does not exist.
  */
-export type Service = 'dispatch' | 'sweep' | 'report' | 'hint';
+export type Service = 'dispatch' | 'sweep' | 'report' | 'hint' | 'notify';
 
 /**
- * Every metric with its meaning. They are totals of the fleet, without a dimension for the cluster: a series costs money every month,
- * the log line of the sweep has the cluster.
+ * Every metric with its meaning, but for those of `SIGNALS`, which report publishes under their own names. These are totals of the fleet, without a dimension for
+ * the cluster: a series costs money every month, the log line of the sweep has the cluster. `docs/metrics.md` has all of them; a test compares.
  */
 export const METRIC = {
   /** dispatch: orders handed to the queues, once a minute. */
@@ -47,6 +47,9 @@ export const METRIC = {
   auditWarning: 'AuditFindingsWarning',
   /** sweep: audits whose snapshot could not be read, so that it is not written over, or not written. The next audit knows less of before. */
   snapshotsUnwritten: 'SnapshotsUnwritten',
+  /** sweep: decisions written to the journal, and 1 for each sweep whose decisions could not be: then only the log has them. */
+  journalLines: 'JournalLines',
+  journalUnwritten: 'JournalUnwritten',
   /** report: outcomes folded into the index, those of dispatch among them, one value for each batch. */
   outcomesFolded: 'OutcomesFolded',
   /** report: messages that are no outcome; they are logged and dropped. */
@@ -55,8 +58,19 @@ export const METRIC = {
   clustersUnreadable: 'ClustersUnreadable',
   /** report: seconds since the last sweep, of the cluster where that is the longest ago; 0 without clusters. */
   oldestSweep: 'OldestSweep',
+  /** report: clusters that an alarm rings for, with the thresholds of `fleet.yaml`. */
+  clustersUnwell: 'ClustersUnwell',
+  /** report: clusters that are in a maintenance window. */
+  clustersInMaintenance: 'ClustersInMaintenance',
+  /** report: of the requests that could be proven, in 30 days, those accepted in time, and what is left of those that may be missed. Percent; absent while there was none. */
+  sloAttainment: 'SloAttainment',
+  sloBudgetLeft: 'SloBudgetLeft',
+  /** report: report pages that could not be made or written, one value for each try. */
+  pagesUnwritten: 'PagesUnwritten',
   /** hint: clusters that audit logs and launches asked to look at. */
   hints: 'Hints',
   /** hint: sweeps ordered between two ticks. */
   hintedSweeps: 'HintedSweeps',
+  /** notify: messages to people. */
+  notified: 'Notified',
 } as const;

@@ -5,10 +5,11 @@ import { Duration, Validations } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 import { SNAPSHOT_PREFIX } from '../../lambdas/audit/s3-snapshots.ts';
 import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
+import { HUB_SIZES } from '../hub-sizes.ts';
 import { privateBucket } from './private-bucket.ts';
 
 /** Longer than a month, so that what was seen before the last rotation of anything monthly is still there. */
-const HISTORY = Duration.days(35);
+const HISTORY = Duration.days(HUB_SIZES.snapshots.keptDays);
 
 /**
  * Holds one snapshot for each cluster: what the newest audit saw, and what it remembers of what it could not look at. Versioned: what a snapshot

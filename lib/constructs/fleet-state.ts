@@ -7,15 +7,15 @@ import type { Construct } from 'constructs';
 import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
 import { privateBucket } from './private-bucket.ts';
 
-/** What a function may do with the two objects. */
+/** What a function may do with the objects. */
 export interface StateGrant {
   readonly read: readonly StateObject[];
   readonly write: readonly StateObject[];
 }
 
 /**
- * Holds the two objects that outlive an invocation: the registry, which dispatch writes, and the fleet index, which report writes. Kept when
- * the stack is destroyed. Not versioned: both are written every few seconds or minutes, and rebuilt from the clusters when they are lost.
+ * Holds what outlives an invocation: the registry, which dispatch writes, fleet index and report page, which report writes, and what notify told last. Kept when the
+ * stack is destroyed. Not versioned: they are written every few seconds or minutes, and rebuilt from the clusters when they are lost.
  */
 export class FleetState extends Bucket {
   readonly #key: IKey | undefined;
@@ -29,7 +29,7 @@ export class FleetState extends Bucket {
     Validations.of(this).acknowledge({
       id: 'AwsSolutions-S1',
       reason:
-        'Access logs would take a second bucket to record what three functions do each minute; CloudTrail data events record it where that is wanted.',
+        'Access logs would take a second bucket to record what four functions do each minute; CloudTrail data events record it where that is wanted.',
     });
   }
 

@@ -10,6 +10,7 @@ import { ArnFormat, CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib/
 import { Construct } from 'constructs';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
 import { handshakeLanes } from '../../lambdas/fleet/handshake-lanes.ts';
+import { HUB_SIZES } from '../hub-sizes.ts';
 import type { FleetState } from './fleet-state.ts';
 import { HubFunction } from './hub-function.ts';
 import type { SweepLane } from './lane.ts';
@@ -31,6 +32,8 @@ export interface HintsProps {
  * account and Region: a subscription filter in another account needs a log destination there, an event a bus.
  */
 export class Hints extends Construct {
+  public readonly hint: HubFunction;
+
   constructor(scope: Construct, id: string, { fleet, lanes, laneQueues, state, key, auditedClusters }: HintsProps) {
     super(scope, id);
     // A standard queue: only that delays each message by itself. The queue of the lane drops the repetitions.
@@ -48,7 +51,8 @@ export class Hints extends Construct {
     const hint = new HubFunction(this, 'Hint', {
       handlerFile: 'hint',
       description: 'Orders a sweep when an audit log or Auto Scaling shows a new node',
-      timeout: Duration.seconds(20),
+      timeout: Duration.seconds(HUB_SIZES.hint.timeoutSeconds),
+      memorySize: HUB_SIZES.hint.memoryMiB,
       environment: {
         STATE_BUCKET: state.bucketName,
         LANE_QUEUE_URLS: laneQueues,
@@ -57,6 +61,7 @@ export class Hints extends Construct {
       files: { 'policies.json': fleet.policies, 'handshake-lanes.json': handshakeLanes(fleet) },
       key,
     });
+    this.hint = hint;
     state.allow(hint.role, { read: ['registry', 'index'], write: [] });
     waiting.grantSendMessages(hint);
     for (const { orders } of lanes) orders.grantSendMessages(hint);

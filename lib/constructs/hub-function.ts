@@ -1,6 +1,11 @@
 import { type IRole, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { Architecture, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import {
+  Architecture,
+  type EventInvokeConfigOptions,
+  Function as LambdaFunction,
+  Runtime,
+} from 'aws-cdk-lib/aws-lambda';
 import { type ILogGroup, LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Duration } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
@@ -24,6 +29,8 @@ export interface HubFunctionProps {
   readonly key?: IKey | undefined;
   /** @default none */
   readonly reservedConcurrentExecutions?: number;
+  /** What becomes of an event that it is invoked with asynchronously. @default neither repeated nor older than a minute */
+  readonly asynchronous?: EventInvokeConfigOptions;
 }
 
 /**
@@ -32,7 +39,7 @@ export interface HubFunctionProps {
  * - Node.js 24 on arm64, the code in minified ES modules.
  * - A log group of its own, kept for a year and after the stack is gone: it holds the record of every approval.
  * - A role that may write to that log group, and nothing else until it is granted.
- * - Invoked asynchronously, an event is neither repeated nor older than a minute: the next tick is the retry.
+ * - Invoked asynchronously, an event is neither repeated nor older than a minute: the next tick is the retry. For notify there is none.
  */
 export class HubFunction extends LambdaFunction {
   /** The log group, named by CloudFormation. */
@@ -57,8 +64,7 @@ export class HubFunction extends LambdaFunction {
       environment: { NODE_OPTIONS, ...props.environment },
       role,
       logGroup: logs,
-      retryAttempts: 0,
-      maxEventAge: Duration.minutes(1),
+      ...(props.asynchronous ?? { retryAttempts: 0, maxEventAge: Duration.minutes(1) }),
       ...(props.reservedConcurrentExecutions === undefined
         ? {}
         : { reservedConcurrentExecutions: props.reservedConcurrentExecutions }),

@@ -6,20 +6,22 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Duration } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import type { Fleet, Lane } from '../../lambdas/config/fleet.ts';
+import { HUB_SIZES } from '../hub-sizes.ts';
 import type { AuditHistory } from './audit-history.ts';
 import { HubFunction } from './hub-function.ts';
+import type { JournalBucket } from './journal-bucket.ts';
 import { OrderQueue } from './order-queue.ts';
 
 /** A batch of sweeps ends within a tick, so that a slow cluster delays nobody's next sweep. */
-const SWEEP_TIMEOUT = Duration.seconds(60);
+const SWEEP_TIMEOUT = Duration.seconds(HUB_SIZES.sweep.timeoutSeconds);
 /** Longer than the timeout, which Lambda demands; short enough that a crash silences a cluster for under two minutes. */
-const VISIBILITY_TIMEOUT = Duration.seconds(90);
+const VISIBILITY_TIMEOUT = Duration.seconds(HUB_SIZES.orders.visibilitySeconds);
 /** A tick that waited this long would only repeat the next one. */
-const ORDER_RETENTION = Duration.seconds(120);
+const ORDER_RETENTION = Duration.seconds(HUB_SIZES.orders.retentionSeconds);
 /** The most that Lambda takes from a FIFO queue at once. Sweeps wait for the network, so ten share a processor well. */
-const BATCH_SIZE = 10;
+const BATCH_SIZE = HUB_SIZES.sweep.batch;
 /** Batches at once: with ten clusters a batch and a second a sweep, thousands of clusters a minute. */
-const MAX_CONCURRENCY = 50;
+const MAX_CONCURRENCY = HUB_SIZES.sweep.maxConcurrency;
 
 export interface SweepLaneProps {
   readonly name: string;
@@ -32,6 +34,8 @@ export interface SweepLaneProps {
   readonly outcomes: IQueue;
   /** Where the snapshots of the audits are. */
   readonly history: AuditHistory;
+  /** Where the decisions are. */
+  readonly journal: JournalBucket;
   readonly key?: IKey | undefined;
   /** Of the sweep function. @default none */
   readonly reservedConcurrency?: number | undefined;
@@ -56,11 +60,12 @@ export class SweepLane extends Construct {
       handlerFile: 'sweep',
       description: `Approves what it can prove and audits certificates, in up to ten clusters; lane ${name}`,
       timeout: SWEEP_TIMEOUT,
-      memorySize: 1_024,
+      memorySize: HUB_SIZES.sweep.memoryMiB,
       environment: {
         OUTCOMES_QUEUE_URL: props.outcomes.queueUrl,
         SWEEP_ROLE_ARN: role.roleArn,
         SNAPSHOT_BUCKET: props.history.bucketName,
+        JOURNAL_BUCKET: props.journal.bucketName,
       },
       files: { 'policies.json': props.policies, 'audit.json': props.thresholds },
       role,

@@ -3,32 +3,36 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Duration, Validations } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
+import type { FleetMonitoring } from '../../lambdas/config/fleet.ts';
+import { HUB_SIZES } from '../hub-sizes.ts';
 import type { FleetState } from './fleet-state.ts';
 import { HubFunction } from './hub-function.ts';
 import { encryptedBy } from './queue-encryption.ts';
 
 /** An outcome tells the whole state of its cluster; an older one is worth nothing any more. */
-const RETENTION = Duration.minutes(15);
-const REPORT_TIMEOUT = Duration.seconds(30);
+const RETENTION = Duration.seconds(HUB_SIZES.outcomes.retentionSeconds);
+const REPORT_TIMEOUT = Duration.seconds(HUB_SIZES.report.timeoutSeconds);
 /** Longer than the timeout, which Lambda demands, and the window of a batch that must start again. */
-const VISIBILITY_TIMEOUT = Duration.seconds(90);
+const VISIBILITY_TIMEOUT = Duration.seconds(HUB_SIZES.outcomes.visibilitySeconds);
 /** The index is at most this old and the time that report takes; a smaller window makes more invocations, each writing the whole index. */
-const BATCH_WINDOW = Duration.seconds(20);
+const BATCH_WINDOW = Duration.seconds(HUB_SIZES.report.windowSeconds);
 /** Outcomes are a few kilobytes, and Lambda takes six megabytes. */
-const BATCH_SIZE = 1_000;
+const BATCH_SIZE = HUB_SIZES.report.batch;
 /** The least that an event source can have. Two writers are harmless, because every write of the index is conditional. */
 const MAX_CONCURRENCY = 2;
+
+export interface OutcomesReportProps {
+  readonly state: FleetState;
+  readonly monitoring: FleetMonitoring;
+  readonly key?: IKey | undefined;
+}
 
 /** Fan-in: the queue of what became of every order, and report, which folds it into the fleet index. */
 export class OutcomesReport extends Construct {
   public readonly outcomes: Queue;
   public readonly report: HubFunction;
 
-  constructor(
-    scope: Construct,
-    id: string,
-    { state, key }: { readonly state: FleetState; readonly key?: IKey | undefined },
-  ) {
+  constructor(scope: Construct, id: string, { state, monitoring, key }: OutcomesReportProps) {
     super(scope, id);
     this.outcomes = new Queue(this, 'Queue', {
       ...encryptedBy(key),
@@ -43,10 +47,11 @@ export class OutcomesReport extends Construct {
     });
     this.report = new HubFunction(this, 'Report', {
       handlerFile: 'report',
-      description: 'Folds what became of the sweeps into the fleet index',
+      description: 'Folds what became of the sweeps into the fleet index, and publishes what the fleet is like',
       timeout: REPORT_TIMEOUT,
-      memorySize: 512,
+      memorySize: HUB_SIZES.report.memoryMiB,
       environment: { STATE_BUCKET: state.bucketName },
+      files: { 'monitoring.json': monitoring },
       key,
     });
     this.report.addEventSource(
@@ -56,6 +61,6 @@ export class OutcomesReport extends Construct {
         maxConcurrency: MAX_CONCURRENCY,
       }),
     );
-    state.allow(this.report.role, { read: ['registry', 'index'], write: ['index'] });
+    state.allow(this.report.role, { read: ['registry', 'index', 'page'], write: ['index', 'page'] });
   }
 }

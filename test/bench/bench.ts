@@ -15,6 +15,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   discovery: async () => (await import('./discovery.ts')).benchDiscovery,
   leak: async () => (await import('./leak.ts')).benchLeak,
   audit: async () => (await import('./audit.ts')).benchAudit,
+  page: async () => (await import('./page.ts')).benchPage,
 };
 
 const USAGE = `npm run bench -- ${Object.keys(BENCHES).join('|')} [--output json]
@@ -28,6 +29,7 @@ isolation  200 clusters of which 20 % hang, drip, lie or fail
 discovery  1,000 EKS clusters under a throttle of 10 requests a second
 leak       memory over 500 consecutive sweeps
 audit      500 handshakes of which 10 % hang; 10,000 certificates parsed, assessed and stored
+page       the report page of 1,000 clusters: its size, the time to make it, and until Chromium lets a reader use it
 `;
 
 const [name = '', ...options] = process.argv.slice(2);

@@ -16,6 +16,7 @@ const ENVIRONMENT = {
   OUTCOMES_QUEUE_URL: 'http://127.0.0.1:1',
   SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
   SNAPSHOT_BUCKET: 'snapshots',
+  JOURNAL_BUCKET: 'journal',
 };
 
 /** Size and load time of the sweep function's bundle, as `npm run synth` makes it. Every load is a new process on one core. */

@@ -84,6 +84,7 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
       OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
       SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/certmarshal-sweep',
       SNAPSHOT_BUCKET: 'snapshots',
+      JOURNAL_BUCKET: 'journal',
     });
   });
 

@@ -18,6 +18,10 @@ const LISTINGS: readonly Listing[] = [
     type: 'AWS::CloudWatch::Alarm',
     list: (calls) => query(calls, 'monitoring', '2010-08-01', 'DescribeAlarms', 'AlarmName'),
   },
+  {
+    type: 'AWS::CloudWatch::Dashboard',
+    list: (calls) => query(calls, 'monitoring', '2010-08-01', 'ListDashboards', 'DashboardName'),
+  },
   { type: 'AWS::IAM::Role', list: (calls) => query(calls, 'iam', '2010-05-08', 'ListRoles', 'RoleName') },
   {
     type: 'AWS::IAM::ManagedPolicy',

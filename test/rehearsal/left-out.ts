@@ -24,14 +24,33 @@ export function resolveOutputs(leftOut: LeftOut, outputs: Readonly<Record<string
   return { ...leftOut, properties };
 }
 
+/** The names of the metric alarms that were left out. */
+export function missingAlarms(leftOut: readonly LeftOut[]): ReadonlySet<string> {
+  return new Set(
+    leftOut
+      .filter(({ type }) => type === 'AWS::CloudWatch::Alarm')
+      .map(({ logicalId, properties: { AlarmName = logicalId } }) => String(AlarmName)),
+  );
+}
+
+/** A rule of `ALARM("name")` with OR between, over those alarms that are there: CloudWatch refuses one that asks for another. */
+export function ruleWithout(rule: string, missing: ReadonlySet<string>): string {
+  const terms = rule.split(' OR ');
+  for (const term of terms)
+    if (!/^ALARM\("[^"]+"\)$/.test(term)) throw new Error(`the rule of a composite alarm is not understood: ${term}`);
+  return terms.filter((term) => !missing.has(term.slice('ALARM("'.length, -'")'.length))).join(' OR ');
+}
+
 /**
  * Makes through the API what CloudFormation of the emulator refuses.
  *
- * @returns false for a type that the API of the emulator does not make either.
+ * @param missing names of alarms that are not there
+ * @returns false for a type that the API of the emulator does not make either, and for a composite alarm of nothing but missing ones.
  */
 export async function createThroughApi(
   { type, logicalId, properties }: ResolvedLeftOut,
   { calls, eks }: Pick<Account, 'calls' | 'eks'>,
+  missing: ReadonlySet<string> = new Set(),
 ): Promise<boolean> {
   switch (type) {
     case 'AWS::EKS::AccessEntry': {
@@ -47,18 +66,33 @@ export async function createThroughApi(
       return true;
     }
     case 'AWS::CloudWatch::CompositeAlarm': {
-      const { AlarmName = logicalId, AlarmRule, AlarmActions = [] } = properties;
-      const actions = listOf(AlarmActions).map((action, index) => [`AlarmActions.member.${index + 1}`, action]);
+      const { AlarmName = logicalId, AlarmRule } = properties;
+      const rule = ruleWithout(String(AlarmRule), missing);
+      if (rule === '') return false;
       await calls.query('monitoring', '2010-08-01', 'PutCompositeAlarm', {
         AlarmName: String(AlarmName),
-        AlarmRule: String(AlarmRule),
-        ...Object.fromEntries(actions),
+        AlarmRule: rule,
+        ...membersOf('AlarmActions', properties),
+        ...membersOf('OKActions', properties),
       });
       return true;
     }
     default:
       return false;
   }
+}
+
+/** Deletes what {@link createThroughApi} made and CloudFormation would wait for: an alarm cannot go while a composite one asks for it. */
+export async function deleteThroughApi(
+  { type, logicalId, properties: { AlarmName = logicalId } }: LeftOut,
+  { calls }: Pick<Account, 'calls'>,
+): Promise<void> {
+  if (type === 'AWS::CloudWatch::CompositeAlarm')
+    await calls.query('monitoring', '2010-08-01', 'DeleteAlarms', { 'AlarmNames.member.1': String(AlarmName) });
+}
+
+function membersOf(name: string, properties: ResolvedLeftOut['properties']): Readonly<Record<string, string>> {
+  return Object.fromEntries(listOf(properties[name]).map((action, index) => [`${name}.member.${index + 1}`, action]));
 }
 
 function listOf(value: unknown): string[] {

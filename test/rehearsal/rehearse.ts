@@ -20,7 +20,7 @@ import {
 import { fleetFile } from './fleet-file.ts';
 import { logsOf } from './function-logs.ts';
 import { LISTED_TYPES, takeInventory } from './inventory.ts';
-import { createThroughApi, resolveOutputs } from './left-out.ts';
+import { createThroughApi, deleteThroughApi, missingAlarms, resolveOutputs } from './left-out.ts';
 import { ACCOUNT, type MiniStack, REGION, SPOKE_ACCOUNT, startMiniStack } from './ministack.ts';
 import { outputsOf, resourcesOf } from './stack.ts';
 import type { Summary } from './summary.ts';
@@ -88,8 +88,9 @@ export async function rehearse(progress: Progress): Promise<Summary> {
     const options = ['--app', app, '--exclusively', '--require-approval', 'never'];
     await cdkOk(directory, account.environment, 'deploy', name, ...options);
     const outputs = await outputsOf(account.calls, name);
-    for (const resource of leftOutOf.get(name) ?? []) {
-      const created = await createThroughApi(resolveOutputs(resource, outputs), account);
+    const ofStack = leftOutOf.get(name) ?? [];
+    for (const resource of ofStack) {
+      const created = await createThroughApi(resolveOutputs(resource, outputs), account, missingAlarms(ofStack));
       const { type, logicalId, reason } = resource;
       leftOut.push(`${type} ${logicalId}: ${reason}; ${created ? 'created through the API' : 'not created'}`);
     }
@@ -151,6 +152,7 @@ export async function rehearse(progress: Progress): Promise<Summary> {
 
   for (const { name, account } of stacks.toReversed()) {
     progress(`cdk destroy ${name}`);
+    for (const resource of leftOutOf.get(name) ?? []) await deleteThroughApi(resource, account);
     await cdkOk(directory, account.environment, 'destroy', name, '--app', app, '--exclusively', '--force');
   }
   const remaining = (await inventory()).filter((entry) => !before.has(entry));

@@ -73,6 +73,7 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
       AWS_ENDPOINT_URL: aws.url,
       OUTCOMES_QUEUE_URL: `${aws.url}/123456789012/outcomes`,
       SNAPSHOT_BUCKET: 'snapshots',
+      JOURNAL_BUCKET: 'journal',
       SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
     };
     const figures = await runInRuntime(entry, synthesized.bundles.sweep, environment, [orderEvent(1), orderEvent(2)]);

@@ -33,7 +33,8 @@ export interface Transformed {
  *
  * - every type that its CloudFormation does not know; at this time that is AWS::CloudWatch::CompositeAlarm, AWS::EKS::AccessEntry and
  *   AWS::Logs::QueryDefinition. One of them, and the whole template is refused.
- * - an AWS::CloudWatch::Alarm with `Metrics` (metric math, Metrics Insights): the stack rolls back.
+ * - an AWS::CloudWatch::Alarm with `Metrics` (metric math, Metrics Insights): the stack rolls back. A composite alarm, which is made through the API, then asks for
+ *   the others only.
  *
  * One permission is added: the emulator asks for `sqs:SendMessageBatch` where IAM, which knows no such action, asks for
  * `sqs:SendMessage` (Service Authorization Reference, Amazon SQS). Every statement of a role that names the one gets the other.

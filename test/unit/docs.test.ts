@@ -69,6 +69,7 @@ describe('docs/output.md', () => {
           },
         },
         acted: [{ csr, verdict, outcome: { kind: 'written' } }],
+        fates: [[1, 1, 0, 0, 0, 0]],
         requests: { sent: 1, writes: 1, retries: 0 },
       }),
     );
@@ -140,7 +141,12 @@ describe('links between pages', () => {
     'docs/security.md',
     'docs/verdicts.md',
     'docs/runbooks/san-not-owned.md',
-    'docs/runbooks/heartbeat.md',
+    'docs/metrics.md',
+    'docs/journal.md',
+    'docs/report.md',
+    'docs/notifications.md',
+    'docs/cost.md',
+    'docs/runbooks/alarms/README.md',
     'docs/runbooks/README.md',
   ])('%s points to files that exist', (name) => {
     const folder = name.includes('/') ? name.slice(0, name.lastIndexOf('/') + 1) : '';

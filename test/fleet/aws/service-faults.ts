@@ -25,6 +25,13 @@ const FAULTS: Readonly<Record<ServiceName, Readonly<Record<CommonFault, readonly
     denied: [403, 'AccessDeniedException'],
     throttled: [429, 'ThrottlingException'],
   },
+  events: {
+    'unknown-key': [400, 'UnrecognizedClientException'],
+    expired: [400, 'ExpiredTokenException'],
+    skewed: [400, 'InvalidSignatureException'],
+    denied: [400, 'AccessDeniedException'],
+    throttled: [400, 'ThrottlingException'],
+  },
   s3: {
     'unknown-key': [403, 'InvalidAccessKeyId'],
     expired: [400, 'ExpiredToken'],
@@ -38,6 +45,13 @@ const FAULTS: Readonly<Record<ServiceName, Readonly<Record<CommonFault, readonly
     skewed: [400, 'InvalidSignatureException'],
     denied: [400, 'AccessDeniedException'],
     throttled: [400, 'ThrottlingException'],
+  },
+  sns: {
+    'unknown-key': [403, 'InvalidClientTokenId'],
+    expired: [403, 'ExpiredToken'],
+    skewed: [403, 'SignatureDoesNotMatch'],
+    denied: [403, 'AuthorizationError'],
+    throttled: [400, 'Throttled'],
   },
   sqs: {
     'unknown-key': [403, 'InvalidClientTokenId'],

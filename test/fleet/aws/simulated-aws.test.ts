@@ -2,8 +2,10 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { DescribeInstancesCommand, EC2Client } from '@aws-sdk/client-ec2';
 import { EKSClient, ListClustersCommand } from '@aws-sdk/client-eks';
+import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { AssumeRoleCommand, STSClient } from '@aws-sdk/client-sts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -34,6 +36,13 @@ type Config = ReturnType<typeof awsClientConfig> & { maxAttempts?: number };
 const CALLS: Readonly<Record<ServiceName, { action: string; call: (config: Config) => Promise<unknown> }>> = {
   ec2: { action: 'DescribeInstances', call: (c) => new EC2Client(c).send(new DescribeInstancesCommand({})) },
   eks: { action: 'ListClusters', call: (c) => new EKSClient(c).send(new ListClustersCommand({})) },
+  events: {
+    action: 'PutEvents',
+    call: (c) =>
+      new EventBridgeClient(c).send(
+        new PutEventsCommand({ Entries: [{ Source: 'test', DetailType: 'test', Detail: '{}' }] }),
+      ),
+  },
   s3: {
     action: 'GetObject',
     call: (c) => new S3Client(c).send(new GetObjectCommand({ Bucket: 'fleet', Key: 'index.json' })),
@@ -41,6 +50,13 @@ const CALLS: Readonly<Record<ServiceName, { action: string; call: (config: Confi
   secretsmanager: {
     action: 'GetSecretValue',
     call: (c) => new SecretsManagerClient(c).send(new GetSecretValueCommand({ SecretId: 'berlin' })),
+  },
+  sns: {
+    action: 'Publish',
+    call: (c) =>
+      new SNSClient(c).send(
+        new PublishCommand({ TopicArn: aws.sns.createTopic(FRANKFURT, 'alarms'), Subject: 'x', Message: 'x' }),
+      ),
   },
   sqs: {
     action: 'SendMessage',
@@ -74,12 +90,16 @@ describe('the simulated AWS', () => {
     ['eks', 'AccessDeniedException', 403],
     ['s3', 'AccessDenied', 403],
     ['secretsmanager', 'AccessDeniedException', 400],
+    ['events', 'AccessDeniedException', 400],
+    ['sns', 'AuthorizationErrorException', 403],
     ['sqs', 'AccessDenied', 403],
     ['sts', 'AccessDenied', 403],
   ])('denies %s in its words: %s', async (service, name, status) => {
     const end = aws.deny(`${service}:${CALLS[service].action}`);
     await expect(call(service)).rejects.toMatchObject(refusal(name, status));
-    expect(aws.calls).toMatchObject([{ service, status, code: name }]);
+    // The SDK gives the error of SNS a name that its code does not have.
+    const code = name.replace('AuthorizationErrorException', 'AuthorizationError');
+    expect(aws.calls).toMatchObject([{ service, status, code }]);
     end();
     await expect(call(service)).resolves.toBeDefined();
   });

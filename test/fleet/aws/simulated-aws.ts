@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import { AwsFault } from './aws-fault.ts';
 import { createEc2, type SimulatedEc2 } from './ec2.ts';
 import { createEks, type SimulatedEks } from './eks.ts';
+import { createEventBridge, type SimulatedEventBridge } from './event-bridge.ts';
 import { createIdentity, type Identity } from './identity.ts';
 import { createRules, type Rules } from './rules.ts';
 import { createS3, type SimulatedS3 } from './s3.ts';
@@ -12,6 +13,7 @@ import { createSecretsManager, type SimulatedSecretsManager } from './secrets-ma
 import type { AwsAnswer, AwsRequest, Caller, Place, Principal, Service, ServiceName } from './service.ts';
 import { commonFault } from './service-faults.ts';
 import { type CredentialScope, credentialScope } from './signature.ts';
+import { createSns, type SimulatedSns } from './sns.ts';
 import { createSqs, type SimulatedSqs } from './sqs.ts';
 import { createSts } from './sts.ts';
 
@@ -39,8 +41,10 @@ export interface SimulatedAws extends Rules, AsyncDisposable {
   readonly identity: Identity;
   readonly ec2: SimulatedEc2;
   readonly eks: SimulatedEks;
+  readonly eventBridge: SimulatedEventBridge;
   readonly s3: SimulatedS3;
   readonly secretsManager: SimulatedSecretsManager;
+  readonly sns: SimulatedSns;
   readonly sqs: SimulatedSqs;
   /** How far the clock of this AWS is ahead of the clients'. What is further off than
    * five minutes is refused, by S3 than fifteen. */
@@ -80,14 +84,18 @@ export async function startSimulatedAws({ clock }: SimulatedAwsOptions): Promise
 
   const ec2 = createEc2();
   const eks = createEks();
+  const eventBridge = createEventBridge();
   const s3 = createS3();
   const secretsManager = createSecretsManager(now);
+  const sns = createSns();
   const sqs = createSqs(url, clock);
   const services: Readonly<Record<ServiceName, Served>> = {
     ec2: served(ec2),
     eks: served(eks),
+    events: served(eventBridge),
     s3: served(s3),
     secretsmanager: served(secretsManager),
+    sns: served(sns),
     sqs: served(sqs),
     sts: served(createSts(identity, now)),
   };
@@ -157,8 +165,10 @@ export async function startSimulatedAws({ clock }: SimulatedAwsOptions): Promise
     identity,
     ec2,
     eks,
+    eventBridge,
     s3,
     secretsManager,
+    sns,
     sqs,
     skewMs: 0,
     async [Symbol.asyncDispose]() {

@@ -28,13 +28,14 @@ import { createDispatchTick } from '../../../lambdas/functions/dispatch-tick.ts'
 import { createFoldBatch } from '../../../lambdas/functions/fold-batch.ts';
 import { createHintHandler } from '../../../lambdas/functions/handle-hint.ts';
 import { createSweepBatch } from '../../../lambdas/functions/sweep-batch.ts';
+import { createS3Journal } from '../../../lambdas/journal/s3-journal.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
 import { awsClientConfig } from '../aws/aws-environment.ts';
 import type { SimulatedAws } from '../aws/simulated-aws.ts';
 import type { SimulatedQueue } from '../aws/sqs-queue.ts';
 import type { Clock } from '../clock.ts';
-import { BUCKET, DISPATCH_ROLE, HUB, SNAPSHOT_BUCKET, SWEEP_ROLE } from './places.ts';
+import { BUCKET, DISPATCH_ROLE, HUB, JOURNAL_BUCKET, SNAPSHOT_BUCKET, SWEEP_ROLE } from './places.ts';
 
 export interface HubFunctionsOptions {
   readonly aws: SimulatedAws;
@@ -139,6 +140,10 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
         clock: now,
         ...(handshakeOf === undefined ? {} : { handshakeOf }),
         ...(audits ? { audit: auditCluster } : {}),
+        journal: {
+          program: '0.0.0',
+          journal: createS3Journal({ client: new S3Client(sweepClients), bucket: JOURNAL_BUCKET }),
+        },
       }),
     ),
     report: tell(new SQSClient(sweepClients)),
@@ -155,6 +160,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
     wait: async () => undefined,
     logger: createLogger('report'),
     metrics: reportMetrics,
+    monitoring: fleet.monitoring,
   });
 
   const hintSqs = new SQSClient(otherClients);

@@ -9,7 +9,7 @@ import { type EventSourceMapping, type Invocation, startEventSourceMapping } fro
 import type { SimulatedAws } from '../aws/simulated-aws.ts';
 import type { Clock } from '../clock.ts';
 import { createHubFunctions, type HubFunctions, type HubFunctionsOptions, type HubQueues } from './functions.ts';
-import { BUCKET, HUB, SNAPSHOT_BUCKET } from './places.ts';
+import { BUCKET, HUB, JOURNAL_BUCKET, SNAPSHOT_BUCKET } from './places.ts';
 
 export interface HubOptions
   extends Pick<
@@ -48,6 +48,7 @@ export function startHub(options: HubOptions): Hub {
   const { duringSweep = during } = options;
   aws.s3.createBucket(HUB, BUCKET);
   aws.s3.createBucket(HUB, SNAPSHOT_BUCKET);
+  aws.s3.createBucket(HUB, JOURNAL_BUCKET);
   const queue = (name: string, visibilityTimeoutSeconds: number, retentionSeconds: number) =>
     aws.sqs.createQueue({
       ...HUB,

@@ -17,3 +17,5 @@ export const EXTERNAL_ID = 'external-id-6b1f9c27d0e84a35';
 export const BUCKET = 'certmarshal-state';
 /** Where the snapshots of audits are. */
 export const SNAPSHOT_BUCKET = 'certmarshal-audit-history';
+/** Where the decisions are. */
+export const JOURNAL_BUCKET = 'certmarshal-journal';

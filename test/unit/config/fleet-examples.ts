@@ -105,6 +105,12 @@ const laneEntry = (laneOf: string) =>
   });
 
 /** A valid file, as the data that its YAML would mean. */
+const severity = fc.constantFrom('critical', 'warning', 'off');
+const clock = fc.integer({ min: 0, max: 1_439 }).map((minutes) => {
+  const two = (value: number) => String(value).padStart(2, '0');
+  return `${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+});
+
 export const validFleet = fc.record(
   {
     version: fc.constant(1),
@@ -132,6 +138,46 @@ export const validFleet = fc.record(
         kmsKeyArn: uuid.map((id) => `arn:aws:kms:eu-central-1:111122223333:key/${id}`),
         reservedConcurrency: fc.integer({ min: 2, max: 1000 }),
         hints: fc.boolean(),
+      },
+      { requiredKeys: [] },
+    ),
+    monitoring: fc.record(
+      {
+        alarms: fc.record(
+          {
+            ClusterUnreadable: fc.record(
+              { threshold: fc.integer({ min: 2, max: 10_080 }).map((minutes) => `${minutes}m`), severity },
+              { requiredKeys: [] },
+            ),
+            RequestsStuck: fc.record({ threshold: fc.integer({ min: 1, max: 1_000_000 }), severity }),
+            QueueAge: fc.record({ threshold: fc.constantFrom(0.1, 0.5, 0.99) }),
+            DispatchHeartbeat: fc.record({ severity }),
+          },
+          { requiredKeys: [] },
+        ),
+        maintenance: fc.array(
+          fc.record({
+            clusters: fc.array(glob, { minLength: 1, maxLength: 3 }),
+            weekly: fc.record({
+              days: lists(['mon', 'sat', 'sun']),
+              from: clock,
+              until: clock,
+              timeZone: fc.constantFrom('UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires'),
+            }),
+          }),
+          { maxLength: 3 },
+        ),
+        objective: fc.constantFrom(0.95, 0.99, 0.9999),
+        reportLinks: fc.boolean(),
+      },
+      { requiredKeys: [] },
+    ),
+    journal: fc.record(
+      {
+        objectLock: fc.record({
+          mode: fc.constantFrom('governance', 'compliance'),
+          days: fc.integer({ min: 1, max: 3_650 }),
+        }),
       },
       { requiredKeys: [] },
     ),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { DEFAULT_AUDIT, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_AUDIT, DEFAULT_MONITORING, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { FleetConfigError, parseFleet } from '../../../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../../../lambdas/config/problems.ts';
 import { SECRET, validFleet } from './fleet-examples.ts';
@@ -33,6 +33,8 @@ const NOTHING: Fleet = {
   lanes: [],
   hub: { hints: false },
   audit: DEFAULT_AUDIT,
+  monitoring: DEFAULT_MONITORING,
+  journal: {},
   policies: [DEFAULT_POLICY],
 };
 
@@ -131,6 +133,20 @@ audit:
   thresholds:
     - { warning: { share: 0.3, floor: 30d }, critical: { share: 0.1 } }
     - { classes: [cluster-ca, etcd-ca], warning: { share: 0.1, floor: 365d }, critical: { share: 0.05, floor: 90d } }
+monitoring:
+  alarms:
+    ClusterUnreadable: { threshold: 20m, severity: warning }
+    OldestSweep: { threshold: 10m }
+    FunctionDuration: { threshold: 0.5 }
+    DispatchHeartbeat: { severity: off }
+  maintenance:
+    - { clusters: ['berlin-*', mgmt/ns/*], reason: disks, from: 2026-12-05T20:00:00+01:00, until: 2026-12-05T20:00:00Z }
+    - { clusters: [dublin], weekly: { days: [sat, sun], from: 22:00, until: 02:00, timeZone: Europe/Berlin } }
+  objective: 0.99
+  digest: { at: 08:30, timeZone: Europe/Dublin }
+  reportLinks: false
+journal:
+  objectLock: { mode: compliance, days: 30 }
 policies:
   - name: strict
     clusters: [berlin-*, dublin]
@@ -227,6 +243,30 @@ policies:
           },
         },
       },
+      monitoring: {
+        auditEveryMinutes: 120,
+        alarms: {
+          ClusterUnreadable: { threshold: 1_200, severity: 'warning' },
+          OldestSweep: { threshold: 600, severity: 'critical' },
+          FunctionDuration: { threshold: 0.5, severity: 'warning' },
+          DispatchHeartbeat: { threshold: 1, severity: 'off' },
+        },
+        maintenance: [
+          {
+            clusters: ['berlin-*', 'mgmt/ns/*'],
+            reason: 'disks',
+            when: { from: '2026-12-05T20:00:00+01:00', until: '2026-12-05T20:00:00Z' },
+          },
+          {
+            clusters: ['dublin'],
+            when: { days: ['sat', 'sun'], from: '22:00', until: '02:00', timeZone: 'Europe/Berlin' },
+          },
+        ],
+        objective: 0.99,
+        digest: { at: '08:30', timeZone: 'Europe/Dublin' },
+        reportLinks: false,
+      },
+      journal: { objectLock: { mode: 'compliance', days: 30 } },
       policies: [
         {
           name: 'strict',
@@ -675,7 +715,7 @@ describe('FleetConfigError', () => {
     expect(new FleetConfigError(problems).message).toBe(
       `2 problems in the fleet configuration
 conf/fleet.yaml:1:10: version: write 1, not 2
-conf/fleet.yaml:2:1: x: unknown key; known here: version, discovery, managementClusters, clusters, lanes, hub, audit, policies`,
+conf/fleet.yaml:2:1: x: unknown key; known here: version, discovery, managementClusters, clusters, lanes, hub, audit, monitoring, journal, policies`,
     );
     expect(new FleetConfigError(problems.slice(1)).message).toMatch(/^1 problem in/);
   });

@@ -1,13 +1,31 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AuditSummary } from '../../../lambdas/audit/summary.ts';
+import { type AuditSummary, summaryOf } from '../../../lambdas/audit/summary.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
 import { type ExpiryFinding, SEVERITIES } from '../../../lambdas/expiry/finding.ts';
-import type { Finding, FleetIndex } from '../../../lambdas/fleet/fleet-index.ts';
+import type { CertificateObservation } from '../../../lambdas/expiry/observation.ts';
+import type { Finding, FleetIndex, IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import type { Outcome, SweepOutcome } from '../../../lambdas/fleet/outcome.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
-import { at, auditSummary, DAY, dispatched, expiryFinding, MINUTE, NOW, swept, TROUBLE } from './values.ts';
+import type { FateRow } from '../../../lambdas/slo/fates.ts';
+import {
+  at,
+  auditSummary,
+  DAY,
+  dispatched,
+  expiryFinding,
+  indexed,
+  index as indexOf,
+  MINUTE,
+  NOW,
+  swept,
+  TROUBLE,
+  verdictLine,
+} from './values.ts';
+
+const CLASSES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
 
 describe('foldOutcomes', () => {
   it('keeps the newest outcome of each cluster, and the last good times', () => {
@@ -132,6 +150,45 @@ describe('foldOutcomes', () => {
     expect(Object.keys(foldOutcomes(index, [], NOW + 30 * DAY).clusters)).toEqual([]);
   });
 
+  it('keeps what became of requests, as each minute was seen first', () => {
+    const minute = NOW / MINUTE - 20;
+    const first = swept({ fates: [[minute, 1, 0, 2, 0, 0]] });
+    const again = swept({ startedAt: at(MINUTE), fates: [[minute, 0, 3, 0, 0, 0]] });
+    for (const order of [
+      [first, again],
+      [again, first],
+      [again, first, again],
+    ])
+      expect(foldAll(order).clusters['paris']?.slo?.open).toEqual([[minute, 1, 0, 2, 0, 0, NOW]]);
+  });
+
+  it('closes minutes also by a sweep that saw no requests', () => {
+    const watched = swept({ startedAt: at(-30 * MINUTE), fates: [] });
+    const index = foldAll([watched, swept({ fates: [[NOW / MINUTE - 20, 1, 0, 0, 0, 0]] })]);
+    const later = NOW + 3 * 60 * MINUTE;
+    const unreadable = swept({ startedAt: new Date(later).toISOString(), readable: false });
+    const { slo } = foldOutcomes(index, [unreadable], later).clusters['paris'] ?? {};
+    expect(slo).toMatchObject({ open: [], hours: [[Math.floor((NOW / MINUTE - 20) / 60), 1, 0, 0, 0, 0]] });
+    expect(foldAll([swept()]).clusters['paris']).not.toHaveProperty('slo');
+    expect(foldAll([swept({ fates: [] })]).clusters['paris']?.slo).toMatchObject({ open: [], since: NOW });
+  });
+
+  it('keeps decisions for a week, those of late outcomes too', () => {
+    const hostile = verdictLine({ uid: 'a', at: at(-MINUTE), hostile: true });
+    const newer = swept({ verdicts: [verdictLine({ uid: 'b' })] });
+    const late = swept({ startedAt: at(-MINUTE), verdicts: [hostile] });
+    const index = foldAll([newer, late]);
+    expect(index.clusters['paris']?.verdicts).toEqual([hostile, verdictLine({ uid: 'b' })]);
+    const later = at(7 * DAY - 1);
+    const unreadable = swept({ startedAt: later, readable: false });
+    const left = foldOutcomes(index, [unreadable], NOW + 7 * DAY - 1).clusters['paris'];
+    expect(left?.verdicts).toEqual([verdictLine({ uid: 'b' })]);
+    for (const startedAt of [at(7 * DAY), at(-MINUTE)])
+      expect(foldOutcomes(index, [swept({ startedAt })], NOW + 7 * DAY).clusters['paris']).not.toHaveProperty(
+        'verdicts',
+      );
+  });
+
   it('takes a cluster named like a member of every object as one like any other', () => {
     const index = foldAll([swept({ id: 'constructor', name: 'constructor' })]);
     expect(index.clusters['constructor']?.sweptAt).toBe(at());
@@ -149,8 +206,18 @@ const outcomes: fc.Arbitrary<readonly Outcome[]> = fc.uniqueArray(
       kinds: fc.subarray(['forbidden', 'timeout', 'evidence']),
       server: fc.constantFrom(undefined, 'a:443', 'b:443'),
       workload: fc.constantFrom(undefined, [], [{ namespace: 'n', name: 'w' }]),
+      fates: fc.option(
+        fc.uniqueArray(fc.tuple(fc.integer({ min: 14, max: 61 }), fc.nat({ max: 2 }), fc.nat({ max: 2 })), {
+          selector: ([age]) => age,
+        }),
+        { nil: undefined },
+      ),
+      verdicts: fc.uniqueArray(fc.tuple(fc.nat({ max: 12 }), fc.boolean()), {
+        selector: ([uid]) => uid,
+        maxLength: 12,
+      }),
     })
-    .map(({ id, minute, kinds, server, workload, readable, complete }): Outcome => {
+    .map(({ id, minute, kinds, server, workload, readable, complete, fates, verdicts }): Outcome => {
       const problems = kinds.map((kind) => ({ ...TROUBLE, kind }));
       const startedAt = at(minute * MINUTE);
       if (id === 'dispatch') return dispatched({ startedAt, problems, registered: minute + 50 });
@@ -159,6 +226,16 @@ const outcomes: fc.Arbitrary<readonly Outcome[]> = fc.uniqueArray(
         ...rest,
         ...(server === undefined ? {} : { server }),
         ...(workload === undefined ? {} : { workloadClusters: workload }),
+        ...(fates === undefined
+          ? {}
+          : { fates: fates.map(([age, us, missed]): FateRow => [NOW / MINUTE + minute - age, us, 0, missed, 0, 0]) }),
+        ...(verdicts.length === 0
+          ? {}
+          : {
+              verdicts: verdicts.map(([uid, isHostile]) =>
+                verdictLine({ uid: `${uid}`, at: startedAt, ...(isHostile ? { hostile: true } : {}) }),
+              ),
+            }),
       };
     }),
   { maxLength: 30, selector: (outcome) => JSON.stringify([idOf(outcome), outcome.startedAt]) },
@@ -224,7 +301,7 @@ describe('any delivery of the same outcomes', () => {
         const last = swept({ startedAt: at(13 * MINUTE), workloadClusters: [], problems: [TROUBLE] });
         const now = NOW + 13 * MINUTE;
         const state = (outcomesOf: readonly Outcome[]) =>
-          withoutSince(foldOutcomes(undefined, [...outcomesOf, last], now)).clusters['paris'];
+          withoutRequests(withoutSince(foldOutcomes(undefined, [...outcomesOf, last], now)).clusters['paris']);
         expect(state(lossy)).toEqual(state(all));
       }),
       { seed: 8, numRuns: 300 },
@@ -292,9 +369,73 @@ function findingsOf(index: FleetIndex): ReadonlyMap<string, Finding> {
   return new Map(all.map(([id, finding]) => [`${id} ${finding.kind}`, finding]));
 }
 
+/** Of findings. */
 function withoutSince(index: FleetIndex): FleetIndex {
-  return JSON.parse(JSON.stringify(index, (key, value: unknown) => (key === 'since' ? undefined : value)));
+  return JSON.parse(
+    JSON.stringify(index, (key, value: unknown) => (key === 'since' && typeof value === 'string' ? undefined : value)),
+  );
 }
+
+/** What only the lost outcomes knew. */
+function withoutRequests(cluster: IndexedCluster | undefined) {
+  if (cluster === undefined) return undefined;
+  const { slo: _, verdicts: __, ...rest } = cluster;
+  return rest;
+}
+
+describe('the index of a thousand clusters', () => {
+  it('has room in one object at its worst: 21 MB of 32 MiB', () => {
+    const findings = Array.from({ length: 20 }, (_, n) =>
+      expiryFinding({ object: `kubelet-serving worker-${n}.example.com:10250`, what: CLASSES[n % 12] ?? 'etcd-peer' }),
+    );
+    const observations = CLASSES.slice(0, 12).map(
+      (what): CertificateObservation => ({
+        kind: 'certificate',
+        source: 'tls',
+        observedAt: at(),
+        what,
+        where: 'ip-10-0-101-124.eu-central-1.compute.internal:6443',
+        basis: 'certificate',
+        notBefore: at(-DAY),
+        notAfter: at(DAY),
+      }),
+    );
+    const audit = summaryOf(
+      { version: 1, cluster: 'paris', provider: 'eks', auditedAt: at(), observations, findings },
+      { durationMs: 1 },
+    );
+    const verdicts = Array.from({ length: 12 }, (_, n) =>
+      verdictLine({
+        uid: `00000000-0000-4000-8000-${100_000_000_000 + n}`,
+        node: 'ip-10-0-101-124.eu-central-1.compute.internal',
+        message:
+          'IP 10.0.1.24 belongs to ip-10-0-101-125.eu-central-1.compute.internal (Machine eksa-system/md-0-k2m1)',
+        hostile: true,
+      }),
+    );
+    const row = (period: number): FateRow => [period, 1_000, 1_000, 100, 100, 100];
+    const [hour, day] = [Math.floor(NOW / MINUTE / 60), Math.floor(NOW / DAY)];
+    const slo = {
+      open: [],
+      hours: Array.from({ length: 72 }, (_, n) => row(hour - 73 + n)),
+      days: Array.from({ length: 31 }, (_, n) => row(day - 34 + n)),
+      since: NOW - 40 * DAY,
+      closedBefore: NOW / MINUTE - 90,
+    };
+    const looks = [30, 15, 0].map((ago) =>
+      swept({
+        startedAt: at(-ago * MINUTE),
+        fates: Array.from({ length: 45 }, (_, n): FateRow => [NOW / MINUTE - ago - 60 + n, 10, 10, 10, 10, 10]),
+        problems: [TROUBLE, { ...TROUBLE, kind: 'evidence' }, { ...TROUBLE, kind: 'timeout' }],
+        verdicts: verdicts.map((line) => ({ ...line, at: at(-ago * MINUTE) })),
+        audit,
+      }),
+    );
+    const cluster = foldOutcomes(indexOf(indexed('paris', { slo })), looks, NOW).clusters['paris'];
+    expect([cluster?.verdicts?.length, cluster?.slo?.open.length, cluster?.slo?.hours.length]).toEqual([12, 75, 72]);
+    expect(1_000 * Buffer.byteLength(JSON.stringify(cluster))).toBeLessThan(21_000_000);
+  });
+});
 
 describe('the audit of a cluster in the index', () => {
   const audited = (minutes: number, changed: Partial<AuditSummary> = {}) =>

@@ -1,8 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Outcome, SweepOutcome } from '../../../lambdas/fleet/outcome.ts';
+import { summaryOf } from '../../../lambdas/audit/summary.ts';
+import { MAX_TALLY } from '../../../lambdas/audit/tally.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
+import { FINDING_CODES, type FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
+import type { Outcome, SweepOutcome, VerdictLine } from '../../../lambdas/fleet/outcome.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
-import { auditSummary, dispatched, expiryFinding, swept, TROUBLE } from './values.ts';
+import type { FateRow } from '../../../lambdas/slo/fates.ts';
+import { at, auditSummary, dispatched, expiryFinding, MINUTE, NOW, swept, TROUBLE, verdictLine } from './values.ts';
+
+const FATES: FateRow = [NOW / MINUTE - 20, 5, 4, 3, 2, 1];
 
 describe('encodeOutcome', () => {
   it.each<[string, Outcome]>([
@@ -16,6 +23,8 @@ describe('encodeOutcome', () => {
     ['a list that the sweep cut', swept({ workloadClusters: [], workloadClustersCut: true })],
     ['a server behind a path', swept({ server: 'rancher.example.com:443/k8s/clusters/c-m-1~2%20' })],
     ['a sweep with an audit', swept({ audit: auditSummary({ partial: true, snapshotProblem: 'S3 is down' }) })],
+    ['a sweep that saw what became of requests', swept({ fates: [FATES], verdicts: [verdictLine({ hostile: true })] })],
+    ['a sweep that saw no request', swept({ fates: [] })],
     ['a tick', dispatched({ problems: [TROUBLE] })],
   ])('tells the whole of %s', (_, outcome) => {
     expect(decodeOutcome(encodeOutcome(outcome))).toStrictEqual({ ok: true, outcome });
@@ -41,6 +50,26 @@ describe('encodeOutcome', () => {
     const finding = { ...expiryFinding(), code: 'SomethingNew' };
     const body = JSON.stringify({ ...swept(), audit: { ...auditSummary(), findings: [finding] } });
     expect(decodeOutcome(body)).toStrictEqual({ ok: true, outcome: swept() });
+  });
+
+  it('says that what became of requests cannot be told, and tells of the sweep all the same', () => {
+    const told = sent(swept({ fates: [FATES, FATES] }));
+    expect(told).not.toHaveProperty('fates');
+    expect(told).toMatchObject({
+      counts: swept().counts,
+      problemCount: 1,
+      problems: [{ kind: 'bug', object: 'requests of cluster paris' }],
+    });
+  });
+
+  it('has room for twelve ordinary decisions, and cuts long ones', () => {
+    const ordinary = lines(12, { node: 'ip-10-0-101-124.eu-central-1.compute.internal', hostile: true });
+    expect(sent(swept({ verdicts: ordinary })).verdicts).toEqual(ordinary);
+    const long = lines(12, { csr: 'c'.repeat(253), node: '一'.repeat(253), message: '一'.repeat(200) });
+    const { verdicts = [] } = sent(swept({ verdicts: long }));
+    expect(verdicts).toEqual(long.slice(0, verdicts.length));
+    expect(verdicts.length).toBeGreaterThan(1);
+    expect(Buffer.byteLength(JSON.stringify(verdicts))).toBeLessThan(5_100);
   });
 
   it('keeps the first twenty problems, and their number', () => {
@@ -110,6 +139,37 @@ describe('encodeOutcome', () => {
       }),
       { seed: 19, numRuns: 500 },
     );
+  });
+
+  it('has room for every part at its worst', () => {
+    const findings = Array.from({ length: 400 }, (_, n) =>
+      expiryFinding({
+        ...worst(),
+        severity: 'critical',
+        command: '"'.repeat(5_000),
+        // As many kinds as are told apart.
+        code: Object.keys(FINDING_CODES)[n % 10] as FindingCode,
+        what: Object.keys(CERTIFICATE_CLASSES)[Math.floor(n / 10) % 6] as CertificateClass,
+      }),
+    );
+    const audit = summaryOf(
+      { version: 1, cluster: 'paris', provider: 'eks', auditedAt: at(), observations: [], findings },
+      { durationMs: 1, snapshotProblem: '‮'.repeat(5_000) },
+    );
+    const body = encodeOutcome(
+      swept({
+        problems: Array(150).fill(worst()),
+        workloadClusters: Array.from({ length: 1_500 }, () => ({ namespace: 'n'.repeat(63), name: 'w'.repeat(100) })),
+        verdicts: lines(12, { csr: 'c'.repeat(253), node: '一'.repeat(253), message: '"'.repeat(200) }),
+        fates: Array.from({ length: 120 }, (_, n): FateRow => [NOW / MINUTE - n, 1e7, 1e7, 1e7, 1e7, 1e7]),
+        audit,
+      }),
+    );
+    expect(Buffer.byteLength(body)).toBeLessThanOrEqual(220_000);
+    const decoded = decodeOutcome(body);
+    const told = decoded.ok && decoded.outcome.kind === 'sweep' ? decoded.outcome : undefined;
+    expect([told?.fates?.length, told?.audit?.tally?.length]).toEqual([120, MAX_TALLY]);
+    expect(told?.verdicts?.length).toBeGreaterThan(1);
   });
 
   it('is never longer than a message, and always readable', () => {
@@ -216,6 +276,65 @@ describe('decodeOutcome', () => {
     expect(decodeOutcome(body)).toStrictEqual({ ok: false, problem });
   });
 
+  const minute = FATES[0];
+  it.each<[string, unknown]>([
+    ['no list', { 0: FATES }],
+    ['no rows', [7]],
+    ['a row that is too short', [FATES.slice(0, 5)]],
+    ['a row that is too long', [[...FATES, 0]]],
+    ['a count below 0', [[minute, 0, 0, -1, 0, 0]]],
+    ['half a request', [[minute, 0.5, 0, 0, 0, 0]]],
+    ['no number', [[minute, '1', 0, 0, 0, 0]]],
+    ['more requests than can be', [[minute, 10_000_001, 0, 0, 0, 0]]],
+    ['a minute twice', [FATES, FATES]],
+    ['a minute to come', [[NOW / MINUTE + 1, 1, 0, 0, 0, 0]]],
+    ['a minute of another day', [[NOW / MINUTE - 121, 1, 0, 0, 0, 0]]],
+    ['more minutes than can be told', Array.from({ length: 121 }, (_, n) => [NOW / MINUTE - n, 1, 0, 0, 0, 0])],
+  ])('leaves out what became of requests, and nothing else, where it has %s', (_, fates) => {
+    expect(decodeOutcome(message({ fates }))).toStrictEqual({ ok: true, outcome: swept() });
+  });
+
+  it.each<[string, unknown]>([
+    ['of an unknown kind', { verdict: 'perhaps' }],
+    ['for an unknown reason', { reason: 'SomethingNew' }],
+    ['with an unknown outcome', { outcome: 'lost' }],
+    ['of another sweep', { at: at(-1) }],
+    ['at no time', { at: 'now' }],
+    ['that is hostile in no known way', { hostile: 'very' }],
+    ['of a request with too long a name', { csr: 'c'.repeat(508) }],
+    ['with too long a message', { message: 'm'.repeat(402) }],
+  ])('leaves out a decision %s, and no other one', (_, changed) => {
+    const verdicts = [{ ...verdictLine(), ...(changed as object) }, verdictLine({ uid: 'b' })];
+    expect(decodeOutcome(message({ verdicts }))).toStrictEqual({
+      ok: true,
+      outcome: swept({ verdicts: [verdictLine({ uid: 'b' })] }),
+    });
+  });
+
+  it.each<[string, unknown]>([
+    ['are no list', { 0: verdictLine() }],
+    ['are too many', lines(13)],
+  ])('leaves out decisions that %s', (_, verdicts) => {
+    expect(decodeOutcome(message({ verdicts }))).toStrictEqual({ ok: true, outcome: swept() });
+  });
+
+  it('knows every decision and whatever can become of it', () => {
+    const verdict: Record<VerdictLine['verdict'], true> = { approve: true, deny: true, leave: true, ignore: true };
+    const outcome: Record<VerdictLine['outcome'], true> = {
+      none: true,
+      written: true,
+      observed: true,
+      overtaken: true,
+      unfinished: true,
+      failed: true,
+    };
+    const verdicts = [
+      ...Object.keys(verdict).map((kind) => ({ ...verdictLine(), verdict: kind })),
+      ...Object.keys(outcome).map((kind) => ({ ...verdictLine(), outcome: kind })),
+    ];
+    expect(decodeOutcome(message({ verdicts }))).toMatchObject({ ok: true, outcome: { verdicts } });
+  });
+
   it('gives a value for every text', () => {
     const damaged = fc
       .tuple(
@@ -234,6 +353,12 @@ describe('decodeOutcome', () => {
 
 function message(changed: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ ...swept(), ...changed });
+}
+
+function lines(many: number, changed: Partial<VerdictLine> = {}): readonly VerdictLine[] {
+  return Array.from({ length: many }, (_, n) =>
+    verdictLine({ uid: `00000000-0000-4000-8000-${100_000 + n}`, ...changed }),
+  );
 }
 
 function worst() {

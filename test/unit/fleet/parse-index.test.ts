@@ -1,9 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
+import type { VerdictLine } from '../../../lambdas/fleet/outcome.ts';
 import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
+import type { FateRow } from '../../../lambdas/slo/fates.ts';
+import type { SloLedger } from '../../../lambdas/slo/ledger.ts';
 import { damagedCopies } from './damage.ts';
-import { at, auditSummary, index, indexed, MINUTE, NOW, swept, TROUBLE } from './values.ts';
+import { at, auditSummary, DAY, index, indexed, MINUTE, NOW, swept, TROUBLE, verdictLine } from './values.ts';
 
 const AHEAD = at(10 * MINUTE + 1);
 const FINDING = { ...TROUBLE, since: at() };
@@ -29,6 +32,23 @@ const WHOLE = {
   dispatch: { at: at(), registered: 2, dispatched: 1, problems: [FINDING] },
 };
 
+const HOUR = 60 * MINUTE;
+const LAST_HOUR: FateRow = [NOW / HOUR - 3, 5, 4, 3, 2, 1];
+const LEDGER: SloLedger = {
+  open: [
+    [NOW / MINUTE - 80, 1, 2, 3, 4, 5, NOW - MINUTE],
+    [NOW / MINUTE - 20, 1, 0, 0, 0, 0, NOW],
+  ],
+  hours: [LAST_HOUR],
+  days: [[Math.floor(NOW / DAY) - 20, 1, 1, 1, 1, 1]],
+  since: NOW - 20 * DAY,
+  closedBefore: NOW / MINUTE - 90,
+};
+const REQUESTS = indexed('rome', {
+  slo: LEDGER,
+  verdicts: [verdictLine({ hostile: true }), verdictLine({ uid: 'b' })],
+});
+
 describe('parseFleetIndex', () => {
   it('reads what was written, and ignores what it does not know', () => {
     expect(parseFleetIndex(WHOLE, NOW)).toStrictEqual(WHOLE);
@@ -44,6 +64,51 @@ describe('parseFleetIndex', () => {
     const audit = { ...auditSummary(), ends: [{ what: 'something-new', count: 1, notAfter: at(), where: 'x' }] };
     const read = parseFleetIndex({ ...WHOLE, clusters: { rome: { ...indexed('rome'), audit } } }, NOW);
     expect(read?.clusters).toStrictEqual({ rome: indexed('rome') });
+  });
+
+  it('reads what became of the requests of a cluster', () => {
+    expect(parseFleetIndex(index(REQUESTS), NOW)).toStrictEqual(index(REQUESTS));
+    const { since: _, closedBefore: __, ...earlier } = LEDGER;
+    const seen = index(indexed('rome', { slo: earlier }));
+    expect(parseFleetIndex(seen, NOW)).toStrictEqual(seen);
+  });
+
+  it('leaves out of it what is damaged, and loses neither the cluster nor a decision that is not', () => {
+    const { slo, verdicts, ...rest } = REQUESTS;
+    for (const [path, damaged] of damagedCopies(slo)) {
+      const read = parseFleetIndex(index({ ...REQUESTS, slo: damaged as SloLedger }), NOW);
+      expect([path, read?.clusters['rome']]).toEqual([path, { ...rest, verdicts }]);
+    }
+    for (const [path, damaged] of damagedCopies(verdicts)) {
+      const read = parseFleetIndex(index({ ...REQUESTS, verdicts: damaged as VerdictLine[] }), NOW);
+      const others = verdicts?.filter((_, n) => `${n}` !== path.split('.')[0]);
+      expect([path, read?.clusters['rome']]).toEqual([path, whole(damaged) ?? { ...rest, slo, verdicts: others }]);
+    }
+    function whole(damaged: unknown) {
+      if (!Array.isArray(damaged)) return { ...rest, slo };
+      return damaged.length === 2 ? undefined : { ...rest, slo, verdicts: [] };
+    }
+  });
+
+  it.each<[string, Partial<SloLedger>]>([
+    ['begins', { since: NOW + 10 * MINUTE + 1 }],
+    ['is closed', { closedBefore: NOW / MINUTE + 11 }],
+    ['has a minute', { open: [[NOW / MINUTE + 11, 1, 0, 0, 0, 0, NOW]] }],
+    ['was looked at', { open: [[NOW / MINUTE - 20, 1, 0, 0, 0, 0, NOW + 10 * MINUTE + 1]] }],
+    ['has an hour', { hours: [[NOW / HOUR + 1, 1, 0, 0, 0, 0]] }],
+    ['has a day', { days: [[Math.ceil(NOW / DAY), 1, 0, 0, 0, 0]] }],
+    ['has more minutes than are kept', { open: Array.from({ length: 241 }, (_, n) => [n, 1, 0, 0, 0, 0, n]) }],
+    ['has more hours than are kept', { hours: Array.from({ length: 121 }, (_, n) => [n, 1, 0, 0, 0, 0]) }],
+    ['has an hour twice', { hours: [LAST_HOUR, LAST_HOUR] }],
+  ])('leaves out a ledger that %s too far', (_, changed) => {
+    const read = parseFleetIndex(index({ ...REQUESTS, slo: { ...LEDGER, ...changed } }), NOW);
+    expect(read?.clusters['rome']).not.toHaveProperty('slo');
+    expect(read?.clusters['rome']?.verdicts).toHaveLength(2);
+  });
+
+  it('leaves out a decision of a time to come', () => {
+    const seen = index(indexed('rome', { verdicts: [verdictLine({ at: AHEAD }), verdictLine()] }));
+    expect(parseFleetIndex(seen, NOW)?.clusters['rome']?.verdicts).toEqual([verdictLine()]);
   });
 
   it('has none where a cluster is under the id of another', () => {

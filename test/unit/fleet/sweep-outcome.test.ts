@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { outcomeOf } from '../../../lambdas/fleet/sweep-outcome.ts';
 import type { Target } from '../../../lambdas/fleet/target.ts';
-import { reportOf } from '../telemetry/reports.ts';
+import { reportOf, rowOf } from '../telemetry/reports.ts';
 
 const TARGET: Target = {
   id: 'fleet/berlin',
@@ -40,6 +40,20 @@ describe('outcomeOf', () => {
     expect(outcome).toMatchObject({ readable: false, complete: false, problems: [problem], problemCount: 1 });
     expect(outcome).not.toHaveProperty('counts');
     expect(outcome).not.toHaveProperty('server');
+  });
+
+  it('tells of its decisions and of what became of the requests, also that there were none', () => {
+    const minute = times.startedAt / 60_000 - 20;
+    const report = reportOf({ rows: [rowOf({})], fates: [[minute, 1, 0, 0, 0, 0]] });
+    const outcome = outcomeOf(TARGET, { ...times, report, problems: [] });
+    expect(outcome.fates).toEqual(report.fates);
+    expect(outcome.verdicts).toMatchObject([{ csr: 'csr-1', at: '2026-01-01T00:00:00.000Z' }]);
+    const quiet = outcomeOf(TARGET, { ...times, report: reportOf({ fates: [] }), problems: [] });
+    expect(quiet.fates).toEqual([]);
+    expect(quiet).not.toHaveProperty('verdicts');
+    expect(outcomeOf(TARGET, { ...times, report: reportOf({ readable: false }), problems: [] })).not.toHaveProperty(
+      'fates',
+    );
   });
 
   it('keeps the first problems and counts them all', () => {

@@ -3,7 +3,7 @@ import type { EksCluster } from '../../../lambdas/aws/eks-clusters.ts';
 import type { EksDiscovery, FleetCluster, ManagementCluster } from '../../../lambdas/config/fleet.ts';
 import type { ExpiryFinding } from '../../../lambdas/expiry/finding.ts';
 import type { FleetIndex, IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
-import type { DispatchOutcome, SweepOutcome } from '../../../lambdas/fleet/outcome.ts';
+import type { DispatchOutcome, SweepOutcome, VerdictLine } from '../../../lambdas/fleet/outcome.ts';
 import type { RegisteredCluster, Registry } from '../../../lambdas/fleet/registry.ts';
 import type { HubIdentity } from '../../../lambdas/fleet/sources.ts';
 import type { Target } from '../../../lambdas/fleet/target.ts';
@@ -166,6 +166,20 @@ export function swept(changed: Partial<SweepOutcome> = {}): SweepOutcome {
 
 export function dispatched(changed: Partial<DispatchOutcome> = {}): DispatchOutcome {
   return { version: 1, kind: 'dispatch', startedAt: at(), registered: 3, dispatched: 2, problems: [], ...changed };
+}
+
+export function verdictLine(changed: Partial<VerdictLine> = {}): VerdictLine {
+  return {
+    csr: 'csr-q77zt',
+    uid: '00000000-0000-4000-8000-000000000001',
+    node: 'worker-3',
+    verdict: 'leave',
+    reason: 'SanNotOwned',
+    message: 'IP 10.0.1.24 belongs to worker-8 (Machine eksa-system/md-0-k2m1)',
+    outcome: 'none',
+    at: at(),
+    ...changed,
+  };
 }
 
 export function expiryFinding(changed: Partial<ExpiryFinding> = {}): ExpiryFinding {

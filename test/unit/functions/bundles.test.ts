@@ -91,7 +91,7 @@ function kubeconfigOf(port: number): string {
 }
 
 describe('the bundles that synthesis makes', () => {
-  it.each(['sweep', 'dispatch', 'report'] as const)('loads at most 900 kB for %s', async (name) => {
+  it.each(['sweep', 'dispatch', 'report', 'notify'] as const)('loads at most 900 kB for %s', async (name) => {
     expect(await loadedBytes(synthesized.bundles[name])).toBeLessThan(900_000);
   });
 
@@ -103,6 +103,19 @@ describe('the bundles that synthesis makes', () => {
       WAITING_QUEUE_URL: 'http://127.0.0.1:1/waiting',
     });
     expect(await bundle.invoke({}, 10_000)).toEqual({});
+  });
+
+  it('fails in notify when nobody can be told, so that CloudWatch tells people itself', async () => {
+    await using bundle = await loadBundle(synthesized.bundles.notify, {
+      STATE_BUCKET: 'state',
+      CRITICAL_TOPIC_ARN: 'arn:aws:sns:eu-west-1:123456789012:critical',
+      WARNING_TOPIC_ARN: 'arn:aws:sns:eu-west-1:123456789012:warning',
+      REPORT_LINKS: 'true',
+      AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
+    });
+    const message = { AlarmName: 'certmarshal-dispatch-heartbeat', NewStateValue: 'ALARM' };
+    const { error } = await bundle.invoke({ Records: [{ Sns: { Message: JSON.stringify(message) } }] }, 25_000);
+    expect(error).toBeDefined();
   });
 
   it('gives the batch back when report cannot write', async () => {
@@ -158,6 +171,7 @@ describe('the bundles that synthesis makes', () => {
       OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
       SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
       SNAPSHOT_BUCKET: 'snapshots',
+      JOURNAL_BUCKET: 'journal',
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
     });
@@ -192,6 +206,7 @@ describe('the audit that a sweep loads late', () => {
       OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
       SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
       SNAPSHOT_BUCKET: 'snapshots',
+      JOURNAL_BUCKET: 'journal',
       AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:1',
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,

@@ -3,7 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../lambdas/fleet/outcome.ts';
 import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
-import { createFoldBatch } from '../../../lambdas/functions/fold-batch.ts';
+import { createFoldBatch, type PageOptions } from '../../../lambdas/functions/fold-batch.ts';
+import type { FleetHealth, Monitoring } from '../../../lambdas/health/fleet-health.ts';
+import { SIGNALS } from '../../../lambdas/health/signals.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
 import { at, DUBLIN, dispatched, MINUTE, NOW, PARIS, registered, registry, swept } from '../fleet/values.ts';
@@ -20,32 +22,48 @@ describe('createFoldBatch', () => {
   });
   afterEach(() => output.restore());
 
+  const MONITORING: Monitoring = { alarms: {}, maintenance: [], objective: 0.999, auditEveryMinutes: 15 };
+
   async function fold(state: MemoryObjects, bodies: readonly (Outcome | string)[], now = NOW) {
+    return folding(state)(bodies, now);
+  }
+
+  /** One process, which may fold several batches. */
+  function folding(state: MemoryObjects, page?: PageOptions) {
     const waits: number[] = [];
     const metrics = createMetrics('report');
+    let time = NOW;
     const foldBatch = createFoldBatch({
       state,
-      clock: () => now,
+      clock: () => time,
       random: () => 0.5,
       wait: async (ms) => {
         waits.push(ms);
       },
       logger: createLogger('report'),
       metrics,
+      monitoring: MONITORING,
+      ...(page === undefined ? {} : { page }),
     });
-    const records = bodies.map((body, index) => ({
-      messageId: String(index),
-      body: typeof body === 'string' ? body : encodeOutcome(body),
-    }));
-    try {
-      await foldBatch({ Records: records } as SQSEvent, new AbortController().signal);
-    } finally {
-      metrics.publishStoredMetrics();
-    }
-    return waits;
+    return async (bodies: readonly (Outcome | string)[], now = NOW) => {
+      time = now;
+      const records = bodies.map((body, index) => ({
+        messageId: String(index),
+        body: typeof body === 'string' ? body : encodeOutcome(body),
+      }));
+      try {
+        await foldBatch({ Records: records } as SQSEvent, new AbortController().signal);
+      } finally {
+        metrics.publishStoredMetrics();
+      }
+      return waits;
+    };
   }
   const indexIn = (state: MemoryObjects) => parseFleetIndex(state.objects.get('fleet-index.json')?.value, NOW);
-  const measured = () => emfRecords(output.text())[0]?.metrics;
+  const published = () => emfRecords(output.text());
+  /** Of the fleet. */
+  const measured = () => published().find(({ dimensions }) => Object.keys(dimensions).length === 1)?.metrics;
+  const NO_SIGNALS = Object.fromEntries(Object.keys(SIGNALS).map((id) => [id, [0]]));
 
   it('folds the outcomes of a batch, and measures the fleet', async () => {
     const lost = registered('lost', { target: { ...PARIS, id: 'lost' }, foundAt: at(-5 * MINUTE) });
@@ -55,7 +73,21 @@ describe('createFoldBatch', () => {
     expect(Object.keys(index?.clusters ?? {})).toContain('paris');
     expect(index?.dispatch).toMatchObject({ registered: 3 });
     // Dublin is not registered: not a cluster of this fleet.
-    expect(measured()).toEqual({ OutcomesFolded: [3], ClustersUnreadable: [0], OldestSweep: [300] });
+    expect(measured()).toEqual({
+      ...NO_SIGNALS,
+      OutcomesFolded: [3],
+      ClustersUnreadable: [0],
+      OldestSweep: [300],
+      NeverReadFor: [300],
+      SweepAge: [300],
+      ClustersUnwell: [1],
+      ClustersInMaintenance: [0],
+    });
+    expect(published()[0]).toEqual({
+      namespace: 'certmarshal',
+      dimensions: { service: 'report', Cluster: 'lost' },
+      metrics: { NeverReadFor: [300], SweepAge: [300] },
+    });
     expect(output.text()).toContain('"oldestSweeps":[{"id":"lost","ageSeconds":300}');
   });
 
@@ -74,7 +106,14 @@ describe('createFoldBatch', () => {
   it('beats in a fleet that is empty', async () => {
     const state = memoryObjects();
     await fold(state, [dispatched({ registered: 0, dispatched: 0 })]);
-    expect(measured()).toEqual({ OutcomesFolded: [1], ClustersUnreadable: [0], OldestSweep: [0] });
+    expect(measured()).toEqual({
+      ...NO_SIGNALS,
+      OutcomesFolded: [1],
+      ClustersUnreadable: [0],
+      OldestSweep: [0],
+      ClustersUnwell: [0],
+      ClustersInMaintenance: [0],
+    });
   });
 
   it('drops what is no outcome, and folds the rest', async () => {
@@ -128,5 +167,46 @@ describe('createFoldBatch', () => {
     await fold(state, [outcome]);
     expect(measured()).toEqual({ OutcomesFolded: [1] });
     expect(indexIn(state)).toBeDefined();
+  });
+
+  describe('the report page', () => {
+    const pages: FleetHealth[] = [];
+    beforeEach(() => pages.splice(0));
+    const page: PageOptions = {
+      everyMs: 5 * MINUTE,
+      publish: async (health) => {
+        pages.push(health);
+      },
+    };
+    const stored = () => memoryObjects({ 'registry.json': registry(PARIS_REGISTERED) });
+
+    it('is made at once, and again when it is five minutes old', async () => {
+      const foldOne = folding(stored(), page);
+      for (const minute of [0, 1, 4.99, 5, 6, 10])
+        await foldOne([swept({ startedAt: at(minute * MINUTE) })], NOW + minute * MINUTE);
+      expect(pages.map((health) => health.at)).toEqual([at(), at(5 * MINUTE), at(10 * MINUTE)]);
+      expect(pages[0]?.clusters.map(({ id }) => id)).toEqual(['paris']);
+      expect(published().flatMap(({ metrics }) => metrics['PagesUnwritten'] ?? [])).toEqual([0, 0, 0]);
+    });
+
+    it('never fails a fold, and is not tried again with each', async () => {
+      let tries = 0;
+      const publish = async () => {
+        tries += 1;
+        throw awsError('denied');
+      };
+      const state = stored();
+      const foldOne = folding(state, { ...page, publish });
+      for (const minute of [0, 1, 2, 5]) await foldOne([swept()], NOW + minute * MINUTE);
+      expect(tries).toBe(2);
+      expect(indexIn(state)).toBeDefined();
+      expect(measured()).toMatchObject({ OutcomesFolded: [1], OldestSweep: [0], PagesUnwritten: [1] });
+      expect(output.text()).toContain('report page not written');
+    });
+
+    it('is not made of a fleet that nobody knows', async () => {
+      await folding(memoryObjects(), page)([swept()]);
+      expect(pages).toEqual([]);
+    });
   });
 });

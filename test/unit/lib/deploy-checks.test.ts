@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_MONITORING, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { deployProblems, deployWarnings } from '../../../lib/deploy-checks.ts';
 import { discovery } from '../fleet/values.ts';
 import { fleetOf } from './stacks.ts';
@@ -70,6 +70,28 @@ describe('a fleet that shall be deployed', () => {
       { discovery: [discovery({ regions: ['eu-centrall-1', 'eu-central-1'] })] },
       ['Region eu-centrall-1 is not among those that this version of the CDK knows; is it misspelled?'],
     ],
+    [
+      'silence that nobody would notice',
+      {
+        monitoring: {
+          ...DEFAULT_MONITORING,
+          alarms: {
+            DispatchHeartbeat: { threshold: 1, severity: 'off' },
+            ReportHeartbeat: { threshold: 1, severity: 'warning' },
+            AuditStale: { threshold: 7_200, severity: 'off' },
+          },
+        },
+      },
+      ['monitoring.alarms.DispatchHeartbeat is off: that certmarshal itself has stopped is then not noticed'],
+    ],
+    [
+      'a lock that nobody can open',
+      { journal: { objectLock: { mode: 'compliance', days: 365 } } },
+      [
+        'journal.objectLock: in mode compliance nobody, not even AWS, can remove what is written for 365 days, and the bucket stays and is paid for as long',
+      ],
+    ],
+    ['nothing, where the lock can be opened', { journal: { objectLock: { mode: 'governance', days: 365 } } }, []],
   ])('is warned of %s', (_, changed, expected) => {
     expect(deployWarnings(fleetOf(changed))).toEqual(expected);
   });

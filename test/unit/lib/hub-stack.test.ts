@@ -5,7 +5,7 @@ import { Validations } from 'aws-cdk-lib/core';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
 
-import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_MONITORING, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { METRIC } from '../../../lambdas/telemetry/metric-names.ts';
 import type { HubStack } from '../../../lib/hub-stack.ts';
 import { discovery, fleetCluster, managementCluster, OTHER_SECRET, SECRET } from '../fleet/values.ts';
@@ -57,7 +57,8 @@ describe('the hub stack', () => {
         RetryPolicy: { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
       },
     });
-    plain.allResourcesProperties('AWS::Lambda::EventInvokeConfig', {
+    plain.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
+      FunctionName: { Ref: resource(plain, 'AWS::Lambda::Function', 'Dispatch').id },
       MaximumRetryAttempts: 0,
       MaximumEventAgeInSeconds: 60,
     });
@@ -103,12 +104,12 @@ describe('the hub stack', () => {
     plain.hasOutput('SnapshotBucketName', {});
   });
 
-  it('lets sweeps read and replace snapshots, and nothing else of any bucket', () => {
+  it('lets sweeps read and replace snapshots, append to the journal, and nothing else of any bucket', () => {
     const allowed = Object.entries(allowedTo(plain, 'SweepRole')).filter(([action]) => action.startsWith('s3:'));
     expect(Object.fromEntries(allowed)).toEqual({
-      's3:GetObject': ['<AuditHistory>/snapshots/*'],
-      's3:PutObject': ['<AuditHistory>/snapshots/*'],
-      's3:ListBucket': ['<AuditHistory>'],
+      's3:GetObject': ['<AuditHistory>/snapshots/*', '<Journal>/heads/*', '<Journal>/journal/*'],
+      's3:PutObject': ['<AuditHistory>/snapshots/*', '<Journal>/heads/*', '<Journal>/journal/*'],
+      's3:ListBucket': ['<AuditHistory>', '<Journal>'],
     });
   });
 
@@ -124,8 +125,8 @@ describe('the hub stack', () => {
   });
 
   it('runs every function alike, with a log group that is kept for a year', () => {
-    plain.resourceCountIs('AWS::Lambda::Function', 3);
-    full.resourceCountIs('AWS::Lambda::Function', 5);
+    plain.resourceCountIs('AWS::Lambda::Function', 4);
+    full.resourceCountIs('AWS::Lambda::Function', 6);
     full.allResourcesProperties('AWS::Lambda::Function', {
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],
@@ -248,7 +249,7 @@ describe('the hub stack', () => {
       '%s rings when three of five minutes are missing or wrong',
       (id, service, metric, statistic, threshold, comparison) => {
         const { properties } = resource(plain, 'AWS::CloudWatch::Alarm', id);
-        const topic = { Ref: resource(plain, 'AWS::SNS::Topic', 'Alarms').id };
+        const topic = { Ref: resource(plain, 'AWS::SNS::Topic', 'TopicsAlarms').id };
         expect(properties).toMatchObject({
           Namespace: 'certmarshal',
           MetricName: metric,
@@ -268,7 +269,12 @@ describe('the hub stack', () => {
       },
     );
 
-    it('may be published, which the policy of the topic and the key must both say', () => {
+    it('may be published, which the policies of the topics and the key must both say', () => {
+      const publishers = Object.entries(plain.findResources('AWS::SNS::TopicPolicy'))
+        .filter(([, policy]) => JSON.stringify(policy).includes('cloudwatch.amazonaws.com'))
+        .map(([id]) => id.replace(/Policy[0-9A-F]{8}$/, ''));
+      // What is told as a warning always comes from notify.
+      expect(publishers).toEqual(['TopicsAlarms', 'TopicsCritical', 'TopicsPager']);
       plain.hasResourceProperties('AWS::SNS::TopicPolicy', {
         PolicyDocument: {
           Statement: Match.arrayWith([
@@ -292,18 +298,81 @@ describe('the hub stack', () => {
           ]),
         },
       });
+      plain.allResourcesProperties('AWS::SNS::Topic', { KmsMasterKeyId: Match.anyValue() });
+    });
+  });
+
+  describe('notify', () => {
+    const id = resource(plain, 'AWS::Lambda::Function', 'Notify').id;
+    const topic = (name: string) => ({ Ref: resource(plain, 'AWS::SNS::Topic', `Topics${name}`).id });
+
+    it('hears of every alarm, and goes to people as it is where it cannot be told', () => {
+      plain.resourceCountIs('AWS::SNS::Subscription', 1);
+      plain.hasResourceProperties('AWS::SNS::Subscription', {
+        Protocol: 'lambda',
+        TopicArn: topic('Alarms'),
+        Endpoint: { 'Fn::GetAtt': [id, 'Arn'] },
+      });
+      plain.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
+        FunctionName: { Ref: id },
+        MaximumRetryAttempts: 2,
+        MaximumEventAgeInSeconds: 900,
+        DestinationConfig: { OnFailure: { Destination: topic('Critical') } },
+      });
+    });
+
+    it('knows where the state is, and whom to tell', () => {
+      expect(resource(plain, 'AWS::Lambda::Function', 'Notify').properties).toMatchObject({
+        Environment: {
+          Variables: {
+            STATE_BUCKET: { Ref: resource(plain, 'AWS::S3::Bucket', 'State').id },
+            CRITICAL_TOPIC_ARN: topic('Critical'),
+            WARNING_TOPIC_ARN: topic('Warning'),
+            REPORT_LINKS: 'true',
+          },
+        },
+      });
+    });
+
+    it('makes a digest once a day, by the clock that fleet.yaml names', () => {
+      const monitoring = { ...DEFAULT_MONITORING, digest: { at: '08:05', timeZone: 'Europe/Berlin' } };
+      const template = Template.fromStack(stacksOf(fleetOf({ monitoring }), {}).hub);
+      template.hasResourceProperties('AWS::Scheduler::Schedule', {
+        ScheduleExpression: 'cron(5 8 * * ? *)',
+        ScheduleExpressionTimezone: 'Europe/Berlin',
+        Target: { Input: '{"digest":true}' },
+      });
+    });
+
+    it.each(['CriticalTopicArn', 'WarningTopicArn', 'PagerTopicArn', 'DashboardName', 'JournalBucketName'])(
+      'has the output %s beside it',
+      (output) => {
+        plain.hasOutput(output, {});
+      },
+    );
+  });
+
+  it('puts the journal under the lock that fleet.yaml asks for, and under none without', () => {
+    const locked = fleetOf({ journal: { objectLock: { mode: 'compliance', days: 30 } } });
+    Template.fromStack(stacksOf(locked, {}).hub).hasResourceProperties('AWS::S3::Bucket', {
+      ObjectLockEnabled: true,
+      ObjectLockConfiguration: { Rule: { DefaultRetention: { Mode: 'COMPLIANCE', Days: 30 } } },
+    });
+    expect(resource(plain, 'AWS::S3::Bucket', 'Journal').properties).not.toHaveProperty('ObjectLockEnabled');
+    expect(resource(plain, 'AWS::Lambda::Function', 'LanedefaultSweep').properties).toMatchObject({
+      Environment: { Variables: { JOURNAL_BUCKET: { Ref: resource(plain, 'AWS::S3::Bucket', 'Journal').id } } },
     });
   });
 
   describe('permissions', () => {
-    it.each(['DispatchRole', 'SweepRole', 'OutcomesReportRole'])(
+    it.each(['DispatchRole', 'SweepRole', 'OutcomesReportRole', 'NotifyNotifyRole'])(
       'of %s are exactly these for the fleet that ships',
       (role) => {
         expect(allowedTo(plain, role)).toMatchSnapshot('by action');
       },
     );
 
-    it.each(['DispatchRole', 'SweepRole', 'OutcomesReportRole', 'HintsHintRole'])(
+    it.each(['DispatchRole', 'SweepRole', 'OutcomesReportRole', 'NotifyNotifyRole', 'HintsHintRole'])(
       'of %s are exactly these for everything',
       (role) => {
         expect(allowedTo(full, role)).toMatchSnapshot('by action');
@@ -334,8 +403,11 @@ describe('the hub stack', () => {
     });
 
     it('have a wildcard where an action knows no resource, and nowhere else', () => {
-      const unbound = ['DispatchRole', 'SweepRole', 'OutcomesReportRole', 'HintsHintRole'].flatMap((role) =>
-        Object.entries(allowedTo(full, role)).flatMap(([action, resources]) => (resources.includes('*') ? action : [])),
+      const unbound = ['DispatchRole', 'SweepRole', 'OutcomesReportRole', 'NotifyNotifyRole', 'HintsHintRole'].flatMap(
+        (role) =>
+          Object.entries(allowedTo(full, role)).flatMap(([action, resources]) =>
+            resources.includes('*') ? action : [],
+          ),
       );
       expect(unbound).toContain('eks:ListClusters');
       expect(unbound.filter((action) => !/^(?:DENY )?(?:eks:ListClusters|ec2:\w+)$/.test(action))).toEqual([]);
@@ -355,6 +427,8 @@ describe('the hub stack', () => {
       'Lane onprem, vpcId': 'vpc-0a1b2c3d4e5f60718',
       'Hub, hints': true,
       'Audit, everyMinutes': 15,
+      'Monitoring, objective': '0.999',
+      'Monitoring, alarms': {},
       'Policy default, mode': 'enforce',
     });
   });

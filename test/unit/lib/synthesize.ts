@@ -10,7 +10,7 @@ const run = promisify(execFile);
 /** What `npm run synth` makes, in a temporary directory. */
 export interface Synthesized extends AsyncDisposable {
   /** Paths of the bundles that would be deployed. */
-  readonly bundles: Readonly<Record<'dispatch' | 'sweep' | 'report', string>>;
+  readonly bundles: Readonly<Record<'dispatch' | 'sweep' | 'report' | 'notify', string>>;
   /** The same for the hint function, where the fleet has one. */
   readonly hintBundle?: string;
 }
@@ -45,10 +45,10 @@ export async function synthesize(fleet: string): Promise<Synthesized> {
       const path = found?.Metadata?.['aws:asset:path'];
       return typeof path === 'string' ? join(output, path, 'index.mjs') : undefined;
     };
-    const [dispatch = '', sweep = '', report = ''] = ['Dispatch', 'Sweep', 'Report'].map(bundle);
+    const [dispatch = '', sweep = '', report = '', notify = ''] = ['Dispatch', 'Sweep', 'Report', 'Notify'].map(bundle);
     const hintBundle = bundle('Hint');
     return {
-      bundles: { dispatch, sweep, report },
+      bundles: { dispatch, sweep, report, notify },
       ...(hintBundle === undefined ? {} : { hintBundle }),
       [Symbol.asyncDispose]: dispose,
     };

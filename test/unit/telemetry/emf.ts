@@ -7,7 +7,7 @@ export interface EmfRecord {
 }
 
 // As the specification lists them ("Embedded metric format specification", Amazon CloudWatch User Guide), as far as we use them.
-const UNITS = ['Count', 'Milliseconds', 'Seconds'];
+const UNITS = ['Count', 'Milliseconds', 'Seconds', 'Percent', 'None'];
 
 /**
  * Finds the embedded metrics in the output of a function and holds them against the specification.
@@ -44,7 +44,9 @@ function recordsOf(root: Readonly<Record<string, unknown>>): EmfRecord[] {
     const dimensions = Object.fromEntries(
       names.map((name) => {
         const value = root[name];
-        if (typeof value !== 'string' || value === '') throw new Error(`EMF: dimension ${name} has no text`);
+        if (typeof value !== 'string') throw new Error(`EMF: dimension ${name} has no text`);
+        // Source: CloudWatch API Reference, Dimension.
+        must(/^[\x20-\x7e]{1,1024}$/.test(value) && value.trim() !== '' && !value.startsWith(':'), `value of ${name}`);
         return [name, value];
       }),
     );

@@ -1,0 +1,53 @@
+import { type ExpiryFinding, SEVERITIES } from '../expiry/finding.ts';
+import type { FindingTally } from './summary.ts';
+
+/** Kinds of findings in one tally, 6 kB of JSON. Where there are more, none has a class of certificate: codes and severities alone are fewer. */
+export const MAX_TALLY = 60;
+
+/** All of the findings, counted by kind. Pure. */
+export function tallyOf(findings: readonly ExpiryFinding[]): readonly FindingTally[] {
+  return bounded(
+    combined(
+      findings.map(({ code, severity, what }) => ({
+        code,
+        severity,
+        ...(what === undefined ? {} : { what }),
+        count: 1,
+      })),
+      (a, b) => a + b,
+    ),
+  );
+}
+
+/** Of each kind as many as the tally that has most of it. Pure. */
+export function largestTally(tallies: readonly (readonly FindingTally[])[]): readonly FindingTally[] {
+  const most = combined(tallies.flat(), Math.max);
+  // Without classes first, and the largest then: a sum of what one of them has without would grow with every union.
+  return most.length <= MAX_TALLY ? most : combined(tallies.flatMap(withoutClasses), Math.max);
+}
+
+function bounded(tally: readonly FindingTally[]): readonly FindingTally[] {
+  return tally.length <= MAX_TALLY ? tally : withoutClasses(tally);
+}
+
+function withoutClasses(tally: readonly FindingTally[]): readonly FindingTally[] {
+  return combined(
+    tally.map(({ code, severity, count }) => ({ code, severity, count })),
+    (a, b) => a + b,
+  );
+}
+
+/** One entry a kind, the worst first. */
+function combined(tally: readonly FindingTally[], of: (a: number, b: number) => number): readonly FindingTally[] {
+  const kinds = new Map<string, FindingTally>();
+  for (const entry of tally) {
+    const key = kindOf(entry);
+    kinds.set(key, { ...entry, count: of(kinds.get(key)?.count ?? 0, entry.count) });
+  }
+  return [...kinds].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
+}
+
+/** What two findings have in common that are counted together; sorts the worst first. */
+export function kindOf({ code, severity, what }: Omit<FindingTally, 'count'>): string {
+  return `${SEVERITIES.indexOf(severity)} ${code} ${what ?? ''}`;
+}

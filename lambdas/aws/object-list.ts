@@ -1,0 +1,66 @@
+import { ListObjectsV2Command, type ListObjectsV2CommandOutput } from '@aws-sdk/client-s3';
+import type { BucketOptions } from './byte-objects.ts';
+import { callAws } from './call.ts';
+
+export interface ListedObject {
+  readonly key: string;
+  /** In bytes. */
+  readonly size: number;
+}
+
+/** Which objects a bucket has. */
+export interface ObjectList {
+  /**
+   * Every object whose key begins so, in the order of the bytes of their keys, page by page.
+   *
+   * @throws AwsError
+   */
+  objects(prefix: string, signal: AbortSignal): AsyncGenerator<ListedObject>;
+  /**
+   * What stands between a prefix and the next slash, in order.
+   *
+   * @throws AwsError
+   */
+  folders(prefix: string, signal: AbortSignal): Promise<readonly string[]>;
+}
+
+export function createObjectList({ client, bucket }: BucketOptions): ObjectList {
+  async function* pages(
+    prefix: string,
+    delimiter: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<ListObjectsV2CommandOutput> {
+    const object = `s3:ListBucket s3://${bucket}/${prefix}`;
+    let token: string | undefined;
+    do {
+      const command = new ListObjectsV2Command({
+        Bucket: bucket,
+        Prefix: prefix,
+        // Somebody else's key may have characters that XML cannot.
+        EncodingType: 'url',
+        ...(delimiter === undefined ? {} : { Delimiter: delimiter }),
+        ...(token === undefined ? {} : { ContinuationToken: token }),
+      });
+      const page = await callAws({ object }, signal, async (abortSignal) => client.send(command, { abortSignal }));
+      yield page;
+      token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+    } while (token !== undefined);
+  }
+
+  return {
+    async *objects(prefix, signal) {
+      for await (const { Contents = [] } of pages(prefix, undefined, signal))
+        for (const { Key = '', Size = 0 } of Contents) yield { key: decoded(Key), size: Size };
+    },
+    async folders(prefix, signal) {
+      const found: string[] = [];
+      for await (const { CommonPrefixes = [] } of pages(prefix, '/', signal))
+        for (const { Prefix = '' } of CommonPrefixes) found.push(decoded(Prefix).slice(prefix.length, -1));
+      return found;
+    },
+  };
+}
+
+function decoded(key: string): string {
+  return decodeURIComponent(key.replaceAll('+', ' '));
+}

@@ -1,0 +1,100 @@
+import { S3Client } from '@aws-sdk/client-s3';
+import { SignatureV4 } from '@smithy/signature-v4';
+import type { AwsCredentialIdentity, HttpRequest } from '@smithy/types';
+
+import { callAws } from './call.ts';
+import { AwsError } from './errors.ts';
+import { Sha256 } from './sha256.ts';
+
+const CONTENT_HASH = 'x-amz-content-sha256';
+/** Seconds. */
+const LONGEST = 12 * 3600;
+
+export interface SignOptions {
+  readonly credentials: AwsCredentialIdentity;
+  readonly region: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly expiresInSeconds: number;
+}
+
+/**
+ * A URL that reads one object for whoever has it. Nothing is asked of AWS: whether the signer may read the object shows when it is opened.
+ *
+ * Source: Amazon S3 API Reference, "Authenticating Requests: Using Query Parameters": the path is escaped once, the payload is not signed.
+ *
+ * @param url of the object
+ */
+export async function presignedUrl(
+  url: URL,
+  { credentials, region, now, expiresInSeconds }: SignOptions,
+): Promise<string> {
+  const signer = new SignatureV4({ service: 's3', region, credentials, sha256: Sha256, uriEscapePath: false });
+  const request: HttpRequest = {
+    method: 'GET',
+    protocol: url.protocol,
+    hostname: url.hostname,
+    ...(url.port === '' ? {} : { port: Number(url.port) }),
+    path: url.pathname,
+    query: {},
+    headers: { host: url.host, [CONTENT_HASH]: 'UNSIGNED-PAYLOAD' },
+  };
+  const { query = {} } = await signer.presign(request, {
+    expiresIn: expiresInSeconds,
+    signingDate: new Date(now),
+    // It says how the signature is made and is no part of what is sent.
+    unhoistableHeaders: new Set([CONTENT_HASH]),
+    unsignableHeaders: new Set([CONTENT_HASH]),
+  });
+  const parameters = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
+  return `${url.origin}${url.pathname}?${parameters.join('&')}`;
+}
+
+/**
+ * A link to an object, valid for up to 12 hours; no longer than the credentials of this process, of which a function does not know when they end: S3
+ * refuses the link from then on.
+ *
+ * @param key plain characters only
+ * @throws AwsError `expired` without usable credentials
+ */
+export type Link = (key: string) => Promise<string>;
+
+export function createLinks(bucket: string, client = new S3Client(), now: () => number = Date.now): Link {
+  return async (key) => {
+    const object = `link to s3://${bucket}/${key}`;
+    const never = new AbortController().signal;
+    const { config } = client;
+    const credentials = await callAws({ object }, never, async () => config.credentials());
+    const region = await config.region();
+    const signedAt = now();
+    const left = credentials.expiration === undefined ? LONGEST : (credentials.expiration.getTime() - signedAt) / 1000;
+    if (!(left >= 1))
+      throw new AwsError({ kind: 'expired', object, problem: 'the credentials have expired', remedy: RENEW });
+    return presignedUrl(await urlOf(client, bucket, region, key), {
+      credentials,
+      region,
+      now: signedAt,
+      expiresInSeconds: Math.min(LONGEST, Math.floor(left)),
+    });
+  };
+}
+
+const RENEW = 'Renew the credentials of this process; in a function the next run has new ones.';
+
+/** Where the object is, by the rules of the SDK for partitions and names of buckets. */
+async function urlOf({ config }: S3Client, bucket: string, region: string, key: string): Promise<URL> {
+  const custom = await config.endpoint?.();
+  const { url } = config.endpointProvider({
+    Bucket: bucket,
+    Region: region,
+    UseFIPS: false,
+    UseDualStack: false,
+    ForcePathStyle: config.forcePathStyle === true,
+    UseArnRegion: false,
+    DisableMultiRegionAccessPoints: true,
+    ...(custom === undefined
+      ? {}
+      : { Endpoint: `${custom.protocol}//${custom.hostname}${custom.port === undefined ? '' : `:${custom.port}`}` }),
+  });
+  return new URL(`${url.pathname.replace(/\/$/, '')}/${key}`, url.origin);
+}

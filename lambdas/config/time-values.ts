@@ -1,0 +1,52 @@
+import { didYouMean } from '../did-you-mean.ts';
+import { matching, quote, refusing, text } from './values.ts';
+
+// Schemas of times, each with the sentence for what is wrong.
+
+const INSTANT =
+  /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+const INSTANT_FORM = 'a date and time with its zone, for example 2026-12-05T20:00:00+01:00';
+
+/** RFC 3339; without a zone nobody could say when that is. */
+export const instant = matching(
+  INSTANT_FORM,
+  INSTANT,
+  `is not a time as RFC 3339 writes it; write ${INSTANT_FORM}`,
+).refine((value) => !INSTANT.test(value) || isDay(value.slice(0, 10)), {
+  error: ({ input }) => `${quote(input)} is a day that no calendar has; write ${INSTANT_FORM}`,
+});
+
+function isDay(date: string): boolean {
+  const time = Date.parse(`${date}T00:00:00Z`);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(date);
+}
+
+/** Minutes of a day. */
+export const clockTime = matching(
+  'the time of a day, for example 02:00',
+  /^(?:[01]\d|2[0-3]):[0-5]\d$/,
+  'is not the time of a day; write hours and minutes, from 00:00 to 23:59',
+);
+
+/** IANA, as this Node.js knows it. */
+export const timeZone = refusing(text('a time zone, for example Europe/Berlin'), timeZoneProblem);
+
+function timeZoneProblem(name: string): string | undefined {
+  const canonical = canonicalZone(name);
+  if (canonical === name) return undefined;
+  // Intl does not mind upper and lower case; EventBridge Scheduler does.
+  const near = canonical?.toLowerCase() === name.toLowerCase() ? canonical : undefined;
+  if (canonical !== undefined && near === undefined) return undefined;
+  const meant = near ?? didYouMean(name, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
+  return `is no time zone; ${meant === undefined ? 'write its IANA name, for example Europe/Berlin or UTC' : `did you mean "${meant}"?`}`;
+}
+
+/** Undefined for what is none, also for an offset: that has no summer. */
+function canonicalZone(name: string): string | undefined {
+  if (!/^[A-Za-z]/.test(name)) return undefined;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,266 @@
+import type { HUB_SIZES } from '../../lib/hub-sizes.ts';
+import type { AlarmEntry } from '../health/alarms.ts';
+import { MEASURED, type Measured } from './measured.ts';
+import { PRICES, type Price, type PriceId } from './prices.ts';
+
+/** Hours that AWS calls a month. */
+const MONTH_HOURS = 730;
+const MONTH_DAYS = MONTH_HOURS / 24;
+const MONTH_SECONDS = MONTH_HOURS * 3_600;
+/** SQS moves ten messages at most with a request. */
+const SQS_BATCH = 10;
+/** Above them a metric is cheaper. */
+const DEAR_METRICS = 10_000;
+/** dispatch, sweep of the default lane, report and notify. */
+const FUNCTIONS = 4;
+/** Orders of the default lane, and outcomes. */
+const QUEUES = 2;
+/** Of the two levels of paging. */
+const COMPOSITE_ALARMS = 2;
+const DASHBOARDS = 1;
+/** Of the topics. */
+const KEYS = 1;
+
+/** What is deployed: the very definitions that the stacks are made from. */
+export interface Deployed {
+  readonly sizes: typeof HUB_SIZES;
+  readonly alarms: Readonly<Record<string, Pick<AlarmEntry, 'watches'>>>;
+  /** How many series the fleet as a whole has: its signals and its other metrics. */
+  readonly fleetMetrics: number;
+  readonly auditEveryMinutes: number;
+}
+
+export interface Fleet {
+  /** A whole number above 0. */
+  readonly clusters: number;
+  /** The share that is not well all month long, from 0 to 1. */
+  readonly unwell: number;
+}
+
+export interface BillLine {
+  readonly service: string;
+  readonly what: string;
+  readonly quantity: number;
+  readonly unit: string;
+  readonly usd: number;
+}
+
+export interface Bill extends Fleet {
+  readonly perClusterMonthUsd: number;
+  readonly totalUsd: number;
+  /** Their sum is the total. Of one service one after the other, the dearest service first. */
+  readonly lines: readonly BillLine[];
+}
+
+/**
+ * What a month of certmarshal costs, with one lane outside a VPC and without hints, for EKS clusters that have little to do. Pure.
+ *
+ * @param measured what the definitions do not tell
+ */
+export function bill(fleet: Fleet, deployed: Deployed, measured: Measured = MEASURED): Bill {
+  const volumes = volumesOf(fleet, deployed, measured);
+  const lines = inOrder([
+    ...computeLines(volumes, deployed, measured),
+    ...queueLines(volumes, measured),
+    ...storageLines(volumes, deployed, measured),
+    ...logLines(volumes, measured),
+    ...watchLines(volumes, deployed, measured),
+  ]);
+  const totalUsd = lines.reduce((sum, { usd }) => sum + usd, 0);
+  return { ...fleet, perClusterMonthUsd: totalUsd / fleet.clusters, totalUsd, lines };
+}
+
+/** How often things happen in a month. */
+interface Volumes {
+  readonly clusters: number;
+  readonly unwell: number;
+  readonly ticks: number;
+  readonly sweeps: number;
+  readonly batches: number;
+  readonly audits: number;
+  readonly reports: number;
+  readonly notices: number;
+  readonly journalSweeps: number;
+  readonly batchMs: number;
+}
+
+function volumesOf(
+  { clusters, unwell: share }: Fleet,
+  { sizes, auditEveryMinutes }: Deployed,
+  measured: Measured,
+): Volumes {
+  const ticks = MONTH_SECONDS / sizes.tickSeconds;
+  const unwell = clusters * share;
+  const ticksBetweenAudits = Math.max(1, (auditEveryMinutes * 60) / sizes.tickSeconds);
+  return {
+    clusters,
+    unwell,
+    ticks,
+    sweeps: ticks * clusters,
+    batches: ticks * Math.ceil(clusters / sizes.sweep.batch),
+    audits: (ticks * clusters) / ticksBetweenAudits,
+    // By the window, or sooner when the batch is full.
+    reports:
+      ticks *
+      Math.max(
+        Math.ceil(sizes.tickSeconds / sizes.report.windowSeconds),
+        Math.ceil((clusters + 1) / sizes.report.batch),
+      ),
+    notices: unwell * measured.alarmChanges,
+    journalSweeps: clusters * measured.journalSweeps,
+    batchMs: meanBatchMs(
+      { clusters, silent: unwell * measured.silentShare, ticksBetweenAudits, batch: sizes.sweep.batch },
+      measured,
+    ),
+  };
+}
+
+interface Batches {
+  readonly clusters: number;
+  /** Clusters that do not answer. */
+  readonly silent: number;
+  readonly ticksBetweenAudits: number;
+  /** The largest. */
+  readonly batch: number;
+}
+
+/** How long a batch takes on average. It waits for its slowest cluster, and each cluster has a minute of its own for its audit. */
+function meanBatchMs({ clusters, silent, ticksBetweenAudits, batch }: Batches, measured: Measured): number {
+  const { sweepBatchMs, auditMs, auditBatchMs, silentMs, sortedOrders } = measured;
+  if (sortedOrders) {
+    const silentBatches = Math.max(Math.min(silent, 1), silent / batch);
+    return sweepBatchMs + auditBatchMs / ticksBetweenAudits + (silentBatches * silentMs) / Math.ceil(clusters / batch);
+  }
+  const anyOf = (one: number) => 1 - (1 - one) ** Math.min(clusters, batch);
+  return sweepBatchMs + anyOf(1 / ticksBetweenAudits) * auditMs + anyOf(silent / clusters) * silentMs;
+}
+
+function computeLines(volumes: Volumes, { sizes }: Deployed, measured: Measured): BillLine[] {
+  const { clusters, ticks, batches, reports, notices, batchMs } = volumes;
+  const compute = (what: string, runs: number, ms: number, memoryMiB: number) =>
+    line('Lambda', what, 'lambdaCompute', (runs * ms * memoryMiB) / 1_000 / 1_024);
+  return [
+    compute('sweep', batches, batchMs, sizes.sweep.memoryMiB),
+    compute('report', reports, measured.reportMs + measured.reportMsPerCluster * clusters, sizes.report.memoryMiB),
+    compute(
+      'dispatch',
+      ticks,
+      measured.dispatchMs + measured.dispatchMsPerCluster * clusters,
+      sizes.dispatch.memoryMiB,
+    ),
+    compute('notify', notices, measured.notifyMs, sizes.notify.memoryMiB),
+    line('Lambda', 'invocations', 'lambdaRequest', batches + reports + ticks + notices),
+    line('EventBridge', 'the tick', 'scheduler', ticks),
+  ];
+}
+
+function queueLines({ ticks, sweeps, batches }: Volumes, { outcomesPerSend, emptyReceives }: Measured): BillLine[] {
+  // Lambda receives and deletes ten at a time.
+  const received = ticks * Math.ceil((sweeps / ticks + 1) / SQS_BATCH);
+  const empty = ticks * emptyReceives;
+  return [
+    line('SQS', 'orders: sent, received, deleted', 'sqsFifo', batches * 3 + empty),
+    line('SQS', 'outcomes: sent', 'sqsStandard', Math.max(batches, sweeps / outcomesPerSend) + ticks),
+    line('SQS', 'outcomes: received, deleted', 'sqsStandard', received * 2 + empty),
+  ];
+}
+
+function storageLines(volumes: Volumes, { sizes }: Deployed, measured: Measured): BillLine[] {
+  const { clusters, ticks, audits, reports, journalSweeps, notices } = volumes;
+  const pages = MONTH_SECONDS / sizes.page.everySeconds;
+  const kept = (audits * measured.snapshotWrites * sizes.snapshots.keptDays) / MONTH_DAYS + clusters;
+  return [
+    line('S3', 'snapshots: written', 's3Put', audits * measured.snapshotWrites),
+    line('S3', 'snapshots: read', 's3Get', audits),
+    line(
+      'S3',
+      `snapshots: kept for ${sizes.snapshots.keptDays} days`,
+      's3Storage',
+      (kept * measured.snapshotBytes) / 1e9,
+    ),
+    // The index once a report, the registry once a tick, what notify remembers.
+    line('S3', 'index, registry and page: written', 's3Put', reports + ticks + pages + notices),
+    line('S3', 'index, registry and page: read', 's3Get', reports * 2 + ticks * 2 + notices * 3),
+    line(
+      'S3',
+      'index, registry and page: kept',
+      's3Storage',
+      (clusters * measured.indexBytesPerCluster * 2 + measured.pageBytes) / 1e9,
+    ),
+    line('S3', 'journal: written', 's3Put', journalSweeps * measured.journalPuts),
+    line('S3', 'journal: read', 's3Get', journalSweeps * measured.journalGets),
+  ];
+}
+
+function logLines(volumes: Volumes, measured: Measured): BillLine[] {
+  const { clusters, unwell, ticks, sweeps, batches, audits, reports, notices } = volumes;
+  const overhead = measured.logEventOverhead;
+  const gigabytes = (lines: number, bytes: number) => (lines * (bytes + overhead)) / 1e9;
+  const invocations = batches + reports + ticks + notices;
+  const unwellSweeps = ticks * unwell * measured.silentShare;
+  const wellSweeps = measured.wellSweepBytes === 0 ? 0 : sweeps - unwellSweeps;
+  const written: readonly (readonly [what: string, gigabytes: number])[] = [
+    ['sweeps that had nothing to do', gigabytes(wellSweeps, measured.wellSweepBytes)],
+    ['sweeps that were not complete', gigabytes(unwellSweeps, measured.unwellSweepBytes)],
+    ['audits', gigabytes(audits, measured.auditBytes)],
+    ['decisions', gigabytes(clusters * measured.journalSweeps, measured.unwellSweepBytes)],
+    ['metrics of the sweeps', gigabytes(batches, measured.sweepMetricBytes)],
+    [
+      'signals of clusters that are not well',
+      gigabytes(reports * unwell * measured.unwellMetricLines, measured.unwellMetricBytes / measured.unwellMetricLines),
+    ],
+    ['dispatch and report', gigabytes(ticks, measured.dispatchBytes) + gigabytes(reports, measured.reportBytes)],
+    [
+      'start and end of every invocation',
+      gigabytes(invocations * measured.platformLines, measured.platformBytes / measured.platformLines),
+    ],
+  ];
+  const all = written.reduce((sum, [, size]) => sum + size, 0);
+  return [
+    ...written.map(([what, size]) => line('CloudWatch Logs', what, 'logsIngested', size)),
+    line(
+      'CloudWatch Logs',
+      `kept for ${measured.logMonths} months`,
+      'logsStored',
+      all * measured.logCompression * measured.logMonths,
+    ),
+  ];
+}
+
+function watchLines({ unwell }: Volumes, { alarms, fleetMetrics }: Deployed, measured: Measured): BillLine[] {
+  const series = unwell * (measured.signalsPerUnwell + measured.classSeriesPerUnwell);
+  const cheap = Math.max(0, fleetMetrics + series - DEAR_METRICS);
+  return [
+    line('CloudWatch', 'metrics of the fleet', 'metric', fleetMetrics),
+    line('CloudWatch', 'metrics of clusters that are not well', 'metric', series - cheap),
+    line('CloudWatch', `metrics above ${DEAR_METRICS.toLocaleString('en')}`, 'metricAbove10k', cheap),
+    line('CloudWatch', 'alarms on the hub', 'alarm', hubAlarms(alarms)),
+    line('CloudWatch', 'alarms on every cluster', 'alarmQuery', unwell * measured.signalsPerUnwell),
+    line('CloudWatch', 'composite alarms', 'compositeAlarm', COMPOSITE_ALARMS),
+    line('CloudWatch', 'dashboard', 'dashboard', DASHBOARDS),
+    line('KMS', 'key of the topics', 'key', KEYS),
+  ];
+}
+
+/** One for each function and queue where an alarm is about these. */
+export function hubAlarms(alarms: Deployed['alarms']): number {
+  const each = { function: FUNCTIONS, queue: QUEUES, heartbeat: 1, metric: 1 } as const;
+  return Object.values(alarms).reduce((sum, { watches }) => sum + ('hub' in watches ? each[watches.hub] : 0), 0);
+}
+
+function line(service: string, what: string, id: PriceId, quantity: number): BillLine {
+  const { usd, per, unit }: Price = PRICES[id];
+  return { service, what, quantity, unit, usd: (quantity / per) * usd };
+}
+
+/** The dearest service first, and in it the dearest line; without lines of nothing. */
+function inOrder(lines: readonly BillLine[]): readonly BillLine[] {
+  const sums = new Map<string, number>();
+  for (const { service, usd } of lines) sums.set(service, (sums.get(service) ?? 0) + usd);
+  return lines
+    .filter(({ quantity }) => quantity > 0)
+    .toSorted(
+      (a, b) =>
+        (sums.get(b.service) ?? 0) - (sums.get(a.service) ?? 0) || a.service.localeCompare(b.service) || b.usd - a.usd,
+    );
+}

@@ -1,0 +1,134 @@
+/**
+ * What the definitions do not tell: how long things take and how large they are. Each says how it was found: *measured* in this repository, or *assumed*
+ * where only a real account knows. A change of the code that moves one of them moves it here.
+ */
+export interface Measured {
+  /** Of a batch of sweeps of clusters that are well, in milliseconds. */
+  readonly sweepBatchMs: number;
+  /** By how much audits make their batch longer: one of them, and ten at once. */
+  readonly auditMs: number;
+  readonly auditBatchMs: number;
+  /** The same for clusters that do not answer: all of them wait at once. */
+  readonly silentMs: number;
+  /** dispatch puts up audits one after the other, and clusters that do not answer too, so that they share batches. */
+  readonly sortedOrders: boolean;
+  /** Of the clusters that are not well, those that do not answer. */
+  readonly silentShare: number;
+  readonly dispatchMs: number;
+  readonly dispatchMsPerCluster: number;
+  readonly reportMs: number;
+  readonly reportMsPerCluster: number;
+  readonly notifyMs: number;
+
+  /** Of the messages of a batch, how many one request sends. */
+  readonly outcomesPerSend: number;
+  /** Long polls of Lambda that find nothing, a minute and queue. */
+  readonly emptyReceives: number;
+
+  /** Audits that write the snapshot anew. */
+  readonly snapshotWrites: number;
+  readonly snapshotBytes: number;
+  readonly indexBytesPerCluster: number;
+  readonly pageBytes: number;
+  /** Sweeps of a cluster in a month that write to the journal, and the requests each takes. */
+  readonly journalSweeps: number;
+  readonly journalPuts: number;
+  readonly journalGets: number;
+
+  /** Bytes of log. CloudWatch adds {@link logEventOverhead} to each line. */
+  readonly logEventOverhead: number;
+  /** START, END and REPORT of an invocation. */
+  readonly platformBytes: number;
+  readonly platformLines: number;
+  /** Of a sweep that read everything and had nothing to do; 0 where that is not logged. */
+  readonly wellSweepBytes: number;
+  readonly unwellSweepBytes: number;
+  readonly auditBytes: number;
+  /** Metrics of a batch of sweeps. */
+  readonly sweepMetricBytes: number;
+  readonly dispatchBytes: number;
+  readonly reportBytes: number;
+  /** Metrics of a cluster that is not well, each time that report runs. */
+  readonly unwellMetricBytes: number;
+  readonly unwellMetricLines: number;
+  /** Stored bytes for a byte of log. */
+  readonly logCompression: number;
+  readonly logMonths: number;
+
+  /** Of a cluster that is not well: signals above 0, and series by class besides. */
+  readonly signalsPerUnwell: number;
+  readonly classSeriesPerUnwell: number;
+  /** Alarms that open or close, of a cluster that is not well, in a month. */
+  readonly alarmChanges: number;
+}
+
+export const MEASURED: Measured = {
+  // Assumed. The processor is busy for 67 ms with ten idle clusters (measured: `npm run bench -- fleet`, 6.7 s for 1,000 on one core), about 115 ms with
+  // the share of 1,024 MiB; the rest is waiting: a new connection to each cluster and one list, three round trips of some 50 ms, and the outcomes.
+  sweepBatchMs: 400,
+  // Assumed. 16 requests (measured: `npm run bench -- audit`), half of them one after the other, and the snapshot; no handshakes with machines, which the
+  // default lane does not reach.
+  auditMs: 600,
+  auditBatchMs: 1_000,
+  // What such a cluster is given: SHORT_DEADLINE_MS in lambdas/fleet/deadlines.ts.
+  silentMs: 10_000,
+  // lambdas/fleet/plan-tick.ts: in the order of the registry.
+  sortedOrders: false,
+  // Assumed. A cluster that does not answer rings within minutes; for a whole month most of those that are not well have a certificate that ends soon.
+  silentShare: 0.05,
+  // Assumed. Registry and index read, 100 batches of orders sent for 1,000 clusters, several at once.
+  dispatchMs: 800,
+  dispatchMsPerCluster: 1,
+  // Measured: reading, folding 333 outcomes into and writing the index of 1,000 clusters 85 ms, of 10,000 783 ms, on one core; 512 MiB have 0.29 of one.
+  reportMs: 250,
+  reportMsPerCluster: 0.4,
+  notifyMs: 1_000,
+
+  // lambdas/functions/sweep-batch.ts sends each outcome by itself, as soon as it is there.
+  outcomesPerSend: 1,
+  // Source: AWS Lambda Developer Guide, "Using Lambda with Amazon SQS": five pollers, each waiting up to 20 seconds.
+  emptyReceives: 15,
+
+  // lambdas/fleet/cluster-auditor.ts writes it after each audit.
+  snapshotWrites: 1,
+  // Measured: encodeSnapshot of 42 kubelets 3.6 kB; three times that with authorities, control plane and what is remembered.
+  snapshotBytes: 11_000,
+  // Measured: 1,149,515 bytes for 1,000 audited clusters.
+  indexBytesPerCluster: 1_150,
+  // Its bound is 1 MB.
+  pageBytes: 1_000_000,
+  // Assumed. 40 nodes that ask once a month, a few of them in the same sweep, and one refused request a day.
+  journalSweeps: 60,
+  journalPuts: 2,
+  journalGets: 1,
+
+  // Source: Amazon CloudWatch Logs API Reference, PutLogEvents.
+  logEventOverhead: 26,
+  // Measured: 72, 52 and about 170 characters.
+  platformBytes: 294,
+  platformLines: 3,
+  // Measured: the line `sweep completed` of recordSweep.
+  wellSweepBytes: 731,
+  // Measured: the line `sweep incomplete` of recordSweep with one problem.
+  unwellSweepBytes: 960,
+  // Measured: recordAudit.
+  auditBytes: 548,
+  // Measured: ten recordSweep and one recordAudit in one record.
+  sweepMetricBytes: 1_099,
+  // Measured: the line `dispatched` and its metrics.
+  dispatchBytes: 900,
+  // Measured: recordHealth 1,169, and the line `outcomes folded` with ten ages.
+  reportBytes: 2_600,
+  // Measured: recordHealth with two signals, one of them by class: 328 + 309.
+  unwellMetricBytes: 637,
+  unwellMetricLines: 2,
+  // Source: Amazon CloudWatch pricing, examples: stored at 0.15 of what was ingested.
+  logCompression: 0.15,
+  // lib/constructs/hub-function.ts keeps them for a year.
+  logMonths: 12,
+
+  // Assumed. A certificate that ends soon is one signal and one class; a cluster that is not readable is not audited either.
+  signalsPerUnwell: 2,
+  classSeriesPerUnwell: 1,
+  alarmChanges: 20,
+};

@@ -1,0 +1,44 @@
+/**
+ * List prices of AWS in one Region, without any free tier: whoever has one pays less. One file, so that it can be looked through against the pages it names.
+ */
+export const PRICE_LIST = { region: 'us-east-1', asOf: '2026-11-22' } as const;
+
+/** US dollars for `per` of a unit. */
+export interface Price {
+  readonly usd: number;
+  readonly per: number;
+  readonly unit: string;
+  /** Where it is published. */
+  readonly source: string;
+}
+
+const LAMBDA = 'https://aws.amazon.com/lambda/pricing/';
+const SQS = 'https://aws.amazon.com/sqs/pricing/';
+const S3 = 'https://aws.amazon.com/s3/pricing/';
+const CLOUDWATCH = 'https://aws.amazon.com/cloudwatch/pricing/';
+const EVENTBRIDGE = 'https://aws.amazon.com/eventbridge/pricing/';
+const KMS = 'https://aws.amazon.com/kms/pricing/';
+const MILLION = 1_000_000;
+
+/** Of the first step of each price: no fleet that certmarshal was made for reaches a second one, but for custom metrics. */
+export const PRICES = {
+  lambdaCompute: { usd: 0.0000133334, per: 1, unit: 'GB-s', source: `${LAMBDA} (arm64)` },
+  lambdaRequest: { usd: 0.2, per: MILLION, unit: 'requests', source: LAMBDA },
+  scheduler: { usd: 1, per: MILLION, unit: 'invocations', source: EVENTBRIDGE },
+  sqsStandard: { usd: 0.4, per: MILLION, unit: 'requests', source: SQS },
+  sqsFifo: { usd: 0.5, per: MILLION, unit: 'requests', source: SQS },
+  s3Put: { usd: 0.005, per: 1_000, unit: 'requests', source: S3 },
+  s3Get: { usd: 0.0004, per: 1_000, unit: 'requests', source: S3 },
+  s3Storage: { usd: 0.023, per: 1, unit: 'GB-months', source: S3 },
+  logsIngested: { usd: 0.5, per: 1, unit: 'GB', source: CLOUDWATCH },
+  logsStored: { usd: 0.03, per: 1, unit: 'GB-months', source: CLOUDWATCH },
+  metric: { usd: 0.3, per: 1, unit: 'metrics', source: `${CLOUDWATCH} (the first 10,000)` },
+  metricAbove10k: { usd: 0.1, per: 1, unit: 'metrics', source: `${CLOUDWATCH} (the next 240,000)` },
+  alarm: { usd: 0.1, per: 1, unit: 'alarms', source: CLOUDWATCH },
+  alarmQuery: { usd: 0.1, per: 1, unit: 'metrics analysed', source: `${CLOUDWATCH} (Metrics Insights query alarms)` },
+  compositeAlarm: { usd: 0.5, per: 1, unit: 'alarms', source: CLOUDWATCH },
+  dashboard: { usd: 3, per: 1, unit: 'dashboards', source: CLOUDWATCH },
+  key: { usd: 1, per: 1, unit: 'keys', source: KMS },
+} as const satisfies Record<string, Price>;
+
+export type PriceId = keyof typeof PRICES;

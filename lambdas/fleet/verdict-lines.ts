@@ -1,0 +1,68 @@
+import { printable } from '../printable.ts';
+import type { SweepRow } from '../sweep/report.ts';
+import type { VerdictLine } from './outcome.ts';
+
+/** Of one sweep, and of one cluster in the index. */
+export const MAX_VERDICTS = 12;
+/** Characters. Names are whole: somebody will look for them. */
+export const VERDICT_LIMITS = { csr: 253, uid: 100, node: 253, message: 200 } as const;
+
+const DAY_MS = 24 * 60 * 60_000;
+const KEPT_MS = 7 * DAY_MS;
+
+/**
+ * The decisions of one sweep that people see: hostile ones first, then what was written, then the others. Pure.
+ *
+ * @param at when the sweep began, RFC 3339
+ */
+export function verdictLines(rows: readonly SweepRow[], at: string): readonly VerdictLine[] {
+  return rows
+    .toSorted((a, b) => rankOf(a) - rankOf(b))
+    .slice(0, MAX_VERDICTS)
+    .map(({ csr, uid, node, verdict, reason, message, hostile, outcome }) => ({
+      csr: printable(csr, VERDICT_LIMITS.csr),
+      uid: printable(uid, VERDICT_LIMITS.uid),
+      node: printable(node, VERDICT_LIMITS.node),
+      verdict,
+      reason,
+      message: printable(message, VERDICT_LIMITS.message),
+      outcome,
+      at,
+      ...(hostile ? { hostile: true } : {}),
+    }));
+}
+
+function rankOf({ hostile, outcome }: SweepRow): number {
+  if (hostile) return 0;
+  return outcome === 'written' ? 1 : 2;
+}
+
+/**
+ * The newest decisions of a week, hostile ones first; of one request the last hostile one and the last other one, so that neither hides the other. Pure.
+ *
+ * A line is only ever replaced by one that comes before it, so what was left out once would be left out again: the order in which lines are told does not
+ * matter.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function foldVerdicts(
+  before: readonly VerdictLine[],
+  told: readonly VerdictLine[],
+  now: number,
+): readonly VerdictLine[] {
+  const last = new Map<string, VerdictLine>();
+  for (const line of [...before, ...told]) {
+    const key = JSON.stringify([line.uid, line.hostile]);
+    const known = last.get(key);
+    if (now - Date.parse(line.at) < KEPT_MS && (known === undefined || line.at > known.at)) last.set(key, line);
+  }
+  return [...last.values()].toSorted(byUrgency).slice(0, MAX_VERDICTS);
+}
+
+function byUrgency(a: VerdictLine, b: VerdictLine): number {
+  return Number(b.hostile ?? false) - Number(a.hostile ?? false) || compare(b.at, a.at) || compare(a.uid, b.uid);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

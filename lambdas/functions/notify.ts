@@ -1,0 +1,50 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
+import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { S3Client } from '@aws-sdk/client-s3';
+import { SNSClient } from '@aws-sdk/client-sns';
+// oxlint-disable-next-line import/no-named-as-default -- its types have no other
+import middy from '@middy/core';
+import { putEvents } from '../aws/events.ts';
+import { createJsonObjects } from '../aws/json-objects.ts';
+import { createLinks } from '../aws/presigned-link.ts';
+import { publish } from '../aws/topics.ts';
+import { STATE_KEYS } from '../fleet/state-keys.ts';
+import type { AlarmSeverity } from '../health/alarms.ts';
+import type { Monitoring } from '../health/fleet-health.ts';
+import { createLogger } from '../telemetry/logger.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { readBesideBundle, requiredVariable } from './environment.ts';
+import { createNotifyHandler } from './handle-notify.ts';
+
+const logger = createLogger('notify');
+const metrics = createMetrics('notify');
+const s3 = new S3Client();
+const sns = new SNSClient();
+const eventBridge = new EventBridgeClient();
+const bucket = requiredVariable('STATE_BUCKET');
+const topics: Readonly<Record<AlarmSeverity, string>> = {
+  critical: requiredVariable('CRITICAL_TOPIC_ARN'),
+  warning: requiredVariable('WARNING_TOPIC_ARN'),
+};
+const monitoring: Monitoring = JSON.parse(readBesideBundle(import.meta.url, 'monitoring.json'));
+const link = createLinks(bucket, s3);
+const handleNotify = createNotifyHandler({
+  state: createJsonObjects({ client: s3, bucket }),
+  monitoring,
+  publish: async (severity, message, signal) => publish(sns, topics[severity], message, signal),
+  putEvents: async (events, signal) => putEvents(eventBridge, events, signal),
+  link: process.env['REPORT_LINKS'] === 'false' ? undefined : async () => link(STATE_KEYS.page),
+  clock: Date.now,
+  random: Math.random,
+  wait: async (ms, signal) => delay(ms, undefined, { signal }),
+  logger,
+  metrics,
+});
+
+/** Invoked by alarms of CloudWatch through SNS, and once a day for the digest. */
+export const handler = middy<unknown, void>({ timeoutEarlyInMillis: 1_000 })
+  .use(injectLambdaContext(logger))
+  .use(logMetrics(metrics))
+  .handler(async (event, _context, { signal }) => handleNotify(event, signal));

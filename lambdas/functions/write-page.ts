@@ -1,0 +1,18 @@
+import type { ByteObjects } from '../aws/byte-objects.ts';
+import { AwsError } from '../aws/errors.ts';
+import { STATE_KEYS } from '../fleet/state-keys.ts';
+
+/**
+ * Writes the report page in place of the last one. One that another process wrote at the same moment stays: it is as new.
+ *
+ * @param objects need not read what they find: only its etag counts
+ * @throws AwsError
+ */
+export async function writePage(html: string, objects: ByteObjects, signal: AbortSignal): Promise<void> {
+  const last = await objects.read(STATE_KEYS.page, signal);
+  try {
+    await objects.write(STATE_KEYS.page, Buffer.from(html), last?.etag, signal);
+  } catch (error) {
+    if (!(error instanceof AwsError) || error.kind !== 'conflict') throw error;
+  }
+}

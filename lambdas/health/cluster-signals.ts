@@ -1,0 +1,169 @@
+import { word } from '../expiry/commands.ts';
+import type { IndexedCluster } from '../fleet/fleet-index.ts';
+import type { RegisteredCluster } from '../fleet/registry.ts';
+import { printable } from '../printable.ts';
+import type { SloState } from '../slo/objective.ts';
+import { type FindingGroup, findingGroups } from './finding-groups.ts';
+import { CLASS_SIGNALS, type Signal } from './signals.ts';
+
+/** A cluster that is found, or a sweep that is late, has this long before it counts. Seconds. */
+const FIRST_MINUTES = 120;
+/** How long a hostile request rings: as long as its node would have to be looked for. Milliseconds. */
+const HOSTILE_MS = 10 * 60_000;
+/** Characters of a story; it has to fit on a phone. */
+const LONGEST_STORY = 300;
+
+/** What is known of a cluster that is not gone. */
+export interface KnownCluster {
+  readonly registered: RegisteredCluster;
+  /** Absent when no sweep has told anything yet. */
+  readonly indexed?: IndexedCluster | undefined;
+  readonly slo: SloState;
+  readonly auditEveryMinutes: number;
+}
+
+/** The signals of a cluster that are above 0, in no order. Pure. */
+export function clusterSignals(known: KnownCluster, now: number): readonly Signal[] {
+  return [
+    readSignal(known, now),
+    sweepAge(known, now),
+    auditAge(known, now),
+    ...findingGroups(known.indexed?.audit).map((group) => findingSignal(group, known)),
+    hostileRequests(known, now),
+    burn('SloFastBurn', known),
+    burn('SloSlowBurn', known),
+  ].flatMap((signal) => (signal !== undefined && signal.value > 0 ? [signal] : []));
+}
+
+/**
+ * Whether its requests can be listed. A cluster that is no longer swept is not readable either, but that is {@link sweepAge}: the last that is known of it was
+ * good. One that lost its target cannot be swept, and nobody would say so but this.
+ */
+function readSignal({ registered, indexed }: KnownCluster, now: number): Signal | undefined {
+  const { id, foundAt, target, problem } = registered;
+  const readableAt = validTime(indexed?.readableAt);
+  const [finding] = indexed?.findings ?? [];
+  const told = finding === undefined ? undefined : `${finding.object}: ${finding.message}`;
+  const reason = (target === undefined ? problem?.message : undefined) ?? told;
+  const why = reason === undefined ? '' : `: ${printable(reason, LONGEST_STORY)}`;
+  const command = `certmarshal doctor --fleet fleet.yaml --cluster ${word(id, 'ID')}`;
+  if (readableAt === undefined) {
+    const value = secondsSince(foundAt, now);
+    if (value <= FIRST_MINUTES) return undefined;
+    return { id: 'NeverReadFor', value, story: `its requests could never be listed${why}`, since: foundAt, command };
+  }
+  if (indexed?.readable && target !== undefined) return undefined;
+  return {
+    id: 'UnreadableFor',
+    // It is not readable now, however young the last good look is.
+    value: Math.max(1, secondsSince(readableAt, now)),
+    story: `its requests cannot be listed${why}`,
+    since: readableAt,
+    command,
+  };
+}
+
+function sweepAge({ registered: { id, target, foundAt }, indexed }: KnownCluster, now: number): Signal | undefined {
+  const since = validTime(indexed?.triedAt) ?? foundAt;
+  const value = secondsSince(since, now);
+  if (target === undefined || value <= FIRST_MINUTES) return undefined;
+  return {
+    id: 'SweepAge',
+    value,
+    story: indexed?.triedAt === undefined ? 'it was never swept' : `it was not swept for ${minutes(value)}`,
+    since,
+    command: `certmarshal doctor --fleet fleet.yaml --cluster ${word(id, 'ID')}`,
+  };
+}
+
+/** One audit may fail. A cluster that cannot be swept is not audited either: {@link readSignal} speaks for it. */
+function auditAge({ registered, indexed, auditEveryMinutes }: KnownCluster, now: number): Signal | undefined {
+  const { id, target, foundAt } = registered;
+  const auditedAt = validTime(indexed?.audit?.auditedAt);
+  const since = auditedAt ?? foundAt;
+  const value = secondsSince(since, now);
+  if (target === undefined || value <= 2 * auditEveryMinutes * 60) return undefined;
+  return {
+    id: 'AuditAge',
+    value,
+    story: auditedAt === undefined ? 'it was never audited' : `it was not audited for ${minutes(value)}`,
+    since,
+    command: `certmarshal audit --cluster ${word(id, 'CLUSTER')}`,
+  };
+}
+
+/** What an old audit found stays: it is true until it is disproved. */
+function findingSignal({ id, tally, shown: [worst, ...others] }: FindingGroup, { registered }: KnownCluster): Signal {
+  const value = sumOf(tally.map(({ count }) => count));
+  const classes = Object.fromEntries(
+    [...Map.groupBy(tally, ({ what }) => what ?? 'unknown')].map(([what, same]) => [
+      what,
+      sumOf(same.map(({ count }) => count)),
+    ]),
+  );
+  const told = worst === undefined ? undefined : printable(worst.message, LONGEST_STORY);
+  const more = Math.max(value - 1, others.length);
+  const codes = [...new Set(tally.map(({ code }) => code))].join(', ');
+  return {
+    id,
+    value,
+    ...(CLASS_SIGNALS.has(id) ? { classes } : {}),
+    story: told === undefined ? `${value} times ${codes}` : `${told}${more > 0 ? `, and ${more} more` : ''}`,
+    ...(worst === undefined ? {} : { since: worst.since }),
+    ...(worst?.due === undefined ? {} : { due: worst.due }),
+    command: worst?.command ?? `certmarshal audit --cluster ${word(registered.id, 'CLUSTER')}`,
+  };
+}
+
+function hostileRequests({ registered, indexed }: KnownCluster, now: number): Signal | undefined {
+  const hostile = (indexed?.verdicts ?? [])
+    .filter((line) => line.hostile && Math.abs(now - Date.parse(line.at)) <= HOSTILE_MS)
+    .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at) || compare(a.csr, b.csr));
+  const newest = hostile.at(-1);
+  if (newest === undefined) return undefined;
+  const story = printable(`${newest.node ?? 'somebody'}: ${newest.message}`, LONGEST_STORY);
+  return {
+    id: 'RequestsHostile',
+    value: hostile.length,
+    story: `${story}${hostile.length > 1 ? `, and ${hostile.length - 1} more` : ''}`,
+    ...(hostile[0] === undefined ? {} : { since: hostile[0].at }),
+    command: `certmarshal explain ${word(newest.csr, 'REQUEST')} --cluster ${word(registered.id, 'CLUSTER')}`,
+  };
+}
+
+function burn(id: 'SloFastBurn' | 'SloSlowBurn', { registered, slo }: KnownCluster): Signal {
+  const burnt = id === 'SloFastBurn' ? slo.fastBurn : slo.slowBurn;
+  const value = Number.isFinite(burnt) ? Math.round(burnt * 1_000) / 1_000 : 0;
+  const rate = `${value} times as many as the objective allows`;
+  return {
+    id,
+    value,
+    story:
+      id === 'SloFastBurn'
+        ? `requests that could be proven were not approved in time: ${slo.missedLately} in an hour, ${rate}`
+        : `requests that could be proven were not approved in time: ${rate}, over three days`,
+    command: `certmarshal sweep --observe --cluster ${word(registered.id, 'CLUSTER')}`,
+  };
+}
+
+function validTime(at: string | undefined): string | undefined {
+  return at === undefined || Number.isNaN(Date.parse(at)) ? undefined : at;
+}
+
+/** Whole seconds; 0 for what is ahead: clocks differ. */
+function secondsSince(at: string, now: number): number {
+  const seconds = Math.round((now - Date.parse(at)) / 1_000);
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : 0;
+}
+
+function minutes(seconds: number): string {
+  return seconds < 2 * 3_600 ? `${Math.round(seconds / 60)} minutes` : `${Math.round(seconds / 3_600)} hours`;
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}

@@ -1,0 +1,59 @@
+import {
+  ALARMS,
+  type AlarmEntry,
+  type AlarmId,
+  type AlarmSettings,
+  type AlarmSeverity,
+  alarmSetting,
+} from './alarms.ts';
+import type { ClusterHealth, FleetHealth } from './fleet-health.ts';
+import type { Signal, SignalId } from './signals.ts';
+
+/** The signal of clusters that an alarm looks at; undefined when none makes it ring. The oldest sweep is the largest `SweepAge` of all clusters. */
+export function watchedSignal(id: AlarmId): SignalId | undefined {
+  const { watches }: AlarmEntry = ALARMS[id];
+  if ('signal' in watches) return watches.signal;
+  return id === 'OldestSweep' ? 'SweepAge' : undefined;
+}
+
+/** The clusters that make an alarm ring, the worst first; none when it is off, or about certmarshal itself. Pure. */
+export function culpritsOf(
+  alarm: AlarmId,
+  { clusters }: FleetHealth,
+  settings: AlarmSettings,
+): readonly ClusterHealth[] {
+  const watched = watchedSignal(alarm);
+  const { threshold, severity } = alarmSetting(alarm, settings);
+  if (watched === undefined || severity === 'off') return [];
+  return clusters.filter(({ signals }) => signals.some(({ id, value }) => id === watched && value >= threshold));
+}
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
+const ALARM_IDS = Object.keys(ALARMS) as AlarmId[];
+
+const ALARMS_OF: ReadonlyMap<SignalId, readonly AlarmId[]> = Map.groupBy(
+  ALARM_IDS.filter((id) => watchedSignal(id) !== undefined),
+  // The others were left out.
+  (id) => watchedSignal(id) ?? 'SweepAge',
+);
+
+/** The worst severity at which an alarm rings for a signal; undefined when none does. Pure. */
+export function ringsAt(
+  { id, value }: Pick<Signal, 'id' | 'value'>,
+  settings: AlarmSettings,
+): AlarmSeverity | undefined {
+  const severities = (ALARMS_OF.get(id) ?? []).flatMap((alarm) => {
+    const { threshold, severity } = alarmSetting(alarm, settings);
+    return severity !== 'off' && value >= threshold ? [severity] : [];
+  });
+  return severities.includes('critical') ? 'critical' : severities[0];
+}
+
+/** The signals that announced maintenance explains. */
+export const EXPLAINED_BY_MAINTENANCE: ReadonlySet<SignalId> = new Set(
+  ALARM_IDS.flatMap((id) => {
+    const { maintenance }: AlarmEntry = ALARMS[id];
+    const watched = watchedSignal(id);
+    return maintenance && watched !== undefined ? [watched] : [];
+  }),
+);

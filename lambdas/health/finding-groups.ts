@@ -1,0 +1,45 @@
+import type { AuditSummary, FindingTally } from '../audit/summary.ts';
+import type { ExpiryFinding } from '../expiry/finding.ts';
+import { byUrgency } from '../expiry/findings.ts';
+import { signalOf } from './finding-signals.ts';
+import type { SignalId } from './signals.ts';
+
+/** The findings of an audit that count for one signal. */
+export interface FindingGroup {
+  readonly id: SignalId;
+  /** Never empty. */
+  readonly tally: readonly FindingTally[];
+  /** Those of them that the summary has room for, the worst first. */
+  readonly shown: readonly ExpiryFinding[];
+}
+
+/**
+ * Pure. Each kind counts as often as it was counted or is shown, whatever is more: a summary of an earlier version has no tally.
+ */
+export function findingGroups(audit: AuditSummary | undefined): readonly FindingGroup[] {
+  if (audit === undefined) return [];
+  const { tally = [], findings } = audit;
+  const most = new Map<string, FindingTally>();
+  const shown = Map.groupBy(findings, keyOf).values();
+  for (const entry of [...tally, ...[...shown].flatMap(counted)]) {
+    const key = keyOf(entry);
+    if (entry.count > (most.get(key)?.count ?? 0)) most.set(key, entry);
+  }
+  const bySignal = Map.groupBy(most.values(), ({ code, severity }) => signalOf(code, severity));
+  return [...bySignal].flatMap(([id, entries]) => {
+    if (id === undefined) return [];
+    const these = findings.filter(({ code, severity }) => signalOf(code, severity) === id).toSorted(byUrgency);
+    return [{ id, tally: entries, shown: these }];
+  });
+}
+
+function counted(same: readonly ExpiryFinding[]): readonly FindingTally[] {
+  const [first] = same;
+  if (first === undefined) return [];
+  const { code, severity, what } = first;
+  return [{ code, severity, ...(what === undefined ? {} : { what }), count: same.length }];
+}
+
+function keyOf({ code, severity, what }: Pick<FindingTally, 'code' | 'severity' | 'what'>): string {
+  return `${code} ${severity} ${what ?? ''}`;
+}

@@ -1,0 +1,61 @@
+import type { Severity } from '../expiry/finding.ts';
+import type { FindingCode } from '../expiry/finding-codes.ts';
+import type { SignalId } from './signals.ts';
+
+/**
+ * Which signal a finding of an audit counts for, by its severity; `info` never does.
+ *
+ * What has none is for the report page and the digest: nobody can end it by acting now (a weak key lives until its next renewal, a source that was never
+ * granted stays unread), and an alarm that nobody can end is one that nobody reads. When it begins to hide an end, it becomes `SourceLost`, which is critical.
+ */
+const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Severity, SignalId>>>>> = {
+  // When a certificate ends.
+  CertificateExpired: { critical: 'CertificatesCritical', warning: 'CertificatesWarning' },
+  CertificateExpiring: { critical: 'CertificatesCritical', warning: 'CertificatesWarning' },
+  CertificateNotYetValid: { warning: 'CertificatesWarning' },
+  KubeletRenewalOverdue: { critical: 'CertificatesCritical', warning: 'KubeletsOverdue' },
+  AuthorityBoundsLeaves: { warning: 'CertificatesWarning' },
+  OutlivesIssuer: { warning: 'CertificatesWarning' },
+  VeryLongLived: {},
+
+  // What a certificate is.
+  WeakKey: {},
+  WeakSignature: {},
+  IssuerUnknown: {},
+  KubeletNameMismatch: {},
+  NameMismatch: {},
+  CertificateUnreadable: {},
+
+  // Who says what.
+  StaleAnnotation: {},
+  ExpiryUnknown: {},
+  ClockSkew: {},
+
+  // EKS certificate authorities.
+  SuccessorNotTrusted: { critical: 'CertificatesCritical', warning: 'CertificatesWarning' },
+  AuthorityDistributionFailed: { critical: 'CertificatesCritical' },
+
+  // Renewals.
+  RenewalErrors: { warning: 'KubeletsOverdue' },
+  NoValidCertificate: { critical: 'CertificatesCritical' },
+
+  // CertificateSigningRequests.
+  RequestPending: { warning: 'RequestsWaiting' },
+  RequestNotIssued: { critical: 'RequestsStuck', warning: 'RequestsWaiting' },
+  RequestFailed: { warning: 'RequestsWaiting' },
+  RequestDenied: { warning: 'RequestsWaiting' },
+  RequestStorm: { critical: 'RequestsStuck', warning: 'RequestsWaiting' },
+
+  // What could not be seen.
+  Unreachable: {},
+  SourceUnread: {},
+  SourceLost: { critical: 'CoverageLost' },
+  CoverageShrunk: {},
+  SourcePartial: {},
+  NotVisible: {},
+};
+
+/** The signal that a finding counts for; undefined when nobody is alarmed by it. Pure. */
+export function signalOf(code: FindingCode, severity: Severity): SignalId | undefined {
+  return FINDING_SIGNALS[code][severity];
+}

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import type { JournalEntry } from './entry.ts';
+
+/** The last line of a chain. */
+export interface ChainEnd {
+  /** 0 for a chain without a line. */
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** Of a chain without a line. */
+export const CHAIN_START: ChainEnd = { seq: 0, hash: '0'.repeat(64) };
+
+/** Lines of a chain, and where it ends then. */
+export interface ChainedLines {
+  /** NDJSON, with a newline after each line. */
+  readonly body: string;
+  readonly end: ChainEnd;
+}
+
+/** Writes entries as the next lines of a chain. Pure. */
+export function chainLines(before: ChainEnd, entries: readonly JournalEntry[]): ChainedLines {
+  let end = before;
+  let body = '';
+  for (const entry of entries) {
+    const line = JSON.stringify({ ...entry, seq: end.seq + 1, previous: end.hash });
+    const hash = lineHash(line);
+    body += `${line.slice(0, -1)},"hash":"${hash}"}\n`;
+    end = { seq: end.seq + 1, hash };
+  }
+  return { body, end };
+}
+
+/** SHA-256 of a line without its `hash`, in hexadecimal digits. */
+export function lineHash(line: string): string {
+  return createHash('sha256').update(line, 'utf8').digest('hex');
+}
+
+/** `hash` is the last property, so that what is hashed is the text as it stands: no second serialization has to agree with the first. */
+const HASHED = /^(?<before>\{.+),"hash":"(?<hash>[0-9a-f]{64})"\}$/s;
+
+/** A line as it stands in an object. */
+export interface RawLine extends ChainEnd {
+  readonly previous: string;
+  readonly cluster: string;
+  /** RFC 3339. */
+  readonly at: string;
+  /** False when it was changed after it was hashed. */
+  readonly intact: boolean;
+  /** All of it. */
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+/** Undefined for what is no line of a journal. Pure. */
+export function readLine(text: string): RawLine | undefined {
+  const { before, hash } = HASHED.exec(text)?.groups ?? {};
+  if (before === undefined || hash === undefined) return undefined;
+  const value = parsed(text);
+  if (value === undefined) return undefined;
+  const { seq, previous, cluster, at } = value;
+  if (typeof seq !== 'number' || !Number.isSafeInteger(seq) || seq < 1) return undefined;
+  if (typeof previous !== 'string' || typeof cluster !== 'string') return undefined;
+  if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) return undefined;
+  return { seq, hash, previous, cluster, at, intact: lineHash(`${before}}`) === hash, value };
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value))
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

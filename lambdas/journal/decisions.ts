@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import type { NameProof } from '../approval/verdict.ts';
+import { printable } from '../printable.ts';
+import type { Acted } from '../sweep/act.ts';
+import type { JournalEntry, JournalEvidence } from './entry.ts';
+
+/** What all decisions of one sweep have in common. */
+export interface SweepContext {
+  /** Id in the fleet. */
+  readonly cluster: string;
+  /** Milliseconds since the epoch: when the sweep began. */
+  readonly startedAt: number;
+  readonly policyHash: string;
+  /** Version of certmarshal. */
+  readonly program: string;
+}
+
+/** The entries of one sweep. */
+export interface CollectedDecisions {
+  readonly entries: readonly JournalEntry[];
+  /** Requests that were left and are over the limit of a sweep. */
+  readonly leftOut: number;
+}
+
+/** Keeps what a sweep decides while it goes on, so that nothing else of a decision has to stay in memory. */
+export interface DecisionCollector {
+  take(acted: Acted): void;
+  collected(): CollectedDecisions;
+}
+
+/** Requests that are left, of one sweep. A cluster decides how many there are, not how much is written of them. */
+export const MOST_LEFT = 500;
+
+const MOST_NAMES = 100;
+/** Of all names of a line together: a hundred names of a real node are shorter. */
+const MOST_NAME_CHARACTERS = 4_096;
+const MOST_EVIDENCE = 20;
+
+/**
+ * Makes journal entries of decisions: those that wrote, would have written or failed to, all of them; of those that left a request the first
+ * {@link MOST_LEFT}, hostile ones first. What was overtaken or not begun decided nothing. Pure.
+ */
+export function createDecisionCollector(context: SweepContext): DecisionCollector {
+  const written: JournalEntry[] = [];
+  const left: Record<'hostile' | 'other', JournalEntry[]> = { hostile: [], other: [] };
+  let leftCount = 0;
+  return {
+    take(acted) {
+      const { verdict, hostile } = acted.verdict;
+      const { kind } = acted.outcome;
+      if (verdict === 'ignore' || kind === 'overtaken' || kind === 'unfinished') return;
+      if (verdict !== 'leave') {
+        written.push(entryOf(acted, verdict, context));
+        return;
+      }
+      leftCount += 1;
+      const list = left[hostile ? 'hostile' : 'other'];
+      if (list.length < MOST_LEFT) list.push(entryOf(acted, verdict, context));
+    },
+    collected() {
+      const kept = [...left.hostile, ...left.other].slice(0, MOST_LEFT);
+      return { entries: [...written, ...kept], leftOut: leftCount - kept.length };
+    },
+  };
+}
+
+function entryOf(
+  { csr, verdict: judged, outcome }: Acted,
+  verdict: JournalEntry['verdict'],
+  { cluster, startedAt, policyHash, program }: SweepContext,
+): JournalEntry {
+  const at = new Date(startedAt).toISOString();
+  const { names = [], policy } = judged;
+  return {
+    version: 1,
+    kind: 'decision',
+    at,
+    cluster,
+    csr: printable(csr.name, 253),
+    uid: printable(csr.uid, 100),
+    requester: printable(csr.username, 300),
+    names: firstNames(names),
+    nameCount: names.length,
+    verdict,
+    reason: judged.reason,
+    message: printable(judged.message, 600),
+    hostile: judged.hostile,
+    outcome: outcome.kind,
+    ...(policy === undefined ? {} : { policy: printable(policy, 100) }),
+    policyHash,
+    evidence: evidenceOf(names, at),
+    ...(csr.request === undefined ? {} : { requestHash: createHash('sha256').update(csr.request).digest('hex') }),
+    program,
+  };
+}
+
+function firstNames(names: readonly NameProof[]): string[] {
+  const kept: string[] = [];
+  let characters = 0;
+  for (const { name } of names.slice(0, MOST_NAMES)) {
+    const safe = printable(name, 253);
+    characters += safe.length;
+    if (characters > MOST_NAME_CHARACTERS) break;
+    kept.push(safe);
+  }
+  return kept;
+}
+
+/** Each object once. An owner that contradicts has no source of its own in a verdict: it is that of its object. */
+function evidenceOf(names: readonly NameProof[], readAt: string): JournalEvidence[] {
+  const found = new Map<string, JournalEvidence>();
+  for (const { provenBy, ownedBy } of names) {
+    if (found.size >= MOST_EVIDENCE) break;
+    const evidence = provenBy ?? (ownedBy && { source: sourceOf(ownedBy.object), object: ownedBy.object });
+    if (evidence === undefined) continue;
+    const object = printable(evidence.object, 300);
+    found.set(object, { source: evidence.source, object, readAt });
+  }
+  return [...found.values()];
+}
+
+const SOURCES: readonly (readonly [words: string, source: JournalEvidence['source']])[] = [
+  ['Machine ', 'machine'],
+  ['EC2 instance ', 'ec2'],
+  ['certificate ', 'renewal'],
+];
+
+/** By the words that {@link Owner.object} begins with. */
+function sourceOf(object: string): JournalEvidence['source'] {
+  return SOURCES.find(([words]) => object.startsWith(words))?.[1] ?? 'node';
+}

@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import { CHAIN_START, type ChainEnd, chainLines, readLine } from './chain.ts';
+import type { JournalEntry } from './entry.ts';
+import { journalKey, parseJournalKey } from './keys.ts';
+
+/**
+ * Where the chain of a cluster ends. It is written before the object that it names, and holds all of it: whatever is interrupted, the lines are
+ * in one of the two, and whoever comes next completes the other.
+ */
+export interface Head extends ChainEnd {
+  readonly version: 1;
+  readonly cluster: string;
+  /** Of the object with the last lines. */
+  readonly key: string;
+  /** What is in it. */
+  readonly body: string;
+  /** What was written lately, by {@link entryKey}: seconds since the epoch. */
+  readonly recent: Readonly<Record<string, number>>;
+}
+
+/** An entry that was written so long ago is written again: no request is open for longer, but where a policy says so. Seconds. */
+export const RECENT_SECONDS = 3_600;
+/** The oldest of more are forgotten. */
+const MOST_RECENT = 10_000;
+/** Of the lines of one object, in bytes; a head with them stays far below what is read. */
+const LARGEST_BODY = 4 * 1024 * 1024;
+/** `seq`, `previous` and `hash` of a line. */
+const CHAINING_BYTES = 200;
+
+/** What makes an entry the same as another one: the request, and what was decided about it with which result. */
+export function entryKey({ cluster, uid, verdict, reason, outcome }: JournalEntry): string {
+  const what = JSON.stringify([cluster, uid, verdict, reason, outcome]);
+  return createHash('sha256').update(what).digest('hex').slice(0, 16);
+}
+
+/** The next state of a chain. */
+export interface Advanced {
+  readonly head: Head;
+  /** Entries that are in it now. */
+  readonly added: number;
+  /** Entries that take another object. */
+  readonly rest: number;
+}
+
+/** Appends what is new of these entries, as much as one object takes. Undefined when nothing is. Pure. */
+export function advance(
+  head: Head | undefined,
+  cluster: string,
+  entries: readonly JournalEntry[],
+): Advanced | undefined {
+  const recent = new Map(Object.entries(head?.recent ?? {}));
+  const fresh = [...new Map(entries.map((entry) => [entryKey(entry), entry]))].filter(([key]) => !recent.has(key));
+  const taken = firstOf(fresh, LARGEST_BODY);
+  if (taken.length === 0) return undefined;
+  const before: ChainEnd = head ?? CHAIN_START;
+  const chained = chainLines(
+    before,
+    taken.map(([, entry]) => entry),
+  );
+  for (const [key, { at }] of taken) recent.set(key, Math.floor(Date.parse(at) / 1000));
+  const days = taken.map(([, { at }]) => at.slice(0, 10));
+  const key = journalKey({ day: latest([dayOf(head), ...days]), cluster, seq: before.seq + 1 });
+  return {
+    head: { version: 1, cluster, ...chained.end, key, body: chained.body, recent: pruned(recent) },
+    added: taken.length,
+    rest: fresh.length - taken.length,
+  };
+}
+
+/** Never before the day of the lines before, so that the order of the keys is that of the chain whatever a clock says. */
+function dayOf(head: Head | undefined): string {
+  return head === undefined ? '' : (parseJournalKey(head.key)?.day ?? '');
+}
+
+function latest(days: readonly string[]): string {
+  return days.reduce((last, day) => (day > last ? day : last), '');
+}
+
+function firstOf(
+  fresh: readonly (readonly [key: string, entry: JournalEntry])[],
+  bytes: number,
+): readonly (readonly [key: string, entry: JournalEntry])[] {
+  let size = 0;
+  const over = fresh.findIndex(([, entry]) => {
+    size += Buffer.byteLength(JSON.stringify(entry)) + CHAINING_BYTES;
+    return size > bytes;
+  });
+  return over === -1 ? fresh : fresh.slice(0, Math.max(1, over));
+}
+
+function pruned(recent: ReadonlyMap<string, number>): Record<string, number> {
+  const now = [...recent.values()].reduce((last, time) => Math.max(last, time), 0);
+  const kept = [...recent].filter(([, time]) => time > now - RECENT_SECONDS).toSorted(([, a], [, b]) => b - a);
+  return Object.fromEntries(kept.slice(0, MOST_RECENT));
+}
+
+/** What can be told of the head of a chain from its last object; undefined when that is damaged. Pure. */
+export function headOfObject(key: string, body: string): Head | undefined {
+  const cluster = parseJournalKey(key)?.cluster;
+  const lines = body.endsWith('\n') ? body.slice(0, -1).split('\n').map(readLine) : [];
+  const last = lines.at(-1);
+  if (cluster === undefined || last === undefined || !last.intact || last.cluster !== cluster) return undefined;
+  const recent = new Map<string, number>();
+  for (const line of lines) {
+    const { uid, verdict, reason, outcome } = line?.value ?? {};
+    const what = { cluster, uid, verdict, reason, outcome };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only hashed: a line that is another one is just not found again
+    if (line !== undefined) recent.set(entryKey(what as JournalEntry), Math.floor(Date.parse(line.at) / 1000));
+  }
+  return { version: 1, cluster, seq: last.seq, hash: last.hash, key, body, recent: pruned(recent) };
+}
+
+export function encodeHead(head: Head): Buffer {
+  return Buffer.from(JSON.stringify(head));
+}
+
+/** Undefined for what is not the head of this cluster, or does not agree with the lines in it. Pure. */
+export function decodeHead(bytes: Buffer | undefined, cluster: string): Head | undefined {
+  const value = parsed(bytes);
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { version, key, body, recent }: Readonly<Record<string, unknown>> = { ...value };
+  const { cluster: named, seq, hash }: Readonly<Record<string, unknown>> = { ...value };
+  if (version !== 1 || named !== cluster || typeof key !== 'string' || typeof body !== 'string') return undefined;
+  const head = headOfObject(key, body);
+  if (head === undefined || head.cluster !== cluster || head.seq !== seq || head.hash !== hash) return undefined;
+  return { ...head, recent: timesOf(recent) };
+}
+
+function timesOf(value: unknown): Record<string, number> {
+  if (typeof value !== 'object' || value === null) return {};
+  const times = Object.entries(value).flatMap(([key, time]: readonly [string, unknown]) =>
+    /^[0-9a-f]{16}$/.test(key) && typeof time === 'number' && Number.isFinite(time) ? [[key, time] as const] : [],
+  );
+  return Object.fromEntries(times);
+}
+
+function parsed(bytes: Buffer | undefined): unknown {
+  try {
+    return bytes === undefined ? undefined : JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

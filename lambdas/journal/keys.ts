@@ -1,0 +1,48 @@
+/** Where the lines are; permissions name it. */
+export const JOURNAL_PREFIX = 'journal/';
+/** Where the end of each chain is; permissions name it. */
+export const HEAD_PREFIX = 'heads/';
+
+/** Of an object with lines. */
+export interface JournalKey {
+  /** `2026-11-21`, UTC. */
+  readonly day: string;
+  readonly cluster: string;
+  /** Number of its first line. */
+  readonly seq: number;
+}
+
+const KEY = /^journal\/(?<day>\d{4}-\d\d-\d\d)\/(?<cluster>.+)\/(?<seq>\d{12})\.ndjson$/;
+const HEAD = /^heads\/(?<cluster>.+)\.json$/;
+
+/** `journal/2026-11-21/111122223333/eu-central-1/dublin/000000000042.ndjson`: an id has no character that a key cannot have. */
+export function journalKey({ day, cluster, seq }: JournalKey): string {
+  return `${clusterPrefix(day, cluster)}${String(seq).padStart(12, '0')}.ndjson`;
+}
+
+/** Undefined for a key that is none of the journal's. */
+export function parseJournalKey(key: string): JournalKey | undefined {
+  const { day, cluster, seq } = KEY.exec(key)?.groups ?? {};
+  if (day === undefined || cluster === undefined || seq === undefined || Number(seq) === 0) return undefined;
+  return { day, cluster, seq: Number(seq) };
+}
+
+/** Of all objects of a day. */
+export function dayPrefix(day: string): string {
+  return `${JOURNAL_PREFIX}${day}/`;
+}
+
+/** Of the objects of one cluster and day, and of those of clusters whose id begins with `<id>/`. */
+export function clusterPrefix(day: string, cluster: string): string {
+  return `${dayPrefix(day)}${cluster}/`;
+}
+
+/** `heads/111122223333/eu-central-1/dublin.json`. */
+export function headKey(cluster: string): string {
+  return `${HEAD_PREFIX}${cluster}.json`;
+}
+
+/** Id of the cluster whose head it is; undefined for a key that is none of the journal's. */
+export function parseHeadKey(key: string): string | undefined {
+  return HEAD.exec(key)?.groups?.['cluster'];
+}

@@ -1,0 +1,75 @@
+import { NODE_PREFIX } from '../approval/rules.ts';
+import { type RawLine, readLine } from './chain.ts';
+import type { JournalFiles } from './journal-files.ts';
+import { type JournalWindow, listObjects, readObjects } from './verify.ts';
+
+/** Which lines are looked for: those to which all of it applies. */
+export interface JournalQuery extends JournalWindow {
+  /** RFC 3339: lines from then on. @default from the beginning of the window */
+  readonly from?: string | undefined;
+  /** Lines of this node, and those that asked for its name. */
+  readonly node?: string | undefined;
+  readonly csr?: string | undefined;
+  readonly verdict?: string | undefined;
+  readonly hostile?: boolean | undefined;
+}
+
+export interface SearchResult {
+  /** The newest ones of `found`, the newest first. */
+  readonly lines: readonly RawLine[];
+  readonly found: number;
+  /** How much was looked at. */
+  readonly searched: number;
+  /** Lines that could not be read, and objects too large to be read: a verification says which. */
+  readonly unreadable: number;
+}
+
+/**
+ * Finds lines, each as it stands: whether it is intact is said, whether its chain is only a verification finds.
+ *
+ * @param limit how many are kept
+ * @throws AwsError, or an error of the file system, when something cannot be read
+ */
+export async function searchJournal(
+  files: JournalFiles,
+  query: JournalQuery,
+  limit: number,
+  signal: AbortSignal,
+  onObject?: (key: string) => void,
+): Promise<SearchResult> {
+  let lines: RawLine[] = [];
+  let found = 0;
+  let searched = 0;
+  let unreadable = 0;
+  const newest = (): RawLine[] => lines.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, limit);
+  for await (const { key, bytes } of readObjects(files, listObjects(files, query, signal), signal)) {
+    onObject?.(key);
+    if (bytes === undefined) unreadable += 1;
+    for (const text of bytes?.toString('utf8').split('\n') ?? []) {
+      if (text === '') continue;
+      searched += 1;
+      const line = readLine(text);
+      if (line === undefined) unreadable += 1;
+      else if (matches(line, query)) {
+        found += 1;
+        lines.push(line);
+      }
+    }
+    if (lines.length > 2 * limit) lines = newest();
+  }
+  return { lines: newest(), found, searched, unreadable };
+}
+
+function matches({ at, cluster, value }: RawLine, query: JournalQuery): boolean {
+  const { requester, names } = value;
+  const isOfNode = (node: string): boolean =>
+    requester === `${NODE_PREFIX}${node}` || (Array.isArray(names) && names.includes(node));
+  return (
+    (query.from === undefined || Date.parse(at) >= Date.parse(query.from)) &&
+    (query.cluster === undefined || cluster === query.cluster) &&
+    (query.node === undefined || isOfNode(query.node)) &&
+    (query.csr === undefined || value['csr'] === query.csr) &&
+    (query.verdict === undefined || value['verdict'] === query.verdict) &&
+    (query.hostile !== true || value['hostile'] === true)
+  );
+}

@@ -1,0 +1,67 @@
+import type { ApprovalPolicy } from '../approval/policy.ts';
+import { AwsError } from '../aws/errors.ts';
+import { printable } from '../printable.ts';
+import type { Problem } from '../problem.ts';
+import type { CollectedDecisions } from './decisions.ts';
+import type { JournalEntry } from './entry.ts';
+import type { Journal } from './journal.ts';
+import { policyHash } from './policy-hash.ts';
+
+/** What a sweep writes its decisions with. */
+export interface SweepJournal {
+  readonly journal: Journal;
+  /** Version of certmarshal. */
+  readonly program: string;
+}
+
+/** What became of the decisions of one sweep, where it had any. */
+export interface Journaled {
+  /** Lines that were new. */
+  readonly lines: number;
+  /** Entries that may not be in the journal: the log has to keep them. */
+  readonly unwritten: readonly JournalEntry[];
+  /** Requests that were left and are over the limit of a sweep. */
+  readonly leftOut: number;
+  /** Why entries were not written. */
+  readonly problem?: Problem;
+}
+
+/** Appends what a sweep decided. Undefined where it decided nothing. Never rejects: the decisions stand, whatever becomes of their record. */
+export async function appendDecisions(
+  { journal }: SweepJournal,
+  cluster: string,
+  { entries, leftOut }: CollectedDecisions,
+  signal: AbortSignal,
+): Promise<Journaled | undefined> {
+  if (entries.length === 0) return undefined;
+  try {
+    return { lines: await journal.append(cluster, entries, signal), unwritten: [], leftOut };
+  } catch (error) {
+    return { lines: 0, unwritten: entries, leftOut, problem: unwrittenProblem(error, cluster) };
+  }
+}
+
+function unwrittenProblem(error: unknown, cluster: string): Problem {
+  const object = `journal of cluster ${cluster}`;
+  if (!(error instanceof AwsError)) {
+    const message = `certmarshal itself failed (${error instanceof Error ? printable(`${error.name}: ${error.message}`) : typeof error})`;
+    return {
+      kind: 'journal',
+      object,
+      message,
+      remedy: 'Report it as a bug, with the lines "journal line not written" of the log. Approvals go on.',
+    };
+  }
+  const message = `${error.object}: ${error.problem}`;
+  return { kind: 'journal', object, message, remedy: `${error.remedy} Approvals go on; the log has the lines.` };
+}
+
+/** Hashes policies once. */
+export function createPolicyHash(): (policies: readonly ApprovalPolicy[]) => string {
+  const known = new Map<readonly ApprovalPolicy[], string>();
+  return (policies) => {
+    const hash = known.get(policies) ?? policyHash(policies);
+    known.set(policies, hash);
+    return hash;
+  };
+}

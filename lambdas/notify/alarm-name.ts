@@ -1,0 +1,44 @@
+import { ALARMS, type AlarmId } from '../health/alarms.ts';
+
+/** Begins the name of every alarm in CloudWatch. */
+export const ALARM_PREFIX = 'certmarshal';
+
+const PART = /^[A-Za-z0-9][A-Za-z0-9_-]{0,150}$/;
+
+export interface NamedAlarm {
+  readonly alarm: AlarmId;
+  /** Which one of several: a function, a queue. */
+  readonly part?: string;
+}
+
+/**
+ * The name of an alarm in CloudWatch: `certmarshal-function-errors-sweep`. {@link alarmOf} is its inverse.
+ *
+ * @param part where there are several of one id
+ * @throws Error when `part` could not be read back
+ */
+export function alarmName(alarm: AlarmId, part?: string): string {
+  if (part !== undefined && !PART.test(part)) throw new Error(`${part} cannot be a part of the name of an alarm`);
+  return [ALARM_PREFIX, kebab(alarm), ...(part === undefined ? [] : [part])].join('-');
+}
+
+/** Undefined where the name is not one of {@link alarmName}. The longest id that fits is meant. */
+export function alarmOf(name: string): NamedAlarm | undefined {
+  for (const [kebabId, alarm] of IDS) {
+    const start = `${ALARM_PREFIX}-${kebabId}`;
+    if (name === start) return { alarm };
+    const part = name.startsWith(`${start}-`) ? name.slice(start.length + 1) : '';
+    if (PART.test(part)) return { alarm, part };
+  }
+  return undefined;
+}
+
+/** `ClusterUnreadable` → `cluster-unreadable`. */
+function kebab(alarm: AlarmId): string {
+  return alarm.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
+}
+
+const IDS = Object.keys(ALARMS)
+  .filter((id): id is AlarmId => id in ALARMS)
+  .map((alarm) => [kebab(alarm), alarm] as const)
+  .toSorted(([a], [b]) => b.length - a.length);

@@ -1,0 +1,282 @@
+import { CERTIFICATE_CLASSES, renewedBy } from '../expiry/certificate-classes.ts';
+import { compare, counted, DAY_MS, date, span, timeOf } from '../expiry/words.ts';
+import type { AlarmSettings } from '../health/alarms.ts';
+import { CLUSTER_STATES, type ClusterHealth, type ClusterState, type FleetHealth } from '../health/fleet-health.ts';
+import { printable } from '../printable.ts';
+import type { AlarmEvent, DigestEvent, Notification } from './message.ts';
+import { isOfHub, overInFleet } from './plan.ts';
+import { bounded, labelsOf, plainEvent, subjectOf } from './texts.ts';
+import { type DigestMemory, NOBODY, openAlarms, type Told, type ToldChange } from './told.ts';
+
+/** Lines of a section. */
+const MOST_LINES = 8;
+/** Characters, without the link. */
+const LONGEST_TEXT = 6_000;
+const LONGEST_LINE = 240;
+/** Ids in an event. */
+const MOST_IDS = 100;
+/** What bites later is not told every day. Milliseconds. */
+const SOON_MS = 30 * DAY_MS;
+/** A second digest within this time is the same one, delivered twice. Milliseconds. */
+const SAME_DIGEST_MS = 10 * 60_000;
+
+export interface DigestInput {
+  /** Undefined where the registry or the index cannot be read; `problem` then says why. */
+  readonly health: FleetHealth | undefined;
+  readonly problem?: string;
+  readonly told: Told;
+  readonly settings: AlarmSettings;
+  /** To the report page. */
+  readonly link?: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+export interface Digest {
+  /** Undefined for one that was sent already. */
+  readonly message: Notification | undefined;
+  readonly change: ToldChange;
+}
+
+/**
+ * The state of the fleet, once a day. It is sent also when all is well, or nothing is known: silence must not look like health. What people were told of and is over
+ * without a message of CloudWatch ends here. Pure.
+ */
+export function digestOf(input: DigestInput): Digest {
+  const { told, now, health } = input;
+  const last = timeOf(told.digest?.at);
+  if (last !== undefined && Math.abs(now - last) < SAME_DIGEST_MS) return { message: undefined, change: {} };
+  return health === undefined ? unknownDigest(input) : knownDigest(input, health);
+}
+
+function unknownDigest({ told, problem = 'its state cannot be read', link, now }: DigestInput): Digest {
+  const story = 'Fleet: unknown. What the clusters are like could not be read.';
+  const at = new Date(now).toISOString();
+  const lines = [story, printable(problem, LONGEST_LINE), 'First: certmarshal doctor --fleet fleet.yaml'];
+  // What is remembered of the last digest stays: it is what the next one compares with.
+  const memory = { critical: [], warning: [], ...told.digest, at };
+  return {
+    message: messageOf(lines, { version: 1, at, story }, [], link),
+    change: { digest: memory },
+  };
+}
+
+function knownDigest({ told, settings, link, now }: DigestInput, health: FleetHealth): Digest {
+  const at = new Date(now).toISOString();
+  const current = health.clusters.filter(({ state }) => state !== 'gone');
+  const labels = labelsOf(health.clusters);
+  const labelOf = (id: string): string => printable(labels.get(id) ?? id, 120);
+  const having = (state: ClusterState) => health.clusters.filter((cluster) => cluster.state === state);
+  const critical = having('critical');
+  const warning = having('warning');
+  const unwell = new Set(idsOf([...critical, ...warning]));
+  const before = new Set([...(told.digest?.critical ?? []), ...(told.digest?.warning ?? [])]);
+  const opened = told.digest === undefined ? [] : [...unwell].filter((id) => !before.has(id));
+  // Of one that is not in the index nothing is known: it is as it was.
+  const unknown = new Set(idsOf(current.filter(({ sweptAt }) => sweptAt === undefined)));
+  const mended = [...before].filter((id) => !unwell.has(id) && !unknown.has(id));
+  const over = overInFleet(told, health, settings);
+
+  const counts = Object.fromEntries(CLUSTER_STATES.map((state) => [state, having(state).length]));
+  const story = storyOf(current, counts, labelOf, now);
+  const named = (ids: readonly string[], sign: string) => ids.map((id) => `${sign} ${labelOf(id)}`);
+  const sections = [
+    section(
+      'Critical',
+      critical.map((cluster) => unwellLine(cluster, labelOf)),
+      critical.length,
+    ),
+    section(
+      'Warning',
+      warning.map((cluster) => unwellLine(cluster, labelOf)),
+      warning.length,
+    ),
+    section('Certmarshal itself', hubLines(told, now)),
+    section('Bites within 30 days', soonLines(current, labelOf, now)),
+    section('Unwell since the last digest', named(opened, '+')),
+    section('Mended since the last digest', named(mended, '-')),
+    section('Not seen', unseenLines(current, labelOf, now)),
+    section(
+      'In maintenance',
+      having('maintenance').map((cluster) => maintenanceLine(cluster, labelOf)),
+    ),
+    section(
+      'Gone',
+      having('gone').map(({ id, goneSince }) => `${labelOf(id)}, since ${dateOf(goneSince)}`),
+    ),
+    section(
+      'Discovery',
+      health.problems.map(({ object, message }) => `${object}: ${message}`),
+    ),
+  ].filter((lines) => lines.length > 0);
+  const lines = sections.length === 0 ? [story] : [story, ...sections.flat(), ...sloLines(health)];
+
+  const asBefore = (ids: readonly string[] = []) => ids.filter((id) => unknown.has(id));
+  const memory: DigestMemory = {
+    at,
+    critical: [...idsOf(critical), ...asBefore(told.digest?.critical)],
+    warning: [...idsOf(warning), ...asBefore(told.digest?.warning)],
+  };
+  const event: DigestEvent = {
+    version: 1,
+    at,
+    story,
+    counts,
+    critical: idsOf(critical).slice(0, MOST_IDS),
+    warning: idsOf(warning).slice(0, MOST_IDS),
+    opened: opened.slice(0, MOST_IDS),
+    mended: mended.slice(0, MOST_IDS),
+    objective: objectiveOf(health),
+  };
+  const closed: readonly AlarmEvent[] = over.map(({ alarm, severity, key, story: was, openedAt }) =>
+    plainEvent(
+      'closed',
+      { ...(key === NOBODY ? {} : { cluster: key }), story: was, since: openedAt },
+      { alarm, severity, fleet: undefined, link, now },
+    ),
+  );
+  return {
+    message: messageOf(lines, event, closed, link),
+    change: { digest: memory, closed: over.map(({ alarm, key }) => ({ alarm, key })) },
+  };
+}
+
+function idsOf(clusters: readonly ClusterHealth[]): readonly string[] {
+  return clusters.map(({ id }) => id);
+}
+
+function messageOf(
+  lines: readonly string[],
+  digest: DigestEvent,
+  events: readonly AlarmEvent[],
+  link: string | undefined,
+): Notification {
+  const text = bounded(
+    lines.map((line) => printable(line, LONGEST_LINE)),
+    LONGEST_TEXT,
+  );
+  return {
+    severity: 'warning',
+    state: 'digest',
+    human: {
+      subject: subjectOf(`[digest] ${digest.story}`),
+      text: link === undefined ? text : `${text}\nReport: ${link}`,
+    },
+    events,
+    digest,
+  };
+}
+
+/** `Fleet: 212 of 214 clusters well; 1 critical, 1 warning; next certificate ends in 12 days (berlin-prod, etcd client)` */
+function storyOf(
+  current: readonly ClusterHealth[],
+  counts: Readonly<Record<string, number>>,
+  labelOf: (id: string) => string,
+  now: number,
+): string {
+  const others = (['critical', 'warning', 'new', 'maintenance'] as const)
+    .filter((state) => (counts[state] ?? 0) > 0)
+    .map((state) => `${counts[state] ?? 0} ${state === 'maintenance' ? 'in maintenance' : state}`);
+  const [next] = current
+    .flatMap((cluster) =>
+      (cluster.audit?.ends ?? []).flatMap(({ what, notAfter }) => {
+        const end = timeOf(notAfter);
+        return end === undefined || renewsItself(cluster, what) ? [] : [{ id: cluster.id, what, end }];
+      }),
+    )
+    .toSorted((a, b) => a.end - b.end || compare(a.id, b.id));
+  const ends =
+    next &&
+    `${next.end >= now ? `next certificate ends in ${span(next.end - now)}` : `a certificate ended ${span(now - next.end)} ago`} (${labelOf(next.id)}, ${CERTIFICATE_CLASSES[next.what].title})`;
+  const head = `Fleet: ${counts['well'] ?? 0} of ${counted(current.length, 'cluster')} well`;
+  return [head, ...(others.length === 0 ? [] : [others.join(', ')]), ...(ends === undefined ? [] : [ends])].join('; ');
+}
+
+/** Certificates that something renews by itself end all the time; the fleet is none the worse for it. */
+function renewsItself({ provider = 'eks-anywhere' }: ClusterHealth, what: keyof typeof CERTIFICATE_CLASSES): boolean {
+  return renewedBy(what, provider)?.includes('on its own') === true;
+}
+
+function section(title: string, lines: readonly string[], count = lines.length): readonly string[] {
+  if (count === 0) return [];
+  const more = count - Math.min(lines.length, MOST_LINES);
+  return ['', `${title} (${count})`, ...lines.slice(0, MOST_LINES), ...(more > 0 ? [`and ${more} more`] : [])];
+}
+
+function unwellLine({ id, signals }: ClusterHealth, labelOf: (id: string) => string): string {
+  const [worst] = signals;
+  if (worst === undefined) return labelOf(id);
+  const more = signals.length > 1 ? `, and ${signals.length - 1} more` : '';
+  return `${labelOf(id)}: ${printable(worst.story, 100)}${more}. First: ${printable(worst.command, 80)}`;
+}
+
+/** Alarms about certmarshal that nobody has told the end of. */
+function hubLines(told: Told, now: number): readonly string[] {
+  return openAlarms(told)
+    .filter(({ alarm }) => isOfHub(alarm))
+    .map(({ key, openedAt, story }) => {
+      const part = key === NOBODY ? '' : `${key}: `;
+      return `${part}${story}, told ${span(now - (timeOf(openedAt) ?? now))} ago`;
+    });
+}
+
+function soonLines(current: readonly ClusterHealth[], labelOf: (id: string) => string, now: number): readonly string[] {
+  return current
+    .flatMap(({ id, audit }) =>
+      (audit?.findings ?? []).flatMap(({ due, severity, message }) => {
+        const at = timeOf(due);
+        return at === undefined || severity === 'info' || at - now > SOON_MS ? [] : [{ id, at, message }];
+      }),
+    )
+    .toSorted((a, b) => a.at - b.at || compare(a.id, b.id))
+    .map(({ id, at, message }) => `${date(at)} ${labelOf(id)}: ${printable(message, 120)}`);
+}
+
+function unseenLines(
+  current: readonly ClusterHealth[],
+  labelOf: (id: string) => string,
+  now: number,
+): readonly string[] {
+  return current.flatMap(({ id, readable, sweptAt, readableAt, audit, state }) => {
+    if (sweptAt === undefined) return [`${labelOf(id)}: not swept yet`];
+    if (!readable) return [`${labelOf(id)}: requests cannot be listed, ${agoOf(readableAt, now)}`];
+    if (audit === undefined) return state === 'new' ? [] : [`${labelOf(id)}: not audited yet`];
+    const { unread } = audit.sources;
+    return unread.length === 0 ? [] : [`${labelOf(id)}: not read in the last audit: ${unread.slice(0, 4).join(', ')}`];
+  });
+}
+
+function agoOf(at: string | undefined, now: number): string {
+  const time = timeOf(at);
+  return time === undefined ? 'and never could' : `for ${span(now - time)}`;
+}
+
+function maintenanceLine({ id, maintenance }: ClusterHealth, labelOf: (id: string) => string): string {
+  const reason = maintenance?.reason === undefined ? '' : ` (${printable(maintenance.reason, 80)})`;
+  return `${labelOf(id)}: until ${dateOf(maintenance?.until)}${reason}`;
+}
+
+function sloLines(health: FleetHealth): readonly string[] {
+  const { objective, attainment, budgetLeft, counts } = health.slo;
+  if (attainment === undefined) return ['', 'Objective: no request counted in 30 days'];
+  const missed = counted(counts.missed, 'request');
+  return [
+    '',
+    `Objective: ${percent(attainment)} of ${percent(objective)} in 30 days, ${missed} missed, ${percent(budgetLeft)} of the error budget left`,
+  ];
+}
+
+function objectiveOf({ slo }: FleetHealth): NonNullable<DigestEvent['objective']> {
+  const { objective, attainment, budgetLeft } = slo;
+  return { promised: objective, ...(attainment === undefined ? {} : { attainment }), budgetLeft };
+}
+
+/** Rounded down: 99.99 % is not all. */
+function percent(share: number): string {
+  return `${Math.floor(share * 10_000 + 1e-6) / 100} %`;
+}
+
+function dateOf(at: string | undefined): string {
+  const time = timeOf(at);
+  return time === undefined ? 'an unknown time' : date(time);
+}

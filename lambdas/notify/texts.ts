@@ -1,0 +1,238 @@
+import { counted, date, firstOf, span, timeOf } from '../expiry/words.ts';
+import { ALARMS, type AlarmId, type AlarmSeverity, alarmRunbook } from '../health/alarms.ts';
+import type { ClusterHealth } from '../health/fleet-health.ts';
+import type { Signal } from '../health/signals.ts';
+import { printable } from '../printable.ts';
+import type { AlarmMessage } from './alarm-message.ts';
+import type { NamedAlarm } from './alarm-name.ts';
+import type { AlarmEvent, HumanMessage } from './message.ts';
+
+/** Clusters that have a line of their own. */
+const MOST_LINES = 10;
+/** Characters. SNS takes less than 100 for a subject. */
+const LONGEST = { subject: 99, name: 120, story: 300, command: 400, text: 8_000 } as const;
+
+/** A cluster that makes an alarm ring, and why. */
+export interface Culprit {
+  readonly cluster: ClusterHealth;
+  readonly signal: Signal;
+}
+
+/** A cluster of which people were told. */
+export interface Recovered {
+  readonly key: string;
+  readonly label: string;
+  readonly openedAt: string;
+  readonly story: string;
+  /** Why, where it is not that it is well: `it is no longer in the fleet`. */
+  readonly because?: string;
+}
+
+export interface Scene {
+  readonly severity: AlarmSeverity;
+  readonly alarm: AlarmId;
+  /** Clusters of the fleet, and how many of them make the alarm ring; undefined where that is not known. */
+  readonly fleet: { readonly clusters: number; readonly ringing: number } | undefined;
+  /** To the report page. */
+  readonly link: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** What people are told of clusters that make an alarm ring. Pure. */
+export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMessage {
+  const { severity, alarm, fleet, now } = scene;
+  const labels = labelsOf(culprits.map(({ cluster }) => cluster));
+  const labelOf = ({ cluster }: Culprit): string => labels.get(cluster.id) ?? cluster.id;
+  const share = fleet === undefined ? [] : [`${fleet.ringing} of ${counted(fleet.clusters, 'cluster')}.`];
+  const [first] = culprits;
+  if (first !== undefined && culprits.length === 1) {
+    const { cluster, signal } = first;
+    const facts = [...when(signal, now), ...share, ...(labelOf(first) === cluster.id ? [] : [`Id ${cluster.id}.`])];
+    return composed(
+      `[${severity}] ${labelOf(first)}: ${story(signal.story)}`,
+      [facts.join(' ')],
+      signal.command,
+      scene,
+    );
+  }
+  const lines = culprits.slice(0, MOST_LINES).map((culprit) => {
+    const { signal } = culprit;
+    return `- ${labelOf(culprit)}: ${story(signal.story)}${dueWords(signal, now)}`;
+  });
+  const more = culprits.length - lines.length;
+  if (more > 0) lines.push(`- and ${counted(more, 'cluster')} more`);
+  const names = firstOf(culprits.map(labelOf));
+  return composed(
+    `[${severity}] ${counted(culprits.length, 'cluster')}: ${names}. ${ALARMS[alarm].meaning}`,
+    [[...share, ALARMS[alarm].meaning].join(' '), ...lines],
+    first?.signal.command ?? OVERVIEW,
+    scene,
+  );
+}
+
+/** What people are told where no cluster can be named: CloudWatch's own words. Pure. */
+export function unnamedText(named: NamedAlarm, message: AlarmMessage, why: string, scene: Scene): HumanMessage {
+  const { severity } = scene;
+  return composed(
+    `[${severity}] ${unnamedLabel(named)}: ${ALARMS[named.alarm].meaning.replace(/\.$/, '')}`,
+    [why, `Alarm ${message.name}. ${cloudWatchSays(message)}`].filter((line) => line !== ''),
+    commandOf(named.alarm),
+    scene,
+  );
+}
+
+/** What people are told of an alarm in whose name nothing of certmarshal is. Pure. */
+export function unknownText(message: AlarmMessage, link: string | undefined): HumanMessage {
+  const lines = [
+    `[critical] alarm ${message.name} rings, and certmarshal does not know it`,
+    cloudWatchSays(message),
+    'Deploy all of certmarshal together, or take this alarm off its topic.',
+    ...(link === undefined ? [] : [`Report: ${link}`]),
+  ];
+  return { subject: subjectOf(lines[0] ?? ''), text: lines.join('\n') };
+}
+
+/** What people are told of what is over. Pure. */
+export function recoveredText(recovered: readonly Recovered[], scene: Scene): HumanMessage {
+  const { now, fleet } = scene;
+  const lasted = ({ openedAt }: Recovered): string => span(now - (timeOf(openedAt) ?? now));
+  const left = fleet === undefined ? [] : [`${fleet.ringing} of ${counted(fleet.clusters, 'cluster')} left.`];
+  const [first] = recovered;
+  const reason = ({ because }: Recovered): string => (because === undefined ? '' : ` (${because})`);
+  if (first !== undefined && recovered.length === 1) {
+    const facts = [`Over after ${lasted(first)}; people were told at ${dateOf(first.openedAt)}.`, ...left];
+    return composed(
+      `[recovered] ${first.label}: ${story(first.story)}${reason(first)}`,
+      [facts.join(' ')],
+      undefined,
+      scene,
+    );
+  }
+  const lines = recovered
+    .slice(0, MOST_LINES)
+    .map((one) => `- ${one.label}: ${story(one.story)}${reason(one)}, told ${lasted(one)} ago`);
+  const more = recovered.length - lines.length;
+  if (more > 0) lines.push(`- and ${counted(more, 'cluster')} more`);
+  const names = firstOf(recovered.map(({ label }) => label));
+  const line = `[recovered] ${counted(recovered.length, 'cluster')}: ${names}. It was: ${ALARMS[scene.alarm].meaning}`;
+  return composed(line, [...left, ...lines], undefined, scene);
+}
+
+/** The event of one culprit. Pure. */
+export function openedEvent({ cluster, signal }: Culprit, { alarm, severity, now }: Scene): AlarmEvent {
+  return {
+    version: 1,
+    alarm,
+    severity,
+    state: 'opened',
+    cluster: cluster.id,
+    story: story(signal.story),
+    ...(isTime(signal.since) ? { since: signal.since } : {}),
+    ...(isTime(signal.due) ? { due: signal.due } : {}),
+    at: new Date(now).toISOString(),
+    command: printable(signal.command, LONGEST.command),
+    runbook: alarmRunbook(alarm),
+  };
+}
+
+/** The event of what has no cluster, or is over. Pure. */
+export function plainEvent(
+  state: AlarmEvent['state'],
+  about: { readonly cluster?: string; readonly part?: string; readonly story: string; readonly since?: string },
+  { alarm, severity, now }: Scene,
+): AlarmEvent {
+  return {
+    version: 1,
+    alarm,
+    severity,
+    state,
+    ...about,
+    story: story(about.story),
+    at: new Date(now).toISOString(),
+    command: commandOf(alarm),
+    runbook: alarmRunbook(alarm),
+  };
+}
+
+/** How clusters are called in one message: by their names, where no two have the same; else by their ids. */
+export function labelsOf(clusters: readonly Pick<ClusterHealth, 'id' | 'name'>[]): ReadonlyMap<string, string> {
+  const named = Map.groupBy(clusters, ({ name }) => name);
+  return new Map(
+    clusters.map(({ id, name }) => [id, printable(named.get(name)?.length === 1 ? name : id, LONGEST.name)]),
+  );
+}
+
+/** ASCII, one line, under 100 characters. */
+export function subjectOf(line: string): string {
+  const plain = line.replaceAll(/[^ -~]/g, '?').replace(/^ +/, '');
+  if (plain.length <= LONGEST.subject) return plain;
+  return `${plain.slice(0, LONGEST.subject - 3)}...`;
+}
+
+/** Lines that people get are cut before the link, never in it. */
+export function bounded(lines: readonly string[], most: number = LONGEST.text): string {
+  const text = lines.join('\n');
+  return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
+}
+
+/** In place of the name of a cluster. */
+export function unnamedLabel({ alarm, part }: NamedAlarm): string {
+  if (!('hub' in ALARMS[alarm].watches)) return 'a cluster';
+  return part === undefined ? 'certmarshal' : `certmarshal (${part})`;
+}
+
+/** What CloudWatch says, where nothing better is known. */
+function cloudWatchSays({ reason }: AlarmMessage): string {
+  return reason === undefined ? 'CloudWatch gives no reason.' : `CloudWatch: ${printable(reason, 700)}`;
+}
+
+/** The first thing to do about an alarm that names no cluster. */
+function commandOf(alarm: AlarmId): string {
+  return 'hub' in ALARMS[alarm].watches ? 'certmarshal doctor --fleet fleet.yaml' : OVERVIEW;
+}
+
+const OVERVIEW = 'certmarshal report --output report.html';
+
+function composed(
+  first: string,
+  lines: readonly string[],
+  command: string | undefined,
+  { alarm, link }: Scene,
+): HumanMessage {
+  const next =
+    command === undefined ? [] : [`First: ${printable(command, LONGEST.command)}      Runbook: ${alarmRunbook(alarm)}`];
+  const body = bounded([first, ...lines.filter((line) => line !== '')]);
+  return {
+    subject: subjectOf(first),
+    text: [body, ...next, ...(link === undefined ? [] : [`Report: ${link}`])].join('\n'),
+  };
+}
+
+function when({ due, since }: Signal, now: number): readonly string[] {
+  const dueAt = timeOf(due);
+  const sinceAt = timeOf(since);
+  return [
+    ...(dueAt === undefined ? [] : [`${date(dueAt)}.`]),
+    ...(sinceAt === undefined ? [] : [`Since ${span(Math.max(0, now - sinceAt))}.`]),
+  ];
+}
+
+function dueWords({ due }: Signal, now: number): string {
+  const at = timeOf(due);
+  if (at === undefined) return '';
+  return at >= now ? `, ${date(at)}` : `, since ${date(at)}`;
+}
+
+function dateOf(at: string): string {
+  const time = timeOf(at);
+  return time === undefined ? 'at an unknown time' : date(time);
+}
+
+function isTime(at: string | undefined): at is string {
+  return timeOf(at) !== undefined;
+}
+
+function story(text: string): string {
+  return printable(text, LONGEST.story);
+}

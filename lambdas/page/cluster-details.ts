@@ -1,0 +1,142 @@
+import { CERTIFICATE_CLASSES } from '../expiry/certificate-classes.ts';
+import { SOURCE_IDS } from '../expiry/observation.ts';
+import type { ClusterHealth } from '../health/fleet-health.ts';
+import { FATES } from '../slo/fates.ts';
+import { urgencyByClass } from './ends.ts';
+
+/** How much of a cluster is in the page: all that the fleet index has, what somebody needs who has to act, or nothing. */
+export type Depth = 'full' | 'short';
+
+const SHORT = { signals: 3, findings: 2, verdicts: 2, problems: 1, certificates: 4 } as const;
+const FULL = { signals: 20, findings: 20, verdicts: 20, problems: 5, certificates: 40 } as const;
+
+const CLASSES: readonly string[] = Object.keys(CERTIFICATE_CLASSES);
+const MINUTE_MS = 60_000;
+
+/** What is the same for every cluster: the details name its entries by their index. */
+export const VOCABULARY = {
+  classes: Object.values(CERTIFICATE_CLASSES).map(({ title, renewedBy }) => [
+    title,
+    'eks' in renewedBy ? renewedBy.eks : '',
+    'eks-anywhere' in renewedBy ? renewedBy['eks-anywhere'] : '',
+  ]),
+  sources: SOURCE_IDS,
+  fates: FATES,
+} as const;
+
+/**
+ * What the page shows of a cluster when it is opened, as plain data. Keys are short where a thousand well clusters have them; what is empty is absent.
+ * Times of certificates are minutes from `now`.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number): object {
+  const most = depth === 'full' ? FULL : SHORT;
+  const { id, provider, source, signals, findings, audit, verdicts, slo, maintenance } = cluster;
+  const ends = audit?.ends ?? [];
+  const auditFindings = audit?.findings ?? [];
+  return present({
+    id,
+    provider,
+    source,
+    cut: depth === 'short' ? true : undefined,
+    readableAt: cluster.readable ? undefined : (cluster.readableAt ?? 'never'),
+    incomplete: cluster.readable && !cluster.complete ? true : undefined,
+    gone: cluster.goneSince,
+    maintenance: maintenance && [maintenance.until, maintenance.reason?.slice(0, 200) ?? ''],
+    signals: filled(
+      signals
+        .slice(0, most.signals)
+        .map(({ story, since, due, command }) =>
+          present({ story: story.slice(0, 300), since, due, command: command.slice(0, 300) }),
+        ),
+    ),
+    ends: filled(ends.slice(0, most.certificates).map((end) => certificate(end, cluster, now))),
+    findings: filled(
+      auditFindings.slice(0, most.findings).map((finding) =>
+        present({
+          severity: finding.severity,
+          code: finding.code,
+          object: finding.object.slice(0, 200),
+          message: finding.message.slice(0, 300),
+          since: finding.since,
+          due: finding.due,
+          seen: finding.lastSeen,
+          renewal: finding.renewedBy?.slice(0, 200),
+          command: finding.command.slice(0, 300),
+          runbook: finding.runbook.slice(0, 100),
+        }),
+      ),
+    ),
+    moreFindings: positive((audit?.findingCount ?? 0) - Math.min(auditFindings.length, most.findings)),
+    verdicts: filled(
+      verdicts.slice(0, most.verdicts).map(({ at, csr, node, verdict, reason, message, hostile }) =>
+        present({
+          at,
+          csr: csr.slice(0, 120),
+          node: node.slice(0, 120),
+          verdict,
+          reason,
+          message: message.slice(0, 300),
+          hostile,
+        }),
+      ),
+    ),
+    moreVerdicts: positive(verdicts.length - most.verdicts),
+    problems: filled(
+      findings.slice(0, most.problems).map(({ object, message, remedy, since }) => ({
+        object: object.slice(0, 200),
+        message: message.slice(0, 300),
+        remedy: remedy.slice(0, 300),
+        since,
+      })),
+    ),
+    moreProblems: positive(findings.length - most.problems),
+    auditedAt: audit?.auditedAt,
+    partial: audit?.partial,
+    snapshotProblem: audit?.snapshotProblem?.slice(0, 300),
+    read: filled(indexes(audit?.sources.read)),
+    unread: filled(indexes(audit?.sources.unread)),
+    off: filled(indexes(audit?.sources.off)),
+    slo: FATES.some((fate) => slo.counts[fate] > 0)
+      ? [...FATES.map((fate) => slo.counts[fate]), slo.objective, rounded(slo.budgetLeft)]
+      : undefined,
+  });
+}
+
+type End = NonNullable<ClusterHealth['audit']>['ends'][number];
+
+/** `[class, count, life in minutes or 0, minutes to its end, urgency, where]`. */
+function certificate(end: End, cluster: ClusterHealth, now: number): readonly (string | number)[] {
+  const at = Date.parse(end.notAfter);
+  const from = end.notBefore === undefined ? Number.NaN : Date.parse(end.notBefore);
+  const urgency = urgencyByClass(cluster).get(end.what);
+  return [
+    CLASSES.indexOf(end.what),
+    end.count,
+    Number.isNaN(from) ? 0 : Math.max(0, Math.round((at - from) / MINUTE_MS)),
+    Math.round((at - now) / MINUTE_MS),
+    urgency === 'critical' ? 2 : urgency === 'warning' ? 1 : 0,
+    end.where.slice(0, 100),
+  ];
+}
+
+function indexes(sources: readonly (typeof SOURCE_IDS)[number][] | undefined): readonly number[] {
+  return (sources ?? []).map((source) => SOURCE_IDS.indexOf(source));
+}
+
+function filled<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list;
+}
+
+function positive(count: number): number | undefined {
+  return count > 0 ? count : undefined;
+}
+
+function rounded(share: number): number {
+  return Math.round(share * 10_000) / 10_000;
+}
+
+function present(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,32 @@
+import { CERTIFICATE_CLASSES } from '../expiry/certificate-classes.ts';
+import type { ClusterHealth } from '../health/fleet-health.ts';
+import { type Html, html } from './html.ts';
+import { number, percent, STATE_WORDS, timeTag } from './words.ts';
+
+/** One line of the table. Short: a page has a thousand of them. */
+export function clusterRow(cluster: ClusterHealth): Html {
+  const { id, name, state, audit, slo, sweptAt } = cluster;
+  const { symbol, word } = STATE_WORDS[state];
+  const first = audit?.ends.reduce<(typeof audit.ends)[number] | undefined>(
+    (best, next) => (best === undefined || Date.parse(next.notAfter) < Date.parse(best.notAfter) ? next : best),
+    undefined,
+  );
+  return html`<tr class="${state}"><th scope="row">${name.slice(0, 100)}${id !== name && html`<small>${id.slice(0, 310)}</small>`}</th><td>${symbol} ${word}</td><td>${about(cluster)}</td><td>${
+    first === undefined
+      ? 'unknown'
+      : html`${timeTag(first.notAfter, 'date')} <small>${CERTIFICATE_CLASSES[first.what].title}</small>`
+  }</td><td>${slo.attainment === undefined ? '–' : percent(slo.attainment)}</td><td>${sweptAt === undefined ? 'never' : timeTag(sweptAt)}</td></tr>
+`;
+}
+
+function about({ state, signals, maintenance, goneSince }: ClusterHealth): Html | string {
+  const [worst] = signals;
+  if (worst !== undefined) {
+    const more = signals.length - 1;
+    return html`${worst.story.slice(0, 240)}${more > 0 && html` <small>+${number(more)} more</small>`}`;
+  }
+  if (maintenance !== undefined) return html`planned, ends ${timeTag(maintenance.until)}`;
+  if (state === 'gone')
+    return html`no longer there${goneSince !== undefined && html` since ${timeTag(goneSince, 'date')}`}`;
+  return state === 'new' ? 'not swept yet' : 'nothing';
+}

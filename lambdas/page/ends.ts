@@ -1,0 +1,52 @@
+import type { CertificateClass } from '../expiry/certificate-classes.ts';
+import type { FindingCode } from '../expiry/finding-codes.ts';
+import type { ClusterHealth } from '../health/fleet-health.ts';
+
+/** The certificates of one class in one cluster: one mark of the timeline. */
+export interface CertificateEnd {
+  readonly cluster: Pick<ClusterHealth, 'id' | 'name' | 'provider'>;
+  readonly what: CertificateClass;
+  readonly count: number;
+  /** Of the one that ends first. Milliseconds since the epoch. */
+  readonly at: number;
+  /** `well`: it ends some day, and nothing says that this is too soon. */
+  readonly urgency: Urgency;
+}
+
+export const URGENCIES = ['critical', 'warning', 'well'] as const;
+export type Urgency = (typeof URGENCIES)[number];
+
+/** Findings that say that an end comes too soon. */
+const ABOUT_ENDS: ReadonlySet<FindingCode> = new Set<FindingCode>([
+  'CertificateExpired',
+  'CertificateExpiring',
+  'KubeletRenewalOverdue',
+  'AuthorityBoundsLeaves',
+]);
+
+/** Of every cluster that is not gone; what bites first comes first. @param now milliseconds since the epoch */
+export function certificateEnds(clusters: readonly ClusterHealth[], now: number): readonly CertificateEnd[] {
+  return clusters
+    .filter(({ state }) => state !== 'gone')
+    .flatMap((cluster) => {
+      const urgencies = urgencyByClass(cluster);
+      return (cluster.audit?.ends ?? []).flatMap(({ what, count, notAfter }): readonly CertificateEnd[] => {
+        const at = Date.parse(notAfter);
+        if (Number.isNaN(at)) return [];
+        // The findings of an old audit do not know yet that it has ended by now.
+        const urgency = urgencies.get(what) ?? (at <= now ? 'warning' : 'well');
+        return [{ cluster, what, count, at, urgency }];
+      });
+    })
+    .toSorted((a, b) => URGENCIES.indexOf(a.urgency) - URGENCIES.indexOf(b.urgency) || a.at - b.at);
+}
+
+/** How urgent the end of each class is. Where the findings were cut, the tally still has all of them. */
+export function urgencyByClass({ audit }: Pick<ClusterHealth, 'audit'>): ReadonlyMap<CertificateClass, Urgency> {
+  const worst = new Map<CertificateClass, Urgency>();
+  for (const { code, severity, what } of [...(audit?.tally ?? []), ...(audit?.findings ?? [])]) {
+    if (what === undefined || severity === 'info' || !ABOUT_ENDS.has(code)) continue;
+    if (worst.get(what) !== 'critical') worst.set(what, severity);
+  }
+  return worst;
+}

@@ -1,0 +1,20 @@
+import { createHash } from 'node:crypto';
+
+/** Source: CloudWatch API Reference, Dimension. */
+const LONGEST = 1_024;
+const HASH_DIGITS = 16;
+
+/**
+ * A text as the value of a CloudWatch dimension: printable ASCII, 1 to 1,024 characters, not only blanks, no colon at the start. The ids of clusters stay as they
+ * are. What else there is becomes `\u{…}`, and the end of what is too long a hash of the whole, so that two of them stay two. Pure.
+ */
+export function dimensionValue(text: string): string {
+  const escaped = text.replaceAll(
+    /[^\x20-\x7e]|^[: ]| $/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+  if (escaped === '') return String.raw`\u{}`;
+  if (escaped.length <= LONGEST) return escaped;
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, HASH_DIGITS);
+  return `${escaped.slice(0, LONGEST - HASH_DIGITS - 1)}~${hash}`;
+}

@@ -1,0 +1,79 @@
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import { SnsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
+import { Schedule, ScheduleExpression, ScheduleTargetInput, TimeWindow } from 'aws-cdk-lib/aws-scheduler';
+import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
+import { LambdaSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import { Duration, Stack, TimeZone } from 'aws-cdk-lib/core';
+import { Construct } from 'constructs';
+import type { FleetMonitoring } from '../../lambdas/config/fleet.ts';
+import { HUB_SIZES } from '../hub-sizes.ts';
+import type { Topics } from '../monitoring/topics.ts';
+import type { FleetState } from './fleet-state.ts';
+import { HubFunction } from './hub-function.ts';
+
+/** The bus that every account and Region has: whoever wires tools of their own makes a rule on it. */
+const EVENT_BUS = 'default';
+
+export interface NotifyProps {
+  readonly monitoring: FleetMonitoring;
+  readonly state: FleetState;
+  readonly topics: Topics;
+  readonly key?: IKey | undefined;
+}
+
+/**
+ * Makes of every alarm what a person can act on, and once a day a digest. What it cannot tell, after three tries, goes to the critical topic as it is: nothing
+ * that rings is ever lost in silence.
+ */
+export class Notify extends Construct {
+  public readonly notify: HubFunction;
+
+  constructor(scope: Construct, id: string, { monitoring, state, topics, key }: NotifyProps) {
+    super(scope, id);
+    const { digest, reportLinks } = monitoring;
+    this.notify = new HubFunction(this, 'Notify', {
+      handlerFile: 'notify',
+      description: 'Tells people what rings, and what is over, in words they can act on',
+      timeout: Duration.seconds(HUB_SIZES.notify.timeoutSeconds),
+      memorySize: HUB_SIZES.notify.memoryMiB,
+      environment: {
+        STATE_BUCKET: state.bucketName,
+        CRITICAL_TOPIC_ARN: topics.critical.topicArn,
+        WARNING_TOPIC_ARN: topics.warning.topicArn,
+        REPORT_LINKS: String(reportLinks),
+      },
+      files: { 'monitoring.json': monitoring },
+      // The second try comes after a minute, the third after two more.
+      asynchronous: {
+        retryAttempts: 2,
+        maxEventAge: Duration.minutes(15),
+        onFailure: new SnsDestination(topics.critical),
+      },
+      key,
+    });
+    const { role } = this.notify;
+    // A link to the report page is good for what this role may read.
+    state.allow(role, { read: ['registry', 'index', 'page', 'told'], write: ['told'] });
+    topics.allowTelling(role);
+    const bus = Stack.of(this).formatArn({ service: 'events', resource: 'event-bus', resourceName: EVENT_BUS });
+    role.addToPrincipalPolicy(new PolicyStatement({ actions: ['events:PutEvents'], resources: [bus] }));
+    topics.alarms.addSubscription(new LambdaSubscription(this.notify));
+
+    const [hour, minute] = digest.at.split(':').map(Number);
+    new Schedule(this, 'Digest', {
+      description: 'certmarshal: the state of the fleet, once a day',
+      schedule: ScheduleExpression.cron({
+        minute: String(minute),
+        hour: String(hour),
+        timeZone: TimeZone.of(digest.timeZone),
+      }),
+      timeWindow: TimeWindow.off(),
+      target: new LambdaInvoke(this.notify, {
+        input: ScheduleTargetInput.fromObject({ digest: true }),
+        retryAttempts: 2,
+        maxEventAge: Duration.hours(1),
+      }),
+    });
+  }
+}

@@ -1,0 +1,126 @@
+import { ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { ALARMS, type AlarmId } from '../../lambdas/health/alarms.ts';
+import { CLASS_SIGNALS } from '../../lambdas/health/signals.ts';
+import { METRIC } from '../../lambdas/telemetry/metric-names.ts';
+import { FIRST_COMMANDS, isSignalAlarm, type SignalAlarmId } from './first-commands.ts';
+import { fleetMetric, MINUTE, signalQuery } from './metrics.ts';
+import type { WatchedFunction, WatchedHub } from './watched.ts';
+
+/** One alarm of CloudWatch, of which an entry of the table may have several: one for each function, one for each queue. */
+export interface AlarmInstance {
+  readonly disambiguator?: string;
+  readonly metric: IMetric;
+  /** In the unit of the metric. */
+  readonly threshold: number;
+  readonly comparison: ComparisonOperator;
+  readonly missing: TreatMissingData;
+  readonly first: string;
+}
+
+/** Rings at the threshold and above. What is well has no data: a series costs money while it has some. */
+const REACHED = {
+  comparison: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+  missing: TreatMissingData.NOT_BREACHING,
+} as const;
+
+/** @param threshold as `fleet.yaml` has it */
+export function alarmInstances(id: AlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
+  if (isSignalAlarm(id)) {
+    const { signal } = ALARMS[id].watches;
+    // Which class it is says more. With another threshold the classes of a cluster count together, as they do on the report page.
+    const byClass = CLASS_SIGNALS.has(signal) && threshold === 1;
+    return [{ ...REACHED, metric: signalQuery({ signal, byClass }), threshold, first: FIRST_COMMANDS[id] }];
+  }
+  return ofHub(id, threshold, hub);
+}
+
+function ofHub(id: Exclude<AlarmId, SignalAlarmId>, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
+  const { dispatch, report, functions, queues } = hub;
+  const ofEach = (make: (watched: WatchedFunction) => Pick<AlarmInstance, 'metric' | 'threshold' | 'first'>) =>
+    functions.map((watched) => ({ ...REACHED, disambiguator: watched.name, ...make(watched) }));
+  const ofSweeps = (metricName: string): AlarmInstance => ({
+    ...REACHED,
+    metric: fleetMetric('sweep', metricName, Stats.SUM),
+    threshold,
+    first: tail(functions.find(({ name }) => name.startsWith('sweep'))),
+  });
+  switch (id) {
+    case 'DispatchHeartbeat':
+      return [beat('dispatch', METRIC.dispatched, threshold, dispatch)];
+    case 'ReportHeartbeat':
+      return [beat('report', METRIC.outcomesFolded, threshold, report)];
+    case 'OldestSweep':
+      return [
+        {
+          ...REACHED,
+          metric: fleetMetric('report', METRIC.oldestSweep, Stats.MAXIMUM),
+          threshold,
+          missing: TreatMissingData.BREACHING,
+          first: tail({ fn: report }),
+        },
+      ];
+    case 'FunctionErrors':
+      return ofEach(({ fn }) => ({
+        metric: fn.metricErrors({ period: MINUTE, statistic: Stats.SUM }),
+        threshold,
+        first: tail({ fn }),
+      }));
+    case 'FunctionThrottles':
+      return ofEach(({ fn }) => ({
+        metric: fn.metricThrottles({ period: MINUTE, statistic: Stats.SUM }),
+        threshold,
+        first: `aws lambda get-function-concurrency --function-name ${fn.functionName}`,
+      }));
+    case 'FunctionDuration':
+      return ofEach(({ fn, timeoutSeconds }) => ({
+        metric: fn.metricDuration({ period: MINUTE, statistic: Stats.MAXIMUM }),
+        threshold: Math.round(threshold * timeoutSeconds * 1_000),
+        first: tail({ fn }),
+      }));
+    case 'QueueAge':
+      return queues.map(({ name, queue, retentionSeconds }) => ({
+        ...REACHED,
+        disambiguator: name,
+        metric: queue.metricApproximateAgeOfOldestMessage({ period: MINUTE, statistic: Stats.MAXIMUM }),
+        threshold: Math.round(threshold * retentionSeconds),
+        first: `aws sqs get-queue-attributes --queue-url ${queue.queueUrl} --attribute-names All`,
+      }));
+    case 'DiscoveryProblems':
+      return [
+        {
+          ...REACHED,
+          metric: fleetMetric('dispatch', METRIC.discoveryProblems, Stats.MAXIMUM),
+          threshold,
+          first: tail({ fn: dispatch }),
+        },
+      ];
+    case 'SnapshotsUnwritten':
+      return [ofSweeps(METRIC.snapshotsUnwritten)];
+    case 'JournalUnwritten':
+      return [ofSweeps(METRIC.journalUnwritten)];
+  }
+}
+
+/**
+ * Rings when a minute has fewer values than it should, also when it has none at all: silence must ring. Three minutes in five, because the tick and CloudWatch's minute
+ * drift against each other.
+ */
+function beat(
+  service: 'dispatch' | 'report',
+  metricName: string,
+  threshold: number,
+  fn: WatchedHub['dispatch'],
+): AlarmInstance {
+  return {
+    metric: fleetMetric(service, metricName, Stats.SAMPLE_COUNT),
+    threshold,
+    comparison: ComparisonOperator.LESS_THAN_THRESHOLD,
+    missing: TreatMissingData.BREACHING,
+    first: tail({ fn }),
+  };
+}
+
+function tail(watched: Pick<WatchedFunction, 'fn'> | undefined): string {
+  if (watched === undefined) throw new Error('the hub has no such function');
+  return `aws logs tail ${watched.fn.logs.logGroupName} --since 15m`;
+}

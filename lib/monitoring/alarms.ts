@@ -1,0 +1,82 @@
+import { Alarm, type IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import type { Construct } from 'constructs';
+import {
+  ALARMS,
+  type AlarmId,
+  type AlarmSettings,
+  type AlarmSeverity,
+  alarmSetting,
+} from '../../lambdas/health/alarms.ts';
+import { type AlarmInstance, alarmInstances } from './alarm-instances.ts';
+import { describeAlarm } from './description.ts';
+import { nameOf } from './naming.ts';
+import type { WatchedHub } from './watched.ts';
+
+export interface FleetAlarmsProps {
+  readonly settings: AlarmSettings;
+  readonly hub: WatchedHub;
+  /** Where notify listens. */
+  readonly notified: ITopic;
+  /** Where people listen: for what is wrong with notify itself. */
+  readonly people: ITopic;
+}
+
+/** An alarm that was made, with what the others need to know of it. */
+export interface MadeAlarm {
+  readonly id: AlarmId;
+  readonly name: string;
+  readonly severity: AlarmSeverity;
+  readonly alarm: IAlarm;
+}
+
+/** What tells of everything else cannot tell of itself. */
+const TELLER = 'notify';
+
+/**
+ * Every alarm of the table that is not switched off. Each says when it rings and when it is over, to notify, which makes of it what a person can act on.
+ *
+ * @returns them, in the order of the table
+ */
+export function fleetAlarms(
+  scope: Construct,
+  { settings, hub, notified, people }: FleetAlarmsProps,
+): readonly MadeAlarm[] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
+  const ids = Object.keys(ALARMS) as AlarmId[];
+  return ids.flatMap((id) => {
+    const { threshold, severity } = alarmSetting(id, settings);
+    if (severity === 'off') return [];
+    return alarmInstances(id, threshold, hub).map((instance) => {
+      const { disambiguator } = instance;
+      const name = nameOf({ alarm: id, ...(disambiguator === undefined ? {} : { disambiguator }) });
+      return {
+        id,
+        name,
+        severity,
+        alarm: made(scope, id, name, instance, disambiguator === TELLER ? people : notified),
+      };
+    });
+  });
+}
+
+// oxlint-disable-next-line max-params -- one call, right above
+function made(scope: Construct, id: AlarmId, alarmName: string, instance: AlarmInstance, topic: ITopic): Alarm {
+  const { disambiguator, metric, threshold, comparison, missing, first } = instance;
+  const { atLeast, of } = ALARMS[id].datapoints;
+  const alarm = new Alarm(scope, disambiguator === undefined ? id : `${id}-${disambiguator}`, {
+    alarmName,
+    alarmDescription: describeAlarm({ alarm: id, threshold, first }),
+    metric,
+    threshold,
+    comparisonOperator: comparison,
+    evaluationPeriods: of,
+    datapointsToAlarm: atLeast,
+    treatMissingData: missing,
+  });
+  const action = new SnsAction(topic);
+  alarm.addAlarmAction(action);
+  alarm.addOkAction(action);
+  return alarm;
+}

@@ -1,0 +1,74 @@
+import { AlarmRule, CompositeAlarm } from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import type { Construct } from 'constructs';
+import { ALARM_SEVERITIES, type AlarmSeverity } from '../../lambdas/health/alarms.ts';
+import type { MadeAlarm } from './alarms.ts';
+import { nameOf } from './naming.ts';
+
+/** Source: CloudWatch API Reference, PutCompositeAlarm: 100 children, and a rule of 10,240 characters. */
+export const MOST_CHILDREN = 100;
+export const LONGEST_RULE = 10_240;
+
+const MEANINGS: Readonly<Record<AlarmSeverity, string>> = {
+  critical: 'Somebody must look at the fleet now.',
+  warning: 'Somebody must look at the fleet in the morning.',
+};
+
+/** A composite alarm of one level. */
+export interface PagingAlarm {
+  readonly level: AlarmSeverity;
+  readonly name: string;
+}
+
+/**
+ * One alarm for each level, in ALARM as long as any of that level is. CloudWatch tells the pager itself, so that it opens one incident and closes it again, also when
+ * no function of ours works. Where a level has more alarms than a rule takes, the rule is over groups of them.
+ */
+export function pagingAlarms(scope: Construct, made: readonly MadeAlarm[], pager: ITopic): readonly PagingAlarm[] {
+  return ALARM_SEVERITIES.flatMap((level) => {
+    const children = made.filter(({ severity }) => severity === level);
+    if (children.length === 0) return [];
+    const alarm = anyOf(scope, level, groupsOf(scope, level, children));
+    const action = new SnsAction(pager);
+    alarm.addAlarmAction(action);
+    alarm.addOkAction(action);
+    return [{ level, name: nameOf({ level }) }];
+  });
+}
+
+type Child = Pick<MadeAlarm, 'name' | 'alarm'>;
+
+function groupsOf(scope: Construct, level: AlarmSeverity, children: readonly Child[]): readonly Child[] {
+  if (children.length <= MOST_CHILDREN) return children;
+  return Array.from({ length: Math.ceil(children.length / MOST_CHILDREN) }, (_, index) => {
+    const disambiguator = `group-${index + 1}`;
+    const group = children.slice(index * MOST_CHILDREN, (index + 1) * MOST_CHILDREN);
+    return { name: nameOf({ level, disambiguator }), alarm: anyOf(scope, level, group, disambiguator) };
+  });
+}
+
+/** By name, which is shorter than an ARN and is known before the deployment. */
+function anyOf(
+  scope: Construct,
+  level: AlarmSeverity,
+  children: readonly Child[],
+  disambiguator?: string,
+): CompositeAlarm {
+  const rule = children.map(({ name }) => `ALARM("${name}")`).join(' OR ');
+  if (rule.length > LONGEST_RULE)
+    throw new Error(`the rule of level ${level} is longer than ${LONGEST_RULE} characters`);
+  const alarm = new CompositeAlarm(
+    scope,
+    ['Composite', level, ...(disambiguator === undefined ? [] : [disambiguator])].join('-'),
+    {
+      compositeAlarmName: nameOf({ level, ...(disambiguator === undefined ? {} : { disambiguator }) }),
+      alarmDescription:
+        `${MEANINGS[level]} At least one alarm of level ${level} rings; its own description says what to do.\n` +
+        `First: aws cloudwatch describe-alarms --state-value ALARM --alarm-name-prefix ${nameOf({})}\nRunbook: docs/runbooks/alarms/README.md`,
+      alarmRule: AlarmRule.fromString(rule),
+    },
+  );
+  alarm.node.addDependency(...children.map((child) => child.alarm));
+  return alarm;
+}

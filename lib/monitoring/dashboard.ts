@@ -1,0 +1,220 @@
+import {
+  Alarm,
+  AlarmStatusWidget,
+  Color,
+  Dashboard,
+  GraphWidget,
+  type IMetric,
+  type IWidget,
+  SingleValueWidget,
+  Stats,
+  TextWidget,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { Duration, Stack } from 'aws-cdk-lib/core';
+import { Construct } from 'constructs';
+import { ALARMS, alarmRunbook } from '../../lambdas/health/alarms.ts';
+import type { SignalId } from '../../lambdas/health/signals.ts';
+import { METRIC, type Service } from '../../lambdas/telemetry/metric-names.ts';
+import type { MadeAlarm } from './alarms.ts';
+import type { PagingAlarm } from './composite.ts';
+import { fleetMetric, MINUTE, signalQuery } from './metrics.ts';
+import { nameOf } from './naming.ts';
+import type { WatchedHub } from './watched.ts';
+
+export interface FleetDashboardProps {
+  readonly alarms: readonly MadeAlarm[];
+  readonly paging: readonly PagingAlarm[];
+  readonly hub: WatchedHub;
+}
+
+/** Columns of a dashboard. */
+const WIDTH = 24;
+/** Clusters in a graph: more lines than this nobody tells apart. */
+const SHOWN_CLUSTERS = 10;
+
+/** Of the last day: what came and went over night is seen in the morning. */
+const RANGE = Duration.days(1);
+
+/**
+ * The fleet at a glance, from the top to the bottom: is it well, in how many numbers, since when, which clusters are not, is certmarshal itself, and where to read on.
+ */
+export class FleetDashboard extends Construct {
+  public readonly dashboardName: string;
+
+  constructor(scope: Construct, id: string, { alarms, paging, hub }: FleetDashboardProps) {
+    super(scope, id);
+    const dashboard = new Dashboard(this, 'Resource', {
+      // Dashboards are of the account, not of a Region of it.
+      dashboardName: nameOf({ disambiguator: Stack.of(this).region }),
+      defaultInterval: RANGE,
+      widgets: [
+        status(
+          this,
+          [...paging, ...alarms].map(({ name }) => name),
+        ),
+        numbers(),
+        trends(),
+        culprits(),
+        ofHub(hub),
+        [runbooks(alarms)],
+      ],
+    });
+    this.dashboardName = dashboard.dashboardName;
+  }
+}
+
+/** By name: a dashboard needs no alarm to be there. */
+function status(scope: Construct, names: readonly string[]): IWidget[] {
+  const alarms = names.map((name) => Alarm.fromAlarmName(scope, name, name));
+  return [new AlarmStatusWidget({ title: 'Alarms', alarms, width: WIDTH, height: 2 + Math.ceil(alarms.length / 6) })];
+}
+
+/** What one number says of the fleet now. */
+const NUMBERS: readonly (readonly [label: string, service: Service, metricName: string])[] = [
+  ['Clusters', 'dispatch', METRIC.registered],
+  ['not well', 'report', METRIC.clustersUnwell],
+  ['not readable', 'report', METRIC.clustersUnreadable],
+  ['in maintenance', 'report', METRIC.clustersInMaintenance],
+  ['Certificates, critical', 'report', 'CertificatesCritical' satisfies SignalId],
+  ['Certificates, warning', 'report', 'CertificatesWarning' satisfies SignalId],
+  ['Hostile requests', 'report', 'RequestsHostile' satisfies SignalId],
+  ['Accepted in 30 days', 'report', METRIC.sloAttainment],
+  ['Error budget left', 'report', METRIC.sloBudgetLeft],
+];
+
+function numbers(): IWidget[] {
+  return [
+    new SingleValueWidget({
+      title: 'The fleet now',
+      width: WIDTH,
+      height: 4,
+      fullPrecision: true,
+      metrics: NUMBERS.map(([label, service, metric]) => fleetMetric(service, metric, Stats.MAXIMUM, label)),
+    }),
+  ];
+}
+
+function sum(metric: string, label: string): IMetric {
+  return fleetMetric('sweep', metric, Stats.SUM, label);
+}
+
+function most(metric: string, label: string): IMetric {
+  return fleetMetric('report', metric, Stats.MAXIMUM, label);
+}
+
+function trends(): IWidget[] {
+  const ofSignals = (...entries: readonly (readonly [SignalId, string])[]) =>
+    entries.map(([signal, label]) => most(signal, label));
+  return [
+    graph('Requests', [
+      sum(METRIC.approved, 'approved'),
+      sum(METRIC.denied, 'denied'),
+      sum(METRIC.left, 'left undecided'),
+      sum(METRIC.writeFailed, 'not written'),
+    ]),
+    graph(
+      'Findings',
+      ofSignals(
+        ['CertificatesCritical', 'certificates, critical'],
+        ['CertificatesWarning', 'certificates, warning'],
+        ['KubeletsOverdue', 'kubelets overdue'],
+        ['CoverageLost', 'coverage lost'],
+        ['RequestsStuck', 'requests stuck'],
+        ['RequestsWaiting', 'requests waiting'],
+      ),
+    ),
+    graph(
+      'Oldest sweep, in seconds',
+      [most(METRIC.oldestSweep, 'oldest sweep')],
+      [{ value: ALARMS.OldestSweep.threshold, label: 'built-in alarm', color: Color.RED }],
+    ),
+    graph(
+      'Error budget: how many times faster than allowed it burns',
+      ofSignals(['SloFastBurn', 'one hour'], ['SloSlowBurn', 'three days']),
+      [{ value: 1, label: 'allowed', color: Color.ORANGE }],
+    ),
+  ];
+}
+
+/** Which clusters: one line each, the worst ones. An empty graph is a good one. */
+const CULPRITS: readonly (readonly [title: string, signal: SignalId])[] = [
+  ['Clusters that cannot be read, in seconds', 'UnreadableFor'],
+  ['Clusters with critical certificates', 'CertificatesCritical'],
+  ['Clusters with hostile requests', 'RequestsHostile'],
+  ['Clusters that miss requests: burn', 'SloFastBurn'],
+];
+
+function culprits(): IWidget[] {
+  return CULPRITS.map(([title, signal]) => graph(title, [signalQuery({ signal, limit: SHOWN_CLUSTERS })]));
+}
+
+function ofHub({ functions, queues }: WatchedHub): IWidget[] {
+  const of = (metric: (watched: WatchedHub['functions'][number]) => IMetric) => functions.map(metric);
+  const third = { width: WIDTH / 3 };
+  return [
+    graph(
+      'Functions: errors and throttles',
+      [
+        ...of(({ name, fn }) => fn.metricErrors({ label: `${name} errors`, period: MINUTE, statistic: Stats.SUM })),
+        ...of(({ name, fn }) =>
+          fn.metricThrottles({ label: `${name} throttles`, period: MINUTE, statistic: Stats.SUM }),
+        ),
+      ],
+      [],
+      third,
+    ),
+    graph(
+      'Functions: longest run, in ms',
+      of(({ name, fn }) => fn.metricDuration({ label: name, period: MINUTE, statistic: Stats.MAXIMUM })),
+      [],
+      third,
+    ),
+    graph(
+      'Queues: oldest message, in seconds',
+      queues.map(({ name, queue }) =>
+        queue.metricApproximateAgeOfOldestMessage({ label: name, period: MINUTE, statistic: Stats.MAXIMUM }),
+      ),
+      [],
+      third,
+    ),
+  ];
+}
+
+interface Line {
+  readonly value: number;
+  readonly label: string;
+  readonly color: string;
+}
+
+function graph(
+  title: string,
+  left: readonly IMetric[],
+  annotations: readonly Line[] = [],
+  { width = WIDTH / 4 }: { readonly width?: number } = {},
+): IWidget {
+  return new GraphWidget({
+    title,
+    width,
+    height: 6,
+    left: [...left],
+    leftAnnotations: [...annotations],
+    leftYAxis: { min: 0, showUnits: false },
+  });
+}
+
+/** One line for each kind of alarm that is on. */
+function runbooks(alarms: readonly MadeAlarm[]): IWidget {
+  const entries = new Map(alarms.map(({ id, severity }) => [id, severity]));
+  const rows = [...entries].map(
+    ([id, severity]) => `${id} | ${severity} | ${ALARMS[id].meaning} | ${alarmRunbook(id)}`,
+  );
+  const markdown = [
+    '### What each alarm means, and what to do',
+    'The page with every cluster is what notifications link to; `certmarshal report --output report.html` makes one.',
+    '',
+    'alarm | level | meaning | runbook',
+    '---|---|---|---',
+    ...rows,
+  ].join('\n');
+  return new TextWidget({ markdown, width: WIDTH, height: 4 + Math.ceil(rows.length / 2) });
+}

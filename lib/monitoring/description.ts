@@ -1,0 +1,46 @@
+import { Token } from 'aws-cdk-lib/core';
+import { ALARMS, type AlarmEntry, type AlarmId, alarmRunbook } from '../../lambdas/health/alarms.ts';
+import { SIGNALS } from '../../lambdas/health/signals.ts';
+
+export interface DescriptionProps {
+  readonly alarm: AlarmId;
+  /** In the unit of the metric. */
+  readonly threshold: number;
+  /** The exact command. */
+  readonly first: string;
+}
+
+/** Source: CloudWatch API Reference, PutMetricAlarm, AlarmDescription. */
+const LONGEST = 1_024;
+/** Of what only CloudFormation knows: the name of a log group, the URL of a queue. */
+const LONGEST_TOKEN = 250;
+
+/**
+ * What an alarm says to the person it wakes up: what it means, when it rings, what to do first, and where to read on. The command has a line of its own, to be copied.
+ *
+ * @throws Error for one that CloudWatch would not take
+ */
+export function describeAlarm({ alarm, threshold, first }: DescriptionProps): string {
+  const { meaning, datapoints, watches }: AlarmEntry = ALARMS[alarm];
+  const minutes = datapoints.of === 1 ? 'a minute shows' : `${datapoints.atLeast} of ${datapoints.of} minutes show`;
+  const who = 'signal' in watches ? ' The contributor is the cluster; CLUSTER stands for its name.' : '';
+  const text = `${meaning} Rings when ${minutes} ${shown(alarm, threshold)}.${who}\nFirst: ${first}\nRunbook: ${alarmRunbook(alarm)}`;
+  if (lengthOf(text) > LONGEST) throw new Error(`the description of ${alarm} is longer than ${LONGEST} characters`);
+  return text;
+}
+
+function shown(alarm: AlarmId, threshold: number): string {
+  const { watches }: AlarmEntry = ALARMS[alarm];
+  if (alarm === 'DispatchHeartbeat' || alarm === 'ReportHeartbeat') return 'nothing at all';
+  if (alarm === 'OldestSweep') return `${threshold} seconds or more, or nothing at all`;
+  if (alarm === 'QueueAge') return `${threshold} seconds or more`;
+  if (alarm === 'FunctionDuration') return `${threshold} ms or more`;
+  const unit = 'signal' in watches ? SIGNALS[watches.signal].unit : 'Count';
+  if (unit === 'Seconds') return `${threshold} seconds or more`;
+  return unit === 'None' ? `${threshold} times the burn that is allowed, or more` : `${threshold} or more`;
+}
+
+function lengthOf(text: string): number {
+  const literal = text.replaceAll(/\$\{Token\[[^\]]*\]\}/g, '');
+  return literal.length + (Token.isUnresolved(text) ? LONGEST_TOKEN : 0);
+}

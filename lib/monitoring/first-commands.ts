@@ -1,0 +1,31 @@
+import { ALARMS, type AlarmId } from '../../lambdas/health/alarms.ts';
+import type { SignalId } from '../../lambdas/health/signals.ts';
+
+/** An alarm on a signal of the clusters. The others are on something of the hub. */
+export type SignalAlarmId = {
+  [K in AlarmId]: (typeof ALARMS)[K]['watches'] extends { readonly signal: SignalId } ? K : never;
+}[AlarmId];
+
+export function isSignalAlarm(id: AlarmId): id is SignalAlarmId {
+  return 'signal' in ALARMS[id].watches;
+}
+
+const DOCTOR = 'certmarshal doctor --fleet fleet.yaml --cluster CLUSTER';
+const AUDIT = 'certmarshal audit --cluster CLUSTER';
+const OBSERVE = 'certmarshal sweep --observe --cluster CLUSTER';
+
+/** What to do first. The message of notify has it with the name of the cluster. */
+export const FIRST_COMMANDS: Readonly<Record<SignalAlarmId, string>> = {
+  ClusterUnreadable: DOCTOR,
+  ClusterNeverRead: DOCTOR,
+  AuditStale: AUDIT,
+  CertificateCritical: AUDIT,
+  CertificateWarning: AUDIT,
+  KubeletOverdue: AUDIT,
+  CoverageLost: AUDIT,
+  RequestsStuck: OBSERVE,
+  RequestsWaiting: OBSERVE,
+  ImpersonationAttempt: OBSERVE,
+  SloFastBurn: OBSERVE,
+  SloSlowBurn: OBSERVE,
+};

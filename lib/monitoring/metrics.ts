@@ -1,0 +1,47 @@
+import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import { Duration } from 'aws-cdk-lib/core';
+import type { SignalId } from '../../lambdas/health/signals.ts';
+import { METRICS_NAMESPACE, type Service } from '../../lambdas/telemetry/metric-names.ts';
+
+/** Every metric of certmarshal has a value a minute. */
+export const MINUTE = Duration.minutes(1);
+
+/** A total of the fleet, or something of one function. Powertools publishes it under the dimension `service` and no other. */
+export function fleetMetric(service: Service, metricName: string, statistic: string, label?: string): Metric {
+  return new Metric({
+    namespace: METRICS_NAMESPACE,
+    metricName,
+    dimensionsMap: { service },
+    statistic,
+    period: MINUTE,
+    ...(label === undefined ? {} : { label }),
+  });
+}
+
+export interface SignalQuery {
+  readonly signal: SignalId;
+  /** One series a cluster and class of certificate, not one a cluster. */
+  readonly byClass?: boolean;
+  /** Only so many series, the largest first. @default all, of which CloudWatch returns 500 */
+  readonly limit?: number;
+}
+
+/**
+ * A signal of every cluster that is not well, in one query of Metrics Insights: a cluster that joins needs no change.
+ *
+ * `Cluster` and `Class` are reserved words there, so every name has its quotation marks. SCHEMA takes series with exactly these dimensions, `service` among them.
+ * Source: CloudWatch User Guide, "Query components and syntax in CloudWatch Metrics Insights" and "Reserved keywords".
+ */
+export function signalQuery({ signal, byClass = false, limit }: SignalQuery): MathExpression {
+  const groups = ['Cluster', ...(byClass ? ['Class'] : [])].map(quoted);
+  const schema = [quoted(METRICS_NAMESPACE), quoted('service'), ...groups].join(', ');
+  const most = limit === undefined ? '' : ` LIMIT ${limit}`;
+  return new MathExpression({
+    expression: `SELECT MAX(${quoted(signal)}) FROM SCHEMA(${schema}) GROUP BY ${groups.join(', ')} ORDER BY MAX() DESC${most}`,
+    period: MINUTE,
+  });
+}
+
+function quoted(name: string): string {
+  return `"${name}"`;
+}

@@ -1,0 +1,49 @@
+import { type IRole, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { RemovalPolicy } from 'aws-cdk-lib/core';
+import { Construct } from 'constructs';
+import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
+import { AlarmTopic } from '../constructs/alarm-topic.ts';
+
+/**
+ * The topics of the hub, all under one key:
+ *
+ * - `alarms`: what CloudWatch says of every alarm; notify listens, nobody else needs to.
+ * - `critical` and `warning`: what notify makes of it for people. Also to `critical` goes what notify cannot tell.
+ * - `pager`: one incident for each level, which CloudWatch opens and closes by itself.
+ */
+export class Topics extends Construct {
+  public readonly alarms: AlarmTopic;
+  public readonly critical: AlarmTopic;
+  public readonly warning: AlarmTopic;
+  public readonly pager: AlarmTopic;
+
+  constructor(scope: Construct, id: string) {
+    super(scope, id);
+    const key = new Key(this, 'Key', {
+      description: 'certmarshal: encrypts the topics of the alarms',
+      enableKeyRotation: true,
+      // Nothing that it encrypted is kept.
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    key.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+        actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
+        resources: ['*'],
+      }),
+    );
+    this.alarms = new AlarmTopic(this, 'Alarms', { displayName: 'certmarshal alarms', key, fromAlarms: true });
+    this.critical = new AlarmTopic(this, 'Critical', { displayName: 'certmarshal critical', key, fromAlarms: true });
+    this.warning = new AlarmTopic(this, 'Warning', { displayName: 'certmarshal warning', key });
+    this.pager = new AlarmTopic(this, 'Pager', { displayName: 'certmarshal pager', key, fromAlarms: true });
+  }
+
+  /** Lets a role tell people. */
+  allowTelling(role: IRole): void {
+    for (const topic of [this.critical, this.warning]) topic.grantPublish(role);
+    acknowledgeWildcards(role, 'Forms of one permission on the one key of the topics.', [
+      'Action::kms:GenerateDataKey*',
+    ]);
+  }
+}

@@ -1,0 +1,23 @@
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { HubFunction } from '../constructs/hub-function.ts';
+
+/** What of the hub the alarms and the dashboard look at. */
+export interface WatchedHub {
+  readonly dispatch: HubFunction;
+  readonly report: HubFunction;
+  readonly functions: readonly WatchedFunction[];
+  readonly queues: readonly WatchedQueue[];
+}
+
+export interface WatchedFunction {
+  /** `sweep-onprem`: part of the name of its alarms. */
+  readonly name: string;
+  readonly fn: HubFunction;
+  readonly timeoutSeconds: number;
+}
+
+export interface WatchedQueue {
+  readonly name: string;
+  readonly queue: IQueue;
+  readonly retentionSeconds: number;
+}

@@ -1,0 +1,147 @@
+import type { AlarmDefinition, CompositeAlarm, MetricAlarm } from './alarm-definitions.ts';
+import { askInsights } from './insights.ts';
+import { type Dimensions, type MetricStore, MINUTE_MS } from './metric-store.ts';
+import { type AlarmState, alarmState, evaluationRange } from './missing-data.ts';
+
+/** A change of state, with what CloudWatch does about it. */
+export interface Transition {
+  /** The minute after which it was seen. Milliseconds since the epoch. */
+  readonly at: number;
+  readonly alarm: string;
+  /** One series of an alarm with GROUP BY; the alarm itself changes in a transition of its own, and SNS is told of both. */
+  readonly contributor?: Dimensions;
+  readonly from: AlarmState;
+  readonly to: AlarmState;
+  /** Logical ids of topics. */
+  readonly actions: readonly string[];
+}
+
+/** CloudWatch, as far as it evaluates alarms. */
+export interface AlarmSimulator {
+  /**
+   * Evaluates every alarm on the data before this minute, metric alarms first. To be called once for each minute, in order.
+   *
+   * @param at a whole minute; milliseconds since the epoch
+   */
+  evaluate(at: number): readonly Transition[];
+  stateOf(alarm: string): AlarmState;
+  /** What GROUP BY made of the series in state ALARM. */
+  alarming(alarm: string): readonly Dimensions[];
+}
+
+/**
+ * Every alarm begins in INSUFFICIENT_DATA, as a new one does; its first OK is a transition with actions, as in CloudWatch.
+ *
+ * A contributor is in OK or ALARM and never lacks data; one whose series is no longer returned is OK. Source: Amazon CloudWatch User Guide, "Acting on
+ * alarm changes".
+ */
+export function createSimulator(alarms: readonly AlarmDefinition[], store: MetricStore): AlarmSimulator {
+  const states = new Map<string, AlarmState>(alarms.map(({ name }) => [name, 'INSUFFICIENT_DATA']));
+  const alarming = new Map<string, Map<string, Dimensions>>();
+  const stateOf = (alarm: string): AlarmState => {
+    const state = states.get(alarm);
+    if (state === undefined) throw new Error(`no alarm ${alarm}`);
+    return state;
+  };
+
+  function change(alarm: AlarmDefinition, to: AlarmState, at: number): Transition[] {
+    const from = stateOf(alarm.name);
+    states.set(alarm.name, to);
+    return from === to ? [] : [{ at, alarm: alarm.name, from, to, actions: actionsIn(alarm, to) }];
+  }
+
+  function evaluateMetric(alarm: MetricAlarm, at: number): Transition[] {
+    const { watches, periodMs, breaches } = alarm;
+    const range = evaluationRange(alarm);
+    const judge = (value: number | undefined) => (value === undefined ? undefined : breaches(value));
+    if ('query' in watches) {
+      const { contributors } = askInsights(watches.query, store, { at, periodMs, range });
+      const judged = contributors.map(({ attributes, points }) => ({ attributes, points: points.map(judge) }));
+      return watches.query.groupBy.length > 0
+        ? evaluateContributors(alarm, judged, at)
+        : change(alarm, alarmState(judged[0]?.points ?? [], alarm, stateOf(alarm.name)), at);
+    }
+    const series = store.find(watches.namespace, watches.metric, watches.dimensions);
+    const points = Array.from({ length: range }, (_, index) => {
+      const until = at - (range - 1 - index) * periodMs;
+      return judge(watches.statistic(series?.between(until - periodMs, until) ?? []));
+    });
+    return change(alarm, alarmState(points, alarm, stateOf(alarm.name)), at);
+  }
+
+  function evaluateContributors(
+    alarm: MetricAlarm,
+    contributors: readonly { readonly attributes: Dimensions; readonly points: readonly (boolean | undefined)[] }[],
+    at: number,
+  ): Transition[] {
+    const before = alarming.get(alarm.name) ?? new Map<string, Dimensions>();
+    const now = new Map<string, Dimensions>();
+    for (const { attributes, points } of contributors) {
+      const key = JSON.stringify(attributes);
+      if (alarmState(points, alarm, before.has(key) ? 'ALARM' : 'OK') === 'ALARM') now.set(key, attributes);
+    }
+    alarming.set(alarm.name, now);
+    const changed = (to: AlarmState, gone: ReadonlyMap<string, Dimensions>, there: ReadonlyMap<string, Dimensions>) =>
+      [...there].flatMap(([key, contributor]): Transition[] =>
+        gone.has(key)
+          ? []
+          : [
+              {
+                at,
+                alarm: alarm.name,
+                contributor,
+                from: to === 'OK' ? 'ALARM' : 'OK',
+                to,
+                actions: actionsIn(alarm, to),
+              },
+            ],
+      );
+    // Without any series the alarm has no data, and says of that what it was told to.
+    const nothing = alarmState([], alarm, stateOf(alarm.name));
+    const state = now.size > 0 ? 'ALARM' : contributors.length > 0 ? 'OK' : nothing;
+    return [...changed('OK', now, before), ...changed('ALARM', before, now), ...change(alarm, state, at)];
+  }
+
+  /** A composite alarm of composite alarms follows in the next round; more rounds than alarms would be a circle. */
+  function evaluateComposites(composites: readonly CompositeAlarm[], at: number): Transition[] {
+    const changed: Transition[] = [];
+    for (const _ of composites) {
+      const round = composites.flatMap((alarm) => change(alarm, alarm.holds(stateOf) ? 'ALARM' : 'OK', at));
+      if (round.length === 0) break;
+      changed.push(...round);
+    }
+    return changed;
+  }
+
+  return {
+    evaluate(at) {
+      if (at % MINUTE_MS !== 0) throw new Error(`${at} is no whole minute`);
+      return [
+        ...alarms.flatMap((alarm) => (alarm.kind === 'metric' ? evaluateMetric(alarm, at) : [])),
+        ...evaluateComposites(
+          alarms.filter((alarm) => alarm.kind === 'composite'),
+          at,
+        ),
+      ];
+    },
+    stateOf,
+    alarming: (alarm) => [...(alarming.get(alarm)?.values() ?? [])],
+  };
+}
+
+/** All minutes of `(from, until]`, on data that is there already. */
+export function simulateAlarms(
+  alarms: readonly AlarmDefinition[],
+  store: MetricStore,
+  { from, until }: { readonly from: number; readonly until: number },
+): readonly Transition[] {
+  const simulator = createSimulator(alarms, store);
+  const transitions: Transition[] = [];
+  for (let at = from + MINUTE_MS; at <= until; at += MINUTE_MS) transitions.push(...simulator.evaluate(at));
+  return transitions;
+}
+
+function actionsIn(alarm: AlarmDefinition, state: AlarmState): readonly string[] {
+  if (state === 'ALARM') return alarm.alarmActions;
+  return state === 'OK' ? alarm.okActions : alarm.insufficientDataActions;
+}

@@ -1,0 +1,145 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type AuditSummary, type FindingTally, summaryOf, unionOf } from '../../../lambdas/audit/summary.ts';
+import { kindOf, MAX_TALLY } from '../../../lambdas/audit/tally.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
+import { type ExpiryFinding, SEVERITIES } from '../../../lambdas/expiry/finding.ts';
+import { FINDING_CODES, type FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
+import { readAudit } from '../../../lambdas/fleet/read-audit.ts';
+import { at, auditSummary, expiryFinding } from '../fleet/values.ts';
+
+const CODES = Object.keys(FINDING_CODES) as FindingCode[];
+const CLASSES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
+
+const audited = (findings: readonly ExpiryFinding[], partial?: true): AuditSummary =>
+  summaryOf(
+    { version: 1, cluster: 'paris', provider: 'eks', auditedAt: at(), observations: [], findings },
+    { durationMs: 1, partial },
+  );
+
+function findingsFrom(codes: readonly FindingCode[], classes: readonly (CertificateClass | undefined)[], most: number) {
+  return fc.array(
+    fc
+      .record({
+        code: fc.constantFrom(...codes),
+        severity: fc.constantFrom(...SEVERITIES),
+        what: fc.constantFrom(...classes),
+        object: fc.nat({ max: 40 }).map(String),
+      })
+      .map(({ what, ...rest }): ExpiryFinding => {
+        const { what: _, ...finding } = expiryFinding(rest);
+        return what === undefined ? finding : { ...finding, what };
+      }),
+    { maxLength: most },
+  );
+}
+
+// A few of few kinds, as ordinary clusters have, or many of all kinds.
+const anyFindings = fc.oneof(
+  findingsFrom(CODES.slice(0, 3), [undefined, ...CLASSES.slice(0, 3)], 30),
+  findingsFrom(CODES, [undefined, ...CLASSES], 250),
+);
+
+describe('the tally of an audit', () => {
+  it('counts every finding once, by kind, the worst first', () => {
+    const { what: _, ...other } = expiryFinding({ code: 'RequestStorm', severity: 'critical' });
+    const workers = ['a', 'b'].map((object) => expiryFinding({ code: 'KubeletRenewalOverdue', object }));
+    expect(audited([...workers, other, expiryFinding({ what: 'etcd-peer' })]).tally).toStrictEqual([
+      { code: 'RequestStorm', severity: 'critical', count: 1 },
+      { code: 'CertificateExpiring', severity: 'warning', what: 'etcd-peer', count: 1 },
+      { code: 'KubeletRenewalOverdue', severity: 'warning', what: 'kube-apiserver', count: 2 },
+    ]);
+    expect(audited([]).tally).toEqual([]);
+  });
+
+  it('counts as many as there are findings, whatever they are, and can be sent', () => {
+    fc.assert(
+      fc.property(anyFindings, (findings) => {
+        const summary = audited(findings);
+        const { tally = [] } = summary;
+        expect(sum(tally)).toBe(findings.length);
+        for (const severity of SEVERITIES)
+          expect(sum(tally.filter((entry) => entry.severity === severity))).toBe(summary.counts[severity]);
+        for (const code of CODES)
+          expect(sum(tally.filter((entry) => entry.code === code))).toBe(
+            findings.filter((finding) => finding.code === code).length,
+          );
+        const kinds = new Set(findings.map(kindOf));
+        expect(tally.length).toBeLessThanOrEqual(MAX_TALLY);
+        expect(
+          kinds.size > MAX_TALLY || [...kinds].every((kind) => tally.some((entry) => kindOf(entry) === kind)),
+        ).toBe(true);
+        expect(readAudit(JSON.parse(JSON.stringify(summary)), 'audit').tally).toStrictEqual(tally);
+      }),
+      { seed: 31, numRuns: 150 },
+    );
+  });
+
+  it('has room for every code at every severity it has', () => {
+    const pairs = Object.values(FINDING_CODES).flatMap(({ severities }) => [...severities]);
+    expect(pairs.length).toBeLessThanOrEqual(MAX_TALLY);
+  });
+
+  it('of a union is of no kind less than in either, counts all findings, and does not grow by the same once more', () => {
+    fc.assert(
+      fc.property(anyFindings, anyFindings, (known, seen) => {
+        const [before, partial] = [audited(known), audited(seen, true)];
+        const union = unionOf(before, partial);
+        const { tally = [] } = union;
+        expect(sum(tally)).toBe(union.findingCount);
+        for (const told of [before, partial]) {
+          for (const severity of SEVERITIES)
+            expect(union.counts[severity]).toBeGreaterThanOrEqual(told.counts[severity]);
+          for (const code of CODES) expect(sum(of(code, tally))).toBeGreaterThanOrEqual(sum(of(code, told.tally)));
+          const less = (told.tally ?? []).filter(
+            (entry) => entry.count > (tally.find((other) => kindOf(other) === kindOf(entry))?.count ?? 0),
+          );
+          // Where there are too many kinds, those of a class are counted with the others.
+          expect(tally.some(({ what }) => what !== undefined) ? less : []).toEqual([]);
+        }
+        expect(tally.length).toBeLessThanOrEqual(MAX_TALLY);
+        expect(unionOf(union, partial)).toEqual(union);
+      }),
+      { seed: 32, numRuns: 150 },
+    );
+  });
+
+  it('is absent from a union with an audit that has none', () => {
+    const counted = audited([expiryFinding()], true);
+    expect(unionOf(auditSummary(), counted)).not.toHaveProperty('tally');
+    expect(unionOf(counted, auditSummary({ partial: true }))).not.toHaveProperty('tally');
+  });
+
+  it.each<[string, unknown]>([
+    ['an unknown code', [{ code: 'SomethingNew', severity: 'warning', count: 1 }]],
+    ['an unknown severity', [{ code: 'WeakKey', severity: 'fatal', count: 1 }]],
+    ['an unknown class', [{ code: 'WeakKey', severity: 'warning', what: 'something-new', count: 1 }]],
+    ['a count below 0', [{ code: 'WeakKey', severity: 'warning', count: -1 }]],
+    ['more than there are', [{ code: 'WeakKey', severity: 'warning', count: 2 }]],
+    ['fewer than there are', []],
+    [
+      'a kind twice',
+      [
+        { code: 'WeakKey', severity: 'warning', count: 1 },
+        { code: 'WeakKey', severity: 'warning', count: 0 },
+      ],
+    ],
+    ['no list', { WeakKey: 1 }],
+    [
+      'too many kinds',
+      CODES.flatMap((code) => CLASSES.map((what) => ({ code, severity: 'warning', what, count: 0 })))
+        .slice(0, MAX_TALLY + 1)
+        .map((entry, index) => (index === 0 ? { ...entry, count: 1 } : entry)),
+    ],
+  ])('with %s is left out, and nothing else of the audit', (_, tally) => {
+    expect(readAudit({ ...auditSummary(), tally }, 'audit')).toStrictEqual(auditSummary());
+  });
+});
+
+function sum(tally: readonly FindingTally[]): number {
+  return tally.reduce((all, { count }) => all + count, 0);
+}
+
+function of(code: FindingCode, tally: readonly FindingTally[] = []): readonly FindingTally[] {
+  return tally.filter((entry) => entry.code === code);
+}

@@ -1,0 +1,223 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type ReportOptions, reportCommand } from '../../../bin/commands/report.ts';
+import { bucketReader, readState } from '../../../bin/commands/report-sources.ts';
+import { UsageError } from '../../../bin/exit-codes.ts';
+import { directorySnapshots } from '../../../lambdas/audit/directory-snapshots.ts';
+import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
+import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
+import type { FleetIndex } from '../../../lambdas/fleet/fleet-index.ts';
+import type { Registry } from '../../../lambdas/fleet/registry.ts';
+import { runCli } from './run-cli.ts';
+
+const NOW = Date.parse('2026-11-22T02:00:00.000Z');
+const at = (minutesAgo: number) => new Date(NOW - minutesAgo * 60_000).toISOString();
+const inDays = (days: number) => new Date(NOW + days * 86_400_000).toISOString();
+const NEVER = new AbortController().signal;
+
+const registered = (id: string) => ({ id, source: 'fleet.yaml', foundAt: at(600), seenAt: at(1) });
+const REGISTRY: Registry = {
+  version: 1,
+  writtenAt: at(1),
+  sources: { 'fleet.yaml': { triedAt: at(1), readAt: at(1) } },
+  clusters: { berlin: registered('berlin'), oslo: registered('oslo') },
+};
+const swept = (id: string) => ({
+  id,
+  name: id,
+  provider: 'eks-anywhere' as const,
+  durationMs: 900,
+  readable: true,
+  complete: true,
+  sweptAt: at(1),
+  triedAt: at(1),
+  readableAt: at(1),
+  completeAt: at(1),
+  findings: [],
+  findingCount: 0,
+});
+const INDEX: FleetIndex = {
+  version: 1,
+  writtenAt: at(1),
+  dispatch: { at: at(1), registered: 2, dispatched: 2, problems: [] },
+  clusters: { berlin: swept('berlin'), oslo: swept('oslo') },
+};
+
+function snapshotOf(cluster: string, changes: Partial<Snapshot> = {}): Snapshot {
+  const observedAt = at(5);
+  return {
+    version: 1,
+    cluster,
+    provider: 'eks-anywhere',
+    auditedAt: observedAt,
+    observations: [
+      { kind: 'read', source: 'nodes', observedAt, count: 3 },
+      { kind: 'read', source: 'signing-requests', observedAt, count: 3 },
+      { kind: 'read', source: 'tls', observedAt, count: 1 },
+      {
+        kind: 'certificate',
+        source: 'tls',
+        observedAt,
+        what: 'kube-apiserver',
+        where: '10.0.1.31:6443',
+        basis: 'certificate',
+        notBefore: inDays(-100),
+        notAfter: inDays(265),
+      },
+    ],
+    findings: [],
+    ...changes,
+  };
+}
+
+describe('certmarshal report', () => {
+  let directory: string;
+  let stdout: string;
+  let stderr: string;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'certmarshal-report-'));
+    stdout = '';
+    stderr = '';
+  });
+  afterEach(async () => rm(directory, { recursive: true, force: true }));
+
+  const file = () => join(directory, 'out.html');
+  const streams = () => ({
+    stdout: { write: (text: string) => (stdout += text) !== '' } as unknown as NodeJS.WritableStream,
+    stderr: { write: (text: string) => (stderr += text) !== '' } as unknown as NodeJS.WritableStream,
+    clock: () => NOW,
+  });
+  const run = (options: Partial<ReportOptions>) =>
+    reportCommand({ output: file(), version: '0.1.0', ...options }, DEFAULT_MONITORING, NEVER, streams());
+  const store = async (objects: Readonly<Record<string, unknown>>) => {
+    for (const [name, value] of Object.entries(objects))
+      await writeFile(join(directory, name), typeof value === 'string' ? value : JSON.stringify(value));
+  };
+
+  it('makes the page of a copy of the state, and tells its story in one line', async () => {
+    await store({ 'registry.json': REGISTRY, 'fleet-index.json': INDEX });
+    expect(await run({ state: directory })).toBe(0);
+    expect(stdout).toMatch(/^\S+out\.html: 2 clusters, 0 critical, \d warnings?, (?:\d new, )?\d+ kB\n$/);
+    expect(stderr).toBe('');
+    expect(await readFile(file(), 'utf8')).toContain('<title>Fleet report · certmarshal</title>');
+  });
+
+  it('prints the data of the page as JSON, and writes no file', async () => {
+    await store({ 'registry.json': REGISTRY, 'fleet-index.json': INDEX });
+    expect(await run({ state: directory, output: 'json' })).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ at: new Date(NOW).toISOString(), counts: { critical: 0 } });
+    expect(await readdir(directory)).toHaveLength(2);
+  });
+
+  it('prints the page itself, its story beside it', async () => {
+    await store({ 'registry.json': REGISTRY, 'fleet-index.json': INDEX });
+    expect(await run({ state: directory, output: '-' })).toBe(0);
+    expect(stdout).toMatch(/^<!doctype html>/);
+    expect(stderr).toMatch(/^report: 2 clusters/);
+  });
+
+  it.each([
+    ['a damaged index', { 'registry.json': REGISTRY, 'fleet-index.json': '{"version":' }, 'fleet-index.json in'],
+    ['an index of something else', { 'registry.json': REGISTRY, 'fleet-index.json': [] }, 'is damaged'],
+    ['no index', { 'registry.json': REGISTRY }, 'nothing is known of any sweep yet'],
+    ['a damaged registry', { 'registry.json': '{}', 'fleet-index.json': INDEX }, 'registry.json in'],
+  ])('says so and has exit status 1 with %s, and makes a page of the rest', async (_name, objects, words) => {
+    await store(objects);
+    expect(await run({ state: directory })).toBe(1);
+    expect(stderr).toContain(words);
+    expect(await readFile(file(), 'utf8')).not.toContain('clusters are well.</h2>');
+  });
+
+  it('refuses what is no state', async () => {
+    await expect(run({ state: directory })).rejects.toThrow(UsageError);
+    await expect(run({ state: directory })).rejects.toThrow('There is no registry.json');
+  });
+
+  it.each([[{}], [{ state: 'a', snapshots: 'b' }], [{ bucket: 'a', state: 'b' }]])(
+    'takes one source, not %j',
+    async (options) => {
+      await expect(run(options)).rejects.toThrow('Name one place of the state');
+    },
+  );
+
+  it('says why the page cannot be written', async () => {
+    await store({ 'registry.json': REGISTRY, 'fleet-index.json': INDEX });
+    expect(await run({ state: directory, output: join(directory, 'no', 'such', 'place.html') })).toBe(1);
+    expect(stderr).toContain('cannot be written: no such file or directory.');
+  });
+
+  it('reads a bucket by the keys of the state', async () => {
+    const keys: string[] = [];
+    const read = async (key: string) => {
+      keys.push(key);
+      return { value: key === 'registry.json' ? REGISTRY : INDEX, etag: 'e' };
+    };
+    const state = await readState(bucketReader({ read }, NEVER), 's3://state', NOW);
+    expect(keys).toEqual(['registry.json', 'fleet-index.json']);
+    expect(Object.keys(state.index?.clusters ?? {})).toEqual(['berlin', 'oslo']);
+    expect(state.problems).toEqual([]);
+  });
+
+  describe('of snapshots', () => {
+    const keep = (snapshot: Snapshot) => directorySnapshots(directory).write(snapshot, undefined, NEVER);
+
+    it('tells of every cluster that was audited', async () => {
+      await keep(snapshotOf('berlin'));
+      await keep(snapshotOf('eks/eu-central-1/dublin'));
+      expect(await run({ snapshots: directory, output: 'json' })).toBe(0);
+      const { clusters } = JSON.parse(stdout);
+      expect(clusters.map(({ id }: { id: string }) => id).toSorted()).toEqual(['berlin', 'eks/eu-central-1/dublin']);
+      expect(clusters[0]).toMatchObject({ readable: true, complete: true, source: 'snapshots' });
+      expect(clusters[0].audit.ends).toMatchObject([{ what: 'kube-apiserver', notAfter: inDays(265) }]);
+    });
+
+    it('does not call a cluster readable whose requests were not listed', async () => {
+      await keep(
+        snapshotOf('berlin', {
+          observations: [
+            {
+              kind: 'unread',
+              source: 'signing-requests',
+              observedAt: at(5),
+              problem: 'forbidden',
+              message: 'no',
+              remedy: 'x',
+            } as never,
+          ],
+        }),
+      );
+      expect(await run({ snapshots: directory, output: 'json' })).toBe(0);
+      expect(JSON.parse(stdout).clusters[0]).toMatchObject({ readable: false, complete: false });
+    });
+
+    it('keeps a cluster whose snapshot is damaged, as one of which nothing is known', async () => {
+      await keep(snapshotOf('berlin'));
+      await writeFile(join(directory, 'oslo.json.gz'), 'no gzip');
+      expect(await run({ snapshots: directory, output: 'json' })).toBe(1);
+      expect(stderr).toContain('snapshot oslo.json.gz: it is damaged');
+      const { clusters, problems } = JSON.parse(stdout);
+      expect(clusters.find(({ id }: { id: string }) => id === 'oslo')).toMatchObject({ readable: false });
+      expect(problems).toMatchObject([{ object: 'snapshot oslo.json.gz' }]);
+    });
+
+    it.each([
+      ['an empty directory', () => directory, 'There is no snapshot in'],
+      ['no directory', () => join(directory, 'none'), 'no such file or directory'],
+    ])('refuses %s', async (_name, where, words) => {
+      await expect(run({ snapshots: where() })).rejects.toThrow(words);
+    });
+  });
+
+  it('is a command with examples, and exit status 2 for wrong usage', async () => {
+    const help = await runCli(['report', '--help']);
+    expect(help.stdout).toContain('Examples:');
+    expect(help.stdout).toContain('--snapshots <directory>');
+    expect(help.status).toBe(0);
+    const wrong = await runCli(['report']);
+    expect(wrong.status).toBe(2);
+    expect(wrong.stderr).toContain('Name one place of the state');
+  });
+});

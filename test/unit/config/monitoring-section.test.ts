@@ -1,0 +1,236 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
+import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
+import { AlarmsSection } from '../../../lambdas/config/monitoring-entry.ts';
+import { ALARMS } from '../../../lambdas/health/alarms.ts';
+
+/** Places and messages of a file that has one section more than nothing. */
+function problemsOf(section: string): readonly string[] {
+  const parsed = parseFleet(`version: 1\n${section}\n`, 'f');
+  return parsed.ok ? [] : parsed.problems.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+}
+
+const INSTANT = 'write a date and time with its zone, for example 2026-12-05T20:00:00+01:00';
+const COUNT = 'write a whole number, 1 or more';
+const SHARE = 'write a share above 0 and below 1, for example 0.9';
+const OBJECTIVE = 'write a share of the requests, 0.9 or more and below 1, for example 0.999';
+const window = (time: string) => `monitoring: { maintenance: [{ clusters: [a], ${time} }] }`;
+const alarms = (text: string) => `monitoring: { alarms: { ${text} } }`;
+
+describe('monitoring in fleet.yaml', () => {
+  it.each(['', '{}', '{ alarms: , maintenance: }', '{ alarms: {}, maintenance: [], digest: {} }'])(
+    'has its defaults by %j',
+    (text) => {
+      const parsed = parseFleet(`version: 1\nmonitoring: ${text}\n`, 'f');
+      expect(parsed).toMatchObject({ ok: true, fleet: { monitoring: DEFAULT_MONITORING } });
+    },
+  );
+
+  it('knows every alarm, and no other', () => {
+    expect(Object.keys(AlarmsSection.shape)).toEqual(Object.keys(ALARMS));
+  });
+
+  it('keeps the threshold of an alarm whose severity changes, and the other way round', () => {
+    const parsed = parseFleet(
+      `version: 1\n${alarms('AuditStale: { severity: critical }, KubeletOverdue: { threshold: 3 }')}\n`,
+      'f',
+    );
+    expect(parsed).toMatchObject({
+      fleet: {
+        monitoring: {
+          alarms: {
+            AuditStale: { threshold: ALARMS.AuditStale.threshold, severity: 'critical' },
+            KubeletOverdue: { threshold: 3, severity: 'warning' },
+          },
+        },
+      },
+    });
+  });
+
+  it.each([
+    [
+      'a misspelled alarm',
+      alarms('ClusterUnreadble: {}'),
+      '2:25: monitoring.alarms.ClusterUnreadble: unknown key; did you mean "ClusterUnreadable"?',
+    ],
+    [
+      'a misspelled severity',
+      alarms('AuditStale: { severity: of }'),
+      '2:49: monitoring.alarms.AuditStale.severity: "of" is not known here; did you mean "off"?',
+    ],
+    [
+      'a threshold where there is nothing to choose',
+      alarms('DispatchHeartbeat: { threshold: 1 }'),
+      '2:46: monitoring.alarms.DispatchHeartbeat.threshold: unknown key; known here: severity',
+    ],
+    [
+      'a time in which nothing is wrong yet',
+      alarms('AuditStale: { threshold: 60s }'),
+      '2:50: monitoring.alarms.AuditStale.threshold: 1m is over before anything is wrong; write 2m or more',
+    ],
+    [
+      'a time in which nobody would look',
+      alarms('AuditStale: { threshold: 8d }'),
+      '2:50: monitoring.alarms.AuditStale.threshold: 8d is too long for an alarm; write 7d or less',
+    ],
+    [
+      'seconds without a unit',
+      alarms('AuditStale: { threshold: 7200 }'),
+      '2:50: monitoring.alarms.AuditStale.threshold: write a whole number and a unit, for example 90s, 15m, 2h or 366d, not 7200',
+    ],
+    [
+      'a count that is always reached',
+      alarms('QueueAge: {}, RequestsStuck: { threshold: 0 }'),
+      `2:67: monitoring.alarms.RequestsStuck.threshold: 0 would always ring; ${COUNT}`,
+    ],
+    [
+      'half a request',
+      alarms('RequestsStuck: { threshold: 0.5 }'),
+      `2:53: monitoring.alarms.RequestsStuck.threshold: ${COUNT}, not 0.5`,
+    ],
+    [
+      'a share that is never reached',
+      alarms('QueueAge: { threshold: 1 }'),
+      `2:48: monitoring.alarms.QueueAge.threshold: ${SHARE}, not 1`,
+    ],
+    [
+      'a burn that is none',
+      alarms('SloSlowBurn: { threshold: 0 }'),
+      '2:51: monitoring.alarms.SloSlowBurn.threshold: write how many times faster than allowed, above 0, for example 14.4, not 0',
+    ],
+    [
+      'a burn that is never reached',
+      alarms('SloFastBurn: { threshold: 1000 }'),
+      '2:51: monitoring.alarms.SloFastBurn.threshold: 1000 is never reached: with an objective of 0.999 the budget burns at most 1000 times faster than allowed; write less',
+    ],
+    [
+      'an objective under which an alarm never rings',
+      'monitoring: { objective: 0.9 }',
+      '2:26: monitoring.objective: 0.9 can burn at most 10 times faster than allowed, and alarm SloFastBurn rings at 14.4; write monitoring.alarms.SloFastBurn.threshold too, below 10',
+    ],
+    [
+      'no room for failure',
+      'monitoring: { objective: 1 }',
+      `2:26: monitoring.objective: 1 leaves nothing that may fail; ${OBJECTIVE}`,
+    ],
+    [
+      'percent',
+      'monitoring: { objective: 99.9 }',
+      `2:26: monitoring.objective: 99.9 leaves nothing that may fail; ${OBJECTIVE}`,
+    ],
+    [
+      'a low aim',
+      'monitoring: { objective: 0.5 }',
+      `2:26: monitoring.objective: 0.5 promises too little; ${OBJECTIVE}`,
+    ],
+    [
+      'a window without time',
+      'monitoring: { maintenance: [{ clusters: [a] }] }',
+      '2:29: monitoring.maintenance[0]: has no time; write from and until, or weekly',
+    ],
+    [
+      'a window without end',
+      window('from: 2026-12-05T20:00:00Z'),
+      '2:29: monitoring.maintenance[0].until: missing; write when it ends: what never ends is forgotten',
+    ],
+    [
+      'a window without beginning',
+      window('until: 2026-12-05T20:00:00Z'),
+      '2:29: monitoring.maintenance[0].from: missing; write when it begins',
+    ],
+    [
+      'a window that ends before it begins, in another zone',
+      window('from: 2026-12-05T20:00:00+01:00, until: 2026-12-05T19:00:00Z'),
+      '2:86: monitoring.maintenance[0].until: 2026-12-05T19:00:00Z is not after from, 2026-12-05T20:00:00+01:00; write a later time',
+    ],
+    [
+      'a window of two kinds',
+      window('from: 2026-12-05T20:00:00Z, weekly: { days: [sat], from: 02:00, until: 06:00, timeZone: UTC }'),
+      '2:29: monitoring.maintenance[0]: is every week and once; keep weekly, or from and until',
+    ],
+    [
+      'a time without a zone',
+      window('from: 2026-12-05T20:00:00, until: 2027-12-05T20:00:00Z'),
+      `2:52: monitoring.maintenance[0].from: "2026-12-05T20:00:00" is not a time as RFC 3339 writes it; ${INSTANT}`,
+    ],
+    [
+      'the 30th of February',
+      window('from: 2026-02-30T20:00:00Z, until: 2027-12-05T20:00:00Z'),
+      `2:52: monitoring.maintenance[0].from: "2026-02-30T20:00:00Z" is a day that no calendar has; ${INSTANT}`,
+    ],
+    [
+      'a day twice',
+      window('weekly: { days: [sat, sat], from: 02:00, until: 06:00, timeZone: UTC }'),
+      '2:56: monitoring.maintenance[0].weekly.days: a day is there twice; keep one of the two',
+    ],
+    [
+      'a day of another language',
+      window('weekly: { days: [samstag], from: 02:00, until: 06:00, timeZone: UTC }'),
+      '2:63: monitoring.maintenance[0].weekly.days[0]: "samstag" is not known here; write one of mon, tue, wed, thu, fri, sat, sun',
+    ],
+    [
+      'an hour that no day has',
+      window('weekly: { days: [sat], from: 02:00, until: 24:00, timeZone: UTC }'),
+      '2:89: monitoring.maintenance[0].weekly.until: "24:00" is not the time of a day; write hours and minutes, from 00:00 to 23:59',
+    ],
+    [
+      'a pattern that is none',
+      'monitoring: { maintenance: [{ clusters: ["a?"], from: 2026-12-05T20:00:00Z, until: 2026-12-06T20:00:00Z }] }',
+      '2:42: monitoring.maintenance[0].clusters[0]: "a?" is not a pattern of cluster names or ids; use letters, digits, any of - _ . / : and at most four "*", which stands for any characters',
+    ],
+    [
+      'a misspelled time zone',
+      'monitoring: { digest: { timeZone: Europe/Berln } }',
+      '2:35: monitoring.digest.timeZone: "Europe/Berln" is no time zone; did you mean "Europe/Berlin"?',
+    ],
+    [
+      'a time zone in lower case, which EventBridge Scheduler refuses',
+      'monitoring: { digest: { timeZone: europe/berlin } }',
+      '2:35: monitoring.digest.timeZone: "europe/berlin" is no time zone; did you mean "Europe/Berlin"?',
+    ],
+    [
+      'an offset, which has no summer',
+      'monitoring: { digest: { timeZone: "+01:00" } }',
+      '2:35: monitoring.digest.timeZone: "+01:00" is no time zone; write its IANA name, for example Europe/Berlin or UTC',
+    ],
+  ])('refuses %s', (_what, section, problem) => {
+    expect(problemsOf(section)).toEqual([problem]);
+  });
+
+  it.each([
+    ['a window of a whole day', window('weekly: { days: [sat], from: 02:00, until: 02:00, timeZone: UTC }')],
+    ['an older name of a time zone', 'monitoring: { digest: { timeZone: Asia/Calcutta } }'],
+    ['a newer name of a time zone', 'monitoring: { digest: { timeZone: Asia/Kolkata } }'],
+    ['a leap day', window('from: 2028-02-29T20:00:00Z, until: 2028-03-01T20:00:00.5Z')],
+    [
+      'a low objective with an alarm that fits',
+      'monitoring: { objective: 0.9, alarms: { SloFastBurn: { threshold: 9.9 } } }',
+    ],
+  ])('accepts %s', (_what, section) => {
+    expect(problemsOf(section)).toEqual([]);
+  });
+});
+
+describe('journal in fleet.yaml', () => {
+  it.each([
+    [
+      'journal: { objectLock: { mode: complience, days: 1 } }',
+      '2:32: journal.objectLock.mode: "complience" is not known here; did you mean "compliance"?',
+    ],
+    [
+      'journal: { objectLock: { mode: compliance } }',
+      '2:12: journal.objectLock.days: missing; write a whole number of days, 1 to 3650',
+    ],
+    [
+      'journal: { objectLock: { mode: compliance, days: 0 } }',
+      '2:50: journal.objectLock.days: 0 keeps nothing; write a whole number of days, 1 to 3650',
+    ],
+    [
+      'journal: { objectLock: { mode: compliance, days: 36500 } }',
+      '2:50: journal.objectLock.days: 36500 days can hardly be meant, and are not taken back; write a whole number of days, 1 to 3650',
+    ],
+    ['journal: { bucket: x }', '2:12: journal.bucket: unknown key; known here: objectLock'],
+  ])('refuses %s', (section, problem) => {
+    expect(problemsOf(section)).toEqual([problem]);
+  });
+});

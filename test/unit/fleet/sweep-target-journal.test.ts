@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { SweepOrder } from '../../../lambdas/fleet/order.ts';
+import { createTargetSweeper } from '../../../lambdas/fleet/sweep-target.ts';
+import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
+import type { Journal } from '../../../lambdas/journal/journal.ts';
+import { policyHash } from '../../../lambdas/journal/policy-hash.ts';
+import { csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
+import { failure } from '../journal/values.ts';
+import { answer, defaultCertificates, startTlsServer, statusBody, TOKEN } from '../kubernetes/tls-server.ts';
+
+const never = new AbortController().signal;
+const EMPTY = { kind: 'List', metadata: {}, items: [] };
+
+/** A sweeper of a cluster with one proven request, and one of a node that nobody knows. */
+async function sweeperWith(append: Journal['append']) {
+  const at = new Date().toISOString();
+  const csrs = [csrOf(1, requestOf(1), at), csrOf(2, requestOf(2), at)];
+  const { connection } = await startTlsServer(({ method, url }, response) => {
+    if (method !== 'GET') answer(response, 200, statusBody(200, '', ''));
+    else if (url.endsWith('/cluster.x-k8s.io')) answer(response, 200, { versions: [{ version: 'v1beta2' }] });
+    else answer(response, 200, { ...EMPTY, items: url.includes('/machines?') ? [machineOf(1)] : csrs });
+  });
+  const ca = connection.caPem ?? (await defaultCertificates()).authority.certificatePem;
+  const kubeconfig = stringify({
+    clusters: [
+      {
+        name: 'c',
+        cluster: { server: connection.server, 'certificate-authority-data': Buffer.from(ca).toString('base64') },
+      },
+    ],
+    users: [{ name: 'u', user: { token: TOKEN } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  });
+  const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
+  return createTargetSweeper({
+    readSecret: async () => kubeconfig,
+    signToken: notAsked,
+    describeCluster: notAsked,
+    async *listInstances() {},
+    policies: [DEFAULT_POLICY],
+    clock: Date.now,
+    journal: { program: '1.2.3', journal: { append } },
+  });
+}
+
+const order = (more: Partial<SweepOrder> = {}): SweepOrder => ({
+  target: {
+    id: 'fleet/bench',
+    cluster: { name: 'bench', provider: 'eks-anywhere' },
+    access: { kind: 'kubeconfig', secret: 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:bench-AbCdEf' },
+    lane: 'default',
+  },
+  tick: 0,
+  deadlineMs: 10_000,
+  ...more,
+});
+
+describe('the journal of a sweep', () => {
+  it('gets what was approved and what was left, with the names and their proof', async () => {
+    const kept: { cluster: string; entries: readonly JournalEntry[] }[] = [];
+    const sweepOne = await sweeperWith(async (cluster, entries) => kept.push({ cluster, entries }) && entries.length);
+    const swept = await sweepOne(order(), never);
+    expect(swept.journaled).toEqual({ lines: 2, unwritten: [], leftOut: 0 });
+    expect(swept.outcome.problems).toEqual([]);
+    expect(kept).toHaveLength(1);
+    const startedAt = Date.parse(kept[0]?.entries[0]?.at ?? '');
+    expect(Math.abs(startedAt - Date.now())).toBeLessThan(10_000);
+    expect(kept[0]).toMatchObject({
+      cluster: 'fleet/bench',
+      entries: [
+        {
+          cluster: 'fleet/bench',
+          verdict: 'approve',
+          outcome: 'written',
+          evidence: [{ source: 'machine' }],
+          policyHash: policyHash([DEFAULT_POLICY]),
+          program: '1.2.3',
+          requestHash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        },
+        { verdict: 'leave', outcome: 'none' },
+      ],
+    });
+    expect(kept[0]?.entries[0]?.names.length).toBeGreaterThan(0);
+  });
+
+  it('says that a decision was not written, and by which policies it was made, when writes are held', async () => {
+    const kept: JournalEntry[] = [];
+    const sweepOne = await sweeperWith(async (_, entries) => kept.push(...entries));
+    await sweepOne(order({ holdWrites: 'new' }), never);
+    expect(kept[0]).toMatchObject({
+      outcome: 'observed',
+      policyHash: policyHash([{ ...DEFAULT_POLICY, mode: 'observe' }]),
+    });
+  });
+
+  it.each([
+    ['AWS', failure('denied', 's3:PutObject'), /^Nothing\. Approvals go on; the log has the lines/],
+    ['a bug', new TypeError('oh'), /Report it as a bug/],
+  ])('that fails for %s is a problem of the outcome, and keeps its lines', async (_, error, remedy) => {
+    const sweepOne = await sweeperWith(async () => Promise.reject(error));
+    const { outcome, report, journaled } = await sweepOne(order(), never);
+    expect(report?.counts).toMatchObject({ approved: 1, left: 1 });
+    expect(outcome.problems).toMatchObject([
+      { kind: 'journal', object: 'journal of cluster fleet/bench', remedy: expect.stringMatching(remedy) },
+    ]);
+    expect(outcome.problemCount).toBe(1);
+    expect(journaled?.unwritten).toHaveLength(2);
+  });
+
+  it('is told to end soon after the function is', async () => {
+    const end = new AbortController();
+    const sweepOne = await sweeperWith(
+      async (_, __, signal) =>
+        new Promise((_resolve, reject) => {
+          end.abort();
+          signal.addEventListener('abort', () => reject(failure('aborted', 's3')), { once: true });
+        }),
+    );
+    const begun = performance.now();
+    const { journaled } = await sweepOne(order(), end.signal);
+    expect(performance.now() - begun).toBeLessThan(5_000);
+    expect(journaled?.problem?.message).toContain('aborted');
+  });
+});

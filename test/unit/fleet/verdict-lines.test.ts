@@ -1,0 +1,119 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { VerdictLine } from '../../../lambdas/fleet/outcome.ts';
+import { foldVerdicts, MAX_VERDICTS, verdictLines } from '../../../lambdas/fleet/verdict-lines.ts';
+import { rowOf } from '../telemetry/reports.ts';
+import { at, DAY, MINUTE, NOW, verdictLine } from './values.ts';
+
+describe('verdictLines', () => {
+  it('has hostile ones first, then what was written, then the others', () => {
+    const rows = [
+      rowOf({ csr: 'left', verdict: 'leave', reason: 'EvidenceMissing', outcome: 'none' }),
+      rowOf({ csr: 'observed', outcome: 'observed' }),
+      rowOf({ csr: 'approved' }),
+      rowOf({ csr: 'hostile', verdict: 'leave', reason: 'SanNotOwned', outcome: 'none', hostile: true }),
+      rowOf({ csr: 'denied', verdict: 'deny', reason: 'SanNotOwned' }),
+    ];
+    expect(verdictLines(rows, at()).map(({ csr }) => csr)).toEqual([
+      'hostile',
+      'approved',
+      'denied',
+      'left',
+      'observed',
+    ]);
+    expect(verdictLines(rows.slice(3, 4), at())).toStrictEqual([
+      {
+        csr: 'hostile',
+        uid: '00000000-0000-4000-8000-000000000001',
+        node: 'worker-1',
+        verdict: 'leave',
+        reason: 'SanNotOwned',
+        message: 'every name is proven',
+        outcome: 'none',
+        at: at(),
+        hostile: true,
+      },
+    ]);
+  });
+
+  it('shows the impersonation among a thousand approvals, and bounds every text', () => {
+    const long = '\u202e'.repeat(5_000);
+    const rows = Array.from({ length: 1_000 }, (_, n) => rowOf({ uid: `${n}`, hostile: n === 999, message: long }));
+    const lines = verdictLines(rows, at());
+    expect(lines).toHaveLength(MAX_VERDICTS);
+    expect(lines[0]).toMatchObject({ uid: '999', hostile: true });
+    for (const { message } of lines) {
+      expect(message).toMatch(/^[\\{}0-9a-z…u]*$/);
+      expect(message.length).toBeLessThanOrEqual(401);
+    }
+  });
+});
+
+const anyLine = fc
+  .record({
+    uid: fc.nat({ max: 12 }).map(String),
+    isHostile: fc.boolean(),
+    // A time says everything of a line: two sweeps that began in the same millisecond are the same.
+    minutes: fc.integer({ min: -8 * 24 * 60, max: 10 }),
+  })
+  .map(
+    ({ uid, isHostile, minutes }): VerdictLine =>
+      verdictLine({ uid, at: at(minutes * MINUTE), message: `${minutes}`, ...(isHostile ? { hostile: true } : {}) }),
+  );
+
+describe('foldVerdicts', () => {
+  it('keeps the newest line of a request', () => {
+    const older = verdictLine({ at: at(-MINUTE) });
+    const newer = verdictLine({ verdict: 'approve', reason: 'Proven', outcome: 'written' });
+    expect(foldVerdicts([older], [newer], NOW)).toEqual([newer]);
+    expect(foldVerdicts([newer], [older], NOW)).toEqual([newer]);
+  });
+
+  it('lets no later line hide that a request was hostile, nor that it was approved after all', () => {
+    const hostile = verdictLine({ at: at(-MINUTE), hostile: true });
+    const approved = verdictLine({ verdict: 'approve', reason: 'Proven', outcome: 'written' });
+    expect(foldVerdicts([hostile], [approved], NOW)).toEqual([hostile, approved]);
+  });
+
+  it('forgets after seven days', () => {
+    const line = verdictLine({ hostile: true });
+    expect(foldVerdicts([line], [], NOW + 7 * DAY - 1)).toEqual([line]);
+    expect(foldVerdicts([line], [], NOW + 7 * DAY)).toEqual([]);
+  });
+
+  it('is the first twelve of all, in whatever order and how often they are told', () => {
+    const deliveries = fc.array(anyLine, { maxLength: 60 }).chain((lines) =>
+      fc.record({
+        lines: fc.constant(lines),
+        batches: fc.array(fc.subarray(lines), { maxLength: 4 }),
+        shuffled: fc.shuffledSubarray(lines, { minLength: lines.length }),
+        size: fc.integer({ min: 1, max: 7 }),
+      }),
+    );
+    fc.assert(
+      fc.property(deliveries, ({ lines, batches, shuffled, size }) => {
+        const cut = Array.from({ length: Math.ceil(lines.length / size) }, (_, n) =>
+          shuffled.slice(n * size, (n + 1) * size),
+        );
+        const told = [...batches, ...cut, ...batches].reduce<readonly VerdictLine[]>(
+          (before, batch) => foldVerdicts(before, batch, NOW),
+          [],
+        );
+        expect(told).toEqual(firstOf(lines));
+      }),
+      { seed: 21, numRuns: 500 },
+    );
+  });
+});
+
+/** What is expected, said in another way. */
+function firstOf(lines: readonly VerdictLine[]): readonly VerdictLine[] {
+  const week = lines.filter((line) => Date.parse(line.at) > NOW - 7 * DAY);
+  const newest = (hostile: boolean) => {
+    const sorted = week
+      .filter((line) => (line.hostile ?? false) === hostile)
+      .toSorted((a, b) => b.at.localeCompare(a.at) || (a.uid < b.uid ? -1 : Number(a.uid > b.uid)));
+    return sorted.filter(({ uid }, index) => sorted.findIndex((line) => line.uid === uid) === index);
+  };
+  return [...newest(true), ...newest(false)].slice(0, 12);
+}

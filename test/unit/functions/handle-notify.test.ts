@@ -1,0 +1,240 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { TopicMessage } from '../../../lambdas/aws/topics.ts';
+import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
+import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts';
+import { parseTold } from '../../../lambdas/notify/parse-told.ts';
+import type { BusEvent } from '../../../lambdas/notify/told.ts';
+import { createLogger } from '../../../lambdas/telemetry/logger.ts';
+import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { at, DAY, index, indexed, MINUTE, NOW, PARIS, registered, registry } from '../fleet/values.ts';
+import { captureStdout } from '../telemetry/capture-stdout.ts';
+import { emfRecords } from '../telemetry/emf.ts';
+import { awsError, type MemoryObjects, memoryObjects } from './memory-objects.ts';
+
+const alarmed = (name: string, state: string, minutes = 0) => ({
+  Records: [
+    {
+      EventSource: 'aws:sns',
+      Sns: {
+        Message: JSON.stringify({
+          AlarmName: `certmarshal-${name}`,
+          NewStateValue: state,
+          NewStateReason: 'Threshold Crossed',
+          StateChangeTime: at(minutes * MINUTE).replace('Z', '+0000'),
+        }),
+      },
+    },
+  ],
+});
+const UNREADABLE = alarmed('cluster-unreadable', 'ALARM');
+
+/** Paris was readable an hour ago, and is not since; or is. */
+const stateOf = (readable: boolean) =>
+  memoryObjects({
+    'registry.json': registry(registered('paris', { target: PARIS, foundAt: at(-DAY) })),
+    'fleet-index.json': index(indexed('paris', readable ? {} : { readable: false, readableAt: at(-60 * MINUTE) })),
+  });
+
+describe('createNotifyHandler', () => {
+  let output: ReturnType<typeof captureStdout>;
+  beforeEach(() => {
+    output = captureStdout();
+  });
+  afterEach(() => output.restore());
+
+  function notifier(state: MemoryObjects, changed: { now?: number; link?: () => Promise<string> } = {}) {
+    const sent: (TopicMessage & { severity: string })[] = [];
+    const events: BusEvent[] = [];
+    const failures = { publish: false, events: 0 };
+    const metrics = createMetrics('notify');
+    const notify = createNotifyHandler({
+      state,
+      monitoring: { ...DEFAULT_MONITORING, auditEveryMinutes: 15 },
+      publish: async (severity, message) => {
+        if (failures.publish) throw awsError('unavailable', 'sns:Publish');
+        sent.push({ severity, ...message });
+      },
+      putEvents: async (all) => {
+        const unsent = all.slice(0, failures.events);
+        events.push(...all.slice(failures.events));
+        return unsent.length === 0 ? { unsent } : { unsent, error: awsError('unavailable', 'events:PutEvents') };
+      },
+      link: changed.link,
+      clock: () => changed.now ?? NOW,
+      random: () => 0,
+      wait: async () => undefined,
+      logger: createLogger('notify'),
+      metrics,
+    });
+    return {
+      sent,
+      events,
+      failures,
+      subjects: () => sent.map(({ severity, subject }) => `${severity} ${subject}`),
+      handle: async (event: unknown) => {
+        await notify(event, new AbortController().signal);
+        metrics.publishStoredMetrics();
+      },
+    };
+  }
+  const toldIn = (state: MemoryObjects) => parseTold(state.objects.get('told.json')?.value, NOW + DAY);
+  const OPEN = [expect.stringMatching(/^critical \[critical\] paris: /)];
+
+  it('tells of a cluster, on the topic of the severity, and tells EventBridge', async () => {
+    const state = stateOf(false);
+    const one = notifier(state, { link: async () => 'https://link' });
+    await one.handle(UNREADABLE);
+    expect(one.subjects()).toEqual(OPEN);
+    expect(one.sent[0]?.message).toContain('Report: https://link');
+    expect(one.events).toMatchObject([
+      { detailType: 'certmarshal alarm opened', detail: { alarm: 'ClusterUnreadable', cluster: 'paris' } },
+    ]);
+    expect(Object.keys(toldIn(state)?.open.ClusterUnreadable ?? {})).toEqual(['paris']);
+    expect(emfRecords(output.text()).flatMap(({ metrics }) => Object.entries(metrics))).toContainEqual([
+      'Notified',
+      [1],
+    ]);
+  });
+
+  it('tells once what comes twice, and the end of it', async () => {
+    const state = stateOf(false);
+    const one = notifier(state);
+    await one.handle(UNREADABLE);
+    await one.handle(UNREADABLE);
+    expect(one.sent).toHaveLength(1);
+    for (const [key, object] of stateOf(true).objects) state.objects.set(key, object);
+    await one.handle(alarmed('cluster-unreadable', 'OK', 5));
+    expect(one.sent[1]?.subject).toMatch(/^\[recovered] paris: /);
+    expect(one.events[1]).toMatchObject({ detailType: 'certmarshal alarm closed' });
+    expect(toldIn(state)?.open.ClusterUnreadable ?? {}).toEqual({});
+  });
+
+  it.each(['registry.json', 'fleet-index.json'])('tells from the alarm alone when %s cannot be read', async (key) => {
+    for (const spoil of [
+      (state: MemoryObjects) => void state.broken.add(key),
+      (state: MemoryObjects) => void state.objects.delete(key),
+      (state: MemoryObjects) => void state.objects.set(key, { value: 'nonsense', etag: '"x"' }),
+    ]) {
+      const state = stateOf(false);
+      spoil(state);
+      const one = notifier(state);
+      await one.handle(UNREADABLE);
+      expect(one.sent).toHaveLength(1);
+      expect(one.sent[0]?.message).toContain('the state of the fleet cannot be read');
+    }
+  });
+
+  it('tells all the same when what was told cannot be read, and does not write over it', async () => {
+    const state = stateOf(false);
+    state.broken.add('told.json');
+    const one = notifier(state);
+    await one.handle(UNREADABLE);
+    expect(one.subjects()).toEqual(OPEN);
+    expect(state.objects.has('told.json')).toBe(false);
+  });
+
+  it('writes anew what is damaged', async () => {
+    const state = stateOf(false);
+    state.objects.set('told.json', { value: { version: 9 }, etag: '"x"' });
+    const one = notifier(state);
+    await one.handle(UNREADABLE);
+    expect(one.sent).toHaveLength(1);
+    expect(toldIn(state)).toBeDefined();
+  });
+
+  it('remembers nothing that people were not told', async () => {
+    const state = stateOf(false);
+    const one = notifier(state);
+    one.failures.publish = true;
+    await expect(one.handle(UNREADABLE)).rejects.toThrow('sns:Publish');
+    expect(state.objects.has('told.json')).toBe(false);
+    expect(one.events).toEqual([]);
+    one.failures.publish = false;
+    await one.handle(UNREADABLE);
+    expect(one.subjects()).toEqual(OPEN);
+  });
+
+  it('keeps what another writer remembered meanwhile', async () => {
+    const state = stateOf(false);
+    const one = notifier(state);
+    state.before = () => {
+      const theirs = {
+        version: 1,
+        open: { QueueAge: { orders: { openedAt: at(), story: 'x' } } },
+        changes: {},
+        unsent: [],
+      };
+      state.objects.set('told.json', { value: theirs, etag: '"theirs"' });
+    };
+    await one.handle(UNREADABLE);
+    expect(one.sent).toHaveLength(1);
+    expect(Object.keys(toldIn(state)?.open ?? {}).toSorted()).toEqual(['ClusterUnreadable', 'QueueAge']);
+  });
+
+  it('does not fail, and so does not tell again, when it cannot write', async () => {
+    const state = stateOf(false);
+    state.write = async () => {
+      throw awsError('denied');
+    };
+    const one = notifier(state);
+    await one.handle(UNREADABLE);
+    expect(one.sent).toHaveLength(1);
+    expect(output.text()).toContain('not remembered what was told');
+  });
+
+  it('fails when EventBridge does, and comes again without telling people twice', async () => {
+    const state = stateOf(false);
+    const one = notifier(state);
+    one.failures.events = 1;
+    await expect(one.handle(UNREADABLE)).rejects.toThrow('events:PutEvents');
+    expect(one.sent).toHaveLength(1);
+    expect(toldIn(state)?.unsent).toHaveLength(1);
+    one.failures.events = 0;
+    await one.handle(UNREADABLE);
+    expect(one.sent).toHaveLength(1);
+    expect(one.events).toMatchObject([{ detail: { cluster: 'paris' } }]);
+    expect(toldIn(state)?.unsent).toEqual([]);
+  });
+
+  it('tells without a link when none can be made', async () => {
+    const one = notifier(stateOf(false), {
+      link: async () => {
+        throw awsError('expired');
+      },
+    });
+    await one.handle(UNREADABLE);
+    expect(one.sent[0]?.message).not.toContain('Report:');
+  });
+
+  it('sends a digest, well or not, once', async () => {
+    const state = stateOf(true);
+    const one = notifier(state);
+    await one.handle({ digest: true });
+    await one.handle({ digest: true });
+    expect(one.subjects()).toEqual([expect.stringMatching(/^warning \[digest\] Fleet: \d of 1 cluster/)]);
+    expect(one.events).toMatchObject([{ detailType: 'certmarshal digest' }]);
+    state.broken.add('fleet-index.json');
+    const later = notifier(state, { now: NOW + DAY });
+    await later.handle({ digest: true });
+    expect(later.subjects()).toEqual([expect.stringContaining('Fleet: unknown')]);
+  });
+
+  it('tells of an alarm that it does not know', async () => {
+    const one = notifier(stateOf(true));
+    await one.handle(alarmed('unheard-of', 'ALARM'));
+    expect(one.subjects()).toEqual([expect.stringContaining('critical [critical] alarm certmarshal-unheard-of rings')]);
+  });
+
+  it.each([
+    undefined,
+    {},
+    { digest: 'yes' },
+    { Records: [{}] },
+    { Records: [{ Sns: { Message: 'SENTINEL' } }] },
+    { Records: [{ Sns: { Message: '{"AlarmName":"SENTINEL"}' } }] },
+  ])('fails for %j, so that it reaches people', async (event) => {
+    const one = notifier(stateOf(true));
+    await expect(one.handle(event)).rejects.toThrow(/^The (?:event|notification) is n/);
+    expect(output.text()).not.toContain('SENTINEL');
+  });
+});

@@ -1,0 +1,633 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { FindingTally } from '../../../lambdas/audit/summary.ts';
+import { SEVERITIES } from '../../../lambdas/expiry/finding.ts';
+import { FINDING_CODES, type FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
+import type { IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
+import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
+import type { VerdictLine } from '../../../lambdas/fleet/outcome.ts';
+import type { RegisteredCluster } from '../../../lambdas/fleet/registry.ts';
+import { ALARMS, type AlarmId } from '../../../lambdas/health/alarms.ts';
+import { culpritsOf } from '../../../lambdas/health/culprits.ts';
+import { type ClusterHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
+import type { MaintenanceWindow } from '../../../lambdas/health/maintenance.ts';
+import { SIGNALS, type SignalId } from '../../../lambdas/health/signals.ts';
+import type { SloLedger } from '../../../lambdas/slo/ledger.ts';
+import {
+  at,
+  auditSummary,
+  DAY,
+  expiryFinding,
+  index,
+  indexed,
+  MINUTE,
+  NOW,
+  PARIS,
+  registered,
+  registry,
+  swept,
+  TROUBLE,
+} from '../fleet/values.ts';
+
+const MONITORING: Monitoring = { alarms: {}, maintenance: [], objective: 0.999, auditEveryMinutes: 15 };
+const SIGNAL_IDS = Object.keys(SIGNALS) as SignalId[];
+const ALARM_IDS = Object.keys(ALARMS) as AlarmId[];
+const CALM = { counts: { critical: 0, warning: 0, info: 0 }, findings: [], findingCount: 0, ends: [] };
+const WELL = { foundAt: at(-DAY), target: PARIS };
+
+function hostile(changed: Partial<VerdictLine> = {}): VerdictLine {
+  return {
+    csr: 'csr-q77zt',
+    uid: '00000000-0000-4000-8000-000000000001',
+    node: 'worker-3',
+    verdict: 'leave',
+    reason: 'SanNotOwned',
+    message: 'IP 10.0.1.24 belongs to worker-8',
+    outcome: 'none',
+    at: at(-MINUTE),
+    hostile: true,
+    ...changed,
+  };
+}
+
+/** In each of so many minutes, the last of them 20 minutes ago, two requests were missed. */
+function missed(minutes: number): SloLedger {
+  const last = Math.floor(NOW / MINUTE) - 20;
+  const open = Array.from({ length: minutes }, (_, i) => [last - minutes + 1 + i, 0, 0, 2, 0, 0, NOW] as const);
+  return { open, hours: [], days: [] };
+}
+
+interface Case {
+  readonly registered?: Partial<RegisteredCluster>;
+  /** Undefined: nothing is known of it. */
+  readonly indexed?: Partial<IndexedCluster> | undefined;
+  readonly monitoring?: Partial<Monitoring>;
+}
+
+function healthOf({ registered: found = {}, indexed: known, monitoring = {} }: Case) {
+  const known1 = known === undefined ? [] : [indexed('paris', { audit: auditSummary(CALM), ...known })];
+  return fleetHealth(
+    registry(registered('paris', { ...WELL, ...found })),
+    index(...known1),
+    { ...MONITORING, ...monitoring },
+    NOW,
+  );
+}
+
+/** Of the only cluster. */
+function clusterOf(one: Case): ClusterHealth {
+  const [cluster] = healthOf(one).clusters;
+  if (cluster === undefined) throw new Error('no cluster');
+  return cluster;
+}
+
+const valuesOf = ({ signals }: Pick<ClusterHealth, 'signals'>) =>
+  Object.fromEntries(signals.map(({ id, value }) => [id, value]));
+
+const tallied = (...tally: readonly FindingTally[]) => ({ audit: auditSummary({ ...CALM, tally }) });
+
+describe('the signals of a cluster', () => {
+  it('are none while it is well', () => {
+    const health = healthOf({ indexed: {} });
+    expect(health.clusters).toMatchObject([{ id: 'paris', name: 'paris', state: 'well', signals: [], readable: true }]);
+    expect(Object.values(health.totals).every((total) => total === 0)).toBe(true);
+    expect(Object.keys(health.totals)).toEqual(SIGNAL_IDS);
+    expect(health.counts).toEqual({ critical: 0, warning: 0, new: 0, maintenance: 0, well: 1, gone: 0 });
+  });
+
+  it.each<
+    readonly [what: string, one: Case, signals: Partial<Record<SignalId, number>>, state: ClusterHealth['state']]
+  >([
+    [
+      'unreadable for a while',
+      { indexed: { readable: false, readableAt: at(-5 * MINUTE) } },
+      { UnreadableFor: 300 },
+      'well',
+    ],
+    [
+      'unreadable for long',
+      { indexed: { readable: false, readableAt: at(-10 * MINUTE) } },
+      { UnreadableFor: 600 },
+      'critical',
+    ],
+    [
+      'unreadable, and read last by a clock that is ahead',
+      { indexed: { readable: false, readableAt: at(MINUTE) } },
+      { UnreadableFor: 1 },
+      'well',
+    ],
+    ['found just now', { registered: { foundAt: at(-2 * MINUTE) } }, {}, 'new'],
+    ['found a moment ago', { registered: { foundAt: at(-3 * MINUTE) } }, { NeverReadFor: 180, SweepAge: 180 }, 'new'],
+    [
+      'found long ago, swept, never readable',
+      {
+        registered: { foundAt: at(-30 * MINUTE) },
+        indexed: { readable: false, readableAt: undefined as never, audit: auditSummary(CALM) },
+      },
+      { NeverReadFor: 1_800 },
+      'warning',
+    ],
+    [
+      'found, and nobody sweeps it',
+      { registered: { foundAt: at(-20 * MINUTE) } },
+      { NeverReadFor: 1_200, SweepAge: 1_200 },
+      'critical',
+    ],
+    [
+      'found, without a way to enter',
+      { registered: { foundAt: at(-DAY), target: undefined as never, problem: TROUBLE } },
+      { NeverReadFor: 86_400 },
+      'warning',
+    ],
+    [
+      'that was readable, and has no target any more',
+      {
+        registered: { target: undefined as never, problem: TROUBLE },
+        indexed: { readableAt: at(-20 * MINUTE), triedAt: at(-DAY) },
+      },
+      { UnreadableFor: 1_200 },
+      'critical',
+    ],
+    [
+      'well when it was swept last, long ago',
+      { indexed: { triedAt: at(-DAY), sweptAt: at(-DAY), readableAt: at(-DAY) } },
+      { SweepAge: 86_400 },
+      'critical',
+    ],
+    ['swept two minutes ago', { indexed: { triedAt: at(-2 * MINUTE) } }, {}, 'well'],
+    [
+      'audited half an hour ago',
+      { indexed: { audit: auditSummary({ ...CALM, auditedAt: at(-30 * MINUTE) }) } },
+      {},
+      'well',
+    ],
+    [
+      'audited two hours ago',
+      { indexed: { audit: auditSummary({ ...CALM, auditedAt: at(-120 * MINUTE) }) } },
+      { AuditAge: 7_200 },
+      'warning',
+    ],
+    [
+      'audited two hours ago, and once an hour is enough',
+      {
+        indexed: { audit: auditSummary({ ...CALM, auditedAt: at(-120 * MINUTE) }) },
+        monitoring: { auditEveryMinutes: 60 },
+      },
+      {},
+      'well',
+    ],
+    ['never audited', { indexed: { audit: undefined as never } }, { AuditAge: 86_400 }, 'warning'],
+    [
+      'with findings, counted',
+      {
+        indexed: tallied(
+          { code: 'CertificateExpired', severity: 'critical', what: 'etcd-server', count: 2 },
+          { code: 'SuccessorNotTrusted', severity: 'critical', count: 1 },
+          { code: 'CertificateExpiring', severity: 'warning', what: 'kube-apiserver', count: 3 },
+          { code: 'RenewalErrors', severity: 'warning', what: 'kubelet-serving', count: 4 },
+          { code: 'RequestStorm', severity: 'critical', count: 5 },
+          { code: 'RequestPending', severity: 'warning', count: 6 },
+          { code: 'SourceLost', severity: 'critical', count: 7 },
+          { code: 'SourceUnread', severity: 'warning', count: 100 },
+          { code: 'NotVisible', severity: 'info', count: 100 },
+        ),
+      },
+      {
+        CertificatesCritical: 3,
+        CertificatesWarning: 3,
+        KubeletsOverdue: 4,
+        CoverageLost: 7,
+        RequestsStuck: 5,
+        RequestsWaiting: 6,
+      },
+      'critical',
+    ],
+    [
+      'with findings of an earlier version',
+      { indexed: { audit: auditSummary() } },
+      { CertificatesWarning: 1 },
+      'warning',
+    ],
+    [
+      'with a hostile node',
+      { indexed: { verdicts: [hostile(), hostile({ csr: 'csr-2' })] } },
+      { RequestsHostile: 2 },
+      'critical',
+    ],
+    [
+      'with a node that was hostile, and one that is not',
+      {
+        indexed: {
+          verdicts: [
+            hostile({ at: at(-11 * MINUTE) }),
+            hostile({ at: at(DAY) }),
+            { ...hostile(), hostile: undefined as never },
+          ],
+        },
+      },
+      {},
+      'well',
+    ],
+  ])('%s', (_what, one, signals, state) => {
+    const cluster = clusterOf(one);
+    expect(valuesOf(cluster)).toEqual(signals);
+    expect(cluster.state).toBe(state);
+  });
+
+  it('tell the objective', () => {
+    const slo = missed(30);
+    const { signals, slo: state } = clusterOf({ indexed: { slo } });
+    expect(state.counts.missed).toBe(60);
+    expect(valuesOf({ signals })).toEqual({ SloFastBurn: 1_000, SloSlowBurn: 1_000 });
+    expect(signals[0]?.story).toMatch(/ in time: \d+ in an hour, 1000 times as many as the objective allows$/);
+    expect(healthOf({ indexed: { slo } }).slo.attainment).toBe(0);
+  });
+
+  it('tell the worst finding, when it bites, and how many more there are', () => {
+    const worst = expiryFinding({ severity: 'critical', message: 'etcd server ends in 2 days', due: at(2 * DAY) });
+    const later = expiryFinding({ severity: 'critical', object: 'b', due: at(3 * DAY), what: 'etcd-server' });
+    const audit = auditSummary({
+      findings: [later, worst],
+      tally: [
+        { code: 'CertificateExpiring', severity: 'critical', what: 'kube-apiserver', count: 4 },
+        { code: 'CertificateExpiring', severity: 'critical', what: 'etcd-server', count: 1 },
+      ],
+    });
+    expect(clusterOf({ indexed: { audit } }).signals).toEqual([
+      {
+        id: 'CertificatesCritical',
+        value: 5,
+        classes: { 'kube-apiserver': 4, 'etcd-server': 1 },
+        story: 'etcd server ends in 2 days, and 4 more',
+        since: worst.since,
+        due: at(2 * DAY),
+        command: worst.command,
+      },
+    ]);
+  });
+
+  it('tell what is counted, where the summary had no room for it', () => {
+    const one = tallied({ code: 'CertificateExpired', severity: 'critical', count: 40 });
+    expect(clusterOf({ indexed: one }).signals).toMatchObject([
+      {
+        classes: { unknown: 40 },
+        story: '40 times CertificateExpired',
+        command: 'certmarshal audit --cluster paris',
+      },
+    ]);
+  });
+
+  it('never count less than is shown', () => {
+    const audit = auditSummary({ findings: [expiryFinding(), expiryFinding({ object: 'b' })], tally: [] });
+    expect(valuesOf(clusterOf({ indexed: { audit } }))).toEqual({ CertificatesWarning: 2 });
+  });
+
+  it('say which node was hostile, with the command that explains it', () => {
+    const verdicts = [hostile(), hostile({ csr: 'csr-old', node: 'worker-1', at: at(-5 * MINUTE) })];
+    expect(clusterOf({ indexed: { verdicts } }).signals).toEqual([
+      {
+        id: 'RequestsHostile',
+        value: 2,
+        story: 'worker-3: IP 10.0.1.24 belongs to worker-8, and 1 more',
+        since: at(-5 * MINUTE),
+        command: 'certmarshal explain csr-q77zt --cluster paris',
+      },
+    ]);
+  });
+
+  it('let nobody write to a terminal or a shell', () => {
+    const evil = '\u001b[31m$(reboot)\n';
+    const [signal] = clusterOf({
+      indexed: { verdicts: [hostile({ csr: evil, node: evil, message: evil.repeat(200) })] },
+    }).signals;
+    expect(signal?.command).toBe('certmarshal explain REQUEST --cluster paris');
+    expect(signal?.story).not.toMatch(/\p{Cc}/u);
+    expect(signal?.story.length).toBeLessThan(700);
+  });
+
+  it('say why requests cannot be listed', () => {
+    const findings = [
+      { kind: 'forbidden', object: 'list requests', message: 'answered 403', remedy: 'r', since: at() },
+    ];
+    const [signal] = clusterOf({ indexed: { readable: false, readableAt: at(-DAY), findings } }).signals;
+    expect(signal).toMatchObject({
+      story: 'its requests cannot be listed: list requests: answered 403',
+      since: at(-DAY),
+      command: 'certmarshal doctor --fleet fleet.yaml --cluster paris',
+    });
+    const lost = clusterOf({ registered: { target: undefined as never, problem: TROUBLE } });
+    expect(lost.signals[0]?.story).toBe('its requests could never be listed: no');
+  });
+});
+
+const ALWAYS: MaintenanceWindow = {
+  clusters: ['paris'],
+  reason: 'rack 7',
+  when: { from: at(-MINUTE), until: at(60 * MINUTE) },
+};
+
+describe('maintenance', () => {
+  const broken: Case = {
+    indexed: {
+      readable: false,
+      readableAt: at(-DAY),
+      triedAt: at(-10 * MINUTE),
+      verdicts: [hostile()],
+      ...tallied(
+        { code: 'CertificateExpired', severity: 'critical', count: 1 },
+        { code: 'SourceLost', severity: 'critical', count: 1 },
+      ),
+    },
+    monitoring: { maintenance: [ALWAYS] },
+  };
+
+  it('explains what its alarms say, and nothing else', () => {
+    const health = healthOf(broken);
+    const [cluster] = health.clusters;
+    expect(cluster && valuesOf(cluster)).toEqual({ SweepAge: 600, CertificatesCritical: 1, RequestsHostile: 1 });
+    expect(cluster).toMatchObject({ state: 'critical', maintenance: { until: at(60 * MINUTE), reason: 'rack 7' } });
+    expect(health.totals).toMatchObject({ UnreadableFor: 0, CoverageLost: 0, CertificatesCritical: 1 });
+  });
+
+  it('is a state where all is explained', () => {
+    const one = { indexed: { readable: false, readableAt: at(-DAY) }, monitoring: { maintenance: [ALWAYS] } };
+    expect(clusterOf(one)).toMatchObject({ state: 'maintenance', signals: [] });
+  });
+});
+
+describe('fleetHealth', () => {
+  it('knows what is gone on purpose: it rings no alarm, and counts nowhere', () => {
+    const slo = missed(9);
+    const known = { readable: false, readableAt: at(-DAY), verdicts: [hostile()], audit: auditSummary(), slo };
+    for (const gone of [{ missingSince: at(-MINUTE) }, { untagged: true as const }]) {
+      const health = healthOf({ registered: gone, indexed: known });
+      expect(health.clusters).toMatchObject([{ state: 'gone', signals: [], goneSince: expect.any(String) }]);
+      expect(Object.values(health.totals).every((total) => total === 0)).toBe(true);
+      expect(health.counts.gone).toBe(1);
+      expect(health.slo.attainment).toBeUndefined();
+    }
+  });
+
+  it('leaves out what is only in the index, and takes what is only in the registry', () => {
+    const health = fleetHealth(registry(registered('a')), index(indexed('b', { readable: false })), MONITORING, NOW);
+    expect(health.clusters.map(({ id, state }) => [id, state])).toEqual([['a', 'new']]);
+    expect(fleetHealth(registry(registered('a')), undefined, MONITORING, NOW).clusters).toHaveLength(1);
+  });
+
+  it('adds counts, and takes the longest time', () => {
+    const ids = ['a', 'b', 'c'];
+    const known = ids.map((id, i) =>
+      indexed(id, {
+        readable: false,
+        readableAt: at(-(i + 1) * 60 * MINUTE),
+        ...tallied({ code: 'CertificateExpired', severity: 'critical', count: i + 1 }),
+      }),
+    );
+    const found = registry(...ids.map((id) => registered(id, WELL)));
+    const { totals } = fleetHealth(found, index(...known), MONITORING, NOW);
+    expect(totals).toMatchObject({ CertificatesCritical: 6, UnreadableFor: 3 * 3_600 });
+  });
+
+  it('puts first what needs somebody first', () => {
+    const ending = (days: number, severity: 'critical' | 'warning' = 'critical') => ({
+      audit: auditSummary({ findings: [expiryFinding({ severity, due: at(days * DAY) })] }),
+    });
+    const clusters = {
+      fine: {},
+      soon: ending(3),
+      sooner: ending(2),
+      'also-sooner': ending(2),
+      later: ending(1, 'warning'),
+      now: { verdicts: [hostile()] },
+    };
+    const found = registry(
+      registered('new'),
+      registered('away', { missingSince: at() }),
+      ...Object.keys(clusters).map((id) => registered(id, WELL)),
+    );
+    const known = Object.entries(clusters).map(([id, one]) => indexed(id, { audit: auditSummary(CALM), ...one }));
+    const { clusters: sorted } = fleetHealth(found, index(...known), MONITORING, NOW);
+    expect(sorted.map(({ id }) => id)).toEqual([
+      'now',
+      'also-sooner',
+      'sooner',
+      'soon',
+      'later',
+      'new',
+      'fine',
+      'away',
+    ]);
+  });
+
+  it('puts first of the signals what rings', () => {
+    const one = { indexed: { readable: false, readableAt: at(-MINUTE), audit: auditSummary(), verdicts: [hostile()] } };
+    const ids = (alarms: Monitoring['alarms']) =>
+      clusterOf({ ...one, monitoring: { alarms } }).signals.map(({ id }) => id);
+    expect(ids({})).toEqual(['RequestsHostile', 'CertificatesWarning', 'UnreadableFor']);
+    expect(ids({ ImpersonationAttempt: { threshold: 1, severity: 'off' } })).toEqual([
+      'CertificatesWarning',
+      'UnreadableFor',
+      'RequestsHostile',
+    ]);
+  });
+
+  it.each([
+    ['off', { CertificateWarning: { threshold: 1, severity: 'off' } }, 'well'],
+    ['above what there is', { CertificateWarning: { threshold: 2, severity: 'critical' } }, 'well'],
+    ['more severe', { CertificateWarning: { threshold: 1, severity: 'critical' } }, 'critical'],
+  ] as const)('judges by the alarms of fleet.yaml: %s', (_what, alarms, state) => {
+    expect(clusterOf({ indexed: { audit: auditSummary() }, monitoring: { alarms } }).state).toBe(state);
+  });
+
+  it('says what dispatch says', () => {
+    const problems = [{ ...TROUBLE, since: at() }];
+    const dispatch = { at: at(), registered: 1, dispatched: 1, problems };
+    expect(fleetHealth(registry(), { ...index(), dispatch }, MONITORING, NOW).problems).toEqual(problems);
+  });
+});
+
+describe('culpritsOf', () => {
+  const known = { readable: false, readableAt: at(-11 * MINUTE), triedAt: at(-6 * MINUTE) };
+  const health = healthOf({ indexed: known });
+
+  it('names the clusters that make an alarm ring', () => {
+    expect(ALARM_IDS.filter((id) => culpritsOf(id, health, {}).length > 0)).toEqual([
+      'OldestSweep',
+      'ClusterUnreadable',
+    ]);
+    expect(culpritsOf('ClusterUnreadable', health, {}).map(({ id }) => id)).toEqual(['paris']);
+  });
+
+  it.each([
+    [{ threshold: 661, severity: 'critical' }, 0],
+    [{ threshold: 660, severity: 'warning' }, 1],
+    [{ threshold: 1, severity: 'off' }, 0],
+  ] as const)('judges by fleet.yaml: %j', (setting, count) => {
+    expect(culpritsOf('ClusterUnreadable', health, { ClusterUnreadable: setting })).toHaveLength(count);
+  });
+});
+
+// Anything that may be known of a cluster.
+const CODES = Object.keys(FINDING_CODES) as FindingCode[];
+const anyAt = fc.integer({ min: -2 * DAY, max: 9 * MINUTE }).map(at);
+const anyFinding = fc
+  .record({
+    code: fc.constantFrom(...CODES),
+    severity: fc.constantFrom(...SEVERITIES),
+    object: fc.constantFrom('a', 'b', 'c'),
+  })
+  .map((changed) => expiryFinding(changed));
+const anyAudit = fc
+  .record({
+    auditedAt: anyAt,
+    findings: fc.uniqueArray(anyFinding, { maxLength: 6, selector: ({ code, object }) => `${code} ${object}` }),
+  })
+  .map(({ auditedAt, findings }) => {
+    const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length;
+    const counts = { critical: count('critical'), warning: count('warning'), info: count('info') };
+    return auditSummary({ auditedAt, findings, findingCount: findings.length, counts });
+  });
+const anyVerdicts = fc.uniqueArray(
+  fc
+    .record({ csr: fc.string(), at: anyAt, message: fc.string() })
+    .map((changed) => hostile({ ...changed, uid: changed.csr })),
+  { maxLength: 3, selector: ({ csr }) => csr },
+);
+const anyIndexed = fc
+  .record(
+    {
+      readable: fc.boolean(),
+      complete: fc.boolean(),
+      sweptAt: anyAt,
+      triedAt: anyAt,
+      readableAt: anyAt,
+      audit: anyAudit,
+      verdicts: anyVerdicts,
+    },
+    { requiredKeys: ['readable', 'complete', 'sweptAt'] },
+  )
+  .map(({ triedAt, readableAt, ...known }) => ({
+    ...indexed('paris', known),
+    triedAt,
+    readableAt,
+  }))
+  .map((cluster) => JSON.parse(JSON.stringify(cluster)) as IndexedCluster);
+const anyRegistered = fc
+  .record({ foundAt: anyAt, target: fc.constant(PARIS), problem: fc.constant(TROUBLE) }, { requiredKeys: ['foundAt'] })
+  .map((found) => registered('paris', found));
+
+describe('laws of fleetHealth', () => {
+  const values = (cluster: ClusterHealth | undefined) => new Map(cluster?.signals.map(({ id, value }) => [id, value]));
+
+  it('a read that failed makes no number better', () => {
+    const failed = fc.record(
+      {
+        startedAt: anyAt,
+        complete: fc.constant(false),
+        untried: fc.constant(true as const),
+        audit: anyAudit.map((audit) => ({ ...audit, partial: true as const })),
+      },
+      { requiredKeys: ['startedAt', 'complete'] },
+    );
+    // A finding may become critical by what a partial audit sees: then it is no warning any more.
+    const counted = (all: ReadonlyMap<SignalId, number>) =>
+      SIGNAL_IDS.filter((id) => SIGNALS[id].unit === 'Count').reduce((sum, id) => sum + (all.get(id) ?? 0), 0);
+    fc.assert(
+      fc.property(anyRegistered, anyIndexed, failed, (found, known, change) => {
+        const before = index(known);
+        const after = foldOutcomes(before, [swept({ ...change, readable: false })], NOW);
+        const [a, b] = [before, after].map((all) =>
+          values(fleetHealth(registry(found), all, MONITORING, NOW).clusters[0]),
+        );
+        if (a === undefined || b === undefined) throw new Error('two of them');
+        const kept: readonly SignalId[] = [
+          'UnreadableFor',
+          'NeverReadFor',
+          'CertificatesCritical',
+          'RequestsStuck',
+          'CoverageLost',
+          'RequestsHostile',
+          // How old the last try and the last audit are: a try that failed is one, as is an audit that does not know what was before.
+          ...(change.untried ? (['SweepAge'] as const) : []),
+          ...(change.audit === undefined ? (['AuditAge'] as const) : []),
+        ];
+        for (const id of kept) expect([id, b.get(id) ?? 0]).toEqual([id, Math.max(a.get(id) ?? 0, b.get(id) ?? 0)]);
+        expect(counted(b)).toBeGreaterThanOrEqual(counted(a));
+      }),
+      { numRuns: 500, seed: 21 },
+    );
+  });
+
+  it('no signal goes below 0 or is no number, and every one has a story and a command of one line', () => {
+    fc.assert(
+      fc.property(anyRegistered, anyIndexed, (found, known) => {
+        for (const { value, story, command } of fleetHealth(registry(found), index(known), MONITORING, NOW).clusters[0]
+          ?.signals ?? []) {
+          expect(value).toBeGreaterThan(0);
+          expect(Number.isFinite(value)).toBe(true);
+          expect(`${story}${command}`).not.toMatch(/\p{Cc}/u);
+          expect(story).not.toBe('');
+        }
+      }),
+      { numRuns: 300, seed: 22 },
+    );
+  });
+
+  it('what is gone never rings', () => {
+    fc.assert(
+      fc.property(anyRegistered, anyIndexed, (found, known) => {
+        const health = fleetHealth(registry({ ...found, missingSince: at() }), index(known), MONITORING, NOW);
+        expect(ALARM_IDS.flatMap((id) => culpritsOf(id, health, {}))).toEqual([]);
+      }),
+      { numRuns: 200, seed: 23 },
+    );
+  });
+
+  it('maintenance takes away only what it explains', () => {
+    const kept: readonly SignalId[] = [
+      'SweepAge',
+      'AuditAge',
+      'CertificatesCritical',
+      'CertificatesWarning',
+      'KubeletsOverdue',
+      'RequestsStuck',
+      'RequestsHostile',
+    ];
+    fc.assert(
+      fc.property(anyRegistered, anyIndexed, (found, known) => {
+        const [a] = fleetHealth(registry(found), index(known), MONITORING, NOW).clusters;
+        const [b] = fleetHealth(registry(found), index(known), { ...MONITORING, maintenance: [ALWAYS] }, NOW).clusters;
+        const expected = a?.signals.filter(({ id }) => kept.includes(id)).map(({ id }) => id);
+        expect(b?.signals.map(({ id }) => id)).toEqual(expected);
+      }),
+      { numRuns: 200, seed: 24 },
+    );
+  });
+
+  it('the order of the clusters does not matter', () => {
+    const fleet = fc.array(fc.tuple(anyRegistered, anyIndexed), { maxLength: 6 });
+    fc.assert(
+      fc.property(fleet, fc.nat(), (clusters, turn) => {
+        const named = clusters.map(
+          ([found, known], i) =>
+            [
+              { ...found, id: `c${i}` },
+              { ...known, id: `c${i}` },
+            ] as const,
+        );
+        const by = turn % Math.max(1, named.length);
+        const turned = [...named.slice(by), ...named.slice(0, by)].toReversed();
+        const [a, b] = [named, turned].map((all) =>
+          fleetHealth(
+            registry(...all.map(([found]) => found)),
+            index(...all.map(([, known]) => known)),
+            MONITORING,
+            NOW,
+          ),
+        );
+        expect(a).toEqual(b);
+      }),
+      { numRuns: 150, seed: 25 },
+    );
+  });
+});

@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { NameProof } from '../../../lambdas/approval/verdict.ts';
+import { createDecisionCollector, MOST_LEFT } from '../../../lambdas/journal/decisions.ts';
+import { policyHash } from '../../../lambdas/journal/policy-hash.ts';
+import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import type { Acted } from '../../../lambdas/sweep/act.ts';
+
+const STARTED = Date.UTC(2026, 10, 21, 10);
+const CONTEXT = { cluster: 'berlin', startedAt: STARTED, policyHash: 'ab', program: '1.2.3' };
+const PEM = Buffer.from('-----BEGIN CERTIFICATE REQUEST-----\nMIIBnotarequest\n-----END CERTIFICATE REQUEST-----\n');
+
+function acted(
+  verdict: Partial<Acted['verdict']> = {},
+  more: { name?: string; outcome?: Acted['outcome'] } = {},
+): Acted {
+  const { name = 'csr-1', outcome = { kind: 'written' } } = more;
+  return {
+    csr: {
+      name,
+      uid: `uid of ${name}`,
+      resourceVersion: '1',
+      createdAt: STARTED,
+      deleting: false,
+      signerName: 'kubernetes.io/kubelet-serving',
+      username: 'system:node:worker-3',
+      groups: ['system:nodes'],
+      usages: [],
+      expirationSeconds: undefined,
+      request: PEM,
+      conditions: [],
+      issued: false,
+    },
+    verdict: {
+      verdict: 'approve',
+      reason: 'Proven',
+      message: 'all proven',
+      hostile: false,
+      policy: 'default',
+      ...verdict,
+    },
+    outcome,
+  };
+}
+
+function collect(...all: readonly Acted[]) {
+  const collector = createDecisionCollector(CONTEXT);
+  for (const one of all) collector.take(one);
+  return collector.collected();
+}
+
+const LEFT = { verdict: 'leave', reason: 'SanNotOwned' } as const;
+const NONE = { outcome: { kind: 'none' } } as const;
+const proof = (name: string, more: Partial<NameProof> = {}): NameProof => ({
+  kind: 'dns',
+  name,
+  proven: true,
+  ...more,
+});
+
+describe('the entries of a sweep', () => {
+  it('say who asked for what, what became of it and by which evidence', () => {
+    const names = [
+      proof('worker-3', { provenBy: { source: 'machine', object: 'Machine eksa-system/md-0-a' } }),
+      proof('10.0.1.3', { kind: 'ip', provenBy: { source: 'machine', object: 'Machine eksa-system/md-0-a' } }),
+      proof('10.0.1.8', { proven: false, ownedBy: { node: 'worker-8', object: 'EC2 instance i-0abc' } }),
+    ];
+    expect(collect(acted({ names })).entries).toEqual([
+      {
+        version: 1,
+        kind: 'decision',
+        at: '2026-11-21T10:00:00.000Z',
+        cluster: 'berlin',
+        csr: 'csr-1',
+        uid: 'uid of csr-1',
+        requester: 'system:node:worker-3',
+        names: ['worker-3', '10.0.1.3', '10.0.1.8'],
+        nameCount: 3,
+        verdict: 'approve',
+        reason: 'Proven',
+        message: 'all proven',
+        hostile: false,
+        outcome: 'written',
+        policy: 'default',
+        policyHash: 'ab',
+        evidence: [
+          { source: 'machine', object: 'Machine eksa-system/md-0-a', readAt: '2026-11-21T10:00:00.000Z' },
+          { source: 'ec2', object: 'EC2 instance i-0abc', readAt: '2026-11-21T10:00:00.000Z' },
+        ],
+        requestHash: createHash('sha256').update(PEM).digest('hex'),
+        program: '1.2.3',
+      },
+    ]);
+  });
+
+  it('hold nothing of the request but its hash', () => {
+    const text = JSON.stringify(collect(acted({ names: [proof('worker-3')] })));
+    for (const secret of ['BEGIN', 'MIIB', PEM.toString('base64').slice(0, 20)]) expect(text).not.toContain(secret);
+  });
+
+  const error = new KubernetesError({ kind: 'forbidden', object: 'x', problem: 'no', remedy: 'y' });
+  it.each([
+    ['written', acted(), ['written']],
+    ['observed', acted({}, { outcome: { kind: 'observed' } }), ['observed']],
+    ['failed', acted({}, { outcome: { kind: 'failed', error } }), ['failed']],
+    ['denied', acted({ verdict: 'deny', hostile: true }), ['written']],
+    ['left', acted(LEFT, NONE), ['none']],
+    ['overtaken', acted({}, { outcome: { kind: 'overtaken' } }), []],
+    ['unfinished', acted({}, { outcome: { kind: 'unfinished' } }), []],
+    ['ignored', acted({ verdict: 'ignore', reason: 'Orphaned' }, NONE), []],
+  ])('of what was %s', (_, one, outcomes) => {
+    expect(collect(one).entries.map(({ outcome }) => outcome)).toEqual(outcomes);
+  });
+
+  it('are those of all approvals, and of the first requests that were left, hostile ones first', () => {
+    const left = Array.from({ length: MOST_LEFT + 50 }, (_, index) => acted(LEFT, { ...NONE, name: `left-${index}` }));
+    const approved = Array.from({ length: 700 }, (_, index) => acted({}, { name: `approved-${index}` }));
+    const hostile = acted({ ...LEFT, hostile: true }, { ...NONE, name: 'hostile' });
+    const { entries, leftOut } = collect(...left, ...approved, hostile);
+    expect(entries).toHaveLength(700 + MOST_LEFT);
+    expect(entries[700]?.csr).toBe('hostile');
+    expect(leftOut).toBe(51);
+  });
+
+  it('are bounded and harmless whatever a cluster sends', () => {
+    const evil = '\u001b[2J\u202e\n{"forged":true}';
+    const names = Array.from({ length: 1_024 }, (_, index) =>
+      proof(`${evil}${index}`.padEnd(253, 'x'), {
+        provenBy: { source: 'machine', object: `${evil}${index}`.repeat(100) },
+      }),
+    );
+    const one = acted({ names, message: evil.repeat(1_000), policy: evil }, { name: evil.repeat(100) });
+    const [entry] = collect({
+      ...one,
+      csr: { ...one.csr, uid: evil.repeat(100), username: evil.repeat(1_000) },
+    }).entries;
+    const text = JSON.stringify(entry);
+    expect(text.length).toBeLessThan(30_000);
+    expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(text).not.toContain('\\u001b');
+    expect(text).not.toContain('\\n');
+    expect(entry?.nameCount).toBe(1_024);
+    expect(entry?.names.length).toBeLessThanOrEqual(100);
+  });
+});
+
+describe('the hash of policies', () => {
+  it('does not depend on the order of their fields, and on everything else', () => {
+    const hash = policyHash([DEFAULT_POLICY]);
+    expect(hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(policyHash([Object.fromEntries(Object.entries(DEFAULT_POLICY).toReversed()) as typeof DEFAULT_POLICY])).toBe(
+      hash,
+    );
+    expect(policyHash([{ ...DEFAULT_POLICY, mode: 'observe' }])).not.toBe(hash);
+    expect(policyHash([{ ...DEFAULT_POLICY, keys: { ...DEFAULT_POLICY.keys, rsaMinBits: 3072 } }])).not.toBe(hash);
+    expect(policyHash([DEFAULT_POLICY, DEFAULT_POLICY])).not.toBe(hash);
+  });
+});

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import type { ByteObjects } from '../../../lambdas/aws/byte-objects.ts';
+import { AwsError } from '../../../lambdas/aws/errors.ts';
+import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
+import type { JournalFiles } from '../../../lambdas/journal/journal-files.ts';
+import { createJournal, type Rebuilt } from '../../../lambdas/journal/s3-journal.ts';
+
+export const CLUSTER = '111122223333/eu-central-1/dublin';
+export const never = new AbortController().signal;
+
+/** A decision; another number is another request. */
+export function entry(number: number, changed: Partial<JournalEntry> = {}): JournalEntry {
+  return {
+    version: 1,
+    kind: 'decision',
+    at: '2026-11-21T10:00:00.000Z',
+    cluster: CLUSTER,
+    csr: `csr-${number}`,
+    uid: `uid-${number}`,
+    requester: `system:node:worker-${number}`,
+    names: [`worker-${number}`, `10.0.1.${number % 250}`],
+    nameCount: 2,
+    verdict: 'approve',
+    reason: 'Proven',
+    message: `worker-${number} ← Machine eksa-system/md-0-${number}`,
+    hostile: false,
+    outcome: 'written',
+    policy: 'default',
+    policyHash: '5'.repeat(64),
+    evidence: [{ source: 'machine', object: `Machine eksa-system/md-0-${number}`, readAt: '2026-11-21T10:00:00.000Z' }],
+    requestHash: '7'.repeat(64),
+    program: '0.0.0',
+    ...changed,
+  };
+}
+
+type Fault = (call: string, when: 'before' | 'after') => void | Promise<void>;
+
+/** A bucket in memory, with the conditional writes of S3. */
+export interface MemoryBucket {
+  readonly objects: Map<string, Buffer>;
+  /** Every call: `PUT heads/berlin.json`. */
+  readonly calls: string[];
+  /** Called before and after each read and write; throws where the call is to fail. */
+  fault: Fault | undefined;
+  readonly bytes: ByteObjects;
+  readonly files: JournalFiles;
+}
+
+export function memoryBucket(initial: Iterable<readonly [string, Buffer]> = []): MemoryBucket {
+  const objects = new Map(initial);
+  const etagOf = (bytes: Buffer): string => createHash('md5').update(bytes).digest('hex');
+  const sorted = (): string[] => [...objects.keys()].toSorted();
+  const calls: string[] = [];
+  const around = async <T>(call: string, work: () => T): Promise<T> => {
+    calls.push(call);
+    await bucket.fault?.(call, 'before');
+    const result = work();
+    await bucket.fault?.(call, 'after');
+    return result;
+  };
+  const list: Pick<JournalFiles, 'objects' | 'folders'> = {
+    async *objects(prefix) {
+      calls.push(`LIST ${prefix}`);
+      for (const key of sorted()) {
+        const bytes = objects.get(key);
+        if (key.startsWith(prefix) && bytes !== undefined) yield { key, size: bytes.length };
+      }
+    },
+    async folders(prefix) {
+      calls.push(`LIST ${prefix}`);
+      const below = sorted().filter((key) => key.startsWith(prefix));
+      const parts = below.map((key) => key.slice(prefix.length).split('/'));
+      return [...new Set(parts.flatMap(([folder = '', ...rest]) => (rest.length > 0 ? [folder] : [])))];
+    },
+  };
+  const bucket: MemoryBucket = {
+    objects,
+    calls,
+    fault: undefined,
+    bytes: {
+      read: async (key: string) =>
+        around(`GET ${key}`, () => {
+          const bytes = objects.get(key);
+          return bytes && { bytes, etag: etagOf(bytes) };
+        }),
+      write: async (key: string, value: Uint8Array, etag: string | undefined) =>
+        around(`PUT ${key}`, () => {
+          const present = objects.get(key);
+          if ((present && etagOf(present)) !== etag) throw failure('conflict', key);
+          const bytes = Buffer.from(value);
+          objects.set(key, bytes);
+          return etagOf(bytes);
+        }),
+    } satisfies ByteObjects,
+    files: { ...list, read: async (key: string) => objects.get(key) } satisfies JournalFiles,
+  };
+  return bucket;
+}
+
+export function failure(kind: AwsError['kind'], object: string): AwsError {
+  return new AwsError({ kind, object, problem: `${kind} in this test`, remedy: 'Nothing.' });
+}
+
+/** A writer that knows nothing yet, as a function after a cold start. */
+export function writerOf(bucket: MemoryBucket, onRebuilt?: (rebuilt: Rebuilt) => void) {
+  return createJournal({ heads: bucket.bytes, lines: bucket.bytes, list: bucket.files, onRebuilt });
+}

@@ -1,0 +1,414 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { assert, asyncProperty, constantFrom, integer, nat } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CHAIN_START, chainLines, readLine } from '../../../lambdas/journal/chain.ts';
+import { directoryJournalFiles } from '../../../lambdas/journal/directory-files.ts';
+import { encodeHead, headOfObject } from '../../../lambdas/journal/head.ts';
+import { headKey, journalKey } from '../../../lambdas/journal/keys.ts';
+import { type VerifyOptions, verifyJournal } from '../../../lambdas/journal/verify.ts';
+import type { TamperKind } from '../../../lambdas/journal/verify-chain.ts';
+import { CLUSTER, entry, type MemoryBucket, memoryBucket, never, writerOf } from './values.ts';
+
+const HEAD = headKey(CLUSTER);
+const [DAY_1, DAY_2, DAY_3] = ['2026-11-20', '2026-11-21', '2026-11-22'] as const;
+const A = journalKey({ day: DAY_1, cluster: CLUSTER, seq: 1 });
+const B = journalKey({ day: DAY_2, cluster: CLUSTER, seq: 4 });
+const C = journalKey({ day: DAY_3, cluster: CLUSTER, seq: 7 });
+const OTHER = 'other';
+const OTHER_A = journalKey({ day: DAY_1, cluster: OTHER, seq: 1 });
+
+/** Nine lines of one cluster in three objects of three days, and three of another cluster. */
+async function journal(): Promise<MemoryBucket> {
+  const bucket = memoryBucket();
+  for (const [index, day] of [DAY_1, DAY_2, DAY_3].entries()) {
+    const entries = [1, 2, 3].map((line) => entry(index * 3 + line, { at: `${day}T10:00:00.000Z` }));
+    await writerOf(bucket).append(CLUSTER, entries, never);
+  }
+  const others = [1, 2, 3].map((line) => entry(line, { cluster: OTHER, at: `${DAY_1}T10:00:00.000Z` }));
+  await writerOf(bucket).append(OTHER, others, never);
+  return bucket;
+}
+
+async function verify(bucket: MemoryBucket, options: VerifyOptions = {}) {
+  const { chains, strays } = await verifyJournal(bucket.files, options, never);
+  return [...chains.flatMap(({ problems }) => problems), ...strays];
+}
+
+const textOf = (bucket: MemoryBucket, key: string): string => bucket.objects.get(key)?.toString('utf8') ?? '';
+const put = (bucket: MemoryBucket, key: string, text: string): void => void bucket.objects.set(key, Buffer.from(text));
+const linesOf = (bucket: MemoryBucket, key: string): string[] => textOf(bucket, key).trimEnd().split('\n');
+const putLines = (bucket: MemoryBucket, key: string, lines: readonly (string | undefined)[]): void =>
+  put(bucket, key, lines.map((line) => `${line}\n`).join(''));
+
+/** Lines written anew with right hashes, after the line of a number, as somebody would who knows how. */
+function forged(bucket: MemoryBucket, after: { seq: number; hash: string }, numbers: readonly number[], day: string) {
+  const entries = numbers.map((number) => entry(number, { at: `${day}T10:00:00.000Z`, message: 'all is well' }));
+  return { bucket, ...chainLines(after, entries) };
+}
+
+function endOf(bucket: MemoryBucket, key: string, index = -1) {
+  const line = readLine(linesOf(bucket, key).at(index) ?? '');
+  if (line === undefined) throw new Error('no line');
+  return { seq: line.seq, hash: line.hash };
+}
+
+interface Tampering {
+  readonly name: string;
+  readonly tamper: (bucket: MemoryBucket) => void;
+  readonly found: readonly { readonly kind: TamperKind; readonly object: string; readonly line?: number }[];
+}
+
+const TAMPERINGS: readonly Tampering[] = [
+  {
+    name: 'a verdict is changed',
+    tamper: (bucket) => put(bucket, B, textOf(bucket, B).replace('"verdict":"approve"', '"verdict":"leave"')),
+    found: [{ kind: 'edited', object: B, line: 1 }],
+  },
+  {
+    name: 'a space is put into a line',
+    tamper: (bucket) => put(bucket, B, textOf(bucket, B).replace('"kind":', '"kind": ')),
+    found: [{ kind: 'edited', object: B, line: 1 }],
+  },
+  {
+    name: 'a line is written anew with its own hash',
+    tamper: (bucket) => {
+      const [, second, third] = linesOf(bucket, B);
+      const { body } = forged(bucket, endOf(bucket, A), [99], DAY_2);
+      putLines(bucket, B, [body.trimEnd(), second, third]);
+    },
+    found: [{ kind: 'unlinked', object: B, line: 2 }],
+  },
+  {
+    name: 'the chain is written anew from a line on, without the head',
+    tamper: (bucket) => put(bucket, C, forged(bucket, endOf(bucket, B), [97, 98, 99], DAY_3).body),
+    found: [{ kind: 'head-mismatch', object: C }],
+  },
+  {
+    name: 'a line is removed',
+    tamper: (bucket) => putLines(bucket, B, linesOf(bucket, B).toSpliced(1, 1)),
+    found: [{ kind: 'removed-line', object: B, line: 2 }],
+  },
+  {
+    name: 'the first line of an object is removed',
+    tamper: (bucket) => putLines(bucket, B, linesOf(bucket, B).slice(1)),
+    found: [
+      { kind: 'misplaced', object: B, line: 1 },
+      { kind: 'removed-object', object: B, line: 1 },
+    ],
+  },
+  {
+    name: 'the last line of an object is removed',
+    tamper: (bucket) => putLines(bucket, B, linesOf(bucket, B).slice(0, -1)),
+    found: [{ kind: 'removed-object', object: C, line: 1 }],
+  },
+  {
+    name: 'an object is removed',
+    tamper: (bucket) => void bucket.objects.delete(B),
+    found: [{ kind: 'removed-object', object: C, line: 1 }],
+  },
+  {
+    name: 'the first object is removed',
+    tamper: (bucket) => void bucket.objects.delete(A),
+    found: [{ kind: 'removed-object', object: B, line: 1 }],
+  },
+  {
+    name: 'two lines change places',
+    tamper: (bucket) => {
+      const [first, second, third] = linesOf(bucket, B);
+      putLines(bucket, B, [first, third, second]);
+    },
+    found: [{ kind: 'reordered', object: B, line: 2 }],
+  },
+  {
+    name: 'a line is there twice',
+    tamper: (bucket) => {
+      const [first, second, third] = linesOf(bucket, B);
+      putLines(bucket, B, [first, first, second, third]);
+    },
+    found: [{ kind: 'duplicated', object: B, line: 2 }],
+  },
+  {
+    name: 'an object is there twice',
+    tamper: (bucket) => put(bucket, journalKey({ day: DAY_3, cluster: CLUSTER, seq: 4 }), textOf(bucket, B)),
+    found: [
+      { kind: 'misplaced', object: journalKey({ day: DAY_3, cluster: CLUSTER, seq: 4 }) },
+      { kind: 'duplicated', object: journalKey({ day: DAY_3, cluster: CLUSTER, seq: 4 }), line: 1 },
+      { kind: 'duplicated', object: journalKey({ day: DAY_3, cluster: CLUSTER, seq: 4 }), line: 2 },
+      { kind: 'duplicated', object: journalKey({ day: DAY_3, cluster: CLUSTER, seq: 4 }), line: 3 },
+    ],
+  },
+  {
+    name: 'a line is put in',
+    tamper: (bucket) => {
+      const [first, second, third] = linesOf(bucket, B);
+      const { body } = forged(bucket, endOf(bucket, B, 0), [99], DAY_2);
+      putLines(bucket, B, [first, body.trimEnd(), second, third]);
+    },
+    found: [
+      { kind: 'fork', object: B, line: 3 },
+      { kind: 'unlinked', object: B, line: 4 },
+    ],
+  },
+  {
+    name: 'a forged object is put at the end',
+    tamper: (bucket) =>
+      put(
+        bucket,
+        journalKey({ day: DAY_3, cluster: CLUSTER, seq: 10 }),
+        forged(bucket, endOf(bucket, C), [99], DAY_3).body,
+      ),
+    found: [{ kind: 'forged-tail', object: journalKey({ day: DAY_3, cluster: CLUSTER, seq: 10 }) }],
+  },
+  {
+    name: 'the two newest objects are removed',
+    tamper: (bucket) => {
+      bucket.objects.delete(B);
+      bucket.objects.delete(C);
+    },
+    found: [{ kind: 'truncated', object: HEAD }],
+  },
+  {
+    name: 'all objects are removed',
+    tamper: (bucket) => {
+      for (const key of [A, B, C]) bucket.objects.delete(key);
+    },
+    found: [{ kind: 'truncated', object: HEAD }],
+  },
+  {
+    name: 'the newest object loses its last line',
+    tamper: (bucket) => putLines(bucket, C, linesOf(bucket, C).slice(0, -1)),
+    found: [{ kind: 'truncated', object: HEAD }],
+  },
+  {
+    name: 'the head is put back to an earlier one',
+    tamper: (bucket) => {
+      const earlier = headOfObject(B, textOf(bucket, B));
+      if (earlier !== undefined) bucket.objects.set(HEAD, encodeHead(earlier));
+    },
+    found: [{ kind: 'forged-tail', object: C }],
+  },
+  {
+    name: 'the head is removed',
+    tamper: (bucket) => void bucket.objects.delete(HEAD),
+    found: [{ kind: 'head-missing', object: HEAD }],
+  },
+  {
+    name: 'the head is changed',
+    tamper: (bucket) => put(bucket, HEAD, textOf(bucket, HEAD).replace('"seq":9', '"seq":8')),
+    found: [{ kind: 'head-damaged', object: HEAD }],
+  },
+  {
+    name: 'an object is moved to another day',
+    tamper: (bucket) => {
+      put(bucket, journalKey({ day: DAY_3, cluster: CLUSTER, seq: 4 }), textOf(bucket, B));
+      bucket.objects.delete(B);
+    },
+    found: [{ kind: 'misplaced', object: journalKey({ day: DAY_3, cluster: CLUSTER, seq: 4 }) }],
+  },
+  {
+    name: 'an object gets the number of another one',
+    tamper: (bucket) => {
+      put(bucket, journalKey({ day: DAY_2, cluster: CLUSTER, seq: 5 }), textOf(bucket, B));
+      bucket.objects.delete(B);
+    },
+    found: [{ kind: 'misplaced', object: journalKey({ day: DAY_2, cluster: CLUSTER, seq: 5 }), line: 1 }],
+  },
+  {
+    name: 'the object of another cluster stands in place of one',
+    tamper: (bucket) => put(bucket, A, textOf(bucket, OTHER_A)),
+    found: [
+      { kind: 'other-cluster', object: A, line: 1 },
+      { kind: 'other-cluster', object: A, line: 2 },
+      { kind: 'other-cluster', object: A, line: 3 },
+      { kind: 'unlinked', object: B, line: 1 },
+    ],
+  },
+  {
+    name: 'a line is made unreadable',
+    tamper: (bucket) => putLines(bucket, B, linesOf(bucket, B).with(1, 'gone')),
+    found: [{ kind: 'unreadable', object: B, line: 2 }],
+  },
+  {
+    name: 'an object is cut in the middle of a line',
+    tamper: (bucket) => put(bucket, C, textOf(bucket, C).slice(0, -20)),
+    found: [{ kind: 'unreadable', object: C, line: 3 }],
+  },
+  {
+    name: 'an object is emptied',
+    tamper: (bucket) => put(bucket, B, ''),
+    found: [{ kind: 'unreadable', object: B }],
+  },
+  {
+    name: 'an object is other bytes',
+    tamper: (bucket) => void bucket.objects.set(B, Buffer.from([0xff, 0xfe, 0x0a])),
+    found: [{ kind: 'unreadable', object: B }],
+  },
+  {
+    name: 'something else is put beside the objects',
+    tamper: (bucket) => put(bucket, `journal/${DAY_2}/notes.txt`, 'hello'),
+    found: [{ kind: 'stray', object: `journal/${DAY_2}/notes.txt` }],
+  },
+];
+
+describe('a verification', () => {
+  it('finds nothing in what was written', async () => {
+    const { chains, strays } = await verifyJournal((await journal()).files, {}, never);
+    expect(strays).toEqual([]);
+    expect(chains).toMatchObject([
+      { cluster: CLUSTER, objects: 3, lines: 9, first: 1, end: { seq: 9 }, pending: false, problems: [] },
+      { cluster: OTHER, objects: 1, lines: 3, first: 1, end: { seq: 3 }, pending: false, problems: [] },
+    ]);
+  });
+
+  it.each(TAMPERINGS)('finds that $name', async ({ tamper, found }) => {
+    const bucket = await journal();
+    tamper(bucket);
+    const problems = await verify(bucket);
+    expect(problems.map(({ message: _message, ...problem }) => problem)).toEqual(found);
+    for (const { message } of problems) expect(message).toMatch(/^[^.].{10,}[^.]$/);
+  });
+
+  it('knows more than fourteen kinds', () => {
+    expect(new Set(TAMPERINGS.flatMap(({ found }) => found.map(({ kind }) => kind))).size).toBeGreaterThanOrEqual(14);
+  });
+
+  it('finds any byte that is changed', async () => {
+    const bucket = await journal();
+    const keys = [...bucket.objects.keys()].filter((key) => key.startsWith('journal/'));
+    await assert(
+      asyncProperty(constantFrom(...keys), nat(), integer({ min: 1, max: 255 }), async (key, at, change) => {
+        const bytes = Buffer.from(bucket.objects.get(key) ?? '');
+        const index = at % bytes.length;
+        bytes[index] = (bytes[index] ?? 0) ^ change;
+        const copy = memoryBucket([...bucket.objects, [key, bytes]]);
+        expect(await verify(copy)).not.toEqual([]);
+      }),
+      { numRuns: 100, seed: 20_261_121 },
+    );
+  });
+
+  it('tells one hundred problems of a chain and counts the rest', async () => {
+    const bucket = memoryBucket();
+    await writerOf(bucket).append(
+      CLUSTER,
+      Array.from({ length: 300 }, (_, index) => entry(index)),
+      never,
+    );
+    const [key = ''] = [...bucket.objects.keys()].filter((one) => one.startsWith('journal/'));
+    put(bucket, key, textOf(bucket, key).replaceAll('"hostile":false', '"hostile":true'));
+    const { chains } = await verifyJournal(bucket.files, {}, never);
+    expect(chains[0]?.problems).toHaveLength(100);
+    expect(chains[0]?.problemCount).toBe(300);
+  });
+
+  it('takes the last lines from the head when their object is not written yet', async () => {
+    const bucket = await journal();
+    bucket.objects.delete(C);
+    const { chains } = await verifyJournal(bucket.files, { cluster: CLUSTER }, never);
+    expect(chains).toMatchObject([{ objects: 2, lines: 9, end: { seq: 9 }, pending: true, problems: [] }]);
+  });
+
+  it('looks again at a chain that grows meanwhile', async () => {
+    const bucket = await journal();
+    let grown = 0;
+    const read = async (key: string) => {
+      // Whenever the end of the chain is looked for, it has moved on.
+      if (key === HEAD && grown < 2) {
+        grown += 1;
+        const writer = writerOf(bucket);
+        for (const number of [10, 11])
+          await writer.append(CLUSTER, [entry(10 * grown + number, { at: `${DAY_3}T11:00:00.000Z` })], never);
+      }
+      return bucket.objects.get(key);
+    };
+    const { chains } = await verifyJournal({ ...bucket.files, read }, {}, never);
+    expect(chains[0]).toMatchObject({ lines: 13, end: { seq: 13 }, problems: [] });
+  });
+
+  describe('of the newest days', () => {
+    it('takes what was before as it is', async () => {
+      const bucket = await journal();
+      bucket.objects.delete(A);
+      const { chains } = await verifyJournal(bucket.files, { since: DAY_2 }, never);
+      expect(chains).toMatchObject([
+        { cluster: CLUSTER, lines: 6, first: 4, problems: [] },
+        { cluster: OTHER, lines: 0, problems: [] },
+      ]);
+    });
+
+    it('finds that all of them are gone', async () => {
+      const bucket = await journal();
+      bucket.objects.delete(C);
+      expect(await verify(bucket, { since: DAY_3 })).toMatchObject([{ kind: 'truncated', object: HEAD }]);
+    });
+  });
+
+  describe('with a line that was noted down', () => {
+    const expecting = (end: { seq: number; hash: string }, cluster = CLUSTER): VerifyOptions => ({
+      expected: new Map([[cluster, [end]]]),
+    });
+
+    it('finds that newest objects and head were removed together', async () => {
+      const bucket = await journal();
+      const end = endOf(bucket, C);
+      expect(await verify(bucket, expecting(end))).toEqual([]);
+      const earlier = headOfObject(B, textOf(bucket, B));
+      if (earlier !== undefined) bucket.objects.set(HEAD, encodeHead(earlier));
+      bucket.objects.delete(C);
+      expect(await verify(bucket)).toEqual([]);
+      expect(await verify(bucket, expecting(end))).toMatchObject([
+        { kind: 'anchor', message: expect.stringContaining('gone') },
+      ]);
+    });
+
+    it('finds that everything was written anew', async () => {
+      const bucket = await journal();
+      const end = endOf(bucket, B);
+      const anew = memoryBucket();
+      for (const [index, day] of [DAY_1, DAY_2, DAY_3].entries()) {
+        const entries = [4, 5, 6].map((line) => entry(index * 3 + line, { at: `${day}T10:00:00.000Z` }));
+        await writerOf(anew).append(CLUSTER, entries, never);
+      }
+      expect(await verify(anew)).toEqual([]);
+      expect(await verify(anew, expecting(end))).toMatchObject([{ kind: 'anchor', object: B, line: 3 }]);
+    });
+
+    it('says when it did not look so far back', async () => {
+      const bucket = await journal();
+      const problems = await verify(bucket, { ...expecting(endOf(bucket, A)), since: DAY_2 });
+      expect(problems).toMatchObject([{ kind: 'anchor', message: expect.stringContaining('before the first line') }]);
+    });
+
+    it('finds that a whole cluster was removed', async () => {
+      const problems = await verify(await journal(), expecting({ ...CHAIN_START, seq: 5 }, 'gone'));
+      expect(problems.map(({ kind }) => kind)).toEqual(['head-missing', 'anchor']);
+    });
+  });
+
+  it('reads a copy in a directory as it reads the bucket', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'journal-'));
+    try {
+      const bucket = await journal();
+      const write = async (): Promise<void> => {
+        for (const [key, bytes] of bucket.objects) {
+          await mkdir(dirname(join(directory, key)), { recursive: true });
+          await writeFile(join(directory, key), bytes);
+        }
+      };
+      await write();
+      const files = directoryJournalFiles(directory);
+      expect(await verifyJournal(files, {}, never)).toEqual(await verifyJournal(bucket.files, {}, never));
+      for (const options of [{ cluster: OTHER }, { since: DAY_2 }])
+        expect(await verifyJournal(files, options, never)).toEqual(await verifyJournal(bucket.files, options, never));
+      put(bucket, B, textOf(bucket, B).replace('approve', 'deny'));
+      await write();
+      expect((await verifyJournal(files, {}, never)).chains[0]?.problems).toMatchObject([
+        { kind: 'edited', object: B },
+      ]);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+});

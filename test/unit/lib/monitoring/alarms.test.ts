@@ -1,0 +1,204 @@
+import { existsSync } from 'node:fs';
+import { Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_MONITORING, type Fleet } from '../../../../lambdas/config/fleet.ts';
+import {
+  ALARMS,
+  type AlarmEntry,
+  type AlarmId,
+  type AlarmSettings,
+  alarmRunbook,
+} from '../../../../lambdas/health/alarms.ts';
+import { LONGEST_RULE, MOST_CHILDREN } from '../../../../lib/monitoring/composite.ts';
+import { fleetOf, resource, stacksOf } from '../stacks.ts';
+
+const ids = Object.keys(ALARMS) as AlarmId[];
+const lanes = (count: number): Fleet['lanes'] =>
+  Array.from({ length: count }, (_, index) => ({
+    name: `a-lane-with-a-name-of-32-chars-${String.fromCodePoint(97 + index)}`,
+    vpcId: 'vpc-0a1b2c3d',
+    subnetIds: ['subnet-0a1b2c3d'],
+    securityGroupIds: ['sg-0a1b2c3d'],
+  }));
+
+function templateOf(alarms: AlarmSettings = {}, changed: Partial<Fleet> = {}): Template {
+  return Template.fromStack(stacksOf(fleetOf({ monitoring: { ...DEFAULT_MONITORING, alarms }, ...changed }), {}).hub);
+}
+
+const plain = templateOf();
+const large = templateOf({}, { lanes: lanes(20), hub: { hints: true } });
+
+type Alarm = Readonly<Record<string, unknown>> & { readonly AlarmName: string };
+
+function alarmsOf(template: Template): readonly Alarm[] {
+  return Object.values(template.findResources('AWS::CloudWatch::Alarm')).map(({ Properties }) => Properties);
+}
+
+function compositesOf(template: Template): ReadonlyMap<string, string> {
+  return new Map(
+    Object.values(template.findResources('AWS::CloudWatch::CompositeAlarm')).map(({ Properties }) => [
+      Properties.AlarmName,
+      Properties.AlarmRule,
+    ]),
+  );
+}
+
+const kebab = (id: AlarmId) => alarmRunbook(id).replace(/^.*\/|\.md$/g, '');
+const of = (template: Template, id: AlarmId) =>
+  alarmsOf(template).filter(({ AlarmName }) =>
+    new RegExp(`^certmarshal-${kebab(id)}(?:-(?:sweep|orders|dispatch|report|notify|hint|outcomes).*)?$`).test(
+      AlarmName,
+    ),
+  );
+const childrenOf = (rule: string) => [...rule.matchAll(/ALARM\("([^"]+)"\)/g)].map(([, name = '']) => name);
+
+describe('the alarms of the hub', () => {
+  it.each(ids)('has %s as the table says', (id) => {
+    const { datapoints }: AlarmEntry = ALARMS[id];
+    const made = of(plain, id);
+    expect(made.length).toBeGreaterThan(0);
+    for (const alarm of made)
+      expect(alarm).toMatchObject({ EvaluationPeriods: datapoints.of, DatapointsToAlarm: datapoints.atLeast });
+  });
+
+  it.each(ids)('says of %s what it means, what to do first, and where to read on', (id) => {
+    for (const { AlarmDescription } of of(plain, id)) {
+      const text = typeof AlarmDescription === 'string' ? AlarmDescription : JSON.stringify(AlarmDescription);
+      expect(text).toContain(ALARMS[id].meaning);
+      expect(text).toMatch(/First: (?:certmarshal|aws) \w/);
+      expect(text).toContain(`Runbook: ${alarmRunbook(id)}`);
+      expect(text.length).toBeLessThan(900);
+    }
+  });
+
+  it('has a runbook for each', () => {
+    expect(ids.map(alarmRunbook).filter((page) => !existsSync(page))).toEqual([]);
+  });
+
+  it('asks for every cluster in one query, in which every name has its quotation marks', () => {
+    const queries = alarmsOf(plain).flatMap(({ AlarmName, Metrics }) =>
+      Metrics === undefined ? [] : [[AlarmName, JSON.parse(JSON.stringify(Metrics))[0].Expression]],
+    );
+    expect(queries).toHaveLength(ids.filter((id) => 'signal' in ALARMS[id].watches).length);
+    expect(Object.fromEntries(queries)).toMatchObject({
+      'certmarshal-cluster-unreadable':
+        'SELECT MAX("UnreadableFor") FROM SCHEMA("certmarshal", "service", "Cluster") GROUP BY "Cluster" ORDER BY MAX() DESC',
+      'certmarshal-certificate-critical':
+        'SELECT MAX("CertificatesCritical") FROM SCHEMA("certmarshal", "service", "Cluster", "Class") GROUP BY "Cluster", "Class" ORDER BY MAX() DESC',
+    });
+    for (const alarm of alarmsOf(plain).filter(({ Metrics }) => Metrics !== undefined))
+      expect(alarm).toMatchObject({
+        TreatMissingData: 'notBreaching',
+        ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+        Metrics: [{ Period: 60, ReturnData: true }],
+      });
+  });
+
+  it('counts the classes of a cluster together where one is not enough', () => {
+    const [alarm] = of(templateOf({ CertificateWarning: { threshold: 3, severity: 'warning' } }), 'CertificateWarning');
+    expect(alarm).toMatchObject({ Threshold: 3 });
+    expect(JSON.stringify(alarm)).not.toContain('Class');
+  });
+
+  it('measures each function by its own timeout, and each queue by its own retention', () => {
+    const threshold = (name: string) => alarmsOf(plain).find(({ AlarmName }) => AlarmName === name)?.['Threshold'];
+    expect(threshold('certmarshal-function-duration-sweep-default')).toBe(57_000);
+    expect(threshold('certmarshal-function-duration-notify')).toBe(28_500);
+    expect(threshold('certmarshal-queue-age-orders-default')).toBe(90);
+    expect(threshold('certmarshal-queue-age-outcomes')).toBe(675);
+  });
+
+  it('lets silence ring only where silence is wrong', () => {
+    const breaching = alarmsOf(plain).filter(({ TreatMissingData }) => TreatMissingData !== 'notBreaching');
+    expect(breaching.map(({ AlarmName, TreatMissingData }) => [AlarmName, TreatMissingData])).toEqual(
+      ['dispatch-heartbeat', 'report-heartbeat', 'oldest-sweep'].map((name) => [`certmarshal-${name}`, 'breaching']),
+    );
+  });
+
+  it('tells notify of each alarm and of its end, but people of those on notify itself', () => {
+    const topic = (name: string) => [{ Ref: resource(plain, 'AWS::SNS::Topic', `Topics${name}`).id }];
+    for (const { AlarmName, AlarmActions, OKActions } of alarmsOf(plain)) {
+      const expected = topic(AlarmName.endsWith('-notify') ? 'Critical' : 'Alarms');
+      expect([AlarmName, AlarmActions, OKActions]).toEqual([AlarmName, expected, expected]);
+    }
+  });
+
+  it('has its own alarms for each function and queue of a lane', () => {
+    const names = alarmsOf(large).map(({ AlarmName }) => AlarmName);
+    for (const { name } of lanes(20)) expect(names).toContain(`certmarshal-queue-age-orders-${name}`);
+    expect(names).toContain('certmarshal-function-throttles-hint');
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(name.length).toBeLessThanOrEqual(255);
+  });
+
+  it('does not make what is off, and takes threshold and severity from fleet.yaml', () => {
+    const template = templateOf({
+      ClusterUnreadable: { threshold: 1_200, severity: 'warning' },
+      KubeletOverdue: { threshold: 1, severity: 'off' },
+      DispatchHeartbeat: { threshold: 1, severity: 'off' },
+      FunctionDuration: { threshold: 0.5, severity: 'critical' },
+    });
+    expect(of(template, 'KubeletOverdue')).toEqual([]);
+    expect(of(template, 'DispatchHeartbeat')).toEqual([]);
+    expect(of(template, 'ClusterUnreadable')).toMatchObject([{ Threshold: 1_200 }]);
+    expect(of(template, 'FunctionDuration')).toContainEqual(expect.objectContaining({ Threshold: 30_000 }));
+    const rules = compositesOf(template);
+    expect(rules.get('certmarshal-warning')).toContain('"certmarshal-cluster-unreadable"');
+    expect(rules.get('certmarshal-critical')).toContain('"certmarshal-function-duration-dispatch"');
+    expect([...rules.values()].join('')).not.toContain('kubelet-overdue');
+  });
+});
+
+describe('the alarms that page', () => {
+  it('are one for each level, over every alarm of it, and tell the pager without notify', () => {
+    const rules = compositesOf(plain);
+    expect([...rules.keys()].toSorted()).toEqual(['certmarshal-critical', 'certmarshal-warning']);
+    const children = [...rules.values()].flatMap(childrenOf);
+    expect(children.toSorted()).toEqual(
+      alarmsOf(plain)
+        .map(({ AlarmName }) => AlarmName)
+        .toSorted(),
+    );
+    const pager = { Ref: resource(plain, 'AWS::SNS::Topic', 'TopicsPager').id };
+    plain.allResourcesProperties('AWS::CloudWatch::CompositeAlarm', { AlarmActions: [pager], OKActions: [pager] });
+  });
+
+  it('stay within what CloudWatch takes, however many lanes there are', () => {
+    const rules = compositesOf(large);
+    for (const rule of rules.values()) {
+      expect(childrenOf(rule).length).toBeLessThanOrEqual(MOST_CHILDREN);
+      expect(rule.length).toBeLessThanOrEqual(LONGEST_RULE);
+    }
+    const reached = (name: string): readonly string[] => {
+      const rule = rules.get(name);
+      return rule === undefined ? [name] : childrenOf(rule).flatMap(reached);
+    };
+    expect([...reached('certmarshal-critical'), ...reached('certmarshal-warning')].toSorted()).toEqual(
+      alarmsOf(large)
+        .map(({ AlarmName }) => AlarmName)
+        .toSorted(),
+    );
+    // Only the level itself opens an incident.
+    const telling = Object.values(large.findResources('AWS::CloudWatch::CompositeAlarm')).filter(
+      ({ Properties }) => Properties.AlarmActions !== undefined,
+    );
+    expect(telling.map(({ Properties }) => String(Properties.AlarmName)).toSorted()).toEqual([
+      'certmarshal-critical',
+      'certmarshal-warning',
+    ]);
+  });
+
+  it('are made after the alarms that they ask for', () => {
+    for (const { DependsOn = [], Properties } of Object.values(plain.findResources('AWS::CloudWatch::CompositeAlarm')))
+      expect(DependsOn).toHaveLength(childrenOf(Properties.AlarmRule).length);
+  });
+
+  it('leave a level out that has no alarm', () => {
+    const off = Object.fromEntries(
+      ids
+        .filter((id) => ALARMS[id].severity === 'critical')
+        .map((id) => [id, { threshold: 1, severity: 'off' }] as const),
+    );
+    expect([...compositesOf(templateOf(off)).keys()]).toEqual(['certmarshal-warning']);
+  });
+});

@@ -1,0 +1,120 @@
+import { Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_MONITORING } from '../../../../lambdas/config/fleet.ts';
+import { ALARMS, type AlarmId, alarmRunbook } from '../../../../lambdas/health/alarms.ts';
+import { SIGNALS } from '../../../../lambdas/health/signals.ts';
+import { METRIC } from '../../../../lambdas/telemetry/metric-names.ts';
+import { fleetOf, stacksOf } from '../stacks.ts';
+
+interface Widget {
+  readonly type: string;
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+  readonly properties: {
+    readonly title?: string;
+    readonly markdown?: string;
+    readonly alarms?: readonly string[];
+    readonly view?: string;
+    readonly metrics?: readonly (readonly unknown[])[];
+  };
+}
+
+/** As the console gets it, with the logical id of what only the deployment knows. */
+function widgetsOf(changed: Parameters<typeof fleetOf>[0] = {}): readonly Widget[] {
+  const template = Template.fromStack(stacksOf(fleetOf(changed)).hub);
+  const [dashboard] = Object.values(template.findResources('AWS::CloudWatch::Dashboard'));
+  const { DashboardName, DashboardBody } = dashboard?.['Properties'] ?? {};
+  expect(DashboardName).toBe('certmarshal-eu-central-1');
+  const text = (part: unknown): string => {
+    if (typeof part === 'string') return part;
+    const { Ref } = part as { readonly Ref: string };
+    return Ref;
+  };
+  const parts: readonly unknown[] = DashboardBody['Fn::Join'][1];
+  return JSON.parse(parts.map(text).join('')).widgets;
+}
+
+const widgets = widgetsOf();
+const titled = (title: string) => widgets.find(({ properties }) => properties.title === title);
+
+describe('the dashboard', () => {
+  it('begins with what rings, the levels first', () => {
+    const [first] = widgets;
+    expect(first).toMatchObject({ type: 'alarm', x: 0, y: 0, width: 24 });
+    const names = (first?.properties.alarms ?? []).map((arn) => arn.split(':').at(-1) ?? arn);
+    expect(names.slice(0, 3)).toEqual([
+      'certmarshal-critical',
+      'certmarshal-warning',
+      'certmarshal-dispatch-heartbeat',
+    ]);
+    expect(names.length).toBeGreaterThan(Object.keys(ALARMS).length);
+  });
+
+  it('says in one row what the fleet is like now', () => {
+    const metrics = titled('The fleet now')?.properties.metrics ?? [];
+    expect(metrics.map(([namespace, name, ...dimensions]) => [namespace, name, dimensions.slice(0, 2)])).toEqual([
+      ['certmarshal', METRIC.registered, ['service', 'dispatch']],
+      ...[
+        METRIC.clustersUnwell,
+        METRIC.clustersUnreadable,
+        METRIC.clustersInMaintenance,
+        'CertificatesCritical',
+        'CertificatesWarning',
+        'RequestsHostile',
+        METRIC.sloAttainment,
+        METRIC.sloBudgetLeft,
+      ].map((name) => ['certmarshal', name, ['service', 'report']]),
+    ]);
+  });
+
+  it('asks for nothing that nobody publishes', () => {
+    const known = new Set<unknown>([...Object.values(METRIC), ...Object.keys(SIGNALS)]);
+    const ours = widgets
+      .flatMap(({ properties }) => properties.metrics ?? [])
+      .filter(([namespace]) => namespace === 'certmarshal');
+    expect(ours.length).toBeGreaterThan(20);
+    expect(ours.filter(([, name]) => !known.has(name))).toEqual([]);
+  });
+
+  it('names the ten worst clusters by queries', () => {
+    const queries = widgets
+      .flatMap(({ properties }) => properties.metrics ?? [])
+      .flatMap(([entry]) =>
+        typeof entry === 'object' && entry !== null && 'expression' in entry ? [entry.expression] : [],
+      );
+    expect(queries).toEqual(
+      ['UnreadableFor', 'CertificatesCritical', 'RequestsHostile', 'SloFastBurn'].map(
+        (signal) =>
+          `SELECT MAX("${signal}") FROM SCHEMA("certmarshal", "service", "Cluster") GROUP BY "Cluster" ORDER BY MAX() DESC LIMIT 10`,
+      ),
+    );
+  });
+
+  it('shows every function and every queue', () => {
+    expect(titled('Functions: errors and throttles')?.properties.metrics).toHaveLength(8);
+    expect(titled('Functions: longest run, in ms')?.properties.metrics).toHaveLength(4);
+    expect(titled('Queues: oldest message, in seconds')?.properties.metrics).toHaveLength(2);
+  });
+
+  it('ends with the runbook of each alarm that is on', () => {
+    const last = widgets.at(-1);
+    for (const id of Object.keys(ALARMS) as AlarmId[]) expect(last?.properties.markdown).toContain(alarmRunbook(id));
+    const quiet = widgetsOf({
+      monitoring: { ...DEFAULT_MONITORING, alarms: { KubeletOverdue: { threshold: 1, severity: 'off' } } },
+    });
+    expect(quiet.at(-1)?.properties.markdown).not.toContain('KubeletOverdue');
+  });
+
+  it('has rows that fill the width, and no two widgets in one place', () => {
+    const cells = widgets.flatMap(({ x, y, width, height }) =>
+      Array.from({ length: height }, (_, row) =>
+        Array.from({ length: width }, (_cell, column) => `${x + column}/${y + row}`),
+      ).flat(),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    const bottom = Math.max(...widgets.map(({ y, height }) => y + height));
+    expect(cells).toHaveLength(24 * bottom);
+  });
+});

@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
+import { describe, expect, it } from 'vitest';
+import { CLASS_SIGNALS, SIGNALS, type SignalId } from '../../lambdas/health/signals.ts';
+import { METRIC } from '../../lambdas/telemetry/metric-names.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const page = readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8');
+
+/** Cells of the rows of the table under a heading, without its head. */
+function rowsUnder(heading: string): readonly (readonly string[])[] {
+  const [, section = ''] = page.split(`\n## ${heading}\n`);
+  const [body = ''] = section.split('\n## ');
+  return body
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .slice(2)
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split('|')
+        .map((cell) => cell.trim()),
+    );
+}
+
+/** Where each metric is published, and in which unit. */
+const published = readdirSync(join(ROOT, 'lambdas'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .flatMap((file) =>
+    [
+      ...readFileSync(join(ROOT, 'lambdas', file), 'utf8').matchAll(/METRIC\.(?<key>\w+),\s*MetricUnit\.(?<unit>\w+)/g),
+    ].map(({ groups }) => ({ key: groups?.['key'] ?? '', unit: groups?.['unit'] ?? '' })),
+  );
+
+describe('docs/metrics.md', () => {
+  it('has every metric of a function once, and no other', () => {
+    const names = rowsUnder('Functions').map(([name = '']) => name);
+    expect(names.toSorted()).toEqual(
+      Object.values(METRIC)
+        .map((name) => `\`${name}\``)
+        .toSorted(),
+    );
+  });
+
+  it.each(Object.entries(METRIC))('says the unit of %s that the code publishes', (key, name) => {
+    const units = new Set(published.filter((metric) => metric.key === key).map(({ unit }) => unit));
+    const [, unit] = rowsUnder('Functions').find(([cell]) => cell === `\`${name}\``) ?? [];
+    expect([...units].map((one) => MetricUnit[one as keyof typeof MetricUnit])).toEqual([unit]);
+  });
+
+  it('has every signal as its table has it', () => {
+    const expected = (Object.keys(SIGNALS) as SignalId[]).map((id) => {
+      const { unit, fleet, meaning } = SIGNALS[id];
+      const classes = CLASS_SIGNALS.has(id) ? '; `service`, `Cluster`, `Class`' : '';
+      return [`\`${id}\``, unit, fleet, `\`service\`, \`Cluster\`${classes}`, meaning];
+    });
+    expect(rowsUnder('Clusters')).toEqual(expected);
+  });
+
+  it('gives no metric the name of a signal: they would be one series', () => {
+    const names = new Set<string>(Object.values(METRIC));
+    expect(Object.keys(SIGNALS).filter((id) => names.has(id))).toEqual([]);
+  });
+});

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { digestOf } from '../../../lambdas/notify/digest.ts';
+import { afterTelling, NOTHING_TOLD } from '../../../lambdas/notify/told.ts';
+import { at, auditSummary, DAY, expiryFinding, MINUTE, NOW } from '../fleet/values.ts';
+import { cluster, ETCD, fleet, largeFleet, open, SLO } from './values.ts';
+
+const digest = (changed: Partial<Parameters<typeof digestOf>[0]> = {}) =>
+  digestOf({ health: fleet(), told: NOTHING_TOLD, settings: {}, now: NOW, ...changed });
+const textOf = (made: ReturnType<typeof digest>) => made.message?.human.text ?? '';
+
+const ends = [
+  { what: 'kubelet-serving', count: 3, notAfter: at(2 * DAY), where: 'worker-1' },
+  { what: 'apiserver-etcd-client', count: 1, notAfter: at(12 * DAY), where: '10.0.1.31' },
+] as const;
+const berlin = cluster('berlin-prod', [ETCD], {
+  audit: auditSummary({
+    ends,
+    findings: [expiryFinding({ severity: 'critical', due: at(12 * DAY), message: 'it ends in 12 days' })],
+  }),
+});
+
+describe('digestOf', () => {
+  it('has the whole story in its first line', () => {
+    const oslo = cluster('oslo', [], { state: 'warning' });
+    const [first] = textOf(digest({ health: largeFleet(berlin, oslo) })).split('\n');
+    expect(first).toBe(
+      'Fleet: 212 of 214 clusters well; 1 critical, 1 warning; next certificate ends in 12 days (berlin-prod, etcd client)',
+    );
+  });
+
+  it('is one line and the link when all is well', () => {
+    const { message } = digest({ health: fleet(cluster('a'), cluster('b')), link: 'https://link' });
+    expect(message).toMatchObject({ severity: 'warning', state: 'digest', events: [] });
+    expect(message?.human.text.split('\n')).toEqual(['Fleet: 2 of 2 clusters well', 'Report: https://link']);
+  });
+
+  it('says what bites, what is not seen, what is gone, and how the objective stands', () => {
+    const health = {
+      ...largeFleet(
+        berlin,
+        cluster('dark', [], { readable: false, readableAt: at(-60 * MINUTE) }),
+        cluster('fresh', [], { state: 'new', sweptAt: undefined } as never),
+        cluster('paused', [], { state: 'maintenance', maintenance: { until: at(60 * MINUTE), reason: 'move' } }),
+        cluster('old', [], { state: 'gone', goneSince: at(-DAY) }),
+      ),
+      slo: { ...SLO, counts: { ...SLO.counts, us: 9_999, missed: 1 }, attainment: 0.9999, budgetLeft: 0.9 },
+    };
+    const told = open('ReportHeartbeat', '-');
+    const lines = textOf(digest({ health, told })).split('\n');
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'Critical (1)',
+        'berlin-prod: etcd client certificate ends in 12 days, nothing planned renews it. First: certmarshal audit --cluster berlin-prod',
+        'Bites within 30 days (1)',
+        '2026-12-03 10:00 UTC berlin-prod: it ends in 12 days',
+        'dark: requests cannot be listed, for 60 minutes',
+        'fresh: not swept yet',
+        'berlin-prod: not read in the last audit: machines',
+        'paused: until 2026-11-21 11:00 UTC (move)',
+        'old, since 2026-11-20 10:00 UTC',
+        'Objective: 99.99 % of 99.9 % in 30 days, 1 request missed, 90 % of the error budget left',
+      ]),
+    );
+    expect(lines.join('\n')).toContain('Certmarshal itself (1)');
+  });
+
+  it('compares with the last one', () => {
+    const first = digest({ health: fleet(berlin, cluster('oslo')) });
+    expect(textOf(first)).not.toContain('Unwell since');
+    const told = afterTelling(NOTHING_TOLD, first.change);
+    const second = digest({
+      health: fleet(cluster('berlin-prod'), cluster('oslo', [ETCD])),
+      told,
+      now: NOW + DAY,
+    });
+    expect(textOf(second)).toMatch(/Unwell since the last digest \(1\)\n\+ oslo/);
+    expect(textOf(second)).toMatch(/Mended since the last digest \(1\)\n- berlin-prod/);
+    expect(second.message?.digest).toMatchObject({ critical: ['oslo'], opened: ['oslo'], mended: ['berlin-prod'] });
+  });
+
+  it('takes nothing for mended that is not known any more', () => {
+    const told = afterTelling(NOTHING_TOLD, digest({ health: fleet(berlin) }).change);
+    const lost = fleet(cluster('berlin-prod', [], { state: 'new', sweptAt: undefined } as never));
+    const { message, change } = digest({ health: lost, told, now: NOW + DAY });
+    expect(message?.digest?.mended).toEqual([]);
+    expect(change.digest?.critical).toEqual(['berlin-prod']);
+  });
+
+  it('ends what is over and nobody told the end of', () => {
+    const told = open('CertificateCritical', 'berlin-prod', 'oslo');
+    const { message, change } = digest({ told, health: fleet(berlin, cluster('oslo')) });
+    expect(message?.events).toMatchObject([{ state: 'closed', cluster: 'oslo', alarm: 'CertificateCritical' }]);
+    expect(Object.keys(afterTelling(told, change).open.CertificateCritical ?? {})).toEqual(['berlin-prod']);
+  });
+
+  it('says that nothing is known, and compares with what was known later', () => {
+    const told = afterTelling(NOTHING_TOLD, digest({ health: fleet(berlin) }).change);
+    const made = digest({ health: undefined, problem: 'fleet-index.json: it is not there', told, now: NOW + DAY });
+    expect(textOf(made)).toMatch(/^Fleet: unknown\..*\nfleet-index\.json: it is not there\nFirst: certmarshal doctor/);
+    expect(made.change.digest).toEqual({ at: at(DAY), critical: ['berlin-prod'], warning: [] });
+  });
+
+  it('is sent once, though it is asked for twice', () => {
+    const told = afterTelling(NOTHING_TOLD, digest().change);
+    expect(digest({ told, now: NOW + MINUTE })).toEqual({ message: undefined, change: {} });
+    expect(digest({ told, now: NOW + 11 * MINUTE }).message).toBeDefined();
+  });
+
+  it('stays short and in its lines, whatever clusters say', () => {
+    const nasty = `\u202e\nBcc: all\u0000${'x'.repeat(10_000)}`;
+    const unwell = Array.from({ length: 1_000 }, (_, index) =>
+      cluster(`c${index}`, [{ ...ETCD, story: nasty, command: nasty }], {
+        audit: auditSummary({
+          findings: [expiryFinding({ message: nasty })],
+          sources: { read: [], unread: ['machines'], off: [] },
+        }),
+      }),
+    );
+    const { message } = digest({ health: fleet(...unwell), link: `https://${'l'.repeat(1_900)}` });
+    const text = message?.human.text ?? '';
+    expect(Buffer.byteLength(text)).toBeLessThan(8_192);
+    expect(text).not.toMatch(/\nBcc|\p{Cf}/u);
+    expect(text).toContain('\nReport: https://');
+    expect(message?.human.subject).toMatch(/^[ -~]{1,99}$/);
+    expect(message?.digest?.critical).toHaveLength(100);
+  });
+});

@@ -1,0 +1,251 @@
+import { describe, expect, it } from 'vitest';
+import { ALARMS, type AlarmId } from '../../../lambdas/health/alarms.ts';
+import { planUnknown } from '../../../lambdas/notify/plan.ts';
+import { afterTelling, NOBODY, NOTHING_TOLD } from '../../../lambdas/notify/told.ts';
+import { at, MINUTE, NOW } from '../fleet/values.ts';
+import { cluster, ETCD, fleet, largeFleet, message, open, planned, ringing } from './values.ts';
+
+const CRITICAL = { alarm: 'CertificateCritical' } as const;
+const ALARM = message('CertificateCritical', 'ALARM', { changedAt: at(-MINUTE), reason: 'Threshold Crossed' });
+const OK = message('CertificateCritical', 'OK', { changedAt: at(-MINUTE) });
+const berlin = cluster('berlin-prod', [ETCD]);
+
+describe('an alarm about clusters', () => {
+  it('names the cluster, and is the whole story in its first line', () => {
+    const { messages, change } = planned({
+      named: CRITICAL,
+      message: ALARM,
+      health: largeFleet(berlin),
+      link: 'https://bucket/report.html?X-Amz-Signature=1',
+    });
+    expect(messages).toHaveLength(1);
+    expect(messages[0]?.human.text.split('\n')).toEqual([
+      '[critical] berlin-prod: etcd client certificate ends in 12 days, nothing planned renews it',
+      '2026-12-03 10:00 UTC. Since 2 hours. 1 of 214 clusters.',
+      'First: certmarshal audit --cluster berlin-prod      Runbook: docs/runbooks/alarms/certificate-critical.md',
+      'Report: https://bucket/report.html?X-Amz-Signature=1',
+    ]);
+    expect(messages[0]?.human.subject).toBe(messages[0]?.human.text.split('\n')[0]);
+    expect(messages[0]?.events).toEqual([
+      {
+        version: 1,
+        alarm: 'CertificateCritical',
+        severity: 'critical',
+        state: 'opened',
+        cluster: 'berlin-prod',
+        story: ETCD.story,
+        since: ETCD.since,
+        due: ETCD.due,
+        at: at(),
+        command: ETCD.command,
+        runbook: 'docs/runbooks/alarms/certificate-critical.md',
+      },
+    ]);
+    expect(change.opened).toMatchObject([{ alarm: 'CertificateCritical', key: 'berlin-prod', openedAt: at() }]);
+  });
+
+  it('tells of several in one message: three by name, ten with a line', () => {
+    const unwell = Array.from({ length: 12 }, (_, index) => cluster(`c${index}`, [ETCD]));
+    const { messages } = planned({ named: CRITICAL, message: ALARM, health: largeFleet(...unwell) });
+    const lines = messages[0]?.human.text.split('\n') ?? [];
+    expect(lines[0]).toBe(
+      '[critical] 12 clusters: c0, c1, c2 and 9 more. A certificate has ended, or ends so soon that somebody must act now.',
+    );
+    expect(lines[1]).toMatch(/^12 of 214 clusters\./);
+    expect(lines.filter((line) => line.startsWith('- '))).toHaveLength(11);
+    expect(lines).toContain('- and 2 clusters more');
+    expect(messages[0]?.events).toHaveLength(12);
+  });
+
+  it('tells of a cluster once, and of another one when it comes', () => {
+    const told = open('CertificateCritical', 'berlin-prod');
+    expect(planned({ named: CRITICAL, message: ALARM, told, health: fleet(berlin) }).messages).toEqual([]);
+    const oslo = cluster('oslo', [ETCD]);
+    const { messages } = planned({ named: CRITICAL, message: ALARM, told, health: fleet(berlin, oslo) });
+    expect(messages[0]?.events.map((event) => event.cluster)).toEqual(['oslo']);
+    expect(messages[0]?.human.text).toContain('2 of 2 clusters.');
+  });
+
+  it('calls clusters of one name by their ids', () => {
+    const [a, b] = ['a/prod', 'b/prod'].map((id) => cluster(id, [ETCD]));
+    if (a === undefined || b === undefined) throw new Error('no clusters');
+    expect(planned({ named: CRITICAL, message: ALARM, health: fleet(a, b) }).messages[0]?.human.subject).toContain(
+      '2 clusters: a/prod, b/prod.',
+    );
+    expect(planned({ named: CRITICAL, message: ALARM, health: fleet(a) }).messages[0]?.human.text).toContain(
+      'Id a/prod.',
+    );
+  });
+
+  it('heeds threshold, severity and off', () => {
+    const health = fleet(berlin);
+    const of = (threshold: number, severity: 'warning' | 'off') =>
+      planned({ named: CRITICAL, message: ALARM, health, settings: { CertificateCritical: { threshold, severity } } })
+        .messages;
+    expect(of(1, 'warning')).toMatchObject([
+      { severity: 'warning', human: { subject: expect.stringMatching(/^\[warning] berlin/) } },
+    ]);
+    expect(of(1, 'off')).toEqual([]);
+    expect(of(2, 'warning')[0]?.human.text).toContain('No cluster shows it any more');
+  });
+
+  it('says nothing of insufficient data', () => {
+    const unsure = message('CertificateCritical', 'INSUFFICIENT_DATA');
+    expect(planned({ named: CRITICAL, message: unsure, health: fleet(berlin) })).toEqual({ messages: [], change: {} });
+  });
+});
+
+describe('an alarm that names no cluster', () => {
+  it.each([
+    ['the fleet is well again', fleet(cluster('berlin-prod')), 'No cluster shows it any more'],
+    ['the fleet cannot be read', undefined, 'the state of the fleet cannot be read'],
+  ])('is told when %s', (_, health, words) => {
+    const { messages, change } = planned({ named: CRITICAL, message: ALARM, health });
+    expect(messages[0]?.human.text.split('\n')[0]).toBe(
+      '[critical] a cluster: A certificate has ended, or ends so soon that somebody must act now',
+    );
+    expect(messages[0]?.human.text).toContain(words);
+    expect(messages[0]?.human.text).toContain('CloudWatch: Threshold Crossed');
+    expect(messages[0]?.events).toMatchObject([{ state: 'opened' }]);
+    const told = afterTelling(NOTHING_TOLD, change);
+    expect(planned({ named: CRITICAL, message: ALARM, told, health }).messages).toEqual([]);
+    const later = { ...ALARM, changedAt: at(MINUTE) };
+    expect(planned({ named: CRITICAL, message: later, told, health, now: NOW + MINUTE }).messages).toHaveLength(1);
+  });
+
+  it('is closed when a cluster can be named, and told with it', () => {
+    const told = open('CertificateCritical', NOBODY);
+    const { messages, change } = planned({ named: CRITICAL, message: ALARM, told, health: fleet(berlin) });
+    expect(messages[0]?.events).toMatchObject([{ state: 'opened', cluster: 'berlin-prod' }, { state: 'closed' }]);
+    expect(Object.keys(afterTelling(told, change).open.CertificateCritical ?? {})).toEqual(['berlin-prod']);
+  });
+});
+
+describe('OK', () => {
+  it('tells of those that people were told of and that ring no more', () => {
+    const told = open('CertificateCritical', 'berlin-prod', 'oslo');
+    const { messages, change } = planned({
+      named: CRITICAL,
+      message: OK,
+      told,
+      health: fleet(berlin, cluster('oslo')),
+    });
+    expect(messages[0]?.human.text.split('\n')).toEqual([
+      `[recovered] oslo: ${ETCD.story}`,
+      'Over after 60 minutes; people were told at 2026-11-21 09:00 UTC. 1 of 2 clusters left.',
+    ]);
+    expect(messages[0]).toMatchObject({
+      severity: 'critical',
+      state: 'closed',
+      events: [{ state: 'closed', cluster: 'oslo', since: at(-60 * MINUTE) }],
+    });
+    const after = afterTelling(told, change);
+    expect(Object.keys(after.open.CertificateCritical ?? {})).toEqual(['berlin-prod']);
+    expect(
+      planned({ named: CRITICAL, message: OK, told: after, health: fleet(berlin, cluster('oslo')) }).messages,
+    ).toEqual([]);
+  });
+
+  it('says why it is over where it is not well', () => {
+    const told = open('ClusterUnreadable', 'a', 'b', 'c');
+    const health = fleet(
+      cluster('a', [], { state: 'gone', goneSince: at() }),
+      cluster('b', [], { state: 'maintenance', maintenance: { until: at(MINUTE) } }),
+    );
+    const named = { alarm: 'ClusterUnreadable' } as const;
+    const text = planned({ named, message: message('ClusterUnreadable', 'OK'), told, health }).messages[0]?.human.text;
+    expect(text).toMatch(/- a: .*\(it is no longer in the fleet\)/);
+    expect(text).toMatch(/- b: .*\(in maintenance until 2026-11-21T10:01/);
+    expect(text).toMatch(/- c: .*\(it is no longer in the fleet\)/);
+  });
+
+  it.each([
+    ['the fleet cannot be read', undefined],
+    [
+      'the cluster is not in the index',
+      fleet({ ...cluster('berlin-prod', [], { state: 'new' }), sweptAt: undefined } as never),
+    ],
+    ['its audit is lost', fleet({ ...cluster('berlin-prod'), audit: undefined } as never)],
+  ])('is no recovery when %s', (_, health) => {
+    const told = open('CertificateCritical', 'berlin-prod');
+    expect(planned({ named: CRITICAL, message: OK, told, health }).messages).toEqual([]);
+  });
+
+  it('tells nobody who was not told before', () => {
+    expect(planned({ named: CRITICAL, message: OK, health: fleet(cluster('x')) }).messages).toEqual([]);
+  });
+});
+
+describe('an alarm about certmarshal', () => {
+  const named = { alarm: 'FunctionErrors', part: 'sweep' } as const;
+  const said = (state: 'ALARM' | 'OK', minutes?: number) => ({
+    name: 'certmarshal-function-errors-sweep',
+    state,
+    ...(minutes === undefined ? {} : { changedAt: at(minutes * MINUTE) }),
+  });
+
+  it('is told in the words of the alarm, also when nothing can be read', () => {
+    const { messages, change } = planned({
+      named,
+      message: { ...said('ALARM', 0), reason: 'Crossed' },
+      health: undefined,
+    });
+    expect(messages[0]?.human.text.split('\n')).toEqual([
+      '[warning] certmarshal (sweep): A function of certmarshal fails again and again',
+      'Alarm certmarshal-function-errors-sweep. CloudWatch: Crossed',
+      'First: certmarshal doctor --fleet fleet.yaml      Runbook: docs/runbooks/alarms/function-errors.md',
+    ]);
+    expect(messages[0]?.events).toMatchObject([{ part: 'sweep', state: 'opened' }]);
+    expect(Object.keys(afterTelling(NOTHING_TOLD, change).open.FunctionErrors ?? {})).toEqual(['sweep']);
+  });
+
+  it.each<[string, readonly ReturnType<typeof said>[], readonly string[]]>([
+    ['once, though it comes twice', [said('ALARM', 0), said('ALARM', 0)], ['opened']],
+    ['to its end', [said('ALARM', 0), said('OK', 1), said('OK', 1)], ['opened', 'closed']],
+    ['again when it rings again', [said('ALARM', 0), said('OK', 1), said('ALARM', 2)], ['opened', 'closed', 'opened']],
+    ['again when its end was lost', [said('ALARM', 0), said('ALARM', 2)], ['opened', 'opened']],
+    ['not as over by an end that comes late', [said('ALARM', 2), said('OK', 1)], ['opened']],
+    ['also without times', [said('ALARM'), said('ALARM'), said('OK'), said('OK')], ['opened', 'closed']],
+    ['though its end came first', [said('OK', 1), said('ALARM', 0)], ['opened']],
+  ])('is told %s', (_, messages, states) => {
+    let told = NOTHING_TOLD;
+    const seen = messages.flatMap((one) => {
+      const plan = planned({ named, message: one, told, now: NOW + 5 * MINUTE });
+      told = afterTelling(told, plan.change);
+      return plan.messages.map(({ state }) => state);
+    });
+    expect(seen).toEqual(states);
+  });
+
+  it.each(Object.keys(ALARMS) as AlarmId[])('%s is never swallowed', (alarm) => {
+    for (const health of [undefined, fleet(), fleet(cluster('x'))])
+      expect(planned({ named: { alarm }, message: message(alarm, 'ALARM'), health }).messages).toHaveLength(1);
+  });
+
+  it('names the clusters of the oldest sweep', () => {
+    const slow = cluster('slow', [ringing('OldestSweep', { story: 'not swept for 6 minutes' })]);
+    const { messages } = planned({
+      named: { alarm: 'OldestSweep' },
+      message: message('OldestSweep', 'ALARM'),
+      health: fleet(slow),
+    });
+    expect(messages[0]?.human.subject).toBe('[critical] slow: not swept for 6 minutes');
+  });
+});
+
+describe('an alarm that certmarshal does not know', () => {
+  const strange = { name: 'somebody-else', state: 'ALARM', changedAt: at() } as const;
+  it('is told as critical, once', () => {
+    const plan = planUnknown({ message: strange, told: NOTHING_TOLD, now: NOW });
+    expect(plan.messages).toMatchObject([
+      {
+        severity: 'critical',
+        events: [],
+        human: { subject: '[critical] alarm somebody-else rings, and certmarshal does not know it' },
+      },
+    ]);
+    const told = afterTelling(NOTHING_TOLD, plan.change);
+    expect(planUnknown({ message: strange, told, now: NOW }).messages).toEqual([]);
+    expect(planUnknown({ message: { ...strange, state: 'OK' }, told: NOTHING_TOLD, now: NOW }).messages).toEqual([]);
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { parseTold } from '../../../lambdas/notify/parse-told.ts';
+import { afterTelling, NOTHING_TOLD, openAlarms, type Told } from '../../../lambdas/notify/told.ts';
+import { at, MINUTE, NOW } from '../fleet/values.ts';
+import { open } from './values.ts';
+
+const opened = (key: string, openedAt = at()) => ({ alarm: 'QueueAge' as const, key, openedAt, story: 'x' });
+
+describe('afterTelling', () => {
+  it('does twice what it does once', () => {
+    const change = {
+      opened: [opened('a')],
+      closed: [{ alarm: 'QueueAge' as const, key: 'b' }],
+      changed: { name: 'n', at: at() },
+      digest: { at: at(), critical: ['a'], warning: [] },
+    };
+    const once = afterTelling(open('QueueAge', 'b', 'c'), change);
+    expect(afterTelling(once, change)).toEqual(once);
+    expect(openAlarms(once).map(({ key }) => key)).toEqual(['c', 'a']);
+  });
+
+  it('keeps the newest, and never more than fits into S3', () => {
+    const many = Array.from({ length: 41_000 }, (_, index) =>
+      opened(`${'x'.repeat(290)}${index}`, at(index - 60 * MINUTE)),
+    );
+    const told = afterTelling(NOTHING_TOLD, {
+      opened: many,
+      digest: { at: at(), critical: many.map(({ key }) => key), warning: [] },
+    });
+    const keys = openAlarms(told).map(({ key }) => key);
+    expect(keys).toHaveLength(40_000);
+    expect(keys).toContain(many.at(-1)?.key);
+    expect(keys).not.toContain(many[0]?.key);
+    expect(Buffer.byteLength(JSON.stringify(told))).toBeLessThan(32 * 1024 * 1024);
+    expect(parseTold(told, NOW)).toEqual(told);
+  });
+
+  it('remembers 500 events that were not sent, the newest', () => {
+    const detail = { version: 1, at: at(), story: 's' } as const;
+    const events = Array.from({ length: 600 }, (_, index) => ({
+      detailType: 'certmarshal digest' as const,
+      detail: { ...detail, story: String(index) },
+    }));
+    const { unsent } = afterTelling(NOTHING_TOLD, {}, events);
+    expect(unsent).toHaveLength(500);
+    expect(unsent.at(-1)?.detail.story).toBe('599');
+  });
+});
+
+describe('parseTold', () => {
+  const told: Told = {
+    ...open('QueueAge', '-'),
+    changes: { n: at() },
+    digest: { at: at(), critical: ['a'], warning: [] },
+  };
+
+  it('gives back what was written', () => {
+    expect(parseTold(JSON.parse(JSON.stringify(told)), NOW)).toEqual(told);
+  });
+
+  it('leaves out what is far ahead, and alarms of another version', () => {
+    const ahead = at(11 * MINUTE);
+    const read = parseTold(
+      {
+        ...told,
+        open: { QueueAge: { '-': { openedAt: ahead, story: 'x' } }, Unheard: { a: { openedAt: at(), story: 'x' } } },
+        changes: { n: ahead },
+        digest: { ...told.digest, at: ahead },
+        unsent: [{ detailType: 'something', detail: {} }],
+      },
+      NOW,
+    );
+    expect(read).toEqual({ ...NOTHING_TOLD, open: { QueueAge: {} } });
+  });
+
+  it.each([
+    undefined,
+    null,
+    [],
+    {},
+    { version: 2 },
+    { ...told, open: { QueueAge: [] } },
+    { ...told, unsent: [1] },
+    { ...told, changes: { n: 'soon' } },
+  ])('does not take %j', (value) => {
+    expect(parseTold(value, NOW)).toBeUndefined();
+  });
+});

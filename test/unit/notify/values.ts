@@ -1,0 +1,96 @@
+import { ALARMS, type AlarmId } from '../../../lambdas/health/alarms.ts';
+import { watchedSignal } from '../../../lambdas/health/culprits.ts';
+import type { ClusterHealth, FleetHealth } from '../../../lambdas/health/fleet-health.ts';
+import type { Signal, SignalId } from '../../../lambdas/health/signals.ts';
+import { SIGNALS } from '../../../lambdas/health/signals.ts';
+import type { AlarmMessage } from '../../../lambdas/notify/alarm-message.ts';
+import { alarmName, type NamedAlarm } from '../../../lambdas/notify/alarm-name.ts';
+import { type PlanInput, planNotifications } from '../../../lambdas/notify/plan.ts';
+import { NOTHING_TOLD, type Told } from '../../../lambdas/notify/told.ts';
+import { at, auditSummary, MINUTE, NOW } from '../fleet/values.ts';
+
+const NO_REQUESTS = { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 };
+export const SLO = { objective: 0.999, counts: NO_REQUESTS, budgetLeft: 1, fastBurn: 0, slowBurn: 0, missedLately: 0 };
+
+export const ETCD: Signal = {
+  id: 'CertificatesCritical',
+  value: 1,
+  story: 'etcd client certificate ends in 12 days, nothing planned renews it',
+  since: at(-120 * MINUTE),
+  due: '2026-12-03T10:00:00.000Z',
+  command: 'certmarshal audit --cluster berlin-prod',
+};
+
+export function cluster(
+  id: string,
+  signals: readonly Signal[] = [],
+  changed: Partial<ClusterHealth> = {},
+): ClusterHealth {
+  return {
+    id,
+    name: id.slice(id.lastIndexOf('/') + 1),
+    provider: 'eks-anywhere',
+    source: 'fleet.yaml',
+    state: signals.length === 0 ? 'well' : 'critical',
+    signals,
+    sweptAt: at(),
+    readableAt: at(),
+    readable: true,
+    complete: true,
+    findings: [],
+    audit: auditSummary({ findings: [], findingCount: 0, sources: { read: [], unread: [], off: [] }, ends: [] }),
+    verdicts: [],
+    slo: SLO,
+    ...changed,
+  };
+}
+
+export function fleet(...clusters: readonly ClusterHealth[]): FleetHealth {
+  const count = (state: ClusterHealth['state']) => clusters.filter((one) => one.state === state).length;
+  return {
+    at: at(),
+    clusters,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has every key
+    totals: Object.fromEntries(Object.keys(SIGNALS).map((id) => [id, 0])) as Record<SignalId, number>,
+    counts: {
+      critical: count('critical'),
+      warning: count('warning'),
+      new: count('new'),
+      maintenance: count('maintenance'),
+      well: count('well'),
+      gone: count('gone'),
+    },
+    slo: SLO,
+    problems: [],
+  };
+}
+
+/** A fleet of 214 clusters, of which these are unwell. */
+export function largeFleet(...unwell: readonly ClusterHealth[]): FleetHealth {
+  const well = Array.from({ length: 214 - unwell.length }, (_, index) => cluster(`well-${index}`));
+  return fleet(...unwell, ...well);
+}
+
+export function message(
+  alarm: AlarmId,
+  state: AlarmMessage['state'],
+  changed: Partial<AlarmMessage> = {},
+): AlarmMessage {
+  return { name: alarmName(alarm), state, ...changed };
+}
+
+/** A signal with which a cluster makes an alarm ring. */
+export function ringing(alarm: AlarmId, changed: Partial<Signal> = {}): Signal {
+  const id = watchedSignal(alarm);
+  if (id === undefined) throw new Error(`${alarm} looks at no cluster`);
+  return { ...ETCD, id, value: ALARMS[alarm].threshold, ...changed };
+}
+
+export function planned(changed: Partial<PlanInput> & { readonly message: AlarmMessage; readonly named: NamedAlarm }) {
+  return planNotifications({ told: NOTHING_TOLD, health: fleet(), settings: {}, now: NOW, ...changed });
+}
+
+export const open = (alarm: AlarmId, ...keys: readonly string[]): Told => ({
+  ...NOTHING_TOLD,
+  open: { [alarm]: Object.fromEntries(keys.map((key) => [key, { openedAt: at(-60 * MINUTE), story: ETCD.story }])) },
+});

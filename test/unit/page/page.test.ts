@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { FleetHealth } from '../../../lambdas/health/fleet-health.ts';
+import { renderPage } from '../../../lambdas/page/page.ts';
+import { SCRIPT } from '../../../lambdas/page/script.ts';
+import { STYLE } from '../../../lambdas/page/style.ts';
+import {
+  AT,
+  criticalCluster,
+  fleetOf,
+  healthOf,
+  otherClusters,
+  threeClusters,
+  wellCluster,
+  worstFleet,
+} from './fleets.ts';
+import { HOSTILE, hostileCluster, hostileFleet } from './hostile.ts';
+
+const render = (health: FleetHealth, largest?: number) =>
+  renderPage(health, { program: '1.2.3', ...(largest === undefined ? {} : { largest }) });
+const dataOf = (
+  html: string,
+): {
+  readonly clusters: readonly (null | {
+    readonly id: string;
+    readonly cut?: true;
+    readonly findings?: readonly unknown[];
+  })[];
+} => JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(html)?.[1] ?? '');
+const sha256 = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+const tags = (html: string) => [...html.matchAll(/<[a-z!/][^>]*>/g)].map(([tag]) => tag);
+
+describe('the document', () => {
+  const html = render(threeClusters());
+
+  it('allows its own style and script, and nothing else', () => {
+    const policy = /Content-Security-Policy" content="([^"]*)"/.exec(html)?.[1];
+    expect(policy).toBe(
+      `default-src 'none'; style-src ${sha256(STYLE)}; script-src ${sha256(SCRIPT)}; base-uri 'none'; form-action 'none'`,
+    );
+    expect(html).toContain(`<style>${STYLE}</style>`);
+    expect(html).toContain(`<script>${SCRIPT}</script>`);
+    expect(html.indexOf('Content-Security-Policy')).toBeLessThan(html.indexOf('<style>'));
+  });
+
+  it('needs nothing from anywhere', () => {
+    const markup = html.replace(STYLE, '').replace(SCRIPT, '');
+    expect(markup).not.toMatch(/\s(?:src|srcset|style|on[a-z]+)=/);
+    expect([...markup.matchAll(/href="([^"]*)"/g)].filter(([, link]) => !link?.startsWith('#'))).toEqual([]);
+    expect(STYLE).not.toMatch(/url\(|@import/);
+    // The namespace of SVG is a name, not an address.
+    expect(SCRIPT.replace('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:|fetch\(|XMLHttpRequest|import\(/);
+  });
+
+  it('never makes markup of text in its script', () => {
+    expect(SCRIPT).not.toMatch(
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|eval\(|Function\(|setHTML|createContextualFragment/,
+    );
+    expect(`${STYLE}${SCRIPT}`).not.toMatch(/<\/(?:script|style)|<!--/i);
+  });
+
+  it('says what it is, when it was made and in which language', () => {
+    expect(html).toMatch(/^<!doctype html>\n<html lang="en">/);
+    expect(html).toContain('<h1>Fleet report <small>certmarshal 1.2.3</small></h1>');
+    expect(html).toContain('<p id="made">Made <time datetime="2026-11-22T02:00Z">2026-11-22 02:00 UTC</time></p>');
+    const levels = [...html.matchAll(/<h(\d)/g)].map(([, level]) => Number(level));
+    levels.forEach((level, index) => expect(level - (levels[index - 1] ?? 0)).toBeLessThanOrEqual(1));
+  });
+
+  it('is the same for the same fleet', () => {
+    expect(render(threeClusters())).toBe(html);
+  });
+});
+
+describe('what it tells', () => {
+  it.each([
+    ['no cluster', healthOf([]), 'No cluster is known yet.'],
+    ['one that is well', healthOf([wellCluster(3)]), 'The cluster is well.'],
+    ['many that are well', fleetOf(1_204), 'All 1,204 clusters are well.'],
+    [
+      'one of three that is critical',
+      healthOf([criticalCluster(1), wellCluster(4), wellCluster(5)]),
+      '1 of 3 clusters needs somebody now.',
+    ],
+    ['three that are unwell', threeClusters(), '2 of 3 clusters need somebody now. <small>1 has a warning.</small>'],
+    [
+      'one that is new, in maintenance, gone',
+      healthOf(otherClusters()),
+      'None of 2 clusters needs somebody now. <small>1 is new, 1 in maintenance.</small>',
+    ],
+  ])('of %s', (_name, health, sentence) => {
+    const heading = /<h2 id="well">(.*?)<\/h2>/s.exec(render(health))?.[1] ?? '';
+    expect(heading.replace(/^<b.*?<\/b> /, '').replace(/ +/g, ' ')).toContain(sentence);
+  });
+
+  it('links the worst to its row', () => {
+    expect(render(threeClusters())).toContain(
+      '<a href="#cluster=berlin-prod">berlin-prod</a> the etcd client certificate ends',
+    );
+  });
+
+  it('tells symbol and word of each state in its row', () => {
+    const html = render(healthOf([...threeClusters().clusters, ...otherClusters(), wellCluster(9)]));
+    for (const state of ['✖ critical', '! warning', '○ new', '◐ maintenance', '✔ well', '– gone'])
+      expect(html).toContain(`<td>${state}</td>`);
+  });
+
+  it('says what is not known, also where that is nothing', () => {
+    const html = render(healthOf([...threeClusters().clusters, ...otherClusters()]));
+    const section = /What is not known(.*?)<\/section>/s.exec(html)?.[1]?.replaceAll(/<[^>]*>/g, '') ?? '';
+    expect(section).toContain('1 cannot be read oslo-edge');
+    expect(section).toContain('1 was never read rome-new');
+    expect(section).toContain('1 is not audited yet rome-new');
+    expect(section).toContain('0 do not know all that was before');
+    expect(section).toContain('0 problems of the discovery');
+    expect(section).toContain('1 is gone from its source');
+    expect(section).toContain('Oldest sweep: 2026-11-22 01:59 UTC');
+  });
+
+  it('tells problems of the discovery with what to do', () => {
+    const problem = {
+      kind: 'denied',
+      object: 'eks:ListClusters',
+      message: 'not allowed',
+      remedy: 'Allow it.',
+      since: AT,
+    };
+    const html = render(healthOf([], { problems: [problem] }));
+    expect(html).toContain('<b>eks:ListClusters</b> not allowed');
+    expect(html).toContain('Allow it.');
+    expect(render(healthOf([]))).not.toContain('id="discovery"');
+  });
+
+  it('names no command for what does not exist yet', () => {
+    expect(render(threeClusters()).toLowerCase()).not.toContain('<h3>rollouts');
+  });
+});
+
+describe('how large it is', () => {
+  it('has all details of 1,000 clusters in under a megabyte', () => {
+    const html = render(fleetOf(1_000, 20));
+    expect(Buffer.byteLength(html)).toBeLessThan(1_000_000);
+    expect(html).not.toContain('class="cut"');
+    expect(dataOf(html).clusters.every((cluster) => cluster !== null && cluster.cut === undefined)).toBe(true);
+  });
+
+  it.each([1_000_000, 300_000, 120_000])(
+    'is never above %i bytes, and says of whom something is missing',
+    (largest) => {
+      const html = render(worstFleet(1_000), largest);
+      expect(Buffer.byteLength(html)).toBeLessThanOrEqual(largest);
+      expect(html).toMatch(/class="cut">.*Details of \d+ clusters are left out: from [a-z0-9-]+ on\./);
+      const { clusters } = dataOf(html);
+      const depths = clusters.map((cluster) => (cluster === null ? 0 : cluster.cut === true ? 1 : 2));
+      // Whoever is more urgent never has less.
+      expect(depths).toEqual(depths.toSorted((a, b) => b - a));
+      expect(depths[0]).toBeGreaterThan(0);
+    },
+  );
+
+  it('has rows for so many clusters as fit, and counts the others', () => {
+    const health = fleetOf(20_000, 400);
+    const html = render(health);
+    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(1_000_000);
+    const rows = html.match(/<tr class=/g)?.length ?? 0;
+    expect(rows).toBeGreaterThan(1_000);
+    expect(html).toContain(`… ${(20_000 - rows).toLocaleString('en')} more clusters without a row`);
+    expect(html).toContain('<small> of 20,000</small>');
+  });
+});
+
+describe('what a cluster says', () => {
+  const plain = tags(render(healthOf([hostileCluster('harmless')])));
+
+  it.each(HOSTILE.map((text) => [text.slice(0, 40), text]))('is text: %j', (_name, text) => {
+    const html = render(healthOf([hostileCluster(text)]));
+    expect(html).not.toMatch(/\p{Cf}|\p{Cs}|(?!\n)\p{Cc}/u);
+    // The same elements as for a harmless text, whatever they say.
+    const nameless = (all: readonly string[]) => all.map((tag) => /^<\/?[a-z!]+/.exec(tag)?.[0]);
+    expect(nameless(tags(html))).toEqual(nameless(plain));
+    expect(dataOf(html).clusters).toHaveLength(1);
+    expect(Buffer.byteLength(html)).toBeLessThan(150_000);
+  });
+
+  it('is text in every combination', () => {
+    const elements = render(healthOf([hostileCluster('harmless')])).match(/<[a-z]/g)?.length;
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(...HOSTILE, '<', '>', '&', '"', "'", '\\', '\u2028'), { maxLength: 5 }),
+        (pieces) => {
+          const html = render(healthOf([hostileCluster(`x${pieces.join('')}`)]));
+          expect(html.match(/<[a-z]/g)?.length).toBe(elements);
+          expect(dataOf(html).clusters[0]).not.toBeNull();
+        },
+      ),
+      { seed: 6, numRuns: 60 },
+    );
+  });
+
+  it('leaves the fleet readable', () => {
+    expect(dataOf(render(hostileFleet())).clusters).toHaveLength(HOSTILE.length);
+  });
+});

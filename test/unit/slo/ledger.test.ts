@@ -1,0 +1,236 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type FateCounts, type FateRow, toldMinutes } from '../../../lambdas/slo/fates.ts';
+import { fatesBetween, foldFates, type SloLedger } from '../../../lambdas/slo/ledger.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const NOW = Date.parse('2026-11-21T12:00:00Z');
+const minuteAt = (ms: number) => Math.floor(ms / MINUTE);
+/** The minute that began so many minutes before NOW. */
+const ago = (minutes: number) => minuteAt(NOW) - minutes;
+const row = (minute: number, us: number, missed = 0): FateRow => [minute, us, 0, missed, 0, 0];
+const all = (ledger: SloLedger | undefined): FateCounts => fatesBetween(ledger, 0, Number.POSITIVE_INFINITY);
+const NONE: FateCounts = { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 };
+
+/** A ledger that has watched for long. */
+const WATCHED: SloLedger = { open: [], hours: [], days: [], since: 0 };
+
+describe('toldMinutes', () => {
+  it.each([
+    ['on a minute', 0, 60, 16],
+    ['just before', -1, 60, 17],
+    ['just after', 1, 59, 16],
+    ['within', 30_000, 59, 16],
+  ])('%s: the whole minute was made 15 to 60 minutes ago', (_, shift, oldest, youngest) => {
+    expect(toldMinutes(NOW + shift)).toEqual({ first: ago(oldest), end: ago(youngest) + 1 });
+  });
+});
+
+describe('foldFates', () => {
+  it.each<[string, number, boolean]>([
+    ['the oldest that can be seen', 60, true],
+    ['one that may be cleaned up', 61, false],
+    ['the youngest whose 15 minutes are over', 16, true],
+    ['one that still waits', 15, false],
+    ['one of the future', -10, false],
+  ])('counts %s: %i minutes ago', (_, minutes, counted) => {
+    expect(all(foldFates(WATCHED, [row(ago(minutes), 1)], NOW, NOW)).us).toBe(counted ? 1 : 0);
+  });
+
+  it('keeps the first look at each minute, whichever comes first', () => {
+    const early = { rows: [row(ago(20), 3), row(ago(19), 0)], at: NOW };
+    const late = { rows: [row(ago(20), 2, 1), row(ago(19), 5), row(ago(18), 1)], at: NOW + 60_000 };
+    for (const looks of [
+      [early, late],
+      [late, early],
+      [late, early, late, early],
+    ]) {
+      const ledger = looks.reduce<SloLedger>((last, { rows, at }) => foldFates(last, rows, at, NOW + 120_000), WATCHED);
+      expect(ledger.open).toEqual([
+        [...row(ago(20), 3), NOW],
+        [...row(ago(19), 0), NOW],
+        [...row(ago(18), 1), NOW + 60_000],
+      ]);
+    }
+  });
+
+  it('takes the worse of two looks of the same moment', () => {
+    const [good, bad] = [row(ago(20), 9, 1), row(ago(20), 1, 2)];
+    for (const rows of [[good], [bad]])
+      expect(all(foldFates(foldFates(WATCHED, rows, NOW, NOW), [good, bad], NOW, NOW)).missed).toBe(2);
+    // Neither is worse: still the same one in whatever order.
+    const [few, many] = [row(ago(20), 1, 2), row(ago(20), 8, 2)];
+    expect(foldFates(WATCHED, [few, many], NOW, NOW)).toEqual(foldFates(WATCHED, [many, few], NOW, NOW));
+  });
+
+  it('does not count what was asked before the first look, which may come later than others', () => {
+    const rows = [row(ago(20), 0, 5), row(ago(19), 0, 7)];
+    const added = foldFates(undefined, rows, NOW, NOW);
+    expect(added).toMatchObject({ since: NOW, open: [{}, {}] });
+    expect(all(added)).toEqual(NONE);
+    expect(all(foldFates(added, [], NOW - 19 * MINUTE, NOW))).toEqual({ ...NONE, missed: 7 });
+    // Nor once it is closed.
+    expect(all(foldFates(added, [], NOW + 2 * HOUR, NOW + 2 * HOUR))).toEqual(NONE);
+  });
+
+  it('counts everything in a ledger that does not say since when', () => {
+    const { since: _, ...older } = WATCHED;
+    const ledger = foldFates(older, [row(ago(20), 1)], NOW, NOW);
+    expect(ledger).not.toHaveProperty('since');
+    expect(all(ledger).us).toBe(1);
+  });
+
+  it('folds minutes into hours and hours into days, and forgets after 30 days', () => {
+    const minute = ago(20);
+    let ledger = foldFates(WATCHED, [row(minute, 4, 1), row(ago(30), 0)], NOW, NOW);
+    const later = (ms: number) => {
+      ledger = foldFates(ledger, [], NOW + ms, NOW + ms);
+      return { open: ledger.open.length, hours: ledger.hours, days: ledger.days };
+    };
+    expect(later(70 * MINUTE)).toMatchObject({ open: 1, hours: [] });
+    expect(later(71 * MINUTE)).toEqual({ open: 0, hours: [row(Math.floor(minute / 60), 4, 1)], days: [] });
+    expect(later(3 * DAY)).toMatchObject({ hours: [{}], days: [] });
+    expect(later(3 * DAY + HOUR)).toEqual({ open: 0, hours: [], days: [row(Math.floor(minute / 1440), 4, 1)] });
+    expect(later(30 * DAY)).toMatchObject({ days: [{}] });
+    expect(later(32 * DAY)).toEqual({ open: 0, hours: [], days: [] });
+  });
+
+  it('does not open a closed minute again for a writer whose clock is behind', () => {
+    const look = [row(ago(20), 1)];
+    const closed = foldFates(foldFates(WATCHED, look, NOW, NOW), [], NOW + 2 * HOUR, NOW + 2 * HOUR);
+    expect(all(foldFates(closed, look, NOW, NOW)).us).toBe(1);
+  });
+
+  it.each<[string, readonly FateRow[], number]>([
+    ['a look that is far ahead', [row(minuteAt(NOW + DAY) - 20, 1)], NOW + DAY],
+    ['a look at no time', [row(ago(20), 1)], Number.NaN],
+    ['minutes that are none', [row(Number.NaN, 1), row(ago(20) + 0.5, 1), row(Number.POSITIVE_INFINITY, 1)], NOW],
+    ['counts that are none', [[ago(20), Number.NaN, -1, -Number.MAX_VALUE, Number.NEGATIVE_INFINITY, 0.5]], NOW],
+  ])('counts nothing of %s', (_, rows, at) => {
+    expect(all(foldFates(WATCHED, rows, at, NOW))).toEqual(NONE);
+    expect(foldFates(undefined, rows, at, NOW).since).toBe(NOW);
+  });
+
+  it('keeps sums exact and sizes bounded, whatever comes', () => {
+    const largest = (minute: number): FateRow => [minute, Number.MAX_VALUE, 1e300, Number.MAX_SAFE_INTEGER, 7, 7];
+    let ledger: SloLedger = WATCHED;
+    for (let at = NOW; at < NOW + 40 * DAY; at += 40 * MINUTE) {
+      const { first, end } = toldMinutes(at);
+      ledger = foldFates(
+        ledger,
+        Array.from({ length: end - first }, (_, index) => largest(first + index)),
+        at,
+        at,
+      );
+    }
+    expect(ledger.open.length).toBeLessThanOrEqual(90);
+    expect(ledger.hours.length).toBeLessThanOrEqual(75);
+    expect(ledger.days.length).toBeLessThanOrEqual(32);
+    for (const sum of Object.values(all(ledger))) expect(sum).toSatisfy(Number.isSafeInteger);
+    expect(all(ledger).missed).toBeGreaterThan(30 * 1440 * 1e9);
+  });
+
+  interface Delivery {
+    readonly rows: readonly FateRow[];
+    readonly lookedAt: number;
+    readonly deliveredAt: number;
+  }
+
+  const count = fc.oneof({ weight: 8, arbitrary: fc.nat(5) }, { weight: 1, arbitrary: fc.double() });
+  const looks = fc.array(
+    fc.record({
+      at: fc.integer({ min: 0, max: 4 * DAY }).map((ms) => NOW + ms),
+      delays: fc.array(fc.integer({ min: 0, max: 15 * MINUTE }), { minLength: 1, maxLength: 3 }),
+      rows: fc.array(fc.tuple(fc.integer({ min: 0, max: 70 }), count, count, count, count, count), { maxLength: 6 }),
+    }),
+    { maxLength: 12 },
+  );
+  const deliveriesOf = (given: typeof looks extends fc.Arbitrary<infer T> ? T : never): Delivery[] =>
+    given
+      .flatMap(({ at, delays, rows }) =>
+        delays.map((delay) => ({
+          lookedAt: at,
+          deliveredAt: at + delay,
+          rows: rows.map(([age, ...counts]): FateRow => [minuteAt(at) - age, ...counts]),
+        })),
+      )
+      .toSorted((a, b) => a.deliveredAt - b.deliveredAt);
+
+  it('gives one ledger for every order, repetition and batching, and counts each minute once', () => {
+    const end = NOW + 5 * DAY;
+    fc.assert(
+      fc.property(looks, fc.array(fc.nat(1_000)), fc.boolean(), (given, order, crash) => {
+        const deliveries = deliveriesOf(given);
+        const inOrder = deliveries.reduce<SloLedger>(
+          (ledger, { rows, lookedAt, deliveredAt }) => foldFates(ledger, rows, lookedAt, deliveredAt),
+          WATCHED,
+        );
+
+        // Batches of what waits in the queue, shuffled; a batch that was folded and not written comes again.
+        let ledger: SloLedger = WATCHED;
+        let next = 0;
+        for (let turn = 0; next < deliveries.length; turn += 1) {
+          const now = deliveries[next]?.deliveredAt ?? 0;
+          const size = 1 + ((order[turn] ?? 0) % 4);
+          const batch = deliveries
+            .slice(next, next + size)
+            .filter(({ deliveredAt }) => deliveredAt - now <= 5 * MINUTE);
+          next += batch.length;
+          const written = Math.max(...batch.map(({ deliveredAt }) => deliveredAt));
+          const shuffled = batch.toSorted((a, b) => (a.lookedAt % 7) - (b.lookedAt % 7));
+          const fold = (from: SloLedger, some: readonly Delivery[]) =>
+            some.reduce((last, { rows, lookedAt }) => foldFates(last, rows, lookedAt, written), from);
+          if (crash) fold(ledger, shuffled.slice(1));
+          ledger = fold(fold(ledger, shuffled), crash ? shuffled : []);
+        }
+        expect(foldFates(ledger, [], end, end)).toEqual(foldFates(inOrder, [], end, end));
+
+        // By hand: of each minute the first look that could tell it.
+        const first = new Map<number, { readonly lookedAt: number; readonly rows: FateRow[] }>();
+        for (const { lookedAt, rows } of deliveries)
+          for (const told of rows) {
+            const start = told[0] * MINUTE;
+            if (start < lookedAt - HOUR || start + MINUTE > lookedAt - 15 * MINUTE) continue;
+            const known = first.get(told[0]);
+            if (known === undefined || lookedAt < known.lookedAt) first.set(told[0], { lookedAt, rows: [told] });
+            else if (lookedAt === known.lookedAt) known.rows.push(told);
+          }
+        const bound = (value: number) => (Number.isFinite(value) && value > 0 ? Math.min(Math.floor(value), 1e9) : 0);
+        const missed = [...first.values()].map(({ rows }) => Math.max(...rows.map((told) => bound(told[3]))));
+        expect(all(ledger).missed).toBe(missed.reduce((sum, each) => sum + each, 0));
+      }),
+      { seed: 4, numRuns: 300 },
+    );
+  });
+});
+
+describe('fatesBetween', () => {
+  const ledger: SloLedger = {
+    open: [[...row(ago(20), 1), NOW]],
+    hours: [row(Math.floor(ago(180) / 60), 10)],
+    days: [row(Math.floor(ago(5 * 1440) / 1440), 100)],
+  };
+  const hour = Math.floor(ago(180) / 60) * HOUR;
+  const day = Math.floor(ago(5 * 1440) / 1440) * DAY;
+
+  it.each<[string, number, number, number]>([
+    ['everything', 0, NOW, 111],
+    ['from a minute on', ago(20) * MINUTE, NOW, 1],
+    ['from just after its begin', ago(20) * MINUTE + 1, NOW, 0],
+    ['until a minute', 0, ago(20) * MINUTE, 110],
+    ['from an hour on', hour, NOW, 11],
+    ['from just after its begin', hour + 1, NOW, 1],
+    ['from a day on', day, NOW, 111],
+    ['from just after its begin', day + 1, NOW, 11],
+    ['until a day', 0, day, 0],
+    ['nothing', NOW, NOW, 0],
+  ])('counts %s', (_, from, until, us) => {
+    expect(fatesBetween(ledger, from, until)).toEqual({ ...NONE, us });
+  });
+
+  it('counts nothing where nothing is known', () => {
+    expect(fatesBetween(undefined, 0, NOW)).toEqual(NONE);
+  });
+});

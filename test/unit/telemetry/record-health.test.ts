@@ -1,0 +1,165 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ClusterHealth, FleetHealth } from '../../../lambdas/health/fleet-health.ts';
+import { SIGNALS, type Signal, type SignalId } from '../../../lambdas/health/signals.ts';
+import type { SloState } from '../../../lambdas/slo/objective.ts';
+import { createLogger } from '../../../lambdas/telemetry/logger.ts';
+import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { MOST_CLUSTERS, recordHealth } from '../../../lambdas/telemetry/record-health.ts';
+import { captureStdout } from './capture-stdout.ts';
+import { emfRecords } from './emf.ts';
+
+const SIGNAL_IDS = Object.keys(SIGNALS) as SignalId[];
+const COUNTS = { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 };
+const SLO: SloState = { objective: 0.999, counts: COUNTS, budgetLeft: 1, fastBurn: 0, slowBurn: 0, missedLately: 0 };
+
+function signal(id: SignalId, value: number, classes?: Signal['classes']): Signal {
+  return { id, value, story: 'x', command: 'y', ...(classes === undefined ? {} : { classes }) };
+}
+
+function cluster(id: string, signals: readonly Signal[], changed: Partial<ClusterHealth> = {}): ClusterHealth {
+  return {
+    id,
+    name: id,
+    source: 'fleet.yaml',
+    state: 'well',
+    signals,
+    readable: true,
+    complete: true,
+    findings: [],
+    verdicts: [],
+    slo: SLO,
+    ...changed,
+  };
+}
+
+function fleet(clusters: readonly ClusterHealth[], changed: Partial<FleetHealth> = {}): FleetHealth {
+  return {
+    at: '2026-11-21T10:00:00.000Z',
+    clusters,
+    totals: Object.fromEntries(SIGNAL_IDS.map((id, i) => [id, i])) as FleetHealth['totals'],
+    counts: { critical: 1, warning: 2, new: 4, maintenance: 8, well: 16, gone: 32 },
+    slo: SLO,
+    problems: [],
+    ...changed,
+  };
+}
+
+describe('recordHealth', () => {
+  let output: ReturnType<typeof captureStdout>;
+  beforeEach(() => {
+    output = captureStdout();
+  });
+  afterEach(() => output.restore());
+
+  function record(health: FleetHealth) {
+    const metrics = createMetrics('report');
+    recordHealth(health, SIGNALS, { logger: createLogger('report'), metrics });
+    metrics.publishStoredMetrics();
+    return emfRecords(output.text());
+  }
+
+  /** As they are written: CloudWatch makes a series of exactly these dimensions. */
+  const dimensionSets = () =>
+    output
+      .text()
+      .split('\n')
+      .filter((line) => line.includes('"_aws"'))
+      .map((line) => JSON.parse(line)['_aws'].CloudWatchMetrics[0].Dimensions);
+
+  it('publishes every total, also those of 0, and nothing of a cluster that is well', () => {
+    const records = record(fleet([cluster('paris', [])]));
+    expect(records).toEqual([
+      {
+        namespace: 'certmarshal',
+        dimensions: { service: 'report' },
+        metrics: {
+          ...Object.fromEntries(SIGNAL_IDS.map((id, i) => [id, [i]])),
+          ClustersUnwell: [3],
+          ClustersInMaintenance: [0],
+        },
+      },
+    ]);
+    expect(dimensionSets()).toEqual([[['service']]]);
+  });
+
+  it('publishes the objective once there is something to promise', () => {
+    const slo = { ...SLO, attainment: 0.999_54, budgetLeft: -0.25 };
+    expect(record(fleet([], { slo }))).toMatchObject([
+      { metrics: { SloAttainment: [99.954], SloBudgetLeft: [-25], ClustersInMaintenance: [0] } },
+    ]);
+  });
+
+  it('counts clusters in maintenance', () => {
+    const maintenance = { until: '2026-11-21T11:00:00.000Z' };
+    const records = record(fleet([cluster('a', [], { maintenance }), cluster('b', [], { maintenance })]));
+    expect(records).toMatchObject([{ metrics: { ClustersInMaintenance: [2] } }]);
+  });
+
+  it('publishes the signals of a cluster in one line, and those of its classes in one for each', () => {
+    const signals = [
+      signal('CertificatesCritical', 3, { 'etcd-server': 2, unknown: 1 }),
+      signal('CertificatesWarning', 4, { 'etcd-server': 4 }),
+      signal('UnreadableFor', 600),
+      signal('SloFastBurn', 14.4),
+    ];
+    const records = record(fleet([cluster('111122223333/eu-central-1/dublin', signals)]));
+    const Cluster = '111122223333/eu-central-1/dublin';
+    expect(records.slice(0, -1)).toEqual([
+      {
+        namespace: 'certmarshal',
+        dimensions: { service: 'report', Cluster },
+        metrics: { CertificatesCritical: [3], CertificatesWarning: [4], UnreadableFor: [600], SloFastBurn: [14.4] },
+      },
+      {
+        namespace: 'certmarshal',
+        dimensions: { service: 'report', Cluster, Class: 'etcd-server' },
+        metrics: { CertificatesCritical: [2], CertificatesWarning: [4] },
+      },
+      {
+        namespace: 'certmarshal',
+        dimensions: { service: 'report', Cluster, Class: 'unknown' },
+        metrics: { CertificatesCritical: [1] },
+      },
+    ]);
+    expect(dimensionSets()).toEqual([
+      [['service', 'Cluster']],
+      [['service', 'Cluster', 'Class']],
+      [['service', 'Cluster', 'Class']],
+      [['service']],
+    ]);
+  });
+
+  it('gives each signal the unit of its table', () => {
+    record(fleet([]));
+    const [{ Metrics }] = JSON.parse(output.text().split('\n')[0] ?? '')['_aws'].CloudWatchMetrics;
+    for (const id of SIGNAL_IDS) expect(Metrics).toContainEqual({ Name: id, Unit: SIGNALS[id].unit });
+  });
+
+  it.each([
+    'a","_aws":{"Timestamp":0},"x":"',
+    'a\r\n{"_aws":{}}',
+    '\u2028münchen\u0000',
+    '   ',
+    ':a',
+    '',
+    'x'.repeat(1_025),
+  ])('keeps the cluster %j within its line, and its dimension valid', (id) => {
+    const records = record(fleet([cluster(id, [signal('SweepAge', 600)])]));
+    expect(records).toHaveLength(2);
+    expect(records[0]?.metrics).toEqual({ SweepAge: [600] });
+    expect(Object.keys(records[0]?.dimensions ?? {})).toEqual(['service', 'Cluster']);
+    expect(output.text().split('\n').filter(Boolean)).toHaveLength(2);
+  });
+
+  it('publishes the worst, and says how many it leaves out', () => {
+    const clusters = Array.from({ length: MOST_CLUSTERS + 3 }, (_, i) => cluster(`c${i}`, [signal('SweepAge', 600)]));
+    const records = record(fleet(clusters));
+    expect(records).toHaveLength(MOST_CLUSTERS + 1);
+    expect(records[MOST_CLUSTERS - 1]?.dimensions['Cluster']).toBe(`c${MOST_CLUSTERS - 1}`);
+    const [logged = ''] = output
+      .text()
+      .split('\n')
+      .filter((line) => !line.includes('"_aws"'));
+    expect(JSON.parse(logged)).toMatchObject({ message: 'clusters left out of the metrics', clusters: 3 });
+  });
+});
