@@ -12,6 +12,7 @@ import { parseRegistry } from '../fleet/parse-registry.ts';
 import type { Registry } from '../fleet/registry.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
 import { sweepAges } from '../fleet/sweep-ages.ts';
+import { signalsByClass } from '../health/alarms.ts';
 import { type FleetHealth, fleetHealth, type Monitoring } from '../health/fleet-health.ts';
 import { SIGNALS } from '../health/signals.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
@@ -54,6 +55,7 @@ export type FoldBatch = (event: SQSEvent, signal: AbortSignal) => Promise<void>;
 
 export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
   const { state, clock, random, wait, logger, metrics, monitoring, page } = options;
+  const byClass = signalsByClass(monitoring.alarms);
   let pagedAt: number | undefined;
   return async ({ Records: records }, signal) => {
     const outcomes = records.flatMap(({ messageId, body }) => {
@@ -107,7 +109,7 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
     metrics.addMetric(METRIC.clustersUnreadable, MetricUnit.Count, unreadable.length);
     metrics.addMetric(METRIC.oldestSweep, MetricUnit.Seconds, Math.round((ages[0]?.ageMs ?? 0) / 1000));
     const health = fleetHealth(registry, index, monitoring, now);
-    recordHealth(health, SIGNALS, { logger, metrics });
+    recordHealth(health, { units: SIGNALS, byClass }, { logger, metrics });
     logger.info('outcomes folded', {
       clusters: Object.keys(index.clusters).length,
       unreadable: unreadable.length,

@@ -1,4 +1,4 @@
-import type { SignalId } from './signals.ts';
+import { CLASS_SIGNALS, type SignalId } from './signals.ts';
 
 export const ALARM_SEVERITIES = ['critical', 'warning'] as const;
 /** `critical` wakes somebody up, `warning` is for the morning. */
@@ -205,6 +205,26 @@ export type AlarmSettings = Readonly<Partial<Record<AlarmId, AlarmSetting>>>;
 export function alarmSetting(id: AlarmId, settings: AlarmSettings): AlarmSetting {
   const { threshold, severity } = ALARMS[id];
   return settings[id] ?? { threshold, severity };
+}
+
+/**
+ * Whether the alarm on a signal looks at each class of certificate by itself: which one it is says more. With another threshold the classes of a cluster count
+ * together, as they do on the report page.
+ */
+export function isByClass(signal: SignalId, threshold: number): boolean {
+  return CLASS_SIGNALS.has(signal) && threshold === 1;
+}
+
+/** Signals that no alarm asks for but by class: the series of their cluster as a whole would be paid for nothing. */
+export function signalsByClass(settings: AlarmSettings): ReadonlySet<SignalId> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
+  const ids = Object.keys(ALARMS) as AlarmId[];
+  const together = ids.flatMap((id) => {
+    const { watches }: AlarmEntry = ALARMS[id];
+    const { threshold, severity } = alarmSetting(id, settings);
+    return 'signal' in watches && severity !== 'off' && !isByClass(watches.signal, threshold) ? [watches.signal] : [];
+  });
+  return new Set([...CLASS_SIGNALS].filter((signal) => !together.includes(signal)));
 }
 
 /** `ClusterUnreadable` → `docs/runbooks/alarms/cluster-unreadable.md`. */

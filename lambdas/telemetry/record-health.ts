@@ -9,18 +9,25 @@ import type { Telemetry } from './record-sweep.ts';
 /** Whoever has more of them has one trouble, and each is a few hundred bytes of log a minute. */
 export const MOST_CLUSTERS = 2_000;
 
-/** The unit of each signal, as its table says. The table is given: rooms that do I/O know decisions as types only. */
-export type SignalUnits = Readonly<Record<SignalId, { readonly unit: 'Seconds' | 'Count' | 'None' }>>;
+/** What the tables say of the signals. They are given: rooms that do I/O know decisions as types only. */
+export interface SignalTables {
+  readonly units: SignalUnits;
+  /** Those that are asked for by class of certificate only. */
+  readonly byClass: ReadonlySet<SignalId>;
+}
+
+type SignalUnits = Readonly<Record<SignalId, { readonly unit: 'Seconds' | 'Count' | 'None' }>>;
 
 const UNITS = { Seconds: MetricUnit.Seconds, Count: MetricUnit.Count, None: MetricUnit.NoUnit } as const;
 
 /**
- * Publishes the fleet: its totals, and of each cluster that is not well one line with its signals, the worst {@link MOST_CLUSTERS} of them. The totals are published
- * with the other metrics of the invocation, the lines at once: each has dimensions of its own.
+ * Publishes the fleet: its totals, and of each cluster that is not well one line with its signals and one for each class of certificate, of the worst
+ * {@link MOST_CLUSTERS} of them. The totals are published with the other metrics of the invocation, the lines at once: each has dimensions of its own.
  *
  * A series is paid for in every hour in which it has a value: what is 0 has none. So an alarm on it ends when it has no data, and must treat that as good.
  */
-export function recordHealth(health: FleetHealth, units: SignalUnits, { logger, metrics }: Telemetry): void {
+export function recordHealth(health: FleetHealth, tables: SignalTables, { logger, metrics }: Telemetry): void {
+  const { units } = tables;
   const { clusters, totals, counts, slo } = health;
   for (const [id, value] of entriesOf(totals)) metrics.addMetric(id, UNITS[units[id].unit], value);
   metrics.addMetric(METRIC.clustersUnwell, MetricUnit.Count, counts.critical + counts.warning);
@@ -32,7 +39,7 @@ export function recordHealth(health: FleetHealth, units: SignalUnits, { logger, 
   }
 
   const unwell = clusters.filter(({ signals }) => signals.length > 0);
-  for (const cluster of unwell.slice(0, MOST_CLUSTERS)) publishCluster(cluster, units);
+  for (const cluster of unwell.slice(0, MOST_CLUSTERS)) publishCluster(cluster, tables);
   if (unwell.length > MOST_CLUSTERS)
     logger.warn('clusters left out of the metrics', {
       clusters: unwell.length - MOST_CLUSTERS,
@@ -41,9 +48,10 @@ export function recordHealth(health: FleetHealth, units: SignalUnits, { logger, 
     });
 }
 
-function publishCluster({ id, signals }: ClusterHealth, units: SignalUnits): void {
+function publishCluster({ id, signals }: ClusterHealth, { units, byClass: only }: SignalTables): void {
   const cluster = dimensionValue(id);
-  publish({ Cluster: cluster }, signals, units);
+  const whole = signals.filter((signal) => !only.has(signal.id) || classesOf(signal).length === 0);
+  if (whole.length > 0) publish({ Cluster: cluster }, whole, units);
   const byClass = Map.groupBy(signals.flatMap(classesOf), ({ what }) => what);
   for (const [what, same] of byClass) publish({ Cluster: cluster, Class: dimensionValue(what) }, same, units);
 }

@@ -1,5 +1,6 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import type { Reason } from '../approval/reasons.ts';
 import type { Problem } from '../problem.ts';
 import type { SweepReport, SweepRow } from '../sweep/report.ts';
 import { METRIC } from './metric-names.ts';
@@ -7,8 +8,21 @@ import { METRIC } from './metric-names.ts';
 /** Of the requests left and of the problems; a hostile cluster decides how many there are, not how much is logged. */
 const LOGGED_EXAMPLES = 10;
 
+/** Requests that are ignored for these are of nobody's concern: of others, decided, or about to be. */
+const ORDINARY: ReadonlySet<string> = new Set<Reason>([
+  'NotKubeletServing',
+  'RequesterNotNode',
+  'Deleting',
+  'AlreadyApproved',
+  'AlreadyDenied',
+  'AlreadyIssued',
+  'TooYoung',
+  'Superseded',
+]);
+
 /**
- * Counts a sweep and logs it: one line for each decision that was written, one for the sweep.
+ * Counts a sweep and logs it: one line for each decision that was written, one for the sweep. One that read everything and had nothing to do is only counted
+ * at the ordinary level of the log: it is most of all sweeps, and index and metrics tell as much.
  *
  * @param id of the cluster in the fleet, where several may have its name
  */
@@ -25,7 +39,8 @@ export function recordSweep(report: SweepReport, { logger, metrics }: Telemetry,
   for (const row of rows)
     if (row.outcome === 'written') logger.info('decision written', { id, cluster, decision: row });
   const left = rows.filter(({ verdict }) => verdict === 'leave');
-  logger[complete ? 'info' : 'warn'](complete ? 'sweep completed' : 'sweep incomplete', {
+  const level = hadNothingToDo(report) ? 'debug' : 'info';
+  logger[complete ? level : 'warn'](complete ? 'sweep completed' : 'sweep incomplete', {
     id,
     cluster,
     provider,
@@ -40,6 +55,12 @@ export function recordSweep(report: SweepReport, { logger, metrics }: Telemetry,
     evidence: report.evidence,
     requests: report.requests,
   });
+}
+
+function hadNothingToDo({ complete, rows, problems, ignored }: SweepReport): boolean {
+  return (
+    complete && rows.length === 0 && problems.length === 0 && Object.keys(ignored).every((reason) => ORDINARY.has(reason))
+  );
 }
 
 /** A cluster that no client could be made for: counted and logged like a sweep that found nothing to read. */

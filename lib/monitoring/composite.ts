@@ -7,8 +7,8 @@ import type { MadeAlarm } from './alarms.ts';
 import { nameOf } from './naming.ts';
 
 /** Source: CloudWatch API Reference, PutCompositeAlarm: 100 children, and a rule of 10,240 characters. */
-export const MOST_CHILDREN = 100;
-export const LONGEST_RULE = 10_240;
+const MOST_CHILDREN = 100;
+const LONGEST_RULE = 10_240;
 
 const MEANINGS: Readonly<Record<AlarmSeverity, string>> = {
   critical: 'Somebody must look at the fleet now.',

@@ -61,6 +61,8 @@ export interface SimulatedQueue extends Place {
   changed(milliseconds: number, signal?: AbortSignal): Promise<void>;
   /** How many messages there are, and how many of them somebody holds. */
   depth(): { readonly messages: number; readonly inFlight: number };
+  /** Since the oldest message was sent; 0 without any. Seconds. */
+  oldestAge(): number;
 }
 
 interface Stored extends NewMessage, SentMessage {
@@ -196,6 +198,11 @@ export function createQueue(origin: string, options: QueueOptions, clock: Clock)
     depth() {
       const now = expire();
       return { messages: messages.size, inFlight: [...messages.values()].filter((one) => isHeld(one, now)).length };
+    },
+    oldestAge() {
+      const now = expire();
+      const [oldest] = messages.values();
+      return oldest === undefined ? 0 : (now - oldest.sentAt) / 1000;
     },
   };
 }

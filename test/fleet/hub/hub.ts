@@ -21,9 +21,14 @@ export interface HubOptions
   readonly fleet: Fleet;
   /** What the sweeps are waited for with. @default clock.during */
   readonly duringSweep?: <T>(work: Promise<T>) => Promise<T>;
+  /** Stands around every call of a function: to see it, or to break it. @default nobody */
+  readonly aroundCall?: AroundCall;
   /** What becomes of a sweep's batch after it is done. Throws where the function is to crash. @default nothing */
   readonly afterSweep?: (event: SQSEvent) => void;
 }
+
+/** @throws what the function throws, or what is to be its end */
+export type AroundCall = <T>(name: keyof HubFunctions, call: () => Promise<T>) => Promise<T>;
 
 /** The hub in this process: state, queues and functions, with timeouts and windows as they are deployed (lib/constructs). */
 export interface Hub extends AsyncDisposable {
@@ -43,7 +48,7 @@ export interface Hub extends AsyncDisposable {
 }
 
 export function startHub(options: HubOptions): Hub {
-  const { aws, clock, afterSweep = () => undefined } = options;
+  const { aws, clock, afterSweep = () => undefined, aroundCall = async (_name, call) => call() } = options;
   const during = async <T>(work: Promise<T>): Promise<T> => clock.during(work);
   const { duringSweep = during } = options;
   aws.s3.createBucket(HUB, BUCKET);
@@ -76,7 +81,7 @@ export function startHub(options: HubOptions): Hub {
     maxConcurrency: 10,
     timeoutSeconds: 60,
     handler: async (event, context) => {
-      const response = await duringSweep(functions.sweep(seen(event), context));
+      const response = await duringSweep(aroundCall('sweep', async () => functions.sweep(seen(event), context)));
       afterSweep(event);
       return response;
     },
@@ -89,14 +94,14 @@ export function startHub(options: HubOptions): Hub {
       batchingWindowSeconds: 20,
       maxConcurrency: 2,
       timeoutSeconds: 30,
-      handler: async (event) => during(functions.report(seen(event))),
+      handler: async (event) => during(aroundCall('report', async () => functions.report(seen(event)))),
     }),
     startEventSourceMapping({
       queue: queues.waiting,
       clock,
       maxConcurrency: 2,
       timeoutSeconds: 20,
-      handler: async (event) => during(functions.hint(seen(event))),
+      handler: async (event) => during(aroundCall('hint', async () => functions.hint(seen(event)))),
     }),
   ];
 
@@ -107,7 +112,7 @@ export function startHub(options: HubOptions): Hub {
   return {
     queues,
     sweepInvocations: sweeps.invocations,
-    dispatch: async () => during(functions.dispatch()),
+    dispatch: async () => during(aroundCall('dispatch', async () => functions.dispatch())),
     hint: async (event) => during(functions.hint(event)),
     restart() {
       functions = start();

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterHealth, FleetHealth } from '../../../lambdas/health/fleet-health.ts';
-import { SIGNALS, type Signal, type SignalId } from '../../../lambdas/health/signals.ts';
+import { CLASS_SIGNALS, SIGNALS, type Signal, type SignalId } from '../../../lambdas/health/signals.ts';
 import type { SloState } from '../../../lambdas/slo/objective.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
@@ -51,9 +51,9 @@ describe('recordHealth', () => {
   });
   afterEach(() => output.restore());
 
-  function record(health: FleetHealth) {
+  function record(health: FleetHealth, byClass: ReadonlySet<SignalId> = new Set()) {
     const metrics = createMetrics('report');
-    recordHealth(health, SIGNALS, { logger: createLogger('report'), metrics });
+    recordHealth(health, { units: SIGNALS, byClass }, { logger: createLogger('report'), metrics });
     metrics.publishStoredMetrics();
     return emfRecords(output.text());
   }
@@ -126,6 +126,29 @@ describe('recordHealth', () => {
       [['service', 'Cluster', 'Class']],
       [['service', 'Cluster', 'Class']],
       [['service']],
+    ]);
+  });
+
+  it('publishes what is asked for by class only there', () => {
+    const critical = signal('CertificatesCritical', 3, { 'etcd-server': 2, unknown: 1 });
+    const warning = signal('CertificatesWarning', 4, { 'etcd-server': 4 });
+    record(
+      fleet([
+        cluster('a', [critical, warning]),
+        cluster('b', [critical, signal('SweepAge', 600)]),
+        cluster('c', [signal('CertificatesCritical', 1)]),
+      ]),
+      CLASS_SIGNALS,
+    );
+    const published = emfRecords(output.text()).slice(0, -1);
+    expect(published.map(({ dimensions, metrics }) => [Object.values(dimensions).slice(1), metrics])).toEqual([
+      [['a', 'etcd-server'], { CertificatesCritical: [2], CertificatesWarning: [4] }],
+      [['a', 'unknown'], { CertificatesCritical: [1] }],
+      [['b'], { SweepAge: [600] }],
+      [['b', 'etcd-server'], { CertificatesCritical: [2] }],
+      [['b', 'unknown'], { CertificatesCritical: [1] }],
+      // Nothing that is wrong may go without a series.
+      [['c'], { CertificatesCritical: [1] }],
     ]);
   });
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { REASONS } from '../../../lambdas/approval/reasons.ts';
 import type { SweepReport } from '../../../lambdas/sweep/report.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { METRIC } from '../../../lambdas/telemetry/metric-names.ts';
@@ -67,6 +68,28 @@ describe('recordSweep', () => {
         left: [{ csr: 'csr-4', node: 'worker-1', reason: 'EvidenceMissing', message: 'no Machine' }],
       },
     ]);
+  });
+
+  it('logs nothing of a sweep that read everything and had nothing to do, and counts it all the same', () => {
+    const quiet = Object.entries(REASONS).filter(([, { verdict, next }]) => verdict === 'ignore' && next === '');
+    const ignored = Object.fromEntries(quiet.map(([reason]) => [reason, 2]));
+    expect(quiet.length).toBeGreaterThan(5);
+    expect(record(reportOf({}), reportOf({ ignored }))).toEqual([]);
+    expect(emfRecords(output.text())[0]?.metrics[METRIC.completed]).toEqual([1, 1]);
+  });
+
+  const worthKnowing = Object.entries(REASONS).filter(([, { verdict, next }]) => verdict === 'ignore' && next !== '');
+  it.each<[string, Partial<SweepReport>]>([
+    ['left a request', { rows: [rowOf({ verdict: 'leave', outcome: 'none' })] }],
+    ['was overtaken', { rows: [rowOf({ outcome: 'overtaken' })] }],
+    ['only observed', { rows: [rowOf({ mode: 'observe', outcome: 'none' })] }],
+    ['has a problem', { problems: [{ kind: 'clock', object: 'server', message: 'm', remedy: 'r' }] }],
+    ...worthKnowing.map(([reason]): [string, Partial<SweepReport>] => [
+      `ignored a request: ${reason}`,
+      { ignored: { AlreadyIssued: 9, [reason]: 1 } },
+    ]),
+  ])('logs a sweep that was complete and %s', (_, differences) => {
+    expect(record(reportOf(differences)).at(-1)).toMatchObject({ level: 'INFO', message: 'sweep completed' });
   });
 
   it('tells two clusters of one name apart', () => {

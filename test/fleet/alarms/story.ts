@@ -1,0 +1,290 @@
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { S3Client } from '@aws-sdk/client-s3';
+import { SNSClient } from '@aws-sdk/client-sns';
+import { Template } from 'aws-cdk-lib/assertions';
+import { vi } from 'vitest';
+import { putEvents } from '../../../lambdas/aws/events.ts';
+import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
+import { publish } from '../../../lambdas/aws/topics.ts';
+import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts';
+import type { AlarmSeverity } from '../../../lambdas/health/alarms.ts';
+import { createLogger } from '../../../lambdas/telemetry/logger.ts';
+import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { stacksOf } from '../../unit/lib/stacks.ts';
+import { awsClientConfig } from '../aws/aws-environment.ts';
+import type { BusEvent } from '../aws/event-bridge.ts';
+import { type SimulatedAws, startSimulatedAws } from '../aws/simulated-aws.ts';
+import { type SteppedClock, steppedClock } from '../clock.ts';
+import type { Ground, HubCluster } from '../hub/clusters.ts';
+import { type AroundCall, type Hub, type HubOptions, startHub } from '../hub/hub.ts';
+import { BUCKET, HUB } from '../hub/places.ts';
+import { fleetOf, MINUTE, START } from '../hub/world.ts';
+import { type AlarmDefinition, alarmsOf } from './alarm-definitions.ts';
+import { awsMetrics } from './aws-metrics.ts';
+import { samplesOf } from './emf.ts';
+import { createMetricStore, type MetricStore } from './metric-store.ts';
+import { createSimulator, type Transition } from './simulator.ts';
+
+export interface StoryOptions<Clusters> extends Pick<HubOptions, 'audits' | 'auditEngine' | 'aroundSnapshots'> {
+  /** Makes the clusters that there are at the beginning. */
+  readonly clusters: (ground: Ground) => Promise<Clusters>;
+  readonly fleetFile: (clusters: Clusters) => string;
+}
+
+/** What a person or a machine got. */
+export interface Told {
+  /** Since {@link Story.begin}. */
+  readonly minute: number;
+  readonly severity: string;
+  readonly state: string;
+  readonly alarm: string;
+  /** The first line of the message: the whole story. */
+  readonly line: string;
+}
+
+/** An event on the bus, as far as a story is about it. */
+export interface ToldEvent {
+  readonly type: string;
+  readonly alarm: unknown;
+  readonly cluster?: unknown;
+  readonly part?: unknown;
+}
+
+/**
+ * A hub with few clusters, and all that watches it: the metrics that its functions print and those of AWS, the alarms of its template, notify, and what
+ * people get in the end. Everything is judged once a minute, as CloudWatch does.
+ */
+export interface Story<Clusters> extends AsyncDisposable {
+  readonly clock: SteppedClock;
+  readonly aws: SimulatedAws;
+  readonly hub: Hub;
+  readonly clusters: Clusters;
+  readonly store: MetricStore;
+  /** So many ticks, and all that comes of them. */
+  minutes(count: number): Promise<void>;
+  /** Runs minutes until it holds. @throws Error when it does not within so many */
+  until(holds: () => boolean, within: number): Promise<void>;
+  /** The cause comes now: what was before is no longer told. */
+  begin(): void;
+  /** Functions that throw at once; `scheduler` does not start dispatch at all. */
+  readonly broken: Set<'dispatch' | 'sweep' | 'report' | 'scheduler'>;
+  /** Names of all alarms in state ALARM, those of the levels among them. */
+  ringing(): readonly string[];
+  /** Every alarm that rang since {@link begin}, by the minute in which it did first. Without the prefix of its name. */
+  rang(): Readonly<Record<string, number>>;
+  /** The same, of what is over again: the last time. */
+  ended(): Readonly<Record<string, number>>;
+  told(): readonly Told[];
+  events(): readonly ToldEvent[];
+  /** What CloudWatch told the pager: level, state and minute. */
+  paged(): readonly string[];
+  /** All that the functions printed. */
+  output(): string;
+}
+
+/**
+ * Begins when a fresh hub has become quiet: its heartbeats ring for the first minutes, when there are no data yet.
+ *
+ * @throws Error when it does not become quiet
+ */
+export async function startStory<Clusters extends Readonly<Record<string, HubCluster>>>(
+  options: StoryOptions<Clusters>,
+): Promise<Story<Clusters>> {
+  const { clusters: startClusters, fleetFile, ...hubOptions } = options;
+  const clock = steppedClock(START);
+  const aws = await startSimulatedAws({ clock });
+  const clusters = await startClusters({ aws, clock });
+  const fleet = fleetOf(fleetFile(clusters));
+  // Synthesized before anything happens: nothing that comes later has an alarm of its own.
+  const alarms = alarmsOfFleet(fleet);
+  const store = createMetricStore();
+  const simulator = createSimulator(alarms, store);
+  const lambda = awsMetrics({ alarms, store, clock });
+  const broken: Story<Clusters>['broken'] = new Set();
+
+  const output = listen((text) => {
+    // Powertools stamps what it publishes with the time of this machine.
+    for (const sample of samplesOf(text, clock.now())) store.add(sample);
+  });
+  const aroundCall: AroundCall = async (name, call) =>
+    lambda.aroundCall(name, async () => {
+      if (name !== 'hint' && broken.has(name)) throw new Error(`${name} is dead`);
+      return call();
+    });
+  const hub = startHub({ ...hubOptions, aws, clock, fleet, aroundCall });
+  const notify = startNotify({ aws, clock, fleet, aroundCall: lambda.aroundCall });
+
+  let begun = clock.now();
+  let [events, published] = [0, 0];
+  const minuteOf = (at: number): number => Math.round((at - begun) / MINUTE);
+  const transitions: Transition[] = [];
+  const told: Told[] = [];
+  const onTopic = new Map(alarms.flatMap(({ name, alarmActions }) => (alarmActions[0] ? [[name, alarmActions[0]]] : [])));
+  const topicOf = (alarm: string): string => onTopic.get(alarm) ?? '';
+
+  async function judge(): Promise<void> {
+    const changed = simulator.evaluate(clock.now());
+    transitions.push(...changed);
+    for (const change of changed) {
+      const { actions } = change;
+      if (actions.some((topic) => topic.startsWith('TopicsAlarms')))
+        await clock.during(notify(messageOf(change)).catch(() => undefined));
+      for (; published < aws.sns.published.length; published += 1) {
+        const message = aws.sns.published[published];
+        const { severity = '', state = '', alarm = '' } = message?.attributes ?? {};
+        const [line = ''] = message?.texts.default.split('\n', 1) ?? [];
+        told.push({ minute: minuteOf(clock.now()), severity, state, alarm, line });
+      }
+    }
+  }
+
+  const isRinging = ({ name }: AlarmDefinition): boolean => simulator.stateOf(name) === 'ALARM';
+  const since = (to: Transition['to']) =>
+    transitions.filter((change) => change.contributor === undefined && change.at > begun && change.to === to);
+  const story: Story<Clusters> = {
+    clock,
+    aws,
+    hub,
+    clusters,
+    store,
+    broken,
+    async minutes(count) {
+      for (let minute = 0; minute < count; minute += 1) {
+        // Scheduler does not try again.
+        if (!broken.has('scheduler')) await hub.dispatch().catch(() => undefined);
+        // SQS measures now and then: here just before a minute is over, when all that failed in it is back.
+        await clock.advance(MINUTE - 1_000);
+        lambda.measure('orders-default', hub.queues.orders);
+        lambda.measure('outcomes', hub.queues.outcomes);
+        await clock.advance(1_000);
+        await judge();
+      }
+    },
+    async until(holds, within) {
+      for (let minute = 0; !holds(); minute += 1) {
+        if (minute === within) throw new Error(`not within ${within} minutes; ringing: ${story.ringing().join(', ')}`);
+        await story.minutes(1);
+      }
+    },
+    begin() {
+      begun = clock.now();
+      told.length = 0;
+      events = aws.eventBridge.eventsOf(HUB).length;
+    },
+    ringing: () => alarms.filter(isRinging).map(({ name }) => shortName(name)),
+    rang: () => Object.fromEntries(since('ALARM').toReversed().map(({ alarm, at }) => [shortName(alarm), minuteOf(at)])),
+    ended: () =>
+      Object.fromEntries(
+        since('OK').flatMap(({ alarm, at, from }) => (from === 'ALARM' ? [[shortName(alarm), minuteOf(at)]] : [])),
+      ),
+    told: () => told,
+    events: () => aws.eventBridge.eventsOf(HUB).slice(events).map(toldEvent),
+    paged: () =>
+      transitions
+        .filter(({ alarm, at }) => at > begun && topicOf(alarm).startsWith('TopicsPager'))
+        .map(({ alarm, at, to }) => `${shortName(alarm)} ${to} ${minuteOf(at)}`),
+    output: output.text,
+    async [Symbol.asyncDispose]() {
+      output.restore();
+      await hub[Symbol.asyncDispose]();
+      await Promise.all(Object.values<HubCluster>({ ...clusters }).map(async ({ server }) => server.stop()));
+      await aws[Symbol.asyncDispose]();
+    },
+  };
+  await story.minutes(4);
+  await story.until(() => story.ringing().length === 0, 6);
+  story.begin();
+  return story;
+}
+
+/** The fleet of a story changes nothing in the template but by these. */
+const templates = new Map<string, readonly AlarmDefinition[]>();
+
+function alarmsOfFleet(fleet: Fleet): readonly AlarmDefinition[] {
+  const key = JSON.stringify([fleet.monitoring.alarms, fleet.lanes, fleet.hub]);
+  const alarms = templates.get(key) ?? alarmsOf(Template.fromStack(stacksOf(fleet).hub).toJSON());
+  templates.set(key, alarms);
+  return alarms;
+}
+
+interface NotifyOptions {
+  readonly aws: SimulatedAws;
+  readonly clock: SteppedClock;
+  readonly fleet: Fleet;
+  readonly aroundCall: ReturnType<typeof awsMetrics>['aroundCall'];
+}
+
+/** The function notify, wired as lambdas/functions/notify.ts does it. @returns what SNS calls it with */
+function startNotify({ aws, clock, fleet, aroundCall }: NotifyOptions): (message: string) => Promise<void> {
+  const config = awsClientConfig(aws, HUB);
+  const [sns, eventBridge] = [new SNSClient(config), new EventBridgeClient(config)];
+  const topics: Readonly<Record<AlarmSeverity, string>> = {
+    critical: aws.sns.createTopic(HUB, 'critical'),
+    warning: aws.sns.createTopic(HUB, 'warning'),
+  };
+  const metrics = createMetrics('notify');
+  const handle = createNotifyHandler({
+    state: createJsonObjects({ client: new S3Client(config), bucket: BUCKET }),
+    monitoring: { ...fleet.monitoring, auditEveryMinutes: fleet.audit.everyMinutes },
+    publish: async (severity, message, signal) => publish(sns, topics[severity], message, signal),
+    putEvents: async (events, signal) => putEvents(eventBridge, events, signal),
+    link: async () => 'https://report.example.com/report.html',
+    clock: () => clock.now(),
+    random: () => 0,
+    wait: async () => undefined,
+    logger: createLogger('notify'),
+    metrics,
+  });
+  return async (Message) =>
+    aroundCall('notify', async () => handle({ Records: [{ Sns: { Message } }] }, new AbortController().signal)).finally(
+      () => {
+        if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+      },
+    );
+}
+
+/** What CloudWatch publishes of a change. */
+function messageOf({ alarm, from, to, at }: Transition): string {
+  return JSON.stringify({
+    AlarmName: alarm,
+    OldStateValue: from,
+    NewStateValue: to,
+    NewStateReason: 'Threshold Crossed',
+    StateChangeTime: new Date(at).toISOString().replace('Z', '+0000'),
+  });
+}
+
+function shortName(alarm: string): string {
+  return alarm.replace(/^certmarshal-/, '');
+}
+
+function toldEvent({ detailType, detail }: BusEvent): ToldEvent {
+  const fields: Readonly<Record<string, unknown>> = { ...(detail as object) };
+  const { alarm, cluster, part } = fields;
+  return {
+    type: detailType.replace(/^certmarshal /, ''),
+    alarm,
+    ...(cluster === undefined ? {} : { cluster }),
+    ...(part === undefined ? {} : { part }),
+  };
+}
+
+/** Hears what is written to stdout, where Powertools writes logs and metrics. */
+function listen(hear: (text: string) => void): { text(): string; restore(): void } {
+  const heard: string[] = [];
+  const spies = [process.stdout, process.stderr].map((stream) =>
+    vi.spyOn(stream, 'write').mockImplementation((piece) => {
+      const text = piece.toString();
+      heard.push(text);
+      hear(text);
+      return true;
+    }),
+  );
+  return {
+    text: () => heard.join(''),
+    restore: () => {
+      for (const spy of spies) spy.mockRestore();
+    },
+  };
+}

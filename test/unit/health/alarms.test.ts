@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { type AlarmSettings, isByClass, signalsByClass } from '../../../lambdas/health/alarms.ts';
+import { CLASS_SIGNALS } from '../../../lambdas/health/signals.ts';
+
+describe('the alarms on signals that are told by class', () => {
+  it('look at each class, but together where it takes more than one', () => {
+    expect(isByClass('CertificatesCritical', 1)).toBe(true);
+    expect(isByClass('CertificatesCritical', 2)).toBe(false);
+    expect(isByClass('UnreadableFor', 1)).toBe(false);
+  });
+
+  it.each<[string, AlarmSettings, readonly string[]]>([
+    ['nothing is set', {}, [...CLASS_SIGNALS]],
+    ['another threshold is set', { CertificateWarning: { threshold: 5, severity: 'warning' } }, ['CertificatesCritical']],
+    ['that alarm is off', { CertificateWarning: { threshold: 5, severity: 'off' } }, [...CLASS_SIGNALS]],
+    ['one of another signal is set', { KubeletOverdue: { threshold: 3, severity: 'critical' } }, [...CLASS_SIGNALS]],
+  ])('ask by class only where %s', (_, settings, expected) => {
+    expect([...signalsByClass(settings)]).toEqual(expected);
+  });
+});
