@@ -51,7 +51,7 @@ export function asTyped(
   program: string,
   given: AuditRepeat,
 ) {
-  if (/^certmarshal audit --cluster \S+$/.test(command)) return `${program} audit${given.repeatAudit}`;
+  if (command.startsWith('certmarshal audit --kubeconfig KUBECONFIG ')) return `${program} audit${given.repeatAudit}`;
   if (!command.startsWith('kubectl ')) return command.replace(/^certmarshal /, `${program} `);
   const { workload, management } = given.kubectl;
   // Secrets of Cluster API are beside its Machines; those of workloads are in the cluster.

@@ -1,13 +1,19 @@
-import { SendMessageBatchCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import {
+  SendMessageBatchCommand,
+  type SendMessageBatchRequestEntry,
+  SendMessageCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
 
 import { printable } from '../printable.ts';
 import { callAws } from './call.ts';
+import { invalid } from './classify.ts';
 import { AwsError } from './errors.ts';
 
 /** The most messages that SendMessageBatch takes (Amazon SQS API reference). */
-const MOST_MESSAGES = 10;
+export const MOST_MESSAGES = 10;
 /** Bytes of the bodies of one batch: under the quota of SendMessageBatch, today's and the older one. */
-const LARGEST_BATCH = 256 * 1024;
+export const LARGEST_BATCH = 256 * 1024;
 /** Batches on their way at once: 10,000 clusters in about ten seconds. */
 const IN_FLIGHT = 10;
 
@@ -85,6 +91,31 @@ export async function sendMessage(
   await callAws({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));
 }
 
+/**
+ * Puts messages into a standard queue with one request.
+ *
+ * @param bodies at most {@link MOST_MESSAGES}, and together at most {@link LARGEST_BATCH} bytes
+ * @returns by position why a message is not in the queue; undefined where it is
+ * @throws AwsError when none is
+ */
+export async function sendMessages(
+  client: SQSClient,
+  queueUrl: string,
+  bodies: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly (AwsError | undefined)[]> {
+  const [only, ...others] = bodies;
+  if (only !== undefined && others.length === 0) {
+    await sendMessage(client, queueUrl, only, {}, signal);
+    return [undefined];
+  }
+  const entries = bodies.map((body) => ({ MessageBody: body }));
+  const refusals = await sendEntries(client, queueUrl, entries, signal);
+  return refusals.map((code) =>
+    code === undefined ? undefined : invalid(callOf(queueUrl), `the queue did not take the message (${code})`),
+  );
+}
+
 function callOf(queueUrl: string): string {
   return `sqs:SendMessage to ${printable(queueUrl.slice(queueUrl.lastIndexOf('/') + 1))}`;
 }
@@ -111,27 +142,48 @@ async function sendBatch(
   batch: readonly OrderMessage[],
   signal: AbortSignal,
 ): Promise<readonly UnsentOrder[]> {
-  const command = new SendMessageBatchCommand({
-    QueueUrl: queueUrl,
-    Entries: batch.map(({ group, deduplicationId, body }, index) => ({
-      Id: String(index),
-      MessageBody: body,
-      MessageGroupId: group,
-      MessageDeduplicationId: deduplicationId,
-    })),
-  });
-  const object = callOf(queueUrl);
-  const allUnsent = (problem: string) => batch.map(({ group }) => ({ group, problem }));
+  const entries = batch.map(({ group, deduplicationId, body }) => ({
+    MessageBody: body,
+    MessageGroupId: group,
+    MessageDeduplicationId: deduplicationId,
+  }));
   try {
-    const answer = await callAws({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));
-    const taken = new Set(answer.Successful?.map(({ Id }) => Id));
-    const codes = new Map(answer.Failed?.map(({ Id, Code = 'refused' }) => [Id, printable(Code, 80)]));
+    const refusals = await sendEntries(client, queueUrl, entries, signal);
     return batch.flatMap(({ group }, index) => {
-      const id = String(index);
-      return taken.has(id) ? [] : [{ group, problem: codes.get(id) ?? 'not answered' }];
+      const problem = refusals[index];
+      return problem === undefined ? [] : [{ group, problem }];
     });
   } catch (error) {
     if (!(error instanceof AwsError)) throw error;
-    return allUnsent(error.problem);
+    return batch.map(({ group }) => ({ group, problem: error.problem }));
   }
+}
+
+type Entry = Omit<SendMessageBatchRequestEntry, 'Id'>;
+
+/**
+ * One request.
+ *
+ * @returns by position the code that a message is refused for; undefined where it is in the queue
+ * @throws AwsError when none is
+ */
+async function sendEntries(
+  client: SQSClient,
+  queueUrl: string,
+  entries: readonly Entry[],
+  signal: AbortSignal,
+): Promise<readonly (string | undefined)[]> {
+  const command = new SendMessageBatchCommand({
+    QueueUrl: queueUrl,
+    Entries: entries.map((entry, index) => ({ Id: String(index), ...entry })),
+  });
+  const answer = await callAws({ object: callOf(queueUrl) }, signal, (abortSignal) =>
+    client.send(command, { abortSignal }),
+  );
+  const taken = new Set(answer.Successful?.map(({ Id }) => Id));
+  const codes = new Map(answer.Failed?.map(({ Id, Code = 'refused' }) => [Id, printable(Code, 80)]));
+  return entries.map((_, index) => {
+    const id = String(index);
+    return taken.has(id) ? undefined : (codes.get(id) ?? 'not answered');
+  });
 }

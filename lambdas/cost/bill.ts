@@ -235,7 +235,7 @@ function watchLines({ unwell }: Volumes, { alarms, fleetMetrics }: Deployed, mea
     line('CloudWatch', 'metrics of clusters that are not well', 'metric', series - cheap),
     line('CloudWatch', `metrics above ${DEAR_METRICS.toLocaleString('en')}`, 'metricAbove10k', cheap),
     line('CloudWatch', 'alarms on the hub', 'alarm', hubAlarms(alarms)),
-    line('CloudWatch', 'alarms on every cluster', 'alarmQuery', unwell * measured.signalsPerUnwell),
+    line('CloudWatch', 'alarms on every cluster', 'alarmQuery', series),
     line('CloudWatch', 'composite alarms', 'compositeAlarm', COMPOSITE_ALARMS),
     line('CloudWatch', 'dashboard', 'dashboard', DASHBOARDS),
     line('KMS', 'key of the topics', 'key', KEYS),

@@ -55,7 +55,7 @@ export interface Measured {
   readonly logCompression: number;
   readonly logMonths: number;
 
-  /** Of a cluster that is not well: signals above 0, and series by class besides. */
+  /** Of a cluster that is not well: series of signals of the cluster as a whole, and of classes in it. */
   readonly signalsPerUnwell: number;
   readonly classSeriesPerUnwell: number;
   /** Alarms that open or close, of a cluster that is not well, in a month. */
@@ -70,27 +70,29 @@ export const MEASURED: Measured = {
   // default lane does not reach.
   auditMs: 600,
   auditBatchMs: 1_000,
-  // What such a cluster is given: SHORT_DEADLINE_MS in lambdas/fleet/deadlines.ts.
-  silentMs: 10_000,
-  // lambdas/fleet/plan-tick.ts: in the order of the registry.
-  sortedOrders: false,
+  // What such a cluster is given: SHORT_DEADLINE_MS in lambdas/fleet/deadlines.ts, and in one tick of ten DEADLINE_MS. Assumed: it uses all of it.
+  silentMs: 13_500,
+  // lambdas/fleet/plan-tick.ts puts them last. Assumed: Lambda takes messages of many groups roughly in the order in which they were sent.
+  sortedOrders: true,
   // Assumed. A cluster that does not answer rings within minutes; for a whole month most of those that are not well have a certificate that ends soon.
   silentShare: 0.05,
   // Assumed. Registry and index read, 100 batches of orders sent for 1,000 clusters, several at once.
   dispatchMs: 800,
   dispatchMsPerCluster: 1,
-  // Measured: reading, folding 333 outcomes into and writing the index of 1,000 clusters 85 ms, of 10,000 783 ms, on one core; 512 MiB have 0.29 of one.
+  // Measured: reading, folding 333 outcomes into and writing the index of 1,000 clusters 85 ms, of 10,000 783 ms, on one core; 1,024 MiB have 0.58 of one.
+  // Assumed: the waiting, and as much again for the registry and the metrics.
   reportMs: 250,
-  reportMsPerCluster: 0.4,
+  reportMsPerCluster: 0.3,
   notifyMs: 1_000,
 
-  // lambdas/functions/sweep-batch.ts sends each outcome by itself, as soon as it is there.
-  outcomesPerSend: 1,
+  // lambdas/functions/outcome-sender.ts. Assumed: it sends all ten at once, but for batches that wait for a cluster, which send twice.
+  outcomesPerSend: 9,
   // Source: AWS Lambda Developer Guide, "Using Lambda with Amazon SQS": five pollers, each waiting up to 20 seconds.
   emptyReceives: 15,
 
-  // lambdas/fleet/cluster-auditor.ts writes it after each audit.
-  snapshotWrites: 1,
+  // lambdas/audit/worth-writing.ts. Measured: 82 of 576 audits, of eight simulated clusters in 18 hours, in which each had one request for a certificate.
+  // Assumed: half as many more for nodes that come and go.
+  snapshotWrites: 0.21,
   // Measured: encodeSnapshot of 42 kubelets 3.6 kB; three times that with authorities, control plane and what is remembered.
   snapshotBytes: 11_000,
   // Measured: 1,149,515 bytes for 1,000 audited clusters.
@@ -104,31 +106,31 @@ export const MEASURED: Measured = {
 
   // Source: Amazon CloudWatch Logs API Reference, PutLogEvents.
   logEventOverhead: 26,
-  // Measured: 72, 52 and about 170 characters.
+  // Assumed: 72, 52 and about 170 characters.
   platformBytes: 294,
   platformLines: 3,
-  // Measured: the line `sweep completed` of recordSweep.
-  wellSweepBytes: 731,
+  // lambdas/telemetry/record-sweep.ts does not log it.
+  wellSweepBytes: 0,
   // Measured: the line `sweep incomplete` of recordSweep with one problem.
   unwellSweepBytes: 960,
   // Measured: recordAudit.
   auditBytes: 548,
   // Measured: ten recordSweep and one recordAudit in one record.
   sweepMetricBytes: 1_099,
-  // Measured: the line `dispatched` and its metrics.
+  // Assumed: the line `dispatched`, its metrics, and what Lambda adds.
   dispatchBytes: 900,
-  // Measured: recordHealth 1,169, and the line `outcomes folded` with ten ages.
+  // Measured: all metrics of the fleet 1,424, the line `outcomes folded` with ten ages 888. Assumed: some 300 that name function and request.
   reportBytes: 2_600,
-  // Measured: recordHealth with two signals, one of them by class: 328 + 309.
-  unwellMetricBytes: 637,
+  // Measured: recordHealth with two signals, one of them by class: 261 + 309.
+  unwellMetricBytes: 570,
   unwellMetricLines: 2,
   // Source: Amazon CloudWatch pricing, examples: stored at 0.15 of what was ingested.
   logCompression: 0.15,
   // lib/constructs/hub-function.ts keeps them for a year.
   logMonths: 12,
 
-  // Assumed. A certificate that ends soon is one signal and one class; a cluster that is not readable is not audited either.
-  signalsPerUnwell: 2,
+  // Assumed: a certificate that ends soon, told by its class, and one thing more.
+  signalsPerUnwell: 1,
   classSeriesPerUnwell: 1,
   alarmChanges: 20,
 };

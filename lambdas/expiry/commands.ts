@@ -18,7 +18,7 @@ export interface CommandWords {
 export interface CommandContext extends CommandWords {
   /** Id in the fleet. */
   readonly cluster: string;
-  /** Its name in EKS. @default the id */
+  /** What EKS, EKS Anywhere or Cluster API call it. @default the end of the id, which is that for a cluster that was found */
   readonly name?: string | undefined;
   readonly provider: Provider;
 }
@@ -34,19 +34,51 @@ export function word(text: string | undefined, otherwise: string): string {
   return text !== undefined && HARMLESS.test(text) ? text : otherwise;
 }
 
+/** A cluster as a command has to name it. */
+export interface CommandCluster {
+  /** Its name, which is not its id in the fleet: that says nothing to a kubeconfig. */
+  readonly name: string;
+  readonly provider?: Provider | undefined;
+  /** Whether its Machines are in another cluster. */
+  readonly isManaged?: boolean;
+}
+
+/**
+ * A command about one cluster, as it can be typed once KUBECONFIG, and MANAGEMENT where it is there, are replaced by files: `--cluster` chooses no server, and what
+ * `KUBECONFIG` of the environment names may be another cluster.
+ *
+ * @param command of this program, without the cluster: `audit`
+ */
+export function clusterCommand(command: string, { name, provider, isManaged = false }: CommandCluster): string {
+  const management = isManaged ? ' --management-kubeconfig MANAGEMENT' : '';
+  // The kubeconfig of an EKS cluster runs `aws eks get-token`.
+  const exec = provider === 'eks' ? ' --allow-exec' : '';
+  return `certmarshal ${command} --kubeconfig KUBECONFIG${management} --cluster ${word(name, 'CLUSTER')}${exec}`;
+}
+
 const ENDPOINT = /^(?<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\]):(?<port>\d{1,5})$/;
 const OBJECT =
   /^(?<kind>[A-Z][A-Za-z]{1,60}) (?:(?<namespace>[a-z0-9][a-z0-9.-]{0,252})\/)?(?<name>[a-z0-9][a-z0-9.:-]{0,252})(?: (?<key>\S+))?/;
 
+/** `111122223333/eu-central-1/dublin` → `dublin`. */
+export function nameInId(id: string): string {
+  return id.slice(id.lastIndexOf('/') + 1);
+}
+
+function nameOf({ cluster, name = nameInId(cluster) }: Pick<CommandContext, 'cluster' | 'name'>): string {
+  return name;
+}
+
 /** Looks at a place again. */
-function look({ where = '', cluster }: CommandContext): string {
+function look(context: CommandContext): string {
+  const { where = '' } = context;
   const endpoint = ENDPOINT.exec(where)?.groups;
   if (endpoint !== undefined) {
     const { host = '', port = '' } = endpoint;
     return `certmarshal probe ${host.startsWith('[') ? `'${host}:${port}'` : `${host}:${port}`}`;
   }
   const object = OBJECT.exec(where)?.groups;
-  if (object === undefined) return `certmarshal audit --cluster ${word(cluster, 'CLUSTER')}`;
+  if (object === undefined) return audit(context);
   const { kind = '', namespace, name = '', key } = object;
   const get = `kubectl${namespace === undefined ? '' : ` -n ${namespace}`} get ${kind.toLowerCase()} ${name}`;
   if (kind === 'CertificateSigningRequest') return `${get} -o yaml`;
@@ -79,17 +111,18 @@ const SOURCES: Readonly<Record<SourceId, (context: CommandContext) => string>> =
   'etcdadm-cluster': () => 'kubectl get etcdadmclusters.etcdcluster.cluster.x-k8s.io -A',
   'eks-anywhere': () => 'kubectl get clusters.anywhere.eks.amazonaws.com -A',
   'cluster-secrets': () => 'kubectl auth can-i get secrets -A',
-  'eks-cluster': ({ cluster, name = cluster }) => `aws eks describe-cluster --name ${word(name, 'CLUSTER')}`,
-  'eks-authorities': ({ cluster, name = cluster }) =>
-    `aws eks list-certificate-authorities --cluster-name ${word(name, 'CLUSTER')}`,
-  'eks-nodegroups': ({ cluster, name = cluster }) => `aws eks list-nodegroups --cluster-name ${word(name, 'CLUSTER')}`,
-  tls: ({ cluster }) => `certmarshal audit --cluster ${word(cluster, 'CLUSTER')}`,
+  'eks-cluster': (context) => `aws eks describe-cluster --name ${word(nameOf(context), 'CLUSTER')}`,
+  'eks-authorities': (context) =>
+    `aws eks list-certificate-authorities --cluster-name ${word(nameOf(context), 'CLUSTER')}`,
+  'eks-nodegroups': (context) => `aws eks list-nodegroups --cluster-name ${word(nameOf(context), 'CLUSTER')}`,
+  tls: (context) => audit(context),
   clock: () => 'date -u',
 };
 
 const again = (context: CommandContext): string =>
   context.source === undefined ? audit(context) : SOURCES[context.source](context);
-const audit = ({ cluster }: CommandContext): string => `certmarshal audit --cluster ${word(cluster, 'CLUSTER')}`;
+const audit = (context: CommandContext): string =>
+  clusterCommand('audit', { name: nameOf(context), provider: context.provider });
 const place = (context: CommandContext): string =>
   ENDPOINT.test(context.where ?? '') || OBJECT.test(context.where ?? '') ? look(context) : again(context);
 
@@ -104,8 +137,8 @@ const request = (context: CommandContext): string =>
     : requests(context);
 const kubelet = (): string => requests({ cluster: '', provider: 'eks', signer: 'kubernetes.io/kubelet-serving' });
 const node = ({ node: name }: CommandContext): string => `kubectl describe node ${word(name, 'NODE')}`;
-const authority = ({ cluster, name = cluster, authority: id }: CommandContext): string =>
-  `aws eks describe-certificate-authority --cluster-name ${word(name, 'CLUSTER')} --certificate-authority-id ${word(id, 'ID')}`;
+const authority = ({ authority: id, ...context }: CommandContext): string =>
+  `aws eks describe-certificate-authority --cluster-name ${word(nameOf(context), 'CLUSTER')} --certificate-authority-id ${word(id, 'ID')}`;
 
 /** The next command for each code: it looks, and changes nothing but where it says `update`. */
 export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) => string>> = {
@@ -126,10 +159,10 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
     `kubectl get kubeadmconfigs.bootstrap.cluster.x-k8s.io -A -o 'custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,EXPIRY:.metadata.annotations.machine\\.cluster\\.x-k8s\\.io/certificates-expiry'`,
   ExpiryUnknown: audit,
   ClockSkew: () => 'date -u; timedatectl timesync-status',
-  SuccessorNotTrusted: ({ cluster, name = cluster, nodegroup }) =>
+  SuccessorNotTrusted: ({ nodegroup, ...context }) =>
     nodegroup === undefined
       ? 'kubectl get nodes --sort-by=.metadata.creationTimestamp'
-      : `aws eks update-nodegroup-version --cluster-name ${word(name, 'CLUSTER')} --nodegroup-name ${word(nodegroup, 'NODEGROUP')}`,
+      : `aws eks update-nodegroup-version --cluster-name ${word(nameOf(context), 'CLUSTER')} --nodegroup-name ${word(nodegroup, 'NODEGROUP')}`,
   AuthorityDistributionFailed: authority,
   RenewalErrors: node,
   NoValidCertificate: node,

@@ -3,6 +3,7 @@ import type { AuditReach, AuditTarget } from '../audit/audit-target.ts';
 import type { Snapshots, StoredSnapshot } from '../audit/snapshots.ts';
 import { type AuditSummary, summaryOf } from '../audit/summary.ts';
 import { isWhole } from '../audit/whole.ts';
+import { worthWriting } from '../audit/worth-writing.ts';
 import type { EksAuditReader } from '../aws/eks-audit.ts';
 import { AwsError } from '../aws/errors.ts';
 import type { AwsScope } from '../aws/scope.ts';
@@ -60,8 +61,8 @@ interface Before {
 }
 
 /**
- * The newest snapshot is read before and replaced after an audit, under the condition that nobody wrote another one meanwhile. One that cannot be
- * read is not replaced: it would be the end of what only it knows. Where one is lost, damaged or missing, every audit is partial, and so removes
+ * The newest snapshot is read before and replaced after an audit that saw something else, under the condition that nobody wrote another one meanwhile. One
+ * that cannot be read is not replaced: it would be the end of what only it knows. Where one is lost, damaged or missing, every audit is partial, and so removes
  * nothing from the index, until one after it has seen everything again.
  */
 export function createClusterAuditor(options: ClusterAuditorOptions): AuditCluster {
@@ -81,6 +82,8 @@ export function createClusterAuditor(options: ClusterAuditorOptions): AuditClust
     if (open === undefined && previous === undefined)
       return summaryOf(snapshot, { durationMs, snapshotProblem: lost, partial: true });
     const isPartial = lost !== undefined && (lost !== PARTIAL || open === undefined || !isWhole(snapshot));
+    if (previous !== undefined && lost === undefined && !worthWriting(previous, snapshot))
+      return summaryOf(snapshot, { durationMs });
     const written = await write(isPartial ? { ...snapshot, partial: true } : snapshot, stored?.etag, last);
     const { partial } = written.snapshot;
     const snapshotProblem = written.problem ?? (partial === undefined ? undefined : (lost ?? PARTIAL));

@@ -55,9 +55,12 @@ function laneOf(
   return lanes.find((lane) => lane.vpcId === vpcId)?.name ?? entry.lane;
 }
 
+/** Somebody makes or deletes it on purpose. */
+const PASSING: ReadonlySet<string> = new Set(['CREATING', 'PENDING', 'DELETING']);
+
 function notServing(id: string, status: string): Problem {
   return {
-    kind: 'status',
+    kind: PASSING.has(status) ? 'passing' : 'status',
     object: `cluster ${id}`,
     message: `EKS says that it is ${printable(status, 50)}, so nothing is swept there`,
     remedy:

@@ -53,4 +53,6 @@ export interface IndexedCluster
   readonly verdicts?: readonly VerdictLine[];
   /** The newest audit; where that did not know what was before, together with what was known here. */
   readonly audit?: AuditSummary;
+  /** Details were left out, so that the index stays one that can be written: the cluster says more than its share. The snapshot and the journal have them. */
+  readonly cut?: true;
 }

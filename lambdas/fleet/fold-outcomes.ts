@@ -65,6 +65,8 @@ function foldSweep(before: IndexedCluster | undefined, outcome: SweepOutcome, no
     findings: findingsOf(problems, startedAt, before?.findings),
     findingCount: problemCount,
     ...lasting,
+    // The next audit brings back what was left out of the one before.
+    ...(outcome.audit === undefined ? present({ cut: before?.cut }) : {}),
   };
 }
 

@@ -98,6 +98,7 @@ const clusterUntil =
       audit: readableAudit(cluster['audit'], `${path}.audit`),
       slo: readable(ledgerUntil(now))(cluster['slo'], `${path}.slo`),
       verdicts: readable(verdictsUntil(now))(cluster['verdicts'], `${path}.verdicts`),
+      cut: optional(mark)(cluster['cut'], `${path}.cut`),
     });
   };
 

@@ -33,7 +33,8 @@ export interface TickOptions {
 }
 
 /**
- * One order for each cluster that can be swept, and what is wrong with the others. Pure.
+ * One order for each cluster that can be swept, and what is wrong with the others. Pure. Those that take longer come last, because a batch takes as long as the
+ * slowest of its clusters: ordinary ones first, then those to be audited, then those that were slow or are not known.
  *
  * @param tick the minute, in milliseconds since the epoch
  */
@@ -67,7 +68,7 @@ export function planTick(
         audit: auditOf(cluster, target, { index, tick, everyMinutes: auditEveryMinutes }),
       }),
     };
-    return [{ lane: target.lane, order }];
+    return [{ lane: target.lane, order, rank: rankOf(order, isQuick(cluster, index)) }];
   });
   const problems = [
     ...conflicts.values(),
@@ -76,7 +77,16 @@ export function planTick(
       ...(target === undefined || isDeployed(target) ? [] : [unknownLane(target)]),
     ]),
   ];
-  return { orders, problems: firstProblems(problems, MAX_PROBLEMS) };
+  const sorted = orders.toSorted((a, b) => a.rank - b.rank);
+  return {
+    orders: sorted.map(({ lane, order }) => ({ lane, order })),
+    problems: firstProblems(problems, MAX_PROBLEMS),
+  };
+}
+
+function rankOf({ audit }: SweepOrder, quick: boolean): number {
+  if (!quick) return 2;
+  return audit === undefined ? 0 : 1;
 }
 
 /**
@@ -99,14 +109,16 @@ function serverBehind({ id, target }: RegisteredCluster, index: FleetIndex | und
 }
 
 /** A cluster whose owner is not the one of the fleet gets the long time only when it showed that it needs it not. */
-function deadlineOf({ id, source, target }: RegisteredCluster, index: FleetIndex | undefined, tick: number): number {
-  const swept = entryOf(index?.clusters, id);
-  const isQuick =
-    swept === undefined
-      ? source === LISTED || target?.access.kind === 'eks'
-      : swept.readable && swept.durationMs < SHORT_DEADLINE_MS;
+function deadlineOf(cluster: RegisteredCluster, index: FleetIndex | undefined, tick: number): number {
   // A cluster that is only slow has to be able to show it.
-  return isQuick || isTurnOf(id, CADENCE_MINUTES, tick) ? DEADLINE_MS : SHORT_DEADLINE_MS;
+  return isQuick(cluster, index) || isTurnOf(cluster.id, CADENCE_MINUTES, tick) ? DEADLINE_MS : SHORT_DEADLINE_MS;
+}
+
+function isQuick({ id, source, target }: RegisteredCluster, index: FleetIndex | undefined): boolean {
+  const swept = entryOf(index?.clusters, id);
+  return swept === undefined
+    ? source === LISTED || target?.access.kind === 'eks'
+    : swept.readable && swept.durationMs < SHORT_DEADLINE_MS;
 }
 
 function isTimeToLook(id: string, index: FleetIndex | undefined, tick: number): boolean {

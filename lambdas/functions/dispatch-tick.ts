@@ -40,6 +40,9 @@ export interface DispatchOptions {
   readonly metrics: Metrics;
 }
 
+/** Kinds of problems that nobody has to look at: a cluster is made, deleted, or gone, of which the registry tells for two weeks. */
+const ON_PURPOSE: ReadonlySet<string> = new Set(['passing', 'missing']);
+
 interface Sent {
   /** Orders that are in their queues. */
   readonly count: number;
@@ -124,7 +127,8 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     const dispatched = sent.count;
     metrics.addMetric(METRIC.dispatched, MetricUnit.Count, dispatched);
     metrics.addMetric(METRIC.registered, MetricUnit.Count, registered);
-    metrics.addMetric(METRIC.discoveryProblems, MetricUnit.Count, problems.length);
+    const unwanted = problems.filter(({ kind }) => !ON_PURPOSE.has(kind));
+    metrics.addMetric(METRIC.discoveryProblems, MetricUnit.Count, unwanted.length);
     const startedText = new Date(startedAt).toISOString();
     await tell({ version: 1, kind: 'dispatch', startedAt: startedText, registered, dispatched, problems }, signals.all);
     logger[problems.length > 0 ? 'warn' : 'info']('dispatched', {

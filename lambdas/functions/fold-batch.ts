@@ -3,6 +3,7 @@ import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { SQSEvent } from 'aws-lambda';
 import { AwsError } from '../aws/errors.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
+import { boundIndex } from '../fleet/bound-index.ts';
 import type { FleetIndex } from '../fleet/fleet-index.ts';
 import { foldOutcomes } from '../fleet/fold-outcomes.ts';
 import type { Outcome } from '../fleet/outcome.ts';
@@ -24,6 +25,7 @@ const TRIES = 5;
 const LONGEST_WAIT_MS = 500;
 /** Of the clusters whose sweep is the longest ago, for whoever follows the alarm. */
 const LOGGED_AGES = 10;
+const LOGGED_CUT = 10;
 
 export interface FoldBatchOptions {
   readonly state: JsonObjects;
@@ -85,9 +87,11 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
           problem: `${STATE_KEYS.index} is not what certmarshal wrote there`,
           remedy: 'Find out who else writes to the bucket. Every cluster is known again after its next sweep.',
         });
-      const index = foldOutcomes(previous, outcomes, clock());
+      const folded = foldOutcomes(previous, outcomes, clock());
+      const index = boundIndex(folded);
       try {
         await state.write(STATE_KEYS.index, index, stored?.etag, signal);
+        if (index !== folded) logCut(index);
         return index;
       } catch (error) {
         const isConflict = error instanceof AwsError && error.kind === 'conflict';
@@ -95,6 +99,16 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
         await wait(random() * LONGEST_WAIT_MS, signal);
       }
     }
+  }
+
+  function logCut({ clusters }: FleetIndex): void {
+    const cut = Object.values(clusters).flatMap((cluster) => (cluster.cut ? [cluster.id] : []));
+    logger.warn('index cut', {
+      clusters: cut.length,
+      first: cut.slice(0, LOGGED_CUT),
+      problem: 'clusters say more than the index has room for; details of those that say the most were left out',
+      remedy: 'Look at what they say: certmarshal audit shows all of it. Journal and snapshots are whole.',
+    });
   }
 
   /** Nothing is measured when the registry cannot be read, or is lost: the alarm on the oldest sweep rings at missing data too. */

@@ -28,6 +28,8 @@ const EVENTS_MS = 8_000;
 
 export interface NotifyOptions {
   readonly state: JsonObjects;
+  /** The name of its bucket, for people. */
+  readonly bucket?: string;
   readonly monitoring: Monitoring;
   /** To the topic of the severity. @throws AwsError */
   readonly publish: (severity: AlarmSeverity, message: TopicMessage, signal: AbortSignal) => Promise<void>;
@@ -68,7 +70,7 @@ interface Seen {
 }
 
 export function createNotifyHandler(options: NotifyOptions): HandleNotify {
-  const { state, monitoring, clock, logger, metrics } = options;
+  const { state, bucket, monitoring, clock, logger, metrics } = options;
 
   return async (event, signal) => {
     const asked = readEvent(event, clock());
@@ -82,7 +84,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
   async function alarm(message: AlarmMessage, signal: AbortSignal): Promise<void> {
     const named = alarmOf(message.name);
     const [{ health, problem }, stored, link] = await Promise.all([seeFleet(signal), readTold(signal), reportLink()]);
-    const common = { message, told: stored.told, now: clock(), ...(link === undefined ? {} : { link }) };
+    const common = { message, told: stored.told, bucket, now: clock(), ...(link === undefined ? {} : { link }) };
     const plan: Plan =
       named === undefined
         ? planUnknown(common)
@@ -102,6 +104,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       ...seen,
       told: stored.told,
       settings: monitoring.alarms,
+      bucket,
       now: clock(),
       ...(link === undefined ? {} : { link }),
     });

@@ -32,6 +32,7 @@ const monitoring: Monitoring = JSON.parse(readBesideBundle(import.meta.url, 'mon
 const link = createLinks(bucket, s3);
 const handleNotify = createNotifyHandler({
   state: createJsonObjects({ client: s3, bucket }),
+  bucket,
   monitoring,
   publish: async (severity, message, signal) => publish(sns, topics[severity], message, signal),
   putEvents: async (events, signal) => putEvents(eventBridge, events, signal),

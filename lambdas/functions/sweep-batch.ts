@@ -5,18 +5,16 @@ import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { combinedOrder } from '../fleet/combined-order.ts';
 import { isDoubtful } from '../fleet/deadlines.ts';
 import { decodeOrder, groupOf, type SweepOrder } from '../fleet/order.ts';
-import type { SweepOutcome } from '../fleet/outcome.ts';
 import type { SweepOneTarget, SweptOrder } from '../fleet/sweep-target.ts';
 import { printable } from '../printable.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { recordAudit, recordFailedAudit } from '../telemetry/record-audit.ts';
 import { recordJournal } from '../telemetry/record-journal.ts';
-import { recordFailed, recordSweep, recordUnusable, type Telemetry } from '../telemetry/record-sweep.ts';
-import { problemOf } from './problem-of.ts';
+import { recordFailed, recordSweep, recordUnusable } from '../telemetry/record-sweep.ts';
+import { createOutcomeSender, type OutcomeSender, type OutcomeSenderOptions } from './outcome-sender.ts';
 
-export interface SweepBatchOptions extends Telemetry {
+export interface SweepBatchOptions extends OutcomeSenderOptions {
   readonly sweepOne: SweepOneTarget;
-  readonly report: (outcome: SweepOutcome, signal: AbortSignal) => Promise<void>;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
 }
@@ -48,24 +46,29 @@ const HASH = /^[0-9a-f]{64}$/;
  * the retry. So is a message that cannot be read: it would not become readable. Only when certmarshal itself fails, or AWS does
  * not let it work, a message goes back to the queue, with the other messages of its group and none of another.
  */
-export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: SweepBatchOptions): SweepBatch {
+export function createSweepBatch({ sweepOne, clock, send, wait, ...telemetry }: SweepBatchOptions): SweepBatch {
   return async (event, context, signal, last) => {
     const decoded = new Map(event.Records.map(({ body }) => [body, decodeOrder(body)]));
     const orders = [...decoded.values()].flatMap((read) => (read.ok ? [read.order] : []));
-    const sweeps = sweepAll(Map.groupBy(orders, groupOfOrder), signal, last);
+    const outcomes = createOutcomeSender({ send, wait, ...telemetry }, { hurry: signal, last });
+    const sweeps = sweepAll(Map.groupBy(orders, groupOfOrder), outcomes, signal);
     const handle = async (record: SQSRecord): Promise<void> => {
       const read = decoded.get(record.body) ?? decodeOrder(record.body);
       if (!read.ok) {
-        await drop(record, read.problem, last);
+        drop(record, read.problem, outcomes);
         return;
       }
       // All orders of one cluster in one batch share one sweep and its fate.
       await sweeps.get(groupOfOrder(read.order));
     };
-    return processPartialResponse(event, handle, new BatchProcessor(EventType.SQS), {
-      context,
-      throwOnFullBatchFailure: false,
-    });
+    try {
+      return await processPartialResponse(event, handle, new BatchProcessor(EventType.SQS), {
+        context,
+        throwOnFullBatchFailure: false,
+      });
+    } finally {
+      await outcomes.flush();
+    }
   };
 
   /**
@@ -74,8 +77,8 @@ export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: Swee
    */
   function sweepAll(
     groups: ReadonlyMap<string, readonly SweepOrder[]>,
+    outcomes: OutcomeSender,
     signal: AbortSignal,
-    last: AbortSignal,
   ): ReadonlyMap<string, Promise<void>> {
     const combined = [...groups].flatMap(([group, [first, ...others]]) =>
       first === undefined ? [] : [{ group, order: combinedOrder([first, ...others]) }],
@@ -83,21 +86,21 @@ export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: Swee
     const [ordinary = [], doubtful = []] = [false, true].map((doubt) =>
       combined.filter(({ order }) => isDoubtful(order) === doubt),
     );
-    const sweeps = new Map(ordinary.map(({ group, order }) => [group, sweepAndReport(order, signal, last)]));
+    const sweeps = new Map(ordinary.map(({ group, order }) => [group, sweepAndReport(order, outcomes, signal)]));
     if (doubtful.length === 0) return sweeps;
     const turn = ended([...sweeps.values()], signal);
     for (const { group, order } of doubtful)
       sweeps.set(
         group,
-        turn.then(async () => sweepAndReport(order, signal, last)),
+        turn.then(async () => sweepAndReport(order, outcomes, signal)),
       );
     return sweeps;
   }
 
-  async function sweepAndReport(order: SweepOrder, signal: AbortSignal, last: AbortSignal): Promise<void> {
+  async function sweepAndReport(order: SweepOrder, outcomes: OutcomeSender, signal: AbortSignal): Promise<void> {
     const swept = await sweepOne(order, signal);
     count(swept);
-    await tell(swept.outcome, last);
+    outcomes.add(swept.outcome);
     if (swept.retry)
       throw swept.error instanceof Error ? swept.error : new Error(`cluster ${swept.outcome.id}: sweep failed`);
   }
@@ -114,37 +117,24 @@ export function createSweepBatch({ sweepOne, report, clock, ...telemetry }: Swee
   }
 
   /** What cannot be read becomes a finding of the cluster that its group names. */
-  async function drop({ messageId, attributes }: SQSRecord, problem: string, last: AbortSignal): Promise<void> {
+  function drop({ messageId, attributes }: SQSRecord, problem: string, outcomes: OutcomeSender): void {
     telemetry.metrics.addMetric(METRIC.messagesUnreadable, MetricUnit.Count, 1);
     telemetry.logger.error('message dropped', { messageId, problem, remedy: UNREADABLE_REMEDY });
     const id = printable(attributes.MessageGroupId ?? messageId);
     // Only a hash is left of a long id; the registry tells whose it is.
     const object = HASH.test(id) ? `cluster whose id has the SHA-256 ${id}` : `cluster ${id}`;
-    await tell(
-      {
-        version: 1,
-        kind: 'sweep',
-        id,
-        startedAt: new Date(clock()).toISOString(),
-        durationMs: 0,
-        untried: true,
-        readable: false,
-        complete: false,
-        problems: [{ kind: 'message', object, message: problem, remedy: UNREADABLE_REMEDY }],
-        problemCount: 1,
-      },
-      last,
-    );
-  }
-
-  /** Never fails the sweep, which is done: the next one tells as much. */
-  async function tell(outcome: SweepOutcome, last: AbortSignal): Promise<void> {
-    try {
-      await report(outcome, last);
-    } catch (error) {
-      telemetry.metrics.addMetric(METRIC.outcomesUnsent, MetricUnit.Count, 1);
-      telemetry.logger.error('outcome not sent', { cluster: outcome.id, problem: problemOf('outcomes', error) });
-    }
+    outcomes.add({
+      version: 1,
+      kind: 'sweep',
+      id,
+      startedAt: new Date(clock()).toISOString(),
+      durationMs: 0,
+      untried: true,
+      readable: false,
+      complete: false,
+      problems: [{ kind: 'message', object, message: problem, remedy: UNREADABLE_REMEDY }],
+      problemCount: 1,
+    });
   }
 }
 

@@ -10,10 +10,9 @@ import type { ApprovalPolicy } from '../approval/policy.ts';
 import { createEksReader } from '../aws/eks-clusters.ts';
 import { createTokenSigner } from '../aws/eks-token.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';
-import { sendMessage } from '../aws/queues.ts';
+import { sendMessages } from '../aws/queues.ts';
 import { createCredentials } from '../aws/spoke-credentials.ts';
 import type { Thresholds } from '../expiry/thresholds.ts';
-import { encodeOutcome } from '../fleet/outcome-message.ts';
 import { createTargetSweeper } from '../fleet/sweep-target.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -54,7 +53,8 @@ const sweepBatch = createSweepBatch({
       }),
     },
   }),
-  report: async (outcome, signal) => sendMessage(sqs, outcomes, encodeOutcome(outcome), {}, signal),
+  send: async (bodies, signal) => sendMessages(sqs, outcomes, bodies, signal),
+  wait: async (ms, signal) => delay(ms, undefined, { signal }),
   clock: Date.now,
   logger,
   metrics,

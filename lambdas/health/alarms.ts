@@ -37,7 +37,7 @@ export const ALARMS = {
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 3, of: 5 },
-    meaning: 'The minute does not start: kubelet serving certificates are no longer approved anywhere.',
+    meaning: 'No sweeps are started any more: kubelet serving certificates are no longer approved anywhere.',
   },
   ReportHeartbeat: {
     watches: { hub: 'heartbeat' },

@@ -1,5 +1,6 @@
-import { word } from '../expiry/commands.ts';
+import { clusterCommand, nameInId, word } from '../expiry/commands.ts';
 import type { IndexedCluster } from '../fleet/fleet-index.ts';
+import type { VerdictLine } from '../fleet/outcome.ts';
 import type { RegisteredCluster } from '../fleet/registry.ts';
 import { printable } from '../printable.ts';
 import type { SloState } from '../slo/objective.ts';
@@ -53,6 +54,8 @@ function readSignal({ registered, indexed }: KnownCluster, now: number): Signal 
     return { id: 'NeverReadFor', value, story: `its requests could never be listed${why}`, since: foundAt, command };
   }
   if (indexed?.readable && target !== undefined) return undefined;
+  // EKS itself says that somebody deletes it.
+  if (target === undefined && problem?.kind === 'passing') return undefined;
   return {
     id: 'UnreadableFor',
     // It is not readable now, however young the last good look is.
@@ -78,7 +81,7 @@ function sweepAge({ registered: { id, target, foundAt }, indexed }: KnownCluster
 
 /** One audit may fail. A cluster that cannot be swept is not audited either: {@link readSignal} speaks for it. */
 function auditAge({ registered, indexed, auditEveryMinutes }: KnownCluster, now: number): Signal | undefined {
-  const { id, target, foundAt } = registered;
+  const { target, foundAt } = registered;
   const auditedAt = validTime(indexed?.audit?.auditedAt);
   const since = auditedAt ?? foundAt;
   const value = secondsSince(since, now);
@@ -88,12 +91,12 @@ function auditAge({ registered, indexed, auditEveryMinutes }: KnownCluster, now:
     value,
     story: auditedAt === undefined ? 'it was never audited' : `it was not audited for ${minutes(value)}`,
     since,
-    command: `certmarshal audit --cluster ${word(id, 'CLUSTER')}`,
+    command: commandFor('audit', { registered, indexed }),
   };
 }
 
 /** What an old audit found stays: it is true until it is disproved. */
-function findingSignal({ id, tally, shown: [worst, ...others] }: FindingGroup, { registered }: KnownCluster): Signal {
+function findingSignal({ id, tally, shown: [worst, ...others] }: FindingGroup, known: KnownCluster): Signal {
   const value = sumOf(tally.map(({ count }) => count));
   const classes = Object.fromEntries(
     [...Map.groupBy(tally, ({ what }) => what ?? 'unknown')].map(([what, same]) => [
@@ -111,7 +114,7 @@ function findingSignal({ id, tally, shown: [worst, ...others] }: FindingGroup, {
     story: told === undefined ? `${value} times ${codes}` : `${told}${more > 0 ? `, and ${more} more` : ''}`,
     ...(worst === undefined ? {} : { since: worst.since }),
     ...(worst?.due === undefined ? {} : { due: worst.due }),
-    command: worst?.command ?? `certmarshal audit --cluster ${word(registered.id, 'CLUSTER')}`,
+    command: worst?.command ?? commandFor('audit', known),
   };
 }
 
@@ -121,17 +124,36 @@ function hostileRequests({ registered, indexed }: KnownCluster, now: number): Si
     .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at) || compare(a.csr, b.csr));
   const newest = hostile.at(-1);
   if (newest === undefined) return undefined;
-  const story = printable(`${newest.node ?? 'somebody'}: ${newest.message}`, LONGEST_STORY);
   return {
     id: 'RequestsHostile',
     value: hostile.length,
-    story: `${story}${hostile.length > 1 ? `, and ${hostile.length - 1} more` : ''}`,
+    story: `${hostileStory(newest)}; refused${hostile.length > 1 ? `, and ${hostile.length - 1} more` : ''}`,
     ...(hostile[0] === undefined ? {} : { since: hostile[0].at }),
-    command: `certmarshal explain ${word(newest.csr, 'REQUEST')} --cluster ${word(registered.id, 'CLUSTER')}`,
+    command: commandFor(`explain ${word(newest.csr, 'REQUEST')}`, { registered, indexed }),
   };
 }
 
-function burn(id: 'SloFastBurn' | 'SloSlowBurn', { registered, slo }: KnownCluster): Signal {
+/** What a verdict says of a name that another node owns. */
+const ANOTHERS = /^(?:IP|DNS name) (?<name>\S{1,253}) belongs to (?<owner>.+)$/;
+
+function hostileStory({ node = 'somebody', message }: VerdictLine): string {
+  const text = printable(message, LONGEST_STORY);
+  const { name, owner } = ANOTHERS.exec(text)?.groups ?? {};
+  return name === undefined || owner === undefined
+    ? printable(`a request of ${node} is hostile: ${text}`, LONGEST_STORY)
+    : printable(`${node} asked for ${name}, which belongs to ${owner}`, LONGEST_STORY);
+}
+
+/** A command for a person, who has a kubeconfig of the cluster and knows it by its name. */
+function commandFor(command: string, { registered, indexed }: Pick<KnownCluster, 'registered' | 'indexed'>): string {
+  const { id, target } = registered;
+  const name = target?.cluster.name ?? indexed?.name ?? nameInId(id);
+  const provider = target?.cluster.provider ?? indexed?.provider;
+  return clusterCommand(command, { name, provider, isManaged: target?.management !== undefined });
+}
+
+function burn(id: 'SloFastBurn' | 'SloSlowBurn', known: KnownCluster): Signal {
+  const { slo } = known;
   const burnt = id === 'SloFastBurn' ? slo.fastBurn : slo.slowBurn;
   const value = Number.isFinite(burnt) ? Math.round(burnt * 1_000) / 1_000 : 0;
   const rate = `${value} times as many as the objective allows`;
@@ -142,7 +164,7 @@ function burn(id: 'SloFastBurn' | 'SloSlowBurn', { registered, slo }: KnownClust
       id === 'SloFastBurn'
         ? `requests that could be proven were not approved in time: ${slo.missedLately} in an hour, ${rate}`
         : `requests that could be proven were not approved in time: ${rate}, over three days`,
-    command: `certmarshal sweep --observe --cluster ${word(registered.id, 'CLUSTER')}`,
+    command: commandFor('sweep --observe', known),
   };
 }
 

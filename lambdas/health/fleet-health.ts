@@ -111,7 +111,7 @@ function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, 
   const all = isGone ? [] : clusterSignals({ registered, indexed, slo, auditEveryMinutes }, now);
   const signals = all
     .filter((signal) => maintenance === undefined || !EXPLAINED_BY_MAINTENANCE.has(signal.id))
-    .toSorted((a, b) => rankOf(a, alarms) - rankOf(b, alarms));
+    .toSorted(byRank(alarms, now));
   const provider = target?.cluster.provider ?? indexed?.provider;
   return {
     id,
@@ -149,20 +149,27 @@ function stateOf(signals: readonly Signal[], { maintenance, indexed, alarms }: C
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
 const SIGNAL_IDS = Object.keys(SIGNALS) as SignalId[];
 
-/** Those that an alarm rings for first. */
-function rankOf(signal: Signal, alarms: AlarmSettings): number {
-  const severity = ringsAt(signal, alarms);
-  const ringing = severity === undefined ? ALARM_SEVERITIES.length : ALARM_SEVERITIES.indexOf(severity);
-  return ringing * SIGNAL_IDS.length + SIGNAL_IDS.indexOf(signal.id);
+/** Those that an alarm rings for first, the more severe alarm in front; then what bites now before what bites later. */
+function byRank(alarms: AlarmSettings, now: number): (a: Signal, b: Signal) => number {
+  const ringing = (signal: Signal): number => {
+    const severity = ringsAt(signal, alarms);
+    return severity === undefined ? ALARM_SEVERITIES.length : ALARM_SEVERITIES.indexOf(severity);
+  };
+  const bites = (signal: Signal): number => Math.max(now, bitesAt(signal, now));
+  return (a, b) =>
+    ringing(a) - ringing(b) || bites(a) - bites(b) || SIGNAL_IDS.indexOf(a.id) - SIGNAL_IDS.indexOf(b.id);
 }
 
-/** By state, then by when the worst of it bites: what has no such time bites now. */
+/** What has no such time bites now. */
+function bitesAt({ due }: Signal, now: number): number {
+  const at = due === undefined ? now : Date.parse(due);
+  return Number.isNaN(at) ? now : at;
+}
+
+/** By state, then by when the worst of it bites. */
 function byUrgency(now: number): (a: ClusterHealth, b: ClusterHealth) => number {
-  const bites = ({ signals: [worst] }: ClusterHealth): number => {
-    if (worst === undefined) return Number.MAX_SAFE_INTEGER;
-    const due = worst.due === undefined ? now : Date.parse(worst.due);
-    return Number.isNaN(due) ? now : due;
-  };
+  const bites = ({ signals: [worst] }: ClusterHealth): number =>
+    worst === undefined ? Number.MAX_SAFE_INTEGER : bitesAt(worst, now);
   return (a, b) =>
     CLUSTER_STATES.indexOf(a.state) - CLUSTER_STATES.indexOf(b.state) ||
     bites(a) - bites(b) ||

@@ -10,7 +10,14 @@ export interface AlarmMessage {
   readonly changedAt?: string;
   /** Bounded and printable. */
   readonly reason?: string;
+  /** The first command of its description: one line that no shell sees more in than its words. */
+  readonly first?: string;
 }
+
+/** Characters. Source: CloudWatch API Reference, PutMetricAlarm, AlarmDescription. */
+const LONGEST_DESCRIPTION = 1_024;
+/** The commands that descriptions have, and nothing that means something to a shell. */
+const FIRST = /^First: (?<command>(?:aws|certmarshal) [\w./:=@, -]{1,390})$/m;
 
 /** Times that are further ahead are not believed: nothing would be newer until then. Milliseconds. */
 const CLOCKS_DIFFER_MS = 10 * 60_000;
@@ -33,12 +40,19 @@ export function readAlarmMessage(text: string, now: number): AlarmMessage | unde
   if (typeof name !== 'string' || name === '' || state === undefined) return undefined;
   const changedAt = timeOf(field('StateChangeTime'), now);
   const reason = field('NewStateReason');
+  const first = firstOf(field('AlarmDescription'));
   return {
     name: printable(name, 255),
     state,
     ...(changedAt === undefined ? {} : { changedAt }),
     ...(typeof reason === 'string' && reason !== '' ? { reason: printable(reason, 300) } : {}),
+    ...(first === undefined ? {} : { first }),
   };
+}
+
+function firstOf(description: unknown): string | undefined {
+  if (typeof description !== 'string' || description.length > LONGEST_DESCRIPTION) return undefined;
+  return FIRST.exec(description)?.groups?.['command'];
 }
 
 function parsed(text: string): unknown {

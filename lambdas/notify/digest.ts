@@ -28,6 +28,8 @@ export interface DigestInput {
   readonly settings: AlarmSettings;
   /** To the report page. */
   readonly link?: string;
+  /** Where the state of the fleet is: a person has to name it. */
+  readonly bucket?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -61,7 +63,7 @@ function unknownDigest({ told, problem = 'its state cannot be read', link, now }
   };
 }
 
-function knownDigest({ told, settings, link, now }: DigestInput, health: FleetHealth): Digest {
+function knownDigest({ told, settings, link, bucket, now }: DigestInput, health: FleetHealth): Digest {
   const at = new Date(now).toISOString();
   const current = health.clusters.filter(({ state }) => state !== 'gone');
   const labels = labelsOf(health.clusters);
@@ -132,7 +134,7 @@ function knownDigest({ told, settings, link, now }: DigestInput, health: FleetHe
     plainEvent(
       'closed',
       { ...(key === NOBODY ? {} : { cluster: key }), story: was, since: openedAt },
-      { alarm, severity, fleet: undefined, link, now },
+      { alarm, severity, fleet: undefined, link, bucket, now },
     ),
   );
   return {

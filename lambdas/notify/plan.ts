@@ -30,6 +30,8 @@ export interface PlanInput {
   readonly settings: AlarmSettings;
   /** To the report page. */
   readonly link?: string;
+  /** Where the state of the fleet is: a person has to name it. */
+  readonly bucket?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -51,7 +53,7 @@ const NOTHING: Plan = { messages: [], change: {} };
  * called recovered while the alarm rings: a number that is well for one minute is no recovery, and no second message would follow it.
  */
 export function planNotifications(input: PlanInput): Plan {
-  const { named, message, settings, health, now, link } = input;
+  const { named, message, settings, health, now, link, bucket } = input;
   const { severity } = alarmSetting(named.alarm, settings);
   if (severity === 'off' || message.state === 'INSUFFICIENT_DATA') return NOTHING;
   const culprits = culpritsIn(input);
@@ -63,6 +65,8 @@ export function planNotifications(input: PlanInput): Plan {
         ? { clusters: health.clusters.filter(({ state }) => state !== 'gone').length, ringing: culprits.length }
         : undefined,
     link,
+    bucket,
+    first: message.first,
     now,
   };
   if (isOfHub(named.alarm)) return planOfHub(input, scene);

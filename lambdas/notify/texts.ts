@@ -1,4 +1,5 @@
 import { counted, date, firstOf, span, timeOf } from '../expiry/words.ts';
+import { word } from '../expiry/commands.ts';
 import { ALARMS, type AlarmId, type AlarmSeverity, alarmRunbook } from '../health/alarms.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { Signal } from '../health/signals.ts';
@@ -21,7 +22,8 @@ export interface Culprit {
 /** A cluster of which people were told. */
 export interface Recovered {
   readonly key: string;
-  readonly label: string;
+  /** Undefined where no cluster could be named. */
+  readonly label: string | undefined;
   readonly openedAt: string;
   readonly story: string;
   /** Why, where it is not that it is well: `it is no longer in the fleet`. */
@@ -35,6 +37,10 @@ export interface Scene {
   readonly fleet: { readonly clusters: number; readonly ringing: number } | undefined;
   /** To the report page. */
   readonly link: string | undefined;
+  /** Where the state of the fleet is. */
+  readonly bucket: string | undefined;
+  /** Of the description of the alarm. */
+  readonly first?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -48,7 +54,7 @@ export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMes
   const [first] = culprits;
   if (first !== undefined && culprits.length === 1) {
     const { cluster, signal } = first;
-    const facts = [...when(signal, now), ...share, ...(labelOf(first) === cluster.id ? [] : [`Id ${cluster.id}.`])];
+    const facts = [...when(first, now), ...share, ...(labelOf(first) === cluster.id ? [] : [`Id ${cluster.id}.`])];
     return composed(
       `[${severity}] ${labelOf(first)}: ${story(signal.story)}`,
       [facts.join(' ')],
@@ -58,7 +64,8 @@ export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMes
   }
   const lines = culprits.slice(0, MOST_LINES).map((culprit) => {
     const { signal } = culprit;
-    return `- ${labelOf(culprit)}: ${story(signal.story)}${dueWords(signal, now)}`;
+    const due = dueWords(culprit, now);
+    return `- ${labelOf(culprit)}: ${story(signal.story)}${due === undefined ? '' : `, ${due}`}`;
   });
   const more = culprits.length - lines.length;
   if (more > 0) lines.push(`- and ${counted(more, 'cluster')} more`);
@@ -66,7 +73,7 @@ export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMes
   return composed(
     `[${severity}] ${counted(culprits.length, 'cluster')}: ${names}. ${ALARMS[alarm].meaning}`,
     [[...share, ALARMS[alarm].meaning].join(' '), ...lines],
-    first?.signal.command ?? OVERVIEW,
+    first?.signal.command ?? overview(scene),
     scene,
   );
 }
@@ -75,9 +82,9 @@ export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMes
 export function unnamedText(named: NamedAlarm, message: AlarmMessage, why: string, scene: Scene): HumanMessage {
   const { severity } = scene;
   return composed(
-    `[${severity}] ${unnamedLabel(named)}: ${ALARMS[named.alarm].meaning.replace(/\.$/, '')}`,
+    `[${severity}] ${labelled(unnamedLabel(named), ALARMS[named.alarm].meaning.replace(/\.$/, ''))}`,
     [why, `Alarm ${message.name}. ${cloudWatchSays(message)}`].filter((line) => line !== ''),
-    commandOf(named.alarm),
+    commandOf(scene),
     scene,
   );
 }
@@ -103,7 +110,7 @@ export function recoveredText(recovered: readonly Recovered[], scene: Scene): Hu
   if (first !== undefined && recovered.length === 1) {
     const facts = [`Over after ${lasted(first)}; people were told at ${dateOf(first.openedAt)}.`, ...left];
     return composed(
-      `[recovered] ${first.label}: ${story(first.story)}${reason(first)}`,
+      `[recovered] ${labelled(first.label, 'over')}: ${story(first.story)}${reason(first)}`,
       [facts.join(' ')],
       undefined,
       scene,
@@ -111,11 +118,11 @@ export function recoveredText(recovered: readonly Recovered[], scene: Scene): Hu
   }
   const lines = recovered
     .slice(0, MOST_LINES)
-    .map((one) => `- ${one.label}: ${story(one.story)}${reason(one)}, told ${lasted(one)} ago`);
+    .map((one) => `- ${labelled(one.label, story(one.story))}${reason(one)}, told ${lasted(one)} ago`);
   const more = recovered.length - lines.length;
   if (more > 0) lines.push(`- and ${counted(more, 'cluster')} more`);
-  const names = firstOf(recovered.map(({ label }) => label));
-  const line = `[recovered] ${counted(recovered.length, 'cluster')}: ${names}. It was: ${ALARMS[scene.alarm].meaning}`;
+  const names = firstOf(recovered.map(({ label = 'one that was not named' }) => label));
+  const line = `[recovered] ${counted(recovered.length, 'cluster')}: over: ${names}. It was: ${ALARMS[scene.alarm].meaning}`;
   return composed(line, [...left, ...lines], undefined, scene);
 }
 
@@ -140,8 +147,9 @@ export function openedEvent({ cluster, signal }: Culprit, { alarm, severity, now
 export function plainEvent(
   state: AlarmEvent['state'],
   about: { readonly cluster?: string; readonly part?: string; readonly story: string; readonly since?: string },
-  { alarm, severity, now }: Scene,
+  scene: Scene,
 ): AlarmEvent {
+  const { alarm, severity, now } = scene;
   return {
     version: 1,
     alarm,
@@ -150,7 +158,7 @@ export function plainEvent(
     ...about,
     story: story(about.story),
     at: new Date(now).toISOString(),
-    command: commandOf(alarm),
+    command: commandOf(scene),
     runbook: alarmRunbook(alarm),
   };
 }
@@ -176,10 +184,14 @@ export function bounded(lines: readonly string[], most: number = LONGEST.text): 
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
 }
 
-/** In place of the name of a cluster. */
-export function unnamedLabel({ alarm, part }: NamedAlarm): string {
-  if (!('hub' in ALARMS[alarm].watches)) return 'a cluster';
+/** In place of the name of a cluster; undefined where it is some cluster, and what is told says so itself. */
+export function unnamedLabel({ alarm, part }: NamedAlarm): string | undefined {
+  if (!('hub' in ALARMS[alarm].watches)) return undefined;
   return part === undefined ? 'certmarshal' : `certmarshal (${part})`;
+}
+
+function labelled(label: string | undefined, text: string): string {
+  return label === undefined ? text : `${label}: ${text}`;
 }
 
 /** What CloudWatch says, where nothing better is known. */
@@ -187,12 +199,15 @@ function cloudWatchSays({ reason }: AlarmMessage): string {
   return reason === undefined ? 'CloudWatch gives no reason.' : `CloudWatch: ${printable(reason, 700)}`;
 }
 
-/** The first thing to do about an alarm that names no cluster. */
-function commandOf(alarm: AlarmId): string {
-  return 'hub' in ALARMS[alarm].watches ? 'certmarshal doctor --fleet fleet.yaml' : OVERVIEW;
+/** The first thing to do about an alarm that names no cluster. The description of one on clusters names none either. */
+function commandOf(scene: Scene): string {
+  if (!('hub' in ALARMS[scene.alarm].watches)) return overview(scene);
+  return scene.first ?? 'certmarshal doctor --fleet fleet.yaml';
 }
 
-const OVERVIEW = 'certmarshal report --output report.html';
+function overview({ bucket }: Scene): string {
+  return `certmarshal report --bucket ${word(bucket, 'BUCKET')} --output report.html`;
+}
 
 function composed(
   first: string,
@@ -209,19 +224,23 @@ function composed(
   };
 }
 
-function when({ due, since }: Signal, now: number): readonly string[] {
-  const dueAt = timeOf(due);
-  const sinceAt = timeOf(since);
+function when(culprit: Culprit, now: number): readonly string[] {
+  const due = dueWords(culprit, now);
+  const sinceAt = timeOf(culprit.signal.since);
   return [
-    ...(dueAt === undefined ? [] : [`${date(dueAt)}.`]),
+    ...(due === undefined ? [] : [`${due.charAt(0).toUpperCase()}${due.slice(1)}.`]),
     ...(sinceAt === undefined ? [] : [`Since ${span(Math.max(0, now - sinceAt))}.`]),
   ];
 }
 
-function dueWords({ due }: Signal, now: number): string {
+/** `ends 2026-12-03 08:11 UTC`. */
+function dueWords({ cluster, signal: { due } }: Culprit, now: number): string | undefined {
   const at = timeOf(due);
-  if (at === undefined) return '';
-  return at >= now ? `, ${date(at)}` : `, since ${date(at)}`;
+  if (at === undefined) return undefined;
+  // That is when EKS begins to sign with the new authority, and no certificate ends.
+  const isSwitch = cluster.audit?.findings.some((finding) => finding.code === 'SuccessorNotTrusted' && finding.due === due);
+  if (isSwitch === true) return `due ${date(at)}`;
+  return `${at > now ? 'ends' : 'ended'} ${date(at)}`;
 }
 
 function dateOf(at: string): string {

@@ -16,7 +16,7 @@ export const METRIC = {
   dispatched: 'Dispatched',
   /** dispatch: clusters in the registry, once a minute. */
   registered: 'Registered',
-  /** dispatch: what is wrong with the discovery, the registry or the queues, once a minute; the log says what. */
+  /** dispatch: what is wrong with the discovery, the registry or the queues, once a minute; the log says what. A cluster that is made, deleted or gone is no problem. */
   discoveryProblems: 'DiscoveryProblems',
   /** Requests approved; also counted are those that mode observe kept from being written, under `CsrObserved`. */
   approved: 'CsrApproved',

@@ -59,7 +59,10 @@ export function recordSweep(report: SweepReport, { logger, metrics }: Telemetry,
 
 function hadNothingToDo({ complete, rows, problems, ignored }: SweepReport): boolean {
   return (
-    complete && rows.length === 0 && problems.length === 0 && Object.keys(ignored).every((reason) => ORDINARY.has(reason))
+    complete &&
+    rows.length === 0 &&
+    problems.length === 0 &&
+    Object.keys(ignored).every((reason) => ORDINARY.has(reason))
   );
 }
 

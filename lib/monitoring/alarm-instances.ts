@@ -1,6 +1,5 @@
 import { ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
-import { ALARMS, type AlarmId } from '../../lambdas/health/alarms.ts';
-import { CLASS_SIGNALS } from '../../lambdas/health/signals.ts';
+import { ALARMS, type AlarmId, isByClass } from '../../lambdas/health/alarms.ts';
 import { METRIC } from '../../lambdas/telemetry/metric-names.ts';
 import { FIRST_COMMANDS, isSignalAlarm, type SignalAlarmId } from './first-commands.ts';
 import { fleetMetric, MINUTE, signalQuery } from './metrics.ts';
@@ -27,8 +26,7 @@ const REACHED = {
 export function alarmInstances(id: AlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
   if (isSignalAlarm(id)) {
     const { signal } = ALARMS[id].watches;
-    // Which class it is says more. With another threshold the classes of a cluster count together, as they do on the report page.
-    const byClass = CLASS_SIGNALS.has(signal) && threshold === 1;
+    const byClass = isByClass(signal, threshold);
     return [{ ...REACHED, metric: signalQuery({ signal, byClass }), threshold, first: FIRST_COMMANDS[id] }];
   }
   return ofHub(id, threshold, hub);

@@ -13,7 +13,7 @@ import {
 import { Duration, Stack } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import { ALARMS, alarmRunbook } from '../../lambdas/health/alarms.ts';
-import type { SignalId } from '../../lambdas/health/signals.ts';
+import { CLASS_SIGNALS, type SignalId } from '../../lambdas/health/signals.ts';
 import { METRIC, type Service } from '../../lambdas/telemetry/metric-names.ts';
 import type { MadeAlarm } from './alarms.ts';
 import type { PagingAlarm } from './composite.ts';
@@ -29,7 +29,7 @@ export interface FleetDashboardProps {
 
 /** Columns of a dashboard. */
 const WIDTH = 24;
-/** Clusters in a graph: more lines than this nobody tells apart. */
+/** Clusters, or classes of certificates in them, in a graph: more lines than this nobody tells apart. */
 const SHOWN_CLUSTERS = 10;
 
 /** Of the last day: what came and went over night is seen in the morning. */
@@ -145,7 +145,9 @@ const CULPRITS: readonly (readonly [title: string, signal: SignalId])[] = [
 ];
 
 function culprits(): IWidget[] {
-  return CULPRITS.map(([title, signal]) => graph(title, [signalQuery({ signal, limit: SHOWN_CLUSTERS })]));
+  return CULPRITS.map(([title, signal]) =>
+    graph(title, [signalQuery({ signal, byClass: CLASS_SIGNALS.has(signal), limit: SHOWN_CLUSTERS })]),
+  );
 }
 
 function ofHub({ functions, queues }: WatchedHub): IWidget[] {

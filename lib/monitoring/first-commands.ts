@@ -1,3 +1,4 @@
+import { clusterCommand } from '../../lambdas/expiry/commands.ts';
 import { ALARMS, type AlarmId } from '../../lambdas/health/alarms.ts';
 import type { SignalId } from '../../lambdas/health/signals.ts';
 
@@ -10,11 +11,12 @@ export function isSignalAlarm(id: AlarmId): id is SignalAlarmId {
   return 'signal' in ALARMS[id].watches;
 }
 
-const DOCTOR = 'certmarshal doctor --fleet fleet.yaml --cluster CLUSTER';
-const AUDIT = 'certmarshal audit --cluster CLUSTER';
-const OBSERVE = 'certmarshal sweep --observe --cluster CLUSTER';
+const DOCTOR = 'certmarshal doctor --fleet fleet.yaml --cluster ID';
+const AUDIT = clusterCommand('audit', { name: 'CLUSTER' });
+/** It lists what waits, the hostile first, with the command that explains it: CloudWatch does not know the request. */
+const OBSERVE = clusterCommand('sweep --observe', { name: 'CLUSTER' });
 
-/** What to do first. The message of notify has it with the name of the cluster. */
+/** What to do first. The message of notify has it with the name of the cluster, and that of the request where it is one. */
 export const FIRST_COMMANDS: Readonly<Record<SignalAlarmId, string>> = {
   ClusterUnreadable: DOCTOR,
   ClusterNeverRead: DOCTOR,

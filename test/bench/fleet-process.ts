@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Context, SQSRecord } from 'aws-lambda';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import type { FleetIndex } from '../../lambdas/fleet/fleet-index.ts';
@@ -45,8 +46,9 @@ const outcomes: SweepOutcome[] = [];
 let batchStartedAt = 0;
 const sweepBatch = createSweepBatch({
   // What hangs is given up sooner than deployed, only so that the run ends.
-  sweepOne: async (order, signal) => sweepOne({ ...order, deadlineMs: order.deadlineMs * Number(timeScale) }, signal),
-  report: async (outcome) => {
+  sweepOne: async (order, signal) => {
+    const swept = await sweepOne({ ...order, deadlineMs: order.deadlineMs * Number(timeScale) }, signal);
+    const { outcome } = swept;
     outcomes.push(outcome);
     // What this program remembers must not look like a leak.
     if (Number(rounds) <= MEASURED_ROUNDS)
@@ -56,7 +58,10 @@ const sweepBatch = createSweepBatch({
         complete: outcome.complete,
         problem: outcome.problems[0]?.message,
       });
+    return swept;
   },
+  send: async (bodies) => bodies.map(() => undefined),
+  wait: async (ms, signal) => delay(ms, undefined, { signal }),
   clock: Date.now,
   logger: createLogger('sweep'),
   metrics,

@@ -1,12 +1,25 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { encodeOrder } from '../../lambdas/fleet/order.ts';
 import type { SweepOutcome } from '../../lambdas/fleet/outcome.ts';
-import { type JsonService, refusal, type ServiceAnswer, startJsonService } from '../unit/aws/json-service.ts';
+import type { JournalLine } from '../../lambdas/journal/entry.ts';
+import { s3JournalFiles } from '../../lambdas/journal/journal-files.ts';
+import { verifyJournal } from '../../lambdas/journal/verify.ts';
+import { awsClientConfig, awsEnvironment } from '../fleet/aws/aws-environment.ts';
+import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
+import { fastClock } from '../fleet/clock.ts';
+import {
+  type JsonService,
+  refusal,
+  type ServiceAnswer,
+  type ServiceCall,
+  startJsonService,
+} from '../unit/aws/json-service.ts';
 import { type LoadedBundle, loadBundle } from '../unit/functions/invoke-bundle.ts';
 import { type Synthesized, synthesize } from '../unit/lib/synthesize.ts';
 import { emfRecords } from '../unit/telemetry/emf.ts';
@@ -25,6 +38,15 @@ version: 1
 clusters:
   - { name: berlin, provider: eks-anywhere, kubeconfigSecret: '${arnOf('berlin')}' }
 `;
+
+/** Of the messages that one request sends, one or several. */
+function bodiesOf({ input }: ServiceCall): readonly string[] {
+  const { Entries: entries, MessageBody: body } = input;
+  return Array.isArray(entries) ? entries.map(({ MessageBody }) => String(MessageBody)) : [String(body)];
+}
+const digestOf = (body = '') => ({ MD5OfMessageBody: createHash('md5').update(body).digest('hex') });
+
+const HUB = { account: '123456789012', region: 'eu-west-1' } as const;
 
 let messages = 0;
 function recordOf(group: string, body: string) {
@@ -52,6 +74,7 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
   let synthesized: Synthesized;
   let secretsManager: JsonService;
   let sqs: JsonService;
+  let aws: SimulatedAws;
   let bundle: LoadedBundle;
   const secrets = new Map<string, ServiceAnswer>();
 
@@ -75,10 +98,16 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
     secretsManager = await startJsonService(
       ({ input }) => secrets.get(String(input['SecretId'])) ?? refusal('ResourceNotFoundException'),
     );
-    sqs = await startJsonService(({ input }) => ({
-      body: { MessageId: '1', MD5OfMessageBody: createHash('md5').update(String(input['MessageBody'])).digest('hex') },
-    }));
+    sqs = await startJsonService((call) => {
+      const { Entries: entries } = call.input;
+      if (!Array.isArray(entries)) return { body: { MessageId: '1', ...digestOf(bodiesOf(call)[0]) } };
+      const Successful = bodiesOf(call).map((body, index) => ({ Id: `${index}`, MessageId: '1', ...digestOf(body) }));
+      return { body: { Successful, Failed: [] } };
+    });
+    aws = await startSimulatedAws({ clock: fastClock(Date.now(), 1) });
+    aws.s3.createBucket(HUB, 'journal');
     bundle = await loadBundle(synthesized.bundles.sweep, {
+      ...awsEnvironment(aws, HUB),
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
       OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
@@ -92,6 +121,7 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
     await bundle?.[Symbol.asyncDispose]();
     await secretsManager?.[Symbol.asyncDispose]();
     await sqs?.[Symbol.asyncDispose]();
+    await aws?.[Symbol.asyncDispose]();
     await synthesized?.[Symbol.asyncDispose]();
     admin?.close();
     await controlPlane?.stop();
@@ -194,12 +224,34 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
     await invoke(recordOf('poison', '{}'), messageFor('unreachable'), messageFor('berlin'));
     const outcomes = sqs.calls
       .slice(before)
-      .map(({ input }): SweepOutcome => JSON.parse(String(input['MessageBody'])))
+      .flatMap(bodiesOf)
+      .map((body): SweepOutcome => JSON.parse(body))
       .toSorted((a, b) => a.id.localeCompare(b.id));
     expect(outcomes).toMatchObject([
       { kind: 'sweep', id: 'berlin', readable: true, complete: true, problems: [] },
       { kind: 'sweep', id: 'poison', readable: false, problemCount: 1 },
       { kind: 'sweep', id: 'unreachable', readable: false, problems: [{ kind: 'unreachable' }] },
+    ]);
+  });
+
+  it('keeps every decision in the journal, in an unbroken chain', async () => {
+    const files = s3JournalFiles({ client: new S3Client(awsClientConfig(aws, HUB)), bucket: 'journal' });
+    const { chains, strayCount } = await verifyJournal(files, {}, new AbortController().signal);
+    expect([chains.map(({ cluster, problemCount }) => [cluster, problemCount]), strayCount]).toEqual([
+      [['berlin', 0]],
+      0,
+    ]);
+    const lines = aws.s3
+      .keys('journal')
+      .filter((key) => key.startsWith('journal/'))
+      .flatMap((key) => (aws.s3.read('journal', key)?.toString('utf8') ?? '').trim().split('\n'))
+      .map((line): JournalLine => JSON.parse(line));
+    expect(lines).toHaveLength(chains[0]?.lines ?? 0);
+    // Each once, however often it was swept.
+    expect(lines.map(({ csr, verdict, outcome }) => `${csr} ${verdict} ${outcome}`).toSorted()).toEqual([
+      'csr-worker-1 approve written',
+      'csr-worker-2 leave none',
+      'csr-worker-3 approve written',
     ]);
   });
 

@@ -1,12 +1,17 @@
 import { execFile, spawn } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { csrOf, machineOf, requestOf } from '../bench/fixtures.ts';
+import { awsEnvironment } from '../fleet/aws/aws-environment.ts';
+import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
+import { fastClock } from '../fleet/clock.ts';
+import { indexed, index as indexOf, registered, registry } from '../unit/fleet/values.ts';
+import { entry, memoryBucket, never, writerOf } from '../unit/journal/values.ts';
 import { makeRequest } from '../unit/x509/request-factory.ts';
 import { type Admin, connectAdmin } from './admin.ts';
 import { applyCrds } from './crds.ts';
@@ -40,6 +45,9 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
   () => {
     let controlPlane: ControlPlane;
     let admin: Admin;
+    let aws: SimulatedAws;
+    /** A line of the journal, as a verification prints it. */
+    let anchor: string;
     /** A home, a working directory and a PATH as a user has them. */
     let home: string;
     let env: NodeJS.ProcessEnv;
@@ -84,7 +92,12 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
         await writeFile(join(binaries, name), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
         await chmod(join(binaries, name), 0o755);
       }
-      env = { HOME: home, PATH: `${binaries}:/usr/bin:/bin` };
+      aws = await startSimulatedAws({ clock: fastClock(Date.now(), 1) });
+      env = { HOME: home, PATH: `${binaries}:/usr/bin:/bin`, ...awsEnvironment(aws, HUB) };
+      anchor = await fillBuckets(aws, home);
+      // In place of the AWS CLI: what it would have copied.
+      await writeFile(join(binaries, 'aws'), '#!/bin/sh\ntest "$1 $2 $3" = "s3 sync s3://certmarshal-journal"\n');
+      await chmod(join(binaries, 'aws'), 0o755);
 
       const kubeconfig = parse(await readFile(controlPlane.kubeconfig('admin'), 'utf8'));
       kubeconfig.clusters[0].name = 'berlin-prod';
@@ -117,26 +130,42 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
     afterAll(async () => {
       admin?.close();
       await controlPlane?.stop();
+      await aws?.[Symbol.asyncDispose]();
       if (home !== undefined) await rm(home, { recursive: true });
     });
 
-    it.each(['sweep', 'audit', 'decide', 'assess', 'explain', 'rbac', 'doctor'])(
+    const COMMANDS = ['sweep', 'audit', 'decide', 'assess', 'explain', 'rbac', 'doctor', 'report', 'cost'];
+
+    it.each([...COMMANDS, 'journal verify', 'journal search'])(
       'runs every example of %s --help',
       async (command) => {
+        if (command === 'report')
+          await shell('certmarshal audit --kubeconfig berlin.yaml --no-handshakes --snapshots snapshots');
         const { stdout } = await shell(`certmarshal ${command} --help`);
         const examples = stdout
           .slice(stdout.indexOf('Examples:'))
           .split('\n')
-          .filter((line) => line.startsWith('  certmarshal '));
+          .filter((line) => /^ {2}(?:certmarshal|aws) /.test(line));
         expect(examples.length).toBeGreaterThanOrEqual(2);
         for (const example of examples) {
-          // Those of the fleet need AWS.
+          // Those of a fleet need the clusters that are in its file.
           if (example.includes('--every') || example.includes('--fleet')) continue;
-          await shell(example);
+          await shell(example.replace('berlin-prod=42:9f86d081…', anchor));
         }
       },
       120_000,
     );
+
+    it('runs the commands of docs/deploy.md that only read what a hub wrote', async () => {
+      const text = await readFile(join(REPOSITORY, 'docs/deploy.md'), 'utf8');
+      const commands = [...text.matchAll(/^ {4}(certmarshal (?:report|journal|cost) .*)$/gm)].map(
+        ([, line = '']) => line,
+      );
+      expect(commands).not.toEqual([]);
+      for (const command of commands)
+        await shell(command.replace('JOURNAL-BUCKET', 'certmarshal-journal').replace('BUCKET', 'certmarshal-state'));
+      expect(await readFile(join(home, 'report.html'), 'utf8')).toMatch(/^<!doctype html>[^]*berlin-prod/);
+    });
 
     it('runs every command of the README and the runbooks', async () => {
       const ran: string[] = [];
@@ -222,7 +251,7 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
     it('shows what was approved and what was left, and why', async () => {
       await createCsr(admin, { name: 'csr-8xk2p', nodeName: 'worker-8', requestPem: request('worker-8', '10.0.1.24') });
       const { stdout } = await shell('kubectl certmarshal sweep --kubeconfig berlin.yaml');
-      expect(stdout.replaceAll(/\b\d+s\b/g, 'Ns').replaceAll(/\b(?:\d+ ms|\d+\.\d s)/g, 'T')).toMatch(
+      expect(stdout.replaceAll(/\b\d+[sm]\b/g, 'Ns').replaceAll(/\b(?:\d+ ms|\d+\.\d s)/g, 'T')).toMatch(
         new RegExp(
           [
             '^berlin-prod · EKS Anywhere · policy default \\(enforce\\)',
@@ -281,3 +310,44 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
     });
   },
 );
+
+/** The account that the buckets are in, as in the examples. */
+const HUB = { account: '111122223333', region: 'eu-central-1' } as const;
+
+/**
+ * What a hub with one cluster wrote, in its buckets and as copies in a home: `state/` and `copy/`; and `snapshots/`, as `certmarshal audit` writes it, is
+ * left to the commands.
+ *
+ * @returns the anchor of the first line of the journal
+ */
+async function fillBuckets({ s3 }: SimulatedAws, home: string): Promise<string> {
+  const [time, id] = [new Date().toISOString(), 'berlin-prod'];
+  const cluster = indexed(id, { name: id, provider: 'eks-anywhere', sweptAt: time, triedAt: time, readableAt: time });
+  const state = {
+    'registry.json': registry(registered(id, { foundAt: time, seenAt: time })),
+    'fleet-index.json': { ...indexOf(cluster), writtenAt: time },
+  };
+  const bucket = memoryBucket();
+  const hostile = { verdict: 'leave', outcome: 'none', hostile: true, reason: 'SanNotOwned' } as const;
+  const at = { cluster: id, at: time };
+  await writerOf(bucket).append(id, [entry(3, at), entry(8, { ...at, ...hostile })], never);
+
+  const write = async (name: string, directory: string, objects: Iterable<readonly [string, string | Buffer]>) => {
+    s3.createBucket(HUB, name);
+    for (const [key, body] of objects) {
+      s3.write(name, key, body);
+      const file = join(home, directory, key);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, body);
+    }
+  };
+  await write(
+    'certmarshal-state',
+    'state',
+    Object.entries(state).map(([key, value]) => [key, JSON.stringify(value)] as const),
+  );
+  await write('certmarshal-journal', 'copy', bucket.objects);
+  const [, lines = Buffer.alloc(0)] = [...bucket.objects].find(([key]) => key.startsWith('journal/')) ?? [];
+  const [first = ''] = lines.toString('utf8').split('\n');
+  return `${id}=1:${JSON.parse(first).hash}`;
+}

@@ -1,21 +1,243 @@
-import { describe, expect, it, vi } from 'vitest';
-import { startStory } from './alarms/story.ts';
-import { twoClusters, twoClustersFile } from './alarms/story-clusters.ts';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Story, startStory } from './alarms/story.ts';
+import { type TwoClusters, twoClusters, twoClustersFile, ZURICH } from './alarms/story-clusters.ts';
+import { HUB, SWEEP_ROLE } from './hub/places.ts';
+import { type Signer, startSigner } from './signer.ts';
 
 // Waits between tries and between paced calls.
 vi.mock('node:timers/promises', async (original) => ({
   ...(await original<object>()),
   setTimeout: async () => undefined,
 }));
+// Hours are simulated, beside other tests.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-describe('certmarshal itself', () => {
-  it('sleeps', async () => {
-    await using story = await startStory({ clusters: twoClusters, fleetFile: twoClustersFile });
-    const t = performance.now();
-    await story.minutes(30);
-    const out = { ms: performance.now() - t, rang: story.rang(), told: story.told(), ringing: story.ringing(), index: story.hub.index()?.clusters };
-    await story[Symbol.asyncDispose]();
-    console.log(JSON.stringify(out, null, 1));
-    expect(story.rang()).toEqual({});
+const start = async (audits = true): Promise<Story<TwoClusters>> =>
+  startStory({ clusters: twoClusters, fleetFile: twoClustersFile, audits });
+
+/** A node that can be proven asks: the decision has to be written down. */
+function askInBerlin({ clusters: { berlin } }: Story<TwoClusters>): void {
+  berlin.addNode(1);
+  berlin.ask(1);
+}
+
+const SAYS = {
+  dispatch: 'certmarshal: The minute does not start: kubelet serving certificates are no longer approved anywhere',
+  report: 'certmarshal: Nothing is known any more of what becomes of the sweeps; they may run all the same',
+  errors: (part: string) => `certmarshal (${part}): A function of certmarshal fails again and again`,
+  queue: (part: string) => `certmarshal (${part}): Messages wait so long in a queue that they will be lost`,
+  unswept:
+    '2 clusters: zurich, berlin. A cluster is no longer swept: kubelet serving certificates are not approved there.',
+  sweptAgain:
+    '2 clusters: zurich, berlin. It was: A cluster is no longer swept: kubelet serving certificates are not approved there.',
+  journal: 'certmarshal: Decisions could not be written to the journal; only the log has them',
+} as const;
+
+// CloudWatch makes up for missing minutes with older ones, two of them here: three missing ones of five ring after the fifth.
+const SILENCE = 5;
+
+describe('when Scheduler starts dispatch no more', () => {
+  let story: Story<TwoClusters>;
+  beforeAll(async () => {
+    story = await start();
+    story.broken.add('scheduler');
+    await story.minutes(12);
+    story.broken.clear();
+    await story.minutes(6);
+  });
+  afterAll(async () => story[Symbol.asyncDispose]());
+
+  it('rings for the minute, and for what is no longer known without it', () => {
+    expect(story.rang()).toEqual({
+      'dispatch-heartbeat': SILENCE,
+      'report-heartbeat': SILENCE,
+      'oldest-sweep': SILENCE,
+      critical: SILENCE,
+    });
+    expect(story.paged()).toEqual(['critical ALARM 5', 'critical OK 15']);
+  });
+
+  it('tells which clusters are not swept, and when it is over', () => {
+    expect(story.told()).toEqual([
+      `5 [critical] ${SAYS.dispatch}`,
+      `5 [critical] ${SAYS.report}`,
+      `5 [critical] ${SAYS.unswept}`,
+      `15 [recovered] ${SAYS.dispatch}`,
+      `15 [recovered] ${SAYS.report}`,
+      `15 [recovered] ${SAYS.sweptAgain}`,
+    ]);
+    expect(story.events()).toEqual([
+      'opened DispatchHeartbeat',
+      'opened ReportHeartbeat',
+      `opened OldestSweep: ${ZURICH}`,
+      'opened OldestSweep: berlin',
+      'closed DispatchHeartbeat',
+      'closed ReportHeartbeat',
+      `closed OldestSweep: ${ZURICH}`,
+      'closed OldestSweep: berlin',
+    ]);
+    expect(story.ringing()).toEqual([]);
   });
 });
+
+it('says that dispatch fails before its silence rings', async () => {
+  await using story = await start();
+  story.broken.add('dispatch');
+  await story.minutes(6);
+  expect(story.rang()).toEqual({
+    'function-errors-dispatch': 3,
+    warning: 3,
+    'dispatch-heartbeat': SILENCE,
+    'report-heartbeat': SILENCE,
+    'oldest-sweep': SILENCE,
+    critical: SILENCE,
+  });
+  expect(story.told()[0]).toBe(`3 [warning] ${SAYS.errors('dispatch')}`);
+  expect(story.events()[0]).toBe('opened FunctionErrors (dispatch)');
+  story.broken.clear();
+  await story.until(() => story.ringing().length === 0, 4);
+  expect(story.told().at(-1)).toBe(`9 [recovered] ${SAYS.errors('dispatch')}`);
+});
+
+it('rings for the one sweep function that is dead, its queue and its clusters, and for nothing else', async () => {
+  await using story = await start();
+  story.broken.add('sweep');
+  await story.minutes(10);
+  story.broken.clear();
+  await story.minutes(6);
+  // A message comes back after 90 seconds, so the function fails in two of three minutes, and the queue is as old. No cluster was swept for 300 seconds in the
+  // minutes from the fifth on.
+  expect(story.rang()).toEqual({
+    'function-errors-sweep-default': 4,
+    'queue-age-orders-default': 4,
+    warning: 4,
+    'oldest-sweep': 7,
+    critical: 7,
+  });
+  expect(story.paged()).toEqual(['warning ALARM 4', 'critical ALARM 7', 'critical OK 14', 'warning OK 14']);
+  expect(story.told()).toEqual([
+    `4 [warning] ${SAYS.errors('sweep-default')}`,
+    `4 [warning] ${SAYS.queue('orders-default')}`,
+    `7 [critical] ${SAYS.unswept}`,
+    `14 [recovered] ${SAYS.sweptAgain}`,
+    `14 [recovered] ${SAYS.errors('sweep-default')}`,
+    `14 [recovered] ${SAYS.queue('orders-default')}`,
+  ]);
+  expect(story.events()).toEqual([
+    'opened FunctionErrors (sweep-default)',
+    'opened QueueAge (orders-default)',
+    `opened OldestSweep: ${ZURICH}`,
+    'opened OldestSweep: berlin',
+    `closed OldestSweep: ${ZURICH}`,
+    'closed OldestSweep: berlin',
+    'closed FunctionErrors (sweep-default)',
+    'closed QueueAge (orders-default)',
+  ]);
+});
+
+it('does not take the silence of report for health', async () => {
+  await using story = await start();
+  story.broken.add('report');
+  await story.minutes(15);
+  // The queue keeps an outcome for 900 seconds: three quarters of that in the twelfth minute, and two more.
+  expect(story.rang()).toEqual({
+    'function-errors-report': 3,
+    warning: 3,
+    'report-heartbeat': SILENCE,
+    'oldest-sweep': SILENCE,
+    critical: SILENCE,
+    'queue-age-outcomes': 14,
+  });
+  expect(story.told()).toEqual([
+    `3 [warning] ${SAYS.errors('report')}`,
+    `5 [critical] ${SAYS.report}`,
+    `5 [critical] ${SAYS.unswept}`,
+    `14 [warning] ${SAYS.queue('outcomes')}`,
+  ]);
+  story.broken.clear();
+  await story.until(() => story.ringing().length === 0, 5);
+  expect(story.events().filter((event) => event.startsWith('closed'))).toEqual([
+    'closed ReportHeartbeat',
+    `closed OldestSweep: ${ZURICH}`,
+    'closed OldestSweep: berlin',
+    'closed FunctionErrors (report)',
+    'closed QueueAge (outcomes)',
+  ]);
+});
+
+describe('when S3 can only be read', () => {
+  let story: Story<TwoClusters>;
+  let signer: Signer;
+  beforeAll(async () => {
+    story = await start();
+    signer = await startSigner({ api: story.clusters.berlin.server.api });
+    const end = story.aws.deny('s3:PutObject');
+    askInBerlin(story);
+    await story.minutes(15);
+    end();
+    // Two audits of 30 minutes could not keep what they saw, until those are over.
+    await story.until(() => story.ringing().length === 0, 35);
+  });
+  afterAll(async () => {
+    await signer.stop();
+    await story[Symbol.asyncDispose]();
+  });
+
+  it('rings for everything that is not kept', () => {
+    expect(story.rang()).toEqual({
+      'journal-unwritten': 1,
+      warning: 1,
+      'function-errors-report': 3,
+      'snapshots-unwritten': 4,
+      'report-heartbeat': SILENCE,
+      'oldest-sweep': SILENCE,
+      critical: SILENCE,
+      'discovery-problems': 10,
+      'queue-age-outcomes': 14,
+    });
+  });
+
+  it('tells each once, although it cannot be remembered that it was told', () => {
+    expect(story.told().filter((line) => !line.includes('[recovered]'))).toEqual([
+      `1 [warning] ${SAYS.journal}`,
+      `3 [warning] ${SAYS.errors('report')}`,
+      '4 [warning] certmarshal: Audits cannot keep what they saw: the next one knows less of before',
+      `5 [critical] ${SAYS.report}`,
+      `5 [critical] ${SAYS.unswept}`,
+      '10 [warning] certmarshal: Clusters cannot be discovered, or an order cannot be put up: a new cluster would not be seen',
+      `14 [warning] ${SAYS.queue('outcomes')}`,
+    ]);
+  });
+
+  it('closes the incidents of the pager', () => {
+    expect(story.paged()).toEqual([
+      'warning ALARM 1',
+      'critical ALARM 5',
+      'critical OK 18',
+      expect.stringMatching(/^warning OK 4\d$/),
+    ]);
+  });
+
+  it('approves all the same', () => {
+    expect(story.output()).toContain('"outcome":"written"');
+  });
+});
+
+it('says once that the journal cannot be written', async () => {
+  // Without audits the journal is all that the sweep writes to S3.
+  await using story = await start(false);
+  await using signer = disposable(await startSigner({ api: story.clusters.berlin.server.api }));
+  const end = story.aws.deny('s3:PutObject', { account: HUB.account, role: SWEEP_ROLE });
+  askInBerlin(story);
+  await story.minutes(3);
+  end();
+  await story.minutes(5);
+  expect(story.rang()).toEqual({ 'journal-unwritten': 1, warning: 1 });
+  expect(story.told()).toEqual([`1 [warning] ${SAYS.journal}`, `4 [recovered] ${SAYS.journal}`]);
+  expect(story.events()).toEqual(['opened JournalUnwritten', 'closed JournalUnwritten']);
+  expect(signer.caPem).toContain('CERTIFICATE');
+});
+
+function disposable(signer: Signer): Signer & AsyncDisposable {
+  return { ...signer, [Symbol.asyncDispose]: async () => signer.stop() };
+}

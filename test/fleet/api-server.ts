@@ -32,6 +32,8 @@ export interface SimulatedApiServerOptions {
   readonly machineVersions?: readonly string[];
   /** When the serving certificate ends, in real time. @default tomorrow */
   readonly certificateNotAfter?: Date;
+  /** When it begins. @default a day ago */
+  readonly certificateNotBefore?: Date;
   /** Who owns a token that no user has, as an authentication webhook tells. @default nobody */
   readonly authenticateToken?: (token: string) => User | undefined;
   /** For generated names. @default Math.random */
@@ -64,6 +66,8 @@ export interface SimulatedApiServer {
   tokenFor(user: string): string;
   /** Makes the server misbehave from now on. @returns how to end it. */
   inject(rule: FaultRule): () => void;
+  /** Has a new serving certificate from now on, of the same authority; nobody stays connected. @param notAfter in real time */
+  serveUntil(notAfter: Date): Promise<void>;
   /** Breaks all connections and ends it. Harmless when called again. */
   stop(): Promise<void>;
   /** How far its clock is ahead of everybody's. Milliseconds. */
@@ -81,6 +85,7 @@ export async function startSimulatedApiServer(options: SimulatedApiServerOptions
     users = [],
     machineVersions = ['v1beta2', 'v1beta1'],
     certificateNotAfter = new Date(Date.now() + 86_400_000),
+    certificateNotBefore,
     random = Math.random,
     authenticateToken,
   } = options;
@@ -125,7 +130,11 @@ export async function startSimulatedApiServer(options: SimulatedApiServerOptions
     response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(text) }).end(text);
   };
 
-  const { certificate, key, caPem } = await createServingCertificate(`${name} (simulated)`, certificateNotAfter);
+  const { certificate, key, caPem, reissue } = await createServingCertificate(
+    `${name} (simulated)`,
+    certificateNotAfter,
+    certificateNotBefore,
+  );
   const listener = createServer({ cert: certificate, key }, (request, response) => {
     serve(request, response).catch((error: unknown) => {
       // A client that goes away in the middle of its request is no fault of ours.
@@ -151,6 +160,10 @@ export async function startSimulatedApiServer(options: SimulatedApiServerOptions
     requests,
     tokenFor,
     inject: (rule: FaultRule) => faults.inject(rule),
+    async serveUntil(notAfter: Date) {
+      listener.setSecureContext({ cert: await reissue(notAfter), key });
+      listener.closeAllConnections();
+    },
     async stop() {
       if (stopped === undefined) {
         stopped = once(listener, 'close');

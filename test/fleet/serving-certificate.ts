@@ -11,6 +11,8 @@ export interface ServingCertificate {
   readonly certificate: string;
   readonly key: string;
   readonly caPem: string;
+  /** Another certificate for the same key by the same authority, PEM. @param notBefore @default a day before the end, or yesterday */
+  reissue(notAfter: Date, notBefore?: Date): Promise<string>;
 }
 
 const DAY = 86_400_000;
@@ -20,14 +22,18 @@ const DAY = 86_400_000;
  *
  * @param commonName of the authority.
  * @param notAfter when the certificate ends; its authority lasts.
+ * @param notBefore when it begins. @default yesterday, or a day before its end
  */
-export async function createServingCertificate(commonName: string, notAfter: Date): Promise<ServingCertificate> {
+export async function createServingCertificate(
+  commonName: string,
+  notAfter: Date,
+  notBefore = dayBefore(notAfter),
+): Promise<ServingCertificate> {
   const [authorityKeys, keys] = await Promise.all([createKeyPair('P-256'), createKeyPair('P-256')]);
-  const notBefore = new Date(Math.min(Date.now(), notAfter.getTime()) - DAY);
   const authority = await createCertificateAuthority({
     commonName,
     keys: authorityKeys,
-    notBefore,
+    notBefore: dayBefore(notAfter),
     notAfter: new Date(Date.now() + 365 * DAY),
   });
   const request = await createCertificateRequest({
@@ -36,9 +42,16 @@ export async function createServingCertificate(commonName: string, notAfter: Dat
     ipAddresses: ['127.0.0.1'],
     keys,
   });
+  const reissue = async (end: Date, begin = dayBefore(end)): Promise<string> =>
+    issueCertificate(authority, request, { purpose: 'server', notBefore: begin, notAfter: end });
   return {
-    certificate: await issueCertificate(authority, request, { purpose: 'server', notBefore, notAfter }),
+    certificate: await reissue(notAfter, notBefore),
     key: await privateKeyPem(keys),
     caPem: authority.certificate,
+    reissue,
   };
+}
+
+function dayBefore(end: Date): Date {
+  return new Date(Math.min(Date.now(), end.getTime()) - DAY);
 }

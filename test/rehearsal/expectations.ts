@@ -3,8 +3,13 @@ import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { snapshotKey } from '../../lambdas/audit/s3-snapshots.ts';
 import { decodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
 import type { FleetIndex } from '../../lambdas/fleet/fleet-index.ts';
+import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
+import type { JournalLine } from '../../lambdas/journal/entry.ts';
+import type { Verification } from '../../lambdas/journal/verify.ts';
+import type { Account } from './account.ts';
 import { templateOf } from './assembly.ts';
 import { CLOSED, type Clusters, REAL, SIMULATED } from './clusters.ts';
+import { certmarshal } from './command-line.ts';
 import { ACCOUNT } from './ministack.ts';
 import type { StackResource } from './stack.ts';
 
@@ -46,6 +51,55 @@ export async function expectAudits(s3: S3Client, bucket: string, { clusters }: F
     assert.equal(snapshot?.cluster, id, 'whose snapshot it is');
     assert.ok(snapshot.observations.length > 0, `the snapshot of ${id} has observations`);
   }
+}
+
+/** The deployed report function made the page, and all clusters of the registry are on it. */
+export async function expectPage(s3: S3Client, bucket: string): Promise<void> {
+  const { Body, ContentType } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: STATE_KEYS.page }));
+  const page = (await Body?.transformToString()) ?? '';
+  assert.match(String(ContentType), /^text\/html/, 'the type of the page');
+  assert.match(page, /^<!doctype html>/i, 'the page is a document');
+  for (const name of [REAL.hub, REAL.spoke, CLOSED, ...SIMULATED])
+    assert.ok(page.includes(name), `the page has ${name}`);
+}
+
+/**
+ * The journal has each decision of the deployed functions, its chains are unbroken, and the command line finds in it who asked.
+ *
+ * @returns how many lines it has
+ */
+export async function expectJournal(
+  { environment }: Pick<Account, 'environment'>,
+  bucket: string,
+  { honest, hostile, simulated }: Clusters,
+): Promise<number> {
+  const journal = (command: string, ...args: readonly string[]) =>
+    certmarshal(environment, 'journal', command, '--bucket', bucket, '--output', 'json', ...args);
+  const { chains, strayCount }: Verification = JSON.parse(await journal('verify'));
+  assert.equal(strayCount, 0, 'objects that do not belong to the journal');
+  for (const { cluster, problemCount } of chains) assert.equal(problemCount, 0, `the chain of ${cluster}`);
+  assert.equal(chains.length, 2 + simulated.length, 'chains: of every cluster in which something was decided');
+  const found = async (...args: readonly string[]): Promise<readonly JournalLine[]> =>
+    linesOf(await journal('search', ...args));
+
+  for (const { cluster, name } of honest) {
+    const { spec } = await cluster.request(name);
+    const node = spec.username.replace('system:node:', '');
+    const [line] = (await found('--node', node, '--verdict', 'approve')).filter(({ csr }) => csr === name);
+    assert.equal(line?.outcome, 'written', `the approval of ${name}`);
+    assert.notEqual(line.evidence.length, 0, `the evidence of ${name}`);
+  }
+  const hostiles = await found('--hostile');
+  assert.deepEqual(new Set(hostiles.map(({ csr }) => csr)), new Set([hostile.name]), 'hostile requests');
+  for (const { verdict, outcome } of hostiles) assert.deepEqual([verdict, outcome], ['leave', 'none'], hostile.name);
+  return chains.reduce((sum, { lines }) => sum + lines, 0);
+}
+
+function linesOf(text: string): readonly JournalLine[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line): JournalLine => JSON.parse(line));
 }
 
 /** All clusters but one are well, and what is wrong with that is one finding with its remedy. */

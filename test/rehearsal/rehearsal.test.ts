@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { ALARMS } from '../../lambdas/health/alarms.ts';
 import { realComponents } from '../control-plane/real.ts';
 import { installMiniStack, REGION, SPOKE_ACCOUNT } from './ministack.ts';
 import { rehearse } from './rehearse.ts';
 import { tool } from './tool.ts';
+
+/** Alarms over all clusters at once. */
+const INSIGHTS = Object.values(ALARMS).filter(({ watches }) => 'signal' in watches);
 
 const SUITE = 'the deploy rehearsal';
 const real = await realComponents(SUITE, 'etcd', 'kubeApiserver', 'kubeControllerManager');
@@ -23,8 +27,24 @@ describe.skipIf(real.missing ?? missing)('the deploy rehearsal', () => {
         targets: 5,
         csrsApproved: 9,
         csrsIssued: 9,
-        // One in each account.
-        leftOut: Array(2).fill(expect.stringMatching(/^AWS::EKS::AccessEntry .* created through the API$/)),
+        // Nine approvals, the hostile request, and what the first sweeps of the kubeconfigs held.
+        journalLines: expect.any(Number),
+        told: [
+          '[warning] certmarshal: Decisions could not be written to the journal; only the log has them',
+          '[recovered] certmarshal: Decisions could not be written to the journal; only the log has them',
+        ],
+        leftOut: expect.any(Array),
+      });
+      expect(summary.journalLines).toBeGreaterThanOrEqual(10);
+      const became = Map.groupBy(summary.leftOut, (line) => {
+        const [type] = line.split(' ', 1);
+        return `${type} ${line.endsWith('; created through the API') ? 'created' : 'missing'}`;
+      });
+      // An access entry in each account, and one composite alarm of each severity; the others are Metrics Insights over all clusters.
+      expect(Object.fromEntries([...became].map(([what, all]) => [what, all.length]))).toEqual({
+        'AWS::EKS::AccessEntry created': 2,
+        'AWS::CloudWatch::CompositeAlarm created': 2,
+        'AWS::CloudWatch::Alarm missing': INSIGHTS.length,
       });
       expect(summary.ticks).toBeGreaterThan(0);
     },

@@ -14,7 +14,9 @@ import {
   expectCertificates,
   expectIdentity,
   expectIndex,
+  expectJournal,
   expectNoSecrets,
+  expectPage,
   retainedOf,
 } from './expectations.ts';
 import { fleetFile } from './fleet-file.ts';
@@ -24,6 +26,7 @@ import { createThroughApi, deleteThroughApi, missingAlarms, resolveOutputs } fro
 import { ACCOUNT, type MiniStack, REGION, SPOKE_ACCOUNT, startMiniStack } from './ministack.ts';
 import { outputsOf, resourcesOf } from './stack.ts';
 import type { Summary } from './summary.ts';
+import { expectTold } from './told.ts';
 import { type Progress, readState, watchIndex } from './watch.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
@@ -110,9 +113,8 @@ export async function rehearse(progress: Progress): Promise<Summary> {
 
   progress('waiting for the scheduler, dispatch, the sweeps and report');
   const outputs = await outputsOf(hub.calls, HUB);
-  const bucket = outputs['FleetBucketName'] ?? assert.fail('the hub has no output FleetBucketName');
-  const snapshots = outputs['SnapshotBucketName'] ?? assert.fail('the hub has no output SnapshotBucketName');
-  const sweepRole = outputs['SweepRoleArn'] ?? assert.fail('the hub has no output SweepRoleArn');
+  const output = (name: string): string => outputs[name] ?? assert.fail(`the hub has no output ${name}`);
+  const bucket = output('FleetBucketName');
   const state = { s3: hub.s3, bucket };
   const { index, ticks } = await watchIndex(state, progress, async (current) => {
     const requests = await Promise.all(clusters.honest.map(({ cluster, name }) => cluster.request(name)));
@@ -131,9 +133,16 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   const targets = Object.values(registry?.clusters ?? {}).filter(({ target }) => target !== undefined).length;
   assert.equal(targets, CLUSTERS, 'targets in the registry');
   const { approved, issued } = await expectCertificates(clusters);
-  expectIdentity(clusters, sweepRole);
+  expectIdentity(clusters, output('SweepRoleArn'));
   expectIndex(index);
-  await expectAudits(hub.s3, snapshots, index);
+  await expectAudits(hub.s3, output('SnapshotBucketName'), index);
+  await expectPage(hub.s3, bucket);
+  const journalLines = await expectJournal(hub, output('JournalBucketName'), clusters);
+
+  progress('an alarm rings, and is over');
+  const told = await expectTold(hub, { warning: output('WarningTopicArn'), pager: output('PagerTopicArn') });
+  for (const line of told) progress(line);
+
   const logs = await logsOf(hub.calls);
   assert.match([...logs.values()].join('\n'), /csr-dublin-1/, 'the logs tell of the approvals');
   expectNoSecrets(new Map([...logs, ['the log of the emulator', await readFile(ministack.logFile, 'utf8')]]), clusters);
@@ -165,6 +174,8 @@ export async function rehearse(progress: Progress): Promise<Summary> {
     targets,
     csrsApproved: approved,
     csrsIssued: issued,
+    journalLines,
+    told,
     leftOut,
   };
 }

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeOrder } from '../../lambdas/fleet/order.ts';
 import { NODE_OPTIONS } from '../../lib/node-options.ts';
+import { awsEnvironment } from '../fleet/aws/aws-environment.ts';
+import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
 import { addMachine, type DemoCluster, startDemoCluster } from '../fleet/demo-cluster.ts';
 import { kubeconfigOf } from '../fleet/kubeconfig.ts';
@@ -14,6 +16,7 @@ import { tool } from './tool.ts';
 
 const { path: entry, missing } = await tool('the sweep bundle in the runtime client of AWS', runtimeClient);
 
+const HUB = { account: '123456789012', region: 'eu-west-1' } as const;
 const SECRET = 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:certmarshal/berlin-AbCdEf';
 const FLEET = `
 version: 1
@@ -32,10 +35,13 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
   let synthesized: Synthesized;
   let cluster: DemoCluster;
   let aws: JsonService;
+  let s3: SimulatedAws;
 
   beforeAll(async () => {
     synthesized = await synthesize(FLEET);
     cluster = await startDemoCluster({ name: 'berlin', provider: 'eks-anywhere', clock: fastClock(Date.now(), 1) });
+    s3 = await startSimulatedAws({ clock: fastClock(Date.now(), 1) });
+    s3.s3.createBucket(HUB, 'journal');
     aws = await startJsonService(({ operation, input }) =>
       operation === 'secretsmanager.GetSecretValue'
         ? {
@@ -51,6 +57,7 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
 
   afterAll(async () => {
     await aws[Symbol.asyncDispose]();
+    await s3[Symbol.asyncDispose]();
     await cluster.stop();
     await synthesized[Symbol.asyncDispose]();
   });
@@ -67,10 +74,9 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
     }
     const environment = {
       NODE_OPTIONS,
-      AWS_REGION: 'eu-west-1',
-      AWS_ACCESS_KEY_ID: '123456789012',
-      AWS_SECRET_ACCESS_KEY: 'test',
+      ...awsEnvironment(s3, HUB),
       AWS_ENDPOINT_URL: aws.url,
+      AWS_ENDPOINT_URL_S3: s3.url,
       OUTCOMES_QUEUE_URL: `${aws.url}/123456789012/outcomes`,
       SNAPSHOT_BUCKET: 'snapshots',
       JOURNAL_BUCKET: 'journal',
@@ -82,6 +88,9 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
     const [first, second] = outcomes.map(({ input }) => JSON.parse(String(input['MessageBody'])));
     expect(first).toMatchObject({ kind: 'sweep', complete: true, counts: { approved: REQUESTS } });
     expect(second).toMatchObject({ kind: 'sweep', complete: true, counts: { approved: 0 } });
+    const keys = s3.s3.keys('journal').filter((key) => key.startsWith('journal/'));
+    const decisions = keys.flatMap((key) => (s3.s3.read('journal', key)?.toString('utf8') ?? '').trim().split('\n'));
+    expect(decisions).toHaveLength(REQUESTS);
     expect(figures.initMs).toBeLessThan(LONGEST_INIT_MS);
     expect(figures.peakMiB).toBeLessThan(MOST_MIB);
     const [cold = 0, warm = 0] = figures.durationsMs;

@@ -10,6 +10,10 @@ export interface Summary {
   readonly csrsApproved: number;
   /** By the signer of the real control plane. */
   readonly csrsIssued: number;
+  /** Decisions in the journal, of all clusters. */
+  readonly journalLines: number;
+  /** First lines of what people were told of an alarm. */
+  readonly told: readonly string[];
   /** `type logicalId: reason`, and what became of it. */
   readonly leftOut: readonly string[];
 }

@@ -74,6 +74,8 @@ const ofFindings = pages.filter((page) => !OTHERS.includes(page) && !ofAlarms.in
 function commandsIn(block: string): readonly (readonly string[])[] {
   return block
     .split('\n')
+    .map((line) => line.replace(/^# EKS: /, ''))
+    .filter((line) => !line.startsWith('#'))
     .flatMap((line) => splitOutsideQuotes(line, /[|;]|&&/y))
     .map((command) => splitOutsideQuotes(command, /\s+/y).filter((word) => word !== ''))
     .map((words) => words.filter((word) => !/^\d?[<>]/.test(word)))
@@ -104,7 +106,7 @@ const commandsOf = (page: string) => blocksIn(page).flatMap(commandsIn);
 
 /** What a runbook may run. The first words after options that stand before them. */
 const VERBS: Readonly<Record<string, readonly string[]>> = {
-  kubectl: ['get', 'describe', 'logs', 'annotate', 'rollout restart', 'delete csr', 'config view'],
+  kubectl: ['get', 'describe', 'logs', 'annotate', 'rollout restart', 'delete csr', 'config view', 'diff'],
   aws: [
     'eks create-access-entry',
     'eks describe-access-entry',
@@ -116,7 +118,7 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
     'eks update-nodegroup-version',
     'cloudformation describe-stack-events',
     'cloudformation describe-stack-resources',
-    'cloudwatch get-metric-statistics',
+    'cloudwatch get-metric-data',
     'lambda get-account-settings',
     'lambda list-event-source-mappings',
     'lambda list-functions',
@@ -294,6 +296,49 @@ describe('runbooks', () => {
       return VERBS[tool]?.some((verb) => `${verbOf(words)} `.startsWith(`${verb} `)) !== true;
     });
     expect(strange).toEqual([]);
+  });
+
+  it.each(pages)('%s names the Region of EKS, and asks nothing of one system only', (page) => {
+    const eks = commandsOf(page).filter(([tool, service]) => tool === 'aws' && service === 'eks');
+    expect(eks.filter((words) => !words.includes('--region')).map((words) => words.join(' '))).toEqual([]);
+    // GNU has it, BSD and macOS have not.
+    expect(blocksIn(page).filter((block) => /\bdate\b[^\n]* -d\b/.test(block))).toEqual([]);
+  });
+
+  /** What a command of ours has to be told so that it answers about the right cluster or bucket. */
+  const NEEDED: Readonly<Record<string, readonly string[]>> = {
+    audit: ['--kubeconfig', '--cluster'],
+    sweep: ['--kubeconfig', '--cluster', '--observe'],
+    explain: ['--kubeconfig', '--cluster'],
+    doctor: ['--fleet'],
+    report: ['--bucket', '--output'],
+    'journal verify': ['--bucket'],
+    'journal search': ['--bucket', '--since'],
+  };
+  const OF_A_CLUSTER = ['audit', 'sweep', 'explain'];
+
+  it.each(ofAlarms)('%s has blocks that run as they are printed', (page) => {
+    const incomplete: string[] = [];
+    for (const block of blocksIn(page)) {
+      const set = new Set([...block.matchAll(/^(?:export )?([A-Z_]+)=/gm)].map(([, name = '']) => name));
+      for (const [, used = ''] of block.matchAll(/\$([A-Z_]+)/g))
+        if (!set.has(used)) incomplete.push(`${used} is set in another block`);
+      for (const name of set)
+        if (name !== 'KUBECONFIG' && !block.includes(`$${name}`)) incomplete.push(`${name} is set for nothing`);
+      const ours = commandsIn(block).filter(([tool]) => tool === 'certmarshal');
+      for (const [, first = '', ...words] of ours) {
+        const command = first === 'journal' ? `journal ${words[0]}` : first;
+        const needed = [...(NEEDED[command] ?? [])];
+        if (OF_A_CLUSTER.includes(command))
+          needed.push(words.includes('--allow-exec') ? '--allow-exec' : '--management-kubeconfig');
+        for (const option of needed)
+          if (!words.includes(option)) incomplete.push(`certmarshal ${command} without ${option}`);
+      }
+      const kinds = ours.filter(([, first = '']) => OF_A_CLUSTER.includes(first));
+      if (kinds.length > 0 && !(kinds.length === 2 && block.includes('\n# EKS: certmarshal ')))
+        incomplete.push('not one line for EKS and one for the others');
+    }
+    expect(incomplete).toEqual([]);
   });
 
   it('give certmarshal only options that it has', () => {

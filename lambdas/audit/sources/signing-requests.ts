@@ -25,10 +25,10 @@ export const signingRequests: AuditSource = {
     const told = { source: 'signing-requests' as const, observedAt: new Date(now()).toISOString() };
     const counts = countRequests(now());
     const issued = collectIssued();
-    let malformed = 0;
+    const unread = { malformed: 0, long: 0 };
     const reading = await readList(listSigningRequests(target.workload, { signal }), (item) => {
       const request = readRequest(item);
-      if (request === undefined) malformed += 1;
+      if (typeof request === 'string') unread[request] += 1;
       else {
         counts.add(request);
         const certificate = text(item, 'status', 'certificate') ?? '';
@@ -36,15 +36,16 @@ export const signingRequests: AuditSource = {
       }
       return 'more';
     });
-    const cut = cutShort(told, reading).map((unread) => ({
-      ...unread,
-      message: `${unread.message}; ${reading.count} requests were counted until then`,
+    const cut = cutShort(told, reading).map((short) => ({
+      ...short,
+      message: `${short.message}; ${reading.count} requests were counted until then`,
     }));
     return {
       observations: [
         ...counts.observations(told.observedAt),
         ...(await issued.observations(context)),
-        ...(malformed === 0 ? [] : [{ kind: 'unread' as const, ...told, ...strange(malformed) }]),
+        ...(unread.malformed === 0 ? [] : [{ kind: 'unread' as const, ...told, ...strange(unread.malformed) }]),
+        ...(unread.long === 0 ? [] : [{ kind: 'unread' as const, ...told, ...tooLong(unread.long) }]),
         ...cut,
       ],
       count: reading.count,
@@ -52,11 +53,21 @@ export const signingRequests: AuditSource = {
   },
 };
 
+/** No API server writes such: any request may be among them, so the list counts as not read, and what was counted before holds. */
 function strange(count: number) {
   return {
-    where: 'CertificateSigningRequests of another shape',
     problem: 'malformed',
-    message: `${count} have no name, signer, requester or time of creation as every API server writes them`,
+    message: `${count} CertificateSigningRequests have no name, signer, requester or time of creation as every API server writes them`,
+    remedy: 'Look at them: kubectl get csr -o yaml.',
+  };
+}
+
+/** A user may have such a name, which must not hide the others. */
+function tooLong(count: number) {
+  return {
+    where: 'CertificateSigningRequests with long names',
+    problem: 'malformed',
+    message: `${count} have a name, signer or requester of more than ${MAX_TEXT} characters`,
     remedy: 'Look at them: kubectl get csr -o yaml.',
   };
 }
@@ -67,8 +78,8 @@ function readRequest(item: unknown) {
   const requester = text(item, 'spec', 'username');
   const createdAt = instant(text(item, 'metadata', 'creationTimestamp'));
   if (name === undefined || signer === undefined || requester === undefined || createdAt === undefined)
-    return undefined;
-  if ([name, signer, requester].some(({ length }) => length > MAX_TEXT)) return undefined;
+    return 'malformed';
+  if ([name, signer, requester].some(({ length }) => length > MAX_TEXT)) return 'long';
   return { name, signer, requester, createdAt, ...stateOf(item) };
 }
 

@@ -55,4 +55,3 @@ export function awsMetrics({ alarms, store, clock }: LambdaMetricsOptions): {
     },
   };
 }
-

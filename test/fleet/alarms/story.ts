@@ -2,7 +2,6 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SNSClient } from '@aws-sdk/client-sns';
 import { Template } from 'aws-cdk-lib/assertions';
-import { vi } from 'vitest';
 import { putEvents } from '../../../lambdas/aws/events.ts';
 import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
 import { publish } from '../../../lambdas/aws/topics.ts';
@@ -23,6 +22,7 @@ import { fleetOf, MINUTE, START } from '../hub/world.ts';
 import { type AlarmDefinition, alarmsOf } from './alarm-definitions.ts';
 import { awsMetrics } from './aws-metrics.ts';
 import { samplesOf } from './emf.ts';
+import { listen } from './listen.ts';
 import { createMetricStore, type MetricStore } from './metric-store.ts';
 import { createSimulator, type Transition } from './simulator.ts';
 
@@ -30,25 +30,6 @@ export interface StoryOptions<Clusters> extends Pick<HubOptions, 'audits' | 'aud
   /** Makes the clusters that there are at the beginning. */
   readonly clusters: (ground: Ground) => Promise<Clusters>;
   readonly fleetFile: (clusters: Clusters) => string;
-}
-
-/** What a person or a machine got. */
-export interface Told {
-  /** Since {@link Story.begin}. */
-  readonly minute: number;
-  readonly severity: string;
-  readonly state: string;
-  readonly alarm: string;
-  /** The first line of the message: the whole story. */
-  readonly line: string;
-}
-
-/** An event on the bus, as far as a story is about it. */
-export interface ToldEvent {
-  readonly type: string;
-  readonly alarm: unknown;
-  readonly cluster?: unknown;
-  readonly part?: unknown;
 }
 
 /**
@@ -75,8 +56,10 @@ export interface Story<Clusters> extends AsyncDisposable {
   rang(): Readonly<Record<string, number>>;
   /** The same, of what is over again: the last time. */
   ended(): Readonly<Record<string, number>>;
-  told(): readonly Told[];
-  events(): readonly ToldEvent[];
+  /** The minute and the first line of each message to people, which is the whole story; ports and dates, which differ from run to run, are left out. */
+  told(): readonly string[];
+  /** The same messages as EventBridge has them: `opened OldestSweep: berlin`, `closed FunctionErrors (report)`. */
+  events(): readonly string[];
   /** What CloudWatch told the pager: level, state and minute. */
   paged(): readonly string[];
   /** All that the functions printed. */
@@ -103,7 +86,9 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
   const lambda = awsMetrics({ alarms, store, clock });
   const broken: Story<Clusters>['broken'] = new Set();
 
-  const output = listen((text) => {
+  const output: string[] = [];
+  const endListening = listen((text) => {
+    output.push(text);
     // Powertools stamps what it publishes with the time of this machine.
     for (const sample of samplesOf(text, clock.now())) store.add(sample);
   });
@@ -119,8 +104,10 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
   let [events, published] = [0, 0];
   const minuteOf = (at: number): number => Math.round((at - begun) / MINUTE);
   const transitions: Transition[] = [];
-  const told: Told[] = [];
-  const onTopic = new Map(alarms.flatMap(({ name, alarmActions }) => (alarmActions[0] ? [[name, alarmActions[0]]] : [])));
+  const told: string[] = [];
+  const onTopic = new Map(
+    alarms.flatMap(({ name, alarmActions }) => (alarmActions[0] ? [[name, alarmActions[0]]] : [])),
+  );
   const topicOf = (alarm: string): string => onTopic.get(alarm) ?? '';
 
   async function judge(): Promise<void> {
@@ -132,9 +119,8 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
         await clock.during(notify(messageOf(change)).catch(() => undefined));
       for (; published < aws.sns.published.length; published += 1) {
         const message = aws.sns.published[published];
-        const { severity = '', state = '', alarm = '' } = message?.attributes ?? {};
         const [line = ''] = message?.texts.default.split('\n', 1) ?? [];
-        told.push({ minute: minuteOf(clock.now()), severity, state, alarm, line });
+        told.push(`${minuteOf(clock.now())} ${stable(line)}`);
       }
     }
   }
@@ -173,7 +159,12 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
       events = aws.eventBridge.eventsOf(HUB).length;
     },
     ringing: () => alarms.filter(isRinging).map(({ name }) => shortName(name)),
-    rang: () => Object.fromEntries(since('ALARM').toReversed().map(({ alarm, at }) => [shortName(alarm), minuteOf(at)])),
+    rang: () =>
+      Object.fromEntries(
+        since('ALARM')
+          .toReversed()
+          .map(({ alarm, at }) => [shortName(alarm), minuteOf(at)]),
+      ),
     ended: () =>
       Object.fromEntries(
         since('OK').flatMap(({ alarm, at, from }) => (from === 'ALARM' ? [[shortName(alarm), minuteOf(at)]] : [])),
@@ -184,9 +175,9 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
       transitions
         .filter(({ alarm, at }) => at > begun && topicOf(alarm).startsWith('TopicsPager'))
         .map(({ alarm, at, to }) => `${shortName(alarm)} ${to} ${minuteOf(at)}`),
-    output: output.text,
+    output: () => output.join(''),
     async [Symbol.asyncDispose]() {
-      output.restore();
+      endListening();
       await hub[Symbol.asyncDispose]();
       await Promise.all(Object.values<HubCluster>({ ...clusters }).map(async ({ server }) => server.stop()));
       await aws[Symbol.asyncDispose]();
@@ -259,32 +250,13 @@ function shortName(alarm: string): string {
   return alarm.replace(/^certmarshal-/, '');
 }
 
-function toldEvent({ detailType, detail }: BusEvent): ToldEvent {
+function toldEvent({ detailType, detail }: BusEvent): string {
   const fields: Readonly<Record<string, unknown>> = { ...(detail as object) };
   const { alarm, cluster, part } = fields;
-  return {
-    type: detailType.replace(/^certmarshal /, ''),
-    alarm,
-    ...(cluster === undefined ? {} : { cluster }),
-    ...(part === undefined ? {} : { part }),
-  };
+  const about = cluster === undefined ? '' : `: ${String(cluster)}`;
+  return `${detailType.replace(/^certmarshal alarm /, '')} ${String(alarm)}${part === undefined ? '' : ` (${String(part)})`}${about}`;
 }
 
-/** Hears what is written to stdout, where Powertools writes logs and metrics. */
-function listen(hear: (text: string) => void): { text(): string; restore(): void } {
-  const heard: string[] = [];
-  const spies = [process.stdout, process.stderr].map((stream) =>
-    vi.spyOn(stream, 'write').mockImplementation((piece) => {
-      const text = piece.toString();
-      heard.push(text);
-      hear(text);
-      return true;
-    }),
-  );
-  return {
-    text: () => heard.join(''),
-    restore: () => {
-      for (const spy of spies) spy.mockRestore();
-    },
-  };
+function stable(line: string): string {
+  return line.replaceAll(/127\.0\.0\.1:\d+/g, 'SERVER').replaceAll(/, on \d{4}-\d\d-\d\d \d\d:\d\d UTC/g, '');
 }

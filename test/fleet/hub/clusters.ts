@@ -1,4 +1,4 @@
-import { type SimulatedApiServer, startSimulatedApiServer } from '../api-server.ts';
+import { type SimulatedApiServer, type SimulatedApiServerOptions, startSimulatedApiServer } from '../api-server.ts';
 import type { SimulatedEksCluster } from '../aws/eks.ts';
 import type { Place } from '../aws/service.ts';
 import type { SimulatedAws } from '../aws/simulated-aws.ts';
@@ -88,14 +88,14 @@ export async function startKubeconfigCluster(
   { aws, clock }: Ground,
   name: string,
   management?: HubCluster,
-  certificateNotAfter?: Date,
+  certificate: Pick<SimulatedApiServerOptions, 'certificateNotBefore' | 'certificateNotAfter'> = {},
 ): Promise<HubKubeconfigCluster> {
   const server = await startSimulatedApiServer({
     clock,
     name,
     random: seededRandom(name.length),
     users: [{ name: 'certmarshal', groups: ['certmarshal'], rules: grantedRules() }],
-    ...(certificateNotAfter === undefined ? {} : { certificateNotAfter }),
+    ...certificate,
   });
   const nodeOf = (index: number): SimulatedNode => ({
     name: `${name}-${index}`,

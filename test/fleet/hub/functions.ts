@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
@@ -10,7 +11,7 @@ import { createEksReader } from '../../../lambdas/aws/eks-clusters.ts';
 import { createTokenSigner } from '../../../lambdas/aws/eks-token.ts';
 import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
 import { createSecretReader } from '../../../lambdas/aws/kubeconfig-secret.ts';
-import { sendMessage, sendOrders } from '../../../lambdas/aws/queues.ts';
+import { sendMessage, sendMessages, sendOrders } from '../../../lambdas/aws/queues.ts';
 import { type CredentialsOf, createCredentials } from '../../../lambdas/aws/spoke-credentials.ts';
 import { DEFAULT_LANE, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { type ClusterAuditorOptions, createClusterAuditor } from '../../../lambdas/fleet/cluster-auditor.ts';
@@ -117,6 +118,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const signToken = createTokenSigner({ credentials: async () => sweepClients.credentials, now });
   const sweepReader = createEksReader({ credentials, config: { endpoint } });
   const sweepMetrics = createMetrics('sweep');
+  const sweepSqs = new SQSClient(sweepClients);
   const auditCluster = createClusterAuditor({
     snapshots: aroundSnapshots(createS3Snapshots({ client: new S3Client(sweepClients), bucket: SNAPSHOT_BUCKET })),
     thresholds: fleet.audit.thresholds,
@@ -146,7 +148,8 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
         },
       }),
     ),
-    report: tell(new SQSClient(sweepClients)),
+    send: async (bodies, signal) => sendMessages(sweepSqs, queues.outcomes.url, bodies, signal),
+    wait: async (ms, signal) => delay(ms, undefined, { signal }),
     clock: now,
     logger: createLogger('sweep'),
     metrics: sweepMetrics,

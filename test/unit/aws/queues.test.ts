@@ -1,7 +1,13 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 
-import { type OrderMessage, sendMessage, sendOrders, UnsentOrdersError } from '../../../lambdas/aws/queues.ts';
+import {
+  type OrderMessage,
+  sendMessage,
+  sendMessages,
+  sendOrders,
+  UnsentOrdersError,
+} from '../../../lambdas/aws/queues.ts';
 import { awsFailure } from './failure.ts';
 import {
   clientConfig,
@@ -137,6 +143,48 @@ describe('sendOrders', () => {
     const { error } = await send(messages(30), () => refusal('AccessDenied', 403));
     expect(String(error)).toMatch(/ and 20 more$/);
     expect(String(error)).not.toContain('c10 ');
+  });
+});
+
+describe('sendMessages', () => {
+  const sendAll = async (bodies: readonly string[], answer: (call: ServiceCall) => ServiceAnswer | undefined) => {
+    await using service = await startJsonService(answer);
+    const client = sqs(service);
+    const errors = await sendMessages(client, QUEUE, bodies, never).finally(() => client.destroy());
+    return { calls: service.calls, errors };
+  };
+
+  it('sends several with one request, and tells which of them the queue did not take', async () => {
+    const { calls, errors } = await sendAll(['a', 'b', 'c', 'd'], () => ({
+      body: {
+        Successful: [{ Id: '2' }, { Id: '0' }].map((each) => ({ ...each, MessageId: 'm' })),
+        Failed: [{ Id: '1', Code: 'Internal\u001bError', SenderFault: false }],
+      },
+    }));
+    expect(calls.map(({ operation, input }) => [operation, input])).toEqual([
+      [
+        'AmazonSQS.SendMessageBatch',
+        { QueueUrl: QUEUE, Entries: ['a', 'b', 'c', 'd'].map((MessageBody, n) => ({ Id: String(n), MessageBody })) },
+      ],
+    ]);
+    expect(errors.map((error) => error?.message)).toEqual([
+      undefined,
+      expect.stringContaining(
+        'sqs:SendMessage to targets.fifo: the queue did not take the message (Internal\\u{1b}Error)',
+      ),
+      undefined,
+      expect.stringContaining('(not answered)'),
+    ]);
+  });
+
+  it('sends one by itself', async () => {
+    const { calls, errors } = await sendAll(['a'], () => ({ body: { MessageId: 'm' } }));
+    expect(calls.map(({ operation }) => operation)).toEqual(['AmazonSQS.SendMessage']);
+    expect(errors).toEqual([undefined]);
+  });
+
+  it('throws when none is in the queue', async () => {
+    await expect(sendAll(['a', 'b'], () => refusal('AccessDenied', 403))).rejects.toMatchObject({ kind: 'denied' });
   });
 });
 

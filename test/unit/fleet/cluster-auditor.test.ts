@@ -91,6 +91,24 @@ describe('createClusterAuditor', () => {
     expect(summary).not.toHaveProperty('partial');
   });
 
+  it('does not write what is stored already, and tells of its own audit all the same', async () => {
+    const { state, snapshots } = bucket({
+      snapshot: snapshot({ auditedAt: at(-15 * MINUTE), findings: [expiryFinding()] }),
+      etag: '"1"',
+    });
+    const summary = await auditor(snapshots).audit(due({ known: true }));
+    expect(state.written).toEqual([]);
+    expect(summary).toMatchObject({ auditedAt: at(), findingCount: 1, durationMs: 40 });
+    expect(summary).not.toHaveProperty('snapshotProblem');
+
+    const old = bucket({
+      snapshot: snapshot({ auditedAt: at(-120 * MINUTE), findings: [expiryFinding()] }),
+      etag: '"1"',
+    });
+    await auditor(old.snapshots).audit(due({ known: true }));
+    expect(old.state.written).toHaveLength(1);
+  });
+
   it('writes the first one where there must be none', async () => {
     const { state, snapshots } = bucket();
     await auditor(snapshots).audit(due());
@@ -192,7 +210,9 @@ describe('createClusterAuditor', () => {
         const raced: Snapshots = {
           ...snapshots,
           read: async (...given) =>
-            (reads += 1) === 1 ? { snapshot: snapshot(), etag: '"1"' } : snapshots.read(...given),
+            (reads += 1) === 1
+              ? { snapshot: snapshot({ auditedAt: at(-DAY) }), etag: '"1"' }
+              : snapshots.read(...given),
         };
         expect((await auditor(raced, seeing(observations)).audit(due())).partial).toBe(partial);
         expect(state.written[0]?.[0].partial).toBe(partial);

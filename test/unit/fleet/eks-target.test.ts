@@ -50,8 +50,8 @@ describe('describedCluster', () => {
   });
 
   it.each<[string, Partial<EksCluster>, string]>([
-    ['created', { status: 'CREATING' }, 'status'],
-    ['deleted', { status: 'DELETING' }, 'status'],
+    ['created', { status: 'CREATING' }, 'passing'],
+    ['deleted', { status: 'DELETING' }, 'passing'],
     ['failed', { status: 'FAILED' }, 'status'],
     ['in a state nobody knows', { status: 'SOMETHING\n' }, 'status'],
     ['without endpoint', { endpoint: undefined as never }, 'invalid'],

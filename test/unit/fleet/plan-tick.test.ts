@@ -43,6 +43,25 @@ describe('planTick', () => {
     });
   });
 
+  it('puts last what takes longer, so that it shares batches, and keeps the order of the registry within', () => {
+    const ids = Array.from({ length: 60 }, (_, n) => `c${String(n).padStart(2, '0')}`);
+    const known = registry(...ids.map((id) => registered(id, { target: { ...PARIS, id } })));
+    const slow = new Set(ids.filter((_, n) => n % 7 === 0));
+    const seen = index(
+      ...ids.map((id) => indexed(id, { readable: !slow.has(id), audit: auditSummary({ auditedAt: at() }) })),
+    );
+    for (const tick of TICKS) {
+      const orders = planTick(known, seen, tick, { auditEveryMinutes: 15 }).orders.map(({ order }) => order);
+      const audited = new Set(orders.flatMap(({ audit, target }) => (audit === undefined ? [] : [target.id])));
+      expect(orders.map(({ target }) => target.id)).toEqual([
+        ...ids.filter((id) => !slow.has(id) && !audited.has(id)),
+        ...ids.filter((id) => !slow.has(id) && audited.has(id)),
+        ...ids.filter((id) => slow.has(id)),
+      ]);
+      expect(audited.size).toBeGreaterThan(0);
+    }
+  });
+
   it('still sweeps a cluster that has a target and a problem', () => {
     const plan = planTick(registry(registered('paris', { target: PARIS, problem: TROUBLE })), undefined, NOW);
     expect([plan.orders.length, plan.problems]).toEqual([1, [TROUBLE]]);
@@ -171,10 +190,13 @@ it('lets every sweep of a lane that reaches machines shake hands with them, and 
   const options = { handshakeLanes: new Set([BERLIN.lane]), auditEveryMinutes: 15 };
   for (const tick of TICKS) {
     const { orders } = planTick(known, index(), tick, options);
-    expect(orders.map(({ order: { target, handshakes } }) => [target.id, handshakes])).toEqual([
-      ['paris', undefined],
-      [BERLIN.id, true],
-    ]);
+    const shaking = orders.map(({ order: { target, handshakes } }) => [target.id, handshakes] as const);
+    expect(new Map(shaking)).toEqual(
+      new Map([
+        ['paris', undefined],
+        [BERLIN.id, true],
+      ]),
+    );
   }
 });
 

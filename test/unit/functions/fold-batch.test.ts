@@ -8,7 +8,19 @@ import type { FleetHealth, Monitoring } from '../../../lambdas/health/fleet-heal
 import { SIGNALS } from '../../../lambdas/health/signals.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
-import { at, DUBLIN, dispatched, MINUTE, NOW, PARIS, registered, registry, swept } from '../fleet/values.ts';
+import {
+  at,
+  DUBLIN,
+  dispatched,
+  indexed,
+  index as indexOf,
+  MINUTE,
+  NOW,
+  PARIS,
+  registered,
+  registry,
+  swept,
+} from '../fleet/values.ts';
 import { captureStdout } from '../telemetry/capture-stdout.ts';
 import { emfRecords } from '../telemetry/emf.ts';
 import { awsError, type MemoryObjects, memoryObjects } from './memory-objects.ts';
@@ -147,6 +159,21 @@ describe('createFoldBatch', () => {
     const state = memoryObjects();
     state.broken.add('fleet-index.json');
     await expect(fold(state, [swept()])).rejects.toThrow('unavailable in this test');
+  });
+
+  it('writes an index that would be too large in fewer words, and says so', async () => {
+    const clusters = Array.from({ length: 1_000 }, (_, n) => ({
+      namespace: 'n'.repeat(60),
+      name: `${'w'.repeat(90)}${n}`,
+    }));
+    const loud = (n: number) => indexed(`loud-${n}`, { workloadClusters: { readAt: at(), clusters } });
+    const many = Array.from({ length: 160 }, (_, n) => loud(n));
+    const state = memoryObjects({ 'fleet-index.json': indexOf(...many) });
+    await fold(state, [swept()]);
+    const written = indexIn(state);
+    expect(JSON.stringify(written).length).toBeLessThan(24 * 1024 * 1024);
+    expect([written?.clusters['loud-0']?.cut, written?.clusters['paris']?.cut]).toEqual([true, undefined]);
+    expect(output.text()).toContain('"message":"index cut"');
   });
 
   it.each([{ version: 99 }, undefined])('writes the damaged index %j anew', async (value) => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Context, SQSEvent, SQSRecord } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
@@ -41,6 +42,14 @@ function bodyOf(id: string, tick: number, deadlineMs = 45_000): string {
 }
 
 const outcomes: SweepOutcome[] = [];
+/** How many outcomes each had. */
+const requests: number[] = [];
+
+function outcomeOf(body: string): SweepOutcome {
+  const decoded = decodeOutcome(body);
+  if (!decoded.ok || decoded.outcome.kind !== 'sweep') throw new Error(`no outcome of a sweep: ${body}`);
+  return decoded.outcome;
+}
 
 async function run(
   { signal = new AbortController().signal, ...options }: Partial<SweepBatchOptions> & { signal?: AbortSignal },
@@ -49,8 +58,13 @@ async function run(
   const metrics = createMetrics('sweep');
   const sweepBatch = createSweepBatch({
     sweepOne: well,
-    report: async (outcome) => {
-      outcomes.push(outcome);
+    send: async (bodies) => {
+      for (const body of bodies) outcomes.push(outcomeOf(body));
+      requests.push(bodies.length);
+      return bodies.map(() => undefined);
+    },
+    wait: async (_, until) => {
+      await once(until, 'abort');
     },
     clock: () => NOW,
     logger: createLogger('sweep'),
@@ -79,6 +93,7 @@ describe('createSweepBatch', () => {
   beforeEach(() => {
     output = captureStdout();
     outcomes.length = 0;
+    requests.length = 0;
     waits.length = 0;
   });
   afterEach(() => output.restore());
@@ -106,6 +121,7 @@ describe('createSweepBatch', () => {
     expect(most).toBe(4);
     expect(sums()).toMatchObject({ SweepsCompleted: 4, SweepsIncomplete: 0 });
     expect(outcomes.map(({ id }) => id).toSorted()).toEqual(ids);
+    expect(requests).toEqual([4]);
   });
 
   describe('with doubtful clusters', () => {
@@ -253,8 +269,8 @@ describe('createSweepBatch', () => {
   });
 
   it('does not fail a sweep whose outcome cannot be sent', async () => {
-    const report = async () => Promise.reject(new Error('no queue'));
-    expect(await run({ report }, record('a'), record('b', 1, 'no order'))).toEqual([]);
+    const send = async () => Promise.reject(new Error('no queue'));
+    expect(await run({ send }, record('a'), record('b', 1, 'no order'))).toEqual([]);
     expect(sums()).toMatchObject({ SweepsCompleted: 1, OutcomesUnsent: 2 });
     expect(output.text()).toContain('outcome not sent');
   });

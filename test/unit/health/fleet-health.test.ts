@@ -149,6 +149,15 @@ describe('the signals of a cluster', () => {
       'critical',
     ],
     [
+      'that was readable, and is being deleted',
+      {
+        registered: { target: undefined as never, problem: { ...TROUBLE, kind: 'passing' } },
+        indexed: { readableAt: at(-20 * MINUTE), triedAt: at(-DAY) },
+      },
+      {},
+      'well',
+    ],
+    [
       'well when it was swept last, long ago',
       { indexed: { triedAt: at(-DAY), sweptAt: at(-DAY), readableAt: at(-DAY) } },
       { SweepAge: 86_400 },

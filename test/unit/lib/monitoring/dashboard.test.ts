@@ -84,12 +84,14 @@ describe('the dashboard', () => {
       .flatMap(([entry]) =>
         typeof entry === 'object' && entry !== null && 'expression' in entry ? [entry.expression] : [],
       );
-    expect(queries).toEqual(
-      ['UnreadableFor', 'CertificatesCritical', 'RequestsHostile', 'SloFastBurn'].map(
-        (signal) =>
-          `SELECT MAX("${signal}") FROM SCHEMA("certmarshal", "service", "Cluster") GROUP BY "Cluster" ORDER BY MAX() DESC LIMIT 10`,
-      ),
-    );
+    const query = (signal: string, groups = '"Cluster"') =>
+      `SELECT MAX("${signal}") FROM SCHEMA("certmarshal", "service", ${groups}) GROUP BY ${groups} ORDER BY MAX() DESC LIMIT 10`;
+    expect(queries).toEqual([
+      query('UnreadableFor'),
+      query('CertificatesCritical', '"Cluster", "Class"'),
+      query('RequestsHostile'),
+      query('SloFastBurn'),
+    ]);
   });
 
   it('shows every function and every queue', () => {

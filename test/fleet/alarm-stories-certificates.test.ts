@@ -1,0 +1,110 @@
+import { expect, it, vi } from 'vitest';
+import { type Story, startStory } from './alarms/story.ts';
+import { lastsLong, type TwoClusters, twoClusters, twoClustersFile } from './alarms/story-clusters.ts';
+import { startEksCluster, startKubeconfigCluster } from './hub/clusters.ts';
+import { HUB } from './hub/places.ts';
+import { MINUTE, START } from './hub/world.ts';
+import { type SimulatedNode, startKubelet } from './kubelet.ts';
+import { seededRandom } from './random.ts';
+import { startSigner } from './signer.ts';
+
+// Waits between tries and between paced calls.
+vi.mock('node:timers/promises', async (original) => ({
+  ...(await original<object>()),
+  setTimeout: async () => undefined,
+}));
+// Hours are simulated, beside other tests.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+/** A hundred minutes of life, 20 of which are over: floors of days would ring at once. */
+const LIFE = {
+  certificateNotBefore: new Date(START - 20 * MINUTE),
+  certificateNotAfter: new Date(START + 80 * MINUTE),
+};
+const AUDIT = '{ every: 5m, thresholds: [{ warning: { share: 0.2 }, critical: { share: 0.05 } }] }';
+
+const findingsIn = ({ hub }: Story<TwoClusters>) =>
+  hub.index()?.clusters['berlin']?.audit?.findings.map(({ code, severity }) => `${severity} ${code}`) ?? [];
+
+it('tells of a certificate at 20 % and at 5 % of its life, rings on when it has ended, and tells that it was renewed', async () => {
+  await using story = await startStory<TwoClusters>({
+    clusters: async (ground) => ({
+      berlin: await startKubeconfigCluster(ground, 'berlin', undefined, LIFE),
+      zurich: await startEksCluster(ground, HUB, 'zurich'),
+    }),
+    fleetFile: (clusters) => twoClustersFile(clusters, { audit: AUDIT }),
+  });
+  await story.minutes(82);
+  // In simulated time; real clients still connect.
+  expect(findingsIn(story)).toContain('critical CertificateExpired');
+  expect(story.ringing()).toEqual(['certificate-critical', 'critical']);
+  await story.clusters.berlin.server.serveUntil(lastsLong().certificateNotAfter);
+  await story.until(() => story.ringing().length === 0, 15);
+  // Every fifth minute is audited: the audits in the 60th and the 75th minute of the story are the first that see less than a fifth, and less than a
+  // twentieth. CloudWatch wants two minutes of that.
+  expect(story.rang()).toEqual({ 'certificate-warning': 62, warning: 62, 'certificate-critical': 77, critical: 77 });
+  const said = 'berlin: the kube-apiserver certificate at SERVER ends in';
+  expect(story.told()).toEqual([
+    `62 [warning] ${said} 16 minutes`,
+    `77 [critical] ${said} 1 minute`,
+    `79 [recovered] ${said} 16 minutes`,
+    `89 [recovered] ${said} 1 minute`,
+  ]);
+  expect(story.events()).toEqual([
+    'opened CertificateWarning: berlin',
+    'opened CertificateCritical: berlin',
+    'closed CertificateWarning: berlin',
+    'closed CertificateCritical: berlin',
+  ]);
+});
+
+it('tells that a certificate has ended, and what that means', async () => {
+  await using story = await startStory({ clusters: twoClusters, fleetFile: twoClustersFile });
+  const { server } = story.clusters.berlin;
+  await server.serveUntil(new Date(START - 30 * MINUTE));
+  await story.minutes(13);
+  expect(story.rang()).toEqual({ 'certificate-critical': 2, 'cluster-unreadable': 11, critical: 2 });
+  await server.serveUntil(lastsLong().certificateNotAfter);
+  await story.until(() => story.ringing().length === 0, 15);
+  const ended = 'berlin: the kube-apiserver certificate at SERVER ended 34 minutes ago';
+  const unreadable =
+    'berlin: its requests cannot be listed: list certificatesigningrequests on https://SERVER: the certificate of the endpoint, or the authority above it, has expired';
+  expect(story.told()).toEqual([
+    `2 [critical] ${ended}`,
+    `11 [critical] ${unreadable}`,
+    `17 [recovered] ${unreadable}`,
+    `19 [recovered] ${ended}`,
+  ]);
+  expect(story.events()).toEqual([
+    'opened CertificateCritical: berlin',
+    'opened ClusterUnreadable: berlin',
+    'closed ClusterUnreadable: berlin',
+    'closed CertificateCritical: berlin',
+  ]);
+  expect(story.paged()).toEqual(['critical ALARM 2', 'critical OK 19']);
+});
+
+it('tells of a kubelet that did not renew its certificate, and that it did', async () => {
+  await using story = await startStory({ clusters: twoClusters, fleetFile: twoClustersFile });
+  const { berlin } = story.clusters;
+  const { api } = berlin.server;
+  const signer = await startSigner({ api, durationMs: 100 * MINUTE });
+  berlin.addNode(1);
+  const node: SimulatedNode = { name: 'berlin-1', dnsNames: ['berlin-1'], ipAddresses: ['10.1.0.1'] };
+  const kubelet = startKubelet({ api, node, random: seededRandom(1) });
+  await story.minutes(2);
+  expect(kubelet.certificate).toBeDefined();
+  // It hangs.
+  await kubelet.stop();
+  await story.until(() => story.ringing().length > 0, 100);
+  const restarted = startKubelet({ api, node, random: seededRandom(1) });
+  await story.until(() => story.ringing().length === 0, 12);
+  const said =
+    'berlin: the kubelet serving certificate of berlin-1 ends in 10 minutes; a kubelet renews before 90 % of the life is over, and this one did not';
+  // 90 of 100 minutes are over in the 90th, which is one with an audit.
+  expect(story.rang()).toEqual({ 'kubelet-overdue': 92, warning: 92 });
+  expect(story.told()).toEqual([`92 [warning] ${said}`, `99 [recovered] ${said}`]);
+  expect(story.events()).toEqual(['opened KubeletOverdue: berlin', 'closed KubeletOverdue: berlin']);
+  await restarted.stop();
+  await signer.stop();
+});

@@ -1,0 +1,201 @@
+import { describe, expect, it, vi } from 'vitest';
+import { type Story, startStory } from './alarms/story.ts';
+import { type TwoClusters, twoClusters, twoClustersFile, ZURICH } from './alarms/story-clusters.ts';
+import { HOSTILE_CLAIMS } from './hostile.ts';
+import { type HubEksCluster, startEksCluster } from './hub/clusters.ts';
+import { HUB } from './hub/places.ts';
+import { MINUTE, START } from './hub/world.ts';
+import { createCsr, nodeUser, type SimulatedNode } from './kubelet.ts';
+import { createServingRequest } from './serving-request.ts';
+
+// Waits between tries and between paced calls.
+vi.mock('node:timers/promises', async (original) => ({
+  ...(await original<object>()),
+  setTimeout: async () => undefined,
+}));
+// Hours are simulated, beside other tests.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const start = async (more = ''): Promise<Story<TwoClusters>> =>
+  startStory({ clusters: twoClusters, fleetFile: (clusters) => twoClustersFile(clusters, { more }) });
+
+const nodeOf = (index: number): SimulatedNode => ({
+  name: `berlin-${index}`,
+  dnsNames: [`berlin-${index}`],
+  ipAddresses: [`10.1.0.${index}`],
+});
+
+/** A node of berlin asks to be its neighbour too. */
+function impersonate({ clusters: { berlin } }: Story<TwoClusters>): void {
+  berlin.addNode(1);
+  berlin.addNode(2);
+  const [attacker, neighbour] = [nodeOf(2), nodeOf(1)];
+  const names = HOSTILE_CLAIMS.neighbourAddress(attacker, neighbour);
+  createCsr(berlin.server.api, nodeUser(attacker.name), createServingRequest(attacker.name, names).pem);
+}
+
+const unplugged = { fault: { kind: 'disconnect' }, path: /./ } as const;
+const UNREADABLE =
+  'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the connection broke (ECONNRESET)';
+const HOSTILE = 'berlin: berlin-2: IP 10.1.0.1 belongs to berlin-1 (Machine eksa-system/berlin-berlin-1)';
+
+describe('a cluster that cannot be reached', () => {
+  it('rings after ten minutes, and is told once', async () => {
+    await using story = await start();
+    const plugIn = story.clusters.berlin.server.inject(unplugged);
+    await story.minutes(15);
+    plugIn();
+    await story.minutes(6);
+    // Read a minute before the cause; 600 seconds later in the tenth minute, and once more.
+    expect(story.rang()).toEqual({ 'cluster-unreadable': 11, critical: 11 });
+    expect(story.paged()).toEqual(['critical ALARM 11', 'critical OK 19']);
+    expect(story.told()).toEqual([`11 [critical] berlin: ${UNREADABLE}`, `19 [recovered] berlin: ${UNREADABLE}`]);
+    expect(story.events()).toEqual(['opened ClusterUnreadable: berlin', 'closed ClusterUnreadable: berlin']);
+  });
+
+  it('rings not at all when it comes back before', async () => {
+    await using story = await start();
+    const plugIn = story.clusters.berlin.server.inject(unplugged);
+    await story.minutes(9);
+    plugIn();
+    await story.minutes(5);
+    expect(story.rang()).toEqual({});
+  });
+});
+
+describe('an attempt to be another node', () => {
+  it('rings within a minute, and for ten after the last one', async () => {
+    await using story = await start();
+    impersonate(story);
+    await story.minutes(1);
+    expect(story.rang()).toEqual({ 'impersonation-attempt': 1, critical: 1 });
+    expect(story.told()).toEqual([`1 [critical] ${HOSTILE}`]);
+    await story.minutes(4);
+    // Somebody looked at it, and deleted it.
+    const { csrs } = story.clusters.berlin.server.api;
+    for (const { metadata } of csrs.all()) csrs.remove(metadata.name);
+    await story.until(() => story.ringing().length === 0, 16);
+    // Judged last in the fifth minute. CloudWatch looks at two minutes more than it needs.
+    expect(story.ended()).toEqual({ 'impersonation-attempt': 17, critical: 17 });
+    expect(story.rang()).toEqual({ 'impersonation-attempt': 1, critical: 1 });
+    expect(story.told()).toEqual([`1 [critical] ${HOSTILE}`, `17 [recovered] ${HOSTILE}`]);
+    expect(story.events()).toEqual(['opened ImpersonationAttempt: berlin', 'closed ImpersonationAttempt: berlin']);
+  });
+});
+
+it('says of 500 orphaned requests that they wait, in one message', async () => {
+  await using story = await start();
+  const { api } = story.clusters.berlin.server;
+  // Of a hundred nodes whose machines are gone.
+  for (let index = 0; index < 500; index += 1) {
+    const name = `gone-${index % 100}`;
+    const names = { dnsNames: [name], ipAddresses: [`10.9.0.${index % 100}`] };
+    createCsr(api, nodeUser(name), createServingRequest(name, names).pem);
+  }
+  await story.until(() => story.ringing().length > 0, 25);
+  await story.minutes(3);
+  // The controller that deletes them does so after a day.
+  for (const { metadata } of api.csrs.all()) api.csrs.remove(metadata.name);
+  await story.until(() => story.ringing().length === 0, 12);
+  const said =
+    'berlin: 5 requests of system:node:gone-0 for kubernetes.io/kubelet-serving wait undecided, the oldest for 20 minutes; a kubelet gives up after 15 minutes, and 99 more';
+  // They wait after 15 minutes; the audit that says so is in the twentieth.
+  expect(story.rang()).toEqual({ 'requests-waiting': 22, warning: 22 });
+  expect(story.told()).toEqual([`22 [warning] ${said}`, `29 [recovered] ${said}`]);
+  expect(story.events()).toEqual(['opened RequestsWaiting: berlin', 'closed RequestsWaiting: berlin']);
+});
+
+describe('a cluster that is new', () => {
+  it('needs no alarm of its own', async () => {
+    await using story = await start();
+    await using oslo = stopped(await startEksCluster(story, HUB, 'oslo'));
+    // Found within ten minutes.
+    await story.until(() => story.hub.index()?.clusters[`${HUB.account}/${HUB.region}/oslo`]?.readable === true, 11);
+    await story.minutes(5);
+    expect(story.rang()).toEqual({});
+    story.begin();
+    oslo.server.inject(unplugged);
+    await story.minutes(12);
+    expect(story.rang()).toEqual({ 'cluster-unreadable': 11, critical: 11 });
+    expect(story.told()).toEqual([`11 [critical] oslo: ${UNREADABLE}`]);
+    expect(story.events()).toEqual([`opened ClusterUnreadable: ${HUB.account}/${HUB.region}/oslo`]);
+  });
+});
+
+describe('a cluster that is removed on purpose', () => {
+  it('pages nobody, in whatever minute between two looks for clusters it goes', async () => {
+    const names = Array.from({ length: 11 }, (_, index) => `cluster-${index}`);
+    await using story = await startStory<Readonly<Record<string, HubEksCluster>>>({
+      clusters: async (ground) =>
+        Object.fromEntries(
+          await Promise.all(names.map(async (name) => [name, await startEksCluster(ground, HUB, name)] as const)),
+        ),
+      fleetFile: () => 'version: 1\naudit: { every: 5m }\ndiscovery: [{ accounts: [self] }]\n',
+    });
+    for (const name of names.slice(1)) {
+      story.aws.eks.removeCluster(HUB, name);
+      await story.clusters[name]?.server.stop();
+      await story.minutes(1);
+    }
+    await story.minutes(20);
+    const gone = Object.values(story.hub.registry()?.clusters ?? {}).filter(({ missingSince }) => missingSince);
+    expect(gone).toHaveLength(10);
+    expect(story.rang()).toEqual({});
+    expect(story.told()).toEqual([]);
+  });
+
+  it('pages nobody while EKS deletes it, which takes a while', async () => {
+    await using story = await start();
+    const { zurich } = story.clusters;
+    story.aws.eks.putCluster(HUB, { ...zurich.described, status: 'DELETING' });
+    await story.minutes(5);
+    await zurich.server.stop();
+    await story.minutes(20);
+    expect(story.hub.registry()?.clusters[ZURICH]?.problem?.message).toContain('EKS says that it is DELETING');
+    story.aws.eks.removeCluster(HUB, zurich.name);
+    await story.minutes(15);
+    expect(story.hub.registry()?.clusters[ZURICH]?.missingSince).toBeDefined();
+    expect(story.rang()).toEqual({});
+  });
+
+  it('pages when its API server is gone and EKS still shows it', async () => {
+    await using story = await start();
+    await story.clusters.zurich.server.stop();
+    await story.minutes(12);
+    expect(story.rang()).toEqual({ 'cluster-unreadable': 11, critical: 11 });
+  });
+});
+
+describe('announced maintenance', () => {
+  const more = `
+monitoring:
+  maintenance:
+    - clusters: [berlin, '*/zurich']
+      from: ${new Date(START).toISOString()}
+      until: ${new Date(START + 40 * MINUTE).toISOString()}
+`;
+
+  it('explains that a cluster cannot be reached, not that a node wants to be another; and it ends', async () => {
+    await using story = await start(more);
+    const { zurich } = story.clusters;
+    zurich.server.inject(unplugged);
+    await story.minutes(15);
+    expect(story.rang()).toEqual({});
+    impersonate(story);
+    await story.minutes(1);
+    expect(story.rang()).toEqual({ 'impersonation-attempt': 16, critical: 16 });
+    expect(story.told()).toEqual([`16 [critical] ${HOSTILE}`]);
+    const left = Math.ceil((START + 40 * MINUTE - story.clock.now()) / MINUTE);
+    await story.minutes(left);
+    expect(story.rang()).not.toHaveProperty('cluster-unreadable');
+    await story.minutes(3);
+    expect(story.told().filter((line) => line.includes('zurich'))).toEqual([
+      expect.stringContaining(`[critical] zurich: ${UNREADABLE}`),
+    ]);
+    expect(story.events()).toContain(`opened ClusterUnreadable: ${ZURICH}`);
+  });
+});
+
+function stopped(cluster: HubEksCluster): HubEksCluster & AsyncDisposable {
+  return { ...cluster, [Symbol.asyncDispose]: async () => cluster.server.stop() };
+}

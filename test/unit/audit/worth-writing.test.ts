@@ -1,0 +1,240 @@
+import { performance } from 'node:perf_hooks';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeSnapshot, encodeSnapshot } from '../../../lambdas/audit/snapshot-file.ts';
+import { worthWriting } from '../../../lambdas/audit/worth-writing.ts';
+import { assessExpiry } from '../../../lambdas/expiry/assess-expiry.ts';
+import type { ExpiryFinding } from '../../../lambdas/expiry/finding.ts';
+import type { CertificateObservation, Observation, UnreadObservation } from '../../../lambdas/expiry/observation.ts';
+import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
+import { at, DAY, expiryFinding, MINUTE, NOW } from '../fleet/values.ts';
+
+const QUARTER = 15 * MINUTE;
+const HOUR = 60 * MINUTE;
+
+const certificate = (when: number, changed: Partial<CertificateObservation> = {}): CertificateObservation => ({
+  kind: 'certificate',
+  source: 'tls',
+  observedAt: at(when),
+  what: 'kube-apiserver',
+  where: '10.0.0.1:6443',
+  basis: 'certificate',
+  notBefore: at(-30 * DAY),
+  notAfter: at(300 * DAY),
+  fingerprint: 'a'.repeat(64),
+  ...changed,
+});
+const read = (when: number, source: Observation['source'] = 'tls'): Observation => ({
+  kind: 'read',
+  source,
+  observedAt: at(when),
+  count: 1,
+});
+const clock = (when: number, skewMs: number): Observation => ({
+  kind: 'clock',
+  source: 'clock',
+  observedAt: at(when),
+  server: 'a:443',
+  skewMs,
+});
+const remembered = (when: number): Observation =>
+  certificate(when, { source: 'signing-requests', what: 'kubelet-serving', where: 'csr-1', member: 'worker-1' });
+
+function snapshot(when: number, observations: readonly Observation[], changed: Partial<Snapshot> = {}): Snapshot {
+  return {
+    version: 1,
+    cluster: 'paris',
+    provider: 'eks-anywhere',
+    auditedAt: at(when),
+    observations,
+    findings: [],
+    ...changed,
+  };
+}
+
+const BEFORE = snapshot(0, [certificate(0), read(0)]);
+const again = (when: number, changed: Partial<Snapshot> = {}) =>
+  snapshot(when, [read(when), certificate(when)], changed);
+
+describe('worthWriting', () => {
+  it('is false of the same in another order, until what is stored is two hours old', () => {
+    const worth = (when: number) => worthWriting(BEFORE, again(when));
+    expect([0, QUARTER, 2 * HOUR - 1, 2 * HOUR, DAY].map(worth)).toEqual([false, false, false, true, true]);
+    // The clock was set back, or the time is none.
+    expect(worth(-1)).toBe(true);
+    expect(worthWriting({ ...BEFORE, auditedAt: 'x' }, again(QUARTER))).toBe(true);
+  });
+
+  it.each<[string, Snapshot]>([
+    ['another certificate', snapshot(QUARTER, [certificate(QUARTER, { fingerprint: 'b'.repeat(64) }), read(QUARTER)])],
+    ['another end', snapshot(QUARTER, [certificate(QUARTER, { notAfter: at(301 * DAY) }), read(QUARTER)])],
+    ['one less', snapshot(QUARTER, [read(QUARTER)])],
+    ['one more', snapshot(QUARTER, [certificate(QUARTER), certificate(QUARTER, { where: 'b:1' }), read(QUARTER)])],
+    ['one twice', snapshot(QUARTER, [certificate(QUARTER), certificate(QUARTER)])],
+    ['one kept that nobody could look at', snapshot(QUARTER, [certificate(0), read(QUARTER)])],
+    [
+      'a place that does not answer, also where that is usual',
+      snapshot(QUARTER, [
+        certificate(QUARTER),
+        read(QUARTER),
+        {
+          kind: 'unread',
+          source: 'tls',
+          observedAt: at(QUARTER),
+          where: 'b:1',
+          problem: 'refused',
+          message: 'm',
+          remedy: 'r',
+          usual: true,
+        },
+      ]),
+    ],
+    ['a finding', again(QUARTER, { findings: [expiryFinding()] })],
+    ['something lost', again(QUARTER, { partial: true })],
+    ['another provider', again(QUARTER, { provider: 'eks' })],
+  ])('is true of %s', (_, next) => {
+    expect(worthWriting(BEFORE, next)).toBe(true);
+  });
+
+  it.each<[string, Partial<UnreadObservation>, boolean]>([
+    ['fails as a whole', {}, true],
+    ['has a place that does not answer', { where: 'b:1' }, true],
+    ['has a place that usually does not answer', { where: 'b:1', usual: true }, false],
+  ])('tells whether to write when a source twice %s', (_, changed, expected) => {
+    const unread = (when: number): Observation => ({
+      kind: 'unread',
+      source: 'tls',
+      observedAt: at(when),
+      problem: 'refused',
+      message: 'm',
+      remedy: 'r',
+      ...changed,
+    });
+    expect(worthWriting(snapshot(0, [unread(0)]), snapshot(QUARTER, [unread(QUARTER)]))).toBe(expected);
+  });
+
+  it('is true while something of before is lost', () => {
+    expect(worthWriting({ ...BEFORE, partial: true }, again(QUARTER))).toBe(true);
+  });
+
+  it('takes what a source shows only for a while for seen, where that source was read', () => {
+    const seen = snapshot(0, [remembered(0), read(0, 'signing-requests')]);
+    const kept = (source: Observation) => worthWriting(seen, snapshot(QUARTER, [remembered(0), source]));
+    expect(kept(read(QUARTER, 'signing-requests'))).toBe(false);
+    expect(kept({ kind: 'off', source: 'signing-requests', observedAt: at(QUARTER), why: 'w' })).toBe(true);
+  });
+
+  it.each<[keyof ExpiryFinding, Partial<ExpiryFinding>, boolean]>([
+    ['message', { message: 'it ends in 29 days' }, false],
+    ['severity', { severity: 'info' }, true],
+    ['object', { object: 'another' }, true],
+    ['code', { code: 'Unreachable' }, true],
+    ['since', { since: at(-9 * DAY) }, true],
+    ['due', { due: at(99 * DAY) }, true],
+    ['places', { places: ['b'] }, true],
+    ['lastSeen', { lastSeen: at(-HOUR) }, true],
+  ])('looks at what a finding says, not at its words: %s', (_, changed, expected) => {
+    const before = { ...BEFORE, findings: [expiryFinding()] };
+    expect(worthWriting(before, again(QUARTER, { findings: [expiryFinding(changed)] }))).toBe(expected);
+  });
+
+  it('does not take the noise of a clock for news, and a clock that goes wrong for none', () => {
+    const worth = (one: number, other: number) =>
+      worthWriting(snapshot(0, [clock(0, one)]), snapshot(QUARTER, [clock(QUARTER, other)]));
+    expect([worth(0, -1), worth(0, 2_900), worth(0, 31_000), worth(600_000, 0)]).toEqual([false, false, true, true]);
+  });
+
+  it('knows what was stored and read again', async () => {
+    const next = snapshot(QUARTER, [
+      certificate(QUARTER, { member: 'm', isAuthority: true, key: 'P-256' }),
+      clock(QUARTER, 0),
+    ]);
+    expect(worthWriting((await decodeSnapshot(await encodeSnapshot(next))) ?? BEFORE, next)).toBe(false);
+  });
+
+  it('compares ten thousand observations in the time of a glance', () => {
+    const many = (when: number) =>
+      snapshot(
+        when,
+        Array.from({ length: 10_000 }, (_, n) =>
+          certificate(when, { where: `10.0.0.1:${n}`, subject: 'CN=x', issuer: 'CN=y' }),
+        ),
+      );
+    const [before, next] = [many(0), { ...many(QUARTER), observations: many(QUARTER).observations.toReversed() }];
+    worthWriting(before, next);
+    const started = performance.now();
+    expect(worthWriting(before, next)).toBe(false);
+    expect(performance.now() - started).toBeLessThan(500);
+  });
+
+  it('never makes the audits after it milder, later or fewer', () => {
+    const where = fc.constantFrom('10.0.0.1:6443', '10.0.0.2:6443', '10.0.0.3:6443');
+    const anyAudit = fc.record({
+      minutes: fc.constantFrom(15, 15, 15, 15, 60, 24 * 60),
+      // By place: seen so many days before its end, or not at all; mostly what was seen the last time.
+      seen: fc.option(
+        fc.uniqueArray(fc.record({ where, days: fc.constantFrom(-1, 3, 20, 300) }), { selector: (one) => one.where }),
+        { freq: 1 },
+      ),
+      how: fc.constantFrom('read', 'read', 'read', 'usually hidden', 'place fails', 'source fails', 'not looked at'),
+    });
+    const rank = { critical: 0, warning: 1, info: 2 };
+    let skipped = 0;
+    fc.assert(
+      fc.property(fc.array(anyAudit, { minLength: 2, maxLength: 12 }), (audits) => {
+        let now = NOW;
+        let always: Snapshot | undefined;
+        let stored: Snapshot | undefined;
+        let seen: NonNullable<(typeof audits)[number]['seen']> = [];
+        for (const { minutes, seen: changed, how } of audits) {
+          seen = changed ?? seen;
+          now += minutes * MINUTE;
+          const observedAt = new Date(now).toISOString();
+          const told = { source: 'tls' as const, observedAt };
+          const failed = { kind: 'unread' as const, ...told, problem: 'timeout', message: 'm', remedy: 'r' };
+          const certificates = seen.map(({ where: place, days }) =>
+            certificate(0, { where: place, observedAt, notAfter: at(days * DAY) }),
+          );
+          const seenThen: Readonly<Record<typeof how, readonly Observation[]>> = {
+            read: [...certificates, { kind: 'read' as const, ...told, count: 1 }],
+            'usually hidden': [
+              ...certificates.filter(({ where: place }) => place !== '10.0.0.3:6443'),
+              { ...failed, where: '10.0.0.3:6443', what: 'kube-apiserver' as const, usual: true },
+              { kind: 'read' as const, ...told, count: 1 },
+            ],
+            'place fails': [
+              ...certificates.slice(1),
+              { ...failed, where: '10.0.0.1:6443', what: 'kube-apiserver' as const },
+              { kind: 'read' as const, ...told, count: 1 },
+            ],
+            'source fails': [failed],
+            'not looked at': [],
+          };
+          const observations = seenThen[how];
+          const assessed = (previous: Snapshot | undefined): Snapshot => ({
+            ...snapshot(0, [], { auditedAt: observedAt }),
+            ...assessExpiry({ id: 'paris', provider: 'eks-anywhere' }, observations, previous, DEFAULT_THRESHOLDS, now),
+          });
+          always = assessed(always);
+          const mine = assessed(stored);
+          for (const expected of always.findings) {
+            const found =
+              mine.findings.find(({ code, object }) => code === expected.code && object === expected.object) ??
+              // The same a little sooner.
+              mine.findings.find(({ code, object }) => code === 'SourceLost' && object === expected.object);
+            expect(found, `${expected.code} ${expected.object}`).toBeDefined();
+            if (found === undefined) continue;
+            expect(rank[found.severity]).toBeLessThanOrEqual(rank[expected.severity]);
+            expect(found.since <= expected.since).toBe(true);
+            expect((found.due ?? '') <= (expected.due ?? '')).toBe(true);
+          }
+          if (stored === undefined || worthWriting(stored, mine)) stored = mine;
+          else skipped += 1;
+        }
+      }),
+      { seed: 7, numRuns: 400 },
+    );
+    expect(skipped).toBeGreaterThan(100);
+  });
+});

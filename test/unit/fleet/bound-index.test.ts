@@ -1,0 +1,282 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
+import { type ExpiryFinding, SEVERITIES } from '../../../lambdas/expiry/finding.ts';
+import { FINDING_CODES, type FindingCode, runbookOf } from '../../../lambdas/expiry/finding-codes.ts';
+import { boundIndex, MAX_INDEX_SIZE } from '../../../lambdas/fleet/bound-index.ts';
+import { DETAIL_CUTS, LAST_CUTS } from '../../../lambdas/fleet/cut-cluster.ts';
+import type { FleetIndex, IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
+import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
+import type { VerdictLine } from '../../../lambdas/fleet/outcome.ts';
+import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
+import { type ClusterHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
+import type { FateRow } from '../../../lambdas/slo/fates.ts';
+import type { SloLedger } from '../../../lambdas/slo/ledger.ts';
+import {
+  at,
+  auditSummary,
+  DAY,
+  expiryFinding,
+  indexed,
+  index as indexOf,
+  MINUTE,
+  NOW,
+  registered,
+  registry,
+  swept,
+  TROUBLE,
+  verdictLine,
+} from './values.ts';
+
+const MONITORING: Monitoring = { alarms: {}, maintenance: [], objective: 0.999, auditEveryMinutes: 15 };
+const LARGEST_OBJECT = 32 * 1024 * 1024;
+const CLASSES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
+const CODES = Object.keys(FINDING_CODES) as FindingCode[];
+/** What a text may have after `printable`: three bytes of UTF-8, or two of JSON. */
+const hostileText = (n: number) => '"\u{fffd}\\ж'.repeat(n).slice(0, n);
+
+/** As much of everything as an outcome may tell. */
+function hostile(id: string): IndexedCluster {
+  const findings = Array.from({ length: 20 }, (_, n): ExpiryFinding => {
+    const code = CODES[n] ?? 'WeakKey';
+    return expiryFinding({
+      cluster: id,
+      code,
+      severity: SEVERITIES[n % 2] ?? 'critical',
+      what: CLASSES[n] ?? 'etcd-peer',
+      object: `${n} ${hostileText(190)}`,
+      message: hostileText(300),
+      command: hostileText(300),
+      renewedBy: hostileText(300),
+      places: [hostileText(100), hostileText(100)],
+      placeCount: 20,
+      runbook: runbookOf(code),
+    });
+  });
+  const tally = CODES.map((code, n) => ({
+    code,
+    severity: SEVERITIES[n % 2] ?? 'critical',
+    what: CLASSES[n] ?? 'etcd-peer',
+    count: 1_000 + n,
+  }));
+  const verdicts = Array.from({ length: 12 }, (_, n) =>
+    verdictLine({
+      csr: `${n} ${hostileText(250)}`,
+      uid: `00000000-0000-4000-8000-${100_000_000_000 + n}`,
+      node: hostileText(253),
+      message: hostileText(200),
+      at: at(-(n + 1) * 30_000),
+      ...(n < 11 ? { hostile: true } : {}),
+    }),
+  );
+  return indexed(id, {
+    name: id,
+    findings: Array.from({ length: 20 }, (_, n) => ({
+      kind: `k${n}`,
+      object: hostileText(300),
+      message: hostileText(600),
+      remedy: hostileText(1_000),
+      since: at(-DAY),
+    })),
+    findingCount: 20,
+    readable: false,
+    readableAt: at(-DAY),
+    audit: auditSummary({
+      findings,
+      findingCount: tally.reduce((sum, { count }) => sum + count, 0),
+      tally,
+      ends: CLASSES.map((what, n) => ({ what, count: 5, notAfter: at((n + 1) * DAY), where: hostileText(100) })),
+    }),
+    verdicts,
+    slo: ledger(10_000),
+    workloadClusters: {
+      readAt: at(),
+      clusters: Array.from({ length: 1_000 }, (_, n) => ({ namespace: 'n'.repeat(60), name: `w${n}` })),
+    },
+  });
+}
+
+function ledger(many: number): SloLedger {
+  const row = (period: number): FateRow => [period, many, many, many, many, many];
+  const [minute, hour, day] = [NOW / MINUTE, Math.floor(NOW / MINUTE / 60), Math.floor(NOW / DAY)];
+  return {
+    open: Array.from({ length: 75 }, (_, n) => [...row(minute - 90 + n), NOW - n] as const),
+    hours: Array.from({ length: 72 }, (_, n) => row(hour - 73 + n)),
+    days: Array.from({ length: 31 }, (_, n) => row(day - 34 + n)),
+    since: NOW - 40 * DAY,
+    closedBefore: minute - 90,
+  };
+}
+
+function fleet(clusters: number, of: (id: string) => IndexedCluster): FleetIndex {
+  const one = of('c');
+  return indexOf(...Array.from({ length: clusters }, (_, n) => ({ ...one, id: `c-${n}` })));
+}
+
+function size(index: FleetIndex): number {
+  return Buffer.byteLength(JSON.stringify(index));
+}
+
+/** All that is told of signals; of LAST_CUTS fewer words. */
+function signalsOf(index: FleetIndex) {
+  const all = registry(...Object.keys(index.clusters).map((id) => registered(id, { foundAt: at(-40 * DAY) })));
+  return fleetHealth(all, index, MONITORING, NOW);
+}
+
+describe('boundIndex', () => {
+  it('leaves an index as it is that has room', () => {
+    const index = indexOf(hostile('paris'), indexed('rome'));
+    expect(boundIndex(index)).toBe(index);
+  });
+
+  it('cuts those that say the most, as little as is needed, and says so', () => {
+    const small = { ...indexed('small'), verdicts: [verdictLine()], findings: [{ ...TROUBLE, since: at() }] };
+    const index = indexOf(small, hostile('loud'), hostile('noisy'));
+    const most = size(index) - 20_000;
+    const bound = boundIndex(index, most);
+    expect(size(bound)).toBeLessThanOrEqual(most);
+    expect(bound.clusters['small']).toBe(index.clusters['small']);
+    expect([bound.clusters['loud']?.cut, bound.clusters['noisy']?.cut]).toEqual([true, true]);
+    // The first cuts were enough: nothing of the last ones was needed.
+    expect(bound.clusters['loud']?.slo).toEqual(index.clusters['loud']?.slo);
+    expect(parseFleetIndex(JSON.parse(JSON.stringify(bound)), NOW)).toEqual(bound);
+  });
+
+  it('lets a new audit bring back what was left out', () => {
+    const index = boundIndex(indexOf(hostile('paris')), 60_000);
+    expect(index.clusters['paris']?.cut).toBe(true);
+    const minute = foldOutcomes(index, [swept({ startedAt: at(MINUTE) })], NOW + MINUTE);
+    expect(minute.clusters['paris']?.cut).toBe(true);
+    const audited = foldOutcomes(index, [swept({ startedAt: at(MINUTE), audit: auditSummary({}) })], NOW + MINUTE);
+    expect(audited.clusters['paris']).not.toHaveProperty('cut');
+  });
+
+  // A share of a thousandth, or of a five thousandth, is the same for few clusters as for many.
+  it('has room for a thousand hostile clusters, and all their signals', () => {
+    const index = fleet(20, hostile);
+    const bound = boundIndex(index, MAX_INDEX_SIZE / 50);
+    expect(size(index)).toBeGreaterThan(5_000_000);
+    expect(size(bound)).toBeLessThanOrEqual(MAX_INDEX_SIZE / 50);
+    expect(signalsOf(bound).totals).toEqual(signalsOf(index).totals);
+  });
+
+  it('keeps five thousand hostile clusters so small that they can be written', () => {
+    const bound = boundIndex(fleet(20, hostile), MAX_INDEX_SIZE / 250);
+    expect(250 * size(bound)).toBeLessThan(LARGEST_OBJECT);
+    const [first] = signalsOf(bound).clusters;
+    const [before] = signalsOf(fleet(1, hostile)).clusters;
+    expect(idsOf(first)).toEqual(idsOf(before));
+  });
+});
+
+/** Of the burn the slow one is left. */
+function idsOf(cluster: ClusterHealth | undefined) {
+  return cluster?.signals.map(({ id }) => id).filter((id) => id !== 'SloFastBurn');
+}
+
+const text = (most: number) => fc.string({ unit: 'grapheme', maxLength: most });
+const times = fc.integer({ min: 0, max: 600 }).map((seconds) => at(-seconds * 1_000));
+const findings = fc.uniqueArray(
+  fc
+    .record({
+      code: fc.constantFrom(...CODES),
+      severity: fc.constantFrom(...SEVERITIES),
+      what: fc.constantFrom(...CLASSES),
+      object: text(120),
+      message: text(150),
+      command: text(150),
+      places: fc.array(text(50), { maxLength: 2 }),
+      since: times,
+    })
+    .map((changed) => expiryFinding(changed)),
+  { maxLength: 20, selector: ({ code, object }) => `${code} ${object}` },
+);
+const verdicts: fc.Arbitrary<readonly VerdictLine[]> = fc.array(
+  fc
+    .record({ csr: text(120), uid: fc.uuid(), node: text(120), message: text(150), at: times, isHostile: fc.boolean() })
+    .map(({ isHostile, ...line }) => verdictLine({ ...line, ...(isHostile ? { hostile: true } : {}) })),
+  { minLength: 1, maxLength: 12 },
+);
+const clusters = fc
+  .record({
+    audit: fc
+      .record({ findings, more: fc.nat(3), hasTally: fc.boolean() })
+      .map(({ findings: found, more, hasTally }) => {
+        const tally = found.map(({ code, severity, what }) => ({
+          code,
+          severity,
+          ...(what === undefined ? {} : { what }),
+          count: 1 + more,
+        }));
+        const unique = [...new Map(tally.map((entry) => [JSON.stringify(entry), entry])).values()];
+        return auditSummary({
+          findings: found,
+          ends: CLASSES.map((what, n) => ({ what, count: 1, notAfter: at(n * DAY), where: 'w'.repeat(50) })),
+          ...(hasTally ? { tally: unique } : {}),
+        });
+      }),
+    verdicts,
+    readable: fc.boolean(),
+    findings: fc.array(
+      fc.record({ kind: text(20), object: text(100), message: text(300), remedy: text(300), since: times }),
+      { maxLength: 20 },
+    ),
+    missed: fc.nat(5),
+  })
+  .map(({ missed, ...rest }) => indexed('paris', { ...rest, readableAt: at(-DAY), slo: ledger(missed) }));
+
+describe('what is cut', () => {
+  it('changes nothing that a signal tells, for as long as details are left', () => {
+    fc.assert(
+      fc.property(clusters, (cluster) => {
+        const cut = DETAIL_CUTS.reduce((before, next) => next(before), cluster);
+        const [before, after] = [cluster, cut].map((one) => signalsOf(indexOf(one)).clusters[0]);
+        expect(after?.signals).toEqual(before?.signals);
+        expect(after?.state).toBe(before?.state);
+        expect(after?.slo).toEqual(before?.slo);
+      }),
+      { seed: 24, numRuns: 300 },
+    );
+  });
+
+  it('is nothing the second time', () => {
+    fc.assert(
+      fc.property(clusters, fc.constantFrom(...DETAIL_CUTS, ...LAST_CUTS), (cluster, cut) => {
+        const once = cut(cluster);
+        expect(cut(once)).toEqual(once);
+      }),
+      { seed: 24, numRuns: 300 },
+    );
+  });
+
+  it('keeps every fate of the objective', () => {
+    const { slo } = LAST_CUTS.reduce((before, next) => next(before), hostile('paris'));
+    expect(slo?.open).toEqual([]);
+    const all = [...(slo?.hours ?? []), ...(slo?.days ?? [])].reduce((sum, [, us]) => sum + us, 0);
+    expect(all).toBe(10_000 * (75 + 72 + 31));
+  });
+
+  it('is in the bound for any fleet, and twice is once', () => {
+    fc.assert(
+      fc.property(fc.array(clusters, { minLength: 1, maxLength: 6 }), (some) => {
+        const index = indexOf(...some.map((cluster, n) => ({ ...cluster, id: `c-${n}` })));
+        const most = some.length * 14_000;
+        const bound = boundIndex(index, most);
+        expect(size(bound)).toBeLessThanOrEqual(most);
+        expect(boundIndex(bound, most)).toBe(bound);
+      }),
+      { seed: 24, numRuns: 100 },
+    );
+  });
+
+  it('is never measured too small', () => {
+    fc.assert(
+      fc.property(clusters, (cluster) => {
+        const index = indexOf(cluster);
+        // Whatever was not measured has room.
+        for (const most of [size(index) - 1, size(index) - 500]) expect(boundIndex(index, most)).not.toBe(index);
+      }),
+      { seed: 24, numRuns: 200 },
+    );
+  });
+});
