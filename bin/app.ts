@@ -18,7 +18,7 @@ try {
   const problems = deployProblems(fleet);
   if (problems.length > 0) throw new UsageError(problems.map((problem) => `${file}: ${problem}`).join('\n'));
   const { hub, spokes } = fleetStacks(app, fleet);
-  for (const warning of deployWarnings(fleet))
+  for (const warning of deployWarnings(fleet, Date.now()))
     Annotations.of(hub).addWarningV2('certmarshal:fleet', `${file}: ${warning}`);
   const workloads = fleet.managementClusters.flatMap(({ workloadClusters }) =>
     Object.keys(workloadClusters.kubeconfigSecrets),

@@ -28,12 +28,23 @@ export interface TargetOptions {
   readonly allowExec?: boolean;
 }
 
+/** Which server answers, whatever the command line calls the cluster. */
+export interface NamedServer {
+  /** Of the kubeconfig. */
+  readonly context: string;
+  /** With the port: `10.0.1.10:6443`. */
+  readonly address: string;
+  /** What the kubeconfig calls the cluster, where that is not what the command line says and nothing explains it. */
+  readonly otherwise?: string;
+}
+
 /** The one cluster that the command line names, and open connections to it. */
 export interface OpenCluster extends Pick<SweepTarget, 'cluster' | 'workload' | 'management'> {
   /** In the fleet; the name where it is not listed there. */
   readonly id: string;
   /** Of the API server. */
   readonly host: string;
+  readonly server: NamedServer;
   close(): void;
 }
 
@@ -43,7 +54,10 @@ export interface OpenCluster extends Pick<SweepTarget, 'cluster' | 'workload' | 
  * @param fleet its policies say what has to be known; the entry of this cluster's name tells its service CIDRs
  * @throws UsageError when an option or a kubeconfig cannot be used
  */
-export async function openTarget(options: TargetOptions, fleet: Fleet): Promise<SweepTarget & { close(): void }> {
+export async function openTarget(
+  options: TargetOptions,
+  fleet: Fleet,
+): Promise<SweepTarget & Pick<OpenCluster, 'server' | 'close'>> {
   const {
     id: _id,
     host,
@@ -68,7 +82,8 @@ export async function openCluster(
   const connection = await load(options.kubeconfig ?? defaultKubeconfig(process.env), options);
   const provider = providerOf(options.provider, connection.server);
   // EKS writes the ARN of the cluster as its name into the kubeconfig.
-  const named = options.cluster ?? connection.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
+  const ownName = connection.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
+  const named = options.cluster ?? ownName;
   const entry = clusters.find(({ id }) => id === named) ?? clusters.find((cluster) => cluster.name === named);
   const name = entry?.name ?? named;
   const configured = entry?.serviceCidrs ?? [];
@@ -87,6 +102,11 @@ export async function openCluster(
     id: entry?.id ?? name,
     cluster,
     host,
+    server: {
+      context: connection.context,
+      address: addressOf(connection.server),
+      ...([named, name].includes(ownName) || options.managementKubeconfig !== undefined ? {} : { otherwise: ownName }),
+    },
     workload,
     ...(management === undefined ? {} : { management }),
     close() {
@@ -94,6 +114,23 @@ export async function openCluster(
       management?.close();
     },
   };
+}
+
+function addressOf(server: string): string {
+  const { hostname, port } = new URL(server);
+  return `${hostname}:${port === '' ? '443' : port}`;
+}
+
+/** One line: which server it is that what follows was read from. */
+export function serverWords({ context, address }: NamedServer): string {
+  return `${printable(address, 260)}, context ${printable(context, 120)}`;
+}
+
+/** What is to be said where the name on the command line may be that of another cluster. */
+export function otherwiseNotice(name: string, server: NamedServer | undefined): string | undefined {
+  return server?.otherwise === undefined
+    ? undefined
+    : `The kubeconfig calls the cluster at ${printable(server.address, 260)} ${printable(server.otherwise, 120)}; --cluster ${printable(name, 120)} chooses no server. Make sure that it is the cluster you mean.\n`;
 }
 
 /**

@@ -1,7 +1,8 @@
 import { RegionInfo } from 'aws-cdk-lib/region-info';
-import { isFor } from '../lambdas/approval/selection.ts';
+import { isFor, matchesGlob } from '../lambdas/approval/selection.ts';
 import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
-import { ALARMS, type AlarmEntry, type AlarmId } from '../lambdas/health/alarms.ts';
+import { ALARMS, type AlarmEntry, type AlarmId, alarmSetting } from '../lambdas/health/alarms.ts';
+import { type MaintenanceWindow, WEEKDAYS } from '../lambdas/health/maintenance.ts';
 
 /** What keeps a fleet that is valid in itself from being deployed. Each names the field and what to write. */
 export function deployProblems({ discovery, hub }: Fleet): readonly string[] {
@@ -17,14 +18,20 @@ export function deployProblems({ discovery, hub }: Fleet): readonly string[] {
   return [];
 }
 
-/** What is probably not meant. */
-export function deployWarnings(fleet: Fleet): readonly string[] {
+/**
+ * What is probably not meant.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function deployWarnings(fleet: Fleet, now: number): readonly string[] {
   return [
     ...unselected(fleet),
     ...unusedPolicies(fleet),
     ...unusedLanes(fleet),
     ...unknownRegions(fleet),
     ...unwatched(fleet),
+    ...unheard(fleet),
+    ...oddMaintenance(fleet, now),
     ...lockedForGood(fleet),
   ];
 }
@@ -90,6 +97,63 @@ function unwatched({ monitoring: { alarms } }: Fleet): readonly string[] {
       return 'hub' in watches && watches.hub === 'heartbeat' && alarms[id]?.severity === 'off';
     })
     .map((id) => `monitoring.alarms.${id} is off: that certmarshal itself has stopped is then not noticed`);
+}
+
+/** So many times what a fleet that says nothing has: not even a fleet in ruins reaches it. */
+const ABSURD = 100;
+
+/** Alarms that would wake somebody up, and never will. */
+function unheard({ monitoring: { alarms } }: Fleet): readonly string[] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
+  return (Object.keys(ALARMS) as AlarmId[]).flatMap((id) => {
+    const entry: AlarmEntry = ALARMS[id];
+    const { threshold, severity } = alarmSetting(id, alarms);
+    if ('hub' in entry.watches && entry.watches.hub === 'heartbeat') return [];
+    const field = `monitoring.alarms.${id}`;
+    if (severity === 'off')
+      return entry.severity === 'critical' ? [`${field} is off, so nobody is told: ${entry.meaning}`] : [];
+    return threshold > entry.threshold * ABSURD
+      ? [`${field}.threshold ${threshold} is hardly ever reached, so nobody is told: ${entry.meaning}`]
+      : [];
+  });
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+/** Whoever is away longer than that forgets the window. */
+const LONGEST_MAINTENANCE_MS = 31 * DAY_MS;
+
+function oddMaintenance(fleet: Fleet, now: number): readonly string[] {
+  return fleet.monitoring.maintenance.flatMap(({ clusters, when }, index) => {
+    const field = `monitoring.maintenance.${index}`;
+    return [...oddTimes(field, clusters, when, now), ...unusedGlobs(fleet, field, clusters)];
+  });
+}
+
+function oddTimes(
+  field: string,
+  clusters: readonly string[],
+  when: MaintenanceWindow['when'],
+  now: number,
+): readonly string[] {
+  const silence = `what it explains of ${clusters.join(', ')} rings no alarm`;
+  if ('days' in when)
+    return when.days.length === WEEKDAYS.length && when.from === when.until
+      ? [`${field} never ends: ${silence}, on any day`]
+      : [];
+  const until = Date.parse(when.until);
+  if (until <= now) return [`${field} ended at ${when.until}: it does nothing any more, and can be taken out`];
+  const days = Math.round((until - Math.max(now, Date.parse(when.from))) / DAY_MS);
+  return days * DAY_MS > LONGEST_MAINTENANCE_MS
+    ? [`${field} is open for ${days} days, until ${when.until}: ${silence} as long`]
+    : [];
+}
+
+/** Where clusters are found, any glob may be for one of them. */
+function unusedGlobs(fleet: Fleet, field: string, globs: readonly string[]): readonly string[] {
+  if (fleet.discovery.length > 0 || fleet.managementClusters.length > 0) return [];
+  return globs
+    .filter((glob) => !listed(fleet).some(({ id, name }) => matchesGlob(glob, id) || matchesGlob(glob, name)))
+    .map((glob) => `${field}: ${glob} is the id or name of no cluster of the fleet; is it misspelled?`);
 }
 
 function lockedForGood({ journal: { objectLock } }: Fleet): readonly string[] {

@@ -2,7 +2,7 @@ import type { AuditTarget } from '../../lambdas/audit/audit-target.ts';
 import type { EksAuditReader } from '../../lambdas/aws/eks-audit.ts';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
 import { eksRegionOf } from '../instances.ts';
-import { openCluster, type TargetOptions } from '../target.ts';
+import { type OpenCluster, openCluster, type TargetOptions } from '../target.ts';
 import { serverPorts } from './ports.ts';
 
 export interface AuditTargetOptions extends TargetOptions {
@@ -22,7 +22,7 @@ export interface AuditTargetOptions extends TargetOptions {
 export async function openAuditTarget(
   options: AuditTargetOptions,
   fleet: Fleet,
-): Promise<AuditTarget & { close(): void }> {
+): Promise<AuditTarget & Pick<OpenCluster, 'server' | 'close'>> {
   const ports = serverPorts(options.port ?? []);
   const { host, ...opened } = await openCluster(options, fleet);
   const eks = opened.cluster.provider === 'eks' ? await eksOf(opened.cluster.name, host) : undefined;

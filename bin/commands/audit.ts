@@ -1,6 +1,6 @@
 import { type AuditOptions, type AuditReport, audit } from '../../lambdas/audit/audit.ts';
 import type { AuditTarget } from '../../lambdas/audit/audit-target.ts';
-import { directorySnapshots } from '../../lambdas/audit/directory-snapshots.ts';
+import { directorySnapshots, snapshotFileName } from '../../lambdas/audit/directory-snapshots.ts';
 import { tryDirectory } from '../../lambdas/audit/make-directory.ts';
 import type { Snapshots, StoredSnapshot } from '../../lambdas/audit/snapshots.ts';
 import { AUDIT_SOURCES } from '../../lambdas/audit/sources.ts';
@@ -18,10 +18,11 @@ import { auditedSources } from '../audit/sources.ts';
 import { viewOf } from '../audit/view.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { systemErrorWords } from '../system-error.ts';
+import { type NamedServer, otherwiseNotice } from '../target.ts';
 import { type ProgressStream, startProgress } from '../terminal/progress.ts';
 import { styleFor } from '../terminal/style.ts';
 import { terminalWidth } from '../terminal/wrap.ts';
-import { renderAudit } from './render-audit.ts';
+import { type AuditRendering, renderAudit } from './render-audit.ts';
 
 export interface AuditCommandOptions extends AuditRepeat {
   readonly output: 'table' | 'json' | 'csv' | 'openmetrics';
@@ -66,15 +67,17 @@ export async function trySnapshots(directory: string): Promise<void> {
  * seen again since, or when a finding is as severe as `failOn`
  */
 export async function auditCommand(
-  target: AuditTarget,
+  target: AuditTarget & { readonly server?: NamedServer },
   thresholds: Thresholds,
   options: AuditCommandOptions,
   signal: AbortSignal,
   dependencies: AuditDependencies = { ...process, stdout: process.stdout, stderr: process.stderr, clock: Date.now },
 ): Promise<number> {
   const { stdout, stderr } = dependencies;
+  stderr.write(otherwiseNotice(target.cluster.name, target.server) ?? '');
   const snapshots = options.snapshots === undefined ? undefined : directorySnapshots(options.snapshots);
   const before = await readBefore(snapshots, target.id, stderr, signal);
+  refuseAnother(before, target, options.snapshots);
   const audited = await auditWithProgress(
     target,
     { previous: before.stored?.snapshot, thresholds, signal },
@@ -82,7 +85,7 @@ export async function auditCommand(
   );
   const partial = lossOf(before, audited, stderr);
   const report = partial === undefined ? audited : { ...audited, snapshot: { ...audited.snapshot, partial } };
-  stdout.write(printed(report, thresholds, options, dependencies));
+  stdout.write(printed(report, thresholds, { ...options, server: target.server }, dependencies));
   const interrupted = signal.aborted;
   if (interrupted)
     stderr.write(
@@ -90,7 +93,9 @@ export async function auditCommand(
     );
   const kept =
     snapshots === undefined ||
-    (before.readable && !interrupted && (await writeAfter(snapshots, report, before.stored?.etag, stderr)));
+    (before.readable &&
+      !interrupted &&
+      (await writeAfter(snapshots, ofServer(report, target.server), before.stored?.etag, stderr)));
   const { findings, observations } = report.snapshot;
   const complete = kept && partial === undefined && !interrupted && auditedSources(observations).unread.length === 0;
   const failed = options.failOn !== undefined && findings.some(({ severity }) => reaches(severity, options.failOn));
@@ -106,7 +111,7 @@ function reaches(severity: Severity, limit: Severity = 'critical'): boolean {
 function printed(
   report: AuditReport,
   thresholds: Thresholds,
-  { output, verbose = false, ...given }: AuditCommandOptions,
+  { output, verbose = false, ...given }: AuditCommandOptions & Pick<AuditRendering, 'server'>,
   { stdout, env, clock }: AuditDependencies,
 ): string {
   const now = clock();
@@ -178,6 +183,27 @@ async function readBefore(
     );
     return { stored: undefined, readable: false };
   }
+}
+
+/**
+ * Kubeconfigs call many a cluster alike: what is known of one must not pass for what was known of another.
+ *
+ * @throws UsageError when the snapshot of before is of another API server
+ */
+function refuseAnother(
+  { stored }: Before,
+  { id, server }: Pick<AuditTarget, 'id'> & { readonly server?: NamedServer },
+  directory = '',
+): void {
+  const before = stored?.snapshot?.server;
+  if (before === undefined || server === undefined || before === server.address) return;
+  throw new UsageError(
+    `--snapshots ${printable(directory)}: the snapshot of ${printable(id)} there is of the API server ${printable(before)}; this one is ${printable(server.address)}. Two clusters that are called alike: name this one with --cluster. The same cluster at another address: move ${printable(snapshotFileName(id))} away.`,
+  );
+}
+
+function ofServer(report: AuditReport, server: NamedServer | undefined): AuditReport {
+  return server === undefined ? report : { ...report, snapshot: { ...report.snapshot, server: server.address } };
 }
 
 /** Whether something of before is lost, and not everything was seen again since. */

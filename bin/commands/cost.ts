@@ -13,11 +13,14 @@ import { terminalWidth, wrap } from '../terminal/wrap.ts';
 /** More than any account has room for. */
 const MOST_CLUSTERS = 1_000_000;
 
+/** Columns, below which a quantity stands behind what it is of. */
+const NARROW = 80;
+
 const NOT_IN_IT =
   'Not in it: data transfer and the NAT gateways of lanes in a VPC, audit logs of EKS and hints made of them, a KMS key and secrets of your own, e-mail and SMS, taxes.';
 
 export interface CostOptions {
-  readonly clusters: string;
+  readonly clusters?: string;
   readonly unwell: string;
   readonly output: 'table' | 'json';
 }
@@ -51,7 +54,8 @@ export function billOf(clusters: number, unwell: number): Bill {
   );
 }
 
-function clustersOf(text: string): number {
+function clustersOf(text: string | undefined): number {
+  if (text === undefined) throw new UsageError('Say how many clusters it watches, for example --clusters 40.');
   const clusters = Number(text);
   if (!/^\d{1,7}$/.test(text) || clusters < 1 || clusters > MOST_CLUSTERS)
     throw new UsageError(
@@ -90,27 +94,36 @@ export function renderBill(made: Bill, style: Style, width: number | undefined):
     NOT_IN_IT,
     'How each quantity is found, what was measured and what is assumed: docs/cost.md.',
   ];
+  const isNarrow = width !== undefined && width < NARROW;
+  const wrapped = (text: string) => (width === undefined ? [text] : wrap(text, width));
   return [
-    style.strong(
+    ...wrapped(
       `${count(clusters)} ${clusters === 1 ? 'cluster' : 'clusters'}: $${dollars(totalUsd)} a month, $${small(perClusterMonthUsd)} a cluster`,
+    ).map(style.strong),
+    ...wrapped(
+      `${percent(unwell)} of them not well all month, every cluster swept each minute and audited every ${DEFAULT_AUDIT.everyMinutes} minutes`,
     ),
-    `${percent(unwell)} of them not well all month, every cluster swept each minute and audited every ${DEFAULT_AUDIT.everyMinutes} minutes`,
     '',
     ...table(
-      services.flatMap(([service, ofService]) => rowsOf(service, ofService, style)),
+      services.flatMap(([service, ofService]) => rowsOf(service, ofService, style, isNarrow)),
       { width },
     ),
     '',
-    ...notes.flatMap((note) => (width === undefined ? [note] : wrap(note, width))),
+    ...notes.flatMap(wrapped),
   ].join('\n');
 }
 
-function rowsOf(service: string, lines: readonly BillLine[], style: Style): string[][] {
+function rowsOf(service: string, lines: readonly BillLine[], style: Style, isNarrow: boolean): string[][] {
   const sum = lines.reduce((total, { usd }) => total + usd, 0);
   const shown = lines.filter(({ usd }) => usd >= 0.005);
+  if (isNarrow)
+    return [
+      [style.strong(amount(sum)), style.strong(service)],
+      ...shown.map(({ what, quantity, unit, usd }) => [amount(usd), `· ${what}, ${quantified(quantity, unit)}`]),
+    ];
   return [
     [style.strong(amount(sum)), style.strong(service), ''],
-    ...shown.map(({ what, quantity, unit, usd }) => [amount(usd), `  ${what}`, `${count(quantity)} ${unit}`]),
+    ...shown.map(({ what, quantity, unit, usd }) => [amount(usd), `  ${what}`, quantified(quantity, unit)]),
   ];
 }
 
@@ -128,7 +141,14 @@ function small(usd: number): string {
 }
 
 function count(quantity: number): string {
+  // What costs something is not 0.
+  if (quantity < 1) return quantity.toLocaleString('en', { maximumSignificantDigits: 1 });
   return quantity.toLocaleString('en', { maximumFractionDigits: quantity < 100 ? 1 : 0 });
+}
+
+/** Its units are plurals, or abbreviations that have none: `metrics analysed`, `GB-months`, `GB-s`. */
+function quantified(quantity: number, unit: string): string {
+  return `${count(quantity)} ${quantity === 1 ? unit.replace(/(?<=[a-z])s\b/, '') : unit}`;
 }
 
 function percent(share: number): string {

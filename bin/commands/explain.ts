@@ -7,22 +7,26 @@ import type { Verdict } from '../../lambdas/approval/verdict.ts';
 import { getSigningRequest } from '../../lambdas/kubernetes/certificate-signing-requests.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { printable } from '../../lambdas/printable.ts';
+import type { Problem } from '../../lambdas/problem.ts';
 import { decide } from '../../lambdas/sweep/decide.ts';
 import { observe, type SweepTarget } from '../../lambdas/sweep/observe.ts';
+import { evidenceProblem } from '../../lambdas/sweep/report.ts';
 import { EXIT } from '../exit-codes.ts';
+import { type NamedServer, otherwiseNotice } from '../target.ts';
 import { styleFor } from '../terminal/style.ts';
 import { terminalWidth } from '../terminal/wrap.ts';
 import { renderExplanation } from './render-explanation.ts';
 
 /** Judges one live request as a sweep would, writes nothing, and shows every check. */
 export async function explainCommand(
-  target: SweepTarget,
+  target: SweepTarget & { readonly server?: NamedServer },
   policies: readonly ApprovalPolicy[],
   name: string,
   output: 'table' | 'json',
   signal: AbortSignal,
 ): Promise<number> {
   const now = Date.now();
+  process.stderr.write(otherwiseNotice(target.cluster.name, target.server) ?? '');
   let explanation: Explanation;
   try {
     explanation = await explain(target, policies, name, now, signal);
@@ -36,14 +40,23 @@ export async function explainCommand(
   process.stdout.write(
     output === 'json'
       ? `${JSON.stringify({ csr: name, ...explanation.verdict })}\n`
-      : `${renderExplanation(explanation, name, now, styleFor(process.stdout, process.env), terminalWidth(process.stdout))}\n`,
+      : `${renderExplanation({ ...explanation, ...whichOf(target) }, name, now, styleFor(process.stdout, process.env), terminalWidth(process.stdout))}\n`,
   );
   return explanation.verdict.reason === 'ObjectMalformed' ? EXIT.incomplete : EXIT.done;
 }
 
 export interface Explanation {
   readonly verdict: Verdict;
+  /** The cluster that was asked. */
+  readonly cluster?: string;
+  readonly server?: NamedServer;
   readonly csr?: SigningRequest;
+  /** Of the evidence: what it could not show. */
+  readonly problems?: readonly Problem[];
+}
+
+function whichOf({ cluster, server }: SweepTarget & { readonly server?: NamedServer }) {
+  return { cluster: cluster.name, ...(server === undefined ? {} : { server }) };
 }
 
 async function explain(
@@ -62,13 +75,14 @@ async function explain(
   // Decided or deleted while we looked: the sweep would find nothing to do.
   if (newest === undefined)
     return { csr: read.csr, verdict: unjudged('Deleting', 'the request was decided or deleted just now') };
+  const problems = observed.evidence.readings.flatMap((reading) => evidenceProblem(reading, target.cluster.name));
   if (newest.csr.uid !== read.csr.uid) {
     const siblings = { pending: newest.askedAt.length, supersededBy: newest.csr.name };
     const request = { cluster: target.cluster, csr: read.csr, siblings };
-    return { csr: read.csr, verdict: decideApproval(request, observed.evidence, policies, now) };
+    return { csr: read.csr, verdict: decideApproval(request, observed.evidence, policies, now), problems };
   }
   const [decision] = decide(target.cluster, { ...observed, open: [newest] }, policies, now);
-  return { csr: newest.csr, verdict: decision?.verdict ?? unjudged('JudgeFailed', 'no decision') };
+  return { csr: newest.csr, verdict: decision?.verdict ?? unjudged('JudgeFailed', 'no decision'), problems };
 }
 
 function unjudged(reason: Reason, message: string): Verdict {

@@ -7,6 +7,7 @@ import { counted } from '../terminal/plural.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { styleFor } from '../terminal/style.ts';
 import { terminalWidth } from '../terminal/wrap.ts';
+import { unknownCluster } from './journal-cluster.ts';
 import { dayOf, type JournalSource, openJournal, sinceOf } from './journal-source.ts';
 import { type JournalStreams, unreadable } from './journal-verify.ts';
 import { renderSearch, searchCsv } from './render-journal.ts';
@@ -44,7 +45,8 @@ export async function journalSearchCommand(
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LINES)
     throw new UsageError(`--limit takes a number from 1 to ${MOST_LINES}; got ${printable(options.limit)}.`);
   const { cluster, node, csr, verdict, hostile } = options;
-  const { files, name } = await openJournal(options);
+  const journal = await openJournal(options);
+  const { files, name } = journal;
   const query = { cluster, node, csr, verdict, hostile, since: dayOf(since), from: new Date(since).toISOString() };
   const progress = startProgress(stderr);
   let objects = 0;
@@ -55,6 +57,10 @@ export async function journalSearchCommand(
   progress.say(`looking what is in ${name}`);
   try {
     const result = await searchJournal(files, query, limit, signal, onObject).finally(() => progress.done());
+    if (cluster !== undefined && result.searched === 0 && result.unreadable === 0) {
+      const unknown = await unknownCluster(journal, cluster, signal);
+      if (unknown !== undefined) throw new UsageError(unknown);
+    }
     if (options.output === 'csv') stdout.write(searchCsv(result.lines));
     else if (options.output === 'json') {
       for (const { value, intact } of result.lines)
@@ -85,7 +91,7 @@ function describe({ cluster, node, csr, verdict, hostile, since }: JournalSearch
     ...(csr === undefined ? [] : [`about request ${printable(csr)}`]),
     ...(cluster === undefined ? [] : [`in cluster ${printable(cluster)}`]),
     ...(verdict === undefined ? [] : [`with verdict ${verdict}`]),
-    ...(hostile === true ? ['that are hostile'] : []),
+    ...(hostile === true ? ['on a hostile request'] : []),
     `in the last ${since}`,
   ].join(', ');
 }

@@ -3,6 +3,7 @@ import { parseDuration } from '../../lambdas/config/duration.ts';
 import { directoryJournalFiles } from '../../lambdas/journal/directory-files.ts';
 import type { JournalFiles } from '../../lambdas/journal/journal-files.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { requireRegion } from '../aws-region.ts';
 import { UsageError } from '../exit-codes.ts';
 import { systemErrorWords } from '../system-error.ts';
 
@@ -21,7 +22,7 @@ export interface OpenJournal {
 
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
-/** @throws UsageError when there is none */
+/** @throws UsageError when there is none, or no Region is named */
 export async function openJournal({ bucket, directory }: JournalSource): Promise<OpenJournal> {
   if ((bucket === undefined) === (directory === undefined))
     throw new UsageError('Name the journal: either --bucket NAME, or --directory of a copy of it.');
@@ -32,7 +33,9 @@ export async function openJournal({ bucket, directory }: JournalSource): Promise
     import('@aws-sdk/client-s3'),
     import('../../lambdas/journal/journal-files.ts'),
   ]);
-  return { files: s3JournalFiles({ client: new S3Client(), bucket: name }), name };
+  const client = new S3Client();
+  await requireRegion(client);
+  return { files: s3JournalFiles({ client, bucket: name }), name };
 }
 
 async function openDirectory(directory: string): Promise<JournalFiles> {

@@ -4,12 +4,15 @@ import type { ChainEnd } from '../../lambdas/journal/chain.ts';
 import { parseJournalKey } from '../../lambdas/journal/keys.ts';
 import { verifyJournal } from '../../lambdas/journal/verify.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { remedyAtTheKeyboard } from '../doctor/at-the-keyboard.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { systemErrorWords } from '../system-error.ts';
+import { quote } from '../target.ts';
 import { counted } from '../terminal/plural.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { styleFor } from '../terminal/style.ts';
 import { terminalWidth } from '../terminal/wrap.ts';
+import { unknownCluster } from './journal-cluster.ts';
 import { dayOf, type JournalSource, openJournal, sinceOf } from './journal-source.ts';
 import { renderVerification } from './render-journal.ts';
 
@@ -44,7 +47,8 @@ export async function journalVerifyCommand(
   const expected = expectedLines(options.expect ?? []);
   const since = options.since === undefined ? undefined : dayOf(sinceOf(options.since, now()));
   const { cluster } = options;
-  const { files, name } = await openJournal(options);
+  const journal = await openJournal(options);
+  const { files, name } = journal;
   const progress = startProgress(stderr);
   let objects = 0;
   const onObject = (key: string): void => {
@@ -63,10 +67,10 @@ export async function journalVerifyCommand(
       only?.objects === 0 &&
       only.lines === 0 &&
       only.problems.every(({ kind }) => kind === 'head-missing')
-    )
-      throw new UsageError(
-        `${name} has no line of a cluster ${printable(cluster)}. The id is that of the fleet, as certmarshal journal verify lists it.`,
-      );
+    ) {
+      const unknown = await unknownCluster(journal, cluster, signal);
+      if (unknown !== undefined) throw new UsageError(unknown);
+    }
     const broken = result.chains.some(({ problemCount }) => problemCount > 0) || result.strayCount > 0;
     if (options.output === 'json')
       stdout.write(`${JSON.stringify({ version: 1, journal: name, unbroken: !broken, since, ...result })}\n`);
@@ -88,7 +92,7 @@ export async function journalVerifyCommand(
 
 /** How the journal is named in a command that is to be pasted. */
 export function sourceArgument({ bucket, directory }: JournalSource): string {
-  return bucket === undefined ? `--directory ${printable(directory ?? '')}` : `--bucket ${bucket}`;
+  return bucket === undefined ? `--directory ${quote(printable(directory ?? ''))}` : `--bucket ${bucket}`;
 }
 
 /** What kept a journal from being read to its end. */
@@ -96,7 +100,7 @@ export function unreadable(name: string, error: unknown, signal: AbortSignal, ob
   const far = `after ${counted(objects, 'object')}`;
   if (signal.aborted) return `Stopped ${far} of ${name}: nothing can be said about the journal.\n`;
   if (error instanceof AwsError)
-    return `${printable(error.object, 500)}: ${error.problem}, ${far}; nothing can be said about the journal. ${error.remedy}\n`;
+    return `${printable(error.object, 500)}: ${error.problem}, ${far}; nothing can be said about the journal. ${remedyAtTheKeyboard(error)}\n`;
   if (error instanceof Error && 'code' in error)
     return `${name} cannot be read ${far}: ${systemErrorWords(error)}; nothing can be said about the journal.\n`;
   throw error;

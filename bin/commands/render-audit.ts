@@ -5,6 +5,7 @@ import type { Basis, OffObservation, SourceId, UnreadObservation } from '../../l
 import { type AuditRepeat, asTyped } from '../audit/repeat.ts';
 import { type AuditedSources, auditedSources, handshakesOf } from '../audit/sources.ts';
 import { type AuditView, severityCounts } from '../audit/view.ts';
+import { type NamedServer, serverWords } from '../target.ts';
 import { bar } from '../terminal/bar.ts';
 import { counted } from '../terminal/plural.ts';
 import type { Style } from '../terminal/style.ts';
@@ -26,6 +27,7 @@ export interface AuditRendering extends AuditRepeat {
   readonly verbose: boolean;
   /** How the user starts this program, for the commands it recommends. */
   readonly program: string;
+  readonly server?: NamedServer | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -52,7 +54,7 @@ export function renderAudit(
   const doctor = isUnreadable(sources) ? `${rendering.program} doctor${rendering.repeat}` : undefined;
   const next = doctor ?? (first === undefined ? undefined : asTyped(first, rendering.program, rendering));
   return [
-    ...renderTimeline(view, rendering.now, style, width),
+    ...renderTimeline(view, rendering.now, style, width, rendering.server),
     ...findingsBlock('', others, rendering, style, width),
     ...(notRead.length === 0 ? [] : findingsBlock('not read', notRead, rendering, style, width)),
     ...notVisibleBlock(notVisible, style, width),
@@ -63,10 +65,21 @@ export function renderAudit(
   ].join('\n');
 }
 
-/** Its first lines: the whole story, and the timeline of what bites first. */
-export function renderTimeline(view: AuditView, now: number, style: Style, width: number | undefined): string[] {
+/** Its first lines: the whole story, which server it is about, and the timeline of what bites first. */
+// oxlint-disable-next-line max-params -- the server is not known of an audit that was made elsewhere
+export function renderTimeline(
+  view: AuditView,
+  now: number,
+  style: Style,
+  width: number | undefined,
+  server?: NamedServer,
+): string[] {
   const sources = auditedSources(view.report.snapshot.observations);
-  return [...headline(view, sources, now, style, width), ...timeline(view, now, style, width)];
+  return [
+    ...headline(view, sources, now, style, width),
+    ...(server === undefined ? [] : hang('  ', style.faint(serverWords(server)), width)),
+    ...timeline(view, now, style, width),
+  ];
 }
 
 const NOT_READ: ReadonlySet<FindingCode> = new Set(['SourceUnread', 'SourceLost', 'Unreachable']);

@@ -2,6 +2,7 @@ import { REASONS } from '../../lambdas/approval/reasons.ts';
 import { NODE_PREFIX } from '../../lambdas/approval/rules.ts';
 import type { NameProof, Verdict } from '../../lambdas/approval/verdict.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { serverWords } from '../target.ts';
 import type { Style } from '../terminal/style.ts';
 import { table } from '../terminal/table.ts';
 import { ago } from '../terminal/time.ts';
@@ -23,13 +24,18 @@ const MOST_NAMES = 20;
  * @param width columns of the terminal; undefined wraps nothing
  */
 export function renderExplanation(
-  { verdict, csr }: Explanation,
+  { verdict, csr, cluster, server, problems = [] }: Explanation,
   name: string,
   now: number,
   style: Style,
   width: number | undefined,
 ): string {
-  const lines = [...hang('', headline(verdict, csr?.username, name, style), width), ''];
+  const which = [cluster, server === undefined ? undefined : serverWords(server)].filter((part) => part !== undefined);
+  const lines = [
+    ...hang('', headline(verdict, csr?.username, name, style), width),
+    ...(which.length === 0 ? [] : hang('  ', style.faint(printable(which.join(' · '), 600)), width)),
+    '',
+  ];
   if (csr !== undefined) {
     const age = csr.createdAt === undefined ? 'at an unknown time' : ago((now - csr.createdAt) / 1000);
     const groups = csr.groups.slice(0, 5).map((group) => printable(group, 60));
@@ -56,6 +62,9 @@ export function renderExplanation(
       '',
     );
   }
+  // Before the reason: a name that nobody could look up is not proven either.
+  for (const { object, message, remedy } of problems)
+    lines.push(...hang(`  ${style.bad('✖')} `, `${object}: ${message}`, width), ...hang('    → ', remedy, width), '');
   const { meaning, next } = REASONS[verdict.reason];
   lines.push(...hang('  ', `${verdict.reason}: ${meaning}`, width));
   if (next !== '') lines.push(...hang('  → ', next, width));

@@ -3,6 +3,7 @@ import type { SearchResult } from '../../lambdas/journal/search.ts';
 import type { Verification } from '../../lambdas/journal/verify.ts';
 import type { ChainProblem, TamperKind, VerifiedChain } from '../../lambdas/journal/verify-chain.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { quote } from '../target.ts';
 import { counted } from '../terminal/plural.ts';
 import type { Style } from '../terminal/style.ts';
 import { table } from '../terminal/table.ts';
@@ -69,9 +70,15 @@ export function renderVerification(
   const lines = chains.reduce((sum, chain) => sum + chain.lines, 0);
   const head = headline(chains, broken, lines, strayCount);
   const isFine = broken.length === 0 && strayCount === 0;
-  const out: string[] = [isFine ? style.good(`✔ ${head}`) : style.bad(`✖ ${head}`)];
+  const out: string[] = hang(isFine ? '✔ ' : '✖ ', head, width).map(isFine ? style.good : style.bad);
   if (what.since !== undefined)
-    out.push(`  Looked at from ${what.since} on. What was before is taken as it is; without --since everything is.`);
+    out.push(
+      ...hang(
+        '  ',
+        `Looked at from ${what.since} on. What was before is taken as it is; without --since everything is.`,
+        width,
+      ),
+    );
   for (const chain of broken) out.push('', ...brokenLines(chain, { style, width }));
   if (strayCount > 0) {
     out.push(
@@ -91,7 +98,7 @@ export function renderVerification(
         width,
       ),
     );
-  out.push(...anchorLines(chains, what, { style, program }));
+  out.push(...anchorLines(chains, what, { program, width }));
   return out.join('\n');
 }
 
@@ -134,23 +141,28 @@ function placeOf({ object, line }: ChainProblem): string {
 function anchorLines(
   chains: readonly VerifiedChain[],
   { cluster, source }: VerifiedWhat,
-  { style, program }: Omit<JournalView, 'width'>,
+  { program, width }: Omit<JournalView, 'style'>,
 ): string[] {
   const anchors = chains.flatMap(({ cluster: id, end, problemCount }) =>
     end === undefined || problemCount > 0 ? [] : [{ id, ...end }],
   );
   if (anchors.length === 0) return [];
   const shown = anchors.slice(0, SHOWN_ANCHORS);
-  const [first] = shown;
   const more = anchors.length - shown.length;
+  const which = cluster === undefined ? '' : ` --cluster ${quote(printable(cluster))}`;
   return [
     '',
-    'Note down, outside of this account, where the unbroken chains end now:',
-    ...table(shown.map(({ id, seq, hash }) => [printable(`${id}=${seq}:${hash}`, 600)])),
-    ...(more > 0 ? [`  … ${more} more; --output json has all`] : []),
-    style.faint(
-      `Later: ${program} journal verify ${source}${cluster === undefined ? '' : ` --cluster ${printable(cluster)}`} --expect ${printable(`${first?.id}=${first?.seq}:${first?.hash}`, 600)}`,
+    ...hang(
+      '',
+      'Note down, outside of this account, where the unbroken chains end now. Later this finds them whole, or says which is not:',
+      width,
     ),
+    // Never wrapped: it is to be pasted.
+    [
+      `  ${program} journal verify ${source}${which}`,
+      ...shown.map(({ id, seq, hash }) => `    --expect ${quote(printable(`${id}=${seq}:${hash}`, 600))}`),
+    ].join(' \\\n'),
+    ...(more > 0 ? [`  … ${more} more; --output json has all`] : []),
   ];
 }
 
@@ -165,15 +177,17 @@ const SHOWN_NAMES = 6;
 export function renderSearch(
   { lines, found, searched, unreadable }: SearchResult,
   { what, now }: { readonly what: string; readonly now: number },
-  { style, width }: JournalView,
+  { style, width, program }: JournalView,
 ): string {
-  const story = `${NUMBERS.format(found)} ${found === 1 ? 'decision' : 'decisions'} ${what} (${NUMBERS.format(searched)} ${searched === 1 ? 'line' : 'lines'} looked at)`;
-  const out = [style.strong(story)];
+  const told = `${NUMBERS.format(found)} ${found === 1 ? 'decision' : 'decisions'} ${what} (${NUMBERS.format(searched)} ${searched === 1 ? 'line' : 'lines'} looked at)`;
+  const out = hang('', told, width).map(style.strong);
   if (unreadable > 0)
     out.push(
-      style.bad(
-        `✖ ${counted(unreadable, 'line or object', 'lines or objects')} could not be read: certmarshal journal verify says which`,
-      ),
+      ...hang(
+        '✖ ',
+        `${counted(unreadable, 'line or object', 'lines or objects')} could not be read: ${program} journal verify says which`,
+        width,
+      ).map(style.bad),
     );
   if (lines.length > 0) {
     const rows = lines.map((line) => rowOf(line, now, style));

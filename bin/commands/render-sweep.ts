@@ -2,6 +2,7 @@ import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { Reason } from '../../lambdas/approval/reasons.ts';
 import type { SweepReport, SweepRow } from '../../lambdas/sweep/report.ts';
 import { pasteable } from '../program.ts';
+import { type NamedServer, serverWords } from '../target.ts';
 import { counted } from '../terminal/plural.ts';
 import type { Style } from '../terminal/style.ts';
 import { table } from '../terminal/table.ts';
@@ -15,6 +16,7 @@ const MOST_OTHERS = 100;
 
 export interface SweepView {
   readonly report: SweepReport;
+  readonly server?: NamedServer;
   /** The policies that select the cluster. */
   readonly policies: readonly ApprovalPolicy[];
   /** How the user starts this program, and the options that say which cluster: for the commands it recommends. */
@@ -30,7 +32,7 @@ export interface SweepView {
 export function renderSweep(view: SweepView, style: Style, width: number | undefined): string {
   const { report, program } = view;
   return [
-    ...(report.readable ? judged(view, style, width) : notReadable(report, style, width)),
+    ...(report.readable ? judged(view, style, width) : notReadable(view, style, width)),
     ...report.problems
       .slice(0, MOST_OTHERS)
       .flatMap(({ object, message, remedy }) => [
@@ -44,11 +46,23 @@ export function renderSweep(view: SweepView, style: Style, width: number | undef
 }
 
 /** Nothing is known about the cluster: a count, even of zero, would say otherwise. */
-function notReadable({ cluster, provider }: SweepReport, style: Style, width: number | undefined): string[] {
-  return hang(style.bad('✖ '), style.bad(`${cluster} · ${PROVIDER_NAMES[provider]} · not readable`), width);
+function notReadable({ report, server }: SweepView, style: Style, width: number | undefined): string[] {
+  const { cluster, provider } = report;
+  return [
+    ...hang(style.bad('✖ '), style.bad(`${cluster} · ${PROVIDER_NAMES[provider]} · not readable`), width),
+    ...serverLines(server, style, width),
+  ];
 }
 
-function judged({ report, policies, program, repeat }: SweepView, style: Style, width: number | undefined): string[] {
+function serverLines(server: NamedServer | undefined, style: Style, width: number | undefined): string[] {
+  return server === undefined ? [] : hang('  ', style.faint(serverWords(server)), width);
+}
+
+function judged(
+  { report, server, policies, program, repeat }: SweepView,
+  style: Style,
+  width: number | undefined,
+): string[] {
   const inForce = policies.map(({ name, mode }) => `policy ${name} (${mode})`).join(', ') || 'no policy selects it';
   const rows = report.rows.toSorted((a, b) => urgency(a) - urgency(b) || compare(a.reason, b.reason));
   const others = rows.filter(({ verdict }) => verdict !== 'approve');
@@ -58,6 +72,7 @@ function judged({ report, policies, program, repeat }: SweepView, style: Style, 
   const [first] = others;
   return [
     ...hang('', `${style.strong(report.cluster)} · ${PROVIDER_NAMES[report.provider]} · ${inForce}`, width),
+    ...serverLines(server, style, width),
     '',
     ...table(summary(report, others, style), { width }),
     ...(shown.length > 0

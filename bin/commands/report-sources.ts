@@ -11,15 +11,21 @@ import { parseRegistry } from '../../lambdas/fleet/parse-registry.ts';
 import type { RegisteredCluster, Registry } from '../../lambdas/fleet/registry.ts';
 import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { remedyAtTheKeyboard } from '../doctor/at-the-keyboard.ts';
 import { UsageError } from '../exit-codes.ts';
 import { systemErrorWords } from '../system-error.ts';
+
+/** The kind of problems of what was to be read; others are those of the discovery of a hub. */
+export const STATE_PROBLEM = 'unread-state';
 
 /** What a report is made of. */
 export interface FleetState {
   readonly registry: Registry;
   readonly index: FleetIndex | undefined;
-  /** What could not be read, in a sentence each. */
-  readonly problems: readonly string[];
+  /** What could not be read, and what to do about it. */
+  readonly problems: readonly Finding[];
+  /** Parts of the state of which nothing is known. */
+  readonly unread?: readonly string[];
 }
 
 /** Reads one object of the state; `undefined` when there is none, `value: undefined` when it is no JSON. */
@@ -57,24 +63,57 @@ export async function readState(read: ReadState, place: string, now: number): Pr
   const [storedRegistry, storedIndex] = await Promise.all([read(STATE_KEYS.registry), read(STATE_KEYS.index)]);
   if (storedRegistry === undefined)
     throw new UsageError(
-      `There is no ${STATE_KEYS.registry} in ${printable(place)}. Name what holds the state of certmarshal: the output StateBucket of the hub stack, or a copy of it.`,
+      `There is no ${STATE_KEYS.registry} in ${printable(place)}. Name what holds the state of certmarshal: the output FleetBucketName of the hub stack, or a copy of it.`,
     );
+  const at = new Date(now).toISOString();
   const registry = parseRegistry(storedRegistry.value, now);
   const index = storedIndex && parseFleetIndex(storedIndex.value, now);
+  const problemWith = (object: StateObject, message: string, remedy: string): Finding => ({
+    kind: STATE_PROBLEM,
+    object: `${STATE_KEYS[object]} in ${printable(place)}`,
+    message,
+    remedy,
+    since: at,
+  });
   const damaged = (object: StateObject) =>
-    `${STATE_KEYS[object]} in ${printable(place)} is damaged, or of another version of certmarshal; the hub writes it anew.`;
+    problemWith(
+      object,
+      'it is damaged, or of another version of certmarshal',
+      'The hub writes it anew within minutes: make the report again then.',
+    );
+  const unread = [
+    ...(registry === undefined ? [STATE_KEYS.registry] : []),
+    ...(index === undefined ? [STATE_KEYS.index] : []),
+  ];
   return {
-    registry: registry ?? { version: 1, writtenAt: new Date(now).toISOString(), sources: {}, clusters: {} },
+    registry: registry === undefined ? emptyRegistry(at) : index === undefined ? asFoundAt(registry, at) : registry,
     index,
     problems: [
       ...(registry === undefined ? [damaged('registry')] : []),
       ...(storedIndex === undefined
-        ? [`There is no ${STATE_KEYS.index} in ${printable(place)}: nothing is known of any sweep yet.`]
+        ? [
+            problemWith(
+              'index',
+              'it is not there: nothing is known of any sweep',
+              'A hub writes it with its first sweep; a copy of the state needs it too.',
+            ),
+          ]
         : index === undefined
           ? [damaged('index')]
           : []),
     ],
+    ...(unread.length === 0 ? {} : { unread }),
   };
+}
+
+function emptyRegistry(at: string): Registry {
+  return { version: 1, writtenAt: at, sources: {}, clusters: {} };
+}
+
+/** Without an index nothing may be said of a cluster, neither that it is well nor that it was never swept. */
+function asFoundAt(registry: Registry, at: string): Registry {
+  const clusters = Object.entries(registry.clusters).map(([id, cluster]) => [id, { ...cluster, foundAt: at }] as const);
+  return { ...registry, clusters: Object.fromEntries(clusters) };
 }
 
 const SUFFIX = '.json.gz';
@@ -102,16 +141,16 @@ export async function readSnapshots(directory: string, now: number): Promise<Fle
     if (typeof snapshot === 'string') {
       registered.push({ id: idOf(file), source, foundAt: at, seenAt: at });
       findings.push({
-        kind: 'unreadable',
+        kind: STATE_PROBLEM,
         object: `snapshot ${printable(file)}`,
         message: snapshot,
         remedy: 'Audit the cluster again with --snapshots: that writes a new one.',
         since: at,
       });
     } else {
-      const { cluster: id, auditedAt } = snapshot;
-      registered.push({ id, source, foundAt: auditedAt, seenAt: auditedAt });
-      indexed.push(clusterOf(snapshot));
+      const cluster = clusterOf(snapshot, at);
+      registered.push(registeredOf(cluster, source, at));
+      indexed.push(cluster);
     }
   }
   return {
@@ -127,16 +166,47 @@ export async function readSnapshots(directory: string, now: number): Promise<Fle
       dispatch: { at, registered: registered.length, dispatched: 0, problems: findings },
       clusters: byId(indexed),
     },
-    problems: findings.map(({ object, message, remedy }) => `${object}: ${message}. ${remedy}`),
+    // The index has them, as problems of the discovery.
+    problems: [],
   };
 }
 
-/** An audit lists the requests as a sweep does, and so tells whether somebody could. */
-function clusterOf(snapshot: Snapshot): IndexedCluster {
-  const { cluster: id, provider, auditedAt: at, partial } = snapshot;
+/**
+ * Nobody promised to sweep it: what is about sweeps alone must not ring. An audit that could not list the requests says so in its findings.
+ *
+ * @param now RFC 3339
+ */
+function registeredOf({ id, name, provider, readable }: IndexedCluster, source: string, now: string): RegisteredCluster {
+  const entry = { id, source, foundAt: now, seenAt: now };
+  if (!readable || provider === undefined || name === undefined)
+    return {
+      ...entry,
+      problem: {
+        kind: 'passing',
+        object: id,
+        message: 'its audit could not list its requests',
+        remedy: 'certmarshal audit tells why.',
+      },
+    };
+  return { ...entry, target: { id, cluster: { name, provider }, access: { kind: 'kubeconfig', secret: '' }, lane: '' } };
+}
+
+/**
+ * An audit lists the requests as a sweep does, and so tells whether somebody could.
+ *
+ * @param now RFC 3339: by then nobody was to sweep it
+ */
+function clusterOf(snapshot: Snapshot, now: string): IndexedCluster {
+  const { cluster: id, provider, auditedAt: at, partial, observations } = snapshot;
   const audit = summaryOf(snapshot, { durationMs: 0, partial });
   const readable = audit.sources.read.includes('signing-requests');
   const complete = readable && audit.sources.unread.length === 0;
+  // Also of an earlier audit, which this one remembers.
+  const readableAt = observations
+    .filter(({ kind, source }) => kind === 'read' && source === 'signing-requests')
+    .map(({ observedAt }) => observedAt)
+    .toSorted()
+    .at(-1);
   return {
     id,
     name: id,
@@ -145,8 +215,8 @@ function clusterOf(snapshot: Snapshot): IndexedCluster {
     readable,
     complete,
     sweptAt: at,
-    triedAt: at,
-    ...(readable ? { readableAt: at } : {}),
+    triedAt: now,
+    ...(readableAt === undefined ? {} : { readableAt }),
     ...(complete ? { completeAt: at } : {}),
     findings: [],
     findingCount: 0,
@@ -196,5 +266,5 @@ function isAbsent(error: unknown): boolean {
 /** An error of AWS as one sentence for the person at the keyboard; what is none is thrown. */
 export function awsErrorWords(error: unknown): string {
   if (!(error instanceof AwsError)) throw error;
-  return `${error.object}: ${error.problem}. ${error.remedy}`;
+  return `${error.object}: ${error.problem}. ${remedyAtTheKeyboard(error)}`;
 }

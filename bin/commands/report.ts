@@ -1,6 +1,8 @@
-import { writeFile } from 'node:fs/promises';
+import { open, writeFile } from 'node:fs/promises';
 import { type FleetHealth, fleetHealth, type Monitoring } from '../../lambdas/health/fleet-health.ts';
 import { renderPage } from '../../lambdas/page/page.ts';
+import { printable } from '../../lambdas/printable.ts';
+import { requireRegion } from '../aws-region.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { systemErrorWords } from '../system-error.ts';
 import { counted } from '../terminal/plural.ts';
@@ -11,6 +13,7 @@ import {
   type FleetState,
   readSnapshots,
   readState,
+  STATE_PROBLEM,
 } from './report-sources.ts';
 
 /** Where the state of the fleet is: exactly one of them. */
@@ -51,37 +54,96 @@ export async function reportCommand(
     clock: Date.now,
   },
 ): Promise<number> {
+  const { output } = options;
   const now = clock();
+  const before = await checkedOutput(output);
   const state = await stateOf(options, now, signal);
   if (typeof state === 'string') {
     stderr.write(`${state}\n`);
     return EXIT.incomplete;
   }
-  const health = fleetHealth(state.registry, state.index, monitoring, now);
-  const status = state.problems.length === 0 ? EXIT.done : EXIT.incomplete;
-  const complain = () => state.problems.forEach((problem) => stderr.write(`${problem}\n`));
-  const { output } = options;
+  const health = healthOf(state, options, monitoring, now);
+  const unread = state.unread ?? [];
+  const status = health.problems.some(isOfTheState) ? EXIT.incomplete : EXIT.done;
+  const complain = () =>
+    health.problems
+      .filter(isOfTheState)
+      .forEach(({ object, message, remedy }) => stderr.write(`${object}: ${message}. ${remedy}\n`));
   if (output === 'json') {
     stdout.write(`${JSON.stringify(health)}\n`);
     complain();
     return status;
   }
-  const page = renderPage(health, { program: options.version });
+  const page = renderPage(health, {
+    program: options.version,
+    unread,
+    ...(options.snapshots === undefined ? {} : { basis: 'snapshots' }),
+  });
   if (output === '-') {
     stdout.write(page);
     stderr.write(`${story('report', health, page)}\n`);
     complain();
     return status;
   }
+  if (unread.length > 0 && before === 'a report') {
+    complain();
+    stderr.write(`${printable(output)} is left as it was: an older report says more than one without the state.\n`);
+    return EXIT.incomplete;
+  }
   try {
     await writeFile(output, page);
   } catch (error) {
-    stderr.write(`${output} cannot be written: ${systemErrorWords(error)}.\n`);
+    stderr.write(`${printable(output)} cannot be written: ${systemErrorWords(error)}.\n`);
     return EXIT.incomplete;
   }
-  stdout.write(`${story(output, health, page)}\n`);
+  stdout.write(`${story(printable(output), health, page)}\n`);
   complain();
   return status;
+}
+
+/** Audits by hand come when somebody thinks of them. Minutes; twice as long is too old. */
+const BY_HAND_EVERY = 12 * 60;
+
+function healthOf(state: FleetState, { snapshots }: ReportSource, monitoring: Monitoring, now: number): FleetHealth {
+  const auditEveryMinutes = Math.max(monitoring.auditEveryMinutes, snapshots === undefined ? 0 : BY_HAND_EVERY);
+  const health = fleetHealth(state.registry, state.index, { ...monitoring, auditEveryMinutes }, now);
+  return { ...health, problems: [...state.problems, ...health.problems] };
+}
+
+/** Not one of the discovery of a hub, of which the page tells and which is no failure of the report. */
+function isOfTheState({ kind }: FleetHealth['problems'][number]): boolean {
+  return kind === STATE_PROBLEM;
+}
+
+const PAGE_NAME = /[^/\\]\.html?$/i;
+/** Bytes that tell whether a file is a report of ours; its title is among the first. */
+const HEAD_BYTES = 2_000;
+
+/**
+ * Whether there may be a page of that name, before anything is read.
+ *
+ * @returns what is there now
+ * @throws UsageError for a name that is none of a page, and for a file that is none
+ */
+async function checkedOutput(output: string): Promise<'a report' | 'nothing'> {
+  if (output === '-' || output === 'json') return 'nothing';
+  if (!PAGE_NAME.test(output))
+    throw new UsageError(
+      `--output takes a file that ends in .html, - for the page on standard output, or json for its data; got ${output === '' ? 'nothing' : printable(output)}.`,
+    );
+  let head: string;
+  try {
+    await using file = await open(output, 'r');
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    head = buffer.toString('utf8', 0, bytesRead);
+  } catch {
+    // Writing it says what is wrong with it.
+    return 'nothing';
+  }
+  if (head === '') return 'nothing';
+  if (!head.startsWith('<!doctype html>') || !head.includes('<title>Fleet report · certmarshal</title>'))
+    throw new UsageError(`${printable(output)} is there, and is no report of certmarshal: it is not overwritten.`);
+  return 'a report';
 }
 
 /** A sentence says why there is none. */
@@ -98,8 +160,10 @@ async function stateOf(source: ReportSource, now: number, signal: AbortSignal): 
     import('../../lambdas/aws/json-objects.ts'),
   ]);
   const name = bucket ?? '';
+  const client = new S3Client();
+  await requireRegion(client);
   try {
-    const objects = createJsonObjects({ client: new S3Client(), bucket: name });
+    const objects = createJsonObjects({ client, bucket: name });
     return await readState(bucketReader(objects, signal), `s3://${name}`, now);
   } catch (error) {
     if (error instanceof UsageError) throw error;

@@ -6,6 +6,7 @@ import type { SweepTarget } from '../../lambdas/sweep/observe.ts';
 import type { SweepReport } from '../../lambdas/sweep/report.ts';
 import { sweep } from '../../lambdas/sweep/sweep.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
+import { type OpenCluster, otherwiseNotice } from '../target.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { styleFor } from '../terminal/style.ts';
 import { terminalWidth } from '../terminal/wrap.ts';
@@ -28,7 +29,7 @@ export interface SweepOptions {
  * @returns the exit status of the worst sweep
  */
 export async function sweepCommand(
-  open: () => Promise<SweepTarget & { close(): void }>,
+  open: () => Promise<SweepTarget & Pick<OpenCluster, 'server' | 'close'>>,
   policies: readonly ApprovalPolicy[],
   options: SweepOptions,
   signal: AbortSignal,
@@ -42,8 +43,10 @@ export async function sweepCommand(
     if (pauseMs !== undefined && options.output === 'table')
       process.stdout.write(`${round === 1 ? '' : '\n'}${style.faint(localTime(new Date()))}\n`);
     const target = await open();
+    if (round === 1) process.stderr.write(otherwiseNotice(target.cluster.name, target.server) ?? '');
     const report = await sweepOnce(target, inForce, signal).finally(() => target.close());
-    const view = { ...options, report, policies: inForce.filter((policy) => isFor(policy, target.cluster)) };
+    const { server } = target;
+    const view = { ...options, report, server, policies: inForce.filter((policy) => isFor(policy, target.cluster)) };
     process.stdout.write(
       options.output === 'json'
         ? `${JSON.stringify(report)}\n`

@@ -6,13 +6,17 @@ import { makeDirectory } from './make-directory.ts';
 import { decodeSnapshot, encodeSnapshot, LARGEST_SNAPSHOT } from './snapshot-file.ts';
 import type { Snapshots } from './snapshots.ts';
 
+/** In its directory. A name of a cluster may hold what a file name must not. */
+export function snapshotFileName(id: string): string {
+  return `${encodeURIComponent(id)}.json.gz`;
+}
+
 /**
  * Snapshots as files of a directory, `<id>.json.gz`, made where it is missing. A reader sees either the old or the new file and never a part of
  * one; two writers at the same instant are told apart by what they replace, not by a lock.
  */
 export function directorySnapshots(directory: string): Snapshots {
-  // A name of a cluster may hold what a file name must not.
-  const fileOf = (id: string) => join(directory, `${encodeURIComponent(id)}.json.gz`);
+  const fileOf = (id: string) => join(directory, snapshotFileName(id));
   return {
     async read(id) {
       const bytes = await contentOf(fileOf(id));

@@ -79,6 +79,7 @@ interface Volumes {
   readonly batches: number;
   readonly audits: number;
   readonly reports: number;
+  /** Runs of notify: for alarms, and to look. */
   readonly notices: number;
   readonly journalSweeps: number;
   readonly batchMs: number;
@@ -106,7 +107,7 @@ function volumesOf(
         Math.ceil(sizes.tickSeconds / sizes.report.windowSeconds),
         Math.ceil((clusters + 1) / sizes.report.batch),
       ),
-    notices: unwell * measured.alarmChanges,
+    notices: unwell * measured.alarmChanges + MONTH_SECONDS / sizes.notify.looksEverySeconds,
     journalSweeps: clusters * measured.journalSweeps,
     batchMs: meanBatchMs(
       { clusters, silent: unwell * measured.silentShare, ticksBetweenAudits, batch: sizes.sweep.batch },

@@ -338,5 +338,5 @@ const FINDING: Shape = {
 
 const SNAPSHOT: Shape = {
   required: { cluster: NAME, provider: PROVIDER, auditedAt: time },
-  optional: { partial: mark },
+  optional: { partial: mark, server: NAME },
 };

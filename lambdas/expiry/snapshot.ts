@@ -8,6 +8,8 @@ export interface Snapshot {
   /** Id in the fleet; on the command line the name. */
   readonly cluster: string;
   readonly provider: Provider;
+  /** Of the command line: host and port of the API server, which tells clusters apart that are called alike. */
+  readonly server?: string;
   /** RFC 3339: when the audit began. */
   readonly auditedAt: string;
   /** Something of before is lost, and was not looked at again since: what is missing here may be there all the same. */

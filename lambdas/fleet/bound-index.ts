@@ -104,7 +104,7 @@ function atMost({ findings, verdicts = [], audit, slo, workloadClusters }: Index
   if (slo !== undefined) fixed += slo.open.length * 120 + (slo.hours.length + slo.days.length) * 105;
   for (const { namespace, name, serviceCidrs = [] } of workloadClusters?.clusters ?? [])
     fixed += namespace.length + name.length + serviceCidrs.length * 60 + 60;
-  return characters / 8 + fixed / 8;
+  return 3 * characters + fixed;
 }
 
 function entryBytes(cluster: IndexedCluster): number {

@@ -94,7 +94,8 @@ function laterWorkloadClusters(cluster: IndexedCluster, size: number): IndexedCl
 function textsOfHostile(cluster: IndexedCluster): IndexedCluster {
   return withVerdicts(cluster, (verdicts) => {
     const newest = newestHostile(verdicts);
-    return verdicts.map((line) => (line === newest ? line : { ...line, csr: cutName(line), node: '', message: '' }));
+    // Which nodes they name is told; of the older ones nothing else.
+    return verdicts.map((line) => (line === newest ? line : { ...line, csr: cutName(line), message: '' }));
   });
 }
 

@@ -15,6 +15,7 @@ const OUTCOMES = [
   'overtaken',
   'unfinished',
   'failed',
+  'unknown',
 ] as const satisfies readonly SweepRow['outcome'][];
 
 /**

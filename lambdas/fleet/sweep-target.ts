@@ -13,7 +13,7 @@ import { handshakeFrom } from '../sweep/node-handshake.ts';
 import type { SweepTarget } from '../sweep/observe.ts';
 import type { Handshake } from '../sweep/renewal-evidence.ts';
 import type { SweepReport } from '../sweep/report.ts';
-import { type Clock, sweep } from '../sweep/sweep.ts';
+import { type Clock, SweepBugError, type SweepProgress, sweep } from '../sweep/sweep.ts';
 import type { AuditCluster } from './cluster-auditor.ts';
 import { adviseForEks } from './eks-advice.ts';
 import { freshAccess, IMPOSTOR_REMEDY, mayHaveMoved } from './fresh-access.ts';
@@ -41,7 +41,7 @@ export interface TargetSweeperOptions extends TargetSources {
 /** What became of an order. Nothing that is wrong with the cluster is a failure of certmarshal: the next tick sweeps it again. */
 export interface SweptOrder {
   readonly outcome: SweepOutcome;
-  /** Absent when no client could be made, and when certmarshal failed. */
+  /** Absent when no client could be made, and when certmarshal failed before it decided anything. */
   readonly report?: SweepReport;
   /** certmarshal itself failed, or AWS did not let it work: the message goes back to the queue. */
   readonly retry?: true;
@@ -71,6 +71,8 @@ interface Attempt {
   readonly moved?: true;
   /** What was decided, for the journal. */
   readonly decisions?: CollectedDecisions;
+  /** A bug of certmarshal that came when decisions were made already; the report tells them. */
+  readonly bug?: { readonly error: unknown };
 }
 
 /** Each keeps a few sockets, and about 100 kB, between two sweeps. */
@@ -80,6 +82,8 @@ const KEPT_TARGETS = 64;
 const SHORTEST_AUDIT_MS = 2_000;
 /** A sweep whose time is over still has this long to write down what it decided. Milliseconds. */
 const SHORTEST_JOURNAL_MS = 3_000;
+/** A journal that cannot be written must not keep the other clusters of the batch: the log has its lines. Milliseconds. */
+const LONGEST_JOURNAL_MS = 5_000;
 /** Of the time of an order, what an audit leaves for its snapshot. */
 const SNAPSHOT_MS = 1_000;
 
@@ -111,10 +115,11 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
       const problems = attempt.problems.map((problem) =>
         problem.kind === 'aborted' && deadline.signal.aborted ? overdue(problem, order.deadlineMs) : problem,
       );
-      const { report } = attempt;
+      const { report, bug } = attempt;
       swept = {
         outcome: done({ ...attempt, problems, ...(isUntried(attempt) ? { untried: true } : {}) }),
         ...(report === undefined ? {} : { report: { ...report, problems, complete: problems.length === 0 } }),
+        ...(bug === undefined ? {} : { retry: true, error: bug.error }),
       };
     } catch (error) {
       swept = { outcome: done({ problems: [failureOf(error, order.target)], untried: true }), retry: true, error };
@@ -177,7 +182,8 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     if (options.journal === undefined || decisions === undefined) return undefined;
     const end = new AbortController();
     const stop = (): void => end.abort();
-    const timers = [setTimeout(stop, Math.max(leftMs, SHORTEST_JOURNAL_MS))];
+    const timeMs = Math.min(Math.max(leftMs, SHORTEST_JOURNAL_MS), LONGEST_JOURNAL_MS);
+    const timers = [setTimeout(stop, timeMs)];
     const hurry = (): void => void timers.push(setTimeout(stop, SHORTEST_JOURNAL_MS));
     if (signal.aborted) hurry();
     else signal.addEventListener('abort', hurry, { once: true });
@@ -192,7 +198,8 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
   async function sweepOrder(order: SweepOrder, signal: AbortSignal): Promise<Attempt> {
     const { target } = order;
     const { access, cluster } = target;
-    const mayRepeat = ({ report }: Attempt) => !signal.aborted && (report?.requests.writes ?? 0) === 0;
+    const mayRepeat = ({ report, bug }: Attempt) =>
+      !signal.aborted && bug === undefined && (report?.requests.writes ?? 0) === 0;
 
     const kept = idle.take(keyOf(target));
     let attempt = kept === undefined ? undefined : await sweepOpen(order, kept, signal);
@@ -233,7 +240,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
   function release(target: Target, attempt: Attempt): void {
     const { open } = attempt;
     if (open === undefined) return;
-    if (isSuspect(attempt)) open.close();
+    if (isSuspect(attempt) || attempt.bug !== undefined) open.close();
     else idle.keep(keyOf(target), open);
   }
 
@@ -253,9 +260,14 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
       const decisions = collectorOf(order.target, judging);
       const progress = decisions === undefined ? {} : { acted: (acted: Acted) => decisions.take(acted) };
       // Requests that wait because writes are held have not got what their policy promises.
-      const report = await sweep(reachedBy(order, open), judging, clock, signal, progress, policies);
-      const found = await lookForClusters(order, report, open, signal);
-      const problems = [...heldProblem(order, held), ...report.problems, ...found.problems];
+      const { report, bug } = await sweepToTheEnd(reachedBy(order, open), judging, signal, progress);
+      const found = bug === undefined ? await lookForClusters(order, report, open, signal) : { problems: [] };
+      const problems = [
+        ...heldProblem(order, held),
+        ...(bug === undefined ? [] : [failureOf(bug.error, order.target)]),
+        ...report.problems,
+        ...found.problems,
+      ];
       return {
         open,
         report,
@@ -264,10 +276,26 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
         problems,
         ...(moved === undefined ? {} : { moved: true }),
         ...(decisions === undefined ? {} : { decisions: decisions.collected() }),
+        ...(bug === undefined ? {} : { bug }),
       };
     } catch (error) {
       open.close();
       throw error;
+    }
+  }
+
+  /** What was decided before a bug is reported, counted and kept as ever. */
+  async function sweepToTheEnd(
+    target: SweepTarget,
+    judging: readonly ApprovalPolicy[],
+    signal: AbortSignal,
+    progress: SweepProgress,
+  ): Promise<{ readonly report: SweepReport } & Pick<Attempt, 'bug'>> {
+    try {
+      return { report: await sweep(target, judging, clock, signal, progress, policies) };
+    } catch (error) {
+      if (!(error instanceof SweepBugError)) throw error;
+      return { report: error.report, bug: { error: error.cause } };
     }
   }
 }

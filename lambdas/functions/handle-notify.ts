@@ -13,15 +13,25 @@ import { type AlarmMessage, readAlarmMessage } from '../notify/alarm-message.ts'
 import { alarmOf } from '../notify/alarm-name.ts';
 import { digestOf } from '../notify/digest.ts';
 import type { Notification } from '../notify/message.ts';
-import { parseTold } from '../notify/parse-told.ts';
-import { type Plan, planNotifications, planUnknown } from '../notify/plan.ts';
+import { eventsLeftOut, parseTold } from '../notify/parse-told.ts';
+import { type Plan, planLook, planNotifications, planUnknown } from '../notify/plan.ts';
 import { publicationOf } from '../notify/publication.ts';
-import { afterTelling, type BusEvent, NOTHING_TOLD, type Told, type ToldChange } from '../notify/told.ts';
+import {
+  afterClaiming,
+  afterReleasing,
+  afterTelling,
+  type BusEvent,
+  changesNothing,
+  MOST_UNSENT,
+  NOTHING_TOLD,
+  type Told,
+  type UnsentEvent,
+} from '../notify/told.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { problemOf } from './problem-of.ts';
 
-/** Two messages at once are rare, and each tries again at another moment. */
-const TRIES = 5;
+/** Hundreds of messages may come at once: all but one find that somebody tells it already. */
+const TRIES = 8;
 const LONGEST_WAIT_MS = 500;
 /** EventBridge may not take the time in which is written what people were told. Milliseconds. */
 const EVENTS_MS = 8_000;
@@ -46,13 +56,13 @@ export interface NotifyOptions {
 }
 
 /**
- * Tells people what an alarm means, or once a day how the fleet is.
+ * Tells people what an alarm means, every few minutes what else rings by now or is over, and once a day how the fleet is.
  *
- * First the people, then EventBridge, then the record of it: what ends in between is told again rather than not at all. What EventBridge did not take is in the
- * record and goes with the next run, so that no message to people comes twice for it.
+ * What will be told is claimed first, with a conditional write, so that of many messages about one thing one tells it. Then come the people, the record of it, and
+ * EventBridge. A claim that nobody confirmed is told again: who ends in between has told it perhaps, and twice is better than never.
  *
- * @throws Error when people could not be told, when what came is no message of CloudWatch, or when EventBridge did not take an event. Lambda then
- * comes again, and in the end hands the message itself to people.
+ * @throws Error when people could not be told, when what came is no message of CloudWatch or cannot be used yet, or when EventBridge did not take an event of it.
+ * Lambda then comes again, and in the end hands the message itself to people.
  */
 export type HandleNotify = (event: unknown, signal: AbortSignal) => Promise<void>;
 
@@ -69,33 +79,55 @@ interface Seen {
   readonly problem?: string;
 }
 
+type Written = 'written' | 'conflict' | 'failed';
+
 export function createNotifyHandler(options: NotifyOptions): HandleNotify {
-  const { state, bucket, monitoring, clock, logger, metrics } = options;
+  const { state, monitoring, clock, logger, metrics } = options;
 
   return async (event, signal) => {
     const asked = readEvent(event, clock());
-    if (asked === 'digest') {
-      await digest(signal);
-      return;
-    }
-    for (const message of asked) await alarm(message, signal);
+    if (asked === 'digest') await digest(signal);
+    else if (asked === 'look') await look(signal);
+    else for (const message of asked) await alarm(message, signal);
   };
 
   async function alarm(message: AlarmMessage, signal: AbortSignal): Promise<void> {
     const named = alarmOf(message.name);
-    const [{ health, problem }, stored, link] = await Promise.all([seeFleet(signal), readTold(signal), reportLink()]);
-    const common = { message, told: stored.told, bucket, now: clock(), ...(link === undefined ? {} : { link }) };
-    const plan: Plan =
-      named === undefined
-        ? planUnknown(common)
-        : planNotifications({ ...common, named, health, settings: monitoring.alarms });
+    const [{ health, problem }, link] = await Promise.all([seeFleet(signal), reportLink()]);
+    const planOf = ({ told, unknown }: Stored): Plan => {
+      const common = { message, told, now: clock(), ...(link === undefined ? {} : { link }) };
+      if (named === undefined) return planUnknown(common);
+      // An end that is not remembered would hide the next beginning.
+      if (unknown && message.state === 'OK')
+        return { messages: [], change: {}, again: 'what people were told cannot be read' };
+      return planNotifications({ ...common, named, health, settings: monitoring.alarms });
+    };
+    const messages = await settle(planOf, signal, message.state === 'OK');
     logger.info('alarm', {
       alarm: message.name,
       state: message.state,
-      messages: plan.messages.length,
+      messages,
       ...(problem === undefined ? {} : { problem }),
     });
-    await tell(plan.messages, plan.change, stored, signal);
+  }
+
+  /** Nothing but people who could not be told is worth a second run: the next look is near. */
+  async function look(signal: AbortSignal): Promise<void> {
+    const [{ health, problem }, link] = await Promise.all([seeFleet(signal), reportLink()]);
+    const planOf = ({ told, unknown }: Stored): Plan =>
+      unknown
+        ? { messages: [], change: {} }
+        : planLook({
+            told,
+            health,
+            settings: monitoring.alarms,
+            now: clock(),
+            ...(link === undefined ? {} : { link }),
+          });
+    const messages = await settle(planOf, signal, false);
+    logger.info('look', { messages, ...(problem === undefined ? {} : { problem }) });
+    const stored = await readTold(signal);
+    if (stored.told.unsent.length > 0) await sendEvents(stored.told.unsent, signal);
   }
 
   async function digest(signal: AbortSignal): Promise<void> {
@@ -103,57 +135,123 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     const { message, change } = digestOf({
       ...seen,
       told: stored.told,
-      settings: monitoring.alarms,
-      bucket,
       now: clock(),
       ...(link === undefined ? {} : { link }),
     });
     logger.info('digest', { messages: message === undefined ? 0 : 1 });
-    await tell(message === undefined ? [] : [message], change, stored, signal);
+    await tell({ messages: message === undefined ? [] : [message], change }, signal);
+  }
+
+  /**
+   * Plans, claims and tells; where somebody else wrote meanwhile, from the beginning.
+   *
+   * @param isNeeded what is to be remembered must be, else Lambda has to come again
+   * @returns how many messages people got
+   */
+  async function settle(planOf: (stored: Stored) => Plan, signal: AbortSignal, isNeeded: boolean): Promise<number> {
+    for (let turn = 1; ; turn += 1) {
+      const stored = await readTold(signal);
+      const plan = planOf(stored);
+      const { messages, change, again } = plan;
+      if (again !== undefined) throw new Error(`The message of CloudWatch cannot be used yet: ${again}.`);
+      if (messages.length === 0 && changesNothing(stored.told, change)) return 0;
+      const isClaimed = (change.opened ?? []).length + (change.closed ?? []).length > 0;
+      // Of what nothing is open there is no claim, but only that it was told.
+      if (messages.length > 0 && !isClaimed) {
+        await tell(plan, signal);
+        return messages.length;
+      }
+      const at = new Date(clock()).toISOString();
+      const written = await write(stored, afterClaiming(stored.told, change, at), signal);
+      if (written === 'conflict' && turn < TRIES) {
+        await options.wait(options.random() * LONGEST_WAIT_MS, signal);
+        continue;
+      }
+      if (messages.length === 0) {
+        if (written !== 'written' && isNeeded) throw new Error('What CloudWatch says could not be remembered.');
+        return 0;
+      }
+      const release = async (): Promise<void> => {
+        if (written === 'written') await update((told) => afterReleasing(told, stored.told, change, at), signal);
+      };
+      await tell(plan, signal, release);
+      return messages.length;
+    }
   }
 
   async function tell(
-    messages: readonly Notification[],
-    change: ToldChange,
-    stored: Stored,
+    { messages, change }: Pick<Plan, 'messages' | 'change'>,
     signal: AbortSignal,
+    release?: () => Promise<void>,
   ): Promise<void> {
-    for (const message of messages) await options.publish(message.severity, publicationOf(message), signal);
+    try {
+      for (const message of messages) await options.publish(message.severity, publicationOf(message), signal);
+    } catch (error) {
+      await release?.();
+      throw error;
+    }
     metrics.addMetric(METRIC.notified, MetricUnit.Count, messages.length);
-    const events = [...stored.told.unsent, ...messages.flatMap(eventsOf)];
-    if (messages.length === 0 && events.length === 0) return;
-    const brief = AbortSignal.any([signal, AbortSignal.timeout(EVENTS_MS)]);
-    const { unsent, error } = await options.putEvents(events, brief);
-    await remember(stored, change, events, unsent, signal);
+    const events = messages.flatMap(eventsOf);
+    if (messages.length === 0) return;
+    // With its events: who ends now has told people all the same, and the next look sends them.
+    await update((told) => afterTelling(told, change, kept([...told.unsent, ...events])), signal);
+    const error = await sendEvents(events, signal);
     if (error !== undefined) throw error;
   }
 
+  async function sendEvents(tried: readonly UnsentEvent[], signal: AbortSignal): Promise<AwsError | undefined> {
+    if (tried.length === 0) return undefined;
+    const brief = AbortSignal.any([signal, AbortSignal.timeout(EVENTS_MS)]);
+    const before = new Map(tried.map((event) => [nameOf(event), event]));
+    const bare = tried.map(({ refused: _, ...event }): BusEvent => event);
+    const { unsent, error } = await options.putEvents(bare, brief);
+    const isRefused = error !== undefined && error.kind !== 'unavailable';
+    // What is refused twice is refused always, and would keep others from being sent.
+    const again = unsent.filter((event) => !(isRefused && before.get(nameOf(event))?.refused));
+    if (again.length < unsent.length)
+      logger.error('events dropped', {
+        count: unsent.length - again.length,
+        ...(error === undefined ? {} : { problem: problemOf('events', error) }),
+      });
+    else if (error !== undefined) logger.warn('events not taken', { count: unsent.length, problem: problemOf('events', error) });
+    const left = new Set(again.map(nameOf));
+    await update((told) => {
+      const rest = told.unsent.flatMap((event): readonly UnsentEvent[] => {
+        const name = nameOf(event);
+        if (!before.has(name)) return [event];
+        return left.has(name) ? [{ ...event, ...(isRefused ? { refused: true } : {}) }] : [];
+      });
+      return afterTelling(told, {}, rest);
+    }, signal);
+    return error;
+  }
+
+  function kept(events: readonly UnsentEvent[]): readonly UnsentEvent[] {
+    if (events.length > MOST_UNSENT) logger.error('events dropped', { count: events.length - MOST_UNSENT });
+    return events.slice(-MOST_UNSENT);
+  }
+
   /** Never fails: people were told, and a second time is better than an error that tells them again for certain. */
-  async function remember(
-    stored: Stored,
-    change: ToldChange,
-    tried: readonly BusEvent[],
-    unsent: readonly BusEvent[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    const done = new Set(tried.map((event) => JSON.stringify(event)));
-    let { told, etag, unknown } = stored;
-    for (let turn = 1; unknown === undefined; turn += 1) {
-      // Of another writer's events only those that were not tried here.
-      const theirs = told.unsent.filter((event) => !done.has(JSON.stringify(event)));
-      try {
-        await state.write(STATE_KEYS.told, afterTelling(told, change, [...theirs, ...unsent]), etag, signal);
-        return;
-      } catch (error) {
-        const isConflict = error instanceof AwsError && error.kind === 'conflict';
-        if (!isConflict || turn === TRIES) {
-          logger.error('not remembered what was told', { problem: problemOf(STATE_KEYS.told, error) });
-          return;
-        }
-        await options.wait(options.random() * LONGEST_WAIT_MS, signal);
-        // What people were told here stays told, whatever somebody else told them meanwhile.
-        ({ told, etag, unknown } = await readTold(signal));
-      }
+  async function update(next: (told: Told) => Told, signal: AbortSignal): Promise<void> {
+    for (let turn = 1; turn <= TRIES; turn += 1) {
+      const stored = await readTold(signal);
+      if (stored.unknown) return;
+      const written = await write(stored, next(stored.told), signal);
+      if (written !== 'conflict') return;
+      await options.wait(options.random() * LONGEST_WAIT_MS, signal);
+    }
+    logger.error('not remembered what was told', { problem: 'others wrote all the time' });
+  }
+
+  async function write({ etag, unknown }: Stored, told: Told, signal: AbortSignal): Promise<Written> {
+    if (unknown) return 'failed';
+    try {
+      await state.write(STATE_KEYS.told, told, etag, signal);
+      return 'written';
+    } catch (error) {
+      if (error instanceof AwsError && error.kind === 'conflict') return 'conflict';
+      logger.error('not remembered what was told', { problem: problemOf(STATE_KEYS.told, error) });
+      return 'failed';
     }
   }
 
@@ -162,7 +260,11 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       const found = await state.read(STATE_KEYS.told, signal);
       if (found === undefined) return { told: NOTHING_TOLD };
       const told = parseTold(found.value, clock());
-      if (told !== undefined) return { told, etag: found.etag };
+      if (told !== undefined) {
+        const count = eventsLeftOut(found.value, told);
+        if (count > 0) logger.error('events dropped', { count, remedy: 'Find out who else writes to the bucket.' });
+        return { told, etag: found.etag };
+      }
       logger.error('told unreadable', {
         problem: `${STATE_KEYS.told} is not what certmarshal wrote there`,
         remedy: 'Nothing: it is written anew, and people may be told twice. Find out who else writes to the bucket.',
@@ -215,6 +317,11 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
   }
 }
 
+/** Events are the same when all of them is, in whatever order. */
+function nameOf({ detailType, detail }: BusEvent): string {
+  return JSON.stringify([detailType, Object.entries(detail).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
+}
+
 function eventsOf({ events, digest }: Notification): readonly BusEvent[] {
   return [
     ...events.map((detail): BusEvent => ({ detailType: `certmarshal alarm ${detail.state}`, detail })),
@@ -222,14 +329,15 @@ function eventsOf({ events, digest }: Notification): readonly BusEvent[] {
   ];
 }
 
-/** @throws Error for what is neither: somebody has to look at it, and the message reaches people when this fails. */
-function readEvent(event: unknown, now: number): 'digest' | readonly AlarmMessage[] {
+/** @throws Error for what is none of these: somebody has to look at it, and the message reaches people when this fails. */
+function readEvent(event: unknown, now: number): 'digest' | 'look' | readonly AlarmMessage[] {
   if (typeof event === 'object' && event !== null) {
     if ('digest' in event && event.digest === true) return 'digest';
+    if ('look' in event && event.look === true) return 'look';
     if ('Records' in event && Array.isArray(event.Records))
       return event.Records.map((record) => readRecord(record, now));
   }
-  throw new Error('The event is neither a notification of SNS nor asks for a digest.');
+  throw new Error('The event is neither a notification of SNS nor asks for a digest or a look.');
 }
 
 function readRecord(record: unknown, now: number): AlarmMessage {

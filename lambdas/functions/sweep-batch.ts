@@ -10,7 +10,7 @@ import { printable } from '../printable.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { recordAudit, recordFailedAudit } from '../telemetry/record-audit.ts';
 import { recordJournal } from '../telemetry/record-journal.ts';
-import { recordFailed, recordSweep, recordUnusable } from '../telemetry/record-sweep.ts';
+import { logFailed, recordFailed, recordSweep, recordUnusable } from '../telemetry/record-sweep.ts';
 import { createOutcomeSender, type OutcomeSender, type OutcomeSenderOptions } from './outcome-sender.ts';
 
 export interface SweepBatchOptions extends OutcomeSenderOptions {
@@ -108,8 +108,10 @@ export function createSweepBatch({ sweepOne, clock, send, wait, ...telemetry }: 
   function count({ outcome, report: swept, retry, error, auditError, journaled }: SweptOrder): void {
     const { id, durationMs, problems } = outcome;
     const [problem] = problems;
-    if (retry) recordFailed(id, error, durationMs, telemetry);
-    else if (swept !== undefined) recordSweep(swept, telemetry, id);
+    if (swept !== undefined) {
+      recordSweep(swept, telemetry, id);
+      if (retry) logFailed(id, error, durationMs, telemetry);
+    } else if (retry) recordFailed(id, error, durationMs, telemetry);
     else if (problem !== undefined) recordUnusable(id, problem, durationMs, telemetry);
     if (outcome.audit !== undefined) recordAudit(outcome.audit, telemetry, id);
     if (auditError !== undefined) recordFailedAudit(id, auditError, telemetry);

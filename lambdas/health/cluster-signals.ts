@@ -127,6 +127,7 @@ function hostileRequests({ registered, indexed }: KnownCluster, now: number): Si
   return {
     id: 'RequestsHostile',
     value: hostile.length,
+    parts: [...new Set(hostile.toReversed().map(({ node }) => printable(node ?? 'somebody', 253)))].slice(0, 30),
     story: `${hostileStory(newest)}; refused${hostile.length > 1 ? `, and ${hostile.length - 1} more` : ''}`,
     ...(hostile[0] === undefined ? {} : { since: hostile[0].at }),
     command: commandFor(`explain ${word(newest.csr, 'REQUEST')}`, { registered, indexed }),

@@ -70,6 +70,8 @@ export interface Signal {
   readonly value: number;
   /** Of a signal of {@link CLASS_SIGNALS}: the value of each class; `unknown` where a finding names none. */
   readonly classes?: Readonly<Partial<Record<CertificateClass | 'unknown', number>>>;
+  /** What else of the cluster is told apart: nodes, the newest first. At most 30. */
+  readonly parts?: readonly string[];
   /** The whole story in one sentence, without the name of the cluster and without a full stop: the worst finding where it is one. */
   readonly story: string;
   /** RFC 3339. */

@@ -37,7 +37,7 @@ const MOST_NAME_CHARACTERS = 4_096;
 const MOST_EVIDENCE = 20;
 
 /**
- * Makes journal entries of decisions: those that wrote, would have written or failed to, all of them; of those that left a request the first
+ * Makes journal entries of decisions: those that wrote, may have written, would have written or failed to, all of them; of those that left a request the first
  * {@link MOST_LEFT}, hostile ones first. What was overtaken or not begun decided nothing. Pure.
  */
 export function createDecisionCollector(context: SweepContext): DecisionCollector {

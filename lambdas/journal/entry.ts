@@ -23,7 +23,7 @@ export interface JournalEntry {
   readonly reason: Reason;
   readonly message: string;
   readonly hostile: boolean;
-  /** `written`, `observed` (a policy in mode observe), `none` (left), `failed`, … */
+  /** `written`, `observed` (a policy in mode observe), `none` (left), `failed`, `unknown` (sent, and no answer says whether it was done), … */
   readonly outcome: string;
   readonly policy?: string;
   /** SHA-256 of the policies that judged, as canonical JSON, in hexadecimal digits. */

@@ -27,9 +27,15 @@ const LARGEST_BODY = 4 * 1024 * 1024;
 /** `seq`, `previous` and `hash` of a line. */
 const CHAINING_BYTES = 200;
 
-/** What makes an entry the same as another one: the request, and what was decided about it with which result. */
-export function entryKey({ cluster, uid, verdict, reason, outcome }: JournalEntry): string {
-  const what = JSON.stringify([cluster, uid, verdict, reason, outcome]);
+/**
+ * What makes an entry the same as another one: the request, and what was decided about it with which result. The uid alone does not: an API server that lies
+ * may give one to many requests.
+ */
+export function entryKey(entry: JournalEntry): string {
+  const { cluster, uid, csr, requester, requestHash, names, nameCount } = entry;
+  const { verdict, reason, hostile, outcome } = entry;
+  const request = [cluster, uid, csr, requester, requestHash, names, nameCount];
+  const what = JSON.stringify([request, verdict, reason, hostile, outcome]);
   return createHash('sha256').update(what).digest('hex').slice(0, 16);
 }
 
@@ -102,10 +108,10 @@ export function headOfObject(key: string, body: string): Head | undefined {
   if (cluster === undefined || last === undefined || !last.intact || last.cluster !== cluster) return undefined;
   const recent = new Map<string, number>();
   for (const line of lines) {
-    const { uid, verdict, reason, outcome } = line?.value ?? {};
-    const what = { cluster, uid, verdict, reason, outcome };
+    if (line === undefined) continue;
+    const what = { ...line.value, cluster };
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only hashed: a line that is another one is just not found again
-    if (line !== undefined) recent.set(entryKey(what as JournalEntry), Math.floor(Date.parse(line.at) / 1000));
+    recent.set(entryKey(what as unknown as JournalEntry), Math.floor(Date.parse(line.at) / 1000));
   }
   return { version: 1, cluster, seq: last.seq, hash: last.hash, key, body, recent: pruned(recent) };
 }

@@ -1,11 +1,11 @@
 import { CERTIFICATE_CLASSES, renewedBy } from '../expiry/certificate-classes.ts';
 import { compare, counted, DAY_MS, date, span, timeOf } from '../expiry/words.ts';
-import type { AlarmSettings } from '../health/alarms.ts';
 import { CLUSTER_STATES, type ClusterHealth, type ClusterState, type FleetHealth } from '../health/fleet-health.ts';
 import { printable } from '../printable.ts';
-import type { AlarmEvent, DigestEvent, Notification } from './message.ts';
-import { isOfHub, overInFleet } from './plan.ts';
-import { bounded, labelsOf, plainEvent, subjectOf } from './texts.ts';
+import type { DigestEvent, Notification } from './message.ts';
+import { isOfHub } from './plan.ts';
+import { withinBytes } from './publication.ts';
+import { bounded, labelsOf, subjectOf } from './texts.ts';
 import { type DigestMemory, NOBODY, openAlarms, type Told, type ToldChange } from './told.ts';
 
 /** Lines of a section. */
@@ -15,6 +15,10 @@ const LONGEST_TEXT = 6_000;
 const LONGEST_LINE = 240;
 /** Ids in an event. */
 const MOST_IDS = 100;
+/** Of the event. EventBridge takes 256 KiB. Bytes. */
+const LARGEST_EVENT = 200_000;
+/** Hostile requests of this time are told. Milliseconds. */
+const HOSTILE_MS = DAY_MS;
 /** What bites later is not told every day. Milliseconds. */
 const SOON_MS = 30 * DAY_MS;
 /** A second digest within this time is the same one, delivered twice. Milliseconds. */
@@ -25,7 +29,6 @@ export interface DigestInput {
   readonly health: FleetHealth | undefined;
   readonly problem?: string;
   readonly told: Told;
-  readonly settings: AlarmSettings;
   /** To the report page. */
   readonly link?: string;
   /** Where the state of the fleet is: a person has to name it. */
@@ -41,8 +44,7 @@ export interface Digest {
 }
 
 /**
- * The state of the fleet, once a day. It is sent also when all is well, or nothing is known: silence must not look like health. What people were told of and is over
- * without a message of CloudWatch ends here. Pure.
+ * The state of the fleet, once a day. It is sent also when all is well, or nothing is known: silence must not look like health. Pure.
  */
 export function digestOf(input: DigestInput): Digest {
   const { told, now, health } = input;
@@ -58,7 +60,7 @@ function unknownDigest({ told, problem = 'its state cannot be read', link, now }
   // What is remembered of the last digest stays: it is what the next one compares with.
   const memory = { critical: [], warning: [], ...told.digest, at };
   return {
-    message: messageOf(lines, { version: 1, at, story }, [], link),
+    message: messageOf(lines, { version: 1, at, story }, link),
     change: { digest: memory },
   };
 }
@@ -77,7 +79,6 @@ function knownDigest({ told, settings, link, bucket, now }: DigestInput, health:
   // Of one that is not in the index nothing is known: it is as it was.
   const unknown = new Set(idsOf(current.filter(({ sweptAt }) => sweptAt === undefined)));
   const mended = [...before].filter((id) => !unwell.has(id) && !unknown.has(id));
-  const over = overInFleet(told, health, settings);
 
   const counts = Object.fromEntries(CLUSTER_STATES.map((state) => [state, having(state).length]));
   const story = storyOf(current, counts, labelOf, now);
@@ -94,6 +95,8 @@ function knownDigest({ told, settings, link, bucket, now }: DigestInput, health:
       warning.length,
     ),
     section('Certmarshal itself', hubLines(told, now)),
+    section('Hostile requests of a day', hostileLines(health.clusters, labelOf, now)),
+    section('Not all done', incompleteLines(current, labelOf, now)),
     section('Bites within 30 days', soonLines(current, labelOf, now)),
     section('Unwell since the last digest', named(opened, '+')),
     section('Mended since the last digest', named(mended, '-')),
@@ -130,17 +133,7 @@ function knownDigest({ told, settings, link, bucket, now }: DigestInput, health:
     mended: mended.slice(0, MOST_IDS),
     objective: objectiveOf(health),
   };
-  const closed: readonly AlarmEvent[] = over.map(({ alarm, severity, key, story: was, openedAt }) =>
-    plainEvent(
-      'closed',
-      { ...(key === NOBODY ? {} : { cluster: key }), story: was, since: openedAt },
-      { alarm, severity, fleet: undefined, link, bucket, now },
-    ),
-  );
-  return {
-    message: messageOf(lines, event, closed, link),
-    change: { digest: memory, closed: over.map(({ alarm, key }) => ({ alarm, key })) },
-  };
+  return { message: messageOf(lines, withinBytes(event, LARGEST_EVENT), link), change: { digest: memory } };
 }
 
 function idsOf(clusters: readonly ClusterHealth[]): readonly string[] {
@@ -150,7 +143,6 @@ function idsOf(clusters: readonly ClusterHealth[]): readonly string[] {
 function messageOf(
   lines: readonly string[],
   digest: DigestEvent,
-  events: readonly AlarmEvent[],
   link: string | undefined,
 ): Notification {
   const text = bounded(
@@ -164,7 +156,7 @@ function messageOf(
       subject: subjectOf(`[digest] ${digest.story}`),
       text: link === undefined ? text : `${text}\nReport: ${link}`,
     },
-    events,
+    events: [],
     digest,
   };
 }
@@ -219,6 +211,40 @@ function hubLines(told: Told, now: number): readonly string[] {
     .map(({ key, openedAt, story }) => {
       const part = key === NOBODY ? '' : `${key}: `;
       return `${part}${story}, told ${span(now - (timeOf(openedAt) ?? now))} ago`;
+    });
+}
+
+/** Also of clusters that are gone: they may only be hidden. The newest first. */
+function hostileLines(
+  clusters: readonly ClusterHealth[],
+  labelOf: (id: string) => string,
+  now: number,
+): readonly string[] {
+  return clusters
+    .flatMap(({ id, verdicts }) =>
+      verdicts.flatMap(({ hostile, at, node, csr, message }) => {
+        const time = timeOf(at);
+        if (!hostile || time === undefined || now - time > HOSTILE_MS) return [];
+        return [{ id, time, line: `${node ?? 'somebody'}: ${message} (${csr})` }];
+      }),
+    )
+    .toSorted((a, b) => b.time - a.time || compare(a.id, b.id))
+    .map(({ id, time, line }) => `${date(time)} ${labelOf(id)}: ${printable(line, 160)}`);
+}
+
+/** Clusters that can be read, and whose last sweep did not do all it should: what it found. */
+function incompleteLines(
+  current: readonly ClusterHealth[],
+  labelOf: (id: string) => string,
+  now: number,
+): readonly string[] {
+  return current
+    .filter(({ readable, complete, sweptAt }) => readable && !complete && sweptAt !== undefined)
+    .map(({ id, findings: [first, ...others] }) => {
+      if (first === undefined) return `${labelOf(id)}: the last sweep did not do all it should`;
+      const more = others.length > 0 ? `, and ${others.length} more` : '';
+      const since = span(Math.max(0, now - (timeOf(first.since) ?? now)));
+      return `${labelOf(id)}: ${printable(`${first.object}: ${first.message}`, 120)}, for ${since}${more}`;
     });
 }
 

@@ -16,7 +16,11 @@ const alarmEvent = z
     severity: z.enum(ALARM_SEVERITIES),
     state: z.enum(['opened', 'closed']),
     cluster: clusterId.describe('Absent where the alarm is about certmarshal, or names no cluster.').optional(),
-    part: z.string().max(160).describe('What of certmarshal it is about: a function, a queue.').optional(),
+    part: z
+      .string()
+      .max(260)
+      .describe('What it is about: a function or queue of certmarshal; of a cluster a class of certificate, a node.')
+      .optional(),
     story: z.string().max(700).describe('The whole story in one sentence.'),
     since: time.describe('Since when it is so; of a closed one, when people were told.').optional(),
     due: time.describe('When it bites.').optional(),

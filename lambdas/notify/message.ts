@@ -16,7 +16,7 @@ export interface AlarmEvent {
   readonly state: 'opened' | 'closed';
   /** Absent where the alarm is about certmarshal itself, or nobody knows which cluster it is about. */
   readonly cluster?: string;
-  /** What of certmarshal it is about, where there are several: a function, a queue. */
+  /** What it is about, where there are several: a function or queue of certmarshal; of a cluster a class of certificate, a node. */
   readonly part?: string;
   readonly story: string;
   /** RFC 3339, as all times. */

@@ -1,11 +1,11 @@
 import { ALARMS, type AlarmId, type AlarmSettings, type AlarmSeverity, alarmSetting } from '../health/alarms.ts';
-import { culpritsOf, watchedSignal } from '../health/culprits.ts';
+import { watchedSignal } from '../health/culprits.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import type { SignalId } from '../health/signals.ts';
 import { printable } from '../printable.ts';
 import type { AlarmMessage } from './alarm-message.ts';
-import type { NamedAlarm } from './alarm-name.ts';
-import type { Notification } from './message.ts';
+import { alarmName, type NamedAlarm } from './alarm-name.ts';
+import type { AlarmEvent, Notification } from './message.ts';
 import {
   type Culprit,
   labelsOf,
@@ -19,68 +19,104 @@ import {
   unnamedLabel,
   unnamedText,
 } from './texts.ts';
-import { NOBODY, type OpenAlarm, type Told, type ToldChange } from './told.ts';
+import {
+  isFresh,
+  isOld,
+  lastChange,
+  NOBODY,
+  type OpenAlarm,
+  openAlarms,
+  type Told,
+  type ToldChange,
+  type TroubleName,
+} from './told.ts';
+import { readTroubleKey, signalOfPart, type Trouble, troublesOf } from './troubles.ts';
 
-export interface PlanInput {
-  readonly named: NamedAlarm;
-  readonly message: AlarmMessage;
+export interface LookInput {
   readonly told: Told;
   /** Undefined where the registry or the index cannot be read. */
   readonly health: FleetHealth | undefined;
   readonly settings: AlarmSettings;
   /** To the report page. */
   readonly link?: string;
-  /** Where the state of the fleet is: a person has to name it. */
-  readonly bucket?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
+export interface PlanInput extends LookInput {
+  readonly named: NamedAlarm;
+  readonly message: AlarmMessage;
+}
+
 export interface Plan {
-  /** At most one. */
   readonly messages: readonly Notification[];
   /** What is to be remembered once they are sent. */
   readonly change: ToldChange;
+  /** Why CloudWatch's message cannot be used now and has to come again. Then there is nothing else. */
+  readonly again?: string;
 }
 
 const NOTHING: Plan = { messages: [], change: {} };
+
+/** What rings again within this time is still the same trouble. Milliseconds. */
+export const AWAY_MS = 15 * 60_000;
 
 /**
  * What people are to be told when CloudWatch says that an alarm changed its state. Pure. Once what it tells is remembered, the same message again tells nothing.
  *
  * An alarm of CloudWatch has one message for each cluster that makes it ring, and does not always say which. So what is told is not the message but what the
- * fleet shows: `ALARM` tells of the clusters that ring and that nobody was told of, `OK` of those that people were told of and that ring no more. Nothing is
- * called recovered while the alarm rings: a number that is well for one minute is no recovery, and no second message would follow it.
+ * fleet shows: of what rings and nobody was told of, and of what people were told of and has not rung for a while. A cluster by itself is not enough to tell troubles
+ * apart: an old certificate that ended must not hide another one. {@link planLook} does the same where CloudWatch has no reason to say anything.
  */
 export function planNotifications(input: PlanInput): Plan {
-  const { named, message, settings, health, now, link, bucket } = input;
-  const { severity } = alarmSetting(named.alarm, settings);
-  if (severity === 'off' || message.state === 'INSUFFICIENT_DATA') return NOTHING;
-  const culprits = culpritsIn(input);
-  const scene = {
-    severity,
-    alarm: named.alarm,
-    fleet:
-      health && !isOfHub(named.alarm)
-        ? { clusters: health.clusters.filter(({ state }) => state !== 'gone').length, ringing: culprits.length }
-        : undefined,
-    link,
-    bucket,
-    first: message.first,
-    now,
-  };
-  if (isOfHub(named.alarm)) return planOfHub(input, scene);
-  return message.state === 'ALARM' ? planOpening(input, culprits, scene) : planRecovery(input, culprits, scene);
+  const { named, message, settings, health } = input;
+  const { alarm } = named;
+  if (alarmSetting(alarm, settings).severity === 'off' || message.state === 'INSUFFICIENT_DATA') return NOTHING;
+  if (isOfHub(alarm)) return planOfHub(input);
+  if (health === undefined)
+    return message.state === 'OK'
+      ? { ...NOTHING, again: 'what is over cannot be told while the state of the fleet cannot be read' }
+      : planUnnamed(input);
+  const seen = compared(alarm, { ...input, health }, message);
+  if (message.state === 'ALARM' && seen.ringing.length === 0) return joined([planUnnamed(input), planEnds(seen)]);
+  const made = joined([message.state === 'ALARM' ? planOpening(seen) : NOTHING, planEnds(seen)]);
+  // Many clusters ring at once: only what changes anything is worth a write.
+  const said = changeOf(input);
+  const isSame = lastChange(input.told, said.name)?.state === said.state && made.messages.length === 0;
+  return isSame ? made : { ...made, change: { ...made.change, changed: said } };
+}
+
+/**
+ * What people are to be told when the fleet is compared with what they were told; CloudWatch said nothing. Pure.
+ *
+ * It looks at the alarms that CloudWatch has opened: a second cluster, class or node makes no second change of an alarm that rings already. It also tells what somebody
+ * claimed and never told, and the end of what rings no more.
+ */
+export function planLook(input: LookInput): Plan {
+  const { told, health, now } = input;
+  const plans = ALARM_IDS.flatMap((alarm): readonly Plan[] => {
+    const isOpen = Object.keys(told.open[alarm] ?? {}).length > 0;
+    if (isOfHub(alarm)) return isOpen ? lostOfHub(alarm, input) : [];
+    if (health === undefined || !(isOpen || lastChange(told, alarmName(alarm))?.state === 'ALARM')) return [];
+    const seen = compared(alarm, { ...input, health });
+    return [planOpening(seen), lostUnnamed(seen), planEnds(seen)];
+  });
+  const isAnyOpen = openAlarms(told).length > 0;
+  const made = joined(plans);
+  return isAnyOpen || made.messages.length > 0
+    ? { ...made, change: { ...made.change, lookedAt: new Date(now).toISOString() } }
+    : made;
 }
 
 /** An alarm whose name says nothing to certmarshal is told all the same. Pure. */
 export function planUnknown({ message, told, link, now }: Pick<PlanInput, 'message' | 'told' | 'link' | 'now'>): Plan {
-  const { name, state, changedAt } = message;
-  const last = lastChange(told, name);
-  if (state !== 'ALARM' || (changedAt !== undefined && last !== undefined && changedAt <= last)) return NOTHING;
+  if (message.state === 'INSUFFICIENT_DATA') return NOTHING;
+  const changed = changeOf({ message, now });
+  if (isRepeated(message, told)) return NOTHING;
+  if (message.state === 'OK') return lastChange(told, message.name) ? { messages: [], change: { changed } } : NOTHING;
   return {
     messages: [{ severity: 'critical', state: 'opened', human: unknownText(message, link), events: [] }],
-    change: { changed: { name, at: changedAt ?? new Date(now).toISOString() } },
+    change: { changed },
   };
 }
 
@@ -89,128 +125,185 @@ export function isOfHub(alarm: AlarmId): boolean {
   return watchedSignal(alarm) === undefined;
 }
 
-/** What is remembered and rings no more; for a digest, which looks at all alarms. Pure. */
-export function overInFleet(
-  told: Told,
-  health: FleetHealth,
-  settings: AlarmSettings,
-): readonly (Recovered & { readonly alarm: AlarmId; readonly severity: AlarmSeverity })[] {
-  return ALARM_IDS.flatMap((alarm) => {
-    const { severity } = alarmSetting(alarm, settings);
-    const open = told.open[alarm] ?? {};
-    if (isOfHub(alarm)) return [];
-    const ringing = new Set(culpritsOf(alarm, health, settings).map(({ id }) => id));
-    return recoveredOf(alarm, open, ringing, health).map((entry) => ({
-      ...entry,
-      alarm,
-      severity: severity === 'off' ? ALARMS[alarm].severity : severity,
-    }));
-  });
-}
-
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
 const ALARM_IDS = Object.keys(ALARMS) as (keyof typeof ALARMS)[];
 
-function culpritsIn({ named, health, settings }: PlanInput): readonly Culprit[] {
-  if (health === undefined) return [];
-  const watched = watchedSignal(named.alarm);
-  return culpritsOf(named.alarm, health, settings).flatMap((cluster) => {
-    const signal = cluster.signals.find(({ id }) => id === watched);
-    return signal === undefined ? [] : [{ cluster, signal }];
-  });
+/** One alarm, in the fleet and in what people were told. */
+interface Compared {
+  readonly alarm: AlarmId;
+  readonly scene: Scene;
+  readonly ringing: readonly Trouble[];
+  /** Of those, what people were not told of. */
+  readonly news: readonly Trouble[];
+  readonly open: Readonly<Record<string, OpenAlarm>>;
+  readonly health: FleetHealth;
 }
 
-function planOpening(input: PlanInput, culprits: readonly Culprit[], scene: Scene): Plan {
-  const { named, told } = input;
-  const { alarm } = named;
+function compared(
+  alarm: AlarmId,
+  { told, health, settings, link, now }: LookInput & { readonly health: FleetHealth },
+  message?: AlarmMessage,
+): Compared {
+  const ringing = troublesOf(alarm, health, settings);
   const open = told.open[alarm] ?? {};
-  const news = culprits.filter(({ cluster }) => !Object.hasOwn(open, cluster.id));
-  if (culprits.length === 0) return planUnnamed(input, scene);
+  const fleet = {
+    clusters: health.clusters.filter(({ state }) => state !== 'gone').length,
+    ringing: new Set(ringing.map(({ cluster }) => cluster.id)).size,
+  };
+  const lostAt = endUnseen(told, message);
+  const news = ringing.filter(({ key }) => isNews(Object.hasOwn(open, key) ? open[key] : undefined, lostAt, now));
+  return { alarm, scene: sceneOf(alarm, { settings, link, now }, fleet), ringing, news, open, health };
+}
+
+/**
+ * When CloudWatch said that the alarm ended, where it rings again long after and nobody has looked at the fleet in between: what was open then has ended, though
+ * nobody saw it.
+ */
+function endUnseen(told: Told, message: AlarmMessage | undefined): string | undefined {
+  if (message?.state !== 'ALARM' || message.changedAt === undefined) return undefined;
+  const last = lastChange(told, message.name);
+  if (last?.state !== 'OK' || Date.parse(message.changedAt) - Date.parse(last.at) < AWAY_MS) return undefined;
+  return told.lookedAt === undefined || told.lookedAt < last.at ? last.at : undefined;
+}
+
+/** Where it is not certain that people were told, and not of its end, they are told. */
+function isNews(entry: OpenAlarm | undefined, lostAt: string | undefined, now: number): boolean {
+  if (entry === undefined) return true;
+  const { openedAt, claimedAt, closingAt, awaySince } = entry;
+  if (isFresh(claimedAt, now) || isFresh(closingAt, now)) return false;
+  if (claimedAt !== undefined || closingAt !== undefined) return true;
+  return isLongAway(awaySince, now) || (lostAt !== undefined && openedAt < lostAt);
+}
+
+function isLongAway(awaySince: string | undefined, now: number): boolean {
+  return awaySince !== undefined && now - Date.parse(awaySince) >= AWAY_MS;
+}
+
+function planOpening({ alarm, scene, news, open }: Compared): Plan {
   if (news.length === 0) return NOTHING;
-  // Now that clusters can be named, nobody waits for the end of an alarm that named none.
+  const fresh = new Set(news.map(({ key }) => key));
+  const known = new Set(
+    Object.keys(open)
+      .filter((key) => !fresh.has(key))
+      .map((key) => readTroubleKey(key).cluster),
+  );
+  const culprits = [...Map.groupBy(news, ({ cluster }) => cluster.id).values()].flatMap((same) => culpritOf(same, known));
   const unnamed = Object.hasOwn(open, NOBODY) ? open[NOBODY] : undefined;
+  // Now that clusters can be named, nobody waits for the end of an alarm that named none.
   const closing = unnamed === undefined ? [] : [plainEvent('closed', closedOf(unnamed), scene)];
+  const events = news.map((trouble): AlarmEvent => ({
+    ...openedEvent({ cluster: trouble.cluster, signal: signalOfPart(trouble) }, scene),
+    ...partOf(trouble),
+  }));
   return {
     messages: [
       {
         severity: scene.severity,
         state: 'opened',
-        human: openedText(news, scene),
-        events: [...news.map((culprit) => openedEvent(culprit, scene)), ...closing],
+        human: openedText(culprits, scene),
+        events: [...events, ...closing],
       },
     ],
     change: {
-      opened: news.map((culprit) => ({ alarm, key: culprit.cluster.id, ...openOf(culprit.signal.story, scene) })),
+      opened: news.map((trouble) => ({ alarm, key: trouble.key, ...openOf(signalOfPart(trouble).story, scene) })),
       ...(unnamed === undefined ? {} : { closed: [{ alarm, key: NOBODY }] }),
     },
   };
 }
 
+/** A cluster of which people were told something else already is told with what is new in it. */
+function culpritOf(same: readonly Trouble[], known: ReadonlySet<string>): readonly Culprit[] {
+  const [first, ...others] = same;
+  if (first === undefined) return [];
+  const { cluster, signal } = first;
+  if (!known.has(cluster.id)) return [{ cluster, signal }];
+  const part = signalOfPart(first);
+  const more = others.length === 0 ? '' : `, and ${others.length} more`;
+  return [{ cluster, signal: { ...part, story: `${part.story}${more}` } }];
+}
+
 /** It rings, and the fleet shows no cluster that makes it. */
-function planUnnamed(input: PlanInput, scene: Scene): Plan {
+function planUnnamed(input: PlanInput): Plan {
   const { named, message, told, health, now } = input;
   const open = Object.values(told.open[named.alarm] ?? {});
   const { changedAt } = message;
-  const isOld =
-    changedAt === undefined
-      ? open.length > 0
-      : changedAt <= (lastChange(told, message.name) ?? '') || open.some(({ openedAt }) => changedAt <= openedAt);
-  if (isOld) return NOTHING;
+  if (changedAt === undefined) {
+    if (open.length > 0) return NOTHING;
+  } else if (isOld(told, { name: message.name, at: changedAt })) {
+    const last = lastChange(told, message.name);
+    // Another cluster's end may have come first.
+    const isOvertaken = health === undefined && last?.state === 'OK' && changedAt < last.at;
+    return isOvertaken ? { ...NOTHING, again: 'a late alarm cannot be told while the state of the fleet cannot be read' } : NOTHING;
+  } else if (open.some(({ openedAt }) => changedAt <= openedAt)) return NOTHING;
   const why =
     health === undefined
       ? 'Which clusters cannot be told: the state of the fleet cannot be read.'
       : 'No cluster shows it any more: it may be over, or too new to be seen.';
-  const changed = { name: message.name, at: changedAt ?? new Date(now).toISOString() };
-  return unnamedPlan(input, NOBODY, why, changed, scene);
+  const plan = unnamedPlan(named, message, why, sceneOf(named.alarm, input, undefined), NOBODY);
+  return { ...plan, change: { ...plan.change, changed: changeOf({ message, now }) } };
 }
 
-function planRecovery({ named, told, health }: PlanInput, culprits: readonly Culprit[], scene: Scene): Plan {
-  // What cannot be read is not well.
-  if (health === undefined) return NOTHING;
-  const { alarm } = named;
-  const ringing = new Set(culprits.map(({ cluster }) => cluster.id));
-  const recovered = recoveredOf(alarm, told.open[alarm] ?? {}, ringing, health);
-  if (recovered.length === 0) return NOTHING;
-  return {
-    messages: [
-      {
-        severity: scene.severity,
-        state: 'closed',
-        human: recoveredText(recovered, scene),
-        events: recovered.map((entry) =>
-          plainEvent('closed', { ...closedOf(entry), ...(entry.key === NOBODY ? {} : { cluster: entry.key }) }, scene),
-        ),
-      },
-    ],
-    change: { closed: recovered.map(({ key }) => ({ alarm, key })) },
-  };
+/** An alarm that named no cluster was claimed and perhaps never told. */
+function lostUnnamed({ alarm, scene, open, news }: Compared): Plan {
+  const entry = Object.hasOwn(open, NOBODY) ? open[NOBODY] : undefined;
+  if (entry?.claimedAt === undefined || isFresh(entry.claimedAt, scene.now) || news.length > 0) return NOTHING;
+  const message: AlarmMessage = { name: alarmName(alarm), state: 'ALARM' };
+  return unnamedPlan({ alarm }, message, 'No cluster shows it any more: it may be over.', scene, NOBODY);
 }
 
-function recoveredOf(
-  alarm: AlarmId,
-  open: Readonly<Record<string, OpenAlarm>>,
-  ringing: ReadonlySet<string>,
-  health: FleetHealth,
-): readonly Recovered[] {
+/** What rings no more is over when it stays away; what is away for less is remembered, and what is back. */
+function planEnds({ alarm, scene, ringing, open, health, news }: Compared): Plan {
+  const { now } = scene;
+  const keys = new Set(ringing.map(({ key }) => key));
   const known = new Map(health.clusters.map((cluster) => [cluster.id, cluster]));
-  const isOver = (key: string): boolean => {
-    if (key === NOBODY) return ringing.size === 0;
-    const cluster = known.get(key);
-    return !ringing.has(key) && (cluster === undefined || isKnown(cluster, alarm));
+  const isAway = (key: string): boolean => {
+    if (key === NOBODY) return ringing.length === 0;
+    const cluster = known.get(readTroubleKey(key).cluster);
+    return !keys.has(key) && (cluster === undefined || isKnown(cluster, alarm));
   };
-  const over = Object.entries(open).filter(([key]) => isOver(key));
-  const labels = labelsOf(over.map(([key]) => ({ id: key, name: known.get(key)?.name ?? key })));
-  return over.map(([key, { openedAt, story }]) => {
-    const cluster = known.get(key);
+  const fresh = new Set(news.map(({ key }) => key));
+  const [over, away]: [[string, OpenAlarm][], (TroubleName & { readonly since?: string })[]] = [[], []];
+  for (const [key, entry] of Object.entries(open)) {
+    const { awaySince, claimedAt, closingAt } = entry;
+    if (fresh.has(key) || isFresh(claimedAt, now) || isFresh(closingAt, now)) continue;
+    if (!isAway(key)) {
+      if (awaySince !== undefined) away.push({ alarm, key });
+    } else if (awaySince === undefined) away.push({ alarm, key, since: new Date(now).toISOString() });
+    else if (isLongAway(awaySince, now) && !(key === NOBODY && fresh.size > 0)) over.push([key, entry]);
+  }
+  const messages = over.length === 0 ? [] : [recoveryOf(over, { alarm, known, scene })];
+  return { messages, change: { closed: over.map(([key]) => ({ alarm, key })), away } };
+}
+
+function recoveryOf(
+  over: readonly (readonly [string, OpenAlarm])[],
+  { alarm, known, scene }: { alarm: AlarmId; known: ReadonlyMap<string, ClusterHealth>; scene: Scene },
+): Notification {
+  const byCluster = Map.groupBy(over, ([key]) => readTroubleKey(key).cluster);
+  const labels = labelsOf([...byCluster.keys()].map((id) => ({ id, name: known.get(id)?.name ?? id })));
+  const recovered = [...byCluster].flatMap(([id, same]): readonly Recovered[] => {
+    const [first] = same;
+    if (first === undefined) return [];
+    const [key, { openedAt, story }] = first;
+    const cluster = known.get(id);
     const because =
-      key === NOBODY || cluster?.state === 'well'
+      id === NOBODY || cluster?.state === 'well'
         ? undefined
         : cluster === undefined || cluster.state === 'gone'
           ? 'it is no longer in the fleet'
           : cluster.maintenance && `in maintenance until ${cluster.maintenance.until}`;
-    const label = key === NOBODY ? unnamedLabel({ alarm }) : (labels.get(key) ?? key);
-    return { key, label, openedAt, story, ...(because === undefined ? {} : { because }) };
+    const label = id === NOBODY ? unnamedLabel({ alarm }) : (labels.get(id) ?? id);
+    const more = same.length > 1 ? `, and ${same.length - 1} more` : '';
+    return [{ key, label, openedAt, story: `${story}${more}`, ...(because === undefined ? {} : { because }) }];
   });
+  return {
+    severity: scene.severity,
+    state: 'closed',
+    human: recoveredText(recovered, scene),
+    events: over.map(([key, entry]) =>
+      plainEvent('closed', { ...closedOf(entry), ...(key === NOBODY ? {} : readTroubleKey(key)) }, scene),
+    ),
+  };
 }
 
 /** Signals that an audit has no part in. */
@@ -223,46 +316,73 @@ const OF_SWEEPS: ReadonlySet<SignalId | undefined> = new Set<SignalId>([
   'SloSlowBurn',
 ]);
 
-/** Where the index was lost a cluster has no findings until it is swept and audited again; that is no recovery. */
-function isKnown({ state, sweptAt, audit }: ClusterHealth, alarm: AlarmId): boolean {
+/** Where the index was lost a cluster has no findings until it is swept and audited again; that is no recovery. Nor is that nobody knows when it was readable. */
+function isKnown({ state, sweptAt, audit, readable, readableAt }: ClusterHealth, alarm: AlarmId): boolean {
   if (state === 'gone') return true;
-  return sweptAt !== undefined && (audit !== undefined || OF_SWEEPS.has(watchedSignal(alarm)));
+  const watched = watchedSignal(alarm);
+  if (watched === 'UnreadableFor' && !readable && readableAt === undefined) return false;
+  return sweptAt !== undefined && (audit !== undefined || OF_SWEEPS.has(watched));
 }
 
 /** Something of certmarshal, which no cluster says anything about: CloudWatch's word counts, in the order of its own times. */
-function planOfHub(input: PlanInput, scene: Scene): Plan {
+function planOfHub(input: PlanInput): Plan {
   const { named, message, told, now } = input;
-  const key = named.part ?? NOBODY;
-  const byKey = told.open[named.alarm] ?? {};
+  const { alarm, part: key = NOBODY } = named;
+  if (isRepeated(message, told)) return NOTHING;
+  const changed = changeOf({ message, now });
+  const byKey = told.open[alarm] ?? {};
   const open = Object.hasOwn(byKey, key) ? byKey[key] : undefined;
-  const { changedAt } = message;
-  const last = lastChange(told, message.name);
-  if (changedAt !== undefined && last !== undefined && changedAt <= last) return NOTHING;
-  const changed = { name: message.name, at: changedAt ?? new Date(now).toISOString() };
-  if (message.state === 'ALARM')
-    return changedAt === undefined && open !== undefined ? NOTHING : unnamedPlan(input, key, '', changed, scene);
-  if (open === undefined) return NOTHING;
-  const label = unnamedLabel(named);
+  const scene = sceneOf(alarm, input, undefined);
+  const plan =
+    message.state === 'ALARM'
+      ? unnamedPlan(named, message, '', scene, key)
+      : open === undefined
+        ? NOTHING
+        : endOfHub(named, open, scene);
+  return { ...plan, change: { ...plan.change, changed } };
+}
+
+/** CloudWatch says what it said before, or what is overtaken. Without a time it is the state that counts. */
+function isRepeated({ name, state, changedAt }: AlarmMessage, told: Told): boolean {
+  if (changedAt === undefined) return lastChange(told, name)?.state === state;
+  return isOld(told, { name, at: changedAt });
+}
+
+/** What somebody claimed and perhaps never told. */
+function lostOfHub(alarm: AlarmId, input: LookInput): readonly Plan[] {
+  const scene = sceneOf(alarm, input, undefined);
+  return Object.entries(input.told.open[alarm] ?? {}).flatMap(([key, entry]) => {
+    const { claimedAt, closingAt } = entry;
+    if (isFresh(claimedAt, input.now) || isFresh(closingAt, input.now)) return [];
+    const named = { alarm, ...(key === NOBODY ? {} : { part: key }) };
+    if (closingAt !== undefined) return [endOfHub(named, entry, scene)];
+    if (claimedAt === undefined) return [];
+    return [unnamedPlan(named, { name: nameOf(named), state: 'ALARM' }, '', scene, key)];
+  });
+}
+
+/** For people: a part that was remembered need not be one that CloudWatch could have. */
+function nameOf({ alarm, part }: NamedAlarm): string {
+  return part === undefined ? alarmName(alarm) : `${alarmName(alarm)}-${part}`;
+}
+
+function endOfHub(named: NamedAlarm, open: OpenAlarm, scene: Scene): Plan {
+  const { alarm, part: key = NOBODY } = named;
+  const recovered = { key, label: unnamedLabel(named), openedAt: open.openedAt, story: open.story };
   return {
     messages: [
       {
         severity: scene.severity,
         state: 'closed',
-        human: recoveredText([{ key, label, ...open }], scene),
+        human: recoveredText([recovered], scene),
         events: [plainEvent('closed', { ...closedOf(open), ...partOf(named) }, scene)],
       },
     ],
-    change: { closed: [{ alarm: named.alarm, key }], changed },
+    change: { closed: [{ alarm, key }] },
   };
 }
 
-function unnamedPlan(
-  { named, message }: PlanInput,
-  key: string,
-  why: string,
-  changed: NonNullable<ToldChange['changed']>,
-  scene: Scene,
-): Plan {
+function unnamedPlan(named: NamedAlarm, message: AlarmMessage, why: string, scene: Scene, key: string): Plan {
   const story = ALARMS[named.alarm].meaning.replace(/\.$/, '');
   return {
     messages: [
@@ -273,15 +393,41 @@ function unnamedPlan(
         events: [plainEvent('opened', { story, ...partOf(named) }, scene)],
       },
     ],
-    change: { opened: [{ alarm: named.alarm, key, ...openOf(story, scene) }], changed },
+    change: { opened: [{ alarm: named.alarm, key, ...openOf(story, scene) }] },
   };
 }
 
-function lastChange({ changes }: Told, name: string): string | undefined {
-  return Object.hasOwn(changes, name) ? changes[name] : undefined;
+function joined(plans: readonly Plan[]): Plan {
+  const again = plans.find((plan) => plan.again !== undefined)?.again;
+  const changed = plans.find(({ change }) => change.changed !== undefined)?.change.changed;
+  return {
+    messages: plans.flatMap(({ messages }) => messages),
+    change: {
+      opened: plans.flatMap(({ change }) => change.opened ?? []),
+      closed: plans.flatMap(({ change }) => change.closed ?? []),
+      away: plans.flatMap(({ change }) => change.away ?? []),
+      ...(changed === undefined ? {} : { changed }),
+    },
+    ...(again === undefined ? {} : { again }),
+  };
 }
 
-function partOf({ part }: NamedAlarm): { readonly part?: string } {
+function sceneOf(
+  alarm: AlarmId,
+  { settings, link, now }: Pick<LookInput, 'settings' | 'now'> & { readonly link?: string | undefined },
+  fleet: Scene['fleet'],
+): Scene {
+  const { severity } = alarmSetting(alarm, settings);
+  const told: AlarmSeverity = severity === 'off' ? ALARMS[alarm].severity : severity;
+  return { severity: told, alarm, fleet, link, now };
+}
+
+function changeOf({ message, now }: Pick<PlanInput, 'message' | 'now'>): NonNullable<ToldChange['changed']> {
+  const { name, state, changedAt = new Date(now).toISOString() } = message;
+  return { name, state: state === 'ALARM' ? 'ALARM' : 'OK', at: changedAt };
+}
+
+function partOf({ part }: { readonly part?: string }): { readonly part?: string } {
   return part === undefined ? {} : { part };
 }
 

@@ -1,5 +1,5 @@
 import { printable } from '../printable.ts';
-import type { Notification, NotificationDocument } from './message.ts';
+import type { DigestEvent, Notification, NotificationDocument } from './message.ts';
 
 /** What SNS is given. */
 export interface Publication {
@@ -12,8 +12,12 @@ export interface Publication {
 
 /** Events in a message; EventBridge gets them all. */
 const MOST_EVENTS = 50;
-/** Bytes of the document, which is in the message four times, each at most twice as long for its quotation marks: SNS takes 262,144 in all. */
-const LARGEST_DOCUMENT = 28_000;
+/** Of message and attributes, as SNS counts them; it takes 262,144. Bytes. */
+const LARGEST_MESSAGE = 200_000;
+/** Of the document, which is in the message four times, and longer there for its quotation marks. Bytes. */
+const LARGEST_DOCUMENTS = [28_000, 20_000, 12_000, 6_000] as const;
+/** Of a text that does not fit otherwise. Characters. */
+const SHORTEST_TEXT = 2_000;
 /** Characters. Source: SNS API Reference, Publish: a longer one is sent as several. */
 const LONGEST_SMS = 140;
 
@@ -23,33 +27,46 @@ const LONGEST_SMS = 140;
  */
 export function publicationOf(notification: Notification): Publication {
   const { human, severity, state, events } = notification;
-  const [first = ''] = human.text.split('\n', 1);
-  const document = JSON.stringify(documentOf(notification));
   const [event] = events;
   const clusters = new Set(events.flatMap(({ cluster }) => cluster ?? []));
   const [cluster] = clusters;
-  return {
-    subject: human.subject,
-    message: JSON.stringify({
-      default: human.text,
-      sms: ascii(first, LONGEST_SMS),
-      https: document,
-      sqs: document,
-      lambda: document,
-      firehose: document,
-    }),
-    attributes: {
-      severity,
-      state,
-      ...(event === undefined || state === 'digest' ? {} : { alarm: event.alarm }),
-      ...(cluster !== undefined && clusters.size === 1 && state !== 'digest'
-        ? { cluster: printable(cluster, 310) }
-        : {}),
-    },
+  const attributes = {
+    severity,
+    state,
+    ...(event === undefined || state === 'digest' ? {} : { alarm: event.alarm }),
+    ...(cluster !== undefined && clusters.size === 1 && state !== 'digest' ? { cluster: printable(cluster, 310) } : {}),
   };
+  return { subject: human.subject, message: fitting(notification), attributes };
 }
 
-function documentOf({ severity, state, human, events, digest }: Notification): NotificationDocument {
+/** Lists are shortened before the text, which people read, is. */
+function fitting(notification: Notification): string {
+  const { human } = notification;
+  for (const largest of LARGEST_DOCUMENTS) {
+    const message = messageOf(human.text, documentOf(notification, largest));
+    if (Buffer.byteLength(message) <= LARGEST_MESSAGE) return message;
+  }
+  const text = `${human.text.slice(0, SHORTEST_TEXT).toWellFormed()}…`;
+  return messageOf(text, documentOf({ ...notification, human: { ...human, text } }, 0));
+}
+
+function messageOf(text: string, of: NotificationDocument): string {
+  const [first = ''] = text.split('\n', 1);
+  const document = JSON.stringify(of);
+  return JSON.stringify({
+    default: text,
+    sms: ascii(first, LONGEST_SMS),
+    https: document,
+    sqs: document,
+    lambda: document,
+    firehose: document,
+  });
+}
+
+function documentOf(
+  { severity, state, human, events, digest }: Notification,
+  largest: number,
+): NotificationDocument {
   const { subject, text } = human;
   const all = {
     version: 1,
@@ -58,14 +75,28 @@ function documentOf({ severity, state, human, events, digest }: Notification): N
     subject,
     text,
     eventCount: events.length,
-    ...(digest === undefined ? {} : { digest }),
+    ...(digest === undefined ? {} : { digest: withinBytes(digest, largest / 2) }),
   } as const;
-  let room = LARGEST_DOCUMENT - Buffer.byteLength(JSON.stringify(all));
+  let room = largest - Buffer.byteLength(JSON.stringify(all));
   const first = events.slice(0, MOST_EVENTS).filter((event) => {
     room -= Buffer.byteLength(JSON.stringify(event)) + 1;
     return room >= 0;
   });
   return { ...all, events: first };
+}
+
+/** A digest whose lists are cut to the same length, the longest at which its JSON has no more bytes; with empty lists if need be. Pure. */
+export function withinBytes(digest: DigestEvent, bytes: number): DigestEvent {
+  const lists = ['critical', 'warning', 'opened', 'mended'] as const;
+  let most = Math.max(0, ...lists.map((name) => digest[name]?.length ?? 0));
+  for (;;) {
+    const cut = {
+      ...digest,
+      ...Object.fromEntries(lists.flatMap((name) => (digest[name] ? [[name, digest[name].slice(0, most)]] : []))),
+    };
+    if (most === 0 || Buffer.byteLength(JSON.stringify(cut)) <= bytes) return cut;
+    most = Math.floor(most / 2);
+  }
 }
 
 function ascii(text: string, most: number): string {

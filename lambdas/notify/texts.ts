@@ -1,5 +1,5 @@
-import { counted, date, firstOf, span, timeOf } from '../expiry/words.ts';
 import { word } from '../expiry/commands.ts';
+import { counted, date, firstOf, span, timeOf } from '../expiry/words.ts';
 import { ALARMS, type AlarmId, type AlarmSeverity, alarmRunbook } from '../health/alarms.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { Signal } from '../health/signals.ts';
@@ -38,7 +38,7 @@ export interface Scene {
   /** To the report page. */
   readonly link: string | undefined;
   /** Where the state of the fleet is. */
-  readonly bucket: string | undefined;
+  readonly bucket?: string | undefined;
   /** Of the description of the alarm. */
   readonly first?: string | undefined;
   /** Milliseconds since the epoch. */
@@ -238,7 +238,9 @@ function dueWords({ cluster, signal: { due } }: Culprit, now: number): string | 
   const at = timeOf(due);
   if (at === undefined) return undefined;
   // That is when EKS begins to sign with the new authority, and no certificate ends.
-  const isSwitch = cluster.audit?.findings.some((finding) => finding.code === 'SuccessorNotTrusted' && finding.due === due);
+  const isSwitch = cluster.audit?.findings.some(
+    (finding) => finding.code === 'SuccessorNotTrusted' && finding.due === due,
+  );
   if (isSwitch === true) return `due ${date(at)}`;
   return `${at > now ? 'ends' : 'ended'} ${date(at)}`;
 }

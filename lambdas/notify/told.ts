@@ -4,20 +4,34 @@ import type { AlarmEvent, DigestEvent } from './message.ts';
 /** What people were told and not yet that it is over. notify alone writes it, to S3. */
 export interface Told {
   readonly version: 1;
-  /** By alarm; then by id of the cluster, or for an alarm about certmarshal by {@link AlarmEvent.part}. {@link NOBODY} stands for none. */
+  /** By alarm; then by what is wrong: a cluster, or a part of it ({@link troubleKey}), or of certmarshal. {@link NOBODY} stands for none. */
   readonly open: Readonly<Partial<Record<AlarmId, Readonly<Record<string, OpenAlarm>>>>>;
-  /** When CloudWatch changed the state of an alarm last, by its name: what is not newer comes late or again. Only where no cluster says more. RFC 3339. */
-  readonly changes: Readonly<Record<string, string>>;
+  /** What CloudWatch said of an alarm last, by its name: what is not newer comes late or again. */
+  readonly changes: Readonly<Record<string, AlarmChange>>;
+  /** When the fleet was compared with this record last. RFC 3339. */
+  readonly lookedAt?: string;
   /** Of the last digest. */
   readonly digest?: DigestMemory;
-  /** Events that EventBridge did not take; they are sent with the next ones. */
-  readonly unsent: readonly BusEvent[];
+  /** Events that EventBridge did not take yet. */
+  readonly unsent: readonly UnsentEvent[];
 }
 
 export interface OpenAlarm {
-  /** When people were told. RFC 3339. */
+  /** When people were told. RFC 3339, as all times. */
   readonly openedAt: string;
   readonly story: string;
+  /** Somebody is about to tell people of it, and has not said yet that it is done. */
+  readonly claimedAt?: string;
+  /** Since when it rings no more. */
+  readonly awaySince?: string;
+  /** As `claimedAt`, of its end. */
+  readonly closingAt?: string;
+}
+
+export interface AlarmChange {
+  readonly state: 'ALARM' | 'OK';
+  /** RFC 3339. */
+  readonly at: string;
 }
 
 export interface DigestMemory {
@@ -31,51 +45,142 @@ export type BusEvent =
   | { readonly detailType: 'certmarshal alarm opened' | 'certmarshal alarm closed'; readonly detail: AlarmEvent }
   | { readonly detailType: 'certmarshal digest'; readonly detail: DigestEvent };
 
+/** An event, and whether EventBridge refused it before. */
+export type UnsentEvent = BusEvent & { readonly refused?: true };
+
 /** In place of a cluster or part that is not known, or is the only one. */
 export const NOBODY = '-';
 
 /** As before anybody was told anything. */
 export const NOTHING_TOLD: Told = { version: 1, open: {}, changes: {}, unsent: [] };
 
-/** What a message tells; applied to whatever is remembered by then. */
+export interface TroubleName {
+  readonly alarm: AlarmId;
+  readonly key: string;
+}
+
+/** What a message tells, and what was seen; applied to whatever is remembered by then. */
 export interface ToldChange {
-  readonly opened?: readonly (OpenAlarm & { readonly alarm: AlarmId; readonly key: string })[];
-  readonly closed?: readonly { readonly alarm: AlarmId; readonly key: string }[];
-  readonly changed?: { readonly name: string; readonly at: string };
+  readonly opened?: readonly (OpenAlarm & TroubleName)[];
+  readonly closed?: readonly TroubleName[];
+  /** What rings no more; without `since` it rings again. */
+  readonly away?: readonly (TroubleName & { readonly since?: string })[];
+  readonly changed?: AlarmChange & { readonly name: string };
+  readonly lookedAt?: string;
   readonly digest?: DigestMemory;
 }
+
+/** A claim that is older and not confirmed is of somebody who died before people were told. Longer than notify may run. Milliseconds. */
+export const CLAIM_MS = 2 * 60_000;
 
 /** Entries that are kept, the newest of them; what is forgotten is told again, which is better than not at all. */
 const MOST_OPEN = 40_000;
 const MOST_CHANGES = 500;
 const MOST_REMEMBERED = 5_000;
-const MOST_UNSENT = 500;
+/** Events that are kept for EventBridge, the newest of them. */
+export const MOST_UNSENT = 5_000;
 
 /**
  * What is remembered after people were told. Pure. The same change twice is the same as once.
  *
  * @param unsent in place of those remembered, where it is given
  */
-export function afterTelling(told: Told, change: ToldChange, unsent: readonly BusEvent[] = told.unsent): Told {
+export function afterTelling(told: Told, change: ToldChange, unsent: readonly UnsentEvent[] = told.unsent): Told {
   const open = new Map(openAlarms(told).map((entry) => [keyOf(entry), entry]));
+  for (const { since, ...name } of change.away ?? []) {
+    const { awaySince: _, ...entry } = open.get(keyOf(name)) ?? {};
+    if ('openedAt' in entry) open.set(keyOf(name), { ...entry, ...(since === undefined ? {} : { awaySince: since }) });
+  }
   for (const gone of change.closed ?? []) open.delete(keyOf(gone));
   for (const entry of change.opened ?? []) open.set(keyOf(entry), entry);
-  const changes = { ...told.changes, ...(change.changed && { [change.changed.name]: change.changed.at }) };
-  const digest = change.digest ?? told.digest;
+  const { changed, lookedAt = told.lookedAt, digest = told.digest } = change;
+  const changes = {
+    ...told.changes,
+    ...(changed && !isOld(told, changed) && { [changed.name]: { state: changed.state, at: changed.at } }),
+  };
   return {
     version: 1,
     open: nested(newest([...open.values()], ({ openedAt }) => openedAt, MOST_OPEN)),
-    changes: Object.fromEntries(newest(Object.entries(changes), ([, at]) => at, MOST_CHANGES)),
+    changes: Object.fromEntries(newest(Object.entries(changes), ([, { at }]) => at, MOST_CHANGES)),
+    ...(lookedAt === undefined ? {} : { lookedAt }),
     ...(digest === undefined ? {} : { digest: bounded(digest) }),
     unsent: unsent.slice(-MOST_UNSENT),
   };
 }
 
+/**
+ * What is remembered before people are told, so that nobody else tells it: what will be opened is claimed, and what will be closed stays, claimed too. Pure.
+ *
+ * @param at RFC 3339
+ */
+export function afterClaiming(told: Told, change: ToldChange, at: string): Told {
+  const { opened = [], closed = [], ...seen } = change;
+  const closing = closed.flatMap((name) => {
+    const entry = openAlarm(told, name);
+    return entry === undefined ? [] : [{ ...name, ...entry, closingAt: at }];
+  });
+  return afterTelling(told, { ...seen, opened: [...opened.map((entry) => ({ ...entry, claimedAt: at })), ...closing] });
+}
+
+/**
+ * What is remembered when people could not be told after all: as before the claim, for what is still claimed by it. Pure.
+ *
+ * @param before what was remembered before the claim
+ * @param at the time of the claim
+ */
+export function afterReleasing(told: Told, before: Told, { opened = [], closed = [], changed }: ToldChange, at: string): Told {
+  const mine = [...opened, ...closed].filter((name) => {
+    const entry = openAlarm(told, name);
+    return entry?.claimedAt === at || entry?.closingAt === at;
+  });
+  const restored = mine.flatMap(({ alarm, key }) => {
+    const entry = openAlarm(before, { alarm, key });
+    return entry === undefined ? [] : [{ alarm, key, ...entry }];
+  });
+  const released = afterTelling(told, { closed: mine, opened: restored });
+  const last = changed && lastChange(told, changed.name);
+  if (changed === undefined || last?.at !== changed.at) return released;
+  const { [changed.name]: _, ...others } = released.changes;
+  const former = lastChange(before, changed.name);
+  return { ...released, changes: { ...others, ...(former && { [changed.name]: former }) } };
+}
+
+/** Whether the change tells nothing that is not remembered. Pure. */
+export function changesNothing(told: Told, change: ToldChange): boolean {
+  const { opened = [], closed = [], away = [], changed, lookedAt, digest } = change;
+  return (
+    [...opened, ...closed, ...away].length === 0 &&
+    lookedAt === undefined &&
+    digest === undefined &&
+    (changed === undefined || isOld(told, changed))
+  );
+}
+
 /** All of them, as a list. */
-export function openAlarms({ open }: Told): readonly (OpenAlarm & { readonly alarm: AlarmId; readonly key: string })[] {
+export function openAlarms({ open }: Pick<Told, 'open'>): readonly (OpenAlarm & TroubleName)[] {
   return alarmIds(open).flatMap((alarm) =>
     Object.entries(open[alarm] ?? {}).map(([key, entry]) => ({ ...entry, alarm, key })),
   );
+}
+
+export function openAlarm({ open }: Told, { alarm, key }: TroubleName): OpenAlarm | undefined {
+  const byKey = open[alarm] ?? {};
+  return Object.hasOwn(byKey, key) ? byKey[key] : undefined;
+}
+
+export function lastChange({ changes }: Told, name: string): AlarmChange | undefined {
+  return Object.hasOwn(changes, name) ? changes[name] : undefined;
+}
+
+/** Whether what CloudWatch says was said before, or is overtaken. */
+export function isOld(told: Told, { name, at }: { readonly name: string; readonly at: string }): boolean {
+  const last = lastChange(told, name);
+  return last !== undefined && at <= last.at;
+}
+
+/** Whether somebody is telling people of it right now. */
+export function isFresh(claimedAt: string | undefined, now: number): boolean {
+  return claimedAt !== undefined && Math.abs(now - Date.parse(claimedAt)) < CLAIM_MS;
 }
 
 function alarmIds(open: Told['open']): readonly AlarmId[] {
@@ -83,7 +188,7 @@ function alarmIds(open: Told['open']): readonly AlarmId[] {
   return Object.keys(open) as AlarmId[];
 }
 
-function keyOf({ alarm, key }: { readonly alarm: AlarmId; readonly key: string }): string {
+function keyOf({ alarm, key }: TroubleName): string {
   return `${alarm} ${key}`;
 }
 
@@ -91,7 +196,7 @@ function nested(entries: ReturnType<typeof openAlarms>): Told['open'] {
   return Object.fromEntries(
     [...Map.groupBy(entries, ({ alarm }) => alarm)].map(([alarm, same]) => [
       alarm,
-      Object.fromEntries(same.map(({ key, openedAt, story }) => [key, { openedAt, story }])),
+      Object.fromEntries(same.map(({ alarm: _, key, ...entry }) => [key, entry])),
     ]),
   );
 }

@@ -1,15 +1,20 @@
+import { CERTIFICATE_CLASSES } from '../expiry/certificate-classes.ts';
 import { type ClusterHealth, type FleetHealth } from '../health/fleet-health.ts';
 import type { CertificateEnd } from './ends.ts';
 import { type Html, html } from './html.ts';
+import { type Known, knowsSweeps } from './known.ts';
 import { DAY_MS } from './scale.ts';
-import { counted, linkTo, number, percent, STATE_WORDS } from './words.ts';
+import { counted, linkTo, number, percent, STATE_WORDS, timeTag } from './words.ts';
 
 const SOON_DAYS = 30;
+/** A tile names so many clusters. */
+const NAMED = 2;
 /** Whoever is woken up reads so many sentences. */
 const STORIES = 3;
 
 /** Whether the fleet is well: one sentence, the worst stories, and one number for each question. */
-export function answers(health: FleetHealth, ends: readonly CertificateEnd[]): Html {
+export function answers(health: FleetHealth, known: Known, ends: readonly CertificateEnd[]): Html {
+  if (known.unread.length > 0) return unreadState(health, known);
   const { clusters } = health;
   const tone = toneOf(health);
   const { sentence, rest } = headline(health);
@@ -21,10 +26,26 @@ ${stories.length > 0 && html`<ul class="stories">${stories.slice(0, STORIES).map
 <dl class="tiles">${[
     wellTile(health),
     soonTile(ends, Date.parse(health.at)),
-    refusedTile(health),
-    unseenTile(clusters),
-    sloTile(health),
+    ...(knowsSweeps(known)
+      ? [refusedTile(health), unseenTile(clusters), sloTile(health)]
+      : [
+          unknownTile('requests refused', 'not known from snapshots'),
+          unlistedTile(clusters),
+          unknownTile('of provable requests approved in time', 'not known from snapshots'),
+        ]),
   ]}</dl></section>`;
+}
+
+/** Nothing is well of which nothing could be read. */
+function unreadState({ clusters }: FleetHealth, { unread }: Known): Html {
+  const tiles = ['clusters are well', 'certificates need somebody', 'requests refused', 'clusters are not seen'];
+  return html`<section class="answers" aria-labelledby="well"><h2 id="well"><b class="critical" aria-hidden="true">✖</b> The state could not be read. <small>${unread.join(' and ')}: <a href="#discovery">what to do</a>.</small></h2>
+<p>${clusters.length === 0 ? 'Which clusters there are is not known.' : `${counted(clusters.length, 'cluster')} ${clusters.length === 1 ? 'is' : 'are'} registered; whether they are well is not known.`}</p>
+<dl class="tiles">${tiles.map((label) => unknownTile(label, 'not known: the state could not be read'))}</dl></section>`;
+}
+
+function unknownTile(label: string, why: string): Html {
+  return html`<div class="tile"><dt>${label}</dt><dd>–</dd><dd class="detail">${why}</dd></div>`;
 }
 
 interface Headline {
@@ -65,17 +86,29 @@ function story({ id, name, state, signals }: ClusterHealth): Html {
   return html`<li><b class="${state}">${symbol} ${word}</b> <a href="${linkTo(id)}">${name.slice(0, 100)}</a> ${signals[0]?.story.slice(0, 200)}</li>`;
 }
 
-function tile(tone: Tone, value: Html, label: string, detail: string): Html {
+function tile(tone: Tone, value: Html, label: string, detail: Html | string): Html {
   return html`<div class="tile"><dt>${label}</dt><dd>${value}</dd><dd class="detail ${tone}"><b class="${tone}" aria-hidden="true">${SYMBOLS[tone]}</b> ${detail}</dd></div>`;
+}
+
+type Named = Pick<ClusterHealth, 'id' | 'name'>;
+
+/** The first of them by name, each with its link. */
+function names(clusters: readonly Named[]): Html {
+  const more = clusters.length - NAMED;
+  return html`${clusters.slice(0, NAMED).map(({ id, name }, index) => html`${index > 0 && ', '}<a href="${linkTo(id)}">${name.slice(0, 60)}</a>`)}${more > 0 && ` and ${number(more)} more`}`;
 }
 
 function wellTile(health: FleetHealth): Html {
   const { counts, clusters } = health;
   const present = clusters.length - counts.gone;
+  const part = (count: number, states: string, words: string) =>
+    count > 0 && html`<a href="#state=${states}">${number(count)} ${words}</a> `;
   const detail =
-    present === counts.well
-      ? 'Nothing rings at any of them.'
-      : `${number(counts.critical)} critical, ${number(counts.warning)} with a warning, ${number(counts.new + counts.maintenance)} new or in maintenance.`;
+    present === 0
+      ? 'No cluster is known yet.'
+      : present === counts.well
+        ? 'Nothing rings at any of them.'
+        : html`${part(counts.critical, 'critical', 'critical')}${part(counts.warning, 'warning', 'with a warning')}${part(counts.new + counts.maintenance, 'new,maintenance', 'new or in maintenance')}`;
   return tile(
     toneOf(health),
     html`${number(counts.well)}<small> of ${number(present)}</small>`,
@@ -84,43 +117,43 @@ function wellTile(health: FleetHealth): Html {
   );
 }
 
+/** Counted are clusters: nobody thinks in kinds of certificate. */
 function soonTile(ends: readonly CertificateEnd[], now: number): Html {
-  const soon = ends.filter(({ at }) => at <= now + SOON_DAYS * DAY_MS);
-  const urgent = soon.filter(({ urgency }) => urgency !== 'well');
-  const tone = urgent.some(({ urgency }) => urgency === 'critical')
-    ? 'critical'
-    : urgent.length > 0
-      ? 'warning'
-      : 'well';
-  const renewing = soon.length - urgent.length;
-  const detail =
-    soon.length === 0
-      ? 'The next one is further away.'
-      : `${number(urgent.length)} of these groups ${urgent.length === 1 ? 'needs' : 'need'} somebody, ${number(renewing)} ${renewing === 1 ? 'is' : 'are'} still in time.`;
+  const urgent = ends.filter(({ urgency }) => urgency !== 'well').toSorted((a, b) => a.at - b.at);
+  const soon = ends.filter(({ at, urgency }) => urgency === 'well' && at <= now + SOON_DAYS * DAY_MS);
+  const count = new Set(urgent.map(({ cluster }) => cluster.id)).size;
+  const renewing = new Set(soon.map(({ cluster }) => cluster.id)).size;
+  const tone = urgent.some(({ urgency }) => urgency === 'critical') ? 'critical' : count > 0 ? 'warning' : 'well';
+  const [first] = urgent;
+  const others = `Certificates of ${counted(renewing, 'cluster')} end within ${SOON_DAYS} days and still have time to renew.`;
   return tile(
-    tone,
-    html`${number(soon.length)}`,
-    `${soon.length === 1 ? 'certificate group ends' : 'certificate groups end'} within ${SOON_DAYS} days`,
-    detail,
+    ends.length === 0 ? 'new' : tone,
+    ends.length === 0 ? html`–` : html`${number(count)}`,
+    `${count === 1 ? 'cluster has' : 'clusters have'} a certificate that somebody has to renew`,
+    ends.length === 0
+      ? 'No certificate is known yet.'
+      : first !== undefined
+        ? html`First <a href="${linkTo(first.cluster.id)}">${first.cluster.name.slice(0, 60)}</a>, ${CERTIFICATE_CLASSES[first.what].title}: ${first.at <= now && 'ended '}${timeTag(new Date(first.at).toISOString(), 'date')}.`
+        : soon.length > 0
+          ? others
+          : `None ends within ${SOON_DAYS} days.`,
   );
 }
 
-function refusedTile({ slo, totals }: FleetHealth): Html {
-  const hostile = totals.RequestsHostile;
+function refusedTile({ slo, clusters }: FleetHealth): Html {
+  const hostile = clusters.filter(({ signals }) => signals.some(({ id }) => id === 'RequestsHostile'));
   return tile(
-    hostile > 0 ? 'critical' : 'well',
+    hostile.length > 0 ? 'critical' : 'well',
     html`${number(slo.counts.refused)}`,
     `${slo.counts.refused === 1 ? 'request' : 'requests'} refused in 30 days`,
-    hostile > 0
-      ? `${counted(hostile, 'claim')} in the last ten minutes on what another node owns.`
+    hostile.length > 0
+      ? html`In the last ten minutes a node claimed what is not its own: ${names(hostile)}.`
       : 'None in the last ten minutes claimed what another node owns.',
   );
 }
 
 function unseenTile(clusters: readonly ClusterHealth[]): Html {
-  const present = clusters.filter(({ state }) => state !== 'gone');
-  const unseen = present.filter(({ readable }) => !readable);
-  const never = unseen.filter(({ readableAt }) => readableAt === undefined).length;
+  const unseen = clusters.filter(({ state, readable }) => state !== 'gone' && !readable);
   const known = unseen.every(({ state }) => state === 'new' || state === 'maintenance');
   return tile(
     unseen.length === 0 ? 'well' : known ? 'new' : 'critical',
@@ -128,7 +161,18 @@ function unseenTile(clusters: readonly ClusterHealth[]): Html {
     unseen.length === 1 ? 'cluster is not seen' : 'clusters are not seen',
     unseen.length === 0
       ? 'Every cluster let its requests be listed.'
-      : `Nothing is approved there, and nothing is known to be fine; ${never === 0 ? 'each was readable before' : `${number(never)} never ${never === 1 ? 'was' : 'were'}`}.`,
+      : html`${names(unseen)}: nothing is approved there, and nothing is known to be fine.`,
+  );
+}
+
+/** The same of audits, which approve nothing anywhere. */
+function unlistedTile(clusters: readonly ClusterHealth[]): Html {
+  const unseen = clusters.filter(({ readable }) => !readable);
+  return tile(
+    unseen.length === 0 ? 'well' : 'new',
+    html`${number(unseen.length)}`,
+    unseen.length === 1 ? 'cluster was not seen whole' : 'clusters were not seen whole',
+    unseen.length === 0 ? 'Every audit could list the requests.' : html`${names(unseen)}: its requests were not listed.`,
   );
 }
 

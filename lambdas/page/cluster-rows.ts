@@ -1,25 +1,29 @@
 import { CERTIFICATE_CLASSES } from '../expiry/certificate-classes.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import { type Html, html } from './html.ts';
+import type { Known } from './known.ts';
 import { number, percent, STATE_WORDS, timeTag } from './words.ts';
 
 /** One line of the table. Short: a page has a thousand of them. */
-export function clusterRow(cluster: ClusterHealth): Html {
+export function clusterRow(cluster: ClusterHealth, known: Known): Html {
   const { id, name, state, audit, slo, sweptAt } = cluster;
   const { symbol, word } = STATE_WORDS[state];
   const first = audit?.ends.reduce<(typeof audit.ends)[number] | undefined>(
     (best, next) => (best === undefined || Date.parse(next.notAfter) < Date.parse(best.notAfter) ? next : best),
     undefined,
   );
-  return html`<tr class="${state}"><th scope="row">${name.slice(0, 100)}${id !== name && html`<small>${id.slice(0, 310)}</small>`}</th><td>${symbol} ${word}</td><td>${about(cluster)}</td><td>${
+  return html`<tr class="${state}"><th scope="row">${name.slice(0, 100)}${id !== name && html`<small>${id.slice(0, 310)}</small>`}</th><td>${symbol} ${word}</td><td>${about(cluster, known)}</td><td>${
     first === undefined
       ? 'unknown'
       : html`${timeTag(first.notAfter, 'date')} <small>${CERTIFICATE_CLASSES[first.what].title}</small>`
-  }</td><td>${slo.attainment === undefined ? '–' : percent(slo.attainment)}</td><td>${sweptAt === undefined ? 'never' : timeTag(sweptAt)}</td></tr>
+  }</td><td>${slo.attainment === undefined ? '–' : percent(slo.attainment)}</td><td>${sweptAt === undefined ? (known.unread.length > 0 ? 'unknown' : 'never') : timeTag(sweptAt)}</td></tr>
 `;
 }
 
-function about({ state, signals, maintenance, goneSince }: ClusterHealth): Html | string {
+function about(
+  { state, signals, maintenance, goneSince, audit }: ClusterHealth,
+  { basis, unread }: Known,
+): Html | string {
   const [worst] = signals;
   if (worst !== undefined) {
     const more = signals.length - 1;
@@ -28,5 +32,8 @@ function about({ state, signals, maintenance, goneSince }: ClusterHealth): Html 
   if (maintenance !== undefined) return html`planned, ends ${timeTag(maintenance.until)}`;
   if (state === 'gone')
     return html`no longer there${goneSince !== undefined && html` since ${timeTag(goneSince, 'date')}`}`;
-  return state === 'new' ? 'not swept yet' : 'nothing';
+  if (state !== 'new') return 'nothing';
+  if (unread.length > 0) return 'unknown';
+  if (basis === 'sweeps') return 'not swept yet';
+  return audit === undefined ? 'its snapshot cannot be read' : 'its audit could not list its requests';
 }

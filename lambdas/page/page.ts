@@ -9,6 +9,7 @@ import { constant, embeddedJson, type Html, html, markupOf } from './html.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
 import { timeline } from './timeline.ts';
+import type { Basis, Known } from './known.ts';
 import { discovery, unknown } from './unknown.ts';
 import { counted, number, timeTag } from './words.ts';
 
@@ -17,6 +18,10 @@ export interface PageOptions {
   readonly largest?: number;
   /** Version of certmarshal. */
   readonly program: string;
+  /** What the fleet is known from. Audits alone know of no sweep, verdict or objective. @default sweeps */
+  readonly basis?: Basis;
+  /** Parts of the state that could not be read: the page then says of nothing that it is well. */
+  readonly unread?: readonly string[];
 }
 
 const LARGEST = 1_000_000;
@@ -36,12 +41,16 @@ const POLICY = [
 /**
  * The report page: one HTML document that needs nothing else. Pure. Everything of a cluster is data in it, whatever it says.
  */
-export function renderPage(health: FleetHealth, { largest = LARGEST, program }: PageOptions): string {
+export function renderPage(
+  health: FleetHealth,
+  { largest = LARGEST, program, basis = 'sweeps', unread = [] }: PageOptions,
+): string {
   const now = Date.parse(health.at);
   const { clusters } = health;
-  const frame = { health, program, ends: certificateEnds(clusters, now) };
+  const known: Known = { basis, unread };
+  const frame = { health, program, known, ends: certificateEnds(clusters, now) };
   const room = largest - SPARE_BYTES - Buffer.byteLength(documentOf(frame, { rows: [], fitted: NOTHING }));
-  const rows = rowsWithin(clusters, room * ROWS_SHARE);
+  const rows = rowsWithin(clusters, known, room * ROWS_SHARE);
   const left = rows.reduce((bytes, row) => bytes - Buffer.byteLength(row), room);
   const fitted = fit(rows.length, left, (index, depth) => {
     const cluster = clusters[index];
@@ -55,6 +64,7 @@ const NOTHING: Fitted = { pieces: [], full: 0, short: 0 };
 interface Frame {
   readonly health: FleetHealth;
   readonly program: string;
+  readonly known: Known;
   readonly ends: ReturnType<typeof certificateEnds>;
 }
 
@@ -63,11 +73,11 @@ interface Body {
   readonly fitted: Fitted;
 }
 
-function rowsWithin(clusters: FleetHealth['clusters'], room: number): readonly string[] {
+function rowsWithin(clusters: FleetHealth['clusters'], known: Known, room: number): readonly string[] {
   const rows: string[] = [];
   let left = room;
   for (const cluster of clusters) {
-    const row = markupOf(clusterRow(cluster));
+    const row = markupOf(clusterRow(cluster, known));
     left -= Buffer.byteLength(row);
     if (left < 0) break;
     rows.push(row);
@@ -75,18 +85,18 @@ function rowsWithin(clusters: FleetHealth['clusters'], room: number): readonly s
   return rows;
 }
 
-function documentOf({ health, program, ends }: Frame, { rows, fitted }: Body): string {
+function documentOf({ health, program, known, ends }: Frame, { rows, fitted }: Body): string {
   const now = Date.parse(health.at);
   return markupOf(html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${constant(POLICY)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark"><title>Fleet report · certmarshal</title><style>${constant(STYLE)}</style></head>
 <body><a class="skip" href="#clusters">Skip to the clusters</a>
 <header><h1>Fleet report <small>certmarshal ${program}</small></h1><p id="made">Made ${timeTag(health.at)}</p></header>
-<main>${answers(health, ends)}
+<main>${answers(health, known, ends)}
 <div class="two"><section class="bite" aria-labelledby="bites"><h2 id="bites">What bites first</h2>
 ${timeline(ends, now)}</section>
-${unknown(health)}</div>
-${table(health, rows, fitted)}
-${discovery(health.problems)}</main>
+${unknown(health, known)}</div>
+${table(health, known, rows, fitted)}
+${discovery(health.problems, known)}</main>
 <footer><p>Nothing in this page is loaded from anywhere. Times without a script are UTC. <code>certmarshal report --output json</code> prints all that it was made of.</p></footer>
 <script type="application/json" id="data">${constant(dataOf(now, fitted))}</script>
 <script>${constant(SCRIPT)}</script></body></html>
@@ -95,13 +105,13 @@ ${discovery(health.problems)}</main>
 
 const COLUMNS = ['Cluster', 'State', 'What is wrong', 'First end', 'In time', 'Swept'] as const;
 
-function table({ clusters, counts }: FleetHealth, rows: readonly string[], fitted: Fitted): Html {
+function table({ clusters, counts }: FleetHealth, known: Known, rows: readonly string[], fitted: Fitted): Html {
   return html`<section aria-labelledby="clusters"><h2 id="clusters" tabindex="-1">Clusters <small>${number(clusters.length - counts.gone)}${counts.gone > 0 && ` and ${number(counts.gone)} gone`}</small></h2>
 <div id="tools"></div><noscript><p class="calm">Filter, sorting and the details of each cluster need a script, which this page has; everything above and the table do not.</p></noscript>
 ${leftOut(clusters, rows, fitted)}
 ${
   clusters.length === 0
-    ? html`<p class="calm">No cluster is registered yet. What is in fleet.yaml is found within a minute.</p>`
+    ? html`<p class="calm">${known.unread.length > 0 ? 'Which clusters there are could not be read.' : 'No cluster is registered yet. What is in fleet.yaml is found within a minute.'}</p>`
     : html`<div class="scroll" tabindex="0" role="region" aria-label="Table of clusters"><table id="table"><thead><tr>${COLUMNS.map((title) => html`<th scope="col">${title}</th>`)}</tr></thead><tbody>
 ${constant(rows.join(''))}</tbody></table></div>`
 }</section>`;

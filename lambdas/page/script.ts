@@ -29,7 +29,10 @@ export const SCRIPT = String.raw`
   const localDate = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
   const zone = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' }).formatToParts().find(({ type }) => type === 'timeZoneName').value;
   const UNITS = [['year', 525960], ['month', 43830], ['day', 1440], ['hour', 60], ['minute', 1]];
-  const away = (time) => {
+  /* What an old page says was true when it was made: a time from now beside it would contradict it. */
+  const old = Date.now() - data.at > 30 * MINUTE;
+  const away = (time) => (old ? local.format(time) : distance(time));
+  const distance = (time) => {
     const minutes = (time - Date.now()) / MINUTE;
     const size = Math.abs(minutes);
     if (size < 1) return minutes > 0 ? 'within a minute' : 'just now';
@@ -44,7 +47,7 @@ export const SCRIPT = String.raw`
     return element;
   };
   const say = (element, time, style) => {
-    element.textContent = style === 'both' ? away(time) + ', ' + local.format(time) + ' ' + zone : away(time);
+    element.textContent = style === 'both' ? (style === 'both' && old && !element.closest('#made') ? '' : distance(time) + ', ') + local.format(time) + ' ' + zone : away(time);
     if (style) entitle(element, time);
   };
   const entitle = (element, time) => { element.title = utc(time) + ' · ' + local.format(time) + ' ' + zone; };
@@ -57,11 +60,16 @@ export const SCRIPT = String.raw`
     if (Number.isNaN(time)) continue;
     const inTable = element.closest('tbody') !== null;
     say(element, time, element.closest('#made') ? 'both' : inTable ? undefined : 'plain');
-    if (inTable && element.parentNode.cellIndex === 3) element.after(' · ' + localDate.format(time) + ' ');
+    if (inTable && element.parentNode.cellIndex === 3 && old) element.textContent = localDate.format(time) + ' ';
+    else if (inTable && element.parentNode.cellIndex === 3) element.after(' · ' + localDate.format(time) + ' ');
   }
-  if (Date.now() - data.at > 30 * MINUTE) {
-    byId('made').classList.add('old');
-    byId('made').prepend('! This page is old. ');
+  if (old) {
+    for (const element of document.querySelectorAll('.bites time')) {
+      const text = element.previousSibling;
+      if (Date.parse(element.dateTime) <= Date.now() && !(text && text.textContent.includes('ended'))) element.before('ended ');
+    }
+    document.documentElement.classList.add('old');
+    document.querySelector('main').prepend(make('p', { id: 'old', role: 'status' }, make('b', {}, '! This page is old: it was made ' + distance(data.at) + '.'), ' What it says was true then, and may be wrong by now. Make it again before you act.'));
   }
 
   const table = byId('table');
@@ -77,7 +85,7 @@ export const SCRIPT = String.raw`
     const button = make('button', { type: 'button', 'aria-expanded': 'false' }, name);
     if (head.firstChild && head.firstChild !== small) head.firstChild.replaceWith(button);
     else head.prepend(button);
-    const entry = { row, index, id, name, button, details, state: STATES.find((state) => row.classList.contains(state)), text: row.textContent.toLowerCase(), detail: null };
+    const entry = { row, index, id, name, button, details, state: STATES.find((state) => row.classList.contains(state)), text: row.textContent.toLowerCase(), within: undefined, detail: null };
     button.addEventListener('click', () => { toggle(entry, button.getAttribute('aria-expanded') !== 'true'); remember(); });
     return entry;
   });
@@ -180,21 +188,38 @@ export const SCRIPT = String.raw`
     return [state, chip];
   }));
   byId('tools').append(make('label', { for: 'q' }, 'Find'), search, make('fieldset', {}, make('legend', {}, 'Show only'), ...chips.values()), shown);
+  const all = make('button', { type: 'button' }, 'Show all clusters');
+  all.addEventListener('click', () => { clear(); filter(); remember(); search.focus(); });
+  const empty = make('p', { id: 'empty', role: 'status' }, make('span', {}), all);
+  empty.hidden = true;
+  table.parentNode.before(empty);
+  const clear = () => { search.value = ''; for (const chip of chips.values()) chip.setAttribute('aria-pressed', 'false'); };
   let waiting;
   search.addEventListener('input', () => { clearTimeout(waiting); waiting = setTimeout(() => { filter(); remember(); }, 60); });
 
   const pressed = () => present.filter((state) => chips.get(state).getAttribute('aria-pressed') === 'true');
+  /* What a cluster says in its details: nodes, addresses, requests. Made when somebody looks for it. */
+  const within = (entry) => (entry.within ??= stringsOf(entry.details).join('\\n').toLowerCase());
+  const stringsOf = (value) => (typeof value === 'string' ? [value] : value && typeof value === 'object' ? Object.values(value).flatMap(stringsOf) : []);
+  const say404 = (text) => {
+    empty.hidden = text === '';
+    empty.firstChild.textContent = text;
+  };
   const filter = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter((word) => word !== '');
     const states = pressed();
     let count = 0;
+    let hidden = 0;
     for (const entry of rows) {
-      const matches = words.every((word) => entry.text.includes(word)) && (states.length === 0 || states.includes(entry.state));
+      const inRow = words.every((word) => entry.text.includes(word));
+      const matches = (inRow || words.every((word) => entry.text.includes(word) || within(entry).includes(word))) && (states.length === 0 || states.includes(entry.state));
       entry.row.hidden = !matches;
       if (entry.detail) entry.detail.hidden = !matches || !entry.open;
       if (matches) count += 1;
+      if (matches && !inRow) hidden += 1;
     }
-    shown.textContent = count + ' of ' + rows.length + ' shown';
+    shown.textContent = count + ' of ' + rows.length + ' shown' + (hidden > 0 ? ', ' + hidden + ' found in the details' : '');
+    say404(count > 0 ? '' : 'No cluster here ' + (words.length > 0 ? 'says “' + search.value.slice(0, 100) + '”' : 'is in that state') + (words.length > 0 && states.length > 0 ? ' in the states that are shown' : '') + '. ');
   };
 
   /* Sorting. The first order, by urgency, comes back with the third press. */
@@ -259,11 +284,11 @@ export const SCRIPT = String.raw`
     const sortBy = /^(-?)([0-5])$/.exec(parts.get('sort') || '');
     if (sortBy) sort(Number(sortBy[2]), sortBy[1] === '-' ? -1 : 1);
     filter();
-    if (id === null) return;
+    if (id === null) { byId('clusters').scrollIntoView({ behavior: 'instant' }); return; }
     const entry = byClusterId.get(id);
-    if (!entry) { shown.textContent = 'No cluster ' + id.slice(0, 100) + ' in this page'; shown.scrollIntoView(); return; }
+    if (!entry) { say404('There is no cluster “' + id.slice(0, 100) + '” in this page. It may be gone, or have another name. '); empty.scrollIntoView({ block: 'center' }); return; }
     /* Who follows a link to a cluster wants to see it, whatever was filtered. */
-    if (entry.row.hidden) { search.value = ''; for (const chip of chips.values()) chip.setAttribute('aria-pressed', 'false'); filter(); }
+    if (entry.row.hidden) { clear(); filter(); }
     toggle(entry, true);
     entry.button.focus({ preventScroll: true });
     entry.row.scrollIntoView({ behavior: 'instant' });

@@ -11,7 +11,7 @@ a{color:var(--link)}
 .skip{position:absolute;left:-999px}.skip:focus{left:12px;top:8px;background:var(--card);padding:6px 12px;z-index:2}
 header{display:flex;justify-content:space-between;align-items:baseline;gap:16px;flex-wrap:wrap}
 h1{font-size:15px;font-weight:650;margin:0}h1 small{font-weight:400;color:var(--soft);margin-left:6px;font-size:13px}
-#made{margin:0;color:var(--soft);font-size:13px}#made.old{color:var(--warning);font-weight:650}
+#made{margin:0;color:var(--soft);font-size:13px}
 h2{font-size:15px;font-weight:650;margin:0 0 10px}h2 small{color:var(--soft);font-weight:400}
 .answers h2{font-size:27px;line-height:1.25;letter-spacing:-.015em;margin:12px 0 6px}.answers h2 small{font-size:17px;letter-spacing:0;margin-left:4px}
 b.critical,td.critical,.bites .critical b{color:var(--critical)}
@@ -20,6 +20,8 @@ b.warning,td.warning{color:var(--warning)}b.new{color:var(--new)}b.well,td.well{
 .tiles{display:grid;grid-template-columns:repeat(5,1fr);gap:12px;margin:0 0 14px}
 .tile{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:10px 14px;display:flex;flex-direction:column}
 .tile dt{order:2;font-weight:600;font-size:13px}.tile dd{margin:0;order:1;font-size:27px;font-weight:650;line-height:1.15;letter-spacing:-.02em}.tile dd small{font-size:15px;font-weight:500;color:var(--soft);letter-spacing:0}.tile dd.detail{order:3;font-size:12px;line-height:1.4;font-weight:400;letter-spacing:0;color:var(--soft);margin-top:3px}
+#old{background:var(--tint-warning);border:2px solid var(--warning);border-radius:10px;padding:10px 14px;margin:12px 0;font-size:16px}#old b{color:var(--warning)}.old .answers h2{font-size:18px;color:var(--soft)}.old .answers h2 b{color:inherit}
+#empty{background:var(--tint-warning);border-radius:8px;padding:10px 14px;margin:0 0 10px;overflow-wrap:anywhere}#empty[hidden]{display:none}#empty button{background:var(--card);border:1px solid var(--soft);border-radius:7px;padding:4px 12px}
 .two{display:grid;grid-template-columns:minmax(0,1fr) 350px;gap:12px;margin-bottom:26px}
 .two>section{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 16px}
 .bites{list-style:none;margin:0;padding:0}
@@ -68,8 +70,12 @@ code{font:12.5px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mon
 .facts{display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;margin:0}.facts dt{color:var(--soft)}.facts dd{margin:0;overflow-wrap:anywhere}
 .problems{padding-left:1.1em}.problems li{margin-bottom:8px;overflow-wrap:anywhere}
 footer{color:var(--soft);font-size:12px;margin-top:24px}
-@media(max-width:1000px){.two{grid-template-columns:minmax(0,1fr)}.tiles{grid-template-columns:repeat(auto-fit,minmax(170px,1fr))}}
+@media(max-width:1000px){.two{grid-template-columns:minmax(0,1fr)}.tiles{grid-template-columns:repeat(auto-fit,minmax(150px,1fr))}}
 @media(max-width:640px){body{padding:12px}.bites li,.axis{grid-template-columns:minmax(0,1fr) auto}.bites .track,.labels .from{display:none}.axis svg{grid-column:1/-1}.axis figcaption{grid-column:1/-1;grid-row:auto}.stories li{white-space:normal}}
+@media screen and (max-width:900px){.scroll{overflow:visible;background:none;border:0}#table{display:block;min-width:0}#table>thead{display:block;margin-bottom:8px}#table>thead>tr{display:flex;flex-wrap:wrap;gap:6px}#table>thead>tr>th{border:1px solid var(--line);border-radius:99px;padding:0;width:auto!important}#table>thead button{padding:8px 12px;min-height:36px}#table>tbody{display:block}
+#table>tbody>tr:not([hidden]){display:grid;grid-template-columns:minmax(0,1fr) auto;gap:2px 10px;background:var(--card);border:1px solid var(--line);border-radius:10px;padding:8px 12px;margin-bottom:8px}#table>tbody>tr>*{padding:0!important;border:0!important}#table>tbody>tr>td:nth-child(3),#table>tbody>tr>td:nth-child(4){grid-column:1/-1}#table>tbody>tr>td:nth-child(4)>small{display:inline}#table>tbody>tr>td:nth-child(4)::before{content:"First end: ";color:var(--soft)}#table>tbody>tr>td:nth-child(n+5){display:none}#table>tbody>tr>th{box-shadow:none}#table>tbody>tr.critical{border-left:4px solid var(--critical)}#table>tbody>tr.warning{border-left:4px solid var(--warning)}
+#table>tbody>tr>th button,.names a,.tile a,.bites a,.stories a,.facts a,#empty button,.skip,#discovery a,h2 a,.unknown li>a{display:inline-block;min-height:28px;line-height:28px}.bites li{min-height:32px;height:auto}fieldset button{min-height:36px}input{min-height:38px;width:100%}#tools label{flex:none}#tools>input{flex:1 1 12em}#shown{margin:0}
+#table>tbody>tr.detail:not([hidden]){display:block;background:none;border:0;padding:0 0 0 4px}#table>tbody>tr.detail>td{display:block;width:100%}.detail table,.detail tbody,.detail tr{display:block}.detail thead{display:none}.detail table tr{border-bottom:1px solid var(--line);padding:5px 0}.detail table th,.detail table td{display:block;padding:1px 0}.detail .classes td:nth-child(3){white-space:normal}.detail .life{width:auto}.detail .life svg{width:100%;max-width:240px;margin:4px 0}.facts{grid-template-columns:minmax(0,1fr);gap:0}.facts dd{margin-bottom:6px}.stories li{white-space:normal;line-height:1.4;margin-bottom:4px}}
 @media(prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
 @media(forced-colors:active){.rail,.zones rect{fill:GrayText}.fill,rect.critical,rect.warning,rect.well{fill:CanvasText}}
 @media print{:root{--bg:#fff;--card:#fff;--fg:#000;--soft:#444;--line:#bbb;--rail:#e7ebf0;--link:#000;--critical:#a01010;--warning:#6f4300;--well:#14532d;--new:#333;--mark:#8fa3bb}body{padding:0;max-width:none;zoom:.72}*{print-color-adjust:exact}#tools,.skip{display:none!important}.two{grid-template-columns:minmax(0,1fr) 300px}.tiles{grid-template-columns:repeat(5,1fr)}.scroll{overflow:visible;border:0}tr,li{break-inside:avoid}tr.detail{break-inside:auto}#table>tbody>tr[hidden]:not(.detail){display:table-row!important}.tiles{gap:6px}.tile{padding:6px 8px}a{text-decoration:none}.stories li{white-space:normal}.bites li,.axis{grid-template-columns:minmax(0,15em) minmax(0,1fr) 9.8em}.bites .track{display:block}.axis svg{grid-column:2}.axis figcaption{grid-column:1;grid-row:1}#table>tbody>tr>th,#table>tbody>tr>td{padding:3px 8px}#table{min-width:0}}

@@ -19,8 +19,10 @@ const SYMBOLS: Readonly<Record<Urgency, string>> = { critical: '✖', warning: '
 export function timeline(ends: readonly CertificateEnd[], now: number): Html {
   if (ends.length === 0)
     return html`<p class="calm">No certificate is known yet: no cluster was audited, or none shows one.</p>`;
-  const urgent = ends.filter(({ urgency }) => urgency !== 'well');
-  const next = ends.slice(urgent.length, urgent.length + Math.max(0, NAMED_WELL - urgent.length));
+  // What is due first comes first: three days are three days, also to what is only a warning.
+  const urgent = ends.filter(({ urgency }) => urgency !== 'well').toSorted((a, b) => a.at - b.at);
+  const well = ends.filter(({ urgency }) => urgency === 'well');
+  const next = well.slice(0, Math.max(0, NAMED_WELL - urgent.length));
   const named = [...urgent.slice(0, NAMED), ...next];
   const more = urgent.length - NAMED;
   return html`<ol class="bites">${named.map((end) => row(end, now))}</ol>
@@ -33,7 +35,7 @@ function row({ cluster, what, count, at, urgency }: CertificateEnd, now: number)
   const end = position(at, now);
   const from = at <= now ? 0 : ZONES.ahead.from;
   const renewal = cluster.provider === undefined ? undefined : renewedBy(what, cluster.provider);
-  return html`<li class="${urgency}"><a href="${linkTo(cluster.id)}" title="${`${cluster.name}, ${title}: renewed by ${renewal ?? 'nobody known'}`}"><b aria-hidden="true">${SYMBOLS[urgency]}</b> ${cluster.name} <span>${title}${count > 1 && ` ×${number(count)}`}</span></a>
+  return html`<li class="${urgency}"><a href="${linkTo(cluster.id)}" title="${`${cluster.name}, ${title}: renewed by ${renewal ?? 'nobody known'}`}"><b aria-hidden="true">${SYMBOLS[urgency]}</b> ${cluster.name} <span>${title}${count > 1 && `, first of ${number(count)}`}</span></a>
 <svg class="track" aria-hidden="true" focusable="false"><rect class="rail" width="100%" height="4" y="7" rx="2"/><rect class="fill" x="${share(from)}" width="${share(Math.max(end - from, 0.6))}" height="4" y="7" rx="2"/><circle class="fill" cx="${share(end)}" cy="9" r="5"/></svg>
 <span class="when">${at <= now ? 'ended ' : ''}${timeTag(new Date(at).toISOString(), 'date')}</span></li>`;
 }

@@ -1,11 +1,13 @@
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { type Html, html } from './html.ts';
+import { type Known, knowsSweeps } from './known.ts';
 import { counted, linkTo, number, timeTag } from './words.ts';
 
 const NAMED = 3;
 
 /** What is not known: every question with its number, also where that is 0. */
-export function unknown({ clusters, problems }: FleetHealth): Html {
+export function unknown({ clusters, problems }: FleetHealth, known: Known): Html {
+  const { basis, unread: parts } = known;
   const present = clusters.filter(({ state }) => state !== 'gone');
   const gone = clusters.filter(({ state }) => state === 'gone');
   const unread = present.filter(({ readable, readableAt }) => !readable && readableAt !== undefined);
@@ -15,19 +17,39 @@ export function unknown({ clusters, problems }: FleetHealth): Html {
   const sources = present.filter(({ audit }) => (audit?.sources.unread.length ?? 0) > 0);
   const forgetful = present.filter(({ audit }) => audit?.partial === true || audit?.snapshotProblem !== undefined);
   const off = present.filter(({ audit }) => (audit?.sources.off.length ?? 0) > 0);
+  if (parts.length > 0)
+    return html`<section class="unknown" aria-labelledby="unknown"><h2 id="unknown">What is not known</h2>
+<ul>${parts.map((part) => html`<li class="bad">${mark('bad', 1)} <b>${part}</b> could not be read</li>`)}
+<li class="bad">${mark('bad', 1)} so nothing is known of any sweep, audit, certificate or request</li>
+${problemLine(problems.length, known)}</ul></section>`;
+  const bySweeps = knowsSweeps(known);
   return html`<section class="unknown" aria-labelledby="unknown"><h2 id="unknown">What is not known</h2>
 <ul>${[
-    line('bad', unread, 'cannot be read', 'cannot be read now'),
-    line('bad', never, 'was never read', 'were never read'),
+    ...(bySweeps
+      ? [
+          line('bad', unread, 'cannot be read', 'cannot be read now'),
+          line('bad', never, 'was never read', 'were never read'),
+        ]
+      : [
+          line(
+            'bad',
+            present.filter(({ readable }) => !readable),
+            'did not let its requests be listed',
+            'did not let their requests be listed',
+          ),
+          html`<li class="none"><i aria-hidden="true">–</i> sweeps, verdicts, objective: not known from snapshots</li>`,
+        ]),
     line('bad', lost, 'lost sight of what was seen before', 'lost sight of what was seen before'),
     line('odd', sources, 'has sources that could not be read', 'have sources that could not be read'),
-    line('odd', unaudited, 'is not audited yet', 'are not audited yet'),
+    basis === 'snapshots'
+      ? line('bad', unaudited, 'has a snapshot that cannot be read', 'have snapshots that cannot be read')
+      : line('odd', unaudited, 'is not audited yet', 'are not audited yet'),
     line('odd', forgetful, 'does not know all that was before', 'do not know all that was before'),
-    problemLine(problems.length),
+    problemLine(problems.length, known),
     line('quiet', off, 'has sources switched off', 'have sources switched off'),
     line('quiet', gone, 'is gone from its source', 'are gone from their source'),
   ]}</ul>
-${ages(present)}</section>`;
+${ages(present, basis)}</section>`;
 }
 
 type Weight = 'bad' | 'odd' | 'quiet';
@@ -42,8 +64,9 @@ function line(weight: Weight, clusters: readonly ClusterHealth[], one: string, m
   }</li>`;
 }
 
-function problemLine(count: number): Html {
-  return html`<li class="${count === 0 ? 'none' : 'odd'}">${mark('odd', count)} ${count > 0 ? html`<a href="#discovery"><b>${number(count)}</b> ${count === 1 ? 'problem' : 'problems'} of the discovery</a>` : html`<b>0</b> problems of the discovery`}</li>`;
+function problemLine(count: number, { basis, unread }: Known): Html {
+  const what = basis === 'snapshots' ? 'with the snapshots' : unread.length > 0 ? 'with the state' : 'of the discovery';
+  return html`<li class="${count === 0 ? 'none' : 'odd'}">${mark('odd', count)} ${count > 0 ? html`<a href="#discovery"><b>${number(count)}</b> ${count === 1 ? 'problem' : 'problems'} ${what}</a>` : html`<b>0</b> problems ${what}`}</li>`;
 }
 
 function mark(weight: Weight, count: number): Html {
@@ -52,10 +75,10 @@ function mark(weight: Weight, count: number): Html {
 }
 
 /** How old the oldest of each part is. */
-function ages(present: readonly ClusterHealth[]): Html {
+function ages(present: readonly ClusterHealth[], basis: Known['basis']): Html {
   const swept = oldest(present.map(({ sweptAt }) => sweptAt));
   const audited = oldest(present.map(({ audit }) => audit?.auditedAt));
-  return html`<p class="ages">Oldest sweep: ${swept === undefined ? 'none yet' : timeTag(swept)}. Oldest audit: ${audited === undefined ? 'none yet' : timeTag(audited)}.</p>`;
+  return html`<p class="ages">${basis === 'sweeps' && html`Oldest sweep: ${swept === undefined ? 'none yet' : timeTag(swept)}. `}Oldest audit: ${audited === undefined ? 'none yet' : timeTag(audited)}.</p>`;
 }
 
 function oldest(times: readonly (string | undefined)[]): string | undefined {
@@ -70,11 +93,12 @@ function oldest(times: readonly (string | undefined)[]): string | undefined {
 const SHOWN_PROBLEMS = 10;
 
 /** What is wrong with finding the clusters, with what to do. */
-export function discovery(problems: FleetHealth['problems']): Html | undefined {
+export function discovery(problems: FleetHealth['problems'], { basis, unread }: Known): Html | undefined {
   if (problems.length === 0) return undefined;
   const more = problems.length - SHOWN_PROBLEMS;
-  return html`<section id="discovery" aria-labelledby="discovery-title" tabindex="-1"><h2 id="discovery-title">Problems of the discovery</h2>
-<p>A cluster that cannot be found is not watched. ${counted(problems.length, 'problem')}:</p>
+  const ofState = basis === 'snapshots' || unread.length > 0;
+  return html`<section id="discovery" aria-labelledby="discovery-title" tabindex="-1"><h2 id="discovery-title">${ofState ? 'What could not be read' : 'Problems of the discovery'}</h2>
+<p>${!ofState && 'A cluster that cannot be found is not watched. '}${counted(problems.length, 'problem')}:</p>
 <ul class="problems">${problems
     .slice(0, SHOWN_PROBLEMS)
     .map(

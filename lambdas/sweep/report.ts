@@ -49,6 +49,7 @@ export interface SweepReport {
     readonly wouldWrite: number;
     readonly left: number;
     readonly ignored: number;
+    /** Decided, and not written for all that is known. */
     readonly failed: number;
   };
   readonly ignored: Readonly<Partial<Record<Reason, number>>>;
@@ -81,6 +82,9 @@ interface ReportInput {
   readonly requests: SweepReport['requests'];
 }
 
+/** Outcomes of decisions that were to be written, and that nobody saw written. */
+const UNWRITTEN: ReadonlySet<string> = new Set<Outcome['kind']>(['failed', 'unfinished', 'unknown']);
+
 /** Folds what was observed, decided and done into plain data. Pure. */
 export function report(input: ReportInput): SweepReport {
   const { observed, acted, failure } = input;
@@ -111,7 +115,7 @@ export function report(input: ReportInput): SweepReport {
       wouldWrite: count(({ outcome }) => outcome === 'observed'),
       left: count(({ verdict }) => verdict === 'leave'),
       ignored: [...ignored.values()].reduce((sum, next) => sum + next, 0),
-      failed: count(({ outcome }) => outcome === 'failed' || outcome === 'unfinished'),
+      failed: count(({ outcome }) => UNWRITTEN.has(outcome)),
     },
     ignored: Object.fromEntries([...ignored].toSorted(([a], [b]) => a.localeCompare(b))),
     rows,
@@ -193,6 +197,7 @@ function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[], 
       return [{ kind: 'bug', object, message: verdict.message, remedy: REASONS.JudgeFailed.next }];
     if (outcome.kind === 'failed')
       return [{ ...problemOf(outcome.error), object, message: `${outcome.error.object}: ${outcome.error.problem}` }];
+    if (outcome.kind === 'unknown') return [unknownProblem(outcome.error, object)];
     if (outcome.kind === 'unfinished')
       return [
         {
@@ -208,6 +213,22 @@ function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[], 
   return [...unread, ...policy, ...unfinished, ...unreadable, ...failed];
 }
 
+function unknownProblem(error: KubernetesError | undefined, object: string): Problem {
+  const [kind, why, remedy] = unansweredBy(error);
+  return {
+    kind,
+    object,
+    message: `its decision was sent, and no answer says whether it was written: ${why}`,
+    remedy: `The next sweep shows whether it was written. ${remedy}`.trimEnd(),
+  };
+}
+
+function unansweredBy(error: KubernetesError | undefined): readonly [kind: string, why: string, remedy: string] {
+  if (error === undefined) return ['bug', 'certmarshal itself failed', 'Report it as a bug.'];
+  if (error.kind === 'aborted') return ['unfinished', 'the time of the sweep was over', ''];
+  return [error.kind, `${error.object}: ${error.problem}`, error.remedy];
+}
+
 /** The age of a request is our time minus the server's: a wrong clock makes young requests old, or old ones young. */
 function clockProblem({ serverClock }: ReportInput): Problem[] {
   const skew = describeSkew(serverClock);
@@ -216,7 +237,8 @@ function clockProblem({ serverClock }: ReportInput): Problem[] {
   return [{ kind: 'clock', object, message: `${skew}, by which requests are aged`, remedy: SKEW_REMEDY }];
 }
 
-function evidenceProblem(reading: SourceReading, cluster: string): Problem[] {
+/** What a person must know of a source of evidence before believing that a name is not proven: at most one problem. */
+export function evidenceProblem(reading: SourceReading, cluster: string): readonly Problem[] {
   const object = `evidence ${reading.source}`;
   if (!reading.ok) return [{ kind: 'evidence', object, message: reading.problem, remedy: reading.remedy }];
   if (reading.source !== 'machine' || reading.lookedAt > 0) return [];

@@ -16,10 +16,23 @@ export interface SweepProgress {
   readonly acted?: (acted: Acted) => void;
 }
 
+/** A bug in a sweep that had begun to decide. What it did stands, and `report` tells it. */
+export class SweepBugError extends Error {
+  override readonly name = 'SweepBugError';
+  readonly report: SweepReport;
+
+  /** @param bug what was thrown */
+  constructor(bug: unknown, found: SweepReport) {
+    super(`certmarshal itself failed (${bug instanceof Error ? bug.name : typeof bug})`, { cause: bug });
+    this.report = found;
+  }
+}
+
 /**
  * Sweeps one cluster: observe, decide, act, report. Safe to repeat, to interrupt and to run twice at once: every write is bound to
  * the object that was judged. What goes wrong with the cluster is part of the report; only a bug throws.
  *
+ * @throws SweepBugError for a bug after the first decision
  * @param promised the policies by which requests count as missed, where `policies` only observe because writes are held
  */
 export async function sweep(
@@ -37,6 +50,7 @@ export async function sweep(
   let acted: readonly Acted[] = [];
   let fates: readonly FateRow[] | undefined;
   let failure: KubernetesError | undefined;
+  const bugs: unknown[] = [];
   try {
     observed = await observe(target, policies, signal, clock);
     progress.observed?.(observed);
@@ -46,19 +60,21 @@ export async function sweep(
       policies,
       now: clock,
       signal,
+      onBug: (bug) => void bugs.push(bug),
       ...(progress.acted === undefined ? {} : { onActed: progress.acted }),
     });
     const { asked, open, evidence } = observed;
     fates = await tellFates(asked, { cluster: target.cluster, open, evidence, acted, policies: promised, signal });
   } catch (error) {
-    if (!(error instanceof KubernetesError)) throw error;
-    failure = error;
+    if (error instanceof KubernetesError) failure = error;
+    else bugs.push(error);
   }
+  if (bugs.length > 0 && acted.length === 0) throw bugs[0];
   const after = requestsOf(target);
   // The same object again means that no answer came.
   const { clock: serverClock, server } = target.workload;
   const answered = serverClock !== undefined && serverClock !== clockBefore;
-  return report({
+  const told = report({
     cluster: target.cluster.name,
     provider: target.cluster.provider,
     startedAt,
@@ -74,6 +90,8 @@ export async function sweep(
       retries: after.retries - before.retries,
     },
   });
+  if (bugs.length > 0) throw new SweepBugError(bugs[0], told);
+  return told;
 }
 
 function requestsOf({ workload, management }: SweepTarget): SweepReport['requests'] {

@@ -21,7 +21,7 @@ const ORDINARY: ReadonlySet<string> = new Set<Reason>([
 ]);
 
 /**
- * Counts a sweep and logs it: one line for each decision that was written, one for the sweep. One that read everything and had nothing to do is only counted
+ * Counts a sweep and logs it: one line for each decision that was written, or may have been, one for the sweep. One that read everything and had nothing to do is only counted
  * at the ordinary level of the log: it is most of all sweeps, and index and metrics tell as much.
  *
  * @param id of the cluster in the fleet, where several may have its name
@@ -36,8 +36,10 @@ export function recordSweep(report: SweepReport, { logger, metrics }: Telemetry,
   metrics.addMetric(METRIC.writeFailed, MetricUnit.Count, counts.failed);
   countSweep(metrics, complete, report.durationMs);
 
-  for (const row of rows)
+  for (const row of rows) {
     if (row.outcome === 'written') logger.info('decision written', { id, cluster, decision: row });
+    if (row.outcome === 'unknown') logger.warn('decision sent, no answer', { id, cluster, decision: row });
+  }
   const left = rows.filter(({ verdict }) => verdict === 'leave');
   const level = hadNothingToDo(report) ? 'debug' : 'info';
   logger[complete ? level : 'warn'](complete ? 'sweep completed' : 'sweep incomplete', {
@@ -85,6 +87,16 @@ export function recordFailed(
   { logger, metrics }: Telemetry,
 ): void {
   countSweep(metrics, false, durationMs);
+  logFailed(cluster, error, durationMs, { logger });
+}
+
+/** The same of a sweep whose report is counted: it failed when it had decided already. */
+export function logFailed(
+  cluster: string,
+  error: unknown,
+  durationMs: number,
+  { logger }: Pick<Telemetry, 'logger'>,
+): void {
   logger.error('sweep failed', { cluster, durationMs, error });
 }
 

@@ -1,4 +1,4 @@
-import { type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { AnyPrincipal, Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Bucket, ObjectLockRetention } from 'aws-cdk-lib/aws-s3';
 import { Duration, Validations } from 'aws-cdk-lib/core';
@@ -19,6 +19,9 @@ export interface JournalBucketProps {
 /**
  * Holds the journal: every decision that wrote or refused, append-only. Versioned, so that whatever is changed or deleted is still there; with
  * Object Lock nobody can end that before its time. Lines never expire. Kept when the stack is destroyed.
+ *
+ * Lines are written under the condition that nothing is there (`If-None-Match`), and by nobody otherwise: no copy and no multipart upload either, which cannot say so.
+ * Source: Amazon S3 User Guide, "Enforce conditional writes on Amazon S3 buckets".
  */
 export class JournalBucket extends Bucket {
   readonly #key: IKey | undefined;
@@ -36,6 +39,16 @@ export class JournalBucket extends Bucket {
       ],
     });
     this.#key = key;
+    this.addToResourcePolicy(
+      new PolicyStatement({
+        sid: 'OnlyAppend',
+        effect: Effect.DENY,
+        principals: [new AnyPrincipal()],
+        actions: ['s3:PutObject'],
+        resources: [this.arnForObjects(`${JOURNAL_PREFIX}*`)],
+        conditions: { Null: { 's3:if-none-match': 'true' } },
+      }),
+    );
     Validations.of(this).acknowledge({
       id: 'AwsSolutions-S1',
       reason:
@@ -44,7 +57,7 @@ export class JournalBucket extends Bucket {
   }
 
   /**
-   * Lets a role append. It may not delete, nor read or end a retention; that nothing is written over is a condition of every write. The list
+   * Lets a role append. It may not delete, nor read or end a retention. The list
    * permission is for the whole bucket: with a condition on the prefix S3 would refuse an object that is absent, where it has to say so.
    */
   allow(role: IRole): void {

@@ -23,7 +23,7 @@ export interface NotifyProps {
 }
 
 /**
- * Makes of every alarm what a person can act on, and once a day a digest. What it cannot tell, after three tries, goes to the critical topic as it is: nothing
+ * Makes of every alarm what a person can act on, every few minutes of what else rings or is over, and once a day a digest. What it cannot tell, after three tries, goes to the critical topic as it is: nothing
  * that rings is ever lost in silence.
  */
 export class Notify extends Construct {
@@ -57,9 +57,27 @@ export class Notify extends Construct {
     state.allow(role, { read: ['registry', 'index', 'page', 'told'], write: ['told'] });
     topics.allowTelling(role);
     const bus = Stack.of(this).formatArn({ service: 'events', resource: 'event-bus', resourceName: EVENT_BUS });
-    role.addToPrincipalPolicy(new PolicyStatement({ actions: ['events:PutEvents'], resources: [bus] }));
+    role.addToPrincipalPolicy(
+      new PolicyStatement({
+        actions: ['events:PutEvents'],
+        resources: [bus],
+        // Nothing in the name of anybody else.
+        conditions: { StringEquals: { 'events:source': 'certmarshal' } },
+      }),
+    );
     topics.alarms.addSubscription(new LambdaSubscription(this.notify));
 
+    new Schedule(this, 'Look', {
+      description: 'certmarshal: tells what rings or is over and CloudWatch has no reason to say',
+      schedule: ScheduleExpression.rate(Duration.seconds(HUB_SIZES.notify.looksEverySeconds)),
+      timeWindow: TimeWindow.off(),
+      target: new LambdaInvoke(this.notify, {
+        input: ScheduleTargetInput.fromObject({ look: true }),
+        // The next one is near.
+        retryAttempts: 0,
+        maxEventAge: Duration.minutes(1),
+      }),
+    });
     const [hour, minute] = digest.at.split(':').map(Number);
     new Schedule(this, 'Digest', {
       description: 'certmarshal: the state of the fleet, once a day',

@@ -23,8 +23,13 @@ const LONGEST_TOKEN = 250;
 export function describeAlarm({ alarm, threshold, first }: DescriptionProps): string {
   const { meaning, datapoints, watches }: AlarmEntry = ALARMS[alarm];
   const minutes = datapoints.of === 1 ? 'a minute shows' : `${datapoints.atLeast} of ${datapoints.of} minutes show`;
-  const exec = first.includes(' KUBECONFIG ') ? ' EKS needs --allow-exec, a workload cluster of EKS Anywhere --management-kubeconfig FILE.' : '';
-  const who = 'signal' in watches ? ` The contributor is the id of the cluster, whose name is its last part.${exec}` : '';
+  const exec = first.includes(' KUBECONFIG ')
+    ? ' Add --allow-exec for EKS, --management-kubeconfig FILE for a workload cluster.'
+    : '';
+  const who =
+    'signal' in watches
+      ? ` The contributor is the id of the cluster: ID stands for it, CLUSTER for its name.${exec}`
+      : '';
   const text = `${meaning} Rings when ${minutes} ${shown(alarm, threshold)}.${who}\nFirst: ${first}\nRunbook: ${alarmRunbook(alarm)}`;
   if (lengthOf(text) > LONGEST) throw new Error(`the description of ${alarm} is longer than ${LONGEST} characters`);
   return text;

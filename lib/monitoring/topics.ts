@@ -1,6 +1,6 @@
 import { type IRole, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
-import { RemovalPolicy } from 'aws-cdk-lib/core';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
 import { AlarmTopic } from '../constructs/alarm-topic.ts';
@@ -31,6 +31,7 @@ export class Topics extends Construct {
         principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
         actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
         resources: ['*'],
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
       }),
     );
     this.alarms = new AlarmTopic(this, 'Alarms', { displayName: 'certmarshal alarms', key, fromAlarms: true });

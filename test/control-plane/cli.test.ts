@@ -171,16 +171,16 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
       const ran: string[] = [];
       for (const page of ['README.md', 'docs/deploy.md', 'docs/doctor.md', 'docs/runbooks/san-not-owned.md']) {
         const text = await readFile(join(REPOSITORY, page), 'utf8');
+        // What a page sets, it sets for all that follows.
+        let settings = '';
         for (const [, block = ''] of text.matchAll(/```sh\n([^]*?)```/g))
           for (const command of block.includes('<<') ? [block] : block.trim().split('\n')) {
-            if (COVERED_BY_CI.has(command)) continue;
-            await shell(
-              command
-                .replace('npm run -s certmarshal --', 'certmarshal')
-                .replace('CSR-NAME', 'csr-q77zt')
-                .replace('CLUSTER.yaml', 'berlin.yaml')
-                .replace('MANAGEMENT.yaml', 'management.yaml'),
-            );
+            if (COVERED_BY_CI.has(command) || command.startsWith('#')) continue;
+            if (/^(?:export )?[A-Z]+=\S+$/.test(command)) {
+              settings += `${command}\n`;
+              continue;
+            }
+            await shell(settings + command.replace('npm run -s certmarshal --', 'certmarshal'));
             ran.push(command);
           }
       }
@@ -255,6 +255,8 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
         new RegExp(
           [
             '^berlin-prod · EKS Anywhere · policy default \\(enforce\\)',
+            // Which API server, and by which context.
+            '  127\\.0\\.0\\.1:\\d+, context admin',
             '',
             '  ✔  1 approved  every name proven',
             '  ✖  1 left      1 SanNotOwned \\(provably hostile\\)',

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { type Story, startStory } from './alarms/story.ts';
-import { lastsLong, type TwoClusters, twoClusters, twoClustersFile } from './alarms/story-clusters.ts';
+import { lastsLong, recovered, type TwoClusters, twoClusters, twoClustersFile } from './alarms/story-clusters.ts';
 import { startEksCluster, startKubeconfigCluster } from './hub/clusters.ts';
 import { HUB } from './hub/places.ts';
 import { MINUTE, START } from './hub/world.ts';
@@ -47,8 +47,8 @@ it('tells of a certificate at 20 % and at 5 % of its life, rings on when it has 
   expect(story.told()).toEqual([
     `62 [warning] ${said} 16 minutes`,
     `77 [critical] ${said} 1 minute`,
-    `79 [recovered] ${said} 16 minutes`,
-    `89 [recovered] ${said} 1 minute`,
+    `79 ${recovered(`${said} 16 minutes`)}`,
+    `89 ${recovered(`${said} 1 minute`)}`,
   ]);
   expect(story.events()).toEqual([
     'opened CertificateWarning: berlin',
@@ -72,8 +72,8 @@ it('tells that a certificate has ended, and what that means', async () => {
   expect(story.told()).toEqual([
     `2 [critical] ${ended}`,
     `11 [critical] ${unreadable}`,
-    `17 [recovered] ${unreadable}`,
-    `19 [recovered] ${ended}`,
+    `17 ${recovered(unreadable)}`,
+    `19 ${recovered(ended)}`,
   ]);
   expect(story.events()).toEqual([
     'opened CertificateCritical: berlin',
@@ -103,7 +103,7 @@ it('tells of a kubelet that did not renew its certificate, and that it did', asy
     'berlin: the kubelet serving certificate of berlin-1 ends in 10 minutes; a kubelet renews before 90 % of the life is over, and this one did not';
   // 90 of 100 minutes are over in the 90th, which is one with an audit.
   expect(story.rang()).toEqual({ 'kubelet-overdue': 92, warning: 92 });
-  expect(story.told()).toEqual([`92 [warning] ${said}`, `99 [recovered] ${said}`]);
+  expect(story.told()).toEqual([`92 [warning] ${said}`, `99 ${recovered(said)}`]);
   expect(story.events()).toEqual(['opened KubeletOverdue: berlin', 'closed KubeletOverdue: berlin']);
   await restarted.stop();
   await signer.stop();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ALARMS, type AlarmId } from '../../lambdas/health/alarms.ts';
 import { type Story, startStory } from './alarms/story.ts';
-import { type TwoClusters, twoClusters, twoClustersFile, ZURICH } from './alarms/story-clusters.ts';
+import { recovered, type TwoClusters, twoClusters, twoClustersFile, ZURICH } from './alarms/story-clusters.ts';
 import { HUB, SWEEP_ROLE } from './hub/places.ts';
 import { type Signer, startSigner } from './signer.ts';
 
@@ -21,16 +22,17 @@ function askInBerlin({ clusters: { berlin } }: Story<TwoClusters>): void {
   berlin.ask(1);
 }
 
+const meaning = (id: AlarmId): string => ALARMS[id].meaning.replace(/\.$/, '');
 const SAYS = {
-  dispatch: 'certmarshal: The minute does not start: kubelet serving certificates are no longer approved anywhere',
-  report: 'certmarshal: Nothing is known any more of what becomes of the sweeps; they may run all the same',
-  errors: (part: string) => `certmarshal (${part}): A function of certmarshal fails again and again`,
-  queue: (part: string) => `certmarshal (${part}): Messages wait so long in a queue that they will be lost`,
-  unswept:
-    '2 clusters: zurich, berlin. A cluster is no longer swept: kubelet serving certificates are not approved there.',
-  sweptAgain:
-    '2 clusters: zurich, berlin. It was: A cluster is no longer swept: kubelet serving certificates are not approved there.',
-  journal: 'certmarshal: Decisions could not be written to the journal; only the log has them',
+  dispatch: `certmarshal: ${meaning('DispatchHeartbeat')}`,
+  report: `certmarshal: ${meaning('ReportHeartbeat')}`,
+  errors: (part: string) => `certmarshal (${part}): ${meaning('FunctionErrors')}`,
+  queue: (part: string) => `certmarshal (${part}): ${meaning('QueueAge')}`,
+  snapshots: `certmarshal: ${meaning('SnapshotsUnwritten')}`,
+  discovery: `certmarshal: ${meaning('DiscoveryProblems')}`,
+  journal: `certmarshal: ${meaning('JournalUnwritten')}`,
+  unswept: `2 clusters: zurich, berlin. ${ALARMS.OldestSweep.meaning}`,
+  sweptAgain: `2 clusters: zurich, berlin. It was: ${ALARMS.OldestSweep.meaning}`,
 } as const;
 
 // CloudWatch makes up for missing minutes with older ones, two of them here: three missing ones of five ring after the fifth.
@@ -62,9 +64,9 @@ describe('when Scheduler starts dispatch no more', () => {
       `5 [critical] ${SAYS.dispatch}`,
       `5 [critical] ${SAYS.report}`,
       `5 [critical] ${SAYS.unswept}`,
-      `15 [recovered] ${SAYS.dispatch}`,
-      `15 [recovered] ${SAYS.report}`,
-      `15 [recovered] ${SAYS.sweptAgain}`,
+      `15 ${recovered(SAYS.dispatch)}`,
+      `15 ${recovered(SAYS.report)}`,
+      `15 ${recovered(SAYS.sweptAgain)}`,
     ]);
     expect(story.events()).toEqual([
       'opened DispatchHeartbeat',
@@ -96,7 +98,7 @@ it('says that dispatch fails before its silence rings', async () => {
   expect(story.events()[0]).toBe('opened FunctionErrors (dispatch)');
   story.broken.clear();
   await story.until(() => story.ringing().length === 0, 4);
-  expect(story.told().at(-1)).toBe(`9 [recovered] ${SAYS.errors('dispatch')}`);
+  expect(story.told().at(-1)).toBe(`9 ${recovered(SAYS.errors('dispatch'))}`);
 });
 
 it('rings for the one sweep function that is dead, its queue and its clusters, and for nothing else', async () => {
@@ -119,9 +121,9 @@ it('rings for the one sweep function that is dead, its queue and its clusters, a
     `4 [warning] ${SAYS.errors('sweep-default')}`,
     `4 [warning] ${SAYS.queue('orders-default')}`,
     `7 [critical] ${SAYS.unswept}`,
-    `14 [recovered] ${SAYS.sweptAgain}`,
-    `14 [recovered] ${SAYS.errors('sweep-default')}`,
-    `14 [recovered] ${SAYS.queue('orders-default')}`,
+    `14 ${recovered(SAYS.sweptAgain)}`,
+    `14 ${recovered(SAYS.errors('sweep-default'))}`,
+    `14 ${recovered(SAYS.queue('orders-default'))}`,
   ]);
   expect(story.events()).toEqual([
     'opened FunctionErrors (sweep-default)',
@@ -201,10 +203,10 @@ describe('when S3 can only be read', () => {
     expect(story.told().filter((line) => !line.includes('[recovered]'))).toEqual([
       `1 [warning] ${SAYS.journal}`,
       `3 [warning] ${SAYS.errors('report')}`,
-      '4 [warning] certmarshal: Audits cannot keep what they saw: the next one knows less of before',
+      `4 [warning] ${SAYS.snapshots}`,
       `5 [critical] ${SAYS.report}`,
       `5 [critical] ${SAYS.unswept}`,
-      '10 [warning] certmarshal: Clusters cannot be discovered, or an order cannot be put up: a new cluster would not be seen',
+      `10 [warning] ${SAYS.discovery}`,
       `14 [warning] ${SAYS.queue('outcomes')}`,
     ]);
   });
@@ -233,7 +235,7 @@ it('says once that the journal cannot be written', async () => {
   end();
   await story.minutes(5);
   expect(story.rang()).toEqual({ 'journal-unwritten': 1, warning: 1 });
-  expect(story.told()).toEqual([`1 [warning] ${SAYS.journal}`, `4 [recovered] ${SAYS.journal}`]);
+  expect(story.told()).toEqual([`1 [warning] ${SAYS.journal}`, `4 ${recovered(SAYS.journal)}`]);
   expect(story.events()).toEqual(['opened JournalUnwritten', 'closed JournalUnwritten']);
   expect(signer.caPem).toContain('CERTIFICATE');
 });

@@ -12,7 +12,7 @@ export interface ServingCertificate {
   readonly key: string;
   readonly caPem: string;
   /** Another certificate for the same key by the same authority, PEM. @param notBefore @default a day before the end, or yesterday */
-  reissue(notAfter: Date, notBefore?: Date): Promise<string>;
+  readonly reissue: (notAfter: Date, notBefore?: Date) => Promise<string>;
 }
 
 const DAY = 86_400_000;

@@ -141,7 +141,7 @@ export async function rehearse(progress: Progress): Promise<Summary> {
 
   progress('an alarm rings, and is over');
   const told = await expectTold(hub, { warning: output('WarningTopicArn'), pager: output('PagerTopicArn') });
-  for (const line of told) progress(line);
+  progress(told);
 
   const logs = await logsOf(hub.calls);
   assert.match([...logs.values()].join('\n'), /csr-dublin-1/, 'the logs tell of the approvals');

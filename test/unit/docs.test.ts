@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -9,6 +9,7 @@ import { indexEvidence } from '../../lambdas/approval/evidence.ts';
 import { ownerFromMachine } from '../../lambdas/approval/machine-evidence.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
+import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { readAssessment } from '../../lambdas/expiry/read-observations.ts';
 import { report } from '../../lambdas/sweep/report.ts';
 import { csrOf, machineOf, requestOf } from '../bench/fixtures.ts';
@@ -125,6 +126,29 @@ describe('docs/output.md on a probe', () => {
     const { observations } = read.input;
     expect(observations.map(({ kind }) => kind)).toEqual(['certificate', 'certificate', 'unread']);
     expect(observations.at(-1)).toMatchObject({ source: 'tls', where: '127.0.0.1:1', problem: 'unreachable' });
+  });
+});
+
+describe('fleet.yaml in the pages', () => {
+  // What is in the runbooks besides is for eksctl anywhere.
+  const pages = [
+    'README.md',
+    ...readdirSync(fileURLToPath(new URL('../../docs', import.meta.url))).flatMap((name) =>
+      name.endsWith('.md') ? `docs/${name}` : [],
+    ),
+  ];
+  const blocks = pages.flatMap((name) =>
+    [...page(name).matchAll(/^```ya?ml\n([^]*?)^```$/gm)].map(([, text = ''], index) => ({
+      name: `${name} ${index + 1}`,
+      text,
+    })),
+  );
+
+  it('is there', () => expect(blocks.map(({ name }) => name)).toContain('docs/deploy.md 1'));
+
+  it.each(blocks)('of $name is one, or sections of one', ({ name, text }) => {
+    const parsed = parseFleet(text.startsWith('version:') ? text : `version: 1\n${text}`, name);
+    expect(parsed.ok ? [] : parsed.problems).toEqual([]);
   });
 });
 

@@ -1,6 +1,5 @@
 import type { SimulatedQueue } from '../aws/sqs-queue.ts';
 import type { Clock } from '../clock.ts';
-import type { AroundCall } from '../hub/hub.ts';
 import type { AlarmDefinition } from './alarm-definitions.ts';
 import type { Dimensions, MetricStore } from './metric-store.ts';
 
@@ -20,7 +19,7 @@ const FUNCTIONS: Readonly<Record<string, string>> = { sweep: 'sweep-default' };
  */
 export function awsMetrics({ alarms, store, clock }: LambdaMetricsOptions): {
   /** Counts a call and how it ended. Its duration is that of the simulated time. */
-  readonly aroundCall: AroundCall;
+  readonly aroundCall: <T>(name: string, call: () => Promise<T>) => Promise<T>;
   /** The age of a queue's oldest message now. */
   readonly measure: (name: string, queue: SimulatedQueue) => void;
 } {

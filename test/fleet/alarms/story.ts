@@ -8,6 +8,7 @@ import { publish } from '../../../lambdas/aws/topics.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts';
 import type { AlarmSeverity } from '../../../lambdas/health/alarms.ts';
+import type { AlarmEvent } from '../../../lambdas/notify/message.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
 import { stacksOf } from '../../unit/lib/stacks.ts';
@@ -251,10 +252,10 @@ function shortName(alarm: string): string {
 }
 
 function toldEvent({ detailType, detail }: BusEvent): string {
-  const fields: Readonly<Record<string, unknown>> = { ...(detail as object) };
-  const { alarm, cluster, part } = fields;
-  const about = cluster === undefined ? '' : `: ${String(cluster)}`;
-  return `${detailType.replace(/^certmarshal alarm /, '')} ${String(alarm)}${part === undefined ? '' : ` (${String(part)})`}${about}`;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a test of the schema looks at every event
+  const { alarm, cluster, part } = detail as AlarmEvent;
+  const about = `${part === undefined ? '' : ` (${part})`}${cluster === undefined ? '' : `: ${cluster}`}`;
+  return `${detailType.replace(/^certmarshal alarm /, '')} ${alarm}${about}`;
 }
 
 function stable(line: string): string {

@@ -9,6 +9,7 @@ import { type AuditCommandOptions, auditCommand, trySnapshots } from '../../../b
 import { UsageError } from '../../../bin/exit-codes.ts';
 import type { AuditSource } from '../../../lambdas/audit/audit-source.ts';
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
+import { directorySnapshots } from '../../../lambdas/audit/directory-snapshots.ts';
 import type { Observation } from '../../../lambdas/expiry/observation.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
@@ -62,12 +63,16 @@ interface Ran {
 async function run(
   sources: readonly AuditSource[],
   options: Partial<AuditCommandOptions> = {},
-  { signal = new AbortController().signal, now = NOW }: { signal?: AbortSignal; now?: number } = {},
+  {
+    signal = new AbortController().signal,
+    now = NOW,
+    address,
+  }: { signal?: AbortSignal; now?: number; address?: string } = {},
 ): Promise<Ran> {
   const stdout = new PassThrough();
   const stderr = new PassThrough();
   const status = await auditCommand(
-    TARGET,
+    address === undefined ? TARGET : { ...TARGET, server: { context: 'admin', address } },
     DEFAULT_THRESHOLDS,
     { output: 'json', program: 'certmarshal', ...auditRepeat({ kubeconfig: 'k' }), ...options },
     signal,
@@ -147,6 +152,28 @@ describe('certmarshal audit', () => {
       directory = await mkdtemp(join(tmpdir(), 'certmarshal-audit-'));
     });
     afterEach(() => rm(directory, { recursive: true }));
+
+    it('refuses what was known of another cluster that is called alike, and leaves it as it is', async () => {
+      const at = (address: string) => ({ address });
+      expect((await run([showing(ENDING)], { snapshots: directory }, at('10.0.0.1:6443'))).status).toBe(0);
+      const read = async () => directorySnapshots(directory).read('berlin', new AbortController().signal);
+      const kept = await read();
+      expect(kept?.snapshot).toMatchObject({ server: '10.0.0.1:6443' });
+      const other = run([showing(WELL)], { snapshots: directory }, at('10.0.0.2:6443'));
+      await expect(other).rejects.toThrow(UsageError);
+      await expect(other).rejects.toThrow(
+        `--snapshots ${directory}: the snapshot of berlin there is of the API server 10.0.0.1:6443; this one is 10.0.0.2:6443.`,
+      );
+      expect(await read()).toEqual(kept);
+      expect((await run([showing(WELL)], { snapshots: directory }, at('10.0.0.1:6443'))).status).toBe(0);
+    });
+
+    it('takes over a snapshot that names no server', async () => {
+      await run([showing(ENDING)], { snapshots: directory });
+      expect(await run([showing(WELL)], { snapshots: directory }, { address: '10.0.0.1:6443' })).toMatchObject({
+        status: 0,
+      });
+    });
 
     it('knows what was seen before, and forgets nothing that cannot be read', async () => {
       expect((await run([showing(ENDING)], { snapshots: directory })).status).toBe(0);

@@ -59,7 +59,11 @@ describe('certmarshal cost', () => {
 
   it.each([
     [['--clusters', 'many'], '--clusters takes a whole number from 1 to 1,000,000, not "many".\n'],
-    [[], "error: required option '--clusters <number>' not specified\nAdd --help for options and examples.\n"],
+    [[], 'Say how many clusters it watches, for example --clusters 40.\n'],
+    [
+      ['--cluster', '10'],
+      "error: unknown option '--cluster'\n(Did you mean --clusters?)\nAdd --help for options and examples.\n",
+    ],
   ])('refuses %j with one message', async (args, message) => {
     expect(await runCli(['cost', ...args])).toEqual({ status: 2, stdout: '', stderr: message });
   });
@@ -74,6 +78,14 @@ describe('certmarshal cost', () => {
     const text = renderBill(billOf(1, 0), style, undefined);
     expect(text).toMatch(/^1 cluster: \$\d+ a month/);
     expect(text).not.toContain(' 0.00 ');
+    expect(text).toContain('1 dashboard\n');
+    expect(text).toContain('1 key\n');
+    expect(text).not.toMatch(/ 0 (?:GB|metrics)/);
+  });
+
+  it('is no wider than the terminal', () => {
+    const lines = renderBill(billOf(1_000_000, 0.02), style, 45).split('\n');
+    expect(lines.filter((line) => line.length > 45)).toEqual([]);
   });
 });
 

@@ -76,13 +76,16 @@ describe('certmarshal journal verify', () => {
     const { status, text } = await verify({ directory });
     expect(status).toBe(0);
     expect(text.split('\n')[0]).toBe('✔ 2 chains, 4 lines, unbroken');
-    const anchors = text.match(/\S+=\d+:[0-9a-f]{64}$/gm) ?? [];
-    expect(anchors.slice(0, 2)).toEqual([
+    const anchors = text.match(/\S+=\d+:[0-9a-f]{64}/g) ?? [];
+    expect(anchors).toEqual([
       expect.stringMatching(/^111122223333\/eu-central-1\/dublin=3:/),
       expect.stringMatching(/^berlin=1:/),
     ]);
-    expect(text).toContain(`certmarshal journal verify --directory ${directory} --expect ${anchors[0]}`);
-    expect(await verify({ directory, expect: anchors.slice(0, 2) })).toMatchObject({ status: 0 });
+    const [, command = ''] = text.split(/^  (?=certmarshal )/m);
+    expect(command.replaceAll(/ \\\n +/g, ' ')).toBe(
+      `certmarshal journal verify --directory ${directory} --expect ${anchors[0]} --expect ${anchors[1]}\n`,
+    );
+    expect(await verify({ directory, expect: anchors })).toMatchObject({ status: 0 });
   });
 
   it('says in its first line which chain is broken, and then where and what to do', async () => {
@@ -158,6 +161,9 @@ describe('certmarshal journal verify', () => {
 
 describe('certmarshal journal search', () => {
   it('finds what a node asked for, and who asked for its name, the newest first', async () => {
+    expect((await search({ directory: await copy(), hostile: true })).text.split('\n')[0]).toBe(
+      '1 decision on a hostile request, in the last 30d (3 lines looked at)',
+    );
     const { status, text } = await search({ directory: await copy(), node: 'worker-1' });
     expect(status).toBe(0);
     expect(text.split('\n')[0]).toBe('2 decisions about node worker-1, in the last 30d (3 lines looked at)');
@@ -179,6 +185,18 @@ describe('certmarshal journal search', () => {
   ])('finds by %j', async (options, found) => {
     const { text } = await search({ directory: await copy(), output: 'json', ...options });
     expect(text.split('\n').filter((line) => line !== '')).toHaveLength(found);
+  });
+
+  it.each([
+    ['typo', 'no line of a cluster typo. The id is that of the fleet'],
+    ['dublin', `no line of a cluster dublin. Did you mean --cluster ${CLUSTER}?`],
+  ])('refuses %s, a cluster without a line', async (cluster, message) => {
+    await expect(search({ directory: await copy(), cluster })).rejects.toThrow(message);
+  });
+
+  it('finds nothing of a cluster whose head is lost, and that was quiet', async () => {
+    const directory = await copy((objects) => objects.delete('heads/berlin.json'));
+    expect(await search({ directory, cluster: 'berlin' })).toMatchObject({ status: 0 });
   });
 
   it('marks a line that was changed', async () => {
@@ -246,6 +264,17 @@ describe('certmarshal journal', () => {
     const directory = await copy();
     const { status, stdout } = await runCli(['journal', 'verify', '--directory', directory]);
     expect({ status, first: stdout.split('\n')[0] }).toEqual({ status: 0, first: '✔ 2 chains, 4 lines, unbroken' });
+    const nowhere = {
+      AWS_REGION: '',
+      AWS_DEFAULT_REGION: '',
+      AWS_CONFIG_FILE: '/nowhere',
+      AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
+    };
+    const unplaced = await runCli(['journal', 'verify', '--bucket', 'certmarshal-journal'], '', nowhere);
+    expect(unplaced).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/^No Region is named\. Set AWS_REGION/),
+    });
     const refused = await runCli(['journal', 'search', '--limit', '0', '--directory', directory]);
     expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining('--limit takes a number') });
   });

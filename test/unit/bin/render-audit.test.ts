@@ -43,7 +43,7 @@ const NOT_VISIBLE = findingOf({
   message: 'these certificates were not seen: etcd peer, control plane clients',
   places: ['etcd peer', 'control plane clients', 'source tls-secrets (not opted in)'],
   placeCount: 3,
-  command: 'certmarshal audit --cluster berlin',
+  command: 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin',
 });
 const ALL = [findingOf(), ...KUBELETS, UNREACHABLE, NOT_VISIBLE];
 const GROUPS = [groupOf(), groupOf({ count: 3, severity: 'warning' }), WELL];
@@ -71,6 +71,12 @@ describe('the table of an audit', () => {
     expect(render({ report: reportOf(), groups: [] }).split('\n')[0]).toBe(
       'berlin · EKS Anywhere · 0 certificates: none was seen',
     );
+  });
+
+  it('says below it which server was asked', () => {
+    const server = { context: 'admin@dublin', address: '10.0.1.1:6443' };
+    expect(render({}, { server }).split('\n').slice(1, 3)).toEqual(['  10.0.1.1:6443, context admin@dublin', '']);
+    expect(render({}, { server: { ...server, context: '\u001b[31m' } })).not.toContain('\u001b');
   });
 
   it('says that a cluster is not readable, whatever is kept of before', () => {
@@ -164,7 +170,7 @@ describe('the table of an audit', () => {
   });
 
   it('repeats how the cluster was named in a command that audits it', () => {
-    const report = reportOf([], [findingOf({ command: 'certmarshal audit --cluster berlin' })]);
+    const report = reportOf([], [findingOf({ command: 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin' })]);
     expect(render({ report })).toContain('  Next  kubectl certmarshal audit --kubeconfig k\n');
   });
 

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import type { Explanation } from '../../../bin/commands/explain.ts';
 import { renderExplanation } from '../../../bin/commands/render-explanation.ts';
 import { styleFor } from '../../../bin/terminal/style.ts';
 import { decideApproval } from '../../../lambdas/approval/decide.ts';
@@ -8,6 +9,7 @@ import { ownerFromMachine } from '../../../lambdas/approval/machine-evidence.ts'
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../../lambdas/approval/read-request.ts';
 import type { NameProof } from '../../../lambdas/approval/verdict.ts';
+import { evidenceProblem } from '../../../lambdas/sweep/report.ts';
 import { csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 
 const NOW = Date.parse('2026-01-01T00:03:00Z');
@@ -27,7 +29,7 @@ function explain(steals?: number, mode: 'enforce' | 'observe' = 'enforce') {
   return { verdict, csr: read.csr };
 }
 
-const render = (explanation = explain(), width?: number) =>
+const render = (explanation: Explanation = explain(), width?: number) =>
   renderExplanation(explanation, 'csr-8', NOW, styleFor({ isTTY: width !== undefined }, {}), width);
 
 describe('the explanation of a request', () => {
@@ -35,6 +37,15 @@ describe('the explanation of a request', () => {
     expect(render().split('\n')[0]).toBe(
       'worker-8 asks for its own names, all proven by Machine eksa-system/md-0-8. The next sweep approves it.',
     );
+  });
+
+  it('says what the evidence could not show, before the reason', () => {
+    const [problem] = evidenceProblem({ source: 'machine', ok: true, lookedAt: 0, owners: [] }, 'test');
+    const text = render({ ...explain(9), problems: problem === undefined ? [] : [problem] });
+    expect(text).toContain(
+      '  ✖ evidence machine: the management cluster has no Machine of a cluster called test\n    → Use the name that Cluster API has for it',
+    );
+    expect(text.indexOf('evidence machine')).toBeLessThan(text.indexOf('SanNotOwned: '));
   });
 
   it('does not promise what mode observe keeps from happening', () => {

@@ -54,6 +54,12 @@ describe('the table of a sweep', () => {
     expect(lines.at(-1)).toBe('12 ms, 1 read, 2 writes, 1 retry');
   });
 
+  it('says which server was asked, also where it did not answer', () => {
+    const server = { context: 'admin@dublin', address: '10.0.1.1:6443' };
+    for (const report of [REPORT, reportOf({ readable: false })])
+      expect(render({ report, server }).split('\n')[1]).toBe('  10.0.1.1:6443, context admin@dublin');
+  });
+
   it('never puts a name that Kubernetes would refuse into a command', () => {
     const rows = [rowOf({ ...left, csr: 'x; reboot', reason: 'SanWildcard' })];
     expect(render({ report: reportOf({ rows }) })).not.toContain('→');

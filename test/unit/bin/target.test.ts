@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instancesOf } from '../../../bin/instances.ts';
-import { openTarget, repeatOptions, type TargetOptions } from '../../../bin/target.ts';
+import { openTarget, otherwiseNotice, repeatOptions, type TargetOptions } from '../../../bin/target.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { DEFAULT_AUDIT, DEFAULT_MONITORING, type Fleet } from '../../../lambdas/config/fleet.ts';
 
@@ -56,6 +56,31 @@ describe('the cluster of the command line', () => {
     const target = await openTarget({ kubeconfig, ...options }, FLEET);
     target.close();
     expect(target.cluster.serviceCidrs).toEqual(expected);
+  });
+
+  it.each<[string, TargetOptions, string | undefined]>([
+    ['nothing', {}, undefined],
+    ['its own name', { cluster: 'berlin' }, undefined],
+    ['another name', { cluster: 'dublin' }, 'berlin'],
+  ])('is the one whose server the kubeconfig names, told by %s', async (_, options, otherwise) => {
+    const target = await openTarget({ kubeconfig, ...options }, FLEET);
+    target.close();
+    expect(target.server).toEqual({
+      context: 'c',
+      address: '127.0.0.1:1',
+      ...(otherwise === undefined ? {} : { otherwise }),
+    });
+    expect(otherwiseNotice(target.cluster.name, target.server)).toBe(
+      otherwise === undefined
+        ? undefined
+        : 'The kubeconfig calls the cluster at 127.0.0.1:1 berlin; --cluster dublin chooses no server. Make sure that it is the cluster you mean.\n',
+    );
+  });
+
+  it('may be called as it likes where its Machines are said to be elsewhere', async () => {
+    const target = await openTarget({ kubeconfig, cluster: 'dublin', managementKubeconfig: kubeconfig }, FLEET);
+    target.close();
+    expect(target.server.otherwise).toBeUndefined();
   });
 
   it.each(['node', 'patterns'] as const)(

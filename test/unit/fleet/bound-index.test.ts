@@ -171,7 +171,10 @@ describe('boundIndex', () => {
 
 /** Of the burn the slow one is left. */
 function idsOf(cluster: ClusterHealth | undefined) {
-  return cluster?.signals.map(({ id }) => id).filter((id) => id !== 'SloFastBurn');
+  return cluster?.signals
+    .map(({ id }) => id)
+    .filter((id) => id !== 'SloFastBurn')
+    .toSorted();
 }
 
 const text = (most: number) => fc.string({ unit: 'grapheme', maxLength: most });

@@ -327,6 +327,7 @@ describe('decodeOutcome', () => {
       overtaken: true,
       unfinished: true,
       failed: true,
+      unknown: true,
     };
     const verdicts = [
       ...Object.keys(verdict).map((kind) => ({ ...verdictLine(), verdict: kind })),

@@ -17,11 +17,13 @@ import {
   at,
   auditSummary,
   DAY,
+  DUBLIN,
   expiryFinding,
   index,
   indexed,
   MINUTE,
   NOW,
+  OTHER_SECRET,
   PARIS,
   registered,
   registry,
@@ -281,7 +283,7 @@ describe('the signals of a cluster', () => {
       {
         classes: { unknown: 40 },
         story: '40 times CertificateExpired',
-        command: 'certmarshal audit --cluster paris',
+        command: 'certmarshal audit --kubeconfig KUBECONFIG --cluster paris',
       },
     ]);
   });
@@ -297,11 +299,57 @@ describe('the signals of a cluster', () => {
       {
         id: 'RequestsHostile',
         value: 2,
-        story: 'worker-3: IP 10.0.1.24 belongs to worker-8, and 1 more',
+        parts: ['worker-3', 'worker-1'],
+        story: 'worker-3 asked for 10.0.1.24, which belongs to worker-8; refused, and 1 more',
         since: at(-5 * MINUTE),
-        command: 'certmarshal explain csr-q77zt --cluster paris',
+        command: 'certmarshal explain csr-q77zt --kubeconfig KUBECONFIG --cluster paris',
       },
     ]);
+  });
+
+  it.each([
+    [
+      'DNS name worker-8.internal belongs to worker-8 (Machine a/b)',
+      'worker-3 asked for worker-8.internal, which belongs to worker-8 (Machine a/b); refused',
+    ],
+    ['usages: client auth', 'a request of worker-3 is hostile: usages: client auth; refused'],
+  ])('say what a hostile node asked for: %s', (message, story) => {
+    expect(clusterOf({ indexed: { verdicts: [hostile({ message })] } }).signals[0]?.story).toBe(story);
+  });
+
+  it.each<[string, Partial<RegisteredCluster>, Partial<IndexedCluster>, string]>([
+    [
+      'of EKS',
+      { id: '111122223333/eu-central-1/paris', target: { ...DUBLIN, id: '111122223333/eu-central-1/paris' } },
+      {},
+      '--kubeconfig KUBECONFIG --cluster dublin --allow-exec',
+    ],
+    [
+      'of a management cluster',
+      {
+        id: 'mgmt/eksa-system/paris',
+        target: { ...PARIS, management: { access: { kind: 'kubeconfig', secret: OTHER_SECRET } } },
+      },
+      {},
+      '--kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster paris',
+    ],
+    [
+      'that cannot be entered',
+      { id: 'mgmt/eksa-system/oslo', target: undefined as never },
+      { name: undefined as never, provider: undefined as never },
+      '--kubeconfig KUBECONFIG --cluster oslo',
+    ],
+  ])('name a cluster %s as a kubeconfig needs it', (_, changed, known, options) => {
+    const found = registered(changed.id ?? 'paris', { ...WELL, ...changed });
+    const health = fleetHealth(
+      registry(found),
+      index(indexed(found.id, { verdicts: [hostile()], audit: undefined as never, ...known })),
+      MONITORING,
+      NOW,
+    );
+    const commands = new Map(health.clusters[0]?.signals.map(({ id, command }) => [id, command]));
+    expect(commands.get('RequestsHostile')).toBe(`certmarshal explain csr-q77zt ${options}`);
+    if (found.target !== undefined) expect(commands.get('AuditAge')).toBe(`certmarshal audit ${options}`);
   });
 
   it('let nobody write to a terminal or a shell', () => {
@@ -309,7 +357,7 @@ describe('the signals of a cluster', () => {
     const [signal] = clusterOf({
       indexed: { verdicts: [hostile({ csr: evil, node: evil, message: evil.repeat(200) })] },
     }).signals;
-    expect(signal?.command).toBe('certmarshal explain REQUEST --cluster paris');
+    expect(signal?.command).toBe('certmarshal explain REQUEST --kubeconfig KUBECONFIG --cluster paris');
     expect(signal?.story).not.toMatch(/\p{Cc}/u);
     expect(signal?.story.length).toBeLessThan(700);
   });
@@ -438,6 +486,24 @@ describe('fleetHealth', () => {
       'UnreadableFor',
       'RequestsHostile',
     ]);
+  });
+
+  it.each([
+    ['ends in days', 12 * DAY, ['RequestsHostile', 'CertificatesCritical']],
+    ['has ended', -DAY, ['CertificatesCritical', 'RequestsHostile']],
+  ])('puts what bites now before a certificate that %s', (_what, due, expected) => {
+    const audit = auditSummary({ findings: [expiryFinding({ severity: 'critical', due: at(due) })] });
+    const ids = clusterOf({ indexed: { audit, verdicts: [hostile()] } }).signals.map(({ id }) => id);
+    expect(ids).toEqual(expected);
+  });
+
+  it('puts first what bites first', () => {
+    const findings = [
+      expiryFinding({ severity: 'warning', due: at(12 * DAY) }),
+      expiryFinding({ code: 'KubeletRenewalOverdue', severity: 'warning', object: 'b', due: at(3 * DAY) }),
+    ];
+    const { signals } = clusterOf({ indexed: { audit: auditSummary({ findings }) } });
+    expect(signals.map(({ id }) => id)).toEqual(['KubeletsOverdue', 'CertificatesWarning']);
   });
 
   it.each([

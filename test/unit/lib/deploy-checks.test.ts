@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { DEFAULT_MONITORING, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { WEEKDAYS } from '../../../lambdas/health/maintenance.ts';
 import { deployProblems, deployWarnings } from '../../../lib/deploy-checks.ts';
-import { discovery } from '../fleet/values.ts';
+import { at, DAY, discovery, NOW } from '../fleet/values.ts';
 import { fleetOf } from './stacks.ts';
 
 const edge = {
@@ -18,6 +19,9 @@ const lane = {
   subnetIds: ['subnet-0a1b2c3d'],
   securityGroupIds: ['sg-0a1b2c3d'],
 };
+const monitored = (changed: Partial<Fleet['monitoring']>): Partial<Fleet> => ({
+  monitoring: { ...DEFAULT_MONITORING, ...changed },
+});
 const policy = (changed: Partial<Fleet['policies'][number]>) => ({ ...DEFAULT_POLICY, ...changed });
 
 describe('a fleet that shall be deployed', () => {
@@ -85,6 +89,59 @@ describe('a fleet that shall be deployed', () => {
       ['monitoring.alarms.DispatchHeartbeat is off: that certmarshal itself has stopped is then not noticed'],
     ],
     [
+      'an alarm that would wake somebody up, and is off',
+      monitored({ alarms: { CertificateCritical: { threshold: 1, severity: 'off' } } }),
+      [
+        'monitoring.alarms.CertificateCritical is off, so nobody is told: A certificate has ended, or ends so soon that somebody must act now.',
+      ],
+    ],
+    [
+      'a threshold that nothing reaches',
+      monitored({
+        alarms: {
+          CertificateCritical: { threshold: 1_000_000, severity: 'critical' },
+          CertificateWarning: { threshold: 100, severity: 'warning' },
+        },
+      }),
+      [
+        'monitoring.alarms.CertificateCritical.threshold 1000000 is hardly ever reached, so nobody is told: A certificate has ended, or ends so soon that somebody must act now.',
+      ],
+    ],
+    [
+      'maintenance that never ends',
+      monitored({
+        maintenance: [
+          { clusters: ['*'], when: { from: at(-DAY), until: '2099-01-01T00:00:00.000Z' } },
+          { clusters: ['*'], when: { from: at(-DAY), until: at(30 * DAY) } },
+          { clusters: ['*'], when: { days: [...WEEKDAYS], from: '00:00', until: '00:00', timeZone: 'UTC' } },
+          { clusters: ['*'], when: { days: ['sun'], from: '00:00', until: '00:00', timeZone: 'UTC' } },
+        ],
+      }),
+      [
+        'monitoring.maintenance.0 is open for 26339 days, until 2099-01-01T00:00:00.000Z: what it explains of * rings no alarm as long',
+        'monitoring.maintenance.2 never ends: what it explains of * rings no alarm, on any day',
+      ],
+    ],
+    [
+      'maintenance that is over',
+      monitored({ maintenance: [{ clusters: ['*'], when: { from: at(-DAY), until: at(-1) } }] }),
+      [`monitoring.maintenance.0 ended at ${at(-1)}: it does nothing any more, and can be taken out`],
+    ],
+    [
+      'maintenance of a cluster that there is not',
+      {
+        discovery: [],
+        clusters: [edge],
+        ...monitored({ maintenance: [{ clusters: ['edge*', 'egde-1'], when: { from: at(), until: at(DAY) } }] }),
+      },
+      ['monitoring.maintenance.0: egde-1 is the id or name of no cluster of the fleet; is it misspelled?'],
+    ],
+    [
+      'nothing, where that cluster may be found',
+      monitored({ maintenance: [{ clusters: ['egde-1'], when: { from: at(), until: at(DAY) } }] }),
+      [],
+    ],
+    [
       'a lock that nobody can open',
       { journal: { objectLock: { mode: 'compliance', days: 365 } } },
       [
@@ -93,6 +150,6 @@ describe('a fleet that shall be deployed', () => {
     ],
     ['nothing, where the lock can be opened', { journal: { objectLock: { mode: 'governance', days: 365 } } }, []],
   ])('is warned of %s', (_, changed, expected) => {
-    expect(deployWarnings(fleetOf(changed))).toEqual(expected);
+    expect(deployWarnings(fleetOf(changed), NOW)).toEqual(expected);
   });
 });

@@ -113,6 +113,25 @@ describe('the hub stack', () => {
     });
   });
 
+  it('lets nobody write over a line of the journal', () => {
+    const { id } = resource(plain, 'AWS::S3::Bucket', 'Journal');
+    plain.hasResourceProperties('AWS::S3::BucketPolicy', {
+      Bucket: { Ref: id },
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          {
+            Sid: 'OnlyAppend',
+            Effect: 'Deny',
+            Principal: { AWS: '*' },
+            Action: 's3:PutObject',
+            Resource: { 'Fn::Join': ['', [{ 'Fn::GetAtt': [id, 'Arn'] }, '/journal/*']] },
+            Condition: { Null: { 's3:if-none-match': 'true' } },
+          },
+        ]),
+      },
+    });
+  });
+
   it('refuses what does not come over TLS', () => {
     for (const type of ['AWS::SQS::QueuePolicy', 'AWS::SNS::TopicPolicy', 'AWS::S3::BucketPolicy'])
       plain.allResourcesProperties(type, {
@@ -294,6 +313,7 @@ describe('the hub stack', () => {
             Match.objectLike({
               Action: ['kms:Decrypt', 'kms:GenerateDataKey*'],
               Principal: { Service: 'cloudwatch.amazonaws.com' },
+              Condition: { StringEquals: { 'aws:SourceAccount': PLACE.account } },
             }),
           ]),
         },

@@ -25,6 +25,26 @@ describe('readAlarmMessage', () => {
     });
   });
 
+  it.each([
+    [
+      'Meaning.\nFirst: aws logs tail /aws/lambda/hub-Sweep1A2B --since 15m\nRunbook: r',
+      'aws logs tail /aws/lambda/hub-Sweep1A2B --since 15m',
+    ],
+    [
+      'First: aws sqs get-queue-attributes --queue-url https://sqs.eu-central-1.amazonaws.com/111122223333/jobs.fifo --attribute-names All',
+      'aws sqs get-queue-attributes --queue-url https://sqs.eu-central-1.amazonaws.com/111122223333/jobs.fifo --attribute-names All',
+    ],
+    ['First: aws logs tail x; reboot', undefined],
+    ['First: aws logs tail $(reboot)', undefined],
+    ['First: rm -rf x', undefined],
+    [`First: aws ${'x'.repeat(500)}`, undefined],
+    [`First: aws x\n${'x'.repeat(1_100)}`, undefined],
+    ['Meaning.', undefined],
+    [7, undefined],
+  ])('takes of the description only a command that holds nothing for a shell: %j', (AlarmDescription, first) => {
+    expect(read({ AlarmName: 'a', NewStateValue: 'ALARM', AlarmDescription })?.first).toBe(first);
+  });
+
   it('needs no more than name and state', () => {
     expect(
       read({

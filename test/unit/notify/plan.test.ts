@@ -21,7 +21,7 @@ describe('an alarm about clusters', () => {
     expect(messages).toHaveLength(1);
     expect(messages[0]?.human.text.split('\n')).toEqual([
       '[critical] berlin-prod: etcd client certificate ends in 12 days, nothing planned renews it',
-      '2026-12-03 10:00 UTC. Since 2 hours. 1 of 214 clusters.',
+      'Ends 2026-12-03 10:00 UTC. Since 2 hours. 1 of 214 clusters.',
       'First: certmarshal audit --cluster berlin-prod      Runbook: docs/runbooks/alarms/certificate-critical.md',
       'Report: https://bucket/report.html?X-Amz-Signature=1',
     ]);
@@ -102,7 +102,7 @@ describe('an alarm that names no cluster', () => {
   ])('is told when %s', (_, health, words) => {
     const { messages, change } = planned({ named: CRITICAL, message: ALARM, health });
     expect(messages[0]?.human.text.split('\n')[0]).toBe(
-      '[critical] a cluster: A certificate has ended, or ends so soon that somebody must act now',
+      '[critical] A certificate has ended, or ends so soon that somebody must act now',
     );
     expect(messages[0]?.human.text).toContain(words);
     expect(messages[0]?.human.text).toContain('CloudWatch: Threshold Crossed');
@@ -131,7 +131,7 @@ describe('OK', () => {
       health: fleet(berlin, cluster('oslo')),
     });
     expect(messages[0]?.human.text.split('\n')).toEqual([
-      `[recovered] oslo: ${ETCD.story}`,
+      `[recovered] oslo: over: ${ETCD.story}`,
       'Over after 60 minutes; people were told at 2026-11-21 09:00 UTC. 1 of 2 clusters left.',
     ]);
     expect(messages[0]).toMatchObject({

@@ -1,0 +1,99 @@
+import { Template } from 'aws-cdk-lib/assertions';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DEFAULT_MONITORING } from '../../../../lambdas/config/fleet.ts';
+import type { ClusterHealth, FleetHealth } from '../../../../lambdas/health/fleet-health.ts';
+import { CLASS_SIGNALS, SIGNALS, type SignalId } from '../../../../lambdas/health/signals.ts';
+import { createLogger } from '../../../../lambdas/telemetry/logger.ts';
+import { createMetrics } from '../../../../lambdas/telemetry/metrics.ts';
+import { recordHealth } from '../../../../lambdas/telemetry/record-health.ts';
+import { captureStdout } from '../../telemetry/capture-stdout.ts';
+import { emfRecords } from '../../telemetry/emf.ts';
+import { fleetOf, stacksOf } from '../stacks.ts';
+
+const ids = Object.keys(SIGNALS) as SignalId[];
+const SLO: FleetHealth['slo'] = {
+  objective: 0.999,
+  counts: { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 },
+  budgetLeft: 1,
+  fastBurn: 0,
+  slowBurn: 0,
+  missedLately: 0,
+};
+
+/** Two clusters with every signal there is: one in which classes are told, one in which they are not. */
+const clusters = [{ ca: 1 }, undefined].map((classes, index): ClusterHealth => ({
+  id: `berlin-${index}`,
+  name: 'berlin',
+  source: 'fleet.yaml',
+  state: 'critical',
+  readable: true,
+  complete: true,
+  findings: [],
+  verdicts: [],
+  slo: SLO,
+  signals: ids.map((id) => ({
+    id,
+    value: 1,
+    story: 'x',
+    command: 'y',
+    ...(CLASS_SIGNALS.has(id) && classes !== undefined ? { classes: { 'api-server': 1 } } : {}),
+  })),
+}));
+
+const series = (name: string, dimensions: readonly string[]) => `${name} by ${dimensions.toSorted().join(', ')}`;
+
+/** What is asked for, with exactly the dimensions of its schema. */
+function queried(template: Template): readonly string[] {
+  const text = [
+    ...Object.values(template.findResources('AWS::CloudWatch::Alarm')),
+    ...Object.values(template.findResources('AWS::CloudWatch::Dashboard')),
+  ]
+    .map((found) => JSON.stringify(found).replaceAll(/\\+"/g, '"'))
+    .join('\n');
+  const queries = [...text.matchAll(/SELECT MAX\("(\w+)"\) FROM SCHEMA\("certmarshal", ([^)]*)\) GROUP BY ([^O]*) ORDER/g)];
+  expect(queries).toHaveLength(text.split('SELECT ').length - 1);
+  return queries.map(([, name = '', schema = '', groups = '']) => {
+    const dimensions = schema.split(', ').map((part) => part.replaceAll('"', ''));
+    expect(groups.split(', ').map((part) => part.replaceAll('"', ''))).toEqual(
+      dimensions.filter((dimension) => dimension !== 'service'),
+    );
+    return series(name, dimensions);
+  });
+}
+
+describe('every query of Metrics Insights, of alarms and dashboard,', () => {
+  const published = new Set<string>();
+  let output: ReturnType<typeof captureStdout>;
+  beforeAll(() => {
+    output = captureStdout();
+    const metrics = createMetrics('report');
+    const totals = Object.fromEntries(ids.map((id) => [id, 1])) as FleetHealth['totals'];
+    const counts = { critical: 1, warning: 0, new: 0, maintenance: 0, well: 0, gone: 0 };
+    const health: FleetHealth = { at: '2026-11-21T10:00:00.000Z', clusters, totals, counts, slo: SLO, problems: [] };
+    recordHealth(health, { units: SIGNALS, byClass: CLASS_SIGNALS }, { logger: createLogger('report'), metrics });
+    metrics.publishStoredMetrics();
+    for (const { dimensions, metrics: values } of emfRecords(output.text()))
+      for (const name of Object.keys(values)) published.add(series(name, Object.keys(dimensions)));
+    output.restore();
+  });
+  afterAll(() => output.restore());
+
+  it.each([
+    ['as they are', {}],
+    // Classes are counted together then.
+    [
+      'with a higher threshold',
+      {
+        CertificateCritical: { threshold: 3, severity: 'critical' },
+        CertificateWarning: { threshold: 3, severity: 'warning' },
+      },
+    ],
+  ] as const)('asks for a series that report publishes, alarms %s', (_, alarms) => {
+    const template = Template.fromStack(
+      stacksOf(fleetOf({ monitoring: { ...DEFAULT_MONITORING, alarms } })).hub,
+    );
+    const asked = queried(template);
+    expect(asked.length).toBeGreaterThan(8);
+    expect(asked.filter((one) => !published.has(one))).toEqual([]);
+  });
+});
