@@ -2,7 +2,7 @@ import { RegionInfo } from 'aws-cdk-lib/region-info';
 import { isFor, matchesGlob } from '../lambdas/approval/selection.ts';
 import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
 import { ALARMS, type AlarmEntry, type AlarmId, alarmSetting } from '../lambdas/health/alarms.ts';
-import { type MaintenanceWindow, WEEKDAYS } from '../lambdas/health/maintenance.ts';
+import type { MaintenanceWindow } from '../lambdas/health/maintenance.ts';
 
 /** What keeps a fleet that is valid in itself from being deployed. Each names the field and what to write. */
 export function deployProblems({ discovery, hub }: Fleet): readonly string[] {
@@ -136,10 +136,7 @@ function oddTimes(
   now: number,
 ): readonly string[] {
   const silence = `what it explains of ${clusters.join(', ')} rings no alarm`;
-  if ('days' in when)
-    return when.days.length === WEEKDAYS.length && when.from === when.until
-      ? [`${field} never ends: ${silence}, on any day`]
-      : [];
+  if ('days' in when) return [];
   const until = Date.parse(when.until);
   if (until <= now) return [`${field} ended at ${when.until}: it does nothing any more, and can be taken out`];
   const days = Math.round((until - Math.max(now, Date.parse(when.from))) / DAY_MS);

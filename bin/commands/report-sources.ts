@@ -176,8 +176,13 @@ export async function readSnapshots(directory: string, now: number): Promise<Fle
  *
  * @param now RFC 3339
  */
-function registeredOf({ id, name, provider, readable }: IndexedCluster, source: string, now: string): RegisteredCluster {
-  const entry = { id, source, foundAt: now, seenAt: now };
+function registeredOf(
+  { id, name, provider, readable, readableAt }: IndexedCluster,
+  source: string,
+  now: string,
+): RegisteredCluster {
+  // What was before a cluster was found says nothing of it.
+  const entry = { id, source, foundAt: readableAt ?? now, seenAt: now };
   if (!readable || provider === undefined || name === undefined)
     return {
       ...entry,
@@ -188,7 +193,10 @@ function registeredOf({ id, name, provider, readable }: IndexedCluster, source: 
         remedy: 'certmarshal audit tells why.',
       },
     };
-  return { ...entry, target: { id, cluster: { name, provider }, access: { kind: 'kubeconfig', secret: '' }, lane: '' } };
+  return {
+    ...entry,
+    target: { id, cluster: { name, provider }, access: { kind: 'kubeconfig', secret: '' }, lane: '' },
+  };
 }
 
 /**

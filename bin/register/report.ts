@@ -14,7 +14,11 @@ export function registerReport(program: Command, context: ProgramContext): void 
     .option('--state <directory>', 'directory with registry.json and fleet-index.json, copies of its objects')
     .option('--snapshots <directory>', 'directory that certmarshal audit --snapshots wrote; no hub is needed')
     .option('--policy <file>', 'fleet.yaml, whose monitoring counts; default: the built-in one')
-    .option('--output <file>', 'file of the page, named .html; - for standard output; json for the data of the page', 'report.html')
+    .option(
+      '--output <file>',
+      'file of the page, named .html; - for standard output; json for the data of the page',
+      'report.html',
+    )
     .addHelpText(
       'after',
       `

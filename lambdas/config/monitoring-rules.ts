@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { ALARMS } from '../health/alarms.ts';
+import { WEEKDAYS } from '../health/maintenance.ts';
 import { AlarmsSection, Monitoring } from './monitoring-entry.ts';
 import { type RuleProblem, readable, type Sections } from './rule.ts';
 import { instant } from './time-values.ts';
 
 const Once = z.object({ from: instant, until: instant });
+const Weekly = z.object({ weekly: z.object({ days: z.array(z.unknown()), from: z.string(), until: z.string() }) });
 const Times = z.object({ from: z.unknown().optional(), until: z.unknown().optional(), weekly: z.unknown().optional() });
 const Objective = z.object({ objective: Monitoring.shape.objective });
 
@@ -15,6 +17,7 @@ export function monitoringRules({ maintenance, monitoring }: Sections): readonly
   return [
     ...unclearTimes(maintenance),
     ...endsBeforeItBegins(maintenance),
+    ...neverEnds(maintenance),
     ...BURNS.flatMap((id) => neverReached(monitoring, id)),
   ];
 }
@@ -45,6 +48,20 @@ function endsBeforeItBegins(maintenance: readonly unknown[]): readonly RuleProbl
             message: `${until} is not after from, ${from}; write a later time`,
           },
         ],
+  );
+}
+
+/** Days on each of which a window opens when the last one closes are one window that is always open. */
+function neverEnds(maintenance: readonly unknown[]): readonly RuleProblem[] {
+  return readable(maintenance, Weekly).flatMap(({ index, data: { weekly } }) =>
+    weekly.from === weekly.until && WEEKDAYS.every((day) => weekly.days.includes(day))
+      ? [
+          {
+            path: [...MAINTENANCE, index, 'weekly'],
+            message: 'never ends: every day it is a whole day; write fewer days, or an end before it begins again',
+          },
+        ]
+      : [],
   );
 }
 

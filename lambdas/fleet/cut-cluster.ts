@@ -1,5 +1,6 @@
 import type { AuditSummary, FindingTally } from '../audit/summary.ts';
 import { kindOf } from '../audit/tally.ts';
+import { clusterCommand, nameInId } from '../expiry/commands.ts';
 import type { ExpiryFinding } from '../expiry/finding.ts';
 import { byUrgency } from '../expiry/findings.ts';
 import { signalOf } from '../health/finding-signals.ts';
@@ -56,7 +57,9 @@ function ordinaryVerdicts(cluster: IndexedCluster): IndexedCluster {
 function textsOfAudit(cluster: IndexedCluster): IndexedCluster {
   return withAudit(cluster, (audit) => {
     const kept = toldBySignals(audit);
-    return { findings: audit.findings.map((finding) => (kept.has(finding) ? finding : shortFinding(finding))) };
+    return {
+      findings: audit.findings.map((finding) => (kept.has(finding) ? finding : shortFinding(finding, cluster))),
+    };
   });
 }
 
@@ -106,7 +109,7 @@ function stories(cluster: IndexedCluster): IndexedCluster {
   };
   return withVerdicts(
     withAudit(told, ({ findings }) => ({
-      findings: findings.map((finding) => ({ ...shortFinding(finding), object: short(finding.object) })),
+      findings: findings.map((finding) => ({ ...shortFinding(finding, cluster), object: short(finding.object) })),
     })),
     (verdicts) => verdicts.map(shortLine),
   );
@@ -230,9 +233,12 @@ function withVerdicts(
 }
 
 /** Its object stays: it says which finding it is, and where it is in their order. */
-function shortFinding(whole: ExpiryFinding): ExpiryFinding {
+function shortFinding(whole: ExpiryFinding, { name, provider }: IndexedCluster): ExpiryFinding {
   const { places: _, renewedBy: __, ...finding } = whole;
-  return { ...finding, message: short(finding.message), command: short(finding.command) };
+  const { cluster, message, command } = finding;
+  // Half a command is another command: a short one that shows the same takes its place.
+  const again = clusterCommand('audit', { name: name ?? nameInId(cluster), provider });
+  return { ...finding, message: short(message), command: command.length <= SHORT ? command : again };
 }
 
 function withoutClass(finding: ExpiryFinding): ExpiryFinding {

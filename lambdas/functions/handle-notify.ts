@@ -95,7 +95,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     const named = alarmOf(message.name);
     const [{ health, problem }, link] = await Promise.all([seeFleet(signal), reportLink()]);
     const planOf = ({ told, unknown }: Stored): Plan => {
-      const common = { message, told, now: clock(), ...(link === undefined ? {} : { link }) };
+      const common = { message, told, now: clock(), bucket: options.bucket, ...(link === undefined ? {} : { link }) };
       if (named === undefined) return planUnknown(common);
       // An end that is not remembered would hide the next beginning.
       if (unknown && message.state === 'OK')
@@ -122,6 +122,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
             health,
             settings: monitoring.alarms,
             now: clock(),
+            bucket: options.bucket,
             ...(link === undefined ? {} : { link }),
           });
     const messages = await settle(planOf, signal, false);
@@ -203,8 +204,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     if (tried.length === 0) return undefined;
     const brief = AbortSignal.any([signal, AbortSignal.timeout(EVENTS_MS)]);
     const before = new Map(tried.map((event) => [nameOf(event), event]));
-    const bare = tried.map(({ refused: _, ...event }): BusEvent => event);
-    const { unsent, error } = await options.putEvents(bare, brief);
+    const { unsent, error } = await options.putEvents(tried, brief);
     const isRefused = error !== undefined && error.kind !== 'unavailable';
     // What is refused twice is refused always, and would keep others from being sent.
     const again = unsent.filter((event) => !(isRefused && before.get(nameOf(event))?.refused));
@@ -213,7 +213,8 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
         count: unsent.length - again.length,
         ...(error === undefined ? {} : { problem: problemOf('events', error) }),
       });
-    else if (error !== undefined) logger.warn('events not taken', { count: unsent.length, problem: problemOf('events', error) });
+    else if (error !== undefined)
+      logger.warn('events not taken', { count: unsent.length, problem: problemOf('events', error) });
     const left = new Set(again.map(nameOf));
     await update((told) => {
       const rest = told.unsent.flatMap((event): readonly UnsentEvent[] => {

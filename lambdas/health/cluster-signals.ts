@@ -11,6 +11,8 @@ import { CLASS_SIGNALS, type Signal } from './signals.ts';
 const FIRST_MINUTES = 120;
 /** How long a hostile request rings: as long as its node would have to be looked for. Milliseconds. */
 const HOSTILE_MS = 10 * 60_000;
+/** Clocks of functions differ, and a cluster is swept at once when it is found. Milliseconds. */
+const CLOCKS_DIFFER_MS = 10 * 60_000;
 /** Characters of a story; it has to fit on a phone. */
 const LONGEST_STORY = 300;
 
@@ -42,7 +44,7 @@ export function clusterSignals(known: KnownCluster, now: number): readonly Signa
  */
 function readSignal({ registered, indexed }: KnownCluster, now: number): Signal | undefined {
   const { id, foundAt, target, problem } = registered;
-  const readableAt = validTime(indexed?.readableAt);
+  const readableAt = sinceFound(indexed?.readableAt, foundAt);
   const [finding] = indexed?.findings ?? [];
   const told = finding === undefined ? undefined : `${finding.object}: ${finding.message}`;
   const reason = (target === undefined ? problem?.message : undefined) ?? told;
@@ -67,13 +69,13 @@ function readSignal({ registered, indexed }: KnownCluster, now: number): Signal 
 }
 
 function sweepAge({ registered: { id, target, foundAt }, indexed }: KnownCluster, now: number): Signal | undefined {
-  const since = validTime(indexed?.triedAt) ?? foundAt;
+  const since = sinceFound(indexed?.triedAt, foundAt) ?? foundAt;
   const value = secondsSince(since, now);
   if (target === undefined || value <= FIRST_MINUTES) return undefined;
   return {
     id: 'SweepAge',
     value,
-    story: indexed?.triedAt === undefined ? 'it was never swept' : `it was not swept for ${minutes(value)}`,
+    story: since === foundAt ? 'it was never swept' : `it was not swept for ${minutes(value)}`,
     since,
     command: `certmarshal doctor --fleet fleet.yaml --cluster ${word(id, 'ID')}`,
   };
@@ -82,7 +84,7 @@ function sweepAge({ registered: { id, target, foundAt }, indexed }: KnownCluster
 /** One audit may fail. A cluster that cannot be swept is not audited either: {@link readSignal} speaks for it. */
 function auditAge({ registered, indexed, auditEveryMinutes }: KnownCluster, now: number): Signal | undefined {
   const { target, foundAt } = registered;
-  const auditedAt = validTime(indexed?.audit?.auditedAt);
+  const auditedAt = sinceFound(indexed?.audit?.auditedAt, foundAt);
   const since = auditedAt ?? foundAt;
   const value = secondsSince(since, now);
   if (target === undefined || value <= 2 * auditEveryMinutes * 60) return undefined;
@@ -137,7 +139,7 @@ function hostileRequests({ registered, indexed }: KnownCluster, now: number): Si
 /** What a verdict says of a name that another node owns. */
 const ANOTHERS = /^(?:IP|DNS name) (?<name>\S{1,253}) belongs to (?<owner>.+)$/;
 
-function hostileStory({ node = 'somebody', message }: VerdictLine): string {
+function hostileStory({ node, message }: VerdictLine): string {
   const text = printable(message, LONGEST_STORY);
   const { name, owner } = ANOTHERS.exec(text)?.groups ?? {};
   return name === undefined || owner === undefined
@@ -169,8 +171,10 @@ function burn(id: 'SloFastBurn' | 'SloSlowBurn', known: KnownCluster): Signal {
   };
 }
 
-function validTime(at: string | undefined): string | undefined {
-  return at === undefined || Number.isNaN(Date.parse(at)) ? undefined : at;
+/** Undefined for no time, and for one of before the cluster was found: it was away, and is looked at anew. */
+export function sinceFound(at: string | undefined, foundAt: string): string | undefined {
+  if (at === undefined || Number.isNaN(Date.parse(at))) return undefined;
+  return Date.parse(at) < Date.parse(foundAt) - CLOCKS_DIFFER_MS ? undefined : at;
 }
 
 /** Whole seconds; 0 for what is ahead: clocks differ. */

@@ -5,7 +5,7 @@ import type { VerdictLine } from '../fleet/outcome.ts';
 import type { RegisteredCluster, Registry } from '../fleet/registry.ts';
 import { type SloState, sloState } from '../slo/objective.ts';
 import { ALARM_SEVERITIES, type AlarmSettings } from './alarms.ts';
-import { clusterSignals } from './cluster-signals.ts';
+import { clusterSignals, sinceFound } from './cluster-signals.ts';
 import { EXPLAINED_BY_MAINTENANCE, ringsAt } from './culprits.ts';
 import { coveredBy, type MaintenanceWindow, type OpenWindow, openWindows } from './maintenance.ts';
 import { SIGNALS, type Signal, type SignalId } from './signals.ts';
@@ -112,13 +112,14 @@ function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, 
   const signals = all
     .filter((signal) => maintenance === undefined || !EXPLAINED_BY_MAINTENANCE.has(signal.id))
     .toSorted(byRank(alarms, now));
+  const readableAt = sinceFound(indexed?.readableAt, registered.foundAt);
   const provider = target?.cluster.provider ?? indexed?.provider;
   return {
     id,
     name,
     ...(provider === undefined ? {} : { provider }),
     source,
-    state: isGone ? 'gone' : stateOf(signals, { maintenance, indexed, alarms }),
+    state: isGone ? 'gone' : stateOf(signals, { maintenance, readableAt, alarms }),
     signals,
     ...(maintenance === undefined ? {} : { maintenance }),
     ...(isGone ? { goneSince: missingSince ?? seenAt } : {}),
@@ -135,15 +136,15 @@ function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, 
 
 interface Circumstances extends Pick<Monitoring, 'alarms'> {
   readonly maintenance: ClusterHealth['maintenance'];
-  readonly indexed: IndexedCluster | undefined;
+  readonly readableAt: string | undefined;
 }
 
-function stateOf(signals: readonly Signal[], { maintenance, indexed, alarms }: Circumstances): ClusterState {
+function stateOf(signals: readonly Signal[], { maintenance, readableAt, alarms }: Circumstances): ClusterState {
   const ringing = signals.map((signal) => ringsAt(signal, alarms));
   if (ringing.includes('critical')) return 'critical';
   if (ringing.includes('warning')) return 'warning';
   if (maintenance !== undefined) return 'maintenance';
-  return indexed?.readableAt === undefined ? 'new' : 'well';
+  return readableAt === undefined ? 'new' : 'well';
 }
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant

@@ -31,8 +31,6 @@ export interface DigestInput {
   readonly told: Told;
   /** To the report page. */
   readonly link?: string;
-  /** Where the state of the fleet is: a person has to name it. */
-  readonly bucket?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -65,7 +63,7 @@ function unknownDigest({ told, problem = 'its state cannot be read', link, now }
   };
 }
 
-function knownDigest({ told, settings, link, bucket, now }: DigestInput, health: FleetHealth): Digest {
+function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Digest {
   const at = new Date(now).toISOString();
   const current = health.clusters.filter(({ state }) => state !== 'gone');
   const labels = labelsOf(health.clusters);
@@ -140,11 +138,7 @@ function idsOf(clusters: readonly ClusterHealth[]): readonly string[] {
   return clusters.map(({ id }) => id);
 }
 
-function messageOf(
-  lines: readonly string[],
-  digest: DigestEvent,
-  link: string | undefined,
-): Notification {
+function messageOf(lines: readonly string[], digest: DigestEvent, link: string | undefined): Notification {
   const text = bounded(
     lines.map((line) => printable(line, LONGEST_LINE)),
     LONGEST_TEXT,

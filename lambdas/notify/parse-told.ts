@@ -1,4 +1,19 @@
-import { isAhead, count, fields, list, mark, oneOf, optional, present, type Read, reading, ShapeError, text, time, versionOf } from '../fleet/shape.ts';
+import {
+  count,
+  fields,
+  isAhead,
+  list,
+  mark,
+  oneOf,
+  optional,
+  present,
+  type Read,
+  reading,
+  ShapeError,
+  text,
+  time,
+  versionOf,
+} from '../fleet/shape.ts';
 import { ALARM_SEVERITIES, ALARMS, type AlarmId, alarmRunbook } from '../health/alarms.ts';
 import { CLUSTER_STATES } from '../health/fleet-health.ts';
 import type { AlarmEvent, DigestEvent } from './message.ts';
@@ -181,7 +196,8 @@ const readObjective: Read<NonNullable<DigestEvent['objective']>> = (value, path)
 };
 
 const share: Read<number> = (value, path) => {
-  if (typeof value !== 'number' || !(value <= 1) || !Number.isFinite(value)) throw new ShapeError(`${path} is no share`);
+  if (typeof value !== 'number' || !(value <= 1) || !Number.isFinite(value))
+    throw new ShapeError(`${path} is no share`);
   return value;
 };
 

@@ -39,6 +39,8 @@ export interface LookInput {
   readonly settings: AlarmSettings;
   /** To the report page. */
   readonly link?: string;
+  /** Where the state of the fleet is: a person has to name it. */
+  readonly bucket?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -141,7 +143,7 @@ interface Compared {
 
 function compared(
   alarm: AlarmId,
-  { told, health, settings, link, now }: LookInput & { readonly health: FleetHealth },
+  { told, health, settings, link, bucket, now }: LookInput & { readonly health: FleetHealth },
   message?: AlarmMessage,
 ): Compared {
   const ringing = troublesOf(alarm, health, settings);
@@ -152,7 +154,14 @@ function compared(
   };
   const lostAt = endUnseen(told, message);
   const news = ringing.filter(({ key }) => isNews(Object.hasOwn(open, key) ? open[key] : undefined, lostAt, now));
-  return { alarm, scene: sceneOf(alarm, { settings, link, now }, fleet), ringing, news, open, health };
+  return {
+    alarm,
+    scene: sceneOf(alarm, { settings, link, bucket, now, ...(message && { message }) }, fleet),
+    ringing,
+    news,
+    open,
+    health,
+  };
 }
 
 /**
@@ -187,14 +196,22 @@ function planOpening({ alarm, scene, news, open }: Compared): Plan {
       .filter((key) => !fresh.has(key))
       .map((key) => readTroubleKey(key).cluster),
   );
-  const culprits = [...Map.groupBy(news, ({ cluster }) => cluster.id).values()].flatMap((same) => culpritOf(same, known));
+  const culprits = [...Map.groupBy(news, ({ cluster }) => cluster.id).values()].flatMap((same) =>
+    culpritOf(same, known),
+  );
   const unnamed = Object.hasOwn(open, NOBODY) ? open[NOBODY] : undefined;
   // Now that clusters can be named, nobody waits for the end of an alarm that named none.
   const closing = unnamed === undefined ? [] : [plainEvent('closed', closedOf(unnamed), scene)];
-  const events = news.map((trouble): AlarmEvent => ({
-    ...openedEvent({ cluster: trouble.cluster, signal: signalOfPart(trouble) }, scene),
-    ...partOf(trouble),
-  }));
+  const events = news.flatMap((trouble): readonly AlarmEvent[] => {
+    const { key, cluster } = trouble;
+    const former = Object.hasOwn(open, key) ? open[key] : undefined;
+    const isTold = former !== undefined && former.claimedAt === undefined && former.closingAt === undefined;
+    return [
+      // Its end was nobody's to tell; people hear of the new beginning.
+      ...(isTold ? [plainEvent('closed', { ...closedOf(former), ...readTroubleKey(key) }, scene)] : []),
+      { ...openedEvent({ cluster, signal: signalOfPart(trouble) }, scene), ...partOf(trouble) },
+    ];
+  });
   return {
     messages: [
       {
@@ -233,7 +250,9 @@ function planUnnamed(input: PlanInput): Plan {
     const last = lastChange(told, message.name);
     // Another cluster's end may have come first.
     const isOvertaken = health === undefined && last?.state === 'OK' && changedAt < last.at;
-    return isOvertaken ? { ...NOTHING, again: 'a late alarm cannot be told while the state of the fleet cannot be read' } : NOTHING;
+    return isOvertaken
+      ? { ...NOTHING, again: 'a late alarm cannot be told while the state of the fleet cannot be read' }
+      : NOTHING;
   } else if (open.some(({ openedAt }) => changedAt <= openedAt)) return NOTHING;
   const why =
     health === undefined
@@ -414,12 +433,21 @@ function joined(plans: readonly Plan[]): Plan {
 
 function sceneOf(
   alarm: AlarmId,
-  { settings, link, now }: Pick<LookInput, 'settings' | 'now'> & { readonly link?: string | undefined },
+  {
+    settings,
+    link,
+    bucket,
+    now,
+    message,
+  }: Pick<LookInput, 'settings' | 'now' | 'bucket'> & {
+    readonly link?: string | undefined;
+    readonly message?: AlarmMessage;
+  },
   fleet: Scene['fleet'],
 ): Scene {
   const { severity } = alarmSetting(alarm, settings);
   const told: AlarmSeverity = severity === 'off' ? ALARMS[alarm].severity : severity;
-  return { severity: told, alarm, fleet, link, now };
+  return { severity: told, alarm, fleet, link, bucket, first: message?.first, now };
 }
 
 function changeOf({ message, now }: Pick<PlanInput, 'message' | 'now'>): NonNullable<ToldChange['changed']> {

@@ -63,10 +63,7 @@ function messageOf(text: string, of: NotificationDocument): string {
   });
 }
 
-function documentOf(
-  { severity, state, human, events, digest }: Notification,
-  largest: number,
-): NotificationDocument {
+function documentOf({ severity, state, human, events, digest }: Notification, largest: number): NotificationDocument {
   const { subject, text } = human;
   const all = {
     version: 1,

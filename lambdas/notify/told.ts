@@ -1,3 +1,4 @@
+import { present } from '../fleet/shape.ts';
 import type { AlarmId } from '../health/alarms.ts';
 import type { AlarmEvent, DigestEvent } from './message.ts';
 
@@ -128,7 +129,12 @@ export function afterClaiming(told: Told, change: ToldChange, at: string): Told 
  * @param before what was remembered before the claim
  * @param at the time of the claim
  */
-export function afterReleasing(told: Told, before: Told, { opened = [], closed = [], changed }: ToldChange, at: string): Told {
+export function afterReleasing(
+  told: Told,
+  before: Told,
+  { opened = [], closed = [], changed }: ToldChange,
+  at: string,
+): Told {
   const mine = [...opened, ...closed].filter((name) => {
     const entry = openAlarm(told, name);
     return entry?.claimedAt === at || entry?.closingAt === at;
@@ -196,9 +202,13 @@ function nested(entries: ReturnType<typeof openAlarms>): Told['open'] {
   return Object.fromEntries(
     [...Map.groupBy(entries, ({ alarm }) => alarm)].map(([alarm, same]) => [
       alarm,
-      Object.fromEntries(same.map(({ alarm: _, key, ...entry }) => [key, entry])),
+      Object.fromEntries(same.map(({ key, ...named }) => [key, entryOf(named)])),
     ]),
   );
+}
+
+function entryOf({ openedAt, story, claimedAt, awaySince, closingAt }: OpenAlarm): OpenAlarm {
+  return present({ openedAt, story, claimedAt, awaySince, closingAt });
 }
 
 function newest<T>(entries: readonly T[], at: (entry: T) => string, most: number): readonly T[] {

@@ -1,5 +1,5 @@
 import { CERTIFICATE_CLASSES } from '../expiry/certificate-classes.ts';
-import { type AlarmId, type AlarmSettings, ALARMS, alarmSetting, isByClass } from '../health/alarms.ts';
+import { ALARMS, type AlarmId, type AlarmSettings, alarmSetting, isByClass } from '../health/alarms.ts';
 import { culpritsOf, watchedSignal } from '../health/culprits.ts';
 import { findingGroups } from '../health/finding-groups.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
@@ -57,7 +57,8 @@ export function signalOfPart({ cluster, signal, part }: Trouble): Signal {
   const worst = findingGroups(cluster.audit)
     .find((group) => group.id === id)
     ?.shown.find(({ what = 'unknown' }) => what === part);
-  if (worst === undefined) return { id, value: count?.[1] ?? value, story: `${title}: ${count?.[1] ?? value}`, command };
+  if (worst === undefined)
+    return { id, value: count?.[1] ?? value, story: `${title}: ${count?.[1] ?? value}`, command };
   return {
     id,
     value: count?.[1] ?? value,

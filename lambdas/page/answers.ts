@@ -98,17 +98,25 @@ function names(clusters: readonly Named[]): Html {
   return html`${clusters.slice(0, NAMED).map(({ id, name }, index) => html`${index > 0 && ', '}<a href="${linkTo(id)}">${name.slice(0, 60)}</a>`)}${more > 0 && ` and ${number(more)} more`}`;
 }
 
+function part(count: number, states: string, words: string): Html | false {
+  return count > 0 && html`<a href="#state=${states}">${number(count)} ${words}</a>`;
+}
+
 function wellTile(health: FleetHealth): Html {
   const { counts, clusters } = health;
   const present = clusters.length - counts.gone;
-  const part = (count: number, states: string, words: string) =>
-    count > 0 && html`<a href="#state=${states}">${number(count)} ${words}</a> `;
   const detail =
     present === 0
       ? 'No cluster is known yet.'
       : present === counts.well
         ? 'Nothing rings at any of them.'
-        : html`${part(counts.critical, 'critical', 'critical')}${part(counts.warning, 'warning', 'with a warning')}${part(counts.new + counts.maintenance, 'new,maintenance', 'new or in maintenance')}`;
+        : html`${[
+            part(counts.critical, 'critical', 'critical'),
+            part(counts.warning, 'warning', 'with a warning'),
+            part(counts.new + counts.maintenance, 'new,maintenance', 'new or in maintenance'),
+          ]
+            .filter((piece) => piece !== false)
+            .map((piece, index) => html`${index > 0 && ', '}${piece}`)}`;
   return tile(
     toneOf(health),
     html`${number(counts.well)}<small> of ${number(present)}</small>`,
@@ -129,7 +137,7 @@ function soonTile(ends: readonly CertificateEnd[], now: number): Html {
   return tile(
     ends.length === 0 ? 'new' : tone,
     ends.length === 0 ? html`–` : html`${number(count)}`,
-    `${count === 1 ? 'cluster has' : 'clusters have'} a certificate that somebody has to renew`,
+    `${count === 1 ? 'cluster needs' : 'clusters need'} a certificate renewed`,
     ends.length === 0
       ? 'No certificate is known yet.'
       : first !== undefined
@@ -171,8 +179,10 @@ function unlistedTile(clusters: readonly ClusterHealth[]): Html {
   return tile(
     unseen.length === 0 ? 'well' : 'new',
     html`${number(unseen.length)}`,
-    unseen.length === 1 ? 'cluster was not seen whole' : 'clusters were not seen whole',
-    unseen.length === 0 ? 'Every audit could list the requests.' : html`${names(unseen)}: its requests were not listed.`,
+    unseen.length === 1 ? 'cluster did not list its requests' : 'clusters did not list their requests',
+    unseen.length === 0
+      ? 'Every audit could list the requests.'
+      : html`Their requests are not known: ${names(unseen)}.`,
   );
 }
 

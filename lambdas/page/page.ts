@@ -6,10 +6,10 @@ import { clusterRow } from './cluster-rows.ts';
 import { certificateEnds } from './ends.ts';
 import { type Fitted, fit } from './fit.ts';
 import { constant, embeddedJson, type Html, html, markupOf } from './html.ts';
+import type { Basis, Known } from './known.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
 import { timeline } from './timeline.ts';
-import type { Basis, Known } from './known.ts';
 import { discovery, unknown } from './unknown.ts';
 import { counted, number, timeTag } from './words.ts';
 
@@ -93,7 +93,7 @@ function documentOf({ health, program, known, ends }: Frame, { rows, fitted }: B
 <header><h1>Fleet report <small>certmarshal ${program}</small></h1><p id="made">Made ${timeTag(health.at)}</p></header>
 <main>${answers(health, known, ends)}
 <div class="two"><section class="bite" aria-labelledby="bites"><h2 id="bites">What bites first</h2>
-${timeline(ends, now)}</section>
+${known.unread.length > 0 ? html`<p class="calm">No certificate is known: the state could not be read.</p>` : timeline(ends, now)}</section>
 ${unknown(health, known)}</div>
 ${table(health, known, rows, fitted)}
 ${discovery(health.problems, known)}</main>
@@ -106,7 +106,7 @@ ${discovery(health.problems, known)}</main>
 const COLUMNS = ['Cluster', 'State', 'What is wrong', 'First end', 'In time', 'Swept'] as const;
 
 function table({ clusters, counts }: FleetHealth, known: Known, rows: readonly string[], fitted: Fitted): Html {
-  return html`<section aria-labelledby="clusters"><h2 id="clusters" tabindex="-1">Clusters <small>${number(clusters.length - counts.gone)}${counts.gone > 0 && ` and ${number(counts.gone)} gone`}</small></h2>
+  return html`<section aria-labelledby="clusters"><h2 id="clusters" tabindex="-1">Clusters <small>${known.unread.length > 0 && clusters.length === 0 ? 'not known' : number(clusters.length - counts.gone)}${counts.gone > 0 && ` and ${number(counts.gone)} gone`}</small></h2>
 <div id="tools"></div><noscript><p class="calm">Filter, sorting and the details of each cluster need a script, which this page has; everything above and the table do not.</p></noscript>
 ${leftOut(clusters, rows, fitted)}
 ${

@@ -47,7 +47,7 @@ export const SCRIPT = String.raw`
     return element;
   };
   const say = (element, time, style) => {
-    element.textContent = style === 'both' ? (style === 'both' && old && !element.closest('#made') ? '' : distance(time) + ', ') + local.format(time) + ' ' + zone : away(time);
+    element.textContent = style === 'both' ? (old && !element.closest('#made') ? '' : distance(time) + ', ') + local.format(time) + ' ' + zone : away(time);
     if (style) entitle(element, time);
   };
   const entitle = (element, time) => { element.title = utc(time) + ' · ' + local.format(time) + ' ' + zone; };
@@ -66,6 +66,7 @@ export const SCRIPT = String.raw`
   if (old) {
     for (const element of document.querySelectorAll('.bites time')) {
       const text = element.previousSibling;
+      element.textContent = localDate.format(Date.parse(element.dateTime));
       if (Date.parse(element.dateTime) <= Date.now() && !(text && text.textContent.includes('ended'))) element.before('ended ');
     }
     document.documentElement.classList.add('old');
@@ -199,9 +200,9 @@ export const SCRIPT = String.raw`
 
   const pressed = () => present.filter((state) => chips.get(state).getAttribute('aria-pressed') === 'true');
   /* What a cluster says in its details: nodes, addresses, requests. Made when somebody looks for it. */
-  const within = (entry) => (entry.within ??= stringsOf(entry.details).join('\\n').toLowerCase());
+  const within = (entry) => (entry.within ??= stringsOf(entry.details).join(' ').toLowerCase());
   const stringsOf = (value) => (typeof value === 'string' ? [value] : value && typeof value === 'object' ? Object.values(value).flatMap(stringsOf) : []);
-  const say404 = (text) => {
+  const tellNone = (text) => {
     empty.hidden = text === '';
     empty.firstChild.textContent = text;
   };
@@ -219,7 +220,7 @@ export const SCRIPT = String.raw`
       if (matches && !inRow) hidden += 1;
     }
     shown.textContent = count + ' of ' + rows.length + ' shown' + (hidden > 0 ? ', ' + hidden + ' found in the details' : '');
-    say404(count > 0 ? '' : 'No cluster here ' + (words.length > 0 ? 'says “' + search.value.slice(0, 100) + '”' : 'is in that state') + (words.length > 0 && states.length > 0 ? ' in the states that are shown' : '') + '. ');
+    tellNone(count > 0 ? '' : 'No cluster here ' + (words.length > 0 ? 'says “' + search.value.slice(0, 100) + '”' : 'is in that state') + (words.length > 0 && states.length > 0 ? ' in the states that are shown' : '') + '. ');
   };
 
   /* Sorting. The first order, by urgency, comes back with the third press. */
@@ -286,7 +287,7 @@ export const SCRIPT = String.raw`
     filter();
     if (id === null) { byId('clusters').scrollIntoView({ behavior: 'instant' }); return; }
     const entry = byClusterId.get(id);
-    if (!entry) { say404('There is no cluster “' + id.slice(0, 100) + '” in this page. It may be gone, or have another name. '); empty.scrollIntoView({ block: 'center' }); return; }
+    if (!entry) { tellNone('There is no cluster “' + id.slice(0, 100) + '” in this page. It may be gone, or have another name. '); empty.scrollIntoView({ block: 'center' }); return; }
     /* Who follows a link to a cluster wants to see it, whatever was filtered. */
     if (entry.row.hidden) { clear(); filter(); }
     toggle(entry, true);

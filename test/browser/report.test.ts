@@ -11,6 +11,7 @@ import {
   fleetOf,
   healthOf,
   otherClusters,
+  three,
   threeClusters,
   warningCluster,
   wellCluster,
@@ -69,7 +70,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     ['no cluster', () => healthOf([])],
     ['one cluster', () => healthOf([wellCluster(3)])],
     ['three clusters', threeClusters],
-    ['one of each state', () => healthOf([...threeClusters().clusters, ...otherClusters(), wellCluster(9)])],
+    ['one of each state', () => healthOf([...three(), ...otherClusters(), wellCluster(9)])],
     ['1,000 clusters', () => fleetOf(1_000, 20)],
   ];
 
@@ -162,9 +163,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
   });
 
   it('sorts every column both ways and back to the order of urgency', async () => {
-    const { page } = await open(
-      healthOf([...threeClusters().clusters, ...otherClusters(), wellCluster(9), wellCluster(22)]),
-    );
+    const { page } = await open(healthOf([...three(), ...otherClusters(), wellCluster(9), wellCluster(22)]));
     const names = () => visibleRows(page).locator('th button').allTextContents();
     const first = await names();
     for (const column of await page.locator('#table > thead button').all()) {
@@ -182,8 +181,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
 
   it('opens the cluster of a link, scrolled to and focused, and keeps what is shown in the address', async () => {
     const health = fleetOf(300, 5);
-    const { id, name } = health.clusters[250]!;
-    expect(id).toContain('/');
+    const { id, name } = health.clusters.findLast((cluster) => cluster.id.includes('/'))!;
     const { page } = await open(health, `#cluster=${encodeURIComponent(id)}`);
     expect(await opened(page).textContent()).toBe(name);
     expect(await page.evaluate('document.activeElement.textContent')).toBe(name);
@@ -285,8 +283,67 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     const page = await browser.newPage();
     await page.clock.setFixedTime(Date.parse(AT) + 3 * 86_400_000);
     await page.goto(url);
-    expect(await page.locator('#made').textContent()).toMatch(/^! This page is old\. Made 3 days ago/);
+    expect(await page.locator('#old').textContent()).toContain('This page is old: it was made 3 days ago.');
+    // Before the verdict, and larger than it was.
+    expect(await page.locator('main > :first-child').getAttribute('id')).toBe('old');
+    expect(await page.evaluate('getComputedStyle(document.querySelector("#well")).fontSize')).toBe('18px');
+    // No time from now beside a story that was told from then.
+    expect(await page.locator('.bites').textContent()).not.toMatch(/in \d+ days|ago/);
+    expect(await page.locator('.bites').textContent()).toContain('4 Dec 2026');
+    expect(await page.locator('tbody').textContent()).not.toMatch(/· 4 Dec|days ago/);
     await page.close();
+  });
+
+  it.each([
+    ['a portrait phone', 390, 844],
+    ['a landscape phone', 844, 390],
+  ])('is read and used on %s', async (_name, width, height) => {
+    const { page } = await open(fleetOf(30, 5), '', { viewport: { width, height } });
+    for (const row of (await visibleRows(page).all()).slice(0, 6)) {
+      const box = await row.boundingBox();
+      expect(box?.height).toBeLessThanOrEqual(190);
+      const story = await row.locator('td').nth(1).boundingBox();
+      expect(story?.width).toBeGreaterThan(width * 0.75);
+      expect((story?.x ?? 0) + (story?.width ?? Infinity)).toBeLessThanOrEqual(width);
+    }
+    const links = page.locator('.stories a, .tile a, .names a, .bites a, tbody th button').filter({ visible: true });
+    for (const link of (await links.all()).slice(0, 30))
+      expect((await link.boundingBox())?.height).toBeGreaterThanOrEqual(24);
+    await visibleRows(page).first().locator('button').click();
+    const details = await page.locator('tr.detail > td').boundingBox();
+    expect(details?.width).toBeGreaterThan(width * 0.85);
+    expect(await page.locator('tr.detail h3').first().isVisible()).toBe(true);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+    await page.context().close();
+  });
+
+  it.each(['worker-3', '10.0.1.24', 'csr-q77zt'])('finds %s, which only the details have', async (words) => {
+    const { page } = await open(threeClusters());
+    await page.locator('#q').fill(words);
+    await expect.poll(() => visibleRows(page).count()).toBe(1);
+    expect(await visibleRows(page).locator('th button').textContent()).toBe('berlin-prod');
+    await page.context().close();
+  });
+
+  it('says that nothing is found, and shows all again', async () => {
+    const { page } = await open(threeClusters(), '#cluster=nobody');
+    expect(await page.locator('#empty').textContent()).toContain('There is no cluster “nobody” in this page.');
+    await page.locator('#q').fill('no-such-thing');
+    await expect.poll(() => visibleRows(page).count()).toBe(0);
+    expect(await page.locator('#empty').textContent()).toContain('No cluster here says “no-such-thing”');
+    await page.getByRole('button', { name: 'Show all clusters' }).click();
+    expect(await visibleRows(page).count()).toBe(3);
+    expect(await page.locator('#empty').isVisible()).toBe(false);
+    await page.context().close();
+  });
+
+  it('filters by the links of its numbers', async () => {
+    const { page } = await open(fleetOf(30, 5));
+    await page.locator('.tile a', { hasText: 'with a warning' }).click();
+    await expect.poll(() => visibleRows(page).count()).toBe(2);
+    await page.locator('.tile', { hasText: 'refused' }).locator('a').first().click();
+    expect(await opened(page).textContent()).toBe('berlin-prod');
+    await page.context().close();
   });
 
   it('is readable without a script', async () => {
@@ -294,7 +351,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     expect(await page.locator('h2').first().textContent()).toContain('2 of 3 clusters need somebody now');
     expect(await page.locator('.bites').textContent()).toContain('2026-12-04');
     expect(await page.locator('#table tbody tr').count()).toBe(3);
-    expect(await page.locator('#table').textContent()).toContain('nothing planned renews it');
+    expect(await page.locator('#table').textContent()).toContain('worker-3 asked for 10.0.1.24');
     expect(await page.locator('noscript').isVisible()).toBe(true);
     expect(await page.locator('#made').textContent()).toBe('Made 2026-11-22 02:00 UTC');
     expect(await page.locator('#table button').count()).toBe(0);
@@ -303,7 +360,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
   });
 
   it('prints all of the table, and the details of what is unwell', async () => {
-    const health = healthOf([...threeClusters().clusters, warningCluster(20), wellCluster(9), wellCluster(22)]);
+    const health = healthOf([...three(), warningCluster(20), wellCluster(9), wellCluster(22)]);
     const { page } = await open(health, '#q=nothing-is-called-so');
     await expect.poll(() => visibleRows(page).count()).toBe(0);
     await page.evaluate("dispatchEvent(new Event('beforeprint'))");

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { renderPage } from '../../lambdas/page/page.ts';
-import { AT, fleetOf, healthOf, otherClusters } from '../unit/page/fleets.ts';
+import { AT, clustersOf, healthOf, otherClusters } from '../unit/page/fleets.ts';
 import { launchChromium, pageFiles } from './chromium.ts';
 
 /** Makes the pictures of the report page: `node test/browser/screenshots.ts`. */
@@ -12,8 +12,7 @@ const SHOTS = [
   { name: 'report-cluster', colorScheme: 'light', hash: '#cluster=berlin-prod' },
 ] as const;
 
-const fleet = fleetOf(211, 5);
-const health = healthOf([...fleet.clusters.slice(0, 5), ...otherClusters(), ...fleet.clusters.slice(5)]);
+const health = healthOf([...clustersOf(211, 5), ...otherClusters()]);
 
 await using files = await pageFiles();
 const url = await files.write(renderPage(health, { program: '0.1.0' }));

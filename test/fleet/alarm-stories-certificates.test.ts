@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { type Story, startStory } from './alarms/story.ts';
-import { lastsLong, recovered, type TwoClusters, twoClusters, twoClustersFile } from './alarms/story-clusters.ts';
+import { lastsLong, type TwoClusters, twoClusters, twoClustersFile } from './alarms/story-clusters.ts';
 import { startEksCluster, startKubeconfigCluster } from './hub/clusters.ts';
 import { HUB } from './hub/places.ts';
 import { MINUTE, START } from './hub/world.ts';
@@ -44,18 +44,8 @@ it('tells of a certificate at 20 % and at 5 % of its life, rings on when it has 
   // twentieth. CloudWatch wants two minutes of that.
   expect(story.rang()).toEqual({ 'certificate-warning': 62, warning: 62, 'certificate-critical': 77, critical: 77 });
   const said = 'berlin: the kube-apiserver certificate at SERVER ends in';
-  expect(story.told()).toEqual([
-    `62 [warning] ${said} 16 minutes`,
-    `77 [critical] ${said} 1 minute`,
-    `79 ${recovered(`${said} 16 minutes`)}`,
-    `89 ${recovered(`${said} 1 minute`)}`,
-  ]);
-  expect(story.events()).toEqual([
-    'opened CertificateWarning: berlin',
-    'opened CertificateCritical: berlin',
-    'closed CertificateWarning: berlin',
-    'closed CertificateCritical: berlin',
-  ]);
+  expect(story.told()).toEqual([`62 [warning] ${said} 16 minutes`, `77 [critical] ${said} 1 minute`]);
+  expect(story.events()).toEqual(['opened CertificateWarning: berlin', 'opened CertificateCritical: berlin']);
 });
 
 it('tells that a certificate has ended, and what that means', async () => {
@@ -69,18 +59,8 @@ it('tells that a certificate has ended, and what that means', async () => {
   const ended = 'berlin: the kube-apiserver certificate at SERVER ended 34 minutes ago';
   const unreadable =
     'berlin: its requests cannot be listed: list certificatesigningrequests on https://SERVER: the certificate of the endpoint, or the authority above it, has expired';
-  expect(story.told()).toEqual([
-    `2 [critical] ${ended}`,
-    `11 [critical] ${unreadable}`,
-    `17 ${recovered(unreadable)}`,
-    `19 ${recovered(ended)}`,
-  ]);
-  expect(story.events()).toEqual([
-    'opened CertificateCritical: berlin',
-    'opened ClusterUnreadable: berlin',
-    'closed ClusterUnreadable: berlin',
-    'closed CertificateCritical: berlin',
-  ]);
+  expect(story.told()).toEqual([`2 [critical] ${ended}`, `11 [critical] ${unreadable}`]);
+  expect(story.events()).toEqual(['opened CertificateCritical: berlin', 'opened ClusterUnreadable: berlin']);
   expect(story.paged()).toEqual(['critical ALARM 2', 'critical OK 19']);
 });
 
@@ -103,8 +83,8 @@ it('tells of a kubelet that did not renew its certificate, and that it did', asy
     'berlin: the kubelet serving certificate of berlin-1 ends in 10 minutes; a kubelet renews before 90 % of the life is over, and this one did not';
   // 90 of 100 minutes are over in the 90th, which is one with an audit.
   expect(story.rang()).toEqual({ 'kubelet-overdue': 92, warning: 92 });
-  expect(story.told()).toEqual([`92 [warning] ${said}`, `99 ${recovered(said)}`]);
-  expect(story.events()).toEqual(['opened KubeletOverdue: berlin', 'closed KubeletOverdue: berlin']);
+  expect(story.told()).toEqual([`92 [warning] ${said}`]);
+  expect(story.events()).toEqual(['opened KubeletOverdue: berlin']);
   await restarted.stop();
   await signer.stop();
 });

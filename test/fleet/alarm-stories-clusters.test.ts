@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type Story, startStory } from './alarms/story.ts';
-import { recovered, type TwoClusters, twoClusters, twoClustersFile, ZURICH } from './alarms/story-clusters.ts';
+import { type TwoClusters, twoClusters, twoClustersFile, ZURICH } from './alarms/story-clusters.ts';
 import { HOSTILE_CLAIMS } from './hostile.ts';
 import { type HubEksCluster, startEksCluster } from './hub/clusters.ts';
 import { HUB } from './hub/places.ts';
@@ -50,8 +50,8 @@ describe('a cluster that cannot be reached', () => {
     // Read a minute before the cause; 600 seconds later in the tenth minute, and once more.
     expect(story.rang()).toEqual({ 'cluster-unreadable': 11, critical: 11 });
     expect(story.paged()).toEqual(['critical ALARM 11', 'critical OK 19']);
-    expect(story.told()).toEqual([`11 [critical] berlin: ${UNREADABLE}`, `19 ${recovered(`berlin: ${UNREADABLE}`)}`]);
-    expect(story.events()).toEqual(['opened ClusterUnreadable: berlin', 'closed ClusterUnreadable: berlin']);
+    expect(story.told()).toEqual([`11 [critical] berlin: ${UNREADABLE}`]);
+    expect(story.events()).toEqual(['opened ClusterUnreadable: berlin']);
   });
 
   it('rings not at all when it comes back before', async () => {
@@ -79,8 +79,8 @@ describe('an attempt to be another node', () => {
     // Judged last in the fifth minute. CloudWatch looks at two minutes more than it needs.
     expect(story.ended()).toEqual({ 'impersonation-attempt': 17, critical: 17 });
     expect(story.rang()).toEqual({ 'impersonation-attempt': 1, critical: 1 });
-    expect(story.told()).toEqual([`1 [critical] ${HOSTILE}`, `17 ${recovered(HOSTILE)}`]);
-    expect(story.events()).toEqual(['opened ImpersonationAttempt: berlin', 'closed ImpersonationAttempt: berlin']);
+    expect(story.told()).toEqual([`1 [critical] ${HOSTILE}`]);
+    expect(story.events()).toEqual(['opened ImpersonationAttempt: berlin']);
   });
 });
 
@@ -102,8 +102,8 @@ it('says of 500 orphaned requests that they wait, in one message', async () => {
     'berlin: 5 requests of system:node:gone-0 for kubernetes.io/kubelet-serving wait undecided, the oldest for 20 minutes; a kubelet gives up after 15 minutes, and 99 more';
   // They wait after 15 minutes; the audit that says so is in the twentieth.
   expect(story.rang()).toEqual({ 'requests-waiting': 22, warning: 22 });
-  expect(story.told()).toEqual([`22 [warning] ${said}`, `29 ${recovered(said)}`]);
-  expect(story.events()).toEqual(['opened RequestsWaiting: berlin', 'closed RequestsWaiting: berlin']);
+  expect(story.told()).toEqual([`22 [warning] ${said}`]);
+  expect(story.events()).toEqual(['opened RequestsWaiting: berlin']);
 });
 
 describe('a cluster that is new', () => {

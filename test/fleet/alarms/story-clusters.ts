@@ -38,8 +38,3 @@ clusters:
   - { name: berlin, provider: eks-anywhere, kubeconfigSecret: '${berlin.secret}' }
 ${more}`;
 }
-
-/** What people are told when it is over of what they were told before. @param said from the name of the cluster on */
-export function recovered(said: string): string {
-  return `[recovered] ${said.replace(': ', ': over: ')}`;
-}

@@ -57,9 +57,9 @@ export interface Story<Clusters> extends AsyncDisposable {
   rang(): Readonly<Record<string, number>>;
   /** The same, of what is over again: the last time. */
   ended(): Readonly<Record<string, number>>;
-  /** The minute and the first line of each message to people, which is the whole story; ports and dates, which differ from run to run, are left out. */
+  /** The minute and the first line of each message to people that something is wrong, which is the whole story; ports and dates, which differ from run to run, are left out. */
   told(): readonly string[];
-  /** The same messages as EventBridge has them: `opened OldestSweep: berlin`, `closed FunctionErrors (report)`. */
+  /** The same messages as EventBridge has them: `opened OldestSweep: berlin`, `opened FunctionErrors (report)`. */
   events(): readonly string[];
   /** What CloudWatch told the pager: level, state and minute. */
   paged(): readonly string[];
@@ -111,19 +111,20 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
   );
   const topicOf = (alarm: string): string => onTopic.get(alarm) ?? '';
 
+  async function tell(event: unknown): Promise<void> {
+    await clock.during(notify(event).catch(() => undefined));
+    for (; published < aws.sns.published.length; published += 1) {
+      const [line = ''] = aws.sns.published[published]?.texts.default.split('\n', 1) ?? [];
+      told.push(`${minuteOf(clock.now())} ${stable(line)}`);
+    }
+  }
+
   async function judge(): Promise<void> {
     const changed = simulator.evaluate(clock.now());
     transitions.push(...changed);
-    for (const change of changed) {
-      const { actions } = change;
-      if (actions.some((topic) => topic.startsWith('TopicsAlarms')))
-        await clock.during(notify(messageOf(change)).catch(() => undefined));
-      for (; published < aws.sns.published.length; published += 1) {
-        const message = aws.sns.published[published];
-        const [line = ''] = message?.texts.default.split('\n', 1) ?? [];
-        told.push(`${minuteOf(clock.now())} ${stable(line)}`);
-      }
-    }
+    for (const change of changed)
+      if (change.actions.some((topic) => topic.startsWith('TopicsAlarms')))
+        await tell({ Records: [{ Sns: { Message: messageOf(change) } }] });
   }
 
   const isRinging = ({ name }: AlarmDefinition): boolean => simulator.stateOf(name) === 'ALARM';
@@ -170,8 +171,13 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
       Object.fromEntries(
         since('OK').flatMap(({ alarm, at, from }) => (from === 'ALARM' ? [[shortName(alarm), minuteOf(at)]] : [])),
       ),
-    told: () => told,
-    events: () => aws.eventBridge.eventsOf(HUB).slice(events).map(toldEvent),
+    told: () => told.filter((line) => !line.includes('[recovered]')),
+    events: () =>
+      aws.eventBridge
+        .eventsOf(HUB)
+        .slice(events)
+        .map(toldEvent)
+        .filter((event) => event.startsWith('opened')),
     paged: () =>
       transitions
         .filter(({ alarm, at }) => at > begun && topicOf(alarm).startsWith('TopicsPager'))
@@ -207,8 +213,8 @@ interface NotifyOptions {
   readonly aroundCall: ReturnType<typeof awsMetrics>['aroundCall'];
 }
 
-/** The function notify, wired as lambdas/functions/notify.ts does it. @returns what SNS calls it with */
-function startNotify({ aws, clock, fleet, aroundCall }: NotifyOptions): (message: string) => Promise<void> {
+/** The function notify, wired as lambdas/functions/notify.ts does it. @returns how it is called */
+function startNotify({ aws, clock, fleet, aroundCall }: NotifyOptions): (event: unknown) => Promise<void> {
   const config = awsClientConfig(aws, HUB);
   const [sns, eventBridge] = [new SNSClient(config), new EventBridgeClient(config)];
   const topics: Readonly<Record<AlarmSeverity, string>> = {
@@ -228,12 +234,10 @@ function startNotify({ aws, clock, fleet, aroundCall }: NotifyOptions): (message
     logger: createLogger('notify'),
     metrics,
   });
-  return async (Message) =>
-    aroundCall('notify', async () => handle({ Records: [{ Sns: { Message } }] }, new AbortController().signal)).finally(
-      () => {
-        if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
-      },
-    );
+  return async (event) =>
+    aroundCall('notify', async () => handle(event, new AbortController().signal)).finally(() => {
+      if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+    });
 }
 
 /** What CloudWatch publishes of a change. */
@@ -254,7 +258,8 @@ function shortName(alarm: string): string {
 function toldEvent({ detailType, detail }: BusEvent): string {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a test of the schema looks at every event
   const { alarm, cluster, part } = detail as AlarmEvent;
-  const about = `${part === undefined ? '' : ` (${part})`}${cluster === undefined ? '' : `: ${cluster}`}`;
+  const ofHub = part === undefined ? '' : ` (${part})`;
+  const about = cluster === undefined ? ofHub : `: ${cluster}`;
   return `${detailType.replace(/^certmarshal alarm /, '')} ${alarm}${about}`;
 }
 

@@ -48,6 +48,12 @@ describe('the explanation of a request', () => {
     expect(text.indexOf('evidence machine')).toBeLessThan(text.indexOf('SanNotOwned: '));
   });
 
+  it('says which server was asked', () => {
+    const server = { context: 'admin@dublin', address: '10.0.1.1:6443' };
+    const text = render({ ...explain(), cluster: 'dublin', server });
+    expect(text.split('\n').slice(1, 3)).toEqual(['  dublin · 10.0.1.1:6443, context admin@dublin', '']);
+  });
+
   it('does not promise what mode observe keeps from happening', () => {
     expect(render(explain(undefined, 'observe')).split('\n')[0]).toMatch(
       /The policy only observes: nothing is written\.$/,

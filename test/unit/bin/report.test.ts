@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ReportOptions, reportCommand } from '../../../bin/commands/report.ts';
 import { bucketReader, readState } from '../../../bin/commands/report-sources.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
@@ -122,7 +122,7 @@ describe('certmarshal report', () => {
   it.each([
     ['a damaged index', { 'registry.json': REGISTRY, 'fleet-index.json': '{"version":' }, 'fleet-index.json in'],
     ['an index of something else', { 'registry.json': REGISTRY, 'fleet-index.json': [] }, 'is damaged'],
-    ['no index', { 'registry.json': REGISTRY }, 'nothing is known of any sweep yet'],
+    ['no index', { 'registry.json': REGISTRY }, 'nothing is known of any sweep'],
     ['a damaged registry', { 'registry.json': '{}', 'fleet-index.json': INDEX }, 'registry.json in'],
   ])('says so and has exit status 1 with %s, and makes a page of the rest', async (_name, objects, words) => {
     await store(objects);
@@ -131,9 +131,51 @@ describe('certmarshal report', () => {
     expect(await readFile(file(), 'utf8')).not.toContain('clusters are well.</h2>');
   });
 
+  it.each([
+    ['a damaged registry', { 'registry.json': '{}', 'fleet-index.json': INDEX }],
+    ['a damaged index', { 'registry.json': REGISTRY, 'fleet-index.json': '[]' }],
+    ['no index', { 'registry.json': REGISTRY }],
+  ])('makes no calm page with %s, and leaves an older one as it is', async (_name, objects) => {
+    await store(objects);
+    expect(await run({ state: directory })).toBe(1);
+    const page = await readFile(file(), 'utf8');
+    expect(page).toContain('The state could not be read.');
+    expect(page).not.toContain('needs somebody now');
+    await writeFile(file(), `${page}<!-- good -->`);
+    expect(await run({ state: directory })).toBe(1);
+    expect(await readFile(file(), 'utf8')).toBe(`${page}<!-- good -->`);
+    expect(stderr).toContain('is left as it was');
+    expect(await run({ state: directory, output: 'json' })).toBe(1);
+    expect(stdout).toContain('"kind":"unread-state"');
+  });
+
+  it.each(['csv', 'html', '', 'fleet.yaml', '.html'])('does not write a page to %j', async (name) => {
+    await store({ 'registry.json': REGISTRY, 'fleet-index.json': INDEX });
+    await expect(run({ state: directory, output: name })).rejects.toThrow('--output takes a file that ends in .html');
+  });
+
+  it('overwrites a report, and nothing else', async () => {
+    await store({ 'registry.json': REGISTRY, 'fleet-index.json': INDEX, 'out.html': '<!doctype html><p>mine' });
+    await expect(run({ state: directory })).rejects.toThrow('is no report of certmarshal');
+    expect(await readFile(file(), 'utf8')).toBe('<!doctype html><p>mine');
+    await rm(file());
+    expect(await run({ state: directory })).toBe(0);
+    expect(await run({ state: directory })).toBe(0);
+  });
+
+  it('says that no Region is named before any call', async () => {
+    vi.stubEnv('AWS_REGION', undefined);
+    vi.stubEnv('AWS_DEFAULT_REGION', undefined);
+    vi.stubEnv('AWS_CONFIG_FILE', join(directory, 'none'));
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', join(directory, 'none'));
+    await expect(run({ bucket: 'state' })).rejects.toThrow('No Region is named.');
+    vi.unstubAllEnvs();
+  });
+
   it('refuses what is no state', async () => {
     await expect(run({ state: directory })).rejects.toThrow(UsageError);
     await expect(run({ state: directory })).rejects.toThrow('There is no registry.json');
+    await expect(run({ state: directory })).rejects.toThrow('FleetBucketName');
   });
 
   it.each([[{}], [{ state: 'a', snapshots: 'b' }], [{ bucket: 'a', state: 'b' }]])(
@@ -172,6 +214,31 @@ describe('certmarshal report', () => {
       expect(clusters.map(({ id }: { id: string }) => id).toSorted()).toEqual(['berlin', 'eks/eu-central-1/dublin']);
       expect(clusters[0]).toMatchObject({ readable: true, complete: true, source: 'snapshots' });
       expect(clusters[0].audit.ends).toMatchObject([{ what: 'kube-apiserver', notAfter: inDays(265) }]);
+    });
+
+    it.each([
+      [5, 'well'],
+      [180, 'well'],
+      [23 * 60, 'well'],
+      [25 * 60, 'warning'],
+    ])('calls a healthy cluster whose audit is %i minutes old %s', async (minutes, state) => {
+      const old = snapshotOf('berlin');
+      const observations = old.observations.map((observation) => ({ ...observation, observedAt: at(minutes) }));
+      await keep({ ...old, auditedAt: at(minutes), observations });
+      expect(await run({ snapshots: directory, output: 'json' })).toBe(0);
+      expect(JSON.parse(stdout).clusters[0]).toMatchObject({ state, readable: true, readableAt: at(minutes) });
+      expect(await run({ snapshots: directory })).toBe(0);
+      expect(await readFile(file(), 'utf8')).toContain('not known from snapshots');
+    });
+
+    it('rings nothing of sweeps for a cluster whose requests an earlier audit listed', async () => {
+      const now = snapshotOf('berlin');
+      const observations = now.observations.map((observation) =>
+        observation.source === 'signing-requests' ? { ...observation, observedAt: at(300) } : observation,
+      );
+      await keep({ ...now, observations });
+      expect(await run({ snapshots: directory, output: 'json' })).toBe(0);
+      expect(JSON.parse(stdout).clusters[0]).toMatchObject({ readable: false, readableAt: at(300), signals: [] });
     });
 
     it('does not call a cluster readable whose requests were not listed', async () => {

@@ -159,6 +159,11 @@ describe('monitoring in fleet.yaml', () => {
       `2:52: monitoring.maintenance[0].from: "2026-02-30T20:00:00Z" is a day that no calendar has; ${INSTANT}`,
     ],
     [
+      'a week that is one window',
+      window('weekly: { days: [mon, tue, wed, thu, fri, sat, sun], from: 02:00, until: 02:00, timeZone: UTC }'),
+      '2:46: monitoring.maintenance[0].weekly: never ends: every day it is a whole day; write fewer days, or an end before it begins again',
+    ],
+    [
       'a day twice',
       window('weekly: { days: [sat, sat], from: 02:00, until: 06:00, timeZone: UTC }'),
       '2:56: monitoring.maintenance[0].weekly.days: a day is there twice; keep one of the two',

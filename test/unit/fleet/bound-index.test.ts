@@ -129,6 +129,22 @@ describe('boundIndex', () => {
     expect(boundIndex(index)).toBe(index);
   });
 
+  it('hands out no half of a command', () => {
+    const command = `kubectl -n ${'n'.repeat(80)} get machine ${'m'.repeat(80)} -o yaml`;
+    const findings = CODES.slice(0, 20).map((code, n) =>
+      expiryFinding({ code, object: `${n}`, command: n % 2 === 0 ? command : 'date -u' }),
+    );
+    const audit = auditSummary({ findings, findingCount: findings.length });
+    for (const provider of ['eks', 'eks-anywhere'] as const) {
+      const whole = indexed('111122223333/eu-central-1/dublin', { name: 'dublin', provider, audit });
+      const again = `certmarshal audit --kubeconfig KUBECONFIG --cluster dublin${provider === 'eks' ? ' --allow-exec' : ''}`;
+      for (const cuts of [DETAIL_CUTS, LAST_CUTS]) {
+        const told = cuts.map((cut) => cut(whole)).flatMap((cluster) => cluster.audit?.findings ?? []);
+        expect(new Set(told.map((finding) => finding.command))).toEqual(new Set([command, 'date -u', again]));
+      }
+    }
+  });
+
   it('cuts those that say the most, as little as is needed, and says so', () => {
     const small = { ...indexed('small'), verdicts: [verdictLine()], findings: [{ ...TROUBLE, since: at() }] };
     const index = indexOf(small, hostile('loud'), hostile('noisy'));

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { SweepOrder } from '../../../lambdas/fleet/order.ts';
@@ -13,14 +14,28 @@ import { answer, defaultCertificates, startTlsServer, statusBody, TOKEN } from '
 const never = new AbortController().signal;
 const EMPTY = { kind: 'List', metadata: {}, items: [] };
 
-/** A sweeper of a cluster with one proven request, and one of a node that nobody knows. */
-async function sweeperWith(append: Journal['append']) {
+interface World {
+  /** Answers a write. @default it is done */
+  readonly onWrite?: (response: ServerResponse, url: string) => void;
+  /** Told when one request is read again. */
+  readonly onRead?: () => void;
+  readonly clock?: () => number;
+}
+
+const done = (response: ServerResponse) => answer(response, 200, statusBody(200, '', ''));
+
+/** A sweeper of a cluster with two proven requests, and one of a node that nobody knows. */
+async function sweeperWith(append: Journal['append'], { onWrite = done, onRead, clock = Date.now }: World = {}) {
   const at = new Date().toISOString();
-  const csrs = [csrOf(1, requestOf(1), at), csrOf(2, requestOf(2), at)];
+  const csrs = [1, 2, 3].map((index) => csrOf(index, requestOf(index), at));
+  const machines = [1, 3].map(machineOf);
   const { connection } = await startTlsServer(({ method, url }, response) => {
-    if (method !== 'GET') answer(response, 200, statusBody(200, '', ''));
+    if (method !== 'GET') onWrite(response, url);
     else if (url.endsWith('/cluster.x-k8s.io')) answer(response, 200, { versions: [{ version: 'v1beta2' }] });
-    else answer(response, 200, { ...EMPTY, items: url.includes('/machines?') ? [machineOf(1)] : csrs });
+    else if (url.endsWith('/csr-3')) {
+      onRead?.();
+      answer(response, 200, csrs[2] ?? {});
+    } else answer(response, 200, { ...EMPTY, items: url.includes('/machines?') ? machines : csrs });
   });
   const ca = connection.caPem ?? (await defaultCertificates()).authority.certificatePem;
   const kubeconfig = stringify({
@@ -41,7 +56,7 @@ async function sweeperWith(append: Journal['append']) {
     describeCluster: notAsked,
     async *listInstances() {},
     policies: [DEFAULT_POLICY],
-    clock: Date.now,
+    clock,
     journal: { program: '1.2.3', journal: { append } },
   });
 }
@@ -63,7 +78,7 @@ describe('the journal of a sweep', () => {
     const kept: { cluster: string; entries: readonly JournalEntry[] }[] = [];
     const sweepOne = await sweeperWith(async (cluster, entries) => kept.push({ cluster, entries }) && entries.length);
     const swept = await sweepOne(order(), never);
-    expect(swept.journaled).toEqual({ lines: 2, unwritten: [], leftOut: 0 });
+    expect(swept.journaled).toEqual({ lines: 3, unwritten: [], leftOut: 0 });
     expect(swept.outcome.problems).toEqual([]);
     expect(kept).toHaveLength(1);
     const startedAt = Date.parse(kept[0]?.entries[0]?.at ?? '');
@@ -80,6 +95,7 @@ describe('the journal of a sweep', () => {
           program: '1.2.3',
           requestHash: expect.stringMatching(/^[0-9a-f]{64}$/),
         },
+        { verdict: 'approve', outcome: 'written' },
         { verdict: 'leave', outcome: 'none' },
       ],
     });
@@ -102,12 +118,12 @@ describe('the journal of a sweep', () => {
   ])('that fails for %s is a problem of the outcome, and keeps its lines', async (_, error, remedy) => {
     const sweepOne = await sweeperWith(async () => Promise.reject(error));
     const { outcome, report, journaled } = await sweepOne(order(), never);
-    expect(report?.counts).toMatchObject({ approved: 1, left: 1 });
+    expect(report?.counts).toMatchObject({ approved: 2, left: 1 });
     expect(outcome.problems).toMatchObject([
       { kind: 'journal', object: 'journal of cluster fleet/bench', remedy: expect.stringMatching(remedy) },
     ]);
     expect(outcome.problemCount).toBe(1);
-    expect(journaled?.unwritten).toHaveLength(2);
+    expect(journaled?.unwritten).toHaveLength(3);
   });
 
   it('is told to end soon after the function is', async () => {
@@ -122,6 +138,53 @@ describe('the journal of a sweep', () => {
     const begun = performance.now();
     const { journaled } = await sweepOne(order(), end.signal);
     expect(performance.now() - begun).toBeLessThan(5_000);
+    expect(journaled?.problem?.message).toContain('aborted');
+  });
+
+  it('gets what was sent without an answer', async () => {
+    const kept: JournalEntry[] = [];
+    const onWrite = (response: ServerResponse, url: string) =>
+      url.includes('csr-3') ? response.destroy() : done(response);
+    const sweepOne = await sweeperWith(async (_, entries) => kept.push(...entries), { onWrite });
+    const { outcome, report } = await sweepOne(order(), never);
+    expect(kept.map((entry) => entry.outcome).toSorted()).toEqual(['none', 'unknown', 'written']);
+    expect(report).toMatchObject({ complete: false, counts: { approved: 1, failed: 1 } });
+    expect(outcome).toMatchObject({ complete: false, problems: [{ kind: 'unreachable' }] });
+    expect(outcome.verdicts).toContainEqual(expect.objectContaining({ outcome: 'unknown' }));
+  });
+
+  it('gets what was done before a bug, of which log and queue are told all the same', async () => {
+    const bug = new TypeError('oh');
+    const kept: JournalEntry[] = [];
+    let isBroken = false;
+    const sweepOne = await sweeperWith(async (_, entries) => kept.push(...entries), {
+      onWrite: (response, url) =>
+        url.includes('csr-3') ? answer(response, 409, statusBody(409, 'Conflict', '')) : done(response),
+      onRead: () => {
+        isBroken = true;
+      },
+      clock: () => {
+        if (!isBroken) return Date.now();
+        isBroken = false;
+        throw bug;
+      },
+    });
+    const swept = await sweepOne(order(), never);
+    expect(kept.map((entry) => entry.outcome).toSorted()).toEqual(['none', 'unknown', 'written']);
+    expect(swept).toMatchObject({ retry: true, error: bug, report: { complete: false, counts: { approved: 1 } } });
+    expect(swept.outcome).toMatchObject({ readable: true, complete: false, counts: { approved: 1 } });
+    expect(swept.outcome.problems[0]).toMatchObject({ kind: 'bug', object: 'cluster fleet/bench' });
+  });
+
+  it('does not wait long for a bucket that hangs', async () => {
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    onTestFinished(() => timers.mockRestore());
+    const sweepOne = await sweeperWith(async (_, __, signal) => {
+      const longest = timers.mock.calls.find(([, ms]) => ms === 5_000);
+      longest?.[0]();
+      return signal.aborted ? Promise.reject(failure('aborted', 's3')) : 2;
+    });
+    const { journaled } = await sweepOne(order({ deadlineMs: 45_000 }), never);
     expect(journaled?.problem?.message).toContain('aborted');
   });
 });

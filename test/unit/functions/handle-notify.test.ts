@@ -6,7 +6,19 @@ import { parseTold } from '../../../lambdas/notify/parse-told.ts';
 import type { BusEvent } from '../../../lambdas/notify/told.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
-import { at, DAY, index, indexed, MINUTE, NOW, PARIS, registered, registry } from '../fleet/values.ts';
+import {
+  at,
+  auditSummary,
+  DAY,
+  expiryFinding,
+  index,
+  indexed,
+  MINUTE,
+  NOW,
+  PARIS,
+  registered,
+  registry,
+} from '../fleet/values.ts';
 import { captureStdout } from '../telemetry/capture-stdout.ts';
 import { emfRecords } from '../telemetry/emf.ts';
 import { awsError, type MemoryObjects, memoryObjects } from './memory-objects.ts';
@@ -45,7 +57,7 @@ describe('createNotifyHandler', () => {
   function notifier(state: MemoryObjects, changed: { now?: number; link?: () => Promise<string> } = {}) {
     const sent: (TopicMessage & { severity: string })[] = [];
     const events: BusEvent[] = [];
-    const failures = { publish: false, events: 0 };
+    const failures = { publish: false, events: 0, kind: 'unavailable' as 'unavailable' | 'denied' };
     const metrics = createMetrics('notify');
     const notify = createNotifyHandler({
       state,
@@ -57,7 +69,7 @@ describe('createNotifyHandler', () => {
       putEvents: async (all) => {
         const unsent = all.slice(0, failures.events);
         events.push(...all.slice(failures.events));
-        return unsent.length === 0 ? { unsent } : { unsent, error: awsError('unavailable', 'events:PutEvents') };
+        return unsent.length === 0 ? { unsent } : { unsent, error: awsError(failures.kind, 'events:PutEvents') };
       },
       link: changed.link,
       clock: () => changed.now ?? NOW,
@@ -104,6 +116,13 @@ describe('createNotifyHandler', () => {
     expect(one.sent).toHaveLength(1);
     for (const [key, object] of stateOf(true).objects) state.objects.set(key, object);
     await one.handle(alarmed('cluster-unreadable', 'OK', 5));
+    expect(one.sent).toHaveLength(1);
+    const later = notifier(state, { now: NOW + 15 * MINUTE });
+    await later.handle({ look: true });
+    await later.handle({ look: true });
+    one.sent.push(...later.sent);
+    one.events.push(...later.events);
+    expect(one.sent).toHaveLength(2);
     expect(one.sent[1]?.subject).toMatch(/^\[recovered] paris: /);
     expect(one.events[1]).toMatchObject({ detailType: 'certmarshal alarm closed' });
     expect(toldIn(state)?.open.ClusterUnreadable ?? {}).toEqual({});
@@ -147,7 +166,7 @@ describe('createNotifyHandler', () => {
     const one = notifier(state);
     one.failures.publish = true;
     await expect(one.handle(UNREADABLE)).rejects.toThrow('sns:Publish');
-    expect(state.objects.has('told.json')).toBe(false);
+    expect(toldIn(state)?.open.ClusterUnreadable ?? {}).toEqual({});
     expect(one.events).toEqual([]);
     one.failures.publish = false;
     await one.handle(UNREADABLE);
@@ -182,7 +201,7 @@ describe('createNotifyHandler', () => {
     expect(output.text()).toContain('not remembered what was told');
   });
 
-  it('fails when EventBridge does, and comes again without telling people twice', async () => {
+  it('fails when EventBridge does, and the next look sends it without telling people twice', async () => {
     const state = stateOf(false);
     const one = notifier(state);
     one.failures.events = 1;
@@ -191,9 +210,80 @@ describe('createNotifyHandler', () => {
     expect(toldIn(state)?.unsent).toHaveLength(1);
     one.failures.events = 0;
     await one.handle(UNREADABLE);
+    await one.handle({ look: true });
     expect(one.sent).toHaveLength(1);
     expect(one.events).toMatchObject([{ detail: { cluster: 'paris' } }]);
     expect(toldIn(state)?.unsent).toEqual([]);
+  });
+
+  it('drops an event that EventBridge refuses twice, and says so', async () => {
+    const state = stateOf(false);
+    const one = notifier(state);
+    Object.assign(one.failures, { events: 1, kind: 'denied' });
+    await expect(one.handle(UNREADABLE)).rejects.toThrow('events:PutEvents');
+    expect(toldIn(state)?.unsent).toMatchObject([{ refused: true }]);
+    await one.handle({ look: true });
+    expect(toldIn(state)?.unsent).toEqual([]);
+    expect(output.text()).toContain('events dropped');
+  });
+
+  it('looks also at what CloudWatch has no reason to tell: another class of certificate, another node', async () => {
+    const finding = (what: string, message: string) =>
+      expiryFinding({ severity: 'critical', what: what as never, message });
+    const verdict = (node: string) =>
+      ({
+        csr: `csr-${node}`,
+        uid: node,
+        node,
+        verdict: 'leave',
+        reason: 'SanNotOwned',
+        message: 'claims all',
+        outcome: 'none',
+        at: at(),
+        hostile: true,
+      }) as const;
+    const put = (state: MemoryObjects, classes: readonly string[], nodes: readonly string[]) => {
+      const findings = classes.map((what) => finding(what, `${what} has ended`));
+      const audit = auditSummary({
+        auditedAt: at(),
+        findings,
+        findingCount: findings.length,
+        tally: undefined,
+        ends: [],
+      } as never);
+      const clusters = index(indexed('paris', { audit, verdicts: nodes.map(verdict) }));
+      state.objects.set('fleet-index.json', { value: clusters, etag: '"i"' });
+    };
+    const state = stateOf(true);
+    put(state, ['user-kubeconfig'], ['decoy']);
+    const one = notifier(state);
+    await one.handle(alarmed('certificate-critical', 'ALARM'));
+    await one.handle(alarmed('impersonation-attempt', 'ALARM'));
+    put(state, ['user-kubeconfig', 'etcd-ca'], ['decoy', 'control-plane-1']);
+    await one.handle({ look: true });
+    await one.handle({ look: true });
+    expect(one.subjects()).toEqual([
+      'critical [critical] paris: user-kubeconfig has ended',
+      expect.stringMatching(/^critical \[critical] paris: .*decoy/),
+      'critical [critical] paris: etcd CA: etcd-ca has ended',
+      'critical [critical] paris: control-plane-1: claims all',
+    ]);
+    expect(one.events.map(({ detail }) => 'part' in detail && detail.part)).toEqual([
+      'user-kubeconfig',
+      'decoy',
+      'etcd-ca',
+      'control-plane-1',
+    ]);
+  });
+
+  it.each(['told.json', 'fleet-index.json'])('takes no end for told that %s hides', async (key) => {
+    const state = stateOf(false);
+    const one = notifier(state);
+    await one.handle(UNREADABLE);
+    state.broken.add(key);
+    await expect(one.handle(alarmed('cluster-unreadable', 'OK', 5))).rejects.toThrow('cannot be used yet');
+    await one.handle({ look: true });
+    expect(one.sent).toHaveLength(1);
   });
 
   it('tells without a link when none can be made', async () => {

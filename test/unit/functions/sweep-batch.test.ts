@@ -226,6 +226,14 @@ describe('createSweepBatch', () => {
     expect(outcomes.map(({ id }) => id).toSorted()).toEqual(['a', 'b']);
   });
 
+  it('counts what was done before a sweep failed, and the sweep once', async () => {
+    const report = reportOf({ complete: false, counts: { ...reportOf({}).counts, approved: 3 } });
+    const sweepOne: SweepOneTarget = async (order, signal) => ({ ...(await failing(order, signal)), report });
+    expect(await run({ sweepOne }, record('a'))).toEqual(['a-0']);
+    expect(sums()).toMatchObject({ CsrApproved: 3, SweepsCompleted: 0, SweepsIncomplete: 1 });
+    expect(output.text()).toContain('"message":"sweep failed"');
+  });
+
   it('fails a message also when nothing was thrown', async () => {
     const sweepOne: SweepOneTarget = async ({ target: { id } }) => ({ outcome: swept({ id }), retry: true });
     expect(await run({ sweepOne }, record('a'))).toEqual(['a-0']);

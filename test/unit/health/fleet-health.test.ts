@@ -165,6 +165,20 @@ describe('the signals of a cluster', () => {
       { SweepAge: 86_400 },
       'critical',
     ],
+    [
+      'found again a minute ago, and known from long before',
+      {
+        registered: { foundAt: at(-MINUTE) },
+        indexed: {
+          readable: false,
+          triedAt: at(-20 * DAY),
+          readableAt: at(-20 * DAY),
+          audit: auditSummary({ ...CALM, auditedAt: at(-20 * DAY) }),
+        },
+      },
+      {},
+      'new',
+    ],
     ['swept two minutes ago', { indexed: { triedAt: at(-2 * MINUTE) } }, {}, 'well'],
     [
       'audited half an hour ago',
@@ -349,7 +363,7 @@ describe('the signals of a cluster', () => {
     );
     const commands = new Map(health.clusters[0]?.signals.map(({ id, command }) => [id, command]));
     expect(commands.get('RequestsHostile')).toBe(`certmarshal explain csr-q77zt ${options}`);
-    if (found.target !== undefined) expect(commands.get('AuditAge')).toBe(`certmarshal audit ${options}`);
+    expect(commands.get('AuditAge')).toBe(found.target && `certmarshal audit ${options}`);
   });
 
   it('let nobody write to a terminal or a shell', () => {

@@ -104,6 +104,8 @@ describe('the entries of a sweep', () => {
     ['written', acted(), ['written']],
     ['observed', acted({}, { outcome: { kind: 'observed' } }), ['observed']],
     ['failed', acted({}, { outcome: { kind: 'failed', error } }), ['failed']],
+    ['sent without an answer', acted({}, { outcome: { kind: 'unknown', error } }), ['unknown']],
+    ['sent when a bug came', acted({}, { outcome: { kind: 'unknown' } }), ['unknown']],
     ['denied', acted({ verdict: 'deny', hostile: true }), ['written']],
     ['left', acted(LEFT, NONE), ['none']],
     ['overtaken', acted({}, { outcome: { kind: 'overtaken' } }), []],

@@ -1,6 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { array, assert, asyncProperty, nat, record, scheduler } from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
 import { s3JournalFiles } from '../../../lambdas/journal/journal-files.ts';
 import { headKey, journalKey } from '../../../lambdas/journal/keys.ts';
 import { createS3Journal, type Rebuilt } from '../../../lambdas/journal/s3-journal.ts';
@@ -67,6 +68,24 @@ describe('the journal in S3', () => {
     expect(await writerOf(bucket).append(CLUSTER, [left], never)).toBe(0);
     expect(await journal.append(CLUSTER, [left, entry(1)], never)).toBe(1);
     expect(await linesOf(bucket)).toEqual(['uid-1', 'uid-1']);
+  });
+
+  it.each<[string, Partial<JournalEntry>]>([
+    ['another name', { csr: 'csr-2' }],
+    ['another requester', { requester: 'system:node:other' }],
+    ['other bytes', { requestHash: '8'.repeat(64) }],
+    ['other names', { names: ['worker-1', '10.0.0.99'] }],
+    ['names that are not told', { nameCount: 200 }],
+    ['another verdict on it', { hostile: true }],
+    ['no answer', { outcome: 'unknown' }],
+  ])('does not believe the uid alone: a request with the same one and %s has a line of its own', async (_, changed) => {
+    const bucket = memoryBucket();
+    const journal = writerOf(bucket);
+    await journal.append(CLUSTER, [entry(1)], never);
+    expect(await journal.append(CLUSTER, [entry(1), entry(1, changed)], never)).toBe(1);
+    // Nor has one more when the head is made again from the last object.
+    bucket.objects.delete(HEAD);
+    expect(await writerOf(bucket).append(CLUSTER, [entry(1, changed)], never)).toBe(0);
   });
 
   it('does not take the request of another cluster for one of this', async () => {

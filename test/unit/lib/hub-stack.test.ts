@@ -313,7 +313,7 @@ describe('the hub stack', () => {
             Match.objectLike({
               Action: ['kms:Decrypt', 'kms:GenerateDataKey*'],
               Principal: { Service: 'cloudwatch.amazonaws.com' },
-              Condition: { StringEquals: { 'aws:SourceAccount': PLACE.account } },
+              Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
             }),
           ]),
         },

@@ -5,7 +5,7 @@ import { at, auditSummary, DAY, expiryFinding, MINUTE, NOW } from '../fleet/valu
 import { cluster, ETCD, fleet, largeFleet, open, SLO } from './values.ts';
 
 const digest = (changed: Partial<Parameters<typeof digestOf>[0]> = {}) =>
-  digestOf({ health: fleet(), told: NOTHING_TOLD, settings: {}, now: NOW, ...changed });
+  digestOf({ health: fleet(), told: NOTHING_TOLD, now: NOW, ...changed });
 const textOf = (made: ReturnType<typeof digest>) => made.message?.human.text ?? '';
 
 const ends = [
@@ -86,11 +86,32 @@ describe('digestOf', () => {
     expect(change.digest?.critical).toEqual(['berlin-prod']);
   });
 
-  it('ends what is over and nobody told the end of', () => {
-    const told = open('CertificateCritical', 'berlin-prod', 'oslo');
-    const { message, change } = digest({ told, health: fleet(berlin, cluster('oslo')) });
-    expect(message?.events).toMatchObject([{ state: 'closed', cluster: 'oslo', alarm: 'CertificateCritical' }]);
-    expect(Object.keys(afterTelling(told, change).open.CertificateCritical ?? {})).toEqual(['berlin-prod']);
+  it('has what sweeps could not do, and hostile requests of a day, also of clusters that are gone', () => {
+    const verdict = { csr: 'csr-1', uid: 'u', node: 'worker-1', verdict: 'leave', reason: 'SanNotOwned' } as const;
+    const hostile = { ...verdict, message: 'claims worker-2', outcome: 'none', hostile: true } as const;
+    const findings = [
+      { kind: 'denied', object: 'approve', message: 'may not approve', remedy: 'grant it', since: at(-60 * MINUTE) },
+    ] as never;
+    const health = fleet(
+      cluster('held', [], { complete: false, findings }),
+      cluster('attacked', [], {
+        verdicts: [
+          { ...hostile, at: at(-5 * 60 * MINUTE) },
+          { ...hostile, at: at(-2 * DAY) },
+        ],
+      }),
+      cluster('hidden', [], { state: 'gone', goneSince: at(-DAY), verdicts: [{ ...hostile, at: at(-MINUTE) }] }),
+    );
+    const lines = textOf(digest({ health })).split('\n');
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'Hostile requests of a day (2)',
+        '2026-11-21 09:59 UTC hidden: worker-1: claims worker-2 (csr-1)',
+        '2026-11-21 05:00 UTC attacked: worker-1: claims worker-2 (csr-1)',
+        'Not all done (1)',
+        'held: approve: may not approve, for 60 minutes',
+      ]),
+    );
   });
 
   it('says that nothing is known, and compares with what was known later', () => {

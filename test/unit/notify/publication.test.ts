@@ -8,7 +8,7 @@ import type { Notification } from '../../../lambdas/notify/message.ts';
 import { publicationOf } from '../../../lambdas/notify/publication.ts';
 import { NOTHING_TOLD } from '../../../lambdas/notify/told.ts';
 import { at, NOW } from '../fleet/values.ts';
-import { cluster, ETCD, fleet, message, open, planned, SLO } from './values.ts';
+import { away, cluster, ETCD, fleet, message, open, planned, SLO } from './values.ts';
 
 const CRITICAL = { alarm: 'CertificateCritical' } as const;
 const schema = z.fromJSONSchema(
@@ -26,14 +26,14 @@ function everyKind(story: string, ids: readonly string[]): readonly Notification
     planned({ named: CRITICAL, message: alarm, health, link: 'https://link' }),
     planned({ named: CRITICAL, message: alarm, health, told: open('CertificateCritical', '-') }),
     planned({ named: CRITICAL, message: alarm, health: undefined }),
-    planned({ named: CRITICAL, message: message('CertificateCritical', 'OK'), health, told }),
+    planned({ named: CRITICAL, message: message('CertificateCritical', 'OK'), health, told: away(told) }),
     planned({ named: hub, message: { name: 'x', state: 'ALARM', reason: story } }),
     planned({ named: hub, message: { name: 'x', state: 'OK' }, told: open('FunctionErrors', 'sweep') }),
   ]
     .flatMap(({ messages }) => messages)
     .concat(
-      digestOf({ health: { ...health, slo: { ...SLO, attainment: 1 } }, told, settings: {}, now: NOW }).message ?? [],
-      digestOf({ health: undefined, problem: story, told: NOTHING_TOLD, settings: {}, now: NOW }).message ?? [],
+      digestOf({ health: { ...health, slo: { ...SLO, attainment: 1 } }, told, now: NOW }).message ?? [],
+      digestOf({ health: undefined, problem: story, told: NOTHING_TOLD, now: NOW }).message ?? [],
     );
 }
 
@@ -97,6 +97,25 @@ describe('publicationOf', () => {
     const attributes = { severity: 'critical', state: 'opened', alarm: 'CertificateCritical' };
     expect(publicationOf(notification(['oslo'])).attributes).toEqual({ ...attributes, cluster: 'oslo' });
     expect(publicationOf(notification(['oslo', 'rome'])).attributes).toEqual(attributes);
+  });
+
+  it('is never larger than SNS takes, whatever clusters are called', () => {
+    const ids = Array.from({ length: 1_000 }, (_, index) => `${index}`.padEnd(100, 'x'));
+    const health = fleet(
+      ...ids.map((id) => cluster([id, id, id].join('/'), [{ ...ETCD, story: '"\\\u20ac'.repeat(100) }])),
+    );
+    const before = { at: at(-1), critical: [], warning: ids.map((id) => `${id}/"\\`) };
+    const told = { ...NOTHING_TOLD, digest: { ...before, at: '2026-11-20T10:00:00.000Z' } };
+    const made = digestOf({ health, told, now: NOW }).message as Notification;
+    expect(Buffer.byteLength(JSON.stringify(made.digest))).toBeLessThan(200_000);
+    for (const one of [
+      made,
+      planned({ named: CRITICAL, message: message('CertificateCritical', 'ALARM'), health }).messages[0],
+    ])
+      expect(Buffer.byteLength(publicationOf(one as Notification).message)).toBeLessThanOrEqual(200_000);
+    const document = JSON.parse(JSON.parse(publicationOf(made).message).https);
+    expect(document.digest.critical.length).toBeGreaterThan(2);
+    expect(Document.safeParse(document).error).toBeUndefined();
   });
 
   it('carries the first fifty events and says how many there are', () => {

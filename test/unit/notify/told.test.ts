@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseTold } from '../../../lambdas/notify/parse-told.ts';
+import { eventsLeftOut, parseTold } from '../../../lambdas/notify/parse-told.ts';
 import { afterTelling, NOTHING_TOLD, openAlarms, type Told } from '../../../lambdas/notify/told.ts';
 import { at, MINUTE, NOW } from '../fleet/values.ts';
 import { open } from './values.ts';
@@ -11,7 +11,7 @@ describe('afterTelling', () => {
     const change = {
       opened: [opened('a')],
       closed: [{ alarm: 'QueueAge' as const, key: 'b' }],
-      changed: { name: 'n', at: at() },
+      changed: { name: 'n', state: 'ALARM' as const, at: at() },
       digest: { at: at(), critical: ['a'], warning: [] },
     };
     const once = afterTelling(open('QueueAge', 'b', 'c'), change);
@@ -35,22 +35,23 @@ describe('afterTelling', () => {
     expect(parseTold(told, NOW)).toEqual(told);
   });
 
-  it('remembers 500 events that were not sent, the newest', () => {
+  it('remembers 5,000 events that were not sent, the newest', () => {
     const detail = { version: 1, at: at(), story: 's' } as const;
-    const events = Array.from({ length: 600 }, (_, index) => ({
+    const events = Array.from({ length: 5_100 }, (_, index) => ({
       detailType: 'certmarshal digest' as const,
       detail: { ...detail, story: String(index) },
     }));
     const { unsent } = afterTelling(NOTHING_TOLD, {}, events);
-    expect(unsent).toHaveLength(500);
-    expect(unsent.at(-1)?.detail.story).toBe('599');
+    expect(unsent).toHaveLength(5_000);
+    expect(unsent.at(-1)?.detail.story).toBe('5099');
   });
 });
 
 describe('parseTold', () => {
   const told: Told = {
     ...open('QueueAge', '-'),
-    changes: { n: at() },
+    changes: { n: { state: 'ALARM', at: at() } },
+    lookedAt: at(),
     digest: { at: at(), critical: ['a'], warning: [] },
   };
 
@@ -64,13 +65,63 @@ describe('parseTold', () => {
       {
         ...told,
         open: { QueueAge: { '-': { openedAt: ahead, story: 'x' } }, Unheard: { a: { openedAt: at(), story: 'x' } } },
-        changes: { n: ahead },
+        changes: { n: { state: 'OK', at: ahead } },
+        lookedAt: ahead,
         digest: { ...told.digest, at: ahead },
         unsent: [{ detailType: 'something', detail: {} }],
       },
       NOW,
     );
     expect(read).toEqual({ ...NOTHING_TOLD, open: { QueueAge: {} } });
+  });
+
+  it('leaves out single entries that nobody here wrote', () => {
+    const spoilt = {
+      ...told,
+      open: {
+        QueueAge: {
+          '-': { openedAt: at(), story: 'x' },
+          a: 1,
+          b: { openedAt: 'soon', story: 'x' },
+          ö: { openedAt: at(), story: 'x' },
+        },
+      },
+      changes: { n: { state: 'ALARM', at: at() }, m: at(), Größe: { state: 'OK', at: at() } },
+    };
+    const read = parseTold(spoilt, NOW);
+    expect(read?.open).toEqual({ QueueAge: { '-': { openedAt: at(), story: 'x' } } });
+    expect(Object.keys(read?.changes ?? {})).toEqual(['n']);
+  });
+
+  it('sends no event that is none, and of an event nothing that it does not have', () => {
+    const detail = {
+      version: 1,
+      alarm: 'QueueAge',
+      severity: 'warning',
+      state: 'opened',
+      story: 's',
+      at: at(),
+      command: 'c',
+      runbook: 'https://evil',
+      more: 'x'.repeat(300_000),
+    };
+    const detailType = 'certmarshal alarm opened';
+    const unsent = [
+      { detailType, detail },
+      { detailType: 'certmarshal alarm closed', detail },
+      { detailType, detail: { ...detail, alarm: 'constructor' } },
+      { detailType, detail: { ...detail, story: 's'.repeat(701) } },
+      { detailType: 'aws.something', detail },
+      { detailType: 'certmarshal digest', detail: { version: 1, at: at(), story: 's', critical: ['a'], evil: 1 } },
+      1,
+    ];
+    const read = parseTold({ ...told, unsent }, NOW);
+    const { more: _, ...clean } = { ...detail, runbook: 'docs/runbooks/alarms/queue-age.md' };
+    expect(read?.unsent).toEqual([
+      { detailType, detail: clean },
+      { detailType: 'certmarshal digest', detail: { version: 1, at: at(), story: 's', critical: ['a'] } },
+    ]);
+    expect(read && eventsLeftOut({ ...told, unsent }, read)).toBe(5);
   });
 
   it.each([
@@ -80,8 +131,8 @@ describe('parseTold', () => {
     {},
     { version: 2 },
     { ...told, open: { QueueAge: [] } },
-    { ...told, unsent: [1] },
-    { ...told, changes: { n: 'soon' } },
+    { ...told, unsent: 1 },
+    { ...told, changes: [] },
   ])('does not take %j', (value) => {
     expect(parseTold(value, NOW)).toBeUndefined();
   });

@@ -6,7 +6,7 @@ import { SIGNALS } from '../../../lambdas/health/signals.ts';
 import type { AlarmMessage } from '../../../lambdas/notify/alarm-message.ts';
 import { alarmName, type NamedAlarm } from '../../../lambdas/notify/alarm-name.ts';
 import { type PlanInput, planNotifications } from '../../../lambdas/notify/plan.ts';
-import { NOTHING_TOLD, type Told } from '../../../lambdas/notify/told.ts';
+import { afterTelling, NOTHING_TOLD, openAlarms, type Told } from '../../../lambdas/notify/told.ts';
 import { at, auditSummary, MINUTE, NOW } from '../fleet/values.ts';
 
 const NO_REQUESTS = { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 };
@@ -94,3 +94,8 @@ export const open = (alarm: AlarmId, ...keys: readonly string[]): Told => ({
   ...NOTHING_TOLD,
   open: { [alarm]: Object.fromEntries(keys.map((key) => [key, { openedAt: at(-60 * MINUTE), story: ETCD.story }])) },
 });
+
+/** All that is open rings no more for so long that it is over. */
+export function away(told: Told, since: string = at(-20 * MINUTE)): Told {
+  return afterTelling(told, { away: openAlarms(told).map(({ alarm, key }) => ({ alarm, key, since })) });
+}

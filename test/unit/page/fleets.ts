@@ -1,9 +1,12 @@
 import type { AuditSummary, ClassEnd } from '../../../lambdas/audit/summary.ts';
+import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import type { CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
 import type { ExpiryFinding } from '../../../lambdas/expiry/finding.ts';
-import { CLUSTER_STATES, type ClusterHealth, type FleetHealth } from '../../../lambdas/health/fleet-health.ts';
-import { SIGNALS, type SignalId } from '../../../lambdas/health/signals.ts';
-import type { SloState } from '../../../lambdas/slo/objective.ts';
+import type { IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
+import type { RegisteredCluster } from '../../../lambdas/fleet/registry.ts';
+import { type FleetHealth, fleetHealth } from '../../../lambdas/health/fleet-health.ts';
+import type { MaintenanceWindow } from '../../../lambdas/health/maintenance.ts';
+import type { SloLedger } from '../../../lambdas/slo/ledger.ts';
 
 export const AT = '2026-11-22T02:00:00.000Z';
 const NOW = Date.parse(AT);
@@ -17,40 +20,35 @@ export function ago(minutes: number): string {
   return new Date(NOW - minutes * 60_000).toISOString();
 }
 
-export const SLO: SloState = {
-  objective: 0.999,
-  counts: { us: 412, others: 38, missed: 0, refused: 4, unprovable: 2 },
-  attainment: 1,
-  budgetLeft: 1,
-  fastBurn: 0,
-  slowBurn: 0,
-  missedLately: 0,
-};
-const NO_REQUESTS: SloState = {
-  objective: 0.999,
-  counts: { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 },
-  budgetLeft: 1,
-  fastBurn: 0,
-  slowBurn: 0,
-  missedLately: 0,
-};
+/** What a hub knows of a cluster. */
+export interface Known {
+  readonly registered: RegisteredCluster;
+  readonly indexed?: IndexedCluster;
+  readonly maintenance?: MaintenanceWindow;
+}
 
-/** A fleet view of some clusters, counted as it has to be. */
-export function healthOf(clusters: readonly ClusterHealth[], rest: Partial<FleetHealth> = {}): FleetHealth {
-  const signals = Object.keys(SIGNALS) as readonly SignalId[];
-  const valuesOf = (id: SignalId) =>
-    clusters.flatMap((cluster) => cluster.signals.filter((signal) => signal.id === id).map(({ value }) => value));
-  const totals = Object.fromEntries(
-    signals.map((id) => {
-      const values = valuesOf(id);
-      const sum = values.reduce((total, value) => total + value, 0);
-      return [id, SIGNALS[id].fleet === 'sum' ? sum : Math.max(0, ...values)];
-    }),
-  ) as Record<SignalId, number>;
-  const counts = Object.fromEntries(
-    CLUSTER_STATES.map((state) => [state, clusters.filter((cluster) => cluster.state === state).length]),
-  ) as FleetHealth['counts'];
-  return { at: AT, clusters, totals, counts, slo: clusters.length === 0 ? NO_REQUESTS : SLO, problems: [], ...rest };
+/** Requests of five days ago. */
+function requests(us: number, others: number, missed = 0, refused = 0, unprovable = 0): SloLedger {
+  return { open: [], hours: [], days: [[Math.floor(NOW / DAY_MS) - 5, us, others, missed, refused, unprovable]] };
+}
+
+/** A fleet of some clusters, as a hub judges it. */
+export function healthOf(clusters: readonly Known[], rest: Partial<FleetHealth> = {}): FleetHealth {
+  const registry = {
+    version: 1 as const,
+    writtenAt: ago(1),
+    sources: {},
+    clusters: Object.fromEntries(clusters.map(({ registered }) => [registered.id, registered])),
+  };
+  const index = {
+    version: 1 as const,
+    writtenAt: ago(1),
+    clusters: Object.fromEntries(
+      clusters.flatMap(({ indexed }) => (indexed === undefined ? [] : [[indexed.id, indexed]])),
+    ),
+  };
+  const maintenance = clusters.flatMap((cluster) => cluster.maintenance ?? []);
+  return { ...fleetHealth(registry, index, { ...DEFAULT_MONITORING, maintenance }, NOW), ...rest };
 }
 
 const ANYWHERE: readonly (readonly [CertificateClass, count: number, life: number])[] = [
@@ -111,24 +109,39 @@ export function auditOf(
 const TOWNS = ['berlin', 'dublin', 'oslo', 'lisbon', 'vienna', 'madrid', 'zurich', 'porto', 'turin', 'ghent'];
 const STAGES = ['prod', 'stage', 'edge', 'data', 'shop'];
 
-export function wellCluster(seed: number): ClusterHealth {
+export function wellCluster(seed: number): Required<Omit<Known, 'maintenance'>> {
   const provider = seed % 3 === 0 ? 'eks-anywhere' : 'eks';
   const name = `${TOWNS[seed % TOWNS.length]}-${STAGES[Math.floor(seed / 10) % STAGES.length]}${seed >= 50 ? `-${Math.floor(seed / 50)}` : ''}`;
+  const id = provider === 'eks' ? `111122223333/eu-central-1/${name}` : name;
   return {
-    id: provider === 'eks' ? `111122223333/eu-central-1/${name}` : name,
-    name,
-    provider,
-    source: provider === 'eks' ? 'eks 111122223333/eu-central-1' : 'fleet.yaml',
-    state: 'well',
-    signals: [],
-    sweptAt: ago(1),
-    readableAt: ago(1),
-    readable: true,
-    complete: true,
-    findings: [],
-    audit: auditOf(seed, provider),
-    verdicts: [],
-    slo: SLO,
+    registered: {
+      id,
+      source: provider === 'eks' ? 'eks 111122223333/eu-central-1' : 'fleet.yaml',
+      foundAt: ago(50_000),
+      seenAt: ago(1),
+      target: {
+        id,
+        cluster: { name, provider },
+        access: { kind: 'kubeconfig', secret: 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:k-AbCdEf' },
+        lane: 'default',
+      },
+    },
+    indexed: {
+      id,
+      name,
+      provider,
+      durationMs: 800,
+      readable: true,
+      complete: true,
+      sweptAt: ago(1),
+      triedAt: ago(1),
+      readableAt: ago(1),
+      completeAt: ago(1),
+      findings: [],
+      findingCount: 0,
+      audit: auditOf(seed, provider),
+      slo: requests(412, 38),
+    },
   };
 }
 
@@ -150,9 +163,9 @@ export function findingOf(cluster: string, rest: Partial<ExpiryFinding> = {}): E
 }
 
 /** berlin: its etcd client certificate ends, and a node asks for what belongs to its neighbour. */
-export function criticalCluster(seed: number): ClusterHealth {
-  const cluster: ClusterHealth = { ...wellCluster(seed * 3), provider: 'eks-anywhere', source: 'fleet.yaml' };
-  const { name } = cluster;
+export function criticalCluster(seed: number): Required<Omit<Known, 'maintenance'>> {
+  const { registered, indexed } = wellCluster(seed * 3);
+  const { name = '' } = indexed;
   const finding = findingOf(name);
   const ends = endsOf(seed, 'eks-anywhere')
     .filter(({ what }) => what !== 'apiserver-etcd-client')
@@ -175,129 +188,108 @@ export function criticalCluster(seed: number): ClusterHealth {
     renewedBy: 'a rollout of the control plane machines',
   });
   return {
-    ...cluster,
-    id: name,
-    state: 'critical',
-    signals: [
-      {
-        id: 'CertificatesCritical',
-        value: 1,
-        classes: { 'apiserver-etcd-client': 1 },
-        story: finding.message,
-        since: finding.since,
-        due: inDays(12.4),
-        command: finding.command,
-      },
-      {
-        id: 'RequestsHostile',
-        value: 1,
-        story: 'worker-3 asks for a certificate that covers 10.0.1.24, which belongs to worker-8',
-        since: ago(3),
-        command: `certmarshal explain csr-q77zt --cluster ${name}`,
-      },
-    ],
-    audit: auditOf(seed, 'eks-anywhere', {
-      counts: { critical: 1, warning: 1, info: 0 },
-      findings: [finding, expiring],
-      findingCount: 2,
-      ends: [soon, ...ends],
-      sources: {
-        read: ['nodes', 'machines', 'etcdadm-cluster', 'tls', 'clock'],
-        unread: ['webhooks'],
-        off: ['tls-secrets'],
-      },
-    }),
-    verdicts: [
-      {
-        csr: 'csr-q77zt',
-        uid: 'u1',
-        node: 'worker-3',
-        verdict: 'leave',
-        reason: 'SanNotOwned',
-        message: 'IP 10.0.1.24 belongs to worker-8 (Machine eksa-system/md-0-k2m1)',
-        outcome: 'none',
-        at: ago(3),
-        hostile: true,
-      },
-      {
-        csr: 'csr-8xk2p',
-        uid: 'u2',
-        node: 'worker-7',
-        verdict: 'approve',
-        reason: 'Proven',
-        message: 'worker-7, 10.0.1.23 ← Machine eksa-system/md-0-x7k2',
-        outcome: 'written',
-        at: ago(9),
-      },
-    ] as ClusterHealth['verdicts'],
-    slo: {
-      ...SLO,
-      counts: { us: 1204, others: 0, missed: 1, refused: 2, unprovable: 1 },
-      attainment: 1204 / 1205,
-      budgetLeft: 0.17,
+    registered,
+    indexed: {
+      ...indexed,
+      audit: auditOf(seed, 'eks-anywhere', {
+        counts: { critical: 1, warning: 1, info: 0 },
+        findings: [finding, expiring],
+        findingCount: 2,
+        ends: [soon, ...ends],
+        sources: {
+          read: ['nodes', 'machines', 'etcdadm-cluster', 'tls', 'clock'],
+          unread: ['webhooks'],
+          off: ['tls-secrets'],
+        },
+      }),
+      verdicts: [
+        {
+          csr: 'csr-q77zt',
+          uid: 'u1',
+          node: 'worker-3',
+          verdict: 'leave',
+          reason: 'SanNotOwned',
+          message: 'IP 10.0.1.24 belongs to worker-8 (Machine eksa-system/md-0-k2m1)',
+          outcome: 'none',
+          at: ago(3),
+          hostile: true,
+        },
+        {
+          csr: 'csr-8xk2p',
+          uid: 'u2',
+          node: 'worker-7',
+          verdict: 'approve',
+          reason: 'Proven',
+          message: 'worker-7, 10.0.1.23 ← Machine eksa-system/md-0-x7k2',
+          outcome: 'written',
+          at: ago(9),
+        },
+      ],
+      slo: requests(1_204, 0, 1, 2, 1),
     },
   };
 }
 
 /** oslo: nobody can list its requests. */
-export function unreadableCluster(seed: number): ClusterHealth {
-  const cluster = wellCluster(seed * 3);
+export function unreadableCluster(seed: number): Known {
+  const { registered, indexed } = wellCluster(seed * 3);
   return {
-    ...cluster,
-    state: 'critical',
-    readable: false,
-    complete: false,
-    sweptAt: ago(1),
-    readableAt: ago(1_560),
-    signals: [
-      {
-        id: 'UnreadableFor',
-        value: 93_600,
-        story: 'its requests cannot be listed: the certificate of the API server has ended',
-        since: ago(1_560),
-        command: `certmarshal doctor --cluster ${cluster.name}`,
-      },
-    ],
-    findings: [
-      {
-        kind: 'tls',
-        object: 'GET /apis/certificates.k8s.io/v1/certificatesigningrequests of 10.0.7.2:6443',
-        message: 'the certificate of the server has ended',
-        remedy: 'Renew the certificate of the API server: docs/runbooks/certificate-expired.md.',
-        since: ago(1_560),
-      },
-    ],
-    audit: auditOf(seed, 'eks-anywhere', {
-      auditedAt: ago(12),
-      counts: { critical: 1, warning: 0, info: 0 },
-      findings: [
-        findingOf(cluster.name, {
-          code: 'CertificateExpired',
-          object: 'kube-apiserver 10.0.7.2:6443',
-          what: 'kube-apiserver',
-          message: 'the kube-apiserver certificate ended yesterday',
-          due: inDays(-1.08),
-          runbook: 'docs/runbooks/certificate-expired.md',
-        }),
-      ],
+    registered,
+    indexed: {
+      ...indexed,
+      readable: false,
+      complete: false,
+      sweptAt: ago(1),
+      readableAt: ago(1_560),
       findingCount: 1,
-      ends: [
-        { what: 'kube-apiserver', count: 1, notBefore: inDays(-366), notAfter: inDays(-1.08), where: '10.0.7.2:6443' },
-        ...endsOf(seed, 'eks-anywhere').filter(({ what }) => what !== 'kube-apiserver'),
+      findings: [
+        {
+          kind: 'tls',
+          object: 'GET /apis/certificates.k8s.io/v1/certificatesigningrequests of 10.0.7.2:6443',
+          message: 'the certificate of the server has ended',
+          remedy: 'Renew the certificate of the API server: docs/runbooks/certificate-expired.md.',
+          since: ago(1_560),
+        },
       ],
-      sources: { read: ['tls'], unread: ['nodes', 'signing-requests', 'webhooks'], off: [] },
-    }),
+      audit: auditOf(seed, 'eks-anywhere', {
+        auditedAt: ago(12),
+        counts: { critical: 1, warning: 0, info: 0 },
+        findings: [
+          findingOf(indexed.name ?? '', {
+            code: 'CertificateExpired',
+            object: 'kube-apiserver 10.0.7.2:6443',
+            what: 'kube-apiserver',
+            message: 'the kube-apiserver certificate ended yesterday',
+            due: inDays(-1.08),
+            runbook: 'docs/runbooks/certificate-expired.md',
+          }),
+        ],
+        findingCount: 1,
+        ends: [
+          {
+            what: 'kube-apiserver',
+            count: 1,
+            notBefore: inDays(-366),
+            notAfter: inDays(-1.08),
+            where: '10.0.7.2:6443',
+          },
+          ...endsOf(seed, 'eks-anywhere').filter(({ what }) => what !== 'kube-apiserver'),
+        ],
+        sources: { read: ['tls'], unread: ['nodes', 'signing-requests', 'webhooks'], off: [] },
+      }),
+    },
   };
 }
 
-export function warningCluster(seed: number): ClusterHealth {
-  const cluster = wellCluster(seed * 3 + 1);
-  const finding = findingOf(cluster.name, {
+export function warningCluster(seed: number): Required<Omit<Known, 'maintenance'>> {
+  const { registered, indexed } = wellCluster(seed * 3 + 1);
+  const finding = findingOf(indexed.name ?? '', {
     code: 'KubeletRenewalOverdue',
     severity: 'warning',
     what: 'kubelet-serving',
     object: 'system:node:worker-9',
     message: 'the kubelet of worker-9 used 93 % of the life of its serving certificate and did not renew it',
+    since: ago(300),
     due: inDays(3.1),
     renewedBy: 'the kubelet, on its own, once its request is approved',
     runbook: 'docs/runbooks/kubelet-renewal-overdue.md',
@@ -307,95 +299,100 @@ export function warningCluster(seed: number): ClusterHealth {
     findings: [finding],
     findingCount: 1,
   });
-  return {
-    ...cluster,
-    state: 'warning',
-    signals: [
-      {
-        id: 'KubeletsOverdue',
-        value: 1,
-        story: finding.message,
-        since: ago(300),
-        due: inDays(3.1),
-        command: finding.command,
-      },
-    ],
-    audit: {
-      ...audit,
-      ends: audit.ends.map((end) =>
-        end.what === 'kubelet-serving' ? { ...end, notBefore: inDays(-41.9), notAfter: inDays(3.1) } : end,
-      ),
-    },
-  };
+  const ends = audit.ends.map((end) =>
+    end.what === 'kubelet-serving' ? { ...end, notBefore: inDays(-41.9), notAfter: inDays(3.1) } : end,
+  );
+  return { registered, indexed: { ...indexed, audit: { ...audit, ends } } };
+}
+
+/** The same cluster under another name. */
+export function renamed<T extends Known>(cluster: T, name: string): T {
+  const old = cluster.indexed?.name ?? cluster.registered.id;
+  return JSON.parse(JSON.stringify(cluster).replaceAll(old, name));
 }
 
 /** A new one, one in maintenance and one that is gone. */
-export function otherClusters(): readonly ClusterHealth[] {
-  const { audit: _audit, sweptAt: _swept, readableAt: _readable, ...base } = wellCluster(0);
+export function otherClusters(): readonly Known[] {
+  const { registered } = renamed(wellCluster(0), 'rome-new');
+  const gone = renamed(wellCluster(6), 'cork-old');
   return [
-    { ...base, id: 'rome-new', name: 'rome-new', state: 'new', readable: false, complete: false, slo: NO_REQUESTS },
+    { registered: { ...registered, foundAt: ago(1) } },
     {
-      ...wellCluster(3),
-      id: 'bern-lab',
-      name: 'bern-lab',
-      state: 'maintenance',
-      maintenance: { until: ago(-180), reason: 'upgrade to 1.36' },
+      ...renamed(wellCluster(3), 'bern-lab'),
+      maintenance: {
+        clusters: ['bern-lab'],
+        reason: 'upgrade to 1.36',
+        when: { from: ago(60), until: ago(-180) },
+      },
     },
-    { ...wellCluster(6), id: 'cork-old', name: 'cork-old', state: 'gone', goneSince: ago(2_880) },
+    { ...gone, registered: { ...gone.registered, missingSince: ago(2_880) } },
   ];
 }
 
-/** A fleet of `count` clusters of which `unwell` are not; the worst first. */
-export function fleetOf(count: number, unwell = 0): FleetHealth {
+/** `count` clusters of which `unwell` are not. */
+export function clustersOf(count: number, unwell = 0): readonly Known[] {
   const sick = Array.from({ length: unwell }, (_, index) =>
     index === 1 ? unreadableCluster(index) : index % 3 === 0 ? criticalCluster(index) : warningCluster(index),
-  ).toSorted((a, b) => CLUSTER_STATES.indexOf(a.state) - CLUSTER_STATES.indexOf(b.state));
-  const taken = new Set(sick.map(({ id }) => id));
-  const well: ClusterHealth[] = [];
+  );
+  const taken = new Set(sick.map(({ registered }) => registered.id));
+  const well: Known[] = [];
   for (let seed = 0; well.length < count - sick.length; seed += 1) {
     const cluster = wellCluster(seed);
-    if (!taken.has(cluster.id)) well.push(cluster);
+    if (!taken.has(cluster.registered.id)) well.push(cluster);
   }
-  return healthOf([...sick, ...well]);
+  return [...sick, ...well];
+}
+
+export function fleetOf(count: number, unwell = 0): FleetHealth {
+  return healthOf(clustersOf(count, unwell));
 }
 
 /** berlin is critical, oslo asleep, dublin has an overdue kubelet. */
+export function three(): readonly Known[] {
+  return [
+    renamed(criticalCluster(0), 'berlin-prod'),
+    renamed(unreadableCluster(4), 'oslo-edge'),
+    renamed(warningCluster(7), 'dublin-shop'),
+  ];
+}
+
 export function threeClusters(): FleetHealth {
-  const rename = (cluster: ClusterHealth, name: string): ClusterHealth =>
-    JSON.parse(JSON.stringify(cluster).replaceAll(cluster.name, name));
-  return healthOf([
-    rename(criticalCluster(0), 'berlin-prod'),
-    rename(unreadableCluster(4), 'oslo-edge'),
-    rename(warningCluster(7), 'dublin-shop'),
-  ]);
+  return healthOf(three());
 }
 
 /** Every cluster is unwell, with all findings, verdicts and problems that an index keeps. */
 export function worstFleet(count: number): FleetHealth {
   const long = (text: string) => text.padEnd(290, ' and so on');
+  const codes = [
+    'CertificateExpiring',
+    'KubeletRenewalOverdue',
+    'SourceLost',
+    'RequestNotIssued',
+    'RequestDenied',
+  ] as const;
   return healthOf(
-    Array.from({ length: count }, (_, seed) => {
+    Array.from({ length: count }, (_unused, seed): Known => {
       const cluster = criticalCluster(seed);
-      const findings = Array.from({ length: 20 }, (_unused, index) =>
-        findingOf(cluster.name, {
+      const { registered, indexed } = renamed(cluster, `${cluster.indexed.name}-${seed}`);
+      const findings = Array.from({ length: 20 }, (_, index) =>
+        findingOf(indexed.name ?? '', {
+          code: codes[index % codes.length] ?? 'SourceLost',
+          severity: index % 2 === 0 ? 'critical' : 'warning',
           object: long(`thing ${index}`).slice(0, 200),
           message: long(`finding ${index}`),
           command: long('certmarshal audit'),
         }),
       );
-      const [verdict] = cluster.verdicts;
+      const verdicts = (indexed.verdicts ?? []).slice(0, 1);
       return {
-        ...cluster,
-        id: `${cluster.name}-${seed}`,
-        name: `${cluster.name}-${seed}`,
-        signals: (Object.keys(SIGNALS) as readonly SignalId[]).map((id) => ({
-          id,
-          value: 1,
-          story: long(id),
-          command: long('certmarshal'),
-        })),
-        audit: auditOf(seed, 'eks-anywhere', { findings, findingCount: 40 }),
-        verdicts: Array.from({ length: 20 }, () => ({ ...verdict!, message: long('why') })),
+        registered,
+        indexed: {
+          ...indexed,
+          audit: auditOf(seed, 'eks-anywhere', { findings, findingCount: 40 }),
+          verdicts: Array.from({ length: 20 }, () =>
+            verdicts.map((line) => ({ ...line, message: long('why') })),
+          ).flat(),
+        },
       };
     }),
   );

@@ -28,7 +28,7 @@ export const HOSTILE: readonly string[] = [
 
 /** A cluster of which everything that is text is `text`, whatever validation would say of it. */
 export function hostileCluster(text: string): ClusterHealth {
-  const cluster = criticalCluster(0);
+  const [cluster] = healthOf([criticalCluster(0)]).clusters;
   const everywhere = (value: unknown, key: string): unknown => {
     if (Array.isArray(value)) return value.map((entry) => everywhere(entry, key));
     if (typeof value === 'object' && value !== null)
@@ -44,7 +44,13 @@ export function hostileCluster(text: string): ClusterHealth {
 }
 
 export function hostileFleet(): FleetHealth {
-  return healthOf(HOSTILE.map(hostileCluster), {
+  return viewOf(HOSTILE.map(hostileCluster), {
     problems: HOSTILE.map((text) => ({ kind: text, object: text, message: text, remedy: text, since: ago(5) })),
   });
+}
+
+/** A fleet view of clusters that no index would have. */
+export function viewOf(clusters: readonly ClusterHealth[], rest: Partial<FleetHealth> = {}): FleetHealth {
+  const { counts, ...health } = healthOf([]);
+  return { ...health, clusters, counts: { ...counts, critical: clusters.length }, ...rest };
 }

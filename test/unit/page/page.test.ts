@@ -11,11 +11,12 @@ import {
   fleetOf,
   healthOf,
   otherClusters,
+  three,
   threeClusters,
   wellCluster,
   worstFleet,
 } from './fleets.ts';
-import { HOSTILE, hostileCluster, hostileFleet } from './hostile.ts';
+import { HOSTILE, hostileCluster, hostileFleet, viewOf } from './hostile.ts';
 
 const render = (health: FleetHealth, largest?: number) =>
   renderPage(health, { program: '1.2.3', ...(largest === undefined ? {} : { largest }) });
@@ -96,18 +97,18 @@ describe('what it tells', () => {
 
   it('links the worst to its row', () => {
     expect(render(threeClusters())).toContain(
-      '<a href="#cluster=berlin-prod">berlin-prod</a> the etcd client certificate ends',
+      '<a href="#cluster=berlin-prod">berlin-prod</a> worker-3 asked for 10.0.1.24',
     );
   });
 
   it('tells symbol and word of each state in its row', () => {
-    const html = render(healthOf([...threeClusters().clusters, ...otherClusters(), wellCluster(9)]));
+    const html = render(healthOf([...three(), ...otherClusters(), wellCluster(9)]));
     for (const state of ['✖ critical', '! warning', '○ new', '◐ maintenance', '✔ well', '– gone'])
       expect(html).toContain(`<td>${state}</td>`);
   });
 
   it('says what is not known, also where that is nothing', () => {
-    const html = render(healthOf([...threeClusters().clusters, ...otherClusters()]));
+    const html = render(healthOf([...three(), ...otherClusters()]));
     const section = /What is not known(.*?)<\/section>/s.exec(html)?.[1]?.replaceAll(/<[^>]*>/g, '') ?? '';
     expect(section).toContain('1 cannot be read oslo-edge');
     expect(section).toContain('1 was never read rome-new');
@@ -130,6 +131,41 @@ describe('what it tells', () => {
     expect(html).toContain('<b>eks:ListClusters</b> not allowed');
     expect(html).toContain('Allow it.');
     expect(render(healthOf([]))).not.toContain('id="discovery"');
+  });
+
+  it('tells what is due first first, whatever its severity', () => {
+    const html = render(threeClusters());
+    const bites = /<ol class="bites">(.*?)<\/ol>/s.exec(html)?.[1] ?? '';
+    const dates = [...bites.matchAll(/datetime="([^"]*)"/g)].map(([, date]) => Date.parse(date ?? ''));
+    expect(dates.length).toBeGreaterThan(3);
+    expect(dates).toEqual(dates.toSorted((a, b) => a - b));
+    expect(bites).toContain('kubelet serving, first of 28');
+  });
+
+  it('names whoever claims what is not its own', () => {
+    const tile = /requests? refused in 30 days(.*?)<\/div>/s.exec(render(threeClusters()))?.[1];
+    expect(tile).toContain('<a href="#cluster=berlin-prod">berlin-prod</a>');
+  });
+
+  it.each([
+    ['no certificate', healthOf([]), 'No certificate is known yet.'],
+    ['three', threeClusters(), 'clusters need a certificate renewed'],
+  ])('counts clusters, not kinds of certificate: %s', (_name, health, words) => {
+    expect(render(health)).toContain(words);
+    expect(render(health)).not.toContain('certificate group');
+  });
+
+  it('ticks nothing that snapshots cannot tell', () => {
+    const html = renderPage(healthOf([wellCluster(3)]), { program: '1', basis: 'snapshots' });
+    expect(html).not.toMatch(/last ten minutes|Oldest sweep|Nothing is approved|was never read|missed lately/);
+    expect(html.match(/not known from snapshots/g)).toHaveLength(3);
+  });
+
+  it.each([[[wellCluster(3)]], [[]]])('says of nothing that it is well without the state: %#', (clusters) => {
+    const html = renderPage(healthOf(clusters), { program: '1', unread: ['registry.json'] });
+    expect(html).toContain('The state could not be read.');
+    const summary = html.slice(html.indexOf('<main>'), html.indexOf('id="clusters"'));
+    expect(summary).not.toMatch(/✔|is well|needs somebody now/);
   });
 
   it('names no command for what does not exist yet', () => {
@@ -171,10 +207,10 @@ describe('how large it is', () => {
 });
 
 describe('what a cluster says', () => {
-  const plain = tags(render(healthOf([hostileCluster('harmless')])));
+  const plain = tags(render(viewOf([hostileCluster('harmless')])));
 
   it.each(HOSTILE.map((text) => [text.slice(0, 40), text]))('is text: %j', (_name, text) => {
-    const html = render(healthOf([hostileCluster(text)]));
+    const html = render(viewOf([hostileCluster(text)]));
     expect(html).not.toMatch(/\p{Cf}|\p{Cs}|(?!\n)\p{Cc}/u);
     // The same elements as for a harmless text, whatever they say.
     const nameless = (all: readonly string[]) => all.map((tag) => /^<\/?[a-z!]+/.exec(tag)?.[0]);
@@ -184,12 +220,12 @@ describe('what a cluster says', () => {
   });
 
   it('is text in every combination', () => {
-    const elements = render(healthOf([hostileCluster('harmless')])).match(/<[a-z]/g)?.length;
+    const elements = render(viewOf([hostileCluster('harmless')])).match(/<[a-z]/g)?.length;
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(...HOSTILE, '<', '>', '&', '"', "'", '\\', '\u2028'), { maxLength: 5 }),
         (pieces) => {
-          const html = render(healthOf([hostileCluster(`x${pieces.join('')}`)]));
+          const html = render(viewOf([hostileCluster(`x${pieces.join('')}`)]));
           expect(html.match(/<[a-z]/g)?.length).toBe(elements);
           expect(dataOf(html).clusters[0]).not.toBeNull();
         },

@@ -70,6 +70,16 @@ describe('recordSweep', () => {
     ]);
   });
 
+  it('logs each decision that was sent and had no answer', () => {
+    const rows = [rowOf({ csr: 'csr-1', outcome: 'unknown' })];
+    expect(record(reportOf({ rows, complete: false }))[0]).toMatchObject({
+      level: 'WARN',
+      message: 'decision sent, no answer',
+      cluster: 'berlin',
+      decision: rows[0],
+    });
+  });
+
   it('logs nothing of a sweep that read everything and had nothing to do, and counts it all the same', () => {
     const quiet = Object.entries(REASONS).filter(([, { verdict, next }]) => verdict === 'ignore' && next === '');
     const ignored = Object.fromEntries(quiet.map(([reason]) => [reason, 2]));

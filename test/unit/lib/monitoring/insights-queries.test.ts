@@ -21,24 +21,26 @@ const SLO: FleetHealth['slo'] = {
 };
 
 /** Two clusters with every signal there is: one in which classes are told, one in which they are not. */
-const clusters = [{ ca: 1 }, undefined].map((classes, index): ClusterHealth => ({
-  id: `berlin-${index}`,
-  name: 'berlin',
-  source: 'fleet.yaml',
-  state: 'critical',
-  readable: true,
-  complete: true,
-  findings: [],
-  verdicts: [],
-  slo: SLO,
-  signals: ids.map((id) => ({
-    id,
-    value: 1,
-    story: 'x',
-    command: 'y',
-    ...(CLASS_SIGNALS.has(id) && classes !== undefined ? { classes: { 'api-server': 1 } } : {}),
-  })),
-}));
+const clusters = [true, false].map(
+  (hasClasses, index): ClusterHealth => ({
+    id: `berlin-${index}`,
+    name: 'berlin',
+    source: 'fleet.yaml',
+    state: 'critical',
+    readable: true,
+    complete: true,
+    findings: [],
+    verdicts: [],
+    slo: SLO,
+    signals: ids.map((id) => ({
+      id,
+      value: 1,
+      story: 'x',
+      command: 'y',
+      ...(CLASS_SIGNALS.has(id) && hasClasses ? { classes: { 'cluster-ca': 1, unknown: 1 } } : {}),
+    })),
+  }),
+);
 
 const series = (name: string, dimensions: readonly string[]) => `${name} by ${dimensions.toSorted().join(', ')}`;
 
@@ -50,7 +52,9 @@ function queried(template: Template): readonly string[] {
   ]
     .map((found) => JSON.stringify(found).replaceAll(/\\+"/g, '"'))
     .join('\n');
-  const queries = [...text.matchAll(/SELECT MAX\("(\w+)"\) FROM SCHEMA\("certmarshal", ([^)]*)\) GROUP BY ([^O]*) ORDER/g)];
+  const queries = [
+    ...text.matchAll(/SELECT MAX\("(\w+)"\) FROM SCHEMA\("certmarshal", ([^)]*)\) GROUP BY ([^O]*) ORDER/g),
+  ];
   expect(queries).toHaveLength(text.split('SELECT ').length - 1);
   return queries.map(([, name = '', schema = '', groups = '']) => {
     const dimensions = schema.split(', ').map((part) => part.replaceAll('"', ''));
@@ -89,9 +93,7 @@ describe('every query of Metrics Insights, of alarms and dashboard,', () => {
       },
     ],
   ] as const)('asks for a series that report publishes, alarms %s', (_, alarms) => {
-    const template = Template.fromStack(
-      stacksOf(fleetOf({ monitoring: { ...DEFAULT_MONITORING, alarms } })).hub,
-    );
+    const template = Template.fromStack(stacksOf(fleetOf({ monitoring: { ...DEFAULT_MONITORING, alarms } })).hub);
     const asked = queried(template);
     expect(asked.length).toBeGreaterThan(8);
     expect(asked.filter((one) => !published.has(one))).toEqual([]);

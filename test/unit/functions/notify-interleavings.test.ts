@@ -1,0 +1,230 @@
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
+import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts';
+import { parseTold } from '../../../lambdas/notify/parse-told.ts';
+import { openAlarms } from '../../../lambdas/notify/told.ts';
+import { createLogger } from '../../../lambdas/telemetry/logger.ts';
+import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { at, DAY, index, indexed, MINUTE, NOW, PARIS, registered, registry } from '../fleet/values.ts';
+import { captureStdout } from '../telemetry/capture-stdout.ts';
+import { awsError, memoryObjects } from './memory-objects.ts';
+
+const IDS = ['paris', 'oslo', 'rome'];
+const LOOK = { look: true };
+/** A fleet, a bucket and somebody who reads every event; `turn` is waited for in every call. */
+function world(turn: () => Promise<void>) {
+  const targets = IDS.map((id) => registered(id, { target: { ...PARIS, id }, foundAt: at(-DAY) }));
+  const memory = memoryObjects({ 'registry.json': registry(...targets) });
+  let now = NOW;
+  const [open, wrong]: [Set<string>, string[]] = [new Set(), []];
+  const read = (state: string, id: string): void => {
+    if ((state === 'opened') === open.has(id)) wrong.push(`${id} ${state} twice`);
+    if (state === 'opened') open.add(id);
+    else open.delete(id);
+  };
+  const metrics = createMetrics('notify');
+  const handler = (lives: () => Promise<void>) => {
+    const call = async <T>(does: () => T | Promise<T>): Promise<T> => {
+      await turn();
+      await lives();
+      const made = await does();
+      await lives();
+      return made;
+    };
+    return createNotifyHandler({
+      state: {
+        ...memory,
+        read: async (key, signal) =>
+          key === 'told.json' ? call(() => memory.read(key, signal)) : memory.read(key, signal),
+        write: async (key, value, etag, signal) => call(() => memory.write(key, value, etag, signal)),
+      },
+      monitoring: { ...DEFAULT_MONITORING, auditEveryMinutes: 15 },
+      publish: async (_, { message }) =>
+        call(() => {
+          for (const { state, cluster } of JSON.parse(JSON.parse(message).https).events) read(state, cluster ?? '-');
+        }),
+      putEvents: async () => call(() => ({ unsent: [] })),
+      link: undefined,
+      clock: () => now,
+      random: () => 0,
+      wait: turn,
+      logger: createLogger('notify'),
+      metrics,
+    });
+  };
+  return {
+    open,
+    wrong,
+    pass: (minutes: number) => void (now += minutes * MINUTE),
+    ring: (unwell: readonly string[]) => {
+      const clusters = IDS.map((id) =>
+        indexed(id, unwell.includes(id) ? { readable: false, readableAt: at(-60 * MINUTE) } : {}),
+      );
+      memory.objects.set('fleet-index.json', { value: index(...clusters), etag: '"i"' });
+    },
+    said: (state: string, early = 0) => ({
+      Records: [
+        {
+          Sns: {
+            Message: JSON.stringify({
+              AlarmName: 'certmarshal-cluster-unreadable',
+              NewStateValue: state,
+              StateChangeTime: new Date(now - early * MINUTE).toISOString(),
+            }),
+          },
+        },
+      ],
+    }),
+    /** @param dies in the call of this number: before it does anything, or after */
+    run: async (event: unknown, dies = Number.POSITIVE_INFINITY) => {
+      let moment = 0;
+      // As when Lambda ends the process: no call comes back.
+      const death = Promise.withResolvers<void>();
+      const notify = handler(async () => {
+        moment += 1;
+        if (moment <= dies) return;
+        death.resolve();
+        await new Promise(() => undefined);
+      });
+      await Promise.race([notify(event, new AbortController().signal), death.promise]);
+    },
+    remembered: () => openAlarms(parseTold(memory.objects.get('told.json')?.value, now + DAY) ?? { open: {} }),
+  };
+}
+
+const kind = fc.constantFrom('ALARM', 'OK', 'look', 'late ALARM', 'late OK');
+const steps = fc.array(
+  fc.record({
+    unwell: fc.option(fc.subarray(IDS), { nil: undefined }),
+    minutes: fc.integer({ min: 1, max: 12 }),
+    atOnce: fc.array(kind, { minLength: 1, maxLength: 3 }),
+    dies: fc.integer({ min: 0, max: 14 }),
+  }),
+  { maxLength: 12 },
+);
+
+describe('people, whatever comes at once, late, twice or ends in between', () => {
+  let output: ReturnType<typeof captureStdout>;
+  beforeAll(() => {
+    output = captureStdout();
+  });
+  afterAll(() => output.restore());
+
+  it.each([
+    ['are told nothing twice', false],
+    ['are told everything, though notify dies at any moment', true],
+  ])('%s', async (_, deadly) => {
+    await fc.assert(
+      fc.asyncProperty(steps, fc.scheduler(), async (all, scheduler) => {
+        let isCalm = false;
+        const one = world(async () => (isCalm ? undefined : scheduler.schedule(Promise.resolve())));
+        let unwell: readonly string[] = [];
+        one.ring(unwell);
+        for (const step of all) {
+          unwell = step.unwell ?? unwell;
+          one.ring(unwell);
+          one.pass(step.minutes);
+          const runs = step.atOnce.map(async (what) => {
+            const late = what.startsWith('late') ? 3 : 0;
+            const event = what === 'look' ? LOOK : one.said(what.replace('late ', ''), late);
+            return one.run(event, deadly ? step.dies : undefined);
+          });
+          await scheduler.waitFor(Promise.all(runs));
+          if (!deadly) await scheduler.waitFor(one.run(LOOK));
+        }
+        isCalm = true;
+        // Of an alarm that names nobody each change is told.
+        expect(deadly ? [] : one.wrong.filter((what) => !what.startsWith('-'))).toEqual([]);
+        // CloudWatch goes on, and so do the looks.
+        one.ring(IDS);
+        one.pass(3);
+        await one.run(one.said('ALARM'));
+        for (let turn = 0; turn < 5; turn += 1) {
+          one.pass(5);
+          await one.run(LOOK);
+        }
+        expect(IDS.filter((id) => !one.open.has(id))).toEqual([]);
+        one.ring([]);
+        for (let turn = 0; turn < 5; turn += 1) {
+          one.pass(5);
+          await one.run(LOOK);
+        }
+        expect(one.remembered()).toEqual([]);
+        expect([...one.open].filter((id) => id !== '-')).toEqual([]);
+      }),
+      { seed: 41, numRuns: 40 },
+    );
+  });
+
+  it('get one message of two hundred at once', async () => {
+    let published = 0;
+    const one = world(async () => new Promise((resolve) => void setImmediate(resolve)));
+    one.ring(IDS);
+    const before = one.open.add.bind(one.open);
+    one.open.add = (id) => {
+      published += 1;
+      return before(id);
+    };
+    await Promise.all(Array.from({ length: 200 }, async (_, early) => one.run(one.said('ALARM', early / 60_000))));
+    expect([published, one.wrong]).toEqual([3, []]);
+  });
+
+  it('hear of a flapping cluster once, and of its end once', async () => {
+    const one = world(async () => undefined);
+    for (let turn = 0; turn < 12; turn += 1) {
+      one.ring(turn % 2 === 0 ? ['paris'] : []);
+      await one.run(one.said(turn % 2 === 0 ? 'ALARM' : 'OK'));
+      expect([...one.open]).toEqual(['paris']);
+      one.pass(5);
+      await one.run(LOOK);
+    }
+    for (let turn = 0; turn < 4; turn += 1) {
+      one.pass(5);
+      await one.run(LOOK);
+    }
+    expect([[...one.open], one.wrong]).toEqual([[], []]);
+  });
+
+  it('hear of an end that could not be read, and of the next beginning', async () => {
+    const one = world(async () => undefined);
+    one.ring(['paris']);
+    await one.run(one.said('ALARM'));
+    one.pass(20);
+    // Still in the index: the message is used up, and no look comes.
+    await one.run(one.said('OK'));
+    one.pass(300);
+    one.open.clear();
+    await one.run(one.said('ALARM'));
+    expect([...one.open]).toEqual(['paris']);
+  });
+
+  it('are told by the next run when SNS did not answer', async () => {
+    const state = memoryObjects({ 'registry.json': registry() });
+    let broken = true;
+    let sent = 0;
+    const notify = createNotifyHandler({
+      state,
+      monitoring: { ...DEFAULT_MONITORING, auditEveryMinutes: 15 },
+      publish: async () => {
+        if (broken) throw awsError('unavailable', 'sns:Publish');
+        sent += 1;
+      },
+      putEvents: async () => ({ unsent: [] }),
+      link: undefined,
+      clock: () => NOW,
+      random: () => 0,
+      wait: async () => undefined,
+      logger: createLogger('notify'),
+      metrics: createMetrics('notify'),
+    });
+    const message = { AlarmName: 'certmarshal-dispatch-heartbeat', NewStateValue: 'ALARM', StateChangeTime: at() };
+    const event = { Records: [{ Sns: { Message: JSON.stringify(message) } }] };
+    const { signal } = new AbortController();
+    await expect(notify(event, signal)).rejects.toThrow('sns:Publish');
+    broken = false;
+    await notify(event, signal);
+    await notify(event, signal);
+    expect(sent).toBe(1);
+  });
+});
