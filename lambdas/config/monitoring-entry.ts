@@ -105,6 +105,7 @@ export const AlarmsSection = z.strictObject({
   JournalUnwritten: alarm('JournalUnwritten', count('JournalUnwritten')),
   ClusterUnreadable: alarm('ClusterUnreadable', seconds('ClusterUnreadable')),
   ClusterNeverRead: alarm('ClusterNeverRead', seconds('ClusterNeverRead')),
+  ClusterIncomplete: alarm('ClusterIncomplete', seconds('ClusterIncomplete')),
   AuditStale: alarm('AuditStale', seconds('AuditStale')),
   CertificateCritical: alarm('CertificateCritical', count('CertificateCritical')),
   CertificateWarning: alarm('CertificateWarning', count('CertificateWarning')),

@@ -20,7 +20,6 @@ import {
   type Read,
   readable,
   reading,
-  ShapeError,
   table,
   time,
   versionOf,
@@ -29,10 +28,19 @@ import { CLUSTER_ID, CLUSTER_NAME } from './target.ts';
 
 const MAX_CLUSTERS = 100_000;
 const MAX_FINDINGS = 100;
+/** Its cluster says which it has to be. */
+const ANY = /^/;
+
+/** How many clusters of what S3 gave back were left out of the index. */
+export function clustersLeftOut(value: unknown, { clusters }: FleetIndex): number {
+  const stored = fields(fields(value, 'the index')['clusters'], 'clusters');
+  return Object.keys(stored).length - Object.keys(clusters).length;
+}
 
 /**
- * Reads what S3 gives back. Undefined when any of it is not what {@link foldOutcomes} writes: then the index is folded anew, and is whole
- * again after the next sweep of each cluster. An entry that is more than ten minutes ahead is left out: no outcome would be newer.
+ * Reads what S3 gives back. Undefined when the whole of it is not what {@link foldOutcomes} writes: then the index is folded anew, and is whole
+ * again after the next sweep of each cluster. A cluster whose entry is not is left out, and no other is lost with it; so is one that is more than ten minutes ahead: no
+ * outcome would be newer.
  *
  * @param now milliseconds since the epoch
  */
@@ -45,12 +53,16 @@ function readIndex(value: unknown, now: number): FleetIndex {
   const index = fields(value, 'the index');
   versionOf(index, 1);
   const dispatch = optional(readDispatch)(index['dispatch'], 'dispatch');
-  const clusters = withOwnIds(table(CLUSTER_ID, clusterUntil(now), MAX_CLUSTERS)(index['clusters'], 'clusters'));
+  const clusters = table(ANY, readable(clusterUntil(now)), MAX_CLUSTERS)(index['clusters'], 'clusters');
   return present({
     version: 1 as const,
     writtenAt: time(index['writtenAt'], 'writtenAt'),
     dispatch: dispatch !== undefined && areSound([dispatch.at], dispatch.problems, now) ? dispatch : undefined,
-    clusters: Object.fromEntries(Object.entries(clusters).filter(([, cluster]) => isSound(cluster, now))),
+    clusters: Object.fromEntries(
+      Object.entries(clusters).flatMap(([id, cluster]) =>
+        cluster !== undefined && cluster.id === id && isSound(cluster, now) ? [[id, cluster]] : [],
+      ),
+    ),
   });
 }
 
@@ -119,9 +131,3 @@ const readWorkloadClusters: Read<NonNullable<IndexedCluster['workloadClusters']>
     cut: optional(mark)(found['cut'], `${path}.cut`),
   });
 };
-
-function withOwnIds(clusters: FleetIndex['clusters']): FleetIndex['clusters'] {
-  for (const [id, cluster] of Object.entries(clusters))
-    if (cluster.id !== id) throw new ShapeError('a cluster has the id of another one');
-  return clusters;
-}

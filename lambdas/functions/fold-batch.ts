@@ -8,7 +8,7 @@ import type { FleetIndex } from '../fleet/fleet-index.ts';
 import { foldOutcomes } from '../fleet/fold-outcomes.ts';
 import type { Outcome } from '../fleet/outcome.ts';
 import { decodeOutcome } from '../fleet/outcome-message.ts';
-import { parseFleetIndex } from '../fleet/parse-index.ts';
+import { clustersLeftOut, parseFleetIndex } from '../fleet/parse-index.ts';
 import { parseRegistry } from '../fleet/parse-registry.ts';
 import type { Registry } from '../fleet/registry.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
@@ -86,6 +86,13 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
         logger.error('index written anew', {
           problem: `${STATE_KEYS.index} is not what certmarshal wrote there`,
           remedy: 'Find out who else writes to the bucket. Every cluster is known again after its next sweep.',
+        });
+      const leftOut = previous === undefined ? 0 : clustersLeftOut(stored?.value, previous);
+      if (leftOut > 0)
+        logger.error('clusters left out of the index', {
+          count: leftOut,
+          problem: `some entries of ${STATE_KEYS.index} are not what certmarshal wrote there`,
+          remedy: 'Find out who else writes to the bucket. They are known again after their next sweep.',
         });
       const folded = foldOutcomes(previous, outcomes, clock());
       const index = boundIndex(folded);

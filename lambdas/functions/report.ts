@@ -5,11 +5,11 @@ import { S3Client } from '@aws-sdk/client-s3';
 // oxlint-disable-next-line import/no-named-as-default -- its types have no other
 import middy from '@middy/core';
 import type { SQSEvent } from 'aws-lambda';
-import { HUB_SIZES } from '../../lib/hub-sizes.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { createByteObjects } from '../aws/byte-objects.ts';
 import { createJsonObjects } from '../aws/json-objects.ts';
 import type { Monitoring } from '../health/fleet-health.ts';
+import { HUB_SIZES } from '../hub-sizes.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { readBesideBundle, requiredVariable } from './environment.ts';

@@ -122,6 +122,15 @@ export const ALARMS = {
     maintenance: true,
     meaning: 'A cluster was found that certmarshal cannot enter.',
   },
+  ClusterIncomplete: {
+    watches: { signal: 'IncompleteFor' },
+    severity: 'warning',
+    threshold: 1_800,
+    datapoints: { atLeast: 2, of: 3 },
+    maintenance: true,
+    meaning:
+      'The requests of a cluster can be listed, but not all of them can be judged, or decisions cannot be written.',
+  },
   AuditStale: {
     watches: { signal: 'AuditAge' },
     severity: 'warning',

@@ -1,7 +1,8 @@
 import { clusterCommand, nameInId, word } from '../expiry/commands.ts';
-import type { IndexedCluster } from '../fleet/fleet-index.ts';
+import type { Finding, IndexedCluster } from '../fleet/fleet-index.ts';
 import type { VerdictLine } from '../fleet/outcome.ts';
 import type { RegisteredCluster } from '../fleet/registry.ts';
+import { HUB_SIZES } from '../hub-sizes.ts';
 import { printable } from '../printable.ts';
 import type { SloState } from '../slo/objective.ts';
 import { type FindingGroup, findingGroups } from './finding-groups.ts';
@@ -9,14 +10,17 @@ import { CLASS_SIGNALS, type Signal } from './signals.ts';
 
 /** A cluster that is found, or a sweep that is late, has this long before it counts. Seconds. */
 const FIRST_MINUTES = 120;
-/** How long a hostile request rings: as long as its node would have to be looked for. Milliseconds. */
-const HOSTILE_MS = 10 * 60_000;
+/**
+ * How long a hostile request rings. Milliseconds. An outcome may wait 15 minutes in its queue, and then it still has to ring: ten minutes more, as long
+ * as its node would have to be looked for.
+ */
+const HOSTILE_MS = (HUB_SIZES.outcomes.retentionSeconds + 600) * 1_000;
 /** Clocks of functions differ, and a cluster is swept at once when it is found. Milliseconds. */
 const CLOCKS_DIFFER_MS = 10 * 60_000;
 /** Characters of a story; it has to fit on a phone. */
 const LONGEST_STORY = 300;
 
-/** What is known of a cluster that is not gone. */
+/** What is known of a cluster that is not gone, or that is still looked at. */
 export interface KnownCluster {
   readonly registered: RegisteredCluster;
   /** Absent when no sweep has told anything yet. */
@@ -29,6 +33,7 @@ export interface KnownCluster {
 export function clusterSignals(known: KnownCluster, now: number): readonly Signal[] {
   return [
     readSignal(known, now),
+    incomplete(known, now),
     sweepAge(known, now),
     auditAge(known, now),
     ...findingGroups(known.indexed?.audit).map((group) => findingSignal(group, known)),
@@ -66,6 +71,52 @@ function readSignal({ registered, indexed }: KnownCluster, now: number): Signal 
     since: readableAt,
     command,
   };
+}
+
+/** Kinds of findings that tell first why a sweep is not complete: nothing at all is written to the cluster. */
+const WORST_KINDS: readonly string[] = ['held', 'forbidden'];
+
+/**
+ * Whether all that can be listed is also judged and written. A cluster that is not readable has {@link readSignal}; decisions that mode `observe` does not write
+ * are no finding of a sweep.
+ */
+function incomplete({ registered: { id, foundAt, target }, indexed }: KnownCluster, now: number): Signal | undefined {
+  if (indexed === undefined || !indexed.readable || indexed.complete || target === undefined) return undefined;
+  const { findings, findingCount } = indexed;
+  const counting = findings.filter(isInTheWay);
+  // What was cut off may be in the way.
+  if (findings.length > 0 && counting.length === 0 && findings.length >= findingCount) return undefined;
+  const [worst] = counting.toSorted((a, b) => rankOf(a) - rankOf(b));
+  // The first sweep that lists anything writes nothing yet, however long ago the cluster was found.
+  const never = worst?.kind === 'held' ? later(foundAt, worst.since) : foundAt;
+  const since = sinceFound(indexed.completeAt, foundAt) ?? never;
+  const value = secondsSince(since, now);
+  if (value <= FIRST_MINUTES) return undefined;
+  const why = worst === undefined ? '' : `: ${printable(`${worst.object}: ${worst.message}`, LONGEST_STORY)}`;
+  return {
+    id: 'IncompleteFor',
+    value,
+    story: `its sweeps cannot do everything for ${minutes(value)}${why}`,
+    since,
+    command: `certmarshal doctor --fleet fleet.yaml --cluster ${word(id, 'ID')}`,
+  };
+}
+
+/**
+ * Renewals are a proof beside others, and a lane that reaches no node never has it: as long as any request is open the sweep says so, and that is by choice. Requests that
+ * nothing else proves are told by the audit, as those that wait.
+ */
+function isInTheWay({ kind, object }: Finding): boolean {
+  return !(kind === 'evidence' && object === 'evidence renewal');
+}
+
+function rankOf({ kind }: Finding): number {
+  const rank = WORST_KINDS.indexOf(kind);
+  return rank === -1 ? WORST_KINDS.length : rank;
+}
+
+function later(a: string, b: string): string {
+  return Date.parse(b) > Date.parse(a) ? b : a;
 }
 
 function sweepAge({ registered: { id, target, foundAt }, indexed }: KnownCluster, now: number): Signal | undefined {

@@ -24,7 +24,7 @@ export interface Monitoring {
  * The whole fleet at one moment: what metrics, report page, notifications and the command line tell, all from this one view.
  *
  * A cluster is `gone` when its source was read to its end without it: somebody removed it on purpose, and it rings no alarm any more. A source that could not be
- * read removes nothing.
+ * read removes nothing. One that only lost its tags is still there: as long as it is swept, what is hostile in it and what ends in it rings.
  */
 export interface FleetHealth {
   /** RFC 3339. */
@@ -53,6 +53,7 @@ export interface ClusterHealth {
   /** Only those above 0, the worst first. Not those that maintenance explains. */
   readonly signals: readonly Signal[];
   readonly maintenance?: { readonly until: string; readonly reason?: string };
+  /** Of one that is gone, and of one that its tags no longer select and that rings all the same. */
   readonly goneSince?: string;
   readonly sweptAt?: string;
   readonly readableAt?: string;
@@ -81,8 +82,8 @@ export function fleetHealth(
   const clusters = Object.values(registry.clusters)
     .map((registered) => healthOf({ registered, indexed: known.get(registered.id), open }, monitoring, now))
     .toSorted(byUrgency(now));
-  const ledgers = clusters.flatMap(({ id, state }) => {
-    const ledger = state === 'gone' ? undefined : known.get(id)?.slo;
+  const ledgers = clusters.flatMap(({ id, goneSince }) => {
+    const ledger = goneSince === undefined ? known.get(id)?.slo : undefined;
     return ledger === undefined ? [] : [ledger];
   });
   return {
@@ -101,16 +102,29 @@ interface Known {
   readonly open: readonly OpenWindow[];
 }
 
+/** What rings in a cluster that its tags no longer select, for the hour in which it is still swept: whoever takes them away must not be able to hide an attack. */
+const DESELECTED: ReadonlySet<SignalId> = new Set<SignalId>([
+  'RequestsHostile',
+  'CertificatesCritical',
+  'CertificatesWarning',
+]);
+
 function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, now: number): ClusterHealth {
   const { id, source, target, missingSince, untagged, seenAt } = registered;
   const { alarms, objective, auditEveryMinutes } = monitoring;
   const slo = sloState(indexed?.slo === undefined ? [] : [indexed.slo], objective, now);
   const name = target?.cluster.name ?? indexed?.name ?? id;
-  const isGone = missingSince !== undefined || untagged === true;
-  const maintenance = isGone ? undefined : coveredBy({ id, name }, open);
-  const all = isGone ? [] : clusterSignals({ registered, indexed, slo, auditEveryMinutes }, now);
-  const signals = all
-    .filter((signal) => maintenance === undefined || !EXPLAINED_BY_MAINTENANCE.has(signal.id))
+  const isAway = missingSince !== undefined || untagged === true;
+  const maintenance = isAway ? undefined : coveredBy({ id, name }, open);
+  const told = (signal: Signal): boolean => {
+    if (isAway)
+      return (
+        untagged === true && target !== undefined && DESELECTED.has(signal.id) && ringsAt(signal, alarms) !== undefined
+      );
+    return maintenance === undefined || !EXPLAINED_BY_MAINTENANCE.has(signal.id);
+  };
+  const signals = clusterSignals({ registered, indexed, slo, auditEveryMinutes }, now)
+    .filter(told)
     .toSorted(byRank(alarms, now));
   const readableAt = sinceFound(indexed?.readableAt, registered.foundAt);
   const provider = target?.cluster.provider ?? indexed?.provider;
@@ -119,10 +133,10 @@ function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, 
     name,
     ...(provider === undefined ? {} : { provider }),
     source,
-    state: isGone ? 'gone' : stateOf(signals, { maintenance, readableAt, alarms }),
+    state: isAway && signals.length === 0 ? 'gone' : stateOf(signals, { maintenance, readableAt, alarms }),
     signals,
     ...(maintenance === undefined ? {} : { maintenance }),
-    ...(isGone ? { goneSince: missingSince ?? seenAt } : {}),
+    ...(isAway ? { goneSince: missingSince ?? seenAt } : {}),
     ...(indexed?.sweptAt === undefined ? {} : { sweptAt: indexed.sweptAt }),
     ...(indexed?.readableAt === undefined ? {} : { readableAt: indexed.readableAt }),
     readable: indexed?.readable ?? false,

@@ -15,6 +15,11 @@ export const SIGNALS = {
     fleet: 'maximum',
     meaning: 'Since a cluster was found whose requests could never be listed.',
   },
+  IncompleteFor: {
+    unit: 'Seconds',
+    fleet: 'maximum',
+    meaning: 'Since a sweep of a cluster whose requests can be listed could read, judge and write everything.',
+  },
   SweepAge: {
     unit: 'Seconds',
     fleet: 'maximum',
@@ -42,7 +47,7 @@ export const SIGNALS = {
   RequestsHostile: {
     unit: 'Count',
     fleet: 'sum',
-    meaning: 'Requests of the last ten minutes that claim what another node owns, or that have no innocent cause.',
+    meaning: 'Requests of the last 25 minutes that claim what another node owns, or that have no innocent cause.',
   },
   SloFastBurn: {
     unit: 'None',

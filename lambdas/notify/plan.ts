@@ -329,6 +329,7 @@ function recoveryOf(
 const OF_SWEEPS: ReadonlySet<SignalId | undefined> = new Set<SignalId>([
   'UnreadableFor',
   'NeverReadFor',
+  'IncompleteFor',
   'SweepAge',
   'RequestsHostile',
   'SloFastBurn',
@@ -340,6 +341,8 @@ function isKnown({ state, sweptAt, audit, readable, readableAt }: ClusterHealth,
   if (state === 'gone') return true;
   const watched = watchedSignal(alarm);
   if (watched === 'UnreadableFor' && !readable && readableAt === undefined) return false;
+  // What a sweep could not do is not known again before one can read the cluster.
+  if (watched === 'IncompleteFor' && !readable) return false;
   return sweptAt !== undefined && (audit !== undefined || OF_SWEEPS.has(watched));
 }
 

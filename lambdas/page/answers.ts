@@ -155,8 +155,8 @@ function refusedTile({ slo, clusters }: FleetHealth): Html {
     html`${number(slo.counts.refused)}`,
     `${slo.counts.refused === 1 ? 'request' : 'requests'} refused in 30 days`,
     hostile.length > 0
-      ? html`In the last ten minutes a node claimed what is not its own: ${names(hostile)}.`
-      : 'None in the last ten minutes claimed what another node owns.',
+      ? html`In the last 25 minutes a node claimed what is not its own: ${names(hostile)}.`
+      : 'None in the last 25 minutes claimed what another node owns.',
   );
 }
 

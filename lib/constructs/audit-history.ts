@@ -4,8 +4,8 @@ import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Duration, Validations } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 import { SNAPSHOT_PREFIX } from '../../lambdas/audit/s3-snapshots.ts';
+import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
-import { HUB_SIZES } from '../hub-sizes.ts';
 import { privateBucket } from './private-bucket.ts';
 
 /** Longer than a month, so that what was seen before the last rotation of anything monthly is still there. */

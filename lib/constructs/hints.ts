@@ -10,7 +10,7 @@ import { ArnFormat, CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib/
 import { Construct } from 'constructs';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
 import { handshakeLanes } from '../../lambdas/fleet/handshake-lanes.ts';
-import { HUB_SIZES } from '../hub-sizes.ts';
+import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import type { FleetState } from './fleet-state.ts';
 import { HubFunction } from './hub-function.ts';
 import type { SweepLane } from './lane.ts';

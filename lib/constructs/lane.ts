@@ -6,7 +6,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Duration } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import type { Fleet, Lane } from '../../lambdas/config/fleet.ts';
-import { HUB_SIZES } from '../hub-sizes.ts';
+import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import type { AuditHistory } from './audit-history.ts';
 import { HubFunction } from './hub-function.ts';
 import type { JournalBucket } from './journal-bucket.ts';

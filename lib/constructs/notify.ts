@@ -7,7 +7,7 @@ import { LambdaSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Duration, Stack, TimeZone } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import type { FleetMonitoring } from '../../lambdas/config/fleet.ts';
-import { HUB_SIZES } from '../hub-sizes.ts';
+import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import type { Topics } from '../monitoring/topics.ts';
 import type { FleetState } from './fleet-state.ts';
 import { HubFunction } from './hub-function.ts';

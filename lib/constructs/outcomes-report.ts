@@ -4,7 +4,7 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Duration, Validations } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import type { FleetMonitoring } from '../../lambdas/config/fleet.ts';
-import { HUB_SIZES } from '../hub-sizes.ts';
+import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import type { FleetState } from './fleet-state.ts';
 import { HubFunction } from './hub-function.ts';
 import { encryptedBy } from './queue-encryption.ts';

@@ -20,6 +20,7 @@ const OBSERVE = clusterCommand('sweep --observe', { name: 'CLUSTER' });
 export const FIRST_COMMANDS: Readonly<Record<SignalAlarmId, string>> = {
   ClusterUnreadable: DOCTOR,
   ClusterNeverRead: DOCTOR,
+  ClusterIncomplete: DOCTOR,
   AuditStale: AUDIT,
   CertificateCritical: AUDIT,
   CertificateWarning: AUDIT,

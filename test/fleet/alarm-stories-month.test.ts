@@ -7,6 +7,7 @@ import type { SweepOutcome, VerdictLine } from '../../lambdas/fleet/outcome.ts';
 import { encodeOutcome } from '../../lambdas/fleet/outcome-message.ts';
 import { createFoldBatch } from '../../lambdas/functions/fold-batch.ts';
 import { createNotifyHandler } from '../../lambdas/functions/handle-notify.ts';
+import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import { FATES, type Fate, type FateRow, toldMinutes } from '../../lambdas/slo/fates.ts';
 import { createLogger } from '../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../lambdas/telemetry/metrics.ts';
@@ -217,6 +218,7 @@ it(`says nothing in ${DAYS} quiet days but one digest a day`, { timeout: 180_000
       now = NOW + (minute + 1) * MINUTE;
       if (minute < warmUp) continue;
       transitions.push(...simulator.evaluate(now));
+      if (now % (HUB_SIZES.notify.looksEverySeconds * 1_000) === 0) await notify({ look: true }, never);
       if (minute % (24 * 60) === 21 * 60) await notify({ digest: true }, never);
     }
   } finally {

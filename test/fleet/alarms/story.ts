@@ -6,9 +6,13 @@ import { putEvents } from '../../../lambdas/aws/events.ts';
 import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
 import { publish } from '../../../lambdas/aws/topics.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
 import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts';
 import type { AlarmSeverity } from '../../../lambdas/health/alarms.ts';
+import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
 import type { AlarmEvent } from '../../../lambdas/notify/message.ts';
+import { parseTold } from '../../../lambdas/notify/parse-told.ts';
+import { openAlarms } from '../../../lambdas/notify/told.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
 import { stacksOf } from '../../unit/lib/stacks.ts';
@@ -26,6 +30,9 @@ import { samplesOf } from './emf.ts';
 import { listen } from './listen.ts';
 import { createMetricStore, type MetricStore } from './metric-store.ts';
 import { createSimulator, type Transition } from './simulator.ts';
+
+/** Of an asynchronous call of Lambda. */
+const TRIES = 3;
 
 export interface StoryOptions<Clusters> extends Pick<HubOptions, 'audits' | 'auditEngine' | 'aroundSnapshots'> {
   /** Makes the clusters that there are at the beginning. */
@@ -57,9 +64,11 @@ export interface Story<Clusters> extends AsyncDisposable {
   rang(): Readonly<Record<string, number>>;
   /** The same, of what is over again: the last time. */
   ended(): Readonly<Record<string, number>>;
-  /** The minute and the first line of each message to people that something is wrong, which is the whole story; ports and dates, which differ from run to run, are left out. */
+  /** Whether nothing rings, and people know that. */
+  isOver(): boolean;
+  /** The minute and the first line of each message to people, which is the whole story; ports and dates, which differ from run to run, are left out. */
   told(): readonly string[];
-  /** The same messages as EventBridge has them: `opened OldestSweep: berlin`, `opened FunctionErrors (report)`. */
+  /** The same messages as EventBridge has them: `opened OldestSweep: berlin`, `closed FunctionErrors (report)`. */
   events(): readonly string[];
   /** What CloudWatch told the pager: level, state and minute. */
   paged(): readonly string[];
@@ -111,8 +120,21 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
   );
   const topicOf = (alarm: string): string => onTopic.get(alarm) ?? '';
 
-  async function tell(event: unknown): Promise<void> {
-    await clock.during(notify(event).catch(() => undefined));
+  /** Nobody is told of the first minutes of a hub. */
+  let isWatched = false;
+  /** What notify could not handle, and Lambda hands to it again. */
+  let again: { readonly event: unknown; readonly tries: number; readonly at: number }[] = [];
+
+  async function tell(event: unknown, tries = 1): Promise<void> {
+    let failed = false;
+    await clock.during(
+      notify(event).catch(() => {
+        failed = true;
+      }),
+    );
+    // After a minute, and after two more; then people get the event itself.
+    if (failed && tries < TRIES) again.push({ event, tries: tries + 1, at: clock.now() + tries * MINUTE });
+    else if (failed) told.push(`${minuteOf(clock.now())} as it came: ${alarmIn(event)}`);
     for (; published < aws.sns.published.length; published += 1) {
       const [line = ''] = aws.sns.published[published]?.texts.default.split('\n', 1) ?? [];
       told.push(`${minuteOf(clock.now())} ${stable(line)}`);
@@ -122,9 +144,15 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
   async function judge(): Promise<void> {
     const changed = simulator.evaluate(clock.now());
     transitions.push(...changed);
+    if (!isWatched) return;
     for (const change of changed)
       if (change.actions.some((topic) => topic.startsWith('TopicsAlarms')))
         await tell({ Records: [{ Sns: { Message: messageOf(change) } }] });
+    const due = again.filter(({ at }) => at <= clock.now());
+    again = again.filter(({ at }) => at > clock.now());
+    for (const { event, tries } of due) await tell(event, tries);
+    // Scheduler does not hand it over again: the next one is near.
+    if (clock.now() % (HUB_SIZES.notify.looksEverySeconds * 1_000) === 0) await tell({ look: true });
   }
 
   const isRinging = ({ name }: AlarmDefinition): boolean => simulator.stateOf(name) === 'ALARM';
@@ -171,13 +199,12 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
       Object.fromEntries(
         since('OK').flatMap(({ alarm, at, from }) => (from === 'ALARM' ? [[shortName(alarm), minuteOf(at)]] : [])),
       ),
-    told: () => told.filter((line) => !line.includes('[recovered]')),
-    events: () =>
-      aws.eventBridge
-        .eventsOf(HUB)
-        .slice(events)
-        .map(toldEvent)
-        .filter((event) => event.startsWith('opened')),
+    isOver: () => {
+      const remembered = parseTold(JSON.parse(aws.s3.read(BUCKET, STATE_KEYS.told)?.toString() ?? '{}'), clock.now());
+      return story.ringing().length === 0 && again.length === 0 && (!remembered || openAlarms(remembered).length === 0);
+    },
+    told: () => [...told],
+    events: () => aws.eventBridge.eventsOf(HUB).slice(events).map(toldEvent),
     paged: () =>
       transitions
         .filter(({ alarm, at }) => at > begun && topicOf(alarm).startsWith('TopicsPager'))
@@ -192,6 +219,7 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
   };
   await story.minutes(4);
   await story.until(() => story.ringing().length === 0, 6);
+  isWatched = true;
   story.begin();
   return story;
 }
@@ -249,6 +277,11 @@ function messageOf({ alarm, from, to, at }: Transition): string {
     NewStateReason: 'Threshold Crossed',
     StateChangeTime: new Date(at).toISOString().replace('Z', '+0000'),
   });
+}
+
+function alarmIn(event: unknown): string {
+  const [, name = '', state = ''] = /AlarmName\W+([\w-]+).*NewStateValue\W+(\w+)/.exec(JSON.stringify(event)) ?? [];
+  return `${shortName(name)} ${state}`;
 }
 
 function shortName(alarm: string): string {

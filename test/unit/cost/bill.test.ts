@@ -7,8 +7,8 @@ import { MEASURED, type Measured } from '../../../lambdas/cost/measured.ts';
 import { PRICE_LIST, PRICES } from '../../../lambdas/cost/prices.ts';
 import { ALARMS } from '../../../lambdas/health/alarms.ts';
 import { SIGNALS } from '../../../lambdas/health/signals.ts';
+import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
 import { METRIC } from '../../../lambdas/telemetry/metric-names.ts';
-import { HUB_SIZES } from '../../../lib/hub-sizes.ts';
 
 const DEPLOYED: Deployed = {
   sizes: HUB_SIZES,

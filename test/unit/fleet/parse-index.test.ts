@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
 import type { VerdictLine } from '../../../lambdas/fleet/outcome.ts';
-import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
+import { clustersLeftOut, parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
 import type { FateRow } from '../../../lambdas/slo/fates.ts';
 import type { SloLedger } from '../../../lambdas/slo/ledger.ts';
 import { damagedCopies } from './damage.ts';
@@ -111,13 +111,23 @@ describe('parseFleetIndex', () => {
     expect(parseFleetIndex(seen, NOW)?.clusters['rome']?.verdicts).toEqual([verdictLine()]);
   });
 
-  it('has none where a cluster is under the id of another', () => {
-    expect(parseFleetIndex({ ...WHOLE, clusters: { paris: indexed('rome') } }, NOW)).toBeUndefined();
+  it('leaves out a cluster under the id of another, or under what is no id', () => {
+    const clusters = { ...WHOLE.clusters, oslo: indexed('rome'), 'no id': indexed('no id') };
+    const read = parseFleetIndex({ ...WHOLE, clusters }, NOW);
+    expect(read).toStrictEqual(WHOLE);
+    expect(read && clustersLeftOut({ clusters }, read)).toBe(2);
   });
 
-  it('has none where any field is damaged', () => {
-    for (const [path, damaged] of damagedCopies(WHOLE))
-      expect([path, parseFleetIndex(damaged, NOW)]).toEqual([path, undefined]);
+  it('leaves out a cluster with a damaged field, and has none where another field is damaged', () => {
+    for (const [path, damaged] of damagedCopies(WHOLE)) {
+      const [part, left] = path.split('.');
+      const read = parseFleetIndex(damaged, NOW);
+      const others = Object.entries(WHOLE.clusters).filter(([id]) => id !== left);
+      const expected =
+        part === 'clusters' && left !== undefined ? { ...WHOLE, clusters: Object.fromEntries(others) } : undefined;
+      expect([path, read]).toEqual([path, expected]);
+      expect([path, read && clustersLeftOut(damaged, read)]).toEqual([path, expected && 1]);
+    }
   });
 
   it.each<[string, Partial<IndexedCluster>]>([

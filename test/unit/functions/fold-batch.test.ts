@@ -183,6 +183,15 @@ describe('createFoldBatch', () => {
     expect(output.text()).toContain('index written anew');
   });
 
+  it('says how many clusters of the index it could not read, and keeps the others', async () => {
+    const { clusters, ...rest } = indexOf(indexed('rome'));
+    const state = memoryObjects({ 'fleet-index.json': { ...rest, clusters: { ...clusters, oslo: 'nonsense' } } });
+    await fold(state, [swept()]);
+    expect(Object.keys(indexIn(state)?.clusters ?? {}).toSorted()).toEqual(['paris', 'rome']);
+    expect(output.text()).toMatch(/"message":"clusters left out of the index".*"count":1/);
+    expect(output.text()).not.toContain('index written anew');
+  });
+
   it.each([
     ['cannot be read', memoryObjects()],
     ['is damaged', memoryObjects({ 'registry.json': 'nonsense' })],

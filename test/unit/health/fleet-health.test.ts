@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { FindingTally } from '../../../lambdas/audit/summary.ts';
 import { SEVERITIES } from '../../../lambdas/expiry/finding.ts';
 import { FINDING_CODES, type FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
-import type { IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
+import type { Finding, IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import type { VerdictLine } from '../../../lambdas/fleet/outcome.ts';
 import type { RegisteredCluster } from '../../../lambdas/fleet/registry.ts';
@@ -50,6 +50,10 @@ function hostile(changed: Partial<VerdictLine> = {}): VerdictLine {
     hostile: true,
     ...changed,
   };
+}
+
+function problem(kind: string, object = 'cluster paris', since = -DAY): Finding {
+  return { kind, object, message: `${kind} it is`, remedy: 'Mend it.', since: at(since) };
 }
 
 /** In each of so many minutes, the last of them 20 minutes ago, two requests were missed. */
@@ -159,6 +163,68 @@ describe('the signals of a cluster', () => {
       {},
       'well',
     ],
+    ...(
+      [
+        ['incomplete for two minutes', { completeAt: at(-2 * MINUTE) }, {}, 'well'],
+        ['incomplete for a while', { completeAt: at(-20 * MINUTE) }, { IncompleteFor: 1_200 }, 'well'],
+        ['incomplete for half an hour', { completeAt: at(-30 * MINUTE) }, { IncompleteFor: 1_800 }, 'warning'],
+        ['never complete', { completeAt: undefined as never }, { IncompleteFor: 86_400 }, 'warning'],
+        [
+          'complete last before it was found again',
+          { completeAt: at(-20 * DAY), findings: [problem('forbidden')] },
+          { IncompleteFor: 86_400 },
+          'warning',
+        ],
+        [
+          'unreadable and incomplete',
+          { completeAt: at(-DAY), readable: false, readableAt: at(-5 * MINUTE) },
+          { UnreadableFor: 300 },
+          'well',
+        ],
+        [
+          'incomplete by renewals that its lane cannot see',
+          { completeAt: at(-DAY), findings: [problem('evidence', 'evidence renewal')], findingCount: 1 },
+          {},
+          'well',
+        ],
+        [
+          'incomplete by those, and by what was cut off',
+          { completeAt: at(-DAY), findings: [problem('evidence', 'evidence renewal')], findingCount: 2 },
+          { IncompleteFor: 86_400 },
+          'warning',
+        ],
+        [
+          'incomplete by other evidence',
+          { completeAt: at(-DAY), findings: [problem('evidence', 'evidence machine')], findingCount: 1 },
+          { IncompleteFor: 86_400 },
+          'warning',
+        ],
+        [
+          'held in its first sweep, found long ago',
+          { completeAt: undefined as never, findings: [problem('held', 'cluster paris', -MINUTE)], findingCount: 1 },
+          {},
+          'well',
+        ],
+        [
+          'held ever since it could be read',
+          {
+            completeAt: undefined as never,
+            findings: [problem('held', 'cluster paris', -60 * MINUTE)],
+            findingCount: 1,
+          },
+          { IncompleteFor: 3_600 },
+          'warning',
+        ],
+        [
+          'held, and it was complete before',
+          { completeAt: at(-DAY), findings: [problem('held', 'cluster paris', -60 * MINUTE)], findingCount: 1 },
+          { IncompleteFor: 86_400 },
+          'warning',
+        ],
+      ] as const
+    ).map(
+      ([what, known, signals, state]) => [what, { indexed: { complete: false, ...known } }, signals, state] as const,
+    ),
     [
       'well when it was swept last, long ago',
       { indexed: { triedAt: at(-DAY), sweptAt: at(-DAY), readableAt: at(-DAY) } },
@@ -244,7 +310,7 @@ describe('the signals of a cluster', () => {
       {
         indexed: {
           verdicts: [
-            hostile({ at: at(-11 * MINUTE) }),
+            hostile({ at: at(-26 * MINUTE) }),
             hostile({ at: at(DAY) }),
             { ...hostile(), hostile: undefined as never },
           ],
@@ -391,6 +457,28 @@ describe('the signals of a cluster', () => {
   });
 });
 
+describe('a cluster whose sweeps are not complete', () => {
+  it('says first that its writes are held, then what is forbidden', () => {
+    const all = [problem('evidence', 'evidence ec2'), problem('forbidden', 'approve csr-1'), problem('held')];
+    const story = (findings: readonly Finding[]) =>
+      clusterOf({ indexed: { complete: false, completeAt: at(-60 * MINUTE), findings, findingCount: findings.length } })
+        .signals[0];
+    expect(story(all)).toMatchObject({
+      id: 'IncompleteFor',
+      story: 'its sweeps cannot do everything for 60 minutes: cluster paris: held it is',
+      since: at(-60 * MINUTE),
+      command: 'certmarshal doctor --fleet fleet.yaml --cluster paris',
+    });
+    expect(story(all.slice(0, 2))?.story).toMatch(/: approve csr-1: forbidden it is$/);
+    expect(story([])?.story).toBe('its sweeps cannot do everything for 60 minutes');
+  });
+
+  it('is explained by maintenance', () => {
+    const one = { indexed: { complete: false, completeAt: at(-DAY) }, monitoring: { maintenance: [ALWAYS] } };
+    expect(clusterOf(one)).toMatchObject({ state: 'maintenance', signals: [] });
+  });
+});
+
 const ALWAYS: MaintenanceWindow = {
   clusters: ['paris'],
   reason: 'rack 7',
@@ -430,13 +518,54 @@ describe('fleetHealth', () => {
   it('knows what is gone on purpose: it rings no alarm, and counts nowhere', () => {
     const slo = missed(9);
     const known = { readable: false, readableAt: at(-DAY), verdicts: [hostile()], audit: auditSummary(), slo };
-    for (const gone of [{ missingSince: at(-MINUTE) }, { untagged: true as const }]) {
+    const deselected = { untagged: true as const, missingSince: at(-DAY), target: undefined as never };
+    for (const gone of [{ missingSince: at(-MINUTE) }, deselected]) {
       const health = healthOf({ registered: gone, indexed: known });
       expect(health.clusters).toMatchObject([{ state: 'gone', signals: [], goneSince: expect.any(String) }]);
       expect(Object.values(health.totals).every((total) => total === 0)).toBe(true);
       expect(health.counts.gone).toBe(1);
       expect(health.slo.attainment).toBeUndefined();
     }
+  });
+
+  describe('of a cluster that only lost its tags', () => {
+    const found = { untagged: true as const, missingSince: at(-MINUTE) };
+
+    it('tells what is hostile and what ends in it, as long as it is swept', () => {
+      const known = {
+        complete: false,
+        completeAt: at(-DAY),
+        verdicts: [hostile()],
+        slo: missed(30),
+        ...tallied(
+          { code: 'CertificateExpired', severity: 'critical', count: 2 },
+          { code: 'CertificateExpiring', severity: 'warning', count: 3 },
+          { code: 'RequestStorm', severity: 'critical', count: 1 },
+        ),
+      };
+      const health = healthOf({ registered: found, indexed: known, monitoring: { maintenance: [ALWAYS] } });
+      const [cluster] = health.clusters;
+      expect(cluster && valuesOf(cluster)).toEqual({
+        RequestsHostile: 1,
+        CertificatesCritical: 2,
+        CertificatesWarning: 3,
+      });
+      expect(cluster).toMatchObject({ state: 'critical', goneSince: at(-MINUTE) });
+      expect(health.slo.attainment).toBeUndefined();
+    });
+
+    it.each<[string, Case]>([
+      ['is well', { indexed: { readable: false, readableAt: at(-DAY) } }],
+      [
+        'has only what no alarm rings at',
+        {
+          indexed: { verdicts: [hostile()] },
+          monitoring: { alarms: { ImpersonationAttempt: { threshold: 1, severity: 'off' } } },
+        },
+      ],
+    ])('is gone where it %s', (_what, one) => {
+      expect(clusterOf({ registered: found, ...one })).toMatchObject({ state: 'gone', signals: [] });
+    });
   });
 
   it('leaves out what is only in the index, and takes what is only in the registry', () => {

@@ -171,6 +171,14 @@ describe('OK', () => {
     expect(planned({ named: CRITICAL, message: OK, told, health }).messages).toEqual([]);
   });
 
+  it('is no recovery of what a sweep left undone while none can read the cluster', () => {
+    const told = away(open('ClusterIncomplete', 'oslo'));
+    const asked = { named: { alarm: 'ClusterIncomplete' }, message: message('ClusterIncomplete', 'OK'), told } as const;
+    const unreadable = cluster('oslo', [ringing('ClusterUnreadable')], { readable: false });
+    expect(planned({ ...asked, health: fleet(unreadable) }).messages).toEqual([]);
+    expect(planned({ ...asked, health: fleet(cluster('oslo')) }).messages).toHaveLength(1);
+  });
+
   it('tells nobody who was not told before', () => {
     expect(planned({ named: CRITICAL, message: OK, health: fleet(cluster('x')) }).messages).toEqual([]);
   });

@@ -8,7 +8,7 @@ export const HUB_SIZES = {
   /** The index of 1,000 clusters that all tell as much as they may takes 600 MB. */
   report: { memoryMiB: 1_024, timeoutSeconds: 30, batch: 1_000, windowSeconds: 20 },
   hint: { memoryMiB: 256, timeoutSeconds: 20 },
-  notify: { memoryMiB: 256, timeoutSeconds: 30, looksEverySeconds: 300 },
+  notify: { memoryMiB: 1_024, timeoutSeconds: 30, looksEverySeconds: 300 },
   orders: { retentionSeconds: 120, visibilitySeconds: 90 },
   outcomes: { retentionSeconds: 900, visibilitySeconds: 90 },
   snapshots: { keptDays: 35 },
