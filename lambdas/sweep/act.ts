@@ -172,7 +172,7 @@ async function lookAgain(
 ): Promise<{ readonly object: JsonObject } | { readonly outcome: Outcome }> {
   try {
     const object = await getSigningRequest(client, csr.name, signal);
-    return isWritten(object, csr.uid, verdict) ? { outcome: { kind: 'written' } } : { object };
+    return isRetried && isWritten(object, csr.uid, verdict) ? { outcome: { kind: 'written' } } : { object };
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     if (isRetried) return { outcome: { kind: 'unknown', error } };
@@ -181,7 +181,7 @@ async function lookAgain(
   }
 }
 
-/** Another certmarshal that wrote exactly this made the same decision. */
+/** Where the write was sent once only, another certmarshal wrote that, and tells of it itself. */
 function isWritten({ metadata, status }: JsonObject, uid: string, verdict: Verdict): boolean {
   if (!isJsonObject(metadata) || metadata['uid'] !== uid || !isJsonObject(status)) return false;
   const { type, reason, message } = conditionOf(verdict);

@@ -171,9 +171,23 @@ describe('a decision that was sent', () => {
 });
 
 describe('a conflict', () => {
-  it('with our own condition is a write that was done', async () => {
-    const { outcomes, journal, calls } = await carryOut({ put: throwing(conflict), get: () => stored([OURS]) });
+  const afterRetry = () => {
+    const stats = { retries: 0 };
+    const put = () => {
+      stats.retries += 1;
+      throw conflict;
+    };
+    return { stats, put };
+  };
+
+  it('after a retry, with our own condition, is a write that was done', async () => {
+    const { outcomes, journal, calls } = await carryOut({ ...afterRetry(), get: () => stored([OURS]) });
     expect([outcomes, journal, calls]).toEqual([['written'], ['written'], ['PUT', 'GET']]);
+  });
+
+  it('of a write that was sent once, with our own condition, is one of another sweep, which tells of it', async () => {
+    const { outcomes, journal } = await carryOut({ put: throwing(conflict), get: () => stored([OURS]) });
+    expect([outcomes, journal]).toEqual([['overtaken'], []]);
   });
 
   it.each<[string, JsonObject]>([
@@ -182,7 +196,7 @@ describe('a conflict', () => {
     ['against it', stored([{ ...OURS, type: 'Denied' }])],
     ['on another object of the same name', stored([OURS], { uid: 'another' })],
   ])('with a condition %s is not ours', async (_, object) => {
-    const { outcomes, journal } = await carryOut({ put: throwing(conflict), get: () => object });
+    const { outcomes, journal } = await carryOut({ ...afterRetry(), get: () => object });
     expect([outcomes, journal]).toEqual([['overtaken'], []]);
   });
 
