@@ -82,8 +82,8 @@ const KEPT_TARGETS = 64;
 const SHORTEST_AUDIT_MS = 2_000;
 /** A sweep whose time is over still has this long to write down what it decided. Milliseconds. */
 const SHORTEST_JOURNAL_MS = 3_000;
-/** A journal that cannot be written must not keep the other clusters of the batch: the log has its lines. Milliseconds. */
-const LONGEST_JOURNAL_MS = 5_000;
+/** A journal that cannot be written must not keep the other clusters of the batch: the log has its lines, and the next sweep tries again. Milliseconds. */
+const LONGEST_JOURNAL_MS = 10_000;
 /** Of the time of an order, what an audit leaves for its snapshot. */
 const SNAPSHOT_MS = 1_000;
 

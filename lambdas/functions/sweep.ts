@@ -14,6 +14,7 @@ import { sendMessages } from '../aws/queues.ts';
 import { createCredentials } from '../aws/spoke-credentials.ts';
 import type { Thresholds } from '../expiry/thresholds.ts';
 import { createTargetSweeper } from '../fleet/sweep-target.ts';
+import { tryingAgain } from '../journal/trying-again.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { readBesideBundle, requiredVariable } from './environment.ts';
@@ -47,10 +48,12 @@ const sweepBatch = createSweepBatch({
     audit: lateAuditor({ credentials, bucket: requiredVariable('SNAPSHOT_BUCKET'), thresholds, clock: Date.now }),
     journal: {
       program: packageJson.version,
-      journal: lateJournal({
-        bucket: requiredVariable('JOURNAL_BUCKET'),
-        onRebuilt: (rebuilt) => logger.warn('journal head rebuilt', { ...rebuilt }),
-      }),
+      journal: tryingAgain(
+        lateJournal({
+          bucket: requiredVariable('JOURNAL_BUCKET'),
+          onRebuilt: (rebuilt) => logger.warn('journal head rebuilt', { ...rebuilt }),
+        }),
+      ),
     },
   }),
   send: async (bodies, signal) => sendMessages(sqs, outcomes, bodies, signal),

@@ -7,7 +7,7 @@ import type { JournalEntry } from './entry.ts';
  */
 export interface Journal {
   /**
-   * Appends what is new of these entries, all of one cluster. Costs nothing where there are none.
+   * Appends what is new of these entries, all of one cluster. Costs nothing where there are none, and none wait from before.
    *
    * @returns how many were new
    * @throws AwsError when they could not all be kept; appended again, those that were add nothing

@@ -26,16 +26,16 @@ export interface Journaled {
   readonly problem?: Problem;
 }
 
-/** Appends what a sweep decided. Undefined where it decided nothing. Never rejects: the decisions stand, whatever becomes of their record. */
+/** Appends what a sweep decided. Undefined where there was nothing to append. Never rejects: the decisions stand, whatever becomes of their record. */
 export async function appendDecisions(
   { journal }: SweepJournal,
   cluster: string,
   { entries, leftOut }: CollectedDecisions,
   signal: AbortSignal,
 ): Promise<Journaled | undefined> {
-  if (entries.length === 0) return undefined;
   try {
-    return { lines: await journal.append(cluster, entries, signal), unwritten: [], leftOut };
+    const lines = await journal.append(cluster, entries, signal);
+    return lines === 0 && entries.length === 0 ? undefined : { lines, unwritten: [], leftOut };
   } catch (error) {
     return { lines: 0, unwritten: entries, leftOut, problem: unwrittenProblem(error, cluster) };
   }

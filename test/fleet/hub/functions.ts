@@ -30,6 +30,7 @@ import { createFoldBatch } from '../../../lambdas/functions/fold-batch.ts';
 import { createHintHandler } from '../../../lambdas/functions/handle-hint.ts';
 import { createSweepBatch } from '../../../lambdas/functions/sweep-batch.ts';
 import { createS3Journal } from '../../../lambdas/journal/s3-journal.ts';
+import { tryingAgain } from '../../../lambdas/journal/trying-again.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
 import { awsClientConfig } from '../aws/aws-environment.ts';
@@ -144,7 +145,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
         ...(audits ? { audit: auditCluster } : {}),
         journal: {
           program: '0.0.0',
-          journal: createS3Journal({ client: new S3Client(sweepClients), bucket: JOURNAL_BUCKET }),
+          journal: tryingAgain(createS3Journal({ client: new S3Client(sweepClients), bucket: JOURNAL_BUCKET })),
         },
       }),
     ),

@@ -180,7 +180,7 @@ describe('the journal of a sweep', () => {
     const timers = vi.spyOn(globalThis, 'setTimeout');
     onTestFinished(() => timers.mockRestore());
     const sweepOne = await sweeperWith(async (_, __, signal) => {
-      const longest = timers.mock.calls.find(([, ms]) => ms === 5_000);
+      const longest = timers.mock.calls.findLast(([, ms]) => ms === 10_000);
       longest?.[0]();
       return signal.aborted ? Promise.reject(failure('aborted', 's3')) : 2;
     });
