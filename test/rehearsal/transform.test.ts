@@ -78,6 +78,17 @@ describe('transform', () => {
     });
   });
 
+  it('takes away the refusal that asks for a key which the emulator does not fill in, and no other', () => {
+    const tls = { Effect: 'Deny', Action: 's3:*', Condition: { Bool: { 'aws:SecureTransport': 'false' } } };
+    const onlyAppend = { Effect: 'Deny', Action: 's3:PutObject', Condition: { Null: { 's3:if-none-match': 'true' } } };
+    const policy = (...Statement: object[]) => ({ PolicyDocument: { Statement } });
+    const { template } = transform(
+      { Resources: { Policy: { Type: 'AWS::S3::BucketPolicy', Properties: policy(tls, onlyAppend) } } },
+      new Set(['AWS::S3::BucketPolicy']),
+    );
+    expect(template.Resources['Policy']?.Properties).toEqual(policy(tls));
+  });
+
   it.each([
     ['Ref', { Ref: 'Entry' }],
     ['Fn::GetAtt', { 'Fn::GetAtt': ['Entry', 'AccessEntryArn'] }],

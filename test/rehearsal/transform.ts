@@ -39,6 +39,9 @@ export interface Transformed {
  * One permission is added: the emulator asks for `sqs:SendMessageBatch` where IAM, which knows no such action, asks for
  * `sqs:SendMessage` (Service Authorization Reference, Amazon SQS). Every statement of a role that names the one gets the other.
  *
+ * One refusal is taken away: that of bucket policies which ask for `s3:if-none-match`. The emulator does not fill that key in, so that it would refuse every write; the
+ * conditional writes themselves it knows.
+ *
  * What is computed in the properties of a resource that was taken out becomes an output, so that the resource can be created
  * through the API with the very values that CloudFormation would have given it.
  *
@@ -51,7 +54,7 @@ export function transform(template: Template, supported: ReadonlySet<string>): T
   const outputs: Record<string, { readonly Value: unknown }> = {};
   for (const [logicalId, resource] of Object.entries(template.Resources)) {
     const reason = refusal(resource, supported);
-    if (reason === undefined) kept[logicalId] = withBatchAction(resource);
+    if (reason === undefined) kept[logicalId] = withoutUnknownKey(withBatchAction(resource));
     else {
       const properties = withOutputs(resource.Properties ?? {}, (value) => {
         const name = `${logicalId}Property${Object.keys(outputs).length}`;
@@ -79,6 +82,16 @@ function refusal({ Type, Properties }: TemplateResource, supported: ReadonlySet<
   if (Type === 'AWS::CloudWatch::Alarm' && Properties?.['Metrics'] !== undefined)
     return 'the emulator does not evaluate metric expressions';
   return undefined;
+}
+
+function withoutUnknownKey(resource: TemplateResource): TemplateResource {
+  if (resource.Type !== 'AWS::S3::BucketPolicy') return resource;
+  const document = resource.Properties?.['PolicyDocument'];
+  if (!isRecord(document) || !Array.isArray(document['Statement'])) return resource;
+  const Statement = document['Statement'].filter(
+    (statement: unknown) => !JSON.stringify(statement).includes('"s3:if-none-match"'),
+  );
+  return { ...resource, Properties: { ...resource.Properties, PolicyDocument: { ...document, Statement } } };
 }
 
 function withBatchAction(resource: TemplateResource): TemplateResource {
