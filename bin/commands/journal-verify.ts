@@ -91,7 +91,7 @@ export async function journalVerifyCommand(
 }
 
 /** How the journal is named in a command that is to be pasted. */
-export function sourceArgument({ bucket, directory }: JournalSource): string {
+function sourceArgument({ bucket, directory }: JournalSource): string {
   return bucket === undefined ? `--directory ${quote(printable(directory ?? ''))}` : `--bucket ${bucket}`;
 }
 

@@ -1,4 +1,5 @@
 import type { Severity } from './finding.ts';
+import { kebab } from './words.ts';
 
 interface CodeEntry {
   /** The severities it can have, the worst first. */
@@ -105,7 +106,7 @@ export type FindingCode = keyof typeof FINDING_CODES;
 
 /** `CertificateExpired` → `docs/runbooks/certificate-expired.md`. */
 export function runbookOf(code: FindingCode): string {
-  return `docs/runbooks/${code.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}.md`;
+  return `docs/runbooks/${kebab(code)}.md`;
 }
 
 /** What it is that a place could not be read. */

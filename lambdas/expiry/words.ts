@@ -43,6 +43,11 @@ export function firstOf(names: readonly string[], shown = 3): string {
   return `${names.slice(0, shown).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
+/** `CertificateExpired` → `certificate-expired`, as pages and alarms are called. */
+export function kebab(name: string): string {
+  return name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
+}
+
 /** For sorting: by code unit, the same on every machine. */
 export function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);

@@ -1,3 +1,4 @@
+import { compare } from '../expiry/words.ts';
 import { printable } from '../printable.ts';
 import type { SweepRow } from '../sweep/report.ts';
 import type { VerdictLine } from './outcome.ts';
@@ -61,8 +62,4 @@ export function foldVerdicts(
 
 function byUrgency(a: VerdictLine, b: VerdictLine): number {
   return Number(b.hostile ?? false) - Number(a.hostile ?? false) || compare(b.at, a.at) || compare(a.uid, b.uid);
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }

@@ -1,3 +1,4 @@
+import { kebab } from '../expiry/words.ts';
 import { CLASS_SIGNALS, type SignalId } from './signals.ts';
 
 export const ALARM_SEVERITIES = ['critical', 'warning'] as const;
@@ -238,5 +239,5 @@ export function signalsByClass(settings: AlarmSettings): ReadonlySet<SignalId> {
 
 /** `ClusterUnreadable` → `docs/runbooks/alarms/cluster-unreadable.md`. */
 export function alarmRunbook(id: AlarmId): string {
-  return `docs/runbooks/alarms/${id.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}.md`;
+  return `docs/runbooks/alarms/${kebab(id)}.md`;
 }

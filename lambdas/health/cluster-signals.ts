@@ -1,4 +1,5 @@
 import { clusterCommand, nameInId, word } from '../expiry/commands.ts';
+import { compare } from '../expiry/words.ts';
 import type { Finding, IndexedCluster } from '../fleet/fleet-index.ts';
 import type { VerdictLine } from '../fleet/outcome.ts';
 import type { RegisteredCluster } from '../fleet/registry.ts';
@@ -240,8 +241,4 @@ function minutes(seconds: number): string {
 
 function sumOf(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0);
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }

@@ -32,7 +32,7 @@ export function chainLines(before: ChainEnd, entries: readonly JournalEntry[]): 
 }
 
 /** SHA-256 of a line without its `hash`, in hexadecimal digits. */
-export function lineHash(line: string): string {
+function lineHash(line: string): string {
   return createHash('sha256').update(line, 'utf8').digest('hex');
 }
 

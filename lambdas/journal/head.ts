@@ -19,7 +19,7 @@ export interface Head extends ChainEnd {
 }
 
 /** An entry that was written so long ago is written again: no request is open for longer, but where a policy says so. Seconds. */
-export const RECENT_SECONDS = 3_600;
+const RECENT_SECONDS = 3_600;
 /** The oldest of more are forgotten. */
 const MOST_RECENT = 10_000;
 /** Of the lines of one object, in bytes; a head with them stays far below what is read. */

@@ -1,3 +1,4 @@
+import { kebab } from '../expiry/words.ts';
 import { ALARMS, type AlarmId } from '../health/alarms.ts';
 
 /** Begins the name of every alarm in CloudWatch. */
@@ -31,11 +32,6 @@ export function alarmOf(name: string): NamedAlarm | undefined {
     if (PART.test(part)) return { alarm, part };
   }
   return undefined;
-}
-
-/** `ClusterUnreadable` → `cluster-unreadable`. */
-function kebab(alarm: AlarmId): string {
-  return alarm.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
 }
 
 const IDS = Object.keys(ALARMS)

@@ -61,7 +61,7 @@ export interface Plan {
 const NOTHING: Plan = { messages: [], change: {} };
 
 /** What rings again within this time is still the same trouble. Milliseconds. */
-export const AWAY_MS = 15 * 60_000;
+const AWAY_MS = 15 * 60_000;
 
 /**
  * What people are to be told when CloudWatch says that an alarm changed its state. Pure. Once what it tells is remembered, the same message again tells nothing.

@@ -72,7 +72,7 @@ export interface ToldChange {
 }
 
 /** A claim that is older and not confirmed is of somebody who died before people were told. Longer than notify may run. Milliseconds. */
-export const CLAIM_MS = 2 * 60_000;
+const CLAIM_MS = 2 * 60_000;
 
 /** Entries that are kept, the newest of them; what is forgotten is told again, which is better than not at all. */
 const MOST_OPEN = 40_000;
@@ -169,7 +169,7 @@ export function openAlarms({ open }: Pick<Told, 'open'>): readonly (OpenAlarm & 
   );
 }
 
-export function openAlarm({ open }: Told, { alarm, key }: TroubleName): OpenAlarm | undefined {
+function openAlarm({ open }: Told, { alarm, key }: TroubleName): OpenAlarm | undefined {
   const byKey = open[alarm] ?? {};
   return Object.hasOwn(byKey, key) ? byKey[key] : undefined;
 }

@@ -30,7 +30,7 @@ export const WAIT_MS = 15 * 60_000;
  * How old a request may be for its fate to be read. Kubernetes keeps an approved or denied one for an hour, and the condition comes after the creation.
  * Source: kube-controller-manager, certificates cleaner, approvedExpiration and deniedExpiration. Milliseconds.
  */
-export const VISIBLE_MS = 60 * 60_000;
+const VISIBLE_MS = 60 * 60_000;
 
 const MINUTE_MS = 60_000;
 

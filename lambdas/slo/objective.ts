@@ -25,7 +25,7 @@ export interface SloState {
  * Of three requests in an hour one missed is 333 times the burn that 99.9 % allows, and no reason to wake somebody up: the kubelet asks again every 15
  * minutes. Three missed ones are three nodes, or one that waits for most of an hour. What stays below is told by the slow burn.
  */
-export const FAST_BURN_FLOOR = 3;
+const FAST_BURN_FLOOR = 3;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
