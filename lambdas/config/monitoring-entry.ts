@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ALARM_SEVERITIES, ALARMS, type AlarmId } from '../health/alarms.ts';
-import { WEEKDAYS } from '../health/maintenance.ts';
+import { WEEKDAYS } from '../window/window.ts';
 import { kindOf } from './describe-issue.ts';
 import { formatDuration } from './duration.ts';
 import { DEFAULT_MONITORING } from './fleet.ts';

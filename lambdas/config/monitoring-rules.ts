@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ALARMS } from '../health/alarms.ts';
-import { WEEKDAYS } from '../health/maintenance.ts';
+import { WEEKDAYS } from '../window/window.ts';
 import { AlarmsSection, Monitoring } from './monitoring-entry.ts';
 import { type RuleProblem, readable, type Sections } from './rule.ts';
 import { instant } from './time-values.ts';

@@ -1,5 +1,5 @@
 import { matchesGlob } from '../approval/selection.ts';
-import { localTime, momentsOf } from './local-time.ts';
+import { endOfWindow, type OnceWindow, type WeeklyWindow } from '../window/window.ts';
 
 /** When a cluster is expected not to be as it should. It hides what `ALARMS` says it explains, and nothing else. */
 export interface MaintenanceWindow {
@@ -8,31 +8,6 @@ export interface MaintenanceWindow {
   readonly reason?: string;
   readonly when: OnceWindow | WeeklyWindow;
 }
-
-export interface OnceWindow {
-  /** RFC 3339. */
-  readonly from: string;
-  readonly until: string;
-}
-
-/**
- * Every week. Across midnight where `until` is not after `from`.
- *
- * On the night when the clock is set back it is open from the first `from` to the last `until`; where the clock is set forward over one of them, that moment counts.
- * So whenever the clock shows a time of the window it is open, and it is never interrupted.
- */
-export interface WeeklyWindow {
-  /** On which it begins. */
-  readonly days: readonly Weekday[];
-  /** `02:00`, by the clock of `timeZone`. */
-  readonly from: string;
-  readonly until: string;
-  /** IANA: `Europe/Berlin`. */
-  readonly timeZone: string;
-}
-
-export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
-export type Weekday = (typeof WEEKDAYS)[number];
 
 /** A window that is open. */
 export interface OpenWindow extends Pick<MaintenanceWindow, 'clusters' | 'reason'> {
@@ -61,7 +36,7 @@ export function maintenanceOf(
 export function openWindows(windows: readonly MaintenanceWindow[], now: number): readonly OpenWindow[] {
   return windows
     .flatMap(({ clusters, reason, when }) => {
-      const until = 'days' in when ? endOfWeekly(when, now) : endOfOnce(when, now);
+      const until = endOfWindow(when, now);
       return until === undefined ? [] : [{ clusters, until, ...(reason === undefined ? {} : { reason }) }];
     })
     .toSorted((a, b) => b.until - a.until);
@@ -80,40 +55,4 @@ export function coveredBy(
   if (found === undefined) return undefined;
   const { until, reason } = found;
   return { until: new Date(until).toISOString(), ...(reason === undefined ? {} : { reason }) };
-}
-
-/** Undefined when it is not open. */
-function endOfOnce({ from, until }: OnceWindow, now: number): number | undefined {
-  const end = Date.parse(until);
-  return Date.parse(from) <= now && now < end ? end : undefined;
-}
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
-
-/** Undefined when it is not open. */
-function endOfWeekly({ days, from, until, timeZone }: WeeklyWindow, now: number): number | undefined {
-  const [opens, closes] = [minuteOf(from), minuteOf(until)];
-  const shown = localTime(now, timeZone);
-  if (opens === undefined || closes === undefined || shown === undefined) return undefined;
-  const today = Math.floor(shown / DAY_MS) * DAY_MS;
-  const length = closes > opens ? closes - opens : closes - opens + 24 * 60;
-  const ends = [today - DAY_MS, today].flatMap((day) => {
-    if (!days.includes(weekdayOf(day))) return [];
-    const begin = day + opens * MINUTE_MS;
-    const first = momentsOf(begin, timeZone)?.first;
-    const last = momentsOf(begin + length * MINUTE_MS, timeZone)?.last;
-    return first !== undefined && last !== undefined && first <= now && now < last ? [last] : [];
-  });
-  return ends.length === 0 ? undefined : Math.max(...ends);
-}
-
-function weekdayOf(day: number): Weekday {
-  return WEEKDAYS[(new Date(day).getUTCDay() + 6) % 7] ?? 'mon';
-}
-
-/** Of the day. Undefined when it is no time of a day. */
-function minuteOf(time: string): number | undefined {
-  const { hour, minute } = /^(?<hour>[01]\d|2[0-3]):(?<minute>[0-5]\d)$/.exec(time)?.groups ?? {};
-  return hour === undefined ? undefined : Number(hour) * 60 + Number(minute);
 }

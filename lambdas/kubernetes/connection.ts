@@ -6,8 +6,16 @@ export interface Connection {
   readonly caPem?: string;
   /** The name that the serving certificate must carry, where it differs from the host of `server`. @default that host */
   readonly tlsServerName?: string;
+  /** Connects although the serving certificate has expired, and only that. @default an expired certificate is refused */
+  readonly expiredServer?: ExpiredServer;
   readonly credentials: Credentials;
 }
+
+/**
+ * What has to be proven by a server whose certificate has expired, beside its name and its private key: an authority of `caPem` that is valid itself issued it, or it is
+ * exactly the one with this SHA-256 (64 lowercase hexadecimal digits). One that has not expired is verified as ever.
+ */
+export type ExpiredServer = { readonly pin: 'authority' } | { readonly pin: 'fingerprint'; readonly sha256: string };
 
 export type Credentials =
   | { readonly kind: 'token'; readonly token: string | TokenSource }

@@ -4,7 +4,7 @@ import { access, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { cacheBase, sourceKey } from './cache.ts';
-import { COMPONENTS, type Component } from './components.ts';
+import { COMPONENTS, type Component, type ComponentSource } from './components.ts';
 import { hasCode } from './errno.ts';
 import { withFileLock } from './file-lock.ts';
 
@@ -31,12 +31,12 @@ const module = import.meta.dirname;
  */
 export async function buildComponents(wanted: readonly Component[]): Promise<Partial<Record<Component, string>>> {
   const version = await kubernetesVersion();
-  const flags = ['-trimpath', '-buildvcs=false', '-ldflags', linkerFlags(version)];
-  const tools = await toolchain();
+  const flags = linkerFlags(version);
   const paths: Partial<Record<Component, string>> = {};
   for (const [directory, components] of Map.groupBy(wanted, directoryOf)) {
-    const key = await sourceKey(directory, [tools, ...flags]);
-    Object.assign(paths, await buildModule(components, join(cacheBase(), 'control-plane', key), version, flags));
+    const sources = components.map((component) => withVersion(COMPONENTS[component], version));
+    const built = await buildExecutables(directory, sources, flags);
+    components.forEach((component, index) => Object.assign(paths, { [component]: built[index] }));
   }
   return paths;
 }
@@ -46,40 +46,63 @@ function directoryOf(component: Component): string {
   return join(module, COMPONENTS[component].module ?? '.');
 }
 
-/** Those of one module, into one directory of the cache. */
-async function buildModule(
-  wanted: readonly Component[],
-  directory: string,
-  version: string,
-  flags: readonly string[],
-): Promise<Partial<Record<Component, string>>> {
-  const pathOf = (component: Component): string => join(directory, COMPONENTS[component].executable);
+/** What is printed while it is built. */
+function withVersion(source: ComponentSource, version: string): NamedSource {
+  const { executable, goPackage } = source;
+  return { ...source, label: goPackage.startsWith('k8s.io/kubernetes') ? `${executable} ${version}` : executable };
+}
 
-  const absent = async (): Promise<Component[]> => {
-    const built = await Promise.all(wanted.map((component) => exists(pathOf(component))));
+/** A program to build, and how it is called while that goes on. */
+export interface NamedSource extends Omit<ComponentSource, 'module'> {
+  readonly label: string;
+}
+
+/**
+ * Builds those executables of one Go module that are not in the cache yet: see {@link buildComponents}.
+ *
+ * @param directory the directory of its go.mod
+ * @param linker what `-ldflags` gets
+ * @returns absolute paths, in the order of `wanted`
+ * @throws ToolchainError without a usable Go; BuildError when the compiler fails
+ */
+export async function buildExecutables(
+  directory: string,
+  wanted: readonly NamedSource[],
+  linker: string,
+): Promise<string[]> {
+  const flags = ['-trimpath', '-buildvcs=false', '-ldflags', linker];
+  const key = await sourceKey(directory, [await toolchain(), ...flags]);
+  const cache = join(cacheBase(), 'control-plane', key);
+  const pathOf = ({ executable }: NamedSource): string => join(cache, executable);
+
+  const absent = async (): Promise<NamedSource[]> => {
+    const built = await Promise.all(wanted.map((source) => exists(pathOf(source))));
     return wanted.filter((_, index) => !built[index]);
   };
   if ((await absent()).length > 0) {
-    await mkdir(directory, { recursive: true });
-    const lock = join(directory, '.lock');
+    await mkdir(cache, { recursive: true });
+    const lock = join(cache, '.lock');
     const onWait = (): void => say(`another process is building (${lock}), waiting for it…`);
     // Looked at again inside the lock: whoever held it before may have built what is wanted here.
     const build = async (): Promise<void> => {
-      for (const component of await absent()) await buildOne(component, pathOf(component), version, flags);
+      for (const source of await absent()) await buildOne(directory, source, pathOf(source), flags);
     };
     await withFileLock(lock, build, { onWait });
   }
-  return Object.fromEntries(wanted.map((component) => [component, pathOf(component)]));
+  return wanted.map(pathOf);
 }
 
-async function buildOne(component: Component, path: string, version: string, flags: readonly string[]): Promise<void> {
-  const { executable, goPackage, coldBuild } = COMPONENTS[component];
-  const label = goPackage.startsWith('k8s.io/kubernetes') ? `${executable} ${version}` : executable;
+async function buildOne(
+  directory: string,
+  { goPackage, coldBuild, label }: NamedSource,
+  path: string,
+  flags: readonly string[],
+): Promise<void> {
   say(`building ${label} (once, about ${coldBuild})…`);
   const started = Date.now();
   const unfinished = `${path}.${process.pid}.tmp`;
   try {
-    const { code, stderr } = await go(['build', ...flags, '-o', unfinished, goPackage], directoryOf(component));
+    const { code, stderr } = await go(['build', ...flags, '-o', unfinished, goPackage], directory);
     if (code !== 0) throw new BuildError(`go build ${goPackage} failed (${code}):\n${lastLines(stderr, 20)}`);
     await rename(unfinished, path);
   } finally {

@@ -15,6 +15,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
     'controlplane/kubeadm/config/crd/bases/controlplane.cluster.x-k8s.io_kubeadmcontrolplanes.yaml',
   ],
   'github.com/aws/etcdadm-controller': ['config/crd/bases/etcdcluster.cluster.x-k8s.io_etcdadmclusters.yaml'],
+  'github.com/aws/etcdadm-bootstrap-provider': ['config/crd/bases/bootstrap.cluster.x-k8s.io_etcdadmconfigs.yaml'],
   'github.com/aws/eks-anywhere': ['config/crd/bases/anywhere.eks.amazonaws.com_clusters.yaml'],
   'github.com/cert-manager/cert-manager': ['deploy/crds/cert-manager.io_certificates.yaml'],
 };
@@ -37,16 +38,25 @@ export async function publishedCrds(): Promise<readonly string[] | { readonly mi
     if (process.env['CERTMARSHAL_REQUIRE_REAL'] === '1') throw error;
     return { missing: `published definitions: ${error.message}` };
   }
-  const versions = await pinnedVersions();
-  const wanted = Object.keys(FILES).map((path) => `${path}@${versions.get(path)}`);
-  const { code, stdout, stderr } = await go(['mod', 'download', '-json', ...wanted], MODULE);
-  if (code !== 0) throw new BuildError(`go mod download failed (${code}):\n${stderr}${stdout}`);
-  const directories = new Map(downloads(stdout).map(({ Path, Dir }) => [Path, Dir]));
+  const directories = await downloadedModules(Object.keys(FILES));
   return Promise.all(
     Object.entries(FILES).flatMap(([path, files]) =>
       files.map((file) => readFile(join(directories.get(path) ?? '', file), 'utf8')),
     ),
   );
+}
+
+/**
+ * The directories of Go modules that published-crds/go.mod pins, in Go's module cache; downloads what is not there yet.
+ *
+ * @throws BuildError when the download fails
+ */
+export async function downloadedModules(paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const versions = await pinnedVersions();
+  const wanted = paths.map((path) => `${path}@${versions.get(path)}`);
+  const { code, stdout, stderr } = await go(['mod', 'download', '-json', ...wanted], MODULE);
+  if (code !== 0) throw new BuildError(`go mod download failed (${code}):\n${stderr}${stdout}`);
+  return new Map(downloads(stdout).map(({ Path, Dir }) => [Path, Dir]));
 }
 
 /**

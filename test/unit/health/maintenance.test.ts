@@ -1,13 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { localTime, momentsOf } from '../../../lambdas/health/local-time.ts';
-import {
-  type MaintenanceWindow,
-  maintenanceOf,
-  openWindows,
-  WEEKDAYS,
-  type WeeklyWindow,
-} from '../../../lambdas/health/maintenance.ts';
+import { type MaintenanceWindow, maintenanceOf, openWindows } from '../../../lambdas/health/maintenance.ts';
+import { localTime, momentsOf } from '../../../lambdas/window/local-time.ts';
+import { WEEKDAYS, type WeeklyWindow } from '../../../lambdas/window/window.ts';
 
 const BERLIN = { id: 'mgmt/eksa-system/berlin', name: 'berlin' };
 const MINUTE = 60_000;

@@ -1,0 +1,24 @@
+import type { RolloutTrigger } from './annotations.ts';
+import type { RolloutLimits } from './policy.ts';
+
+/** What happened before: of the fleet where certmarshal is deployed; at a keyboard only what the cluster itself shows. */
+export interface RolloutHistory {
+  /** Of all clusters, that were not forgotten (100 days). */
+  readonly rollouts: readonly PastRollout[];
+  readonly limits: RolloutLimits;
+  /** Why it could not be read: then nothing begins. */
+  readonly unread?: string;
+}
+
+export interface PastRollout {
+  readonly id: string;
+  /** Of the cluster in the fleet. */
+  readonly cluster: string;
+  readonly trigger: RolloutTrigger;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** Done, aborted, or found undone; absent while it goes on. */
+  readonly endedAt?: number;
+}
+
+export const NO_HISTORY: RolloutHistory = { rollouts: [], limits: { atOnce: 1, pauseMs: 0 } };

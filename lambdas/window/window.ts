@@ -1,0 +1,88 @@
+import { localTime, momentsOf } from './local-time.ts';
+
+/** A span of time, once. */
+export interface OnceWindow {
+  /** RFC 3339. */
+  readonly from: string;
+  readonly until: string;
+}
+
+/**
+ * Every week. Across midnight where `until` is not after `from`.
+ *
+ * On the night when the clock is set back it is open from the first `from` to the last `until`; where the clock is set forward over one of them, that moment counts.
+ * So whenever the clock shows a time of the window it is open, and it is never interrupted.
+ */
+export interface WeeklyWindow {
+  /** On which it begins. */
+  readonly days: readonly Weekday[];
+  /** `02:00`, by the clock of `timeZone`. */
+  readonly from: string;
+  readonly until: string;
+  /** IANA: `Europe/Berlin`. */
+  readonly timeZone: string;
+}
+
+export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+export type Weekday = (typeof WEEKDAYS)[number];
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/**
+ * When a window that is open ends; undefined when it is not open, or its time or zone makes no sense. Pure.
+ *
+ * @param now milliseconds since the epoch, as is the result
+ */
+export function endOfWindow(window: OnceWindow | WeeklyWindow, now: number): number | undefined {
+  return spans(window, now).reduce<number | undefined>(
+    (latest, { from, until }) => (from <= now && now < until ? Math.max(latest ?? until, until) : latest),
+    undefined,
+  );
+}
+
+/**
+ * When a window opens next, after now; undefined when it never does again. Pure.
+ *
+ * @param now milliseconds since the epoch, as is the result
+ */
+export function nextOpening(window: OnceWindow | WeeklyWindow, now: number): number | undefined {
+  return spans(window, now).reduce<number | undefined>(
+    (soonest, { from }) => (from > now ? Math.min(soonest ?? from, from) : soonest),
+    undefined,
+  );
+}
+
+interface Span {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** Those that began yesterday or later, for a week. */
+function spans(window: OnceWindow | WeeklyWindow, now: number): readonly Span[] {
+  if (!('days' in window)) return [{ from: Date.parse(window.from), until: Date.parse(window.until) }];
+  const { days, timeZone } = window;
+  const [opens, closes] = [minuteOf(window.from), minuteOf(window.until)];
+  const shown = localTime(now, timeZone);
+  if (opens === undefined || closes === undefined || shown === undefined) return [];
+  const today = Math.floor(shown / DAY_MS) * DAY_MS;
+  const length = closes > opens ? closes - opens : closes - opens + 24 * 60;
+  return [-1, 0, 1, 2, 3, 4, 5, 6, 7].flatMap((offset) => {
+    const day = today + offset * DAY_MS;
+    if (!days.includes(weekdayOf(day))) return [];
+    const begin = day + opens * MINUTE_MS;
+    const from = momentsOf(begin, timeZone)?.first;
+    const until = momentsOf(begin + length * MINUTE_MS, timeZone)?.last;
+    return from === undefined || until === undefined ? [] : [{ from, until }];
+  });
+}
+
+function weekdayOf(day: number): Weekday {
+  return WEEKDAYS[(new Date(day).getUTCDay() + 6) % 7] ?? 'mon';
+}
+
+/** Of the day. Undefined when it is no time of a day. */
+function minuteOf(time: string): number | undefined {
+  const { hour, minute } = /^(?<hour>[01]\d|2[0-3]):(?<minute>[0-5]\d)$/.exec(time)?.groups ?? {};
+  return hour === undefined ? undefined : Number(hour) * 60 + Number(minute);
+}
