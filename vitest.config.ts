@@ -26,6 +26,15 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'rollout',
+          include: ['test/cluster-api/**/*.test.ts'],
+          testTimeout: 5 * 60_000,
+          hookTimeout: 15 * 60_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
           name: 'rehearsal',
           include: ['test/rehearsal/**/*.test.ts'],
           testTimeout: 10 * 60_000,
