@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createServer, type Server } from 'node:tls';
+
+import { createAuthority, type KeyedCertificate, type TestAuthority } from '../control-plane/pki.ts';
+import { freePorts } from '../control-plane/ports.ts';
+import type { ControlPlaneCluster, Machine } from './control-plane-cluster.ts';
+
+/** When a certificate is valid. */
+export interface Lifetime {
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+/**
+ * Plays the API server of each control plane machine as far as a handshake goes: a TLS server with a certificate of its own on
+ * an address of its own. The in-memory backend has one server and one certificate for a whole cluster, and no addresses.
+ */
+export interface ApiserverEndpoints {
+  /** The same at every address. */
+  readonly port: number;
+  /** Signs all certificates. */
+  readonly authority: TestAuthority;
+  /**
+   * Gives every machine of a cluster a server, says its address in the Machine's status, and does so for those that come later,
+   * until stop. Resolves when the machines that there are now have one.
+   *
+   * @param lifetimeOf of a machine's certificate. @default from the machine's creation for a year
+   */
+  follow(cluster: ControlPlaneCluster, lifetimeOf?: (machine: Machine) => Lifetime): Promise<void>;
+  /** The address of a machine. @throws Error when it has none yet */
+  addressOf(machine: string): string;
+  /** Replaces a machine's certificate with one of this lifetime, and a new key. */
+  serve(machine: string, lifetime: Lifetime): Promise<void>;
+  /** Closes all servers. @throws Error that a follower met, if any */
+  stop(): Promise<void>;
+}
+
+interface Endpoint {
+  readonly address: string;
+  readonly server: Server;
+}
+
+/** Opens nothing yet: see {@link ApiserverEndpoints.follow}. Linux, where all of 127.0.0.0/8 is this machine. */
+export async function openApiserverEndpoints(): Promise<ApiserverEndpoints> {
+  const [port = 0] = await freePorts(1);
+  const authority = await createAuthority('kubernetes');
+  const endpoints = new Map<string, Endpoint>();
+  const followers: Promise<void>[] = [];
+  const stopping = new AbortController();
+  // Above those of the control plane on machines.
+  let lastAddress = 30;
+
+  const certificate = (address: string, lifetime: Lifetime): Promise<KeyedCertificate> =>
+    authority.certificate({
+      commonName: 'kube-apiserver',
+      usages: ['server'],
+      dnsNames: ['kubernetes', 'kubernetes.default.svc'],
+      ipAddresses: [address],
+      ...lifetime,
+    });
+
+  const welcome = async (cluster: ControlPlaneCluster, machine: Machine, lifetime: Lifetime): Promise<void> => {
+    const { name } = machine.metadata;
+    let endpoint = endpoints.get(name);
+    if (endpoint === undefined) {
+      lastAddress += 1;
+      const address = `127.0.0.${lastAddress}`;
+      const { certPem: cert, keyPem: key } = await certificate(address, lifetime);
+      endpoint = { address, server: await listen({ cert, key, address, port }) };
+      endpoints.set(name, endpoint);
+    }
+    await cluster.giveAddress(machine, endpoint.address);
+  };
+
+  const look = async (cluster: ControlPlaneCluster, lifetimeOf: (machine: Machine) => Lifetime): Promise<boolean> => {
+    const machines = await cluster.machines();
+    const nameless = machines.filter(({ status }) => status?.addresses === undefined);
+    // A Machine comes a moment before what it runs on.
+    await Promise.all(nameless.map((machine) => welcome(cluster, machine, lifetimeOf(machine)).catch(onlyIfMissing)));
+    return nameless.length === 0;
+  };
+
+  return {
+    port,
+    authority,
+    async follow(cluster, lifetimeOf = sinceCreation) {
+      await cluster.waitFor('an address for every machine', () => look(cluster, lifetimeOf));
+      const keepLooking = async (): Promise<void> => {
+        while (!stopping.signal.aborted) {
+          await look(cluster, lifetimeOf);
+          await sleep(500, undefined, { signal: stopping.signal }).catch(() => {});
+        }
+      };
+      const follower = keepLooking();
+      // Told by stop; a test may fail before it.
+      follower.catch(() => {});
+      followers.push(follower);
+    },
+    addressOf: (machine) => known(machine).address,
+    async serve(machine, lifetime) {
+      const { address, server } = known(machine);
+      const { certPem: cert, keyPem: key } = await certificate(address, lifetime);
+      server.setSecureContext({ cert, key });
+    },
+    async stop() {
+      stopping.abort();
+      const ends = await Promise.allSettled(followers);
+      for (const { server } of endpoints.values()) server.close();
+      for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    },
+  };
+
+  function known(machine: string): Endpoint {
+    const endpoint = endpoints.get(machine);
+    if (endpoint === undefined) throw new Error(`no endpoint plays ${machine}`);
+    return endpoint;
+  }
+}
+
+function onlyIfMissing(error: unknown): void {
+  if (!(error instanceof Error && 'status' in error && error.status === 404)) throw error;
+}
+
+function sinceCreation({ metadata }: Machine): Lifetime {
+  const notBefore = new Date(String(metadata['creationTimestamp']));
+  return { notBefore, notAfter: new Date(notBefore.getTime() + 365 * 86_400_000) };
+}
+
+async function listen(options: {
+  readonly cert: string;
+  readonly key: string;
+  readonly address: string;
+  readonly port: number;
+}): Promise<Server> {
+  const { cert, key, address, port } = options;
+  // As kube-apiserver: asks for a client certificate and does without.
+  const server = createServer({ cert, key, requestCert: true, rejectUnauthorized: false }, (socket) => {
+    socket.on('error', () => {}).resume();
+  });
+  server.on('tlsClientError', () => {});
+  return new Promise((resolve, reject) => {
+    server.once('error', reject).listen(port, address, () => resolve(server));
+  });
+}
