@@ -43,7 +43,7 @@ interface Endpoint {
 /** Opens nothing yet: see {@link ApiserverEndpoints.follow}. Linux, where all of 127.0.0.0/8 is this machine. */
 export async function openApiserverEndpoints(): Promise<ApiserverEndpoints> {
   const [port = 0] = await freePorts(1);
-  const authority = await createAuthority('kubernetes');
+  const authority = await createAuthority('kubernetes', new Date(Date.now() + 3650 * 86_400_000));
   const endpoints = new Map<string, Endpoint>();
   const followers: Promise<void>[] = [];
   const stopping = new AbortController();

@@ -1,0 +1,396 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { rbacManifests } from '../../bin/commands/rbac.ts';
+import { type ApiCall, createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
+import { handshakes } from '../../lambdas/probe/handshakes.ts';
+import { HOLD_ANNOTATION, OPT_IN_ANNOTATION, ROLLOUT_ANNOTATION } from '../../lambdas/rollout/annotations.ts';
+import { planAbort, planResume } from '../../lambdas/rollout/plan-rollout.ts';
+import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../lambdas/rollout/policy.ts';
+import type { RolloutAct, RolloutHold } from '../../lambdas/rollout/step.ts';
+import { actRollout, type RolloutWritten } from '../../lambdas/rollout-step/act-rollout.ts';
+import { observeRollout, type RolloutTarget } from '../../lambdas/rollout-step/observe-rollout.ts';
+import { type RolloutStepped, stepRollout } from '../../lambdas/rollout-step/step-rollout.ts';
+import { type ApiserverEndpoints, type Lifetime, openApiserverEndpoints } from './apiserver-endpoints.ts';
+import {
+  type ControlPlaneCluster,
+  createControlPlaneCluster,
+  type Machine,
+  type Version,
+} from './control-plane-cluster.ts';
+import { clusterApiParts } from './parts.ts';
+import { type ClusterApi, startClusterApi } from './stack.ts';
+
+const DAY = 86_400_000;
+const AUTHORITY_BEGAN = new Date(Date.now() - 345 * DAY);
+/** Of machines that are there when the tests begin. */
+const ENDING: Lifetime = { notBefore: AUTHORITY_BEGAN, notAfter: new Date(Date.now() + 20 * DAY) };
+
+const POLICY: RolloutPolicy = {
+  ...DEFAULT_ROLLOUT_POLICY,
+  clusters: ['*'],
+  accepted: ['spare-capacity', 'etcd-backup'],
+};
+
+const parts = await clusterApiParts('rollouts of certmarshal by the real Cluster API');
+
+describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
+  let stack: ClusterApi;
+  let endpoints: ApiserverEndpoints;
+  let berlin: ControlPlaneCluster;
+  let paris: ControlPlaneCluster;
+  let rome: ControlPlaneCluster;
+
+  beforeAll(async () => {
+    stack = await startClusterApi(parts);
+    [berlin, paris, rome] = await Promise.all([
+      createControlPlaneCluster(stack, { name: 'berlin' }),
+      createControlPlaneCluster(stack, { name: 'paris' }),
+      createControlPlaneCluster(stack, { name: 'rome' }),
+    ]);
+    const clusters = [berlin, paris, rome];
+    // What certmarshal rbac prints, and nothing more, but for the provider of machines that only tests have.
+    const rolloutOf = clusters.map(({ namespace, name }) => `${namespace}/${name}`);
+    const options = { management: true, user: 'certmarshal', audit: false, rollouts: true, rolloutOf };
+    await stack.admin.apply(rbacManifests(options, []));
+    const devTemplates = { apiGroups: ['infrastructure.cluster.x-k8s.io'], resources: ['devmachinetemplates'] };
+    await stack.grant('certmarshal', [{ ...devTemplates, verbs: ['get'] }]);
+    endpoints = await openApiserverEndpoints();
+    const old = new Set((await Promise.all(clusters.map(async (one) => one.machines()))).flat().map(uidOf));
+    // Kubeadm lets a leaf begin with its authority; of berlin another issuer makes them.
+    const kubeadm = (machine: Machine): Lifetime => ({
+      notBefore: AUTHORITY_BEGAN,
+      notAfter: new Date(createdAt(machine) + 365 * DAY),
+    });
+    const other = (machine: Machine): Lifetime => ({
+      notBefore: new Date(createdAt(machine)),
+      notAfter: new Date(createdAt(machine) + 365 * DAY),
+    });
+    for (const [cluster, lifetimeOf] of [
+      [berlin, other],
+      [paris, kubeadm],
+      [rome, kubeadm],
+    ] as const)
+      await endpoints.follow(cluster, (machine) => (old.has(uidOf(machine)) ? ENDING : lifetimeOf(machine)));
+  });
+  afterAll(async () => {
+    await endpoints?.stop();
+    await stack?.stop();
+  });
+
+  /** What a client sent. */
+  interface Spy {
+    readonly client: KubernetesClient;
+    /** Patches of control planes that were no rehearsal, with the answers that came. */
+    readonly patches: ApiCall[];
+    /** Called before each call and after its answer; throws to play the end of the process. */
+    hook: (when: 'before' | 'after', call: ApiCall) => void;
+  }
+
+  function spy(serving: readonly Version[] = ['v1beta2', 'v1beta1']): Spy {
+    const { server, caPem } = stack;
+    const token = stack.tokenFor('certmarshal');
+    const inner = createKubernetesClient({ server, caPem, credentials: { kind: 'token', token } });
+    const spied: Spy = {
+      patches: [],
+      hook: () => {},
+      client: {
+        ...inner,
+        stats: inner.stats,
+        async request(call) {
+          spied.hook('before', call);
+          if (call.method === 'PATCH' && isControlPlane(call) && call.query?.['dryRun'] === undefined)
+            spied.patches.push(call);
+          const answer = await inner.request(call);
+          spied.hook('after', call);
+          if (call.path !== '/apis/controlplane.cluster.x-k8s.io') return answer;
+          const versions = serving.map((version) => ({ version }));
+          return { ...answer, versions };
+        },
+      },
+    };
+    return spied;
+  }
+
+  const target = ({ client }: Spy, { name, namespace }: ControlPlaneCluster): RolloutTarget => ({
+    id: `mgmt/${namespace}/${name}`,
+    name,
+    namespace,
+    management: client,
+    managesItself: false,
+    apiServerPort: endpoints.port,
+    handshakes,
+    authorities: async () => endpoints.authority.certPem,
+  });
+
+  const step = async (spied: Spy, cluster: ControlPlaneCluster, policy = POLICY): Promise<RolloutStepped> =>
+    stepRollout(target(spied, cluster), {
+      policy,
+      trigger: 'schedule',
+      clock: Date.now,
+      signal: AbortSignal.timeout(60_000),
+    });
+
+  const agree = async (cluster: ControlPlaneCluster) =>
+    cluster.patchControlPlane({ metadata: { annotations: { [OPT_IN_ANNOTATION]: 'auto' } } });
+
+  const uids = async (cluster: ControlPlaneCluster) => new Set((await cluster.machines()).map(uidOf));
+
+  /** Looks again and again, as sweeps do, until a state; every look on its own. */
+  async function follow(cluster: ControlPlaneCluster, until: string, serving?: readonly Version[]) {
+    const seen: string[] = [];
+    const patches: ApiCall[] = [];
+    for (const deadline = Date.now() + 240_000; Date.now() < deadline; await sleep(1_000)) {
+      const spied = spy(serving);
+      const { step: planned, problems } = await step(spied, cluster);
+      patches.push(...spied.patches);
+      expect(problems).toEqual([]);
+      const { replaced, verified } = planned.progress ?? {};
+      const line = `${planned.state} ${replaced} ${verified}`;
+      if (seen.at(-1) !== line) seen.push(line);
+      if (planned.state === until) return { seen, patches, last: planned };
+      if (planned.state === 'held') throw new Error(JSON.stringify(planned));
+    }
+    throw new Error(`never ${until}: ${seen.join(', ')}`);
+  }
+
+  it('waits for its owner, and then for nothing', async () => {
+    const spied = spy();
+    const before = await step(spied, berlin);
+    expect(before.problems).toEqual([]);
+    expect(before.step).toMatchObject({ kind: 'nothing', state: 'off' });
+    await agree(berlin);
+    const observed = await observeRollout(target(spied, berlin), AbortSignal.timeout(30_000));
+    expect(observed.unread).toEqual([]);
+    expect(observed.controlPlane).toMatchObject({ apiVersion: 'v1beta2', mode: 'auto', etcd: 'stacked' });
+    const older = await observeRollout(target(spy(['v1beta1']), berlin), AbortSignal.timeout(30_000));
+    expect(older.controlPlane).toMatchObject({ apiVersion: 'v1beta1', mode: 'auto', etcd: 'stacked' });
+    expect({ ...older.controlPlane, apiVersion: 'v1beta2' }).toEqual(observed.controlPlane);
+    expect(spied.patches).toEqual([]);
+  });
+
+  it('is one patch, wherever a sweep ends before and after it', async () => {
+    const original = await uids(berlin);
+    const ends: readonly (readonly [what: string, hook: Spy['hook']])[] = [
+      ['before the Lease', endsAt('before', (call) => call.path.includes('/leases') && call.method !== 'GET')],
+      ['after the Lease', endsAt('after', (call) => call.path.includes('/leases') && call.method !== 'GET')],
+      ['before the dry run', endsAt('before', isRehearsal)],
+      ['after the dry run', endsAt('after', isRehearsal)],
+      ['before the patch', endsAt('before', (call) => isPatch(call) && !isRehearsal(call))],
+      ['after the patch', endsAt('after', (call) => isPatch(call) && !isRehearsal(call))],
+    ];
+    const sent: ApiCall[] = [];
+    for (const [what, hook] of ends) {
+      const spied = spy();
+      spied.hook = hook;
+      await expect(step(spied, berlin), what).rejects.toThrow('the process ended');
+      sent.push(...spied.patches);
+    }
+    expect(sent).toHaveLength(1);
+
+    // Another one waits: its turn comes when this one is over.
+    await agree(paris);
+    const waiting = await step(spy(), paris);
+    expect(waiting.step).toMatchObject({ kind: 'nothing', state: 'waiting' });
+    expect(waiting.step.checks.filter(({ passed }) => !passed).map(({ id }) => id)).toEqual([
+      'one-of-its-management-cluster',
+    ]);
+
+    const { seen, patches, last } = await follow(berlin, 'done');
+    expect(patches).toEqual([]);
+    const counts = seen.map((line) => Number(line.split(' ')[1]));
+    expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+    expect(new Set(counts)).toEqual(new Set([0, 1, 2, 3]));
+    expect(last.progress).toMatchObject({ wanted: 3, replaced: 3, verified: 3 });
+    expect(shared(original, await uids(berlin))).toBe(0);
+
+    const again = await step(spy(), berlin);
+    expect(again.step).toMatchObject({
+      kind: 'nothing',
+      state: 'done',
+      message: expect.stringContaining('nothing is due'),
+    });
+    const { holderIdentity = '' } = await leaseSpec();
+    expect(holderIdentity).toBe('');
+  }, 300_000);
+
+  it('is one patch of two sweeps at once, in the older version of the API', async () => {
+    const original = await uids(paris);
+    const both = [spy(['v1beta1']), spy(['v1beta1'])];
+    const outcomes = await Promise.all(both.map(async (spied) => step(spied, paris)));
+    const written = outcomes.map((outcome) => outcome.written?.kind);
+    expect(written.filter((kind) => kind === 'written')).toHaveLength(1);
+    const [only, ...more] = both.flatMap(({ patches }) => patches);
+    expect(more).toEqual([]);
+    expect(only?.path).toContain('/v1beta1/');
+    expect(only?.body).toMatchObject({ spec: { rolloutAfter: expect.any(String) } });
+
+    const { patches, last } = await follow(paris, 'done', ['v1beta1']);
+    expect(patches).toEqual([]);
+    expect(last.progress).toMatchObject({ wanted: 3, verified: 3 });
+    expect(shared(original, await uids(paris))).toBe(0);
+  }, 300_000);
+
+  it('leaves alone what a person does', async () => {
+    await agree(rome);
+    const failing = async () => {
+      const spied = spy();
+      const { step: planned } = await step(spied, rome);
+      expect(spied.patches).toEqual([]);
+      return { state: planned.state, failed: planned.checks.filter(({ passed }) => !passed).map(({ id }) => id) };
+    };
+    const tomorrow = new Date(Date.now() + DAY).toISOString().replace(/\.\d+/, '');
+    await rome.patchControlPlane({ spec: { rollout: { after: tomorrow } } });
+    await rome.untilRolledOut();
+    expect(await failing()).toEqual({ state: 'foreign', failed: [] });
+    await rome.patchControlPlane({ spec: { rollout: { after: null } } });
+    await rome.untilRolledOut();
+    await rome.pause(true);
+    expect(await failing()).toEqual({ state: 'refused', failed: ['cluster-not-paused'] });
+    await rome.pause(false);
+    await rome.untilRolledOut();
+  });
+
+  it('tells the words of whoever refuses it', async () => {
+    // A freeze, as platform teams have it.
+    const name = 'no-rollouts-in-december';
+    const policies = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies';
+    const bindings = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings';
+    const rule = {
+      apiGroups: ['controlplane.cluster.x-k8s.io'],
+      apiVersions: ['*'],
+      operations: ['UPDATE'],
+      resources: ['kubeadmcontrolplanes'],
+    };
+    const expression =
+      '!has(object.spec.rollout.after) || (has(oldObject.spec.rollout.after) && object.spec.rollout.after == oldObject.spec.rollout.after)';
+    await stack.admin.post(policies, {
+      metadata: { name },
+      spec: {
+        failurePolicy: 'Fail',
+        matchConstraints: { resourceRules: [rule], matchPolicy: 'Equivalent' },
+        validations: [{ expression, message: 'frozen until 7 January, ask the platform team' }],
+      },
+    });
+    await stack.admin.post(bindings, { metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } });
+    // A policy takes a moment to be in force.
+    await rome.waitFor('the freeze', async () =>
+      rome.patchControlPlane({ spec: { rollout: { after: '2020-01-01T00:00:00Z' } } }, 'dryRun=All').then(
+        () => false,
+        () => true,
+      ),
+    );
+    const spied = spy();
+    const { step: planned, written, problems } = await step(spied, rome);
+    expect(planned.kind).toBe('act');
+    expect(written?.kind).toBe('refused');
+    expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining('frozen until 7 January')]);
+    expect(spied.patches).toEqual([]);
+    await stack.admin.delete(`${bindings}/${name}`);
+    await stack.admin.delete(`${policies}/${name}`);
+
+    // The webhook of Cluster API itself: two members of etcd, which somebody got past it.
+    const webhooks = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
+    const { items } = await stack.admin.get<{ items: { metadata: { name: string }; webhooks?: { name: string }[] }[] }>(
+      webhooks,
+    );
+    const configuration = items.find((one) => one.webhooks?.some((hook) => hook.name.includes('kubeadmcontrolplane.')));
+    if (configuration === undefined) throw new Error('no webhook of the control plane');
+    await stack.admin.delete(`${webhooks}/${configuration.metadata.name}`);
+    await rome.waitFor('two replicas', async () =>
+      rome.patchControlPlane({ spec: { replicas: 2 } }).then(
+        () => true,
+        () => false,
+      ),
+    );
+    const { metadata, ...rest } = configuration;
+    await stack.admin.post(webhooks, { ...rest, metadata: { name: metadata.name } });
+    await rome.waitFor('the webhook again', async () =>
+      rome.patchControlPlane({ spec: { replicas: 4 } }, 'dryRun=All').then(
+        () => false,
+        () => true,
+      ),
+    );
+    await rome.untilRolledOut();
+    await rome.waitFor('two machines', async () => (await rome.machines()).length === 2);
+    await expect
+      .poll(async () => (await step(spy(), rome)).problems.map(({ message }) => message).join(), { timeout: 60_000 })
+      .toContain('even number');
+    expect((await rome.controlPlane()).metadata['annotations']).not.toHaveProperty(ROLLOUT_ANNOTATION);
+    await rome.patchControlPlane({ spec: { replicas: 3 } });
+    await rome.waitFor('three machines', async () => (await rome.machines()).length === 3);
+    await rome.untilRolledOut();
+  }, 240_000);
+
+  it('is held when somebody pauses it, goes on after resume, and ends with abort', async () => {
+    // The machine that came back has a new certificate; the others end as before.
+    await expect.poll(async () => (await step(spy(), rome)).written?.kind, { timeout: 60_000 }).toBe('written');
+    await rome.waitFor('the first new machine', async () => (await rome.machines()).length === 4);
+    await rome.pause(true);
+    const held = await step(spy(), rome);
+    expect(held.step).toMatchObject({ kind: 'hold', state: 'held', reasons: [{ id: 'paused' }] });
+    expect(held.written?.kind).toBe('written');
+    await rome.pause(false);
+
+    const quiet = spy();
+    expect((await step(quiet, rome)).step).toMatchObject({ kind: 'hold', state: 'held' });
+    expect(quiet.patches).toEqual([]);
+    expect((await change(planResume)).kind).toBe('written');
+    expect((await rome.controlPlane()).metadata['annotations']).not.toHaveProperty(HOLD_ANNOTATION);
+
+    const left = await uids(rome);
+    expect((await change(planAbort)).kind).toBe('written');
+    expect((await rome.controlPlane()).spec.rollout?.after).toBeUndefined();
+    await rome.waitFor('three machines', async () => (await rome.machines()).length === 3);
+    await rome.untilRolledOut();
+    const after = await step(spy(), rome);
+    expect(after.step).toMatchObject({ kind: 'nothing', state: 'aborted' });
+    expect(shared(left, await uids(rome))).toBeGreaterThanOrEqual(2);
+  }, 240_000);
+
+  async function change(
+    plan: (...args: Parameters<typeof planAbort>) => RolloutAct | RolloutHold,
+  ): Promise<RolloutWritten> {
+    // Controllers write to the object too: what they overtake is planned again.
+    for (let tries = 0; tries < 20; tries += 1) {
+      const { client } = spy();
+      const signal = AbortSignal.timeout(30_000);
+      const observed = await observeRollout(target({ ...spy(), client }, rome), signal);
+      const planned = plan(observed, Date.now());
+      if (planned.kind !== 'act') throw new Error(planned.message);
+      const options = { management: client, cluster: `${rome.namespace}/rome`, clock: Date.now, signal };
+      const written = await actRollout(planned.write, options);
+      if (written.kind !== 'overtaken') return written;
+    }
+    throw new Error('overtaken 20 times');
+  }
+
+  async function leaseSpec(): Promise<{ readonly holderIdentity?: string }> {
+    const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/certmarshal-rollout';
+    const { spec } = await stack.admin.get<{ metadata: { name: string }; spec: { holderIdentity?: string } }>(path);
+    return spec;
+  }
+});
+
+const isControlPlane = ({ path }: ApiCall) => path.includes('/kubeadmcontrolplanes/');
+const isPatch = (call: ApiCall) => call.method === 'PATCH' && isControlPlane(call);
+const isRehearsal = (call: ApiCall) => isPatch(call) && call.query?.['dryRun'] !== undefined;
+
+/** Nothing of certmarshal catches it: the process is gone. */
+function endsAt(at: 'before' | 'after', isIt: (call: ApiCall) => boolean) {
+  return (when: 'before' | 'after', call: ApiCall): void => {
+    if (when === at && isIt(call)) throw new Error('the process ended');
+  };
+}
+
+function uidOf({ metadata }: Machine): string {
+  return String(metadata['uid']);
+}
+
+function createdAt({ metadata }: Machine): number {
+  return Date.parse(String(metadata['creationTimestamp']));
+}
+
+function shared(some: ReadonlySet<string>, others: ReadonlySet<string>): number {
+  return [...some].filter((one) => others.has(one)).length;
+}
