@@ -15,7 +15,9 @@ import { pasteable, programName } from './program.ts';
 import type { ProgramContext } from './register/context.ts';
 import { registerCost } from './register/cost.ts';
 import { registerJournal } from './register/journal.ts';
+import { registerRecovery } from './register/recovery.ts';
 import { registerReport } from './register/report.ts';
+import { registerRollout } from './register/rollout.ts';
 import { systemErrorWords } from './system-error.ts';
 import { openTarget, repeatOptions, type TargetOptions } from './target.ts';
 
@@ -60,7 +62,11 @@ function withCluster(command: Command): Command {
         'eks-anywhere',
       ]),
     )
-    .option('--allow-exec', 'run the credential command that the kubeconfig names (aws eks get-token, …)');
+    .option('--allow-exec', 'run the credential command that the kubeconfig names (aws eks get-token, …)')
+    .option(
+      '--tolerate-expired <pin>',
+      'connect although the certificate of the API server has expired, if authority: one of the kubeconfig issued it; or sha256:…: it is this one',
+    );
 }
 
 function withTarget(command: Command): Command {
@@ -191,6 +197,14 @@ program
     repeatable,
   )
   .option('--kubelet-metrics', 'for an audit with --kubelet-metrics: reach every kubelet through the API server')
+  .option('--rollouts', 'with --management: read what the plan of a rollout is made from')
+  .option(
+    '--rollout-of <namespace/cluster>',
+    'with --rollouts: roll the control plane of this Cluster, namespace and name as in Cluster API; repeatable',
+    repeatable,
+  )
+  .option('--rollout-etcd', 'with --rollout-of: its etcd machines too, where etcd is external; experimental')
+  .option('--recovery', 'for certmarshal recovery open: approve client certificates of kubelets; take it away after')
   .addHelpText(
     'after',
     `
@@ -199,6 +213,8 @@ Examples:
   ${PROGRAM} rbac --service-account kube-system/certmarshal | kubectl apply -f -
   ${PROGRAM} rbac --management --group certmarshal | kubectl --context management apply -f -
   ${PROGRAM} rbac --management --audit-secrets --cluster-secrets-of eksa-system/berlin-prod
+  ${PROGRAM} rbac --management --rollouts --rollout-of eksa-system/berlin-prod
+  ${PROGRAM} rbac --recovery --user ada@example.com
 ${EXIT_HELP}`,
   )
   .action(async (options: RbacOptions & { policy?: string }) => {
@@ -221,6 +237,8 @@ const context: ProgramContext = {
 registerReport(program, context);
 registerJournal(program, context);
 registerCost(program, context);
+registerRollout(program, context, withCluster);
+registerRecovery(program, context, withCluster);
 
 function registerAudit(): void {
   withCluster(program.command('audit'))

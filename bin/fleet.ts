@@ -1,5 +1,5 @@
 import { DEFAULT_POLICY } from '../lambdas/approval/policy.ts';
-import { DEFAULT_AUDIT, DEFAULT_MONITORING, type Fleet } from '../lambdas/config/fleet.ts';
+import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../lambdas/config/fleet.ts';
 import { UsageError } from './exit-codes.ts';
 import { readTextFile } from './text-file.ts';
 
@@ -12,6 +12,8 @@ const BUILT_IN: Fleet = {
   audit: DEFAULT_AUDIT,
   monitoring: DEFAULT_MONITORING,
   journal: {},
+  rollouts: DEFAULT_ROLLOUTS,
+  recovery: [],
   policies: [DEFAULT_POLICY],
 };
 

@@ -6,8 +6,8 @@ import type { ClusterContext } from '../lambdas/approval/request.ts';
 import { isFor } from '../lambdas/approval/selection.ts';
 import { cidrProblem } from '../lambdas/config/cidr.ts';
 import type { Fleet } from '../lambdas/config/fleet.ts';
-import { createKubernetesClient } from '../lambdas/kubernetes/client.ts';
-import { hostOf } from '../lambdas/kubernetes/connection.ts';
+import { createKubernetesClient, type KubernetesClient } from '../lambdas/kubernetes/client.ts';
+import { type ExpiredServer, hostOf } from '../lambdas/kubernetes/connection.ts';
 import { KubeconfigError, loadKubeconfig } from '../lambdas/kubernetes/kubeconfig.ts';
 import { printable } from '../lambdas/printable.ts';
 import { handshakeFrom } from '../lambdas/sweep/node-handshake.ts';
@@ -26,6 +26,8 @@ export interface TargetOptions {
   /** Besides those that fleet.yaml has for the cluster. */
   readonly serviceCidr?: readonly string[];
   readonly allowExec?: boolean;
+  /** `authority` or `sha256:…`: connects to the cluster although the certificate of its API server has expired. */
+  readonly tolerateExpired?: string;
 }
 
 /** Which server answers, whatever the command line calls the cluster. */
@@ -79,6 +81,7 @@ export async function openCluster(
   check: (cluster: ClusterContext) => void = () => {},
 ): Promise<OpenCluster> {
   const given = validCidrs(options.serviceCidr ?? []);
+  const expiredServer = expiredServerOf(options.tolerateExpired);
   const connection = await load(options.kubeconfig ?? defaultKubeconfig(process.env), options);
   const provider = providerOf(options.provider, connection.server);
   // EKS writes the ARN of the cluster as its name into the kubeconfig.
@@ -96,7 +99,12 @@ export async function openCluster(
     ...(serviceCidrs.length === 0 ? {} : { serviceCidrs }),
   };
   check(cluster);
-  const workload = createKubernetesClient(connection);
+  if (expiredServer !== undefined)
+    process.stderr.write(toleranceNotice(addressOf(connection.server), connection.context, expiredServer));
+  const workload = createKubernetesClient({
+    ...connection,
+    ...(expiredServer === undefined ? {} : { expiredServer }),
+  });
   const management = await openManagement(options, provider, workload);
   return {
     id: entry?.id ?? name,
@@ -110,13 +118,46 @@ export async function openCluster(
     workload,
     ...(management === undefined ? {} : { management }),
     close() {
+      process.stderr.write(toleratedNotice(workload));
       workload.close();
       management?.close();
     },
   };
 }
 
-function addressOf(server: string): string {
+/**
+ * What a server whose certificate has expired has to prove; undefined where none is tolerated.
+ *
+ * @param given `authority`, or `sha256:` and the digits as openssl or `certmarshal probe` show them
+ * @throws UsageError
+ */
+export function expiredServerOf(given: string | undefined): ExpiredServer | undefined {
+  if (given === undefined) return undefined;
+  if (given === 'authority') return { pin: 'authority' };
+  const sha256 = /^sha256:(?<digits>[\da-f:]+)$/i.exec(given)?.groups?.['digits']?.replaceAll(':', '').toLowerCase();
+  if (sha256?.length === 64) return { pin: 'fingerprint', sha256 };
+  throw new UsageError(
+    `--tolerate-expired takes authority, or sha256: and the 64 hexadecimal digits of the fingerprint; got ${printable(given)}`,
+  );
+}
+
+/** What is tolerated, in front of everything else: nobody shall do it without knowing. */
+export function toleranceNotice(address: string, context: string, expired: ExpiredServer): string {
+  const proof =
+    expired.pin === 'authority'
+      ? 'an authority of the kubeconfig issued it'
+      : `it is the one with the SHA-256 ${expired.sha256}`;
+  return `! ${serverWords({ address, context })}: its certificate may have expired, if ${proof}. Its name and key are proven as ever, before credentials are sent.\n`;
+}
+
+/** What was tolerated indeed; empty where nothing was. */
+export function toleratedNotice({ server, recovering }: Pick<KubernetesClient, 'server' | 'recovering'>): string {
+  return recovering === undefined
+    ? ''
+    : `! The certificate of ${printable(server, 260)} ended ${new Date(recovering.notAfter).toISOString()}, and was tolerated: sha256:${recovering.sha256}\n`;
+}
+
+export function addressOf(server: string): string {
   const { hostname, port } = new URL(server);
   return `${hostname}:${port === '' ? '443' : port}`;
 }
@@ -156,6 +197,7 @@ export function repeatOptions(options: TargetOptions & { readonly policy?: strin
     ['--cluster', options.cluster],
     ['--provider', options.provider],
     ['--policy', options.policy],
+    ['--tolerate-expired', options.tolerateExpired],
     ...(options.serviceCidr ?? []).map((cidr) => ['--service-cidr', cidr] as const),
   ];
   const words = given.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${quote(value)}`]));

@@ -1,6 +1,7 @@
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import { isFor, matchesGlob } from '../lambdas/approval/selection.ts';
 import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
+import { LONGEST_EXPIRED_SERVER_MS } from '../lambdas/fleet/expired-server.ts';
 import { ALARMS, type AlarmEntry, type AlarmId, alarmSetting } from '../lambdas/health/alarms.ts';
 import type { MaintenanceWindow } from '../lambdas/health/maintenance.ts';
 
@@ -33,6 +34,10 @@ export function deployWarnings(fleet: Fleet, now: number): readonly string[] {
     ...unheard(fleet),
     ...oddMaintenance(fleet, now),
     ...lockedForGood(fleet),
+    ...fleet.rollouts.clusters.flatMap(({ clusters }, index) =>
+      unusedGlobs(fleet, `rollouts.clusters.${index}`, clusters),
+    ),
+    ...oddRecovery(fleet, now),
   ];
 }
 
@@ -151,6 +156,33 @@ function unusedGlobs(fleet: Fleet, field: string, globs: readonly string[]): rea
   return globs
     .filter((glob) => !listed(fleet).some(({ id, name }) => matchesGlob(glob, id) || matchesGlob(glob, name)))
     .map((glob) => `${field}: ${glob} is the id or name of no cluster of the fleet; is it misspelled?`);
+}
+
+function oddRecovery(fleet: Fleet, now: number): readonly string[] {
+  return fleet.recovery.flatMap(({ cluster, until }, index) => {
+    const field = `recovery.${index}`;
+    return [...oddEnd(field, cluster, until, now), ...unknownId(fleet, field, cluster)];
+  });
+}
+
+function oddEnd(field: string, cluster: string, until: string, now: number): readonly string[] {
+  const end = Date.parse(until);
+  if (end <= now) return [`${field} ended at ${until}: it does nothing any more, and can be taken out`];
+  if (end - now <= LONGEST_EXPIRED_SERVER_MS)
+    return [`${field}: until ${until} an expired certificate of the API server of ${cluster} is taken for valid`];
+  const days = LONGEST_EXPIRED_SERVER_MS / DAY_MS;
+  return [
+    `${field} ends at ${until}, more than ${days} days from now: until ${days} days before that it is not used; write less`,
+  ];
+}
+
+/** An id that is found has slashes. */
+function unknownId(fleet: Fleet, field: string, cluster: string): readonly string[] {
+  const mayBeFound = cluster.includes('/') && (fleet.discovery.length > 0 || fleet.managementClusters.length > 0);
+  const ids = [...fleet.clusters.map(({ id }) => id), ...fleet.managementClusters.map(({ name }) => name)];
+  return mayBeFound || ids.includes(cluster)
+    ? []
+    : [`${field}: ${cluster} is the id of no cluster of the fleet; is it misspelled?`];
 }
 
 function lockedForGood({ journal: { objectLock } }: Fleet): readonly string[] {

@@ -76,7 +76,9 @@ export class HubStack extends Stack {
           role: sweepRole,
           policies: fleet.policies,
           thresholds: fleet.audit.thresholds,
+          rollouts: fleet.rollouts,
           outcomes,
+          state,
           history,
           journal,
           key,
@@ -86,6 +88,7 @@ export class HubStack extends Stack {
     outcomes.grantSendMessages(sweepRole);
     history.allow(sweepRole);
     journal.allow(sweepRole);
+    if (fleet.rollouts.clusters.length > 0) state.allow(sweepRole, { read: ['rollouts'], write: ['rollouts'] });
     if (fleet.lanes.length > 0) allowAttachingToVpcs(sweepRole);
     const spokePolicies = allowSpokes(this, [dispatchRole, sweepRole], discovery, place);
     allowReadingKubeconfigs(this, sweepRole, fleet, POLICIES_OF_A_ROLE - spokePolicies);
@@ -110,7 +113,7 @@ export class HubStack extends Stack {
       role: dispatchRole,
       key,
     });
-    state.allow(dispatchRole, { read: ['registry', 'index'], write: ['registry'] });
+    state.allow(dispatchRole, { read: ['registry', 'index', 'recovery'], write: ['registry'] });
     outcomes.grantSendMessages(dispatchRole);
     for (const { orders } of lanes) orders.grantSendMessages(dispatchRole);
     const schedule = new Schedule(this, 'Tick', {

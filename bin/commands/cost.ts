@@ -4,7 +4,7 @@ import { PRICE_LIST } from '../../lambdas/cost/prices.ts';
 import { ALARMS } from '../../lambdas/health/alarms.ts';
 import { SIGNALS } from '../../lambdas/health/signals.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
-import { METRIC } from '../../lambdas/telemetry/metric-names.ts';
+import { METRIC, SOMETIMES } from '../../lambdas/telemetry/metric-names.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type Style, styleFor } from '../terminal/style.ts';
 import { table } from '../terminal/table.ts';
@@ -48,7 +48,9 @@ export function billOf(clusters: number, unwell: number): Bill {
     {
       sizes: HUB_SIZES,
       alarms: ALARMS,
-      fleetMetrics: Object.keys(METRIC).length + Object.keys(SIGNALS).length,
+      fleetMetrics:
+        Object.values(METRIC).filter((name) => !SOMETIMES.has(name)).length +
+        Object.values(SIGNALS).filter((signal) => !('sometimes' in signal)).length,
       auditEveryMinutes: DEFAULT_AUDIT.everyMinutes,
     },
   );

@@ -1,6 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { stringify } from 'yaml';
 import { type ApprovalPolicy, needsNodes } from '../../lambdas/approval/policy.ts';
+import { RECOVERY_LEASE } from '../../lambdas/recovery-sweep/reservations.ts';
+import { ROLLOUT_LEASE } from '../../lambdas/rollout-step/rollout-lease.ts';
 import { UsageError } from '../exit-codes.ts';
 import {
   AUDIT_RULES,
@@ -16,8 +18,25 @@ import {
   TLS_SECRETS_RULE,
   TRUST_CONFIGMAPS,
 } from './rbac-audit.ts';
+import {
+  CONTROL_PLANES_COMMENT,
+  controlPlanesRule,
+  ETCD_CLUSTERS_COMMENT,
+  ETCD_CONTROLLER_NAMESPACE,
+  ETCD_CONTROLLER_RULE,
+  etcdClustersRule,
+  NODE_LEASE_NAMESPACE,
+  NODE_LEASES_RULE,
+  RECOVERY_COMMENT,
+  RECOVERY_RULES,
+  ROLLOUT_RULES,
+  type RolloutRbacOptions,
+  readLeaseRule,
+  requireRolloutOptions,
+  writeLeaseRules,
+} from './rbac-rollout.ts';
 
-export interface RbacOptions extends AuditRbacOptions {
+export interface RbacOptions extends AuditRbacOptions, RolloutRbacOptions {
   readonly user?: string;
   readonly group?: string;
   readonly serviceAccount?: string;
@@ -42,6 +61,7 @@ const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 export function rbacManifests(options: RbacOptions, policies: readonly ApprovalPolicy[]): string {
   const { management = false, audit = true, auditSecrets = false, kubeletMetrics = false } = options;
   requireAuditOptions(management, options);
+  requireRolloutOptions(management, options);
   const subject = subjectOf(options);
   const documents: readonly Manifest[] = [
     ...(subject.kind === 'ServiceAccount'
@@ -52,12 +72,9 @@ export function rbacManifests(options: RbacOptions, policies: readonly ApprovalP
       : clusterManifests(NAME, workloadRules(policies, audit), subject)),
     ...(audit && !management
       ? [...TRUST_CONFIGMAPS].flatMap(([namespace, resourceNames]) =>
-          namespaceManifests(`${NAME}-audit`, namespace, subject, {
-            apiGroups: [''],
-            resources: ['configmaps'],
-            resourceNames,
-            verbs: ['get'],
-          }),
+          namespaceManifests(`${NAME}-audit`, namespace, subject, [
+            { apiGroups: [''], resources: ['configmaps'], resourceNames, verbs: ['get'] },
+          ]),
         )
       : []),
     ...(auditSecrets && !management
@@ -67,6 +84,8 @@ export function rbacManifests(options: RbacOptions, policies: readonly ApprovalP
       ? clusterManifests(`${NAME}-kubelet-metrics`, [KUBELET_METRICS_RULE], subject, KUBELET_METRICS_COMMENT)
       : []),
     ...namedSecrets(options, subject),
+    ...rolloutManifests(options, subject),
+    ...(options.recovery === true ? recoveryManifests(subject) : []),
   ];
   return documents
     .map(({ comment, ...document }) => `${comment === undefined ? '' : commented(comment)}${stringify(document)}`)
@@ -107,7 +126,7 @@ function namespaceManifests(
   prefix: string,
   namespace: string,
   subject: Subject,
-  rule: Rule,
+  rules: readonly Rule[],
   comment?: string,
 ): Manifest[] {
   const metadata = { name: bindingName(prefix, subject), namespace };
@@ -117,7 +136,7 @@ function namespaceManifests(
       apiVersion: RBAC_VERSION,
       kind: 'Role',
       metadata,
-      rules: [rule],
+      rules,
     },
     {
       apiVersion: RBAC_VERSION,
@@ -171,21 +190,66 @@ function namedSecrets(options: RbacOptions, subject: Subject): Manifest[] {
     throw new UsageError('--kubeconfig-of is about a management cluster: give --management too.');
   return [
     ...[...clustersByNamespace('--kubeconfig-of', kubeconfigOf)].flatMap(([namespace, clusters]) =>
-      namespaceManifests(
-        `${NAME}-kubeconfigs`,
-        namespace,
-        subject,
+      namespaceManifests(`${NAME}-kubeconfigs`, namespace, subject, [
         secretsRule(clusters.map((cluster) => `${cluster}-kubeconfig`)),
-      ),
+      ]),
     ),
     ...[...clustersByNamespace('--cluster-secrets-of', clusterSecretsOf)].flatMap(([namespace, clusters]) =>
       namespaceManifests(
         `${NAME}-cluster-secrets`,
         namespace,
         subject,
-        secretsRule(clusters.flatMap(clusterSecretNames)),
+        [secretsRule(clusters.flatMap(clusterSecretNames))],
         CLUSTER_SECRETS_COMMENT,
       ),
+    ),
+  ];
+}
+
+/** Reading is one grant, each write another: to take one away its role is deleted. */
+function rolloutManifests(options: RbacOptions, subject: Subject): Manifest[] {
+  if (options.rollouts !== true) return [];
+  const lease = ROLLOUT_LEASE;
+  const rolled = [...clustersByNamespace('--rollout-of', options.rolloutOf)];
+  return [
+    ...clusterManifests(`${NAME}-rollouts`, ROLLOUT_RULES, subject),
+    ...namespaceManifests(`${NAME}-rollouts`, lease.namespace, subject, [readLeaseRule(lease.name)]),
+    ...(rolled.length > 0
+      ? namespaceManifests(`${NAME}-rollout-lease`, lease.namespace, subject, writeLeaseRules(lease.name, 'patch'))
+      : []),
+    ...rolled.flatMap(([namespace, clusters]) => [
+      ...namespaceManifests(
+        `${NAME}-rollout-control-planes`,
+        namespace,
+        subject,
+        [controlPlanesRule(clusters)],
+        CONTROL_PLANES_COMMENT,
+      ),
+      ...(options.rolloutEtcd === true
+        ? namespaceManifests(
+            `${NAME}-rollout-etcd`,
+            namespace,
+            subject,
+            [etcdClustersRule(clusters)],
+            ETCD_CLUSTERS_COMMENT,
+          )
+        : []),
+    ]),
+    ...(options.rolloutEtcd === true
+      ? namespaceManifests(`${NAME}-rollouts`, ETCD_CONTROLLER_NAMESPACE, subject, [ETCD_CONTROLLER_RULE])
+      : []),
+  ];
+}
+
+function recoveryManifests(subject: Subject): Manifest[] {
+  return [
+    ...clusterManifests(`${NAME}-recovery`, RECOVERY_RULES, subject, RECOVERY_COMMENT),
+    ...namespaceManifests(`${NAME}-recovery`, NODE_LEASE_NAMESPACE, subject, [NODE_LEASES_RULE]),
+    ...namespaceManifests(
+      `${NAME}-recovery`,
+      RECOVERY_LEASE.namespace,
+      subject,
+      writeLeaseRules(RECOVERY_LEASE.name, 'update'),
     ),
   ];
 }

@@ -56,7 +56,8 @@ function unwrapped(schema: unknown): unknown {
     at instanceof z.ZodPrefault
   )
     at = at.unwrap();
-  return at;
+  // Of the kinds that a value may be of, one has keys.
+  return at instanceof z.ZodUnion ? at.options.find((option) => option instanceof z.ZodObject) : at;
 }
 
 function kindWanted(expected: string): string {

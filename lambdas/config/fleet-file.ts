@@ -7,6 +7,8 @@ import { Hub, LaneEntry, MAX_LANES } from './hub-entries.ts';
 import { Journal } from './journal-entry.ts';
 import { Monitoring } from './monitoring-entry.ts';
 import { PolicyEntry } from './policy-entry.ts';
+import { RecoveryEntry } from './recovery-entry.ts';
+import { Rollouts } from './rollout-entry.ts';
 
 // The shape of fleet.yaml and every rule about a single value. Rules about several values are in file-rules.ts, the wording of
 // type errors, misspelled words and missing or unknown keys in describe-issue.ts.
@@ -40,6 +42,14 @@ export const FleetFile = z
         description: 'When somebody is told, and of what. Nothing has to be written.',
       }),
       journal: Journal.nullish().meta({ description: 'The record of every decision.' }),
+      rollouts: Rollouts.nullish().meta({
+        description:
+          'Control planes whose machines are replaced before their certificates end. Nothing is, unless it is listed.',
+      }),
+      recovery: section(RecoveryEntry).meta({
+        description:
+          'Clusters that are entered although the certificate of their API server has expired, for a few days, until that is mended.',
+      }),
       policies: section(PolicyEntry).meta({
         description:
           'A request is approved when any policy that is for its cluster finds every name proven. Without policies the built-in default applies.',

@@ -1,6 +1,8 @@
 import type { ApprovalPolicy, Provider } from '../approval/policy.ts';
 import { DEFAULT_THRESHOLDS, type Thresholds } from '../expiry/thresholds.ts';
 import type { Monitoring } from '../health/fleet-health.ts';
+import type { ExpiredServer } from '../kubernetes/connection.ts';
+import { DEFAULT_ROLLOUT_LIMITS, type RolloutLimits, type RolloutPolicy } from '../rollout/policy.ts';
 
 /** A valid `fleet.yaml` after defaults: plain data, safe to serialize as JSON. */
 export interface Fleet {
@@ -12,6 +14,8 @@ export interface Fleet {
   readonly audit: FleetAudit;
   readonly monitoring: FleetMonitoring;
   readonly journal: FleetJournal;
+  readonly rollouts: FleetRollouts;
+  readonly recovery: readonly ExpiredServerOfCluster[];
   /** Never empty: without a policy of its own a file gets the built-in one. */
   readonly policies: readonly ApprovalPolicy[];
 }
@@ -58,6 +62,25 @@ export const DEFAULT_MONITORING: FleetMonitoring = {
 export interface FleetJournal {
   /** S3 Object Lock: nobody can remove or change a journal object before its time, in mode compliance not even the account. @default none */
   readonly objectLock?: { readonly mode: 'governance' | 'compliance'; readonly days: number };
+}
+
+/** Control planes whose machines are replaced before their certificates end. */
+export interface FleetRollouts extends RolloutLimits {
+  /** The first that matches a cluster is that of the cluster. Empty: nothing rolls. */
+  readonly clusters: readonly RolloutPolicy[];
+}
+
+/** Of a file that says nothing about it. */
+export const DEFAULT_ROLLOUTS: FleetRollouts = { ...DEFAULT_ROLLOUT_LIMITS, clusters: [] };
+
+/** A cluster that is entered although the certificate of its API server has expired. */
+export interface ExpiredServerOfCluster {
+  /** Id in the fleet. */
+  readonly cluster: string;
+  /** RFC 3339. */
+  readonly until: string;
+  /** What that certificate has to prove. */
+  readonly server: ExpiredServer;
 }
 
 /** How far the audit of a cluster goes beyond what needs no further rights. */

@@ -4,6 +4,8 @@ import type { Threshold } from '../expiry/thresholds.ts';
 import { ALARMS, type AlarmId, type AlarmSettings } from '../health/alarms.ts';
 import type { MaintenanceWindow } from '../health/maintenance.ts';
 import { printable } from '../printable.ts';
+import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../rollout/policy.ts';
+import type { OnceWindow, WeeklyWindow } from '../window/window.ts';
 import type { Audit, ThresholdEntry } from './audit-entry.ts';
 import { describeIssue, describeUnknownKey } from './describe-issue.ts';
 import { brokenRules } from './file-rules.ts';
@@ -11,14 +13,20 @@ import {
   type ClusterSelection,
   DEFAULT_AUDIT,
   DEFAULT_MONITORING,
+  DEFAULT_ROLLOUTS,
+  type ExpiredServerOfCluster,
   type Fleet,
   type FleetAudit,
   type FleetMonitoring,
+  type FleetRollouts,
 } from './fleet.ts';
 import { FleetFile } from './fleet-file.ts';
 import type { AlarmsSection, MaintenanceEntry, Monitoring } from './monitoring-entry.ts';
 import type { PolicyEntry } from './policy-entry.ts';
 import type { ConfigProblem } from './problems.ts';
+import { AUTHORITY_PIN, type RecoveryEntry } from './recovery-entry.ts';
+import type { RolloutEntry, Rollouts } from './rollout-entry.ts';
+import { leadOf } from './rollout-rules.ts';
 import { readYaml, type TextProblem, type YamlFile } from './yaml-file.ts';
 import type { Path } from './yaml-values.ts';
 
@@ -40,7 +48,9 @@ export function parseFleet(text: string, fileName: string): ParsedFleet {
   const read = FleetFile.safeParse(yaml.value, { error: describeIssue });
   const problems = [
     ...yaml.problems,
-    ...(read.success ? [] : withoutEchoes(read.error.issues).flatMap((issue) => located(issue, yaml))),
+    ...(read.success
+      ? []
+      : withoutEchoes(read.error.issues.flatMap(ofItsKind)).flatMap((issue) => located(issue, yaml))),
     ...brokenRules(yaml.value).map(({ path, message }) => at(yaml, path, message)),
   ];
   if (!read.success || problems.length > 0) return { ok: false, problems: sorted(problems, fileName) };
@@ -48,6 +58,15 @@ export function parseFleet(text: string, fileName: string): ParsedFleet {
 }
 
 type ReadableYaml = Extract<YamlFile, { ok: true }>;
+
+/** A value that may be of two kinds: what is wrong with it is said of the kind that it is. */
+function ofItsKind(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const kind = issue.errors.find(
+    (issues) => !issues.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
+  );
+  return (kind ?? issue.errors[0] ?? []).map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+}
 
 /** What has the wrong type also has a wrong size. */
 function withoutEchoes(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodIssue[] {
@@ -98,6 +117,8 @@ function resolveFleet(file: z.output<typeof FleetFile>): Fleet {
     audit,
     monitoring: resolveMonitoring(file.monitoring ?? {}, audit),
     journal: file.journal ?? {},
+    rollouts: resolveRollouts(file.rollouts ?? {}),
+    recovery: (file.recovery ?? []).map(resolveRecovery),
     policies: policies.length === 0 ? [DEFAULT_POLICY] : policies,
   };
 }
@@ -150,6 +171,35 @@ function resolveWindow({ from, until, weekly, ...window }: z.output<typeof Maint
   if (from === undefined || until === undefined)
     throw new Error('the rules of the file let a window without a time pass');
   return { ...window, when: { from, until } };
+}
+
+function resolveRollouts({ atOnce, pause, clusters }: z.output<typeof Rollouts>): FleetRollouts {
+  return {
+    atOnce: atOnce ?? DEFAULT_ROLLOUTS.atOnce,
+    pauseMs: pause === undefined ? DEFAULT_ROLLOUTS.pauseMs : pause * 1_000,
+    clusters: (clusters ?? []).map(resolveRolloutPolicy),
+  };
+}
+
+function resolveRolloutPolicy({ begin, stop, windows, ...entry }: z.output<typeof RolloutEntry>): RolloutPolicy {
+  return {
+    ...entry,
+    begin: leadOf(begin, DEFAULT_ROLLOUT_POLICY.begin),
+    stop: leadOf(stop, DEFAULT_ROLLOUT_POLICY.stop),
+    windows: windows.map(({ days, timeZone, from, until }): OnceWindow | WeeklyWindow => {
+      if (days === undefined) return { from, until };
+      if (timeZone === undefined) throw new Error('the rules of the file let a window without a time zone pass');
+      return { days, from, until, timeZone };
+    }),
+  };
+}
+
+function resolveRecovery({ cluster, until, pin }: z.output<typeof RecoveryEntry>): ExpiredServerOfCluster {
+  const server =
+    pin === AUTHORITY_PIN
+      ? ({ pin: 'authority' } as const)
+      : ({ pin: 'fingerprint', sha256: pin.slice('sha256:'.length) } as const);
+  return { cluster, until, server };
 }
 
 /** A selection that says nothing selects every cluster; an `exclude` that says nothing is to exclude none. */

@@ -5,7 +5,7 @@ import { kindOf } from './describe-issue.ts';
 import { formatDuration } from './duration.ts';
 import { DEFAULT_MONITORING } from './fleet.ts';
 import { clockTime, instant, timeZone } from './time-values.ts';
-import { duration, list, matching, text } from './values.ts';
+import { duration, fleetGlob, list, text } from './values.ts';
 
 // Every alarm has an entry with the threshold that its metric can have, so that one that never rings, or always, is refused here.
 
@@ -28,7 +28,8 @@ function alarm<T extends z.ZodType<number>>(id: AlarmId, threshold: T) {
     });
 }
 
-function beat(id: AlarmId) {
+/** Where there is no threshold to choose: it is so, or it is not. */
+function plain(id: AlarmId) {
   return z
     .strictObject({ severity: severityOf(id) })
     .exactOptional()
@@ -93,8 +94,8 @@ function burn(id: AlarmId) {
 
 /** `monitoring.alarms`: one key for each alarm. */
 export const AlarmsSection = z.strictObject({
-  DispatchHeartbeat: beat('DispatchHeartbeat'),
-  ReportHeartbeat: beat('ReportHeartbeat'),
+  DispatchHeartbeat: plain('DispatchHeartbeat'),
+  ReportHeartbeat: plain('ReportHeartbeat'),
   OldestSweep: alarm('OldestSweep', seconds('OldestSweep')),
   FunctionErrors: alarm('FunctionErrors', count('FunctionErrors')),
   FunctionThrottles: alarm('FunctionThrottles', count('FunctionThrottles')),
@@ -116,14 +117,10 @@ export const AlarmsSection = z.strictObject({
   ImpersonationAttempt: alarm('ImpersonationAttempt', count('ImpersonationAttempt')),
   SloFastBurn: alarm('SloFastBurn', burn('SloFastBurn')),
   SloSlowBurn: alarm('SloSlowBurn', burn('SloSlowBurn')),
+  RolloutHeld: plain('RolloutHeld'),
+  RolloutNeeded: plain('RolloutNeeded'),
+  RecoveryModeOpen: plain('RecoveryModeOpen'),
 } satisfies Record<AlarmId, z.ZodType>);
-
-/** Over ids too, which have slashes where a cluster was found. */
-const maintenanceGlob = matching(
-  'the name or the id of a cluster, in which * stands for any characters',
-  /^(?=.{1,200}$)[A-Za-z0-9._/:-]*(?:\*[A-Za-z0-9._/:-]*){0,4}$/,
-  'is not a pattern of cluster names or ids; use letters, digits, any of - _ . / : and at most four "*", which stands for any characters',
-);
 
 const weekdays = list(z.enum(WEEKDAYS)).refine((days) => new Set(days).size === days.length, {
   error: 'a day is there twice; keep one of the two',
@@ -132,7 +129,7 @@ const weekdays = list(z.enum(WEEKDAYS)).refine((days) => new Set(days).size === 
 /** An entry of `monitoring.maintenance`. That it has one kind of time is a rule of the file. */
 export const MaintenanceEntry = z
   .strictObject({
-    clusters: list(maintenanceGlob).meta({
+    clusters: list(fleetGlob).meta({
       description: 'Names or ids of the clusters. * stands for any characters.',
       examples: [['berlin-*']],
     }),

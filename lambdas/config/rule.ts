@@ -21,6 +21,9 @@ export interface Sections {
   readonly maintenance: readonly unknown[];
   /** The whole section; an empty one where there is none. */
   readonly monitoring: unknown;
+  /** `rollouts.clusters`. */
+  readonly rollouts: readonly unknown[];
+  readonly recovery: readonly unknown[];
 }
 
 /** The entries of a section with the fields that a rule needs. A rule reads no others, so that a mistake elsewhere in an entry hides nothing. */

@@ -100,6 +100,13 @@ export const clusterGlob = matching(
   'is not a pattern of cluster names; use letters, digits, "-", "_", "." and at most four "*", which stands for any characters',
 );
 
+/** Over ids too, which have slashes where a cluster was found. */
+export const fleetGlob = matching(
+  'the name or the id of a cluster, in which * stands for any characters',
+  /^(?=.{1,200}$)[A-Za-z0-9._/:-]*(?:\*[A-Za-z0-9._/:-]*){0,4}$/,
+  'is not a pattern of cluster names or ids; use letters, digits, any of - _ . / : and at most four "*", which stands for any characters',
+);
+
 /** The name of a lane; that there is one is a rule of the file. */
 export const laneName = text('the name of a lane');
 

@@ -78,7 +78,7 @@ function reduced({ cluster, bytes }: Sized, cuts: readonly Cut[], share: number)
  * Never less than {@link bytesOf}, but cheaper: a character of a text is at most six bytes of JSON, and of one that passed `printable` at most three. Rows
  * are a few numbers each.
  */
-function atMost({ findings, verdicts = [], audit, slo, workloadClusters }: IndexedCluster): number {
+function atMost({ findings, verdicts = [], audit, slo, workloadClusters, rollout }: IndexedCluster): number {
   let characters = 0;
   let fixed = FIXED_SIZE;
   for (const { kind, object, message, remedy } of findings) {
@@ -97,6 +97,23 @@ function atMost({ findings, verdicts = [], audit, slo, workloadClusters }: Index
   for (const { where } of audit?.ends ?? []) {
     characters += where.length;
     fixed += 220;
+  }
+  if (rollout !== undefined) {
+    const { message, command = '', failed, reasons, progress } = rollout;
+    characters += message.length + command.length;
+    fixed += 1_500;
+    for (const { id, object = '', found, remedy = '' } of failed) {
+      characters += id.length + object.length + found.length + remedy.length;
+      fixed += 80;
+    }
+    for (const { id, object = '', message: why, remedy } of reasons) {
+      characters += id.length + object.length + why.length + remedy.length;
+      fixed += 60;
+    }
+    for (const { name, node = '' } of [...(progress?.machines ?? []), ...(progress?.etcd?.machines ?? [])]) {
+      characters += name.length + node.length;
+      fixed += 220;
+    }
   }
   characters += audit?.snapshotProblem?.length ?? 0;
   fixed += (audit?.tally?.length ?? 0) * 150;

@@ -1,8 +1,9 @@
 import type { OrderedAudit, SweepOrder } from './order.ts';
+import { present } from './shape.ts';
 
 /**
  * One order for all that wait for one cluster: the newest, which knows best where the cluster is, what its lane reaches and whether its writes are held. What the
- * others look for is looked for too, and an audit that any of them asks for is made. Pure.
+ * others look for is looked for too, and an audit or a step of a rollout that any of them asks for is made: a hint knows of none. Pure.
  *
  * @param orders of one cluster; at least one
  */
@@ -11,12 +12,18 @@ export function combinedOrder(orders: readonly [SweepOrder, ...SweepOrder[]]): S
   const namespaces = new Set(orders.flatMap(({ lookForClusters }) => lookForClusters ?? []));
   const [first, ...others] = orders.flatMap(({ audit }) => audit ?? []);
   const audit = first && others.reduce(farther, first);
-  if (namespaces.size === 0 && audit === undefined) return newest;
-  return {
-    ...newest,
-    ...(namespaces.size === 0 ? {} : { lookForClusters: [...namespaces] }),
-    ...(audit === undefined ? {} : { audit }),
-  };
+  // What dispatch says of rollout and recovery counts; a hint says nothing of them.
+  const byAge = orders.toSorted((a, b) => b.tick - a.tick);
+  const last = <K extends 'rollout' | 'recovery' | 'expiredServer'>(key: K) =>
+    byAge.find((order) => order[key] !== undefined)?.[key];
+  const more = present({
+    lookForClusters: namespaces.size === 0 ? undefined : [...namespaces],
+    audit,
+    rollout: last('rollout'),
+    recovery: last('recovery'),
+    expiredServer: last('expiredServer'),
+  });
+  return Object.keys(more).length === 0 ? newest : { ...newest, ...more };
 }
 
 function farther(one: OrderedAudit, other: OrderedAudit): OrderedAudit {

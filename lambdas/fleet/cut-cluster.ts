@@ -4,11 +4,13 @@ import { clusterCommand, nameInId } from '../expiry/commands.ts';
 import type { ExpiryFinding } from '../expiry/finding.ts';
 import { byUrgency } from '../expiry/findings.ts';
 import { signalOf } from '../health/finding-signals.ts';
+import type { HoldReason } from '../rollout/step.ts';
 import type { FateRow } from '../slo/fates.ts';
 import type { SloLedger } from '../slo/ledger.ts';
 import { fitting } from './fitting.ts';
 import type { Finding, IndexedCluster } from './fleet-index.ts';
 import type { VerdictLine } from './outcome.ts';
+import { present } from './shape.ts';
 
 /** Characters. The beginning of a text tells the most. */
 const SHORT = 80;
@@ -33,6 +35,7 @@ export const DETAIL_CUTS: readonly Cut[] = [
   (cluster) => laterWorkloadClusters(cluster, 2_000),
   textsOfHostile,
   findingsOfSweep,
+  detailsOfRollout,
 ];
 
 /**
@@ -48,6 +51,7 @@ export const LAST_CUTS: readonly Cut[] = [
   olderHostile,
   classes,
   coarseLedger,
+  laterReasons,
 ];
 
 function ordinaryVerdicts(cluster: IndexedCluster): IndexedCluster {
@@ -100,6 +104,42 @@ function textsOfHostile(cluster: IndexedCluster): IndexedCluster {
     // Which nodes they name is told; of the older ones nothing else.
     return verdicts.map((line) => (line === newest ? line : { ...line, csr: cutName(line), message: '' }));
   });
+}
+
+/** What stops it stays by name; a machine is told by how many of them there are. */
+function detailsOfRollout(cluster: IndexedCluster): IndexedCluster {
+  const { rollout } = cluster;
+  if (rollout === undefined) return cluster;
+  const { progress } = rollout;
+  const counted = progress && {
+    ...progress,
+    machines: [],
+    ...(progress.etcd === undefined ? {} : { etcd: { ...progress.etcd, machines: [] } }),
+  };
+  return {
+    ...cluster,
+    rollout: {
+      ...rollout,
+      failed: rollout.failed.map(({ id, found, passing }) => ({ id, found: short(found), ...present({ passing }) })),
+      reasons: rollout.reasons.map((reason, n) => (n === 0 ? reason : shortReason(reason))),
+      ...present({ progress: counted }),
+    },
+  };
+}
+
+function laterReasons(cluster: IndexedCluster): IndexedCluster {
+  const { rollout } = cluster;
+  if (rollout === undefined) return cluster;
+  const { command: _, ...rest } = rollout;
+  return {
+    ...cluster,
+    rollout: {
+      ...rest,
+      message: short(rollout.message),
+      failed: rollout.failed.slice(0, 1),
+      reasons: rollout.reasons.slice(0, 1).map(shortReason),
+    },
+  };
 }
 
 function stories(cluster: IndexedCluster): IndexedCluster {
@@ -249,6 +289,10 @@ function withoutClass(finding: ExpiryFinding): ExpiryFinding {
 /** Kind and object stay: since when it is there hangs on them. */
 function shortProblem(finding: Finding): Finding {
   return { ...finding, message: short(finding.message), remedy: short(finding.remedy) };
+}
+
+function shortReason({ id, message, remedy }: HoldReason): HoldReason {
+  return { id, message: short(message), remedy: short(remedy) };
 }
 
 function shortLine(line: VerdictLine): VerdictLine {

@@ -2,6 +2,7 @@ import type { AuditSummary } from '../audit/summary.ts';
 import type { Problem } from '../problem.ts';
 import type { SloLedger } from '../slo/ledger.ts';
 import type { SweepOutcome, VerdictLine, WorkloadCluster } from './outcome.ts';
+import type { RolloutSummary } from './rollout-summary.ts';
 
 /** What is known of the whole fleet, folded from outcomes. report alone writes it, to S3; dispatch reads it. */
 export interface FleetIndex {
@@ -20,6 +21,11 @@ export interface FleetIndex {
 
 /** A problem, and since when it is there without a break. */
 export interface Finding extends Problem {
+  readonly since: string;
+}
+
+/** What is known of the rollout of a cluster, and since when its state is that without a break. */
+export interface IndexedRollout extends RolloutSummary {
   readonly since: string;
 }
 
@@ -53,6 +59,8 @@ export interface IndexedCluster
   readonly verdicts?: readonly VerdictLine[];
   /** The newest audit; where that did not know what was before, together with what was known here. */
   readonly audit?: AuditSummary;
+  /** The newest look at its rollout. */
+  readonly rollout?: IndexedRollout;
   /** Details were left out, so that the index stays one that can be written: the cluster says more than its share. The snapshot and the journal have them. */
   readonly cut?: true;
 }

@@ -1,8 +1,9 @@
 import { type AuditSummary, unionOf } from '../audit/summary.ts';
 import type { Problem } from '../problem.ts';
 import { foldFates, type SloLedger } from '../slo/ledger.ts';
-import type { Finding, FleetIndex, IndexedCluster } from './fleet-index.ts';
+import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from './fleet-index.ts';
 import type { DispatchOutcome, Outcome, SweepOutcome } from './outcome.ts';
+import type { RolloutSummary } from './rollout-summary.ts';
 import { isAhead, present } from './shape.ts';
 import { foldVerdicts } from './verdict-lines.ts';
 
@@ -73,10 +74,20 @@ function foldSweep(before: IndexedCluster | undefined, outcome: SweepOutcome, no
 /** What the newest outcome that knows it says, however old that is: each part has the time that it is of. */
 function lastingOf(
   before: IndexedCluster | undefined,
-  { startedAt, untried, readable, complete, server, workloadClusters, workloadClustersCut: cut, audit }: SweepOutcome,
+  {
+    startedAt,
+    untried,
+    readable,
+    complete,
+    server,
+    workloadClusters,
+    workloadClustersCut: cut,
+    audit,
+    rollout,
+  }: SweepOutcome,
 ): Pick<
   IndexedCluster,
-  'triedAt' | 'readableAt' | 'completeAt' | 'server' | 'serverAt' | 'workloadClusters' | 'audit'
+  'triedAt' | 'readableAt' | 'completeAt' | 'server' | 'serverAt' | 'workloadClusters' | 'audit' | 'rollout'
 > {
   const isNewer = (time: string | undefined) => time === undefined || startedAt > time;
   const hasServer = server !== undefined && isNewer(before?.serverAt);
@@ -91,6 +102,7 @@ function lastingOf(
         ? { readAt: startedAt, clusters: workloadClusters, ...present({ cut }) }
         : before?.workloadClusters,
     audit: lastAudit(before?.audit, audit),
+    rollout: lastRollout(before?.rollout, rollout),
   });
 }
 
@@ -117,6 +129,18 @@ function lastAudit(before: AuditSummary | undefined, audit: AuditSummary | undef
   const [older, newer] = audit.auditedAt > before.auditedAt ? [before, audit] : [audit, before];
   if (older.auditedAt === newer.auditedAt || !newer.partial) return newer;
   return unionOf(older, newer);
+}
+
+function lastRollout(
+  before: IndexedRollout | undefined,
+  rollout: RolloutSummary | undefined,
+): IndexedRollout | undefined {
+  if (before === undefined) return rollout && { ...rollout, since: rollout.at };
+  if (rollout === undefined) return before;
+  const same = rollout.state === before.state && rollout.rollout?.id === before.rollout?.id;
+  // A late one says nothing new, but that the state was there before.
+  if (rollout.at <= before.at) return same && rollout.at < before.since ? { ...before, since: rollout.at } : before;
+  return { ...rollout, since: same ? before.since : rollout.at };
 }
 
 function findingsOf(

@@ -4,7 +4,7 @@ import { AwsError } from '../aws/errors.ts';
 import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../aws/kubeconfig-secret.ts';
 import { createKubernetesClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { readClusterApiKubeconfig } from '../kubernetes/cluster-api-kubeconfig.ts';
-import { type Connection, type Credentials, hostOf } from '../kubernetes/connection.ts';
+import { type Connection, type Credentials, type ExpiredServer, hostOf } from '../kubernetes/connection.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { KubeconfigError, type KubeconfigProblem } from '../kubernetes/kubeconfig-document.ts';
 import { loadSecretKubeconfig } from '../kubernetes/secret-kubeconfig.ts';
@@ -40,14 +40,20 @@ export class UnusableTargetError extends Error {
 /**
  * Makes clients for a target. Connects to no cluster yet, but to the management cluster when that keeps the kubeconfig.
  *
+ * @param expiredServer connect to the cluster itself although its certificate has expired; EKS renews its own
  * @throws UnusableTargetError
  * @throws KubeconfigSecretError of kind `unavailable`: nothing is known about the target
  */
-export async function openTarget(target: Target, sources: TargetSources, signal: AbortSignal): Promise<OpenTarget> {
+export async function openTarget(
+  target: Target,
+  sources: TargetSources,
+  signal: AbortSignal,
+  expiredServer?: ExpiredServer,
+): Promise<OpenTarget> {
   const { cluster, instances } = target;
   const management = target.management && (await openKubeconfig(target.management.access, sources, signal));
   try {
-    const workload = await openWorkload(target, management, sources, signal);
+    const workload = await openWorkload(target, management, sources, signal, expiredServer);
     return {
       cluster: { ...cluster, endpoint: hostOf(new URL(workload.server)) },
       workload,
@@ -74,14 +80,15 @@ async function openWorkload(
   management: KubernetesClient | undefined,
   sources: TargetSources,
   signal: AbortSignal,
+  expiredServer: ExpiredServer | undefined,
 ): Promise<KubernetesClient> {
   switch (access.kind) {
     case 'eks':
       return openEks(cluster.name, access, sources.signToken);
     case 'kubeconfig':
-      return openKubeconfig(access, sources, signal);
+      return openKubeconfig(access, sources, signal, expiredServer);
     case 'cluster-api':
-      return openClusterApi(cluster.name, access, management, signal);
+      return openClusterApi(cluster.name, access, management, signal, expiredServer);
   }
 }
 
@@ -100,12 +107,13 @@ async function openKubeconfig(
   { secret, authenticatorId }: KubeconfigAccess,
   { readSecret, signToken }: TargetSources,
   signal: AbortSignal,
+  expiredServer?: ExpiredServer,
 ): Promise<KubernetesClient> {
   const text = await textOf(secret, readSecret, signal);
   // The STS that answers an EKS Anywhere cluster is nobody's in particular; that of the secret is where we are at home.
   const own = authenticatorId && tokensOf(signToken, authenticatorId, secret.split(':')[3] ?? '');
   return usable(`kubeconfig in secret ${secret}`, 'Mend the secret: the next sweep reads it again.', () =>
-    createKubernetesClient(loadSecretKubeconfig(text, own ? { credentials: own } : {})),
+    createKubernetesClient(tolerating(loadSecretKubeconfig(text, own ? { credentials: own } : {}), expiredServer)),
   );
 }
 
@@ -114,6 +122,7 @@ async function openClusterApi(
   { namespace }: ClusterApiAccess,
   management: KubernetesClient | undefined,
   signal: AbortSignal,
+  expiredServer: ExpiredServer | undefined,
 ): Promise<KubernetesClient> {
   const object = `kubeconfig of ${namespace}/${name}`;
   if (management === undefined)
@@ -136,8 +145,12 @@ async function openClusterApi(
     const loaded = loadSecretKubeconfig(text);
     // Whoever may write that Secret is not the owner of the fleet, and must not choose what is asked from inside its network.
     if (isLocalServer(hostOf(new URL(loaded.server)))) throw new KubeconfigError([LOCAL_SERVER]);
-    return createKubernetesClient(loaded);
+    return createKubernetesClient(tolerating(loaded, expiredServer));
   });
+}
+
+function tolerating(connection: Connection, expiredServer: ExpiredServer | undefined): Connection {
+  return expiredServer === undefined ? connection : { ...connection, expiredServer };
 }
 
 const LOCAL_SERVER: KubeconfigProblem = {

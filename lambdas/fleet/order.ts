@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { AuditReach } from '../audit/audit-target.ts';
+import type { ExpiredServer } from '../kubernetes/connection.ts';
+import type { RecoveryWindow } from '../recovery/window.ts';
+import { readRecoveryWindow } from './read-recovery.ts';
 import { readServer } from './read-sweep.ts';
 import { readNamespace, readTarget } from './read-target.ts';
 import {
@@ -9,6 +12,8 @@ import {
   instant,
   list,
   mark,
+  matching,
+  oneOf,
   optional,
   parsed,
   present,
@@ -37,6 +42,12 @@ export interface SweepOrder {
   readonly handshakes?: true;
   /** Audit it too, so far, with what the sweep leaves of the time. */
   readonly audit?: OrderedAudit;
+  /** Make the next step of its rollout, or of looking whether one is due, with what the sweep and the audit leave of the time. */
+  readonly rollout?: true;
+  /** Somebody opened it: client certificates of these nodes may be approved. */
+  readonly recovery?: RecoveryWindow;
+  /** Connect although the certificate of its API server has expired, where that proves this. */
+  readonly expiredServer?: ExpiredServer;
 }
 
 /** How far an audit looks that is ordered, besides the handshakes that the order allows anyway. */
@@ -88,6 +99,9 @@ function readOrder(body: string): SweepOrder {
       lookForClusters: optional(list(readNamespace, MAX_NAMESPACES))(message['lookForClusters'], 'lookForClusters'),
       handshakes: optional(mark)(message['handshakes'], 'handshakes'),
       audit: optional(readReach)(message['audit'], 'audit'),
+      rollout: optional(mark)(message['rollout'], 'rollout'),
+      recovery: optional(readRecoveryWindow)(message['recovery'], 'recovery'),
+      expiredServer: optional(readExpiredServer)(message['expiredServer'], 'expiredServer'),
     }),
   };
 }
@@ -99,6 +113,13 @@ const readReach: Read<OrderedAudit> = (value, path) => {
     kubeletMetrics: flag(reach['kubeletMetrics'], `${path}.kubeletMetrics`),
     ...present({ known: optional(mark)(reach['known'], `${path}.known`) }),
   };
+};
+
+const readExpiredServer: Read<ExpiredServer> = (value, path) => {
+  const server = fields(value, path);
+  const pin = oneOf(['authority', 'fingerprint'])(server['pin'], `${path}.pin`);
+  if (pin === 'authority') return { pin };
+  return { pin, sha256: matching(/^[0-9a-f]{64}$/, 'a SHA-256')(server['sha256'], `${path}.sha256`) };
 };
 
 function readDeadline(value: unknown): number {

@@ -6,6 +6,7 @@ import type { DispatchOutcome, Outcome, SweepOutcome, VerdictLine, WorkloadClust
 import { readAudit, readableAudit } from './read-audit.ts';
 import { fatesUntil } from './read-fates.ts';
 import { boundedProblem, readProblem } from './read-problem.ts';
+import { rolloutOf } from './read-rollout.ts';
 import {
   isNameable,
   MAX_WORKLOAD_CLUSTERS,
@@ -65,15 +66,17 @@ function boundedDispatch(outcome: DispatchOutcome): DispatchOutcome {
   return { ...outcome, problems: fitting(problems, MAX_DISPATCH_PROBLEMS, DISPATCH_PROBLEMS_SIZE) };
 }
 
-function boundedSweep({ audit, fates, verdicts, ...outcome }: SweepOutcome): SweepOutcome {
+function boundedSweep({ audit, fates, verdicts, rollout, ...outcome }: SweepOutcome): SweepOutcome {
   const read = {
     audit: reading(() => optional(readAudit)(audit, 'audit')),
     fates: reading(() => optional(fatesUntil(outcome.startedAt))(fates, 'fates')),
+    rollout: reading(() => optional(rolloutOf(outcome.startedAt))(rollout, 'rollout')),
   };
   // What is in them cannot be told; that it cannot must be.
   const lost = [
     ...(read.audit.ok ? [] : [lostPart(`audit of cluster ${outcome.id}`, read.audit.problem)]),
     ...(read.fates.ok ? [] : [lostPart(`requests of cluster ${outcome.id}`, read.fates.problem)]),
+    ...(read.rollout.ok ? [] : [lostPart(`rollout of cluster ${outcome.id}`, read.rollout.problem)]),
   ];
   return {
     ...withoutParts({
@@ -84,6 +87,7 @@ function boundedSweep({ audit, fates, verdicts, ...outcome }: SweepOutcome): Swe
     ...present({
       audit: read.audit.ok ? read.audit.value : undefined,
       fates: read.fates.ok ? read.fates.value : undefined,
+      rollout: read.rollout.ok ? read.rollout.value : undefined,
       verdicts: boundedVerdicts(verdicts, outcome.startedAt),
     }),
   };
@@ -185,6 +189,7 @@ function readSweep(message: Fields): SweepOutcome {
     audit: readableAudit(message['audit'], 'audit'),
     fates: readable(fatesUntil(startedAt))(message['fates'], 'fates'),
     verdicts: readable(verdictsOf(startedAt))(message['verdicts'], 'verdicts'),
+    rollout: readable(rolloutOf(startedAt))(message['rollout'], 'rollout'),
   });
 }
 

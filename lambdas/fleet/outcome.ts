@@ -3,6 +3,7 @@ import type { AuditSummary } from '../audit/summary.ts';
 import type { Problem } from '../problem.ts';
 import type { FateRow } from '../slo/fates.ts';
 import type { SweepReport, SweepRow } from '../sweep/report.ts';
+import type { RolloutSummary } from './rollout-summary.ts';
 
 /**
  * What became of one message, sent to the outcomes queue. Lost, late, repeated and reordered ones do no harm: each tells the whole state
@@ -42,6 +43,8 @@ export interface SweepOutcome {
   readonly fates?: readonly FateRow[];
   /** Decisions of this sweep, hostile ones first; the log and the journal have all of them. */
   readonly verdicts?: readonly VerdictLine[];
+  /** Of its rollout, when somebody looked. */
+  readonly rollout?: RolloutSummary;
 }
 
 /** A decision, as the fleet index and the report page show it. */

@@ -1,9 +1,10 @@
 import { PROVIDERS } from '../approval/policy.ts';
-import type { Finding, FleetIndex, IndexedCluster } from './fleet-index.ts';
+import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from './fleet-index.ts';
 import type { VerdictLine } from './outcome.ts';
 import { readableAudit } from './read-audit.ts';
 import { ledgerUntil } from './read-fates.ts';
 import { readProblem } from './read-problem.ts';
+import { readRollout } from './read-rollout.ts';
 import { MAX_WORKLOAD_CLUSTERS, readCounts, readServer, readWorkloadCluster } from './read-sweep.ts';
 import { readVerdicts } from './read-verdicts.ts';
 import {
@@ -20,6 +21,7 @@ import {
   type Read,
   readable,
   reading,
+  ShapeError,
   table,
   time,
   versionOf,
@@ -110,9 +112,20 @@ const clusterUntil =
       audit: readableAudit(cluster['audit'], `${path}.audit`),
       slo: readable(ledgerUntil(now))(cluster['slo'], `${path}.slo`),
       verdicts: readable(verdictsUntil(now))(cluster['verdicts'], `${path}.verdicts`),
+      rollout: readable(rolloutUntil(now))(cluster['rollout'], `${path}.rollout`),
       cut: optional(mark)(cluster['cut'], `${path}.cut`),
     });
   };
+
+/** With one that is ahead no later one would be newer. */
+function rolloutUntil(now: number): Read<IndexedRollout> {
+  return (value, path) => {
+    const since = time(fields(value, path)['since'], `${path}.since`);
+    const rollout = { ...readRollout(value, path), since };
+    if (isAhead(rollout.at, now) || since > rollout.at) throw new ShapeError(`${path} is ahead`);
+    return rollout;
+  };
+}
 
 function verdictsUntil(now: number): Read<readonly VerdictLine[]> {
   return (value, path) => readVerdicts(value, path).filter(({ at }) => !isAhead(at, now));

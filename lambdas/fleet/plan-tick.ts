@@ -1,10 +1,17 @@
+import type { ExpiredServerOfCluster } from '../config/fleet.ts';
 import type { Problem } from '../problem.ts';
+import type { RecoveryWindow } from '../recovery/window.ts';
+import type { RolloutPolicy } from '../rollout/policy.ts';
 import { DEADLINE_MS, SHORT_DEADLINE_MS } from './deadlines.ts';
+import { expiredServerOf } from './expired-server.ts';
 import { firstProblems } from './first-problems.ts';
 import type { FleetIndex } from './fleet-index.ts';
 import type { OrderedAudit, SweepOrder } from './order.ts';
 import { isTurnOf, minutesSinceTurnOf } from './phase.ts';
+import { openWindowOf } from './read-recovery.ts';
 import type { RegisteredCluster, Registry } from './registry.ts';
+import { rolloutPolicyOf } from './rollout-policy-of.ts';
+import { isUnderWay } from './rollout-summary.ts';
 import { sameServer } from './same-server.ts';
 import { entryOf, present } from './shape.ts';
 import { LISTED } from './sources.ts';
@@ -30,6 +37,12 @@ export interface TickOptions {
   readonly handshakeLanes?: ReadonlySet<string>;
   /** How often each cluster is audited. @default never */
   readonly auditEveryMinutes?: number;
+  /** `rollouts.clusters` of fleet.yaml; each is looked at as often as it is audited. @default no step is ordered, not even of what goes on */
+  readonly rollouts?: readonly RolloutPolicy[];
+  /** `recovery` of fleet.yaml. @default none */
+  readonly expiredServers?: readonly ExpiredServerOfCluster[];
+  /** That somebody opened. @default none */
+  readonly recoveryWindows?: readonly RecoveryWindow[];
 }
 
 /**
@@ -42,8 +55,9 @@ export function planTick(
   registry: Registry,
   index: FleetIndex | undefined,
   tick: number,
-  { lanes, handshakeLanes, auditEveryMinutes }: TickOptions = {},
+  options: TickOptions = {},
 ): TickPlan {
+  const { lanes, handshakeLanes, auditEveryMinutes, rollouts, expiredServers = [], recoveryWindows = [] } = options;
   const clusters = Object.values(registry.clusters);
   const isDeployed = ({ lane }: Target) => lanes?.has(lane) ?? true;
   const reachable = clusters.filter(({ target }) => target !== undefined && isDeployed(target));
@@ -56,16 +70,21 @@ export function planTick(
     if (target === undefined) return [];
     const holdWrites = conflicts.get(target.id)?.message ?? doubtOf(cluster, index);
     const lookForClusters = isTimeToLook(target.id, index, tick) ? managesClusters : undefined;
+    const question = { index, tick, everyMinutes: auditEveryMinutes };
+    const recovery = openWindowOf(recoveryWindows, target.id, tick);
     const order: SweepOrder = {
       target,
       tick,
-      deadlineMs: deadlineOf(cluster, index, tick),
+      deadlineMs: recovery === undefined ? deadlineOf(cluster, index, tick) : DEADLINE_MS,
       ...present({
         holdWrites,
         server: serverBehind(cluster, index),
         lookForClusters,
         handshakes: handshakeLanes?.has(target.lane) === true ? (true as const) : undefined,
-        audit: auditOf(cluster, target, { index, tick, everyMinutes: auditEveryMinutes }),
+        audit: auditOf(cluster, target, question),
+        rollout: rolloutOf(cluster, target, rollouts, question),
+        recovery,
+        expiredServer: expiredServerOf(expiredServers, target.id, tick),
       }),
     };
     return [{ lane: target.lane, order, rank: rankOf(order, isQuick(cluster, index)) }];
@@ -84,9 +103,9 @@ export function planTick(
   };
 }
 
-function rankOf({ audit }: SweepOrder, quick: boolean): number {
+function rankOf({ audit, rollout }: SweepOrder, quick: boolean): number {
   if (!quick) return 2;
-  return audit === undefined ? 0 : 1;
+  return audit === undefined && rollout === undefined ? 0 : 1;
 }
 
 /**
@@ -110,8 +129,10 @@ function serverBehind({ id, target }: RegisteredCluster, index: FleetIndex | und
 
 /** A cluster whose owner is not the one of the fleet gets the long time only when it showed that it needs it not. */
 function deadlineOf(cluster: RegisteredCluster, index: FleetIndex | undefined, tick: number): number {
-  // A cluster that is only slow has to be able to show it.
-  return isQuick(cluster, index) || isTurnOf(cluster.id, CADENCE_MINUTES, tick) ? DEADLINE_MS : SHORT_DEADLINE_MS;
+  // A cluster that is only slow has to be able to show it; one whose control plane is replaced is slow for that reason.
+  return isQuick(cluster, index) || isRolling(cluster, index) || isTurnOf(cluster.id, CADENCE_MINUTES, tick)
+    ? DEADLINE_MS
+    : SHORT_DEADLINE_MS;
 }
 
 function isQuick({ id, source, target }: RegisteredCluster, index: FleetIndex | undefined): boolean {
@@ -121,11 +142,16 @@ function isQuick({ id, source, target }: RegisteredCluster, index: FleetIndex | 
     : swept.readable && swept.durationMs < SHORT_DEADLINE_MS;
 }
 
+function isRolling({ id }: RegisteredCluster, index: FleetIndex | undefined): boolean {
+  const known = entryOf(index?.clusters, id)?.rollout;
+  return known !== undefined && isUnderWay(known);
+}
+
 function isTimeToLook(id: string, index: FleetIndex | undefined, tick: number): boolean {
   return entryOf(index?.clusters, id)?.workloadClusters === undefined || isTurnOf(id, CADENCE_MINUTES, tick);
 }
 
-interface AuditQuestion {
+interface TurnQuestion {
   readonly index: FleetIndex | undefined;
   readonly tick: number;
   readonly everyMinutes: number | undefined;
@@ -138,20 +164,45 @@ interface AuditQuestion {
 function auditOf(
   { id, foundAt }: RegisteredCluster,
   { audit }: Target,
-  { index, tick, everyMinutes }: AuditQuestion,
+  { index, tick, everyMinutes }: TurnQuestion,
 ): OrderedAudit | undefined {
   if (everyMinutes === undefined) return undefined;
-  const elapsed = minutesSinceTurnOf(id, everyMinutes, tick);
-  if (elapsed % AUDIT_AGAIN_MINUTES !== 0) return undefined;
   const before = entryOf(index?.clusters, id)?.audit;
   const last = index === undefined ? undefined : (before?.auditedAt ?? foundAt);
-  const isMissed = last !== undefined && Date.parse(last) < tick - elapsed * MINUTE_MS;
-  if (elapsed > 0 && !isMissed) return undefined;
+  if (!isDue(id, everyMinutes, tick, last)) return undefined;
   return {
     secrets: audit?.secrets ?? false,
     kubeletMetrics: audit?.kubeletMetrics ?? false,
     ...(before !== undefined && before.ends.length + before.sources.read.length > 0 ? { known: true } : {}),
   };
+}
+
+/** @param last when it was done last; undefined where that is not known */
+function isDue(id: string, everyMinutes: number, tick: number, last: string | undefined): boolean {
+  const elapsed = minutesSinceTurnOf(id, everyMinutes, tick);
+  if (elapsed === 0) return true;
+  return elapsed % AUDIT_AGAIN_MINUTES === 0 && last !== undefined && Date.parse(last) < tick - elapsed * MINUTE_MS;
+}
+
+/**
+ * Whether the next step of its rollout is due: each minute while it goes on, also of a cluster that is selected no more; else when it is its turn, or a step was missed, because
+ * the audit took all of the time. A cluster that is selected no more is looked at until that is told.
+ */
+function rolloutOf(
+  { id, foundAt }: RegisteredCluster,
+  target: Target,
+  policies: readonly RolloutPolicy[] | undefined,
+  { index, tick, everyMinutes }: TurnQuestion,
+): true | undefined {
+  if (policies === undefined || everyMinutes === undefined) return undefined;
+  const known = entryOf(index?.clusters, id)?.rollout;
+  if (known !== undefined && isUnderWay(known)) return true;
+  const policy = rolloutPolicyOf(policies, target);
+  // Of an EKS cluster nothing else is replaced.
+  const isSelected = policy !== undefined && (target.access.kind !== 'eks' || policy.nodeGroups);
+  if (!isSelected && (known === undefined || known.state === 'off')) return undefined;
+  const last = index === undefined ? undefined : (known?.at ?? foundAt);
+  return isDue(id, everyMinutes, tick, last) ? true : undefined;
 }
 
 function unknownLane({ id, lane }: Target): Problem {

@@ -15,6 +15,7 @@ import type { Handshake } from '../sweep/renewal-evidence.ts';
 import type { SweepReport } from '../sweep/report.ts';
 import { type Clock, SweepBugError, type SweepProgress, sweep } from '../sweep/sweep.ts';
 import type { AuditCluster } from './cluster-auditor.ts';
+import type { RollCluster } from './cluster-roller.ts';
 import { adviseForEks } from './eks-advice.ts';
 import { freshAccess, IMPOSTOR_REMEDY, mayHaveMoved } from './fresh-access.ts';
 import { createIdleTargets } from './idle-targets.ts';
@@ -34,6 +35,8 @@ export interface TargetSweeperOptions extends TargetSources {
   readonly handshakeOf?: (endpoint: string) => Handshake;
   /** Makes the audits that orders ask for. @default none is made */
   readonly audit?: AuditCluster;
+  /** Makes the steps of rollouts that orders ask for. @default none is made */
+  readonly roll?: RollCluster;
   /** Keeps what was decided. @default nothing is kept */
   readonly journal?: SweepJournal;
 }
@@ -49,6 +52,8 @@ export interface SweptOrder {
   readonly error?: unknown;
   /** A bug of certmarshal in the audit, for the log. The sweep is not touched by it. */
   readonly auditError?: unknown;
+  /** A bug of certmarshal in the step of a rollout, for the log. */
+  readonly rolloutError?: unknown;
   /** What became of the record of the decisions, where there were any. */
   readonly journaled?: Journaled;
 }
@@ -69,6 +74,8 @@ interface Attempt {
   readonly workloadClustersCut?: true;
   /** It leads to another API server than before: what is seen there is not yet this cluster's. */
   readonly moved?: true;
+  /** Why nothing was written. */
+  readonly held?: string;
   /** What was decided, for the journal. */
   readonly decisions?: CollectedDecisions;
   /** A bug of certmarshal that came when decisions were made already; the report tells them. */
@@ -80,6 +87,8 @@ const KEPT_TARGETS = 64;
 
 /** An audit with less time would only find out that it has none. Milliseconds. */
 const SHORTEST_AUDIT_MS = 2_000;
+/** A step with less time would be given up between its reads. Milliseconds. */
+const SHORTEST_ROLLOUT_MS = 5_000;
 /** A sweep whose time is over still has this long to write down what it decided. Milliseconds. */
 const SHORTEST_JOURNAL_MS = 3_000;
 /** A journal that cannot be written must not keep the other clusters of the batch: the log has its lines, and the next sweep tries again. Milliseconds. */
@@ -134,9 +143,10 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
         withAudit(order, swept, { open: attempt?.open, leftMs, signal }),
         keepDecisions(order.target, attempt?.decisions, { leftMs, signal }),
       ]);
-      return journaled === undefined ? audited : withJournal(audited, journaled);
+      const recorded = journaled === undefined ? audited : withJournal(audited, journaled);
+      return attempt === undefined ? recorded : await withRollout(order, recorded, attempt, { endsAt, signal });
     } finally {
-      if (attempt !== undefined) release(order.target, attempt);
+      if (attempt !== undefined) release(order, attempt);
     }
   };
 
@@ -173,6 +183,37 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     }
   }
 
+  /** When approvals, audit and journal have what they need: what is not done now is done in the next minute. */
+  async function withRollout(
+    order: SweepOrder,
+    swept: SweptOrder,
+    { open, held, bug }: Attempt,
+    { endsAt, signal }: { endsAt: number; signal: AbortSignal },
+  ): Promise<SweptOrder> {
+    const leftMs = endsAt - performance.now();
+    if (order.rollout === undefined || options.roll === undefined || open === undefined || bug !== undefined)
+      return swept;
+    if (signal.aborted || leftMs < SHORTEST_ROLLOUT_MS) return swept;
+    const { outcome } = swept;
+    const holdWrites = held ?? (outcome.readable ? undefined : 'the sweep could not read the cluster');
+    const end = new AbortController();
+    const timer = setTimeout(() => end.abort(), leftMs);
+    try {
+      const { summary, problems } = await options.roll({
+        target: order.target,
+        open,
+        handshakes: order.handshakes ?? false,
+        ...(holdWrites === undefined ? {} : { holdWrites }),
+        signal: AbortSignal.any([signal, end.signal]),
+      });
+      return { ...swept, outcome: { ...problems.toReversed().reduce(withProblem, outcome), rollout: summary } };
+    } catch (error) {
+      return { ...swept, outcome: withProblem(outcome, failedRollout(error, order.target)), rolloutError: error };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   /** Beside the audit. It does not end with the sweep at once: what was written to the cluster by then has to be on record. */
   async function keepDecisions(
     { id }: Target,
@@ -201,7 +242,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     const mayRepeat = ({ report, bug }: Attempt) =>
       !signal.aborted && bug === undefined && (report?.requests.writes ?? 0) === 0;
 
-    const kept = idle.take(keyOf(target));
+    const kept = idle.take(keyOf(order));
     let attempt = kept === undefined ? undefined : await sweepOpen(order, kept, signal);
     if (attempt === undefined || (isSuspect(attempt) && mayRepeat(attempt))) {
       attempt?.open?.close();
@@ -223,7 +264,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
   async function openAndSweep(order: SweepOrder, target: Target, signal: AbortSignal): Promise<Attempt> {
     let open: OpenTarget;
     try {
-      open = await openTarget(target, options, signal);
+      open = await openTarget(target, options, signal, order.expiredServer);
     } catch (error) {
       if (error instanceof UnusableTargetError) return { problems: [error.problem] };
       throw error;
@@ -237,11 +278,11 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
   }
 
   /** Keeps the connections of a sweep that gives no reason to doubt them, under the target that was ordered. */
-  function release(target: Target, attempt: Attempt): void {
+  function release(order: SweepOrder, attempt: Attempt): void {
     const { open } = attempt;
     if (open === undefined) return;
     if (isSuspect(attempt) || attempt.bug !== undefined) open.close();
-    else idle.keep(keyOf(target), open);
+    else idle.keep(keyOf(order), open);
   }
 
   function collectorOf({ id }: Target, judging: readonly ApprovalPolicy[]): DecisionCollector | undefined {
@@ -264,6 +305,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
       const found = bug === undefined ? await lookForClusters(order, report, open, signal) : { problems: [] };
       const problems = [
         ...heldProblem(order, held),
+        ...expiredProblem(order, open),
         ...(bug === undefined ? [] : [failureOf(bug.error, order.target)]),
         ...report.problems,
         ...found.problems,
@@ -275,6 +317,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
         ...found,
         problems,
         ...(moved === undefined ? {} : { moved: true }),
+        ...(held === undefined ? {} : { held }),
         ...(decisions === undefined ? {} : { decisions: decisions.collected() }),
         ...(bug === undefined ? {} : { bug }),
       };
@@ -300,8 +343,8 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
   }
 }
 
-function keyOf(target: Target): string {
-  return JSON.stringify(target);
+function keyOf({ target, expiredServer }: SweepOrder): string {
+  return JSON.stringify([target, expiredServer]);
 }
 
 /** We had nothing to show to the cluster: our own credentials are missing. */
@@ -347,6 +390,23 @@ function heldProblem({ target }: SweepOrder, held: string | undefined): readonly
   return [{ kind: 'held', object: `cluster ${target.id}`, message: held, remedy }];
 }
 
+/** Loud as long as it lasts: who opened it may have forgotten it. */
+function expiredProblem({ target }: SweepOrder, { workload }: OpenTarget): readonly Problem[] {
+  const { recovering } = workload;
+  if (recovering === undefined) return [];
+  const { notAfter, sha256, pin } = recovering;
+  const ended = new Date(notAfter).toISOString();
+  return [
+    {
+      kind: 'recovery-connection',
+      object: `cluster ${target.id}`,
+      message: `the certificate of its API server ended at ${ended}, and certmarshal connects all the same, because fleet.yaml says so (${pin}, SHA-256 ${sha256})`,
+      remedy:
+        'Renew it as docs/runbooks/recovery.md says, then remove the cluster from recovery in fleet.yaml, and deploy.',
+    },
+  ];
+}
+
 function overdue({ object }: Problem, deadlineMs: number): Problem {
   return {
     kind: 'timeout',
@@ -378,6 +438,16 @@ function failedAudit(error: unknown, { id }: Target): Problem {
     object: `audit of cluster ${id}`,
     message: `certmarshal itself failed (${error instanceof Error ? error.name : typeof error})`,
     remedy: 'Report it as a bug, with the line "audit failed" of the log. Approvals go on.',
+  };
+}
+
+function failedRollout(error: unknown, { id }: Target): Problem {
+  return {
+    kind: 'bug',
+    object: `rollout of cluster ${id}`,
+    message: `certmarshal itself failed (${error instanceof Error ? error.name : typeof error})`,
+    remedy:
+      'Report it as a bug, with the line "rollout failed" of the log. Approvals go on; whether a rollout goes on, Cluster API tells.',
   };
 }
 

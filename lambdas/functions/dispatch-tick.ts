@@ -11,6 +11,7 @@ import type { DispatchOutcome } from '../fleet/outcome.ts';
 import { parseFleetIndex } from '../fleet/parse-index.ts';
 import { parseRegistry } from '../fleet/parse-registry.ts';
 import { planTick } from '../fleet/plan-tick.ts';
+import { parseRecoveryWindows } from '../fleet/read-recovery.ts';
 import type { Registry } from '../fleet/registry.ts';
 import { eksSources, sourcesOf } from '../fleet/sources.ts';
 import { STATE_KEYS, type StateObject } from '../fleet/state-keys.ts';
@@ -87,19 +88,22 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     lanes: new Set(options.send.keys()),
     handshakeLanes: new Set(handshakeLanes(fleet)),
     auditEveryMinutes: fleet.audit.everyMinutes,
+    rollouts: fleet.rollouts.clusters,
+    expiredServers: fleet.recovery,
   };
 
   return async (tick, signals) => {
     const startedAt = clock();
     const problems: Problem[] = [];
-    const [stored, index] = await Promise.all([
+    const [stored, index, recovery] = await Promise.all([
       read('registry', (value) => parseRegistry(value, startedAt), problems, signals.all),
       read('index', (value) => parseFleetIndex(value, startedAt), problems, signals.all),
+      read('recovery', parseRecoveryWindows, problems, signals.all),
     ]);
     const free = [listedClusters(fleet), ...workloadClusters(fleet, index.value, stored.value)];
     const known = updateRegistry(stored.value, free, startedAt, asked);
     const sendAll = async (registry: Registry): Promise<Sent> => {
-      const plan = planTick(registry, index.value, tick, tickOptions);
+      const plan = planTick(registry, index.value, tick, { ...tickOptions, recoveryWindows: recovery.value ?? [] });
       problems.push(...plan.problems);
       return send(plan.orders, tick, problems, signals.all);
     };
@@ -152,7 +156,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
       if (found === undefined) return {};
       const value = parse(found.value);
       if (value !== undefined) return { value, etag: found.etag };
-      problems.push(damaged(STATE_KEYS[object]));
+      problems.push(damaged(object));
       return { etag: found.etag };
     } catch (error) {
       problems.push(problemOf(STATE_KEYS[object], error));
@@ -226,12 +230,15 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
   }
 }
 
-function damaged(key: string): Problem {
+function damaged(object: StateObject): Problem {
   return {
     kind: 'invalid',
-    object: key,
+    object: STATE_KEYS[object],
     message: 'it is not what certmarshal wrote there',
-    remedy: 'Nothing: it is written anew. Find out who else writes to the bucket.',
+    remedy:
+      object === 'recovery'
+        ? 'No recovery window is open. Find out who else writes to the bucket; open the window again.'
+        : 'Nothing: it is written anew. Find out who else writes to the bucket.',
   };
 }
 

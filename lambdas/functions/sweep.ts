@@ -12,6 +12,7 @@ import { createTokenSigner } from '../aws/eks-token.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';
 import { sendMessages } from '../aws/queues.ts';
 import { createCredentials } from '../aws/spoke-credentials.ts';
+import type { FleetRollouts } from '../config/fleet.ts';
 import type { Thresholds } from '../expiry/thresholds.ts';
 import { createTargetSweeper } from '../fleet/sweep-target.ts';
 import { tryingAgain } from '../journal/trying-again.ts';
@@ -21,6 +22,7 @@ import { readBesideBundle, requiredVariable } from './environment.ts';
 import { lateAuditor } from './late-auditor.ts';
 import { lateInstanceReader } from './late-instance-reader.ts';
 import { lateJournal } from './late-journal.ts';
+import { lateRoller } from './late-roller.ts';
 import { createSweepBatch } from './sweep-batch.ts';
 
 /** Sweeps are told to end this long before Lambda ends them, which gives them time to say what they did and did not do. */
@@ -34,6 +36,7 @@ const sqs = new SQSClient();
 const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
 const policies: readonly ApprovalPolicy[] = JSON.parse(readBesideBundle(import.meta.url, 'policies.json'));
 const thresholds: Thresholds = JSON.parse(readBesideBundle(import.meta.url, 'audit.json'));
+const rollouts: FleetRollouts = JSON.parse(readBesideBundle(import.meta.url, 'rollouts.json'));
 const credentials = createCredentials({ sessionName: 'certmarshal-sweep' });
 const eks = createEksReader({ credentials });
 const sweepBatch = createSweepBatch({
@@ -46,6 +49,7 @@ const sweepBatch = createSweepBatch({
     policies,
     clock: Date.now,
     audit: lateAuditor({ credentials, bucket: requiredVariable('SNAPSHOT_BUCKET'), thresholds, clock: Date.now }),
+    roll: lateRoller({ rollouts, bucket: requiredVariable('STATE_BUCKET'), clock: Date.now }),
     journal: {
       program: packageJson.version,
       journal: tryingAgain(

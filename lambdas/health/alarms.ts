@@ -206,6 +206,29 @@ export const ALARMS = {
     maintenance: true,
     meaning: 'More requests are missed than the objective allows.',
   },
+  RolloutHeld: {
+    watches: { signal: 'RolloutsHeld' },
+    severity: 'critical',
+    threshold: 1,
+    datapoints: { atLeast: 2, of: 3 },
+    meaning:
+      'The rollout of a control plane is held, or certificates ended before one began: nothing goes on by itself.',
+  },
+  RolloutNeeded: {
+    watches: { signal: 'RolloutsNeeded' },
+    severity: 'warning',
+    threshold: 1,
+    datapoints: { atLeast: 2, of: 3 },
+    meaning:
+      'The machines of a control plane have to be rolled before their certificates end, and a person has to act first.',
+  },
+  RecoveryModeOpen: {
+    watches: { signal: 'RecoveriesOpen' },
+    severity: 'warning',
+    threshold: 1,
+    datapoints: { atLeast: 2, of: 3 },
+    meaning: 'A cluster is entered although its certificates ended, because somebody opened its recovery.',
+  },
 } as const satisfies Record<string, AlarmEntry>;
 
 export type AlarmId = keyof typeof ALARMS;

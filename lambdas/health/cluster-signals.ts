@@ -1,12 +1,12 @@
-import { clusterCommand, nameInId, word } from '../expiry/commands.ts';
+import { word } from '../expiry/commands.ts';
 import { compare } from '../expiry/words.ts';
-import type { Finding, IndexedCluster } from '../fleet/fleet-index.ts';
+import type { Finding } from '../fleet/fleet-index.ts';
 import type { VerdictLine } from '../fleet/outcome.ts';
-import type { RegisteredCluster } from '../fleet/registry.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
 import { printable } from '../printable.ts';
-import type { SloState } from '../slo/objective.ts';
 import { type FindingGroup, findingGroups } from './finding-groups.ts';
+import { commandFor, type KnownCluster, LONGEST_STORY } from './known-cluster.ts';
+import { isOfRecovery, recoveryOpen, rolloutHeld, rolloutNeeded } from './rollout-signals.ts';
 import { CLASS_SIGNALS, type Signal } from './signals.ts';
 
 /** A cluster that is found, or a sweep that is late, has this long before it counts. Seconds. */
@@ -18,17 +18,6 @@ const FIRST_MINUTES = 120;
 const HOSTILE_MS = (HUB_SIZES.outcomes.retentionSeconds + 600) * 1_000;
 /** Clocks of functions differ, and a cluster is swept at once when it is found. Milliseconds. */
 const CLOCKS_DIFFER_MS = 10 * 60_000;
-/** Characters of a story; it has to fit on a phone. */
-const LONGEST_STORY = 300;
-
-/** What is known of a cluster that is not gone, or that is still looked at. */
-export interface KnownCluster {
-  readonly registered: RegisteredCluster;
-  /** Absent when no sweep has told anything yet. */
-  readonly indexed?: IndexedCluster | undefined;
-  readonly slo: SloState;
-  readonly auditEveryMinutes: number;
-}
 
 /** The signals of a cluster that are above 0, in no order. Pure. */
 export function clusterSignals(known: KnownCluster, now: number): readonly Signal[] {
@@ -41,6 +30,9 @@ export function clusterSignals(known: KnownCluster, now: number): readonly Signa
     hostileRequests(known, now),
     burn('SloFastBurn', known),
     burn('SloSlowBurn', known),
+    rolloutHeld(known),
+    rolloutNeeded(known, now),
+    recoveryOpen(known),
   ].flatMap((signal) => (signal !== undefined && signal.value > 0 ? [signal] : []));
 }
 
@@ -105,9 +97,10 @@ function incomplete({ registered: { id, foundAt, target }, indexed }: KnownClust
 
 /**
  * Renewals are a proof beside others, and a lane that reaches no node never has it: as long as any request is open the sweep says so, and that is by choice. Requests that
- * nothing else proves are told by the audit, as those that wait.
+ * nothing else proves are told by the audit, as those that wait. How a sweep got in, and what becomes of a rollout beside it, have signals of their own.
  */
 function isInTheWay({ kind, object }: Finding): boolean {
+  if (kind === 'held-back' || kind.startsWith('rollout') || isOfRecovery(kind)) return false;
   return !(kind === 'evidence' && object === 'evidence renewal');
 }
 
@@ -197,14 +190,6 @@ function hostileStory({ node, message }: VerdictLine): string {
   return name === undefined || owner === undefined
     ? printable(`a request of ${node} is hostile: ${text}`, LONGEST_STORY)
     : printable(`${node} asked for ${name}, which belongs to ${owner}`, LONGEST_STORY);
-}
-
-/** A command for a person, who has a kubeconfig of the cluster and knows it by its name. */
-function commandFor(command: string, { registered, indexed }: Pick<KnownCluster, 'registered' | 'indexed'>): string {
-  const { id, target } = registered;
-  const name = target?.cluster.name ?? indexed?.name ?? nameInId(id);
-  const provider = target?.cluster.provider ?? indexed?.provider;
-  return clusterCommand(command, { name, provider, isManaged: target?.management !== undefined });
 }
 
 function burn(id: 'SloFastBurn' | 'SloSlowBurn', known: KnownCluster): Signal {

@@ -1,6 +1,6 @@
 import type { Provider } from '../approval/policy.ts';
 import type { AuditSummary } from '../audit/summary.ts';
-import type { Finding, FleetIndex, IndexedCluster } from '../fleet/fleet-index.ts';
+import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from '../fleet/fleet-index.ts';
 import type { VerdictLine } from '../fleet/outcome.ts';
 import type { RegisteredCluster, Registry } from '../fleet/registry.ts';
 import { type SloState, sloState } from '../slo/objective.ts';
@@ -62,6 +62,8 @@ export interface ClusterHealth {
   /** Of its sweeps. */
   readonly findings: readonly Finding[];
   readonly audit?: AuditSummary;
+  /** The newest look at its rollout. */
+  readonly rollout?: IndexedRollout;
   readonly verdicts: readonly VerdictLine[];
   readonly slo: SloState;
 }
@@ -143,6 +145,7 @@ function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, 
     complete: indexed?.complete ?? false,
     findings: indexed?.findings ?? [],
     ...(indexed?.audit === undefined ? {} : { audit: indexed.audit }),
+    ...(indexed?.rollout === undefined ? {} : { rollout: indexed.rollout }),
     verdicts: indexed?.verdicts ?? [],
     slo,
   };

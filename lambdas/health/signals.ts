@@ -2,7 +2,7 @@ import type { CertificateClass } from '../expiry/certificate-classes.ts';
 
 /**
  * What can be wrong with one cluster, as one number each: 0 while it is well. Each is a metric with the dimension `Cluster`, published only while it is
- * above 0 (a series costs money every month), and a total, or the largest one, of the fleet, published always.
+ * above 0 (a series costs money every month), and a total, or the largest one, of the fleet, published always but where it is `sometimes`.
  */
 export const SIGNALS = {
   UnreadableFor: {
@@ -55,12 +55,34 @@ export const SIGNALS = {
     meaning: 'How many times faster than allowed the error budget burns, over an hour and over 15 minutes.',
   },
   SloSlowBurn: { unit: 'None', fleet: 'maximum', meaning: 'The same, over three days.' },
+  RolloutsHeld: {
+    unit: 'Count',
+    fleet: 'sum',
+    sometimes: true,
+    meaning:
+      'Rollouts of control planes that are held until a person looks, or that nobody began before certificates ended.',
+  },
+  RolloutsNeeded: {
+    unit: 'Count',
+    fleet: 'sum',
+    sometimes: true,
+    meaning: 'Rollouts that are due for half an hour and that only a person can begin, or has to make possible.',
+  },
+  RecoveriesOpen: {
+    unit: 'Count',
+    fleet: 'sum',
+    sometimes: true,
+    meaning:
+      'Clusters that are entered although the certificate of their API server ended, or that have an open recovery window.',
+  },
 } as const satisfies Record<string, SignalEntry>;
 
 interface SignalEntry {
   readonly unit: 'Seconds' | 'Count' | 'None';
   /** How the number of the fleet is made of those of its clusters. */
   readonly fleet: 'maximum' | 'sum';
+  /** The number of the fleet is published only while it is above 0 too: most fleets never have one, and each is paid for. */
+  readonly sometimes?: true;
   readonly meaning: string;
 }
 

@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 
 import { KubernetesError, type KubernetesErrorDetails } from './errors.ts';
+import { OTHER_CERTIFICATE } from './expired-server.ts';
 
 /** What a failed connection is checked against. */
 interface TrustContext {
@@ -35,8 +36,16 @@ function explain(code: string, { serverName, bundle, now }: TrustContext): Expla
         : {
             kind: 'certificate',
             problem: 'the certificate of the endpoint, or the authority above it, has expired',
-            remedy: "Renew the API server's serving certificate; the CA bundle is not the cause.",
+            remedy:
+              "Renew the API server's serving certificate; the CA bundle is not the cause. Recovery mode connects until then, where the end of that certificate is all that is wrong: name the cluster under recovery in fleet.yaml.",
           };
+    case OTHER_CERTIFICATE:
+      return {
+        kind: 'certificate',
+        problem: 'the certificate of the endpoint has expired, and it is not the one that recovery mode allows',
+        remedy:
+          'Compare its SHA-256, on the machine itself, with the pin under recovery in fleet.yaml; if they differ, somebody else answers here.',
+      };
     case 'CERT_NOT_YET_VALID':
       return {
         kind: 'certificate',

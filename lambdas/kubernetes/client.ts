@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
-import { Agent, type RequestOptions } from 'node:https';
+import { Agent, type AgentOptions, type RequestOptions } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 
@@ -11,6 +11,7 @@ import { type Connection, hostOf, parseServerUrl } from './connection.ts';
 import { describeCall } from './describe-call.ts';
 import { KubernetesError } from './errors.ts';
 import { ExchangeFailure, exchange, type Reply } from './exchange.ts';
+import { type Recovering, RecoveryAgent } from './expired-server.ts';
 import type { JsonObject } from './json.ts';
 import { retryDelayMs } from './retry.ts';
 import { type ServerClock, serverClock } from './server-clock.ts';
@@ -18,9 +19,12 @@ import { type ServerClock, serverClock } from './server-clock.ts';
 /** etcd refuses objects over 1.5 MiB; as JSON they are somewhat larger. */
 const MAX_OBJECT_BYTES = 4 * 1024 * 1024;
 
+/** A PATCH is a JSON merge patch (RFC 7386). */
+export type ApiMethod = 'GET' | 'PUT' | 'POST' | 'PATCH';
+
 /** One call. */
 export interface ApiCall {
-  readonly method: 'GET' | 'PUT' | 'POST';
+  readonly method: ApiMethod;
   /** Absolute path of the API, every segment percent-encoded: `/apis/certificates.k8s.io/v1/…`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
@@ -54,6 +58,8 @@ export interface KubernetesClient {
   readonly stats: ClientStats;
   /** By the newest answer that has a date; absent before. */
   readonly clock?: ServerClock | undefined;
+  /** Set once a connection was made although the serving certificate had expired; only where the connection allows it. */
+  readonly recovering?: Recovering | undefined;
   /**
    * The JSON object that the server answers.
    *
@@ -114,7 +120,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
   const bundle = connection.caPem === undefined ? undefined : readBundle(server, connection.caPem);
   const hostname = hostOf(url);
   const serverName = connection.tlsServerName ?? hostname;
-  const agent = new Agent({
+  const agentOptions: AgentOptions = {
     keepAlive: true,
     maxSockets,
     // Not left to the environment: NODE_TLS_REJECT_UNAUTHORIZED=0 must not reach a cluster.
@@ -122,7 +128,19 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     // Built once: otherwise every connection parses the bundle anew.
     secureContext: secureContextOf(server, connection, bundle),
     ...(connection.tlsServerName === undefined ? {} : { servername: connection.tlsServerName }),
-  });
+  };
+  const { expiredServer: expired } = connection;
+  const recovery =
+    expired === undefined
+      ? undefined
+      : new RecoveryAgent(agentOptions, {
+          expired,
+          serverName,
+          authorities: bundle ?? [],
+          timeoutMs: requestTimeoutMs,
+          now,
+        });
+  const agent = recovery ?? new Agent(agentOptions);
   const target: RequestOptions = { agent, hostname, port: url.port === '' ? 443 : url.port };
   const bearer = createBearer(server, credentials);
   let clock: ServerClock | undefined;
@@ -149,7 +167,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
         ...(authorization === undefined ? {} : { authorization }),
         ...(body === undefined
           ? {}
-          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+          : { 'content-type': contentTypeOf(method), 'content-length': Buffer.byteLength(body) }),
       };
       const path = url.pathname.replace(/\/+$/, '') + call.path + query;
       const outgoing: RequestOptions = { ...target, method, path, headers };
@@ -216,6 +234,9 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     get clock() {
       return clock;
     },
+    get recovering() {
+      return recovery?.recovering;
+    },
     request: async (call) => request(call, JSON_FORM),
     requestText: async (call) => request(call, TEXT_FORM),
     close() {
@@ -224,6 +245,10 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
       agent.destroy();
     },
   };
+}
+
+function contentTypeOf(method: ApiMethod): string {
+  return method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
 }
 
 /** What an answer has to be, and how it is read. */

@@ -13,9 +13,9 @@ export type ClusterApiGroup = 'cluster.x-k8s.io' | 'bootstrap.cluster.x-k8s.io' 
 
 /** Versions whose kinds are understood, the one to prefer first. */
 const VERSIONS = ['v1beta2', 'v1beta1'] as const;
-type Version = (typeof VERSIONS)[number];
+export type ClusterApiVersion = (typeof VERSIONS)[number];
 
-const served = new WeakMap<KubernetesClient, Map<ClusterApiGroup, Version>>();
+const served = new WeakMap<KubernetesClient, Map<ClusterApiGroup, ClusterApiVersion>>();
 
 /**
  * Path of a group and the version of it that the server offers: v1beta2, else v1beta1. Asked for once a client.
@@ -27,11 +27,24 @@ export async function clusterApiPath(
   signal: AbortSignal,
   group: ClusterApiGroup = 'cluster.x-k8s.io',
 ): Promise<string> {
-  const known = served.get(client) ?? new Map<ClusterApiGroup, Version>();
+  return `/apis/${group}/${await clusterApiVersion(client, signal, group)}`;
+}
+
+/**
+ * The version of a group that {@link clusterApiPath} leads to.
+ *
+ * @throws KubernetesError as that
+ */
+export async function clusterApiVersion(
+  client: KubernetesClient,
+  signal: AbortSignal,
+  group: ClusterApiGroup,
+): Promise<ClusterApiVersion> {
+  const known = served.get(client) ?? new Map<ClusterApiGroup, ClusterApiVersion>();
   served.set(client, known);
   const version = known.get(group) ?? (await discover(client, signal, group));
   known.set(group, version);
-  return `/apis/${group}/${version}`;
+  return version;
 }
 
 /**
@@ -41,7 +54,16 @@ export async function clusterApiPath(
  * @throws KubernetesError of kind `invalid` when the name cannot be the value of a label
  */
 export function clusterSelector(clusterName: string, object: string): string {
-  if (LABEL_VALUE.test(clusterName)) return `cluster.x-k8s.io/cluster-name=${clusterName}`;
+  return selector('cluster.x-k8s.io/cluster-name', clusterName, object);
+}
+
+/** The same for the etcd of one Cluster, which is an EtcdadmCluster: also the Machines that it no longer owns. */
+export function etcdSelector(etcdCluster: string, object: string): string {
+  return selector('cluster.x-k8s.io/etcd-cluster', etcdCluster, object);
+}
+
+function selector(label: string, value: string, object: string): string {
+  if (LABEL_VALUE.test(value)) return `${label}=${value}`;
   throw new KubernetesError({
     kind: 'invalid',
     object,
@@ -50,7 +72,11 @@ export function clusterSelector(clusterName: string, object: string): string {
   });
 }
 
-async function discover(client: KubernetesClient, signal: AbortSignal, name: ClusterApiGroup): Promise<Version> {
+async function discover(
+  client: KubernetesClient,
+  signal: AbortSignal,
+  name: ClusterApiGroup,
+): Promise<ClusterApiVersion> {
   const path = `/apis/${name}`;
   let group: JsonObject;
   try {

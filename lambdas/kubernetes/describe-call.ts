@@ -1,12 +1,14 @@
+import type { ApiMethod } from './client.ts';
+
 /**
  * What a call attempts on what, in the API's own verbs: `list certificatesigningrequests on https://…`,
  * `get serviceaccounts/certmarshal in kube-system on https://…`.
  *
  * @param path percent-encoded, so that no name in it can carry a control character.
  */
-export function describeCall(method: 'GET' | 'PUT' | 'POST', path: string, server: string): string {
+export function describeCall(method: ApiMethod, path: string, server: string): string {
   const { resource = path, namespace } =
     /^\/(?:api|apis\/[^/]+)\/v[^/]+\/(?:namespaces\/(?<namespace>[^/]+)\/)?(?<resource>.+)$/.exec(path)?.groups ?? {};
   const read = resource.includes('/') ? 'get' : 'list';
-  return `${{ GET: read, PUT: 'update', POST: 'create' }[method]} ${resource}${namespace === undefined ? '' : ` in ${namespace}`} on ${server}`;
+  return `${{ GET: read, PUT: 'update', POST: 'create', PATCH: 'patch' }[method]} ${resource}${namespace === undefined ? '' : ` in ${namespace}`} on ${server}`;
 }

@@ -26,3 +26,15 @@ export async function* listEksAnywhereClusters(
   }
   yield* listPages(client, { path: PATH, fieldSelector: `metadata.name=${clusterName}`, signal });
 }
+
+/**
+ * The Clusters of EKS Anywhere of a whole management cluster.
+ *
+ * @throws KubernetesError; `not-found` when the server does not serve them
+ */
+export async function* listAllEksAnywhereClusters(
+  client: KubernetesClient,
+  { signal }: { readonly signal: AbortSignal },
+): AsyncGenerator<readonly unknown[]> {
+  yield* listPages(client, { path: PATH, signal });
+}

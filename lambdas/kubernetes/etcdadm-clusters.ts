@@ -1,7 +1,9 @@
 import type { KubernetesClient } from './client.ts';
 import { CLUSTER_NAME } from './cluster-api.ts';
 import { KubernetesError } from './errors.ts';
+import type { JsonObject } from './json.ts';
 import type { MachineSelection } from './machines.ts';
+import { type MergePatch, mergePatch } from './merge-patch.ts';
 import { namespacePath } from './namespace-path.ts';
 import { listPages } from './paging.ts';
 
@@ -31,4 +33,17 @@ export async function* listEtcdadmClusters(
   const clusters = namespace === undefined ? 'etcdadmclusters' : `${namespacePath(namespace, object)}/etcdadmclusters`;
   const fieldSelector = `metadata.name=${clusterName}-etcd`;
   yield* listPages(client, { path: `${GROUP_PATH}/${clusters}`, fieldSelector, signal });
+}
+
+/**
+ * Writes some fields of one EtcdadmCluster.
+ *
+ * @throws KubernetesError as {@link mergePatch}
+ */
+export async function patchEtcdadmCluster(
+  client: KubernetesClient,
+  { namespace, name, ...patch }: Omit<MergePatch, 'path'> & { readonly namespace: string; readonly name: string },
+): Promise<JsonObject> {
+  const parent = namespacePath(namespace, `patch etcdadmclusters on ${client.server}`);
+  return mergePatch(client, { path: `${GROUP_PATH}/${parent}/etcdadmclusters/${encodeURIComponent(name)}`, ...patch });
 }

@@ -1,8 +1,12 @@
 import type { KubernetesClient } from './client.ts';
-import { clusterApiPath, clusterSelector } from './cluster-api.ts';
+import { type ClusterApiVersion, clusterApiPath, clusterSelector } from './cluster-api.ts';
+import type { JsonObject } from './json.ts';
 import type { MachineSelection } from './machines.ts';
+import { type MergePatch, mergePatch } from './merge-patch.ts';
 import { namespacePath } from './namespace-path.ts';
 import { listPages } from './paging.ts';
+
+const GROUP = 'controlplane.cluster.x-k8s.io';
 
 /**
  * The KubeadmControlPlane of one cluster, from its management cluster: a list of one, found by the label that the Cluster controller sets, for
@@ -18,6 +22,42 @@ export async function* listKubeadmControlPlanes(
   const labelSelector = clusterSelector(clusterName, object);
   const plural = 'kubeadmcontrolplanes';
   const planes = namespace === undefined ? plural : `${namespacePath(namespace, object)}/${plural}`;
-  const group = await clusterApiPath(client, signal, 'controlplane.cluster.x-k8s.io');
+  const group = await clusterApiPath(client, signal, GROUP);
   yield* listPages(client, { path: `${group}/${planes}`, labelSelector, signal });
+}
+
+/**
+ * The KubeadmControlPlanes of all clusters of a management cluster.
+ *
+ * @throws KubernetesError; `not-found` when the server does not serve them
+ */
+export async function* listAllKubeadmControlPlanes(
+  client: KubernetesClient,
+  { signal }: { readonly signal: AbortSignal },
+): AsyncGenerator<readonly unknown[]> {
+  const group = await clusterApiPath(client, signal, GROUP);
+  yield* listPages(client, { path: `${group}/kubeadmcontrolplanes`, signal });
+}
+
+/**
+ * Writes some fields of one KubeadmControlPlane.
+ *
+ * @throws KubernetesError as {@link mergePatch}
+ */
+export async function patchKubeadmControlPlane(
+  client: KubernetesClient,
+  {
+    apiVersion,
+    namespace,
+    name,
+    ...patch
+  }: Omit<MergePatch, 'path'> & {
+    readonly apiVersion: ClusterApiVersion;
+    readonly namespace: string;
+    readonly name: string;
+  },
+): Promise<JsonObject> {
+  const object = `patch kubeadmcontrolplanes on ${client.server}`;
+  const path = `/apis/${GROUP}/${apiVersion}/${namespacePath(namespace, object)}/kubeadmcontrolplanes/${encodeURIComponent(name)}`;
+  return mergePatch(client, { path, ...patch });
 }

@@ -22,6 +22,9 @@ const OPTIONS = '--user, --group or --service-account says to whom; give --polic
 
 const CLUSTER_SECRET =
   /^\/api\/v1\/namespaces\/(?<namespace>[-a-z0-9]+)\/secrets\/(?<cluster>[-.a-z0-9]+?)-(?:ca|proxy|etcd|apiserver-etcd-client|aws-iam-authenticator-ca)$/;
+/** A recovery window looks at those of Nodes, and counts in one of its own. */
+const RECOVERY_LEASES =
+  /^\/apis\/coordination\.k8s\.io\/v1\/namespaces\/(?:kube-node-lease\/leases$|kube-system\/leases\/certmarshal-recovery$)/;
 /** Of Cluster API and EKS Anywhere. */
 const MANAGEMENT_GROUP = /^\/apis\/(?:(?:[a-z]+\.)?cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com)\//;
 
@@ -30,6 +33,7 @@ function manifestsFor(path: string): string {
   const { namespace, cluster } = CLUSTER_SECRET.exec(path)?.groups ?? {};
   if (namespace !== undefined)
     return `certmarshal rbac --management --audit-secrets --cluster-secrets-of ${namespace}/${cluster}`;
+  if (RECOVERY_LEASES.test(path)) return 'certmarshal rbac --recovery';
   if (path === '/api/v1/secrets') return 'certmarshal rbac --audit-secrets';
   if (/^\/api\/v1\/nodes\/[^/]+\/proxy\//.test(path)) return 'certmarshal rbac --kubelet-metrics';
   return path.startsWith('/api/v1/nodes') ? 'certmarshal rbac --policy FILE' : 'certmarshal rbac';

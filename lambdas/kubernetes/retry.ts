@@ -1,3 +1,4 @@
+import type { ApiMethod } from './client.ts';
 import type { KubernetesError } from './errors.ts';
 import { parseHttpDate } from './http-date.ts';
 
@@ -20,7 +21,7 @@ const PASSING_FAILURES: ReadonlySet<string> = new Set([
 ]);
 
 interface Attempt {
-  readonly method: 'GET' | 'PUT' | 'POST';
+  readonly method: ApiMethod;
   /** Retries made so far. */
   readonly retries: number;
   /** In [0, 1). */

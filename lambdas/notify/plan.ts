@@ -334,6 +334,7 @@ const OF_SWEEPS: ReadonlySet<SignalId | undefined> = new Set<SignalId>([
   'RequestsHostile',
   'SloFastBurn',
   'SloSlowBurn',
+  'RecoveriesOpen',
 ]);
 
 /** Where the index was lost a cluster has no findings until it is swept and audited again; that is no recovery. Nor is that nobody knows when it was readable. */

@@ -3,6 +3,7 @@ import { SOURCE_IDS } from '../expiry/observation.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import { FATES } from '../slo/fates.ts';
 import { urgencyByClass } from './ends.ts';
+import { rolloutDetails } from './rollout-details.ts';
 
 /** How much of a cluster is in the page: all that the fleet index has, what somebody needs who has to act, or nothing. */
 export type Depth = 'full' | 'short';
@@ -51,6 +52,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
           present({ story: story.slice(0, 300), since, due, command: command.slice(0, 300) }),
         ),
     ),
+    rollout: rolloutDetails(cluster.rollout, depth),
     ends: filled(ends.slice(0, most.certificates).map((end) => certificate(end, cluster, now))),
     findings: filled(
       auditFindings.slice(0, most.findings).map((finding) =>

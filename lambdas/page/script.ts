@@ -117,6 +117,7 @@ export const SCRIPT = String.raw`
       make('li', { class: row.classList.contains('critical') ? 'critical' : 'warning' }, make('b', {}, story),
         make('div', { class: 'soft' }, ...(since ? ['since ', when(Date.parse(since)), ' '] : []), ...(due ? ['· bites ', when(Date.parse(due), 'both')] : [])),
         make('code', {}, command)));
+    if (details.rollout) parts.push(...rollout(details.rollout));
     if (details.ends) parts.push(heading('Certificates, by class'), certificates(details));
     list('Findings of the audit', details.findings, (finding) =>
       make('li', { class: finding.severity }, make('b', {}, SYMBOLS[finding.severity] + ' ' + finding.code), ' ' + finding.message,
@@ -147,6 +148,42 @@ export const SCRIPT = String.raw`
       make('td', { class: tone === 'well' ? undefined : tone }, ['', '! ', '✖ '][urgency], ends <= Date.now() ? 'ended ' : '', when(ends), ' · ' + localDate.format(ends)),
       make('td', {}, (provider === 'eks' ? eks : provider ? anywhere : '') || 'not known'), make('td', { class: 'soft' }, where));
   }), 'Certificates by class', 'classes');
+
+  const ROLLOUT = { off: '– off', idle: '✔ nothing is due', waiting: '○ waits', refused: '! a check fails', assist: '! a person renews it', ready: '○ ready', rolling: '◐ rolls', verifying: '◐ new certificates are looked for', held: '✖ held', done: '✔ done', aborted: '– aborted', foreign: '! somebody else rolls it', expired: '✖ not in time' };
+  const URGENT = { held: 'critical', expired: 'critical', refused: 'warning', assist: 'warning' };
+  const MACHINE = { old: '○ waits', new: '◐ is made', replaced: '◐ replaced', verified: '✔ new certificate', leaving: '◐ goes' };
+  const pageOf = (id) => make('div', { class: 'soft' }, 'Runbook: docs/runbooks/rollouts/' + id + '.md');
+  const rollout = ({ state, message, since, end, span, window, began, aborted, reasons, failed, moreFailed, machines, etcd, took, command }) => {
+    const tone = URGENT[state];
+    const parts = [heading('Rollout'), make('p', {}, make('b', { class: tone }, ROLLOUT[state] || state), ' ' + message)];
+    const list = make('dl', { class: 'facts' });
+    const fact = (title, ...values) => list.append(make('dt', {}, title), make('dd', {}, ...values));
+    if (since) fact('So since', when(Date.parse(since), 'both'));
+    if (end) fact('First end', when(Date.parse(end), 'both'));
+    if (span) fact('May begin', 'from ', when(Date.parse(span[0]), 'both'), ' until ', when(Date.parse(span[1]), 'both'));
+    if (window) fact('Next window', when(Date.parse(window), 'both'));
+    if (began) fact('Began', when(Date.parse(began[0]), 'both'), began[1] === 'person' ? ', by a person' : ', by the schedule');
+    if (aborted) fact('Aborted', when(Date.parse(aborted), 'both'));
+    if (took !== undefined) fact('Took', took + ' minutes');
+    if (list.children.length > 0) parts.push(list);
+    if (reasons) parts.push(make('ul', {}, ...reasons.map(({ id, text, remedy }) => make('li', { class: tone }, make('b', {}, id), ' ' + text, make('div', {}, remedy), pageOf(id)))));
+    else if (failed) parts.push(make('ul', {}, ...failed.map(({ id, text, remedy, passing }) => make('li', { class: passing ? undefined : tone }, make('b', {}, id), ' ' + text, remedy ? make('div', {}, remedy) : '', pageOf(id)))));
+    if (!reasons && moreFailed) parts.push(make('p', { class: 'soft' }, '… and ' + moreFailed + ' more checks'));
+    if (command) parts.push(make('code', {}, command));
+    if (machines) parts.push(...machinesOf('control plane machines', machines));
+    if (etcd) parts.push(...machinesOf('etcd machines', etcd));
+    return parts;
+  };
+  const machinesOf = (what, [wanted, replaced, verified, rows]) => {
+    const share = wanted > 0 ? Math.min(1, verified / wanted) : 0;
+    const text = verified + ' of ' + wanted + ' ' + what + ' show a new certificate, ' + replaced + ' replaced';
+    const bar = make('div', { class: 'life' }, draw('svg', { role: 'img', 'aria-label': text },
+      draw('rect', { class: 'rail', width: '100%', height: '8', rx: '4' }), draw('rect', { class: 'well', width: (share * 100).toFixed(1) + '%', height: '8', rx: '4' })));
+    if (rows.length === 0) return [make('p', {}, text), bar];
+    return [make('p', {}, text), bar, rowsTable(['Machine', 'Node', 'State', 'Certificate'], rows.map(([name, node, state, from, until]) =>
+      make('tr', {}, make('th', { scope: 'row' }, name), make('td', { class: 'soft' }, node || '–'), make('td', {}, MACHINE[state] || state),
+        make('td', {}, ...(from && until ? [localDate.format(Date.parse(from)) + ' → ' + localDate.format(Date.parse(until))] : until ? ['until ' + localDate.format(Date.parse(until))] : ['not seen'])))), 'Machines: ' + what, 'machines')];
+  };
 
   const verdicts = (lines) => rowsTable(['Verdict', 'Node', 'Reason', 'Why', 'Request', 'When'], lines.map(({ at, csr, node, verdict, reason, message, hostile }) =>
     make('tr', {}, make('td', { class: hostile ? 'critical' : verdict === 'approve' ? 'well' : 'warning' }, (hostile ? '✖ ' : verdict === 'approve' ? '✔ ' : '◌ ') + verdict + (hostile ? ', hostile' : '')),

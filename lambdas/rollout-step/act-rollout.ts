@@ -1,6 +1,15 @@
 import type { KubernetesClient } from '../kubernetes/client.ts';
+import { KubernetesError } from '../kubernetes/errors.ts';
+import { patchEtcdadmCluster } from '../kubernetes/etcdadm-clusters.ts';
+import type { JsonObject } from '../kubernetes/json.ts';
+import { patchKubeadmControlPlane } from '../kubernetes/kubeadm-control-planes.ts';
 import type { Problem } from '../problem.ts';
+import { FIELD_MANAGER } from '../rollout/annotations.ts';
+import type { ObservedLease } from '../rollout/observed.ts';
 import type { RolloutWrite } from '../rollout/step.ts';
+import { problemOf } from './problem-of.ts';
+import { acquireLease, isHeldBy, type LeaseOptions, releaseLease } from './rollout-lease.ts';
+import { differsFrom, patchOf } from './rollout-patch.ts';
 
 /**
  * What became of a write.
@@ -17,16 +26,119 @@ export interface RolloutWritten {
   readonly problem?: Problem;
 }
 
-export interface ActOptions {
-  readonly management: KubernetesClient;
-  /** `<namespace>/<cluster>`, for the Lease. */
-  readonly cluster: string;
-  /** Milliseconds since the epoch. */
-  readonly clock: () => number;
-  readonly signal: AbortSignal;
+export interface ActOptions extends LeaseOptions {
+  /** As it was observed, before the plan: what begins a rollout is bound to it. */
+  readonly lease?: ObservedLease | undefined;
+}
+
+/** A write that begins a rollout. */
+export type BeginWrite = Extract<RolloutWrite, { readonly kind: 'roll-control-plane' | 'pause-control-plane' }>;
+
+export function isBegin(write: RolloutWrite): write is BeginWrite {
+  return write.kind === 'roll-control-plane' || write.kind === 'pause-control-plane';
 }
 
 /** Carries out one write: where it begins a rollout the Lease first, then the dry run, then the write. Rejects only for a bug. */
-export async function actRollout(_write: RolloutWrite, _options: ActOptions): Promise<RolloutWritten> {
-  throw new Error('not built');
+export async function actRollout(write: RolloutWrite, options: ActOptions): Promise<RolloutWritten> {
+  if (!isBegin(write)) return dryRunThenWrite(write, options);
+  const taken = await acquireLease(options.lease, write.mark.id, options);
+  if (taken.kind !== 'held') {
+    return { kind: taken.kind, ...(taken.problem === undefined ? {} : { problem: taken.problem }) };
+  }
+  const written = await dryRunThenWrite(write, options);
+  const begun = written.kind === 'written' || written.kind === 'unknown';
+  // Others need not wait for what did not begin; but what this cluster had before may go on. Where this fails, the Lease ends by itself.
+  if (!begun && taken.lease !== undefined && !isHeldBy(options.lease, options.cluster))
+    await releaseLease(taken.lease, options);
+  return written;
+}
+
+async function dryRunThenWrite(write: RolloutWrite, options: ActOptions): Promise<RolloutWritten> {
+  const body = patchOf(write);
+  const rehearsed = await patch(write, body, true, options);
+  if (rehearsed.kind !== 'written') return rehearsed.kind === 'unknown' ? { ...rehearsed, kind: 'failed' } : rehearsed;
+  const different = differsFrom(body, rehearsed.answer ?? {});
+  if (different !== undefined) return { kind: 'refused', problem: changedByServer(write, different, options) };
+  const { kind, problem } = await patch(write, body, false, options);
+  return { kind, ...(problem === undefined ? {} : { problem }) };
+}
+
+interface Patched extends RolloutWritten {
+  readonly answer?: JsonObject;
+}
+
+async function patch(
+  write: RolloutWrite,
+  body: JsonObject,
+  dryRun: boolean,
+  { management, signal }: ActOptions,
+): Promise<Patched> {
+  const { namespace, name } = write.object;
+  const call = { namespace, name, body, dryRun, fieldManager: FIELD_MANAGER, signal };
+  if (signal.aborted) return { kind: 'failed', problem: overdue(write, management) };
+  try {
+    const answer = await (write.kind === 'roll-etcd'
+      ? patchEtcdadmCluster(management, call)
+      : patchKubeadmControlPlane(management, { ...call, apiVersion: write.object.apiVersion }));
+    return { kind: 'written', answer };
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    return { kind: outcomeOf(error), problem: refusalOf(error) };
+  }
+}
+
+/** Of a write that was begun. */
+function outcomeOf(error: KubernetesError): RolloutWritten['kind'] {
+  switch (error.kind) {
+    case 'conflict':
+    case 'not-found':
+      return 'overtaken';
+    case 'forbidden':
+    case 'invalid':
+    case 'gone':
+      return 'refused';
+    case 'unauthorized':
+    case 'credentials':
+    case 'certificate':
+    case 'throttled':
+      return 'failed';
+    case 'unreachable':
+      return error.code === 'ECONNREFUSED' ? 'failed' : 'unknown';
+    case 'server':
+    case 'timeout':
+    case 'aborted':
+    case 'too-large':
+    case 'not-kubernetes':
+      return 'unknown';
+  }
+}
+
+/** An admission webhook that refuses says so in these words, and no right changes that. Source: apiserver, `ToStatusErr` of the webhook errors. */
+function refusalOf(error: KubernetesError): Problem {
+  const problem = problemOf(error);
+  if (!/admission webhook "[^"]*" denied the request/.test(error.problem)) return problem;
+  return {
+    ...problem,
+    remedy:
+      'The webhook says what it does not accept, and nothing was written: mend that on the object, then look again.',
+  };
+}
+
+function overdue({ object }: RolloutWrite, { server }: KubernetesClient): Problem {
+  return {
+    kind: 'aborted',
+    object: `patch ${object.namespace}/${object.name} on ${server}`,
+    message: 'not sent: the time for all of it was over',
+    remedy: 'It is looked at again the next time; if it happens again, look at the load of the API server.',
+  };
+}
+
+function changedByServer({ object }: RolloutWrite, field: string, { management }: ActOptions): Problem {
+  return {
+    kind: 'invalid',
+    object: `patch ${object.namespace}/${object.name} on ${management.server}`,
+    message: `with a dry run the server takes it, but ${field} is not what was asked for; nothing was written`,
+    remedy:
+      'Find out which admission webhook changes this field (kubectl get mutatingwebhookconfigurations), or whether the definition in the cluster is one that does not know it.',
+  };
 }

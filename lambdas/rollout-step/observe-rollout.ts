@@ -1,6 +1,42 @@
+import { field, text } from '../approval/wire.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
+import { type ClusterApiVersion, clusterApiVersion } from '../kubernetes/cluster-api.ts';
+import { listClusters } from '../kubernetes/clusters.ts';
+import { listControlPlaneUpgrades } from '../kubernetes/control-plane-upgrades.ts';
+import { listAllEksAnywhereClusters } from '../kubernetes/eks-anywhere-clusters.ts';
+import { hasInfrastructureTemplate } from '../kubernetes/infrastructure-templates.ts';
+import { listAllKubeadmControlPlanes } from '../kubernetes/kubeadm-control-planes.ts';
+import { getLease } from '../kubernetes/leases.ts';
+import { listMachineHealthChecks } from '../kubernetes/machine-health-checks.ts';
+import { listControlPlaneMachines } from '../kubernetes/machines.ts';
+import { printable } from '../printable.ts';
 import type { handshakes } from '../probe/handshakes.ts';
-import type { ObservedRollout } from '../rollout/observed.ts';
+import type { Problem } from '../problem.ts';
+import { OPT_IN, OPT_IN_ANNOTATION } from '../rollout/annotations.ts';
+import type {
+  ObservedCapiCluster,
+  ObservedControlPlane,
+  ObservedEksAnywhere,
+  ObservedHealthCheck,
+  ObservedLease,
+  ObservedMachine,
+  ObservedRollout,
+  Sibling,
+} from '../rollout/observed.ts';
+import { readCapiCluster } from '../rollout/read-capi-cluster.ts';
+import { readControlPlane, readTemplate, type TemplateReference } from '../rollout/read-control-plane.ts';
+import { readEksAnywhere } from '../rollout/read-eks-anywhere.ts';
+import { readHealthCheck } from '../rollout/read-health-check.ts';
+import { readLease } from '../rollout/read-lease.ts';
+import { isControlPlaneMachine, readMachine } from '../rollout/read-machine.ts';
+import { readSibling } from '../rollout/read-sibling.ts';
+import { countAt } from '../rollout/read-values.ts';
+import type { Certificate } from '../x509/certificate.ts';
+import { decodeBundle } from '../x509/certificate-bundle.ts';
+import { observeEtcd } from './observe-etcd.ts';
+import { createReader, type Reader } from './reader.ts';
+import { ROLLOUT_LEASE } from './rollout-lease.ts';
+import { addressRuleOf, servedCertificates } from './served-certificates.ts';
 
 /** One cluster, and what its rollouts are read from and written to. */
 export interface RolloutTarget {
@@ -17,14 +53,359 @@ export interface RolloutTarget {
   readonly apiServerPort?: number;
   /** Absent where the machines are not reached: then nothing begins, and nothing can be verified. */
   readonly handshakes?: typeof handshakes;
+  /** PEM of the authorities of the cluster, where somebody has them: what a client of it trusts. @throws KubernetesError or AwsError */
+  readonly authorities?: () => Promise<string>;
   /** `<cluster>-apiserver-etcd-client` may be read: it holds a private key beside the certificate. @default false */
   readonly readEtcdClientSecret?: boolean;
 }
 
+const CLUSTER_LABEL = 'cluster.x-k8s.io/cluster-name';
+const API_SERVER_PORT = 6443;
+const MOST_CLUSTERS = 2_000;
+/** With three of a cluster, and those that are being made. */
+const MOST_MACHINES = 10_000;
+const MOST_HEALTH_CHECKS = 5_000;
+/** Cluster API allows any odd number; etcd has no use for more than seven. */
+const MOST_OWN_MACHINES = 32;
+const MOST_AUTHORITIES = 32;
+
 /**
  * Reads all that the next step of a rollout depends on: one LIST a kind, and a handshake with each control plane machine. Never throws for what is wrong with the
  * cluster: what could not be read is in `unread`.
+ *
+ * The Lease is read first: as long as it is unchanged when it is taken, nothing has begun that is not seen here.
  */
-export async function observeRollout(_target: RolloutTarget, _signal: AbortSignal): Promise<ObservedRollout> {
-  throw new Error('not built');
+export async function observeRollout(target: RolloutTarget, signal: AbortSignal): Promise<ObservedRollout> {
+  const { id, name, management, managesItself } = target;
+  const reader = createReader();
+  const lease = await observeLease(management, reader, signal);
+  const [clusters, eksAnywheres, upgrades, planes] = await Promise.all([
+    clustersOf(target, reader, signal),
+    eksAnywheresOf(target, reader, signal),
+    upgradesOf(management, reader, signal),
+    controlPlanesOf(management, reader, signal),
+  ]);
+  const cluster = theOne(
+    clusters,
+    `Cluster ${name}`,
+    'Name its namespace: several management clusters have one.',
+    reader,
+  );
+  const base = {
+    cluster: { id, name, managesItself },
+    ...(lease === undefined ? {} : { lease }),
+    unread: reader.unread,
+  };
+  if (cluster === undefined) {
+    return { ...base, machines: [], healthChecks: [], siblings: [], authorities: [] };
+  }
+  const { namespace } = cluster.read;
+  const own = planes.filter((plane) => plane.cluster === name && plane.namespace === namespace);
+  const others = planes.filter((plane) => !own.includes(plane));
+  const plane = theOne(own, `KubeadmControlPlane of ${namespace}/${name}`, 'Find out who made the others.', reader);
+  const controlPlane = plane?.read;
+  if (plane !== undefined && controlPlane === undefined)
+    reader.unread.push(unreadable('KubeadmControlPlane', namespace, name));
+
+  const [seen, template, authorities] = await Promise.all([
+    machinesOf(target, cluster, controlPlane, reader, signal),
+    plane?.template === undefined ? undefined : foundTemplate(management, plane.template, reader, signal),
+    givenAuthorities(target, reader),
+  ]);
+  const addresses = addressRuleOf(management.server);
+  const [served, healthChecks, etcd] = await Promise.all([
+    servedCertificates(seen.own, target.handshakes, {
+      port: target.apiServerPort ?? cluster.port ?? API_SERVER_PORT,
+      proof: true,
+      addresses,
+      signal,
+    }),
+    healthChecksOf(target, namespace, seen.labels, reader, signal),
+    cluster.managedEtcd || controlPlane?.etcd === 'external'
+      ? observeEtcd(target, { namespace, managed: cluster.managedEtcd, addresses }, reader, signal)
+      : undefined,
+  ]);
+  const eksAnywhere = theOne(
+    eksAnywheres.filter((one) => one.read !== undefined),
+    `Cluster ${name} of EKS Anywhere`,
+    'Find out which of them is the cluster, and delete what is none.',
+    reader,
+  )?.read;
+  return {
+    ...base,
+    capiCluster: cluster.read,
+    ...(eksAnywhere === undefined
+      ? {}
+      : { eksAnywhere: { ...eksAnywhere, controlPlaneUpgrade: upgrades.has(controlPlane?.name ?? name) } }),
+    ...(controlPlane === undefined ? {} : { controlPlane: withTemplate(controlPlane, template === true) }),
+    machines: served.machines,
+    ...(etcd === undefined ? {} : { etcd }),
+    healthChecks,
+    siblings: siblingsOf(others, seen.others, eksAnywheres),
+    authorities: endsOf([...authorities, ...served.authorities]),
+  };
+}
+
+async function observeLease(
+  management: KubernetesClient,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<ObservedLease | undefined> {
+  const object = await reader.one(async () => getLease(management, { ...ROLLOUT_LEASE, signal }));
+  const lease = readLease(object);
+  if (object !== undefined && lease === undefined)
+    reader.unread.push(unreadable('Lease', ROLLOUT_LEASE.namespace, ROLLOUT_LEASE.name));
+  if (lease === undefined) return undefined;
+  const transitions = countAt(object, 'spec', 'leaseTransitions');
+  return transitions === undefined ? lease : { ...lease, transitions };
+}
+
+interface SeenCluster {
+  readonly read: ObservedCapiCluster;
+  /** EKS Anywhere: etcd is on machines of its own, of an EtcdadmCluster. */
+  readonly managedEtcd: boolean;
+  readonly endpoint: string | undefined;
+  readonly port: number | undefined;
+}
+
+async function clustersOf(
+  { name, namespace, management }: RolloutTarget,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<readonly SeenCluster[]> {
+  const seen: SeenCluster[] = [];
+  const pages = listClusters(management, { clusterName: name, namespace, signal });
+  await reader.each(pages, MOST_CLUSTERS, (object) => {
+    const read = readCapiCluster(object);
+    // A server that does not select gives what was not asked for.
+    if (read === undefined || read.name !== name || (namespace !== undefined && read.namespace !== namespace)) return;
+    const port = countAt(object, 'spec', 'clusterNetwork', 'apiServerPort');
+    seen.push({
+      read,
+      managedEtcd: field(object, 'spec', 'managedExternalEtcdRef') != null,
+      endpoint: text(object, 'spec', 'controlPlaneEndpoint', 'host'),
+      port: port !== undefined && port > 0 && port < 65_536 ? port : undefined,
+    });
+  });
+  return seen;
+}
+
+interface SeenEksAnywhere {
+  readonly name: string;
+  /** Only of the cluster itself. */
+  readonly read?: ObservedEksAnywhere;
+  readonly optedIn: boolean;
+}
+
+/** All of them: what the owners of other clusters agreed to is written there. */
+async function eksAnywheresOf(
+  { name, management }: RolloutTarget,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<readonly SeenEksAnywhere[]> {
+  const seen: SeenEksAnywhere[] = [];
+  const look = (object: unknown): void => {
+    const found = text(object, 'metadata', 'name');
+    if (found === undefined) return;
+    const read = found === name ? readEksAnywhere(object, false) : undefined;
+    const optedIn = text(object, 'metadata', 'annotations', OPT_IN_ANNOTATION) === OPT_IN;
+    if (read !== undefined || optedIn) seen.push({ name: found, optedIn, ...(read === undefined ? {} : { read }) });
+  };
+  await reader.each(listAllEksAnywhereClusters(management, { signal }), MOST_CLUSTERS, look, 'not-found');
+  return seen;
+}
+
+/** Names of the control planes that EKS Anywhere upgrades in place. */
+async function upgradesOf(
+  management: KubernetesClient,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const names = new Set<string>();
+  const look = (object: unknown): void => {
+    const name = text(object, 'spec', 'controlPlane', 'name');
+    if (name !== undefined) names.add(name);
+  };
+  await reader.each(listControlPlaneUpgrades(management, { signal }), MOST_CLUSTERS, look, 'not-found');
+  return names;
+}
+
+interface SeenControlPlane {
+  readonly namespace: string | undefined;
+  readonly cluster: string | undefined;
+  readonly read: ObservedControlPlane | undefined;
+  readonly template: TemplateReference | undefined;
+  readonly apiVersion: ClusterApiVersion;
+  /** What `readSibling` reads of it. */
+  readonly object: unknown;
+}
+
+async function controlPlanesOf(
+  management: KubernetesClient,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<readonly SeenControlPlane[]> {
+  const apiVersion = await reader.one(async () =>
+    clusterApiVersion(management, signal, 'controlplane.cluster.x-k8s.io'),
+  );
+  if (apiVersion === undefined) return [];
+  const seen: SeenControlPlane[] = [];
+  await reader.each(listAllKubeadmControlPlanes(management, { signal }), MOST_CLUSTERS, (object) => {
+    seen.push({
+      namespace: text(object, 'metadata', 'namespace'),
+      cluster: text(object, 'metadata', 'labels', CLUSTER_LABEL) ?? text(object, 'metadata', 'name'),
+      read: readControlPlane(object, apiVersion),
+      template: readTemplate(object, apiVersion),
+      apiVersion,
+      object: slimControlPlane(object),
+    });
+  });
+  return seen;
+}
+
+interface SeenMachines {
+  readonly own: readonly ObservedMachine[];
+  /** What selectors of health checks see of our own. */
+  readonly labels: readonly unknown[];
+  /** Of other clusters, by namespace and name of those: what `readSibling` reads. */
+  readonly others: ReadonlyMap<string, readonly unknown[]>;
+}
+
+async function machinesOf(
+  { name, management }: RolloutTarget,
+  { read: { namespace }, endpoint }: SeenCluster,
+  controlPlane: ObservedControlPlane | undefined,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<SeenMachines> {
+  const own: ObservedMachine[] = [];
+  const labels: unknown[] = [];
+  const others = new Map<string, unknown[]>();
+  const role = controlPlane?.etcd === 'external' ? 'control-plane' : 'stacked';
+  await reader.each(listControlPlaneMachines(management, { signal }), MOST_MACHINES, (object) => {
+    const of = text(object, 'metadata', 'labels', CLUSTER_LABEL) ?? text(object, 'spec', 'clusterName') ?? '';
+    const where = text(object, 'metadata', 'namespace') ?? '';
+    if (where !== namespace || !isControlPlaneMachine(object, name)) {
+      const key = `${where}/${of}`;
+      const group = others.get(key) ?? [];
+      others.set(key, group);
+      group.push(slimMachine(object));
+      return;
+    }
+    const machine = readMachine(object, { owner: controlPlane?.uid, role, endpoint });
+    if (machine === undefined || own.length === MOST_OWN_MACHINES) {
+      if (reader.unread.length < MOST_OWN_MACHINES)
+        reader.unread.push(unreadable('Machine', where, text(object, 'metadata', 'name') ?? ''));
+      return;
+    }
+    own.push(machine);
+    labels.push({ metadata: { namespace: where, labels: field(object, 'metadata', 'labels') } });
+  });
+  return { own, labels, others };
+}
+
+async function foundTemplate(
+  management: KubernetesClient,
+  template: TemplateReference,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
+  return reader.one(async () => hasInfrastructureTemplate(management, { ...template, signal }));
+}
+
+function withTemplate(controlPlane: ObservedControlPlane, found: boolean): ObservedControlPlane {
+  const { template } = controlPlane;
+  return template === undefined ? controlPlane : { ...controlPlane, template: { ...template, found } };
+}
+
+async function healthChecksOf(
+  { name, management }: RolloutTarget,
+  namespace: string,
+  machines: readonly unknown[],
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<readonly ObservedHealthCheck[]> {
+  const seen: ObservedHealthCheck[] = [];
+  await reader.each(listMachineHealthChecks(management, { namespace, signal }), MOST_HEALTH_CHECKS, (object) => {
+    const check = readHealthCheck(object, name, machines);
+    if (check !== undefined) seen.push(check);
+  });
+  return seen;
+}
+
+async function givenAuthorities({ authorities }: RolloutTarget, reader: Reader): Promise<readonly Certificate[]> {
+  const pem = authorities === undefined ? undefined : await reader.one(authorities);
+  if (pem === undefined) return [];
+  const { certificates, problem } = decodeBundle(pem);
+  const wrong = problem ?? certificates.flatMap((read) => (read.ok ? [] : [read.problem]))[0];
+  if (wrong !== undefined)
+    reader.unread.push({
+      kind: 'malformed',
+      object: 'the authorities of the cluster',
+      message: printable(wrong),
+      remedy: 'Look at what a client of the cluster is told to trust: certificate-authority-data of its kubeconfig.',
+    });
+  return certificates.flatMap((read) => (read.ok ? [read.certificate] : []));
+}
+
+function endsOf(authorities: readonly Certificate[]): ObservedRollout['authorities'] {
+  const byFingerprint = new Map(authorities.map((authority) => [authority.fingerprint, authority]));
+  return [...byFingerprint.values()]
+    .slice(0, MOST_AUTHORITIES)
+    .map(({ subject, notAfter }) => ({ name: printable(subject), notAfter }));
+}
+
+function siblingsOf(
+  planes: readonly SeenControlPlane[],
+  machines: ReadonlyMap<string, readonly unknown[]>,
+  eksAnywheres: readonly SeenEksAnywhere[],
+): readonly Sibling[] {
+  return planes.flatMap(({ object, apiVersion, namespace, cluster }) => {
+    const optedIn = eksAnywheres.some((one) => one.name === cluster && one.optedIn);
+    const eksAnywhere = optedIn ? { metadata: { annotations: { [OPT_IN_ANNOTATION]: OPT_IN } } } : undefined;
+    return readSibling(object, apiVersion, machines.get(`${namespace}/${cluster}`) ?? [], eksAnywhere) ?? [];
+  });
+}
+
+/** Without what its machines are configured with, which is most of it. */
+function slimControlPlane(object: unknown): unknown {
+  const spec = field(object, 'spec');
+  if (typeof spec !== 'object' || spec === null) return object;
+  const metadata = field(object, 'metadata');
+  return {
+    metadata: typeof metadata === 'object' && metadata !== null ? { ...metadata, managedFields: undefined } : metadata,
+    spec: { ...spec, kubeadmConfigSpec: undefined },
+    status: field(object, 'status'),
+  };
+}
+
+function slimMachine(object: unknown): unknown {
+  return {
+    metadata: {
+      creationTimestamp: field(object, 'metadata', 'creationTimestamp'),
+      deletionTimestamp: field(object, 'metadata', 'deletionTimestamp'),
+    },
+    status: {
+      nodeRef: field(object, 'status', 'nodeRef') == null ? undefined : {},
+      certificatesExpiryDate: text(object, 'status', 'certificatesExpiryDate'),
+    },
+  };
+}
+
+/** Undefined when there is none; more than one is a problem, for nobody knows which is meant. */
+function theOne<T>(found: readonly T[], object: string, remedy: string, reader: Reader): T | undefined {
+  const [first, second] = found;
+  if (second === undefined) return first;
+  reader.unread.push({ kind: 'ambiguous', object: printable(object), message: `there are ${found.length}`, remedy });
+  return undefined;
+}
+
+function unreadable(kind: string, namespace: string, name: string): Problem {
+  return {
+    kind: 'malformed',
+    object: `${kind} ${printable(namespace)}/${printable(name)}`,
+    message: 'it has not what every object has, or there are more than are read',
+    remedy:
+      'Check that the management cluster is one: an API server writes name, uid, resourceVersion and creationTimestamp.',
+  };
 }

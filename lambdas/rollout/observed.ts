@@ -109,6 +109,8 @@ export interface ObservedControlPlane extends ObjectVersion {
   /** `rollout.before.certificatesExpiryDays`. */
   readonly rolloutBeforeDays?: number;
   readonly kubernetesVersion?: string;
+  /** `kubeadmConfigSpec.clusterConfiguration.certificateValidityPeriodDays`; absent where it is that of kubeadm, 365. */
+  readonly certificateValidityDays?: number;
   /** Value of `OPT_IN_ANNOTATION`. */
   readonly mode?: string;
   /** Absent when there is none; `unreadable` when somebody wrote what certmarshal did not. */
@@ -230,4 +232,6 @@ export interface ObservedLease {
   readonly holder?: string;
   readonly acquiredAt?: number;
   readonly renewedAt?: number;
+  /** How often it changed hands. */
+  readonly transitions?: number;
 }

@@ -1,8 +1,18 @@
-import type { RolloutTrigger } from './annotations.ts';
+import { counted, span } from '../expiry/words.ts';
+import { printable } from '../printable.ts';
+import type { RolloutMark, RolloutTrigger } from './annotations.ts';
+import { type CheckQuestion, checksOf } from './checks.ts';
+import { hasBegun, isEtcdSettled, pauseOf, versionOf } from './etcd-order.ts';
+import { foreignRollout } from './foreign.ts';
 import type { RolloutHistory } from './history.ts';
-import type { ObservedRollout } from './observed.ts';
+import { type HoldId, holdReason } from './hold-reasons.ts';
+import type { ObservedControlPlane, ObservedRollout } from './observed.ts';
+import { factsOf, planBegin } from './plan-begin.ts';
+import { type Going, goingOf, isDone, planHeld, planWatch } from './plan-watch.ts';
 import type { RolloutPolicy } from './policy.ts';
-import type { RolloutAct, RolloutHold, RolloutStep } from './step.ts';
+import { seconds } from './rollout-mark.ts';
+import type { RolloutAct, RolloutHold, RolloutState, RolloutStep } from './step.ts';
+import { nameOf, troublesOf } from './watch.ts';
 
 /**
  * The next step of the rollout of one cluster: nothing, a hold with all its reasons, a command for a person, or one exact write. Pure: no I/O, no clock, and a
@@ -12,21 +22,138 @@ import type { RolloutAct, RolloutHold, RolloutStep } from './step.ts';
  * @param now milliseconds since the epoch
  */
 export function planRollout(
-  _observed: ObservedRollout,
-  _policy: RolloutPolicy | undefined,
-  _history: RolloutHistory,
-  _now: number,
-  _trigger: RolloutTrigger = 'schedule',
+  observed: ObservedRollout,
+  policy: RolloutPolicy | undefined,
+  history: RolloutHistory,
+  now: number,
+  trigger: RolloutTrigger = 'schedule',
 ): RolloutStep {
-  throw new Error('not built');
+  const question: CheckQuestion = { observed, policy, history, trigger, now };
+  const { controlPlane, capiCluster } = observed;
+  if (controlPlane === undefined) return planWithout(question);
+  if (controlPlane.deleting || capiCluster?.deleting) {
+    return nothing(question, 'off', 'nothing is rolled: the cluster is being deleted');
+  }
+  return (
+    planHeld(question, controlPlane) ??
+    planWatch(question, controlPlane) ??
+    planForeign(question, controlPlane) ??
+    planBegin(question, controlPlane, checksOf(question))
+  );
 }
 
-/** What `certmarshal rollout abort` writes, or why there is nothing to abort. Pure. */
-export function planAbort(_observed: ObservedRollout, _now: number): RolloutAct | RolloutHold {
-  throw new Error('not built');
+/** EKS renews its control plane itself, and kubelets ask for theirs: the approver answers. */
+function planWithout(question: CheckQuestion): RolloutStep {
+  const { unread } = question.observed;
+  if (unread.length === 0 || question.policy === undefined) {
+    return nothing(
+      question,
+      'off',
+      'there is nothing to roll: Cluster API has no control plane of it, and certificates of nodes renew themselves',
+    );
+  }
+  return {
+    kind: 'hold',
+    state: 'refused',
+    message: `its control plane could not be read: ${counted(unread.length, 'problem')}`,
+    checks: [],
+    reasons: unread.map(({ object, message, remedy }) => ({ id: 'everything-read', object, message, remedy })),
+    ...factsOf(question),
+  };
 }
 
-/** What `certmarshal rollout resume` writes, or why there is nothing to resume. Pure. */
-export function planResume(_observed: ObservedRollout, _now: number): RolloutAct | RolloutHold {
-  throw new Error('not built');
+function planForeign(question: CheckQuestion, controlPlane: ObservedControlPlane): RolloutStep | undefined {
+  const { observed, trigger, now } = question;
+  const mark = goingOf(observed, now)?.mark;
+  // What is left of a rollout that was aborted looks the same, and the checks say when it has settled.
+  if (trigger === 'person' && mark?.abortedAt !== undefined) return undefined;
+  const found = foreignRollout(controlPlane, observed.machines, now);
+  return found === undefined ? undefined : nothing(question, 'foreign', `somebody else rolls it: ${found}`);
+}
+
+function nothing(question: CheckQuestion, state: RolloutState, message: string): RolloutStep {
+  return { kind: 'nothing', state, message: printable(message, 500), checks: [], ...factsOf(question) };
+}
+
+/**
+ * What `certmarshal rollout abort` writes, or why there is nothing to abort: machines that were not replaced yet stay, those that were are as good. Pure.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function planAbort(observed: ObservedRollout, now: number): RolloutAct | RolloutHold {
+  const { controlPlane, etcd } = observed;
+  const going = goingOf(observed, now);
+  if (controlPlane === undefined) return refusal(undefined, 'nothing-to-abort');
+  const object = nameOf(controlPlane);
+  if (going === undefined) {
+    return refusal(undefined, controlPlane.mark === undefined ? 'nothing-to-abort' : 'unreadable-mark', object);
+  }
+  const { mark, since, progress } = going;
+  if (mark.abortedAt !== undefined)
+    return refusal(going, 'nothing-to-abort', object, `it was aborted already, ${mark.abortedAt}`);
+  if (isDone(observed, going)) return refusal(going, 'nothing-to-abort', object, 'the rollout is done');
+  if (controlPlane.etcd === 'external') {
+    if (etcd === undefined)
+      return refusal(going, 'abort-refused', object, 'its EtcdadmCluster cannot be read, and may be half replaced');
+    if (hasBegun(etcd, mark) && !isEtcdSettled(etcd, since)) {
+      const message = `${progress.etcd?.replaced ?? 0} of ${counted(etcd.replicas, 'etcd machine')} replaced: nothing stops etcd half way`;
+      return refusal(going, 'abort-refused', `EtcdadmCluster ${etcd.namespace}/${etcd.name}`, message);
+    }
+  }
+  const aborted: RolloutMark = { ...mark, abortedAt: seconds(now) };
+  const write = {
+    kind: 'abort',
+    object: versionOf(controlPlane),
+    mark: aborted,
+    clearAfter: controlPlane.etcd === 'stacked' && controlPlane.rolloutAfter === since,
+    unpause: controlPlane.paused === pauseOf(mark),
+  } as const;
+  const { wanted, replaced } = progress;
+  const message = `would abort the rollout that began ${span(now - since)} ago: ${replaced} of ${counted(wanted, 'control plane machine')} replaced, the others stay`;
+  return {
+    kind: 'act',
+    state: controlPlane.hold === undefined ? 'rolling' : 'held',
+    message,
+    checks: [],
+    progress,
+    mark: aborted,
+    write,
+  };
+}
+
+/**
+ * What `certmarshal rollout resume` writes, or why there is nothing to resume. Pure.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function planResume(observed: ObservedRollout, now: number): RolloutAct | RolloutHold {
+  const { controlPlane } = observed;
+  const going = goingOf(observed, now);
+  if (controlPlane?.hold === undefined) {
+    return refusal(going, 'nothing-to-resume', controlPlane && nameOf(controlPlane));
+  }
+  const goesOn = going !== undefined && going.mark.abortedAt === undefined && !isDone(observed, going);
+  const left = goesOn ? troublesOf(observed, going.progress, now) : [];
+  const why = typeof controlPlane.hold === 'object' ? `: ${controlPlane.hold.message}` : '';
+  const again = left.length > 0 ? `; it is held again while there is ${left.map(({ id }) => id).join(', ')}` : '';
+  return {
+    kind: 'act',
+    state: 'held',
+    message: `would take the hold away${why}${again}`,
+    checks: [],
+    ...(going && { mark: going.mark, progress: going.progress }),
+    write: { kind: 'resume', object: versionOf(controlPlane) },
+  };
+}
+
+function refusal(going: Going | undefined, id: HoldId, object?: string, message?: string): RolloutHold {
+  const reason = holdReason(id, object, message);
+  return {
+    kind: 'hold',
+    state: going === undefined ? 'idle' : going.mark.abortedAt === undefined ? 'rolling' : 'aborted',
+    message: reason.message,
+    checks: [],
+    reasons: [reason],
+    ...(going && { mark: going.mark, progress: going.progress }),
+  };
 }

@@ -1,15 +1,16 @@
-import type { Served } from './observed.ts';
+import type { Condition, ObservedMachine, ObservedRollout, Served } from './observed.ts';
+import { CLOCK_TOLERANCE_MS, type MadeSince, madeSince } from './verification.ts';
 
 /** How far a rollout is, by its machines alone: it does not depend on the version of an API. */
 export interface RolloutProgress {
   /** Machines that there are to be. */
   readonly wanted: number;
-  /** Made since it began, with a Node, and not being deleted. */
+  /** Made since it began, with a Node (of etcd: ready), and not being deleted. */
   readonly replaced: number;
-  /** Of these, those that a handshake showed to serve a certificate that starts since it began. */
+  /** Of these, those that a handshake showed to serve a certificate that was made since it began. */
   readonly verified: number;
   readonly machines: readonly MachineProgress[];
-  /** Milliseconds since the epoch: the newest sign of life, a machine that was made, got its Node or began to go. */
+  /** Milliseconds since the epoch: the newest sign of life, a machine that was made or began to go. */
   readonly movedAt: number;
   readonly etcd?: Omit<RolloutProgress, 'etcd'>;
 }
@@ -17,9 +18,95 @@ export interface RolloutProgress {
 export interface MachineProgress {
   readonly name: string;
   readonly node?: string;
-  /** `old` waits for its turn, `new` is being made, `replaced` has its Node, `verified` shows its new certificate, `leaving` is being deleted. */
+  /**
+   * `old` waits for its turn, `new` is being made, `replaced` has its Node, `verified` shows its new certificate, `leaving` is being deleted, or its etcd is to be
+   * removed.
+   */
   readonly state: 'old' | 'new' | 'replaced' | 'verified' | 'leaving';
   readonly createdAt: number;
   readonly served: Served;
   readonly unhealthy: readonly string[];
+}
+
+/**
+ * How far the rollout is that began then. Pure.
+ *
+ * @param since when it began; milliseconds since the epoch, as is now
+ */
+export function progressOf(observed: ObservedRollout, since: number, now: number): RolloutProgress {
+  const { controlPlane, etcd } = observed;
+  const validityDays = controlPlane?.certificateValidityDays;
+  const conditions = controlPlane?.conditions;
+  const made: MadeSince = { since, now, ...(validityDays === undefined ? {} : { validityDays }) };
+  const progress = progressOfMachines(observed.machines, made, {
+    wanted: controlPlane?.replicas ?? 0,
+    up: ({ node }) => node !== undefined,
+    leaves: () => false,
+    // They change whenever a machine is made or begins to go.
+    signs: [conditions?.RollingOut, conditions?.ScalingUp, conditions?.ScalingDown],
+  });
+  if (etcd === undefined) return progress;
+  // Etcd machines have no Node, and etcdadm knows one validity only.
+  const ofEtcd = progressOfMachines(
+    etcd.machines,
+    { since, now },
+    {
+      wanted: etcd.replicas,
+      up: ({ etcdReady }) => etcdReady === true,
+      leaves: ({ owned, createdAt }) => !owned && createdAt < since,
+      signs: Object.values(etcd.conditions),
+    },
+  );
+  return { ...progress, movedAt: Math.max(progress.movedAt, ofEtcd.movedAt), etcd: ofEtcd };
+}
+
+interface Kind {
+  readonly wanted: number;
+  readonly up: (machine: ObservedMachine) => boolean;
+  readonly leaves: (machine: ObservedMachine) => boolean;
+  readonly signs: readonly (Condition | undefined)[];
+}
+
+function progressOfMachines(
+  observed: readonly ObservedMachine[],
+  made: MadeSince,
+  kind: Kind,
+): Omit<RolloutProgress, 'etcd'> {
+  const isOld = ({ createdAt }: ObservedMachine) => !(createdAt >= made.since);
+  // Behind the address of a new machine an old server may still answer.
+  const oldCertificates = new Set(
+    observed.filter(isOld).flatMap(({ served }) => (served.kind === 'certificate' ? [served.fingerprint] : [])),
+  );
+  const showsNew = ({ served }: ObservedMachine) =>
+    served.kind === 'certificate' && !oldCertificates.has(served.fingerprint) && madeSince(served, made);
+  const stateOf = (machine: ObservedMachine): MachineProgress['state'] => {
+    if (machine.deleting || kind.leaves(machine)) return 'leaving';
+    if (isOld(machine)) return 'old';
+    if (!kind.up(machine)) return 'new';
+    return showsNew(machine) ? 'verified' : 'replaced';
+  };
+  const machines = observed.map((machine) => ({
+    name: machine.name,
+    ...(machine.node === undefined ? {} : { node: machine.node }),
+    state: stateOf(machine),
+    createdAt: machine.createdAt,
+    served: machine.served,
+    unhealthy: machine.unhealthy,
+  }));
+  const verified = machines.filter(({ state }) => state === 'verified').length;
+  const signs = [...observed.map(({ createdAt }) => createdAt), ...kind.signs.map((sign) => sign?.since ?? made.since)];
+  return {
+    wanted: kind.wanted,
+    replaced: verified + machines.filter(({ state }) => state === 'replaced').length,
+    verified,
+    machines,
+    movedAt: signs
+      .filter((sign) => sign <= made.now + CLOCK_TOLERANCE_MS)
+      .reduce((latest, sign) => Math.max(latest, Math.min(sign, made.now)), made.since),
+  };
+}
+
+/** Every machine was made since, is up, and shows a certificate that was made since; none goes. */
+export function isVerified({ wanted, verified, machines }: Omit<RolloutProgress, 'etcd'>): boolean {
+  return wanted > 0 && verified === wanted && machines.length === wanted;
 }

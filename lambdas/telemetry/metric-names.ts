@@ -67,6 +67,12 @@ export const METRIC = {
   sloBudgetLeft: 'SloBudgetLeft',
   /** report: report pages that could not be made or written, one value for each try. */
   pagesUnwritten: 'PagesUnwritten',
+  /** report: control planes that roll, or whose new certificates are not all seen yet, or that are held; absent while there is none. */
+  rolloutsUnderWay: 'RolloutsUnderWay',
+  /** report: of a cluster that rolls, the machines that are replaced and show a new certificate, of those there are to be. Percent, with dimension `Cluster`. */
+  rolloutProgress: 'RolloutProgress',
+  /** report: how long a rollout took, for an hour after it is done. Seconds, with dimension `Cluster`. */
+  rolloutDuration: 'RolloutDuration',
   /** hint: clusters that audit logs and launches asked to look at. */
   hints: 'Hints',
   /** hint: sweeps ordered between two ticks. */
@@ -74,3 +80,10 @@ export const METRIC = {
   /** notify: messages to people. */
   notified: 'Notified',
 } as const;
+
+/** Published only while there is something to tell: a series without values costs nothing. */
+export const SOMETIMES: ReadonlySet<string> = new Set([
+  METRIC.rolloutsUnderWay,
+  METRIC.rolloutProgress,
+  METRIC.rolloutDuration,
+]);

@@ -4,6 +4,7 @@ import type { Signal, SignalId } from '../health/signals.ts';
 import { dimensionValue } from './dimension-value.ts';
 import { METRIC } from './metric-names.ts';
 import { createMetrics } from './metrics.ts';
+import { recordRollouts } from './record-rollouts.ts';
 import type { Telemetry } from './record-sweep.ts';
 
 /** Whoever has more of them has one trouble, and each is a few hundred bytes of log a minute. */
@@ -16,7 +17,9 @@ export interface SignalTables {
   readonly byClass: ReadonlySet<SignalId>;
 }
 
-type SignalUnits = Readonly<Record<SignalId, { readonly unit: 'Seconds' | 'Count' | 'None' }>>;
+type SignalUnits = Readonly<
+  Record<SignalId, { readonly unit: 'Seconds' | 'Count' | 'None'; readonly sometimes?: true }>
+>;
 
 const UNITS = { Seconds: MetricUnit.Seconds, Count: MetricUnit.Count, None: MetricUnit.NoUnit } as const;
 
@@ -29,7 +32,8 @@ const UNITS = { Seconds: MetricUnit.Seconds, Count: MetricUnit.Count, None: Metr
 export function recordHealth(health: FleetHealth, tables: SignalTables, { logger, metrics }: Telemetry): void {
   const { units } = tables;
   const { clusters, totals, counts, slo } = health;
-  for (const [id, value] of entriesOf(totals)) metrics.addMetric(id, UNITS[units[id].unit], value);
+  for (const [id, value] of entriesOf(totals))
+    if (value > 0 || !units[id].sometimes) metrics.addMetric(id, UNITS[units[id].unit], value);
   metrics.addMetric(METRIC.clustersUnwell, MetricUnit.Count, counts.critical + counts.warning);
   const inMaintenance = clusters.filter(({ maintenance }) => maintenance !== undefined).length;
   metrics.addMetric(METRIC.clustersInMaintenance, MetricUnit.Count, inMaintenance);
@@ -37,6 +41,7 @@ export function recordHealth(health: FleetHealth, tables: SignalTables, { logger
     metrics.addMetric(METRIC.sloAttainment, MetricUnit.Percent, percent(slo.attainment));
     metrics.addMetric(METRIC.sloBudgetLeft, MetricUnit.Percent, percent(slo.budgetLeft));
   }
+  recordRollouts(health, metrics);
 
   const unwell = clusters.filter(({ signals }) => signals.length > 0);
   for (const cluster of unwell.slice(0, MOST_CLUSTERS)) publishCluster(cluster, tables);

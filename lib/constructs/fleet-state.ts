@@ -14,8 +14,9 @@ export interface StateGrant {
 }
 
 /**
- * Holds what outlives an invocation: the registry, which dispatch writes, fleet index and report page, which report writes, and what notify told last. Kept when the
- * stack is destroyed. Not versioned: they are written every few seconds or minutes, and rebuilt from the clusters when they are lost.
+ * Holds what outlives an invocation: the registry, which dispatch writes, fleet index and report page, which report writes, what notify told last, what sweeps
+ * remember of rollouts, and the recovery windows that somebody opened. Kept when the stack is destroyed. Not versioned: they are written every few seconds or minutes,
+ * and what is lost is rebuilt from the clusters, or was to last for an hour. Of rollouts the clusters themselves know what goes on; how long ago others were is lost.
  */
 export class FleetState extends Bucket {
   readonly #key: IKey | undefined;

@@ -8,6 +8,7 @@ import { Construct } from 'constructs';
 import type { Fleet, Lane } from '../../lambdas/config/fleet.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import type { AuditHistory } from './audit-history.ts';
+import type { FleetState } from './fleet-state.ts';
 import { HubFunction } from './hub-function.ts';
 import type { JournalBucket } from './journal-bucket.ts';
 import { OrderQueue } from './order-queue.ts';
@@ -31,7 +32,10 @@ export interface SweepLaneProps {
   readonly role: IRole;
   readonly policies: Fleet['policies'];
   readonly thresholds: Fleet['audit']['thresholds'];
+  readonly rollouts: Fleet['rollouts'];
   readonly outcomes: IQueue;
+  /** Where the ledger of the rollouts is. */
+  readonly state: FleetState;
   /** Where the snapshots of the audits are. */
   readonly history: AuditHistory;
   /** Where the decisions are. */
@@ -66,8 +70,9 @@ export class SweepLane extends Construct {
         SWEEP_ROLE_ARN: role.roleArn,
         SNAPSHOT_BUCKET: props.history.bucketName,
         JOURNAL_BUCKET: props.journal.bucketName,
+        STATE_BUCKET: props.state.bucketName,
       },
-      files: { 'policies.json': props.policies, 'audit.json': props.thresholds },
+      files: { 'policies.json': props.policies, 'audit.json': props.thresholds, 'rollouts.json': props.rollouts },
       role,
       key,
       ...(reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: reservedConcurrency }),

@@ -55,6 +55,7 @@ export class FleetDashboard extends Construct {
         numbers(),
         trends(),
         culprits(),
+        rollouts(),
         ofHub(hub),
         [runbooks(alarms)],
       ],
@@ -148,6 +149,21 @@ function culprits(): IWidget[] {
   return CULPRITS.map(([title, signal]) =>
     graph(title, [signalQuery({ signal, byClass: CLASS_SIGNALS.has(signal), limit: SHOWN_CLUSTERS })]),
   );
+}
+
+/** Empty while nothing rolls, and no rollout is due. */
+function rollouts(): IWidget[] {
+  const half = { width: WIDTH / 2 };
+  const lines = [
+    most(METRIC.rolloutsUnderWay, 'under way'),
+    most('RolloutsHeld', 'held, or not in time'),
+    most('RolloutsNeeded', 'needs a person'),
+  ];
+  const progress = signalQuery({ signal: METRIC.rolloutProgress, limit: SHOWN_CLUSTERS });
+  return [
+    graph('Rollouts', lines, [], half),
+    graph('Rollouts: machines with their new certificate, in percent', [progress], [], half),
+  ];
 }
 
 function ofHub({ functions, queues }: WatchedHub): IWidget[] {

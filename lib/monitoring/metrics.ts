@@ -1,7 +1,7 @@
 import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Duration } from 'aws-cdk-lib/core';
 import type { SignalId } from '../../lambdas/health/signals.ts';
-import { METRICS_NAMESPACE, type Service } from '../../lambdas/telemetry/metric-names.ts';
+import { type METRIC, METRICS_NAMESPACE, type Service } from '../../lambdas/telemetry/metric-names.ts';
 
 /** Every metric of certmarshal has a value a minute. */
 export const MINUTE = Duration.minutes(1);
@@ -19,7 +19,7 @@ export function fleetMetric(service: Service, metricName: string, statistic: str
 }
 
 export interface SignalQuery {
-  readonly signal: SignalId;
+  readonly signal: SignalId | typeof METRIC.rolloutProgress;
   /** One series a cluster and class of certificate, not one a cluster. */
   readonly byClass?: boolean;
   /** Only so many series, the largest first. @default all, of which CloudWatch returns 500 */

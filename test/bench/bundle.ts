@@ -17,6 +17,7 @@ const ENVIRONMENT = {
   SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
   SNAPSHOT_BUCKET: 'snapshots',
   JOURNAL_BUCKET: 'journal',
+  STATE_BUCKET: 'state',
 };
 
 /** Size and load time of the sweep function's bundle, as `npm run synth` makes it. Every load is a new process on one core. */

@@ -114,6 +114,7 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
       SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/certmarshal-sweep',
       SNAPSHOT_BUCKET: 'snapshots',
       JOURNAL_BUCKET: 'journal',
+      STATE_BUCKET: 'state',
     });
   });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { type Binaries, resolveBinaries } from './binaries.ts';
 import { type Credential, kubeconfigYaml } from './kubeconfig.ts';
-import { createAuthority, createServiceAccountKeys } from './pki.ts';
+import { type CertificateWanted, createAuthority, createServiceAccountKeys } from './pki.ts';
 import { freePorts } from './ports.ts';
 import { type Daemon, type DaemonGroup, openDaemonGroup, waitUntilReady } from './processes.ts';
 
@@ -65,6 +65,8 @@ export interface ControlPlane {
   restartControllerManager(options?: ControllerManagerOptions): Promise<void>;
   /** Stops kube-controller-manager: approved requests are not signed any more. */
   stopControllerManager(): Promise<void>;
+  /** Stops kube-apiserver and starts it with another serving certificate, of the same authority. Nobody stays connected. */
+  restartApiserver(life: Pick<CertificateWanted, 'notBefore' | 'notAfter'>): Promise<void>;
   /** Stops everything and removes the directory. Harmless when called again. */
   stop(): Promise<void>;
 }
@@ -148,7 +150,7 @@ async function startIn(
   ]);
   await waitUntilReady(etcd, () => answersOk(`http://127.0.0.1:${etcdPort}/health`), START_TIMEOUT_MS);
 
-  const apiserver = group.start('kube-apiserver', binaries.kubeApiserver, [
+  const apiserverArguments = [
     `--etcd-servers=http://127.0.0.1:${etcdPort}`,
     '--bind-address=127.0.0.1',
     `--secure-port=${apiserverPort}`,
@@ -167,9 +169,14 @@ async function startIn(
     `--service-account-signing-key-file=${file('service-account.key', serviceAccount.privatePem)}`,
     '--service-cluster-ip-range=10.96.0.0/16',
     ...(options.apiserverFlags ?? []),
-  ]);
-  const isReady = (): Promise<boolean> => answersOk(`${server}/readyz`, authority.certPem, tokenFor(ADMIN.name));
-  await waitUntilReady(apiserver, isReady, START_TIMEOUT_MS);
+  ];
+  const startApiserver = async (ca: string | false): Promise<Daemon> => {
+    const started = group.start('kube-apiserver', binaries.kubeApiserver, apiserverArguments);
+    const isReady = (): Promise<boolean> => answersOk(`${server}/readyz`, ca, tokenFor(ADMIN.name));
+    await waitUntilReady(started, isReady, START_TIMEOUT_MS);
+    return started;
+  };
+  let apiserver = await startApiserver(authority.certPem);
 
   const signerCertFile = file('signer.crt', signer.certPem);
   const signerKeyFile = file('signer.key', signer.keyPem);
@@ -224,6 +231,20 @@ async function startIn(
       await startControllerManager();
     },
     stopControllerManager,
+    async restartApiserver(life) {
+      await apiserver.stop();
+      const { certPem, keyPem } = await authority.certificate({
+        commonName: 'kube-apiserver',
+        usages: ['server'],
+        dnsNames: ['localhost'],
+        ipAddresses: ['127.0.0.1'],
+        ...life,
+      });
+      file('serving.crt', certPem);
+      file('serving.key', keyPem);
+      // Whether it is valid is what the test is about.
+      apiserver = await startApiserver(false);
+    },
     stop: () => group.stop(),
   };
 }

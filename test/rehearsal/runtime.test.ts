@@ -80,6 +80,7 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
       OUTCOMES_QUEUE_URL: `${aws.url}/123456789012/outcomes`,
       SNAPSHOT_BUCKET: 'snapshots',
       JOURNAL_BUCKET: 'journal',
+      STATE_BUCKET: 'state',
       SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
     };
     const figures = await runInRuntime(entry, synthesized.bundles.sweep, environment, [orderEvent(1), orderEvent(2)]);

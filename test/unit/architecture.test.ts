@@ -85,7 +85,8 @@ describe('imports go one way', () => {
       ({ file, target, typesOnly }) => io.has(room(file) ?? '') && decisions.has(room(target) ?? '') && !typesOnly,
     );
     // A handshake decodes what it was shown.
-    expect(wrong.filter(({ file, target }) => room(file) !== 'probe' || room(target) !== 'x509')).toEqual([]);
+    const decodes = (file: string) => room(file) === 'probe' || file === 'lambdas/kubernetes/expired-server.ts';
+    expect(wrong.filter(({ file, target }) => !decodes(file) || room(target) !== 'x509')).toEqual([]);
   });
 
   it('knows @peculiar/x509 in one module, and that one is not on the way of a decision', () => {

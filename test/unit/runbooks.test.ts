@@ -54,7 +54,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = 'docs/runbooks';
 const codes = Object.keys(FINDING_CODES) as FindingCode[];
 /** Of reasons of an approval, and the list of those of alarms; those of findings have sections that a test can hold. */
-const OTHERS = ['alarms/README.md', 'san-not-owned.md'];
+const OTHERS = ['alarms/README.md', 'recovery.md', 'san-not-owned.md'];
 const LIST = 'README.md';
 const ALARM_LIST = 'alarms/README.md';
 
@@ -146,6 +146,9 @@ function verbOf(words: readonly string[]): string {
   return rest.join(' ');
 }
 
+/** Commands that have commands of their own. */
+const GROUPS: ReadonlySet<string> = new Set(['credentials', 'journal', 'recovery', 'rollout']);
+
 /** Options that `--help` of a command names. */
 const helps = new Map<string, ReadonlySet<string>>();
 function optionsOf(command: string): ReadonlySet<string> {
@@ -163,7 +166,7 @@ function optionsOf(command: string): ReadonlySet<string> {
 
 describe('runbooks', () => {
   it('are there for every code of a finding, and for nothing that there is not', () => {
-    const expected = [...codes.map(runbookOf), `${FOLDER}/san-not-owned.md`];
+    const expected = [...codes.map(runbookOf), `${FOLDER}/recovery.md`, `${FOLDER}/san-not-owned.md`];
     expect(pagesIn('').map((page) => `${FOLDER}/${page}`)).toEqual(expected.toSorted());
   });
 
@@ -314,6 +317,8 @@ describe('runbooks', () => {
     report: ['--bucket', '--output'],
     'journal verify': ['--bucket'],
     'journal search': ['--bucket', '--since'],
+    'rollout plan': ['--kubeconfig', '--management-kubeconfig', '--cluster'],
+    'rollout status': ['--kubeconfig', '--management-kubeconfig', '--cluster'],
   };
   const OF_A_CLUSTER = ['audit', 'sweep', 'explain'];
 
@@ -327,7 +332,7 @@ describe('runbooks', () => {
         if (name !== 'KUBECONFIG' && !block.includes(`$${name}`)) incomplete.push(`${name} is set for nothing`);
       const ours = commandsIn(block).filter(([tool]) => tool === 'certmarshal');
       for (const [, first = '', ...words] of ours) {
-        const command = first === 'journal' ? `journal ${words[0]}` : first;
+        const command = GROUPS.has(first) ? `${first} ${words[0]}` : first;
         const needed = [...(NEEDED[command] ?? [])];
         if (OF_A_CLUSTER.includes(command))
           needed.push(words.includes('--allow-exec') ? '--allow-exec' : '--management-kubeconfig');
@@ -345,7 +350,7 @@ describe('runbooks', () => {
     const calls = pages.flatMap((page) => commandsOf(page).filter(([tool]) => tool === 'certmarshal'));
     expect(calls.length).toBeGreaterThan(codes.length);
     const wrong = calls.flatMap(([, first = '', ...words]) => {
-      const command = first === 'credentials' || first === 'journal' ? `${first} ${words[0] ?? ''}` : first;
+      const command = GROUPS.has(first) ? `${first} ${words[0] ?? ''}` : first;
       return words
         .filter((word) => word.startsWith('--') && !optionsOf(command).has(word.split('=')[0] ?? ''))
         .map((word) => `certmarshal ${command} ${word}`);

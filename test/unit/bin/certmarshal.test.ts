@@ -25,6 +25,38 @@ describe('the command line', () => {
     },
   );
 
+  it.each(
+    ['plan', 'start', 'status', 'drive', 'abort', 'resume']
+      .map((verb) => ['rollout', verb])
+      .concat([['recovery', 'open']]),
+  )('documents examples and exit status of %s %s', async (...command) => {
+    const { status, stdout } = await runCli([...command, '--help']);
+    expect(status).toBe(0);
+    expect(stdout).toContain(`Examples:\n  certmarshal ${command.join(' ')} --kubeconfig berlin.yaml`);
+    expect(stdout).toMatch(/Exit status:\n {2}0 {2}done/);
+  });
+
+  it.each([
+    [
+      ['rollout', 'plan', '--accept', 'spare-capacity,luck'],
+      '--accept takes single-replica, no-surge, spare-capacity, etcd-backup; got luck\n',
+    ],
+    [
+      ['sweep', '--tolerate-expired', 'sha256:ab', '--kubeconfig', 'x'],
+      '--tolerate-expired takes authority, or sha256: and the 64 hexadecimal digits of the fingerprint; got sha256:ab\n',
+    ],
+    [
+      ['recovery', 'open', '--nodes', 'A_b', '--for', '2h', '--approvals', '6'],
+      `--nodes "A_b" is no name that a Node can have
+--for takes a duration of at most 1h, for example 30m; got 2h
+--approvals takes 1 to 5, for each node; got 6
+`,
+    ],
+  ])('says in words what is wrong with the options of %j', async (args, expected) => {
+    const { status, stdout, stderr } = await runCli(args);
+    expect({ status, stdout, stderr }).toEqual({ status: 2, stdout: '', stderr: expected });
+  });
+
   it('shows examples as they are typed where they are read', async () => {
     const { stdout } = await runCli(['sweep', '--help'], '', { npm_lifecycle_event: 'certmarshal' });
     expect(stdout).toMatch(/^Usage: npm run -s certmarshal -- sweep/);

@@ -102,6 +102,99 @@ describe('certmarshal rbac', () => {
     expect(binding.roleRef.name).toBe('certmarshal-cluster-secrets:group:certmarshal');
   });
 
+  const rolesOf = (options: RbacOptions) =>
+    documents(rbacManifests(options, [DEFAULT_POLICY]))
+      .filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole')
+      .map(({ metadata: { name, namespace }, rules }) => ({ name, namespace, rules }));
+  const LEASES = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
+
+  it('grants with --rollouts what a plan is made from, and no write', () => {
+    const [, cluster, lease, ...rest] = rolesOf({ management: true, audit: false, rollouts: true });
+    expect(rest).toEqual([]);
+    expect(cluster).toMatchObject({ name: 'certmarshal-rollouts', namespace: undefined });
+    expect(new Set(cluster?.rules.flatMap(({ verbs }: { verbs: readonly string[] }) => verbs))).toEqual(
+      new Set(['get', 'list']),
+    );
+    expect(lease).toEqual({
+      name: 'certmarshal-rollouts:group:certmarshal',
+      namespace: 'kube-system',
+      rules: [{ ...LEASES, resourceNames: ['certmarshal-rollout'], verbs: ['get'] }],
+    });
+  });
+
+  it('grants with --rollout-of one patch of each control plane that is named, and the Lease', () => {
+    const roles = rolesOf({
+      management: true,
+      audit: false,
+      rollouts: true,
+      rolloutOf: ['eksa-system/berlin', 'eksa-system/oslo', 'other/rome'],
+    });
+    expect(roles.slice(3)).toEqual([
+      {
+        name: 'certmarshal-rollout-lease:group:certmarshal',
+        namespace: 'kube-system',
+        rules: [
+          { ...LEASES, verbs: ['create'] },
+          { ...LEASES, resourceNames: ['certmarshal-rollout'], verbs: ['get', 'patch'] },
+        ],
+      },
+      ...[
+        ['eksa-system', ['berlin', 'oslo']],
+        ['other', ['rome']],
+      ].map(([namespace, resourceNames]) => ({
+        name: 'certmarshal-rollout-control-planes:group:certmarshal',
+        namespace,
+        rules: [
+          {
+            apiGroups: ['controlplane.cluster.x-k8s.io'],
+            resources: ['kubeadmcontrolplanes'],
+            resourceNames,
+            verbs: ['patch'],
+          },
+        ],
+      })),
+    ]);
+  });
+
+  it('grants with --rollout-etcd its etcd too, as EKS Anywhere calls it', () => {
+    const roles = rolesOf({ management: true, rollouts: true, rolloutOf: ['eksa-system/berlin'], rolloutEtcd: true });
+    expect(roles.slice(-2)).toMatchObject([
+      {
+        namespace: 'eksa-system',
+        rules: [{ resources: ['etcdadmclusters'], resourceNames: ['berlin-etcd'], verbs: ['patch'] }],
+      },
+      { namespace: 'etcdadm-controller-system', rules: [{ resources: ['pods'], verbs: ['list'] }] },
+    ]);
+  });
+
+  it('grants a recovery in roles of its own, and says what that means', () => {
+    const printed = rbacManifests({ audit: false, recovery: true }, [DEFAULT_POLICY]);
+    expect(printed).toMatch(
+      /# Whoever has this can make anybody a Node .*\n# kubectl delete clusterrole certmarshal-recovery\n/,
+    );
+    const [base, ...roles] = rolesOf({ audit: false, recovery: true });
+    expect(JSON.stringify(base)).not.toContain('kube-apiserver-client-kubelet');
+    expect(roles.map(({ name, namespace }) => [name, namespace])).toEqual([
+      ['certmarshal-recovery', undefined],
+      ['certmarshal-recovery:group:certmarshal', 'kube-node-lease'],
+      ['certmarshal-recovery:group:certmarshal', 'kube-system'],
+    ]);
+    expect(roles[2]?.rules).toEqual([
+      { ...LEASES, verbs: ['create'] },
+      { ...LEASES, resourceNames: ['certmarshal-recovery'], verbs: ['get', 'update'] },
+    ]);
+  });
+
+  it.each<[string, RbacOptions]>([
+    ['--rollouts is about a management cluster', { rollouts: true }],
+    ['--rollout-of is about rollouts', { management: true, rolloutOf: ['a/b'] }],
+    ['--rollout-etcd takes the clusters', { management: true, rollouts: true, rolloutEtcd: true }],
+    ['--rollout-of takes NAMESPACE/CLUSTER', { management: true, rollouts: true, rolloutOf: ['berlin'] }],
+    ['--recovery is about the cluster that has the Nodes', { management: true, recovery: true }],
+  ])('refuses what does not go together: %s', (message, options) => {
+    expect(() => rbacManifests(options, [DEFAULT_POLICY])).toThrow(message);
+  });
+
   it('grants only Clusters and Machines in a management cluster where nothing is audited', () => {
     const [role, , ...rest] = documents(rbacManifests({ management: true, audit: false }, [DEFAULT_POLICY]));
     expect(role.rules).toEqual([

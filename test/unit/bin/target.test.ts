@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instancesOf } from '../../../bin/instances.ts';
 import { openTarget, otherwiseNotice, repeatOptions, type TargetOptions } from '../../../bin/target.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { DEFAULT_AUDIT, DEFAULT_MONITORING, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
 
 const LISTED = { provider: 'eks-anywhere', kubeconfigSecret: 'arn', lane: 'default' } as const;
 
@@ -22,6 +22,8 @@ const FLEET: Fleet = {
   audit: DEFAULT_AUDIT,
   monitoring: DEFAULT_MONITORING,
   journal: {},
+  rollouts: DEFAULT_ROLLOUTS,
+  recovery: [],
   policies: [DEFAULT_POLICY],
 };
 

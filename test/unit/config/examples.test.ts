@@ -44,7 +44,8 @@ it('organization.yaml has three accounts besides its own, two Regions and an ext
 });
 
 it('eks-anywhere.yaml enters workload clusters with secrets of their own and, where it says so, with those of Cluster API', () => {
-  const { managementClusters, discovery } = example('eks-anywhere');
+  const { managementClusters, discovery, rollouts } = example('eks-anywhere');
+  expect(rollouts.clusters.map(({ clusters }) => clusters)).toEqual([['*-test'], ['berlin-*']]);
   expect(discovery).toEqual([]);
   expect(managementClusters.map(({ workloadClusters }) => Object.keys(workloadClusters.kubeconfigSecrets))).toEqual([
     ['berlin-prod', 'berlin-test'],

@@ -172,6 +172,48 @@ export const validFleet = fc.record(
       },
       { requiredKeys: [] },
     ),
+    rollouts: fc.record(
+      {
+        atOnce: fc.integer({ min: 1, max: 10 }),
+        pause: fc.integer({ min: 10, max: 10_000 }).map((minutes) => `${minutes}m`),
+        clusters: fc.tuple(
+          fc.record(
+            {
+              clusters: fc.constant(['berlin-*', 'mgmt/ns/*']),
+              begin: fc.oneof(fc.constant('45d'), fc.record({ days: fc.integer({ min: 30, max: 3_650 }) })),
+              stop: fc.oneof(
+                fc.constant('7d'),
+                fc.record({ days: fc.integer({ min: 7, max: 29 }), share: fc.constantFrom(0.01, 0.2) }),
+              ),
+              windows: fc.array(
+                fc.oneof(
+                  fc.record({
+                    days: lists(['mon', 'sat', 'sun']),
+                    from: clock,
+                    until: clock,
+                    timeZone: fc.constantFrom('UTC', 'Europe/Berlin'),
+                  }),
+                  fc.constant({ from: '2026-12-05T20:00:00+01:00', until: '2026-12-06T20:00:00Z' }),
+                ),
+                { maxLength: 3 },
+              ),
+              etcd: fc.constantFrom('assist', 'auto-experimental'),
+              accepted: fc.subarray(['single-replica', 'no-surge', 'spare-capacity', 'etcd-backup']),
+              nodeGroups: fc.boolean(),
+            },
+            { requiredKeys: ['clusters'] },
+          ),
+        ),
+      },
+      { requiredKeys: [] },
+    ),
+    recovery: fc.tuple(
+      fc.record({
+        cluster: name,
+        until: fc.constant('2026-12-05T20:00:00+01:00'),
+        pin: fc.constantFrom('authority', `sha256:${'0f'.repeat(32)}`),
+      }),
+    ),
     journal: fc.record(
       {
         objectLock: fc.record({

@@ -53,6 +53,9 @@ describe('schema/fleet.schema.json', () => {
     ['a management cluster without a secret', { version: 1, managementClusters: [{ name: 'a' }] }],
     ['a lane without subnets', { version: 1, lanes: [{ name: 'a', vpcId: 'vpc-0a1b2c3d', subnetIds: [] }] }],
     ['the alias of a key', { version: 1, hub: { kmsKeyArn: 'arn:aws:kms:eu-central-1:111122223333:alias/x' } }],
+    ['a lead that is a number', { version: 1, rollouts: { clusters: [{ clusters: ['a'], begin: 45 }] } }],
+    ['a rollout of anything', { version: 1, rollouts: { clusters: [{}] } }],
+    ['a pin of nothing', { version: 1, recovery: [{ cluster: 'a', until: '2026-12-05T20:00:00Z', pin: '' }] }],
     ['no evidence', { version: 1, policies: [{ evidence: [] }] }],
   ])('refuses %s', (_, file) => {
     expect(editor.safeParse(file).success).toBe(false);

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { DEFAULT_AUDIT, DEFAULT_MONITORING, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { FleetConfigError, parseFleet } from '../../../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../../../lambdas/config/problems.ts';
+import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import { SECRET, validFleet } from './fleet-examples.ts';
 
 const KEY = 'arn:aws:kms:eu-central-1:111122223333:key/6f1d0c5a-3b2e-4d7c-9a41-5e8f2b6c7d80';
@@ -35,6 +36,8 @@ const NOTHING: Fleet = {
   audit: DEFAULT_AUDIT,
   monitoring: DEFAULT_MONITORING,
   journal: {},
+  rollouts: DEFAULT_ROLLOUTS,
+  recovery: [],
   policies: [DEFAULT_POLICY],
 };
 
@@ -147,6 +150,10 @@ monitoring:
   reportLinks: false
 journal:
   objectLock: { mode: compliance, days: 30 }
+rollouts:
+  clusters: [{ clusters: [berlin-*] }]
+recovery:
+  - { cluster: dublin, until: 2026-12-05T20:00:00Z, pin: authority }
 policies:
   - name: strict
     clusters: [berlin-*, dublin]
@@ -267,6 +274,8 @@ policies:
         reportLinks: false,
       },
       journal: { objectLock: { mode: 'compliance', days: 30 } },
+      rollouts: { ...DEFAULT_ROLLOUTS, clusters: [{ ...DEFAULT_ROLLOUT_POLICY, clusters: ['berlin-*'] }] },
+      recovery: [{ cluster: 'dublin', until: '2026-12-05T20:00:00Z', server: { pin: 'authority' } }],
       policies: [
         {
           name: 'strict',
@@ -715,7 +724,7 @@ describe('FleetConfigError', () => {
     expect(new FleetConfigError(problems).message).toBe(
       `2 problems in the fleet configuration
 conf/fleet.yaml:1:10: version: write 1, not 2
-conf/fleet.yaml:2:1: x: unknown key; known here: version, discovery, managementClusters, clusters, lanes, hub, audit, monitoring, journal, policies`,
+conf/fleet.yaml:2:1: x: unknown key; known here: version, discovery, managementClusters, clusters, lanes, hub, audit, monitoring, journal, rollouts, recovery, policies`,
     );
     expect(new FleetConfigError(problems.slice(1)).message).toMatch(/^1 problem in/);
   });

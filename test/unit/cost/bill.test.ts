@@ -8,12 +8,14 @@ import { PRICE_LIST, PRICES } from '../../../lambdas/cost/prices.ts';
 import { ALARMS } from '../../../lambdas/health/alarms.ts';
 import { SIGNALS } from '../../../lambdas/health/signals.ts';
 import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
-import { METRIC } from '../../../lambdas/telemetry/metric-names.ts';
+import { METRIC, SOMETIMES } from '../../../lambdas/telemetry/metric-names.ts';
 
 const DEPLOYED: Deployed = {
   sizes: HUB_SIZES,
   alarms: ALARMS,
-  fleetMetrics: Object.keys(METRIC).length + Object.keys(SIGNALS).length,
+  fleetMetrics:
+    Object.values(METRIC).filter((name) => !SOMETIMES.has(name)).length +
+    Object.values(SIGNALS).filter((signal) => !('sometimes' in signal)).length,
   auditEveryMinutes: DEFAULT_AUDIT.everyMinutes,
 };
 const MONTH_MINUTES = 730 * 60;

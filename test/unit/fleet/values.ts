@@ -5,6 +5,7 @@ import type { ExpiryFinding } from '../../../lambdas/expiry/finding.ts';
 import type { FleetIndex, IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
 import type { DispatchOutcome, SweepOutcome, VerdictLine } from '../../../lambdas/fleet/outcome.ts';
 import type { RegisteredCluster, Registry } from '../../../lambdas/fleet/registry.ts';
+import type { RolloutSummary } from '../../../lambdas/fleet/rollout-summary.ts';
 import type { HubIdentity } from '../../../lambdas/fleet/sources.ts';
 import type { Target } from '../../../lambdas/fleet/target.ts';
 import type { Problem } from '../../../lambdas/problem.ts';
@@ -207,6 +208,19 @@ export function auditSummary(changed: Partial<AuditSummary> = {}): AuditSummary 
     findingCount: 1,
     ends: [{ what: 'kube-apiserver', count: 3, notAfter: at(9 * DAY), where: '10.0.1.31:6443' }],
     sources: { read: ['nodes', 'tls'], unread: ['machines'], off: ['tls-secrets'] },
+    ...changed,
+  };
+}
+
+export function rolloutSummary(changed: Partial<RolloutSummary> = {}): RolloutSummary {
+  return {
+    state: 'rolling',
+    message: '1 of 3 machines is replaced',
+    at: at(),
+    rollout: { id: 'paris-20261121', start: at(), trigger: 'schedule' },
+    failed: [],
+    failedCount: 0,
+    reasons: [],
     ...changed,
   };
 }

@@ -172,6 +172,7 @@ describe('the bundles that synthesis makes', () => {
       SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
       SNAPSHOT_BUCKET: 'snapshots',
       JOURNAL_BUCKET: 'journal',
+      STATE_BUCKET: 'state',
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
     });
@@ -207,6 +208,7 @@ describe('the audit that a sweep loads late', () => {
       SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
       SNAPSHOT_BUCKET: 'snapshots',
       JOURNAL_BUCKET: 'journal',
+      STATE_BUCKET: 'state',
       AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:1',
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,

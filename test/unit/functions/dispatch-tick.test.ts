@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { type OrderMessage, UnsentOrdersError } from '../../../lambdas/aws/queues.ts';
-import { DEFAULT_AUDIT, DEFAULT_MONITORING, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
 import type { SourceResult } from '../../../lambdas/fleet/discover.ts';
 import { decodeOrder } from '../../../lambdas/fleet/order.ts';
 import type { DispatchOutcome } from '../../../lambdas/fleet/outcome.ts';
@@ -26,6 +26,8 @@ const FLEET: Fleet = {
   audit: DEFAULT_AUDIT,
   monitoring: DEFAULT_MONITORING,
   journal: {},
+  rollouts: DEFAULT_ROLLOUTS,
+  recovery: [],
   policies: [DEFAULT_POLICY],
 };
 const FOUND: SourceResult = { source: EKS, ok: true, clusters: [{ id: DUBLIN.id, target: DUBLIN }] };

@@ -7,6 +7,14 @@ test.each([
   ['/apis/certificates.k8s.io/v1/certificatesigningrequests/a/approval', 'certmarshal rbac | kubectl apply -f -'],
   ['/api/v1/nodes', 'certmarshal rbac --policy FILE | kubectl apply -f -'],
   ['/api/v1/nodes/worker-3/proxy/metrics', 'certmarshal rbac --kubelet-metrics | kubectl apply -f -'],
+  [
+    '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases',
+    'certmarshal rbac --recovery | kubectl apply -f -',
+  ],
+  [
+    '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/certmarshal-recovery',
+    'certmarshal rbac --recovery | kubectl apply -f -',
+  ],
   ['/api/v1/secrets', 'certmarshal rbac --audit-secrets | kubectl apply -f -'],
   ['/api/v1/namespaces/kube-public/configmaps/cluster-info', 'certmarshal rbac | kubectl apply -f -'],
   ['/apis/cert-manager.io/v1/certificates', 'certmarshal rbac | kubectl apply -f -'],

@@ -50,7 +50,7 @@ describe('retryDelayMs', () => {
     assert(
       property(
         integer({ min: 200, max: 499 }).filter((status) => status !== 429),
-        constantFrom('GET', 'PUT', 'POST'),
+        constantFrom('GET', 'PUT', 'POST', 'PATCH'),
         (status, method) => {
           const error = fault({ kind: 'invalid', status, retryAfterMs: 0 });
           expect(retryDelayMs(error, { method, retries: 0, random: 0 })).toBeUndefined();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { DEFAULT_MONITORING, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import { deployProblems, deployWarnings } from '../../../lib/deploy-checks.ts';
 import { at, DAY, discovery, NOW } from '../fleet/values.ts';
 import { fleetOf } from './stacks.ts';
@@ -143,6 +144,40 @@ describe('a fleet that shall be deployed', () => {
       { journal: { objectLock: { mode: 'compliance', days: 365 } } },
       [
         'journal.objectLock: in mode compliance nobody, not even AWS, can remove what is written for 365 days, and the bucket stays and is paid for as long',
+      ],
+    ],
+    [
+      'rollouts of a cluster that there is not',
+      {
+        discovery: [],
+        clusters: [edge],
+        rollouts: {
+          ...DEFAULT_ROLLOUTS,
+          clusters: [
+            { ...DEFAULT_ROLLOUT_POLICY, clusters: ['edge-1', 'edge'] },
+            { ...DEFAULT_ROLLOUT_POLICY, clusters: ['egde'] },
+          ],
+        },
+      },
+      ['rollouts.clusters.1: egde is the id or name of no cluster of the fleet; is it misspelled?'],
+    ],
+    [
+      'recovery that is on, over, too long, or of no cluster',
+      {
+        clusters: [edge],
+        recovery: [
+          { cluster: 'edge-1', until: at(7 * DAY), server: { pin: 'authority' } },
+          { cluster: 'mgmt/eksa-system/berlin', until: at(-1), server: { pin: 'authority' } },
+          { cluster: 'edge-1', until: at(7 * DAY + 1), server: { pin: 'authority' } },
+          { cluster: 'edge', until: at(-1), server: { pin: 'authority' } },
+        ],
+      },
+      [
+        `recovery.0: until ${at(7 * DAY)} an expired certificate of the API server of edge-1 is taken for valid`,
+        `recovery.1 ended at ${at(-1)}: it does nothing any more, and can be taken out`,
+        `recovery.2 ends at ${at(7 * DAY + 1)}, more than 7 days from now: until 7 days before that it is not used; write less`,
+        `recovery.3 ended at ${at(-1)}: it does nothing any more, and can be taken out`,
+        'recovery.3: edge is the id of no cluster of the fleet; is it misspelled?',
       ],
     ],
     ['nothing, where the lock can be opened', { journal: { objectLock: { mode: 'governance', days: 365 } } }, []],

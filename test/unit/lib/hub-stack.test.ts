@@ -5,7 +5,8 @@ import { Validations } from 'aws-cdk-lib/core';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
 
-import { DEFAULT_MONITORING, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import { METRIC } from '../../../lambdas/telemetry/metric-names.ts';
 import type { HubStack } from '../../../lib/hub-stack.ts';
 import { discovery, fleetCluster, managementCluster, OTHER_SECRET, SECRET } from '../fleet/values.ts';
@@ -28,6 +29,7 @@ const FULL: Fleet = fleetOf({
     },
   ],
   hub: { hints: true, reservedConcurrency: 20, kmsKeyArn: KEY },
+  rollouts: { ...DEFAULT_ROLLOUTS, clusters: [{ ...DEFAULT_ROLLOUT_POLICY, clusters: ['berlin-*'] }] },
 });
 
 const plain = Template.fromStack(stacksOf(fleetOf(), {}).hub);

@@ -6,7 +6,7 @@ import { App } from 'aws-cdk-lib/core';
 import { afterAll } from 'vitest';
 
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { DEFAULT_AUDIT, DEFAULT_MONITORING, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { type FleetStacks, fleetStacks } from '../../../lib/app-stacks.ts';
 import type { HubPlace } from '../../../lib/spokes-of.ts';
 import { discovery } from '../fleet/values.ts';
@@ -27,6 +27,8 @@ export function fleetOf(changed: Partial<Fleet> = {}): Fleet {
     audit: DEFAULT_AUDIT,
     monitoring: DEFAULT_MONITORING,
     journal: {},
+    rollouts: DEFAULT_ROLLOUTS,
+    recovery: [],
     policies: [DEFAULT_POLICY],
     ...changed,
   };

@@ -91,6 +91,7 @@ describe('the dashboard', () => {
       query('CertificatesCritical', '"Cluster", "Class"'),
       query('RequestsHostile'),
       query('SloFastBurn'),
+      query('RolloutProgress'),
     ]);
   });
 

@@ -32,6 +32,16 @@ const clusters = [true, false].map(
     findings: [],
     verdicts: [],
     slo: SLO,
+    rollout: {
+      state: 'rolling',
+      message: 'x',
+      at: '2026-11-21T10:00:00.000Z',
+      since: '2026-11-21T10:00:00.000Z',
+      failed: [],
+      failedCount: 0,
+      reasons: [],
+      progress: { wanted: 3, replaced: 2, verified: 1, machines: [] },
+    },
     signals: ids.map((id) => ({
       id,
       value: 1,

@@ -1,0 +1,123 @@
+import { UsageError } from '../exit-codes.ts';
+import type { Rule } from './rbac-audit.ts';
+
+export interface RolloutRbacOptions {
+  /** A management cluster: what `certmarshal rollout plan` and `status` read. */
+  readonly rollouts?: boolean;
+  /** `NAMESPACE/CLUSTER` of Clusters whose control plane may be rolled. */
+  readonly rolloutOf?: readonly string[];
+  /** External etcd: the etcd machines of {@link rolloutOf} too. */
+  readonly rolloutEtcd?: boolean;
+  /** A workload cluster: what a recovery window takes. */
+  readonly recovery?: boolean;
+}
+
+/** Providers of Cluster API that EKS Anywhere has: a control plane is not rolled when the template of its machines is gone. */
+const MACHINE_TEMPLATES = [
+  'awssnowmachinetemplates',
+  'cloudstackmachinetemplates',
+  'dockermachinetemplates',
+  'nutanixmachinetemplates',
+  'tinkerbellmachinetemplates',
+  'vspheremachinetemplates',
+] as const;
+
+/** What the plan of a rollout is made from, beside what is read with names of its own. */
+export const ROLLOUT_RULES: readonly Rule[] = [
+  {
+    apiGroups: ['cluster.x-k8s.io'],
+    resources: ['clusters', 'machines', 'machinehealthchecks'],
+    verbs: ['get', 'list'],
+  },
+  { apiGroups: ['controlplane.cluster.x-k8s.io'], resources: ['kubeadmcontrolplanes'], verbs: ['get', 'list'] },
+  { apiGroups: ['etcdcluster.cluster.x-k8s.io'], resources: ['etcdadmclusters'], verbs: ['get', 'list'] },
+  {
+    apiGroups: ['anywhere.eks.amazonaws.com'],
+    resources: ['clusters', 'controlplaneupgrades'],
+    verbs: ['get', 'list'],
+  },
+  { apiGroups: ['infrastructure.cluster.x-k8s.io'], resources: MACHINE_TEMPLATES, verbs: ['get'] },
+];
+
+/** Here a kubelet renews the Lease of its Node. */
+export const NODE_LEASE_NAMESPACE = 'kube-node-lease';
+
+export function readLeaseRule(name: string): Rule {
+  return { ...LEASES, resourceNames: [name], verbs: ['get'] };
+}
+
+/** RBAC cannot restrict the creation of an object by its name: it does not know it yet. */
+export function writeLeaseRules(name: string, verb: 'patch' | 'update'): readonly Rule[] {
+  return [
+    { ...LEASES, verbs: ['create'] },
+    { ...LEASES, resourceNames: [name], verbs: ['get', verb] },
+  ];
+}
+
+const LEASES = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] } as const;
+
+/** EKS Anywhere calls the KubeadmControlPlane as the Cluster. */
+export function controlPlanesRule(clusters: readonly string[]): Rule {
+  return {
+    apiGroups: ['controlplane.cluster.x-k8s.io'],
+    resources: ['kubeadmcontrolplanes'],
+    resourceNames: clusters,
+    verbs: ['patch'],
+  };
+}
+
+export const CONTROL_PLANES_COMMENT = `A patch of a KubeadmControlPlane can change how its machines are made: whoever has this can become an administrator of
+the clusters. certmarshal writes rollout.after and annotations of its own, and pauses what it rolls with external etcd.`;
+
+/** EKS Anywhere calls the EtcdadmCluster as the Cluster, and adds `-etcd`. */
+export function etcdClustersRule(clusters: readonly string[]): Rule {
+  return {
+    apiGroups: ['etcdcluster.cluster.x-k8s.io'],
+    resources: ['etcdadmclusters'],
+    resourceNames: clusters.map((cluster) => `${cluster}-etcd`),
+    verbs: ['patch'],
+  };
+}
+
+export const ETCD_CLUSTERS_COMMENT = `Experimental: etcd: auto-experimental of fleet.yaml. Whoever has this can run commands on every etcd machine of the clusters.`;
+
+/** Whether its controller was started since it has the newest client certificate. In a namespace that is there where etcd is external. */
+export const ETCD_CONTROLLER_NAMESPACE = 'etcdadm-controller-system';
+export const ETCD_CONTROLLER_RULE: Rule = { apiGroups: [''], resources: ['pods'], verbs: ['list'] };
+
+/** Beside what approving serving certificates takes. */
+export const RECOVERY_RULES: readonly Rule[] = [
+  { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['get', 'list'] },
+  { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests/approval'], verbs: ['update'] },
+  {
+    apiGroups: ['certificates.k8s.io'],
+    resources: ['signers'],
+    resourceNames: ['kubernetes.io/kube-apiserver-client-kubelet'],
+    verbs: ['approve'],
+  },
+  { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
+];
+
+/** Whether a Node still renews its Lease: then its certificate is valid. */
+export const NODE_LEASES_RULE: Rule = { ...LEASES, verbs: ['list'] };
+
+export const RECOVERY_COMMENT = `Whoever has this can make anybody a Node of the cluster. Grant it for a recovery, and take it away when it is over:
+kubectl delete clusterrole certmarshal-recovery`;
+
+/** @throws UsageError for options that do not go together */
+export function requireRolloutOptions(
+  management: boolean,
+  { rollouts = false, rolloutOf = [], rolloutEtcd = false, recovery = false }: RolloutRbacOptions,
+): void {
+  const problems = [
+    rollouts && !management
+      ? '--rollouts is about a management cluster, also where it manages itself: give --management too.'
+      : undefined,
+    rolloutOf.length > 0 && !rollouts ? '--rollout-of is about rollouts: give --rollouts too.' : undefined,
+    rolloutEtcd && rolloutOf.length === 0
+      ? '--rollout-etcd takes the clusters whose etcd may be rolled, each by --rollout-of NAMESPACE/CLUSTER.'
+      : undefined,
+    recovery && management ? '--recovery is about the cluster that has the Nodes: leave out --management.' : undefined,
+  ].filter((problem) => problem !== undefined);
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+}

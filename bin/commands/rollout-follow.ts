@@ -1,0 +1,175 @@
+import type { Problem } from '../../lambdas/problem.ts';
+import type { ObservedRollout } from '../../lambdas/rollout/observed.ts';
+import type { MachineProgress, RolloutProgress } from '../../lambdas/rollout/progress.ts';
+import type { RolloutStep } from '../../lambdas/rollout/step.ts';
+import type { RolloutWritten } from '../../lambdas/rollout-step/act-rollout.ts';
+import { EXIT } from '../exit-codes.ts';
+import { startProgress } from '../terminal/progress.ts';
+import { styleFor } from '../terminal/style.ts';
+import { terminalWidth } from '../terminal/wrap.ts';
+import { problemLines, safe } from './render-rollout-lines.ts';
+import { MACHINE_STATES, renderRolloutStatus } from './render-rollout-progress.ts';
+import type { RolloutOptions, RolloutPorts, RolloutSubject } from './rollout-ports.ts';
+import { goesOn, isBad, WRITTEN_WORDS, writeWords } from './rollout-words.ts';
+
+/** One look at a rollout, and what it wrote, if anything. */
+export interface RolloutLook {
+  readonly observed: ObservedRollout;
+  readonly step: RolloutStep;
+  readonly written?: RolloutWritten;
+  readonly problems: readonly Problem[];
+}
+
+export interface FollowOptions extends RolloutOptions {
+  /** Milliseconds between two looks; absent for a single one. */
+  readonly everyMs?: number;
+}
+
+/** A cluster that manages itself does not answer for a while, whenever its machines are replaced. */
+const PATIENCE_MS = 10 * 60_000;
+
+/**
+ * Looks at a rollout until it does not go on, and tells what changes: one line a change, all of it at the beginning and at the end. As JSON one document a look.
+ *
+ * @returns the exit status: `done` when it is done or nothing goes on, else `incomplete`
+ */
+export async function followRollout(
+  subject: RolloutSubject,
+  look: (signal: AbortSignal) => Promise<RolloutLook>,
+  options: FollowOptions,
+  signal: AbortSignal,
+  ports: RolloutPorts,
+): Promise<number> {
+  const { stdout, stderr, clock } = ports;
+  const { everyMs } = options;
+  let before: RolloutLook | undefined;
+  let seenAt = clock();
+  for (;;) {
+    const progress = startProgress(stderr, clock);
+    progress.say(`${subject.target.name}: ${before === undefined ? 'reading' : storyOf(before.step)}`);
+    const now = await look(signal).finally(() => progress.done());
+    if (signal.aborted) return stopped(subject, before ?? now, options, ports);
+    const readable = now.observed.unread.length === 0;
+    if (readable) seenAt = clock();
+    // What could not be looked at is not over.
+    const waits = !readable && before !== undefined && goesOn(before.step) && clock() - seenAt < PATIENCE_MS;
+    const ends = everyMs === undefined || (!goesOn(now.step) && !waits);
+    if (options.output === 'json') stdout.write(`${JSON.stringify(documentOf(now, clock()))}\n`);
+    else if (before === undefined || ends) print(subject, now, options, ports);
+    else printChanges(before, now, options, ports);
+    if (ends) return isBad(now.step) || !readable || now.problems.length > 0 ? EXIT.incomplete : EXIT.done;
+    if (!waits) before = now;
+    try {
+      await ports.sleep(everyMs, signal);
+    } catch {
+      return stopped(subject, now, options, ports);
+    }
+  }
+}
+
+function stopped(
+  { target }: RolloutSubject,
+  { step }: RolloutLook,
+  { program, repeat }: RolloutOptions,
+  { stderr }: RolloutPorts,
+): number {
+  stderr.write(
+    goesOn(step)
+      ? `Stopped looking at ${safe(target.name)}; its rollout goes on, nothing was undone. ${program} rollout status --watch${repeat}\n`
+      : `Stopped looking at ${safe(target.name)}.\n`,
+  );
+  return EXIT.incomplete;
+}
+
+function storyOf({ state, progress }: RolloutStep): string {
+  if (progress === undefined) return state;
+  const { wanted, replaced, verified } = progress;
+  return `${state}, ${replaced} of ${wanted} replaced, ${verified} verified`;
+}
+
+function documentOf({ observed, step, written, problems }: RolloutLook, now: number) {
+  return {
+    version: 1,
+    kind: 'status',
+    at: new Date(now).toISOString(),
+    cluster: observed.cluster,
+    step,
+    ...(written === undefined ? {} : { written }),
+    problems,
+    unread: observed.unread,
+  };
+}
+
+function print(
+  { target }: RolloutSubject,
+  look: RolloutLook,
+  options: RolloutOptions,
+  { stdout, env, clock }: RolloutPorts,
+): void {
+  const style = styleFor(stdout, env);
+  const width = terminalWidth(stdout);
+  const view = { ...look, ...options, server: target.server, now: clock() };
+  for (const line of writtenLines(look)) stdout.write(`${line}\n`);
+  stdout.write(`${renderRolloutStatus(view, style, width)}\n`);
+}
+
+function printChanges(
+  before: RolloutLook,
+  now: RolloutLook,
+  { program }: RolloutOptions,
+  { stdout, env, clock }: RolloutPorts,
+): void {
+  const style = styleFor(stdout, env);
+  const width = terminalWidth(stdout);
+  const time = style.faint(new Date(clock()).toISOString().slice(11, 19));
+  const known = said([...before.observed.unread, ...before.problems]);
+  const news = [...now.observed.unread, ...now.problems].filter(
+    ({ object, message }) => !known.has(`${object}\n${message}`),
+  );
+  const lines = [
+    ...(before.step.state === now.step.state
+      ? []
+      : [`${before.step.state} → ${now.step.state}: ${safe(now.step.message)}`]),
+    ...changes(before.step.progress, now.step.progress),
+    ...changes(before.step.progress?.etcd, now.step.progress?.etcd),
+    ...writtenLines(now),
+  ];
+  for (const line of lines) stdout.write(`${time}  ${line}\n`);
+  for (const line of problemLines(news, program, style, width)) stdout.write(`${line}\n`);
+}
+
+function said(problems: readonly Problem[]): ReadonlySet<string> {
+  return new Set(problems.map(({ object, message }) => `${object}\n${message}`));
+}
+
+function writtenLines({ step, written }: RolloutLook): readonly string[] {
+  if (written === undefined) return [];
+  const write = step.kind === 'act' || step.kind === 'hold' ? step.write : undefined;
+  if (write === undefined) return [WRITTEN_WORDS[written.kind]];
+  const { object, fields } = writeWords(write);
+  return [`${safe(object)} ${fields.map(safe).join(', ')}: ${WRITTEN_WORDS[written.kind]}`];
+}
+
+type Machines = Omit<RolloutProgress, 'etcd'>;
+
+/** One line for each machine that is not as it was. */
+function changes(before: Machines | undefined, now: Machines | undefined): readonly string[] {
+  if (now === undefined) return [];
+  const past = new Map((before?.machines ?? []).map((machine) => [machine.name, machine]));
+  const there = new Set(now.machines.map(({ name }) => name));
+  return [
+    ...now.machines.flatMap((machine) => changeOf(past.get(machine.name), machine)),
+    ...[...past.values()].filter(({ name }) => !there.has(name)).map(({ name }) => `· ${safe(name)} gone`),
+  ];
+}
+
+function changeOf(
+  before: MachineProgress | undefined,
+  { name, node, state, unhealthy }: MachineProgress,
+): readonly string[] {
+  const where = node === undefined ? '' : ` on ${safe(node)}`;
+  const news = unhealthy.filter((what) => !(before?.unhealthy ?? []).includes(what)).map(safe);
+  if (before?.state === state && news.length === 0) return [];
+  const how = before === undefined || before.state === state ? state : `${before.state} → ${state}`;
+  return [`${MACHINE_STATES[state]} ${safe(name)}${where} ${how}${news.length === 0 ? '' : ` (${news.join('; ')})`}`];
+}

@@ -1,0 +1,58 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { planAbort, planResume, planRollout } from '../../lambdas/rollout/plan-rollout.ts';
+import type { RolloutPolicy } from '../../lambdas/rollout/policy.ts';
+import { actRollout } from '../../lambdas/rollout-step/act-rollout.ts';
+import { observeRollout } from '../../lambdas/rollout-step/observe-rollout.ts';
+import { stepRollout } from '../../lambdas/rollout-step/step-rollout.ts';
+import type { ProgressStream } from '../terminal/progress.ts';
+import type { OpenRolloutTarget } from './rollout-target.ts';
+
+/** What every command about a rollout is about. */
+export interface RolloutSubject {
+  readonly target: OpenRolloutTarget;
+  /** Absent when fleet.yaml has no entry for the cluster. */
+  readonly policy: RolloutPolicy | undefined;
+  /** How often a deployed certmarshal looks; absent without a fleet.yaml, when nobody knows of one. */
+  readonly everyMinutes?: number;
+}
+
+export interface RolloutOptions {
+  readonly output: 'table' | 'json';
+  /** How the user starts this program. */
+  readonly program: string;
+  /** The options that say which cluster, for the commands it recommends. */
+  readonly repeat: string;
+}
+
+/** What the commands do it with; tests have their own. */
+export interface RolloutPorts {
+  readonly stdout: ProgressStream;
+  readonly stderr: ProgressStream;
+  readonly env: NodeJS.ProcessEnv;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+  /** Rejects when the signal aborts. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly observe: typeof observeRollout;
+  readonly plan: typeof planRollout;
+  readonly planAbort: typeof planAbort;
+  readonly planResume: typeof planResume;
+  readonly step: typeof stepRollout;
+  readonly act: typeof actRollout;
+}
+
+export function rolloutPorts(): RolloutPorts {
+  return {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    clock: Date.now,
+    sleep: (ms, signal) => delay(ms, undefined, { signal }),
+    observe: observeRollout,
+    plan: planRollout,
+    planAbort,
+    planResume,
+    step: stepRollout,
+    act: actRollout,
+  };
+}

@@ -1,0 +1,157 @@
+import { matchesGlob } from '../../lambdas/approval/selection.ts';
+import type { Fleet } from '../../lambdas/config/fleet.ts';
+import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
+import { printable } from '../../lambdas/printable.ts';
+import { handshakes } from '../../lambdas/probe/handshakes.ts';
+import {
+  ACCEPTANCES,
+  type Acceptance,
+  DEFAULT_ROLLOUT_POLICY,
+  type RolloutPolicy,
+} from '../../lambdas/rollout/policy.ts';
+import type { RolloutTarget } from '../../lambdas/rollout-step/observe-rollout.ts';
+import { UsageError } from '../exit-codes.ts';
+import { loadFleet } from '../fleet.ts';
+import {
+  addressOf,
+  defaultKubeconfig,
+  expiredServerOf,
+  load,
+  type NamedServer,
+  providerOf,
+  quote,
+  repeatOptions,
+  type TargetOptions,
+  toleranceNotice,
+  toleratedNotice,
+} from '../target.ts';
+import type { RolloutSubject } from './rollout-ports.ts';
+
+export interface RolloutTargetOptions extends TargetOptions {
+  /** Of the Cluster of Cluster API. */
+  readonly namespace?: string;
+  readonly fleet?: string;
+  /** `spare-capacity,etcd-backup`. */
+  readonly accept?: string;
+  /** The client certificate of external etcd is read, and the private key beside it. */
+  readonly secrets?: boolean;
+}
+
+/**
+ * Opens what a command about a rollout is about: the cluster, and the policy that is its own.
+ *
+ * @throws UsageError when an option, a kubeconfig or a fleet.yaml cannot be used
+ */
+export async function openSubject(
+  options: RolloutTargetOptions,
+): Promise<RolloutSubject & { readonly target: OpenRolloutTarget }> {
+  const accepted = acceptances(options.accept);
+  const fleet = await loadFleet(options.fleet);
+  const target = await openRolloutTarget(options, fleet);
+  const policy =
+    options.fleet === undefined
+      ? { ...DEFAULT_ROLLOUT_POLICY, clusters: ['*'] }
+      : fleet.rollouts.clusters.find((entry) => isOf(entry, target));
+  return {
+    target,
+    policy: policy === undefined ? undefined : { ...policy, accepted: [...new Set([...policy.accepted, ...accepted])] },
+    ...(options.fleet === undefined ? {} : { everyMinutes: fleet.audit.everyMinutes }),
+  };
+}
+
+/** The cluster that the command line names, and an open connection to its management cluster. */
+export interface OpenRolloutTarget extends RolloutTarget {
+  /** The management cluster. */
+  readonly server: NamedServer;
+  close(): void;
+}
+
+/**
+ * Opens a connection to what rollouts are read from and written to: the management cluster, and nothing else. Without `--management-kubeconfig` the cluster manages
+ * itself, as for every command.
+ *
+ * @param fleet the entry of this cluster's name tells its id
+ * @throws UsageError when an option or a kubeconfig cannot be used
+ */
+export async function openRolloutTarget(
+  options: RolloutTargetOptions,
+  { clusters }: Pick<Fleet, 'clusters'>,
+): Promise<OpenRolloutTarget> {
+  const { kubeconfig, managementKubeconfig, namespace } = options;
+  const expiredServer = expiredServerOf(options.tolerateExpired);
+  // With a management cluster and a name, the cluster itself is not asked: nothing of a rollout is in it.
+  const own =
+    managementKubeconfig !== undefined && kubeconfig === undefined && options.cluster !== undefined
+      ? undefined
+      : await load(kubeconfig ?? defaultKubeconfig(process.env), options);
+  const manager =
+    managementKubeconfig === undefined
+      ? undefined
+      : await load(managementKubeconfig, options.allowExec === undefined ? {} : { allowExec: options.allowExec });
+  const connection = manager ?? own;
+  if (connection === undefined) throw new UsageError('Name the cluster with --cluster.');
+  if (providerOf(options.provider, (own ?? connection).server) === 'eks')
+    throw new UsageError(
+      'This is an EKS cluster: AWS renews the certificates of its control plane, there is nothing to roll. certmarshal audit shows when its authority ends.',
+    );
+  const named = options.cluster ?? own?.cluster ?? connection.cluster;
+  const entry = clusters.find(({ id }) => id === named) ?? clusters.find(({ name }) => name === named);
+  const name = entry?.name ?? named;
+  const address = addressOf(connection.server);
+  const managesItself =
+    manager === undefined || (own === undefined ? manager.cluster === name : addressOf(own.server) === address);
+  if (expiredServer !== undefined) process.stderr.write(toleranceNotice(address, connection.context, expiredServer));
+  const management = createKubernetesClient({
+    ...connection,
+    ...(expiredServer === undefined ? {} : { expiredServer }),
+  });
+  return {
+    id: entry?.id ?? name,
+    name,
+    management,
+    managesItself,
+    ...(namespace === undefined ? {} : { namespace: checkedNamespace(namespace) }),
+    ...(options.secrets === true ? { readEtcdClientSecret: true } : {}),
+    handshakes,
+    server: { context: connection.context, address },
+    close() {
+      process.stderr.write(toleratedNotice(management));
+      management.close();
+    },
+  };
+}
+
+function isOf({ clusters }: RolloutPolicy, { id, name }: OpenRolloutTarget): boolean {
+  return clusters.some((glob) => matchesGlob(glob, id) || matchesGlob(glob, name));
+}
+
+function checkedNamespace(namespace: string): string {
+  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(namespace)) return namespace;
+  throw new UsageError(
+    `--namespace takes the namespace of the Cluster, for example eksa-system; got ${printable(namespace)}`,
+  );
+}
+
+/**
+ * What somebody vouches for on the command line.
+ *
+ * @throws UsageError that names all that are unknown
+ */
+export function acceptances(given: string | undefined): readonly Acceptance[] {
+  const words = (given ?? '').split(',').flatMap((word) => (word.trim() === '' ? [] : [word.trim()]));
+  const unknown = words.filter((word) => !ACCEPTANCES.some((known) => known === word));
+  if (unknown.length > 0)
+    throw new UsageError(`--accept takes ${ACCEPTANCES.join(', ')}; got ${printable(unknown.join(', '))}`);
+  return ACCEPTANCES.filter((known) => words.includes(known));
+}
+
+/** The options again as they were given, for the exact next command. */
+export function repeatRollout(options: RolloutTargetOptions): string {
+  const given: readonly (readonly [flag: string, value: string | undefined])[] = [
+    ['--namespace', options.namespace],
+    ['--fleet', options.fleet],
+    ['--accept', options.accept],
+  ];
+  const words = given.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${quote(value)}`]));
+  return `${repeatOptions(options)}${words.join('')}${options.secrets === true ? ' --secrets' : ''}`;
+}

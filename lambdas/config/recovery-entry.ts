@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { CLUSTER_ID } from '../fleet/target.ts';
+import { instant } from './time-values.ts';
+import { matching } from './values.ts';
+
+export const AUTHORITY_PIN = 'authority';
+export const FINGERPRINT_PIN = /^sha256:[0-9a-f]{64}$/;
+
+const PIN_FORM = 'authority, or sha256: and the 64 lowercase hexadecimal digits of the certificate';
+
+/** An entry of `recovery`. That none is for ever is checked where there is a clock. */
+export const RecoveryEntry = z
+  .strictObject({
+    cluster: matching(
+      'the id of a cluster, as certmarshal report shows it',
+      CLUSTER_ID,
+      'is not the id of a cluster; write one cluster, as certmarshal report shows it, without "*"',
+    ).meta({
+      description: 'Id of the cluster in the fleet. One cluster each.',
+      examples: ['berlin-mgmt/eksa-system/berlin-prod'],
+    }),
+    until: instant.meta({
+      description: 'When that ends; at most 7 days from now.',
+      examples: ['2026-12-05T20:00:00+01:00'],
+    }),
+    pin: matching(
+      PIN_FORM,
+      new RegExp(`^${AUTHORITY_PIN}$|${FINGERPRINT_PIN.source}`),
+      `pins nothing; write ${PIN_FORM}`,
+    ).meta({
+      description:
+        'What the expired certificate has to prove: authority, that a valid authority of the cluster issued it, or sha256: and its fingerprint, that it is this one.',
+      examples: ['authority'],
+    }),
+  })
+  .meta({ title: 'Recovery' });

@@ -1,0 +1,36 @@
+import type { FleetRollouts } from '../config/fleet.ts';
+import type { RollCluster } from '../fleet/cluster-roller.ts';
+
+export interface LateRollerOptions {
+  readonly rollouts: FleetRollouts;
+  /** Holds the ledger. */
+  readonly bucket: string;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+}
+
+/**
+ * Makes the steps of rollouts with code that is loaded at the first one: most sweeps make none, and a new function must not wait for it to approve. Where fleet.yaml
+ * lets nothing roll there is no ledger, nor a right to one: what goes on is looked at to its end.
+ */
+export function lateRoller({ rollouts: { clusters, ...limits }, bucket, clock }: LateRollerOptions): RollCluster {
+  let loaded: Promise<RollCluster> | undefined;
+  const load = async (): Promise<RollCluster> => {
+    const [{ S3Client }, { createJsonObjects }, { createRolloutLedger }, { createClusterRoller }] = await Promise.all([
+      import('@aws-sdk/client-s3'),
+      import('../aws/json-objects.ts'),
+      import('../fleet/rollout-ledger.ts'),
+      import('../fleet/cluster-roller.ts'),
+    ]);
+    const objects = createJsonObjects({ client: new S3Client(), bucket });
+    return createClusterRoller({
+      policies: clusters,
+      ...(clusters.length === 0 ? {} : { ledger: createRolloutLedger({ objects, limits, clock }) }),
+      clock,
+    });
+  };
+  return async (due) => {
+    loaded ??= load();
+    return (await loaded)(due);
+  };
+}

@@ -1,0 +1,75 @@
+import { word } from '../expiry/commands.ts';
+import type { IndexedRollout } from '../fleet/fleet-index.ts';
+import { printable } from '../printable.ts';
+import { commandFor, type KnownCluster, LONGEST_STORY } from './known-cluster.ts';
+import type { Signal } from './signals.ts';
+
+/** Two looks: what could not be read once is no reason to ask a person, and a rollout is due for weeks. Milliseconds. */
+const NEEDED_AFTER_MS = 30 * 60_000;
+/** A cluster that is read, and whose rollout nobody looks at for so long, is opted in no more. Milliseconds. */
+const FORGOTTEN_MS = 24 * 3_600_000;
+
+/** A rollout that is held, and one that nobody began before certificates ended: nothing goes on by itself. Pure. */
+export function rolloutHeld(known: KnownCluster): Signal | undefined {
+  const rollout = lookedAt(known);
+  if (rollout === undefined || (rollout.state !== 'held' && rollout.state !== 'expired')) return undefined;
+  const [reason] = rollout.reasons;
+  const why = reason === undefined ? rollout.message : reasonText(reason);
+  const story = rollout.state === 'held' ? `its rollout is held: ${why}` : `not rolled in time: ${rollout.message}`;
+  return signalOf('RolloutsHeld', rollout, story, commandFor('rollout status', known));
+}
+
+/** A rollout that is due, and that a person has to make possible, or to do. What passes by itself is no reason. Pure. */
+export function rolloutNeeded(known: KnownCluster, now: number): Signal | undefined {
+  const rollout = lookedAt(known);
+  if (rollout === undefined || (rollout.state !== 'refused' && rollout.state !== 'assist')) return undefined;
+  if (!(now - Date.parse(rollout.since) >= NEEDED_AFTER_MS)) return undefined;
+  const [reason] = rollout.reasons;
+  const why = reason === undefined ? '' : `: ${reasonText(reason)}`;
+  return signalOf('RolloutsNeeded', rollout, `${rollout.message}${why}`, commandFor('rollout plan', known));
+}
+
+/** A cluster that is entered although its certificates ended: as long as that is so, somebody must know. Pure. */
+export function recoveryOpen({ registered, indexed }: KnownCluster): Signal | undefined {
+  const findings = indexed?.findings.filter(({ kind }) => isOfRecovery(kind)) ?? [];
+  const [first] = findings;
+  if (first === undefined) return undefined;
+  return {
+    id: 'RecoveriesOpen',
+    value: 1,
+    story: printable(first.message, LONGEST_STORY),
+    since: first.since,
+    command: `certmarshal doctor --fleet fleet.yaml --cluster ${word(registered.id, 'ID')}`,
+  };
+}
+
+/** Findings that say that a recovery is open: `recovery-connection` of the connection. */
+export function isOfRecovery(kind: string): boolean {
+  return kind.startsWith('recovery');
+}
+
+function lookedAt({ indexed }: KnownCluster): IndexedRollout | undefined {
+  const { rollout, readable, sweptAt } = indexed ?? {};
+  if (rollout === undefined || sweptAt === undefined) return undefined;
+  return readable && Date.parse(sweptAt) - Date.parse(rollout.at) > FORGOTTEN_MS ? undefined : rollout;
+}
+
+function reasonText({ id, object, message }: IndexedRollout['reasons'][number]): string {
+  return `${object === undefined ? '' : `${object}: `}${message} (${id})`;
+}
+
+function signalOf(
+  id: 'RolloutsHeld' | 'RolloutsNeeded',
+  { since, soonestEnd }: IndexedRollout,
+  story: string,
+  command: string,
+): Signal {
+  return {
+    id,
+    value: 1,
+    story: printable(story, LONGEST_STORY),
+    since,
+    ...(soonestEnd === undefined ? {} : { due: soonestEnd }),
+    command,
+  };
+}

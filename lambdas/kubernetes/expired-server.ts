@@ -1,0 +1,135 @@
+import { createHash, type X509Certificate } from 'node:crypto';
+import { Agent, type AgentOptions, type RequestOptions } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { type ConnectionOptions, checkServerIdentity, connect, type TLSSocket } from 'node:tls';
+
+import { proveExpired } from '../x509/expired-server.ts';
+import type { ExpiredServer } from './connection.ts';
+
+/** A connection was made although the serving certificate had expired. */
+export interface Recovering {
+  /** When that certificate ended. Milliseconds since the epoch. */
+  readonly notAfter: number;
+  /** Its SHA-256, 64 lowercase hexadecimal digits. */
+  readonly sha256: string;
+  /** What was proven instead. */
+  readonly pin: ExpiredServer['pin'];
+}
+
+interface Trust {
+  readonly expired: ExpiredServer;
+  /** The name that the serving certificate must carry. */
+  readonly serverName: string;
+  /** Of the pinned bundle. */
+  readonly authorities: readonly X509Certificate[];
+  /** Of a handshake, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** The code of an expired certificate that is another than the one that was named. */
+export const OTHER_CERTIFICATE = 'CERTMARSHAL_OTHER_CERTIFICATE';
+
+/**
+ * Connections of recovery mode: a server proves who it is before anything of HTTP, and so a bearer token, is handed to the connection. A certificate that passes the
+ * ordinary verification is used as ever; one that fails it only by its end is looked at again, in full; all others are refused with the ordinary error. A client
+ * certificate is shown in the handshake as ever, which gives nothing away but the certificate.
+ *
+ * Sessions are never resumed: a resumed one shows no certificate.
+ */
+export class RecoveryAgent extends Agent {
+  /** Of the newest connection that was made by tolerance; undefined as long as none was. */
+  recovering: Recovering | undefined;
+  readonly #trust: Trust;
+  /** No connection of the pool yet, which would end them. */
+  readonly #handshakes = new Set<TLSSocket>();
+
+  constructor(options: AgentOptions, trust: Trust) {
+    super({ ...options, maxCachedSessions: 0 });
+    this.#trust = trust;
+  }
+
+  override createConnection(options: RequestOptions, callback?: (error: Error | null, stream: Duplex) => void): null {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the pool hands over what tls.connect takes, by its own documentation
+    const socket = connect({ ...options, session: undefined, rejectUnauthorized: false } as ConnectionOptions);
+    this.#handshakes.add(socket);
+    const end = (code?: string): void => {
+      if (!this.#handshakes.delete(socket)) return;
+      socket.setTimeout(0).off('error', onError).off('close', onClose).off('timeout', onTimeout);
+      if (code !== undefined) {
+        // Whatever it still says, it has been refused.
+        socket.on('error', () => {}).destroy();
+      }
+      const error = code === undefined ? null : Object.assign(new Error(code), { code });
+      callback?.(error, socket);
+    };
+    const onError = (error: NodeJS.ErrnoException): void => {
+      if (!this.#handshakes.delete(socket)) return;
+      callback?.(error, socket);
+    };
+    const onClose = (): void => end('ECONNRESET');
+    const onTimeout = (): void => end('ETIMEDOUT');
+    socket.setTimeout(this.#trust.timeoutMs).on('error', onError).on('close', onClose).on('timeout', onTimeout);
+    socket.once('secureConnect', () => end(this.#refusal(socket)));
+    return null;
+  }
+
+  override destroy(): void {
+    for (const socket of this.#handshakes) socket.destroy();
+    super.destroy();
+  }
+
+  /** The code of why a server is refused; undefined when it has proven itself. */
+  #refusal(socket: TLSSocket): string | undefined {
+    if (socket.isSessionReused()) return 'CERT_REJECTED';
+    if (socket.authorized) return undefined;
+    // Declared as an Error, documented and made as the code of one.
+    const code = String(socket.authorizationError);
+    if (code !== 'CERT_HAS_EXPIRED') return code;
+    const { expired, serverName, authorities, now } = this.#trust;
+    const shown = socket.getPeerCertificate(true);
+    const wrongName = checkServerIdentity(serverName, shown);
+    if (wrongName !== undefined) return 'ERR_TLS_CERT_ALTNAME_INVALID';
+    const proof = prove(socket, expired, authorities, now());
+    if (typeof proof === 'string') return proof;
+    this.recovering = { ...proof, pin: expired.pin };
+    return undefined;
+  }
+}
+
+/** @returns the code of a refusal, or what has expired. */
+function prove(
+  socket: TLSSocket,
+  expired: ExpiredServer,
+  authorities: readonly X509Certificate[],
+  now: number,
+): string | Pick<Recovering, 'notAfter' | 'sha256'> {
+  const chain = shownChain(socket);
+  const [leaf] = chain;
+  if (leaf === undefined) return 'CERT_REJECTED';
+  const sha256 = createHash('sha256').update(leaf.raw).digest('hex');
+  if (expired.pin === 'authority') {
+    const der = { chain: chain.map(({ raw }) => raw), authorities: authorities.map(({ raw }) => raw) };
+    const proof = proveExpired({ ...der, now });
+    return proof.ok ? { notAfter: proof.leaf.notAfter, sha256 } : proof.code;
+  }
+  if (sha256 !== expired.sha256) return OTHER_CERTIFICATE;
+  if (now < leaf.validFromDate.getTime()) return 'CERT_NOT_YET_VALID';
+  const notAfter = leaf.validToDate.getTime();
+  return now > notAfter ? { notAfter, sha256 } : 'CERT_HAS_EXPIRED';
+}
+
+/** No chain is longer. */
+const MAX_CHAIN = 10;
+
+/** As it was sent, the serving certificate first. */
+function shownChain(socket: TLSSocket): readonly X509Certificate[] {
+  const chain: X509Certificate[] = [];
+  let next = socket.getPeerX509Certificate();
+  while (next !== undefined && chain.length < MAX_CHAIN) {
+    chain.push(next);
+    next = next.issuerCertificate;
+  }
+  return chain;
+}

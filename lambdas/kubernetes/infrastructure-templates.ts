@@ -1,0 +1,55 @@
+import type { KubernetesClient } from './client.ts';
+import { KubernetesError } from './errors.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import { namespacePath } from './namespace-path.ts';
+
+/** What machines are made of, as `infrastructureRef` of a KubeadmControlPlane names it. */
+export interface InfrastructureTemplate {
+  /** Its version is the one that the server prefers: since v1beta2 a reference has none. */
+  readonly group: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const GROUP = /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)+$/;
+const VERSION = /^v[0-9][a-z0-9]{0,30}$/;
+/** With `s` it is the name of the resource in every provider: Cluster API makes up the name of the definition in this way. */
+const KIND = /^[A-Z][A-Za-z0-9]{0,60}Template$/;
+
+/**
+ * Whether the template that machines are made of is there.
+ *
+ * @throws KubernetesError; `forbidden` where it may not be read, `invalid` when nothing can be called so
+ */
+export async function hasInfrastructureTemplate(
+  client: KubernetesClient,
+  { group, kind, namespace, name, signal }: InfrastructureTemplate & { readonly signal: AbortSignal },
+): Promise<boolean> {
+  const object = `get the template of control plane machines on ${client.server}`;
+  const strange = (problem: string): KubernetesError =>
+    new KubernetesError({
+      kind: 'invalid',
+      object,
+      problem,
+      remedy: 'Look at infrastructureRef of the KubeadmControlPlane: it has to name a template of its provider.',
+    });
+  if (!GROUP.test(group) || !KIND.test(kind)) throw strange('no provider of Cluster API can have such a template');
+  const parent = namespacePath(namespace, object);
+  try {
+    const served = preferredVersion(await client.request({ method: 'GET', path: `/apis/${group}`, signal }));
+    if (!VERSION.test(served)) throw strange(`${group} is served in no version that can be asked for`);
+    const path = `/apis/${group}/${served}/${parent}/${kind.toLowerCase()}s/${encodeURIComponent(name)}`;
+    await client.request({ method: 'GET', path, signal });
+    return true;
+  } catch (error) {
+    if (error instanceof KubernetesError && error.kind === 'not-found') return false;
+    throw error;
+  }
+}
+
+/** Empty when it names none. Source: `APIGroup` of meta/v1. */
+function preferredVersion(group: JsonObject): string {
+  const preferred = isJsonObject(group['preferredVersion']) ? group['preferredVersion'] : {};
+  return typeof preferred['version'] === 'string' ? preferred['version'] : '';
+}

@@ -1,0 +1,86 @@
+import type { IndexedRollout } from '../fleet/fleet-index.ts';
+import type { RolloutState } from '../rollout/step.ts';
+import type { Depth } from './cluster-details.ts';
+
+const SHORT = { failed: 1, reasons: 1, machines: 0, message: 160 } as const;
+const FULL = { failed: 10, reasons: 5, machines: 9, message: 300 } as const;
+
+/** Of which one line says all. */
+const ONE_LINE: ReadonlySet<RolloutState> = new Set<RolloutState>(['off']);
+
+/**
+ * What the page shows of the rollout of a cluster, as plain data; what is empty is absent. Nothing for one that nobody ever looked at: it is not opted in.
+ */
+export function rolloutDetails(rollout: IndexedRollout | undefined, depth: Depth): object | undefined {
+  if (rollout === undefined) return undefined;
+  const { state, since, soonestEnd, span, nextWindow, failed, failedCount, reasons, progress } = rollout;
+  const most = depth === 'full' ? FULL : SHORT;
+  const message = rollout.message.slice(0, most.message);
+  if (ONE_LINE.has(state)) return { state, message };
+  return present({
+    state,
+    message,
+    since,
+    end: soonestEnd,
+    span: span && [span.from, span.until],
+    window: nextWindow,
+    began: rollout.rollout && [rollout.rollout.start, rollout.rollout.trigger],
+    aborted: rollout.rollout?.abortedAt,
+    reasons: filled(
+      reasons.slice(0, most.reasons).map(({ id, object, message: text, remedy }) => ({
+        id: id.slice(0, 60),
+        text: `${object === undefined ? '' : `${object.slice(0, 120)}: `}${text.slice(0, 200)}`,
+        remedy: remedy.slice(0, 200),
+      })),
+    ),
+    failed: filled(
+      failed
+        .slice(0, most.failed)
+        .map(({ id, object, found, remedy, passing }) =>
+          present({
+            id: id.slice(0, 60),
+            text: `${object === undefined ? '' : `${object.slice(0, 120)}: `}${found.slice(0, 200)}`,
+            remedy: remedy?.slice(0, 200),
+            passing,
+          }),
+        ),
+    ),
+    moreFailed: positive(failedCount - Math.min(failed.length, most.failed)),
+    machines: progress && partOf(progress, most.machines),
+    etcd: progress?.etcd && partOf(progress.etcd, most.machines),
+    took: rollout.durationMs === undefined ? undefined : Math.round(rollout.durationMs / 60_000),
+    command: rollout.command?.slice(0, 300),
+  });
+}
+
+type Part = Omit<NonNullable<IndexedRollout['progress']>, 'etcd'>;
+
+/** `[wanted, replaced, verified, [[name, node, state, from, until]]]` */
+function partOf({ wanted, replaced, verified, machines }: Part, most: number): readonly unknown[] {
+  return [
+    wanted,
+    replaced,
+    verified,
+    machines
+      .slice(0, most)
+      .map(({ name, node = '', state, notBefore = '', notAfter = '' }) => [
+        name.slice(0, 120),
+        node.slice(0, 120),
+        state,
+        notBefore,
+        notAfter,
+      ]),
+  ];
+}
+
+function filled<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list;
+}
+
+function positive(count: number): number | undefined {
+  return count > 0 ? count : undefined;
+}
+
+function present(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,193 @@
+import type { ClusterContext } from '../approval/request.ts';
+import { field, text } from '../approval/wire.ts';
+import type { InstanceQuery } from '../aws/ec2-instances.ts';
+import { AwsError } from '../aws/errors.ts';
+import {
+  type ApprovalSubject,
+  approvalSubjectOf,
+  listSigningRequests,
+} from '../kubernetes/certificate-signing-requests.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { KubernetesError } from '../kubernetes/errors.ts';
+import { listMachines } from '../kubernetes/machines.ts';
+import { listPages } from '../kubernetes/paging.ts';
+import { printable } from '../printable.ts';
+import type { Problem } from '../problem.ts';
+import {
+  type ControlPlaneReading,
+  type Voucher,
+  voucherFromInstance,
+  voucherFromMachine,
+} from '../recovery/control-plane.ts';
+import { recoveryGate } from '../recovery/decide.ts';
+import { type Liveness, livenessOf } from '../recovery/liveness.ts';
+import type { RecoveryReason } from '../recovery/reasons.ts';
+import { KUBELET_CLIENT_SIGNER, type RecoveryRequest, readRecoveryRequest } from '../recovery/request.ts';
+import type { RecoveryWindow } from '../recovery/window.ts';
+
+/** One cluster and open connections to it. */
+export interface RecoveryTarget {
+  /** In the fleet: what a window names. */
+  readonly clusterId: string;
+  readonly cluster: ClusterContext;
+  readonly workload: KubernetesClient;
+  /** Where the cluster's Machines are. */
+  readonly management?: KubernetesClient;
+  /** Of its Cluster object there: Machines of other namespaces then prove nothing. @default all namespaces */
+  readonly machinesNamespace?: string;
+  /** Of the cluster, where it is known: EC2 instances of another VPC prove nothing. */
+  readonly vpcId?: string;
+  /** DescribeInstances, page by page; absent when the cluster's account is not read. */
+  readonly listInstances?: (query: InstanceQuery, signal: AbortSignal) => AsyncIterable<readonly unknown[]>;
+}
+
+/** A request that nobody has decided. */
+export interface OpenRecovery {
+  readonly request: RecoveryRequest;
+  /** Absent when the object cannot be written back as it was; then it is not approved. */
+  readonly subject: ApprovalSubject | undefined;
+}
+
+export interface OpenRecoveries {
+  readonly open: readonly OpenRecovery[];
+  readonly ignored: ReadonlyMap<RecoveryReason, number>;
+  readonly problems: readonly Problem[];
+}
+
+/** Nine nodes ask for a few; these are those of everybody who may ask. 16 MiB with what they ask for. */
+const MOST_OPEN = 1_000;
+/** A kubelet's takes 500 bytes. */
+const MOST_REQUEST_BYTES = 16 * 1024;
+const SHOWN_UNREADABLE = 20;
+
+/**
+ * The open requests for client certificates of kubelets. What cannot be read is a problem, and not approved.
+ *
+ * @throws KubernetesError when they cannot be listed
+ */
+export async function listRecoveries(
+  { workload, clusterId }: RecoveryTarget,
+  signal: AbortSignal,
+): Promise<OpenRecoveries> {
+  const open: OpenRecovery[] = [];
+  const ignored = new Map<RecoveryReason, number>();
+  const problems: Problem[] = [];
+  const unread = (name: string | undefined, message: string): void => {
+    if (problems.length >= SHOWN_UNREADABLE) return;
+    const object = `certificatesigningrequest ${printable(name ?? 'without a name', 100)}`;
+    problems.push({ kind: 'unreadable', object, message, remedy: 'Read it with kubectl get csr NAME -o yaml.' });
+  };
+  let refused = 0;
+  for await (const page of listSigningRequests(workload, { signerName: KUBELET_CLIENT_SIGNER, signal })) {
+    for (const item of page) {
+      const read = readRecoveryRequest(item);
+      if (!read.ok) {
+        unread(read.name, read.problem);
+        continue;
+      }
+      const { csr } = read.request;
+      const gate = recoveryGate(csr);
+      if (gate !== undefined) ignored.set(gate.reason, (ignored.get(gate.reason) ?? 0) + 1);
+      else if ((csr.request?.length ?? 0) > MOST_REQUEST_BYTES)
+        unread(csr.name, 'spec.request is no kubelet’s: too large');
+      else if (open.length >= MOST_OPEN) refused += 1;
+      else open.push({ request: read.request, subject: approvalSubjectOf(item) });
+    }
+  }
+  if (refused > 0)
+    problems.push({
+      kind: 'too-large',
+      object: `open requests of ${printable(clusterId, 150)}`,
+      message: `there are ${refused} more than the ${MOST_OPEN} that are judged`,
+      remedy: 'Find out who makes so many, and delete them.',
+    });
+  return { open, ignored, problems };
+}
+
+/** What Machines and EC2 instances say of the nodes of a window. A source that cannot be read is part of the result. */
+export async function readControlPlane(
+  target: RecoveryTarget,
+  { nodes }: RecoveryWindow,
+  signal: AbortSignal,
+): Promise<readonly ControlPlaneReading[]> {
+  const { cluster, management, machinesNamespace, vpcId, listInstances } = target;
+  const readings: Promise<ControlPlaneReading>[] = [];
+  if (management !== undefined)
+    readings.push(
+      readVouchers(
+        'machine',
+        listMachines(management, { clusterName: cluster.name, namespace: machinesNamespace, signal }),
+        nodes,
+        (item) => voucherFromMachine(item, cluster.name),
+      ),
+    );
+  if (listInstances !== undefined)
+    readings.push(
+      readVouchers('ec2', listInstances({ nodes, vpcId }, signal), nodes, (item) =>
+        voucherFromInstance(item, cluster.name, vpcId),
+      ),
+    );
+  return Promise.all(readings);
+}
+
+async function readVouchers(
+  source: Voucher['source'],
+  pages: AsyncIterable<readonly unknown[]>,
+  wanted: readonly string[],
+  voucherOf: (item: unknown) => Voucher | undefined,
+): Promise<ControlPlaneReading> {
+  const vouchers = new Map<string, Voucher>();
+  let namespace: string | undefined;
+  try {
+    for await (const page of pages)
+      for (const item of page) {
+        const voucher = voucherOf(item);
+        if (voucher === undefined) continue;
+        namespace ??= voucher.namespace;
+        // Clusters are told apart by name; two of one name would vouch for each other's nodes.
+        if (voucher.namespace !== namespace) return TWO_CLUSTERS;
+        // An object that was listed twice counts once.
+        if (voucher.nodes.some((node) => wanted.includes(node))) vouchers.set(voucher.object, voucher);
+      }
+  } catch (error) {
+    if (!(error instanceof KubernetesError) && !(error instanceof AwsError)) throw error;
+    return { source, ok: false, problem: `${error.object}: ${error.problem}`, remedy: error.remedy };
+  }
+  return { source, ok: true, vouchers: [...vouchers.values()] };
+}
+
+const TWO_CLUSTERS: ControlPlaneReading = {
+  source: 'machine',
+  ok: false,
+  problem: 'Machines of the cluster are in several namespaces: two Clusters have its name',
+  remedy: 'Rename one of them, or name the namespace.',
+};
+
+/** Node and Lease of each node of a window. What cannot be read is part of the result. */
+export async function readLiveness(
+  { workload }: RecoveryTarget,
+  { nodes }: RecoveryWindow,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Liveness>> {
+  const named = async (path: string, name: string): Promise<unknown> => {
+    for await (const page of listPages(workload, { path, fieldSelector: `metadata.name=${name}`, signal, limit: 1 })) {
+      // Whatever a server makes of the selector.
+      const found = page.find((item) => text(item, 'metadata', 'name') === name);
+      if (field(found, 'metadata') !== undefined) return found;
+    }
+    return undefined;
+  };
+  const entries = nodes.map(async (node): Promise<[string, Liveness]> => {
+    try {
+      const [object, lease] = await Promise.all([named(NODES, node), named(NODE_LEASES, node)]);
+      return [node, livenessOf(object, lease)];
+    } catch (error) {
+      if (!(error instanceof KubernetesError)) throw error;
+      return [node, { kind: 'unreadable', problem: error.message }];
+    }
+  });
+  return new Map(await Promise.all(entries));
+}
+
+const NODES = '/api/v1/nodes';
+const NODE_LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';

@@ -1,0 +1,240 @@
+import { type ApprovalSubject, updateApproval } from '../kubernetes/certificate-signing-requests.ts';
+import { KubernetesError } from '../kubernetes/errors.ts';
+import { printable } from '../printable.ts';
+import type { Problem } from '../problem.ts';
+import { decideRecoveries, type RecoveryDecision, type RecoveryVerdict } from '../recovery/decide.ts';
+import { closedBecause } from '../recovery/open-window.ts';
+import type { RecoveryReason } from '../recovery/reasons.ts';
+import type { RecoveryContext } from '../recovery/rules.ts';
+import type { RecoveryWindow } from '../recovery/window.ts';
+import {
+  listRecoveries,
+  type OpenRecoveries,
+  type RecoveryTarget,
+  readControlPlane,
+  readLiveness,
+} from './observe-recovery.ts';
+import { readApprovals, reserve } from './reservations.ts';
+
+/** The reason on the conditions that are written; `kubectl get csr NAME -o yaml` shows it. */
+export const RECOVERED_CONDITION = 'CertMarshalRecovered';
+
+/**
+ * What became of a decision.
+ *
+ * - `none`: nothing to write.
+ * - `written`: the condition is on the object.
+ * - `overtaken`: somebody else decided, deleted or replaced the object since it was read; nothing was written.
+ * - `failed`: it was not written, for sure.
+ * - `unfinished`: the time was over, or the window closed, before the write.
+ * - `unknown`: the write was sent, and no answer says whether it was done.
+ */
+export type RecoveryOutcome = 'none' | 'written' | 'overtaken' | 'failed' | 'unfinished' | 'unknown';
+
+/** One request that was judged. */
+export interface RecoveryRow {
+  readonly csr: string;
+  readonly uid: string;
+  /** Absent when the request names none. */
+  readonly node?: string;
+  readonly requester: string;
+  readonly verdict: RecoveryVerdict['verdict'];
+  readonly reason: RecoveryReason;
+  readonly message: string;
+  readonly hostile: boolean;
+  readonly outcome: RecoveryOutcome;
+}
+
+/** What one sweep of a window did. Plain data: for people, programs and the journal. */
+export interface RecoveryReport {
+  readonly version: 1;
+  readonly cluster: string;
+  readonly window: string;
+  /** RFC 3339. */
+  readonly startedAt: string;
+  /** Why nothing was looked at: the window is not open. */
+  readonly closed?: string;
+  /** False when anything could not be read, judged or written; `problems` then says what. */
+  readonly complete: boolean;
+  readonly rows: readonly RecoveryRow[];
+  readonly ignored: Readonly<Partial<Record<RecoveryReason, number>>>;
+  /** By the Lease, after this sweep: for each node of the window, where that could be read. */
+  readonly approved: readonly { readonly node: string; readonly approvals: number }[];
+  /** The connection was made although the serving certificate had expired. `notAfter` is RFC 3339. */
+  readonly recovering?: { readonly notAfter: string; readonly sha256: string; readonly pin: string };
+  readonly problems: readonly Problem[];
+}
+
+export interface RecoverySweepOptions {
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+  readonly signal: AbortSignal;
+  /** Told of every row as soon as what became of it is known: for the journal, which then has it also when the sweep breaks off. */
+  readonly onRow?: (row: RecoveryRow) => void;
+}
+
+/**
+ * Sweeps one cluster once within a recovery window: reads, decides, counts each approval in the cluster and gives it. Safe to repeat, to interrupt and to run twice
+ * at once: every write is bound to the object that was judged, an approval is counted before it is given, and the clock is looked at before each write.
+ * What goes wrong with the cluster is part of the report; only a bug throws.
+ */
+export async function sweepRecovery(
+  target: RecoveryTarget,
+  window: RecoveryWindow,
+  { clock, signal, onRow }: RecoverySweepOptions,
+): Promise<RecoveryReport> {
+  const startedAt = clock();
+  const problems: Problem[] = [];
+  const rows: RecoveryRow[] = [];
+  const done = (row: RecoveryRow): void => {
+    rows.push(row);
+    onRow?.(row);
+  };
+  let read: OpenRecoveries | undefined;
+  let approved = new Map<string, number>();
+  const closed =
+    window.cluster === target.clusterId ? closedBecause(window, startedAt) : 'the window is for another cluster';
+  if (closed === undefined) {
+    try {
+      read = await listRecoveries(target, signal);
+      problems.push(...read.problems);
+      const approvals = await readApprovals(target.workload, window, clock(), signal);
+      approved = new Map(approvals.ok ? approvals.approved : []);
+      if (!approvals.ok) problems.push(approvals.problem);
+      else if (read.open.length > 0)
+        await decideAndAct(target, window, read, approved, { clock, signal, done, problems });
+    } catch (error) {
+      if (!(error instanceof KubernetesError)) throw error;
+      problems.push(problemOf(error));
+    }
+  }
+  const { recovering } = target.workload;
+  return {
+    version: 1,
+    cluster: target.clusterId,
+    window: window.id,
+    startedAt: new Date(startedAt).toISOString(),
+    ...(closed === undefined ? {} : { closed }),
+    complete: problems.length === 0,
+    rows,
+    ignored: Object.fromEntries(read?.ignored ?? []),
+    approved: [...approved].map(([node, approvals]) => ({ node, approvals })),
+    ...(recovering === undefined
+      ? {}
+      : { recovering: { ...recovering, notAfter: new Date(recovering.notAfter).toISOString() } }),
+    problems,
+  };
+}
+
+interface Acting {
+  readonly clock: () => number;
+  readonly signal: AbortSignal;
+  readonly done: (row: RecoveryRow) => void;
+  readonly problems: Problem[];
+}
+
+async function decideAndAct(
+  target: RecoveryTarget,
+  window: RecoveryWindow,
+  { open }: OpenRecoveries,
+  approved: Map<string, number>,
+  acting: Acting,
+): Promise<void> {
+  const { clock, signal, problems, done } = acting;
+  const [readings, liveness] = await Promise.all([
+    readControlPlane(target, window, signal),
+    readLiveness(target, window, signal),
+  ]);
+  for (const reading of readings)
+    if (!reading.ok)
+      problems.push({
+        kind: 'evidence',
+        object: reading.source,
+        message: reading.problem,
+        remedy: reading.remedy,
+      });
+  for (const [node, seen] of liveness)
+    if (seen.kind === 'unreadable')
+      problems.push({
+        kind: 'unreadable',
+        object: `Node ${node}`,
+        message: printable(seen.problem, 400),
+        remedy: 'Give certmarshal the rights of recovery: certmarshal rbac --recovery.',
+      });
+  const { cluster, clusterId } = target;
+  const context: RecoveryContext = { cluster, clusterId, window, readings, liveness, approved };
+  const requests = open.map(({ request }) => request);
+  const subjects = new Map(open.map(({ request, subject }) => [request, subject]));
+  for (const decision of decideRecoveries(requests, context, clock())) {
+    if (decision.verdict.verdict === 'approve')
+      done(await approve(target, window, decision, subjects.get(decision.request), approved, acting));
+    else done(rowOf(decision, 'none'));
+  }
+}
+
+/** One at a time: there are at most a few. */
+async function approve(
+  { workload }: RecoveryTarget,
+  window: RecoveryWindow,
+  decision: RecoveryDecision,
+  subject: ApprovalSubject | undefined,
+  approved: Map<string, number>,
+  { clock, signal, problems }: Acting,
+): Promise<RecoveryRow> {
+  const { node } = decision.verdict;
+  const left = (reason: RecoveryReason, message: string): RecoveryRow =>
+    rowOf({ ...decision, verdict: { ...decision.verdict, verdict: 'leave', reason, message } }, 'none');
+  if (subject === undefined || node === undefined)
+    return left('ObjectMalformed', 'metadata lacks uid or resourceVersion, or is too large to be written back');
+  if (signal.aborted) return rowOf(decision, 'unfinished');
+  let sent = false;
+  try {
+    const reserved = await reserve(workload, window, node, clock, signal);
+    switch (reserved.kind) {
+      case 'spent':
+        return left('ApprovalsSpent', 'another sweep has given the last one meanwhile');
+      case 'refused':
+        problems.push(reserved.problem);
+        return rowOf(decision, 'failed');
+      case 'closed':
+      case 'busy':
+        return rowOf(decision, 'unfinished');
+      case 'reserved':
+        approved.set(node, (approved.get(node) ?? 0) + 1);
+    }
+    if (signal.aborted || closedBecause(window, clock()) !== undefined) return rowOf(decision, 'unfinished');
+    sent = true;
+    const { message } = decision.verdict;
+    await updateApproval(workload, subject, { type: 'Approved', reason: RECOVERED_CONDITION, message }, signal);
+    return rowOf(decision, 'written');
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    if (sent && (error.kind === 'conflict' || error.kind === 'not-found')) return rowOf(decision, 'overtaken');
+    problems.push(problemOf(error));
+    return rowOf(decision, sent && !isRefused(error) ? 'unknown' : 'failed');
+  }
+}
+
+/** Certainly not done. A status 5xx does not say so. */
+function isRefused({ status, code }: KubernetesError): boolean {
+  return status === undefined ? code === 'ECONNREFUSED' : status >= 300 && status < 500;
+}
+
+function rowOf({ request: { csr }, verdict }: RecoveryDecision, outcome: RecoveryOutcome): RecoveryRow {
+  const { node } = verdict;
+  return {
+    csr: printable(csr.name, 253),
+    uid: printable(csr.uid, 128),
+    ...(node === undefined ? {} : { node }),
+    requester: printable(csr.username, 300),
+    verdict: verdict.verdict,
+    reason: verdict.reason,
+    message: verdict.message,
+    hostile: verdict.hostile,
+    outcome,
+  };
+}
+
+function problemOf({ kind, object, problem, remedy }: KubernetesError): Problem {
+  return { kind, object, message: problem, remedy };
+}

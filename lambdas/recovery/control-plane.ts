@@ -1,0 +1,57 @@
+import { ownerFromInstance } from '../approval/ec2-evidence.ts';
+import { ownerFromMachine, vetoFromMachine } from '../approval/machine-evidence.ts';
+import { field, list, text } from '../approval/wire.ts';
+
+/** An object outside of the cluster's reach that says what a node is. */
+export interface Voucher {
+  readonly source: 'machine' | 'ec2';
+  /** For people: `Machine eksa-system/berlin-prod-x7k2`. */
+  readonly object: string;
+  readonly namespace?: string;
+  readonly nodes: readonly string[];
+  readonly controlPlane: boolean;
+  /** It is being deleted. */
+  readonly going: boolean;
+}
+
+/** What was read of one source, of the nodes of a window. One that could not be read proves nothing, and says why. */
+export type ControlPlaneReading =
+  | { readonly source: Voucher['source']; readonly ok: true; readonly vouchers: readonly Voucher[] }
+  | { readonly source: Voucher['source']; readonly ok: false; readonly problem: string; readonly remedy: string };
+
+/** Source: Cluster API, `MachineControlPlaneLabel`. Its value is empty. */
+const CONTROL_PLANE_LABEL = 'cluster.x-k8s.io/control-plane';
+/** Source: Cluster API Provider AWS, `NameAWSClusterAPIRole` and `MachineScope.Role`. */
+const ROLE_TAG = 'sigs.k8s.io/cluster-api-provider-aws/role';
+
+/**
+ * What a Cluster API Machine says of the node that its `status.nodeRef` names. Only a nodeRef counts: the name that a node is expected to have is told by the node.
+ * Undefined for one without, or of another cluster.
+ */
+export function voucherFromMachine(machine: unknown, clusterName: string): Voucher | undefined {
+  const owner = ownerFromMachine(machine, clusterName) ?? vetoFromMachine(machine, clusterName);
+  if (owner === undefined || owner.nodes.length === 0) return undefined;
+  const { object, namespace, nodes } = owner;
+  return {
+    source: 'machine',
+    object,
+    ...(namespace === undefined ? {} : { namespace }),
+    nodes,
+    controlPlane: typeof field(machine, 'metadata', 'labels', CONTROL_PLANE_LABEL) === 'string',
+    going: 'why' in owner,
+  };
+}
+
+/** What a running EC2 instance of the cluster says; undefined for all others. */
+export function voucherFromInstance(instance: unknown, clusterName: string, vpcId?: string): Voucher | undefined {
+  const owner = ownerFromInstance(instance, clusterName, vpcId);
+  if (owner === undefined) return undefined;
+  const roles = list(instance, 'Tags').filter((tag) => text(tag, 'Key') === ROLE_TAG);
+  return {
+    source: 'ec2',
+    object: owner.object,
+    nodes: owner.nodes,
+    controlPlane: roles.length === 1 && text(roles[0], 'Value') === 'control-plane',
+    going: false,
+  };
+}

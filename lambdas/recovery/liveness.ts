@@ -1,0 +1,36 @@
+import { instant } from '../approval/read-request.ts';
+import { field, list, text } from '../approval/wire.ts';
+
+/** What a cluster says of whether a node is alive, and so has a certificate that is valid. */
+export type Liveness =
+  | {
+      readonly kind: 'known';
+      /** The condition Ready is True. */
+      readonly ready: boolean;
+      /** Milliseconds since the epoch; undefined where the node has no Lease. */
+      readonly leaseRenewedAt: number | undefined;
+    }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'unreadable'; readonly problem: string };
+
+/** A kubelet renews its Lease every 10 seconds; this long ago it is not alive, whatever the clocks. */
+export const LEASE_COUNTS_MS = 5 * 60_000;
+
+/**
+ * What Node and Lease of one name tell. Never throws.
+ *
+ * Source: core/v1 `NodeCondition`; coordination.k8s.io/v1 `LeaseSpec`, and Nodes documentation, "Heartbeats".
+ *
+ * @param node as the API has it; undefined where there is none
+ * @param lease of the namespace kube-node-lease; undefined where there is none
+ */
+export function livenessOf(node: unknown, lease: unknown): Liveness {
+  if (node === undefined || field(node, 'metadata', 'deletionTimestamp') != null) return { kind: 'missing' };
+  const conditions = list(node, 'status', 'conditions').filter((condition) => text(condition, 'type') === 'Ready');
+  const ready = conditions.some((condition) => text(condition, 'status') === 'True');
+  const renewTime = field(lease, 'spec', 'renewTime') ?? undefined;
+  if (renewTime === undefined) return { kind: 'known', ready, leaseRenewedAt: undefined };
+  const leaseRenewedAt = typeof renewTime === 'string' ? instant(renewTime) : undefined;
+  if (leaseRenewedAt === undefined) return { kind: 'unreadable', problem: 'spec.renewTime of its Lease is no time' };
+  return { kind: 'known', ready, leaseRenewedAt };
+}

@@ -1,0 +1,134 @@
+import { text } from '../approval/wire.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { KubernetesError } from '../kubernetes/errors.ts';
+import { createLease, type LeaseName, microTime, patchLease } from '../kubernetes/leases.ts';
+import { printable } from '../printable.ts';
+import type { Problem } from '../problem.ts';
+import { FIELD_MANAGER } from '../rollout/annotations.ts';
+import type { ObservedLease } from '../rollout/observed.ts';
+import { problemOf } from './problem-of.ts';
+
+/** One of a management cluster: whoever has it may begin a rollout there. */
+export const ROLLOUT_LEASE: LeaseName = { namespace: 'kube-system', name: 'certmarshal-rollout' };
+
+/** Without a sign of life for a day, while nothing rolls, its holder is gone. */
+const LEASE_SECONDS = 86_400;
+
+export interface LeaseOptions {
+  readonly management: KubernetesClient;
+  /** `<namespace>/<cluster>`. */
+  readonly cluster: string;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * - `held`: it is ours now.
+ * - `overtaken`: somebody wrote it since it was read, and so something may have begun that was not seen.
+ * - `locked`: another rollout has it.
+ * - `failed`: nobody knows whether it is ours.
+ */
+export interface LeaseOutcome {
+  readonly kind: 'held' | 'overtaken' | 'locked' | 'failed';
+  /** As it is now; only when it is held. */
+  readonly lease?: Pick<ObservedLease, 'uid' | 'resourceVersion'>;
+  readonly problem?: Problem;
+}
+
+/** Whether a rollout of this cluster has it, whichever. */
+export function isHeldBy(lease: ObservedLease | undefined, cluster: string): boolean {
+  return lease?.holder?.startsWith(`${cluster} `) === true;
+}
+
+/**
+ * Takes the Lease for one rollout, where nobody has it, this cluster has it, or its holder gave no sign of life for a day. The write is bound to the Lease as it was
+ * observed: it has to be read before anything else, so that no rollout can have begun unseen since. Rejects only for a bug.
+ *
+ * @param lease as observed; undefined when there was none
+ */
+export async function acquireLease(
+  lease: ObservedLease | undefined,
+  rollout: string,
+  options: LeaseOptions,
+): Promise<LeaseOutcome> {
+  const { management, cluster, clock, signal } = options;
+  const now = clock();
+  const other = lease?.holder !== undefined && lease.holder !== '' && !isHeldBy(lease, cluster);
+  if (other && !isStale(lease, now)) return locked(lease, management);
+  const holderIdentity = `${cluster} ${rollout}`;
+  const at = microTime(now);
+  const since = lease?.holder === holderIdentity && lease.acquiredAt !== undefined ? {} : { acquireTime: at };
+  const transitions = (lease?.transitions ?? 0) + Number(lease !== undefined && lease.holder !== holderIdentity);
+  const spec = {
+    holderIdentity,
+    leaseDurationSeconds: LEASE_SECONDS,
+    ...since,
+    renewTime: at,
+    leaseTransitions: transitions,
+  };
+  const write = { ...ROLLOUT_LEASE, spec, fieldManager: FIELD_MANAGER, signal };
+  return outcomeOf(async () =>
+    lease === undefined
+      ? createLease(management, write)
+      : patchLease(management, { ...write, uid: lease.uid, resourceVersion: lease.resourceVersion }),
+  );
+}
+
+/** Says that the rollout goes on. Rejects only for a bug. */
+export async function renewLease(lease: ObservedLease, options: LeaseOptions): Promise<LeaseOutcome> {
+  return patched(lease, { renewTime: microTime(options.clock()) }, options);
+}
+
+/** Gives it back. Rejects only for a bug. */
+export async function releaseLease(
+  lease: Pick<ObservedLease, 'uid' | 'resourceVersion'>,
+  options: LeaseOptions,
+): Promise<LeaseOutcome> {
+  return patched(lease, { holderIdentity: '', renewTime: microTime(options.clock()) }, options);
+}
+
+async function patched(
+  { uid, resourceVersion }: Pick<ObservedLease, 'uid' | 'resourceVersion'>,
+  spec: Readonly<Record<string, string>>,
+  { management, signal }: LeaseOptions,
+): Promise<LeaseOutcome> {
+  const write = { ...ROLLOUT_LEASE, uid, resourceVersion, spec, fieldManager: FIELD_MANAGER, signal };
+  return outcomeOf(async () => patchLease(management, write));
+}
+
+async function outcomeOf(write: () => Promise<unknown>): Promise<LeaseOutcome> {
+  try {
+    const answer = await write();
+    const uid = text(answer, 'metadata', 'uid');
+    const resourceVersion = text(answer, 'metadata', 'resourceVersion');
+    return {
+      kind: 'held',
+      ...(uid === undefined || resourceVersion === undefined ? {} : { lease: { uid, resourceVersion } }),
+    };
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    const gone = error.kind === 'conflict' || error.kind === 'not-found';
+    return { kind: gone ? 'overtaken' : 'failed', problem: problemOf(error) };
+  }
+}
+
+/** A Lease without any time is nobody's. */
+function isStale({ acquiredAt, renewedAt }: ObservedLease, now: number): boolean {
+  const alive = Math.max(acquiredAt ?? 0, renewedAt ?? 0);
+  return now - alive > LEASE_SECONDS * 1_000;
+}
+
+function locked({ holder = '' }: ObservedLease, { server }: KubernetesClient): LeaseOutcome {
+  const { namespace, name } = ROLLOUT_LEASE;
+  return {
+    kind: 'locked',
+    problem: {
+      kind: 'locked',
+      object: `Lease ${namespace}/${name} on ${server}`,
+      message: `${printable(holder)} has it: one cluster of a management cluster rolls at a time`,
+      remedy:
+        'Wait until that rollout is done. If it is not one any more, the Lease is free a day after it was renewed last.',
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { OPT_IN, OPT_IN_ANNOTATION } from '../annotations.ts';
+import type { CheckQuestion } from '../checks.ts';
+import {
+  CONTROL_PLANES,
+  EKS_ANYWHERE_CLUSTERS,
+  fails,
+  kubectl,
+  objectOf,
+  passes,
+  type Verdict,
+  verdictOf,
+} from './verdict.ts';
+
+/** Who runs certmarshal agrees. */
+export function optedInByFleet({ policy, observed }: CheckQuestion): Verdict {
+  if (policy !== undefined) return passes('fleet.yaml has an entry for it');
+  return fails({
+    found: 'no entry of rollouts.clusters in fleet.yaml matches it',
+    remedy: `Add an entry to rollouts.clusters of fleet.yaml that names ${observed.cluster.id}, with what somebody vouches for in accepted, and deploy`,
+  });
+}
+
+/** Who runs the cluster agrees: on either object, and on none of them otherwise. */
+export function optedInByOwner({ observed: { eksAnywhere, controlPlane, cluster } }: CheckQuestion): Verdict {
+  const said = [
+    ...(eksAnywhere?.mode === undefined ? [] : [{ object: objectOf('Cluster', eksAnywhere), mode: eksAnywhere.mode }]),
+    ...(controlPlane?.mode === undefined
+      ? []
+      : [{ object: objectOf('KubeadmControlPlane', controlPlane), mode: controlPlane.mode }]),
+  ];
+  const other = said.find(({ mode }) => mode !== OPT_IN);
+  const [first] = said;
+  if (first !== undefined && other === undefined) return passes(`${OPT_IN_ANNOTATION} is ${OPT_IN}`, first.object);
+  const annotate = `${OPT_IN_ANNOTATION}=${OPT_IN} --overwrite`;
+  const otherIsControlPlane = other?.object.startsWith('KubeadmControlPlane ') === true;
+  const command =
+    eksAnywhere !== undefined && !otherIsControlPlane
+      ? kubectl('annotate', EKS_ANYWHERE_CLUSTERS, eksAnywhere, annotate)
+      : kubectl('annotate', CONTROL_PLANES, controlPlane ?? { namespace: '', name: cluster.name }, annotate);
+  return fails({
+    object: other?.object,
+    found:
+      other === undefined
+        ? `no annotation ${OPT_IN_ANNOTATION}`
+        : `${OPT_IN_ANNOTATION} is "${other.mode}", not "${OPT_IN}"`,
+    remedy: `Who owns the cluster agrees with: ${command}`,
+  });
+}
+
+/** Nothing is planned from half of a picture. */
+export function everythingRead({ observed: { unread } }: CheckQuestion): Verdict {
+  return verdictOf(
+    unread.map(({ object, message }) => `${object}: ${message}`),
+    {
+      object: unread[0]?.object,
+      good: 'everything that it depends on was read',
+      remedy: unread[0]?.remedy ?? 'Restore the access that is missing',
+    },
+  );
+}

@@ -1,0 +1,92 @@
+import { counted, DAY_MS, date } from '../../expiry/words.ts';
+import { PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../annotations.ts';
+import type { CheckQuestion } from '../checks.ts';
+import { ETCD_CONDITIONS, type ObservedEtcd } from '../observed.ts';
+import { shownCondition } from '../read-values.ts';
+import { ETCD_CLUSTERS, fails, kubectl, objectOf, passes, type Verdict, verdictOf } from './verdict.ts';
+
+/** Undefined with stacked etcd. */
+export function externalEtcdSettled({ observed: { controlPlane, etcd, cluster } }: CheckQuestion): Verdict | undefined {
+  if (etcd === undefined) {
+    if (controlPlane?.etcd !== 'external') return undefined;
+    return fails({
+      found: `etcd of ${cluster.name} is external, and there is no EtcdadmCluster of it`,
+      remedy: `Where EKS Anywhere does not run etcd, renew it by hand; else: kubectl get ${ETCD_CLUSTERS} -A`,
+    });
+  }
+  return verdictOf(wrongWith(etcd), {
+    object: objectOf('EtcdadmCluster', etcd),
+    good: `all ${counted(etcd.replicas, 'machine')} of etcd ready and its own`,
+    remedy: `Wait until etcd is settled, and never delete one of its Machines: ${kubectl('describe', ETCD_CLUSTERS, etcd)}`,
+  });
+}
+
+function wrongWith(etcd: ObservedEtcd): readonly string[] {
+  const { generation, observedGeneration, replicas, machines, conditions } = etcd;
+  return [
+    ...(etcd.deleting ? ['it is being deleted'] : []),
+    ...(etcd.paused ? [`it is paused (${PAUSED_ANNOTATION})`] : []),
+    ...(etcd.ready ? [] : ['it is not ready']),
+    ...(observedGeneration === generation
+      ? []
+      : [`generation ${generation} is not observed (${observedGeneration ?? 'none'})`]),
+    // Those that no rollout has set yet are missing.
+    ...ETCD_CONDITIONS.flatMap((type) =>
+      conditions[type].status === 'True' || conditions[type].status === 'Missing'
+        ? []
+        : [`${type} is ${shownCondition(conditions[type])}`],
+    ),
+    ...(etcd.upgrading ? ['it is being upgraded (etcdcluster.cluster.x-k8s.io/upgrading)'] : []),
+    ...(etcd.upgradeComplete ? ['its upgrade is not settled (controlplane.cluster.x-k8s.io/upgrade-complete)'] : []),
+    ...(etcd.mark === 'unreadable' ? [`${ROLLOUT_ANNOTATION} is not what certmarshal writes`] : []),
+    ...(machines.length === replicas && replicas > 0
+      ? []
+      : [`${machines.length} of ${counted(replicas, 'machine')} seen`]),
+    ...machines.flatMap(({ name, deleting, owned, etcdReady, unhealthy }) => [
+      ...(deleting ? [`${name}: it is being deleted`] : []),
+      ...(owned ? [] : [`${name}: it has no owner any more`]),
+      ...(etcdReady === true ? [] : [`${name}: it is not etcd-ready`]),
+      ...unhealthy.map((wrong) => `${name}: ${wrong}`),
+    ]),
+  ];
+}
+
+/** `certificateValidity` of etcdadm, pkg/certs/pkiutil. */
+const CLIENT_VALIDITY_MS = 365 * DAY_MS;
+/** Where the certificate may not be read: a controller that is younger is believed. */
+const YOUNG_MS = 7 * DAY_MS;
+
+/**
+ * The etcdadm-controller keeps the client certificate that it read first until its process ends, and deletes what it cannot reach. So it has to be younger than the
+ * certificate; where that may not be read, young, and younger than the last etcd machine, at whose end the certificate is made anew. Undefined with stacked etcd.
+ *
+ * Source: etcdadm-controller, `clusterToHttpClient` in controllers/healthcheck.go.
+ */
+export function etcdControllerRestarted({ observed: { etcd }, now }: CheckQuestion): Verdict | undefined {
+  if (etcd === undefined) return undefined;
+  const object = 'Deployment etcdadm-controller-system/etcdadm-controller-controller-manager';
+  const restart =
+    'kubectl -n etcdadm-controller-system rollout restart deployment etcdadm-controller-controller-manager';
+  const { controllerStartedAt, clientCertificate, machines } = etcd;
+  if (controllerStartedAt === undefined) {
+    return fails({
+      object,
+      found: 'nobody knows since when it runs, and so which client certificate it has',
+      remedy: 'Let certmarshal list the pods of etcdadm-controller-system',
+    });
+  }
+  // Its beginning is that of its authority.
+  const madeAt =
+    clientCertificate === undefined
+      ? Math.max(now - YOUNG_MS, ...machines.map(({ createdAt }) => createdAt))
+      : Math.max(clientCertificate.notBefore, clientCertificate.notAfter - CLIENT_VALIDITY_MS);
+  if (controllerStartedAt > madeAt) return passes(`it runs since ${date(controllerStartedAt)}`, object);
+  return fails({
+    object,
+    found:
+      clientCertificate === undefined
+        ? `it runs since ${date(controllerStartedAt)}, and may have an older client certificate than the one that there is`
+        : `it runs since ${date(controllerStartedAt)}, and has an older client certificate than that of ${date(madeAt)}`,
+    remedy: `Restart it: ${restart}`,
+  });
+}

@@ -1,0 +1,111 @@
+import { counted, DAY_MS, date } from '../../expiry/words.ts';
+import type { CheckQuestion } from '../checks.ts';
+import type { ObservedMachine } from '../observed.ts';
+import { kubectl, MACHINES, objectOf, stayingMachines, type Verdict, verdictOf } from './verdict.ts';
+
+/** What is wrong with the one or the other machine, the first of which is the object. */
+function verdictOfMachines(
+  machines: readonly ObservedMachine[],
+  wrongWith: (machine: ObservedMachine) => readonly string[],
+  { good, remedy, also = [] }: { readonly good: string; readonly remedy: string; readonly also?: readonly string[] },
+): Verdict {
+  const [first] = machines.filter((machine) => wrongWith(machine).length > 0);
+  const look = first === undefined ? `kubectl get ${MACHINES} -A` : kubectl('describe', MACHINES, first);
+  return verdictOf(
+    [...also, ...machines.flatMap((machine) => wrongWith(machine).map((wrong) => `${machine.name}: ${wrong}`))],
+    { object: first === undefined ? undefined : objectOf('Machine', first), good, remedy: `${remedy}: ${look}` },
+  );
+}
+
+export function machinesSettled({ observed: { machines, controlPlane } }: CheckQuestion): Verdict | undefined {
+  if (controlPlane === undefined) return undefined;
+  const { replicas } = controlPlane;
+  return verdictOfMachines(
+    machines,
+    ({ deleting, owned, node }) => [
+      ...(deleting ? ['it is being deleted'] : []),
+      ...(owned ? [] : ['the control plane does not own it']),
+      ...(node === undefined ? ['it has no Node'] : []),
+    ],
+    {
+      also: machines.length === replicas ? [] : [`${machines.length} of ${counted(replicas, 'machine')} seen`],
+      good: `all ${counted(replicas, 'machine')} seen, each with its Node`,
+      remedy: 'Wait until every machine has its Node',
+    },
+  );
+}
+
+export function machinesHealthy({ observed: { machines } }: CheckQuestion): Verdict {
+  return verdictOfMachines(machines, ({ unhealthy }) => unhealthy, {
+    good: `${counted(machines.length, 'machine')} healthy`,
+    remedy: 'Mend the machine first: Cluster API begins no step while one is unhealthy',
+  });
+}
+
+/** Whatever waits at the door of a machine that goes may wait for ever. */
+export function machineHooks({ observed: { machines } }: CheckQuestion): Verdict {
+  return verdictOfMachines(machines, ({ hooks }) => hooks.map((hook) => `it has the hook ${hook}`), {
+    good: 'no machine has a deletion hook of somebody else',
+    remedy: 'Ask whose hook it is, and have it removed',
+  });
+}
+
+/** Undefined where there are none. */
+export function healthChecks({ observed: { healthChecks: checks } }: CheckQuestion): Verdict | undefined {
+  if (checks.length === 0) return undefined;
+  const wrong = checks.filter(({ expected, healthy }) => expected === undefined || expected !== healthy);
+  const [first] = wrong;
+  return verdictOf(
+    wrong.map(({ name, expected = 'unknown', healthy = 'unknown' }) => `${name}: ${healthy} of ${expected} healthy`),
+    {
+      object: first === undefined ? undefined : objectOf('MachineHealthCheck', first),
+      good: `${counted(checks.length, 'MachineHealthCheck')} content`,
+      remedy: `Mend what is unhealthy before more is replaced: ${first === undefined ? '' : kubectl('describe', 'machinehealthchecks.cluster.x-k8s.io', first)}`,
+    },
+  );
+}
+
+/** Every machine of the control plane and of external etcd: what nobody saw may have ended. */
+export function handshakes({ observed }: CheckQuestion): Verdict {
+  const machines = stayingMachines(observed);
+  const unseen = machines.filter(({ served }) => served.kind !== 'certificate');
+  const [first] = unseen;
+  const served = first?.served;
+  return verdictOf(
+    [
+      ...(machines.length === 0 ? ['there is no machine to look at'] : []),
+      ...unseen.map(({ name, served: shown }) =>
+        shown.kind === 'failed' ? `${name}: ${shown.problem}` : `${name}: nobody tried`,
+      ),
+    ],
+    {
+      object: first === undefined ? undefined : objectOf('Machine', first),
+      good: `${counted(machines.length, 'machine')} showed a certificate`,
+      remedy:
+        served?.kind === 'failed'
+          ? served.remedy
+          : 'Give certmarshal a way to port 6443 of each control plane machine, and to port 2379 of each machine of external etcd',
+    },
+  );
+}
+
+/** A leaf ends with its authority at the latest: rolling machines does not help. */
+const OUTLIVES_MS = 365 * DAY_MS;
+
+export function authorityOutlives({ observed: { authorities }, now }: CheckQuestion): Verdict {
+  const short = authorities.filter(({ notAfter }) => !(notAfter > now + OUTLIVES_MS));
+  return verdictOf(
+    [
+      ...(authorities.length === 0 ? ['no authority of the cluster was seen'] : []),
+      ...short.map(({ name, notAfter }) => `${name} ends at ${date(notAfter)}, within a year`),
+    ],
+    {
+      object: short[0]?.name,
+      good: `${counted(authorities.length, 'authority').replace(/ys$/, 'ies')} seen, each outlives new certificates`,
+      remedy:
+        authorities.length === 0
+          ? 'Let certmarshal read an authority: kubectl -n kube-system get configmap kube-root-ca.crt'
+          : 'Cluster API cannot rotate an authority: plan that by hand, or a new cluster, before machines are rolled',
+    },
+  );
+}

@@ -1,0 +1,60 @@
+import { DAY_MS } from '../../expiry/words.ts';
+import type { ObservedRollout } from '../observed.ts';
+import { DEFAULT_ROLLOUT_POLICY, FLOOR_DAYS, type Lead, type RolloutPolicy } from '../policy.ts';
+import { stayingMachines } from './verdict.ts';
+
+/** When a rollout is due, and when it is too late. Milliseconds since the epoch. */
+export interface RolloutSpan {
+  readonly from: number;
+  readonly until: number;
+  readonly soonestEnd: number;
+}
+
+/** Of kubeadm and etcdadm, where nothing else is asked for. */
+const DEFAULT_VALIDITY_DAYS = 365;
+
+interface Lived {
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
+/** What a rollout renews and was seen: what machines serve, and the client certificate of external etcd. */
+export function renewedCertificates(observed: ObservedRollout): readonly Lived[] {
+  const client = observed.etcd?.clientCertificate;
+  return [
+    ...stayingMachines(observed).flatMap(({ served }) => (served.kind === 'certificate' ? [served] : [])),
+    ...(client === undefined ? [] : [client]),
+  ];
+}
+
+/**
+ * The span in which the schedule may begin, by the certificate for which each is soonest; undefined when none is given. It is empty where certificates live so
+ * shortly that the floor of 7 days is before the lead. Pure.
+ *
+ * @param certificates see `renewedCertificates`
+ * @param policy where there is none, the defaults
+ */
+export function rolloutSpan(
+  certificates: readonly Lived[],
+  { controlPlane }: Pick<ObservedRollout, 'controlPlane'>,
+  policy: Pick<RolloutPolicy, 'begin' | 'stop'> = DEFAULT_ROLLOUT_POLICY,
+): RolloutSpan | undefined {
+  const validityMs = (controlPlane?.certificateValidityDays ?? DEFAULT_VALIDITY_DAYS) * DAY_MS;
+  const spans = certificates.map(({ notBefore, notAfter }) => {
+    // kubeadm dates a leaf back to the beginning of its authority: it did not live that long.
+    const lifeMs = Math.max(0, Math.min(notAfter - notBefore, validityMs));
+    return {
+      from: notAfter - leadMs(policy.begin, lifeMs),
+      until: notAfter - Math.max(FLOOR_DAYS * DAY_MS, leadMs(policy.stop, lifeMs)),
+      soonestEnd: notAfter,
+    };
+  });
+  const soonest = (key: keyof RolloutSpan): number =>
+    spans.reduce((first, span) => Math.min(first, span[key]), Number.POSITIVE_INFINITY);
+  if (spans.length === 0) return undefined;
+  return { from: soonest('from'), until: soonest('until'), soonestEnd: soonest('soonestEnd') };
+}
+
+function leadMs({ days, share }: Lead, lifeMs: number): number {
+  return Math.min(days * DAY_MS, share * lifeMs);
+}

@@ -1,0 +1,186 @@
+import { counted, DAY_MS, date, firstOf, span } from '../../expiry/words.ts';
+import { endOfWindow, nextOpening } from '../../window/window.ts';
+import type { RolloutMark } from '../annotations.ts';
+import type { CheckQuestion } from '../checks.ts';
+import { COOL_DOWN_DAYS, LOOP_GUARD_DAYS } from '../policy.ts';
+import { renewedCertificates, rolloutSpan } from './span.ts';
+import { fails, objectOf, passes, stayingMachines, type Verdict, verdictOf } from './verdict.ts';
+
+/** After the end neither Cluster API nor etcdadm can reach the cluster: a rollout would begin that cannot end. */
+export function notExpired({ observed, now }: CheckQuestion): Verdict {
+  const ended = stayingMachines(observed).filter(
+    ({ served }) => served.kind === 'certificate' && !(served.notAfter > now),
+  );
+  const client = observed.etcd?.clientCertificate;
+  const [first] = ended;
+  return verdictOf(
+    [
+      ...ended.map(({ name, served }) => `${name} shows one that ended ${endOf(served, now)}`),
+      ...(client !== undefined && !(client.notAfter > now)
+        ? [`the client certificate of etcd ended ${span(now - client.notAfter)} ago`]
+        : []),
+    ],
+    {
+      object: first === undefined ? undefined : objectOf('Machine', first),
+      good: 'no certificate that was seen has ended',
+      remedy: 'Renew by hand, it is not done by itself any more: the runbook begins with certmarshal recovery open',
+    },
+  );
+}
+
+function endOf(served: { readonly kind: string; readonly notAfter?: number }, now: number): string {
+  return served.notAfter === undefined ? 'at a time that nobody knows' : `${span(now - served.notAfter)} ago`;
+}
+
+export function due({ observed, policy, now }: CheckQuestion): Verdict {
+  const when = rolloutSpan(renewedCertificates(observed), observed, policy);
+  if (when === undefined) {
+    return fails({
+      found: 'no certificate was seen, so nobody knows when it is due',
+      remedy: 'Let the handshakes reach the machines, see the check handshakes',
+    });
+  }
+  const { from, soonestEnd } = when;
+  const ends = soonestEnd > now ? `ends in ${span(soonestEnd - now)}` : `ended ${span(now - soonestEnd)} ago`;
+  if (from <= now) return passes(`the first certificate ${ends}`);
+  return fails({
+    found: `the first certificate ${ends}, it is due in ${span(from - now)}`,
+    remedy: `Wait until ${date(from)}, or begin earlier: rollouts.clusters.begin of fleet.yaml`,
+    passing: true,
+  });
+}
+
+/** Of what has not ended: what has is the matter of `notExpired`. */
+export function notTooLate({ observed, policy, now }: CheckQuestion): Verdict | undefined {
+  const seen = renewedCertificates(observed);
+  const valid = seen.filter(({ notAfter }) => notAfter > now);
+  const when = rolloutSpan(valid, observed, policy);
+  if (when === undefined) {
+    if (seen.length > 0) return undefined;
+    return fails({
+      found: 'no certificate was seen, so nobody knows how much time is left',
+      remedy: 'Let the handshakes reach the machines, see the check handshakes',
+    });
+  }
+  const left = `the first certificate ends in ${span(when.soonestEnd - now)}`;
+  if (now <= when.until) return passes(`${left}, there is time until ${date(when.until)} to begin`);
+  return fails({
+    found: `${left}: too little time is left to mend what goes wrong`,
+    remedy: 'Somebody begins it and stays with it: certmarshal rollout start --yes',
+  });
+}
+
+export function maintenanceWindow({ policy, now }: CheckQuestion): Verdict {
+  const windows = policy?.windows ?? [];
+  if (windows.length === 0) return passes('there are no maintenance windows, any time will do');
+  const ends = windows.flatMap((window) => endOfWindow(window, now) ?? []);
+  if (ends.length > 0) return passes(`a maintenance window is open until ${date(Math.max(...ends))}`);
+  const next = windows.flatMap((window) => nextOpening(window, now) ?? []);
+  const opens = next.length === 0 ? undefined : Math.min(...next);
+  return fails({
+    found:
+      opens === undefined
+        ? 'no maintenance window opens any more'
+        : `no maintenance window is open, the next opens in ${span(opens - now)}`,
+    remedy:
+      opens === undefined
+        ? 'Give rollouts.clusters.windows of fleet.yaml a window that is yet to come'
+        : `Wait until ${date(opens)}`,
+    passing: opens !== undefined,
+  });
+}
+
+/** Milliseconds since the epoch. */
+interface Past {
+  readonly id: string;
+  readonly trigger: string;
+  readonly startedAt: number;
+  /** The last that was heard of it. */
+  readonly at: number;
+}
+
+/** Those of the cluster: that the fleet remembers, and that it shows itself. */
+function pastRollouts({ observed, history }: CheckQuestion): readonly Past[] {
+  const marks = [observed.controlPlane?.mark, observed.etcd?.mark].flatMap((mark) =>
+    mark === undefined || mark === 'unreadable' ? [] : [pastOf(mark)],
+  );
+  return [
+    ...history.rollouts
+      .filter(({ cluster }) => cluster === observed.cluster.id)
+      .map(({ id, trigger, startedAt, endedAt = startedAt }) => ({
+        id,
+        trigger,
+        startedAt,
+        at: Math.max(startedAt, endedAt),
+      })),
+    ...marks,
+  ];
+}
+
+function pastOf({ id, trigger, start, abortedAt }: RolloutMark): Past {
+  const startedAt = Date.parse(start);
+  return { id, trigger, startedAt, at: abortedAt === undefined ? startedAt : Date.parse(abortedAt) };
+}
+
+function latestOf(past: readonly Past[], key: 'startedAt' | 'at'): Past | undefined {
+  return past.reduce<Past | undefined>(
+    (latest, rollout) => (latest === undefined || rollout[key] > latest[key] ? rollout : latest),
+    undefined,
+  );
+}
+
+export function coolDown(question: CheckQuestion): Verdict {
+  const latest = latestOf(pastRollouts(question), 'at');
+  if (latest === undefined) return passes('no earlier rollout of it is known');
+  const over = latest.at + COOL_DOWN_DAYS * DAY_MS;
+  if (over <= question.now) return passes(`its last rollout was ${span(question.now - latest.at)} ago`);
+  return fails({
+    found: `its rollout ${latest.id} was at ${date(latest.at)}, less than ${COOL_DOWN_DAYS} days ago`,
+    remedy: `Wait until ${date(over)}`,
+    passing: true,
+  });
+}
+
+/** What makes certificates that soon end again would otherwise be rolled for ever. */
+export function loopGuard(question: CheckQuestion): Verdict {
+  const latest = latestOf(
+    pastRollouts(question).filter(({ trigger }) => trigger === 'schedule'),
+    'startedAt',
+  );
+  if (latest === undefined) return passes('the schedule has not rolled it yet');
+  const over = latest.startedAt + LOOP_GUARD_DAYS * DAY_MS;
+  if (over <= question.now) return passes(`the schedule last rolled it ${span(question.now - latest.startedAt)} ago`);
+  return fails({
+    found: `the schedule began ${latest.id} at ${date(latest.startedAt)}, less than ${LOOP_GUARD_DAYS} days ago`,
+    remedy: `Find out why certificates end again so soon; the schedule goes on at ${date(over)}, a person with certmarshal rollout start --yes before`,
+    passing: true,
+  });
+}
+
+export function fleetBudget({ observed, history, now }: CheckQuestion): Verdict {
+  const { rollouts, limits, unread } = history;
+  if (unread !== undefined) {
+    return fails({
+      found: `what else rolls in the fleet cannot be read: ${unread}`,
+      remedy: 'Restore the access to rollouts.json in the state bucket',
+    });
+  }
+  const others = rollouts.filter(({ endedAt, cluster }) => endedAt === undefined && cluster !== observed.cluster.id);
+  if (others.length >= limits.atOnce) {
+    return fails({
+      found: `${counted(others.length, 'cluster')} of the fleet ${others.length === 1 ? 'rolls' : 'roll'}: ${firstOf(others.map(({ cluster }) => cluster))}; ${limits.atOnce} may at once`,
+      remedy: 'Wait until one is done, or raise rollouts.atOnce of fleet.yaml',
+      passing: true,
+    });
+  }
+  const newest = rollouts.reduce((latest, { startedAt }) => Math.max(latest, startedAt), Number.NEGATIVE_INFINITY);
+  const over = newest + limits.pauseMs;
+  if (over > now) {
+    return fails({
+      found: `the last rollout of the fleet began ${span(now - newest)} ago, the pause between two is ${span(limits.pauseMs)}`,
+      remedy: `Wait until ${date(over)}`,
+      passing: true,
+    });
+  }
+  return passes(`${others.length} of ${limits.atOnce} at once, and the last start is long enough ago`);
+}

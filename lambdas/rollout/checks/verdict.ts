@@ -1,0 +1,66 @@
+import { word } from '../../expiry/commands.ts';
+import { firstOf } from '../../expiry/words.ts';
+import type { ObservedRollout } from '../observed.ts';
+import type { RolloutCheck } from '../step.ts';
+
+/** What one check found. */
+export type Verdict = Pick<RolloutCheck, 'passed' | 'passing' | 'object' | 'found' | 'remedy'>;
+
+/** @param found without a full stop */
+export function passes(found: string, object?: string): Verdict {
+  return { passed: true, ...(object === undefined ? {} : { object }), found };
+}
+
+export interface Failure {
+  readonly object?: string | undefined;
+  /** Without a full stop. */
+  readonly found: string;
+  readonly remedy: string;
+  /** It passes by itself, in time. */
+  readonly passing?: boolean;
+}
+
+export function fails({ object, found, remedy, passing = false }: Failure): Verdict {
+  return {
+    passed: false,
+    ...(passing ? { passing } : {}),
+    ...(object === undefined ? {} : { object }),
+    found,
+    remedy,
+  };
+}
+
+/** Fails with all that is wrong; passes where nothing is. */
+export function verdictOf(
+  wrong: readonly string[],
+  { object, good, remedy }: { readonly object?: string | undefined; readonly good: string; readonly remedy: string },
+): Verdict {
+  return wrong.length === 0 ? passes(good, object) : fails({ object, found: firstOf(wrong, 5), remedy });
+}
+
+interface Named {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** `Machine eksa-system/berlin-prod-1` */
+export function objectOf(kind: string, { namespace, name }: Named): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+/** A command that can be pasted: what a shell would read more in than a name is a word that a person fills in. */
+export function kubectl(verb: string, resource: string, { namespace, name }: Named, rest = ''): string {
+  const command = `kubectl -n ${word(namespace, 'NAMESPACE')} ${verb} ${resource} ${word(name, 'NAME')}`;
+  return rest === '' ? command : `${command} ${rest}`;
+}
+
+export const CONTROL_PLANES = 'kubeadmcontrolplanes.controlplane.cluster.x-k8s.io';
+export const CAPI_CLUSTERS = 'clusters.cluster.x-k8s.io';
+export const EKS_ANYWHERE_CLUSTERS = 'clusters.anywhere.eks.amazonaws.com';
+export const ETCD_CLUSTERS = 'etcdadmclusters.etcdcluster.cluster.x-k8s.io';
+export const MACHINES = 'machines.cluster.x-k8s.io';
+
+/** Of the control plane and of external etcd; those that go are not looked at any more. */
+export function stayingMachines({ machines, etcd }: ObservedRollout): ObservedRollout['machines'] {
+  return [...machines, ...(etcd?.machines ?? [])].filter(({ deleting }) => !deleting);
+}

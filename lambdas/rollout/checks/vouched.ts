@@ -1,0 +1,104 @@
+import type { CheckQuestion } from '../checks.ts';
+import type { Acceptance } from '../policy.ts';
+import { CONTROL_PLANES, fails, kubectl, objectOf, passes, type Verdict } from './verdict.ts';
+
+// What no API tells, or what has a price: somebody vouches for it by name in fleet.yaml.
+
+function isAccepted({ policy }: CheckQuestion, acceptance: Acceptance): boolean {
+  return policy?.accepted.includes(acceptance) === true;
+}
+
+function acceptIn({ observed }: CheckQuestion, acceptance: Acceptance): string {
+  return `add ${acceptance} to accepted in the entry of rollouts.clusters of fleet.yaml for ${observed.cluster.id}`;
+}
+
+/** Undefined for a control plane of more. */
+export function singleReplica(question: CheckQuestion): Verdict | undefined {
+  const { controlPlane } = question.observed;
+  if (controlPlane?.replicas !== 1) return undefined;
+  const object = objectOf('KubeadmControlPlane', controlPlane);
+  if (isAccepted(question, 'single-replica')) return passes('one machine, which somebody accepted', object);
+  return fails({
+    object,
+    found: 'it has one machine: the API server may be away while that is replaced',
+    remedy: `Where that is all right, ${acceptIn(question, 'single-replica')}`,
+  });
+}
+
+/** Whether a machine comes before one goes. */
+export function surge(question: CheckQuestion): Verdict | undefined {
+  const { controlPlane } = question.observed;
+  if (controlPlane === undefined) return undefined;
+  const { maxSurge, replicas, strategy } = controlPlane;
+  const object = objectOf('KubeadmControlPlane', controlPlane);
+  // Another strategy has none, and is refused for itself.
+  if (maxSurge === undefined && strategy !== 'RollingUpdate') return undefined;
+  if (maxSurge === undefined) {
+    return fails({
+      object,
+      found: 'its maxSurge is not known',
+      remedy: `Set it: ${kubectl('edit', CONTROL_PLANES, controlPlane)}`,
+    });
+  }
+  if (maxSurge > 0) return passes('a machine comes before one goes', object);
+  if (replicas < 3) {
+    return fails({
+      object,
+      found: `maxSurge is 0 with ${replicas} of the 3 machines that this needs`,
+      remedy: `Set maxSurge to 1: ${kubectl('edit', CONTROL_PLANES, controlPlane)}`,
+    });
+  }
+  if (isAccepted(question, 'no-surge'))
+    return passes('a machine goes before one comes, which somebody accepted', object);
+  return fails({
+    object,
+    found: 'maxSurge is 0: a machine goes before one comes, and etcd has one member less meanwhile',
+    remedy: `Where that is all right, ${acceptIn(question, 'no-surge')}; or set maxSurge to 1`,
+  });
+}
+
+/** Without an entry nobody can vouch there: that alone is what the schedule is told. */
+function hasNoPlaceToVouch({ policy, trigger }: CheckQuestion): boolean {
+  return policy === undefined && trigger === 'schedule';
+}
+
+/** Undefined where a machine goes before its successor comes. */
+export function spareCapacity(question: CheckQuestion): Verdict | undefined {
+  const { controlPlane, eksAnywhere, capiCluster } = question.observed;
+  if (hasNoPlaceToVouch(question) || controlPlane === undefined || controlPlane.maxSurge === 0) return undefined;
+  if (isAccepted(question, 'spare-capacity')) return passes('somebody vouches for room for one machine more');
+  const bareMetal =
+    eksAnywhere?.datacenter?.startsWith('Tinkerbell') === true ||
+    capiCluster?.infrastructure?.startsWith('Tinkerbell') === true;
+  const look = bareMetal
+    ? `Find a free machine, for certmarshal does not read Hardware: kubectl get hardware.tinkerbell.org -A --selector '!v1alpha1.tinkerbell.org/ownerName'`
+    : 'See that there are resources and an address for one machine more';
+  return fails({
+    found: 'nobody vouches for room for one machine more, without which a rollout waits for ever',
+    remedy: `${look}; then ${acceptIn(question, 'spare-capacity')}`,
+  });
+}
+
+export function etcdBackup(question: CheckQuestion): Verdict | undefined {
+  if (hasNoPlaceToVouch(question)) return undefined;
+  if (isAccepted(question, 'etcd-backup')) return passes('somebody vouches for a backup of etcd');
+  return fails({
+    found: 'nobody vouches for a backup of etcd that can be restored',
+    remedy: `Back etcd up and try the backup (etcdctl snapshot save, etcdutl snapshot status); then ${acceptIn(question, 'etcd-backup')}`,
+  });
+}
+
+export function machineTemplate({ observed: { controlPlane } }: CheckQuestion): Verdict | undefined {
+  if (controlPlane === undefined) return undefined;
+  const { template } = controlPlane;
+  if (template?.found === true)
+    return passes('the template of its machines is there', `${template.kind} ${template.name}`);
+  return fails({
+    object: objectOf('KubeadmControlPlane', controlPlane),
+    found:
+      template === undefined
+        ? 'it names no template for its machines'
+        : `there is no ${template.kind} ${template.name}, which its machines are made of`,
+    remedy: `Restore the template, no machine can be made without: ${kubectl('get', CONTROL_PLANES, controlPlane, '-o yaml')}`,
+  });
+}

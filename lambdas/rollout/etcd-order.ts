@@ -1,0 +1,215 @@
+import { counted, span } from '../expiry/words.ts';
+import type { RolloutMark } from './annotations.ts';
+import { holdReason } from './hold-reasons.ts';
+import type { ObservedControlPlane, ObservedEtcd, ObservedRollout } from './observed.ts';
+import type { RolloutProgress } from './progress.ts';
+import type { HoldReason, RolloutWrite } from './step.ts';
+import { madeSince } from './verification.ts';
+import { endedReasons, nameOf, stuckAfter } from './watch.ts';
+
+const MINUTE_MS = 60_000;
+/** A new etcd member is up and joined. */
+const MEMBER_MS = 30 * MINUTE_MS;
+/** Between the pause and the begin of etcd everything is checked again: what passes by itself has this long. */
+const BEGIN_MS = 10 * MINUTE_MS;
+
+/** What is next of a rollout of external etcd and its control plane. */
+export type EtcdTurn =
+  | { readonly kind: 'write'; readonly write: RolloutWrite; readonly message: string }
+  | { readonly kind: 'hold'; readonly reasons: readonly HoldReason[] }
+  | { readonly kind: 'wait'; readonly message: string }
+  /** Etcd is new: what is left is the control plane, which rolls because its etcd has other addresses. */
+  | { readonly kind: 'control-plane' };
+
+export interface EtcdQuestion {
+  readonly observed: ObservedRollout;
+  readonly controlPlane: ObservedControlPlane;
+  readonly mark: RolloutMark;
+  /** Of the mark. Milliseconds since the epoch, as all times here. */
+  readonly since: number;
+  readonly now: number;
+  readonly progress: RolloutProgress;
+  /** Whatever would not let it begin now, if it had not begun. */
+  readonly inTheWay: () => readonly HoldReason[];
+}
+
+/** The value of our pause: nobody else removes it, and we remove no other. */
+export function pauseOf({ id }: RolloutMark): string {
+  return `certmarshal-rollout/${id}`;
+}
+
+/** A command that does nothing, and makes the machines of etcd those of another configuration. */
+export function nonceOf({ id }: RolloutMark): string {
+  return `true # certmarshal rollout ${id}`;
+}
+
+/**
+ * Etcd first, then the control plane: the end of an etcd rollout makes a new client certificate and new addresses, for which the control plane rolls anyway. The
+ * control plane is paused by us meanwhile, so that the two never overlap.
+ *
+ * 1. paused and marked, with one write → 2. etcd is told to roll, with one write → 3. it rolls → 4. our pause is removed, with one write → 5. the control plane rolls.
+ *
+ * Which of these it is, is read from the objects alone: whoever was interrupted goes on where they are. Pure.
+ */
+export function etcdTurn(question: EtcdQuestion): EtcdTurn {
+  const { observed, controlPlane, mark, since, now } = question;
+  const { etcd } = observed;
+  const ended = endedReasons(observed, now);
+  if (ended.length > 0) return hold(...ended);
+  if (etcd === undefined) {
+    const trouble = holdReason(
+      'etcd-failed',
+      nameOf(controlPlane),
+      'its EtcdadmCluster is not there, or cannot be read',
+    );
+    return observed.unread.length > 0 && now - since < BEGIN_MS ? unreadYet : hold(trouble);
+  }
+  const object = `EtcdadmCluster ${etcd.namespace}/${etcd.name}`;
+  const paused = controlPlane.paused === pauseOf(mark);
+  if (controlPlane.paused !== undefined && !paused) return hold(holdReason('paused', nameOf(controlPlane)));
+  if (etcd.deleting) return hold(holdReason('etcd-failed', object, 'it is being deleted'));
+  if (!hasBegun(etcd, mark))
+    return paused ? begin(question, etcd) : hold(holdReason('etcd-pause-lost', nameOf(controlPlane)));
+  if (!etcd.postEtcdadmCommands.includes(nonceOf(mark))) return hold(holdReason('etcd-taken-over', object));
+  const troubles = troublesOfEtcd(question, etcd);
+  if (!isEtcdSettled(etcd, since)) {
+    // A new member may be away for a moment, also when the control plane rolls already.
+    if (!paused && isEtcdRolling(etcd, since)) troubles.push(holdReason('etcd-pause-lost', nameOf(controlPlane)));
+    return troubles.length > 0 ? hold(...troubles) : { kind: 'wait', message: etcdMessage(question) };
+  }
+  if (!paused) return { kind: 'control-plane' };
+  if (troubles.length > 0) return hold(...troubles);
+  if (etcd.clientCertificate !== undefined && !madeSince(etcd.clientCertificate, { since, now })) {
+    return stillFor(question) > stuckAfter(observed)
+      ? hold(holdReason('etcd-client-old', object))
+      : { kind: 'wait', message: 'etcd is new, and the certificate of its client is awaited' };
+  }
+  return {
+    kind: 'write',
+    write: { kind: 'unpause-control-plane', object: versionOf(controlPlane), mark },
+    message: `etcd is new: ${counted(etcd.replicas, 'machine')}; would remove the pause, for the control plane to roll`,
+  };
+}
+
+const hold = (...reasons: readonly HoldReason[]): EtcdTurn => ({ kind: 'hold', reasons });
+
+const unreadYet: EtcdTurn = { kind: 'wait', message: 'waiting for what cannot be read' };
+
+/** Once our mark is on it, etcd was told to roll: both are one write. */
+export function hasBegun({ mark }: ObservedEtcd, { id }: RolloutMark): boolean {
+  return typeof mark === 'object' && mark.id === id;
+}
+
+/**
+ * As many new machines as there are to be, all ready, and the controller has nothing left to do for them. Old ones that it no longer owns may be there yet: they go
+ * when the control plane is new.
+ */
+export function isEtcdSettled(etcd: ObservedEtcd, since: number): boolean {
+  const owned = etcd.machines.filter((machine) => machine.owned);
+  return (
+    etcd.ready &&
+    etcd.observedGeneration === etcd.generation &&
+    !etcd.upgrading &&
+    etcd.conditions.EtcdMachinesSpecUpToDate.status !== 'False' &&
+    owned.length === etcd.replicas &&
+    owned.every(({ createdAt, deleting, etcdReady }) => createdAt >= since && !deleting && etcdReady === true)
+  );
+}
+
+function isEtcdRolling(etcd: ObservedEtcd, since: number): boolean {
+  return (
+    etcd.upgrading ||
+    etcd.observedGeneration !== etcd.generation ||
+    etcd.machines.some(({ owned, createdAt }) => owned && !(createdAt >= since))
+  );
+}
+
+/** The members that were replaced are gone, and the controller has seen that the control plane is new. */
+export function isEtcdDone(etcd: ObservedEtcd, since: number): boolean {
+  return (
+    isEtcdSettled(etcd, since) &&
+    !etcd.upgradeComplete &&
+    etcd.conditions.EtcdClusterHasNoOutdatedMachines.status === 'True' &&
+    etcd.machines.length === etcd.replicas
+  );
+}
+
+function begin({ mark, since, now, inTheWay }: EtcdQuestion, etcd: ObservedEtcd): EtcdTurn {
+  const reasons = inTheWay();
+  if (reasons.length > 0) {
+    const [first] = reasons;
+    if (now - since <= BEGIN_MS) {
+      return { kind: 'wait', message: `the control plane is paused, and etcd does not begin yet: ${first?.message}` };
+    }
+    return {
+      kind: 'hold',
+      reasons: [
+        holdReason(
+          'etcd-not-begun',
+          `EtcdadmCluster ${etcd.namespace}/${etcd.name}`,
+          `for ${span(now - since)}: ${first?.message}`,
+        ),
+        ...reasons,
+      ],
+    };
+  }
+  const { namespace, name, uid, resourceVersion } = etcd;
+  return {
+    kind: 'write',
+    write: {
+      kind: 'roll-etcd',
+      object: { namespace, name, uid, resourceVersion },
+      mark,
+      postEtcdadmCommands: [...etcd.postEtcdadmCommands.filter((command) => !isNonce(command)), nonceOf(mark)],
+    },
+    message: `would roll ${counted(etcd.replicas, 'etcd machine')}; the control plane is paused for it`,
+  };
+}
+
+/** Of this rollout or an earlier one: they do not pile up. */
+function isNonce(command: string): boolean {
+  return command.startsWith('true # certmarshal rollout ');
+}
+
+function troublesOfEtcd(question: EtcdQuestion, etcd: ObservedEtcd): HoldReason[] {
+  const { observed, since, now, progress } = question;
+  const object = `EtcdadmCluster ${etcd.namespace}/${etcd.name}`;
+  const reasons: HoldReason[] = [];
+  if (etcd.paused) reasons.push(holdReason('paused', object));
+  const upToDate = etcd.conditions.EtcdMachinesSpecUpToDate;
+  if (upToDate.reason === 'MaxNumberOfEtcdMachinesReached') {
+    reasons.push(holdReason('etcd-cap-reached', object, upToDate.message || undefined));
+  }
+  for (const { name, createdAt, owned, deleting, etcdReady, unhealthy } of etcd.machines) {
+    // Members that are to be removed are no longer looked after.
+    if (!owned && createdAt >= since && !deleting) reasons.push(holdReason('etcd-orphans', `Machine ${name}`));
+    if (owned && (unhealthy.length > 0 || etcdReady !== true) && now - createdAt > MEMBER_MS) {
+      reasons.push(holdReason('etcd-unhealthy', `Machine ${name}`, unhealthy[0] ?? 'etcd on it is not ready'));
+    }
+  }
+  if (!isEtcdSettled(etcd, since) && stillFor(question) > stuckAfter(observed)) {
+    const { replaced = 0, wanted = 0 } = progress.etcd ?? {};
+    reasons.push(
+      holdReason(
+        'stuck',
+        object,
+        `${replaced} of ${counted(wanted, 'etcd machine')} replaced, and nothing moved for ${span(stillFor(question))}`,
+      ),
+    );
+  }
+  return reasons;
+}
+
+/** How long nothing moved. */
+function stillFor({ progress, since, now }: EtcdQuestion): number {
+  return now - (progress.etcd?.movedAt ?? since);
+}
+
+function etcdMessage({ progress: { etcd } }: EtcdQuestion): string {
+  return `rolling: ${etcd?.replaced ?? 0} of ${counted(etcd?.wanted ?? 0, 'etcd machine')} replaced; the control plane is paused until the last one is`;
+}
+
+/** As a write names it. */
+export function versionOf({ apiVersion, namespace, name, uid, resourceVersion }: ObservedControlPlane) {
+  return { apiVersion, namespace, name, uid, resourceVersion };
+}

@@ -1,0 +1,102 @@
+import type { HoldReason } from './step.ts';
+
+/**
+ * Why a rollout is held that goes on, or why what a person asked for is not done. What stops one from beginning are its checks, `CHECK_IDS`. Each has a page of the
+ * runbooks: `docs/runbooks/rollouts/<id>.md`.
+ */
+export const HOLD_IDS = {
+  stuck: {
+    title: 'No machine was made or removed for too long',
+    remedy: 'Look at the newest Machine and the events of its infrastructure: there may be no capacity for it',
+  },
+  unhealthy: {
+    title: 'The control plane or its etcd is unhealthy for more than 10 minutes',
+    remedy: 'Mend what the condition names; Cluster API replaces no further machine until then',
+  },
+  remediating: {
+    title: 'Cluster API replaces an unhealthy machine meanwhile',
+    remedy: 'Let the remediation end, and find out why the machine was unhealthy',
+  },
+  paused: {
+    title: 'Somebody paused it',
+    remedy: 'Ask who paused it; remove the pause when there is no reason for it any more',
+  },
+  'taken-over': {
+    title: 'Somebody changed when machines are rolled out',
+    remedy: 'Ask who did; then `certmarshal rollout abort`, and let their change go on',
+  },
+  'not-verified': {
+    title: 'Machines are replaced, and their new certificates were not seen',
+    remedy: 'Look at what each machine shows: `certmarshal rollout watch`; see that port 6443 of its address answers',
+  },
+  'still-expiring': {
+    title: 'Machines were replaced, and their certificates still end soon',
+    remedy: 'Find out what makes certificates this short before machines are rolled again',
+  },
+  unseen: {
+    title: 'What the rollout depends on cannot be read for too long',
+    remedy: 'Restore the access that is missing',
+  },
+  'unreadable-mark': {
+    title: 'The annotation that says which rollout goes on cannot be read',
+    remedy: 'Remove the annotation certmarshal.dev/rollout when no rollout goes on',
+  },
+  'unreadable-hold': {
+    title: 'There is a hold that cannot be read',
+    remedy: 'Find out who wrote it; `certmarshal rollout resume` takes it away',
+  },
+  'etcd-by-hand': {
+    title: 'External etcd is renewed by a person',
+    remedy: 'Run the command from where the configuration and the SSH keys of the cluster are',
+  },
+  'etcd-not-begun': {
+    title: 'The control plane is paused for its etcd, and that can not begin',
+    remedy: 'Mend what is in the way, or `certmarshal rollout abort` takes the pause away',
+  },
+  'etcd-failed': {
+    title: 'The etcd cluster that rolls is gone or goes',
+    remedy: 'Look at the EtcdadmCluster before anything else is changed; the control plane stays paused',
+  },
+  'etcd-unhealthy': {
+    title: 'An etcd machine is unhealthy',
+    remedy: 'Look at the machine and its etcd member; do not delete the Machine, its member would be left behind',
+  },
+  'etcd-cap-reached': {
+    title: 'There are as many etcd machines as there may be',
+    remedy: 'Find out why new members do not become healthy; the etcdadm-controller makes no more machines until then',
+  },
+  'etcd-orphans': {
+    title: 'New etcd machines have no owner any more',
+    remedy: 'Somebody changed the EtcdadmCluster while it rolled: ask who, and wait until it is settled',
+  },
+  'etcd-taken-over': {
+    title: 'Somebody changed the EtcdadmCluster while it rolls',
+    remedy: 'Ask who did; the control plane stays paused until etcd is settled',
+  },
+  'etcd-pause-lost': {
+    title: 'The control plane is not paused while its etcd rolls',
+    remedy: 'Ask who removed the pause; see that the control plane does not roll before etcd is settled',
+  },
+  'etcd-client-old': {
+    title: 'Etcd is new, and the certificate of its client is not',
+    remedy: 'Look at the log of the etcdadm-controller: it makes the client certificate when its last machine is new',
+  },
+  'nothing-to-abort': {
+    title: 'There is no rollout of certmarshal to abort',
+    remedy: 'See what goes on: `certmarshal rollout plan`',
+  },
+  'abort-refused': {
+    title: 'The rollout cannot be aborted now',
+    remedy: 'Wait until etcd is settled: half of it replaced is worse than all of it',
+  },
+  'nothing-to-resume': {
+    title: 'There is no hold to take away',
+    remedy: 'See what goes on: `certmarshal rollout plan`',
+  },
+} as const satisfies Record<string, { readonly title: string; readonly remedy: string }>;
+export type HoldId = keyof typeof HOLD_IDS;
+
+/** @param message without a full stop; the title where it is left out */
+export function holdReason(id: HoldId, object?: string, message: string = HOLD_IDS[id].title): HoldReason {
+  return { id, ...(object === undefined ? {} : { object }), message, remedy: HOLD_IDS[id].remedy };
+}

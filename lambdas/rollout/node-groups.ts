@@ -1,0 +1,450 @@
+import { createHash } from 'node:crypto';
+
+import { compare, counted, date, firstOf } from '../expiry/words.ts';
+import { printable } from '../printable.ts';
+import type { PastRollout, RolloutHistory } from './history.ts';
+import { deadlineOf, isUpdating, type NodeGroupCheck, nextWindowOf, nodeGroupChecksOf } from './node-group-checks.ts';
+import type {
+  NodeKind,
+  ObservedAuthority,
+  ObservedEksNode,
+  ObservedNodeGroup,
+  ObservedNodeGroups,
+  ObservedUpdate,
+} from './observed-node-groups.ts';
+import type { RolloutPolicy } from './policy.ts';
+import type { HoldReason, RolloutState } from './step.ts';
+
+/** What a sweep does next about the node groups of one EKS cluster: one thing. */
+export type NodeGroupStep = NodeGroupNothing | NodeGroupHold | NodeGroupAsk | NodeGroupAct;
+
+interface Planned {
+  readonly state: Extract<
+    RolloutState,
+    'off' | 'idle' | 'waiting' | 'refused' | 'assist' | 'ready' | 'rolling' | 'verifying' | 'held'
+  >;
+  /** The whole story in one sentence, without a full stop. */
+  readonly message: string;
+  /** Every check that was made, in order. */
+  readonly checks: readonly NodeGroupCheck[];
+  /** What only a person can do, whatever certmarshal does. */
+  readonly asks: readonly NodeGroupRequest[];
+  /** An update has to begin before. Milliseconds since the epoch. */
+  readonly deadline?: number;
+  /** When a maintenance window opens next, where there are any and none is open. */
+  readonly nextWindow?: number;
+  /** Ids of what was begun, and has ended: to be written down. */
+  readonly ended: readonly string[];
+}
+
+export interface NodeGroupNothing extends Planned {
+  readonly kind: 'nothing';
+}
+
+export interface NodeGroupHold extends Planned {
+  readonly kind: 'hold';
+  /** All of them. Never empty. */
+  readonly reasons: readonly HoldReason[];
+}
+
+export interface NodeGroupAsk extends Planned {
+  readonly kind: 'ask';
+  /** The first of `asks`. */
+  readonly command: string;
+}
+
+/** One call of `UpdateNodegroupVersion` with nothing else in it: latest image of the same Kubernetes version, and never forced. */
+export interface NodeGroupAct extends Planned {
+  readonly kind: 'act';
+  /** As EKS calls it. */
+  readonly cluster: string;
+  readonly nodegroup: string;
+  /** The same for every try: EKS takes them as one. Also the id of the rollout. */
+  readonly clientRequestToken: string;
+}
+
+export interface NodeGroupRequest {
+  /** `node group blue`, `3 self-managed Nodes (a, b, c)` */
+  readonly object: string;
+  readonly message: string;
+  readonly command: string;
+}
+
+/** Why no node group is updated any more by itself, beside checks. Each has a page of the runbooks: `docs/runbooks/rollouts/<id>.md`. */
+export const NODE_GROUP_HOLD_IDS = {
+  'successor-activated': {
+    title: 'The successor of the cluster CA is active, and Nodes may not know it',
+    remedy: 'Take the activation back while EKS allows it, or replace these Nodes now, with your eyes on them',
+  },
+  'node-group-update-failed': {
+    title: 'The update of a node group failed',
+    remedy: 'Mend what EKS names, then update it yourself',
+  },
+  'node-group-still-old': {
+    title: 'A node group was updated, and has old Nodes still',
+    remedy: 'Replace them one by one; certmarshal does not update a node group twice for one successor',
+  },
+  'node-group-not-updated': {
+    title: 'EKS was asked to update a node group, and made no update',
+    remedy:
+      'There may be no newer image: give it a new version of its launch template, or replace its Nodes one by one',
+  },
+} as const satisfies Record<string, { readonly title: string; readonly remedy: string }>;
+export type NodeGroupHoldId = keyof typeof NODE_GROUP_HOLD_IDS;
+
+const MINUTE_MS = 60_000;
+/** EKS tells when a successor was made, not when its distribution was complete. Nodes of this time after are replaced too: once too often rather than never. */
+const DISTRIBUTION_MS = 60 * MINUTE_MS;
+/** As long as a try without an update is tried again. Later it was in vain. */
+const TRY_MS = 60 * MINUTE_MS;
+/** As long as Nodes of instances that are gone may stay. */
+const SETTLE_MS = 15 * MINUTE_MS;
+/** Between the clock of EKS and ours. */
+const CLOCK_MS = 5 * MINUTE_MS;
+const ID_PREFIX = 'ng-';
+/** 92 bits. */
+const ID_DIGITS = 23;
+/** Characters that can stand in a command; names of EKS have no others. */
+const HARMLESS = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
+/**
+ * The next step towards node groups that know the successor of their cluster's authority. A node learns the authorities when it is made: one that is older than a
+ * successor loses the API server when EKS activates that. Pure: no I/O, no clock, and a value for every input.
+ *
+ * Source: Amazon EKS user guide, on the rotation of the certificate authority; API reference, UpdateNodegroupVersion.
+ *
+ * @param policy undefined when fleet.yaml has no entry for the cluster
+ * @param now milliseconds since the epoch
+ */
+export function planNodeGroups(
+  observed: ObservedNodeGroups,
+  policy: RolloutPolicy | undefined,
+  history: RolloutHistory,
+  now: number,
+): NodeGroupStep {
+  const { cluster, groups, unread } = observed;
+  const successor = successorOf(observed.authorities);
+  const tries = triesOf(observed, successor, history, now);
+  const ended = tries.filter(({ state }) => state === 'over').map(({ past }) => past.id);
+  const base = { checks: [], asks: [], ended };
+
+  if (policy?.nodeGroups !== true && successor === undefined)
+    return { ...base, kind: 'nothing', state: 'off', message: 'nodeGroups is not true for the cluster' };
+  if (successor === undefined) {
+    const [first] = unread;
+    if (first === undefined)
+      return { ...base, kind: 'nothing', state: 'idle', message: 'the authority of the cluster has no successor' };
+    const { object, message, remedy } = first;
+    const reason = { id: 'everything-read', object, message, remedy };
+    return { ...base, kind: 'hold', state: 'refused', message: `not all could be read: ${message}`, reasons: [reason] };
+  }
+
+  const old = observed.nodes.filter((node) => isOld(node, successor));
+  const known = new Map(groups.map((group) => [group.name, group]));
+  const affected = affectedGroups(observed);
+  const due = affected.filter(({ amiType }) => amiType !== 'CUSTOM');
+  const open = tries.find(({ state }) => state === 'open');
+  const candidate = due.find(({ name }) => name === open?.group?.name) ?? due[0];
+  const id = candidate === undefined ? '' : tokenOf(observed, candidate, successor);
+  const checks = nodeGroupChecksOf({
+    observed,
+    successor,
+    due,
+    policy,
+    history: {
+      ...history,
+      rollouts: history.rollouts.map((past) => (ended.includes(past.id) ? over(past, now) : past)),
+    },
+    id,
+    now,
+  });
+  const deadline = deadlineOf(successor, policy);
+  const nextWindow = policy === undefined ? undefined : nextWindowOf(policy, now);
+  const asks = [
+    ...affected.filter(({ amiType }) => amiType === 'CUSTOM').map((group) => customImage(group, observed)),
+    ...ownersOf(old, known).map(([kind, nodes]) => OWNERS[kind](nodes, observed)),
+  ];
+  const planned = {
+    checks,
+    asks,
+    ended,
+    ...(deadline === undefined ? {} : { deadline }),
+    ...(nextWindow === undefined ? {} : { nextWindow }),
+  };
+  const story = storyOf(old, due, successor);
+
+  const lacks = checks.find(({ id: check, passed }) => check.startsWith('opted-in') && !passed);
+  // A tag that could not be read is not one that is not there.
+  const unknownMode = lacks?.id === 'opted-in-by-owner' && cluster.status === undefined && unread.length > 0;
+  if (lacks !== undefined && !unknownMode)
+    return { ...planned, asks: [], kind: 'nothing', state: 'off', message: `${story}; ${lacks.found}` };
+
+  const held = reasonsToHold({ observed, successor, old, due, tries, now });
+  if (held.length > 0) {
+    const message = `${story}; ${held.map((reason) => reason.message).join('; ')}`;
+    return { ...planned, kind: 'hold', state: 'held', message, reasons: held };
+  }
+  const busy = groups.find(isUpdating);
+  if (busy !== undefined && due.length > 0) {
+    const state = due.includes(busy) ? 'rolling' : 'waiting';
+    return { ...planned, kind: 'nothing', state, message: `${story}; node group ${busy.name} is being changed` };
+  }
+  if (due.some((group) => lastUpdate(group, successor) !== undefined))
+    return { ...planned, kind: 'nothing', state: 'verifying', message: `${story}; their update is done, they go now` };
+
+  const failing = checks.filter(({ passed }) => !passed);
+  const refusing = failing.filter(({ passing }) => passing !== true);
+  if (refusing.length > 0 && (due.length > 0 || unread.length > 0)) {
+    const reasons = refusing.map(({ id: check, object, found, remedy = '' }) => ({
+      id: check,
+      ...(object === undefined ? {} : { object }),
+      message: found,
+      remedy,
+    }));
+    const message = `${story}; ${refusing.map(({ found }) => found).join('; ')}`;
+    return { ...planned, kind: 'hold', state: 'refused', message, reasons };
+  }
+  if (candidate === undefined) {
+    const [ask] = asks;
+    return ask === undefined
+      ? { ...planned, kind: 'nothing', state: 'idle', message: story }
+      : { ...planned, kind: 'ask', state: 'assist', message: `${story}; ${ask.message}`, command: ask.command };
+  }
+  const [waiting] = failing;
+  if (waiting !== undefined)
+    return { ...planned, kind: 'nothing', state: 'waiting', message: `${story}; ${waiting.found}` };
+  return {
+    ...planned,
+    kind: 'act',
+    state: 'ready',
+    message: `${story}; node group ${candidate.name} is updated, which may also bring a newer image of Kubernetes ${candidate.version ?? ''} than ${printable(candidate.releaseVersion ?? 'its own', 80)}`,
+    cluster: cluster.name,
+    nodegroup: candidate.name,
+    clientRequestToken: id,
+  };
+}
+
+/** Node groups with nodes that may not know the successor, by name: only their updates matter. */
+export function affectedGroups<G extends Pick<ObservedNodeGroup, 'name'>>({
+  authorities,
+  nodes,
+  groups,
+}: Pick<ObservedNodeGroups, 'authorities' | 'nodes'> & { readonly groups: readonly G[] }): readonly G[] {
+  const successor = successorOf(authorities);
+  if (successor === undefined) return [];
+  const old = nodes.filter((node) => node.kind === 'managed' && isOld(node, successor));
+  const names = new Set(old.map(({ nodegroup }) => nodegroup));
+  return groups.filter(({ name }) => names.has(name)).toSorted((a, b) => compare(a.name, b.name));
+}
+
+/** The exact command for people. Nothing in it is anything but a name of EKS. */
+export function updateCommand(
+  { name, region }: Pick<ObservedNodeGroups['cluster'], 'name' | 'region'>,
+  nodegroup: string,
+): string {
+  return `aws eks update-nodegroup-version --cluster-name ${word(name, 'CLUSTER')} --nodegroup-name ${word(nodegroup, 'NODEGROUP')} --region ${word(region, 'REGION')}`;
+}
+
+function word(name: string, otherwise: string): string {
+  return HARMLESS.test(name) ? name : otherwise;
+}
+
+/** That of two authorities which is to follow the other, or followed it. Where there is none, nothing else has to be read. */
+export function successorOf(authorities: readonly ObservedAuthority[]): ObservedAuthority | undefined {
+  if (authorities.length < 2) return undefined;
+  const [newest] = authorities.toSorted(
+    (a, b) => b.createdAt - a.createdAt || Number(a.signingStatus === 'IN_USE') - Number(b.signingStatus === 'IN_USE'),
+  );
+  return newest?.distributionStatus === 'DELETING' ? undefined : newest;
+}
+
+/** Not those that go anyway. What has no time is old. */
+function isOld({ createdAt, deleting }: ObservedEksNode, successor: ObservedAuthority): boolean {
+  return !deleting && !(createdAt >= knownSince(successor));
+}
+
+/** From when on a node that is made knows the successor. */
+const knownSince = ({ createdAt }: ObservedAuthority): number => createdAt + DISTRIBUTION_MS;
+
+/** The newest update that replaced all nodes, or was to, since new nodes know the successor; whoever began it. */
+function lastUpdate({ updates }: ObservedNodeGroup, successor: ObservedAuthority): ObservedUpdate | undefined {
+  return updates
+    .filter(({ type, createdAt }) => type === 'VersionUpdate' && createdAt >= knownSince(successor))
+    .toSorted((a, b) => b.createdAt - a.createdAt)[0];
+}
+
+/** 26 characters of `[a-z0-9-]`. Another successor or another group of the same name is another update. */
+function tokenOf(
+  { cluster }: ObservedNodeGroups,
+  { name, createdAt }: ObservedNodeGroup,
+  { id }: ObservedAuthority,
+): string {
+  const what = JSON.stringify([cluster.account, cluster.region, cluster.name, name, createdAt, id]);
+  return `${ID_PREFIX}${createHash('sha256').update(what).digest('hex').slice(0, ID_DIGITS)}`;
+}
+
+/** An update that was begun, as the fleet remembers it. */
+interface Try {
+  readonly past: PastRollout;
+  /** Absent when it is gone. */
+  readonly group?: ObservedNodeGroup;
+  /** `open`: nobody knows whether EKS has it; `running`; `over` is to be written down, `ended` is. */
+  readonly state: 'open' | 'running' | 'over' | 'ended';
+  /** EKS made an update of it. */
+  readonly seen: boolean;
+}
+
+function triesOf(
+  observed: ObservedNodeGroups,
+  successor: ObservedAuthority | undefined,
+  { rollouts }: RolloutHistory,
+  now: number,
+): readonly Try[] {
+  const affected = new Set(affectedGroups(observed));
+  const groups = new Map(
+    successor === undefined ? [] : observed.groups.map((group) => [tokenOf(observed, group, successor), group]),
+  );
+  return rollouts
+    .filter(({ id, cluster }) => cluster === observed.cluster.id && id.startsWith(ID_PREFIX))
+    .map((past) => {
+      const group = groups.get(past.id);
+      if (group === undefined) {
+        // Gone, or not read.
+        const gone = observed.unread.length === 0;
+        return { past, seen: false, state: past.endedAt !== undefined ? 'ended' : gone ? 'over' : 'running' };
+      }
+      const seen = group.updates.some(
+        ({ type, createdAt }) => type === 'VersionUpdate' && createdAt >= past.startedAt - CLOCK_MS,
+      );
+      if (past.endedAt !== undefined) return { past, group, seen, state: 'ended' };
+      if (isUpdating(group)) return { past, group, seen, state: 'running' };
+      // Without old nodes there is nothing to try any more, whoever replaced them.
+      const isOver = seen || !affected.has(group) || now - past.startedAt > TRY_MS;
+      return { past, group, seen, state: isOver ? 'over' : 'open' };
+    });
+}
+
+const over = (past: PastRollout, now: number): PastRollout => ({ ...past, endedAt: past.endedAt ?? now });
+
+const hold = (id: NodeGroupHoldId, object: string, message: string): readonly HoldReason[] => [
+  { id, object, message, remedy: NODE_GROUP_HOLD_IDS[id].remedy },
+];
+
+function reasonsToHold({
+  observed: { cluster },
+  successor,
+  old,
+  due,
+  tries,
+  now,
+}: {
+  readonly observed: ObservedNodeGroups;
+  readonly successor: ObservedAuthority;
+  readonly old: readonly ObservedEksNode[];
+  readonly due: readonly ObservedNodeGroup[];
+  readonly tries: readonly Try[];
+  readonly now: number;
+}): readonly HoldReason[] {
+  const lost = old.filter(({ kind }) => kind !== 'auto-mode' && kind !== 'fargate');
+  if (successor.signingStatus !== 'NOT_USED') {
+    if (lost.length === 0) return [];
+    const active = successor.signingStatus === 'IN_USE' ? 'active' : 'being activated';
+    const object = `EKS certificate authority ${printable(successor.id, 80)}`;
+    return hold(
+      'successor-activated',
+      object,
+      `the successor is ${active}, and ${counted(lost.length, 'Node')} (${namesOf(lost)}) may not know it`,
+    );
+  }
+  return due.flatMap((group): readonly HoldReason[] => {
+    if (isUpdating(group)) return [];
+    const object = `node group ${group.name}`;
+    const update = lastUpdate(group, successor);
+    const mine = tries.filter((one) => one.group === group);
+    if (update === undefined) {
+      const inVain = mine.some(({ state, seen }) => !seen && (state === 'ended' || state === 'over'));
+      return inVain ? hold('node-group-not-updated', object, NODE_GROUP_HOLD_IDS['node-group-not-updated'].title) : [];
+    }
+    if (update.status !== 'Successful') {
+      const why = update.errors.length === 0 ? '' : `: ${firstOf(update.errors)}`;
+      const command = updateCommand(cluster, group.name);
+      return hold(
+        'node-group-update-failed',
+        object,
+        `its update ${printable(update.id, 60)} is ${printable(update.status, 30)}${why}; again, by hand: ${command}`,
+      );
+    }
+    // Nobody tells when an update ended: where it was not ours, its beginning has to do.
+    const ends = mine.map(({ past }) => past.endedAt ?? now);
+    if (now - Math.max(update.createdAt, ...ends) < SETTLE_MS) return [];
+    return hold(
+      'node-group-still-old',
+      object,
+      `its update ${printable(update.id, 60)} is done, and Nodes of it are older still`,
+    );
+  });
+}
+
+type Owned = Extract<NodeKind, 'hybrid' | 'karpenter' | 'self-managed'>;
+
+/** Nodes that EKS does not replace, by who does. */
+function ownersOf(
+  old: readonly ObservedEksNode[],
+  groups: ReadonlyMap<string, ObservedNodeGroup>,
+): readonly (readonly [Owned, readonly ObservedEksNode[]])[] {
+  const kinds = ['self-managed', 'karpenter', 'hybrid'] as const;
+  // A kubelet writes this label itself: a group that EKS does not know is none.
+  const kindOf = ({ kind, nodegroup = '' }: ObservedEksNode): NodeKind =>
+    kind === 'managed' && !groups.has(nodegroup) ? 'self-managed' : kind;
+  return kinds.flatMap((kind) => {
+    const nodes = old.filter((node) => kindOf(node) === kind);
+    return nodes.length === 0 ? [] : [[kind, nodes] as const];
+  });
+}
+
+const OWNERS: Readonly<
+  Record<Owned, (nodes: readonly ObservedEksNode[], observed: ObservedNodeGroups) => NodeGroupRequest>
+> = {
+  'self-managed': (nodes, { cluster }) => ({
+    object: `${counted(nodes.length, 'self-managed Node')} (${namesOf(nodes)})`,
+    message: 'give their launch template both authorities in its user data, then refresh their Auto Scaling group',
+    command: `aws autoscaling start-instance-refresh --auto-scaling-group-name AUTO_SCALING_GROUP --region ${word(cluster.region, 'REGION')}`,
+  }),
+  karpenter: (nodes) => ({
+    object: `${counted(nodes.length, 'Node')} of Karpenter (${namesOf(nodes)})`,
+    message: 'let them drift: change the template of their NodePool, which keeps to its disruption budgets',
+    command: 'kubectl get nodeclaims.karpenter.sh --sort-by=.metadata.creationTimestamp',
+  }),
+  hybrid: (nodes) => ({
+    object: `${counted(nodes.length, 'hybrid Node')} (${namesOf(nodes)})`,
+    message: 'run nodeadm init on them again, one after the other',
+    command: 'kubectl get nodes -l eks.amazonaws.com/compute-type=hybrid --sort-by=.metadata.creationTimestamp',
+  }),
+};
+
+function customImage({ name, launchTemplate }: ObservedNodeGroup, { cluster }: ObservedNodeGroups): NodeGroupRequest {
+  return {
+    object: `node group ${name}`,
+    message: `node group ${name} has an image of its own: make a new version of its launch template, and update to that`,
+    command: `${updateCommand(cluster, name)} --launch-template id=${word(launchTemplate ?? '', 'LAUNCH_TEMPLATE')},version=VERSION`,
+  };
+}
+
+function namesOf(nodes: readonly ObservedEksNode[]): string {
+  return firstOf(nodes.map(({ name }) => printable(name, 80)).toSorted(compare));
+}
+
+function storyOf(
+  old: readonly ObservedEksNode[],
+  due: readonly ObservedNodeGroup[],
+  successor: ObservedAuthority,
+): string {
+  const by = `the successor of the cluster CA of ${date(successor.createdAt)}`;
+  const own = old.filter(({ kind }) => kind === 'auto-mode' || kind === 'fargate').length;
+  const others = old.length - own;
+  const byItself = own === 0 ? '' : `; EKS replaces ${counted(own, 'Node')} of Auto Mode or Fargate by itself`;
+  if (others === 0) return `no Node that somebody has to replace is older than ${by}${byItself}`;
+  const where =
+    due.length === 0 ? '' : ` in ${counted(due.length, 'node group')} (${firstOf(due.map(({ name }) => name))})`;
+  return `${counted(others, 'Node')}${where} may be older than ${by}${byItself}`;
+}

@@ -1,0 +1,170 @@
+import { counted, date, span } from '../expiry/words.ts';
+import { renewedCertificates, rolloutSpan } from './checks/span.ts';
+import type { CheckQuestion } from './checks.ts';
+import { nextWindowOf } from './due-span.ts';
+import { versionOf } from './etcd-order.ts';
+import { holdReason } from './hold-reasons.ts';
+import type { ObservedControlPlane } from './observed.ts';
+import { markOf, startOf, startOfMark } from './rollout-mark.ts';
+import type { HoldReason, RolloutCheck, RolloutState, RolloutStep } from './step.ts';
+import { nameOf } from './watch.ts';
+
+/** What every step tells, wherever the cluster is. */
+export function factsOf({ observed, policy, now }: CheckQuestion) {
+  const seen = rolloutSpan(renewedCertificates(observed), observed, policy);
+  const nextWindow = policy && nextWindowOf(policy, now);
+  return {
+    ...(seen === undefined ? {} : { soonestEnd: seen.soonestEnd }),
+    ...(seen === undefined || policy === undefined ? {} : { span: { from: seen.from, until: seen.until } }),
+    ...(nextWindow === undefined ? {} : { nextWindow }),
+  };
+}
+
+export function isInTheWay({ passed, waived }: RolloutCheck): boolean {
+  return !passed && !waived;
+}
+
+/** Never empty where a check is in the way. */
+export function reasonsOf(checks: readonly RolloutCheck[]): readonly HoldReason[] {
+  return checks.map(({ id, object, found, remedy }) => ({
+    id,
+    ...(object === undefined ? {} : { object }),
+    message: found,
+    remedy: remedy ?? `See the runbook ${id}`,
+  }));
+}
+
+/**
+ * Whether a rollout begins now: nobody rolls the cluster, and nothing is held. Pure.
+ *
+ * @param checks all of them
+ */
+export function planBegin(
+  question: CheckQuestion,
+  controlPlane: ObservedControlPlane,
+  checks: readonly RolloutCheck[],
+): RolloutStep {
+  const { observed, policy, trigger, now } = question;
+  const facts = factsOf(question);
+  const { soonestEnd } = facts;
+  const inTheWay = checks.filter(isInTheWay);
+  const fails = (id: RolloutCheck['id']) => inTheWay.find((check) => check.id === id);
+  const nothing = (state: RolloutState, message: string): RolloutStep => ({
+    kind: 'nothing',
+    state,
+    message,
+    checks,
+    ...facts,
+  });
+  const hold = (state: RolloutState, message: string, ...reasons: readonly HoldReason[]): RolloutStep => ({
+    kind: 'hold',
+    state,
+    message,
+    checks,
+    reasons,
+    ...facts,
+  });
+  const left = endsIn(soonestEnd, now);
+
+  const optedOut = fails('opted-in-by-fleet') ?? fails('opted-in-by-owner');
+  if (optedOut !== undefined)
+    return nothing('off', `would not roll, not opted in: ${optedOut.found}${left && `; ${left}`}`);
+
+  if (soonestEnd !== undefined && !(soonestEnd > now)) {
+    const expired = fails('not-expired');
+    return hold(
+      'expired',
+      `certificates ended ${span(now - soonestEnd)} ago: nothing is rolled by itself any more`,
+      ...(expired === undefined ? [] : reasonsOf([expired])),
+      ...reasonsOf(inTheWay.filter((check) => check !== expired && !check.passing)),
+      ...(inTheWay.length === 0 ? [EXPIRED] : []),
+    );
+  }
+
+  const due = fails('due');
+  if (due !== undefined && soonestEnd !== undefined)
+    return nothing('idle', idleMessage(soonestEnd, facts.span?.from, now));
+
+  const machines = counted(controlPlane.replicas, 'control plane machine');
+  const would = `would roll ${machines}${soonestEnd === undefined ? '' : `, ${span(soonestEnd - now)} before their certificates end`}`;
+  const mending = inTheWay.filter(({ passing }) => !passing);
+
+  if (controlPlane.etcd === 'external' && (policy?.etcd !== 'auto-experimental' || observed.etcd === undefined)) {
+    const { name } = observed.cluster;
+    const file = /^[a-z0-9][a-z0-9.-]{0,62}$/.test(name) ? `${name}-certificates.yaml` : 'certificates.yaml';
+    return {
+      kind: 'ask',
+      state: 'assist',
+      message: `a person renews it${left && `, ${left}`}: etcd has machines of its own`,
+      checks,
+      command: `eksctl anywhere renew certificates -f ${file}`,
+      reasons: [holdReason('etcd-by-hand', nameOf(controlPlane)), ...reasonsOf(mending)],
+      ...facts,
+    };
+  }
+
+  if (mending.length > 0) {
+    const count = inTheWay.length;
+    const message = `${would}. Not now: ${count} of ${counted(checks.length, 'check')} ${count === 1 ? 'fails' : 'fail'}`;
+    return hold('refused', message, ...reasonsOf(mending), ...reasonsOf(inTheWay.filter(({ passing }) => passing)));
+  }
+  const [passing] = inTheWay;
+  if (passing !== undefined) return nothing('waiting', `${would}. Not yet: ${passing.found}`);
+
+  const start = startOf(now);
+  const early = tooEarly(question, controlPlane, start);
+  if (early !== undefined) return nothing('waiting', `${would}. Not yet: ${early}`);
+
+  const reason = soonestEnd === undefined ? 'wanted by a person' : `certificates end ${date(soonestEnd)}`;
+  const mark = markOf(observed.cluster.id, start, reason, trigger);
+  const object = versionOf(controlPlane);
+  return controlPlane.etcd === 'external'
+    ? {
+        kind: 'act',
+        state: 'ready',
+        message: `${would}, and etcd before: pauses the control plane first`,
+        checks,
+        mark,
+        write: { kind: 'pause-control-plane', object, mark },
+        ...facts,
+      }
+    : {
+        kind: 'act',
+        state: 'ready',
+        message: would,
+        checks,
+        mark,
+        write: { kind: 'roll-control-plane', object, mark },
+        ...facts,
+      };
+}
+
+const EXPIRED: HoldReason = {
+  id: 'not-expired',
+  message: 'a certificate that a rollout would renew has ended',
+  remedy: 'Recover the cluster by hand: the runbook begins with `certmarshal recovery open`',
+};
+
+/** `their certificates end in 41 days`; empty where no end was seen. */
+function endsIn(soonestEnd: number | undefined, now: number): string {
+  if (soonestEnd === undefined) return '';
+  return soonestEnd > now
+    ? `its certificates end in ${span(soonestEnd - now)}`
+    : `its certificates ended ${span(now - soonestEnd)} ago`;
+}
+
+function idleMessage(soonestEnd: number, from: number | undefined, now: number): string {
+  const begins = from !== undefined && from > now ? `, a rollout may begin in ${span(from - now)}` : '';
+  return `nothing is due: ${endsIn(soonestEnd, now)}${begins}`;
+}
+
+/** Cluster API rolls the machines that are older than the start: all of them have to be, so that every one is replaced and none counts as new. */
+function tooEarly({ observed }: CheckQuestion, { mark }: ObservedControlPlane, start: number): string | undefined {
+  const young = [...observed.machines, ...(observed.etcd?.machines ?? [])].find(
+    ({ createdAt }) => !(createdAt < start),
+  );
+  if (young !== undefined) return `Machine ${young.name} was made just now, or the clocks differ`;
+  const before = typeof mark === 'object' ? startOfMark(mark) : undefined;
+  if (before !== undefined && before >= start) return 'the last rollout began just now, or the clocks differ';
+  return undefined;
+}

@@ -1,0 +1,226 @@
+import { counted, DAY_MS, span, timeOf } from '../expiry/words.ts';
+import type { RolloutMark } from './annotations.ts';
+import { type CheckQuestion, checksOf } from './checks.ts';
+import { etcdTurn, isEtcdDone, pauseOf, versionOf } from './etcd-order.ts';
+import { holdReason } from './hold-reasons.ts';
+import type { ObservedControlPlane, ObservedRollout } from './observed.ts';
+import { factsOf, isInTheWay, planBegin, reasonsOf } from './plan-begin.ts';
+import { COOL_DOWN_DAYS, LOOP_GUARD_DAYS } from './policy.ts';
+import { isVerified, progressOf, type RolloutProgress } from './progress.ts';
+import { holdOf, startOfMark } from './rollout-mark.ts';
+import type { HoldReason, RolloutHold, RolloutState, RolloutStep } from './step.ts';
+import { nameOf, troublesOf } from './watch.ts';
+
+/** A rollout of ours, as far as it is. */
+export interface Going {
+  readonly mark: RolloutMark;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+  readonly progress: RolloutProgress;
+}
+
+/** What the mark of the control plane says; undefined where there is none, or one that cannot be read. */
+export function goingOf(observed: ObservedRollout, now: number): Going | undefined {
+  const mark = observed.controlPlane?.mark;
+  if (mark === undefined || mark === 'unreadable') return undefined;
+  const since = startOfMark(mark);
+  return since === undefined ? undefined : { mark, since, progress: progressOf(observed, since, now) };
+}
+
+/** Somebody has to look at it, and until then nothing is written. Undefined where nothing is held. */
+export function planHeld(question: CheckQuestion, controlPlane: ObservedControlPlane): RolloutHold | undefined {
+  const { observed, now } = question;
+  const { hold, mark } = controlPlane;
+  const object = nameOf(controlPlane);
+  const going = goingOf(observed, now);
+  const held = (message: string, ...reasons: readonly HoldReason[]): RolloutHold => ({
+    kind: 'hold',
+    state: 'held',
+    message,
+    checks: [],
+    reasons,
+    ...factsOf(question),
+    ...(going && { mark: going.mark, progress: going.progress }),
+  });
+  if (hold === 'unreadable') return held('held, and nobody can read why', holdReason('unreadable-hold', object));
+  if (hold !== undefined) {
+    const since = timeOf(hold.at);
+    return held(`held${since === undefined ? '' : ` for ${span(now - since)}`}: ${hold.message}`, {
+      id: hold.reason,
+      object,
+      message: hold.message,
+      remedy: 'When its cause is gone: `certmarshal rollout resume`',
+    });
+  }
+  if ((mark !== undefined && going === undefined) || observed.etcd?.mark === 'unreadable') {
+    return held('held: which rollout goes on cannot be read', holdReason('unreadable-mark', object));
+  }
+  return undefined;
+}
+
+/** The next step of a rollout of ours; undefined where there is none, or it is long over. */
+export function planWatch(question: CheckQuestion, controlPlane: ObservedControlPlane): RolloutStep | undefined {
+  const { observed, trigger, now } = question;
+  const going = goingOf(observed, now);
+  if (going === undefined) return undefined;
+  if (going.mark.abortedAt !== undefined) {
+    return trigger === 'person' ? undefined : planAfterAbort(question, controlPlane, going);
+  }
+  if (isDone(observed, going)) return planAfterDone(question, controlPlane, going);
+  if (isOver(question, going)) return undefined;
+  return planGoing(question, controlPlane, going);
+}
+
+/** Every machine is new and shows it, and Cluster API has nothing left to do. */
+export function isDone({ controlPlane, etcd }: ObservedRollout, { mark, since, progress }: Going): boolean {
+  if (controlPlane === undefined || !isVerified(progress) || !isSettled(controlPlane)) return false;
+  if (controlPlane.etcd === 'stacked') return true;
+  const etcdDone =
+    etcd !== undefined && isEtcdDone(etcd, since) && progress.etcd !== undefined && isVerified(progress.etcd);
+  return etcdDone && controlPlane.paused !== pauseOf(mark);
+}
+
+function isSettled({ status, replicas, generation, observedGeneration, conditions }: ObservedControlPlane): boolean {
+  const over = [conditions.RollingOut, conditions.ScalingUp, conditions.ScalingDown].every(
+    (condition) => condition.status === 'False' || condition.status === 'Missing',
+  );
+  const counts = status.replicas === replicas && (status.upToDate === undefined || status.upToDate === replicas);
+  return over && counts && observedGeneration === generation;
+}
+
+/** It was seen to be done, or nobody held it for a week: what goes on now, with no machine left that it would replace, is something else. */
+function isOver({ observed, history, now }: CheckQuestion, { mark, since }: Going): boolean {
+  if (observed.controlPlane?.paused === pauseOf(mark)) return false;
+  const machines = [...observed.machines, ...(observed.etcd?.machines ?? [])];
+  if (machines.length === 0 || !machines.every(({ createdAt }) => createdAt >= since)) return false;
+  const ended = history.rollouts.some(({ id, endedAt }) => id === mark.id && endedAt !== undefined);
+  return ended || now - since >= COOL_DOWN_DAYS * DAY_MS;
+}
+
+function planGoing(question: CheckQuestion, controlPlane: ObservedControlPlane, going: Going): RolloutStep {
+  const { observed, now } = question;
+  const { mark, since, progress } = going;
+  const planned = { checks: [], mark, progress, ...factsOf(question) };
+  if (controlPlane.etcd === 'external') {
+    const inTheWay = () => [
+      ...(question.policy?.etcd === 'auto-experimental' ? [] : [holdReason('etcd-by-hand', nameOf(controlPlane))]),
+      ...reasonsOf(checksOf(asIfNotBegun(question, controlPlane, going)).filter(isInTheWay)),
+    ];
+    const turn = etcdTurn({ observed, controlPlane, mark, since, now, progress, inTheWay });
+    switch (turn.kind) {
+      case 'write':
+        return { kind: 'act', state: 'rolling', message: turn.message, write: turn.write, ...planned };
+      case 'hold':
+        return holdNow(question, controlPlane, going, turn.reasons);
+      case 'wait':
+        return { kind: 'nothing', state: 'rolling', message: turn.message, ...planned };
+      case 'control-plane':
+        break;
+    }
+  }
+  const troubles = [...takenOver(controlPlane, going), ...troublesOf(observed, progress, now)];
+  if (troubles.length > 0) return holdNow(question, controlPlane, going, troubles);
+  const { wanted, replaced, verified, machines } = progress;
+  const verifying = replaced === wanted && machines.length === wanted;
+  const count = counted(wanted, 'control plane machine');
+  return {
+    kind: 'nothing',
+    state: verifying ? 'verifying' : 'rolling',
+    message: verifying
+      ? `verifying: ${verified} of ${count} ${verified === 1 ? 'shows' : 'show'} a new certificate`
+      : `rolling: ${replaced} of ${count} replaced, for ${span(now - since)}`,
+    ...planned,
+  };
+}
+
+/** With external etcd `rollout.after` is never ours: its order does without. */
+function takenOver(controlPlane: ObservedControlPlane, { since, progress }: Going): readonly HoldReason[] {
+  const { etcd, rolloutAfter } = controlPlane;
+  if (etcd === 'external' || rolloutAfter === since) return [];
+  const some = progress.machines.some(({ createdAt }) => !(createdAt >= since));
+  return some || (rolloutAfter ?? 0) > since ? [holdReason('taken-over', nameOf(controlPlane))] : [];
+}
+
+/** Everything is checked again before etcd is told to roll, but for what its own begin changed. */
+function asIfNotBegun(question: CheckQuestion, controlPlane: ObservedControlPlane, { mark }: Going): CheckQuestion {
+  const { observed, history } = question;
+  const { paused: _pause, mark: _mark, ...before } = controlPlane;
+  const { lease, ...others } = observed;
+  const isOurs = lease?.holder?.endsWith(` ${mark.id}`) === true;
+  return {
+    ...question,
+    trigger: mark.trigger === 'person' ? 'person' : question.trigger,
+    observed: { ...others, ...(lease && !isOurs && { lease }), controlPlane: before },
+    history: { ...history, rollouts: history.rollouts.filter(({ id }) => id !== mark.id) },
+  };
+}
+
+function holdNow(
+  question: CheckQuestion,
+  controlPlane: ObservedControlPlane,
+  { mark, progress }: Going,
+  reasons: readonly HoldReason[],
+): RolloutHold {
+  const [first] = reasons;
+  return {
+    kind: 'hold',
+    state: 'held',
+    message: `held: ${[first?.object, first?.message].filter(Boolean).join(': ')}${reasons.length > 1 ? `, and ${reasons.length - 1} more` : ''}`,
+    checks: [],
+    reasons,
+    write: { kind: 'hold', object: versionOf(controlPlane), hold: holdOf(mark, reasons, question.now) },
+    mark,
+    progress,
+    ...factsOf(question),
+  };
+}
+
+function planAfterDone(question: CheckQuestion, controlPlane: ObservedControlPlane, going: Going): RolloutStep {
+  const { trigger, now } = question;
+  const { mark, since, progress } = going;
+  const checks = checksOf(question);
+  const next = planBegin(question, controlPlane, checks);
+  if (trigger === 'person' || next.state === 'expired') return next;
+  const due = checks.some(({ id, passed }) => id === 'due' && passed);
+  if (due && now - since < LOOP_GUARD_DAYS * DAY_MS) {
+    const { soonestEnd } = next;
+    const ends = soonestEnd === undefined ? '' : `, and their certificates end in ${span(soonestEnd - now)}`;
+    const message = `machines were replaced ${span(now - since)} ago${ends}`;
+    return holdNow(question, controlPlane, going, [holdReason('still-expiring', nameOf(controlPlane), message)]);
+  }
+  if (now - since >= COOL_DOWN_DAYS * DAY_MS) return { mark, ...next };
+  const left = next.soonestEnd === undefined ? '' : `, the first of which ends in ${span(next.soonestEnd - now)}`;
+  return {
+    kind: 'nothing',
+    state: 'done',
+    message: `done: ${counted(progress.wanted, 'control plane machine')} replaced, with new certificates${left}: nothing is due`,
+    checks,
+    mark,
+    progress,
+    ...factsOf(question),
+  };
+}
+
+function planAfterAbort(
+  question: CheckQuestion,
+  controlPlane: ObservedControlPlane,
+  going: Going,
+): RolloutStep | undefined {
+  const { now } = question;
+  const { mark, since, progress } = going;
+  const abortedAt = timeOf(mark.abortedAt) ?? since;
+  if (now - abortedAt >= COOL_DOWN_DAYS * DAY_MS) return undefined;
+  const checks = checksOf(question);
+  const next = planBegin(question, controlPlane, checks);
+  if (next.state === 'expired') return next;
+  const state: RolloutState = 'aborted';
+  return {
+    kind: 'nothing',
+    state,
+    message: `aborted ${span(now - abortedAt)} ago, with ${progress.replaced} of ${counted(progress.wanted, 'control plane machine')} replaced`,
+    checks,
+    mark,
+    progress,
+    ...factsOf(question),
+  };
+}

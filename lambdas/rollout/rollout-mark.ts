@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { isoOf, timeOf } from '../expiry/words.ts';
+import { printable } from '../printable.ts';
+import type { HoldMark, RolloutMark, RolloutTrigger } from './annotations.ts';
+import type { HoldReason } from './step.ts';
+
+/** Clocks of API servers differ: a start that is not over yet would begin nothing until the next resync of Cluster API. */
+const BEFORE_NOW_MS = 5000;
+
+/** When a rollout that is planned now begins: whole seconds, as Kubernetes keeps times. Milliseconds since the epoch. */
+export function startOf(now: number): number {
+  return Math.floor((now - BEFORE_NOW_MS) / 1000) * 1000;
+}
+
+/** @param start milliseconds since the epoch, whole seconds */
+export function markOf(cluster: string, start: number, reason: string, trigger: RolloutTrigger): RolloutMark {
+  const written = seconds(start);
+  return { id: rolloutId(cluster, written), start: written, reason: printable(reason), trigger };
+}
+
+/** One rollout has one id, whoever makes it and how often: `20261122-3f9a0c12d4`. */
+export function rolloutId(cluster: string, start: string): string {
+  const digest = createHash('sha256').update(`${cluster}\n${start}`).digest('hex');
+  return `${start.slice(0, 10).replaceAll(/\D/g, '')}-${digest.slice(0, 10)}`;
+}
+
+/** Undefined where its start is no time: then nothing that it says is to be believed. */
+export function startOfMark(mark: RolloutMark): number | undefined {
+  return timeOf(mark.start);
+}
+
+/** @param reasons the first is the one that it is held for */
+export function holdOf(mark: RolloutMark, reasons: readonly HoldReason[], now: number): HoldMark {
+  return {
+    id: mark.id,
+    at: seconds(now),
+    reason: reasons[0]?.id ?? 'unseen',
+    message: printable(
+      reasons.map(({ object, message }) => [object, message].filter(Boolean).join(': ')).join('; '),
+      500,
+    ),
+  };
+}
+
+/** RFC 3339 in whole seconds. */
+export function seconds(time: number): string {
+  return isoOf(time).replace(/\.\d+Z$/, 'Z');
+}

@@ -1,0 +1,106 @@
+import { counted, span } from '../expiry/words.ts';
+import { holdReason } from './hold-reasons.ts';
+import type { Condition, ObservedControlPlane, ObservedRollout } from './observed.ts';
+import type { RolloutProgress } from './progress.ts';
+import type { HoldReason } from './step.ts';
+
+const MINUTE_MS = 60_000;
+
+/** A virtual machine takes 10 to 30 minutes, bare metal up to an hour. */
+const STUCK_MS = 45 * MINUTE_MS;
+const STUCK_ON_BARE_METAL_MS = 90 * MINUTE_MS;
+/** Conditions are False for seconds whenever a machine is replaced. */
+const UNHEALTHY_MS = 10 * MINUTE_MS;
+const UNVERIFIED_MS = 120 * MINUTE_MS;
+
+/** What nobody has seen for this long is stuck. */
+export function stuckAfter({ eksAnywhere, capiCluster }: ObservedRollout): number {
+  const bareMetal =
+    eksAnywhere?.datacenter?.startsWith('Tinkerbell') || capiCluster?.infrastructure?.startsWith('Tinkerbell');
+  return bareMetal ? STUCK_ON_BARE_METAL_MS : STUCK_MS;
+}
+
+/**
+ * Why a person has to look at a control plane that rolls and is not done: empty while all goes well. Pure.
+ *
+ * @param progress since the rollout began
+ * @param now milliseconds since the epoch
+ */
+export function troublesOf(observed: ObservedRollout, progress: RolloutProgress, now: number): readonly HoldReason[] {
+  const { controlPlane, capiCluster } = observed;
+  if (controlPlane === undefined) return [];
+  const object = nameOf(controlPlane);
+  const reasons: HoldReason[] = [...endedReasons(observed, now)];
+  if (capiCluster?.paused) reasons.push(holdReason('paused', `Cluster ${capiCluster.namespace}/${capiCluster.name}`));
+  if (controlPlane.paused !== undefined) reasons.push(holdReason('paused', object));
+  if (controlPlane.remediating || controlPlane.conditions.Remediating.status === 'True') {
+    reasons.push(holdReason('remediating', object));
+  }
+  for (const type of ['ControlPlaneComponentsHealthy', 'EtcdClusterHealthy'] as const) {
+    const condition = controlPlane.conditions[type];
+    if (falseFor(condition, progress.movedAt, now) > UNHEALTHY_MS) {
+      reasons.push(holdReason('unhealthy', object, `${type} is False: ${wordsOf(condition)}`));
+    }
+  }
+  const still = now - progress.movedAt;
+  const { wanted, replaced, machines } = progress;
+  const settled = wanted > 0 && replaced === wanted && machines.length === wanted;
+  if (observed.unread.length > 0) {
+    if (still > stuckAfter(observed)) {
+      reasons.push(
+        holdReason('unseen', observed.unread[0]?.object, `not read for ${span(still)}: ${observed.unread[0]?.message}`),
+      );
+    }
+  } else if (!settled) {
+    if (still > stuckAfter(observed)) {
+      reasons.push(
+        holdReason(
+          'stuck',
+          object,
+          `${replaced} of ${counted(wanted, 'machine')} replaced, and nothing moved for ${span(still)}`,
+        ),
+      );
+    }
+  } else if (still > UNVERIFIED_MS) {
+    const [first] = [...machines, ...(progress.etcd?.machines ?? [])].filter(({ state }) => state !== 'verified');
+    reasons.push(
+      first === undefined
+        ? holdReason('not-verified', object, 'its machines are new, and it does not settle')
+        : holdReason(
+            'not-verified',
+            `Machine ${first.name}`,
+            'it was made since, and no new certificate was seen on it',
+          ),
+    );
+  }
+  return reasons;
+}
+
+/** After a certificate ended nothing is done by itself any more: Cluster API itself may not reach the cluster. */
+export function endedReasons({ machines, etcd }: ObservedRollout, now: number): readonly HoldReason[] {
+  return [...machines, ...(etcd?.machines ?? [])].flatMap(({ name, deleting, served }) =>
+    !deleting && served.kind === 'certificate' && served.notAfter <= now
+      ? [
+          {
+            id: 'not-expired',
+            object: `Machine ${name}`,
+            message: `its certificate ended ${span(now - served.notAfter)} ago`,
+            remedy: 'Recover the cluster by hand: the runbook begins with `certmarshal recovery open`',
+          },
+        ]
+      : [],
+  );
+}
+
+function wordsOf({ message, reason }: Condition): string {
+  return message || reason || 'no reason is given';
+}
+
+/** For how long; where the condition does not tell, since a machine moved. */
+function falseFor({ status, since }: Condition, movedAt: number, now: number): number {
+  return status === 'False' ? now - (since ?? movedAt) : 0;
+}
+
+export function nameOf({ namespace, name }: Pick<ObservedControlPlane, 'namespace' | 'name'>): string {
+  return `KubeadmControlPlane ${namespace}/${name}`;
+}

@@ -1,0 +1,177 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { type RecoveryPorts, recoveryOpenCommand } from '../../../bin/commands/recovery-open.ts';
+import { type RecoveryWindowOptions, recoveryWindow } from '../../../bin/commands/recovery-window.ts';
+import { UsageError } from '../../../bin/exit-codes.ts';
+import type { RecoveryReport, RecoveryRow } from '../../../lambdas/recovery-sweep/sweep-recovery.ts';
+import { OPTIONS, outcomeOf, SUBJECT } from './rollouts.ts';
+
+const NOW = Date.parse('2026-11-22T05:00:00Z');
+const GIVEN: RecoveryWindowOptions = { nodes: 'cp-1, cp-2,cp-1', for: '1m', by: 'ada' };
+const OPENING = { id: 'w-1', cluster: 'berlin', now: NOW + 999 };
+const WINDOW = recoveryWindow(GIVEN, OPENING);
+
+describe('the window that options describe', () => {
+  it('opens now, in whole seconds, for each node once', () => {
+    expect(WINDOW).toEqual({
+      id: 'w-1',
+      cluster: 'berlin',
+      nodes: ['cp-1', 'cp-2'],
+      openedAt: '2026-11-22T05:00:00Z',
+      until: '2026-11-22T05:01:00Z',
+      by: 'ada',
+      approvals: 2,
+      bootstrapGroups: ['system:bootstrappers:kubeadm:default-node-token'],
+    });
+  });
+
+  it.each<[string, Partial<RecoveryWindowOptions>]>([
+    ['--nodes', { nodes: '' }],
+    ['--nodes', { nodes: '1,2,3,4,5,6,7,8,9,10' }],
+    ['--nodes', { nodes: 'cp-1,CP' }],
+    ['--for', { for: '61m' }],
+    ['--for', { for: '0s' }],
+    ['--for', { for: 'long' }],
+    ['--approvals', { approvals: '0' }],
+    ['--approvals', { approvals: '1.5' }],
+    ['--by', { by: ' ' }],
+    ['bootstrapGroups', { bootstrapGroup: ['system:masters'] }],
+  ])('refuses %s of %j', (word, changes) => {
+    expect(() => recoveryWindow({ ...GIVEN, ...changes }, OPENING)).toThrow(UsageError);
+    expect(() => recoveryWindow({ ...GIVEN, ...changes }, OPENING)).toThrow(word);
+  });
+});
+
+const row = (node: string, changes: Partial<RecoveryRow> = {}): RecoveryRow => ({
+  csr: `csr-${node}`,
+  uid: `uid-${node}`,
+  node,
+  requester: 'system:bootstrap:abcdef',
+  verdict: 'approve',
+  reason: 'Recovered',
+  message: `${node} ← Machine eksa-system/${node}`,
+  hostile: false,
+  outcome: 'written',
+  ...changes,
+});
+const report = (...rows: readonly RecoveryRow[]): RecoveryReport => ({
+  version: 1,
+  cluster: 'berlin',
+  window: 'w-1',
+  startedAt: '2026-11-22T05:00:00.000Z',
+  complete: true,
+  rows,
+  ignored: {},
+  approved: [],
+  problems: [],
+});
+const LEFT = row('cp-2', { verdict: 'leave', reason: 'EvidenceMissing', message: 'none says so', outcome: 'none' });
+const TARGET = {
+  clusterId: 'berlin',
+  cluster: { name: 'berlin', provider: 'eks-anywhere' },
+  workload: SUBJECT.target.management,
+  server: SUBJECT.target.server,
+} as const;
+
+async function open(
+  reports: readonly RecoveryReport[],
+  { output = 'table', abortAfter = Infinity }: { output?: 'table' | 'json'; abortAfter?: number } = {},
+) {
+  const controller = new AbortController();
+  let now = NOW;
+  const slept: number[] = [];
+  let sweeps = 0;
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  const ports: RecoveryPorts = {
+    stdout,
+    stderr,
+    env: {},
+    clock: () => now,
+    sleep: async (ms) => {
+      slept.push(ms);
+      now += ms;
+    },
+    sweep: async () => {
+      sweeps += 1;
+      if (sweeps >= abortAfter) controller.abort();
+      return reports[Math.min(sweeps, reports.length) - 1] ?? report();
+    },
+  };
+  const command = recoveryOpenCommand(TARGET, WINDOW, { ...OPTIONS, output }, controller.signal, ports);
+  return { ...(await outcomeOf({ stdout, stderr }, command)), slept, sweeps };
+}
+
+describe('certmarshal recovery open', () => {
+  it('says loudly what it is, sweeps every 10 s until the window closes, and tells each verdict once', async () => {
+    const { status, stdout, stderr, slept } = await open([
+      report(row('cp-1'), LEFT),
+      report(LEFT),
+      report(row('cp-2')),
+    ]);
+    expect(stderr).toContain('! Recovery window w-1 of berlin (10.0.1.10:6443, context admin) is open for 1');
+    expect(stderr).toContain('until 2026-11-22T05:01:00Z, by ada.');
+    expect(stderr).toContain('approved for cp-1, cp-2: 2 each');
+    expect(slept).toEqual([10_000, 10_000, 10_000, 10_000, 10_000, 10_000]);
+    expect(stdout.match(/csr-cp-1 {2}cp-1 {2}approved/g)).toHaveLength(1);
+    expect(stdout.match(/left {2}none says so/g)).toHaveLength(1);
+    expect(stdout).toContain('2 of 2 nodes got a certificate approved; window w-1 is closed.');
+    expect(status).toBe(0);
+  });
+
+  it('ends with status 1 when a node was not approved, and shows why', async () => {
+    const { status, stdout } = await open([report(row('cp-1'), LEFT)]);
+    expect(status).toBe(1);
+    expect(stdout).toContain('◌  cp-2  0 of 2    csr-cp-2: none says so (EvidenceMissing)');
+  });
+
+  it('takes a node for well that has a valid certificate', async () => {
+    const valid = row('cp-2', { verdict: 'leave', reason: 'StillValid', outcome: 'none' });
+    expect((await open([report(row('cp-1'), valid)])).status).toBe(0);
+  });
+
+  it('counts nothing that was not written', async () => {
+    const { status, stdout } = await open([report(row('cp-1', { outcome: 'unknown' }), row('cp-2'))]);
+    expect(status).toBe(1);
+    expect(stdout).toContain('approve: unknown');
+  });
+
+  it('is closed by Ctrl-C, and says what another one needs', async () => {
+    const { sweeps, stderr, status } = await open([report()], { abortAfter: 2 });
+    expect({ sweeps, status }).toEqual({ sweeps: 2, status: 1 });
+    expect(stderr).toContain('The window is closed: nothing more is approved.');
+    expect(stderr).toContain('kubectl -n kube-system delete lease certmarshal-recovery');
+  });
+
+  it('tells the expired certificate that it tolerates, once, and every problem once', async () => {
+    const problem = {
+      kind: 'forbidden',
+      object: 'list nodes',
+      message: 'answered 403',
+      remedy: 'certmarshal rbac --recovery',
+    };
+    const recovering = { notAfter: '2026-11-21T00:00:00.000Z', sha256: 'ab'.repeat(32), pin: 'authority' };
+    const { stdout } = await open([{ ...report(), recovering, problems: [problem] }]);
+    expect(stdout.match(/tolerated: the certificate of the API server ended 2026-11-21/g)).toHaveLength(1);
+    expect(stdout.match(/list nodes: answered 403/g)).toHaveLength(1);
+  });
+
+  it('ends when the sweep says that it is closed', async () => {
+    expect((await open([{ ...report(), closed: 'it closed' }])).sweeps).toBe(1);
+  });
+
+  it('keeps what a cluster says from the terminal', async () => {
+    const { stdout } = await open([report(row('cp-1', { csr: 'x\u001b[2J', requester: 'a\nb' }))]);
+    expect(stdout).not.toContain('\u001b');
+    expect(stdout).not.toContain('a\nb');
+  });
+
+  it('is window, sweeps and end as JSON', async () => {
+    const { stdout } = await open([report(row('cp-1'))], { output: 'json' });
+    const kinds = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).kind);
+    expect(kinds).toEqual(['window', ...Array.from({ length: 6 }, () => 'sweep'), 'closed']);
+  });
+});

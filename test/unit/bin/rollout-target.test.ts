@@ -1,0 +1,181 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  acceptances,
+  openSubject,
+  type RolloutTargetOptions,
+  repeatRollout,
+} from '../../../bin/commands/rollout-target.ts';
+import { UsageError } from '../../../bin/exit-codes.ts';
+import { expiredServerOf, repeatOptions, toleranceNotice, toleratedNotice } from '../../../bin/target.ts';
+
+describe('the cluster of a rollout', () => {
+  let directory: string;
+  const file = (name: string) => join(directory, name);
+  const write = (name: string, server: string) =>
+    writeFile(
+      file(name),
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Config',
+        'current-context': 'admin',
+        contexts: [{ name: 'admin', context: { cluster: name, user: 'u' } }],
+        clusters: [{ name, cluster: { server } }],
+        users: [{ name: 'u', user: { token: 'not-a-secret' } }],
+      }),
+    );
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'certmarshal-rollout-'));
+    await write('mgmt', 'https://127.0.0.1:1');
+    await write('berlin', 'https://127.0.0.1:2');
+    await write('eks', 'https://abc.gr7.eu-central-1.eks.amazonaws.com');
+    await writeFile(
+      file('fleet.yaml'),
+      `version: 1
+clusters:
+  - { id: berlin-prod, name: berlin, provider: eks-anywhere, kubeconfigSecret: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:berlin-AbCdEf' }
+rollouts:
+  clusters:
+    - clusters: ['berlin-*']
+      accepted: [etcd-backup]
+`,
+    );
+  });
+  afterAll(() => rm(directory, { recursive: true }));
+
+  const opened = async (options: RolloutTargetOptions) => {
+    const subject = await openSubject(options);
+    subject.target.close();
+    return subject;
+  };
+
+  it.each<[string, Record<string, string>, object]>([
+    [
+      'manages itself where a kubeconfig is all there is',
+      { kubeconfig: 'mgmt' },
+      { name: 'mgmt', managesItself: true, server: { context: 'admin', address: '127.0.0.1:1' } },
+    ],
+    [
+      'is in a management cluster, by its name',
+      { managementKubeconfig: 'mgmt', cluster: 'berlin' },
+      { name: 'berlin', managesItself: false, server: { address: '127.0.0.1:1' } },
+    ],
+    [
+      'is in a management cluster, by its kubeconfig',
+      { managementKubeconfig: 'mgmt', kubeconfig: 'berlin' },
+      { name: 'berlin', managesItself: false, server: { address: '127.0.0.1:1' } },
+    ],
+    [
+      'is the management cluster itself, by its name',
+      { managementKubeconfig: 'mgmt', cluster: 'mgmt' },
+      { managesItself: true },
+    ],
+    [
+      'is the management cluster itself, by its server',
+      { managementKubeconfig: 'mgmt', kubeconfig: 'mgmt', cluster: 'x' },
+      { name: 'x', managesItself: true },
+    ],
+  ])('%s', async (_, { kubeconfig, managementKubeconfig, cluster }, expected) => {
+    const { target } = await opened({
+      ...(kubeconfig === undefined ? {} : { kubeconfig: file(kubeconfig) }),
+      ...(managementKubeconfig === undefined ? {} : { managementKubeconfig: file(managementKubeconfig) }),
+      ...(cluster === undefined ? {} : { cluster }),
+    });
+    expect(target).toMatchObject(expected);
+  });
+
+  it('is no EKS cluster', async () => {
+    await expect(opened({ kubeconfig: file('eks') })).rejects.toThrow(
+      'AWS renews the certificates of its control plane',
+    );
+  });
+
+  it('has the built-in times without a fleet.yaml, and what is vouched for', async () => {
+    const { policy, everyMinutes } = await opened({ kubeconfig: file('berlin'), accept: 'spare-capacity' });
+    expect(policy).toMatchObject({ clusters: ['*'], begin: { days: 45 }, accepted: ['spare-capacity'] });
+    expect(everyMinutes).toBeUndefined();
+  });
+
+  it.each([
+    ['the first entry of its id or name', 'berlin', ['etcd-backup', 'spare-capacity']],
+    ['none', 'oslo', undefined],
+  ])('has of a fleet.yaml %s', async (_, cluster, accepted) => {
+    const { policy, target, everyMinutes } = await opened({
+      kubeconfig: file('berlin'),
+      cluster,
+      fleet: file('fleet.yaml'),
+      accept: 'spare-capacity',
+    });
+    expect(policy?.accepted).toEqual(accepted);
+    expect(target.id).toBe(cluster === 'berlin' ? 'berlin-prod' : cluster);
+    expect(everyMinutes).toBe(15);
+  });
+
+  it.each([
+    [{ accept: 'luck,spare-capacity,faith' }, 'got luck, faith'],
+    [{ namespace: 'Eksa' }, '--namespace takes'],
+    [{ tolerateExpired: 'yes' }, '--tolerate-expired takes'],
+  ])('refuses %j', async (options, message) => {
+    const refusal = opened({ kubeconfig: file('berlin'), ...options });
+    await expect(refusal).rejects.toThrow(UsageError);
+    await expect(refusal).rejects.toThrow(message);
+  });
+
+  it('is named again in the next command', () => {
+    expect(
+      repeatRollout({
+        kubeconfig: 'k',
+        namespace: 'eksa-system',
+        fleet: 'my fleet.yaml',
+        accept: 'no-surge',
+        secrets: true,
+      }),
+    ).toBe(" --kubeconfig k --namespace eksa-system --fleet 'my fleet.yaml' --accept no-surge --secrets");
+  });
+
+  it('takes each acceptance once', () => {
+    expect(acceptances(' spare-capacity ,spare-capacity,')).toEqual(['spare-capacity']);
+  });
+});
+
+describe('an expired certificate that is tolerated', () => {
+  const digits = 'AB'.repeat(32);
+
+  it.each([
+    [undefined, undefined],
+    ['authority', { pin: 'authority' }],
+    [`sha256:${digits}`, { pin: 'fingerprint', sha256: digits.toLowerCase() }],
+    [`SHA256:${digits.match(/../g)?.join(':')}`, { pin: 'fingerprint', sha256: digits.toLowerCase() }],
+  ])('%s', (given, expected) => {
+    expect(expiredServerOf(given)).toEqual(expected);
+  });
+
+  it.each(['', 'any', 'sha256:', `sha256:${digits}00`, `sha1:${digits}`, `sha256:${'xy'.repeat(32)}`])(
+    'is not "%s"',
+    (given) => {
+      expect(() => expiredServerOf(given)).toThrow(UsageError);
+    },
+  );
+
+  it('is said loudly, and again in the next command', () => {
+    const notice = toleranceNotice('10.0.1.10:6443', 'admin', { pin: 'authority' });
+    expect(notice).toMatch(/^! 10\.0\.1\.10:6443, context admin: its certificate may have expired, if an authority/);
+    expect(repeatOptions({ tolerateExpired: 'authority' })).toBe(' --tolerate-expired authority');
+  });
+
+  it('is said again where it was met, and only there', () => {
+    const server = 'https://10.0.1.10:6443';
+    const recovering = {
+      notAfter: Date.parse('2026-11-21T00:00:00Z'),
+      sha256: 'ab'.repeat(32),
+      pin: 'authority',
+    } as const;
+    expect(toleratedNotice({ server, recovering })).toBe(
+      `! The certificate of ${server} ended 2026-11-21T00:00:00.000Z, and was tolerated: sha256:${'ab'.repeat(32)}\n`,
+    );
+    expect(toleratedNotice({ server })).toBe('');
+  });
+});

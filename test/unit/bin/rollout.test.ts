@@ -1,0 +1,415 @@
+import { describe, expect, it } from 'vitest';
+import { rolloutChangeCommand } from '../../../bin/commands/rollout-change.ts';
+import { rolloutPlanCommand } from '../../../bin/commands/rollout-plan.ts';
+import { rolloutStartCommand } from '../../../bin/commands/rollout-start.ts';
+import { rolloutDriveCommand, rolloutStatusCommand } from '../../../bin/commands/rollout-status.ts';
+import { controlPlane, etcd, healthyRollout, machine, NOW } from '../rollout/fixtures.ts';
+import {
+  CLOSED,
+  held,
+  MARK,
+  NO_CAPACITY,
+  OPTIONS,
+  outcomeOf,
+  ready,
+  refused,
+  rolling,
+  type Script,
+  SUBJECT,
+  scripted,
+  UNHEALTHY,
+} from './rollouts.ts';
+
+const { signal } = new AbortController();
+const UNREAD = {
+  kind: 'forbidden',
+  object: 'list machines on https://10.0.1.10:6443',
+  message: 'answered 403',
+  remedy: 'Grant it: certmarshal rbac --management --rollouts | kubectl apply -f -',
+};
+
+describe('certmarshal rollout plan', () => {
+  const plan = async (script: Script, options: { verbose?: boolean; output?: 'json' } = {}) => {
+    const run = scripted(script);
+    return {
+      ...(await outcomeOf(run, rolloutPlanCommand(SUBJECT, { ...OPTIONS, ...options }, signal, run.ports))),
+      run,
+    };
+  };
+
+  it('tells the whole story, what is in the way, what it would write, when, and the next command', async () => {
+    const { status, stdout, run } = await plan({
+      schedule: [refused(UNHEALTHY, NO_CAPACITY, CLOSED)],
+      person: refused(UNHEALTHY, { ...NO_CAPACITY, waived: true }),
+    });
+    expect(status).toBe(0);
+    expect(run.done).toEqual({ steps: [], acts: [], slept: [] });
+    expect(stdout).toBe(`✖ berlin-prod: would roll 3 control plane machines. Not now: 3 of 6 checks fail.
+  10.0.1.10:6443, context admin
+
+  ✖ MachineHealthCheck eksa-system/berlin-prod-kcp-unhealthy: 2 of 3 machines healthy  (health-checks)
+    → Run certmarshal audit, and see what is wrong with the machine
+  ◌ maintenance-window: opens in 3 hours  (passes by itself)
+  ! spare-capacity: nobody vouches for it  (at rollout start you answer for it)
+    → Add spare-capacity to accepted
+  ✔ 3 more passed; --verbose lists them
+
+  schedule  does nothing until a person has looked
+  by hand   refused: health-checks
+
+  It would write one thing: KubeadmControlPlane eksa-system/berlin-prod spec.rollout.after = now.
+  Workers are not rolled: kubelets renew their own certificates.
+
+  2026-01-07 █████████████████████████████████████████████████████▒▒▒▒▒░░ 2027-01-07
+  █ lived  ░ left  ▒ the schedule may begin · 3 certificates of the control plane seen; this one, of berlin-prod-1, ends first: 2027-01-07 (in 40 d)
+
+  Next look within 15 min; the schedule may begin from 2026-11-23; latest safe start 2026-12-28 (in 30 d).
+  Next  certmarshal rollout plan --verbose --kubeconfig berlin.yaml
+`);
+  });
+
+  it('names every check with --verbose, and who would answer for what', async () => {
+    const { stdout } = await plan({ schedule: [refused(NO_CAPACITY)], person: ready(NO_CAPACITY) }, { verbose: true });
+    expect(stdout).toContain('✔  etcd-healthy');
+    expect(stdout).not.toContain('more passed');
+    expect(stdout).toContain('by hand   rollout start --yes begins it now; you answer for: spare-capacity');
+    expect(stdout).toContain(
+      `It would write one thing: KubeadmControlPlane eksa-system/berlin-prod spec.rollout.after = ${MARK.start}, annotation certmarshal.dev/rollout = ${MARK.id}.`,
+    );
+    expect(stdout).toContain('Next  certmarshal rollout start --yes --watch --kubeconfig berlin.yaml');
+  });
+
+  it('names the field as an older Cluster API has it', async () => {
+    const { stdout } = await plan({
+      observed: [healthyRollout({ controlPlane: controlPlane({ apiVersion: 'v1beta1' }) })],
+    });
+    expect(stdout).toContain('berlin-prod spec.rolloutAfter = now.');
+  });
+
+  it('promises no write to what etcd rolls', async () => {
+    const { stdout } = await plan({ observed: [healthyRollout({ etcd: etcd() })] });
+    expect(stdout).not.toContain('would write');
+  });
+
+  it('says what could not be read, and ends with status 1', async () => {
+    const { status, stdout } = await plan({ observed: [healthyRollout({ unread: [UNREAD] })] });
+    expect(status).toBe(1);
+    expect(stdout).toContain(
+      '✖ list machines on https://10.0.1.10:6443: answered 403\n    → Grant it: certmarshal rbac',
+    );
+  });
+
+  it('says it once where that is why nothing is planned', async () => {
+    const { object, message, remedy } = UNREAD;
+    const unreadable = { ...refused(), reasons: [{ id: 'everything-read', object, message, remedy }] };
+    const { stdout } = await plan({ observed: [healthyRollout({ unread: [UNREAD] })], schedule: [unreadable] });
+    expect(stdout.match(/answered 403/g)).toHaveLength(1);
+  });
+
+  it('shows nothing of a life that nobody saw', async () => {
+    const machines = [machine(1, { served: { kind: 'none' } })];
+    const { stdout } = await plan({ observed: [healthyRollout({ machines })] });
+    expect(stdout).not.toContain('█');
+  });
+
+  it('is one document of both plans as JSON', async () => {
+    const { stdout } = await plan({ schedule: [refused(CLOSED)], person: ready(CLOSED) }, { output: 'json' });
+    expect(JSON.parse(stdout)).toMatchObject({
+      version: 1,
+      kind: 'plan',
+      at: new Date(NOW).toISOString(),
+      cluster: { name: 'berlin-prod' },
+      schedule: { kind: 'hold', state: 'refused' },
+      person: { kind: 'act', write: { kind: 'roll-control-plane' } },
+      unread: [],
+    });
+  });
+
+  it('keeps what a cluster says from the terminal', async () => {
+    const hostile = { ...UNHEALTHY, object: 'Machine \u001b[2Jx', found: 'a\nb\u202e' };
+    const { stdout } = await plan({ schedule: [refused(hostile)], person: refused(hostile) });
+    expect(stdout).toContain(String.raw`Machine \u{1b}[2Jx`);
+    expect(stdout).toContain(String.raw`a\u{a}b\u{202e}`);
+  });
+
+  it('fits 80 columns', async () => {
+    const { stdout } = await plan({
+      schedule: [refused(UNHEALTHY, NO_CAPACITY, CLOSED)],
+      person: ready(NO_CAPACITY),
+      columns: 80,
+    });
+    const wide = stdout.split('\n').filter((line) => Array.from(line).length > 80 && !line.includes('  Next  '));
+    expect(wide).toEqual([]);
+  });
+});
+
+describe('certmarshal rollout start', () => {
+  const start = async (script: Script, options: { yes?: boolean; watch?: boolean; output?: 'json' } = {}) => {
+    const run = scripted(script);
+    return {
+      ...(await outcomeOf(run, rolloutStartCommand(SUBJECT, { ...OPTIONS, ...options }, signal, run.ports))),
+      run,
+    };
+  };
+
+  it('writes nothing without --yes', async () => {
+    const { status, stderr, run } = await start({ schedule: [refused(CLOSED)], person: ready(CLOSED) });
+    expect({ status, stderr, steps: run.done.steps }).toEqual({
+      status: 1,
+      stderr: 'Nothing was written: --yes begins it. certmarshal rollout start --yes --kubeconfig berlin.yaml\n',
+      steps: [],
+    });
+  });
+
+  it.each([
+    ['a check fails that nobody can answer for', refused(UNHEALTHY)],
+    ['a rollout goes on', rolling(1)],
+  ])('writes nothing when %s', async (_, person) => {
+    const { status, run } = await start({ person }, { yes: true });
+    expect({ status, steps: run.done.steps }).toEqual({ status: 1, steps: [] });
+  });
+
+  it('writes once, and says what was answered for and how to watch', async () => {
+    const { status, stdout, run } = await start(
+      { schedule: [refused(NO_CAPACITY)], person: ready(NO_CAPACITY), stepped: { written: { kind: 'written' } } },
+      { yes: true },
+    );
+    expect({ status, steps: run.done.steps }).toEqual({ status: 0, steps: ['person'] });
+    expect(stdout).toContain(`✔ KubeadmControlPlane eksa-system/berlin-prod spec.rollout.after = ${MARK.start}`);
+    expect(stdout).toContain('You answer for: spare-capacity (nobody vouches for it).');
+    expect(stdout).toContain('Next  certmarshal rollout status --watch --kubeconfig berlin.yaml');
+  });
+
+  it.each(['overtaken', 'refused', 'locked', 'failed', 'unknown'] as const)(
+    'ends with status 1 when it is %s',
+    async (kind) => {
+      const problem = { kind: 'x', object: 'patch y', message: 'said no', remedy: 'Run certmarshal audit' };
+      const { status, stdout } = await start(
+        { person: ready(), stepped: { written: { kind, problem }, problems: [problem] } },
+        { yes: true, watch: true },
+      );
+      expect(status).toBe(1);
+      expect(stdout.match(/patch y: said no/g)).toHaveLength(1);
+    },
+  );
+
+  it('says that what it looked at again is not as it was', async () => {
+    const { status, stdout } = await start({ person: ready(), stepped: { step: refused(UNHEALTHY) } }, { yes: true });
+    expect(status).toBe(1);
+    expect(stdout).toContain('Nothing was written: what was looked at again is not as it was.');
+  });
+
+  it('carries it on until it is done with --watch', async () => {
+    const { status, run } = await start(
+      {
+        schedule: [refused(CLOSED), rolling(1), rolling(3, 'done')],
+        person: ready(CLOSED),
+        stepped: { written: { kind: 'written' }, problems: [] },
+      },
+      { yes: true, watch: true },
+    );
+    expect(run.done.steps[0]).toBe('person');
+    expect(run.done.steps.slice(1).every((trigger) => trigger === 'schedule')).toBe(true);
+    expect(status).toBe(0);
+  });
+
+  it('is two kinds of documents as JSON, never both for one run', async () => {
+    const asked = await start({ person: ready() }, { output: 'json' });
+    expect(JSON.parse(asked.stdout)).toMatchObject({ kind: 'plan' });
+    const begun = await start(
+      { person: ready(), stepped: { written: { kind: 'written' } } },
+      { output: 'json', yes: true },
+    );
+    expect(JSON.parse(begun.stdout)).toMatchObject({ kind: 'start', written: { kind: 'written' } });
+  });
+});
+
+describe('certmarshal rollout status', () => {
+  const statusOf = async (script: Script, options: { watch?: boolean; output?: 'json' } = {}) => {
+    const run = scripted(script);
+    return {
+      ...(await outcomeOf(run, rolloutStatusCommand(SUBJECT, { ...OPTIONS, ...options }, signal, run.ports))),
+      run,
+    };
+  };
+
+  it('shows how far each machine is, the oldest first', async () => {
+    const { status, stdout, run } = await statusOf({ schedule: [rolling(1)] });
+    expect(status).toBe(0);
+    expect(run.done).toEqual({ steps: [], acts: [], slept: [] });
+    expect(stdout).toBe(`↻ berlin-prod: rolling: 1 of 3 control plane machines replaced.
+  10.0.1.10:6443, context admin
+  r-berlin-prod-1, begun 2026-11-28T02:29:55Z by a person; last sign of life 3 min ago
+
+  ███████████░░░░░░░░░░░░░░░░░░░░░  control plane: 1 of 3 verified, 1 replaced
+     MACHINE        NODE    STATE     AGE   CERTIFICATE
+  ○  berlin-prod-2  node-2  old       325d  2024-09-19 → 2027-01-07
+  ○  berlin-prod-3  node-3  old       325d  2024-09-19 → 2027-01-07
+  ✔  berlin-prod-4  node-4  verified  1m    2026-11-28 → 2027-11-28
+
+  Next  certmarshal rollout status --watch --kubeconfig berlin.yaml
+`);
+  });
+
+  it('says why it is held, with the runbook, and ends with status 1', async () => {
+    const { status, stdout } = await statusOf({ schedule: [held()] }, { watch: true });
+    expect(status).toBe(1);
+    expect(stdout).toContain(
+      '✖ Machine eksa-system/berlin-prod-4: in Provisioning\n    → Look at it\n    docs/runbooks/rollouts/stuck.md\n',
+    );
+    expect(stdout).toContain('rollout resume');
+  });
+
+  it('looks every 5 s until it is done, and tells each change once', async () => {
+    const { status, stdout, run } = await statusOf(
+      { schedule: [rolling(0), rolling(0), rolling(1), rolling(3, 'verifying'), rolling(3, 'done')] },
+      { watch: true },
+    );
+    expect({ status, ...run.done }).toEqual({ status: 0, steps: [], acts: [], slept: [5000, 5000, 5000, 5000] });
+    expect(stdout.match(/berlin-prod-4 on node-4 verified/g)).toHaveLength(1);
+    expect(stdout.match(/berlin-prod-1 gone/g)).toHaveLength(1);
+    expect(stdout).toContain('02:30:00  rolling → verifying');
+    expect(stdout).toContain('✔ berlin-prod: done');
+  });
+
+  it('does not take a cluster that does not answer for one that is over', async () => {
+    const lost = healthyRollout({ unread: [UNREAD] });
+    const { status, stdout, run } = await statusOf(
+      {
+        observed: [healthyRollout(), lost, lost, healthyRollout()],
+        schedule: [rolling(1), refused(), refused(), rolling(3, 'done')],
+      },
+      { watch: true },
+    );
+    expect({ status, slept: run.done.slept.length }).toEqual({ status: 0, slept: 3 });
+    expect(stdout).toContain('answered 403');
+  });
+
+  it('gives up on one that does not answer for ten minutes', async () => {
+    const lost = healthyRollout({ unread: [UNREAD] });
+    const run = scripted({ observed: [healthyRollout(), lost], schedule: [rolling(1), refused()] });
+    let now = NOW;
+    const ports = {
+      ...run.ports,
+      clock: () => now,
+      sleep: async (ms: number) => {
+        now += ms;
+      },
+    };
+    const { status } = await outcomeOf(run, rolloutStatusCommand(SUBJECT, { ...OPTIONS, watch: true }, signal, ports));
+    expect({ status, minutes: (now - NOW) / 60_000 }).toEqual({ status: 1, minutes: expect.closeTo(10, 0) });
+  });
+
+  it('says at Ctrl-C that the rollout goes on', async () => {
+    const controller = new AbortController();
+    const run = scripted({ schedule: [rolling(1)] });
+    const ports = {
+      ...run.ports,
+      sleep: async () => {
+        controller.abort();
+        throw new Error('aborted');
+      },
+    };
+    const outcome = await outcomeOf(
+      run,
+      rolloutStatusCommand(SUBJECT, { ...OPTIONS, watch: true }, controller.signal, ports),
+    );
+    expect(outcome.status).toBe(1);
+    expect(outcome.stderr).toContain('its rollout goes on, nothing was undone');
+  });
+
+  it('is one document a look as JSON', async () => {
+    const { stdout } = await statusOf({ schedule: [rolling(1), rolling(3, 'done')] }, { watch: true, output: 'json' });
+    const documents = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(documents.map(({ kind, step }) => [kind, step.state])).toEqual([
+      ['status', 'rolling'],
+      ['status', 'done'],
+    ]);
+  });
+});
+
+describe('certmarshal rollout drive', () => {
+  const drive = async (script: Script) => {
+    const run = scripted(script);
+    return { ...(await outcomeOf(run, rolloutDriveCommand(SUBJECT, OPTIONS, signal, run.ports))), run };
+  };
+
+  it.each([
+    ['nothing is due', refused(CLOSED)],
+    ['the schedule could begin one', ready()],
+    ['it is held', held()],
+  ])('writes nothing where no rollout goes on: %s', async (_, step) => {
+    const { run } = await drive({ schedule: [step] });
+    expect(run.done.steps).toEqual([]);
+  });
+
+  it('steps as the schedule does, and once more when it is done, for the Lease', async () => {
+    const { status, stdout, run } = await drive({
+      schedule: [rolling(1), rolling(3, 'done')],
+      stepped: { written: { kind: 'written' } },
+    });
+    expect(run.done.steps.slice(0, 2)).toEqual(['schedule', 'schedule']);
+    expect(run.done.slept[0]).toBe(15_000);
+    expect(status).toBe(0);
+    expect(stdout).toContain('written');
+  });
+});
+
+describe('certmarshal rollout abort and resume', () => {
+  const going = controlPlane({ mark: MARK, rolloutAfter: Date.parse(MARK.start) });
+  const stopped = controlPlane({
+    mark: MARK,
+    hold: { id: MARK.id, at: MARK.start, reason: 'stuck', message: 'no machine was made' },
+  });
+  const change = async (
+    verb: 'abort' | 'resume',
+    controlled: typeof going,
+    yes: boolean,
+    output: 'table' | 'json' = 'table',
+  ) => {
+    const run = scripted({ observed: [healthyRollout({ controlPlane: controlled })] });
+    const command = rolloutChangeCommand(verb, SUBJECT, { ...OPTIONS, output, yes }, signal, run.ports);
+    return { ...(await outcomeOf(run, command)), acts: run.done.acts };
+  };
+
+  it.each([
+    ['abort', going, 'spec.rollout.after removed'],
+    ['resume', stopped, 'annotation certmarshal.dev/rollout-hold removed'],
+  ] as const)('%s shows what it would write, and writes it with --yes', async (verb, controlled, field) => {
+    const asked = await change(verb, controlled, false);
+    expect({ status: asked.status, acts: asked.acts }).toEqual({ status: 1, acts: [] });
+    expect(asked.stdout).toContain(`It would write: KubeadmControlPlane eksa-system/berlin-prod ${field}`);
+    expect(asked.stdout).toContain(`Next  certmarshal rollout ${verb} --yes --kubeconfig berlin.yaml`);
+    const done = await change(verb, controlled, true);
+    expect({ status: done.status, acts: done.acts }).toEqual({ status: 0, acts: [`${verb} eksa-system/berlin-prod`] });
+    expect(done.stdout).toContain(': written.');
+  });
+
+  it.each(['abort', 'resume'] as const)('%s does not take what cannot be read for nothing', async (verb) => {
+    const { controlPlane: _, ...observed } = healthyRollout({ unread: [UNREAD] });
+    const run = scripted({ observed: [observed] });
+    const command = rolloutChangeCommand(verb, SUBJECT, { ...OPTIONS, yes: true }, signal, run.ports);
+    const { status, stdout } = await outcomeOf(run, command);
+    expect({ status, acts: run.done.acts }).toEqual({ status: 1, acts: [] });
+    expect(stdout).toMatch(/^✖ berlin-prod: its control plane could not be read: nothing was written\.\n/);
+    expect(stdout).not.toContain('There is no');
+  });
+
+  it.each(['abort', 'resume'] as const)('%s says that there is nothing to do it to', async (verb) => {
+    const { status, acts, stdout } = await change(verb, controlPlane(), true);
+    expect({ status, acts }).toEqual({ status: 1, acts: [] });
+    expect(stdout).toContain(`docs/runbooks/rollouts/nothing-to-${verb}.md`);
+  });
+
+  it('is one document as JSON', async () => {
+    const { stdout } = await change('abort', going, true, 'json');
+    expect(JSON.parse(stdout)).toMatchObject({
+      kind: 'abort',
+      step: { write: { kind: 'abort' } },
+      written: { kind: 'written' },
+    });
+  });
+});

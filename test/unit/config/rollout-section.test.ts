@@ -1,0 +1,276 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
+import { formatProblems } from '../../../lambdas/config/problems.ts';
+import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
+
+function fleet(text: string): Fleet {
+  const parsed = parseFleet(`version: 1\n${text}\n`, 'f');
+  if (!parsed.ok) throw new Error(formatProblems(parsed.problems));
+  return parsed.fleet;
+}
+
+/** Places and messages of a file that has one section more than nothing. */
+function problemsOf(section: string): readonly string[] {
+  const parsed = parseFleet(`version: 1\n${section}\n`, 'f');
+  return parsed.ok ? [] : parsed.problems.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+}
+
+const entry = (text: string) => `rollouts: { clusters: [{ clusters: [a], ${text} }] }`;
+const window = (text: string) => entry(`windows: [{ ${text} }]`);
+const WEEKLY = "days: [sat], from: '02:00', until: '06:00', timeZone: Europe/Berlin";
+
+describe('rollouts in fleet.yaml', () => {
+  it.each(['', '{}', '{ clusters: }', '{ clusters: [] }'])('lets nothing roll by %j', (text) => {
+    expect(fleet(`rollouts: ${text}`).rollouts).toEqual(DEFAULT_ROLLOUTS);
+  });
+
+  it('has the defaults of an entry that only names clusters', () => {
+    expect(fleet("rollouts: { clusters: [{ clusters: ['berlin-*'] }] }").rollouts).toEqual({
+      atOnce: 1,
+      pauseMs: 3_600_000,
+      clusters: [{ ...DEFAULT_ROLLOUT_POLICY, clusters: ['berlin-*'] }],
+    });
+  });
+
+  it('reads every key', () => {
+    const { rollouts } = fleet(`rollouts:
+  atOnce: 2
+  pause: 10m
+  clusters:
+    - clusters: ['berlin-*', munich]
+      begin: { days: 60, share: 0.4 }
+      stop: 7d
+      windows:
+        - { ${WEEKLY} }
+        - { from: 2026-12-05T20:00:00+01:00, until: 2026-12-06T04:00:00+01:00 }
+      etcd: auto-experimental
+      accepted: [single-replica, no-surge, spare-capacity, etcd-backup]
+      nodeGroups: true
+    - { clusters: ['*'], begin: 90d, stop: { days: 8 } }`);
+    expect(rollouts).toEqual({
+      atOnce: 2,
+      pauseMs: 600_000,
+      clusters: [
+        {
+          clusters: ['berlin-*', 'munich'],
+          begin: { days: 60, share: 0.4 },
+          stop: { days: 7, share: DEFAULT_ROLLOUT_POLICY.stop.share },
+          windows: [
+            { days: ['sat'], from: '02:00', until: '06:00', timeZone: 'Europe/Berlin' },
+            { from: '2026-12-05T20:00:00+01:00', until: '2026-12-06T04:00:00+01:00' },
+          ],
+          etcd: 'auto-experimental',
+          accepted: ['single-replica', 'no-surge', 'spare-capacity', 'etcd-backup'],
+          nodeGroups: true,
+        },
+        {
+          ...DEFAULT_ROLLOUT_POLICY,
+          clusters: ['*'],
+          begin: { days: 90, share: DEFAULT_ROLLOUT_POLICY.begin.share },
+          stop: { days: 8, share: DEFAULT_ROLLOUT_POLICY.stop.share },
+        },
+      ],
+    });
+  });
+
+  it.each([
+    ['a list', 'rollouts: []', '2:1: rollouts: write a section with keys, not a list'],
+    [
+      'nothing at a time',
+      'rollouts: { atOnce: 0 }',
+      '2:21: rollouts.atOnce: 0 lets nothing begin; write a whole number, 1 to 10',
+    ],
+    [
+      'too many at a time',
+      'rollouts: { atOnce: 11 }',
+      '2:21: rollouts.atOnce: 11 at once is too much of a fleet; write a whole number, 1 to 10',
+    ],
+    [
+      'half a cluster at a time',
+      'rollouts: { atOnce: 1.5 }',
+      '2:21: rollouts.atOnce: write a whole number, 1 to 10, not 1.5',
+    ],
+    [
+      'a short pause',
+      'rollouts: { pause: 9m }',
+      '2:20: rollouts.pause: 9m shows nothing of how the last one went; write 10m or more',
+    ],
+    [
+      'a long pause',
+      'rollouts: { pause: 31d }',
+      '2:20: rollouts.pause: 31d is too long for a fleet to get done; write 30d or less',
+    ],
+    [
+      'an entry for nothing',
+      'rollouts: { clusters: [{}] }',
+      '2:24: rollouts.clusters[0].clusters: missing; write a list',
+    ],
+    ['a misspelled key', entry('ectd: assist'), '2:41: rollouts.clusters[0].ectd: unknown key; did you mean "etcd"?'],
+    [
+      'a misspelled choice',
+      entry('etcd: auto'),
+      '2:47: rollouts.clusters[0].etcd: "auto" is not known here; did you mean "auto-experimental"?',
+    ],
+    [
+      'a misspelled acceptance',
+      entry('accepted: [spare-capcity]'),
+      '2:52: rollouts.clusters[0].accepted[0]: "spare-capcity" is not known here; did you mean "spare-capacity"?',
+    ],
+    [
+      'an acceptance twice',
+      entry('accepted: [no-surge, no-surge]'),
+      '2:41: rollouts.clusters[0].accepted: something is there twice; keep one of the two',
+    ],
+    [
+      'days without a unit',
+      entry('begin: 45'),
+      '2:48: rollouts.clusters[0].begin: write a whole number and a unit, for example 90s, 15m, 2h or 366d, not 45',
+    ],
+    [
+      'hours that are no days',
+      entry('begin: 1000h'),
+      '2:48: rollouts.clusters[0].begin: 1000h is no whole number of days; write, for example, 45d',
+    ],
+    [
+      'an end that leaves no time',
+      entry('stop: 6d'),
+      '2:47: rollouts.clusters[0].stop: 6d is too short to mend what goes wrong; write 7d or more',
+    ],
+    [
+      'the same as a section',
+      entry('stop: { days: 6 }'),
+      '2:55: rollouts.clusters[0].stop.days: 6 days is too short to mend what goes wrong; write 7d or more',
+    ],
+    [
+      'no days',
+      entry('begin: { share: 0.3 }'),
+      '2:41: rollouts.clusters[0].begin.days: missing; write a whole number of days',
+    ],
+    [
+      'percent',
+      entry('begin: { days: 45, share: 30 }'),
+      '2:67: rollouts.clusters[0].begin.share: write a share of the life above 0 and below 1, for example 0.3, not 30',
+    ],
+    [
+      'a misspelled key of a lead',
+      entry('begin: { days: 45, shar: 0.3 }'),
+      '2:60: rollouts.clusters[0].begin.shar: unknown key; did you mean "share"?',
+    ],
+    [
+      'a beginning after the end',
+      entry('begin: 20d, stop: 20d'),
+      '2:59: rollouts.clusters[0].stop: 20 days before the end is not after begin, 20 days before it; nothing could begin, so write fewer days',
+    ],
+    [
+      'a beginning after the end that is built in',
+      entry('begin: 9d'),
+      '2:48: rollouts.clusters[0].begin: 9 days before the end is not before stop, 10 days before it; nothing could begin, so write more days, or stop too',
+    ],
+    [
+      'shares in the wrong order',
+      entry('stop: { days: 8, share: 0.3 }'),
+      '2:41: rollouts.clusters[0].stop: a share of 0.3 is not below that of begin, 0.3; with a short life nothing could begin, so write less',
+    ],
+    [
+      'a share that is not above the one that is built in',
+      entry('begin: { days: 45, share: 0.1 }'),
+      '2:41: rollouts.clusters[0].begin: a share of 0.1 is not above that of stop, 0.1; with a short life nothing could begin, so write more',
+    ],
+    [
+      'a window without a time zone',
+      window("days: [sat], from: '02:00', until: '06:00'"),
+      '2:51: rollouts.clusters[0].windows[0].timeZone: missing; write a time zone, for example Europe/Berlin',
+    ],
+    [
+      'a window without days',
+      window("from: '02:00', until: '06:00', timeZone: UTC"),
+      '2:94: rollouts.clusters[0].windows[0].timeZone: only what is every week has one; write days too, or remove it: times of a day that are once carry their zone',
+    ],
+    [
+      'a window of no day at all',
+      window("from: '02:00', until: 2026-12-06T04:00:00+01:00"),
+      '2:59: rollouts.clusters[0].windows[0].from: "02:00" is not a time as RFC 3339 writes it; write a date and time with its zone, for example 2026-12-05T20:00:00+01:00',
+    ],
+    [
+      'a time of no clock',
+      window("days: [sat], from: '02:00', until: '24:00', timeZone: UTC"),
+      '2:88: rollouts.clusters[0].windows[0].until: "24:00" is not the time of a day; write hours and minutes, from 00:00 to 23:59',
+    ],
+    [
+      'a window without end',
+      window('from: 2026-12-06T04:00:00+01:00'),
+      '2:51: rollouts.clusters[0].windows[0].until: missing; write when it ends',
+    ],
+    [
+      'a window that ends before it begins',
+      window('from: 2026-12-06T04:00:00+01:00, until: 2026-12-05T20:00:00+01:00'),
+      '2:93: rollouts.clusters[0].windows[0].until: 2026-12-05T20:00:00+01:00 is not after from, 2026-12-06T04:00:00+01:00; write a later time',
+    ],
+    [
+      'a window that is always open',
+      window("days: [mon, tue, wed, thu, fri, sat, sun], from: '02:00', until: '02:00', timeZone: UTC"),
+      '2:51: rollouts.clusters[0].windows[0]: never ends: every day it is a whole day; remove it, because without windows any time is good',
+    ],
+    [
+      'a time zone on no map',
+      window("days: [sat], from: '02:00', until: '06:00', timeZone: Europe/Berln"),
+      '2:107: rollouts.clusters[0].windows[0].timeZone: "Europe/Berln" is no time zone; did you mean "Europe/Berlin"?',
+    ],
+    [
+      'a glob that never counts',
+      'rollouts: { clusters: [{ clusters: [a] }, { clusters: [b, a] }] }',
+      '2:59: rollouts.clusters[1].clusters[1]: "a" is in rollouts.clusters[0] already, and the first one counts; keep one of the two',
+    ],
+  ])('refuses %s', (_, section, problem) => {
+    expect(problemsOf(section)).toEqual([problem]);
+  });
+});
+
+const SHA256 = '0f'.repeat(32);
+const recovered = (text: string) => `recovery: [{ cluster: m/eksa-system/c, until: 2026-12-05T20:00:00Z, ${text} }]`;
+
+describe('recovery in fleet.yaml', () => {
+  it('names clusters, an end and what the certificate has to prove', () => {
+    expect(
+      fleet(`recovery:
+  - { cluster: berlin, until: 2026-12-05T20:00:00+01:00, pin: authority }
+  - { cluster: m/eksa-system/c, until: 2026-12-05T20:00:00Z, pin: 'sha256:${SHA256}' }`).recovery,
+    ).toEqual([
+      { cluster: 'berlin', until: '2026-12-05T20:00:00+01:00', server: { pin: 'authority' } },
+      { cluster: 'm/eksa-system/c', until: '2026-12-05T20:00:00Z', server: { pin: 'fingerprint', sha256: SHA256 } },
+    ]);
+  });
+
+  const PIN = 'write authority, or sha256: and the 64 lowercase hexadecimal digits of the certificate';
+  it.each([
+    ['no pin', recovered(''), `2:12: recovery[0].pin: missing; ${PIN}`],
+    ['a pin of anything', recovered('pin: any'), `2:74: recovery[0].pin: "any" pins nothing; ${PIN}`],
+    [
+      'many clusters',
+      "recovery: [{ cluster: 'berlin-*', until: 2026-12-05T20:00:00Z, pin: authority }]",
+      '2:23: recovery[0].cluster: "berlin-*" is not the id of a cluster; write one cluster, as certmarshal report shows it, without "*"',
+    ],
+    [
+      'no end',
+      'recovery: [{ cluster: a, pin: authority }]',
+      '2:12: recovery[0].until: missing; write a date and time with its zone, for example 2026-12-05T20:00:00+01:00',
+    ],
+    [
+      'a cluster twice',
+      'recovery: [{ cluster: a, until: 2026-12-05T20:00:00Z, pin: authority }, { cluster: a, until: 2026-12-06T20:00:00Z, pin: authority }]',
+      '2:84: recovery[1].cluster: "a" is the cluster of recovery[0] too; keep one of the two',
+    ],
+  ])('refuses %s', (_, section, problem) => {
+    expect(problemsOf(section)).toEqual([problem]);
+  });
+});
+
+it('is in the comments of fleet.yaml as it has to be written', () => {
+  const text = readFileSync(new URL('../../../fleet.yaml', import.meta.url), 'utf8');
+  const [commented = ''] = /^# rollouts:\n[^]*?(?=^# A request)/m.exec(text) ?? [];
+  const { rollouts, recovery } = fleet(commented.replaceAll(/^# (?=(?: |rollouts|recovery))/gm, ''));
+  expect(rollouts.clusters.map(({ clusters }) => clusters)).toEqual([['berlin-*'], ['*/*/dublin-*']]);
+  expect(recovery).toMatchObject([{ cluster: 'berlin-mgmt/eksa-system/berlin-prod', server: { pin: 'authority' } }]);
+});

@@ -1,0 +1,168 @@
+import { anything, array, assert, asyncProperty, constantFrom, integer, record } from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createRolloutLedger, ROLLOUT_LEDGER_KEY } from '../../../lambdas/fleet/rollout-ledger.ts';
+import { type MemoryObjects, memoryObjects } from '../functions/memory-objects.ts';
+
+const NOW = Date.UTC(2026, 10, 28, 2, 30);
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const LIMITS = { atOnce: 1, pauseMs: HOUR };
+const { signal } = new AbortController();
+
+const ledgerOf = (objects: MemoryObjects, limits = LIMITS) =>
+  createRolloutLedger({ objects, limits, clock: () => NOW });
+const holding = (...rollouts: readonly object[]) => memoryObjects({ [ROLLOUT_LEDGER_KEY]: { version: 1, rollouts } });
+const stored = (objects: MemoryObjects) => objects.objects.get(ROLLOUT_LEDGER_KEY)?.value;
+const past = (changes: object = {}) => ({
+  id: 'a',
+  cluster: 'berlin',
+  trigger: 'schedule',
+  startedAt: NOW - 2 * HOUR,
+  ...changes,
+});
+const claim = { id: 'b', cluster: 'munich', trigger: 'schedule', at: NOW } as const;
+
+describe('what is remembered', () => {
+  it('is nothing in the beginning, with the limits of the fleet', async () => {
+    expect(await ledgerOf(memoryObjects()).read(signal)).toEqual({ rollouts: [], limits: LIMITS });
+  });
+
+  it('is forgotten after 100 days, and ends after 14 where nobody ended it', async () => {
+    const objects = holding(
+      past({ id: 'old', startedAt: NOW - 100 * DAY, endedAt: NOW - 99 * DAY }),
+      past({ id: 'lost', startedAt: NOW - 15 * DAY }),
+      past({ id: 'open', startedAt: NOW - 13 * DAY }),
+    );
+    expect((await ledgerOf(objects).read(signal)).rollouts).toEqual([
+      past({ id: 'lost', startedAt: NOW - 15 * DAY, endedAt: NOW - DAY }),
+      past({ id: 'open', startedAt: NOW - 13 * DAY }),
+    ]);
+  });
+
+  it.each([
+    ['no object', []],
+    ['another version', { version: 2, rollouts: [] }],
+    ['no list', { version: 1 }],
+    ['no trigger', { version: 1, rollouts: [past({ trigger: 'nobody' })] }],
+    ['no time', { version: 1, rollouts: [past({ startedAt: 'now' })] }],
+    ['too much', { version: 1, rollouts: Array.from({ length: 20_001 }, () => past()) }],
+    ['no JSON', undefined],
+  ])('is not known where there is %s, and nothing is written', async (_, value) => {
+    const objects = memoryObjects({ [ROLLOUT_LEDGER_KEY]: value });
+    const ledger = ledgerOf(objects);
+    expect(await ledger.read(signal)).toMatchObject({ rollouts: [], unread: expect.stringContaining('damaged') });
+    await expect(ledger.claim(claim, signal)).rejects.toMatchObject({ kind: 'invalid' });
+    await expect(ledger.end({ ...claim, at: NOW }, signal)).rejects.toMatchObject({ kind: 'invalid' });
+    expect(stored(objects)).toEqual(value);
+  });
+
+  it('never throws for what is in it', async () => {
+    await assert(
+      asyncProperty(anything({ withNullPrototype: false }), async (value) => {
+        const objects = memoryObjects();
+        objects.objects.set(ROLLOUT_LEDGER_KEY, { value, etag: '"1"' });
+        const { rollouts, unread } = await ledgerOf(objects).read(signal);
+        expect(rollouts.length === 0 || unread === undefined).toBe(true);
+      }),
+      { seed: 20_261_128, numRuns: 200 },
+    );
+  });
+
+  it('is no more than fits, and of what goes on nothing is lost', async () => {
+    const ended = Array.from({ length: 19_999 }, (_, index) =>
+      past({ id: `e${index}`, startedAt: NOW - 3 * HOUR - index, endedAt: NOW - 2 * HOUR }),
+    );
+    const objects = holding(...ended, past({ id: 'open', startedAt: NOW - 13 * DAY }));
+    expect(await ledgerOf(objects, { atOnce: 2, pauseMs: HOUR }).claim(claim, signal)).toBe(true);
+    const { rollouts } = await ledgerOf(objects).read(signal);
+    expect(rollouts).toHaveLength(20_000);
+    expect(rollouts.filter(({ endedAt }) => endedAt === undefined).map(({ id }) => id)).toEqual(['b', 'open']);
+  });
+});
+
+describe('a claim', () => {
+  it('is written down', async () => {
+    const objects = memoryObjects();
+    expect(await ledgerOf(objects).claim(claim, signal)).toBe(true);
+    const { at: startedAt, ...rest } = claim;
+    expect(stored(objects)).toEqual({ version: 1, rollouts: [{ ...rest, startedAt }] });
+  });
+
+  it.each([
+    ['another rolls', past(), 'schedule', false],
+    ['another rolls, for a person', past(), 'person', true],
+    ['another is done', past({ endedAt: NOW - HOUR }), 'schedule', true],
+    ['another began less than the pause ago', past({ startedAt: NOW - HOUR + 1, endedAt: NOW - 1 }), 'schedule', false],
+    ['another was never ended', past({ startedAt: NOW - 14 * DAY }), 'schedule', true],
+    ['the cluster itself claimed before', past({ cluster: 'munich', startedAt: NOW - 1 }), 'schedule', true],
+  ] as const)('where %s: %#', async (_, other, trigger, expected) => {
+    const objects = holding(other);
+    expect(await ledgerOf(objects).claim({ ...claim, trigger }, signal)).toBe(expected);
+  });
+
+  it('takes the place of one of the same cluster that never began', async () => {
+    const objects = holding(past({ cluster: 'munich' }), past({ cluster: 'munich', id: 'done', endedAt: NOW - HOUR }));
+    await ledgerOf(objects).claim(claim, signal);
+    expect(stored(objects)).toMatchObject({ rollouts: [{ id: 'done' }, { id: 'b' }] });
+  });
+
+  it('is none when somebody wrote meanwhile', async () => {
+    const objects = holding();
+    objects.before = () =>
+      objects.objects.set(ROLLOUT_LEDGER_KEY, { value: { version: 1, rollouts: [past()] }, etag: '"x"' });
+    expect(await ledgerOf(objects).claim(claim, signal)).toBe(false);
+    expect(stored(objects)).toMatchObject({ rollouts: [{ id: 'a' }] });
+  });
+
+  it('is one of as many as come at once', async () => {
+    await assert(
+      asyncProperty(
+        array(record({ id: constantFrom('a', 'b', 'c'), cluster: constantFrom('x', 'y', 'z') }), {
+          minLength: 2,
+          maxLength: 8,
+        }),
+        integer({ min: 1, max: 3 }),
+        async (claims, atOnce) => {
+          const objects = memoryObjects();
+          const ledger = ledgerOf(objects, { atOnce, pauseMs: 0 });
+          await Promise.all(claims.map(async (one) => ledger.claim({ ...claim, ...one }, signal)));
+          const { rollouts } = await ledger.read(signal);
+          expect(rollouts.length).toBeGreaterThan(0);
+          expect(rollouts.length).toBeLessThanOrEqual(atOnce);
+        },
+      ),
+      { seed: 20_261_128, numRuns: 100 },
+    );
+  });
+});
+
+describe('an end', () => {
+  it('is written down once', async () => {
+    const objects = holding(past());
+    const ledger = ledgerOf(objects);
+    await ledger.end({ id: 'a', cluster: 'berlin', at: NOW }, signal);
+    const first = objects.objects.get(ROLLOUT_LEDGER_KEY);
+    expect(stored(objects)).toEqual({ version: 1, rollouts: [past({ endedAt: NOW })] });
+    await ledger.end({ id: 'a', cluster: 'berlin', at: NOW + 1 }, signal);
+    await ledger.end({ id: 'unknown', cluster: 'berlin', at: NOW }, signal);
+    await ledger.end({ id: 'a', cluster: 'munich', at: NOW }, signal);
+    expect(objects.objects.get(ROLLOUT_LEDGER_KEY)).toBe(first);
+  });
+
+  it('of what never began is as if it had not been', async () => {
+    const objects = holding(past(), past({ id: 'done', endedAt: NOW - HOUR }));
+    const ledger = ledgerOf(objects);
+    await ledger.end({ id: 'a', cluster: 'berlin', at: NOW, undone: true }, signal);
+    await ledger.end({ id: 'done', cluster: 'berlin', at: NOW, undone: true }, signal);
+    expect(stored(objects)).toMatchObject({ rollouts: [{ id: 'done' }] });
+  });
+
+  it('is tried again when others write', async () => {
+    const objects = holding(past());
+    const other = past({ id: 'c', cluster: 'munich' });
+    objects.before = () =>
+      objects.objects.set(ROLLOUT_LEDGER_KEY, { value: { version: 1, rollouts: [past(), other] }, etag: '"x"' });
+    await ledgerOf(objects).end({ id: 'a', cluster: 'berlin', at: NOW }, signal);
+    expect(stored(objects)).toEqual({ version: 1, rollouts: [past({ endedAt: NOW }), other] });
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { combinedOrder } from '../../../lambdas/fleet/combined-order.ts';
+import { decodeOrder, encodeOrder, type SweepOrder } from '../../../lambdas/fleet/order.ts';
+import { planTick, type TickOptions } from '../../../lambdas/fleet/plan-tick.ts';
+import { parseRecoveryWindows } from '../../../lambdas/fleet/read-recovery.ts';
+import type { RolloutSummary } from '../../../lambdas/fleet/rollout-summary.ts';
+import type { Target } from '../../../lambdas/fleet/target.ts';
+import type { RecoveryWindow } from '../../../lambdas/recovery/window.ts';
+import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
+import { at, DAY, DUBLIN, index, indexed, MINUTE, NOW, PARIS, registered, registry, rolloutSummary } from './values.ts';
+
+const SHA256 = '0f'.repeat(32);
+const policy = (changed: Partial<RolloutPolicy> = {}): RolloutPolicy => ({
+  ...DEFAULT_ROLLOUT_POLICY,
+  clusters: ['*'],
+  ...changed,
+});
+const WINDOW: RecoveryWindow = {
+  id: 'w-1',
+  cluster: 'paris',
+  nodes: ['cp-a'],
+  openedAt: at(-MINUTE),
+  until: at(30 * MINUTE),
+  by: 'arn:aws:sts::111122223333:assumed-role/oncall/x',
+  approvals: 2,
+  bootstrapGroups: ['system:bootstrappers:kubeadm:default-node-token'],
+};
+
+/** The orders of a cluster in a quarter of an hour. */
+function ordersOf(options: TickOptions, rollout?: Partial<RolloutSummary>, target: Target = PARIS) {
+  const known = registry(registered(target.id, { target }));
+  const summary = rollout && { ...rolloutSummary(rollout), since: at(-DAY) };
+  const seen = index(indexed(target.id, { server: 'a:443', ...(summary === undefined ? {} : { rollout: summary }) }));
+  return Array.from({ length: 15 }, (_, n) => {
+    const tick = NOW + n * MINUTE;
+    return planTick(known, seen, tick, { auditEveryMinutes: 15, ...options }).orders[0]?.order;
+  });
+}
+
+const steps = (...args: Parameters<typeof ordersOf>) => ordersOf(...args).filter((order) => order?.rollout).length;
+
+describe('the step of a rollout', () => {
+  const rollouts = [policy({ clusters: ['paris', 'dublin'] })];
+
+  it.each<[string, number, Parameters<typeof ordersOf>]>([
+    ['once, with the audit, of a cluster that is selected', 1, [{ rollouts }, { state: 'idle', at: at(14 * MINUTE) }]],
+    ['again when it was missed', 3, [{ rollouts }, { state: 'idle', at: at(-30 * MINUTE) }]],
+    ['each minute while it goes on', 15, [{ rollouts }, { state: 'rolling' }]],
+    ['each minute, of one that is selected no more', 15, [{ rollouts: [] }, { state: 'held' }]],
+    [
+      'until a cluster that is selected no more is told to be off',
+      1,
+      [{ rollouts: [] }, { at: at(14 * MINUTE), state: 'refused' }],
+    ],
+    ['never of one that is not selected', 0, [{ rollouts: [] }, undefined]],
+    ['never of one that is off and not selected', 0, [{ rollouts: [] }, { state: 'off' }]],
+    ['never by a hint', 0, [{}, { state: 'rolling' }]],
+    ['never of an EKS cluster', 0, [{ rollouts }, undefined, DUBLIN]],
+  ])('is ordered %s', (_, expected, args) => {
+    expect(steps(...args)).toBe(expected);
+  });
+
+  it('is ordered of an EKS cluster whose node groups are to be updated', () => {
+    expect(steps({ rollouts: [policy({ nodeGroups: true })] }, undefined, DUBLIN)).toBeGreaterThan(0);
+  });
+
+  it('is that of the first policy that matches', () => {
+    const both = [policy({ clusters: ['dub*'] }), policy({ nodeGroups: true })];
+    expect(steps({ rollouts: both }, undefined, DUBLIN)).toBe(0);
+  });
+
+  it('has all the time, although the cluster does not answer', () => {
+    const known = registry(registered('paris', { target: PARIS }));
+    const rollout = { ...rolloutSummary(), since: at() };
+    const deadlines = [{ rollout }, {}].map((more) =>
+      Array.from({ length: 10 }, (_, n) => {
+        const seen = index(indexed('paris', { readable: false, ...more }));
+        return planTick(known, seen, NOW + n * MINUTE, { rollouts: [] }).orders[0]?.order.deadlineMs;
+      }).filter((ms) => ms === 45_000),
+    );
+    expect(deadlines.map(({ length }) => length)).toEqual([10, 1]);
+  });
+});
+
+describe('recovery', () => {
+  it('is ordered as long as the window is open, and as the entry lasts', () => {
+    const entry = { cluster: 'paris', until: at(3 * MINUTE), server: { pin: 'fingerprint', sha256: SHA256 } } as const;
+    const orders = ordersOf({ expiredServers: [entry], recoveryWindows: [{ ...WINDOW, until: at(2 * MINUTE) }] });
+    expect(orders.map((order) => [order?.recovery?.id, order?.expiredServer])).toEqual([
+      ...Array(2).fill(['w-1', entry.server]),
+      [undefined, entry.server],
+      ...Array(12).fill([undefined, undefined]),
+    ]);
+  });
+
+  it.each([
+    ['of another cluster', { cluster: 'rome', until: at(DAY) }],
+    ['too far ahead', { cluster: 'paris', until: at(7 * DAY + 15 * MINUTE) }],
+  ])('is not ordered by an entry %s', (_, entry) => {
+    const orders = ordersOf({ expiredServers: [{ ...entry, server: { pin: 'authority' } }] });
+    expect(orders.every((order) => order !== undefined && !('expiredServer' in order))).toBe(true);
+  });
+
+  it('takes of two windows the one that was opened last', () => {
+    const later = { ...WINDOW, id: 'w-2', openedAt: at() };
+    expect(ordersOf({ recoveryWindows: [WINDOW, later] })[0]?.recovery?.id).toBe('w-2');
+    expect(ordersOf({ recoveryWindows: [later, WINDOW] })[0]?.recovery?.id).toBe('w-2');
+  });
+
+  it('has windows as they are stored, or none', () => {
+    expect(parseRecoveryWindows({ version: 1, windows: [WINDOW] })).toEqual([WINDOW]);
+    for (const wrong of [
+      undefined,
+      { version: 2, windows: [] },
+      { version: 1, windows: [{ ...WINDOW, until: at(61 * MINUTE) }] },
+      { version: 1, windows: [{ ...WINDOW, nodes: [] }] },
+      { version: 1, windows: [{ ...WINDOW, bootstrapGroups: ['system:masters'] }] },
+      { version: 1, windows: Array(101).fill(WINDOW) },
+    ])
+      expect(parseRecoveryWindows(wrong)).toBeUndefined();
+  });
+});
+
+describe('an order', () => {
+  const order: SweepOrder = {
+    target: PARIS,
+    tick: NOW,
+    deadlineMs: 45_000,
+    rollout: true,
+    recovery: WINDOW,
+    expiredServer: { pin: 'fingerprint', sha256: SHA256 },
+  };
+
+  it('carries them', () => {
+    expect(decodeOrder(encodeOrder(order))).toEqual({ ok: true, order });
+    const authority: SweepOrder = { ...order, expiredServer: { pin: 'authority' } };
+    expect(decodeOrder(encodeOrder(authority))).toEqual({ ok: true, order: authority });
+  });
+
+  it.each([
+    [{ rollout: false }, 'rollout is not true'],
+    [{ expiredServer: { pin: 'none' } }, 'expiredServer.pin is not one of authority, fingerprint'],
+    [{ expiredServer: { pin: 'fingerprint', sha256: 'x' } }, 'expiredServer.sha256 is not a SHA-256'],
+    [{ recovery: { ...WINDOW, approvals: 6 } }, 'recovery is no window: approvals is not 1 to 5'],
+  ])('is refused with %j', (changed, problem) => {
+    expect(decodeOrder(JSON.stringify({ version: 2, ...order, ...changed }))).toEqual({ ok: false, problem });
+  });
+
+  it('keeps them when a hint is newer', () => {
+    const hint: SweepOrder = { target: PARIS, tick: NOW + 1, deadlineMs: 45_000 };
+    expect(combinedOrder([order, hint])).toEqual({ ...order, tick: NOW + 1 });
+  });
+});

@@ -1,0 +1,228 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
+import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
+import { readRollout } from '../../../lambdas/fleet/read-rollout.ts';
+import { ROLLOUT_LEDGER_KEY } from '../../../lambdas/fleet/rollout-ledger.ts';
+import { isUnderWay, type RolloutSummary, summaryOf } from '../../../lambdas/fleet/rollout-summary.ts';
+import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
+import type { MachineProgress, RolloutProgress } from '../../../lambdas/rollout/progress.ts';
+import { ROLLOUT_STATES, type RolloutHold, type RolloutStep } from '../../../lambdas/rollout/step.ts';
+import { at, DAY, MINUTE, NOW, rolloutSummary, swept } from './values.ts';
+
+const MARK = {
+  id: 'berlin-20261121',
+  start: '2026-11-21T09:00:00Z',
+  reason: 'ends soon',
+  trigger: 'schedule',
+} as const;
+
+const machine = (changed: Partial<MachineProgress> = {}): MachineProgress => ({
+  name: 'berlin-cp-a',
+  node: 'cp-a',
+  state: 'verified',
+  createdAt: NOW - 50 * MINUTE,
+  served: {
+    kind: 'certificate',
+    address: '10.0.0.1:6443',
+    notBefore: NOW - 50 * MINUTE,
+    notAfter: NOW + 365 * DAY,
+    fingerprint: 'ab',
+  },
+  unhealthy: [],
+  ...changed,
+});
+
+const progress = (changed: Partial<RolloutProgress> = {}): RolloutProgress => ({
+  wanted: 1,
+  replaced: 1,
+  verified: 1,
+  machines: [machine()],
+  movedAt: NOW - 20 * MINUTE,
+  ...changed,
+});
+
+const nothing = (changed: Partial<RolloutStep> = {}): RolloutStep =>
+  ({ kind: 'nothing', state: 'idle', message: 'nothing is due', checks: [], ...changed }) as RolloutStep;
+
+describe('summaryOf', () => {
+  it('tells a rollout that is done, and how long it took', () => {
+    const step = nothing({ state: 'done', mark: MARK, progress: progress(), soonestEnd: NOW + 365 * DAY });
+    expect(summaryOf({ step, at: at() })).toStrictEqual({
+      state: 'done',
+      message: 'nothing is due',
+      at: at(),
+      failed: [],
+      failedCount: 0,
+      reasons: [],
+      rollout: { id: MARK.id, start: '2026-11-21T09:00:00.000Z', trigger: 'schedule' },
+      soonestEnd: at(365 * DAY),
+      durationMs: 40 * MINUTE,
+      progress: {
+        wanted: 1,
+        replaced: 1,
+        verified: 1,
+        movedAt: at(-20 * MINUTE),
+        machines: [
+          {
+            name: 'berlin-cp-a',
+            node: 'cp-a',
+            state: 'verified',
+            createdAt: at(-50 * MINUTE),
+            notBefore: at(-50 * MINUTE),
+            notAfter: at(365 * DAY),
+          },
+        ],
+      },
+    });
+  });
+
+  it('tells what failed, and not what somebody answers for', () => {
+    const step = nothing({
+      state: 'refused',
+      span: { from: NOW, until: NOW + DAY },
+      nextWindow: NOW + MINUTE,
+      checks: [
+        { id: 'due', passed: true, found: 'yes' },
+        { id: 'surge', passed: false, waived: true, found: 'none' },
+        { id: 'fleet-budget', passed: false, passing: true, found: 'munich rolls' },
+        { id: 'etcd-healthy', passed: false, object: 'KubeadmControlPlane a/b', found: 'False', remedy: 'Mend it' },
+      ],
+    });
+    expect(summaryOf({ step, at: at() })).toMatchObject({
+      failedCount: 2,
+      failed: [
+        { id: 'fleet-budget', passing: true, found: 'munich rolls' },
+        { id: 'etcd-healthy', object: 'KubeadmControlPlane a/b', found: 'False', remedy: 'Mend it' },
+      ],
+      span: { from: at(), until: at(DAY) },
+      nextWindow: at(MINUTE),
+    });
+  });
+
+  it('has the command for a person, and what was written', () => {
+    const ask = { ...nothing({ state: 'assist' }), kind: 'ask', command: 'eksctl', reasons: [] } as RolloutStep;
+    expect(summaryOf({ step: ask, at: at() }).command).toBe('eksctl');
+    const hold = {
+      ...nothing({ state: 'held' }),
+      kind: 'hold',
+      reasons: [{ id: 'stuck', message: 'm', remedy: 'r' }],
+      write: { kind: 'hold', object: {}, hold: {} },
+    } as unknown as RolloutHold;
+    expect(summaryOf({ step: hold, written: { kind: 'written' }, at: at() })).toMatchObject({
+      reasons: [{ id: 'stuck', message: 'm', remedy: 'r' }],
+      write: { kind: 'hold', outcome: 'written' },
+    });
+  });
+
+  it('is bounded and readable again, whatever a cluster says, and stays whole on its way to the index', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 50 }),
+      fc.constantFrom('‮'.repeat(3_000), '\ud800'.repeat(3_000), '"'.repeat(3_000)),
+    );
+    const number = fc.oneof(fc.constantFrom(NaN, Infinity, -1, 1e300, 0.5), fc.integer());
+    const machines = fc.array(
+      fc.record({ name: text, node: text, createdAt: number }).map((changed) => machine(changed)),
+      { maxLength: 30 },
+    );
+    const part = fc.record({ wanted: number, replaced: number, verified: number, movedAt: number, machines });
+    const step = fc
+      .record({
+        state: fc.constantFrom(...ROLLOUT_STATES),
+        message: text,
+        soonestEnd: number,
+        nextWindow: number,
+        span: fc.record({ from: number, until: number }),
+        checks: fc.array(fc.record({ found: text, object: text, remedy: text }), { maxLength: 40 }),
+        reasons: fc.array(fc.record({ object: text, message: text, remedy: text }), { maxLength: 20 }),
+        progress: fc.tuple(part, part).map(([own, etcd]) => ({ ...own, etcd })),
+      })
+      .map(
+        ({ checks, reasons, ...more }) =>
+          ({
+            kind: 'hold',
+            mark: MARK,
+            ...more,
+            checks: checks.map((check) => ({ id: 'surge', passed: false, ...check })),
+            reasons: reasons.map((reason) => ({ id: 'stuck', ...reason })),
+          }) as RolloutStep,
+      );
+    fc.assert(
+      fc.property(step, (each) => {
+        const rollout = summaryOf({ step: each, at: at() });
+        expect(Buffer.byteLength(JSON.stringify(rollout))).toBeLessThan(20_000);
+        expect(readRollout(JSON.parse(JSON.stringify(rollout)), 'r')).toStrictEqual(rollout);
+        const told = decodeOutcome(encodeOutcome(swept({ rollout })));
+        expect(told).toMatchObject({ ok: true, outcome: { rollout, problems: [] } });
+        const index = told.ok ? foldOutcomes(undefined, [told.outcome], NOW) : undefined;
+        expect(parseFleetIndex(JSON.parse(JSON.stringify(index)), NOW)).toStrictEqual(index);
+      }),
+      { seed: 21, numRuns: 60 },
+    );
+  });
+});
+
+describe('the newest look in the index', () => {
+  const looked = (minutes: number, changed: Partial<RolloutSummary> = {}) =>
+    swept({
+      startedAt: at(minutes * MINUTE),
+      rollout: rolloutSummary({ at: at(minutes * MINUTE), ...changed }),
+    });
+  const rolloutAfter = (...outcomes: ReturnType<typeof looked>[]) =>
+    foldOutcomes(undefined, outcomes, NOW).clusters['paris']?.rollout;
+
+  it('knows since when the state is there, also when sweeps between did not look', () => {
+    const idle = looked(-9, { state: 'idle' });
+    expect(rolloutAfter(idle, looked(-8), swept({ startedAt: at(-7 * MINUTE) }), looked(-6))).toEqual({
+      ...rolloutSummary({ at: at(-6 * MINUTE) }),
+      since: at(-8 * MINUTE),
+    });
+    const { rollout: _, ...unlooked } = looked(-1);
+    expect(rolloutAfter(looked(-8), unlooked)).toMatchObject({ at: at(-8 * MINUTE), since: at(-8 * MINUTE) });
+    const other = { id: 'next', start: at(), trigger: 'person' } as const;
+    expect(rolloutAfter(looked(-8), looked(-6, { rollout: other }))?.since).toBe(at(-6 * MINUTE));
+  });
+
+  it('takes no more from a late look than that the state is older', () => {
+    expect(rolloutAfter(looked(-6), looked(-8))).toMatchObject({ at: at(-6 * MINUTE), since: at(-8 * MINUTE) });
+    expect(rolloutAfter(looked(-6), looked(-8, { state: 'idle' }))?.since).toBe(at(-6 * MINUTE));
+  });
+
+  it('is none of another sweep, or of tomorrow', () => {
+    for (const minutes of [-1, 16]) {
+      const rollout = rolloutSummary({ at: at(minutes * MINUTE) });
+      expect(decodeOutcome(JSON.stringify(swept({ rollout })))).toStrictEqual({ ok: true, outcome: swept() });
+      expect(decodeOutcome(encodeOutcome(swept({ rollout })))).toMatchObject({
+        outcome: { problems: [{ kind: 'bug', object: 'rollout of cluster paris' }] },
+      });
+    }
+    const index = foldOutcomes(undefined, [looked(0)], NOW);
+    expect(parseFleetIndex(index, NOW - DAY)?.clusters['paris']?.rollout).toBeUndefined();
+  });
+});
+
+it.each<[string, boolean, Partial<RolloutSummary>]>([
+  ['one that rolls', true, { state: 'rolling' }],
+  ['one that is verified', true, { state: 'verifying' }],
+  ['one that is held', true, { state: 'held' }],
+  ['one that is done', false, { state: 'done' }],
+  ['one that was begun just now', true, { state: 'ready', write: { kind: 'roll-control-plane', outcome: 'written' } }],
+  ['one that may have begun', true, { state: 'ready', write: { kind: 'roll-control-plane', outcome: 'unknown' } }],
+  ['one that was refused', false, { state: 'ready', write: { kind: 'roll-control-plane', outcome: 'refused' } }],
+  ['one that was aborted and is at rest', false, { state: 'aborted' }],
+  [
+    'one that was aborted while a machine is made',
+    true,
+    {
+      state: 'aborted',
+      progress: { wanted: 1, replaced: 0, verified: 0, machines: [{ name: 'a', state: 'new' }] },
+    },
+  ],
+])('of %s it is %s that it has to be looked at every minute', (_, expected, changed) => {
+  expect(isUnderWay(rolloutSummary({ rollout: undefined as never, ...changed }))).toBe(expected);
+});
+
+it('has the ledger under the key that permissions name', () => {
+  expect(STATE_KEYS.rollouts).toBe(ROLLOUT_LEDGER_KEY);
+});

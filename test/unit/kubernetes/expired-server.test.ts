@@ -1,0 +1,498 @@
+// The library's decorators need this before anything else is loaded.
+// oxlint-disable-next-line import/no-unassigned-import
+import 'reflect-metadata';
+
+import { webcrypto, X509Certificate } from 'node:crypto';
+import { createServer as createHttpsServer } from 'node:https';
+import { createServer as createTcpServer } from 'node:net';
+import { createServer } from 'node:tls';
+import * as x509 from '@peculiar/x509';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import type { Connection, ExpiredServer } from '../../../lambdas/kubernetes/connection.ts';
+import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import { answer, listen, TOKEN } from './tls-server.ts';
+
+const DAY = 86_400_000;
+const P256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const RSA = (bits: number, hash = 'SHA-256') => ({
+  name: 'RSASSA-PKCS1-v1_5',
+  hash,
+  publicExponent: new Uint8Array([1, 0, 1]),
+  modulusLength: bits,
+});
+
+interface Wanted {
+  readonly name?: string;
+  /** Days from now. @default -10 */
+  readonly from?: number;
+  /** @default -1: it has ended */
+  readonly until?: number;
+  readonly address?: string;
+  readonly algorithm?: typeof P256 | ReturnType<typeof RSA>;
+  readonly extensions?: readonly x509.Extension[];
+}
+
+interface Made {
+  readonly certificate: x509.X509Certificate;
+  readonly keys: webcrypto.CryptoKeyPair;
+  readonly algorithm: NonNullable<Wanted['algorithm']>;
+}
+
+const CA = new x509.BasicConstraintsExtension(true, undefined, true);
+
+async function make(wanted: Wanted, by?: Made): Promise<Made> {
+  const { name = 'kube-apiserver', from = -10, until = -1, algorithm = P256, extensions = [] } = wanted;
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const certificate = await x509.X509CertificateGenerator.create({
+    subject: [{ CN: [name] }],
+    issuer: by?.certificate.subjectName ?? new x509.Name([{ CN: [name] }]),
+    publicKey: keys.publicKey,
+    signingKey: (by?.keys ?? keys).privateKey,
+    signingAlgorithm: by?.algorithm ?? algorithm,
+    notBefore: new Date(Date.now() + from * DAY),
+    notAfter: new Date(Date.now() + until * DAY),
+    extensions: [...extensions],
+  });
+  return { certificate, keys, algorithm };
+}
+
+const authority = (wanted: Wanted = {}, by?: Made) =>
+  make({ name: 'kubernetes', until: 10, extensions: [CA], ...wanted }, by);
+const leaf = (by: Made | undefined, { address = '127.0.0.1', extensions = [], ...wanted }: Wanted = {}) =>
+  make(
+    {
+      ...wanted,
+      extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'ip', value: address }]), ...extensions],
+    },
+    by,
+  );
+
+const pemOf = (...all: readonly Made[]) => all.map(({ certificate }) => certificate.toString('pem')).join('\n');
+const sha256Of = ({ certificate }: Made) =>
+  new X509Certificate(Buffer.from(certificate.rawData)).fingerprint256.replaceAll(':', '').toLowerCase();
+
+interface Server {
+  readonly port: number;
+  /** Bytes that came decrypted: of HTTP. */
+  received(): string;
+  connections(): number;
+}
+
+async function serve(
+  chain: readonly [Made, ...Made[]],
+  options: { maxVersion?: 'TLSv1.2' | 'TLSv1.3' } = {},
+): Promise<Server> {
+  const key = await webcrypto.subtle.exportKey('pkcs8', chain[0].keys.privateKey);
+  let received = '';
+  let connections = 0;
+  const server = createServer(
+    { cert: pemOf(...chain), key: x509.PemConverter.encode(key, 'PRIVATE KEY'), ...options },
+    (socket) => {
+      connections += 1;
+      socket.on('error', () => {});
+      socket.on('data', (piece) => {
+        received += piece.toString('latin1');
+        const body = '{"ok":true}';
+        const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+        if (received.endsWith('\r\n\r\n')) socket.write(head + body);
+      });
+      onTestFinished(() => void socket.destroy());
+    },
+  );
+  server.on('tlsClientError', () => {});
+  return { port: await listen(server), received: () => received, connections: () => connections };
+}
+
+function connect(
+  port: number,
+  trusted: readonly Made[],
+  expiredServer: ExpiredServer | undefined,
+  more: Partial<Connection> = {},
+): KubernetesClient {
+  const client = createKubernetesClient(
+    {
+      server: `https://127.0.0.1:${port}`,
+      ...(trusted.length === 0 ? {} : { caPem: pemOf(...trusted) }),
+      credentials: { kind: 'token', token: TOKEN },
+      ...(expiredServer === undefined ? {} : { expiredServer }),
+      ...more,
+    },
+    { requestTimeoutMs: 5_000, sleep: async () => {} },
+  );
+  onTestFinished(() => client.close());
+  return client;
+}
+
+const get = async (client: KubernetesClient) => client.request({ method: 'GET', path: '/api/v1/nodes' });
+
+async function failure(client: KubernetesClient): Promise<KubernetesError> {
+  const error: unknown = await get(client).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof KubernetesError) return error;
+  throw new Error('expected a KubernetesError', { cause: error });
+}
+
+const AUTHORITY: ExpiredServer = { pin: 'authority' };
+
+describe('a server whose certificate has expired', () => {
+  test.each(['TLSv1.2', 'TLSv1.3'] as const)('is used when its authority issued it (%s)', async (maxVersion) => {
+    const ca = await authority();
+    const expired = await leaf(ca);
+    const server = await serve([expired], { maxVersion });
+    const client = connect(server.port, [ca], AUTHORITY);
+    expect(client.recovering).toBeUndefined();
+    expect(await get(client)).toEqual({ ok: true });
+    expect(await get(client)).toEqual({ ok: true });
+    expect(server.connections()).toBe(1);
+    expect(server.received()).toContain(`Bearer ${TOKEN}`);
+    expect(client.recovering).toEqual({
+      notAfter: expired.certificate.notAfter.getTime(),
+      sha256: sha256Of(expired),
+      pin: 'authority',
+    });
+  });
+
+  test('is used by way of an authority that it sent along', async () => {
+    const ca = await authority();
+    const between = await authority({ name: 'between' }, ca);
+    const server = await serve([await leaf(between), between]);
+    expect(await get(connect(server.port, [ca], AUTHORITY))).toEqual({ ok: true });
+  });
+
+  test('is used when an intermediate is trusted without its root', async () => {
+    const between = await authority({ name: 'between' }, await authority());
+    const server = await serve([await leaf(between)]);
+    expect(await get(connect(server.port, [between], AUTHORITY))).toEqual({ ok: true });
+  });
+
+  test('is used when an old authority of the bundle has expired and the new one of the same name has not', async () => {
+    const old = await authority({ until: -2 });
+    const ca = await authority();
+    const server = await serve([await leaf(ca)]);
+    expect(await get(connect(server.port, [old, ca], AUTHORITY))).toEqual({ ok: true });
+  });
+
+  test('is used when it is exactly the one that was named', async () => {
+    const [ca, unknown] = [await authority(), await authority({ name: 'unknown' })];
+    const expired = await leaf(unknown);
+    const server = await serve([expired]);
+    const client = connect(server.port, [ca], { pin: 'fingerprint', sha256: sha256Of(expired) });
+    expect(await get(client)).toEqual({ ok: true });
+    expect(client.recovering).toMatchObject({ pin: 'fingerprint', sha256: sha256Of(expired) });
+  });
+
+  test('is used by the name that the kubeconfig gives', async () => {
+    const ca = await authority();
+    const named = await make(
+      {
+        extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: 'api.berlin' }])],
+      },
+      ca,
+    );
+    const server = await serve([named]);
+    expect(await get(connect(server.port, [ca], AUTHORITY, { tlsServerName: 'api.berlin' }))).toEqual({ ok: true });
+    expect(await failure(connect(server.port, [ca], AUTHORITY))).toMatchObject({
+      code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+    });
+  });
+
+  test('asks for a client certificate as ever', async () => {
+    const ca = await authority();
+    const expired = await leaf(ca);
+    const own = await make({ name: 'certmarshal', until: 10 }, ca);
+    const pem = async ({ keys }: Made) =>
+      x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY');
+    const server = createHttpsServer(
+      { cert: pemOf(expired), key: await pem(expired), ca: pemOf(ca), requestCert: true, rejectUnauthorized: true },
+      (_, response) => answer(response, 200, { ok: true }),
+    );
+    onTestFinished(() => server.closeAllConnections());
+    const credentials = { kind: 'certificate', certificatePem: pemOf(own), keyPem: await pem(own) } as const;
+    expect(await get(connect(await listen(server), [ca], AUTHORITY, { credentials }))).toEqual({ ok: true });
+  });
+});
+
+describe('a server that is refused', () => {
+  interface Row {
+    readonly name: string;
+    readonly make: () => Promise<{
+      readonly chain: readonly [Made, ...Made[]];
+      readonly trusted: readonly Made[];
+      readonly expired?: ExpiredServer;
+    }>;
+    readonly code: string;
+  }
+  const KEY_USAGE = (flags: x509.KeyUsageFlags) => new x509.KeyUsagesExtension(flags, true);
+  const EKU = (usage: x509.ExtendedKeyUsage) => new x509.ExtendedKeyUsageExtension([usage]);
+  const plain = async (wanted: Wanted, ofAuthority: Wanted = {}) => {
+    const ca = await authority(ofAuthority);
+    return { chain: [await leaf(ca, wanted)] as const, trusted: [ca] };
+  };
+
+  const rows: readonly Row[] = [
+    {
+      name: 'an expired certificate of an unknown authority',
+      make: async () => ({
+        chain: [await leaf(await authority({ name: 'unknown' }))],
+        trusted: [await authority()],
+      }),
+      code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    },
+    {
+      name: 'an expired certificate of an authority that only has the name of the real one',
+      make: async () => ({ chain: [await leaf(await authority())], trusted: [await authority()] }),
+      code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    },
+    {
+      name: 'an expired certificate, its authority sent along and unknown',
+      make: async () => {
+        const unknown = await authority({ name: 'unknown' });
+        return { chain: [await leaf(unknown), unknown], trusted: [await authority()] };
+      },
+      code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    },
+    {
+      name: 'an expired certificate that signed itself',
+      make: async () => ({ chain: [await leaf(undefined)], trusted: [await authority()] }),
+      code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    },
+    {
+      name: 'an expired certificate that is in the bundle itself',
+      make: async () => {
+        const own = await leaf(undefined);
+        return { chain: [own], trusted: [own] };
+      },
+      code: 'INVALID_CA',
+    },
+    { name: 'an expired authority', make: async () => plain({}, { until: -1 }), code: 'CERT_HAS_EXPIRED' },
+    {
+      name: 'an authority that is not valid yet',
+      make: async () => plain({}, { from: 1 }),
+      code: 'CERT_NOT_YET_VALID',
+    },
+    {
+      name: 'an expired intermediate',
+      make: async () => {
+        const ca = await authority();
+        const between = await authority({ name: 'between', until: -1 }, ca);
+        return { chain: [await leaf(between), between], trusted: [ca] };
+      },
+      code: 'CERT_HAS_EXPIRED',
+    },
+    {
+      name: 'a valid certificate under an expired intermediate',
+      make: async () => {
+        const ca = await authority();
+        const between = await authority({ name: 'between', until: -1 }, ca);
+        return { chain: [await leaf(between, { until: 10 }), between], trusted: [ca] };
+      },
+      code: 'CERT_HAS_EXPIRED',
+    },
+    {
+      name: 'an expired certificate issued by a server',
+      make: async () => {
+        const ca = await authority();
+        const other = await make({ name: 'other', until: 10 }, ca);
+        return { chain: [await leaf(other), other], trusted: [ca] };
+      },
+      code: 'INVALID_CA',
+    },
+    {
+      name: 'an expired certificate below an authority that may have none below it',
+      make: async () => {
+        const ca = await authority({ extensions: [new x509.BasicConstraintsExtension(true, 0, true)] });
+        const between = await authority({ name: 'between' }, ca);
+        return { chain: [await leaf(between), between], trusted: [ca] };
+      },
+      code: 'PATH_LENGTH_EXCEEDED',
+    },
+    {
+      name: 'an expired certificate by way of one that was sent along and is called as the authority',
+      make: async () => {
+        const ca = await authority();
+        const between = await authority({}, ca);
+        return { chain: [await leaf(between), between], trusted: [ca] };
+      },
+      code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    },
+    {
+      name: 'an authority that may not sign certificates',
+      make: async () => plain({}, { extensions: [CA, KEY_USAGE(x509.KeyUsageFlags.cRLSign)] }),
+      code: 'INVALID_CA',
+    },
+    {
+      name: 'an authority with constraints on names',
+      make: async () =>
+        plain({}, { extensions: [CA, new x509.Extension('2.5.29.30', false, Uint8Array.of(0x30, 0).buffer)] }),
+      code: 'CERT_REJECTED',
+    },
+    {
+      name: 'an expired certificate for another address',
+      make: async () => plain({ address: '127.0.0.2' }),
+      code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+    },
+    {
+      name: 'a certificate that is not valid yet',
+      make: async () => plain({ from: 1, until: 2 }),
+      code: 'CERT_NOT_YET_VALID',
+    },
+    {
+      name: 'an expired client certificate',
+      make: async () => plain({ extensions: [EKU(x509.ExtendedKeyUsage.clientAuth)] }),
+      code: 'INVALID_PURPOSE',
+    },
+    {
+      name: 'an expired certificate whose key may only sign certificates',
+      make: async () => plain({ extensions: [KEY_USAGE(x509.KeyUsageFlags.keyCertSign)] }),
+      code: 'INVALID_PURPOSE',
+    },
+    {
+      name: 'an expired certificate with a critical extension that nobody knows',
+      make: async () => plain({ extensions: [new x509.Extension('1.2.3.4', true, Uint8Array.of(0x05, 0).buffer)] }),
+      code: 'CERT_REJECTED',
+    },
+    {
+      name: 'an expired certificate signed with SHA-1',
+      make: async () => plain({}, { algorithm: RSA(2048, 'SHA-1') }),
+      code: 'CERT_REJECTED',
+    },
+    {
+      name: 'an authority with a weak key',
+      make: async () => plain({}, { algorithm: RSA(1024) }),
+      code: 'CERT_REJECTED',
+    },
+    {
+      name: 'a valid certificate of an unknown authority',
+      make: async () => ({
+        chain: [await leaf(await authority({ name: 'unknown' }), { until: 10 })],
+        trusted: [await authority()],
+      }),
+      code: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    },
+    {
+      name: 'a valid certificate for another address',
+      make: async () => plain({ until: 10, address: '127.0.0.2' }),
+      code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+    },
+    {
+      name: 'another expired certificate than the one that was named, of the right authority',
+      make: async () => {
+        const ca = await authority();
+        const sha256 = sha256Of(await leaf(ca));
+        return { chain: [await leaf(ca)], trusted: [ca], expired: { pin: 'fingerprint', sha256 } };
+      },
+      code: 'CERTMARSHAL_OTHER_CERTIFICATE',
+    },
+    {
+      name: 'the named certificate under another name',
+      make: async () => {
+        const ca = await authority();
+        const named = await leaf(ca, { address: '127.0.0.2' });
+        return { chain: [named], trusted: [ca], expired: { pin: 'fingerprint', sha256: sha256Of(named) } };
+      },
+      code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+    },
+    {
+      name: 'the named certificate while it is valid, of an unknown authority',
+      make: async () => {
+        const named = await leaf(await authority({ name: 'unknown' }), { until: 10 });
+        return {
+          chain: [named],
+          trusted: [await authority()],
+          expired: { pin: 'fingerprint', sha256: sha256Of(named) },
+        };
+      },
+      code: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    },
+  ];
+
+  test.each(rows)('$name', async (row) => {
+    const { chain, trusted, expired = AUTHORITY } = await row.make();
+    const server = await serve(chain);
+    const client = connect(server.port, trusted, expired);
+    expect(await failure(client)).toMatchObject({ kind: expect.stringMatching(/./), code: row.code });
+    expect(client.recovering).toBeUndefined();
+    // Not even the beginning of a request, and never the token.
+    expect(server.received()).toBe('');
+  });
+
+  test('an expired certificate, where nobody asked for recovery', async () => {
+    const ca = await authority();
+    const server = await serve([await leaf(ca)]);
+    const error = await failure(connect(server.port, [ca], undefined));
+    expect(error).toMatchObject({ kind: 'certificate', code: 'CERT_HAS_EXPIRED' });
+    expect(error.remedy).toMatch(/recovery/);
+    expect(server.received()).not.toContain(TOKEN);
+  });
+
+  test('an expired certificate of an authority, where no bundle is given', async () => {
+    const ca = await authority();
+    const server = await serve([await leaf(ca), ca]);
+    expect(await failure(connect(server.port, [], AUTHORITY))).toMatchObject({ kind: 'certificate' });
+    expect(server.received()).toBe('');
+  });
+});
+
+describe('recovery mode', () => {
+  test('verifies a valid certificate as ever, and says nothing of recovery', async () => {
+    const ca = await authority();
+    const server = await serve([await leaf(ca, { until: 10 })]);
+    const client = connect(server.port, [ca], AUTHORITY);
+    expect(await get(client)).toEqual({ ok: true });
+    expect(client.recovering).toBeUndefined();
+  });
+
+  test('resumes no session, so that every connection shows its certificate', async () => {
+    const ca = await authority();
+    const expired = await leaf(ca);
+    const key = await webcrypto.subtle.exportKey('pkcs8', expired.keys.privateKey);
+    const reused: boolean[] = [];
+    const server = createServer(
+      { cert: pemOf(expired), key: x509.PemConverter.encode(key, 'PRIVATE KEY') },
+      (socket) => {
+        reused.push(socket.isSessionReused());
+        socket.on('error', () => {});
+        socket.once('data', () =>
+          socket.end(
+            'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}',
+          ),
+        );
+      },
+    );
+    const client = connect(await listen(server), [ca], AUTHORITY);
+    await get(client);
+    await get(client);
+    expect(reused).toEqual([false, false]);
+  });
+
+  test('ends a handshake that does not end, and one under way when it is closed', async () => {
+    const silent = createTcpServer((socket) => {
+      socket.resume();
+      socket.on('error', () => {});
+      onTestFinished(() => void socket.destroy());
+    });
+    const port = await listen(silent);
+    const ca = await authority();
+    const hurried = createKubernetesClient(
+      {
+        server: `https://127.0.0.1:${port}`,
+        caPem: pemOf(ca),
+        credentials: { kind: 'token', token: TOKEN },
+        expiredServer: AUTHORITY,
+      },
+      { requestTimeoutMs: 50, sleep: async () => {} },
+    );
+    onTestFinished(() => hurried.close());
+    const count = () => new Promise<number>((resolve) => silent.getConnections((_, n) => resolve(n)));
+    expect(await failure(hurried)).toMatchObject({ kind: expect.stringMatching(/timeout|unreachable/) });
+    const patient = connect(port, [ca], AUTHORITY);
+    const failed = failure(patient);
+    await expect.poll(count).toBeGreaterThan(0);
+    patient.close();
+    expect(await failed).toMatchObject({ kind: 'aborted' });
+    await expect.poll(count).toBe(0);
+  });
+});

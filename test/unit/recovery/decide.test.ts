@@ -1,0 +1,535 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { RULES } from '../../../lambdas/approval/rules.ts';
+import { voucherFromInstance } from '../../../lambdas/recovery/control-plane.ts';
+import { decideRecoveries, decideRecovery } from '../../../lambdas/recovery/decide.ts';
+import { livenessOf } from '../../../lambdas/recovery/liveness.ts';
+import { RECOVERY_REASONS, type RecoveryReason } from '../../../lambdas/recovery/reasons.ts';
+import { readRecoveryRequest } from '../../../lambdas/recovery/request.ts';
+import { RECOVERY_RULES, type RecoveryContext, type RecoveryRuleId } from '../../../lambdas/recovery/rules.ts';
+import { CLIENT_USAGES, DUBLIN, instance } from '../approval/fixtures.ts';
+import { extension, OID } from '../x509/request-factory.ts';
+import {
+  ASLEEP,
+  BOOTSTRAPPER,
+  BOOTSTRAPPER_GROUPS,
+  type ClientCsrFields,
+  clientCsr,
+  contextOf,
+  controlPlaneMachine,
+  NODE_GROUPS,
+  NOW,
+  requestOf,
+  vouchersOf,
+  windowOf,
+} from './fixtures.ts';
+
+const MINUTE = 60_000;
+const own = (node = 'cp-1') => ({ node, username: `system:node:${node}`, groups: NODE_GROUPS });
+const lease = (renewTime: string) => ({ metadata: { name: 'cp-1' }, spec: { renewTime } });
+const node = (status: string) => ({ metadata: { name: 'cp-1' }, status: { conditions: [{ type: 'Ready', status }] } });
+
+describe('a request that is recovered', () => {
+  const rows: readonly { readonly name: string; readonly csr: ClientCsrFields; readonly context?: RecoveryContext }[] =
+    [
+      { name: 'from a bootstrap token', csr: {} },
+      { name: 'from the node itself', csr: own() },
+      { name: 'with an RSA key and key encipherment', csr: { usages: CLIENT_USAGES, request: { key: 'rsa2048' } } },
+      { name: 'with its usages in any order', csr: { usages: ['client auth', 'digital signature'] } },
+      { name: 'with a lifetime of a year', csr: { expirationSeconds: 365 * 86_400 } },
+      { name: 'authenticated by a token', csr: { extra: { 'authentication.kubernetes.io/credential-id': ['JTI=1'] } } },
+      { name: 'while one approval is left', csr: {}, context: contextOf({ approved: new Map([['cp-1', 1]]) }) },
+      {
+        name: 'when another node has spent its own',
+        csr: {},
+        context: contextOf({ approved: new Map([['cp-2', 9]]) }),
+      },
+      {
+        name: 'of a node whose Lease was last renewed 5 minutes ago',
+        csr: {},
+        context: contextOf({
+          liveness: new Map([['cp-1', { kind: 'known', ready: false, leaseRenewedAt: NOW - 5 * MINUTE }]]),
+        }),
+      },
+      {
+        name: 'from a token without groups of its own, where the window says so',
+        csr: { groups: ['system:bootstrappers', 'system:authenticated'] },
+        context: contextOf({ window: windowOf({ bootstrapGroups: [] }) }),
+      },
+    ];
+  it.each(rows)('$name', ({ csr, context = contextOf() }) => {
+    const verdict = decideRecovery(requestOf(clientCsr(csr)), context, NOW);
+    expect(verdict).toMatchObject({ verdict: 'approve', reason: 'Recovered', node: 'cp-1', hostile: false });
+    expect(verdict.message).toBe(
+      'window w-1, opened by arn:aws:iam::111122223333:user/mia: cp-1 ← Machine eksa-system/berlin-cp-1',
+    );
+    expect(verdict.checks.map(({ rule }) => rule)).toEqual(RECOVERY_RULES.map(({ id }) => id));
+  });
+
+  it('of an EC2 instance of the control plane', () => {
+    const made = instance('i-0a', '10.0.1.1');
+    const name = made.PrivateDnsName;
+    const tagged = (value: string) => ({
+      ...made,
+      Tags: [...made.Tags, { Key: 'sigs.k8s.io/cluster-api-provider-aws/role', Value: value }],
+    });
+    const judge = (item: unknown) => {
+      const voucher = voucherFromInstance(item, DUBLIN.name);
+      return decideRecovery(
+        requestOf(clientCsr({ node: name })),
+        contextOf({
+          window: windowOf({ nodes: [name] }),
+          readings: [{ source: 'ec2', ok: true, vouchers: voucher === undefined ? [] : [voucher] }],
+          liveness: new Map([[name, ASLEEP]]),
+        }),
+        NOW,
+      ).reason;
+    };
+    expect(judge(tagged('control-plane'))).toBe('Recovered');
+    expect(judge(tagged('node'))).toBe('NotControlPlane');
+    expect(judge(made)).toBe('NotControlPlane');
+    expect(judge({ ...tagged('control-plane'), Tags: tagged('control-plane').Tags.slice(1) })).toBe('EvidenceMissing');
+    expect(judge({ ...tagged('control-plane'), State: { Name: 'stopped' } })).toBe('EvidenceMissing');
+  });
+});
+
+interface FailingRow {
+  readonly name: string;
+  readonly rule: RecoveryRuleId;
+  readonly reason: RecoveryReason;
+  readonly csr?: ClientCsrFields;
+  readonly context?: Partial<RecoveryContext>;
+  readonly now?: number;
+  /** Other rules that cannot help failing too. */
+  readonly also?: readonly RecoveryRuleId[];
+}
+
+const alive = (known: Partial<{ ready: boolean; leaseRenewedAt: number | undefined }>) => ({
+  liveness: new Map([['cp-1', { kind: 'known', ready: false, leaseRenewedAt: undefined, ...known } as const]]),
+});
+const O = { oid: OID.organization, value: 'system:nodes' };
+const CN = { oid: OID.commonName, value: 'system:node:cp-1' };
+
+const FAILING: readonly FailingRow[] = [
+  { name: 'after the window closed', rule: 'window', reason: 'WindowClosed', now: NOW + 20 * MINUTE },
+  { name: 'before it opens', rule: 'window', reason: 'WindowClosed', now: NOW - 11 * MINUTE, also: ['created'] },
+  {
+    name: 'in the window of another cluster',
+    rule: 'window',
+    reason: 'WindowClosed',
+    context: { window: windowOf({ cluster: 'other' }) },
+  },
+  {
+    name: 'in a window of two hours',
+    rule: 'window',
+    reason: 'WindowClosed',
+    context: { window: windowOf({ until: new Date(NOW + 110 * MINUTE).toISOString() }) },
+  },
+  {
+    name: 'in a window that gives groups of an administrator',
+    rule: 'window',
+    reason: 'WindowClosed',
+    csr: { groups: ['system:bootstrappers', 'system:authenticated', 'system:masters'] },
+    context: { window: windowOf({ bootstrapGroups: ['system:masters'] }) },
+  },
+  { name: 'created in the future', rule: 'created', reason: 'ClockSkew', csr: { ageSeconds: -301 } },
+  {
+    name: 'no PKCS#10',
+    rule: 'request',
+    reason: 'RequestMalformed',
+    csr: { pem: Buffer.from('x') },
+    also: [
+      'signature',
+      'key',
+      'common-name',
+      'named',
+      'organization',
+      'subject',
+      'extensions',
+      'control-plane',
+      'ended',
+    ],
+  },
+  {
+    name: 'no node in the common name',
+    rule: 'common-name',
+    reason: 'CommonNameMismatch',
+    csr: { request: { commonName: 'kubernetes-admin' } },
+    also: ['named', 'control-plane', 'ended'],
+  },
+  {
+    name: 'two common names',
+    rule: 'common-name',
+    reason: 'CommonNameMismatch',
+    csr: { request: { subject: [[O], [CN], [CN]] } },
+    also: ['subject', 'named', 'control-plane', 'ended'],
+  },
+  { name: 'a control plane node that is not named', rule: 'named', reason: 'NodeNotNamed', csr: { node: 'cp-3' } },
+  {
+    name: 'another node’s common name, from a node',
+    rule: 'requester',
+    reason: 'RequesterNotAllowed',
+    csr: { ...own('cp-2'), node: 'cp-1' },
+    also: ['groups'],
+  },
+  {
+    name: 'a person',
+    rule: 'requester',
+    reason: 'RequesterNotAllowed',
+    csr: { username: 'mia' },
+  },
+  ...['system:bootstrap:abcde', 'system:bootstrap:abcdefg', 'system:bootstrap:ABCDEF', 'system:bootstrap:abcdef\n'].map(
+    (username): FailingRow => ({
+      name: `a user called ${JSON.stringify(username)}`,
+      rule: 'requester',
+      reason: 'RequesterNotAllowed',
+      csr: { username },
+    }),
+  ),
+  {
+    name: 'a bootstrap token with a further group',
+    rule: 'groups',
+    reason: 'GroupsNotExact',
+    csr: { groups: [...BOOTSTRAPPER_GROUPS, 'system:masters'] },
+  },
+  {
+    name: 'a bootstrap token without the group of the window',
+    rule: 'groups',
+    reason: 'GroupsNotExact',
+    csr: { groups: BOOTSTRAPPER_GROUPS.slice(0, 2) },
+  },
+  {
+    name: 'a bootstrap token with a group twice',
+    rule: 'groups',
+    reason: 'GroupsNotExact',
+    csr: { groups: [...BOOTSTRAPPER_GROUPS, 'system:authenticated'] },
+  },
+  {
+    name: 'a node with a further group',
+    rule: 'groups',
+    reason: 'GroupsNotExact',
+    csr: { ...own(), groups: [...NODE_GROUPS, 'system:masters'] },
+  },
+  {
+    name: 'a node with the groups of a bootstrap token',
+    rule: 'groups',
+    reason: 'GroupsNotExact',
+    csr: { ...own(), groups: BOOTSTRAPPER_GROUPS },
+  },
+  { name: 'no groups', rule: 'groups', reason: 'GroupsNotExact', csr: { groups: [] } },
+  {
+    name: 'server auth',
+    rule: 'usages',
+    reason: 'UsagesNotAllowed',
+    csr: { usages: ['digital signature', 'client auth', 'server auth'] },
+  },
+  { name: 'client auth alone', rule: 'usages', reason: 'UsagesNotAllowed', csr: { usages: ['client auth'] } },
+  {
+    name: 'key encipherment with ML-DSA',
+    rule: 'usages',
+    reason: 'UsagesNotAllowed',
+    csr: { usages: CLIENT_USAGES, request: { key: 'mldsa44' } },
+  },
+  { name: 'ten years', rule: 'expiration', reason: 'ExpirationTooLong', csr: { expirationSeconds: 3650 * 86_400 } },
+  { name: 'five minutes', rule: 'expiration', reason: 'ObjectMalformed', csr: { expirationSeconds: 300 } },
+  {
+    name: 'another key than it is signed with',
+    rule: 'signature',
+    reason: 'SignatureInvalid',
+    csr: { request: { tamper: 'signature' } },
+  },
+  { name: 'a small key', rule: 'key', reason: 'KeyNotAllowed', csr: { request: { key: 'rsa1024' } } },
+  {
+    name: 'an administrator’s organization',
+    rule: 'organization',
+    reason: 'OrganizationMismatch',
+    csr: { request: { organizations: ['system:masters'] } },
+  },
+  {
+    name: 'a second organization',
+    rule: 'organization',
+    reason: 'OrganizationMismatch',
+    csr: { request: { organizations: ['system:nodes', 'system:masters'] } },
+    also: ['subject'],
+  },
+  {
+    name: 'an organizational unit',
+    rule: 'subject',
+    reason: 'SubjectNotAllowed',
+    csr: { request: { subject: [[O], [CN], [{ oid: '2.5.4.11', value: 'x' }]] } },
+  },
+  {
+    name: 'a DNS name',
+    rule: 'extensions',
+    reason: 'SanNotAllowed',
+    csr: { request: { sans: [{ kind: 'dNSName', value: 'cp-1' }] } },
+  },
+  {
+    name: 'an address',
+    rule: 'extensions',
+    reason: 'SanNotAllowed',
+    csr: { request: { sans: [{ kind: 'iPAddress', value: '10.0.0.1' }] } },
+  },
+  {
+    name: 'a URI',
+    rule: 'extensions',
+    reason: 'SanNotAllowed',
+    csr: { request: { sans: [{ kind: 'uniformResourceIdentifier', value: 'spiffe://x' }] } },
+  },
+  {
+    name: 'another extension',
+    rule: 'extensions',
+    reason: 'SanNotAllowed',
+    csr: { request: { extensions: [extension(OID.basicConstraints, Buffer.from([0x30, 0]))] } },
+  },
+  {
+    name: 'a worker',
+    rule: 'control-plane',
+    reason: 'NotControlPlane',
+    context: { readings: vouchersOf(controlPlaneMachine('cp-1', { worker: true })) },
+  },
+  {
+    name: 'a Machine that is being deleted',
+    rule: 'control-plane',
+    reason: 'MachineGoing',
+    context: { readings: vouchersOf(controlPlaneMachine('cp-1', { deleting: true })) },
+  },
+  {
+    name: 'a Machine that is being deleted, and another of the node',
+    rule: 'control-plane',
+    reason: 'MachineGoing',
+    context: {
+      readings: vouchersOf(
+        controlPlaneMachine('cp-1'),
+        controlPlaneMachine('cp-1', { deleting: true, name: 'berlin-old' }),
+      ),
+    },
+  },
+  {
+    name: 'two Machines of the node',
+    rule: 'control-plane',
+    reason: 'EvidenceAmbiguous',
+    context: { readings: vouchersOf(controlPlaneMachine('cp-1'), controlPlaneMachine('cp-1', { name: 'again' })) },
+  },
+  {
+    name: 'no Machine of the node',
+    rule: 'control-plane',
+    reason: 'EvidenceMissing',
+    context: { readings: vouchersOf(controlPlaneMachine('cp-2')) },
+  },
+  {
+    name: 'a Machine of another cluster',
+    rule: 'control-plane',
+    reason: 'EvidenceMissing',
+    context: { readings: vouchersOf({ ...controlPlaneMachine('cp-1'), spec: { clusterName: 'dublin' } }) },
+  },
+  { name: 'no source', rule: 'control-plane', reason: 'EvidenceMissing', context: { readings: [] } },
+  {
+    name: 'a source that cannot be read, beside one that proves',
+    rule: 'control-plane',
+    reason: 'EvidenceUnreadable',
+    context: {
+      readings: [...contextOf().readings, { source: 'ec2', ok: false, problem: 'denied', remedy: 'Grant it.' }],
+    },
+  },
+  { name: 'a Node that is Ready', rule: 'ended', reason: 'StillValid', context: alive({ ready: true }) },
+  {
+    name: 'a Lease that was renewed 4 minutes ago',
+    rule: 'ended',
+    reason: 'StillValid',
+    context: alive({ leaseRenewedAt: NOW - 5 * MINUTE + 1 }),
+  },
+  {
+    name: 'a Lease renewed in the future',
+    rule: 'ended',
+    reason: 'StillValid',
+    context: alive({ leaseRenewedAt: NOW + 60 * MINUTE }),
+  },
+  {
+    name: 'a certificate that it asked with',
+    rule: 'ended',
+    reason: 'StillValid',
+    csr: { ...own(), extra: { 'authentication.kubernetes.io/credential-id': ['X509SHA256=00'] } },
+  },
+  {
+    name: 'no Node',
+    rule: 'ended',
+    reason: 'NodeMissing',
+    context: { liveness: new Map([['cp-1', { kind: 'missing' }]]) },
+  },
+  {
+    name: 'a Node that cannot be read',
+    rule: 'ended',
+    reason: 'NodeUnreadable',
+    context: { liveness: new Map([['cp-1', { kind: 'unreadable', problem: 'forbidden' }]]) },
+  },
+  { name: 'a Node that was not looked at', rule: 'ended', reason: 'NodeUnreadable', context: { liveness: new Map() } },
+  {
+    name: 'all approvals spent',
+    rule: 'approvals',
+    reason: 'ApprovalsSpent',
+    context: { approved: new Map([['cp-1', 2]]) },
+  },
+  {
+    name: 'a count that is none',
+    rule: 'approvals',
+    reason: 'ApprovalsSpent',
+    context: { approved: new Map([['cp-1', Infinity]]) },
+  },
+];
+
+describe('a request that is left', () => {
+  it.each(FAILING)('$rule: $name', ({ rule, reason, csr = {}, context = {}, now = NOW, also = [] }) => {
+    const verdict = decideRecovery(requestOf(clientCsr(csr)), contextOf(context), now);
+    expect(verdict).toMatchObject({ verdict: 'leave', reason });
+    const failed = verdict.checks.filter(({ passed }) => !passed).map((check) => check.rule);
+    expect(new Set(failed)).toEqual(new Set([rule, ...also]));
+  });
+
+  it('has a row for every rule', () => {
+    expect(new Set(FAILING.map(({ rule }) => rule))).toEqual(new Set(RECOVERY_RULES.map(({ id }) => id)));
+  });
+
+  it('shares its rules about the request with every signer', () => {
+    const shared = ['request', 'signature', 'key', 'organization', 'subject', 'expiration'];
+    expect(RULES.map(({ id }) => id)).toEqual(expect.arrayContaining(shared));
+  });
+
+  it('lets no count of NaN approve', () => {
+    const context = contextOf({ approved: new Map([['cp-1', Number.NaN]]) });
+    expect(decideRecovery(requestOf(clientCsr()), context, NOW).verdict).toBe('leave');
+  });
+});
+
+describe('a request that is ignored', () => {
+  it.each([
+    ['NotKubeletClient', { signerName: 'kubernetes.io/kubelet-serving' }],
+    ['NotKubeletClient', { signerName: 'kubernetes.io/kube-apiserver-client' }],
+    ['Deleting', { deleting: true }],
+    ['AlreadyApproved', { conditions: ['Approved'] }],
+    ['AlreadyDenied', { conditions: ['Denied'] }],
+    ['AlreadyFailed', { conditions: ['Failed'] }],
+    ['AlreadyIssued', { certificate: 'eA==' }],
+  ] as const)('%s', (reason, csr) => {
+    const verdict = decideRecovery(requestOf(clientCsr(csr)), contextOf(), NOW);
+    expect(verdict).toMatchObject({ verdict: 'ignore', reason });
+  });
+});
+
+describe('several requests', () => {
+  it('approves the newest of a node, and is not misled by newer ones that do not pass', () => {
+    const requests = [
+      clientCsr({ name: 'old', ageSeconds: 100 }),
+      clientCsr({ name: 'new', ageSeconds: 50 }),
+      clientCsr({ name: 'hostile', ageSeconds: 1, username: 'mallory' }),
+      clientCsr({ name: 'other', node: 'cp-2', ageSeconds: 200 }),
+    ].map(requestOf);
+    const verdicts = decideRecoveries(requests, contextOf(), NOW).map(({ request, verdict }) => [
+      request.csr.name,
+      verdict.reason,
+    ]);
+    expect(verdicts).toEqual([
+      ['old', 'Superseded'],
+      ['new', 'Recovered'],
+      ['hostile', 'RequesterNotAllowed'],
+      ['other', 'Recovered'],
+    ]);
+  });
+
+  it('takes the last name of two of the same second, in every order', () => {
+    const requests = ['csr-a', 'csr-b'].map((name) => requestOf(clientCsr({ name })));
+    for (const given of [requests, requests.toReversed()]) {
+      const approved = decideRecoveries(given, contextOf(), NOW).filter(({ verdict }) => verdict.verdict === 'approve');
+      expect(approved.map(({ request }) => request.csr.name)).toEqual(['csr-b']);
+    }
+  });
+});
+
+describe('whether a node is alive', () => {
+  it.each([
+    ['no Node', undefined, undefined, { kind: 'missing' }],
+    ['a Node that goes', { metadata: { deletionTimestamp: 'x' } }, undefined, { kind: 'missing' }],
+    ['Ready', node('True'), undefined, { kind: 'known', ready: true, leaseRenewedAt: undefined }],
+    ['Unknown', node('Unknown'), undefined, { kind: 'known', ready: false, leaseRenewedAt: undefined }],
+    [
+      'a Lease',
+      node('Unknown'),
+      lease('2026-03-02T11:59:00.123456Z'),
+      { kind: 'known', ready: false, leaseRenewedAt: NOW - MINUTE + 123 },
+    ],
+    ['a Lease without a time', node('Unknown'), { spec: {} }, { kind: 'known', ready: false }],
+    ['a Lease whose time is none', node('Unknown'), lease('soon'), { kind: 'unreadable' }],
+    ['a Lease whose time is a number', node('Unknown'), { spec: { renewTime: 5 } }, { kind: 'unreadable' }],
+  ])('%s', (_, object, found, expected) => {
+    expect(livenessOf(object, found)).toMatchObject(expected);
+  });
+});
+
+it('has words for every reason of its own', () => {
+  for (const { meaning, next } of Object.values(RECOVERY_REASONS)) expect(meaning + next).toMatch(/\.$/);
+});
+
+describe('mutations', () => {
+  const SEED = 20_261_122;
+
+  it('never approves what differs in one thing or several from what a kubelet sends', () => {
+    const changes = FAILING.filter(({ now }) => now === undefined);
+    fc.assert(
+      fc.property(fc.subarray([...changes], { minLength: 1, maxLength: 4 }), (chosen) => {
+        const csr = chosen.reduce<ClientCsrFields>(
+          (made, change) => ({ ...made, ...change.csr, request: { ...made.request, ...change.csr?.request } }),
+          {},
+        );
+        const context = chosen.reduce((made, change) => ({ ...made, ...change.context }), contextOf());
+        expect(decideRecovery(requestOf(clientCsr(csr)), context, NOW).verdict).toBe('leave');
+      }),
+      { seed: SEED, numRuns: 600 },
+    );
+  });
+
+  it('never approves other bytes than those of a request for the node, and never throws', () => {
+    const good = clientCsr();
+    const der = Buffer.from(good.spec.request, 'base64');
+    fc.assert(
+      fc.property(fc.nat(der.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
+        const bytes = Buffer.from(der);
+        bytes[at] = (bytes[at] ?? 0) ^ change;
+        const object = { ...good, spec: { ...good.spec, request: bytes.toString('base64') } };
+        expect(decideRecovery(requestOf(object), contextOf(), NOW).verdict).not.toBe('approve');
+      }),
+      { seed: SEED, numRuns: 600, examples: [[0, 1]] },
+    );
+  });
+
+  it('never approves other usernames or groups', () => {
+    const groups = fc.subarray(['system:nodes', 'system:masters', ...BOOTSTRAPPER_GROUPS]);
+    const username = fc.oneof(
+      fc.constantFrom(BOOTSTRAPPER, 'system:node:cp-1', 'system:node:cp-2', 'system:node:', 'kubernetes-admin'),
+      fc.string({ maxLength: 30 }),
+      fc.stringMatching(/^system:bootstrap:[a-zA-Z0-9]{5,7}$/),
+    );
+    fc.assert(
+      fc.property(username, groups, (user, given) => {
+        const verdict = decideRecovery(requestOf(clientCsr({ username: user, groups: given })), contextOf(), NOW);
+        const expected = new Set(user === 'system:node:cp-1' ? NODE_GROUPS : BOOTSTRAPPER_GROUPS);
+        const mayAsk = user === 'system:node:cp-1' || /^system:bootstrap:[a-z0-9]{6}$/.test(user);
+        const isExact = given.length === expected.size && given.every((group) => expected.has(group));
+        expect(verdict.verdict).toBe(mayAsk && isExact ? 'approve' : 'leave');
+      }),
+      { seed: SEED, numRuns: 500 },
+    );
+  });
+
+  it('has an answer for any JSON', () => {
+    const good = clientCsr();
+    fc.assert(
+      fc.property(fc.constantFrom(...Object.keys(good.spec), 'extra'), fc.jsonValue(), (field, value) => {
+        const read = readRecoveryRequest({ ...good, spec: { ...good.spec, [field]: value } });
+        const verdict = read.ok ? decideRecovery(read.request, contextOf(), NOW).verdict : 'leave';
+        // Nothing is no extra, and no usages, groups or lifetime that matter.
+        expect(verdict === 'approve' && !['extra', 'expirationSeconds'].includes(field)).toBe(false);
+      }),
+      { seed: SEED, numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,88 @@
+import { voucherFromMachine } from '../../../lambdas/recovery/control-plane.ts';
+import type { Liveness } from '../../../lambdas/recovery/liveness.ts';
+import { type RecoveryRequest, readRecoveryRequest } from '../../../lambdas/recovery/request.ts';
+import type { RecoveryContext } from '../../../lambdas/recovery/rules.ts';
+import { DEFAULT_APPROVALS, DEFAULT_BOOTSTRAP_GROUPS, type RecoveryWindow } from '../../../lambdas/recovery/window.ts';
+import { BERLIN, CLIENT_SIGNER, type CsrFields, csrObject, machine, NOW } from '../approval/fixtures.ts';
+
+export { NOW } from '../approval/fixtures.ts';
+
+export const CLUSTER_ID = 'berlin-mgmt/eksa-system/berlin';
+export const BOOTSTRAPPER = 'system:bootstrap:abcdef';
+export const BOOTSTRAPPER_GROUPS = ['system:bootstrappers', 'system:authenticated', ...DEFAULT_BOOTSTRAP_GROUPS];
+export const NODE_GROUPS = ['system:nodes', 'system:authenticated'];
+
+export function windowOf(changed: Partial<RecoveryWindow> = {}): RecoveryWindow {
+  return {
+    id: 'w-1',
+    cluster: CLUSTER_ID,
+    nodes: ['cp-1', 'cp-2'],
+    openedAt: new Date(NOW - 10 * 60_000).toISOString(),
+    until: new Date(NOW + 20 * 60_000).toISOString(),
+    by: 'arn:aws:iam::111122223333:user/mia',
+    approvals: DEFAULT_APPROVALS,
+    bootstrapGroups: DEFAULT_BOOTSTRAP_GROUPS,
+    ...changed,
+  };
+}
+
+export interface ClientCsrFields extends CsrFields {
+  readonly extra?: unknown;
+}
+
+/** What a kubelet with a bootstrap token sends for `cp-1`, as an API server returns it. */
+export function clientCsr({ extra, ...fields }: ClientCsrFields = {}) {
+  const node = fields.node ?? 'cp-1';
+  const object = csrObject({
+    node,
+    username: BOOTSTRAPPER,
+    groups: BOOTSTRAPPER_GROUPS,
+    usages: ['digital signature', 'client auth'],
+    signerName: CLIENT_SIGNER,
+    ...fields,
+    request: { commonName: `system:node:${node}`, sans: [], ...fields.request },
+  });
+  return extra === undefined ? object : { ...object, spec: { ...object.spec, extra } };
+}
+
+export function requestOf(object: unknown): RecoveryRequest {
+  const read = readRecoveryRequest(object);
+  if (!read.ok) throw new Error(`not readable: ${read.problem}`);
+  return read.request;
+}
+
+/** A Machine of the cluster, of the control plane unless said otherwise. */
+export function controlPlaneMachine(node: string, { worker = false, deleting = false, name = `berlin-${node}` } = {}) {
+  const made = machine(node, {}, name);
+  return {
+    ...made,
+    metadata: {
+      ...made.metadata,
+      labels: { ...made.metadata.labels, ...(worker ? {} : { 'cluster.x-k8s.io/control-plane': '' }) },
+      ...(deleting ? { deletionTimestamp: new Date(NOW).toISOString() } : {}),
+    },
+  };
+}
+
+export const ASLEEP: Liveness = { kind: 'known', ready: false, leaseRenewedAt: NOW - 400 * 86_400_000 };
+
+export function vouchersOf(...machines: readonly unknown[]): RecoveryContext['readings'] {
+  const vouchers = machines.flatMap((item) => voucherFromMachine(item, BERLIN.name) ?? []);
+  return [{ source: 'machine', ok: true, vouchers }];
+}
+
+export function contextOf(changed: Partial<RecoveryContext> = {}): RecoveryContext {
+  return {
+    cluster: BERLIN,
+    clusterId: CLUSTER_ID,
+    window: windowOf(),
+    readings: vouchersOf(controlPlaneMachine('cp-1'), controlPlaneMachine('cp-2'), controlPlaneMachine('cp-3')),
+    liveness: new Map([
+      ['cp-1', ASLEEP],
+      ['cp-2', ASLEEP],
+      ['cp-3', ASLEEP],
+    ]),
+    approved: new Map(),
+    ...changed,
+  };
+}

@@ -1,0 +1,44 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { closedBecause, windowProblem } from '../../../lambdas/recovery/open-window.ts';
+import type { RecoveryWindow } from '../../../lambdas/recovery/window.ts';
+import { NOW, windowOf } from './fixtures.ts';
+
+const at = (ms: number) => new Date(NOW + ms).toISOString();
+
+describe('a window', () => {
+  const rows: readonly (readonly [string, Partial<RecoveryWindow>, RegExp])[] = [
+    ['an id that is none', { id: 'W 1' }, /its id/],
+    ['a long id', { id: 'a'.repeat(27) }, /its id/],
+    ['no time', { until: 'tomorrow' }, /RFC 3339/],
+    ['an end before its beginning', { openedAt: at(0), until: at(-1) }, /before it begins/],
+    ['more than an hour', { openedAt: at(0), until: at(3_600_001) }, /longer than an hour/],
+    ['no nodes', { nodes: [] }, /0 nodes/],
+    ['ten nodes', { nodes: Array.from({ length: 10 }, (_, n) => `cp-${n}`) }, /10 nodes/],
+    ['a wildcard', { nodes: ['*'] }, /name/],
+    ['a name of several', { nodes: ['cp-1,metadata.name=cp-2'] }, /name/],
+    ['no approvals', { approvals: 0 }, /approvals/],
+    ['half an approval', { approvals: 1.5 }, /approvals/],
+    ['six approvals', { approvals: 6 }, /approvals/],
+    ['a group of nodes', { bootstrapGroups: ['system:nodes'] }, /bootstrapGroups/],
+    ['the group of all bootstrappers again', { bootstrapGroups: ['system:bootstrappers:'] }, /bootstrapGroups/],
+  ];
+  it.each(rows)('has not %s', (_, changed, problem) => {
+    expect(windowProblem(windowOf(changed))).toMatch(problem);
+    expect(closedBecause(windowOf(changed), NOW)).toBeDefined();
+  });
+
+  it('is open from its first millisecond to the last before its end', () => {
+    const window = windowOf({ openedAt: at(0), until: at(3_600_000) });
+    fc.assert(
+      fc.property(fc.integer({ min: -7_200_000, max: 7_200_000 }), (ms) => {
+        expect(closedBecause(window, NOW + ms) === undefined).toBe(ms >= 0 && ms < 3_600_000);
+      }),
+      { seed: 7, examples: [[-1], [0], [3_599_999], [3_600_000]] },
+    );
+  });
+
+  it('is never open by a clock that tells nothing', () => {
+    expect(closedBecause(windowOf(), Number.NaN)).toBeDefined();
+  });
+});

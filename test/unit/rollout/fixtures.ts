@@ -1,0 +1,521 @@
+import type { RolloutHistory } from '../../../lambdas/rollout/history.ts';
+import {
+  CONTROL_PLANE_CONDITIONS,
+  type Condition,
+  type ControlPlaneCondition,
+  ETCD_CONDITIONS,
+  type EtcdCondition,
+  type ObservedControlPlane,
+  type ObservedEksAnywhere,
+  type ObservedEtcd,
+  type ObservedMachine,
+  type ObservedRollout,
+  type Served,
+} from '../../../lambdas/rollout/observed.ts';
+import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
+import type { WeeklyWindow } from '../../../lambdas/window/window.ts';
+
+/** A Saturday night, in the maintenance window of `policy()`: half past three in Berlin. */
+export const NOW = Date.parse('2026-11-28T02:30:00Z');
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+/** RFC 3339 of so many days from now. */
+export function days(count: number): string {
+  return new Date(NOW + count * DAY).toISOString().replace('.000Z', 'Z');
+}
+
+export const CLUSTER_ID = 'berlin-mgmt/eksa-system/berlin-prod';
+export const NAMESPACE = 'eksa-system';
+export const NAME = 'berlin-prod';
+export const CONTROL_PLANE_UID = '6f1c9b1e-6f2b-4d66-9a3e-0d7d3b6a0c01';
+export const ETCD_UID = '6f1c9b1e-6f2b-4d66-9a3e-0d7d3b6a0c02';
+
+export const SATURDAY_NIGHT: WeeklyWindow = {
+  days: ['sat'],
+  from: '02:00',
+  until: '06:00',
+  timeZone: 'Europe/Berlin',
+};
+
+export function policy(changes: Partial<RolloutPolicy> = {}): RolloutPolicy {
+  return {
+    ...DEFAULT_ROLLOUT_POLICY,
+    clusters: ['berlin-*'],
+    windows: [SATURDAY_NIGHT],
+    accepted: ['spare-capacity', 'etcd-backup'],
+    ...changes,
+  };
+}
+
+export function history(changes: Partial<RolloutHistory> = {}): RolloutHistory {
+  return { rollouts: [], limits: { atOnce: 1, pauseMs: HOUR }, ...changes };
+}
+
+export function served(changes: Partial<Extract<Served, { kind: 'certificate' }>> = {}): Served {
+  return {
+    kind: 'certificate',
+    address: '10.0.1.31:6443',
+    // kubeadm dates a leaf back to the beginning of its authority.
+    notBefore: NOW - 800 * DAY,
+    notAfter: NOW + 40 * DAY,
+    fingerprint: 'ab'.repeat(32),
+    ...changes,
+  };
+}
+
+/** A machine of the control plane: `berlin-prod-1` and so on, each with its own address and certificate. */
+export function machine(number: number, changes: Partial<ObservedMachine> = {}): ObservedMachine {
+  const address = `10.0.1.${30 + number}`;
+  return {
+    namespace: NAMESPACE,
+    name: `berlin-prod-${number}`,
+    uid: `0a5d3c6e-0000-4000-8000-00000000000${number}`,
+    createdAt: NOW - 325 * DAY,
+    deleting: false,
+    owned: true,
+    node: `berlin-prod-${number}`,
+    addresses: [address],
+    phase: 'Running',
+    unhealthy: [],
+    hooks: [],
+    served: served({ address: `${address}:6443`, fingerprint: `0${number}`.repeat(32) }),
+    ...changes,
+  };
+}
+
+/** A machine of external etcd: it has no Node. */
+export function etcdMachine(number: number, changes: Partial<ObservedMachine> = {}): ObservedMachine {
+  const address = `10.0.1.${50 + number}`;
+  const { node: _none, ...without } = machine(number);
+  return {
+    ...without,
+    name: `berlin-prod-etcd-${number}`,
+    uid: `0a5d3c6e-0000-4000-8000-0000000000e${number}`,
+    addresses: [address],
+    served: served({ address: `${address}:2379`, fingerprint: `e${number}`.repeat(32) }),
+    etcdReady: true,
+    ...changes,
+  };
+}
+
+const SINCE = NOW - 30 * DAY;
+const TRUE: Condition = { status: 'True', since: SINCE };
+const FALSE: Condition = { status: 'False', since: SINCE };
+
+const GOOD: ReadonlySet<string> = new Set([
+  'CertificatesAvailable',
+  'ControlPlaneComponentsHealthy',
+  'EtcdClusterHealthy',
+]);
+
+export function controlPlaneConditions(
+  changes: Partial<Record<ControlPlaneCondition, Condition>> = {},
+): Record<ControlPlaneCondition, Condition> {
+  const healthy = CONTROL_PLANE_CONDITIONS.map((type) => [type, GOOD.has(type) ? TRUE : FALSE] as const);
+  return { ...(Object.fromEntries(healthy) as Record<ControlPlaneCondition, Condition>), ...changes };
+}
+
+export function etcdConditions(
+  changes: Partial<Record<EtcdCondition, Condition>> = {},
+): Record<EtcdCondition, Condition> {
+  const healthy = ETCD_CONDITIONS.map((type) => [type, TRUE] as const);
+  return { ...(Object.fromEntries(healthy) as Record<EtcdCondition, Condition>), ...changes };
+}
+
+export function controlPlane(changes: Partial<ObservedControlPlane> = {}): ObservedControlPlane {
+  return {
+    namespace: NAMESPACE,
+    name: NAME,
+    uid: CONTROL_PLANE_UID,
+    resourceVersion: '812345',
+    apiVersion: 'v1beta2',
+    generation: 4,
+    observedGeneration: 4,
+    deleting: false,
+    replicas: 3,
+    status: { replicas: 3, ready: 3, available: 3, upToDate: 3 },
+    conditions: controlPlaneConditions(),
+    strategy: 'RollingUpdate',
+    maxSurge: 1,
+    kubernetesVersion: 'v1.36.3',
+    remediating: false,
+    inPlaceUpgrade: false,
+    etcd: 'stacked',
+    template: { kind: 'VSphereMachineTemplate', name: 'berlin-prod-control-plane-1', found: true },
+    ...changes,
+  };
+}
+
+export function eksAnywhere(changes: Partial<ObservedEksAnywhere> = {}): ObservedEksAnywhere {
+  return {
+    namespace: 'default',
+    name: NAME,
+    deleting: false,
+    paused: false,
+    mode: 'auto',
+    ready: TRUE,
+    generation: 7,
+    observedGeneration: 7,
+    reconciledGeneration: 7,
+    datacenter: 'VSphereDatacenterConfig',
+    controlPlaneUpgrade: false,
+    ...changes,
+  };
+}
+
+export function etcd(changes: Partial<ObservedEtcd> = {}): ObservedEtcd {
+  return {
+    namespace: NAMESPACE,
+    name: 'berlin-prod-etcd',
+    uid: ETCD_UID,
+    resourceVersion: '812399',
+    generation: 2,
+    observedGeneration: 2,
+    deleting: false,
+    paused: false,
+    replicas: 3,
+    ready: true,
+    endpoints: [1, 2, 3].map((number) => `https://10.0.1.${50 + number}:2379`),
+    upgrading: false,
+    upgradeComplete: false,
+    conditions: etcdConditions(),
+    postEtcdadmCommands: [],
+    machines: [1, 2, 3].map((number) => etcdMachine(number)),
+    clientCertificate: { notBefore: NOW - 800 * DAY, notAfter: NOW + 40 * DAY },
+    controllerStartedAt: NOW - 10 * DAY,
+    ...changes,
+  };
+}
+
+/**
+ * A cluster of EKS Anywhere with stacked etcd whose three machines show certificates that end in 40 days: with `policy()` and `history()` at `NOW` every check passes,
+ * for the schedule too.
+ */
+export function healthyRollout(changes: Partial<ObservedRollout> = {}): ObservedRollout {
+  return {
+    cluster: { id: CLUSTER_ID, name: NAME, managesItself: false },
+    capiCluster: {
+      namespace: NAMESPACE,
+      name: NAME,
+      deleting: false,
+      paused: false,
+      topology: false,
+      infrastructure: 'VSphereCluster',
+    },
+    eksAnywhere: eksAnywhere(),
+    controlPlane: controlPlane(),
+    machines: [1, 2, 3].map((number) => machine(number)),
+    healthChecks: [{ namespace: NAMESPACE, name: 'berlin-prod-kcp-unhealthy', expected: 3, healthy: 3 }],
+    siblings: [
+      { namespace: NAMESPACE, cluster: 'milan-prod', rolling: false, optedIn: true, soonestEnd: NOW + 200 * DAY },
+    ],
+    lease: { uid: '6f1c9b1e-6f2b-4d66-9a3e-0d7d3b6a0c03', resourceVersion: '812001' },
+    authorities: [{ name: 'berlin-prod-ca', notAfter: NOW + 2850 * DAY }],
+    unread: [],
+    ...changes,
+  };
+}
+
+/** The same with external etcd. */
+export function healthyExternal(changes: Partial<ObservedRollout> = {}): ObservedRollout {
+  return healthyRollout({ controlPlane: controlPlane({ etcd: 'external' }), etcd: etcd(), ...changes });
+}
+
+// What the API of a management cluster answers.
+
+type Version = 'v1beta2' | 'v1beta1';
+type Fields = Record<string, unknown>;
+
+const CLUSTER_LABELS = { 'cluster.x-k8s.io/cluster-name': NAME };
+
+function rawCondition(type: string, status: string, extra: Fields = {}): Fields {
+  return { type, status, reason: `${type}${status}`, message: '', lastTransitionTime: days(-30), ...extra };
+}
+
+/** `status.conditions`, and in v1beta1 `status.v1beta2.conditions` where the controller is new enough. */
+const V1BETA2_CONDITIONS = CONTROL_PLANE_CONDITIONS.map((type) =>
+  rawCondition(type, GOOD.has(type) ? 'True' : 'False'),
+);
+
+const V1BETA1_CONDITIONS = [
+  'Ready',
+  'Available',
+  'CertificatesAvailable',
+  'ControlPlaneComponentsHealthy',
+  'EtcdClusterHealthy',
+  'MachinesCreated',
+  'MachinesReady',
+  'MachinesSpecUpToDate',
+  'Resized',
+].map((type) => ({ type, status: 'True', lastTransitionTime: days(-30) }));
+
+/**
+ * The KubeadmControlPlane that `controlPlane()` is the model of.
+ *
+ * @param legacy v1beta1 of Cluster API before 1.9, without `status.v1beta2`
+ */
+export function rawControlPlane(version: Version = 'v1beta2', legacy = false): Fields {
+  const template = { kind: 'VSphereMachineTemplate', name: 'berlin-prod-control-plane-1' };
+  const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } };
+  return {
+    apiVersion: `controlplane.cluster.x-k8s.io/${version}`,
+    kind: 'KubeadmControlPlane',
+    metadata: {
+      namespace: NAMESPACE,
+      name: NAME,
+      uid: CONTROL_PLANE_UID,
+      resourceVersion: '812345',
+      generation: 4,
+      creationTimestamp: days(-800),
+      labels: CLUSTER_LABELS,
+    },
+    spec: {
+      replicas: 3,
+      version: 'v1.36.3',
+      kubeadmConfigSpec: { clusterConfiguration: { etcd: { local: { extraArgs: [] } } } },
+      ...(version === 'v1beta2'
+        ? {
+            machineTemplate: {
+              spec: { infrastructureRef: { apiGroup: 'infrastructure.cluster.x-k8s.io', ...template } },
+            },
+            rollout: { strategy },
+          }
+        : {
+            machineTemplate: {
+              infrastructureRef: {
+                apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta1',
+                namespace: NAMESPACE,
+                ...template,
+              },
+            },
+            rolloutStrategy: strategy,
+          }),
+    },
+    status:
+      version === 'v1beta2'
+        ? {
+            observedGeneration: 4,
+            replicas: 3,
+            readyReplicas: 3,
+            availableReplicas: 3,
+            upToDateReplicas: 3,
+            conditions: V1BETA2_CONDITIONS,
+          }
+        : {
+            observedGeneration: 4,
+            replicas: 3,
+            readyReplicas: 3,
+            updatedReplicas: 3,
+            initialized: true,
+            ready: true,
+            conditions: V1BETA1_CONDITIONS,
+            ...(legacy
+              ? {}
+              : {
+                  v1beta2: {
+                    readyReplicas: 3,
+                    availableReplicas: 3,
+                    upToDateReplicas: 3,
+                    conditions: V1BETA2_CONDITIONS,
+                  },
+                }),
+          },
+  };
+}
+
+const MACHINE_CONDITIONS = {
+  v1beta2: [
+    'Ready',
+    'Available',
+    'UpToDate',
+    'BootstrapConfigReady',
+    'InfrastructureReady',
+    'NodeHealthy',
+    'NodeReady',
+    'HealthCheckSucceeded',
+    'APIServerPodHealthy',
+    'ControllerManagerPodHealthy',
+    'SchedulerPodHealthy',
+    'EtcdPodHealthy',
+    'EtcdMemberHealthy',
+  ],
+  v1beta1: [
+    'Ready',
+    'BootstrapReady',
+    'InfrastructureReady',
+    'NodeHealthy',
+    'HealthCheckSucceeded',
+    'APIServerPodHealthy',
+    'ControllerManagerPodHealthy',
+    'SchedulerPodHealthy',
+    'EtcdPodHealthy',
+    'EtcdMemberHealthy',
+  ],
+} as const;
+
+/** The Machine that `machine()` is the model of, but for what its server shows. */
+export function rawMachine(number: number, version: Version = 'v1beta2'): Fields {
+  return {
+    apiVersion: `cluster.x-k8s.io/${version}`,
+    kind: 'Machine',
+    metadata: {
+      namespace: NAMESPACE,
+      name: `berlin-prod-${number}`,
+      uid: `0a5d3c6e-0000-4000-8000-00000000000${number}`,
+      creationTimestamp: days(-325),
+      labels: {
+        ...CLUSTER_LABELS,
+        'cluster.x-k8s.io/control-plane': '',
+        'cluster.x-k8s.io/control-plane-name': NAME,
+      },
+      annotations: { 'pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup': '' },
+      ownerReferences: [
+        {
+          apiVersion: `controlplane.cluster.x-k8s.io/${version}`,
+          kind: 'KubeadmControlPlane',
+          name: NAME,
+          uid: CONTROL_PLANE_UID,
+          controller: true,
+        },
+      ],
+    },
+    spec: { clusterName: NAME },
+    status: {
+      phase: 'Running',
+      nodeRef:
+        version === 'v1beta2' ? { name: `berlin-prod-${number}` } : { kind: 'Node', name: `berlin-prod-${number}` },
+      addresses: [
+        { type: 'Hostname', address: `berlin-prod-${number}` },
+        { type: 'InternalIP', address: `10.0.1.${30 + number}` },
+      ],
+      certificatesExpiryDate: days(40),
+      conditions: MACHINE_CONDITIONS[version].map((type) => rawCondition(type, 'True')),
+    },
+  };
+}
+
+/** The Machine that `etcdMachine()` is the model of. */
+export function rawEtcdMachine(number: number): Fields {
+  const raw = rawMachine(number, 'v1beta1');
+  return {
+    ...raw,
+    metadata: {
+      namespace: NAMESPACE,
+      name: `berlin-prod-etcd-${number}`,
+      uid: `0a5d3c6e-0000-4000-8000-0000000000e${number}`,
+      creationTimestamp: days(-325),
+      labels: {
+        ...CLUSTER_LABELS,
+        'cluster.x-k8s.io/etcd-cluster': 'berlin-prod-etcd',
+        'cluster.x-k8s.io/etcd-ready': 'true',
+      },
+      ownerReferences: [{ kind: 'EtcdadmCluster', name: 'berlin-prod-etcd', uid: ETCD_UID, controller: true }],
+    },
+    status: {
+      phase: 'Running',
+      addresses: [{ type: 'ExternalIP', address: `10.0.1.${50 + number}` }],
+      conditions: [
+        rawCondition('BootstrapReady', 'True'),
+        rawCondition('InfrastructureReady', 'True'),
+        rawCondition('NodeHealthy', 'False'),
+      ],
+    },
+  };
+}
+
+/** The Cluster of Cluster API of `healthyRollout()`. */
+export function rawCapiCluster(version: Version = 'v1beta2'): Fields {
+  const reference = { kind: 'VSphereCluster', name: NAME };
+  return {
+    apiVersion: `cluster.x-k8s.io/${version}`,
+    kind: 'Cluster',
+    metadata: {
+      namespace: NAMESPACE,
+      name: NAME,
+      uid: '6f1c9b1e-6f2b-4d66-9a3e-0d7d3b6a0c04',
+      resourceVersion: '8120',
+    },
+    spec: {
+      infrastructureRef:
+        version === 'v1beta2'
+          ? { apiGroup: 'infrastructure.cluster.x-k8s.io', ...reference }
+          : { apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta1', namespace: NAMESPACE, ...reference },
+    },
+  };
+}
+
+/** The Cluster of EKS Anywhere that `eksAnywhere()` is the model of. */
+export function rawEksAnywhere(): Fields {
+  return {
+    apiVersion: 'anywhere.eks.amazonaws.com/v1alpha1',
+    kind: 'Cluster',
+    metadata: {
+      namespace: 'default',
+      name: NAME,
+      generation: 7,
+      annotations: { 'certmarshal.dev/rollout-mode': 'auto' },
+    },
+    spec: { datacenterRef: { kind: 'VSphereDatacenterConfig', name: NAME } },
+    status: {
+      observedGeneration: 7,
+      reconciledGeneration: 7,
+      conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: days(-30) }],
+    },
+  };
+}
+
+/** The EtcdadmCluster that `etcd()` is the model of, but for machines, certificate and controller. */
+export function rawEtcd(): Fields {
+  return {
+    apiVersion: 'etcdcluster.cluster.x-k8s.io/v1beta1',
+    kind: 'EtcdadmCluster',
+    metadata: {
+      namespace: NAMESPACE,
+      name: 'berlin-prod-etcd',
+      uid: ETCD_UID,
+      resourceVersion: '812399',
+      generation: 2,
+    },
+    spec: { replicas: 3, etcdadmConfigSpec: {} },
+    status: {
+      observedGeneration: 2,
+      replicas: 3,
+      ready: true,
+      endpoints: 'https://10.0.1.51:2379,https://10.0.1.52:2379,https://10.0.1.53:2379',
+      conditions: ETCD_CONDITIONS.map((type) => ({ type, status: 'True', lastTransitionTime: days(-30) })),
+    },
+  };
+}
+
+/** The MachineHealthCheck of `healthyRollout()`. */
+export function rawHealthCheck(): Fields {
+  return {
+    apiVersion: 'cluster.x-k8s.io/v1beta2',
+    kind: 'MachineHealthCheck',
+    metadata: { namespace: NAMESPACE, name: 'berlin-prod-kcp-unhealthy', labels: CLUSTER_LABELS },
+    spec: { clusterName: NAME, selector: { matchLabels: { 'cluster.x-k8s.io/control-plane': '' } } },
+    status: { expectedMachines: 3, currentHealthy: 3 },
+  };
+}
+
+/** A Lease that another cluster holds. */
+export function rawLease(): Fields {
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: {
+      namespace: 'kube-system',
+      name: 'certmarshal-rollout',
+      uid: '6f1c9b1e-6f2b-4d66-9a3e-0d7d3b6a0c03',
+      resourceVersion: '812001',
+    },
+    spec: {
+      holderIdentity: 'eksa-system/milan-prod milan-1a2b3c',
+      acquireTime: '2026-11-28T01:30:00.000000Z',
+      renewTime: '2026-11-28T02:00:00.000000Z',
+      leaseTransitions: 3,
+    },
+  };
+}
