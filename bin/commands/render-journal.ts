@@ -193,7 +193,7 @@ export function renderSearch(
     const rows = lines.map((line) => rowOf(line, now, style));
     out.push(
       '',
-      ...table([['WHEN', 'CLUSTER', 'CSR', 'VERDICT', 'OUTCOME', 'WHO, WHAT AND WHY'], ...rows], {
+      ...table([['WHEN', 'CLUSTER', 'CSR OR OBJECT', 'VERDICT OR WRITE', 'OUTCOME', 'WHO, WHAT AND WHY'], ...rows], {
         width,
         stackBelow: 120,
       }),
@@ -203,22 +203,46 @@ export function renderSearch(
   return out.join('\n');
 }
 
-function rowOf({ at, cluster, value, intact }: RawLine, now: number, style: Style): string[] {
+function rowOf(line: RawLine, now: number, style: Style): string[] {
+  const { at, cluster, value, intact } = line;
+  if (value['kind'] === 'rollout') return rolloutRowOf(line, now, style);
   const { verdict, reason, message, requester, names, nameCount, csr, outcome } = value;
   const all = listOf(names).map((name) => text(name, 100));
   const count = typeof nameCount === 'number' ? nameCount : all.length;
   const shown = all.slice(0, SHOWN_NAMES).join(', ') + (count > SHOWN_NAMES ? ` and ${count - SHOWN_NAMES} more` : '');
   const hostile = value['hostile'] === true ? 'hostile: ' : '';
-  const changed = intact ? '' : `${style.bad('✖ this line was changed after it was written')}; `;
-  const why = `${changed}${text(requester)} asked for ${shown === '' ? 'no name that could be read' : shown}: ${hostile}${text(message, 600)}  ${text(reason)}`;
+  const asked =
+    value['kind'] === 'recovery'
+      ? `a client certificate${value['node'] === undefined ? '' : ` of ${text(value['node'])}`}, in recovery window ${text(value['window'])} that ${text(value['by'])} opened`
+      : shown === ''
+        ? 'no name that could be read'
+        : shown;
+  const why = `${changedOf(intact, style)}${text(requester)} asked for ${asked}: ${hostile}${text(message, 600)}  ${text(reason)}`;
+  return [whenOf(at, now), printable(cluster, 150), text(csr), paint(verdict, style), text(outcome), why];
+}
+
+/** A write of a rollout: the object where a request has its name, and what was to be written where that has its verdict. */
+function rolloutRowOf({ at, cluster, value, intact }: RawLine, now: number, style: Style): string[] {
+  const { object, write, outcome, rollout, trigger, reason, message } = value;
+  const which = rollout === undefined ? 'no rollout' : `rollout ${text(rollout)}`;
+  const who = trigger === undefined ? '' : `, by ${trigger === 'person' ? 'a person' : 'the schedule'}`;
+  const words = message === undefined ? '' : `: ${text(message, 600)}`;
   return [
-    `${at.slice(0, 16).replace('T', ' ')} (${ago((now - Date.parse(at)) / 1000)})`,
+    whenOf(at, now),
     printable(cluster, 150),
-    text(csr),
-    paint(verdict, style),
+    text(object),
+    write === 'hold' ? style.bad(`✖ ${text(write, 30)}`) : style.strong(text(write, 30)),
     text(outcome),
-    why,
+    `${changedOf(intact, style)}${which}${who}: ${text(reason)}${words}`,
   ];
+}
+
+function whenOf(at: string, now: number): string {
+  return `${at.slice(0, 16).replace('T', ' ')} (${ago((now - Date.parse(at)) / 1000)})`;
+}
+
+function changedOf(intact: boolean, style: Style): string {
+  return intact ? '' : `${style.bad('✖ this line was changed after it was written')}; `;
 }
 
 function paint(verdict: unknown, style: Style): string {
@@ -247,6 +271,17 @@ const COLUMNS = [
   'seq',
   'previous',
   'hash',
+  // Of later versions: at the end, so that a column stays where it was.
+  'kind',
+  'node',
+  'object',
+  'write',
+  'rollout',
+  'start',
+  'trigger',
+  'window',
+  'by',
+  'until',
 ] as const;
 
 /** One row a line under a row of names. Source: RFC 4180. */

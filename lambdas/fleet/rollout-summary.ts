@@ -112,16 +112,9 @@ export function summaryOf({ step, written, at }: Pick<RolloutStepped, 'step' | '
  * the next look tells what became.
  */
 export function isUnderWay({ state, progress, write }: RolloutSummary): boolean {
-  switch (state) {
-    case 'rolling':
-    case 'verifying':
-    case 'held':
-      return true;
-    case 'aborted':
-      return [progress, progress?.etcd].some((part) => part?.machines.some(isMoving) ?? false) || wasSent(write);
-    default:
-      return wasSent(write);
-  }
+  if (state === 'rolling' || state === 'verifying' || state === 'held' || wasSent(write)) return true;
+  if (state !== 'aborted') return false;
+  return [progress, progress?.etcd].some((part) => part?.machines.some(isMoving) ?? false);
 }
 
 function isMoving(machine: MachineSummary): boolean {
@@ -176,8 +169,7 @@ function progressOf({ etcd, ...progress }: RolloutProgress): ProgressSummary {
 }
 
 function partOf({ wanted, replaced, verified, machines, movedAt }: Omit<RolloutProgress, 'etcd'>) {
-  const done = ({ state }: MachineProgress) => Number(state === 'verified');
-  const sorted = machines.toSorted((a, b) => done(a) - done(b));
+  const sorted = machines.toSorted((a, b) => Number(isVerified(a)) - Number(isVerified(b)));
   return {
     wanted: whole(wanted),
     replaced: whole(replaced),
@@ -185,6 +177,10 @@ function partOf({ wanted, replaced, verified, machines, movedAt }: Omit<RolloutP
     machines: fitting(sorted.map(machineOf), MOST_MACHINES, MACHINES_SIZE),
     ...present({ movedAt: textOf(movedAt) }),
   };
+}
+
+function isVerified({ state }: MachineProgress): boolean {
+  return state === 'verified';
 }
 
 function machineOf({ name, node, state, createdAt, served }: MachineProgress): MachineSummary {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { NameProof } from '../approval/verdict.ts';
 import { printable } from '../printable.ts';
 import type { Acted } from '../sweep/act.ts';
-import type { JournalEntry, JournalEvidence } from './entry.ts';
+import type { DecisionEntry, JournalEntry, JournalEvidence } from './entry.ts';
 
 /** What all decisions of one sweep have in common. */
 export interface SweepContext {
@@ -16,8 +16,8 @@ export interface SweepContext {
 }
 
 /** The entries of one sweep. */
-export interface CollectedDecisions {
-  readonly entries: readonly JournalEntry[];
+export interface CollectedDecisions<E extends JournalEntry = DecisionEntry> {
+  readonly entries: readonly E[];
   /** Requests that were left and are over the limit of a sweep. */
   readonly leftOut: number;
 }
@@ -41,8 +41,8 @@ const MOST_EVIDENCE = 20;
  * {@link MOST_LEFT}, hostile ones first. What was overtaken or not begun decided nothing. Pure.
  */
 export function createDecisionCollector(context: SweepContext): DecisionCollector {
-  const written: JournalEntry[] = [];
-  const left: Record<'hostile' | 'other', JournalEntry[]> = { hostile: [], other: [] };
+  const written: DecisionEntry[] = [];
+  const left: Record<'hostile' | 'other', DecisionEntry[]> = { hostile: [], other: [] };
   let leftCount = 0;
   return {
     take(acted) {
@@ -66,9 +66,9 @@ export function createDecisionCollector(context: SweepContext): DecisionCollecto
 
 function entryOf(
   { csr, verdict: judged, outcome }: Acted,
-  verdict: JournalEntry['verdict'],
+  verdict: DecisionEntry['verdict'],
   { cluster, startedAt, policyHash, program }: SweepContext,
-): JournalEntry {
+): DecisionEntry {
   const at = new Date(startedAt).toISOString();
   const { names = [], policy } = judged;
   return {

@@ -29,14 +29,27 @@ const CHAINING_BYTES = 200;
 
 /**
  * What makes an entry the same as another one: the request, and what was decided about it with which result. The uid alone does not: an API server that lies
- * may give one to many requests.
+ * may give one to many requests. Of a rollout: the write, and what became of it; of two that were done each counts.
  */
 export function entryKey(entry: JournalEntry): string {
-  const { cluster, uid, csr, requester, requestHash, names, nameCount } = entry;
-  const { verdict, reason, hostile, outcome } = entry;
-  const request = [cluster, uid, csr, requester, requestHash, names, nameCount];
-  const what = JSON.stringify([request, verdict, reason, hostile, outcome]);
-  return createHash('sha256').update(what).digest('hex').slice(0, 16);
+  return createHash('sha256')
+    .update(JSON.stringify(sameness(entry)))
+    .digest('hex')
+    .slice(0, 16);
+}
+
+function sameness(entry: JournalEntry): readonly unknown[] {
+  const { cluster, uid, reason, outcome } = entry;
+  if (entry.kind === 'rollout') {
+    const { object, write, rollout, at } = entry;
+    const isDone = outcome === 'written' || outcome === 'unknown';
+    return ['rollout', cluster, object, uid, write, rollout, reason, outcome, ...(isDone ? [at] : [])];
+  }
+  const { csr, requester, requestHash, verdict, hostile } = entry;
+  if (entry.kind === 'recovery')
+    return ['recovery', cluster, uid, csr, requester, requestHash, entry.window, verdict, reason, hostile, outcome];
+  const { names, nameCount } = entry;
+  return [[cluster, uid, csr, requester, requestHash, names, nameCount], verdict, reason, hostile, outcome];
 }
 
 /** The next state of a chain. */

@@ -30,7 +30,7 @@ export interface Journaled {
 export async function appendDecisions(
   { journal }: SweepJournal,
   cluster: string,
-  { entries, leftOut }: CollectedDecisions,
+  { entries, leftOut }: CollectedDecisions<JournalEntry>,
   signal: AbortSignal,
 ): Promise<Journaled | undefined> {
   try {

@@ -34,16 +34,14 @@ export function rolloutDetails(rollout: IndexedRollout | undefined, depth: Depth
       })),
     ),
     failed: filled(
-      failed
-        .slice(0, most.failed)
-        .map(({ id, object, found, remedy, passing }) =>
-          present({
-            id: id.slice(0, 60),
-            text: `${object === undefined ? '' : `${object.slice(0, 120)}: `}${found.slice(0, 200)}`,
-            remedy: remedy?.slice(0, 200),
-            passing,
-          }),
-        ),
+      failed.slice(0, most.failed).map(({ id, object, found, remedy, passing }) =>
+        present({
+          id: id.slice(0, 60),
+          text: `${object === undefined ? '' : `${object.slice(0, 120)}: `}${found.slice(0, 200)}`,
+          remedy: remedy?.slice(0, 200),
+          passing,
+        }),
+      ),
     ),
     moreFailed: positive(failedCount - Math.min(failed.length, most.failed)),
     machines: progress && partOf(progress, most.machines),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type ApprovalSubject, updateApproval } from '../kubernetes/certificate-signing-requests.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { printable } from '../printable.ts';
@@ -43,6 +44,8 @@ export interface RecoveryRow {
   readonly message: string;
   readonly hostile: boolean;
   readonly outcome: RecoveryOutcome;
+  /** SHA-256 of the bytes of `spec.request`; absent when it was missing. */
+  readonly requestHash?: string;
 }
 
 /** What one sweep of a window did. Plain data: for people, programs and the journal. */
@@ -232,6 +235,7 @@ function rowOf({ request: { csr }, verdict }: RecoveryDecision, outcome: Recover
     message: verdict.message,
     hostile: verdict.hostile,
     outcome,
+    ...(csr.request === undefined ? {} : { requestHash: createHash('sha256').update(csr.request).digest('hex') }),
   };
 }
 

@@ -87,9 +87,10 @@ describe('recovery', () => {
     const entry = { cluster: 'paris', until: at(3 * MINUTE), server: { pin: 'fingerprint', sha256: SHA256 } } as const;
     const orders = ordersOf({ expiredServers: [entry], recoveryWindows: [{ ...WINDOW, until: at(2 * MINUTE) }] });
     expect(orders.map((order) => [order?.recovery?.id, order?.expiredServer])).toEqual([
-      ...Array(2).fill(['w-1', entry.server]),
+      ['w-1', entry.server],
+      ['w-1', entry.server],
       [undefined, entry.server],
-      ...Array(12).fill([undefined, undefined]),
+      ...Array.from({ length: 12 }, () => [undefined, undefined]),
     ]);
   });
 
@@ -115,7 +116,7 @@ describe('recovery', () => {
       { version: 1, windows: [{ ...WINDOW, until: at(61 * MINUTE) }] },
       { version: 1, windows: [{ ...WINDOW, nodes: [] }] },
       { version: 1, windows: [{ ...WINDOW, bootstrapGroups: ['system:masters'] }] },
-      { version: 1, windows: Array(101).fill(WINDOW) },
+      { version: 1, windows: Array.from({ length: 101 }, () => ({ ...WINDOW })) },
     ])
       expect(parseRecoveryWindows(wrong)).toBeUndefined();
   });

@@ -139,14 +139,13 @@ describe('summaryOf', () => {
         progress: fc.tuple(part, part).map(([own, etcd]) => ({ ...own, etcd })),
       })
       .map(
-        ({ checks, reasons, ...more }) =>
-          ({
-            kind: 'hold',
-            mark: MARK,
-            ...more,
-            checks: checks.map((check) => ({ id: 'surge', passed: false, ...check })),
-            reasons: reasons.map((reason) => ({ id: 'stuck', ...reason })),
-          }) as RolloutStep,
+        ({ checks, reasons, ...more }): RolloutStep => ({
+          kind: 'hold',
+          mark: MARK,
+          ...more,
+          checks: checks.map((check) => ({ id: 'surge', passed: false, ...check })),
+          reasons: reasons.map((reason) => ({ id: 'stuck', ...reason })),
+        }),
       );
     fc.assert(
       fc.property(step, (each) => {

@@ -1,7 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { array, assert, asyncProperty, nat, record, scheduler } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
+import type { DecisionEntry } from '../../../lambdas/journal/entry.ts';
 import { s3JournalFiles } from '../../../lambdas/journal/journal-files.ts';
 import { headKey, journalKey } from '../../../lambdas/journal/keys.ts';
 import { createS3Journal, type Rebuilt } from '../../../lambdas/journal/s3-journal.ts';
@@ -70,7 +70,7 @@ describe('the journal in S3', () => {
     expect(await linesOf(bucket)).toEqual(['uid-1', 'uid-1']);
   });
 
-  it.each<[string, Partial<JournalEntry>]>([
+  it.each<[string, Partial<DecisionEntry>]>([
     ['another name', { csr: 'csr-2' }],
     ['another requester', { requester: 'system:node:other' }],
     ['other bytes', { requestHash: '8'.repeat(64) }],

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
+import type { DecisionEntry } from '../../../lambdas/journal/entry.ts';
 import { appendDecisions } from '../../../lambdas/journal/sweep-journal.ts';
 import { tryingAgain } from '../../../lambdas/journal/trying-again.ts';
 
 const { signal } = new AbortController();
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody reads more of it here
-const entry = (csr: string) => ({ csr }) as JournalEntry;
+const entry = (csr: string) => ({ csr }) as DecisionEntry;
 
 function journalThat(fails: () => boolean) {
   const appended: [string, readonly string[]][] = [];

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ByteObjects } from '../../../lambdas/aws/byte-objects.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
-import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
+import type { DecisionEntry } from '../../../lambdas/journal/entry.ts';
 import type { JournalFiles } from '../../../lambdas/journal/journal-files.ts';
 import { createJournal, type Rebuilt } from '../../../lambdas/journal/s3-journal.ts';
 
@@ -9,7 +9,7 @@ export const CLUSTER = '111122223333/eu-central-1/dublin';
 export const never = new AbortController().signal;
 
 /** A decision; another number is another request. */
-export function entry(number: number, changed: Partial<JournalEntry> = {}): JournalEntry {
+export function entry(number: number, changed: Partial<DecisionEntry> = {}): DecisionEntry {
   return {
     version: 1,
     kind: 'decision',

@@ -1,0 +1,81 @@
+import { printable } from '../printable.ts';
+import type { RolloutMark } from '../rollout/annotations.ts';
+import type { NodeGroupStep } from '../rollout/node-groups.ts';
+import type { RolloutStep, RolloutWrite } from '../rollout/step.ts';
+import type { NodeGroupsStepped } from '../rollout-step/step-node-groups.ts';
+import type { RolloutStepped } from '../rollout-step/step-rollout.ts';
+import type { RolloutEntry } from './entry.ts';
+
+/** What all entries of one look have in common. */
+export interface RolloutContext {
+  /** Id in the fleet. */
+  readonly cluster: string;
+  /** Version of certmarshal. */
+  readonly program: string;
+}
+
+const LONGEST_TEXT = 600;
+
+/** The entries of one look at a rollout: one where it wrote, or tried to; none where nothing was to be written. Pure. */
+export function rolloutEntries(
+  { step, written, at }: Pick<RolloutStepped, 'step' | 'written' | 'at'>,
+  { cluster, program }: RolloutContext,
+): readonly RolloutEntry[] {
+  const write = writeOf(step);
+  // What somebody else changed meanwhile is planned anew: nothing was decided.
+  if (write === undefined || written === undefined || written.kind === 'overtaken') return [];
+  const { object } = write;
+  const mark = 'mark' in write ? write.mark : step.mark;
+  const problem = written.problem === undefined ? undefined : `${written.problem.object}: ${written.problem.message}`;
+  const words = write.kind === 'hold' && problem === undefined ? write.hold.message : problem;
+  return [
+    {
+      version: 1,
+      kind: 'rollout',
+      at,
+      cluster,
+      object: `${write.kind === 'roll-etcd' ? 'EtcdadmCluster' : 'KubeadmControlPlane'} ${printable(object.namespace, 253)}/${printable(object.name, 253)}`,
+      uid: printable(object.uid, 100),
+      write: write.kind,
+      ...ofMark(mark),
+      reason: printable(write.kind === 'hold' ? write.hold.reason : (mark?.reason ?? 'wanted by a person'), 300),
+      ...(words === undefined ? {} : { message: printable(words, LONGEST_TEXT) }),
+      outcome: written.kind,
+      program,
+    },
+  ];
+}
+
+/** The same of node groups of EKS. Pure. */
+export function nodeGroupEntries(
+  { step, written, at }: Pick<NodeGroupsStepped, 'written' | 'at'> & { readonly step: NodeGroupStep },
+  { cluster, program }: RolloutContext,
+): readonly RolloutEntry[] {
+  if (step.kind !== 'act' || written === undefined || written.kind === 'overtaken') return [];
+  const { problem } = written;
+  return [
+    {
+      version: 1,
+      kind: 'rollout',
+      at,
+      cluster,
+      object: `node group ${printable(step.nodegroup, 253)}`,
+      write: 'update-node-group',
+      rollout: printable(step.clientRequestToken, 64),
+      trigger: 'schedule',
+      reason: printable(step.message, 300),
+      ...(problem === undefined ? {} : { message: printable(`${problem.object}: ${problem.message}`, LONGEST_TEXT) }),
+      outcome: written.kind,
+      program,
+    },
+  ];
+}
+
+function writeOf(step: RolloutStep): RolloutWrite | undefined {
+  return step.kind === 'act' || step.kind === 'hold' ? step.write : undefined;
+}
+
+function ofMark(mark: RolloutMark | undefined): Pick<RolloutEntry, 'rollout' | 'start' | 'trigger'> {
+  if (mark === undefined) return {};
+  return { rollout: printable(mark.id, 26), start: printable(mark.start, 40), trigger: mark.trigger };
+}
