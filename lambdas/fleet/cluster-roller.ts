@@ -47,6 +47,7 @@ export function createClusterRoller({
   return async ({ target, open, handshakes: reached, holdWrites, signal }) => {
     const { management, machinesNamespace, workload } = open;
     if (management === undefined) return { summary: nothingToRoll(clock()), problems: [] };
+    const { caPem } = workload;
     const stepped = await step(
       {
         id: target.id,
@@ -55,6 +56,8 @@ export function createClusterRoller({
         managesItself: management === workload,
         ...(machinesNamespace === undefined ? {} : { namespace: machinesNamespace }),
         ...(reached ? { handshakes } : {}),
+        // What a client of the cluster trusts are the authorities of its control plane.
+        ...(caPem === undefined ? {} : { authorities: async () => caPem }),
         ...(target.audit?.secrets === true ? { readEtcdClientSecret: true } : {}),
       },
       {

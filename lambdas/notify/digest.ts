@@ -5,6 +5,7 @@ import { printable } from '../printable.ts';
 import type { DigestEvent, Notification } from './message.ts';
 import { isOfHub } from './plan.ts';
 import { withinBytes } from './publication.ts';
+import { rolloutLines } from './rollout-lines.ts';
 import { bounded, labelsOf, subjectOf } from './texts.ts';
 import { type DigestMemory, NOBODY, openAlarms, type Told, type ToldChange } from './told.ts';
 
@@ -95,6 +96,7 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
     section('Certmarshal itself', hubLines(told, now)),
     section('Hostile requests of a day', hostileLines(health.clusters, labelOf, now)),
     section('Not all done', incompleteLines(current, labelOf, now)),
+    section('Rollouts', rolloutLines(current, labelOf, now)),
     section('Bites within 30 days', soonLines(current, labelOf, now)),
     section('Unwell since the last digest', named(opened, '+')),
     section('Mended since the last digest', named(mended, '-')),
