@@ -1,6 +1,7 @@
 import type { App } from 'aws-cdk-lib/core';
 import { type Fleet, SELF } from '../lambdas/config/fleet.ts';
 import { HUB_STACK, hubRoleArn } from '../lambdas/fleet/role-names.ts';
+import { mayUpdateNodeGroups } from './discovery-access.ts';
 import { HubStack } from './hub-stack.ts';
 import { SpokeStack } from './spoke-stack.ts';
 import { type HubPlace, type Spoke, spokesOf } from './spokes-of.ts';
@@ -20,6 +21,7 @@ export function fleetStacks(app: App, fleet: Fleet): FleetStacks {
       // No dependency on the hub, although its roles must exist: whoever deploys a spoke has no credentials of the hub.
       return new SpokeStack(app, `${HUB_STACK}Spoke-${nameOf(spoke, place)}`, {
         spoke,
+        nodeGroups: mayUpdateNodeGroups(fleet),
         ...environmentOf(spoke, place),
         ...hubRolesOf(place),
       });

@@ -1,7 +1,7 @@
 import { Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { ArnFormat, Aws, Stack, Token } from 'aws-cdk-lib/core';
 import type { IConstruct } from 'constructs';
-import { type EksDiscovery, SELF } from '../lambdas/config/fleet.ts';
+import { type EksDiscovery, type Fleet, SELF } from '../lambdas/config/fleet.ts';
 import { acknowledgeWildcards } from './acknowledge-wildcards.ts';
 import { allowExactly, POLICIES_OF_A_ROLE } from './exact-policies.ts';
 import type { HubPlace } from './spokes-of.ts';
@@ -38,10 +38,15 @@ export interface OwnClusters {
   readonly place: HubPlace;
   readonly dispatchRole: IRole;
   readonly sweepRole: IRole;
+  /** Node groups may be updated. */
+  readonly nodeGroups: boolean;
 }
 
 /** Where clusters of the hub's own account are discovered, its roles read them without a role between. */
-export function allowTheOwnClusters(stack: Stack, { discovery, place, dispatchRole, sweepRole }: OwnClusters): void {
+export function allowTheOwnClusters(
+  stack: Stack,
+  { discovery, place, dispatchRole, sweepRole, nodeGroups }: OwnClusters,
+): void {
   const own = discovery.filter(({ accounts }) =>
     accounts.some((account) => account === SELF || account === place.account),
   );
@@ -50,7 +55,12 @@ export function allowTheOwnClusters(stack: Stack, { discovery, place, dispatchRo
   ];
   if (regions.length === 0) return;
   for (const role of [dispatchRole, sweepRole]) {
-    const may = { list: role === dispatchRole, instances: role === sweepRole, audit: role === sweepRole };
+    const may = {
+      list: role === dispatchRole,
+      instances: role === sweepRole,
+      audit: role === sweepRole,
+      nodeGroups: nodeGroups && role === sweepRole,
+    };
     for (const statement of readClusters(regions, may)) role.addToPrincipalPolicy(statement);
     acknowledgeReading(role, regions, may);
   }
@@ -59,10 +69,27 @@ export function allowTheOwnClusters(stack: Stack, { discovery, place, dispatchRo
 /** What an audit asks EKS about a cluster. Source: Service Authorization Reference, Amazon EKS. */
 const AUDIT_OF_CLUSTERS = ['eks:ListCertificateAuthorities', 'eks:DescribeCertificateAuthority', 'eks:ListNodegroups'];
 
-/** What a role may read of the EKS clusters and instances of its own account, in these Regions and no other. */
+/** What the update of a node group is followed with. Source: Service Authorization Reference, Amazon EKS: of a cluster or one of its node groups. */
+const UPDATES = ['eks:ListUpdates', 'eks:DescribeUpdate'];
+
+/** Whether certmarshal may have the nodes of any EKS cluster replaced: only where fleet.yaml says so. */
+export function mayUpdateNodeGroups({ rollouts }: Pick<Fleet, 'rollouts'>): boolean {
+  return rollouts.clusters.some(({ nodeGroups }) => nodeGroups);
+}
+
+/** What a role may do in its own account, in some Regions. */
+export interface ClusterRights {
+  readonly list: boolean;
+  readonly instances: boolean;
+  readonly audit: boolean;
+  /** The only write: node groups get new nodes of the same version. */
+  readonly nodeGroups: boolean;
+}
+
+/** What a role may read of the EKS clusters and instances of its own account, and update there, in these Regions and no other. */
 export function readClusters(
   regions: readonly string[],
-  { list, instances, audit }: { readonly list: boolean; readonly instances: boolean; readonly audit: boolean },
+  { list, instances, audit, nodeGroups: update }: ClusterRights,
 ): readonly PolicyStatement[] {
   const clusters = regions.map((region) => `arn:${Aws.PARTITION}:eks:${region}:${Aws.ACCOUNT_ID}:cluster/*`);
   const nodegroups = regions.map((region) => `arn:${Aws.PARTITION}:eks:${region}:${Aws.ACCOUNT_ID}:nodegroup/*`);
@@ -76,6 +103,12 @@ export function readClusters(
       resources: ['*'],
       conditions: { StringEquals: { 'aws:RequestedRegion': [...regions] } },
     }),
+    ...(update
+      ? [
+          new PolicyStatement({ actions: UPDATES, resources: [...clusters, ...nodegroups] }),
+          new PolicyStatement({ actions: ['eks:UpdateNodegroupVersion'], resources: nodegroups }),
+        ]
+      : []),
   ];
 }
 
@@ -83,12 +116,14 @@ export function readClusters(
 export function acknowledgeReading(
   scope: IConstruct,
   regions: readonly string[],
-  { audit }: { readonly audit: boolean },
+  { audit, nodeGroups }: Pick<ClusterRights, 'audit' | 'nodeGroups'>,
 ): void {
   acknowledgeWildcards(scope, 'eks:ListClusters and ec2:DescribeInstances know no resources.', ['Resource::*']);
   acknowledgeWildcards(
     scope,
-    'Which clusters there are is what the discovery finds out; it reads their description, and enters none by it.',
+    `Which clusters there are is what the discovery finds out; it reads their description, and enters none by it.${
+      nodeGroups ? ' A node group is updated only where its cluster has the tag certmarshal.dev/rollout-mode=auto.' : ''
+    }`,
     regions.flatMap((region) =>
       ['cluster', ...(audit ? ['nodegroup'] : [])].map(
         (kind) => `Resource::arn:<AWS::Partition>:eks:${regionName(region)}:<AWS::AccountId>:${kind}/*`,

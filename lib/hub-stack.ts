@@ -23,7 +23,7 @@ import { JournalBucket } from './constructs/journal-bucket.ts';
 import { SweepLane } from './constructs/lane.ts';
 import { Notify } from './constructs/notify.ts';
 import { OutcomesReport } from './constructs/outcomes-report.ts';
-import { allowAttachingToVpcs, allowSpokes, allowTheOwnClusters } from './discovery-access.ts';
+import { allowAttachingToVpcs, allowSpokes, allowTheOwnClusters, mayUpdateNodeGroups } from './discovery-access.ts';
 import { POLICIES_OF_A_ROLE } from './exact-policies.ts';
 import { allowReadingKubeconfigs } from './kubeconfig-access.ts';
 import { fleetAlarms } from './monitoring/alarms.ts';
@@ -92,7 +92,13 @@ export class HubStack extends Stack {
     if (fleet.lanes.length > 0) allowAttachingToVpcs(sweepRole);
     const spokePolicies = allowSpokes(this, [dispatchRole, sweepRole], discovery, place);
     allowReadingKubeconfigs(this, sweepRole, fleet, POLICIES_OF_A_ROLE - spokePolicies);
-    allowTheOwnClusters(this, { discovery, place, dispatchRole, sweepRole });
+    allowTheOwnClusters(this, {
+      discovery,
+      place,
+      dispatchRole,
+      sweepRole,
+      nodeGroups: mayUpdateNodeGroups(fleet),
+    });
 
     const laneQueues = this.toJsonString(
       Object.fromEntries(lanes.map(({ laneName, orders }) => [laneName, orders.queueUrl])),

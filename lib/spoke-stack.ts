@@ -10,11 +10,13 @@ import {
 import type { Construct } from 'constructs';
 import { SELF } from '../lambdas/config/fleet.ts';
 import { AccessEntries } from './constructs/access-entries.ts';
-import { acknowledgeReading, readClusters } from './discovery-access.ts';
+import { acknowledgeReading, type ClusterRights, readClusters } from './discovery-access.ts';
 import type { Spoke, SpokeRoleOptions } from './spokes-of.ts';
 
 export interface SpokeStackProps extends StackProps {
   readonly spoke: Spoke;
+  /** The sweep may update node groups. @default false */
+  readonly nodeGroups?: boolean;
   /** Defaults of the parameters. @default without default: the parameters must be given */
   readonly hubRoles?: HubRoles | undefined;
 }
@@ -25,12 +27,12 @@ export interface HubRoles {
 }
 
 /**
- * What a spoke account has: a role that reads its EKS clusters and instances, for exactly two roles of the hub, and access entries for
+ * What a spoke account has: a role that reads its EKS clusters and instances, and updates node groups where fleet.yaml wants that, for exactly two roles of the hub, and access entries for
  * the hub's sweep role. Nothing runs there. No assets and no bootstrap: `aws cloudformation deploy` and StackSets take the template as it is,
  * for any account and Region.
  */
 export class SpokeStack extends Stack {
-  constructor(scope: Construct, id: string, { spoke, hubRoles, ...props }: SpokeStackProps) {
+  constructor(scope: Construct, id: string, { spoke, nodeGroups = false, hubRoles, ...props }: SpokeStackProps) {
     super(scope, id, {
       description: 'certmarshal: lets the hub read and enter the EKS clusters of this account',
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types of the CDK do not know exactOptionalPropertyTypes
@@ -41,7 +43,8 @@ export class SpokeStack extends Stack {
     const hubArns = { sweepRoleArn, dispatchRoleArn: '' };
     if (spoke.roles.length > 0)
       hubArns.dispatchRoleArn = this.#roleParameter('HubDispatchRoleArn', hubRoles?.dispatchRoleArn);
-    for (const options of spoke.roles) this.#role(options, hubArns);
+    for (const options of spoke.roles)
+      this.#role(options, hubArns, { list: true, instances: true, audit: true, nodeGroups });
     new AccessEntries(this, 'AccessEntries', { clusters: spoke.accessEntries, principalArn: sweepRoleArn });
   }
 
@@ -53,23 +56,25 @@ export class SpokeStack extends Stack {
     }).valueAsString;
   }
 
-  #role(options: SpokeRoleOptions, hub: HubRoles): void {
+  #role(options: SpokeRoleOptions, hub: HubRoles, rights: ClusterRights): void {
     const { name, externalId, sessionTags } = options;
     const regions = options.regions.map((region) => (region === SELF ? Aws.REGION : region));
     const role = new CfnRole(this, `Role-${name}`, {
       roleName: name,
-      description: 'certmarshal: reads EKS clusters, their authorities, node groups and instances, nothing else',
+      description: rights.nodeGroups
+        ? 'certmarshal: reads EKS clusters, their authorities, node groups and instances, and updates node groups'
+        : 'certmarshal: reads EKS clusters, their authorities, node groups and instances, nothing else',
       assumeRolePolicyDocument: new PolicyDocument({ statements: this.#trust(hub, sessionTags, externalId) }),
       policies: [
         {
           policyName: 'read',
           policyDocument: new PolicyDocument({
-            statements: [...readClusters(regions, { list: true, instances: true, audit: true })],
+            statements: [...readClusters(regions, rights)],
           }),
         },
       ],
     });
-    acknowledgeReading(role, regions, { audit: true });
+    acknowledgeReading(role, regions, rights);
   }
 
   /** Two statements, because the actions have different condition keys. Source: IAM User Guide, "Pass session tags in AWS STS". */

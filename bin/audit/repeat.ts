@@ -52,6 +52,8 @@ export function asTyped(
   given: AuditRepeat,
 ) {
   if (command.startsWith('certmarshal audit --kubeconfig KUBECONFIG ')) return `${program} audit${given.repeatAudit}`;
+  if (command.startsWith('certmarshal rollout plan --kubeconfig KUBECONFIG '))
+    return `${program} rollout plan${given.repeat}`;
   if (!command.startsWith('kubectl ')) return command.replace(/^certmarshal /, `${program} `);
   const { workload, management } = given.kubectl;
   // Secrets of Cluster API are beside its Machines; those of workloads are in the cluster.

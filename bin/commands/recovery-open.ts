@@ -1,13 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { AwsError } from '../../lambdas/aws/errors.ts';
+import type { Journal } from '../../lambdas/journal/journal.ts';
+import { recoveryEntries } from '../../lambdas/journal/recovery-entry.ts';
+import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { Problem } from '../../lambdas/problem.ts';
 import type { RecoveryWindow } from '../../lambdas/recovery/window.ts';
 import type { RecoveryTarget } from '../../lambdas/recovery-sweep/observe-recovery.ts';
-import { RECOVERY_LEASE } from '../../lambdas/recovery-sweep/reservations.ts';
+import { endWindow, RECOVERY_LEASE } from '../../lambdas/recovery-sweep/reservations.ts';
 import { type RecoveryReport, type RecoveryRow, sweepRecovery } from '../../lambdas/recovery-sweep/sweep-recovery.ts';
 import { EXIT } from '../exit-codes.ts';
 import { pasteable } from '../program.ts';
-import { type NamedServer, serverWords } from '../target.ts';
+import { systemErrorWords } from '../system-error.ts';
+import { type NamedServer, quote, serverWords } from '../target.ts';
 import { counted } from '../terminal/plural.ts';
 import { type ProgressStream, startProgress } from '../terminal/progress.ts';
 import { type Style, styleFor } from '../terminal/style.ts';
@@ -18,6 +23,12 @@ import { hang, terminalWidth } from '../terminal/wrap.ts';
 export interface RecoveryOptions {
   readonly output: 'table' | 'json';
   readonly program: string;
+  /** Version of certmarshal, for the journal. */
+  readonly version: string;
+  /** What keeps a record, as text for the reader of the journal: a directory. @default nothing but the output does */
+  readonly journal?: { readonly journal: Journal; readonly directory: string };
+  /** The command again, without its output. */
+  readonly repeat: string;
 }
 
 /** What the command does it with; tests have their own. */
@@ -30,6 +41,7 @@ export interface RecoveryPorts {
   /** Rejects when the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly sweep: typeof sweepRecovery;
+  readonly end: typeof endWindow;
 }
 
 export function recoveryPorts(): RecoveryPorts {
@@ -40,11 +52,16 @@ export function recoveryPorts(): RecoveryPorts {
     clock: Date.now,
     sleep: (ms, signal) => delay(ms, undefined, { signal }),
     sweep: sweepRecovery,
+    end: endWindow,
   };
 }
 
 /** A kubelet that waits for its certificate asks again after some seconds, then less often. */
 const EVERY_MS = 10_000;
+/** Who pressed Ctrl-C waits no longer for the cluster to hear of it. */
+const END_MS = 10_000;
+/** For the disk. */
+const JOURNAL_MS = 10_000;
 
 /** What became of a node of the window. */
 interface NodeOutcome {
@@ -56,8 +73,8 @@ interface NodeOutcome {
 }
 
 /**
- * Keeps a recovery window open at the keyboard: sweeps every 10 seconds, tells each verdict once, and closes it at its end or when the signal aborts. As JSON the
- * window, one document a sweep, and what became of each node.
+ * Keeps a recovery window open at the keyboard: sweeps every 10 seconds, tells each verdict once, and closes it at its end or when the signal aborts; then also in the cluster, so that
+ * another one may begin at once. Where a journal is to be kept and cannot be, it closes too. As JSON the window, one document a sweep, and what became of each node.
  *
  * @returns the exit status: `done` when every node of the window was approved, or has a valid certificate
  */
@@ -73,7 +90,9 @@ export async function recoveryOpenCommand(
   const told = new Set<string>();
   const rows = new Map<string, RecoveryRow>();
   stderr.write(opening(target, window, clock()));
+  stderr.write(recordNotice(window, options));
   if (isJson) stdout.write(`${JSON.stringify({ version: 1, kind: 'window', window })}\n`);
+  let unkept: string | undefined;
   while (!signal.aborted && clock() < Date.parse(window.until)) {
     const progress = startProgress(stderr, clock);
     progress.say(`${target.cluster.name}: window open for ${span(Date.parse(window.until) - clock())} more`);
@@ -81,7 +100,8 @@ export async function recoveryOpenCommand(
     if (isJson) stdout.write(`${JSON.stringify({ kind: 'sweep', ...report })}\n`);
     else print(report, told, options, ports);
     for (const row of report.rows) rows.set(row.uid, row);
-    if (report.closed !== undefined) break;
+    unkept = await keep(report, window, options);
+    if (unkept !== undefined || report.closed !== undefined) break;
     const rest = Date.parse(window.until) - clock();
     if (rest <= 0) break;
     // Ctrl-C is no error: the loop sees it.
@@ -91,8 +111,58 @@ export async function recoveryOpenCommand(
   const isRecovered = outcomes.every(({ approvals, last }) => approvals > 0 || last?.reason === 'StillValid');
   if (isJson) stdout.write(`${JSON.stringify({ version: 1, kind: 'closed', window: window.id, nodes: outcomes })}\n`);
   else stdout.write(`${closing(window, outcomes, options, styleFor(stdout, ports.env), terminalWidth(stdout))}\n`);
-  if (signal.aborted) stderr.write(closedEarly(window));
-  return isRecovered ? EXIT.done : EXIT.incomplete;
+  if (unkept !== undefined) stderr.write(`${unkept}\n`);
+  if (clock() < Date.parse(window.until)) stderr.write(await closeEarly(target, window, ports));
+  return isRecovered && unkept === undefined ? EXIT.done : EXIT.incomplete;
+}
+
+/** Ends it in the cluster too, where a deployed sweep or another keyboard would have to wait for its end. */
+async function closeEarly(
+  { workload }: RecoveryTarget,
+  window: RecoveryWindow,
+  { clock, end }: RecoveryPorts,
+): Promise<string> {
+  const { namespace, name } = RECOVERY_LEASE;
+  const otherwise = (why: string): string =>
+    `The window is closed: nothing more is approved. ${why} Another one for this cluster before ${window.until} needs: kubectl -n ${namespace} delete lease ${name}\n`;
+  try {
+    const ended = await end(workload, window, clock(), AbortSignal.timeout(END_MS));
+    if (ended === 'busy') return otherwise('Its Lease could not be written: others write it all the time.');
+    if (ended === 'other')
+      return `The window is closed: nothing more is approved. The Lease ${namespace}/${name} is no longer its own.\n`;
+    return 'The window is closed: nothing more is approved. Another one for this cluster may be opened at once.\n';
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    return otherwise(`Its Lease could not be written: ${printable(`${error.object}: ${error.problem}`, 400)}.`);
+  }
+}
+
+/** @returns why it could not be kept */
+async function keep(
+  report: RecoveryReport,
+  window: RecoveryWindow,
+  { journal, version }: RecoveryOptions,
+): Promise<string | undefined> {
+  if (journal === undefined) return undefined;
+  const { entries } = recoveryEntries(report, window, version);
+  if (entries.length === 0) return undefined;
+  try {
+    await journal.journal.append(report.cluster, entries, AbortSignal.timeout(JOURNAL_MS));
+    return undefined;
+  } catch (error) {
+    const why = error instanceof AwsError ? error.message : systemErrorWords(error);
+    return `The journal in ${printable(journal.directory)} could not be written, so the window is closed: ${why}. These lines are not in it:\n${entries.map((entry) => JSON.stringify(entry)).join('\n')}`;
+  }
+}
+
+/** Who was approved, and why, has to be found again. */
+function recordNotice(window: RecoveryWindow, { journal, output, program, repeat }: RecoveryOptions): string {
+  if (journal !== undefined)
+    return `! Every decision is kept in ${printable(journal.directory)}: ${program} journal verify --directory ${quote(journal.directory)}\n`;
+  const nothing = '! Nothing but this output keeps a record of what is approved.';
+  return output === 'json'
+    ? `${nothing} Keep it.\n`
+    : `${nothing} To keep one, with --journal DIRECTORY, or: ${repeat} --output json | tee recovery-${window.id}.ndjson\n`;
 }
 
 /** Loud: nobody shall open one without knowing. */
@@ -106,11 +176,6 @@ function opening(
 ! Client certificates of kubelets are approved for ${nodes.join(', ')}: ${approvals} each, and only where a Machine of the control plane vouches for the Node and its certificate has ended.
 ! Ctrl-C closes it.
 `;
-}
-
-function closedEarly({ until }: RecoveryWindow): string {
-  const { namespace, name } = RECOVERY_LEASE;
-  return `The window is closed: nothing more is approved. Another one for this cluster before ${until} needs: kubectl -n ${namespace} delete lease ${name}\n`;
 }
 
 /** What was not told before. */

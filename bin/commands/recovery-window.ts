@@ -61,7 +61,7 @@ export function recoveryWindow(options: RecoveryWindowOptions, { id, cluster, no
     nodes,
     openedAt: rfc3339(openedAt),
     until: rfc3339(openedAt + Math.min(Math.max(lengthMs, 1000), LONGEST_WINDOW_MS)),
-    by: printable(options.by, 150),
+    by: printable(options.by, 300),
     approvals,
     bootstrapGroups: options.bootstrapGroup ?? DEFAULT_BOOTSTRAP_GROUPS,
   };

@@ -1,5 +1,5 @@
 import type { Problem } from '../../lambdas/problem.ts';
-import type { ObservedRollout, Served } from '../../lambdas/rollout/observed.ts';
+import type { ObservedRollout } from '../../lambdas/rollout/observed.ts';
 import type { MachineProgress, RolloutProgress } from '../../lambdas/rollout/progress.ts';
 import type { RolloutStep } from '../../lambdas/rollout/step.ts';
 import { type NamedServer, serverWords } from '../target.ts';
@@ -8,11 +8,20 @@ import type { Style } from '../terminal/style.ts';
 import { table } from '../terminal/table.ts';
 import { shortDuration, span } from '../terminal/time.ts';
 import { hang } from '../terminal/wrap.ts';
-import { dayOf, headline, otherReasons, problemLines, reasonLines, safe } from './render-rollout-lines.ts';
+import {
+  dayOf,
+  headline,
+  noSuchCluster,
+  otherReasons,
+  problemLines,
+  reasonLines,
+  safe,
+  unwellWords,
+} from './render-rollout-lines.ts';
 import { goesOn } from './rollout-words.ts';
 
 export interface RolloutStatusView {
-  readonly observed: Pick<ObservedRollout, 'cluster' | 'unread' | 'lease'>;
+  readonly observed: Pick<ObservedRollout, 'cluster' | 'capiCluster' | 'unread' | 'lease'>;
   readonly step: RolloutStep;
   readonly problems: readonly Problem[];
   readonly server?: NamedServer;
@@ -20,6 +29,8 @@ export interface RolloutStatusView {
   readonly now: number;
   readonly program: string;
   readonly repeat: string;
+  /** Milliseconds until the next look; absent where this is the last one. */
+  readonly nextMs?: number;
 }
 
 /** What a machine is doing, in a symbol; the word is that of the state. */
@@ -40,7 +51,7 @@ export function renderRolloutStatus(view: RolloutStatusView, style: Style, width
   const { observed, step, server, now, program } = view;
   const { progress, mark } = step;
   return [
-    ...headline(observed.cluster.name, step, style, width),
+    ...headline(observed.cluster.name, noSuchCluster(observed) ?? step, style, width),
     ...(server === undefined ? [] : hang('  ', style.faint(serverWords(server)), width)),
     ...(mark === undefined
       ? []
@@ -57,7 +68,9 @@ export function renderRolloutStatus(view: RolloutStatusView, style: Style, width
     ...(progress?.etcd === undefined ? [] : ['', ...machines('etcd', progress.etcd, now, style, width)]),
     ...reasons(view, style, width),
     '',
-    `  ${style.strong('Next')}  ${nextCommand(view, program)}`,
+    view.nextMs === undefined
+      ? `  ${style.strong('Next')}  ${nextCommand(view, program)}`
+      : `  Looking every ${view.nextMs / 1000} s, times in UTC. Ctrl-C stops the looking, never the rollout.`,
   ].join('\n');
 }
 
@@ -88,7 +101,7 @@ function machines(
             safe(machine.node ?? 'no node yet'),
             paintOf(machine, style)(machine.state),
             shortDuration((now - machine.createdAt) / 1000),
-            [served(machine.served), ...machine.unhealthy.map((what) => style.bad(safe(what)))].join('; '),
+            [served(machine), unwell(machine, style)].filter((part) => part !== undefined).join('; '),
           ]),
       ],
       { width, stackBelow: 80 },
@@ -102,9 +115,16 @@ function paintOf({ state, unhealthy }: MachineProgress, style: Style): (text: st
   return state === 'old' || state === 'leaving' ? style.faint : style.warn;
 }
 
-function served(certificate: Served): string {
+function served({ served: certificate, state }: MachineProgress): string {
   if (certificate.kind === 'certificate') return `${dayOf(certificate.notBefore)} → ${dayOf(certificate.notAfter)}`;
+  if (state === 'new') return 'none yet: it is being made';
   return certificate.kind === 'none' ? 'nobody tried' : `not seen: ${safe(certificate.problem)}`;
+}
+
+/** A machine that is being made or goes is not well, and need not be. */
+function unwell({ state, unhealthy }: MachineProgress, style: Style): string | undefined {
+  const words = state === 'new' || state === 'leaving' ? undefined : unwellWords(unhealthy);
+  return words === undefined ? undefined : style.bad(words);
 }
 
 function reasons(
@@ -126,5 +146,7 @@ function nextCommand({ step, repeat }: RolloutStatusView, program: string): stri
   if (goesOn(step)) return `${program} rollout status --watch${repeat}`;
   if (step.state === 'held')
     return `${program} rollout resume${repeat}, when what is above is mended; or ${program} rollout abort${repeat}`;
-  return step.state === 'done' ? `${program} audit: shows every certificate` : `${program} rollout plan${repeat}`;
+  return step.state === 'done'
+    ? `nothing is left to do; ${program} audit shows every certificate`
+    : `${program} rollout plan${repeat}`;
 }

@@ -7,8 +7,19 @@ import { counted } from '../terminal/plural.ts';
 import type { Style } from '../terminal/style.ts';
 import { table } from '../terminal/table.ts';
 import { hang } from '../terminal/wrap.ts';
-import { dayOf, headline, moment, otherReasons, problemLines, reasonLines, safe } from './render-rollout-lines.ts';
-import { afterField, goesOn, writeWords } from './rollout-words.ts';
+import {
+  about,
+  dayOf,
+  headline,
+  moment,
+  noSuchCluster,
+  otherReasons,
+  problemLines,
+  reasonLines,
+  safe,
+  writeLines,
+} from './render-rollout-lines.ts';
+import { afterField, goesOn } from './rollout-words.ts';
 
 export interface RolloutPlanView {
   readonly observed: ObservedRollout;
@@ -25,6 +36,8 @@ export interface RolloutPlanView {
   readonly repeat: string;
   /** Every check that passed, too. */
   readonly verbose?: boolean;
+  /** It is begun right after: no command is named. */
+  readonly following?: boolean;
 }
 
 /**
@@ -33,10 +46,15 @@ export interface RolloutPlanView {
  * @param width columns of the terminal; undefined wraps nothing
  */
 export function renderRolloutPlan(view: RolloutPlanView, style: Style, width: number | undefined): string {
-  const { observed, schedule, server, program } = view;
-  return [
-    ...headline(observed.cluster.name, schedule, style, width),
+  const { observed, server, program } = view;
+  const missing = noSuchCluster(observed);
+  const head = [
+    ...headline(observed.cluster.name, missing ?? storyOf(view), style, width),
     ...(server === undefined ? [] : hang('  ', style.faint(serverWords(server)), width)),
+  ];
+  if (missing !== undefined) return head.join('\n');
+  return [
+    ...head,
     ...block(checkLines(view, style, width)),
     ...block(reasonsOf(view, style, width)),
     ...block(problemLines(observed.unread, program, style, width)),
@@ -46,36 +64,78 @@ export function renderRolloutPlan(view: RolloutPlanView, style: Style, width: nu
   ].join('\n');
 }
 
+/** Without a fleet.yaml nobody knows of a schedule, and who asks is the one who may begin: the owner's agreement is only a part of the story. */
+function storyOf({ schedule, person, everyMinutes }: RolloutPlanView): Pick<RolloutStep, 'state' | 'message'> {
+  const due = schedule.checks.find(({ id }) => id === 'due');
+  if (everyMinutes !== undefined || schedule.state !== 'off' || due === undefined) return schedule;
+  return isDue(schedule) ? person : { state: 'idle', message: `nothing is due: ${due.found}` };
+}
+
+/** Also where nobody knows: what is not due passes by itself. */
+function isDue({ checks }: RolloutStep): boolean {
+  return checks.every(({ id, passed, passing }) => id !== 'due' || passed || passing !== true);
+}
+
 function block(lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ['', ...lines];
 }
 
 function checkLines(view: RolloutPlanView, style: Style, width: number | undefined): string[] {
-  const { schedule, person, program, verbose = false } = view;
+  const { schedule, person, program, everyMinutes, verbose = false } = view;
   const checks = schedule.checks.length > 0 ? schedule.checks : person.checks;
-  const failing = checks.filter(({ passed }) => !passed);
+  const isAnswered = (check: RolloutCheck): boolean =>
+    check.id !== 'due' && sameCheck(check, person.checks)?.waived === true;
+  // While nothing is due nobody has to answer for anything yet.
+  const later = verbose || isDue(schedule) ? [] : checks.filter((check) => !check.passed && isAnswered(check));
+  const failing = checks.filter((check) => !check.passed && !later.includes(check));
   const passed = checks.filter((check) => check.passed);
-  const count = `${passed.length}${failing.length > 0 ? ' more passed' : ' passed'}`;
+  const unknown = (id: string): string | undefined =>
+    NOT_KNOWN_HERE[id] ?? (everyMinutes === undefined ? WITHOUT_FLEET[id] : undefined);
+  const count = passed.filter(({ id }) => unknown(id) === undefined).length;
   return [
     ...failing
       .toSorted((a, b) => weight(a, person.checks) - weight(b, person.checks))
       .flatMap((check) => [
         ...hang(
           `  ${mark(check, person.checks, style)} `,
-          `${safe(check.object ?? check.id)}: ${safe(check.found)}  ${style.faint(aside(check, person.checks))}`.trimEnd(),
+          `${about(check.object ?? check.id, check.found)}  ${style.faint(aside(check, person.checks))}`.trimEnd(),
           width,
         ),
         ...(check.remedy === undefined ? [] : hang('    → ', pasteable(safe(check.remedy), program), width)),
       ]),
-    ...(passed.length === 0 || verbose ? [] : [`  ${style.good('✔')} ${count}; --verbose lists them`]),
+    ...(later.length === 0
+      ? []
+      : hang(
+          `  ${style.faint('·')} `,
+          `for you to answer when it is due: ${later.map(({ id }) => id).join(', ')}`,
+          width,
+        )),
+    ...(passed.length === 0 || verbose
+      ? []
+      : [
+          `  ${style.good('✔')} ${count}${failing.length + later.length > 0 ? ' more passed' : ' passed'}; --verbose lists them`,
+        ]),
     ...(verbose
       ? table(
-          passed.map(({ id, found }) => [style.good('✔'), id, safe(found)]),
+          passed.map(({ id, found }) => {
+            const why = unknown(id);
+            return [why === undefined ? style.good('✔') : style.faint('·'), id, why ?? safe(found)];
+          }),
           { width, stackBelow: 60 },
         )
       : []),
   ];
 }
+
+/** Checks that pass here only because nobody looked: a deployed certmarshal remembers what they are about. */
+const NOT_KNOWN_HERE: Readonly<Record<string, string>> = {
+  'loop-guard': 'not looked at: what the schedule did before is in the state bucket of a deployed certmarshal',
+  'fleet-budget': 'not looked at: what else rolls is in the state bucket of a deployed certmarshal',
+};
+const WITHOUT_FLEET: Readonly<Record<string, string>> = {
+  'opted-in-by-fleet': 'not looked at: no --fleet is given',
+  'maintenance-window': 'not looked at: no --fleet is given',
+};
 
 function sameCheck(check: RolloutCheck, checks: readonly RolloutCheck[]): RolloutCheck | undefined {
   return checks.find(({ id, object }) => id === check.id && object === check.object);
@@ -120,21 +180,21 @@ function reasonsOf(
 /** What the schedule does, what a person could do, and what would be written. */
 function intentions(view: RolloutPlanView, style: Style, width: number | undefined): string[] {
   const { schedule, person, observed, everyMinutes } = view;
-  const fields = would(view);
+  const fields = would(view, width);
   return [
     ...table(
       [
         [
           'schedule',
           everyMinutes === undefined
-            ? `${scheduleWords(schedule)} (by the built-in times, as no --fleet is given)`
+            ? `${scheduleWords(schedule)} (no --fleet is given: the built-in times)`
             : scheduleWords(schedule),
         ],
         ['by hand', personWords(person, observed)],
       ],
       { width, stackBelow: 60 },
     ),
-    ...(fields === undefined ? [] : ['', ...hang('  ', `It would write one thing: ${fields}.`, width)]),
+    ...(fields.length === 0 ? [] : ['', ...fields]),
     ...(goesOn(schedule)
       ? []
       : hang('  ', style.faint('Workers are not rolled: kubelets renew their own certificates.'), width)),
@@ -144,6 +204,8 @@ function intentions(view: RolloutPlanView, style: Style, width: number | undefin
 function scheduleWords(step: RolloutStep): string {
   if (step.kind === 'act') return 'writes it with the next look';
   if (step.kind === 'ask') return `asks a person: ${safe(step.command)}`;
+  if (step.state === 'off' && step.checks.some(({ id, passed }) => id.startsWith('opted-in-by-') && !passed))
+    return 'leaves it alone: not opted in';
   return SCHEDULE[step.state] ?? 'does nothing until a person has looked';
 }
 
@@ -154,6 +216,7 @@ const SCHEDULE: Readonly<Partial<Record<RolloutState, string>>> = {
   rolling: 'watches the rollout that goes on',
   verifying: 'watches the rollout that goes on',
   done: 'is done',
+  aborted: 'leaves it alone for a week: it was aborted',
 };
 
 function personWords(step: RolloutStep, observed: ObservedRollout): string {
@@ -166,22 +229,28 @@ function personWords(step: RolloutStep, observed: ObservedRollout): string {
   if (step.kind === 'ask') return `run ${safe(step.command)}`;
   if (goesOn(step)) return 'nothing to start: it goes on';
   if (step.state === 'expired') return 'refused: certificates have ended; see docs/runbooks/rollouts/not-expired.md';
-  if (failing.length > 0) return `refused: ${failing.map(({ id }) => id).join(', ')}`;
+  const refused = failing.filter(({ passing }) => passing !== true);
+  if (refused.length > 0) return `refused: ${refused.map(({ id }) => id).join(', ')}`;
+  if (failing.length > 0) return `not yet, and that passes by itself: ${failing.map(({ id }) => id).join(', ')}`;
   return observed.unread.length > 0
     ? 'refused: not everything could be read'
     : `nothing to start: ${safe(step.message)}`;
 }
 
 /** The exact write, by whoever may make it first. */
-function would({ schedule, person, observed: { controlPlane, etcd } }: RolloutPlanView): string | undefined {
+function would(
+  { schedule, person, observed: { controlPlane, etcd } }: RolloutPlanView,
+  width: number | undefined,
+): string[] {
   const act = [schedule, person].find((step) => step.kind === 'act');
-  if (act?.kind === 'act') {
-    const { object, fields } = writeWords(act.write);
-    return `${safe(object)} ${fields.map(safe).join(', ')}`;
-  }
-  if (goesOn(schedule) || ['done', 'held', 'expired'].includes(schedule.state)) return undefined;
-  if (controlPlane === undefined || controlPlane.etcd === 'external' || etcd !== undefined) return undefined;
-  return safe(`KubeadmControlPlane ${controlPlane.namespace}/${controlPlane.name} ${afterField(controlPlane)} = now`);
+  if (act?.kind === 'act') return writeLines('It would write, in one patch of', act.write, width);
+  if (goesOn(schedule) || ['done', 'idle', 'aborted', 'held', 'expired'].includes(schedule.state)) return [];
+  if (controlPlane === undefined || controlPlane.etcd === 'external' || etcd !== undefined) return [];
+  const object = `KubeadmControlPlane ${controlPlane.namespace}/${controlPlane.name}`;
+  return [
+    ...hang('  ', safe(`It would write, in one patch of ${object}:`), width),
+    `    ${afterField(controlPlane)} = now`,
+  ];
 }
 
 /** The life of the certificate that ends first, and in it the span in which the schedule may begin. */
@@ -202,12 +271,14 @@ function life(
   if (span !== undefined)
     for (let column = at(span.from); column < at(span.until); column += 1)
       if (cells[column] === '░') cells[column] = '▒';
+  const which =
+    shown.length === 1 ? 'is the only one seen' : `ends first of ${counted(shown.length, 'certificate')} seen`;
   return [
     `  ${dayOf(from)} ${cells.join('')} ${dayOf(notAfter)}`,
     ...hang(
       '  ',
       style.faint(
-        `█ lived  ░ left${span === undefined ? '' : '  ▒ the schedule may begin'} · ${counted(shown.length, 'certificate')} of the control plane seen; this one, of ${safe(first.name)}, ends first: ${moment(notAfter, now)}`,
+        `█ lived  ░ left${span === undefined ? '' : '  ▒ time to begin'}  · that of ${safe(first.name)} ${which}`,
       ),
       width,
     ),
@@ -222,28 +293,37 @@ function certificateOf({ name, createdAt, served }: ObservedMachine) {
 }
 
 function next(view: RolloutPlanView, style: Style, width: number | undefined): string[] {
-  const { schedule, person, everyMinutes, now, program, repeat } = view;
-  const { nextWindow } = schedule;
+  const { schedule, everyMinutes, now } = view;
+  const { nextWindow, soonestEnd } = schedule;
   const span = schedule.state === 'expired' ? undefined : schedule.span;
   const times = [
-    everyMinutes === undefined || goesOn(schedule) ? undefined : `next look within ${everyMinutes} min`,
+    soonestEnd === undefined ? undefined : `first end ${moment(soonestEnd, now)}`,
+    span === undefined ? undefined : `due ${span.from > now ? 'from' : 'since'} ${moment(span.from, now)}`,
+    span === undefined ? undefined : `latest safe start ${span.until > now ? '' : 'was '}${moment(span.until, now)}`,
     nextWindow === undefined
       ? undefined
       : `window opens ${new Date(nextWindow).toISOString().slice(0, 16).replace('T', ' ')} UTC`,
-    span === undefined ? undefined : `the schedule may begin from ${dayOf(span.from)}`,
-    span === undefined ? undefined : `latest safe start ${span.until > now ? '' : 'was '}${moment(span.until, now)}`,
+    everyMinutes === undefined || goesOn(schedule) ? undefined : `next look within ${everyMinutes} min`,
   ].filter((part) => part !== undefined);
   const text = times.join('; ');
+  const command = nextCommand(view);
   return [
     ...(text === '' ? [] : hang('  ', `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`, width)),
-    `  ${style.strong('Next')}  ${schedule.kind === 'ask' ? safe(schedule.command) : `${program} rollout ${nextCommand(schedule, person)}${repeat}`}`,
+    ...(command === undefined ? [] : [`  ${style.strong('Next')}  ${command}`]),
   ];
 }
 
-function nextCommand(schedule: RolloutStep, person: RolloutStep): string {
-  if (goesOn(schedule)) return 'status --watch';
-  if (schedule.state === 'held') return 'resume';
+/** Undefined where what follows carries it on. */
+function nextCommand({ observed, schedule, person, program, repeat, following }: RolloutPlanView): string | undefined {
+  if (following === true) return undefined;
+  if (schedule.kind === 'ask') return safe(schedule.command);
+  const run = (command: string): string => `${program} rollout ${command}${repeat}`;
+  if (goesOn(schedule)) return run('status --watch');
+  if (schedule.state === 'held') return `${run('resume')}, when what is above is mended`;
   // Nobody is asked to begin what is not due.
-  const isDue = schedule.checks.every(({ id, passed }) => id !== 'due' || passed);
-  return person.kind === 'act' && isDue ? 'start --yes --watch' : 'plan --verbose';
+  if (!isDue(schedule)) return `nothing is to be done; ${program} audit shows every certificate`;
+  if (person.kind === 'act') return run('start --yes --watch');
+  return observed.unread.length > 0 || person.kind === 'hold'
+    ? `${run('plan')}, when what is above is mended`
+    : run('plan');
 }

@@ -7,7 +7,7 @@ import { EXIT } from '../exit-codes.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { styleFor } from '../terminal/style.ts';
 import { terminalWidth } from '../terminal/wrap.ts';
-import { problemLines, safe } from './render-rollout-lines.ts';
+import { noSuchCluster, problemLines, safe, unwellWords } from './render-rollout-lines.ts';
 import { MACHINE_STATES, renderRolloutStatus } from './render-rollout-progress.ts';
 import type { RolloutOptions, RolloutPorts, RolloutSubject } from './rollout-ports.ts';
 import { goesOn, isBad, WRITTEN_WORDS, writeWords } from './rollout-words.ts';
@@ -55,9 +55,13 @@ export async function followRollout(
     const waits = !readable && before !== undefined && goesOn(before.step) && clock() - seenAt < PATIENCE_MS;
     const ends = everyMs === undefined || (!goesOn(now.step) && !waits);
     if (options.output === 'json') stdout.write(`${JSON.stringify(documentOf(now, clock()))}\n`);
-    else if (before === undefined || ends) print(subject, now, options, ports);
+    else if (before === undefined || ends)
+      print(subject, now, { ...options, ...(ends ? {} : { nextMs: everyMs }) }, ports);
     else printChanges(before, now, options, ports);
-    if (ends) return isBad(now.step) || !readable || now.problems.length > 0 ? EXIT.incomplete : EXIT.done;
+    if (ends) {
+      const isWell = readable && noSuchCluster(now.observed) === undefined && now.problems.length === 0;
+      return isWell && !isBad(now.step) ? EXIT.done : EXIT.incomplete;
+    }
     if (!waits) before = now;
     try {
       await ports.sleep(everyMs, signal);
@@ -103,7 +107,7 @@ function documentOf({ observed, step, written, problems }: RolloutLook, now: num
 function print(
   { target }: RolloutSubject,
   look: RolloutLook,
-  options: RolloutOptions,
+  options: RolloutOptions & { readonly nextMs?: number },
   { stdout, env, clock }: RolloutPorts,
 ): void {
   const style = styleFor(stdout, env);
@@ -129,7 +133,7 @@ function printChanges(
   const lines = [
     ...(before.step.state === now.step.state
       ? []
-      : [`${before.step.state} → ${now.step.state}: ${safe(now.step.message)}`]),
+      : [`${before.step.state} → ${now.step.state}: ${safe(now.step.message.replace(`${now.step.state}: `, ''))}`]),
     ...changes(before.step.progress, now.step.progress),
     ...changes(before.step.progress?.etcd, now.step.progress?.etcd),
     ...writtenLines(now),
@@ -157,8 +161,17 @@ function changes(before: Machines | undefined, now: Machines | undefined): reado
   if (now === undefined) return [];
   const past = new Map((before?.machines ?? []).map((machine) => [machine.name, machine]));
   const there = new Set(now.machines.map(({ name }) => name));
+  let verified = [...past.values()].filter(({ name, state }) => state === 'verified' && there.has(name)).length;
+  const count = (machine: MachineProgress): string => {
+    if (machine.state !== 'verified' || past.get(machine.name)?.state === 'verified') return '';
+    verified += 1;
+    return `, ${verified} of ${now.wanted}`;
+  };
   return [
-    ...now.machines.flatMap((machine) => changeOf(past.get(machine.name), machine)),
+    ...now.machines.flatMap((machine) => {
+      const line = changeOf(past.get(machine.name), machine);
+      return line === undefined ? [] : [`${line}${count(machine)}`];
+    }),
     ...[...past.values()].filter(({ name }) => !there.has(name)).map(({ name }) => `· ${safe(name)} gone`),
   ];
 }
@@ -166,10 +179,12 @@ function changes(before: Machines | undefined, now: Machines | undefined): reado
 function changeOf(
   before: MachineProgress | undefined,
   { name, node, state, unhealthy }: MachineProgress,
-): readonly string[] {
-  const where = node === undefined ? '' : ` on ${safe(node)}`;
-  const news = unhealthy.filter((what) => !(before?.unhealthy ?? []).includes(what)).map(safe);
-  if (before?.state === state && news.length === 0) return [];
-  const how = before === undefined || before.state === state ? state : `${before.state} → ${state}`;
-  return [`${MACHINE_STATES[state]} ${safe(name)}${where} ${how}${news.length === 0 ? '' : ` (${news.join('; ')})`}`];
+): string | undefined {
+  const where = node === undefined || node === name ? '' : ` on ${safe(node)}`;
+  const who = `${MACHINE_STATES[state]} ${safe(name)}${where}`;
+  if (before === undefined) return `${who} ${state}`;
+  if (before.state !== state) return `${who} ${before.state} → ${state}`;
+  // While a machine is made or goes its conditions change all the time.
+  if (state === 'new' || state === 'leaving' || unhealthy.length > 0 === before.unhealthy.length > 0) return undefined;
+  return `${who} ${unhealthy.length === 0 ? 'well again' : `not well: ${unwellWords(unhealthy)}`}`;
 }

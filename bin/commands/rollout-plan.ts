@@ -6,6 +6,7 @@ import { startProgress } from '../terminal/progress.ts';
 import { styleFor } from '../terminal/style.ts';
 import { terminalWidth } from '../terminal/wrap.ts';
 import { renderRolloutPlan } from './render-rollout.ts';
+import { noSuchCluster } from './render-rollout-lines.ts';
 import type { RolloutOptions, RolloutPorts, RolloutSubject } from './rollout-ports.ts';
 
 /** One look, and what comes of it for whom. */
@@ -38,7 +39,7 @@ export async function lookAt(
 /**
  * Shows what the schedule and what `rollout start` would do. Writes nothing.
  *
- * @returns the exit status: `incomplete` when something could not be read
+ * @returns the exit status: `incomplete` when something could not be read, or there is no such cluster
  */
 export async function rolloutPlanCommand(
   subject: RolloutSubject,
@@ -48,13 +49,15 @@ export async function rolloutPlanCommand(
 ): Promise<number> {
   const looked = await lookAt(subject, ports, signal);
   printPlan(subject, looked, options, ports);
-  return looked.observed.unread.length === 0 && !signal.aborted ? EXIT.done : EXIT.incomplete;
+  const { observed } = looked;
+  const isSeen = observed.unread.length === 0 && noSuchCluster(observed) === undefined;
+  return isSeen && !signal.aborted ? EXIT.done : EXIT.incomplete;
 }
 
 export function printPlan(
   { target, everyMinutes }: RolloutSubject,
   looked: LookedAt,
-  options: RolloutOptions & { readonly verbose?: boolean },
+  options: RolloutOptions & { readonly verbose?: boolean; readonly following?: boolean },
   { stdout, env }: Pick<RolloutPorts, 'stdout' | 'env'>,
 ): void {
   const { observed, schedule, person, now } = looked;

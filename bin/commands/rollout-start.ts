@@ -3,11 +3,11 @@ import type { RolloutStepped } from '../../lambdas/rollout-step/step-rollout.ts'
 import { EXIT } from '../exit-codes.ts';
 import { styleFor } from '../terminal/style.ts';
 import { hang, terminalWidth } from '../terminal/wrap.ts';
-import { problemLines, reasonLines, safe } from './render-rollout-lines.ts';
+import { noSuchCluster, problemLines, reasonLines, safe, writeLines } from './render-rollout-lines.ts';
 import { lookAt, printPlan } from './rollout-plan.ts';
 import type { RolloutOptions, RolloutPorts, RolloutSubject } from './rollout-ports.ts';
 import { rolloutDriveCommand } from './rollout-status.ts';
-import { goesOn, WRITTEN_WORDS, writeWords } from './rollout-words.ts';
+import { goesOn, MOST_TRIES, WRITTEN_WORDS } from './rollout-words.ts';
 
 export interface RolloutStartOptions extends RolloutOptions {
   readonly yes?: boolean;
@@ -31,17 +31,21 @@ export async function rolloutStartCommand(
   const { person } = looked;
   const { yes = false, output, program, repeat } = options;
   const begins = person.kind === 'act' && !goesOn(person) && !signal.aborted;
-  if (output === 'table' || !yes || !begins) printPlan(subject, looked, options, ports);
+  if (output === 'table' || !yes || !begins)
+    printPlan(subject, looked, { ...options, following: begins && yes }, ports);
   if (!begins || !yes) {
     ports.stderr.write(
       begins
         ? `Nothing was written: --yes begins it. ${program} rollout start --yes${repeat}\n`
-        : `Nothing was written: ${goesOn(person) ? 'a rollout goes on' : safe(person.message)}.\n`,
+        : `Nothing was written: ${(noSuchCluster(looked.observed) ?? (goesOn(person) ? { message: 'a rollout goes on' } : person)).message}.\n`,
     );
     return EXIT.incomplete;
   }
   const { target, policy } = subject;
-  const stepped = await ports.step(target, { policy, trigger: 'person', clock: ports.clock, signal });
+  let stepped = await ports.step(target, { policy, trigger: 'person', clock: ports.clock, signal });
+  // Controllers write to the object too: what they overtook is looked at and planned anew.
+  for (let tries = 1; tries < MOST_TRIES && stepped.written?.kind === 'overtaken'; tries += 1)
+    stepped = await ports.step(target, { policy, trigger: 'person', clock: ports.clock, signal });
   printStepped(stepped, options, ports);
   const begun = stepped.written?.kind === 'written';
   if (!begun || options.watch !== true) return begun && stepped.problems.length === 0 ? EXIT.done : EXIT.incomplete;
@@ -61,9 +65,15 @@ function printStepped(
   const style = styleFor(stdout, env);
   const width = terminalWidth(stdout);
   const begun = written?.kind === 'written';
+  const { name } = observed.cluster;
   const lines = [
-    ...hang(begun ? style.good('✔ ') : style.bad('✖ '), outcome(step, written), width),
-    ...answers(step).flatMap((text) => hang('  ', text, width)),
+    ...hang(
+      begun ? style.good('✔ ') : style.bad('✖ '),
+      `${style.strong(safe(name))}: ${outcome(step, written)}.`,
+      width,
+    ),
+    ...(begun && step.kind === 'act' ? writeLines('Written, in one patch of', step.write, width) : []),
+    ...(begun ? answers(step) : []).flatMap((text) => hang('  ', text, width)),
     ...(begun || (step.kind !== 'hold' && step.kind !== 'ask') ? [] : reasonLines(step.reasons, program, style, width)),
     ...problemLines(problems, program, style, width),
     ...(begun && watch !== true
@@ -72,16 +82,15 @@ function printStepped(
           `  ${style.strong('Next')}  ${program} rollout ${observed.etcd === undefined ? 'status --watch' : 'drive'}${repeat}`,
         ]
       : []),
+    ...(begun && watch === true ? [''] : []),
   ];
   stdout.write(`\n${lines.join('\n')}\n`);
 }
 
 function outcome(step: RolloutStep, written: RolloutStepped['written']): string {
-  const write = step.kind === 'act' ? step.write : undefined;
-  if (write === undefined || written === undefined)
-    return `Nothing was written: what was looked at again is not as it was. ${safe(step.message)}.`;
-  const { object, fields } = writeWords(write);
-  return `${safe(object)} ${fields.map(safe).join(', ')}: ${WRITTEN_WORDS[written.kind]}.`;
+  if (step.kind !== 'act' || written === undefined)
+    return `nothing was written, for it is not as it was a moment ago: ${safe(step.message)}`;
+  return written.kind === 'written' ? `rollout ${safe(step.mark?.id ?? '')} begun` : WRITTEN_WORDS[written.kind];
 }
 
 function answers({ checks }: RolloutStep): readonly string[] {

@@ -79,11 +79,11 @@ export async function openRolloutTarget(
 ): Promise<OpenRolloutTarget> {
   const { kubeconfig, managementKubeconfig, namespace } = options;
   const expiredServer = expiredServerOf(options.tolerateExpired);
-  // With a management cluster and a name, the cluster itself is not asked: nothing of a rollout is in it.
+  // The cluster itself is not asked: nothing of a rollout is in it. Its kubeconfig tells its name, and which authorities it has.
   const own =
     managementKubeconfig !== undefined && kubeconfig === undefined && options.cluster !== undefined
       ? undefined
-      : await load(kubeconfig ?? defaultKubeconfig(process.env), options);
+      : await load(kubeconfig ?? ownKubeconfig(options), options);
   const manager =
     managementKubeconfig === undefined
       ? undefined
@@ -100,6 +100,8 @@ export async function openRolloutTarget(
   const address = addressOf(connection.server);
   const managesItself =
     manager === undefined || (own === undefined ? manager.cluster === name : addressOf(own.server) === address);
+  // What a client of the cluster trusts are the authorities of its control plane. The management cluster has others.
+  const caPem = own?.caPem ?? (managesItself ? manager?.caPem : undefined);
   if (expiredServer !== undefined) process.stderr.write(toleranceNotice(address, connection.context, expiredServer));
   const management = createKubernetesClient({
     ...connection,
@@ -113,12 +115,28 @@ export async function openRolloutTarget(
     ...(namespace === undefined ? {} : { namespace: checkedNamespace(namespace) }),
     ...(options.secrets === true ? { readEtcdClientSecret: true } : {}),
     handshakes,
+    ...(caPem === undefined ? {} : { authorities: async () => caPem }),
     server: { context: connection.context, address },
     close() {
       process.stderr.write(toleratedNotice(management));
       management.close();
     },
   };
+}
+
+/** @throws UsageError */
+function ownKubeconfig({ managementKubeconfig }: RolloutTargetOptions): string {
+  try {
+    return defaultKubeconfig(process.env);
+  } catch (error) {
+    if (managementKubeconfig === undefined) throw error;
+    throw new UsageError(
+      'Name the cluster: --cluster as Cluster API calls it, or its own kubeconfig with --kubeconfig.',
+      {
+        cause: error,
+      },
+    );
+  }
 }
 
 function isOf({ clusters }: RolloutPolicy, { id, name }: OpenRolloutTarget): boolean {

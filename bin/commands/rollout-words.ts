@@ -46,13 +46,16 @@ function controlPlaneFields(write: Exclude<RolloutWrite, { kind: 'roll-etcd' }>,
   }
 }
 
+/** A write that controllers overtake is planned anew, so often in all. */
+export const MOST_TRIES = 5;
+
 /** What became of a write, without a full stop. */
 export const WRITTEN_WORDS: Readonly<Record<RolloutWritten['kind'], string>> = {
   written: 'written',
   overtaken: 'not written: somebody changed the object meanwhile',
   refused: 'not written: the API server refused it, in its dry run or after',
   locked: 'not written: another rollout of this management cluster goes on',
-  failed: 'not written: it could not be sent',
+  failed: 'nothing was written: it was not sent',
   unknown: 'sent, and no answer says whether it was done: the next look tells',
 };
 

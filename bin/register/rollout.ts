@@ -68,16 +68,17 @@ export function registerRollout(
     .addHelpText(
       'after',
       `
---kubeconfig is that of a cluster that manages itself; else give --management-kubeconfig and --cluster. docs/rollouts.md
+--kubeconfig is that of the cluster; alone, of one that manages itself. Else add --management-kubeconfig and --cluster: from
+--kubeconfig it is known when the authority of the cluster ends, without which nothing begins. docs/rollouts.md
 
 Examples:
   ${name} rollout plan --kubeconfig berlin.yaml
-  ${name} rollout plan --management-kubeconfig management.yaml --cluster berlin-prod --fleet fleet.yaml --verbose
+  ${name} rollout plan --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --verbose
   ${name} rollout plan --kubeconfig berlin.yaml --output json
 
 Exit status:
   0  done, whatever the plan is
-  1  something could not be read; the output says what
+  1  something could not be read, or there is no such cluster; the output says what
   2  wrong usage or configuration; nothing was done`,
     )
     .action(run('nothing is written', async () => (await import('../commands/rollout-plan.ts')).rolloutPlanCommand));
@@ -96,7 +97,7 @@ capacity and a backup of etcd. After certificates have ended nothing is begun: d
 Examples:
   ${name} rollout start --kubeconfig berlin.yaml
   ${name} rollout start --kubeconfig berlin.yaml --yes --watch
-  ${name} rollout start --management-kubeconfig management.yaml --cluster berlin-prod --fleet fleet.yaml --yes
+  ${name} rollout start --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --yes
 
 Exit status:
   0  done: begun; with --watch it is done, every new certificate seen

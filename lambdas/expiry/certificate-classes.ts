@@ -136,3 +136,15 @@ export function renewedBy(what: CertificateClass, provider: Provider): string | 
   const entry: ClassEntry = CERTIFICATE_CLASSES[what];
   return entry.renewedBy[provider];
 }
+
+/** Whether a rollout of machines renews it: what `certmarshal rollout plan` is about. */
+export function isRolled({
+  what,
+  provider,
+}: {
+  readonly what?: CertificateClass | undefined;
+  readonly provider: Provider;
+}): boolean {
+  const renewer = what && renewedBy(what, provider);
+  return renewer === CONTROL_PLANE_ROLLOUT || renewer === ETCD_ROLLOUT;
+}

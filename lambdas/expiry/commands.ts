@@ -1,4 +1,5 @@
 import type { Provider } from '../approval/policy.ts';
+import { type CertificateClass, isRolled } from './certificate-classes.ts';
 import type { FindingCode } from './finding-codes.ts';
 import type { SourceId } from './observation.ts';
 
@@ -21,6 +22,8 @@ export interface CommandContext extends CommandWords {
   /** What EKS, EKS Anywhere or Cluster API call it. @default the end of the id, which is that for a cluster that was found */
   readonly name?: string | undefined;
   readonly provider: Provider;
+  /** The certificate that it is about. */
+  readonly what?: CertificateClass | undefined;
 }
 
 /**
@@ -54,6 +57,18 @@ export function clusterCommand(command: string, { name, provider, isManaged = fa
   // The kubeconfig of an EKS cluster runs `aws eks get-token`.
   const exec = provider === 'eks' ? ' --allow-exec' : '';
   return `certmarshal ${command} --kubeconfig KUBECONFIG${management} --cluster ${word(name, 'CLUSTER')}${exec}`;
+}
+
+/**
+ * When machines are replaced, and what is in the way. All of that is in the management cluster; of a cluster that manages itself, MANAGEMENT is its own kubeconfig, too.
+ */
+function planRollout(context: CommandContext): string {
+  return clusterCommand('rollout plan', { name: nameOf(context), provider: context.provider, isManaged: true });
+}
+
+/** What renews it, where certmarshal can tell more of that than the certificate can. */
+function renewal(context: CommandContext): string {
+  return isRolled(context) ? planRollout(context) : look(context);
 }
 
 const ENDPOINT = /^(?<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\]):(?<port>\d{1,5})$/;
@@ -143,7 +158,7 @@ const authority = ({ authority: id, ...context }: CommandContext): string =>
 /** The next command for each code: it looks, and changes nothing but where it says `update`. */
 export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) => string>> = {
   CertificateExpired: look,
-  CertificateExpiring: look,
+  CertificateExpiring: renewal,
   CertificateNotYetValid: look,
   KubeletRenewalOverdue: kubelet,
   AuthorityBoundsLeaves: look,

@@ -122,7 +122,7 @@ function findingOf(
     ...(due === undefined ? {} : { due }),
     ...(lastSeen === undefined ? {} : { lastSeen: isoOf(lastSeen) }),
     ...(renewedBy === undefined ? {} : { renewedBy: printable(renewedBy, LIMITS.renewedBy) }),
-    command: COMMANDS[code]({ ...context, ...words }),
+    command: COMMANDS[code]({ ...context, ...words, what }),
     runbook: runbookOf(code),
   };
 }

@@ -1,7 +1,12 @@
+import type { EksAuditReader } from '../aws/eks-audit.ts';
+import type { EksNodeGroups } from '../aws/eks-nodegroups.ts';
+import type { AwsScope } from '../aws/scope.ts';
 import { handshakes } from '../probe/handshakes.ts';
 import type { Problem } from '../problem.ts';
 import type { RolloutPolicy } from '../rollout/policy.ts';
-import { type RolloutLedger, stepRollout } from '../rollout-step/step-rollout.ts';
+import { type NodeGroupsStepped, stepNodeGroups } from '../rollout-step/step-node-groups.ts';
+import { type RolloutLedger, type RolloutStepped, stepRollout } from '../rollout-step/step-rollout.ts';
+import { nodeGroupSummaryOf } from './node-group-summary.ts';
 import type { OpenTarget } from './open-target.ts';
 import { rolloutPolicyOf } from './rollout-policy-of.ts';
 import { type RolloutSummary, summaryOf } from './rollout-summary.ts';
@@ -22,6 +27,10 @@ export interface DueRollout {
 export interface RolledCluster {
   readonly summary: RolloutSummary;
   readonly problems: readonly Problem[];
+  /** For the journal; absent where there is nothing to roll. */
+  readonly stepped?: Pick<RolloutStepped, 'step' | 'written' | 'at'>;
+  /** The same of node groups. */
+  readonly steppedGroups?: Pick<NodeGroupsStepped, 'step' | 'written' | 'at'>;
 }
 
 /** Makes the next step of the rollout of one cluster. Whatever is wrong outside of certmarshal is told; only a bug rejects. */
@@ -34,24 +43,58 @@ export interface ClusterRollerOptions {
   readonly ledger?: RolloutLedger;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
+  /** Reads and updates the node groups of EKS clusters. @default none are looked at */
+  readonly eks?: EksOfClusters;
   /** @default that there is */
   readonly step?: typeof stepRollout;
+  /** @default that there is */
+  readonly stepGroups?: typeof stepNodeGroups;
+}
+
+/** Of the cluster with this name in this account and Region. */
+export interface EksOfClusters {
+  authorities(scope: AwsScope, name: string): EksAuditReader['authorities'];
+  nodeGroups(scope: AwsScope, name: string): EksNodeGroups;
 }
 
 export function createClusterRoller({
   policies,
   ledger,
   clock,
+  eks,
   step = stepRollout,
+  stepGroups = stepNodeGroups,
 }: ClusterRollerOptions): RollCluster {
   return async ({ target, open, handshakes: reached, holdWrites, signal }) => {
     const { management, machinesNamespace, workload } = open;
+    const options = {
+      policy: rolloutPolicyOf(policies, target),
+      ...(ledger === undefined ? {} : { ledger }),
+      ...(holdWrites === undefined ? {} : { holdWrites }),
+      clock,
+      signal,
+    };
+    const { access, cluster } = target;
+    if (access.kind === 'eks' && eks !== undefined) {
+      const { account, region } = access.scope;
+      const groups = {
+        id: target.id,
+        name: cluster.name,
+        account,
+        region,
+        workload,
+        authorities: eks.authorities(access.scope, cluster.name),
+        nodeGroups: eks.nodeGroups(access.scope, cluster.name),
+      };
+      const steppedGroups = await stepGroups(groups, options);
+      return { summary: nodeGroupSummaryOf(steppedGroups), problems: steppedGroups.problems, steppedGroups };
+    }
     if (management === undefined) return { summary: nothingToRoll(clock()), problems: [] };
     const { caPem } = workload;
     const stepped = await step(
       {
         id: target.id,
-        name: target.cluster.name,
+        name: cluster.name,
         management,
         managesItself: management === workload,
         ...(machinesNamespace === undefined ? {} : { namespace: machinesNamespace }),
@@ -60,20 +103,13 @@ export function createClusterRoller({
         ...(caPem === undefined ? {} : { authorities: async () => caPem }),
         ...(target.audit?.secrets === true ? { readEtcdClientSecret: true } : {}),
       },
-      {
-        policy: rolloutPolicyOf(policies, target),
-        trigger: 'schedule',
-        ...(ledger === undefined ? {} : { ledger }),
-        ...(holdWrites === undefined ? {} : { holdWrites }),
-        clock,
-        signal,
-      },
+      { ...options, trigger: 'schedule' },
     );
-    return { summary: summaryOf(stepped), problems: stepped.problems };
+    return { summary: summaryOf(stepped), problems: stepped.problems, stepped };
   };
 }
 
-/** Of an EKS cluster AWS makes the control plane. */
+/** Of a cluster that AWS makes, nothing but node groups. */
 function nothingToRoll(now: number): RolloutSummary {
   return {
     state: 'off',

@@ -12,7 +12,7 @@ export function combinedOrder(orders: readonly [SweepOrder, ...SweepOrder[]]): S
   const namespaces = new Set(orders.flatMap(({ lookForClusters }) => lookForClusters ?? []));
   const [first, ...others] = orders.flatMap(({ audit }) => audit ?? []);
   const audit = first && others.reduce(farther, first);
-  // What dispatch says of rollout and recovery counts; a hint says nothing of them.
+  // What dispatch says of rollout and recovery counts; a hint, which is of an EKS cluster, says nothing of them.
   const byAge = orders.toSorted((a, b) => b.tick - a.tick);
   const last = <K extends 'rollout' | 'recovery' | 'expiredServer'>(key: K) =>
     byAge.find((order) => order[key] !== undefined)?.[key];

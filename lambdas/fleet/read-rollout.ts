@@ -1,6 +1,5 @@
-import type { HoldReason, RolloutWrite } from '../rollout/step.ts';
+import type { HoldReason } from '../rollout/step.ts';
 import { ROLLOUT_STATES } from '../rollout/step.ts';
-import type { RolloutWritten } from '../rollout-step/act-rollout.ts';
 import {
   type FailedCheck,
   type MachineSummary,
@@ -28,6 +27,8 @@ import {
   time,
 } from './shape.ts';
 
+type Written = NonNullable<RolloutSummary['write']>;
+
 const WRITES = [
   'roll-control-plane',
   'pause-control-plane',
@@ -36,7 +37,8 @@ const WRITES = [
   'hold',
   'resume',
   'abort',
-] as const satisfies readonly RolloutWrite['kind'][];
+  'update-node-group',
+] as const satisfies readonly Written['kind'][];
 const WRITTEN = [
   'written',
   'overtaken',
@@ -44,7 +46,8 @@ const WRITTEN = [
   'locked',
   'failed',
   'unknown',
-] as const satisfies readonly RolloutWritten['kind'][];
+  'nothing-to-roll',
+] as const satisfies readonly Written['outcome'][];
 const MACHINE_STATES = ['old', 'new', 'replaced', 'verified', 'leaving'] as const;
 /** A look belongs to a sweep, and no function runs longer. */
 const LONGEST_SWEEP_MS = 15 * 60_000;
@@ -154,7 +157,7 @@ const readMachine: Read<MachineSummary> = (value, path) => {
   };
 };
 
-const readWrite: Read<NonNullable<RolloutSummary['write']>> = (value, path) => {
+const readWrite: Read<Written> = (value, path) => {
   const write = fields(value, path);
   return {
     kind: oneOf(WRITES)(write['kind'], `${path}.kind`),

@@ -3,6 +3,7 @@ import type { RolloutTrigger } from '../rollout/annotations.ts';
 import type { MachineProgress, RolloutProgress } from '../rollout/progress.ts';
 import type { HoldReason, RolloutCheck, RolloutState, RolloutStep, RolloutWrite } from '../rollout/step.ts';
 import type { RolloutWritten } from '../rollout-step/act-rollout.ts';
+import type { NodeGroupWritten } from '../rollout-step/step-node-groups.ts';
 import type { RolloutStepped } from '../rollout-step/step-rollout.ts';
 import { fitting } from './fitting.ts';
 import { present } from './shape.ts';
@@ -38,7 +39,10 @@ export interface RolloutSummary {
   /** For a person, where the state is `assist`. */
   readonly command?: string;
   /** What this look wrote, or tried to. */
-  readonly write?: { readonly kind: RolloutWrite['kind']; readonly outcome: RolloutWritten['kind'] };
+  readonly write?: {
+    readonly kind: RolloutWrite['kind'] | 'update-node-group';
+    readonly outcome: RolloutWritten['kind'] | NodeGroupWritten['kind'];
+  };
 }
 
 /** A check that did not pass. */
@@ -84,16 +88,14 @@ const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 /** What a look at the rollout of a cluster came to, for people. Pure, and a value for every input. */
 export function summaryOf({ step, written, at }: Pick<RolloutStepped, 'step' | 'written' | 'at'>): RolloutSummary {
   const { state, message, checks, soonestEnd, span, nextWindow, progress } = step;
-  const failing = checks.filter(({ passed, waived }) => !passed && waived !== true);
   const write = step.kind === 'act' || step.kind === 'hold' ? step.write : undefined;
   const reasons = step.kind === 'hold' || step.kind === 'ask' ? step.reasons : [];
   return {
     state,
     message: printable(message, ROLLOUT_LIMITS.message),
     at,
-    failed: fitting(failing.map(failedCheck), MOST_FAILED, CHECKS_SIZE),
-    failedCount: failing.length,
-    reasons: fitting(reasons.map(boundedReason), MOST_REASONS, REASONS_SIZE),
+    ...failedChecks(checks),
+    reasons: boundedReasons(reasons),
     ...present({
       rollout: rolloutOf(step),
       soonestEnd: textOf(soonestEnd),
@@ -143,7 +145,21 @@ function durationOf({ state, mark, progress }: RolloutStep): number | undefined 
   return duration >= 0 && duration <= LAST_INSTANT ? Math.round(duration) : undefined;
 }
 
-function failedCheck({ id, object, found, remedy, passing }: RolloutCheck): FailedCheck {
+/** Those that nobody answers for, bounded. */
+export function failedChecks(checks: readonly AnyCheck[]): Pick<RolloutSummary, 'failed' | 'failedCount'> {
+  const failing = checks.filter(({ passed, waived }) => !passed && waived !== true);
+  return { failed: fitting(failing.map(failedCheck), MOST_FAILED, CHECKS_SIZE), failedCount: failing.length };
+}
+
+/** The first ones. */
+export function boundedReasons(reasons: readonly HoldReason[]): readonly HoldReason[] {
+  return fitting(reasons.map(boundedReason), MOST_REASONS, REASONS_SIZE);
+}
+
+/** Of a control plane, or of node groups. */
+type AnyCheck = Omit<RolloutCheck, 'id'> & { readonly id: string };
+
+function failedCheck({ id, object, found, remedy, passing }: AnyCheck): FailedCheck {
   return {
     id,
     found: printable(found, ROLLOUT_LIMITS.text),
@@ -203,6 +219,6 @@ function whole(count: number): number {
 }
 
 /** RFC 3339; undefined for what is no time of this era. */
-function textOf(ms: number | '' | undefined): string | undefined {
+export function textOf(ms: number | '' | undefined): string | undefined {
   return typeof ms === 'number' && ms >= 0 && ms <= LAST_INSTANT ? new Date(ms).toISOString() : undefined;
 }

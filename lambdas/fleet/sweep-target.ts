@@ -3,11 +3,21 @@ import type { AuditSummary } from '../audit/summary.ts';
 import type { EksReader } from '../aws/eks-clusters.ts';
 import { KubeconfigSecretError } from '../aws/kubeconfig-secret.ts';
 import { type CollectedDecisions, createDecisionCollector, type DecisionCollector } from '../journal/decisions.ts';
-import { appendDecisions, createPolicyHash, type Journaled, type SweepJournal } from '../journal/sweep-journal.ts';
+import type { JournalEntry } from '../journal/entry.ts';
+import { nodeGroupEntries, rolloutEntries } from '../journal/rollout-entry.ts';
+import {
+  appendDecisions,
+  createPolicyHash,
+  type Journaled,
+  joinJournaled,
+  type SweepJournal,
+} from '../journal/sweep-journal.ts';
 import { hostOf } from '../kubernetes/connection.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { listWorkloadClusters } from '../kubernetes/workload-clusters.ts';
+import { printable } from '../printable.ts';
 import type { Problem } from '../problem.ts';
+import type { RecoveryWindow } from '../recovery/window.ts';
 import type { Acted } from '../sweep/act.ts';
 import { handshakeFrom } from '../sweep/node-handshake.ts';
 import type { SweepTarget } from '../sweep/observe.ts';
@@ -15,7 +25,8 @@ import type { Handshake } from '../sweep/renewal-evidence.ts';
 import type { SweepReport } from '../sweep/report.ts';
 import { type Clock, SweepBugError, type SweepProgress, sweep } from '../sweep/sweep.ts';
 import type { AuditCluster } from './cluster-auditor.ts';
-import type { RollCluster } from './cluster-roller.ts';
+import type { RecoverCluster } from './cluster-recoverer.ts';
+import type { RollCluster, RolledCluster } from './cluster-roller.ts';
 import { adviseForEks } from './eks-advice.ts';
 import { freshAccess, IMPOSTOR_REMEDY, mayHaveMoved } from './fresh-access.ts';
 import { createIdleTargets } from './idle-targets.ts';
@@ -37,6 +48,8 @@ export interface TargetSweeperOptions extends TargetSources {
   readonly audit?: AuditCluster;
   /** Makes the steps of rollouts that orders ask for. @default none is made */
   readonly roll?: RollCluster;
+  /** Sweeps the recovery windows of orders. @default none: what waits there waits on */
+  readonly recover?: RecoverCluster;
   /** Keeps what was decided. @default nothing is kept */
   readonly journal?: SweepJournal;
 }
@@ -54,6 +67,8 @@ export interface SweptOrder {
   readonly auditError?: unknown;
   /** A bug of certmarshal in the step of a rollout, for the log. */
   readonly rolloutError?: unknown;
+  /** A bug of certmarshal in the sweep of a recovery window, for the log. */
+  readonly recoveryError?: unknown;
   /** What became of the record of the decisions, where there were any. */
   readonly journaled?: Journaled;
 }
@@ -89,6 +104,8 @@ const KEPT_TARGETS = 64;
 const SHORTEST_AUDIT_MS = 2_000;
 /** A step with less time would be given up between its reads. Milliseconds. */
 const SHORTEST_ROLLOUT_MS = 5_000;
+/** A sweep of a window with less time would be given up between its reads. Milliseconds. */
+const SHORTEST_RECOVERY_MS = 3_000;
 /** A sweep whose time is over still has this long to write down what it decided. Milliseconds. */
 const SHORTEST_JOURNAL_MS = 3_000;
 /** A journal that cannot be written must not keep the other clusters of the batch: the log has its lines, and the next sweep tries again. Milliseconds. */
@@ -137,11 +154,12 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     }
     // Approvals come first: what an audit takes of the time, and whatever becomes of it, is nothing to them.
     try {
-      if (attempt?.moved) return swept;
+      const recovered = await withRecovery(order, swept, attempt, { endsAt, signal });
+      if (attempt?.moved) return recovered.swept;
       const leftMs = endsAt - performance.now();
       const [audited, journaled] = await Promise.all([
-        withAudit(order, swept, { open: attempt?.open, leftMs, signal }),
-        keepDecisions(order.target, attempt?.decisions, { leftMs, signal }),
+        withAudit(order, recovered.swept, { open: attempt?.open, leftMs, signal }),
+        keepDecisions(order.target, joined(attempt?.decisions, recovered.decisions), { leftMs, signal }),
       ]);
       const recorded = journaled === undefined ? audited : withJournal(audited, journaled);
       return attempt === undefined ? recorded : await withRollout(order, recorded, attempt, { endsAt, signal });
@@ -149,6 +167,43 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
       if (attempt !== undefined) release(order, attempt);
     }
   };
+
+  /** After the approvals, before all that only looks: the cluster is down as long as nobody approves. */
+  async function withRecovery(
+    { recovery: window, target }: SweepOrder,
+    swept: SweptOrder,
+    attempt: Attempt | undefined,
+    { endsAt, signal }: { endsAt: number; signal: AbortSignal },
+  ): Promise<{ readonly swept: SweptOrder; readonly decisions?: CollectedDecisions<JournalEntry> }> {
+    if (window === undefined || options.recover === undefined) return { swept };
+    const { outcome } = swept;
+    const leftMs = endsAt - performance.now();
+    const unused =
+      attempt?.held ??
+      (outcome.readable ? undefined : 'the sweep could not read the cluster') ??
+      (signal.aborted || leftMs < SHORTEST_RECOVERY_MS ? 'no time was left of the sweep' : undefined);
+    // First of all that is wrong, so that no list is too long for it.
+    const telling = (told: SweptOrder): SweptOrder => ({
+      ...told,
+      outcome: withProblem(told.outcome, openWindow(window, unused)),
+    });
+    if (unused !== undefined || attempt?.open === undefined) return { swept: telling(swept) };
+    const end = new AbortController();
+    const timer = setTimeout(() => end.abort(), leftMs);
+    try {
+      const due = { target, open: attempt.open, window, signal: AbortSignal.any([signal, end.signal]) };
+      const { problems, decisions, bug } = await options.recover(due);
+      const recovered = { ...swept, outcome: problems.toReversed().reduce(withProblem, outcome) };
+      return {
+        swept: telling(bug === undefined ? recovered : withRecoveryError(recovered, bug.error, target)),
+        decisions,
+      };
+    } catch (error) {
+      return { swept: telling(withRecoveryError(swept, error, target)) };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
 
   async function withAudit(
     order: SweepOrder,
@@ -199,14 +254,16 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     const end = new AbortController();
     const timer = setTimeout(() => end.abort(), leftMs);
     try {
-      const { summary, problems } = await options.roll({
+      const { summary, problems, ...steps } = await options.roll({
         target: order.target,
         open,
         handshakes: order.handshakes ?? false,
         ...(holdWrites === undefined ? {} : { holdWrites }),
         signal: AbortSignal.any([signal, end.signal]),
       });
-      return { ...swept, outcome: { ...problems.toReversed().reduce(withProblem, outcome), rollout: summary } };
+      const rolled = { ...swept, outcome: { ...problems.toReversed().reduce(withProblem, outcome), rollout: summary } };
+      const written = await keepRollout(order.target, steps, { leftMs: endsAt - performance.now(), signal });
+      return written === undefined ? rolled : withJournal(rolled, written);
     } catch (error) {
       return { ...swept, outcome: withProblem(outcome, failedRollout(error, order.target)), rolloutError: error };
     } finally {
@@ -214,10 +271,25 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     }
   }
 
+  /** What a step wrote, or tried to. Most write nothing. */
+  async function keepRollout(
+    target: Target,
+    { stepped, steppedGroups }: Pick<RolledCluster, 'stepped' | 'steppedGroups'>,
+    limits: { leftMs: number; signal: AbortSignal },
+  ): Promise<Journaled | undefined> {
+    if (options.journal === undefined) return undefined;
+    const context = { cluster: target.id, program: options.journal.program };
+    const entries = [
+      ...(stepped === undefined ? [] : rolloutEntries(stepped, context)),
+      ...(steppedGroups === undefined ? [] : nodeGroupEntries(steppedGroups, context)),
+    ];
+    return entries.length === 0 ? undefined : keepDecisions(target, { entries, leftOut: 0 }, limits);
+  }
+
   /** Beside the audit. It does not end with the sweep at once: what was written to the cluster by then has to be on record. */
   async function keepDecisions(
     { id }: Target,
-    decisions: CollectedDecisions | undefined,
+    decisions: CollectedDecisions<JournalEntry> | undefined,
     { leftMs, signal }: { leftMs: number; signal: AbortSignal },
   ): Promise<Journaled | undefined> {
     if (options.journal === undefined || decisions === undefined) return undefined;
@@ -407,6 +479,32 @@ function expiredProblem({ target }: SweepOrder, { workload }: OpenTarget): reado
   ];
 }
 
+/** Loud as long as it is open: whoever did not expect it shall see it. @param unused why nothing is approved in it */
+function openWindow({ id, cluster, until, by, nodes }: RecoveryWindow, unused: string | undefined): Problem {
+  const what = `window ${printable(id, 26)} is open until ${until}, by ${printable(by, 200)}`;
+  const count = nodes.length === 1 ? 'a node' : `${nodes.length} nodes`;
+  return {
+    kind: 'recovery-window',
+    object: `recovery of cluster ${cluster}`,
+    message:
+      unused === undefined
+        ? `${what}: client certificates of the kubelets of ${count} of its control plane are approved`
+        : `${what}, and nothing was approved: ${printable(unused, 250)}`,
+    remedy:
+      unused === undefined
+        ? 'It closes by itself; docs/runbooks/recovery.md has what is to be done meanwhile. If nobody knows who opened it, close it: certmarshal recovery close.'
+        : 'Look at the other findings of the cluster: the next sweep tries again while the window is open.',
+  };
+}
+
+function joined(
+  one: CollectedDecisions<JournalEntry> | undefined,
+  other: CollectedDecisions<JournalEntry> | undefined,
+): CollectedDecisions<JournalEntry> | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return { entries: [...one.entries, ...other.entries], leftOut: one.leftOut + other.leftOut };
+}
+
 function overdue({ object }: Problem, deadlineMs: number): Problem {
   return {
     kind: 'timeout',
@@ -426,9 +524,10 @@ function withProblem(outcome: SweepOutcome, problem: Problem): SweepOutcome {
   return { ...outcome, problems: [problem, ...outcome.problems], problemCount: outcome.problemCount + 1 };
 }
 
-function withJournal(swept: SweptOrder, journaled: Journaled): SweptOrder {
-  const { problem } = journaled;
+function withJournal(swept: SweptOrder, added: Journaled): SweptOrder {
+  const { problem } = added;
   const { outcome } = swept;
+  const journaled = swept.journaled === undefined ? added : joinJournaled(swept.journaled, added);
   return { ...swept, journaled, ...(problem === undefined ? {} : { outcome: withProblem(outcome, problem) }) };
 }
 
@@ -438,6 +537,20 @@ function failedAudit(error: unknown, { id }: Target): Problem {
     object: `audit of cluster ${id}`,
     message: `certmarshal itself failed (${error instanceof Error ? error.name : typeof error})`,
     remedy: 'Report it as a bug, with the line "audit failed" of the log. Approvals go on.',
+  };
+}
+
+function withRecoveryError(swept: SweptOrder, error: unknown, target: Target): SweptOrder {
+  return { ...swept, outcome: withProblem(swept.outcome, failedRecovery(error, target)), recoveryError: error };
+}
+
+function failedRecovery(error: unknown, { id }: Target): Problem {
+  return {
+    kind: 'recovery-bug',
+    object: `recovery of cluster ${id}`,
+    message: `certmarshal itself failed (${error instanceof Error ? error.name : typeof error})`,
+    remedy:
+      'Report it as a bug, with the line "recovery failed" of the log. docs/runbooks/recovery.md has the way by hand.',
   };
 }
 

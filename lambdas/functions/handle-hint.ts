@@ -112,7 +112,8 @@ export function createHintHandler(options: HintOptions): HandleHint {
     const plan = planTick(registry, parseFleetIndex(stored?.value, clock()), clock(), { lanes, handshakeLanes });
     for (const [due, ofDue] of Map.groupBy(hints, (hint) => hint.due)) {
       const ids = new Set(ofDue.map(({ id }) => id));
-      const orders = plan.orders.filter(({ order: { target } }) => ids.has(target.id));
+      // EKS alone sends hints, and renews the certificates of its control planes: what a tick knows of rollouts and recoveries of the others is not needed here.
+      const orders = plan.orders.filter(({ order: { target } }) => ids.has(target.id) && target.access.kind === 'eks');
       for (const [lane, messages] of messagesByLane(orders, `hint ${due}`)) await send.get(lane)?.(messages, signal);
       metrics.addMetric(METRIC.hintedSweeps, MetricUnit.Count, orders.length);
     }

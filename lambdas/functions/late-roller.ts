@@ -1,7 +1,10 @@
+import type { CredentialsOf } from '../aws/spoke-credentials.ts';
 import type { FleetRollouts } from '../config/fleet.ts';
-import type { RollCluster } from '../fleet/cluster-roller.ts';
+import type { EksOfClusters, RollCluster } from '../fleet/cluster-roller.ts';
 
 export interface LateRollerOptions {
+  /** For the calls to EKS. */
+  readonly credentials: CredentialsOf;
   readonly rollouts: FleetRollouts;
   /** Holds the ledger. */
   readonly bucket: string;
@@ -11,9 +14,14 @@ export interface LateRollerOptions {
 
 /**
  * Makes the steps of rollouts with code that is loaded at the first one: most sweeps make none, and a new function must not wait for it to approve. Where fleet.yaml
- * lets nothing roll there is no ledger, nor a right to one: what goes on is looked at to its end.
+ * lets nothing roll there is no ledger, nor a right to one: what goes on is looked at to its end. EKS is asked only where some node group may be updated.
  */
-export function lateRoller({ rollouts: { clusters, ...limits }, bucket, clock }: LateRollerOptions): RollCluster {
+export function lateRoller({
+  credentials,
+  rollouts: { clusters, ...limits },
+  bucket,
+  clock,
+}: LateRollerOptions): RollCluster {
   let loaded: Promise<RollCluster> | undefined;
   const load = async (): Promise<RollCluster> => {
     const [{ S3Client }, { createJsonObjects }, { createRolloutLedger }, { createClusterRoller }] = await Promise.all([
@@ -22,15 +30,29 @@ export function lateRoller({ rollouts: { clusters, ...limits }, bucket, clock }:
       import('../fleet/rollout-ledger.ts'),
       import('../fleet/cluster-roller.ts'),
     ]);
+    const eks = clusters.some(({ nodeGroups }) => nodeGroups) ? await loadEks(credentials) : undefined;
     const objects = createJsonObjects({ client: new S3Client(), bucket });
     return createClusterRoller({
       policies: clusters,
       ...(clusters.length === 0 ? {} : { ledger: createRolloutLedger({ objects, limits, clock }) }),
+      ...(eks === undefined ? {} : { eks }),
       clock,
     });
   };
   return async (due) => {
     loaded ??= load();
     return (await loaded)(due);
+  };
+}
+
+async function loadEks(credentials: CredentialsOf): Promise<EksOfClusters> {
+  const [{ createEksAuditReader }, { createEksNodeGroups }] = await Promise.all([
+    import('../aws/eks-audit.ts'),
+    import('../aws/eks-nodegroups.ts'),
+  ]);
+  const readerOf = createEksAuditReader({ credentials });
+  return {
+    authorities: (scope, name) => readerOf(scope, name).authorities,
+    nodeGroups: createEksNodeGroups({ credentials }),
   };
 }

@@ -105,7 +105,16 @@ export function createSweepBatch({ sweepOne, clock, send, wait, ...telemetry }: 
       throw swept.error instanceof Error ? swept.error : new Error(`cluster ${swept.outcome.id}: sweep failed`);
   }
 
-  function count({ outcome, report: swept, retry, error, auditError, rolloutError, journaled }: SweptOrder): void {
+  function count({
+    outcome,
+    report: swept,
+    retry,
+    error,
+    auditError,
+    recoveryError,
+    rolloutError,
+    journaled,
+  }: SweptOrder): void {
     const { id, durationMs, problems } = outcome;
     const [problem] = problems;
     if (swept !== undefined) {
@@ -115,7 +124,8 @@ export function createSweepBatch({ sweepOne, clock, send, wait, ...telemetry }: 
     else if (problem !== undefined) recordUnusable(id, problem, durationMs, telemetry);
     if (outcome.audit !== undefined) recordAudit(outcome.audit, telemetry, id);
     if (auditError !== undefined) recordFailedAudit(id, auditError, telemetry);
-    // A bug. The sweep before it is not touched by it.
+    // Bugs. The sweep before them is not touched by them.
+    if (recoveryError !== undefined) telemetry.logger.error('recovery failed', { id, error: recoveryError });
     if (rolloutError !== undefined) telemetry.logger.error('rollout failed', { id, error: rolloutError });
     if (journaled !== undefined) recordJournal(journaled, telemetry, id);
   }

@@ -22,6 +22,7 @@ import { readBesideBundle, requiredVariable } from './environment.ts';
 import { lateAuditor } from './late-auditor.ts';
 import { lateInstanceReader } from './late-instance-reader.ts';
 import { lateJournal } from './late-journal.ts';
+import { lateRecoverer } from './late-recoverer.ts';
 import { lateRoller } from './late-roller.ts';
 import { createSweepBatch } from './sweep-batch.ts';
 
@@ -49,7 +50,8 @@ const sweepBatch = createSweepBatch({
     policies,
     clock: Date.now,
     audit: lateAuditor({ credentials, bucket: requiredVariable('SNAPSHOT_BUCKET'), thresholds, clock: Date.now }),
-    roll: lateRoller({ rollouts, bucket: requiredVariable('STATE_BUCKET'), clock: Date.now }),
+    roll: lateRoller({ credentials, rollouts, bucket: requiredVariable('STATE_BUCKET'), clock: Date.now }),
+    recover: lateRecoverer({ program: packageJson.version, clock: Date.now }),
     journal: {
       program: packageJson.version,
       journal: tryingAgain(

@@ -211,16 +211,14 @@ export const ALARMS = {
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
-    meaning:
-      'The rollout of a control plane is held, or certificates ended before one began: nothing goes on by itself.',
+    meaning: 'A rollout is held, or certificates ended before one began: nothing goes on by itself.',
   },
   RolloutNeeded: {
     watches: { signal: 'RolloutsNeeded' },
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
-    meaning:
-      'The machines of a control plane have to be rolled before their certificates end, and a person has to act first.',
+    meaning: 'Machines have to be rolled before certificates end, and a person has to act first.',
   },
   RecoveryModeOpen: {
     watches: { signal: 'RecoveriesOpen' },

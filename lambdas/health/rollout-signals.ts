@@ -16,7 +16,7 @@ export function rolloutHeld(known: KnownCluster): Signal | undefined {
   const [reason] = rollout.reasons;
   const why = reason === undefined ? rollout.message : reasonText(reason);
   const story = rollout.state === 'held' ? `its rollout is held: ${why}` : `not rolled in time: ${rollout.message}`;
-  return signalOf('RolloutsHeld', rollout, story, commandFor('rollout status', known));
+  return signalOf('RolloutsHeld', rollout, story, look('status', known));
 }
 
 /** A rollout that is due, and that a person has to make possible, or to do. What passes by itself is no reason. Pure. */
@@ -26,7 +26,7 @@ export function rolloutNeeded(known: KnownCluster, now: number): Signal | undefi
   if (!(now - Date.parse(rollout.since) >= NEEDED_AFTER_MS)) return undefined;
   const [reason] = rollout.reasons;
   const why = reason === undefined ? '' : `: ${reasonText(reason)}`;
-  return signalOf('RolloutsNeeded', rollout, `${rollout.message}${why}`, commandFor('rollout plan', known));
+  return signalOf('RolloutsNeeded', rollout, `${rollout.message}${why}`, look('plan', known));
 }
 
 /** A cluster that is entered although its certificates ended: as long as that is so, somebody must know. Pure. */
@@ -52,6 +52,12 @@ function lookedAt({ indexed }: KnownCluster): IndexedRollout | undefined {
   const { rollout, readable, sweptAt } = indexed ?? {};
   if (rollout === undefined || sweptAt === undefined) return undefined;
   return readable && Date.parse(sweptAt) - Date.parse(rollout.at) > FORGOTTEN_MS ? undefined : rollout;
+}
+
+/** Of an EKS cluster there are node groups only, which EKS rolls: `certmarshal rollout` has no part in it. */
+function look(verb: 'status' | 'plan', known: KnownCluster): string {
+  const provider = known.registered.target?.cluster.provider ?? known.indexed?.provider;
+  return commandFor(provider === 'eks' ? 'audit' : `rollout ${verb}`, known);
 }
 
 function reasonText({ id, object, message }: IndexedRollout['reasons'][number]): string {

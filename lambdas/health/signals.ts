@@ -59,8 +59,7 @@ export const SIGNALS = {
     unit: 'Count',
     fleet: 'sum',
     sometimes: true,
-    meaning:
-      'Rollouts of control planes that are held until a person looks, or that nobody began before certificates ended.',
+    meaning: 'Rollouts that are held until a person looks, or that nobody began before certificates ended.',
   },
   RolloutsNeeded: {
     unit: 'Count',

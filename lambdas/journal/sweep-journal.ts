@@ -41,6 +41,17 @@ export async function appendDecisions(
   }
 }
 
+/** What became of the decisions of one sweep that were appended in two parts. Pure. */
+export function joinJournaled(first: Journaled, second: Journaled): Journaled {
+  const problem = first.problem ?? second.problem;
+  return {
+    lines: first.lines + second.lines,
+    unwritten: [...first.unwritten, ...second.unwritten],
+    leftOut: first.leftOut + second.leftOut,
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
+
 function unwrittenProblem(error: unknown, cluster: string): Problem {
   const object = `journal of cluster ${cluster}`;
   if (!(error instanceof AwsError)) {

@@ -1,6 +1,6 @@
 /**
  * What grants the right that a 403 on this path asks for. The plain `certmarshal rbac` covers requests, approval and what an audit lists,
- * objects of Cluster API only with `--management`, Secrets and the metrics of kubelets only where they are asked for, and the kubeconfig of a
+ * objects of Cluster API only with `--management`, what a rollout takes only with `--rollouts`, Secrets and the metrics of kubelets only where they are asked for, and the kubeconfig of a
  * workload cluster only where it is named.
  *
  * @param path of the API, without the prefix of a server.
@@ -25,15 +25,25 @@ const CLUSTER_SECRET =
 /** A recovery window looks at those of Nodes, and counts in one of its own. */
 const RECOVERY_LEASES =
   /^\/apis\/coordination\.k8s\.io\/v1\/namespaces\/(?:kube-node-lease\/leases$|kube-system\/leases\/certmarshal-recovery$)/;
+/** What only a rollout reads. */
+const ROLLOUT_READ =
+  /\/(?:leases(?:\/certmarshal-rollout)?|machinehealthchecks|controlplaneupgrades)$|^\/apis\/infrastructure\.cluster\.x-k8s\.io\//;
+/** One of them by its name is written to. */
+const ROLLOUT_WRITE =
+  /^\/apis\/(?:controlplane|etcdcluster)\.cluster\.x-k8s\.io\/[^/]+\/namespaces\/(?<namespace>[-a-z0-9]+)\/(?:kubeadmcontrolplanes\/(?<cluster>[-.a-z0-9]+)|etcdadmclusters\/(?<etcd>[-.a-z0-9]+)-etcd)$/;
 /** Of Cluster API and EKS Anywhere. */
 const MANAGEMENT_GROUP = /^\/apis\/(?:(?:[a-z]+\.)?cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com)\//;
 
 function manifestsFor(path: string): string {
+  const rolled = ROLLOUT_WRITE.exec(path)?.groups;
+  if (rolled !== undefined)
+    return `certmarshal rbac --management --rollouts --rollout-of ${rolled['namespace']}/${rolled['cluster'] ?? `${rolled['etcd']} --rollout-etcd`}`;
+  if (RECOVERY_LEASES.test(path)) return 'certmarshal rbac --recovery';
+  if (ROLLOUT_READ.test(path)) return 'certmarshal rbac --management --rollouts';
   if (MANAGEMENT_GROUP.test(path)) return 'certmarshal rbac --management';
   const { namespace, cluster } = CLUSTER_SECRET.exec(path)?.groups ?? {};
   if (namespace !== undefined)
     return `certmarshal rbac --management --audit-secrets --cluster-secrets-of ${namespace}/${cluster}`;
-  if (RECOVERY_LEASES.test(path)) return 'certmarshal rbac --recovery';
   if (path === '/api/v1/secrets') return 'certmarshal rbac --audit-secrets';
   if (/^\/api\/v1\/nodes\/[^/]+\/proxy\//.test(path)) return 'certmarshal rbac --kubelet-metrics';
   return path.startsWith('/api/v1/nodes') ? 'certmarshal rbac --policy FILE' : 'certmarshal rbac';

@@ -50,9 +50,9 @@ export async function readApprovals(
       );
     return { ok: true, approved: countsOf(recorded.approvals), lease };
   }
-  // One that ended before this one began has nothing to say any more, and none of them can take it back.
-  if (until !== undefined && until <= now && until <= (instant(window.openedAt) ?? 0))
-    return { ok: true, approved: new Map(), lease };
+  // One that ended before this one began has nothing to say any more, and none of them can take it back. Nor can one that was closed: it is refused as soon as this one wrote.
+  const isOver = until !== undefined && until <= now && until <= (instant(window.openedAt) ?? 0);
+  if (isOver || window.replaces?.includes(recorded.window) === true) return { ok: true, approved: new Map(), lease };
   return refused(
     `it counts for window ${printable(recorded.window, 40)}, which ends at ${printable(recorded.until, 40)}`,
     'Wait until that one has ended and open a new one then; or, if nobody uses it any more, remove it',
@@ -86,11 +86,36 @@ export async function reserve(
   return { kind: 'busy' };
 }
 
+/**
+ * Ends a window before its end: its Lease says so, another one may begin at once, and no sweep of this one is given anything more. The write is conditional.
+ *
+ * @param now milliseconds since the epoch; the Lease has whole seconds, as windows do
+ * @returns `none` when there is no Lease: nothing was counted. `other` when it counts for another window, or not for one that ends later. `busy` when others write all the time
+ * @throws KubernetesError
+ */
+export async function endWindow(
+  client: KubernetesClient,
+  window: RecoveryWindow,
+  now: number,
+  signal: AbortSignal,
+): Promise<'ended' | 'none' | 'other' | 'busy'> {
+  const until = new Date(Math.floor(now / 1000) * 1000).toISOString().replace('.000Z', 'Z');
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const lease = await getLease(client, { ...RECOVERY_LEASE, signal });
+    if (lease === undefined) return 'none';
+    requireVersion(client, lease);
+    const recorded = recordOf(lease);
+    if (recorded?.window !== window.id || (instant(recorded.until) ?? 0) <= now) return 'other';
+    if (await write(client, lease, { ...window, until }, countsOf(recorded.approvals), signal)) return 'ended';
+  }
+  return 'busy';
+}
+
 /** @returns false when somebody else wrote meanwhile */
 async function write(
   client: KubernetesClient,
   lease: JsonObject | undefined,
-  window: RecoveryWindow,
+  window: Pick<RecoveryWindow, 'id' | 'until'>,
   approved: ReadonlyMap<string, number>,
   signal: AbortSignal,
 ): Promise<boolean> {

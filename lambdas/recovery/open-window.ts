@@ -1,6 +1,6 @@
 import { isDnsName } from '../approval/names.ts';
 import { instant } from '../approval/read-request.ts';
-import { LONGEST_WINDOW_MS, MOST_APPROVALS, MOST_NODES, type RecoveryWindow } from './window.ts';
+import { LONGEST_WINDOW_MS, MOST_APPROVALS, MOST_NODES, MOST_REPLACED, type RecoveryWindow } from './window.ts';
 
 const ID = /^[a-z0-9-]{1,26}$/;
 /** Source: Kubernetes, `BootstrapGroupPattern` (k8s.io/cluster-bootstrap/token/api). No other group comes with a bootstrap token. */
@@ -9,7 +9,7 @@ const MOST_GROUPS = 8;
 
 /** What is wrong with a window, whoever wrote it; undefined when it is one. Pure. */
 export function windowProblem(window: RecoveryWindow): string | undefined {
-  const { id, nodes, approvals, bootstrapGroups } = window;
+  const { id, nodes, approvals, bootstrapGroups, replaces = [] } = window;
   const [openedAt, until] = [instant(window.openedAt), instant(window.until)];
   if (!ID.test(id)) return 'its id is not 1 to 26 characters of a-z, 0-9 and -';
   if (openedAt === undefined || until === undefined) return 'openedAt or until is no RFC 3339 time';
@@ -21,6 +21,8 @@ export function windowProblem(window: RecoveryWindow): string | undefined {
     return `approvals is not 1 to ${MOST_APPROVALS}`;
   if (bootstrapGroups.length > MOST_GROUPS || !bootstrapGroups.every((group) => BOOTSTRAP_GROUP.test(group)))
     return 'one of its bootstrapGroups is none that a bootstrap token can have (system:bootstrappers:…)';
+  if (replaces.length > MOST_REPLACED || !replaces.every((other) => ID.test(other)) || replaces.includes(id))
+    return `replaces is not up to ${MOST_REPLACED} ids of other windows`;
   return undefined;
 }
 

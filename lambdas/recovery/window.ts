@@ -18,11 +18,14 @@ export interface RecoveryWindow {
   readonly approvals: number;
   /** Groups that a bootstrapper has beside `system:bootstrappers` and `system:authenticated`: exactly these. */
   readonly bootstrapGroups: readonly string[];
+  /** Ids of windows of this cluster that somebody closed before their end: what they gave is nothing to this one. At most 8. @default none */
+  readonly replaces?: readonly string[];
 }
 
 export const LONGEST_WINDOW_MS = 60 * 60_000;
 export const MOST_NODES = 9;
 export const MOST_APPROVALS = 5;
+export const MOST_REPLACED = 8;
 export const DEFAULT_APPROVALS = 2;
 /** Source: kubeadm, `DefaultKubeadmNodeTokenGroup`. */
 export const DEFAULT_BOOTSTRAP_GROUPS = ['system:bootstrappers:kubeadm:default-node-token'] as const;

@@ -27,7 +27,7 @@ export interface RolloutWritten {
 }
 
 export interface ActOptions extends LeaseOptions {
-  /** As it was observed, before the plan: what begins a rollout is bound to it. */
+  /** As it was observed, before the plan: what begins a rollout is bound to it, and what aborts one gives it back. */
   readonly lease?: ObservedLease | undefined;
 }
 
@@ -38,8 +38,9 @@ export function isBegin(write: RolloutWrite): write is BeginWrite {
   return write.kind === 'roll-control-plane' || write.kind === 'pause-control-plane';
 }
 
-/** Carries out one write: where it begins a rollout the Lease first, then the dry run, then the write. Rejects only for a bug. */
+/** Carries out one write: where it begins a rollout the Lease first, then the dry run, then the write; where it ends one the Lease last. Rejects only for a bug. */
 export async function actRollout(write: RolloutWrite, options: ActOptions): Promise<RolloutWritten> {
+  if (write.kind === 'abort') return endRollout(write, options);
   if (!isBegin(write)) return dryRunThenWrite(write, options);
   const taken = await acquireLease(options.lease, write.mark.id, options);
   if (taken.kind !== 'held') {
@@ -51,6 +52,16 @@ export async function actRollout(write: RolloutWrite, options: ActOptions): Prom
   if (!begun && taken.lease !== undefined && !isHeldBy(options.lease, options.cluster))
     await releaseLease(taken.lease, options);
   return written;
+}
+
+/** Others need not wait for what was aborted; where this fails, the Lease ends by itself a day later. */
+async function endRollout(write: RolloutWrite, options: ActOptions): Promise<RolloutWritten> {
+  const written = await dryRunThenWrite(write, options);
+  const { lease, cluster } = options;
+  if (written.kind !== 'written' || lease === undefined || !isHeldBy(lease, cluster)) return written;
+  const { kind, problem } = await releaseLease(lease, options);
+  // Whoever overtook it looked a moment ago.
+  return kind === 'held' || kind === 'overtaken' || problem === undefined ? written : { ...written, problem };
 }
 
 async function dryRunThenWrite(write: RolloutWrite, options: ActOptions): Promise<RolloutWritten> {

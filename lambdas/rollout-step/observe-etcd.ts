@@ -8,6 +8,7 @@ import type { ObservedEtcd, ObservedMachine } from '../rollout/observed.ts';
 import { readEtcd } from '../rollout/read-etcd.ts';
 import { isEtcdMachine, readMachine } from '../rollout/read-machine.ts';
 import { timeAt } from '../rollout/read-values.ts';
+import type { Certificate } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import type { RolloutTarget } from './observe-rollout.ts';
 import type { Reader } from './reader.ts';
@@ -50,9 +51,10 @@ export async function observeEtcd(
   }
   const owner = text(object, 'metadata', 'uid');
   const machines: ObservedMachine[] = [];
-  const [clientCertificate, controllerStartedAt] = await Promise.all([
+  const [clientCertificate, controllerStartedAt, authorities] = await Promise.all([
     readEtcdClientSecret === true ? clientCertificateOf() : undefined,
     startOfController(),
+    readEtcdClientSecret === true ? authoritiesOf() : undefined,
     reader.each(listEtcdMachines(management, { etcdCluster, namespace, signal }), MOST_ETCD_MACHINES, (candidate) => {
       if (!isEtcdMachine(candidate, name, etcdCluster)) return;
       const machine = readMachine(candidate, { owner, role: 'etcd' });
@@ -60,7 +62,13 @@ export async function observeEtcd(
       else machines.push(machine);
     }),
   ]);
-  const served = await servedCertificates(machines, handshakes, { port: ETCD_PORT, proof: false, addresses, signal });
+  const served = await servedCertificates(machines, handshakes, {
+    port: ETCD_PORT,
+    proof: false,
+    authorities,
+    addresses,
+    signal,
+  });
   const etcd = readEtcd(object, served.machines);
   if (etcd === undefined) {
     reader.unread.push(malformed(`EtcdadmCluster ${namespace}/${etcdCluster}`));
@@ -81,6 +89,24 @@ export async function observeEtcd(
     if (first?.ok === true) return { notBefore: first.certificate.notBefore, notAfter: first.certificate.notAfter };
     reader.unread.push(malformed(`the certificate in Secret ${namespace}/${name}-apiserver-etcd-client`));
     return undefined;
+  }
+
+  /**
+   * The authority of etcd, which etcdadm-controller keeps without its key. Undefined where that may not be read, or is not there: then its machines have to agree.
+   *
+   * Source: etcdadm-controller, controllers/certs.go.
+   */
+  async function authoritiesOf(): Promise<readonly Certificate[] | undefined> {
+    const secret = { namespace, clusterName: name, secret: 'etcd', signal } as const;
+    const pem = await reader.one(
+      async () => readClusterApiCertificates(management, secret),
+      'forbidden',
+      'not-found',
+    );
+    if (pem === undefined) return undefined;
+    const read = decodeBundle(pem).certificates.flatMap((one) => (one.ok ? [one.certificate] : []));
+    if (read.length === 0) reader.unread.push(malformed(`the certificate in Secret ${namespace}/${name}-etcd`));
+    return read;
   }
 
   /** A Lambda that may not read Pods knows nothing of it, and that is no problem. */

@@ -37,6 +37,7 @@ import { observeEtcd } from './observe-etcd.ts';
 import { createReader, type Reader } from './reader.ts';
 import { ROLLOUT_LEASE } from './rollout-lease.ts';
 import { addressRuleOf, servedCertificates } from './served-certificates.ts';
+import { slimControlPlane } from './slim-control-plane.ts';
 
 /** One cluster, and what its rollouts are read from and written to. */
 export interface RolloutTarget {
@@ -60,6 +61,10 @@ export interface RolloutTarget {
 }
 
 const CLUSTER_LABEL = 'cluster.x-k8s.io/cluster-name';
+/** Of the Cluster of Cluster API that EKS Anywhere makes, always in its own namespace. Source: EKS Anywhere, pkg/clusterapi/apibuilder.go, `eksaClusterLabels` and `Cluster`. */
+const EKS_ANYWHERE_NAME_LABEL = 'cluster.anywhere.eks.amazonaws.com/cluster-name';
+const EKS_ANYWHERE_NAMESPACE_LABEL = 'cluster.anywhere.eks.amazonaws.com/cluster-namespace';
+const EKS_ANYWHERE_NAMESPACE = 'eksa-system';
 const API_SERVER_PORT = 6443;
 const MOST_CLUSTERS = 2_000;
 /** With three of a cluster, and those that are being made. */
@@ -86,7 +91,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     controlPlanesOf(management, reader, signal),
   ]);
   const cluster = theOne(
-    clusters,
+    preferred(clusters),
     `Cluster ${name}`,
     'Name its namespace: several management clusters have one.',
     reader,
@@ -117,6 +122,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     servedCertificates(seen.own, target.handshakes, {
       port: target.apiServerPort ?? cluster.port ?? API_SERVER_PORT,
       proof: true,
+      authorities,
       addresses,
       signal,
     }),
@@ -126,7 +132,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
       : undefined,
   ]);
   const eksAnywhere = theOne(
-    eksAnywheres.filter((one) => one.read !== undefined),
+    eksAnywheres.filter((one) => one.read !== undefined && isOwner(cluster, one.read)),
     `Cluster ${name} of EKS Anywhere`,
     'Find out which of them is the cluster, and delete what is none.',
     reader,
@@ -142,7 +148,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     ...(etcd === undefined ? {} : { etcd }),
     healthChecks,
     siblings: siblingsOf(others, seen.others, eksAnywheres),
-    authorities: endsOf([...authorities, ...served.authorities]),
+    authorities: endsOf([...(authorities ?? []), ...served.authorities]),
   };
 }
 
@@ -162,6 +168,8 @@ async function observeLease(
 
 interface SeenCluster {
   readonly read: ObservedCapiCluster;
+  /** Its Cluster of EKS Anywhere, as that wrote it there. */
+  readonly owner: { readonly namespace: string; readonly name: string } | undefined;
   /** EKS Anywhere: etcd is on machines of its own, of an EtcdadmCluster. */
   readonly managedEtcd: boolean;
   readonly endpoint: string | undefined;
@@ -182,12 +190,31 @@ async function clustersOf(
     const port = countAt(object, 'spec', 'clusterNetwork', 'apiServerPort');
     seen.push({
       read,
+      owner: ownerOf(object),
       managedEtcd: field(object, 'spec', 'managedExternalEtcdRef') != null,
       endpoint: text(object, 'spec', 'controlPlaneEndpoint', 'host'),
       port: port !== undefined && port > 0 && port < 65_536 ? port : undefined,
     });
   });
   return seen;
+}
+
+function ownerOf(object: unknown): SeenCluster['owner'] {
+  const name = text(object, 'metadata', 'labels', EKS_ANYWHERE_NAME_LABEL);
+  const namespace = text(object, 'metadata', 'labels', EKS_ANYWHERE_NAMESPACE_LABEL);
+  return name === undefined || namespace === undefined ? undefined : { namespace, name };
+}
+
+/** Whoever may make Clusters may give one any name, but not in this namespace: it is that of EKS Anywhere. */
+function preferred(clusters: readonly SeenCluster[]): readonly SeenCluster[] {
+  const own = clusters.filter(({ read }) => read.namespace === EKS_ANYWHERE_NAMESPACE);
+  return own.length === 1 ? own : clusters;
+}
+
+/** Anybody's Cluster of EKS Anywhere may have the name; without the labels only one that EKS Anywhere can have made is anybody's. */
+function isOwner({ read: { namespace }, owner }: SeenCluster, found: ObservedEksAnywhere): boolean {
+  if (owner === undefined) return namespace === EKS_ANYWHERE_NAMESPACE;
+  return owner.namespace === found.namespace && owner.name === found.name;
 }
 
 interface SeenEksAnywhere {
@@ -333,8 +360,13 @@ async function healthChecksOf(
   return seen;
 }
 
-async function givenAuthorities({ authorities }: RolloutTarget, reader: Reader): Promise<readonly Certificate[]> {
-  const pem = authorities === undefined ? undefined : await reader.one(authorities);
+/** Undefined where nobody has them; empty where they cannot be read. */
+async function givenAuthorities(
+  { authorities }: RolloutTarget,
+  reader: Reader,
+): Promise<readonly Certificate[] | undefined> {
+  if (authorities === undefined) return undefined;
+  const pem = await reader.one(authorities);
   if (pem === undefined) return [];
   const { certificates, problem } = decodeBundle(pem);
   const wrong = problem ?? certificates.flatMap((read) => (read.ok ? [] : [read.problem]))[0];
@@ -365,18 +397,6 @@ function siblingsOf(
     const eksAnywhere = optedIn ? { metadata: { annotations: { [OPT_IN_ANNOTATION]: OPT_IN } } } : undefined;
     return readSibling(object, apiVersion, machines.get(`${namespace}/${cluster}`) ?? [], eksAnywhere) ?? [];
   });
-}
-
-/** Without what its machines are configured with, which is most of it. */
-function slimControlPlane(object: unknown): unknown {
-  const spec = field(object, 'spec');
-  if (typeof spec !== 'object' || spec === null) return object;
-  const metadata = field(object, 'metadata');
-  return {
-    metadata: typeof metadata === 'object' && metadata !== null ? { ...metadata, managedFields: undefined } : metadata,
-    spec: { ...spec, kubeadmConfigSpec: undefined },
-    status: field(object, 'status'),
-  };
 }
 
 function slimMachine(object: unknown): unknown {

@@ -1,4 +1,5 @@
 import { text } from '../approval/wire.ts';
+import { word } from '../expiry/commands.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { createLease, type LeaseName, microTime, patchLease } from '../kubernetes/leases.ts';
@@ -68,7 +69,7 @@ export async function acquireLease(
     leaseTransitions: transitions,
   };
   const write = { ...ROLLOUT_LEASE, spec, fieldManager: FIELD_MANAGER, signal };
-  return outcomeOf(async () =>
+  return outcomeOf(cluster, async () =>
     lease === undefined
       ? createLease(management, write)
       : patchLease(management, { ...write, uid: lease.uid, resourceVersion: lease.resourceVersion }),
@@ -91,13 +92,13 @@ export async function releaseLease(
 async function patched(
   { uid, resourceVersion }: Pick<ObservedLease, 'uid' | 'resourceVersion'>,
   spec: Readonly<Record<string, string>>,
-  { management, signal }: LeaseOptions,
+  { management, cluster, signal }: LeaseOptions,
 ): Promise<LeaseOutcome> {
   const write = { ...ROLLOUT_LEASE, uid, resourceVersion, spec, fieldManager: FIELD_MANAGER, signal };
-  return outcomeOf(async () => patchLease(management, write));
+  return outcomeOf(cluster, async () => patchLease(management, write));
 }
 
-async function outcomeOf(write: () => Promise<unknown>): Promise<LeaseOutcome> {
+async function outcomeOf(cluster: string, write: () => Promise<unknown>): Promise<LeaseOutcome> {
   try {
     const answer = await write();
     const uid = text(answer, 'metadata', 'uid');
@@ -109,7 +110,13 @@ async function outcomeOf(write: () => Promise<unknown>): Promise<LeaseOutcome> {
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     const gone = error.kind === 'conflict' || error.kind === 'not-found';
-    return { kind: gone ? 'overtaken' : 'failed', problem: problemOf(error) };
+    const problem = problemOf(error);
+    const remedy = `Grant it in the management cluster: certmarshal rbac --management --rollouts --rollout-of ${word(cluster, 'NAMESPACE/CLUSTER')} | kubectl apply -f - (with --rollout-of for each cluster that may be rolled; --user, --group or --service-account says to whom).`;
+    return {
+      kind: gone ? 'overtaken' : 'failed',
+      // Reading it is another right than taking it.
+      problem: error.kind === 'forbidden' ? { ...problem, remedy } : problem,
+    };
   }
 }
 

@@ -27,7 +27,8 @@ export const HOLD_IDS = {
   },
   'not-verified': {
     title: 'Machines are replaced, and their new certificates were not seen',
-    remedy: 'Look at what each machine shows: `certmarshal rollout watch`; see that port 6443 of its address answers',
+    remedy:
+      'Look at what each machine shows: `certmarshal rollout status --watch`; see that port 6443 of its address answers',
   },
   'still-expiring': {
     title: 'Machines were replaced, and their certificates still end soon',

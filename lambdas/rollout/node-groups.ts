@@ -92,6 +92,9 @@ export const NODE_GROUP_HOLD_IDS = {
 } as const satisfies Record<string, { readonly title: string; readonly remedy: string }>;
 export type NodeGroupHoldId = keyof typeof NODE_GROUP_HOLD_IDS;
 
+/** Page of the runbooks for what only a person can do: `docs/runbooks/rollouts/nodes-by-hand.md`. */
+export const NODES_BY_HAND = 'nodes-by-hand';
+
 const MINUTE_MS = 60_000;
 /** EKS tells when a successor was made, not when its distribution was complete. Nodes of this time after are replaced too: once too often rather than never. */
 const DISTRIBUTION_MS = 60 * MINUTE_MS;

@@ -31,7 +31,7 @@ export const FIRST_COMMANDS: Readonly<Record<SignalAlarmId, string>> = {
   ImpersonationAttempt: OBSERVE,
   SloFastBurn: OBSERVE,
   SloSlowBurn: OBSERVE,
-  RolloutHeld: clusterCommand('rollout status', { name: 'CLUSTER', isManaged: true }),
-  RolloutNeeded: clusterCommand('rollout plan', { name: 'CLUSTER', isManaged: true }),
+  RolloutHeld: clusterCommand('rollout status', { name: 'CLUSTER' }),
+  RolloutNeeded: clusterCommand('rollout plan', { name: 'CLUSTER' }),
   RecoveryModeOpen: DOCTOR,
 };

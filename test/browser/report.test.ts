@@ -8,9 +8,14 @@ import type { FleetHealth } from '../../lambdas/health/fleet-health.ts';
 import { renderPage } from '../../lambdas/page/page.ts';
 import {
   AT,
+  criticalCluster,
   fleetOf,
+  HELD,
   healthOf,
   otherClusters,
+  REFUSED,
+  renamed,
+  rollingCluster,
   three,
   threeClusters,
   warningCluster,
@@ -71,6 +76,15 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     ['one cluster', () => healthOf([wellCluster(3)])],
     ['three clusters', threeClusters],
     ['one of each state', () => healthOf([...three(), ...otherClusters(), wellCluster(9)])],
+    [
+      'rollouts',
+      () =>
+        healthOf([
+          rollingCluster(criticalCluster(0), HELD),
+          rollingCluster(wellCluster(9)),
+          rollingCluster(wellCluster(3), REFUSED),
+        ]),
+    ],
     ['1,000 clusters', () => fleetOf(1_000, 20)],
   ];
 
@@ -222,6 +236,25 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
       await page.context().close();
     },
   );
+
+  it('shows the rollout of a cluster: state, reasons with their pages, machines with their certificates', async () => {
+    const { page, incidents } = await open(
+      healthOf([rollingCluster(renamed(criticalCluster(0), 'berlin-prod'), HELD)]),
+    );
+    await page.getByRole('button', { name: 'berlin-prod' }).click();
+    const detail = page.locator('tr.detail');
+    await expect(detail.getByRole('heading', { name: 'Rollout' }).innerText()).resolves.toBe('Rollout');
+    const text = await detail.innerText();
+    expect(text).toContain('✖ held');
+    expect(text).toContain('Runbook: docs/runbooks/rollouts/stuck.md');
+    expect(text).toContain('1 of 3 control plane machines show a new certificate, 2 replaced');
+    expect(
+      await detail.getByRole('table', { name: 'Machines: control plane machines' }).locator('tbody tr').count(),
+    ).toBe(3);
+    expect(await detail.getByRole('img', { name: '1 of 3 control plane machines' }).count()).toBe(1);
+    expect(incidents).toEqual([]);
+    await page.context().close();
+  });
 
   it('shows what a cluster says as text, whatever it says', async () => {
     const { page, incidents } = await open(hostileFleet());

@@ -26,7 +26,7 @@ export interface ApiserverEndpoints {
    *
    * @param lifetimeOf of a machine's certificate. @default from the machine's creation for a year
    */
-  follow(cluster: ControlPlaneCluster, lifetimeOf?: (machine: Machine) => Lifetime): Promise<void>;
+  follow(cluster: Followed, lifetimeOf?: (machine: Machine) => Lifetime): Promise<void>;
   /** The address of a machine. @throws Error when it has none yet */
   addressOf(machine: string): string;
   /** Replaces a machine's certificate with one of this lifetime, and a new key. */
@@ -35,15 +35,31 @@ export interface ApiserverEndpoints {
   stop(): Promise<void>;
 }
 
+/** What is asked of a cluster whose machines get addresses. */
+export type Followed = Pick<ControlPlaneCluster, 'machines' | 'giveAddress' | 'waitFor'>;
+
+/** Who answers there, instead of kube-apiserver. */
+export interface Played {
+  readonly authority: TestAuthority;
+  readonly commonName: string;
+  readonly dnsNames: readonly string[];
+}
+
 interface Endpoint {
   readonly address: string;
   readonly server: Server;
 }
 
-/** Opens nothing yet: see {@link ApiserverEndpoints.follow}. Linux, where all of 127.0.0.0/8 is this machine. */
-export async function openApiserverEndpoints(): Promise<ApiserverEndpoints> {
+/**
+ * Opens nothing yet: see {@link ApiserverEndpoints.follow}. Linux, where all of 127.0.0.0/8 is this machine.
+ *
+ * @param played @default kube-apiserver, with an authority of its own
+ */
+export async function openApiserverEndpoints(played?: Played): Promise<ApiserverEndpoints> {
   const [port = 0] = await freePorts(1);
-  const authority = await createAuthority('kubernetes', new Date(Date.now() + 3650 * 86_400_000));
+  const authority =
+    played?.authority ?? (await createAuthority('kubernetes', new Date(Date.now() + 3650 * 86_400_000)));
+  const { commonName = 'kube-apiserver', dnsNames = ['kubernetes', 'kubernetes.default.svc'] } = played ?? {};
   const endpoints = new Map<string, Endpoint>();
   const followers: Promise<void>[] = [];
   const stopping = new AbortController();
@@ -52,14 +68,14 @@ export async function openApiserverEndpoints(): Promise<ApiserverEndpoints> {
 
   const certificate = (address: string, lifetime: Lifetime): Promise<KeyedCertificate> =>
     authority.certificate({
-      commonName: 'kube-apiserver',
+      commonName,
       usages: ['server'],
-      dnsNames: ['kubernetes', 'kubernetes.default.svc'],
+      dnsNames,
       ipAddresses: [address],
       ...lifetime,
     });
 
-  const welcome = async (cluster: ControlPlaneCluster, machine: Machine, lifetime: Lifetime): Promise<void> => {
+  const welcome = async (cluster: Followed, machine: Machine, lifetime: Lifetime): Promise<void> => {
     const { name } = machine.metadata;
     let endpoint = endpoints.get(name);
     if (endpoint === undefined) {
@@ -72,7 +88,7 @@ export async function openApiserverEndpoints(): Promise<ApiserverEndpoints> {
     await cluster.giveAddress(machine, endpoint.address);
   };
 
-  const look = async (cluster: ControlPlaneCluster, lifetimeOf: (machine: Machine) => Lifetime): Promise<boolean> => {
+  const look = async (cluster: Followed, lifetimeOf: (machine: Machine) => Lifetime): Promise<boolean> => {
     const machines = await cluster.machines();
     const nameless = machines.filter(({ status }) => status?.addresses === undefined);
     // A Machine comes a moment before what it runs on.

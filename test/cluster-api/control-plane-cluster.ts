@@ -54,6 +54,8 @@ export interface ClusterOptions {
   readonly maxSurge?: 0 | 1;
   /** Fields of the KubeadmControlPlane's spec, instead of those made here. @default {} */
   readonly controlPlaneSpec?: Readonly<Record<string, unknown>>;
+  /** Makes what has to be in its namespace before it, and says more fields for `controlPlaneSpec`. @default nothing */
+  readonly prepare?: (namespace: string) => Promise<Readonly<Record<string, unknown>>>;
 }
 
 /** A cluster whose control plane the real managers keep, on machines that the in-memory backend plays. */
@@ -120,7 +122,9 @@ export async function createControlPlaneCluster(
   namespaces += 1;
   const namespace = `rollout-${process.pid}-${namespaces}`;
   await admin.post('/api/v1/namespaces', { metadata: { name: namespace } });
-  for (const [path, object] of objectsOf(namespace, { ...options, name, replicas })) await admin.post(path, object);
+  const controlPlaneSpec = { ...options.controlPlaneSpec, ...(await options.prepare?.(namespace)) };
+  const wanted = { ...options, name, replicas, controlPlaneSpec };
+  for (const [path, object] of objectsOf(namespace, wanted)) await admin.post(path, object);
 
   const cluster = clusterOf(admin, namespace, name);
   const isReady = async (): Promise<boolean> => {

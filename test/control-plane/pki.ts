@@ -51,15 +51,26 @@ export interface KubeletRequest {
 }
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const rsa = {
+  name: 'RSASSA-PKCS1-v1_5',
+  hash: 'SHA-256',
+  modulusLength: 2048,
+  publicExponent: new Uint8Array([1, 0, 1]),
+} as const;
 const hour = 3_600_000;
 
 /**
- * Makes a new certificate authority with a P-256 key.
+ * Makes a new certificate authority.
  *
  * @param notAfter its end. @default in a week
+ * @param ownKey of the authority itself: not every part of Cluster API takes one of the new kind
  */
-export async function createAuthority(commonName: string, notAfter?: Date): Promise<TestAuthority> {
-  const keys = await generateKeys();
+export async function createAuthority(
+  commonName: string,
+  notAfter?: Date,
+  ownKey: 'P-256' | 'RSA' = 'P-256',
+): Promise<TestAuthority> {
+  const keys = await generateKeys(ownKey === 'RSA' ? rsa : algorithm);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     name: [{ CN: [commonName] }],
     keys,
@@ -147,8 +158,8 @@ function lifetime(
   return { notBefore, notAfter };
 }
 
-async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
-  return webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+async function generateKeys(kind: typeof algorithm | typeof rsa = algorithm): Promise<webcrypto.CryptoKeyPair> {
+  return webcrypto.subtle.generateKey(kind, true, ['sign', 'verify']);
 }
 
 async function keyed(certificate: x509.X509Certificate, key: webcrypto.CryptoKey): Promise<KeyedCertificate> {

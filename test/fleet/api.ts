@@ -13,7 +13,7 @@ import { type KubeObject, kubernetesTime, type StoredCsr } from './kube-object.t
 import { createObjectStore, createRevisions, keyOf, type ObjectStore } from './object-store.ts';
 import { createPager, type Pager } from './paging.ts';
 import type { Random } from './random.ts';
-import { clusters, machines, nodes, type Resource, type Writer } from './resources.ts';
+import { clusters, leases, machines, nodes, type Resource, type Writer } from './resources.ts';
 import { fieldSelector, labelSelector, type Matches } from './selectors.ts';
 
 /** A request whose sender is known. */
@@ -36,6 +36,7 @@ export interface SimulatedApi {
   handle(request: ApiRequest): ApiResponse;
   readonly csrs: ObjectStore<StoredCsr>;
   readonly nodes: ObjectStore<KubeObject>;
+  readonly leases: ObjectStore<KubeObject>;
   /** Undefined when the cluster serves no Cluster API. */
   readonly machines: ObjectStore<KubeObject> | undefined;
   /** As above. */
@@ -64,12 +65,14 @@ export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
   });
   const csrs = collection(certificateSigningRequests);
   const nodeCollection = collection(nodes);
+  const leaseCollection = collection(leases);
   const machineCollection = machineVersions.length > 0 ? collection(machines(machineVersions)) : undefined;
   const clusterCollection = machineVersions.length > 0 ? collection(clusters(machineVersions)) : undefined;
   const audited = new Map(AUDITED_KINDS.map((kind) => [kind, collection(AUDITED_RESOURCES[kind])]));
   const collections: Collection[] = [
     csrs,
     nodeCollection,
+    leaseCollection,
     ...(machineCollection === undefined ? [] : [machineCollection]),
     ...(clusterCollection === undefined ? [] : [clusterCollection]),
     ...audited.values(),
@@ -204,6 +207,7 @@ export function createSimulatedApi(options: SimulatedApiOptions): SimulatedApi {
     },
     csrs: csrs.store,
     nodes: nodeCollection.store,
+    leases: leaseCollection.store,
     machines: machineCollection?.store,
     clusters: clusterCollection?.store,
     audited(kind) {

@@ -69,6 +69,20 @@ export const nodes: Resource = {
   }),
 };
 
+/** coordination.k8s.io/v1 leases. */
+export const leases: Resource = {
+  group: 'coordination.k8s.io',
+  versions: ['v1'],
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+  subresources: [],
+  custom: false,
+  fields: ['metadata.name', 'metadata.namespace'],
+  create: (body) => ({ metadata: metadataOf(body), spec: body.spec ?? {} }),
+  update: (_old, body) => ({ metadata: metadataOf(body), spec: body.spec ?? {} }),
+};
+
 /**
  * Cluster API Machines. Both versions show one shape, which takes either version's fields.
  *

@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { REASONS } from '../../lambdas/approval/reasons.ts';
@@ -9,6 +10,11 @@ import { FINDING_CODES, type FindingCode, runbookOf } from '../../lambdas/expiry
 import { ALARMS, type AlarmId, alarmRunbook } from '../../lambdas/health/alarms.ts';
 import type { KubernetesErrorKind } from '../../lambdas/kubernetes/errors.ts';
 import type { HandshakeFailureKind } from '../../lambdas/probe/handshake.ts';
+import { RECOVERY_REASONS } from '../../lambdas/recovery/reasons.ts';
+import { CHECK_IDS } from '../../lambdas/rollout/checks.ts';
+import { HOLD_IDS } from '../../lambdas/rollout/hold-reasons.ts';
+import { NODE_GROUP_CHECK_IDS } from '../../lambdas/rollout/node-group-checks.ts';
+import { NODE_GROUP_HOLD_IDS, NODES_BY_HAND } from '../../lambdas/rollout/node-groups.ts';
 
 /** All kinds, so that a new one does not compile without a row in a runbook. */
 const HANDSHAKE_FAILURES: Readonly<Record<HandshakeFailureKind, true>> = {
@@ -54,9 +60,10 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = 'docs/runbooks';
 const codes = Object.keys(FINDING_CODES) as FindingCode[];
 /** Of reasons of an approval, and the list of those of alarms; those of findings have sections that a test can hold. */
-const OTHERS = ['alarms/README.md', 'recovery.md', 'san-not-owned.md'];
+const OTHERS = ['alarms/README.md', 'recovery.md', 'rollouts/README.md', 'san-not-owned.md'];
 const LIST = 'README.md';
 const ALARM_LIST = 'alarms/README.md';
+const ROLLOUT_LIST = 'rollouts/README.md';
 
 const pagesIn = (folder: string) =>
   readdirSync(`${ROOT}${FOLDER}/${folder}`)
@@ -64,11 +71,24 @@ const pagesIn = (folder: string) =>
     .map((page) => `${folder}${page}`)
     .toSorted();
 const ofAlarms = pagesIn('alarms/');
-const pages = [...pagesIn(''), ...ofAlarms];
+const ofRollouts = pagesIn('rollouts/');
+const pages = [...pagesIn(''), ...ofAlarms, ...ofRollouts];
+/** Checks of node groups that control planes have too share their page. */
+const rolloutIds = [
+  ...new Set([
+    ...CHECK_IDS,
+    ...Object.keys(HOLD_IDS),
+    ...NODE_GROUP_CHECK_IDS,
+    ...Object.keys(NODE_GROUP_HOLD_IDS),
+    NODES_BY_HAND,
+  ]),
+];
 const alarms = Object.keys(ALARMS) as AlarmId[];
 const textOf = (page: string) => readFileSync(`${ROOT}${FOLDER}/${page}`, 'utf8');
 const blocksIn = (page: string) => [...textOf(page).matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = '']) => block);
-const ofFindings = pages.filter((page) => !OTHERS.includes(page) && !ofAlarms.includes(page));
+const ofFindings = pagesIn('').filter((page) => !OTHERS.includes(page));
+/** Whose variables are set at the head of a page, and whose commands are known. */
+const pasted = [...ofFindings, ...ofAlarms, ...ofRollouts, 'recovery.md'];
 
 /** Quoted parts are one word, and of a pipe each part is a command. Enough for what is written there. */
 function commandsIn(block: string): readonly (readonly string[])[] {
@@ -106,15 +126,28 @@ const commandsOf = (page: string) => blocksIn(page).flatMap(commandsIn);
 
 /** What a runbook may run. The first words after options that stand before them. */
 const VERBS: Readonly<Record<string, readonly string[]>> = {
-  kubectl: ['get', 'describe', 'logs', 'annotate', 'rollout restart', 'delete csr', 'config view', 'diff'],
+  kubectl: [
+    'get',
+    'describe',
+    'logs',
+    'annotate',
+    'auth can-i',
+    'rollout restart',
+    'rollout status',
+    'delete csr',
+    'config view',
+    'diff',
+  ],
   aws: [
     'eks create-access-entry',
     'eks describe-access-entry',
     'eks describe-certificate-authority',
     'eks describe-cluster',
+    'eks describe-nodegroup',
     'eks describe-update',
     'eks list-certificate-authorities',
     'eks list-nodegroups',
+    'eks list-updates',
     'eks update-nodegroup-version',
     'cloudformation describe-stack-events',
     'cloudformation describe-stack-resources',
@@ -202,6 +235,59 @@ describe('runbooks', () => {
     },
   );
 
+  it('are there for every check and hold of a rollout, and for nothing that there is not', () => {
+    expect(ofRollouts).toEqual(rolloutIds.map((id) => `rollouts/${id}.md`).toSorted());
+    const rows = [...textOf(ROLLOUT_LIST).matchAll(/^\| \[([a-z-]+)\]\(([^)]+)\) \| (.+) \|$/gm)];
+    expect(rows.map(([, id]) => id)).toEqual(rolloutIds);
+    for (const [, id = '', page = '', story] of rows) {
+      expect(page).toBe(`${id}.md`);
+      expect(textOf(`rollouts/${page}`).split('\n')[0]).toBe(`# ${id}: ${story}`);
+    }
+  });
+
+  it.each(ofRollouts)('%s says what it means, why it stops a rollout, what to look at and how to mend it', (page) => {
+    const why = page === `rollouts/${NODES_BY_HAND}.md` ? 'is told' : 'stops a rollout';
+    const parts = [
+      '\n**What it means.** ',
+      `\n**Why it ${why}.** `,
+      '\n## Look\n',
+      '\n## Mend it\n',
+      '\n## How to see that it is over\n',
+    ];
+    const text = textOf(page);
+    const places = parts.map((part) => text.indexOf(part));
+    expect(places.filter((place) => place === -1)).toEqual([]);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    const between = (from: string, to: string) => text.split(from)[1]?.split(to)[0] ?? '';
+    expect(between('\n**What it means.** ', '\n')).toMatch(/\bpass(?:es)? by itself\b|It does not have to pass\./);
+    expect(between('\n## Look\n', '\n## ')).toContain('```sh');
+    expect(between('\n## How to see that it is over\n', '\n## ')).toContain('```sh');
+    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(60);
+    const warnings = between('\n## Do not\n', '\n## ').split('\n');
+    expect(warnings.filter((line) => line !== '' && !line.startsWith('- Do not '))).toEqual([]);
+  });
+
+  it.each(ofRollouts)('%s asks about the management cluster by its kubeconfig, and about the right cluster', (page) => {
+    const calls = commandsOf(page).filter(([tool, group]) => tool === 'certmarshal' && group === 'rollout');
+    const needed = ['--kubeconfig', '--management-kubeconfig', '--cluster'];
+    expect(calls.filter((words) => !needed.every((option) => words.includes(option)))).toEqual([]);
+    const management = /cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com|etcdadm|certmarshal-rollout/;
+    const elsewhere = commandsOf(page).filter(
+      (words) => words[0] === 'kubectl' && management.test(words.join(' ')) && !words.includes('"$MANAGEMENT"'),
+    );
+    expect(elsewhere).toEqual([]);
+  });
+
+  it('of a recovery explains reasons that a recovery can have', () => {
+    const rows = [...textOf('recovery.md').matchAll(/^\| (`[A-Z][^|]+`) \|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([A-Za-z]+)`/g)].map(([, reason = '']) => reason),
+    );
+    const known: Readonly<Record<string, unknown>> = { ...REASONS, ...RECOVERY_REASONS };
+    expect(rows.filter((reason) => known[reason] === undefined)).toEqual([]);
+    const missing = Object.keys(RECOVERY_REASONS).filter((reason) => !rows.includes(reason));
+    expect(missing).toEqual([]);
+  });
+
   it('are named by their code, which is a reason of an approval or a code of a finding', () => {
     const headings = new Map(codes.map((code) => [runbookOf(code), `# ${code}: `]));
     const wrong = ofFindings.filter((page) => !textOf(page).startsWith(headings.get(`${FOLDER}/${page}`) ?? '?'));
@@ -281,7 +367,7 @@ describe('runbooks', () => {
     expect(blocksIn(page).filter((block) => /<[A-Za-z-]+>/.test(block))).toEqual([]);
   });
 
-  it.each([...ofFindings, ...ofAlarms])('%s uses no variable that it has not set before', (page) => {
+  it.each(pasted)('%s uses no variable that it has not set before', (page) => {
     const set = new Set<string>();
     const unset: string[] = [];
     for (const line of blocksIn(page).join('\n').split('\n')) {
@@ -292,7 +378,7 @@ describe('runbooks', () => {
     expect(unset).toEqual([]);
   });
 
-  it.each([...ofFindings, ...ofAlarms])('%s runs only what is known', (page) => {
+  it.each(pasted)('%s runs only what is known', (page) => {
     const strange = commandsOf(page).filter((words) => {
       const [tool = ''] = words;
       if (tool === 'certmarshal' || TOOLS.includes(tool)) return false;
@@ -358,10 +444,40 @@ describe('runbooks', () => {
     expect(wrong).toEqual([]);
   }, 60_000);
 
-  it.each([...pages, LIST, ALARM_LIST])('%s points to pages that exist', (page) => {
+  it('remedies of rollouts name commands of certmarshal that there are', () => {
+    const files = ['lambdas/rollout', 'lambdas/rollout/checks', 'lambdas/rollout-step'].flatMap((folder) =>
+      readdirSync(`${ROOT}${folder}`)
+        .filter((file) => file.endsWith('.ts'))
+        .map((file) => `${ROOT}${folder}/${file}`),
+    );
+    const texts = files.flatMap((file) =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        // A nonce of an EtcdadmCluster is a comment, too.
+        .filter((line) => !/^\s*(?:\/\/|\/?\*)|true # certmarshal/.test(line)),
+    );
+    const { stdout: help } = spawnSync(process.execPath, [`${ROOT}bin/certmarshal.ts`, '--help'], { encoding: 'utf8' });
+    const verbs = new Set([...help.matchAll(/^ {2}([a-z]+) /gm)].map(([, verb]) => verb));
+    expect(verbs).toContain('rollout');
+    // Other words after the name are what certmarshal does, not what somebody types, unless they are marked as such.
+    const commands = texts
+      .flatMap((line) => [...line.matchAll(/(`?)\bcertmarshal (([a-z]+)(?: [a-z]+)?)((?: --[a-z-]+)*)/g)])
+      .filter(([, mark, , verb]) => verbs.has(verb) || mark === '`')
+      .map(([whole, , words = '', , options = '']) => [whole, words, options] as const);
+    expect(commands.length).toBeGreaterThan(8);
+    const wrong = commands.flatMap(([whole, words, options]) => {
+      const [first = '', second = ''] = words.split(' ');
+      if (GROUPS.has(first) && second === '') return [whole];
+      const known = optionsOf(GROUPS.has(first) ? `${first} ${second}` : first);
+      return options.split(' ').some((option) => option !== '' && !known.has(option)) ? [whole] : [];
+    });
+    expect(wrong).toEqual([]);
+  }, 60_000);
+
+  it.each([...pages, LIST, ALARM_LIST, ROLLOUT_LIST])('%s points to pages that exist', (page) => {
     const targets = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = '']) => target);
-    const folder = page.startsWith('alarms/') ? `${FOLDER}/alarms` : FOLDER;
-    expect(targets.filter((target) => !existsSync(`${ROOT}${folder}/${target}`))).toEqual([]);
+    const folder = dirname(`${ROOT}${FOLDER}/${page}`);
+    expect(targets.filter((target) => !existsSync(`${folder}/${target}`))).toEqual([]);
   });
 
   it.each(pages)('%s takes nothing away that cannot be brought back', (page) => {

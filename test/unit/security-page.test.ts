@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { parseFleet } from '../../lambdas/config/load-fleet.ts';
+import { DEFAULT_ROLLOUT_POLICY } from '../../lambdas/rollout/policy.ts';
 import { stacksOf } from './lib/stacks.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -33,7 +34,10 @@ describe('docs/security.md', () => {
   it.each(['fleet.yaml', ...EXAMPLES])('has every action that the stacks of %s allow', (file) => {
     const parsed = parseFleet(readFileSync(`${ROOT}/${file}`, 'utf8'), file);
     if (!parsed.ok) throw new Error(`${file} has problems`);
-    const { hub, spokes } = stacksOf({ ...parsed.fleet, hub: { ...parsed.fleet.hub, hints: true } });
+    const { fleet } = parsed;
+    const clusters = [...fleet.rollouts.clusters, { ...DEFAULT_ROLLOUT_POLICY, clusters: ['*'], nodeGroups: true }];
+    const most = { hub: { ...fleet.hub, hints: true }, rollouts: { ...fleet.rollouts, clusters } };
+    const { hub, spokes } = stacksOf({ ...fleet, ...most });
     const actions = new Set([hub, ...spokes].flatMap((stack) => actionsIn(Template.fromStack(stack))));
     expect(actions.size).toBeGreaterThan(10);
     const documented = section('Permissions in AWS');

@@ -96,7 +96,9 @@ export function authorityOutlives({ observed: { authorities }, now }: CheckQuest
   const short = authorities.filter(({ notAfter }) => !(notAfter > now + OUTLIVES_MS));
   return verdictOf(
     [
-      ...(authorities.length === 0 ? ['no authority of the cluster was seen'] : []),
+      ...(authorities.length === 0
+        ? ['the authority of the cluster was not seen: its machines send their own certificate alone']
+        : []),
       ...short.map(({ name, notAfter }) => `${name} ends at ${date(notAfter)}, within a year`),
     ],
     {
@@ -104,7 +106,7 @@ export function authorityOutlives({ observed: { authorities }, now }: CheckQuest
       good: `${counted(authorities.length, 'authority').replace(/ys$/, 'ies')} seen, each outlives new certificates`,
       remedy:
         authorities.length === 0
-          ? 'Let certmarshal read an authority: kubectl -n kube-system get configmap kube-root-ca.crt'
+          ? 'Give certmarshal the kubeconfig of the cluster itself, which has its authority in certificate-authority-data: at a keyboard --kubeconfig beside --management-kubeconfig'
           : 'Cluster API cannot rotate an authority: plan that by hand, or a new cluster, before machines are rolled',
     },
   );

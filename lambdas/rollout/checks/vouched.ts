@@ -1,6 +1,7 @@
 import type { CheckQuestion } from '../checks.ts';
+import type { ObservedControlPlane, ObservedRollout } from '../observed.ts';
 import type { Acceptance } from '../policy.ts';
-import { CONTROL_PLANES, fails, kubectl, objectOf, passes, type Verdict } from './verdict.ts';
+import { CONTROL_PLANES, EKS_ANYWHERE_CLUSTERS, fails, kubectl, objectOf, passes, type Verdict } from './verdict.ts';
 
 // What no API tells, or what has a price: somebody vouches for it by name in fleet.yaml.
 
@@ -9,7 +10,7 @@ function isAccepted({ policy }: CheckQuestion, acceptance: Acceptance): boolean 
 }
 
 function acceptIn({ observed }: CheckQuestion, acceptance: Acceptance): string {
-  return `add ${acceptance} to accepted in the entry of rollouts.clusters of fleet.yaml for ${observed.cluster.id}`;
+  return `add ${acceptance} to accepted in the entry of rollouts.clusters of fleet.yaml for ${observed.cluster.id}; at a keyboard give --accept ${acceptance}`;
 }
 
 /** Undefined for a control plane of more. */
@@ -25,6 +26,13 @@ export function singleReplica(question: CheckQuestion): Verdict | undefined {
   });
 }
 
+/** EKS Anywhere owns the strategy of its control planes, and writes it back. */
+function setMaxSurge({ eksAnywhere }: ObservedRollout, controlPlane: ObservedControlPlane): string {
+  return eksAnywhere === undefined
+    ? kubectl('edit', CONTROL_PLANES, controlPlane)
+    : `${kubectl('edit', EKS_ANYWHERE_CLUSTERS, eksAnywhere)}, in spec.controlPlaneConfiguration.upgradeRolloutStrategy`;
+}
+
 /** Whether a machine comes before one goes. */
 export function surge(question: CheckQuestion): Verdict | undefined {
   const { controlPlane } = question.observed;
@@ -37,7 +45,7 @@ export function surge(question: CheckQuestion): Verdict | undefined {
     return fails({
       object,
       found: 'its maxSurge is not known',
-      remedy: `Set it: ${kubectl('edit', CONTROL_PLANES, controlPlane)}`,
+      remedy: `Set it: ${setMaxSurge(question.observed, controlPlane)}`,
     });
   }
   if (maxSurge > 0) return passes('a machine comes before one goes', object);
@@ -45,7 +53,7 @@ export function surge(question: CheckQuestion): Verdict | undefined {
     return fails({
       object,
       found: `maxSurge is 0 with ${replicas} of the 3 machines that this needs`,
-      remedy: `Set maxSurge to 1: ${kubectl('edit', CONTROL_PLANES, controlPlane)}`,
+      remedy: `Set maxSurge to 1: ${setMaxSurge(question.observed, controlPlane)}`,
     });
   }
   if (isAccepted(question, 'no-surge'))

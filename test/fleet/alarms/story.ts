@@ -34,7 +34,8 @@ import { createSimulator, type Transition } from './simulator.ts';
 /** Of an asynchronous call of Lambda. */
 const TRIES = 3;
 
-export interface StoryOptions<Clusters> extends Pick<HubOptions, 'audits' | 'auditEngine' | 'aroundSnapshots'> {
+export interface StoryOptions<Clusters>
+  extends Pick<HubOptions, 'audits' | 'auditEngine' | 'aroundSnapshots' | 'stepRollout'> {
   /** Makes the clusters that there are at the beginning. */
   readonly clusters: (ground: Ground) => Promise<Clusters>;
   readonly fleetFile: (clusters: Clusters) => string;

@@ -132,7 +132,7 @@ function ask({ name, api }: SimulatedApiServer, node: SimulatedNode): string {
 }
 
 /** Names of the requests that are approved. */
-export function approvedIn({ server }: HubCluster): readonly string[] {
+export function approvedIn({ server }: Pick<HubCluster, 'server'>): readonly string[] {
   return (server.api.csrs.all() as StoredCsr[])
     .filter(({ status: { conditions = [] } }) => conditions.some(({ type }) => type === 'Approved'))
     .map(({ metadata }) => metadata.name);

@@ -15,10 +15,13 @@ import { sendMessage, sendMessages, sendOrders } from '../../../lambdas/aws/queu
 import { type CredentialsOf, createCredentials } from '../../../lambdas/aws/spoke-credentials.ts';
 import { DEFAULT_LANE, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { type ClusterAuditorOptions, createClusterAuditor } from '../../../lambdas/fleet/cluster-auditor.ts';
+import { createClusterRecoverer } from '../../../lambdas/fleet/cluster-recoverer.ts';
+import { type ClusterRollerOptions, createClusterRoller } from '../../../lambdas/fleet/cluster-roller.ts';
 import { discoverEks } from '../../../lambdas/fleet/discover.ts';
 import { handshakeLanes } from '../../../lambdas/fleet/handshake-lanes.ts';
 import type { Outcome } from '../../../lambdas/fleet/outcome.ts';
 import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { createRolloutLedger } from '../../../lambdas/fleet/rollout-ledger.ts';
 import {
   createTargetSweeper,
   type SweepOneTarget,
@@ -50,6 +53,8 @@ export interface HubFunctionsOptions {
   readonly audits?: boolean;
   /** What audits. @default what is deployed */
   readonly auditEngine?: ClusterAuditorOptions['engine'];
+  /** Makes a step of a rollout. @default what is deployed */
+  readonly stepRollout?: ClusterRollerOptions['step'];
   /** Shakes hands with nodes. @default what is deployed */
   readonly handshakeOf?: TargetSweeperOptions['handshakeOf'];
   /** Stands around the bucket of the snapshots. @default nobody */
@@ -75,7 +80,7 @@ export interface HubFunctions {
 /** New functions, as after a cold start: they know nothing of what earlier ones kept. */
 export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const { aws, clock, fleet, queues, around = (sweepOne) => sweepOne, onToken = () => undefined } = options;
-  const { audits = true, auditEngine, aroundSnapshots = (snapshots) => snapshots, handshakeOf } = options;
+  const { audits = true, auditEngine, stepRollout, aroundSnapshots = (snapshots) => snapshots, handshakeOf } = options;
   const now = (): number => clock.now();
   const { endpoint } = awsClientConfig(aws, HUB);
   const never = new AbortController().signal;
@@ -127,6 +132,14 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
     clock: now,
     ...(auditEngine === undefined ? {} : { engine: auditEngine }),
   });
+  const { clusters: rolloutPolicies, ...limits } = fleet.rollouts;
+  const objects = stateOf(sweepClients);
+  const rollCluster = createClusterRoller({
+    policies: rolloutPolicies,
+    ...(rolloutPolicies.length === 0 ? {} : { ledger: createRolloutLedger({ objects, limits, clock: now }) }),
+    clock: now,
+    ...(stepRollout === undefined ? {} : { step: stepRollout }),
+  });
   const sweepBatch = createSweepBatch({
     sweepOne: around(
       createTargetSweeper({
@@ -143,6 +156,8 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
         clock: now,
         ...(handshakeOf === undefined ? {} : { handshakeOf }),
         ...(audits ? { audit: auditCluster } : {}),
+        roll: rollCluster,
+        recover: createClusterRecoverer({ program: '0.0.0', clock: now }),
         journal: {
           program: '0.0.0',
           journal: tryingAgain(createS3Journal({ client: new S3Client(sweepClients), bucket: JOURNAL_BUCKET })),

@@ -37,6 +37,11 @@ describe('a command as the user has to type it', () => {
       'kubectl -n eksa-system get machine berlin-0 -o yaml',
       'kubectl --kubeconfig management.yaml -n eksa-system get machine berlin-0 -o yaml',
     ],
+    [
+      'the plan of a rollout',
+      'certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster berlin-prod',
+      "npm run -s certmarshal -- rollout plan --kubeconfig 'berlin prod.yaml' --context berlin --management-kubeconfig management.yaml --cluster berlin-prod",
+    ],
     ['another program', 'aws eks describe-cluster --name dublin', 'aws eks describe-cluster --name dublin'],
   ])('%s', (_, command, typed) => {
     expect(asTyped({ command }, 'npm run -s certmarshal --', GIVEN)).toBe(typed);

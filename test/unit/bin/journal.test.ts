@@ -9,7 +9,7 @@ import { type JournalSearchOptions, journalSearchCommand } from '../../../bin/co
 import { type JournalVerifyOptions, journalVerifyCommand } from '../../../bin/commands/journal-verify.ts';
 import { TAMPER_REMEDIES } from '../../../bin/commands/render-journal.ts';
 import { CHAIN_START, chainLines, readLine } from '../../../lambdas/journal/chain.ts';
-import { CLUSTER, entry, memoryBucket, never, writerOf } from '../journal/values.ts';
+import { CLUSTER, entry, memoryBucket, never, recovery, rollout, writerOf } from '../journal/values.ts';
 import { runCli } from './run-cli.ts';
 
 const NOW = Date.UTC(2026, 10, 22, 10);
@@ -206,6 +206,23 @@ describe('certmarshal journal search', () => {
     expect(JSON.parse(second ?? '')).toHaveProperty('intact');
   });
 
+  it('shows writes of rollouts and decisions of recovery windows in the same table', async () => {
+    const bucket = memoryBucket();
+    await writerOf(bucket).append(CLUSTER, [rollout({ at: '2026-11-22T09:00:00.000Z' }), recovery()], never);
+    const directory = await copy((objects) => {
+      objects.clear();
+      for (const [key, bytes] of bucket.objects) objects.set(key, bytes);
+    });
+    const { text } = await search({ directory });
+    expect(text).toContain('roll-control-plane');
+    expect(text).toContain('KubeadmControlPlane eksa-system/berlin');
+    expect(text).toContain('rollout berlin-20261121, by the schedule: certificates end 2026-12-30: admission webhook');
+    expect(text).toContain('a client certificate of cp-1, in recovery window w1 that ada opened');
+    const [names = '', first = ''] = (await search({ directory, output: 'csv' })).text.split('\r\n');
+    expect(names).toMatch(/,hash,kind,node,object,write,rollout,start,trigger,window,by,until,intact$/);
+    expect(first).toContain(',rollout,,KubeadmControlPlane eksa-system/berlin,roll-control-plane,berlin-20261121,');
+  });
+
   it('makes a table that runs nothing in a spreadsheet', async () => {
     const rows = (await search({ directory: await copy(), output: 'csv' })).text.split('\r\n');
     expect(rows[0]).toMatch(/^at,cluster,csr,.*,intact$/);
@@ -234,9 +251,13 @@ describe('docs/journal.md', () => {
 
   it('has a table for Athena with every field of a line, in this order and of its type', () => {
     const columns = [
-      ...(/TABLE certmarshal_journal \((.*?)\n\)/s.exec(page)?.[1] ?? '').matchAll(/^ {2}(\w+) (.+?),?$/gm),
+      ...(/TABLE certmarshal_journal \((.*?)\n\)/s.exec(page)?.[1] ?? '').matchAll(/^ {2}`?(\w+)`? (.+?),?$/gm),
     ];
-    expect(columns.map(([, name]) => name)).toEqual(Object.keys(line));
+    const others = Object.keys({ ...recovery(), ...rollout() }).filter((name) => !(name in line));
+    const names = columns.map(([, name = '']) => name);
+    // A table that is there already gets new columns at its end.
+    expect(names.slice(0, Object.keys(line).length)).toEqual(Object.keys(line));
+    expect(names.slice(Object.keys(line).length).toSorted()).toEqual(others.toSorted());
     const typeOf = (value: unknown): RegExp =>
       typeof value === 'string'
         ? /^string$/
@@ -245,7 +266,7 @@ describe('docs/journal.md', () => {
           : typeof value === 'boolean'
             ? /^boolean$/
             : /^array</;
-    for (const [, name = '', type = ''] of columns) expect(type).toMatch(typeOf(line[name]));
+    for (const [, name = '', type = ''] of columns) expect(type).toMatch(typeOf(line[name] ?? ''));
     const [evidence = {}] = entry(1).evidence;
     expect(columns.find(([, name]) => name === 'evidence')?.[2]).toBe(
       `array<struct<${Object.keys(evidence)
@@ -255,7 +276,8 @@ describe('docs/journal.md', () => {
   });
 
   it('says what every field is', () => {
-    for (const name of Object.keys(line)) expect(page).toMatch(new RegExp(`\\| .*\`${name}\`.* \\|`));
+    for (const name of Object.keys({ ...line, ...recovery(), ...rollout() }))
+      expect(page).toMatch(new RegExp(`\\| .*\`${name}\`.* \\|`));
   });
 });
 

@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { type RecoveryPorts, recoveryOpenCommand } from '../../../bin/commands/recovery-open.ts';
 import { type RecoveryWindowOptions, recoveryWindow } from '../../../bin/commands/recovery-window.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
+import type { RecoveryEntry } from '../../../lambdas/journal/entry.ts';
+import type { Journal } from '../../../lambdas/journal/journal.ts';
 import type { RecoveryReport, RecoveryRow } from '../../../lambdas/recovery-sweep/sweep-recovery.ts';
+import { apiError } from '../recovery-sweep/fake-cluster.ts';
 import { OPTIONS, outcomeOf, SUBJECT } from './rollouts.ts';
 
 const NOW = Date.parse('2026-11-22T05:00:00Z');
@@ -73,14 +76,22 @@ const TARGET = {
   server: SUBJECT.target.server,
 } as const;
 
+interface Opening {
+  readonly output?: 'table' | 'json';
+  readonly abortAfter?: number;
+  readonly journal?: Journal;
+  readonly end?: RecoveryPorts['end'];
+}
+
 async function open(
   reports: readonly RecoveryReport[],
-  { output = 'table', abortAfter = Infinity }: { output?: 'table' | 'json'; abortAfter?: number } = {},
+  { output = 'table', abortAfter = Infinity, journal, end = async () => 'ended' }: Opening = {},
 ) {
   const controller = new AbortController();
   let now = NOW;
   const slept: number[] = [];
   let sweeps = 0;
+  const ended: string[] = [];
   const stdout = new PassThrough();
   const stderr = new PassThrough();
   const ports: RecoveryPorts = {
@@ -97,9 +108,20 @@ async function open(
       if (sweeps >= abortAfter) controller.abort();
       return reports[Math.min(sweeps, reports.length) - 1] ?? report();
     },
+    end: async (client, window, at, signal) => {
+      ended.push(`${window.id} ${at} ${signal.aborted}`);
+      return end(client, window, at, signal);
+    },
   };
-  const command = recoveryOpenCommand(TARGET, WINDOW, { ...OPTIONS, output }, controller.signal, ports);
-  return { ...(await outcomeOf({ stdout, stderr }, command)), slept, sweeps };
+  const options = {
+    ...OPTIONS,
+    output,
+    version: '0.0.0',
+    repeat: 'certmarshal recovery open --nodes cp-1,cp-2',
+    ...(journal === undefined ? {} : { journal: { journal, directory: 'kept' } }),
+  };
+  const command = recoveryOpenCommand(TARGET, WINDOW, options, controller.signal, ports);
+  return { ...(await outcomeOf({ stdout, stderr }, command)), slept, sweeps, ended };
 }
 
 describe('certmarshal recovery open', () => {
@@ -136,11 +158,65 @@ describe('certmarshal recovery open', () => {
     expect(stdout).toContain('approve: unknown');
   });
 
-  it('is closed by Ctrl-C, and says what another one needs', async () => {
-    const { sweeps, stderr, status } = await open([report()], { abortAfter: 2 });
-    expect({ sweeps, status }).toEqual({ sweeps: 2, status: 1 });
-    expect(stderr).toContain('The window is closed: nothing more is approved.');
-    expect(stderr).toContain('kubectl -n kube-system delete lease certmarshal-recovery');
+  it('is closed by Ctrl-C, in the cluster too, so that another one may be opened at once', async () => {
+    const { sweeps, stderr, status, ended } = await open([report()], { abortAfter: 2 });
+    expect({ sweeps, status, ended }).toEqual({ sweeps: 2, status: 1, ended: [`w-1 ${NOW + 20_000} false`] });
+    expect(stderr).toContain('Another one for this cluster may be opened at once.');
+  });
+
+  it.each<[string, RecoveryPorts['end']]>([
+    ['busy', async () => 'busy'],
+    [
+      'out of reach',
+      async () => {
+        throw apiError('unreachable');
+      },
+    ],
+  ])('says what another one needs where the Lease is %s', async (_, end) => {
+    const { stderr } = await open([report()], { abortAfter: 1, end });
+    expect(stderr).toContain(
+      'before 2026-11-22T05:01:00Z needs: kubectl -n kube-system delete lease certmarshal-recovery',
+    );
+  });
+
+  it('leaves the Lease alone at the end of its time', async () => {
+    expect((await open([report()])).ended).toEqual([]);
+  });
+
+  it('says how to keep a record where nothing does', async () => {
+    const { stderr } = await open([report()]);
+    expect(stderr).toContain('Nothing but this output keeps a record');
+    expect(stderr).toContain('certmarshal recovery open --nodes cp-1,cp-2 --output json | tee recovery-w-1.ndjson');
+  });
+
+  it('keeps every decision in the journal that it is given', async () => {
+    const kept: RecoveryEntry[] = [];
+    const journal: Journal = {
+      append: async (cluster, entries) => {
+        expect(cluster).toBe('berlin');
+        for (const entry of entries) if (entry.kind === 'recovery') kept.push(entry);
+        return entries.length;
+      },
+    };
+    const { stderr } = await open([report(row('cp-1'), LEFT), report()], { journal });
+    expect(kept.map(({ csr, verdict, window, by, outcome }) => [csr, verdict, window, by, outcome])).toEqual([
+      ['csr-cp-1', 'approve', 'w-1', 'ada', 'written'],
+      ['csr-cp-2', 'leave', 'w-1', 'ada', 'none'],
+    ]);
+    expect(stderr).toContain('certmarshal journal verify --directory kept');
+    expect(stderr).not.toContain('Nothing but this output');
+  });
+
+  it('closes where the journal cannot be written, and shows what is not in it', async () => {
+    const journal: Journal = {
+      append: async () => {
+        throw Object.assign(new Error('ENOSPC'), { errno: -28, code: 'ENOSPC' });
+      },
+    };
+    const { sweeps, status, stderr, ended } = await open([report(row('cp-1'), row('cp-2'))], { journal });
+    expect({ sweeps, status, ended: ended.length }).toEqual({ sweeps: 1, status: 1, ended: 1 });
+    expect(stderr).toContain('could not be written, so the window is closed: no space left on device');
+    expect(stderr).toContain('"csr":"csr-cp-1"');
   });
 
   it('tells the expired certificate that it tolerates, once, and every problem once', async () => {

@@ -10,11 +10,13 @@ import {
 } from '../../../bin/commands/rollout-target.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
 import { expiredServerOf, repeatOptions, toleranceNotice, toleratedNotice } from '../../../bin/target.ts';
+import { createAuthority } from '../../control-plane/pki.ts';
 
 describe('the cluster of a rollout', () => {
   let directory: string;
   const file = (name: string) => join(directory, name);
-  const write = (name: string, server: string) =>
+  const authorities = new Map<string, string>();
+  const write = (name: string, server: string, authority?: string) =>
     writeFile(
       file(name),
       JSON.stringify({
@@ -22,15 +24,27 @@ describe('the cluster of a rollout', () => {
         kind: 'Config',
         'current-context': 'admin',
         contexts: [{ name: 'admin', context: { cluster: name, user: 'u' } }],
-        clusters: [{ name, cluster: { server } }],
+        clusters: [
+          {
+            name,
+            cluster: {
+              server,
+              ...(authority === undefined
+                ? {}
+                : { 'certificate-authority-data': Buffer.from(authority).toString('base64') }),
+            },
+          },
+        ],
         users: [{ name: 'u', user: { token: 'not-a-secret' } }],
       }),
     );
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'certmarshal-rollout-'));
-    await write('mgmt', 'https://127.0.0.1:1');
-    await write('berlin', 'https://127.0.0.1:2');
+    for (const name of ['mgmt', 'berlin']) authorities.set(name, (await createAuthority(name)).certPem);
+    await write('mgmt', 'https://127.0.0.1:1', authorities.get('mgmt'));
+    await write('berlin', 'https://127.0.0.1:2', authorities.get('berlin'));
+    await write('public', 'https://127.0.0.1:2');
     await write('eks', 'https://abc.gr7.eu-central-1.eks.amazonaws.com');
     await writeFile(
       file('fleet.yaml'),
@@ -85,6 +99,18 @@ rollouts:
       ...(cluster === undefined ? {} : { cluster }),
     });
     expect(target).toMatchObject(expected);
+  });
+
+  it.each<[string, Record<string, string>, string | undefined]>([
+    ['those of its kubeconfig', { managementKubeconfig: 'mgmt', kubeconfig: 'berlin' }, 'berlin'],
+    ['those of its kubeconfig, where it manages itself', { kubeconfig: 'mgmt' }, 'mgmt'],
+    ['of the management cluster, where it is that', { managementKubeconfig: 'mgmt', cluster: 'mgmt' }, 'mgmt'],
+    ['unknown, where only its management cluster is', { managementKubeconfig: 'mgmt', cluster: 'berlin' }, undefined],
+    ['unknown, where its kubeconfig has none', { managementKubeconfig: 'mgmt', kubeconfig: 'public' }, undefined],
+  ])('has authorities: %s', async (_, options, expected) => {
+    const files = Object.entries(options).map(([name, value]) => [name, name === 'cluster' ? value : file(value)]);
+    const { target } = await opened(Object.fromEntries(files));
+    expect(await target.authorities?.()).toBe(expected === undefined ? undefined : authorities.get(expected));
   });
 
   it('is no EKS cluster', async () => {

@@ -3,6 +3,7 @@ import { rolloutChangeCommand } from '../../../bin/commands/rollout-change.ts';
 import { rolloutPlanCommand } from '../../../bin/commands/rollout-plan.ts';
 import { rolloutStartCommand } from '../../../bin/commands/rollout-start.ts';
 import { rolloutDriveCommand, rolloutStatusCommand } from '../../../bin/commands/rollout-status.ts';
+import type { RolloutCheck, RolloutStep } from '../../../lambdas/rollout/step.ts';
 import { controlPlane, etcd, healthyRollout, machine, NOW } from '../rollout/fixtures.ts';
 import {
   CLOSED,
@@ -57,14 +58,15 @@ describe('certmarshal rollout plan', () => {
   schedule  does nothing until a person has looked
   by hand   refused: health-checks
 
-  It would write one thing: KubeadmControlPlane eksa-system/berlin-prod spec.rollout.after = now.
+  It would write, in one patch of KubeadmControlPlane eksa-system/berlin-prod:
+    spec.rollout.after = now
   Workers are not rolled: kubelets renew their own certificates.
 
   2026-01-07 █████████████████████████████████████████████████████▒▒▒▒▒░░ 2027-01-07
-  █ lived  ░ left  ▒ the schedule may begin · 3 certificates of the control plane seen; this one, of berlin-prod-1, ends first: 2027-01-07 (in 40 d)
+  █ lived  ░ left  ▒ time to begin  · that of berlin-prod-1 ends first of 3 certificates seen
 
-  Next look within 15 min; the schedule may begin from 2026-11-23; latest safe start 2026-12-28 (in 30 d).
-  Next  certmarshal rollout plan --verbose --kubeconfig berlin.yaml
+  First end 2027-01-07 (in 40 d); due since 2026-11-23 (5 d ago); latest safe start 2026-12-28 (in 30 d); next look within 15 min.
+  Next  certmarshal rollout plan --kubeconfig berlin.yaml, when what is above is mended
 `);
   });
 
@@ -74,7 +76,7 @@ describe('certmarshal rollout plan', () => {
     expect(stdout).not.toContain('more passed');
     expect(stdout).toContain('by hand   rollout start --yes begins it now; you answer for: spare-capacity');
     expect(stdout).toContain(
-      `It would write one thing: KubeadmControlPlane eksa-system/berlin-prod spec.rollout.after = ${MARK.start}, annotation certmarshal.dev/rollout = ${MARK.id}.`,
+      `It would write, in one patch of KubeadmControlPlane eksa-system/berlin-prod:\n    spec.rollout.after = ${MARK.start}\n    annotation certmarshal.dev/rollout = ${MARK.id}\n`,
     );
     expect(stdout).toContain('Next  certmarshal rollout start --yes --watch --kubeconfig berlin.yaml');
   });
@@ -83,7 +85,7 @@ describe('certmarshal rollout plan', () => {
     const { stdout } = await plan({
       observed: [healthyRollout({ controlPlane: controlPlane({ apiVersion: 'v1beta1' }) })],
     });
-    expect(stdout).toContain('berlin-prod spec.rolloutAfter = now.');
+    expect(stdout).toContain('berlin-prod:\n    spec.rolloutAfter = now\n');
   });
 
   it('promises no write to what etcd rolls', async () => {
@@ -126,10 +128,10 @@ describe('certmarshal rollout plan', () => {
   });
 
   it('keeps what a cluster says from the terminal', async () => {
-    const hostile = { ...UNHEALTHY, object: 'Machine \u001b[2Jx', found: 'a\nb\u202e' };
+    const hostile = { ...UNHEALTHY, object: 'Machine \u001b[2Jx', found: 'a:\n* b\n\nc\u202e' };
     const { stdout } = await plan({ schedule: [refused(hostile)], person: refused(hostile) });
     expect(stdout).toContain(String.raw`Machine \u{1b}[2Jx`);
-    expect(stdout).toContain(String.raw`a\u{a}b\u{202e}`);
+    expect(stdout).toContain(String.raw`a: b; c\u{202e}`);
   });
 
   it('fits 80 columns', async () => {
@@ -175,7 +177,10 @@ describe('certmarshal rollout start', () => {
       { yes: true },
     );
     expect({ status, steps: run.done.steps }).toEqual({ status: 0, steps: ['person'] });
-    expect(stdout).toContain(`✔ KubeadmControlPlane eksa-system/berlin-prod spec.rollout.after = ${MARK.start}`);
+    expect(stdout).toContain(
+      `✔ berlin-prod: rollout ${MARK.id} begun.\n  Written, in one patch of KubeadmControlPlane eksa-system/berlin-prod:\n    spec.rollout.after = ${MARK.start}\n`,
+    );
+    expect(stdout.match(/ Next /g)).toHaveLength(1);
     expect(stdout).toContain('You answer for: spare-capacity (nobody vouches for it).');
     expect(stdout).toContain('Next  certmarshal rollout status --watch --kubeconfig berlin.yaml');
   });
@@ -196,7 +201,7 @@ describe('certmarshal rollout start', () => {
   it('says that what it looked at again is not as it was', async () => {
     const { status, stdout } = await start({ person: ready(), stepped: { step: refused(UNHEALTHY) } }, { yes: true });
     expect(status).toBe(1);
-    expect(stdout).toContain('Nothing was written: what was looked at again is not as it was.');
+    expect(stdout).toContain('✖ berlin-prod: nothing was written, for it is not as it was a moment ago: would roll 3');
   });
 
   it('carries it on until it is done with --watch', async () => {
@@ -270,6 +275,42 @@ describe('certmarshal rollout status', () => {
     expect(stdout.match(/berlin-prod-1 gone/g)).toHaveLength(1);
     expect(stdout).toContain('02:30:00  rolling → verifying');
     expect(stdout).toContain('✔ berlin-prod: done');
+  });
+
+  it('tells that a machine is not well, and is again, once; not while it is made or goes', async () => {
+    const first = rolling(0);
+    const progress = first.progress;
+    if (progress === undefined) throw new Error('a rollout that goes on has a progress');
+    const unwell = (unhealthy: readonly string[], state?: 'new' | 'leaving'): RolloutStep => ({
+      ...first,
+      progress: {
+        ...progress,
+        machines: progress.machines.map((one, index) =>
+          index === 0 ? { ...one, unhealthy, ...(state === undefined ? {} : { state }) } : one,
+        ),
+      },
+    });
+    const away = ['NodeHealthy is False, NodeGone: away', 'EtcdPodHealthy is Missing'];
+    const { stdout } = await statusOf(
+      { schedule: [first, unwell(away), unwell(away), unwell([]), unwell(away, 'leaving'), rolling(3, 'done')] },
+      { watch: true },
+    );
+    const lines = stdout.split('\n').filter((line) => line.startsWith('02:30:00  ') && line.includes('berlin-prod-1'));
+    expect(lines.map((line) => line.slice(10))).toEqual([
+      '○ berlin-prod-1 on node-1 not well: NodeHealthy is False, NodeGone, and 1 more',
+      '○ berlin-prod-1 on node-1 well again',
+      '↓ berlin-prod-1 on node-1 old → leaving',
+    ]);
+  });
+
+  it('counts what is verified, and says how to stop', async () => {
+    const { stdout } = await statusOf(
+      { schedule: [rolling(0), rolling(1), rolling(3), rolling(3, 'done')] },
+      { watch: true },
+    );
+    expect(stdout.match(/verified, \d of \d/g)).toEqual(['verified, 1 of 3', 'verified, 2 of 3', 'verified, 3 of 3']);
+    expect(stdout).toContain('Looking every 5 s, times in UTC. Ctrl-C stops the looking, never the rollout.');
+    expect(stdout.match(/ Next /g)).toHaveLength(1);
   });
 
   it('does not take a cluster that does not answer for one that is over', async () => {
@@ -358,6 +399,75 @@ describe('certmarshal rollout drive', () => {
   });
 });
 
+describe('a cluster that is not there', () => {
+  const { capiCluster: _, controlPlane: __, ...observed } = healthyRollout({ machines: [] });
+  const off: RolloutStep = { kind: 'nothing', state: 'off', message: 'there is nothing to roll', checks: [] };
+  const commands = {
+    plan: rolloutPlanCommand,
+    start: rolloutStartCommand,
+    status: rolloutStatusCommand,
+    abort: rolloutChangeCommand.bind(undefined, 'abort'),
+  };
+
+  it.each(Object.entries(commands))('%s says so, and ends with status 1', async (_name, command) => {
+    const run = scripted({ observed: [observed], schedule: [off], person: off });
+    const { status, stdout } = await outcomeOf(run, command(SUBJECT, { ...OPTIONS }, signal, run.ports));
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^✖ berlin-prod: there is no Cluster berlin-prod of Cluster API there; kubectl get/);
+  });
+});
+
+describe('without a fleet.yaml', () => {
+  const { everyMinutes: _, ...alone } = SUBJECT;
+  const notAgreed: RolloutCheck = { id: 'opted-in-by-owner', passed: false, found: 'no annotation' };
+  const late: RolloutCheck = {
+    id: 'due',
+    passed: false,
+    passing: true,
+    found: 'it is due in 300 days',
+    remedy: 'Wait',
+  };
+  const off = (...checks: readonly RolloutCheck[]): RolloutStep => ({
+    ...refused(...checks),
+    kind: 'nothing',
+    state: 'off',
+    message: 'would not roll, not opted in',
+    checks: [{ id: 'fleet-budget', passed: true, found: '0 of 1 at once' }, ...checks],
+  });
+  const plan = async (checks: readonly RolloutCheck[], verbose = false) => {
+    const run = scripted({ schedule: [off(...checks)], person: ready(...checks) });
+    return outcomeOf(run, rolloutPlanCommand(alone, { ...OPTIONS, verbose }, signal, run.ports));
+  };
+
+  it('the story is that of the person, who need not be opted in', async () => {
+    const due: RolloutCheck = { id: 'due', passed: true, found: 'in 20 days' };
+    const { stdout } = await plan([due, notAgreed]);
+    expect(stdout).toMatch(/^◇ berlin-prod: would roll 3 control plane machines/);
+    expect(stdout).toContain('schedule  leaves it alone: not opted in (no --fleet is given: the built-in times)');
+    expect(stdout).toContain('Next  certmarshal rollout start --yes --watch');
+  });
+
+  it('nothing is due is the whole story, and nobody is asked for anything', async () => {
+    const { stdout } = await plan([late, notAgreed, NO_CAPACITY]);
+    expect(stdout).toMatch(/^✔ berlin-prod: nothing is due: it is due in 300 days\.\n/);
+    expect(stdout).toContain('· for you to answer when it is due: opted-in-by-owner, spare-capacity\n');
+    expect(stdout).not.toContain('start --yes --watch');
+  });
+
+  it('is not told that nothing is due where nobody could see it', async () => {
+    const unseen: RolloutCheck = { id: 'due', passed: false, found: 'no certificate was seen', remedy: 'Let them' };
+    const { stdout } = await plan([unseen, notAgreed]);
+    expect(stdout).toMatch(/^◇ berlin-prod: would roll/);
+    expect(stdout).not.toContain('nothing is due');
+  });
+
+  it('what only a deployed certmarshal knows is not said to have passed', async () => {
+    const { stdout } = await plan([notAgreed], true);
+    expect(stdout).toContain('·  fleet-budget  not looked at');
+    expect(stdout).not.toContain('0 of 1 at once');
+  });
+});
+
 describe('certmarshal rollout abort and resume', () => {
   const going = controlPlane({ mark: MARK, rolloutAfter: Date.parse(MARK.start) });
   const stopped = controlPlane({
@@ -381,11 +491,15 @@ describe('certmarshal rollout abort and resume', () => {
   ] as const)('%s shows what it would write, and writes it with --yes', async (verb, controlled, field) => {
     const asked = await change(verb, controlled, false);
     expect({ status: asked.status, acts: asked.acts }).toEqual({ status: 1, acts: [] });
-    expect(asked.stdout).toContain(`It would write: KubeadmControlPlane eksa-system/berlin-prod ${field}`);
+    expect(asked.stdout).toContain(
+      `It would write, in one patch of KubeadmControlPlane eksa-system/berlin-prod:\n    ${field}\n`,
+    );
     expect(asked.stdout).toContain(`Next  certmarshal rollout ${verb} --yes --kubeconfig berlin.yaml`);
     const done = await change(verb, controlled, true);
     expect({ status: done.status, acts: done.acts }).toEqual({ status: 0, acts: [`${verb} eksa-system/berlin-prod`] });
-    expect(done.stdout).toContain(': written.');
+    expect(done.stdout).toMatch(/^✔ berlin-prod: (?:aborted the rollout|took the hold away)/);
+    expect(done.stdout).toContain('Written, in one patch of KubeadmControlPlane eksa-system/berlin-prod:');
+    expect(done.stdout).not.toContain('would');
   });
 
   it.each(['abort', 'resume'] as const)('%s does not take what cannot be read for nothing', async (verb) => {
@@ -398,9 +512,29 @@ describe('certmarshal rollout abort and resume', () => {
     expect(stdout).not.toContain('There is no');
   });
 
+  it('is tried again when a controller was faster, and not for ever', async () => {
+    const run = scripted({ observed: [healthyRollout({ controlPlane: going })] });
+    const acts: string[] = [];
+    const ports = {
+      ...run.ports,
+      act: async () => ({ kind: acts.push('act') < 3 ? ('overtaken' as const) : ('written' as const) }),
+    };
+    const command = rolloutChangeCommand('abort', SUBJECT, { ...OPTIONS, yes: true }, signal, ports);
+    expect((await outcomeOf(run, command)).status).toBe(0);
+    expect(acts).toHaveLength(3);
+
+    const busy = scripted({ observed: [healthyRollout({ controlPlane: going })] });
+    const never = { ...busy.ports, act: async () => ({ kind: 'overtaken' as const }) };
+    const given = rolloutChangeCommand('abort', SUBJECT, { ...OPTIONS, yes: true }, signal, never);
+    const { status, stdout } = await outcomeOf(busy, given);
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^✖ berlin-prod: not written: somebody changed the object meanwhile\.\n/);
+  });
+
   it.each(['abort', 'resume'] as const)('%s says that there is nothing to do it to', async (verb) => {
     const { status, acts, stdout } = await change(verb, controlPlane(), true);
     expect({ status, acts }).toEqual({ status: 1, acts: [] });
+    expect(stdout).toMatch(/^✖ berlin-prod: nothing was written: there is no (?:rollout|hold)/);
     expect(stdout).toContain(`docs/runbooks/rollouts/nothing-to-${verb}.md`);
   });
 

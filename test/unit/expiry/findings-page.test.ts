@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../../lambdas/expiry/commands.ts';
 import { FINDING_CODES, runbookOf } from '../../../lambdas/expiry/finding-codes.ts';
 import { DEFAULT_THRESHOLDS, type Threshold } from '../../../lambdas/expiry/thresholds.ts';
 import { findingsTable } from './finding-table.ts';
@@ -21,6 +22,11 @@ describe('docs/findings.md', () => {
         .filter((line) => line.startsWith('|'))
         .join('\n'),
     ).toBe(findingsTable());
+  });
+
+  it('names the command for what a rollout renews', () => {
+    const context = { cluster: 'CLUSTER', provider: 'eks-anywhere', what: 'kube-apiserver' } as const;
+    expect(page).toContain(`\`${COMMANDS.CertificateExpiring(context)}\``);
   });
 
   it('names the thresholds that are in force', () => {

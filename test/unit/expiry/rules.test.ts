@@ -511,6 +511,38 @@ describe('commands', () => {
   ])('looks at %s', (where, command) => {
     expect(COMMANDS.CertificateExpired({ cluster: 'c', provider: 'eks', where })).toBe(command);
   });
+
+  const PLAN = 'certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster berlin';
+  const PROBE = 'certmarshal probe 10.0.1.31:6443';
+  it.each([
+    ['kube-apiserver', 'eks-anywhere', PLAN],
+    ['control-plane-clients', 'eks-anywhere', PLAN],
+    ['etcd-server', 'eks-anywhere', PLAN],
+    ['etcd-peer', 'eks-anywhere', PLAN],
+    ['etcd-healthcheck-client', 'eks-anywhere', PLAN],
+    ['apiserver-etcd-client', 'eks-anywhere', PROBE],
+    ['cluster-ca', 'eks-anywhere', PROBE],
+    ['kubelet-serving', 'eks-anywhere', PROBE],
+    ['eks-api-server', 'eks', PROBE],
+    ['kube-apiserver', 'eks', PROBE],
+    [undefined, 'eks-anywhere', PROBE],
+  ] as const)('plans a rollout for what one renews, before its end only: %s of %s', (what, provider, expected) => {
+    const context = { cluster: 'mgmt/eksa-system/berlin', provider, what, where: '10.0.1.31:6443' };
+    expect(COMMANDS.CertificateExpiring(context)).toBe(expected);
+    expect(COMMANDS.CertificateExpired(context)).toBe(PROBE);
+  });
+
+  it('tells the plan in the finding itself', () => {
+    const [expiring] = found(
+      assess([certificate({ notBefore: days(-305), notAfter: days(60) })]),
+      'CertificateExpiring',
+    );
+    expect(expiring?.command).toMatch(
+      /^certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster \w+$/,
+    );
+    const [expired] = found(assess([certificate({ notBefore: days(-366), notAfter: days(-1) })]), 'CertificateExpired');
+    expect(expired?.command).toMatch(/^certmarshal probe /);
+  });
 });
 
 describe('certificateGroups', () => {

@@ -4,6 +4,8 @@ import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { createClusterRoller, type DueRollout, type RollCluster } from '../../../lambdas/fleet/cluster-roller.ts';
 import type { SweepOrder } from '../../../lambdas/fleet/order.ts';
 import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/fleet/sweep-target.ts';
+import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
+import type { Journal } from '../../../lambdas/journal/journal.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import type { stepRollout } from '../../../lambdas/rollout-step/step-rollout.ts';
 import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
@@ -112,6 +114,49 @@ describe('the step of a rollout that follows a sweep', () => {
     // Its certificate has not expired: nothing is told.
     expect((await sweepOne(orderOf({ expiredServer: { pin: 'authority' } }), never)).outcome.problems).toEqual([]);
     expect(server.connections()).toBe(2);
+  });
+});
+
+describe('the journal of a step', () => {
+  const stepped = {
+    at: new Date(NOW).toISOString(),
+    written: { kind: 'written' },
+    step: {
+      kind: 'act',
+      state: 'ready',
+      message: 'x',
+      checks: [],
+      write: {
+        kind: 'resume',
+        object: { apiVersion: 'v1beta2', namespace: 'eksa-system', name: 'paris', uid: 'u', resourceVersion: '1' },
+      },
+    },
+  } as const;
+
+  it('gets what was written, beside the decisions of the sweep', async () => {
+    const kept: JournalEntry[] = [];
+    const append: Journal['append'] = async (_, entries) => kept.push(...entries) && entries.length;
+    const { sweepOne } = await sweeper(works, {
+      journal: { journal: { append }, program: '1.2.3' },
+      roll: async () => ({ summary: SUMMARY, problems: [], stepped }),
+    });
+    const { journaled, outcome } = await sweepOne(orderOf(), never);
+    expect(kept).toMatchObject([{ kind: 'rollout', cluster: 'paris', write: 'resume', program: '1.2.3' }]);
+    expect(journaled).toEqual({ lines: 1, unwritten: [], leftOut: 0 });
+    expect(outcome).toMatchObject({ rollout: SUMMARY, problems: [] });
+  });
+
+  it('says what it could not keep, and that the step was made', async () => {
+    const { sweepOne } = await sweeper(works, {
+      journal: {
+        program: '1.2.3',
+        journal: { append: async (_, entries) => (entries.length > 0 ? Promise.reject(new Error('no')) : 0) },
+      },
+      roll: async () => ({ summary: SUMMARY, problems: [], stepped }),
+    });
+    const { journaled, outcome } = await sweepOne(orderOf(), never);
+    expect(journaled?.unwritten).toHaveLength(1);
+    expect(outcome).toMatchObject({ rollout: SUMMARY, problems: [{ kind: 'journal' }] });
   });
 });
 

@@ -153,6 +153,12 @@ describe('createHintHandler', () => {
     expect(emfRecords(output.text())).toMatchObject([{ metrics: { HintedSweeps: [1] } }]);
   });
 
+  it('orders nothing of a cluster that has no hints: its tick knows whether it recovers', async () => {
+    const { sent } = await handle(dueEvent(encodeWaitingHint({ id: PARIS.id, due: NOW })));
+    expect(sent).toEqual([]);
+    expect(emfRecords(output.text())).toMatchObject([{ metrics: { HintedSweeps: [0] } }]);
+  });
+
   it('lets the sweep shake hands with machines where the lane reaches them', async () => {
     const due = dueEvent(encodeWaitingHint({ id: DUBLIN.id, due: NOW }));
     const ordered = async (lanes: readonly string[]) => {

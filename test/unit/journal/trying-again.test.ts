@@ -11,7 +11,7 @@ function journalThat(fails: () => boolean) {
   const appended: [string, readonly string[]][] = [];
   const journal = tryingAgain({
     append: async (cluster, entries) => {
-      appended.push([cluster, entries.map((entry) => (entry.kind === 'rollout' ? entry.object : entry.csr))]);
+      appended.push([cluster, entries.map((one) => (one.kind === 'rollout' ? one.object : one.csr))]);
       if (fails()) throw new Error('no');
       return entries.length;
     },

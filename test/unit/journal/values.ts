@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ByteObjects } from '../../../lambdas/aws/byte-objects.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
-import type { DecisionEntry } from '../../../lambdas/journal/entry.ts';
+import type { DecisionEntry, RecoveryEntry, RolloutEntry } from '../../../lambdas/journal/entry.ts';
 import type { JournalFiles } from '../../../lambdas/journal/journal-files.ts';
 import { createJournal, type Rebuilt } from '../../../lambdas/journal/s3-journal.ts';
 
@@ -28,6 +28,52 @@ export function entry(number: number, changed: Partial<DecisionEntry> = {}): Dec
     policy: 'default',
     policyHash: '5'.repeat(64),
     evidence: [{ source: 'machine', object: `Machine eksa-system/md-0-${number}`, readAt: '2026-11-21T10:00:00.000Z' }],
+    requestHash: '7'.repeat(64),
+    program: '0.0.0',
+    ...changed,
+  };
+}
+
+/** A write of a rollout. */
+export function rollout(changed: Partial<RolloutEntry> = {}): RolloutEntry {
+  return {
+    version: 1,
+    kind: 'rollout',
+    at: '2026-11-21T10:00:00.000Z',
+    cluster: CLUSTER,
+    object: 'KubeadmControlPlane eksa-system/berlin',
+    uid: 'uid-kcp',
+    write: 'roll-control-plane',
+    rollout: 'berlin-20261121',
+    start: '2026-11-21T09:59:55Z',
+    trigger: 'schedule',
+    reason: 'certificates end 2026-12-30',
+    message: 'admission webhook "x" denied the request: no',
+    outcome: 'refused',
+    program: '0.0.0',
+    ...changed,
+  };
+}
+
+/** A decision of a recovery window. */
+export function recovery(changed: Partial<RecoveryEntry> = {}): RecoveryEntry {
+  return {
+    version: 1,
+    kind: 'recovery',
+    at: '2026-11-21T10:00:00.000Z',
+    cluster: CLUSTER,
+    csr: 'csr-1',
+    uid: 'uid-1',
+    requester: 'system:bootstrap:abcdef',
+    node: 'cp-1',
+    verdict: 'approve',
+    reason: 'Recovered',
+    message: 'window w1, opened by ada: cp-1 ← Machine eksa-system/cp-1',
+    hostile: false,
+    outcome: 'written',
+    window: 'w1',
+    by: 'ada',
+    until: '2026-11-21T10:30:00.000Z',
     requestHash: '7'.repeat(64),
     program: '0.0.0',
     ...changed,

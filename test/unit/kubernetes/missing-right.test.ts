@@ -46,6 +46,30 @@ test.each([
     '/api/v1/namespaces/eksa-system/secrets/berlin-prod-kubeconfig',
     'certmarshal rbac --management --kubeconfig-of eksa-system/berlin-prod | kubectl apply -f -',
   ],
+  [
+    '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/certmarshal-rollout',
+    'certmarshal rbac --management --rollouts | kubectl apply -f -',
+  ],
+  [
+    '/apis/cluster.x-k8s.io/v1beta2/namespaces/eksa-system/machinehealthchecks',
+    'certmarshal rbac --management --rollouts | kubectl apply -f -',
+  ],
+  [
+    '/apis/anywhere.eks.amazonaws.com/v1alpha1/controlplaneupgrades',
+    'certmarshal rbac --management --rollouts | kubectl apply -f -',
+  ],
+  [
+    '/apis/infrastructure.cluster.x-k8s.io/v1beta1/namespaces/eksa-system/vspheremachinetemplates/berlin-1',
+    'certmarshal rbac --management --rollouts | kubectl apply -f -',
+  ],
+  [
+    '/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/eksa-system/kubeadmcontrolplanes/berlin',
+    'certmarshal rbac --management --rollouts --rollout-of eksa-system/berlin | kubectl apply -f -',
+  ],
+  [
+    '/apis/etcdcluster.cluster.x-k8s.io/v1beta1/namespaces/eksa-system/etcdadmclusters/berlin-etcd',
+    'certmarshal rbac --management --rollouts --rollout-of eksa-system/berlin --rollout-etcd | kubectl apply -f -',
+  ],
   ['/apis/cluster.x-k8s.io', 'system:discovery'],
 ])('403 on %s: %s', (path, expected) => {
   expect(missingRight(path)).toContain(expected);

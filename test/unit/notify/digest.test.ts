@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { ClusterHealth } from '../../../lambdas/health/fleet-health.ts';
 import { digestOf } from '../../../lambdas/notify/digest.ts';
 import { afterTelling, NOTHING_TOLD } from '../../../lambdas/notify/told.ts';
-import { at, auditSummary, DAY, expiryFinding, MINUTE, NOW } from '../fleet/values.ts';
+import { at, auditSummary, DAY, expiryFinding, MINUTE, NOW, rolloutSummary } from '../fleet/values.ts';
 import { cluster, ETCD, fleet, largeFleet, open, SLO } from './values.ts';
 
 const digest = (changed: Partial<Parameters<typeof digestOf>[0]> = {}) =>
@@ -112,6 +113,31 @@ describe('digestOf', () => {
         'held: approve: may not approve, for 60 minutes',
       ]),
     );
+  });
+
+  it('has a line for each rollout that goes on, is due, or was done since yesterday', () => {
+    const of = (id: string, rollout: Partial<NonNullable<ClusterHealth['rollout']>>) =>
+      cluster(id, [], { rollout: { ...rolloutSummary({ state: 'idle' }), since: at(-60 * MINUTE), ...rollout } });
+    const reasons = [{ id: 'stuck', message: 'no machine was made', remedy: 'Look.' }];
+    const done = { id: 'x', start: at(-DAY), trigger: 'person' } as const;
+    const progress = { wanted: 3, replaced: 2, verified: 1, machines: [] };
+    const health = fleet(
+      of('a-idle', {}),
+      of('b-waits', { state: 'waiting', message: 'would roll. Not yet: closed until Saturday' }),
+      of('c-done', { state: 'done', durationMs: 42 * MINUTE, rollout: done }),
+      of('d-done-long', { state: 'done', durationMs: 42 * MINUTE, rollout: done, since: at(-2 * DAY) }),
+      of('e-rolls', { state: 'rolling', progress }),
+      of('f-held', { state: 'held', reasons }),
+    );
+    const lines = textOf(digest({ health })).split('\n');
+    const from = lines.indexOf('Rollouts (4)');
+    expect(lines.slice(from + 1, from + 5)).toEqual([
+      'f-held: held: no machine was made (stuck)',
+      'e-rolls: rolls: 1 of 3 machines with a new certificate',
+      'b-waits: due: would roll. Not yet: closed until Saturday',
+      'c-done: done: in 42 minutes, begun by a person',
+    ]);
+    expect(lines.join(' ')).not.toMatch(/a-idle|d-done-long/);
   });
 
   it('says that nothing is known, and compares with what was known later', () => {

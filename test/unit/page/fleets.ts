@@ -2,7 +2,7 @@ import type { AuditSummary, ClassEnd } from '../../../lambdas/audit/summary.ts';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import type { CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
 import type { ExpiryFinding } from '../../../lambdas/expiry/finding.ts';
-import type { IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
+import type { IndexedCluster, IndexedRollout } from '../../../lambdas/fleet/fleet-index.ts';
 import type { RegisteredCluster } from '../../../lambdas/fleet/registry.ts';
 import { type FleetHealth, fleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import type { MaintenanceWindow } from '../../../lambdas/health/maintenance.ts';
@@ -144,6 +144,65 @@ export function wellCluster(seed: number): Required<Omit<Known, 'maintenance'>> 
     },
   };
 }
+
+/** The same cluster, with a rollout that two of three machines have seen. */
+export function rollingCluster<T extends Known>(cluster: T, changed: Partial<IndexedRollout> = {}): T {
+  const machine = (number: number, state: 'old' | 'replaced' | 'verified') => ({
+    name: `cp-${number}-x7k2p`,
+    node: `cp-${number}`,
+    state,
+    createdAt: ago(40),
+    notBefore: inDays(state === 'old' ? -330 : 0),
+    notAfter: inDays(state === 'old' ? 35 : 365),
+  });
+  const rollout: IndexedRollout = {
+    state: 'rolling',
+    message: '1 of 3 control plane machines replaced and seen, for 40 minutes',
+    at: ago(1),
+    since: ago(40),
+    rollout: { id: 'berlin-20261122', start: ago(40), trigger: 'schedule' },
+    soonestEnd: inDays(35),
+    span: { from: inDays(-10), until: inDays(25) },
+    nextWindow: inDays(6),
+    failed: [],
+    failedCount: 0,
+    reasons: [],
+    progress: {
+      wanted: 3,
+      replaced: 2,
+      verified: 1,
+      machines: [machine(1, 'old'), machine(2, 'replaced'), machine(3, 'verified')],
+      movedAt: ago(20),
+    },
+    ...changed,
+  };
+  return { ...cluster, ...(cluster.indexed === undefined ? {} : { indexed: { ...cluster.indexed, rollout } }) };
+}
+
+/** One that somebody has to look at. */
+export const HELD: Partial<IndexedRollout> = {
+  state: 'held',
+  message: 'held for 50 minutes: no machine was made or removed for too long',
+  reasons: [
+    {
+      id: 'stuck',
+      object: 'Machine eksa-system/cp-2-x7k2p',
+      message: 'no machine was made or removed for 50 minutes',
+      remedy: 'Look at the newest Machine and the events of its infrastructure',
+    },
+  ],
+};
+
+/** One that a check keeps from beginning. */
+export const REFUSED: Partial<IndexedRollout> = {
+  state: 'refused',
+  message: 'would roll 3 control plane machines. Not now: 2 of 38 checks fail',
+  failed: [
+    { id: 'etcd-backup', found: 'no backup is vouched for', remedy: 'Make one, and name it under accepted' },
+    { id: 'maintenance-window', found: 'it opens in 6 days', passing: true },
+  ],
+  failedCount: 2,
+};
 
 export function findingOf(cluster: string, rest: Partial<ExpiryFinding> = {}): ExpiryFinding {
   return {

@@ -1,5 +1,5 @@
 import type { ClusterHealth, FleetHealth } from '../../../lambdas/health/fleet-health.ts';
-import { ago, criticalCluster, healthOf } from './fleets.ts';
+import { ago, criticalCluster, HELD, healthOf, REFUSED, rollingCluster } from './fleets.ts';
 
 /** What somebody would write into a name, a subject or a reason. Each would set `__pwned`, or break the page. */
 export const HOSTILE: readonly string[] = [
@@ -28,12 +28,13 @@ export const HOSTILE: readonly string[] = [
 
 /** A cluster of which everything that is text is `text`, whatever validation would say of it. */
 export function hostileCluster(text: string): ClusterHealth {
-  const [cluster] = healthOf([criticalCluster(0)]).clusters;
+  const [cluster] = healthOf([rollingCluster(criticalCluster(0), { ...REFUSED, ...HELD, command: 'eksctl' })]).clusters;
   const everywhere = (value: unknown, key: string): unknown => {
     if (Array.isArray(value)) return value.map((entry) => everywhere(entry, key));
     if (typeof value === 'object' && value !== null)
       return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, everywhere(entry, name)]));
-    const kept = /^(?:state|provider|severity|what|verdict|notBefore|notAfter|due|since|at|.*At|read|unread|off)$/;
+    const kept =
+      /^(?:state|provider|severity|what|verdict|notBefore|notAfter|due|since|at|.*At|read|unread|off|start|from|until|soonestEnd|nextWindow)$/;
     return typeof value === 'string' && !kept.test(key) ? text : value;
   };
   return {

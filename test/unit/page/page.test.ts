@@ -1,16 +1,23 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { IndexedRollout } from '../../../lambdas/fleet/fleet-index.ts';
 import type { FleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import { renderPage } from '../../../lambdas/page/page.ts';
 import { SCRIPT } from '../../../lambdas/page/script.ts';
 import { STYLE } from '../../../lambdas/page/style.ts';
 import {
   AT,
+  ago,
+  clustersOf,
   criticalCluster,
   fleetOf,
+  HELD,
   healthOf,
+  inDays,
   otherClusters,
+  REFUSED,
+  rollingCluster,
   three,
   threeClusters,
   wellCluster,
@@ -27,6 +34,7 @@ const dataOf = (
     readonly id: string;
     readonly cut?: true;
     readonly findings?: readonly unknown[];
+    readonly rollout?: { readonly state: string; readonly machines?: readonly unknown[] };
   })[];
 } => JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(html)?.[1] ?? '');
 const sha256 = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -173,12 +181,85 @@ describe('what it tells', () => {
   });
 });
 
+describe('a rollout', () => {
+  const pageOf = (changed?: Partial<IndexedRollout>) => render(healthOf([rollingCluster(wellCluster(3), changed)]));
+  const rolloutOf = (html: string) => dataOf(html).clusters[0]?.rollout;
+
+  it('is in the details of its cluster: when, how far, and each machine', () => {
+    expect(rolloutOf(pageOf())).toEqual({
+      state: 'rolling',
+      message: '1 of 3 control plane machines replaced and seen, for 40 minutes',
+      since: ago(40),
+      end: inDays(35),
+      span: [inDays(-10), inDays(25)],
+      window: inDays(6),
+      began: [ago(40), 'schedule'],
+      machines: [
+        3,
+        2,
+        1,
+        [
+          ['cp-1-x7k2p', 'cp-1', 'old', inDays(-330), inDays(35)],
+          ['cp-2-x7k2p', 'cp-2', 'replaced', inDays(0), inDays(365)],
+          ['cp-3-x7k2p', 'cp-3', 'verified', inDays(0), inDays(365)],
+        ],
+      ],
+    });
+  });
+
+  it('that is held needs somebody now, in the first sentence and the first row', () => {
+    const html = pageOf(HELD);
+    expect(html).toContain('1 of 1 cluster needs somebody now.');
+    expect(html).toContain('its rollout is held: Machine eksa-system/cp-2-x7k2p: no machine was made or removed');
+    expect(rolloutOf(html)).toMatchObject({ state: 'held', reasons: [{ id: 'stuck' }] });
+  });
+
+  it('that a check keeps from beginning has the checks with their remedies', () => {
+    expect(rolloutOf(pageOf(REFUSED))).toMatchObject({
+      failed: [
+        { id: 'etcd-backup', text: 'no backup is vouched for', remedy: 'Make one, and name it under accepted' },
+        { id: 'maintenance-window', text: 'it opens in 6 days', passing: true },
+      ],
+    });
+  });
+
+  it('is one line where it is off, and nothing where nobody looked', () => {
+    const off = rolloutOf(pageOf({ state: 'off', message: 'would not roll, not opted in' }));
+    expect(off).toEqual({ state: 'off', message: 'would not roll, not opted in' });
+    expect(rolloutOf(render(healthOf([wellCluster(3)])))).toBeUndefined();
+  });
+});
+
 describe('how large it is', () => {
   it('has all details of 1,000 clusters in under a megabyte', () => {
     const html = render(fleetOf(1_000, 20));
     expect(Buffer.byteLength(html)).toBeLessThan(1_000_000);
     expect(html).not.toContain('class="cut"');
     expect(dataOf(html).clusters.every((cluster) => cluster !== null && cluster.cut === undefined)).toBe(true);
+  });
+
+  it('has the rollouts of 1,000 clusters, too', () => {
+    const idle: IndexedRollout = {
+      state: 'idle',
+      message: 'nothing is due: certificates end in 300 days, a rollout may begin in 255 days',
+      at: ago(1),
+      since: ago(9_000),
+      soonestEnd: inDays(300),
+      span: { from: inDays(255), until: inDays(290) },
+      failed: [],
+      failedCount: 0,
+      reasons: [],
+    };
+    const clusters = clustersOf(1_000, 20).map((cluster, index) => {
+      if (index < 10) return rollingCluster(cluster, index < 5 ? HELD : {});
+      const { indexed } = cluster;
+      return indexed === undefined ? cluster : { ...cluster, indexed: { ...indexed, rollout: idle } };
+    });
+    const html = render(healthOf(clusters));
+    expect(Buffer.byteLength(html)).toBeLessThan(1_000_000);
+    const details = dataOf(html).clusters;
+    expect(details.filter((cluster) => cluster?.rollout?.state === 'held')).toHaveLength(5);
+    expect(details.filter((cluster) => cluster === null)).toEqual([]);
   });
 
   it.each([1_000_000, 300_000, 120_000])(

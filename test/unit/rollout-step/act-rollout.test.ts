@@ -103,7 +103,9 @@ describe('a rollout begins', () => {
       world.management.before = () => {
         throw failure(kind);
       };
-      expect(await act(roll(object))).toMatchObject({ kind: 'failed', problem: { kind } });
+      const { problem, ...written } = await act(roll(object));
+      expect({ ...written, of: problem?.kind }).toEqual({ kind: 'failed', of: kind });
+      expect(problem?.remedy.includes('--rollout-of eksa-system/berlin-prod |')).toBe(kind === 'forbidden');
       expect(world.management.calls).toEqual(['POST leases']);
     },
   );
@@ -115,6 +117,37 @@ describe('other writes', () => {
     const hold = { id: MARK.id, at: '2026-11-28T02:30:00Z', reason: 'stuck', message: 'nothing moves' };
     expect(await act({ kind: 'hold', object, hold })).toEqual({ kind: 'written' });
     expect(world.management.calls).toEqual([`PATCH dryRun ${CONTROL_PLANE}`, `PATCH ${CONTROL_PLANE}`]);
+  });
+
+  it.each([
+    ['its own Lease back', `${CLUSTER} ${MARK.id}`, ''],
+    ['the Lease of another cluster alone', 'eksa-system/milan-prod milan-1', 'eksa-system/milan-prod milan-1'],
+  ])('abort: gives %s', async (_, holder, left) => {
+    const { act, object, world } = await prepared('v1beta2', (prepare) => holdLease(prepare, holder, NOW - 60_000));
+    const abort = { kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false } as const;
+    expect(await act(abort)).toEqual({ kind: 'written' });
+    expect(world.management.get(world.paths.lease)['spec']).toMatchObject({ holderIdentity: left });
+  });
+
+  it.each([
+    ['conflict', undefined],
+    ['forbidden', { kind: 'forbidden' }],
+  ] as const)('abort: is written also where the Lease meets %s', async (kind, problem) => {
+    const { act, object, world } = await prepared('v1beta2', (prepare) => holdLease(prepare, `${CLUSTER} a`, NOW));
+    world.management.before = ({ path }) => {
+      if (path.includes('/leases/')) throw failure(kind);
+    };
+    const written = await act({ kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false });
+    expect(written).toMatchObject({ kind: 'written', ...(problem === undefined ? {} : { problem }) });
+    expect(written.problem === undefined).toBe(problem === undefined);
+  });
+
+  it('abort: keeps the Lease where it is not written', async () => {
+    const { act, object, world } = await prepared('v1beta2', (prepare) => holdLease(prepare, `${CLUSTER} a`, NOW));
+    world.management.change(world.paths.controlPlane, { spec: { replicas: 5 } });
+    const written = await act({ kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false });
+    expect(written.kind).toBe('overtaken');
+    expect(world.management.get(world.paths.lease)['spec']).toMatchObject({ holderIdentity: `${CLUSTER} a` });
   });
 
   it('hold, and resume', async () => {

@@ -1,0 +1,37 @@
+import { printable } from '../printable.ts';
+import { NODES_BY_HAND, type NodeGroupRequest, successorOf } from '../rollout/node-groups.ts';
+import type { HoldReason } from '../rollout/step.ts';
+import type { NodeGroupsStepped } from '../rollout-step/step-node-groups.ts';
+import { boundedReasons, failedChecks, ROLLOUT_LIMITS, type RolloutSummary, textOf } from './rollout-summary.ts';
+import { present } from './shape.ts';
+
+/** What a look at the node groups of an EKS cluster came to, for people. The span is that from the successor of its authority to the last day of a beginning. Pure. */
+export function nodeGroupSummaryOf({
+  observed,
+  step,
+  written,
+  at,
+}: Pick<NodeGroupsStepped, 'observed' | 'step' | 'written' | 'at'>): RolloutSummary {
+  const { state, message, checks, deadline, nextWindow, asks } = step;
+  const held = step.kind === 'hold' ? step.reasons : [];
+  const [from, until] = [textOf(successorOf(observed.authorities)?.createdAt), textOf(deadline)];
+  return {
+    state,
+    message: printable(message, ROLLOUT_LIMITS.message),
+    at,
+    ...failedChecks(checks),
+    reasons: boundedReasons([...held, ...asks.map(byHand)]),
+    ...present({
+      span: from === undefined || until === undefined ? undefined : { from, until },
+      nextWindow: textOf(nextWindow),
+      command: step.kind === 'ask' ? printable(step.command, ROLLOUT_LIMITS.command) : undefined,
+      write:
+        step.kind === 'act' && written ? ({ kind: 'update-node-group', outcome: written.kind } as const) : undefined,
+    }),
+  };
+}
+
+/** What is left to a person, whatever certmarshal does. */
+function byHand({ object, message, command }: NodeGroupRequest): HoldReason {
+  return { id: NODES_BY_HAND, object, message, remedy: command };
+}

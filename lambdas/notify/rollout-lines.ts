@@ -1,0 +1,55 @@
+import { compare, counted, DAY_MS, span, timeOf } from '../expiry/words.ts';
+import type { ClusterHealth } from '../health/fleet-health.ts';
+import { printable } from '../printable.ts';
+import type { RolloutState } from '../rollout/step.ts';
+
+type Rollout = NonNullable<ClusterHealth['rollout']>;
+
+/** What is over is told for a day. Milliseconds. */
+const OVER_MS = DAY_MS;
+
+/** What each state is called; those without a word are nobody's business today. The order is that of the lines. */
+const WORDS: Readonly<Partial<Record<RolloutState, string>>> = {
+  held: 'held',
+  expired: 'not in time',
+  refused: 'needs a person',
+  assist: 'needs a person',
+  rolling: 'rolls',
+  verifying: 'rolls',
+  ready: 'due',
+  waiting: 'due',
+  foreign: 'rolled by somebody else',
+  done: 'done',
+  aborted: 'aborted',
+};
+const ORDER = Object.keys(WORDS);
+
+/** A line for each cluster that rolls, is due, or has rolled since yesterday: what needs somebody first. Pure. */
+export function rolloutLines(
+  clusters: readonly ClusterHealth[],
+  labelOf: (id: string) => string,
+  now: number,
+): readonly string[] {
+  return clusters
+    .flatMap(({ id, rollout }) => {
+      const word = rollout && WORDS[rollout.state];
+      if (rollout === undefined || word === undefined || isLongOver(rollout, now)) return [];
+      return [{ id, rank: ORDER.indexOf(rollout.state), line: `${labelOf(id)}: ${word}: ${storyOf(rollout)}` }];
+    })
+    .toSorted((a, b) => a.rank - b.rank || compare(a.id, b.id))
+    .map(({ line }) => line);
+}
+
+function isLongOver({ state, since }: Rollout, now: number): boolean {
+  return (state === 'done' || state === 'aborted' || state === 'foreign') && !(now - (timeOf(since) ?? 0) < OVER_MS);
+}
+
+function storyOf({ state, message, reasons: [reason], progress, durationMs, rollout }: Rollout): string {
+  if (state === 'done') {
+    const by = rollout?.trigger === 'person' ? 'begun by a person' : 'begun by the schedule';
+    return `${durationMs === undefined ? '' : `in ${span(durationMs)}, `}${by}`;
+  }
+  if ((state === 'rolling' || state === 'verifying') && progress !== undefined)
+    return `${progress.verified} of ${counted(progress.wanted, 'machine')} with a new certificate`;
+  return printable(state === 'held' && reason !== undefined ? `${reason.message} (${reason.id})` : message, 140);
+}

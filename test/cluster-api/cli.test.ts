@@ -1,0 +1,314 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { ROLLOUT_ANNOTATION } from '../../lambdas/rollout/annotations.ts';
+import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
+import { type ApiserverEndpoints, openApiserverEndpoints } from './apiserver-endpoints.ts';
+import { type ControlPlaneCluster, createControlPlaneCluster, type Machine } from './control-plane-cluster.ts';
+import { clusterApiParts } from './parts.ts';
+import { type ClusterApi, startClusterApi } from './stack.ts';
+
+const ENTRY = fileURLToPath(new URL('../../bin/certmarshal.ts', import.meta.url));
+const DAY = 86_400_000;
+/** Kubeadm lets a leaf begin with its authority. */
+const AUTHORITY_BEGAN = new Date(Date.now() - 345 * DAY);
+const inDays = (days: number) => new Date(Date.now() + days * DAY);
+
+interface Outcome {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const parts = await clusterApiParts('certmarshal rollout at the keyboard');
+
+describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
+  let directory: string;
+  let stack: ClusterApi;
+  let endpoints: ApiserverEndpoints;
+  let berlin: ControlPlaneCluster;
+  let paris: ControlPlaneCluster;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'certmarshal-cli-'));
+    stack = await startClusterApi(parts);
+    endpoints = await openApiserverEndpoints();
+    [berlin, paris] = await Promise.all([
+      createControlPlaneCluster(stack, { name: 'berlin' }),
+      createControlPlaneCluster(stack, { name: 'paris' }),
+    ]);
+    // Of a provider of machines that only tests have.
+    const templates = { apiGroups: ['infrastructure.cluster.x-k8s.io'], resources: ['devmachinetemplates'] };
+    await stack.grant('certmarshal', [{ ...templates, verbs: ['get'] }]);
+    const { server, caPem } = stack;
+    const token = stack.tokenFor('certmarshal');
+    await file('management.yaml', kubeconfigYaml(server, caPem, 'certmarshal', { token }));
+    // Their API servers are not asked: the files tell which authority the clusters have.
+    for (const name of ['berlin', 'paris'])
+      await file(
+        `${name}.yaml`,
+        kubeconfigYaml(`https://127.0.0.1:${endpoints.port}`, endpoints.authority.certPem, name, { token: 'none' }),
+      );
+    for (const cluster of [berlin, paris]) {
+      const old = new Set((await cluster.machines()).map(nameOf));
+      const end = (machine: Machine) => (old.has(nameOf(machine)) ? inDays(300) : yearAfter(machine));
+      await endpoints.follow(cluster, (machine) => ({ notBefore: AUTHORITY_BEGAN, notAfter: end(machine) }));
+      // No option of the command line says at which port the API servers are; the Cluster does.
+      await stack.admin.patch(
+        `/apis/cluster.x-k8s.io/v1beta2/namespaces/${cluster.namespace}/clusters/${cluster.name}`,
+        { spec: { clusterNetwork: { apiServerPort: endpoints.port } } },
+      );
+    }
+  });
+  afterAll(async () => {
+    await endpoints?.stop();
+    await stack?.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const file = (name: string, text: string) => writeFile(join(directory, name), text, { mode: 0o600 });
+
+  /** Runs the command line; SIGINT as soon as its output has this text. */
+  const run = async (args: string, interruptAt?: string): Promise<Outcome> =>
+    new Promise((resolve, reject) => {
+      const env = { PATH: process.env['PATH'] ?? '', HOME: directory };
+      const child = spawn(process.execPath, [ENTRY, ...args.split(' ')], { cwd: directory, env });
+      let stdout = '';
+      let stderr = '';
+      let interrupted = interruptAt === undefined;
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        stdout += text;
+        if (interrupted || !stdout.includes(interruptAt ?? '')) return;
+        interrupted = true;
+        child.kill('SIGINT');
+      });
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        stderr += text;
+      });
+      child.on('error', reject);
+      child.on('close', (status) => resolve({ status, stdout, stderr }));
+      child.stdin.end();
+    });
+
+  const MANAGED = '--kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin';
+  const ITSELF = '--kubeconfig management.yaml --cluster paris';
+
+  /** Without what is another one each time: names of machines and namespaces, times, addresses. */
+  const shown = (text: string): string =>
+    text
+      .replaceAll(/rollout-\d+-\d+/g, 'eksa-system')
+      .replaceAll(/(?<name>berlin|paris)-[a-z0-9]{5}\b/g, '$<name>-xxxxx')
+      .replaceAll(/127\.0\.0\.1:\d+/g, '10.0.1.10:6443')
+      .replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, 'INSTANT')
+      .replaceAll(/\d{4}-\d\d-\d\d/g, 'DAY')
+      .replaceAll(/\d\d:\d\d UTC/g, 'CLOCK UTC')
+      .replaceAll(/\d{8}-[0-9a-f]{10}/g, 'ID');
+
+  const annotationsOf = async (cluster: ControlPlaneCluster): Promise<object> =>
+    (await cluster.controlPlane()).metadata.annotations ?? {};
+
+  const holder = async (): Promise<string | undefined> => {
+    const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/certmarshal-rollout';
+    const { spec } = await stack.admin.get<{ readonly spec: { readonly holderIdentity?: string } }>(path);
+    return spec.holderIdentity;
+  };
+
+  it('says which rights are missing, and takes those that rbac prints', async () => {
+    const { status, stdout } = await run(`rollout plan ${MANAGED}`);
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^✖ berlin: its control plane could not be read: 5 problems\.\n/);
+    expect(stdout).toContain('certmarshal rbac --management --rollouts | kubectl apply -f -');
+    const of = [berlin, paris].map(({ namespace, name }) => `--rollout-of ${namespace}/${name}`).join(' ');
+    const manifests = await run(`rbac --management --no-audit --user certmarshal --rollouts ${of}`);
+    expect(manifests.status).toBe(0);
+    await stack.admin.apply(manifests.stdout);
+    // The authorizer learns of rules a moment after they are written.
+    await expect.poll(async () => (await run(`rollout plan ${MANAGED}`)).status, { timeout: 30_000 }).toBe(0);
+  });
+
+  it('plans nothing while nothing is due', async () => {
+    const { status, stdout, stderr } = await run(`rollout plan ${MANAGED}`);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(shown(stdout)).toMatchInlineSnapshot(`
+      "✔ berlin: nothing is due: the first certificate ends in 299 days, it is due in 254 days.
+        10.0.1.10:6443, context certmarshal
+
+        ◌ due: the first certificate ends in 299 days, it is due in 254 days  (passes by itself; at rollout start you answer for it)
+          → Wait until DAY CLOCK UTC, or begin earlier: rollouts.clusters.begin of fleet.yaml
+        · for you to answer when it is due: opted-in-by-owner, spare-capacity, etcd-backup
+        ✔ 24 more passed; --verbose lists them
+
+        schedule  leaves it alone: not opted in (no --fleet is given: the built-in times)
+        by hand   rollout start --yes begins it now; you answer for: opted-in-by-owner, due, spare-capacity, etcd-backup
+
+        It would write, in one patch of KubeadmControlPlane eksa-system/berlin:
+          spec.rollout.after = INSTANT
+          annotation certmarshal.dev/rollout = ID
+        Workers are not rolled: kubelets renew their own certificates.
+
+        DAY █░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░▒▒▒▒▒▒▒░░ DAY
+        █ lived  ░ left  ▒ time to begin  · that of berlin-xxxxx ends first of 3 certificates seen
+
+        First end DAY (in 299 d); due from DAY (in 254 d); latest safe start DAY (in 289 d).
+        Next  nothing is to be done; certmarshal audit shows every certificate
+      "
+    `);
+  });
+
+  it('says what is wrong with what was typed', async () => {
+    const unknown = await run('rollout plan --management-kubeconfig management.yaml --cluster oslo');
+    expect(unknown.status).toBe(1);
+    expect(unknown.stdout).toMatch(/^✖ oslo: there is no Cluster oslo of Cluster API there;/);
+    const nameless = await run('rollout plan --management-kubeconfig management.yaml');
+    expect(nameless).toMatchObject({ status: 2, stdout: '' });
+    expect(nameless.stderr).toContain('--cluster');
+    // Nobody can know its authority so.
+    const alone = await run('rollout plan --management-kubeconfig management.yaml --cluster berlin');
+    expect(alone.stdout).toContain('✖ authority-outlives: the authority of the cluster was not seen');
+    expect(alone.stdout).toContain('--kubeconfig beside --management-kubeconfig');
+  });
+
+  it('plans a rollout when certificates end soon', async () => {
+    for (const cluster of [berlin, paris])
+      for (const machine of await cluster.machines())
+        await endpoints.serve(nameOf(machine), { notBefore: AUTHORITY_BEGAN, notAfter: inDays(20) });
+    const { status, stdout } = await run(`rollout plan ${MANAGED}`);
+    expect(status).toBe(0);
+    expect(shown(stdout)).toMatchInlineSnapshot(`
+      "◇ berlin: would roll 3 control plane machines, 19 days before their certificates end.
+        10.0.1.10:6443, context certmarshal
+
+        ! opted-in-by-owner: no annotation certmarshal.dev/rollout-mode  (at rollout start you answer for it)
+          → Who owns the cluster agrees with: kubectl -n eksa-system annotate kubeadmcontrolplanes.controlplane.cluster.x-k8s.io berlin certmarshal.dev/rollout-mode=auto --overwrite
+        ! spare-capacity: nobody vouches for room for one machine more, without which a rollout waits for ever  (at rollout start you answer for it)
+          → See that there are resources and an address for one machine more; then add spare-capacity to accepted in the entry of rollouts.clusters of fleet.yaml for berlin; at a keyboard give --accept spare-capacity
+        ! etcd-backup: nobody vouches for a backup of etcd that can be restored  (at rollout start you answer for it)
+          → Back etcd up and try the backup (etcdctl snapshot save, etcdutl snapshot status); then add etcd-backup to accepted in the entry of rollouts.clusters of fleet.yaml for berlin; at a keyboard give --accept etcd-backup
+        ✔ 25 more passed; --verbose lists them
+
+        schedule  leaves it alone: not opted in (no --fleet is given: the built-in times)
+        by hand   rollout start --yes begins it now; you answer for: opted-in-by-owner, spare-capacity, etcd-backup
+
+        It would write, in one patch of KubeadmControlPlane eksa-system/berlin:
+          spec.rollout.after = INSTANT
+          annotation certmarshal.dev/rollout = ID
+        Workers are not rolled: kubelets renew their own certificates.
+
+        DAY █▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ DAY
+        █ lived  ░ left  ▒ time to begin  · that of berlin-xxxxx ends first of 3 certificates seen
+
+        First end DAY (in 19 d); due since DAY (25 d ago); latest safe start DAY (in 9 d).
+        Next  certmarshal rollout start --yes --watch --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin
+      "
+    `);
+    const verbose = await run(`rollout plan --verbose ${MANAGED}`);
+    expect(verbose.stdout).toContain('✔  authority-outlives');
+
+    const { stdout: json } = await run(`rollout plan --output json ${MANAGED}`);
+    expect(JSON.parse(json)).toMatchObject({
+      version: 1,
+      kind: 'plan',
+      cluster: { name: 'berlin', managesItself: false },
+      schedule: { state: 'off' },
+      person: { kind: 'act', state: 'ready', write: { kind: 'roll-control-plane' } },
+      unread: [],
+    });
+  });
+
+  it('writes nothing without --yes', async () => {
+    const { status, stderr } = await run(`rollout start ${MANAGED}`);
+    expect(status).toBe(1);
+    expect(stderr).toBe(`Nothing was written: --yes begins it. certmarshal rollout start --yes ${MANAGED}\n`);
+    expect(await annotationsOf(berlin)).not.toHaveProperty(ROLLOUT_ANNOTATION);
+  });
+
+  it('rolls no cluster that manages itself and whose authority ends first', async () => {
+    const { status, stdout, stderr } = await run(`rollout start --yes ${ITSELF}`);
+    expect(status).toBe(1);
+    // The authority of these tests ends in a week.
+    expect(stdout).toMatch(/✖ CN=certmarshal test cluster ends at .*, within a year {2}\(authority-outlives\)/);
+    expect(stdout).toContain('by hand   refused: authority-outlives\n');
+    expect(stderr).toContain('Nothing was written: would roll 3 control plane machines');
+    expect(await annotationsOf(paris)).not.toHaveProperty(ROLLOUT_ANNOTATION);
+  });
+
+  it('rolls, tells machine by machine, and ends when every new certificate was seen', async () => {
+    const before = (await berlin.machines()).map(nameOf);
+    const { status, stdout, stderr } = await run(`rollout start --yes --watch ${MANAGED}`);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(/\n✔ berlin: rollout \d{8}-[0-9a-f]+ begun\.\n/);
+    const [, changes = ''] = stdout.split('Ctrl-C stops the looking, never the rollout.\n');
+    expect(changes).toMatch(/\d\d:\d\d:\d\d {2}\S \S+ /);
+    for (const machine of before) expect(changes).toMatch(new RegExp(`${machine} (?:gone|old → leaving)\n`));
+    expect(changes).toContain('verified, 1 of 3\n');
+    expect(changes).toContain('\n✔ berlin: done: 3 control plane machines replaced');
+    // What a machine says of itself while it is made is no news.
+    expect(changes).not.toContain('Missing');
+    const wide = changes.split('\n').filter((line) => /^\d\d:/.test(line) && Array.from(line).length > 80);
+    expect(wide).toEqual([]);
+    const after = (await berlin.machines()).map(nameOf);
+    expect(after.filter((machine) => before.includes(machine))).toEqual([]);
+    expect(await holder()).toBe('');
+
+    const again = await run(`rollout plan ${MANAGED}`);
+    expect(again.status).toBe(0);
+    expect(again.stdout).toMatch(/^✔ berlin: done: .*: nothing is due\.\n/);
+    expect(again.stdout).toContain('by hand   not yet, and that passes by itself: cool-down\n');
+    expect(again.stdout).not.toContain('start --yes');
+    const status2 = await run(`rollout status --output json ${MANAGED}`);
+    expect(JSON.parse(status2.stdout)).toMatchObject({ kind: 'status', step: { state: 'done' } });
+  }, 300_000);
+
+  it('can be watched, left alone, and aborted', async () => {
+    const managed = '--kubeconfig paris.yaml --management-kubeconfig management.yaml --cluster paris';
+    const early = await run(`rollout abort --yes ${ITSELF}`);
+    expect(early.status).toBe(1);
+    expect(early.stdout).toMatch(/^✖ paris: nothing was written: there is no rollout of certmarshal to abort\.\n/);
+
+    const begun = await run(`rollout start --yes ${managed}`);
+    expect(begun.status).toBe(0);
+    expect(begun.stdout).toContain(`Next  certmarshal rollout status --watch ${managed}\n`);
+    const other = await run(`rollout start --yes ${managed}`);
+    expect(other).toMatchObject({ status: 1, stderr: 'Nothing was written: a rollout goes on.\n' });
+
+    const status = await run(`rollout status ${ITSELF}`);
+    expect(status.status).toBe(0);
+    expect(status.stdout).toMatch(/^↻ paris: rolling: \d of 3 control plane machines replaced/);
+    expect(status.stdout).toContain(' by a person; ');
+    const watched = await run(`rollout status --watch ${ITSELF}`, 'Looking every 5 s');
+    expect(watched.status).toBe(1);
+    expect(watched.stderr).toBe(
+      `\nStopping: nothing is written. Ctrl-C again ends at once.\nStopped looking at paris; its rollout goes on, nothing was undone. certmarshal rollout status --watch ${ITSELF}\n`,
+    );
+
+    const asked = await run(`rollout abort ${ITSELF}`);
+    expect(asked).toMatchObject({ status: 1, stderr: 'Nothing was written: --yes does it.\n' });
+    expect(await holder()).toMatch(new RegExp(`^${paris.namespace}/paris `));
+    const aborted = await run(`rollout abort --yes ${ITSELF}`);
+    expect(aborted.status).toBe(0);
+    expect(aborted.stdout).toMatch(/^✔ paris: aborted the rollout that began .* ago: \d of 3 control plane machines/);
+    expect((await paris.controlPlane()).spec.rollout?.after).toBeUndefined();
+    expect(await holder()).toBe('');
+
+    const after = await run(`rollout status ${ITSELF}`);
+    expect(after.status).toBe(1);
+    expect(after.stdout).toMatch(/^✖ paris: aborted /);
+    const twice = await run(`rollout abort --yes ${ITSELF}`);
+    expect(twice).toMatchObject({ status: 1, stdout: expect.stringContaining('it was aborted already') });
+    const resumed = await run(`rollout resume --yes ${ITSELF}`);
+    expect(resumed.status).toBe(1);
+    expect(resumed.stdout).toMatch(/^✖ paris: nothing was written: there is no hold to take away\.\n/);
+  }, 240_000);
+});
+
+function nameOf({ metadata }: Machine): string {
+  return metadata.name;
+}
+
+function yearAfter({ metadata }: Machine): Date {
+  return new Date(Date.parse(String(metadata['creationTimestamp'])) + 365 * DAY);
+}

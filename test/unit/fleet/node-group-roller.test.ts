@@ -1,0 +1,183 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createClusterRoller, type EksOfClusters } from '../../../lambdas/fleet/cluster-roller.ts';
+import { nodeGroupSummaryOf } from '../../../lambdas/fleet/node-group-summary.ts';
+import { readRollout } from '../../../lambdas/fleet/read-rollout.ts';
+import { planNodeGroups } from '../../../lambdas/rollout/node-groups.ts';
+import type { ObservedNodeGroups } from '../../../lambdas/rollout/observed-node-groups.ts';
+import { type NodeGroupWritten, stepNodeGroups } from '../../../lambdas/rollout-step/step-node-groups.ts';
+import {
+  APPENDED,
+  group,
+  history,
+  NOW,
+  node,
+  OUTGOING,
+  observed,
+  policy,
+  SUCCESSOR,
+  version,
+} from '../rollout/node-group-fixtures.ts';
+import { DUBLIN, TROUBLE } from './values.ts';
+
+const never = new AbortController().signal;
+const AT = new Date(NOW).toISOString();
+const summaryOf = (seen: ObservedNodeGroups, written?: NodeGroupWritten) =>
+  nodeGroupSummaryOf({
+    observed: seen,
+    step: planNodeGroups(seen, policy(), history(), NOW),
+    at: AT,
+    ...(written === undefined ? {} : { written }),
+  });
+
+describe('nodeGroupSummaryOf', () => {
+  it('tells an update that was begun, and until when one may begin', () => {
+    const summary = summaryOf(observed(), { kind: 'written' });
+    expect(summary).toMatchObject({
+      state: 'ready',
+      message: expect.stringContaining('node group blue is updated'),
+      at: AT,
+      failed: [],
+      failedCount: 0,
+      reasons: [],
+      span: { from: new Date(APPENDED).toISOString(), until: expect.stringMatching(/^2027-1/) },
+      write: { kind: 'update-node-group', outcome: 'written' },
+    });
+    expect(readRollout(summary, 'r')).toStrictEqual(summary);
+  });
+
+  it('tells what EKS refused', () => {
+    const summary = summaryOf(observed(), { kind: 'nothing-to-roll', problem: TROUBLE });
+    expect(readRollout(summary, 'r').write).toEqual({ kind: 'update-node-group', outcome: 'nothing-to-roll' });
+  });
+
+  it.each<[string, Partial<ObservedNodeGroups>, object]>([
+    [
+      'what is held',
+      { groups: [group('blue', { updates: [version({ status: 'Failed' })] })] },
+      { state: 'held', reasons: [{ id: 'node-group-update-failed' }] },
+    ],
+    [
+      'what a check refuses',
+      { cluster: { ...observed().cluster, version: '1.35' } },
+      { state: 'refused', failed: [{ id: 'node-group-version' }], failedCount: 1 },
+    ],
+    [
+      'what only a person can do, with the command',
+      { nodes: [node('ip-10-0-0-9', '', { kind: 'karpenter' })] },
+      {
+        state: 'assist',
+        command: expect.stringMatching(/^kubectl /),
+        reasons: [
+          {
+            id: 'nodes-by-hand',
+            object: '1 Node of Karpenter (ip-10-0-0-9)',
+            remedy: expect.stringMatching(/^kubectl /),
+          },
+        ],
+      },
+    ],
+    ['nothing without a successor', { authorities: [OUTGOING] }, { state: 'idle', reasons: [], failed: [] }],
+  ])('tells %s', (_, changed, expected) => {
+    const summary = summaryOf(observed(changed));
+    expect(summary).toMatchObject(expected);
+    expect(readRollout(summary, 'r')).toStrictEqual(summary);
+  });
+
+  it('is bounded and readable again, whatever a cluster says', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 50 }),
+      fc.constantFrom('‮'.repeat(3_000), '\ud800'.repeat(3_000), '"'.repeat(3_000)),
+    );
+    const seen = fc
+      .record({
+        version: text,
+        mode: fc.oneof(fc.constant('auto'), text),
+        names: fc.array(text, { maxLength: 40 }),
+        first: fc.oneof(fc.constantFrom(NaN, Infinity, -1, 1e300), fc.integer()),
+      })
+      .map(({ names, first, ...cluster }) =>
+        observed({
+          cluster: { ...observed().cluster, ...cluster },
+          authorities: [OUTGOING, { ...SUCCESSOR, firstAutoActivation: first }],
+          nodes: names.flatMap((name, index) => [
+            node(name, 'blue'),
+            node(name, `${index}`),
+            node(name, '', { kind: 'hybrid' }),
+          ]),
+        }),
+      );
+    fc.assert(
+      fc.property(seen, (each) => {
+        const summary = summaryOf(each);
+        expect(Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(20_000);
+        expect(readRollout(JSON.parse(JSON.stringify(summary)), 'r')).toStrictEqual(summary);
+      }),
+      { seed: 22, numRuns: 60 },
+    );
+  });
+});
+
+describe('createClusterRoller, of an EKS cluster', () => {
+  const open = { cluster: {} as never, workload: { server: 'https://a' } as never, close: () => undefined };
+  const due = { target: DUBLIN, open, handshakes: false, signal: never };
+  const asked: string[] = [];
+  const eks: EksOfClusters = {
+    authorities: ({ account, region }, name) => {
+      asked.push(`authorities ${account}/${region}/${name}`);
+      return async () => [];
+    },
+    nodeGroups: ({ account, region }, name) => {
+      asked.push(`node groups ${account}/${region}/${name}`);
+      return {} as never;
+    },
+  };
+
+  it('steps its node groups, with its policy, by the credentials of its account', async () => {
+    const steps: Parameters<typeof stepNodeGroups>[] = [];
+    const stepped = {
+      observed: observed(),
+      step: planNodeGroups(observed(), policy(), history(), NOW),
+      written: { kind: 'written' },
+      problems: [TROUBLE],
+      at: AT,
+    } as const;
+    const ledger = {} as never;
+    const roll = createClusterRoller({
+      policies: [policy({ clusters: ['dub*'] })],
+      ledger,
+      clock: () => NOW,
+      eks,
+      stepGroups: async (...args) => {
+        steps.push(args);
+        return stepped;
+      },
+    });
+    const rolled = await roll({ ...due, holdWrites: 'why' });
+    expect(rolled).toMatchObject({
+      summary: { state: 'ready', write: { kind: 'update-node-group', outcome: 'written' } },
+      problems: [TROUBLE],
+      steppedGroups: stepped,
+    });
+    expect(rolled).not.toHaveProperty('stepped');
+    const scope = { account: '111122223333', region: 'eu-central-1' };
+    expect(steps).toMatchObject([
+      [
+        { id: DUBLIN.id, name: 'dublin', ...scope },
+        { policy: { nodeGroups: true }, holdWrites: 'why', signal: never },
+      ],
+    ]);
+    expect(steps[0]?.[1].ledger).toBe(ledger);
+    expect(asked).toEqual([
+      'authorities 111122223333/eu-central-1/dublin',
+      'node groups 111122223333/eu-central-1/dublin',
+    ]);
+  });
+
+  it('asks nothing where fleet.yaml does not opt in', async () => {
+    const roll = createClusterRoller({ policies: [policy({ clusters: ['reno'] })], clock: () => NOW, eks });
+    expect(await roll(due)).toMatchObject({ summary: { state: 'off' }, problems: [] });
+    const without = createClusterRoller({ policies: [policy({ clusters: ['dub*'] })], clock: () => NOW });
+    expect(await without(due)).toMatchObject({ summary: { state: 'off' } });
+  });
+});
