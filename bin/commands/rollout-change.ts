@@ -12,9 +12,13 @@ import type { RolloutOptions, RolloutPorts, RolloutSubject } from './rollout-por
 import { MOST_TRIES, WRITTEN_WORDS } from './rollout-words.ts';
 
 const MEANS = {
-  abort: 'Machines that are replaced stay; those that are not stay too. Cluster API removes what is one too many.',
+  abort:
+    'Machines that are replaced stay; those that are not stay too. Cluster API removes what is one too many; when nothing moves any more, rollout drive gives the Lease back.',
   resume: 'What goes on then is shown by rollout status.',
 } as const;
+
+/** What sees it through. */
+const AFTER = { abort: 'drive', resume: 'status' } as const;
 
 interface Changed {
   readonly observed: ObservedRollout;
@@ -99,7 +103,8 @@ export async function rolloutChangeCommand(
         ...hang('    ', style.faint(runbook(id)), width),
       );
   lines.push(...problemLines(observed.unread, program, style, width));
-  const next = written?.kind === 'written' ? 'status' : step.kind === 'act' && !yes ? `${change} --yes` : 'status';
+  const asked = step.kind === 'act' && !yes ? `${change} --yes` : 'status';
+  const next = written?.kind === 'written' ? AFTER[change] : asked;
   lines.push('', `  ${style.strong('Next')}  ${program} rollout ${next}${repeat}`);
   stdout.write(`${lines.join('\n')}\n`);
   if (step.kind === 'act' && written === undefined)

@@ -237,7 +237,9 @@ function windowId(): string {
 /** A directory that cannot be written is found out before anybody is approved. */
 async function openJournal(directory: string): Promise<{ readonly journal: Journal; readonly directory: string }> {
   try {
-    await mkdir(directory, { recursive: true });
+    await mkdir(directory).catch((error: unknown) => {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    });
     await access(directory, constants.W_OK);
   } catch (error) {
     throw new UsageError(`--journal ${printable(directory)} cannot be written: ${systemErrorWords(error)}.`, {

@@ -1,6 +1,6 @@
 import { AwsError } from '../aws/errors.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
-import type { PastRollout, RolloutHistory } from '../rollout/history.ts';
+import { type PastRollout, type RolloutHistory, UNDONE_MS } from '../rollout/history.ts';
 import type { RolloutLimits } from '../rollout/policy.ts';
 import type { RolloutLedger } from '../rollout-step/step-rollout.ts';
 import { fields, instant, list, oneOf, optional, present, type Read, reading, text, versionOf } from './shape.ts';
@@ -62,6 +62,24 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
     }
   };
 
+  /** The same, again when others were faster. @throws AwsError */
+  const settle = async (
+    change: (rollouts: readonly PastRollout[]) => readonly PastRollout[] | undefined,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      const loaded = await load(signal);
+      if (loaded.damage !== undefined) throw damaged(loaded.damage);
+      if ((await write(loaded, change, signal)) !== 'overtaken') return;
+    }
+    throw new AwsError({
+      kind: 'conflict',
+      object: ROLLOUT_LEDGER_KEY,
+      problem: `${MOST_TRIES} writes in a row were overtaken by others`,
+      remedy: 'It is tried again with the next look.',
+    });
+  };
+
   return {
     async read(signal): Promise<RolloutHistory> {
       const { rollouts, damage } = await load(signal);
@@ -75,32 +93,36 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
       const { id, cluster, trigger, at } = rollout;
       const others = loaded.rollouts.filter((past) => past.cluster !== cluster);
       if (trigger === 'schedule' && !hasRoom(others, limits, at)) return false;
+      // Another look at it was a moment faster, and what that claimed may have begun.
+      const isNew = (past: PastRollout): boolean => past.endedAt === undefined && at - past.startedAt <= UNDONE_MS;
+      if (loaded.rollouts.some((past) => past.cluster === cluster && isNew(past))) return false;
       const claimed: PastRollout = { id, cluster, trigger, startedAt: at };
       // What this cluster claimed before and is not done never began.
       const kept = loaded.rollouts.filter((past) => past.cluster !== cluster || past.endedAt !== undefined);
       return (await write(loaded, () => [...kept, claimed], signal)) === 'written';
     },
 
+    async keep({ id, cluster, trigger, at }, signal) {
+      const kept: PastRollout = { id, cluster, trigger, startedAt: at };
+      await settle((rollouts) => {
+        const isIt = (past: PastRollout): boolean => past.id === id && past.cluster === cluster;
+        if (rollouts.some((past) => isIt(past) && past.endedAt === undefined)) return undefined;
+        return [...rollouts.filter((past) => !isIt(past)), kept];
+      }, signal);
+    },
+
     async end({ id, cluster, at, undone }, signal) {
-      for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-        const loaded = await load(signal);
-        if (loaded.damage !== undefined) throw damaged(loaded.damage);
-        const isIt = (past: PastRollout): boolean =>
-          past.id === id && past.cluster === cluster && past.endedAt === undefined;
-        const change = (rollouts: readonly PastRollout[]): readonly PastRollout[] | undefined => {
-          if (!rollouts.some(isIt)) return undefined;
-          return undone === true
-            ? rollouts.filter((past) => !isIt(past))
-            : rollouts.map((past) => (isIt(past) ? { ...past, endedAt: Math.max(at, past.startedAt) } : past));
-        };
-        if ((await write(loaded, change, signal)) !== 'overtaken') return;
-      }
-      throw new AwsError({
-        kind: 'conflict',
-        object: ROLLOUT_LEDGER_KEY,
-        problem: `${MOST_TRIES} writes in a row were overtaken by others`,
-        remedy: 'It is tried again with the next look.',
-      });
+      const isIt = (past: PastRollout): boolean =>
+        past.id === id &&
+        past.cluster === cluster &&
+        past.endedAt === undefined &&
+        (undone === undefined || past.startedAt === undone.claimedAt);
+      await settle((rollouts) => {
+        if (!rollouts.some(isIt)) return undefined;
+        return undone !== undefined
+          ? rollouts.filter((past) => !isIt(past))
+          : rollouts.map((past) => (isIt(past) ? { ...past, endedAt: Math.max(at, past.startedAt) } : past));
+      }, signal);
     },
   };
 }

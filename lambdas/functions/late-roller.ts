@@ -52,7 +52,7 @@ async function loadEks(credentials: CredentialsOf): Promise<EksOfClusters> {
   ]);
   const readerOf = createEksAuditReader({ credentials });
   return {
-    authorities: (scope, name) => readerOf(scope, name).authorities,
+    authorities: (scope, name) => async (signal) => readerOf(scope, name).authorities(signal),
     nodeGroups: createEksNodeGroups({ credentials }),
   };
 }

@@ -29,6 +29,10 @@ export interface RolloutWritten {
 export interface ActOptions extends LeaseOptions {
   /** As it was observed, before the plan: what begins a rollout is bound to it, and what aborts one gives it back. */
   readonly lease?: ObservedLease | undefined;
+  /** Nothing moves after this write, which aborts a rollout (`endsSettled`): only then the Lease is given back with it. @default false: a later look gives it back */
+  readonly settled?: boolean;
+  /** Aborts when nothing may begin any more. */
+  readonly beginBy?: AbortSignal;
 }
 
 /** A write that begins a rollout. */
@@ -42,11 +46,13 @@ export function isBegin(write: RolloutWrite): write is BeginWrite {
 export async function actRollout(write: RolloutWrite, options: ActOptions): Promise<RolloutWritten> {
   if (write.kind === 'abort') return endRollout(write, options);
   if (!isBegin(write)) return dryRunThenWrite(write, options);
-  const taken = await acquireLease(options.lease, write.mark.id, options);
+  const { beginBy, signal } = options;
+  const within = beginBy === undefined ? options : { ...options, signal: AbortSignal.any([signal, beginBy]) };
+  const taken = await acquireLease(options.lease, write.mark.id, within);
   if (taken.kind !== 'held') {
     return { kind: taken.kind, ...(taken.problem === undefined ? {} : { problem: taken.problem }) };
   }
-  const written = await dryRunThenWrite(write, options);
+  const written = await dryRunThenWrite(write, within);
   const begun = written.kind === 'written' || written.kind === 'unknown';
   // Others need not wait for what did not begin; but what this cluster had before may go on. Where this fails, the Lease ends by itself.
   if (!begun && taken.lease !== undefined && !isHeldBy(options.lease, options.cluster))
@@ -54,11 +60,11 @@ export async function actRollout(write: RolloutWrite, options: ActOptions): Prom
   return written;
 }
 
-/** Others need not wait for what was aborted; where this fails, the Lease ends by itself a day later. */
+/** Others need not wait for what was aborted and does not move; where this fails, the Lease ends by itself a day later. */
 async function endRollout(write: RolloutWrite, options: ActOptions): Promise<RolloutWritten> {
   const written = await dryRunThenWrite(write, options);
-  const { lease, cluster } = options;
-  if (written.kind !== 'written' || lease === undefined || !isHeldBy(lease, cluster)) return written;
+  const { lease, cluster, settled = false } = options;
+  if (written.kind !== 'written' || !settled || lease === undefined || !isHeldBy(lease, cluster)) return written;
   const { kind, problem } = await releaseLease(lease, options);
   // Whoever overtook it looked a moment ago.
   return kind === 'held' || kind === 'overtaken' || problem === undefined ? written : { ...written, problem };

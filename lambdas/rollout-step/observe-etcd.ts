@@ -98,11 +98,7 @@ export async function observeEtcd(
    */
   async function authoritiesOf(): Promise<readonly Certificate[] | undefined> {
     const secret = { namespace, clusterName: name, secret: 'etcd', signal } as const;
-    const pem = await reader.one(
-      async () => readClusterApiCertificates(management, secret),
-      'forbidden',
-      'not-found',
-    );
+    const pem = await reader.one(async () => readClusterApiCertificates(management, secret), 'forbidden', 'not-found');
     if (pem === undefined) return undefined;
     const read = decodeBundle(pem).certificates.flatMap((one) => (one.ok ? [one.certificate] : []));
     if (read.length === 0) reader.unread.push(malformed(`the certificate in Secret ${namespace}/${name}-etcd`));

@@ -86,14 +86,15 @@ export async function stepNodeGroups(
     });
     return stepped;
   }
-  const isRetry = history.rollouts.some(({ id }) => id === step.clientRequestToken);
-  const claimed = isRetry || (await claim(ledger, target, step, clock(), problems, signal));
+  const before = history.rollouts.find(({ id }) => id === step.clientRequestToken);
+  const claimedAt = before?.startedAt ?? clock();
+  const claimed = before !== undefined || (await claim(ledger, target, step, claimedAt, problems, signal));
   if (claimed !== true) return { ...stepped, written: { kind: claimed === false ? 'overtaken' : 'failed' } };
   const written = await update(target, step, signal);
   if (written.problem !== undefined) problems.push(written.problem);
   if (written.kind !== 'written' && written.kind !== 'unknown') {
     // What EKS refused as nothing to do is remembered; what did not begin is forgotten.
-    const undone = written.kind === 'nothing-to-roll' ? {} : { undone: true as const };
+    const undone = written.kind === 'nothing-to-roll' ? {} : { undone: { claimedAt } };
     await end(ledger, { id: step.clientRequestToken, cluster: target.id, at: clock(), ...undone }, problems, signal);
   }
   return { ...stepped, written };

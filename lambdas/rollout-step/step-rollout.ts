@@ -1,11 +1,12 @@
 import { AwsError } from '../aws/errors.ts';
 import type { Problem } from '../problem.ts';
-import type { RolloutTrigger } from '../rollout/annotations.ts';
-import { NO_HISTORY, type RolloutHistory } from '../rollout/history.ts';
+import type { RolloutMark, RolloutTrigger } from '../rollout/annotations.ts';
+import { NO_HISTORY, type PastRollout, type RolloutHistory, UNDONE_MS } from '../rollout/history.ts';
 import type { ObservedRollout } from '../rollout/observed.ts';
 import { planRollout } from '../rollout/plan-rollout.ts';
 import type { RolloutPolicy } from '../rollout/policy.ts';
 import type { RolloutState, RolloutStep, RolloutWrite } from '../rollout/step.ts';
+import { endOfWindow } from '../window/window.ts';
 import { actRollout, type BeginWrite, isBegin, type RolloutWritten } from './act-rollout.ts';
 import { observeRollout, type RolloutTarget } from './observe-rollout.ts';
 import { problemOf } from './problem-of.ts';
@@ -17,13 +18,15 @@ import {
   releaseLease,
   renewLease,
 } from './rollout-lease.ts';
+import { endsSettled, isSettled } from './settled.ts';
 
 /** What the fleet remembers of rollouts, so that it never begins too many. Where certmarshal is not deployed there is none. */
 export interface RolloutLedger {
   /** @throws AwsError */
   read(signal: AbortSignal): Promise<RolloutHistory>;
   /**
-   * Writes down that a rollout begins, before it does. False when somebody else wrote meanwhile: then nothing begins, and the next look plans anew.
+   * Writes down that a rollout begins, before it does. False when somebody else wrote meanwhile, or another look at this cluster claimed one within
+   * `UNDONE_MS`: then nothing begins, and the next look plans anew.
    *
    * @throws AwsError
    */
@@ -31,9 +34,20 @@ export interface RolloutLedger {
     rollout: { readonly id: string; readonly cluster: string; readonly trigger: RolloutTrigger; readonly at: number },
     signal: AbortSignal,
   ): Promise<boolean>;
-  /** Writes down that it ended; with `undone` forgets it, because it never began. Safe to repeat. @throws AwsError */
+  /** Writes down one that goes on, whoever began it, where that is not known: `at` is its start. Safe to repeat. @throws AwsError */
+  keep(
+    rollout: { readonly id: string; readonly cluster: string; readonly trigger: RolloutTrigger; readonly at: number },
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Writes down that it ended. Safe to repeat. @throws AwsError */
   end(
-    rollout: { readonly id: string; readonly cluster: string; readonly at: number; readonly undone?: true },
+    rollout: {
+      readonly id: string;
+      readonly cluster: string;
+      readonly at: number;
+      /** Forget it, because it never began: the one with this `at` of its claim, and no other of this id. */
+      readonly undone?: { readonly claimedAt: number };
+    },
     signal: AbortSignal,
   ): Promise<void>;
 }
@@ -77,11 +91,14 @@ export async function stepRollout(target: RolloutTarget, options: StepOptions): 
   const planned = (history: RolloutHistory): RolloutStep => planRollout(observed, policy, history, now, trigger);
 
   let step = planned(NO_HISTORY);
-  if (ledger !== undefined && !WITHOUT_HISTORY.has(step.state))
-    step = planned(await historyOf(remember, observed, now));
+  let history: RolloutHistory | undefined;
+  if (ledger !== undefined && (!WITHOUT_HISTORY.has(step.state) || mayLinger(observed, target, now))) {
+    history = await historyOf(remember, observed, now);
+    if (!WITHOUT_HISTORY.has(step.state)) step = planned(history);
+  }
 
   const written = await writeOf(step, observed, remember);
-  if (holdWrites === undefined) await keepOrder(step, observed, remember);
+  if (holdWrites === undefined) await keepOrder(step, observed, history, remember);
   return { observed, step, ...(written === undefined ? {} : { written }), problems, at };
 }
 
@@ -93,17 +110,18 @@ interface Remembering {
   readonly problems: Problem[];
 }
 
-/** Without a mark an entry is of a rollout that began a moment ago, or never. Milliseconds. */
-const UNDONE_MS = 15 * 60_000;
 /** For this long after its start the end of a rollout is written down again, should that have failed. Milliseconds. */
 const ENDED_AGAIN_MS = 14 * 86_400_000;
+
+/** The longest that a timer takes. Milliseconds. */
+const MOST_TIMER_MS = 2 ** 31 - 1;
 
 /** A rollout of ours is under way. */
 const GOING: ReadonlySet<RolloutState> = new Set(['rolling', 'verifying', 'held']);
 /** States that no history changes: nothing is due, it is over, or it is not ours. */
 const WITHOUT_HISTORY: ReadonlySet<RolloutState> = new Set(['off', 'idle', 'foreign', 'expired', 'done', 'aborted']);
 
-/** What the fleet remembers, without what this cluster claimed and never began: that is forgotten. */
+/** What the fleet remembers, without what this cluster claimed and never began: that is forgotten. What began, and has no mark any more, ends when nothing moves. */
 async function historyOf(remember: Remembering, observed: ObservedRollout, now: number): Promise<RolloutHistory> {
   const { ledger, options, target, problems } = remember;
   if (ledger === undefined) return NO_HISTORY;
@@ -116,17 +134,47 @@ async function historyOf(remember: Remembering, observed: ObservedRollout, now: 
     problems.push(problem);
     return { ...NO_HISTORY, unread: `${problem.object}: ${problem.message}` };
   }
-  const mark = observed.controlPlane?.mark;
+  const { controlPlane } = observed;
+  const mark = controlPlane?.mark;
   // What cannot be read may be the mark of any of them.
-  if (mark === 'unreadable' || observed.controlPlane === undefined) return history;
-  const undone = history.rollouts.filter(
+  if (mark === 'unreadable' || (controlPlane === undefined && !isGone(observed))) return history;
+  const open = history.rollouts.filter(
     ({ id, cluster, startedAt, endedAt }) =>
       cluster === target.id && endedAt === undefined && id !== mark?.id && now - startedAt > UNDONE_MS,
   );
-  if (undone.length === 0 || options.holdWrites !== undefined) return history;
-  for (const { id } of undone)
-    await inLedger(remember, async (book) => book.end(ended(target, id, now, true), options.signal));
-  return { ...history, rollouts: history.rollouts.filter((past) => !undone.includes(past)) };
+  if (open.length === 0 || options.holdWrites !== undefined) return history;
+  const kept: PastRollout[] = history.rollouts.filter((past) => !open.includes(past));
+  for (const past of open) {
+    const { id, startedAt } = past;
+    const began = controlPlane === undefined || isStartOf(controlPlane.rolloutAfter, startedAt);
+    if (!began) {
+      const undone = { claimedAt: startedAt };
+      await inLedger(remember, async (book) => book.end({ ...ended(target, id, now), undone }, options.signal));
+    } else if (controlPlane === undefined || isSettled(observed)) {
+      await inLedger(remember, async (book) => book.end(ended(target, id, now), options.signal));
+      kept.push({ ...past, endedAt: now });
+    } else kept.push(past);
+  }
+  return { ...history, rollouts: kept };
+}
+
+/** A rollout of ours may have left something in the ledger that nothing on the cluster tells of: somebody removed its mark, or the cluster. */
+function mayLinger(observed: ObservedRollout, { name }: RolloutTarget, now: number): boolean {
+  const { controlPlane, lease } = observed;
+  if (controlPlane === undefined) return isGone(observed);
+  if (controlPlane.mark !== undefined) return false;
+  const { namespace, rolloutAfter } = controlPlane;
+  return isHeldBy(lease, `${namespace}/${name}`) || (rolloutAfter !== undefined && now - rolloutAfter < ENDED_AGAIN_MS);
+}
+
+/** Everything was read, and there is no such control plane. */
+function isGone({ controlPlane, unread }: ObservedRollout): boolean {
+  return controlPlane === undefined && unread.length === 0;
+}
+
+/** Of a rollout that was claimed then: `rollout.after` is some seconds before its claim. */
+function isStartOf(rolloutAfter: number | undefined, claimedAt: number): boolean {
+  return rolloutAfter !== undefined && Math.abs(claimedAt - rolloutAfter) < 60_000;
 }
 
 /** Undefined when there is nothing to write, or it may not be. */
@@ -144,24 +192,42 @@ async function writeOf(
     return undefined;
   }
   const claimed = isBegin(write) && ledger !== undefined;
+  const claimedAt = clock();
   if (claimed) {
-    const refused = await claim(write, remember);
+    const refused = await claim(write, claimedAt, remember);
     if (refused !== undefined) return refused;
   }
-  const outcome = await actRollout(write, { ...leaseOptions(remember, write.object), lease: observed.lease });
+  const beginBy = isBegin(write) ? endOfWindows(options) : undefined;
+  const outcome = await actRollout(write, {
+    ...leaseOptions(remember, write.object),
+    lease: observed.lease,
+    settled: endsSettled(write, observed),
+    ...(beginBy === undefined ? {} : { beginBy }),
+  });
   if (outcome.problem !== undefined && outcome.kind !== 'overtaken') problems.push(outcome.problem);
-  if (claimed && outcome.kind !== 'written' && outcome.kind !== 'unknown')
-    await inLedger(remember, async (book) => book.end(ended(target, write.mark.id, clock(), true), signal));
+  if (claimed && outcome.kind !== 'written' && outcome.kind !== 'unknown') {
+    const undone = { claimedAt };
+    await inLedger(remember, async (book) => book.end({ ...ended(target, write.mark.id, clock()), undone }, signal));
+  }
   return outcome;
+}
+
+/** When the last maintenance window that is open closes, which a person need not wait for; undefined where none is open. */
+function endOfWindows({ policy, trigger, clock }: StepOptions): AbortSignal | undefined {
+  if (trigger === 'person' || policy === undefined) return undefined;
+  const now = clock();
+  const ends = policy.windows.flatMap((window) => endOfWindow(window, now) ?? []);
+  return ends.length === 0 ? undefined : AbortSignal.timeout(Math.min(Math.max(...ends) - now, MOST_TIMER_MS));
 }
 
 /** Undefined when it may begin. */
 async function claim(
   write: BeginWrite,
+  at: number,
   { ledger, options, target, problems }: Remembering,
 ): Promise<RolloutWritten | undefined> {
   const { id } = write.mark;
-  const rollout = { id, cluster: target.id, trigger: options.trigger, at: options.clock() };
+  const rollout = { id, cluster: target.id, trigger: options.trigger, at };
   try {
     return (await ledger?.claim(rollout, options.signal)) === false ? { kind: 'overtaken' } : undefined;
   } catch (error) {
@@ -173,7 +239,12 @@ async function claim(
 }
 
 /** The Lease follows a rollout that goes on, and is given back after it; so is its place in the budget. */
-async function keepOrder(step: RolloutStep, observed: ObservedRollout, remember: Remembering): Promise<void> {
+async function keepOrder(
+  step: RolloutStep,
+  observed: ObservedRollout,
+  history: RolloutHistory | undefined,
+  remember: Remembering,
+): Promise<void> {
   const { controlPlane, lease } = observed;
   // What begins takes the Lease itself.
   if (controlPlane === undefined || (step.kind === 'act' && isBegin(step.write))) return;
@@ -185,17 +256,37 @@ async function keepOrder(step: RolloutStep, observed: ObservedRollout, remember:
     // Whoever overtook it looked a moment ago.
     if (kind !== 'overtaken' && problem !== undefined) problems.push(problem);
   };
+  const now = options.clock();
   if (GOING.has(step.state)) {
-    if (mark !== undefined)
-      told(await (ours === undefined ? acquireLease(lease, mark.id, order) : renewLease(ours, order)));
+    if (mark === undefined) return;
+    if (history !== undefined) await keepEntry(mark, history, now, remember);
+    told(await (ours === undefined ? acquireLease(lease, mark.id, order) : renewLease(ours, order)));
     return;
   }
-  const now = options.clock();
+  // What was aborted half way moves on until Cluster API has as many machines as it is to have: the others wait.
+  if (mark?.abortedAt !== undefined && ours !== undefined && !isSettled(observed)) {
+    told(await renewLease(ours, order));
+    return;
+  }
   if (mark !== undefined && (ours !== undefined || now - Date.parse(mark.start) < ENDED_AGAIN_MS))
     await inLedger(remember, async (book) => book.end(ended(target, mark.id, now), options.signal));
   // With that of another rollout another look may be about to begin.
   const over = mark !== undefined && ours?.holder?.endsWith(` ${mark.id}`) === true;
   if (ours !== undefined && (over || now - (ours.renewedAt ?? 0) > UNDONE_MS)) told(await releaseLease(ours, order));
+}
+
+/** A rollout that a person began at a keyboard, or that the ledger lost, has its place in the budget too. */
+async function keepEntry(
+  { id, trigger, start }: RolloutMark,
+  { rollouts, unread }: RolloutHistory,
+  now: number,
+  remember: Remembering,
+): Promise<void> {
+  const cluster = remember.target.id;
+  const at = Date.parse(start);
+  const isThere = rollouts.some((past) => past.cluster === cluster && past.id === id && past.endedAt === undefined);
+  if (isThere || unread !== undefined || now - at >= ENDED_AGAIN_MS) return;
+  await inLedger(remember, async (book) => book.keep({ id, cluster, trigger, at }, remember.options.signal));
 }
 
 function leaseOptions({ target, options }: Remembering, { namespace }: { readonly namespace: string }): LeaseOptions {
@@ -207,9 +298,8 @@ function ended(
   { id: cluster }: RolloutTarget,
   id: string,
   at: number,
-  undone = false,
-): { readonly id: string; readonly cluster: string; readonly at: number; readonly undone?: true } {
-  return { id, cluster, at, ...(undone ? { undone: true } : {}) };
+): { readonly id: string; readonly cluster: string; readonly at: number } {
+  return { id, cluster, at };
 }
 
 /** What the ledger does not take now it takes with a later look. */

@@ -5,7 +5,7 @@ import type { ObservedControlPlane, ObservedEtcd, ObservedRollout } from './obse
 import type { RolloutProgress } from './progress.ts';
 import type { HoldReason, RolloutWrite } from './step.ts';
 import { madeSince } from './verification.ts';
-import { endedReasons, nameOf, stuckAfter } from './watch.ts';
+import { endedReasons, lastReplacedFor, nameOf, STALLED_MS, stuckAfter } from './watch.ts';
 
 const MINUTE_MS = 60_000;
 /** A new etcd member is up and joined. */
@@ -116,6 +116,27 @@ export function isEtcdSettled(etcd: ObservedEtcd, since: number): boolean {
   );
 }
 
+/**
+ * Nothing on it shows that it was told to roll, or that it rolls for whatever reason: where its mark is gone or another's, its configuration, its controller and its
+ * machines tell. What cannot be read proves nothing.
+ */
+export function hasNeverBegun(etcd: ObservedEtcd, mark: RolloutMark, since: number): boolean {
+  return (
+    etcd.mark !== 'unreadable' &&
+    !hasBegun(etcd, mark) &&
+    !etcd.postEtcdadmCommands.includes(nonceOf(mark)) &&
+    !etcd.upgrading &&
+    etcd.observedGeneration === etcd.generation &&
+    etcd.conditions.EtcdMachinesSpecUpToDate.status !== 'False' &&
+    etcd.machines.every(({ owned, deleting, createdAt }) => owned && !deleting && createdAt < since)
+  );
+}
+
+/** It is told, and nobody changed that: what is left follows by itself. */
+export function isOursYet(etcd: ObservedEtcd, mark: RolloutMark): boolean {
+  return hasBegun(etcd, mark) && etcd.postEtcdadmCommands.includes(nonceOf(mark));
+}
+
 function isEtcdRolling(etcd: ObservedEtcd, since: number): boolean {
   return (
     etcd.upgrading ||
@@ -187,13 +208,16 @@ function troublesOfEtcd(question: EtcdQuestion, etcd: ObservedEtcd): HoldReason[
       reasons.push(holdReason('etcd-unhealthy', `Machine ${name}`, unhealthy[0] ?? 'etcd on it is not ready'));
     }
   }
-  if (!isEtcdSettled(etcd, since) && stillFor(question) > stuckAfter(observed)) {
+  const replacedFor = lastReplacedFor({ machines: progress.etcd?.machines ?? [] }, { since, now });
+  if (!isEtcdSettled(etcd, since) && (stillFor(question) > stuckAfter(observed) || replacedFor > STALLED_MS)) {
     const { replaced = 0, wanted = 0 } = progress.etcd ?? {};
     reasons.push(
       holdReason(
         'stuck',
         object,
-        `${replaced} of ${counted(wanted, 'etcd machine')} replaced, and nothing moved for ${span(stillFor(question))}`,
+        replacedFor > STALLED_MS
+          ? `${replaced} of ${counted(wanted, 'etcd machine')} replaced, and none for ${span(replacedFor)}`
+          : `${replaced} of ${counted(wanted, 'etcd machine')} replaced, and nothing moved for ${span(stillFor(question))}`,
       ),
     );
   }

@@ -1,4 +1,4 @@
-import { date } from '../expiry/words.ts';
+import { DAY_MS, date } from '../expiry/words.ts';
 import type { ObservedControlPlane, ObservedMachine } from './observed.ts';
 
 /**
@@ -25,4 +25,23 @@ export function foreignRollout(
     return `${status.upToDate} of ${replicas} machines are up to date`;
   }
   return undefined;
+}
+
+/**
+ * Since when it does, as far as something tells: Cluster API, who asked for it, or the last that moved. Milliseconds since the epoch; since ever where nothing does,
+ * or it is planned for later than a day from now.
+ */
+export function foreignSince(
+  { rolloutAfter, conditions: { RollingOut, ScalingUp, ScalingDown } }: ObservedControlPlane,
+  machines: readonly ObservedMachine[],
+  now: number,
+): number {
+  if (rolloutAfter !== undefined && !(rolloutAfter <= now))
+    return rolloutAfter <= now + DAY_MS ? now : Number.NEGATIVE_INFINITY;
+  const told = RollingOut.status === 'True' ? RollingOut.since : rolloutAfter;
+  if (told !== undefined) return told <= now ? told : Number.NEGATIVE_INFINITY;
+  return [...machines.map(({ createdAt }) => createdAt), RollingOut.since, ScalingUp.since, ScalingDown.since].reduce(
+    (newest: number, moved) => (moved !== undefined && moved <= now ? Math.max(newest, moved) : newest),
+    Number.NEGATIVE_INFINITY,
+  );
 }

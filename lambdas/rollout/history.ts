@@ -21,4 +21,7 @@ export interface PastRollout {
   readonly endedAt?: number;
 }
 
+/** What is not seen on its cluster so long after it was claimed never began. Milliseconds. */
+export const UNDONE_MS = 15 * 60_000;
+
 export const NO_HISTORY: RolloutHistory = { rollouts: [], limits: { atOnce: 1, pauseMs: 0 } };

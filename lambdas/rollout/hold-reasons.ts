@@ -88,7 +88,8 @@ export const HOLD_IDS = {
   },
   'abort-refused': {
     title: 'The rollout cannot be aborted now',
-    remedy: 'Wait until etcd is settled: half of it replaced is worse than all of it',
+    remedy:
+      'Let it go on: half of etcd replaced is worse than all of it, and the control plane has to follow an etcd that is new',
   },
   'nothing-to-resume': {
     title: 'There is no hold to take away',

@@ -24,6 +24,13 @@ export function isInTheWay({ passed, waived }: RolloutCheck): boolean {
   return !passed && !waived;
 }
 
+/** Due, and later than the schedule would begin: whoever looks has to be told, whatever else goes on. */
+export function isTooLate(checks: readonly RolloutCheck[]): boolean {
+  const has = (id: RolloutCheck['id'], passes: boolean) =>
+    checks.some((check) => check.id === id && check.passed === passes);
+  return has('due', true) && has('not-too-late', false);
+}
+
 /** Never empty where a check is in the way. */
 export function reasonsOf(checks: readonly RolloutCheck[]): readonly HoldReason[] {
   return checks.map(({ id, object, found, remedy }) => ({
@@ -81,13 +88,18 @@ export function planBegin(
     );
   }
 
+  const mending = inTheWay.filter(({ passing }) => !passing);
   const due = fails('due');
-  if (due !== undefined && soonestEnd !== undefined)
-    return nothing('idle', idleMessage(soonestEnd, facts.span?.from, now));
+  if (due !== undefined && soonestEnd !== undefined) {
+    if (isAllSeen(question, controlPlane, inTheWay))
+      return nothing('idle', idleMessage(soonestEnd, facts.span?.from, now));
+    const message = `nobody knows when it is due, for not every certificate was seen; of those that were, the first ends in ${span(soonestEnd - now)}`;
+    const blind = mending.filter(({ id }) => SEEING.has(id));
+    return hold('refused', message, ...reasonsOf([...blind, ...mending.filter((check) => !blind.includes(check))]));
+  }
 
   const machines = counted(controlPlane.replicas, 'control plane machine');
   const would = `would roll ${machines}${soonestEnd === undefined ? '' : `, ${span(soonestEnd - now)} before their certificates end`}`;
-  const mending = inTheWay.filter(({ passing }) => !passing);
 
   if (controlPlane.etcd === 'external' && (policy?.etcd !== 'auto-experimental' || observed.etcd === undefined)) {
     const { name } = observed.cluster;
@@ -144,6 +156,30 @@ const EXPIRED: HoldReason = {
   message: 'a certificate that a rollout would renew has ended',
   remedy: 'Recover the cluster by hand: the runbook begins with `certmarshal recovery open`',
 };
+
+/** Where these fail, what was seen may not be all that there is. */
+const SEEING: ReadonlySet<string> = new Set([
+  'everything-read',
+  'handshakes',
+  'control-plane-settled',
+  'machines-settled',
+  'external-etcd-settled',
+]);
+
+/** Nothing is known to be far from due but by every certificate: the one that nobody saw may be the first to end. */
+export function isAllSeen(
+  { observed: { machines, etcd } }: CheckQuestion,
+  { replicas, etcd: kind }: ObservedControlPlane,
+  inTheWay: readonly RolloutCheck[],
+): boolean {
+  const isThere = (all: readonly { readonly deleting: boolean }[], wanted: number): boolean =>
+    wanted > 0 && all.filter(({ deleting }) => !deleting).length >= wanted;
+  return (
+    !inTheWay.some(({ id }) => id === 'everything-read' || id === 'handshakes') &&
+    isThere(machines, replicas) &&
+    (kind === 'stacked' || (etcd !== undefined && isThere(etcd.machines, etcd.replicas)))
+  );
+}
 
 /** `their certificates end in 41 days`; empty where no end was seen. */
 function endsIn(soonestEnd: number | undefined, now: number): string {

@@ -1,17 +1,19 @@
-import { counted, span } from '../expiry/words.ts';
+import { counted, DAY_MS, span } from '../expiry/words.ts';
 import { printable } from '../printable.ts';
 import type { RolloutMark, RolloutTrigger } from './annotations.ts';
+import { renewedCertificates, rolloutSpan } from './checks/span.ts';
+import { CAPI_CLUSTERS, CONTROL_PLANES } from './checks/verdict.ts';
 import { type CheckQuestion, checksOf } from './checks.ts';
-import { hasBegun, isEtcdSettled, pauseOf, versionOf } from './etcd-order.ts';
-import { foreignRollout } from './foreign.ts';
+import { hasNeverBegun, isEtcdSettled, isOursYet, pauseOf, versionOf } from './etcd-order.ts';
+import { foreignRollout, foreignSince } from './foreign.ts';
 import type { RolloutHistory } from './history.ts';
 import { type HoldId, holdReason } from './hold-reasons.ts';
 import type { ObservedControlPlane, ObservedRollout } from './observed.ts';
-import { factsOf, planBegin } from './plan-begin.ts';
+import { factsOf, isAllSeen, isInTheWay, isTooLate, planBegin, reasonsOf } from './plan-begin.ts';
 import { type Going, goingOf, isDone, planHeld, planWatch } from './plan-watch.ts';
 import type { RolloutPolicy } from './policy.ts';
 import { seconds } from './rollout-mark.ts';
-import type { RolloutAct, RolloutHold, RolloutState, RolloutStep } from './step.ts';
+import type { HoldReason, RolloutAct, RolloutCheck, RolloutHold, RolloutState, RolloutStep } from './step.ts';
 import { nameOf, troublesOf } from './watch.ts';
 
 /**
@@ -34,41 +36,97 @@ export function planRollout(
   if (controlPlane.deleting || capiCluster?.deleting) {
     return nothing(question, 'off', 'nothing is rolled: the cluster is being deleted');
   }
-  return (
-    planHeld(question, controlPlane) ??
-    planWatch(question, controlPlane) ??
-    planForeign(question, controlPlane) ??
-    planBegin(question, controlPlane, checksOf(question))
-  );
+  const gone = planHeld(question, controlPlane) ?? planWatch(question, controlPlane);
+  if (gone !== undefined) return gone;
+  const checks = checksOf(question);
+  return planForeign(question, controlPlane, checks) ?? planBegin(question, controlPlane, checks);
 }
 
-/** EKS renews its control plane itself, and kubelets ask for theirs: the approver answers. */
+/** EKS renews its control plane itself, and kubelets ask for theirs: the approver answers. Where somebody wants rollouts, that there is none is told. */
 function planWithout(question: CheckQuestion): RolloutStep {
-  const { unread } = question.observed;
-  if (unread.length === 0 || question.policy === undefined) {
+  const { unread, capiCluster, cluster } = question.observed;
+  const isEks = capiCluster?.infrastructure?.startsWith('AWSManaged') === true;
+  if (question.policy === undefined || (unread.length === 0 && (isEks || capiCluster?.deleting === true))) {
     return nothing(
       question,
       'off',
       'there is nothing to roll: Cluster API has no control plane of it, and certificates of nodes renew themselves',
     );
   }
+  const looked =
+    capiCluster === undefined
+      ? `no Cluster of Cluster API has the name ${cluster.name}`
+      : `no KubeadmControlPlane in the namespace ${capiCluster.namespace} has the label cluster.x-k8s.io/cluster-name=${cluster.name}`;
+  const reasons: readonly HoldReason[] =
+    unread.length > 0
+      ? unread.map(({ object, message, remedy }) => ({ id: 'everything-read', object, message, remedy }))
+      : [
+          {
+            id: 'control-plane-settled',
+            message: printable(looked, 500),
+            remedy: `See which there are: kubectl get ${CAPI_CLUSTERS},${CONTROL_PLANES} -A --show-labels; where it has none, rollouts.clusters of fleet.yaml is not to name it`,
+          },
+        ];
   return {
     kind: 'hold',
     state: 'refused',
-    message: `its control plane could not be read: ${counted(unread.length, 'problem')}`,
+    message:
+      unread.length > 0
+        ? `its control plane could not be read: ${counted(unread.length, 'problem')}`
+        : printable(`rollouts are wanted, and its control plane was not found: ${looked}`, 500),
     checks: [],
-    reasons: unread.map(({ object, message, remedy }) => ({ id: 'everything-read', object, message, remedy })),
+    reasons,
     ...factsOf(question),
   };
 }
 
-function planForeign(question: CheckQuestion, controlPlane: ObservedControlPlane): RolloutStep | undefined {
+/** Longer than this nobody waits for somebody else while it is due. */
+const FOREIGN_MS = DAY_MS;
+
+/**
+ * Somebody else rolls it: that hides neither that certificates ended, nor that there is too little time to wait, nor that nothing comes of it for a day.
+ */
+function planForeign(
+  question: CheckQuestion,
+  controlPlane: ObservedControlPlane,
+  checks: readonly RolloutCheck[],
+): RolloutStep | undefined {
   const { observed, trigger, now } = question;
   const mark = goingOf(observed, now)?.mark;
   // What is left of a rollout that was aborted looks the same, and the checks say when it has settled.
   if (trigger === 'person' && mark?.abortedAt !== undefined) return undefined;
   const found = foreignRollout(controlPlane, observed.machines, now);
-  return found === undefined ? undefined : nothing(question, 'foreign', `somebody else rolls it: ${found}`);
+  if (found === undefined) return undefined;
+  const facts = factsOf(question);
+  const { soonestEnd } = facts;
+  if (soonestEnd !== undefined && !(soonestEnd > now)) return undefined;
+  const message = printable(`somebody else rolls it: ${found}`, 500);
+  const failing = checks.filter(isInTheWay);
+  const isOptedOut = failing.some(({ id }) => id === 'opted-in-by-fleet' || id === 'opted-in-by-owner');
+  const due = rolloutSpan(renewedCertificates(observed), observed, question.policy)?.from;
+  // What nobody saw may be due, or long too late.
+  const dueSince = isAllSeen(question, controlPlane, failing) ? due : Number.NEGATIVE_INFINITY;
+  const since = Math.max(dueSince ?? Number.NEGATIVE_INFINITY, foreignSince(controlPlane, observed.machines, now));
+  if (trigger === 'person' || isOptedOut || !(isTooLate(checks) || now - since > FOREIGN_MS))
+    return { ...nothing(question, 'foreign', message), checks };
+  const mending = failing.filter(({ id, passing }) => !passing && id !== 'not-rolling-already');
+  return {
+    kind: 'hold',
+    state: 'refused',
+    message,
+    checks,
+    reasons: [
+      {
+        id: 'not-rolling-already',
+        object: nameOf(controlPlane),
+        message: printable(found, 500),
+        remedy:
+          'Ask who rolls it, and what it waits for; nothing is begun beside it, and there is no time to wait for it any more',
+      },
+      ...reasonsOf(mending),
+    ],
+    ...facts,
+  };
 }
 
 function nothing(question: CheckQuestion, state: RolloutState, message: string): RolloutStep {
@@ -95,8 +153,12 @@ export function planAbort(observed: ObservedRollout, now: number): RolloutAct | 
   if (controlPlane.etcd === 'external') {
     if (etcd === undefined)
       return refusal(going, 'abort-refused', object, 'its EtcdadmCluster cannot be read, and may be half replaced');
-    if (hasBegun(etcd, mark) && !isEtcdSettled(etcd, since)) {
-      const message = `${progress.etcd?.replaced ?? 0} of ${counted(etcd.replicas, 'etcd machine')} replaced: nothing stops etcd half way`;
+    const settled = isEtcdSettled(etcd, since) && etcd.mark !== 'unreadable';
+    // Where somebody took a settled etcd over, abort is the way out; else the next step is our own.
+    if (!hasNeverBegun(etcd, mark, since) && (!settled || isOursYet(etcd, mark))) {
+      const message = settled
+        ? 'etcd is new: the control plane has to follow'
+        : `${progress.etcd?.replaced ?? 0} of ${counted(etcd.replicas, 'etcd machine')} replaced: nothing stops etcd half way`;
       return refusal(going, 'abort-refused', `EtcdadmCluster ${etcd.namespace}/${etcd.name}`, message);
     }
   }
@@ -133,7 +195,7 @@ export function planResume(observed: ObservedRollout, now: number): RolloutAct |
     return refusal(going, 'nothing-to-resume', controlPlane && nameOf(controlPlane));
   }
   const goesOn = going !== undefined && going.mark.abortedAt === undefined && !isDone(observed, going);
-  const left = goesOn ? troublesOf(observed, going.progress, now) : [];
+  const left = goesOn ? troublesOf(observed, going, now) : [];
   const why = typeof controlPlane.hold === 'object' ? `: ${controlPlane.hold.message}` : '';
   const again = left.length > 0 ? `; it is held again while there is ${left.map(({ id }) => id).join(', ')}` : '';
   return {

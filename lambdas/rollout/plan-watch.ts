@@ -1,14 +1,16 @@
 import { counted, DAY_MS, span, timeOf } from '../expiry/words.ts';
 import type { RolloutMark } from './annotations.ts';
+import { renewedCertificates, rolloutSpan } from './checks/span.ts';
 import { type CheckQuestion, checksOf } from './checks.ts';
 import { etcdTurn, isEtcdDone, pauseOf, versionOf } from './etcd-order.ts';
 import { holdReason } from './hold-reasons.ts';
-import type { ObservedControlPlane, ObservedRollout } from './observed.ts';
-import { factsOf, isInTheWay, planBegin, reasonsOf } from './plan-begin.ts';
+import type { ObservedControlPlane, ObservedMachine, ObservedRollout } from './observed.ts';
+import { factsOf, isAllSeen, isInTheWay, isTooLate, planBegin, reasonsOf } from './plan-begin.ts';
 import { COOL_DOWN_DAYS, LOOP_GUARD_DAYS } from './policy.ts';
 import { isVerified, progressOf, type RolloutProgress } from './progress.ts';
 import { holdOf, startOfMark } from './rollout-mark.ts';
 import type { HoldReason, RolloutHold, RolloutState, RolloutStep } from './step.ts';
+import { CLOCK_TOLERANCE_MS } from './verification.ts';
 import { nameOf, troublesOf } from './watch.ts';
 
 /** A rollout of ours, as far as it is. */
@@ -19,12 +21,18 @@ export interface Going {
   readonly progress: RolloutProgress;
 }
 
-/** What the mark of the control plane says; undefined where there is none, or one that cannot be read. */
+/** What the mark of the control plane says; undefined where there is none, or one that cannot be read, or tells of times that cannot be. */
 export function goingOf(observed: ObservedRollout, now: number): Going | undefined {
   const mark = observed.controlPlane?.mark;
   if (mark === undefined || mark === 'unreadable') return undefined;
   const since = startOfMark(mark);
-  return since === undefined ? undefined : { mark, since, progress: progressOf(observed, since, now) };
+  const latest = now + CLOCK_TOLERANCE_MS;
+  if (since === undefined || !(since <= latest)) return undefined;
+  if (mark.abortedAt !== undefined) {
+    const abortedAt = timeOf(mark.abortedAt);
+    if (abortedAt === undefined || !(abortedAt >= since && abortedAt <= latest)) return undefined;
+  }
+  return { mark, since, progress: progressOf(observed, since, now) };
 }
 
 /** Somebody has to look at it, and until then nothing is written. Undefined where nothing is held. */
@@ -80,6 +88,19 @@ export function isDone({ controlPlane, etcd }: ObservedRollout, { mark, since, p
   return etcdDone && controlPlane.paused !== pauseOf(mark);
 }
 
+/** Machines come or go, whoever wants it: a rollout that was aborted may not stand still yet. Pure. */
+export function isMoving({ controlPlane, machines, etcd }: ObservedRollout): boolean {
+  if (controlPlane === undefined) return false;
+  const stands = (all: readonly ObservedMachine[], wanted: number, up: (machine: ObservedMachine) => boolean) =>
+    all.length === wanted && all.every((machine) => !machine.deleting && up(machine));
+  return !(
+    isSettled(controlPlane) &&
+    stands(machines, controlPlane.replicas, ({ node }) => node !== undefined) &&
+    (etcd === undefined ||
+      (!etcd.upgrading && stands(etcd.machines, etcd.replicas, ({ owned, etcdReady }) => owned && etcdReady === true)))
+  );
+}
+
 function isSettled({ status, replicas, generation, observedGeneration, conditions }: ObservedControlPlane): boolean {
   const over = [conditions.RollingOut, conditions.ScalingUp, conditions.ScalingDown].every(
     (condition) => condition.status === 'False' || condition.status === 'Missing',
@@ -88,13 +109,19 @@ function isSettled({ status, replicas, generation, observedGeneration, condition
   return over && counts && observedGeneration === generation;
 }
 
-/** It was seen to be done, or nobody held it for a week: what goes on now, with no machine left that it would replace, is something else. */
-function isOver({ observed, history, now }: CheckQuestion, { mark, since }: Going): boolean {
+/**
+ * It was seen to be done, or nobody held it for a week: what goes on now, with no machine left that it would replace, is something else. Not where a machine shows a
+ * certificate that is not new: that is not forgotten.
+ */
+function isOver({ observed, history, now }: CheckQuestion, { mark, since, progress }: Going): boolean {
   if (observed.controlPlane?.paused === pauseOf(mark)) return false;
   const machines = [...observed.machines, ...(observed.etcd?.machines ?? [])];
   if (machines.length === 0 || !machines.every(({ createdAt }) => createdAt >= since)) return false;
   const ended = history.rollouts.some(({ id, endedAt }) => id === mark.id && endedAt !== undefined);
-  return ended || now - since >= COOL_DOWN_DAYS * DAY_MS;
+  const isUnproven = [...progress.machines, ...(progress.etcd?.machines ?? [])].some(
+    ({ state, served }) => state === 'replaced' && served.kind === 'certificate',
+  );
+  return ended || (now - since >= COOL_DOWN_DAYS * DAY_MS && !isUnproven);
 }
 
 function planGoing(question: CheckQuestion, controlPlane: ObservedControlPlane, going: Going): RolloutStep {
@@ -112,13 +139,21 @@ function planGoing(question: CheckQuestion, controlPlane: ObservedControlPlane, 
         return { kind: 'act', state: 'rolling', message: turn.message, write: turn.write, ...planned };
       case 'hold':
         return holdNow(question, controlPlane, going, turn.reasons);
-      case 'wait':
-        return { kind: 'nothing', state: 'rolling', message: turn.message, ...planned };
+      case 'wait': {
+        const late = tooLate(question, controlPlane, going);
+        return late.length > 0
+          ? holdNow(question, controlPlane, going, late)
+          : { kind: 'nothing', state: 'rolling', message: turn.message, ...planned };
+      }
       case 'control-plane':
         break;
     }
   }
-  const troubles = [...takenOver(controlPlane, going), ...troublesOf(observed, progress, now)];
+  const troubles = [
+    ...takenOver(controlPlane, going),
+    ...troublesOf(observed, going, now),
+    ...tooLate(question, controlPlane, going),
+  ];
   if (troubles.length > 0) return holdNow(question, controlPlane, going, troubles);
   const { wanted, replaced, verified, machines } = progress;
   const verifying = replaced === wanted && machines.length === wanted;
@@ -141,7 +176,23 @@ function takenOver(controlPlane: ObservedControlPlane, { since, progress }: Goin
   return some || (rolloutAfter ?? 0) > since ? [holdReason('taken-over', nameOf(controlPlane))] : [];
 }
 
-/** Everything is checked again before etcd is told to roll, but for what its own begin changed. */
+/** It began in time, and the time in which the schedule would begin has passed, with machines left. It holds no write back: what has begun has to end. */
+function tooLate(
+  { observed, policy, now }: CheckQuestion,
+  controlPlane: ObservedControlPlane,
+  { since, progress }: Going,
+): readonly HoldReason[] {
+  const until = rolloutSpan(renewedCertificates(observed), observed, policy)?.until;
+  const old = [...progress.machines, ...(progress.etcd?.machines ?? [])].filter(({ state }) => state === 'old').length;
+  if (until === undefined || old === 0 || !(since <= until && until < now)) return [];
+  const message = `${counted(old, 'machine')} not replaced yet for ${span(now - since)}, and too little time is left to mend what goes wrong`;
+  return [holdReason('stuck', nameOf(controlPlane), message)];
+}
+
+/**
+ * Everything is checked again before etcd is told to roll, but for what its own begin changed. Nobody inherits what a person answers for: that is asked of whoever is
+ * at the keyboard, never read from an annotation.
+ */
 function asIfNotBegun(question: CheckQuestion, controlPlane: ObservedControlPlane, { mark }: Going): CheckQuestion {
   const { observed, history } = question;
   const { paused: _pause, mark: _mark, ...before } = controlPlane;
@@ -149,7 +200,6 @@ function asIfNotBegun(question: CheckQuestion, controlPlane: ObservedControlPlan
   const isOurs = lease?.holder?.endsWith(` ${mark.id}`) === true;
   return {
     ...question,
-    trigger: mark.trigger === 'person' ? 'person' : question.trigger,
     observed: { ...others, ...(lease && !isOurs && { lease }), controlPlane: before },
     history: { ...history, rollouts: history.rollouts.filter(({ id }) => id !== mark.id) },
   };
@@ -161,6 +211,15 @@ function holdNow(
   { mark, progress }: Going,
   reasons: readonly HoldReason[],
 ): RolloutHold {
+  return {
+    ...heldFor(question, reasons),
+    write: { kind: 'hold', object: versionOf(controlPlane), hold: holdOf(mark, reasons, question.now) },
+    mark,
+    progress,
+  };
+}
+
+function heldFor(question: CheckQuestion, reasons: readonly HoldReason[]): RolloutHold {
   const [first] = reasons;
   return {
     kind: 'hold',
@@ -168,9 +227,6 @@ function holdNow(
     message: `held: ${[first?.object, first?.message].filter(Boolean).join(': ')}${reasons.length > 1 ? `, and ${reasons.length - 1} more` : ''}`,
     checks: [],
     reasons,
-    write: { kind: 'hold', object: versionOf(controlPlane), hold: holdOf(mark, reasons, question.now) },
-    mark,
-    progress,
     ...factsOf(question),
   };
 }
@@ -206,13 +262,20 @@ function planAfterAbort(
   controlPlane: ObservedControlPlane,
   going: Going,
 ): RolloutStep | undefined {
-  const { now } = question;
+  const { observed, now } = question;
   const { mark, since, progress } = going;
   const abortedAt = timeOf(mark.abortedAt) ?? since;
   if (now - abortedAt >= COOL_DOWN_DAYS * DAY_MS) return undefined;
   const checks = checksOf(question);
   const next = planBegin(question, controlPlane, checks);
   if (next.state === 'expired') return next;
+  const moves = isMoving(observed);
+  // Waiting for the cool-down hides neither that there is no time to wait, nor that nobody knows.
+  const isBlind = !moves && !isAllSeen(question, controlPlane, checks.filter(isInTheWay));
+  if ((isTooLate(checks) || isBlind) && next.kind !== 'nothing') return { ...next, mark, progress };
+  const reasons = moves ? troublesOf(observed, going, now) : [];
+  // Nothing of ours goes on that the annotation would stop.
+  if (reasons.length > 0) return { ...heldFor(question, reasons), mark, progress };
   const state: RolloutState = 'aborted';
   return {
     kind: 'nothing',

@@ -77,8 +77,12 @@ function progressOfMachines(
   const oldCertificates = new Set(
     observed.filter(isOld).flatMap(({ served }) => (served.kind === 'certificate' ? [served.fingerprint] : [])),
   );
+  const shared = sharedCertificates(observed);
   const showsNew = ({ served }: ObservedMachine) =>
-    served.kind === 'certificate' && !oldCertificates.has(served.fingerprint) && madeSince(served, made);
+    served.kind === 'certificate' &&
+    !oldCertificates.has(served.fingerprint) &&
+    !shared.has(served.fingerprint) &&
+    madeSince(served, made);
   const stateOf = (machine: ObservedMachine): MachineProgress['state'] => {
     if (machine.deleting || kind.leaves(machine)) return 'leaving';
     if (isOld(machine)) return 'old';
@@ -104,6 +108,18 @@ function progressOfMachines(
       .filter((sign) => sign <= made.now + CLOCK_TOLERANCE_MS)
       .reduce((latest, sign) => Math.max(latest, Math.min(sign, made.now)), made.since),
   };
+}
+
+/** Fingerprints that more than one machine shows: each has a certificate of its own, so this is behind an address that is not, and proves nothing of any of them. */
+export function sharedCertificates(machines: readonly Pick<ObservedMachine, 'served'>[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const shared = new Set<string>();
+  for (const { served } of machines) {
+    if (served.kind !== 'certificate') continue;
+    if (seen.has(served.fingerprint)) shared.add(served.fingerprint);
+    seen.add(served.fingerprint);
+  }
+  return shared;
 }
 
 /** Every machine was made since, is up, and shows a certificate that was made since; none goes. */

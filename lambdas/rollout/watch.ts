@@ -3,6 +3,7 @@ import { holdReason } from './hold-reasons.ts';
 import type { Condition, ObservedControlPlane, ObservedRollout } from './observed.ts';
 import type { RolloutProgress } from './progress.ts';
 import type { HoldReason } from './step.ts';
+import { CLOCK_TOLERANCE_MS } from './verification.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -12,6 +13,8 @@ const STUCK_ON_BARE_METAL_MS = 90 * MINUTE_MS;
 /** Conditions are False for seconds whenever a machine is replaced. */
 const UNHEALTHY_MS = 10 * MINUTE_MS;
 const UNVERIFIED_MS = 120 * MINUTE_MS;
+/** However much moves: one machine more is replaced by then. */
+export const STALLED_MS = 24 * 60 * MINUTE_MS;
 
 /** What nobody has seen for this long is stuck. */
 export function stuckAfter({ eksAnywhere, capiCluster }: ObservedRollout): number {
@@ -21,12 +24,32 @@ export function stuckAfter({ eksAnywhere, capiCluster }: ObservedRollout): numbe
 }
 
 /**
+ * How long ago the last machine was replaced that stays, or the rollout began: machines that are made again and again, and conditions that change all the time, are
+ * signs of life, and nothing comes of them. Pure.
+ *
+ * @param since when it began; milliseconds since the epoch, as is now
+ */
+export function lastReplacedFor(
+  progress: Pick<RolloutProgress, 'machines'>,
+  { since, now }: { readonly since: number; readonly now: number },
+): number {
+  const made = progress.machines.flatMap(({ state, createdAt }) =>
+    (state === 'replaced' || state === 'verified') && createdAt <= now + CLOCK_TOLERANCE_MS ? [createdAt] : [],
+  );
+  return now - made.reduce((latest, createdAt) => Math.max(latest, createdAt), since);
+}
+
+/**
  * Why a person has to look at a control plane that rolls and is not done: empty while all goes well. Pure.
  *
- * @param progress since the rollout began
+ * @param going when it began, and how far it is
  * @param now milliseconds since the epoch
  */
-export function troublesOf(observed: ObservedRollout, progress: RolloutProgress, now: number): readonly HoldReason[] {
+export function troublesOf(
+  observed: ObservedRollout,
+  { since, progress }: { readonly since: number; readonly progress: RolloutProgress },
+  now: number,
+): readonly HoldReason[] {
   const { controlPlane, capiCluster } = observed;
   if (controlPlane === undefined) return [];
   const object = nameOf(controlPlane);
@@ -45,24 +68,29 @@ export function troublesOf(observed: ObservedRollout, progress: RolloutProgress,
   const still = now - progress.movedAt;
   const { wanted, replaced, machines } = progress;
   const settled = wanted > 0 && replaced === wanted && machines.length === wanted;
+  const all = [...machines, ...(progress.etcd?.machines ?? [])];
+  const sinceReplaced = lastReplacedFor({ machines: all }, { since, now });
   if (observed.unread.length > 0) {
-    if (still > stuckAfter(observed)) {
+    if (still > stuckAfter(observed) || sinceReplaced > STALLED_MS) {
       reasons.push(
         holdReason('unseen', observed.unread[0]?.object, `not read for ${span(still)}: ${observed.unread[0]?.message}`),
       );
     }
   } else if (!settled) {
-    if (still > stuckAfter(observed)) {
+    const isStalled = replaced < wanted && sinceReplaced > STALLED_MS;
+    if (still > stuckAfter(observed) || isStalled) {
       reasons.push(
         holdReason(
           'stuck',
           object,
-          `${replaced} of ${counted(wanted, 'machine')} replaced, and nothing moved for ${span(still)}`,
+          isStalled
+            ? `${replaced} of ${counted(wanted, 'machine')} replaced, and none for ${span(sinceReplaced)}`
+            : `${replaced} of ${counted(wanted, 'machine')} replaced, and nothing moved for ${span(still)}`,
         ),
       );
     }
-  } else if (still > UNVERIFIED_MS) {
-    const [first] = [...machines, ...(progress.etcd?.machines ?? [])].filter(({ state }) => state !== 'verified');
+  } else if (still > UNVERIFIED_MS || sinceReplaced > STALLED_MS) {
+    const [first] = all.filter(({ state }) => state !== 'verified');
     reasons.push(
       first === undefined
         ? holdReason('not-verified', object, 'its machines are new, and it does not settle')

@@ -1,6 +1,7 @@
 import { counted, DAY_MS, date } from '../../expiry/words.ts';
 import type { CheckQuestion } from '../checks.ts';
 import type { ObservedMachine } from '../observed.ts';
+import { sharedCertificates } from '../progress.ts';
 import { kubectl, MACHINES, objectOf, stayingMachines, type Verdict, verdictOf } from './verdict.ts';
 
 /** What is wrong with the one or the other machine, the first of which is the object. */
@@ -68,14 +69,19 @@ export function healthChecks({ observed: { healthChecks: checks } }: CheckQuesti
 /** Every machine of the control plane and of external etcd: what nobody saw may have ended. */
 export function handshakes({ observed }: CheckQuestion): Verdict {
   const machines = stayingMachines(observed);
-  const unseen = machines.filter(({ served }) => served.kind !== 'certificate');
+  const shared = sharedCertificates(machines);
+  const isShared = ({ served }: ObservedMachine): boolean =>
+    served.kind === 'certificate' && shared.has(served.fingerprint);
+  const unseen = machines.filter((machine) => machine.served.kind !== 'certificate' || isShared(machine));
   const [first] = unseen;
   const served = first?.served;
   return verdictOf(
     [
       ...(machines.length === 0 ? ['there is no machine to look at'] : []),
       ...unseen.map(({ name, served: shown }) =>
-        shown.kind === 'failed' ? `${name}: ${shown.problem}` : `${name}: nobody tried`,
+        shown.kind === 'certificate'
+          ? `${name}: another machine shows the same certificate at ${shown.address}`
+          : `${name}: ${shown.kind === 'failed' ? shown.problem : 'nobody tried'}`,
       ),
     ],
     {
@@ -84,7 +90,9 @@ export function handshakes({ observed }: CheckQuestion): Verdict {
       remedy:
         served?.kind === 'failed'
           ? served.remedy
-          : 'Give certmarshal a way to port 6443 of each control plane machine, and to port 2379 of each machine of external etcd',
+          : served?.kind === 'certificate'
+            ? 'Give each Machine addresses of its own: the one that was looked at is not, such as a virtual IP that moves between them'
+            : 'Give certmarshal a way to port 6443 of each control plane machine, and to port 2379 of each machine of external etcd',
     },
   );
 }

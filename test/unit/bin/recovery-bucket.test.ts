@@ -67,7 +67,11 @@ function run(work: (ports: BucketPorts) => Promise<number>, minutes = 0) {
   return outcomeOf({ stdout, stderr }, work({ stdout, stderr, env: {}, clock: () => NOW + minutes * MINUTE }));
 }
 const options = (output: 'table' | 'json' = 'table') => ({ output, program: 'certmarshal' });
-const open = (bucket: Bucket, minutes = 0, { cluster = BERLIN.id, output = 'table' as 'table' | 'json' } = {}) => {
+const open = (
+  bucket: Bucket,
+  minutes = 0,
+  { cluster = BERLIN.id, output }: { readonly cluster?: string; readonly output?: 'table' | 'json' } = {},
+) => {
   ids += 1;
   const id = `w-${ids}`;
   const windowBy = (by: string, now: number) =>
@@ -113,7 +117,7 @@ describe('certmarshal recovery open --bucket', () => {
 
   it('decides again when somebody else wrote meanwhile: one of two wins', async () => {
     const bucket = bucketOf();
-    const other = await recoveryWindow(
+    const other = recoveryWindow(
       { nodes: 'cp-1', for: '30m', by: 'bob' },
       { id: 'other', cluster: BERLIN.id, now: NOW },
     );
@@ -255,8 +259,8 @@ describe('what is kept of windows', () => {
   });
 
   it('refuses one more than a hundred that are open', () => {
-    const open = Array.from({ length: 100 }, (_, n) => windowOf(n, NOW));
-    expect(withOpened(open, windowOf(1_000, NOW), NOW)).toBe('full');
+    const hundred = Array.from({ length: 100 }, (_, n) => windowOf(n, NOW));
+    expect(withOpened(hundred, windowOf(1_000, NOW), NOW)).toBe('full');
   });
 
   it('names at most eight windows that were closed', () => {

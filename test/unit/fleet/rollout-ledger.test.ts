@@ -94,7 +94,15 @@ describe('a claim', () => {
     ['another is done', past({ endedAt: NOW - HOUR }), 'schedule', true],
     ['another began less than the pause ago', past({ startedAt: NOW - HOUR + 1, endedAt: NOW - 1 }), 'schedule', false],
     ['another was never ended', past({ startedAt: NOW - 14 * DAY }), 'schedule', true],
-    ['the cluster itself claimed before', past({ cluster: 'munich', startedAt: NOW - 1 }), 'schedule', true],
+    ['the cluster itself claimed long before', past({ cluster: 'munich', startedAt: NOW - 900_001 }), 'schedule', true],
+    ['the cluster itself claimed a moment ago', past({ cluster: 'munich', startedAt: NOW - 1 }), 'schedule', false],
+    ['the cluster itself claimed it, for a person', past({ cluster: 'munich', startedAt: NOW }), 'person', false],
+    [
+      'the cluster itself did a moment ago',
+      past({ cluster: 'munich', startedAt: NOW - HOUR, endedAt: NOW - 1 }),
+      'schedule',
+      true,
+    ],
   ] as const)('where %s: %#', async (_, other, trigger, expected) => {
     const objects = holding(other);
     expect(await ledgerOf(objects).claim({ ...claim, trigger }, signal)).toBe(expected);
@@ -136,6 +144,31 @@ describe('a claim', () => {
   });
 });
 
+describe('what goes on', () => {
+  const going = { id: 'b', cluster: 'munich', trigger: 'person', at: NOW - HOUR } as const;
+
+  it('is written down once, also where others write', async () => {
+    const objects = holding();
+    objects.before = () =>
+      objects.objects.set(ROLLOUT_LEDGER_KEY, { value: { version: 1, rollouts: [past()] }, etag: '"x"' });
+    const ledger = ledgerOf(objects);
+    await ledger.keep(going, signal);
+    const kept = { id: 'b', cluster: 'munich', trigger: 'person', startedAt: NOW - HOUR };
+    expect(stored(objects)).toEqual({ version: 1, rollouts: [past(), kept] });
+    const first = objects.objects.get(ROLLOUT_LEDGER_KEY);
+    await ledger.keep({ ...going, at: NOW }, signal);
+    expect(objects.objects.get(ROLLOUT_LEDGER_KEY)).toBe(first);
+    expect(await ledger.claim({ ...claim, cluster: 'rome', id: 'c' }, signal)).toBe(false);
+  });
+
+  it('goes on again where it was taken for ended', async () => {
+    const objects = holding(past({ id: 'b', cluster: 'munich', endedAt: NOW - 1 }));
+    await ledgerOf(objects).keep(going, signal);
+    expect(stored(objects)).toMatchObject({ rollouts: [{ id: 'b', trigger: 'person', startedAt: NOW - HOUR }] });
+    expect(stored(objects)).not.toMatchObject({ rollouts: [{ endedAt: expect.anything() }] });
+  });
+});
+
 describe('an end', () => {
   it('is written down once', async () => {
     const objects = holding(past());
@@ -152,9 +185,17 @@ describe('an end', () => {
   it('of what never began is as if it had not been', async () => {
     const objects = holding(past(), past({ id: 'done', endedAt: NOW - HOUR }));
     const ledger = ledgerOf(objects);
-    await ledger.end({ id: 'a', cluster: 'berlin', at: NOW, undone: true }, signal);
-    await ledger.end({ id: 'done', cluster: 'berlin', at: NOW, undone: true }, signal);
+    const undone = { claimedAt: NOW - 2 * HOUR };
+    await ledger.end({ id: 'a', cluster: 'berlin', at: NOW, undone }, signal);
+    await ledger.end({ id: 'done', cluster: 'berlin', at: NOW, undone }, signal);
     expect(stored(objects)).toMatchObject({ rollouts: [{ id: 'done' }] });
+  });
+
+  it('of what never began leaves what another look claimed', async () => {
+    const objects = holding(past());
+    const undone = { claimedAt: NOW - 2 * HOUR + 1 };
+    await ledgerOf(objects).end({ id: 'a', cluster: 'berlin', at: NOW, undone }, signal);
+    expect(stored(objects)).toEqual({ version: 1, rollouts: [past()] });
   });
 
   it('is tried again when others write', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
 import type { RolloutMark } from '../../../lambdas/rollout/annotations.ts';
 import type { RolloutWrite } from '../../../lambdas/rollout/step.ts';
-import { actRollout, type RolloutWritten } from '../../../lambdas/rollout-step/act-rollout.ts';
+import { type ActOptions, actRollout, type RolloutWritten } from '../../../lambdas/rollout-step/act-rollout.ts';
 import { observeRollout } from '../../../lambdas/rollout-step/observe-rollout.ts';
 import { acquireLease, releaseLease, renewLease } from '../../../lambdas/rollout-step/rollout-lease.ts';
 import { DAY, NOW } from '../rollout/fixtures.ts';
@@ -24,7 +24,8 @@ async function prepared(version: 'v1beta2' | 'v1beta1' = 'v1beta2', prepare: (wo
     etcd,
     options,
     object: controlPlane,
-    act: async (write: RolloutWrite): Promise<RolloutWritten> => actRollout(write, options),
+    act: async (write: RolloutWrite, changes: Partial<ActOptions> = {}): Promise<RolloutWritten> =>
+      actRollout(write, { ...options, ...changes }),
     stored: () => world.management.get(world.paths.controlPlane),
   };
 }
@@ -89,6 +90,17 @@ describe('a rollout begins', () => {
     expect(world.management.calls).toEqual([]);
   });
 
+  it('not after the maintenance window, and the Lease is given back', async () => {
+    const { act, object, world } = await prepared();
+    const beginBy = new AbortController();
+    world.management.after = ({ method }) => {
+      if (method === 'POST') beginBy.abort();
+    };
+    expect(await act(roll(object), { beginBy: beginBy.signal })).toMatchObject({ kind: 'failed' });
+    expect(world.management.calls).toEqual(['POST leases', 'PATCH leases/certmarshal-rollout']);
+    expect(world.management.get(world.paths.lease)['spec']).toMatchObject({ holderIdentity: '' });
+  });
+
   it('not when somebody took the Lease since it was looked at', async () => {
     const { act, object, world } = await prepared();
     holdLease(world, 'eksa-system/milan-prod milan-1', NOW);
@@ -125,7 +137,7 @@ describe('other writes', () => {
   ])('abort: gives %s', async (_, holder, left) => {
     const { act, object, world } = await prepared('v1beta2', (prepare) => holdLease(prepare, holder, NOW - 60_000));
     const abort = { kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false } as const;
-    expect(await act(abort)).toEqual({ kind: 'written' });
+    expect(await act(abort, { settled: true })).toEqual({ kind: 'written' });
     expect(world.management.get(world.paths.lease)['spec']).toMatchObject({ holderIdentity: left });
   });
 
@@ -137,15 +149,28 @@ describe('other writes', () => {
     world.management.before = ({ path }) => {
       if (path.includes('/leases/')) throw failure(kind);
     };
-    const written = await act({ kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false });
+    const written = await act(
+      { kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false },
+      { settled: true },
+    );
     expect(written).toMatchObject({ kind: 'written', ...(problem === undefined ? {} : { problem }) });
     expect(written.problem === undefined).toBe(problem === undefined);
+  });
+
+  it('abort: keeps the Lease while anything moves', async () => {
+    const { act, object, world } = await prepared('v1beta2', (prepare) => holdLease(prepare, `${CLUSTER} a`, NOW));
+    const written = await act({ kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false });
+    expect(written).toEqual({ kind: 'written' });
+    expect(world.management.get(world.paths.lease)['spec']).toMatchObject({ holderIdentity: `${CLUSTER} a` });
   });
 
   it('abort: keeps the Lease where it is not written', async () => {
     const { act, object, world } = await prepared('v1beta2', (prepare) => holdLease(prepare, `${CLUSTER} a`, NOW));
     world.management.change(world.paths.controlPlane, { spec: { replicas: 5 } });
-    const written = await act({ kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false });
+    const written = await act(
+      { kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false },
+      { settled: true },
+    );
     expect(written.kind).toBe('overtaken');
     expect(world.management.get(world.paths.lease)['spec']).toMatchObject({ holderIdentity: `${CLUSTER} a` });
   });

@@ -3,7 +3,8 @@ import type { RolloutMark } from '../../../lambdas/rollout/annotations.ts';
 import { nonceOf, pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
 import type { ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import { planAbort, planResume, planRollout } from '../../../lambdas/rollout/plan-rollout.ts';
-import { markOf, rolloutId } from '../../../lambdas/rollout/rollout-mark.ts';
+import { isMoving } from '../../../lambdas/rollout/plan-watch.ts';
+import { markOf, rolloutId, seconds } from '../../../lambdas/rollout/rollout-mark.ts';
 import {
   CLUSTER_ID,
   CONTROL_PLANE_UID,
@@ -42,6 +43,15 @@ const OBJECT = {
 const plan = (observed: ObservedRollout, now = NOW, trigger: 'schedule' | 'person' = 'schedule') =>
   planRollout(observed, policy(), history(), now, trigger);
 
+const capiCluster = (infrastructure: string) => ({
+  namespace: NAMESPACE,
+  name: NAME,
+  deleting: false,
+  paused: false,
+  topology: false,
+  infrastructure,
+});
+
 /** Began an hour ago. */
 const SINCE = NOW - HOUR;
 const MARK: RolloutMark = markOf(CLUSTER_ID, SINCE, 'certificates end soon', 'schedule');
@@ -54,6 +64,11 @@ function young(number: number, since = SINCE, changes: Partial<ObservedMachine> 
     ...changes,
   });
 }
+
+const endsIn = (count: number, fingerprint: string) =>
+  served({ notAfter: NOW + count * DAY, fingerprint: fingerprint.repeat(32) });
+const ending = (number: number, count: number): ObservedMachine =>
+  machine(number, { served: endsIn(count, `0${number}`) });
 
 const NEW = [young(4), young(5), young(6)];
 /** It has no Node yet. */
@@ -137,10 +152,34 @@ describe('no rollout begins', () => {
     [
       'without Cluster API',
       but(healthyRollout({ machines: [] }), 'controlPlane'),
-      {},
+      undefined,
       'nothing',
       'off',
       'there is nothing to roll: Cluster API has no control plane of it, and certificates of nodes renew themselves',
+    ],
+    [
+      'where AWS makes the control plane',
+      but(healthyRollout({ machines: [], capiCluster: capiCluster('AWSManagedCluster') }), 'controlPlane'),
+      {},
+      'nothing',
+      'off',
+      'there is nothing to roll: ',
+    ],
+    [
+      'where rollouts are wanted, and no control plane has the name',
+      but(healthyRollout({ machines: [] }), 'controlPlane'),
+      {},
+      'hold',
+      'refused',
+      'rollouts are wanted, and its control plane was not found: no KubeadmControlPlane in the namespace eksa-system has the label cluster.x-k8s.io/cluster-name=berlin-prod',
+    ],
+    [
+      'where rollouts are wanted, and there is no such Cluster',
+      but(but(healthyRollout({ machines: [] }), 'controlPlane'), 'capiCluster'),
+      {},
+      'hold',
+      'refused',
+      'rollouts are wanted, and its control plane was not found: no Cluster of Cluster API has the name berlin-prod',
     ],
     [
       'while it is deleted',
@@ -189,7 +228,7 @@ describe('no rollout begins', () => {
       healthyRollout({
         controlPlane: controlPlane({
           conditions: controlPlaneConditions({
-            RollingOut: { status: 'True', message: 'Rolling 3 not up-to-date replicas' },
+            RollingOut: { status: 'True', since: NOW - HOUR, message: 'Rolling 3 not up-to-date replicas' },
           }),
         }),
       }),
@@ -216,7 +255,12 @@ describe('no rollout begins', () => {
     ],
     [
       'while fewer machines are up to date',
-      healthyRollout({ controlPlane: controlPlane({ status: { replicas: 3, upToDate: 2 } }) }),
+      healthyRollout({
+        controlPlane: controlPlane({
+          status: { replicas: 3, upToDate: 2 },
+          conditions: controlPlaneConditions({ ScalingUp: { status: 'False', since: NOW - HOUR } }),
+        }),
+      }),
       {},
       'nothing',
       'foreign',
@@ -453,6 +497,209 @@ describe('a rollout that is done', () => {
   });
 });
 
+describe('a mark with times that cannot be', () => {
+  const later = (milliseconds: number) => seconds(NOW + milliseconds);
+  it.each<[string, Partial<RolloutMark>, readonly string[]]>([
+    ['begins in an hour', { start: later(HOUR) }, ['unreadable-mark']],
+    ['was aborted before it began', { abortedAt: '2026-11-28T01:00:00Z' }, ['unreadable-mark']],
+    ['is aborted in 73 years', { abortedAt: '2099-01-01T00:00:00Z' }, ['unreadable-mark']],
+    ['was aborted at no time', { abortedAt: 'never' }, ['unreadable-mark']],
+  ])('is not believed: it %s', (_, changes, reasons) => {
+    const observed = rolling({ machines: [1, 2, 3].map((n) => ending(n, 3)) }, { mark: { ...MARK, ...changes } });
+    const step = plan(observed);
+    expect(step).toMatchObject({ kind: 'hold', state: 'held' });
+    expect(isHold(step)).toEqual(reasons);
+    expect(isHold(planAbort(observed, NOW))).toEqual(reasons);
+  });
+
+  it('is believed where clocks differ by minutes', () => {
+    const mark = { ...MARK, start: later(5 * MINUTE) };
+    expect(plan(rolling({}, { mark, rolloutAfter: NOW + 5 * MINUTE })).state).toBe('rolling');
+    const abortedAt = later(5 * MINUTE);
+    expect(plan(rolling({}, { mark: { ...MARK, abortedAt } })).state).toBe('aborted');
+  });
+});
+
+describe('nobody knows when it is due', () => {
+  const far = [1, 2, 3].map((n) => ending(n, 300));
+  const unseen = (number: number) => machine(number, { served: { kind: 'none' } });
+  const unread = [{ kind: 'forbidden', object: 'machines', message: 'forbidden', remedy: 'grant it' }];
+  const etcdFar = [1, 2, 3].map((n) => etcdMachine(n, { served: endsIn(300, `e${n}`) }));
+  const external = (one: Parameters<typeof etcd>[0]) =>
+    healthyExternal({ machines: far, etcd: etcd({ machines: etcdFar, clientCertificate: CLIENT, ...one }) });
+  const CLIENT = { notBefore: NOW - DAY, notAfter: NOW + 300 * DAY };
+
+  it('is known of stacked and external etcd when everything was seen', () => {
+    expect(plan(healthyRollout({ machines: far })).state).toBe('idle');
+    expect(plan(external({})).state).toBe('idle');
+    expect(plan(healthyRollout({ machines: [...far, ending(4, 300)] })).state).toBe('idle');
+  });
+
+  it.each<[string, ObservedRollout, string]>([
+    ['a machine was not seen', healthyRollout({ machines: [...far.slice(0, 2), unseen(3)] }), 'handshakes'],
+    [
+      'two show the same',
+      healthyRollout({ machines: [...far.slice(0, 2), { ...far[0], name: 'x' } as ObservedMachine] }),
+      'handshakes',
+    ],
+    ['a machine is missing', healthyRollout({ machines: far.slice(0, 2) }), 'machines-settled'],
+    [
+      'all but one go',
+      healthyRollout({ machines: far.map((one, index) => (index > 0 ? { ...one, deleting: true } : one)) }),
+      'machines-settled',
+    ],
+    [
+      'it asks for none',
+      healthyRollout({ machines: far, controlPlane: controlPlane({ replicas: 0 }) }),
+      'control-plane-settled',
+    ],
+    ['something was not read', healthyRollout({ machines: far, unread }), 'everything-read'],
+    ['etcd was not seen', but(external({}), 'etcd'), 'external-etcd-settled'],
+    ['a machine of etcd is missing', external({ machines: etcdFar.slice(1) }), 'external-etcd-settled'],
+    [
+      'a machine of etcd was not seen',
+      external({ machines: [...etcdFar.slice(1), etcdMachine(1, { served: { kind: 'none' } })] }),
+      'handshakes',
+    ],
+  ])('when %s', (_, observed, first) => {
+    const step = plan(observed);
+    expect(step).toMatchObject({ kind: 'hold', state: 'refused' });
+    expect(step.message).toContain('nobody knows when it is due');
+    expect(step.kind === 'hold' && step.reasons[0]?.id).toBe(first);
+    expect(isHold(step)).not.toContain('due');
+  });
+
+  it('not a week after a rollout that was never verified', () => {
+    const since = NOW - 9 * DAY;
+    const mark = markOf(CLUSTER_ID, since, 'certificates end soon', 'schedule');
+    const own = controlPlane({ mark, rolloutAfter: since });
+    const [one, two] = [young(4, since), young(5, since)];
+    const blind = healthyRollout({
+      controlPlane: own,
+      machines: [one, two, young(6, since, { served: { kind: 'none' } })],
+    });
+    expect(plan(blind)).toMatchObject({ kind: 'hold', state: 'refused' });
+    // It answers with a certificate that was not made since.
+    const old = healthyRollout({
+      controlPlane: own,
+      machines: [one, two, young(6, since, { served: endsIn(300, 'ab') })],
+    });
+    expect(isHold(plan(old))).toEqual(['not-verified']);
+    expect(plan(healthyRollout({ controlPlane: own, machines: [one, two, young(6, since)] })).state).toBe('idle');
+  });
+});
+
+describe('somebody else rolls it', () => {
+  const rollingOut = (since: number) => controlPlaneConditions({ RollingOut: { status: 'True', since } });
+  const foreign = (changes: Parameters<typeof controlPlane>[0], days = 40) =>
+    healthyRollout({ machines: [1, 2, 3].map((n) => ending(n, days)), controlPlane: controlPlane(changes) });
+  const behind = { status: { replicas: 3, ready: 3, available: 3, upToDate: 2 } };
+
+  it.each<[string, ObservedRollout, string]>([
+    ['for a day', foreign({ conditions: rollingOut(NOW - DAY) }), 'foreign'],
+    ['for longer', foreign({ conditions: rollingOut(NOW - DAY - 1) }), 'refused'],
+    ['for longer, before it is due', foreign({ conditions: rollingOut(NOW - 60 * DAY) }, 46), 'foreign'],
+    ['for longer, and it is due for less', foreign({ conditions: rollingOut(NOW - 60 * DAY) }, 44.5), 'foreign'],
+    ['since a time that is yet to come', foreign({ conditions: rollingOut(NOW + DAY) }), 'refused'],
+    ['when it was asked for long ago', foreign({ rolloutAfter: NOW - 2 * DAY }), 'refused'],
+    ['when it is planned for tomorrow', foreign({ rolloutAfter: NOW + DAY }), 'foreign'],
+    ['when it is planned for next century', foreign({ rolloutAfter: Date.parse('2099-01-01T00:00:00Z') }), 'refused'],
+    ['when its time cannot be read', foreign({ rolloutAfter: Number.NaN }), 'refused'],
+    ['and nothing moves for long', foreign(behind), 'refused'],
+    ['and there is no time to wait', foreign({ conditions: rollingOut(NOW - HOUR) }, 9), 'refused'],
+    ['and certificates ended', foreign({ conditions: rollingOut(NOW - HOUR) }, -1), 'expired'],
+    ['and certificates ended, when it is planned', foreign({ rolloutAfter: NOW + DAY }, -1), 'expired'],
+  ])('%s', (_, observed, state) => {
+    const step = plan(observed);
+    expect(step.state).toBe(state);
+    expect(step.kind).toBe(state === 'foreign' ? 'nothing' : 'hold');
+    if (state === 'refused') expect(isHold(step)).toEqual(expect.arrayContaining(['not-rolling-already']));
+  });
+
+  it('is only told of where nobody opted in, or to who is at the keyboard', () => {
+    const observed = foreign({ conditions: rollingOut(NOW - 60 * DAY) }, 9);
+    expect(planRollout(observed, undefined, history(), NOW).state).toBe('foreign');
+    expect(plan(observed, NOW, 'person').state).toBe('foreign');
+  });
+
+  it('and a machine that nobody saw may be due', () => {
+    const observed = foreign({ rolloutAfter: Date.parse('2099-01-01T00:00:00Z') }, 300);
+    expect(plan(observed).state).toBe('foreign');
+    const machines = [ending(1, 300), ending(2, 300), machine(3, { served: { kind: 'none' } })];
+    expect(plan({ ...observed, machines }).state).toBe('refused');
+  });
+});
+
+describe('a whole rollout is bounded', () => {
+  const since = NOW - 2 * DAY;
+  const mark = markOf(CLUSTER_ID, since, 'certificates end soon', 'schedule');
+  const conditions = controlPlaneConditions({ RollingOut: { status: 'True', since: NOW - MINUTE } });
+  const going = (machines: readonly ObservedMachine[], who = mark, changes: Partial<ObservedRollout> = {}) =>
+    healthyRollout({
+      machines,
+      controlPlane: controlPlane({ mark: who, rolloutAfter: Date.parse(who.start), conditions }),
+      ...changes,
+    });
+  const old = [machine(1), machine(2)];
+  const bootingSince = (minutes: number) => booting(young(9, NOW - 5 * MINUTE * 9 - minutes * MINUTE));
+
+  it.each<[string, ObservedRollout, readonly string[]]>([
+    ['conditions that change for ever', going([...old, machine(3)]), ['stuck']],
+    ['machines that are made for ever', going([...old, machine(3), bootingSince(20)]), ['stuck']],
+    [
+      'machines that are made and go',
+      going([...old, machine(3), { ...young(4, NOW - HOUR), deleting: true }]),
+      ['stuck'],
+    ],
+    [
+      'what cannot be read for ever',
+      going([...old, machine(3)], mark, {
+        unread: [{ kind: 'timeout', object: 'x', message: 'no answer', remedy: 'wait' }],
+      }),
+      ['unseen'],
+    ],
+    [
+      'certificates that are never seen',
+      going([4, 5, 6].map((n) => young(n, since, { served: { kind: 'none' } }))),
+      ['not-verified'],
+    ],
+  ])('whatever moves: %s', (_, observed, reasons) => {
+    expect(isHold(plan(observed))).toEqual(reasons);
+  });
+
+  it('while one machine more is replaced a day it goes on', () => {
+    expect(plan(going([...old, young(4, NOW - 20 * HOUR)])).state).toBe('rolling');
+    expect(isHold(plan(going([...old, young(4, NOW - 26 * HOUR)])))).toEqual(['stuck']);
+  });
+
+  it('when it becomes too late with machines left, unless a person began it later than that', () => {
+    const left = [ending(1, 9.5), ending(2, 9.5), young(4, NOW - HOUR)];
+    const step = plan(going(left));
+    expect(isHold(step)).toEqual(['stuck']);
+    expect(step.message).toContain('too little time is left');
+    const late = markOf(CLUSTER_ID, NOW - 2 * HOUR, 'wanted by a person', 'person');
+    expect(plan(going(left, late)).state).toBe('rolling');
+  });
+});
+
+describe('one certificate that several machines show', () => {
+  it('proves nothing of any of them', () => {
+    const one = served({ notAfter: NOW - 30 * MINUTE + 365 * DAY, fingerprint: 'cc', address: '10.0.1.99:6443' });
+    const same = rolling({ machines: [young(4, SINCE, { served: one }), young(5, SINCE, { served: one }), young(6)] });
+    expect(plan(same)).toMatchObject({ state: 'verifying', progress: { replaced: 3, verified: 1 } });
+    expect(isHold(plan(same, NOW + 2 * HOUR))).toEqual(['not-verified']);
+    const before = healthyRollout({
+      machines: [1, 2, 3].map((n) => machine(n, { served: served({ fingerprint: 'cc' }) })),
+    });
+    const step = plan(before);
+    expect(isHold(step)).toEqual(['handshakes']);
+    expect(step.kind === 'hold' && step.reasons[0]).toMatchObject({
+      message: expect.stringContaining('another machine shows the same certificate'),
+      remedy: expect.stringContaining('a virtual IP'),
+    });
+  });
+});
+
 describe('a rollout is aborted', () => {
   it('gently: only what is ours is cleared', () => {
     const step = planAbort(rolling(), NOW);
@@ -484,8 +731,12 @@ describe('a rollout is aborted', () => {
 
   it.each<[string, ObservedRollout, boolean]>([
     ['before etcd began', external({ paused: pauseOf(MARK) }), true],
-    ['when etcd is settled', external({ paused: pauseOf(MARK) }, { ...told, machines: fresh }), true],
-    ['when the control plane rolls', external({}, { ...told, machines: fresh }), false],
+    [
+      'with the mark of an earlier one',
+      external({ paused: pauseOf(MARK) }, { mark: { ...MARK, id: 'earlier', start: '2025-11-28T02:00:00Z' } }),
+      true,
+    ],
+    ['when somebody took a settled etcd over', external({ paused: pauseOf(MARK) }, { machines: fresh }), true],
   ])('with external etcd, %s', (_, observed, unpause) => {
     expect(planAbort(observed, NOW)).toMatchObject({
       kind: 'act',
@@ -500,6 +751,71 @@ describe('a rollout is aborted', () => {
     expect(step.message).toBe('0 of 3 etcd machines replaced: nothing stops etcd half way');
     const { etcd: _, ...blind } = observed;
     expect(isHold(planAbort(blind, NOW))).toEqual(['abort-refused']);
+  });
+
+  const half = { upgrading: true, generation: 3, machines: [etcdMachine(1), etcdMachine(2), ...fresh.slice(0, 1)] };
+
+  it.each<[string, Parameters<typeof etcd>[0]]>([
+    ['its mark was removed', { ...half, postEtcdadmCommands: [nonceOf(MARK)] }],
+    ['its mark is unreadable', { mark: 'unreadable' }],
+    ['its mark is unreadable, and it is settled', { mark: 'unreadable', machines: fresh }],
+    ['its mark is another one', { ...half, mark: { ...MARK, id: 'other' } }],
+    ['only its configuration tells', { postEtcdadmCommands: [nonceOf(MARK)] }],
+    ['only its controller tells', { upgrading: true }],
+    ['only its generation tells', { generation: 3 }],
+    ['only a machine tells', { machines: [etcdMachine(1), etcdMachine(2), ...fresh.slice(0, 1)] }],
+    [
+      'only a member that has no owner tells',
+      { machines: [etcdMachine(1), etcdMachine(2), etcdMachine(3, { owned: false })] },
+    ],
+  ])('not while etcd may have begun: %s', (_, one) => {
+    expect(isHold(planAbort(external({ paused: pauseOf(MARK) }, one), NOW))).toEqual(['abort-refused']);
+  });
+
+  it.each<[string, ObservedRollout]>([
+    ['before the control plane is told', external({ paused: pauseOf(MARK) }, { ...told, machines: fresh })],
+    ['while it rolls', external({}, { ...told, machines: fresh })],
+  ])('not when etcd is new, which the control plane has to follow: %s', (_, observed) => {
+    const step = planAbort(observed, NOW);
+    expect(isHold(step)).toEqual(['abort-refused']);
+    expect(step.message).toBe('etcd is new: the control plane has to follow');
+  });
+
+  const aborted = { ...MARK, abortedAt: '2026-11-28T02:00:00Z' };
+
+  it('and is held while its machines still move, and are not well or stand', () => {
+    const conditions = controlPlaneConditions({
+      RollingOut: { status: 'True', since: NOW - 20 * MINUTE },
+      EtcdClusterHealthy: { status: 'False', since: NOW - 11 * MINUTE },
+    });
+    const moving = rolling({}, { mark: aborted, conditions });
+    const step = plan(moving);
+    expect(step).toMatchObject({ kind: 'hold', state: 'held', mark: aborted });
+    expect(isHold(step)).toEqual(['unhealthy']);
+    expect(step).not.toHaveProperty('write');
+    expect(isHold(plan(moving, NOW + HOUR))).toEqual(['unhealthy', 'stuck']);
+    expect(isMoving(moving)).toBe(true);
+    const standing = rolling({}, { mark: aborted });
+    expect([plan(standing, NOW + HOUR).state, isMoving(standing)]).toEqual(['aborted', false]);
+    const { controlPlane: _, ...without } = standing;
+    expect(isMoving(without)).toBe(false);
+  });
+
+  it.each<[string, ObservedRollout, readonly string[]]>([
+    [
+      'there is no time to wait for it',
+      rolling({ machines: [1, 2, 3].map((n) => ending(n, 9)) }, { mark: aborted }),
+      ['not-too-late'],
+    ],
+    [
+      'a machine does not show its certificate',
+      rolling({ machines: [machine(1), machine(2), machine(3, { served: { kind: 'none' } })] }, { mark: aborted }),
+      ['handshakes'],
+    ],
+  ])('and its cool-down hides not that %s', (_, observed, reasons) => {
+    const step = plan(observed);
+    expect(step).toMatchObject({ kind: 'hold', state: 'refused', mark: aborted });
+    expect(isHold(step)).toEqual(expect.arrayContaining([...reasons]));
   });
 
   it('and is not begun again for a week', () => {
