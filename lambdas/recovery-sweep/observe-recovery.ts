@@ -1,5 +1,6 @@
+import { instant } from '../approval/read-request.ts';
 import type { ClusterContext } from '../approval/request.ts';
-import { field, text } from '../approval/wire.ts';
+import { field, list, text } from '../approval/wire.ts';
 import type { InstanceQuery } from '../aws/ec2-instances.ts';
 import { AwsError } from '../aws/errors.ts';
 import {
@@ -19,7 +20,7 @@ import {
   voucherFromInstance,
   voucherFromMachine,
 } from '../recovery/control-plane.ts';
-import { recoveryGate } from '../recovery/decide.ts';
+import { nodeOfRequest, recoveryGate } from '../recovery/decide.ts';
 import { type Liveness, livenessOf } from '../recovery/liveness.ts';
 import type { RecoveryReason } from '../recovery/reasons.ts';
 import { KUBELET_CLIENT_SIGNER, type RecoveryRequest, readRecoveryRequest } from '../recovery/request.ts';
@@ -49,6 +50,8 @@ export interface OpenRecovery {
 }
 
 export interface OpenRecoveries {
+  /** Approvals of recoveries since the window opened, of which the request is still there, by node. */
+  readonly given: ReadonlyMap<string, number>;
   readonly open: readonly OpenRecovery[];
   readonly ignored: ReadonlyMap<RecoveryReason, number>;
   readonly problems: readonly Problem[];
@@ -60,16 +63,23 @@ const MOST_OPEN = 1_000;
 const MOST_REQUEST_BYTES = 16 * 1024;
 const SHOWN_UNREADABLE = 20;
 
+/** The reason on the conditions that are written; `kubectl get csr NAME -o yaml` shows it. */
+export const RECOVERED_CONDITION = 'CertMarshalRecovered';
+
 /**
- * The open requests for client certificates of kubelets. What cannot be read is a problem, and not approved.
+ * The open requests for client certificates of kubelets, and what was given of late. What cannot be read is a problem, and not approved.
+ *
+ * @param openedAt of the window
  *
  * @throws KubernetesError when they cannot be listed
  */
 export async function listRecoveries(
   { workload, clusterId }: RecoveryTarget,
+  openedAt: string,
   signal: AbortSignal,
 ): Promise<OpenRecoveries> {
   const open: OpenRecovery[] = [];
+  const given = new Map<string, number>();
   const ignored = new Map<RecoveryReason, number>();
   const problems: Problem[] = [];
   const unread = (name: string | undefined, message: string): void => {
@@ -87,6 +97,10 @@ export async function listRecoveries(
       }
       const { csr } = read.request;
       const gate = recoveryGate(csr);
+      if (gate?.reason === 'AlreadyApproved' && isRecovered(item, openedAt)) {
+        const node = nodeOfRequest(csr);
+        if (node !== undefined) given.set(node, (given.get(node) ?? 0) + 1);
+      }
       if (gate !== undefined) ignored.set(gate.reason, (ignored.get(gate.reason) ?? 0) + 1);
       else if ((csr.request?.length ?? 0) > MOST_REQUEST_BYTES)
         unread(csr.name, 'spec.request is no kubelet’s: too large');
@@ -101,7 +115,16 @@ export async function listRecoveries(
       message: `there are ${refused} more than the ${MOST_OPEN} that are judged`,
       remedy: 'Find out who makes so many, and delete them.',
     });
-  return { open, ignored, problems };
+  return { given, open, ignored, problems };
+}
+
+/** Approved by a recovery since then. The API server dates every condition; one without a date counts. Kubernetes removes approved requests an hour later. */
+function isRecovered(item: unknown, openedAt: string): boolean {
+  const since = instant(openedAt) ?? 0;
+  return list(item, 'status', 'conditions').some((condition) => {
+    if (text(condition, 'type') !== 'Approved' || text(condition, 'reason') !== RECOVERED_CONDITION) return false;
+    return (instant(text(condition, 'lastUpdateTime') ?? '') ?? since) >= since;
+  });
 }
 
 /** What Machines and EC2 instances say of the nodes of a window. A source that cannot be read is part of the result. */

@@ -62,6 +62,7 @@ export async function readApprovals(
 /**
  * Counts one more approval for a node, before it is given. The write is conditional: at worst one is counted that is never given. Never one that is given is not.
  *
+ * @param atLeast approvals that the node is known to have, should the Lease have been removed since
  * @returns `spent` when the window has none left for the node, `closed` when it is not open any more, `busy` when others write all the time
  * @throws KubernetesError; the approval may be counted, and must not be given
  */
@@ -69,6 +70,7 @@ export async function reserve(
   client: KubernetesClient,
   window: RecoveryWindow,
   node: string,
+  atLeast: number,
   clock: () => number,
   signal: AbortSignal,
 ): Promise<
@@ -77,7 +79,7 @@ export async function reserve(
   for (let tries = 0; tries < TRIES; tries += 1) {
     const approvals = await readApprovals(client, window, clock(), signal);
     if (!approvals.ok) return { kind: 'refused', problem: approvals.problem };
-    const spent = approvals.approved.get(node) ?? 0;
+    const spent = Math.max(approvals.approved.get(node) ?? 0, atLeast);
     if (spent >= window.approvals) return { kind: 'spent' };
     if (closedBecause(window, clock()) !== undefined) return { kind: 'closed' };
     const next = new Map(approvals.approved).set(node, spent + 1);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { instant } from '../approval/read-request.ts';
 import { type ApprovalSubject, updateApproval } from '../kubernetes/certificate-signing-requests.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { printable } from '../printable.ts';
@@ -11,14 +12,12 @@ import type { RecoveryWindow } from '../recovery/window.ts';
 import {
   listRecoveries,
   type OpenRecoveries,
+  RECOVERED_CONDITION,
   type RecoveryTarget,
   readControlPlane,
   readLiveness,
 } from './observe-recovery.ts';
 import { readApprovals, reserve } from './reservations.ts';
-
-/** The reason on the conditions that are written; `kubectl get csr NAME -o yaml` shows it. */
-export const RECOVERED_CONDITION = 'CertMarshalRecovered';
 
 /**
  * What became of a decision.
@@ -61,7 +60,7 @@ export interface RecoveryReport {
   readonly complete: boolean;
   readonly rows: readonly RecoveryRow[];
   readonly ignored: Readonly<Partial<Record<RecoveryReason, number>>>;
-  /** By the Lease, after this sweep: for each node of the window, where that could be read. */
+  /** After this sweep, for each node: by the Lease, or what is known beyond it. */
   readonly approved: readonly { readonly node: string; readonly approvals: number }[];
   /** The connection was made although the serving certificate had expired. `notAfter` is RFC 3339. */
   readonly recovering?: { readonly notAfter: string; readonly sha256: string; readonly pin: string };
@@ -72,9 +71,14 @@ export interface RecoverySweepOptions {
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   readonly signal: AbortSignal;
+  /** What earlier sweeps of this window gave, by node: written here, so that a Lease that was removed begins no new count. @default what the cluster tells */
+  readonly given?: Map<string, number>;
   /** Told of every row as soon as what became of it is known: for the journal, which then has it also when the sweep breaks off. */
   readonly onRow?: (row: RecoveryRow) => void;
 }
+
+/** The longest that a timer takes. */
+const MOST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Sweeps one cluster once within a recovery window: reads, decides, counts each approval in the cluster and gives it. Safe to repeat, to interrupt and to run twice
@@ -84,9 +88,12 @@ export interface RecoverySweepOptions {
 export async function sweepRecovery(
   target: RecoveryTarget,
   window: RecoveryWindow,
-  { clock, signal, onRow }: RecoverySweepOptions,
+  { clock, signal: caller, given = new Map(), onRow }: RecoverySweepOptions,
 ): Promise<RecoveryReport> {
   const startedAt = clock();
+  // The client tries again what is throttled; nothing of that is sent after the window, whatever a server asks it to wait.
+  const left = (instant(window.until) ?? 0) - startedAt;
+  const signal = AbortSignal.any([caller, AbortSignal.timeout(Math.max(0, Math.min(left, MOST_TIMER_MS)))]);
   const problems: Problem[] = [];
   const rows: RecoveryRow[] = [];
   const done = (row: RecoveryRow): void => {
@@ -99,10 +106,12 @@ export async function sweepRecovery(
     window.cluster === target.clusterId ? closedBecause(window, startedAt) : 'the window is for another cluster';
   if (closed === undefined) {
     try {
-      read = await listRecoveries(target, signal);
+      read = await listRecoveries(target, window.openedAt, signal);
       problems.push(...read.problems);
       const approvals = await readApprovals(target.workload, window, clock(), signal);
       approved = new Map(approvals.ok ? approvals.approved : []);
+      for (const [node, count] of [...read.given, ...given])
+        approved.set(node, Math.max(approved.get(node) ?? 0, count));
       if (!approvals.ok) problems.push(approvals.problem);
       else if (read.open.length > 0)
         await decideAndAct(target, window, read, approved, { clock, signal, done, problems });
@@ -111,6 +120,7 @@ export async function sweepRecovery(
       problems.push(problemOf(error));
     }
   }
+  for (const [node, count] of approved) given.set(node, count);
   const { recovering } = target.workload;
   return {
     version: 1,
@@ -192,7 +202,7 @@ async function approve(
   if (signal.aborted) return rowOf(decision, 'unfinished');
   let sent = false;
   try {
-    const reserved = await reserve(workload, window, node, clock, signal);
+    const reserved = await reserve(workload, window, node, approved.get(node) ?? 0, clock, signal);
     switch (reserved.kind) {
       case 'spent':
         return left('ApprovalsSpent', 'another sweep has given the last one meanwhile');

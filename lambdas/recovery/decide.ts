@@ -131,6 +131,12 @@ function found(checks: readonly RecoveryCheck[], id: RecoveryCheck['rule']): str
   return checks.find(({ rule }) => rule === id)?.found ?? '';
 }
 
+/** The node that a request names; undefined when it names none. Never throws for what is in it. */
+export function nodeOfRequest(csr: SigningRequest): string | undefined {
+  const decoded = decode(csr);
+  return decoded.ok ? nodeOf(commonNames(decoded)) : undefined;
+}
+
 function commonNames({ request }: Extract<DecodedRequest, { ok: true }>): readonly string[] {
   return request.subject.flat().flatMap((attribute) => (attribute.oid === COMMON_NAME ? [attribute.value] : []));
 }

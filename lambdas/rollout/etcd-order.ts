@@ -80,7 +80,7 @@ export function etcdTurn(question: EtcdQuestion): EtcdTurn {
   if (!paused) return { kind: 'control-plane' };
   if (troubles.length > 0) return hold(...troubles);
   if (etcd.clientCertificate !== undefined && !madeSince(etcd.clientCertificate, { since, now })) {
-    return stillFor(question) > stuckAfter(observed)
+    return stillFor(question) > stuckAfter(observed) || etcdReplacedFor(question) > STALLED_MS
       ? hold(holdReason('etcd-client-old', object))
       : { kind: 'wait', message: 'etcd is new, and the certificate of its client is awaited' };
   }
@@ -168,7 +168,7 @@ function begin({ mark, since, now, inTheWay }: EtcdQuestion, etcd: ObservedEtcd)
         holdReason(
           'etcd-not-begun',
           `EtcdadmCluster ${etcd.namespace}/${etcd.name}`,
-          `for ${span(now - since)}: ${first?.message}`,
+          `for ${span(now - since)}: ${first?.message}${mark.trigger === 'person' ? '; a person began it, whose answers count at the keyboard only: `certmarshal rollout drive`' : ''}`,
         ),
         ...reasons,
       ],
@@ -208,7 +208,7 @@ function troublesOfEtcd(question: EtcdQuestion, etcd: ObservedEtcd): HoldReason[
       reasons.push(holdReason('etcd-unhealthy', `Machine ${name}`, unhealthy[0] ?? 'etcd on it is not ready'));
     }
   }
-  const replacedFor = lastReplacedFor({ machines: progress.etcd?.machines ?? [] }, { since, now });
+  const replacedFor = etcdReplacedFor(question);
   if (!isEtcdSettled(etcd, since) && (stillFor(question) > stuckAfter(observed) || replacedFor > STALLED_MS)) {
     const { replaced = 0, wanted = 0 } = progress.etcd ?? {};
     reasons.push(
@@ -222,6 +222,11 @@ function troublesOfEtcd(question: EtcdQuestion, etcd: ObservedEtcd): HoldReason[
     );
   }
   return reasons;
+}
+
+/** How long no machine more was replaced. */
+function etcdReplacedFor({ progress, since, now }: EtcdQuestion): number {
+  return lastReplacedFor({ machines: progress.etcd?.machines ?? [] }, { since, now });
 }
 
 /** How long nothing moved. */

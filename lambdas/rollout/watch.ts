@@ -77,7 +77,9 @@ export function troublesOf(
       );
     }
   } else if (!settled) {
-    const isStalled = replaced < wanted && sinceReplaced > STALLED_MS;
+    // One that is made when all are new is of something else, that began later.
+    const isOurs = replaced < wanted || !machines.some(({ state }) => state === 'new');
+    const isStalled = isOurs && sinceReplaced > STALLED_MS;
     if (still > stuckAfter(observed) || isStalled) {
       reasons.push(
         holdReason(

@@ -146,6 +146,32 @@ describe('the journal of a step', () => {
     expect(outcome).toMatchObject({ rollout: SUMMARY, problems: [] });
   });
 
+  it('gets the update of a node group', async () => {
+    const kept: JournalEntry[] = [];
+    const append: Journal['append'] = async (_, entries) => kept.push(...entries) && entries.length;
+    const step = {
+      kind: 'act',
+      state: 'ready',
+      message: 'x',
+      checks: [],
+      asks: [],
+      ended: [],
+      cluster: 'paris',
+      nodegroup: 'blue',
+      clientRequestToken: 'ng-1',
+    } as const;
+    const { sweepOne } = await sweeper(works, {
+      journal: { journal: { append }, program: '1.2.3' },
+      roll: async () => ({
+        summary: SUMMARY,
+        problems: [],
+        steppedGroups: { step, written: { kind: 'written' }, at: new Date(NOW).toISOString() },
+      }),
+    });
+    await sweepOne(orderOf(), never);
+    expect(kept).toMatchObject([{ kind: 'rollout', cluster: 'paris', write: 'update-node-group', rollout: 'ng-1' }]);
+  });
+
   it('says what it could not keep, and that the step was made', async () => {
     const { sweepOne } = await sweeper(works, {
       journal: {

@@ -6,7 +6,7 @@ import { type FakeCluster, fakeCluster, LEASE, LEASES } from './fake-cluster.ts'
 const signal = new AbortController().signal;
 const MINUTE = 60_000;
 const take = (cluster: FakeCluster, window = windowOf(), at = NOW) =>
-  reserve(cluster.client(), window, 'cp-1', () => at, signal).then(({ kind }) => kind);
+  reserve(cluster.client(), window, 'cp-1', 0, () => at, signal).then(({ kind }) => kind);
 const end = (cluster: FakeCluster, window = windowOf(), at = NOW) => endWindow(cluster.client(), window, at, signal);
 const recordIn = ({ lease }: FakeCluster): unknown => {
   const annotations: unknown = lease?.metadata['annotations'];

@@ -339,3 +339,88 @@ describe('two sweeps at once', () => {
     );
   });
 });
+
+describe('a Lease that was removed', () => {
+  const removedEachTime = async (forget: boolean, given?: Map<string, number>) => {
+    const cluster = fakeCluster();
+    const window = windowOf({ approvals: 1 });
+    const reasons: string[] = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      cluster.addCsr(clientCsr({ name: `csr-${turn}` }));
+      const { rows } = await sweepRecovery(cluster.target(), window, {
+        clock: () => NOW + turn,
+        signal,
+        ...(given === undefined ? {} : { given }),
+      });
+      reasons.push(...rows.map(tell));
+      cluster.lease = undefined;
+      if (forget) cluster.csrs.clear();
+    }
+    return { cluster, reasons };
+  };
+
+  it('begins no new count while the requests that were approved are there', async () => {
+    const { cluster, reasons } = await removedEachTime(false);
+    expect(cluster.approved()).toEqual(['csr-0']);
+    expect(reasons).toEqual([
+      'csr-0 Recovered written',
+      'csr-1 ApprovalsSpent none',
+      'csr-1 ApprovalsSpent none',
+      'csr-2 ApprovalsSpent none',
+    ]);
+  });
+
+  it('nor in a process that remembers, when they are gone too', async () => {
+    const given = new Map<string, number>();
+    const { reasons } = await removedEachTime(true, given);
+    expect(reasons).toEqual(['csr-0 Recovered written', 'csr-1 ApprovalsSpent none', 'csr-2 ApprovalsSpent none']);
+    expect(given).toEqual(new Map([['cp-1', 1]]));
+  });
+
+  it('between two approvals of one sweep begins none', async () => {
+    const cluster = fakeCluster();
+    cluster.addCsr(clientCsr({ name: 'csr-1' }));
+    cluster.before = ({ method, path }) => {
+      if (method === 'GET' && path === LEASE && cluster.writes.length === 0) cluster.lease = undefined;
+    };
+    const given = new Map([['cp-1', 1]]);
+    const { rows } = await sweepRecovery(cluster.target(), windowOf({ approvals: 2 }), {
+      clock: () => NOW,
+      signal,
+      given,
+    });
+    expect(rows.map(tell)).toEqual(['csr-1 Recovered written']);
+    expect(given).toEqual(new Map([['cp-1', 2]]));
+    expect(counted(cluster)).toMatchObject({ approvals: { 'cp-1': 2 } });
+  });
+
+  it('counts approvals of this window only, and of recoveries only', async () => {
+    const cluster = fakeCluster();
+    const approvedAt = (name: string, reason: string, lastUpdateTime: string) => {
+      const csr = clientCsr({ name });
+      cluster.addCsr({
+        ...csr,
+        status: { conditions: [{ type: 'Approved', status: 'True', reason, lastUpdateTime }] },
+      });
+    };
+    const window = windowOf({ approvals: 1 });
+    approvedAt('before', 'CertMarshalRecovered', new Date(Date.parse(window.openedAt) - 1000).toISOString());
+    approvedAt('other', 'KubectlApprove', window.openedAt);
+    cluster.addCsr(clientCsr({ name: 'csr-1' }));
+    expect((await sweep(cluster.target(), window)).rows.map(tell)).toEqual(['csr-1 Recovered written']);
+  });
+});
+
+it('what waits to be sent again is not sent after the window', async () => {
+  const cluster = fakeCluster();
+  cluster.addCsr(clientCsr({ name: 'csr-1' }));
+  const window = windowOf();
+  // A server that asks to wait, until the client is told not to.
+  cluster.before = async ({ path, signal: waiting }) => {
+    if (!path.endsWith('/approval')) return;
+    await new Promise<void>((resolve) => waiting?.addEventListener('abort', () => resolve(), { once: true }));
+  };
+  const report = await sweep(cluster.target(), window, () => Date.parse(window.until) - 200);
+  expect(report.rows.map(tell)).toEqual(['csr-1 Recovered unknown']);
+  expect(cluster.approved()).toEqual([]);
+});

@@ -1,8 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import type { KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
+import type { HandshakeResult } from '../../../lambdas/probe/handshake.ts';
 import { observeRollout } from '../../../lambdas/rollout-step/observe-rollout.ts';
+import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { base64, createPki } from '../audit/sources/certificates.ts';
-import { DAY, healthyExternal, healthyRollout, NAMESPACE, NOW, rawCapiCluster } from '../rollout/fixtures.ts';
+import {
+  DAY,
+  healthyExternal,
+  healthyRollout,
+  NAME,
+  NAMESPACE,
+  NOW,
+  rawCapiCluster,
+  rawEksAnywhere,
+} from '../rollout/fixtures.ts';
 import { failure } from './management-cluster.ts';
 import { certificate, healthyWorld, holdLease, showing, type World, withEtcd } from './world.ts';
 
@@ -109,13 +120,24 @@ describe('what cannot be read', () => {
 
   it('is a cluster that is there twice, unless its namespace is named', async () => {
     const world = healthyWorld();
-    const elsewhere = world.paths.cluster.replace(NAMESPACE, 'other');
     const { metadata: _, ...other } = rawCapiCluster();
-    world.management.put(elsewhere, other);
+    for (const namespace of ['other', 'another'])
+      world.management.put(world.paths.cluster.replace(NAMESPACE, namespace), other);
+    expect((await look(world)).controlPlane).toBeDefined();
+    world.management.remove(world.paths.cluster);
     expect((await look(world)).unread).toMatchObject([{ kind: 'ambiguous' }]);
-    const observed = await look(world, { namespace: NAMESPACE });
+    const observed = await look(world, { namespace: 'other' });
     expect(observed.unread).toEqual([]);
-    expect(observed.controlPlane).toBeDefined();
+    expect(observed.capiCluster?.namespace).toBe('other');
+  });
+
+  it('is not a Cluster of its name that somebody else made', async () => {
+    const world = healthyWorld();
+    const { metadata: _, ...other } = rawCapiCluster();
+    world.management.put(world.paths.cluster.replace(NAMESPACE, 'tenant-x'), other);
+    const observed = await look(world);
+    expect(observed.unread).toEqual([]);
+    expect(observed.capiCluster?.namespace).toBe(NAMESPACE);
   });
 
   it('is a second control plane of the cluster', async () => {
@@ -206,12 +228,116 @@ describe('what machines show', () => {
     });
     const leaf = showing();
     world.shown.set('10.0.1.31:6443', { ...leaf, chain: [...leaf.chain, { ok: true, certificate: sent }] });
+    const unknown = await look(world);
+    expect(unknown.authorities).toHaveLength(2);
+    expect(unknown.authorities).toContainEqual({ name: 'CN=sent', notAfter: NOW + DAY });
     const { ca } = await createPki();
     const observed = await look(world, { authorities: async () => ca.certificate });
-    expect(observed.authorities).toHaveLength(3);
-    expect(observed.authorities).toContainEqual({ name: 'CN=sent', notAfter: NOW + DAY });
+    expect(observed.authorities).toMatchObject([{ name: 'CN=kubernetes' }]);
     const damaged = await look(world, { authorities: async () => 'nothing' });
     expect(damaged.unread).toMatchObject([{ kind: 'malformed' }]);
+  });
+});
+
+describe('whose certificate machines show', () => {
+  const kinds = (machines: readonly { readonly served: { readonly kind: string } }[]) =>
+    machines.map(({ served }) => served.kind);
+  /** What somebody answers with. */
+  const shownBy = async (pem: string): Promise<HandshakeResult> => {
+    const [first] = decodeBundle(pem).certificates;
+    if (first?.ok !== true) throw new Error('the test makes certificates');
+    return { ok: true, chain: [first], keyProven: true };
+  };
+  const everywhere = (world: World, shown: HandshakeResult) => {
+    for (const place of world.shown.keys()) world.shown.set(place, shown);
+  };
+
+  it('is that of an authority of the cluster', async () => {
+    const world = healthyWorld();
+    const [own, other] = [await createPki(), await createPki()];
+    everywhere(world, await shownBy(await own.leaf('kube-apiserver')));
+    // Of the same name, and another key.
+    world.shown.set('10.0.1.32:6443', await shownBy(await other.leaf('kube-apiserver')));
+    const { machines } = await look(world, { authorities: async () => own.ca.certificate });
+    expect(kinds(machines)).toEqual(['certificate', 'failed', 'certificate']);
+    expect(machines[1]?.served).toMatchObject({
+      address: '10.0.1.32',
+      problem: expect.stringContaining('not issued by an authority of the cluster'),
+    });
+    // While the authority is replaced there are two.
+    const both = `${own.ca.certificate}\n${other.ca.certificate}`;
+    const replaced = await look(world, { authorities: async () => both });
+    expect(kinds(replaced.machines)).toEqual(['certificate', 'certificate', 'certificate']);
+  });
+
+  it('is nobody’s where the authorities cannot be read', async () => {
+    const world = healthyWorld();
+    const authorities = async () => {
+      throw failure('timeout');
+    };
+    const { machines, unread } = await look(world, { authorities });
+    expect(kinds(machines)).toEqual(['failed', 'failed', 'failed']);
+    expect(unread).toHaveLength(1);
+  });
+
+  it('is one that all agree on where nobody knows the authority, and none that signed itself', async () => {
+    const world = healthyWorld();
+    expect(kinds((await look(world)).machines)).toEqual(['certificate', 'certificate', 'certificate']);
+    world.shown.set('10.0.1.32:6443', showing({ authorityKeyId: 'another' }));
+    const differing = await look(world);
+    expect(kinds(differing.machines)).toEqual(['failed', 'failed', 'failed']);
+    expect(differing.authorities).toEqual([]);
+    everywhere(world, showing({ selfIssued: true }));
+    expect(kinds((await look(world)).machines)).toEqual(['failed', 'failed', 'failed']);
+  });
+
+  it('is for etcd that of its own authority, where its certificate may be read', async () => {
+    const world = healthyWorld();
+    withEtcd(world);
+    const [own, other] = [await createPki(), await createPki()];
+    for (const number of [1, 2, 3])
+      world.shown.set(`10.0.1.${50 + number}:2379`, await shownBy(await own.leaf(`etcd-${number}`)));
+    const data = { 'tls.crt': base64(await own.leaf('client')), 'tls.key': base64(own.keyPem) };
+    world.management.put(world.paths.etcdSecret, { data });
+    const secret = world.paths.etcdSecret.replace('apiserver-etcd-client', 'etcd');
+    const etcdOf = async (readEtcdClientSecret: boolean) =>
+      kinds((await look(world, { readEtcdClientSecret })).etcd?.machines ?? []);
+    expect(await etcdOf(true)).toEqual(['certificate', 'certificate', 'certificate']);
+    world.management.put(secret, { data: { 'tls.crt': base64(other.ca.certificate) } });
+    expect(await etcdOf(true)).toEqual(['failed', 'failed', 'failed']);
+    expect(await etcdOf(false)).toEqual(['certificate', 'certificate', 'certificate']);
+    world.management.put(secret, { data: { 'tls.crt': base64(own.ca.certificate) } });
+    world.shown.set('10.0.1.52:2379', await shownBy(await other.leaf('etcd-2')));
+    expect(await etcdOf(true)).toEqual(['certificate', 'failed', 'certificate']);
+    expect(await etcdOf(false)).toEqual(['failed', 'failed', 'failed']);
+  });
+});
+
+describe('the Cluster of EKS Anywhere', () => {
+  const strange = `/apis/anywhere.eks.amazonaws.com/v1alpha1/namespaces/tenant-x/clusters/${NAME}`;
+  const labels = (namespace: string) => ({
+    'cluster.anywhere.eks.amazonaws.com/cluster-name': NAME,
+    'cluster.anywhere.eks.amazonaws.com/cluster-namespace': namespace,
+  });
+
+  it('is the one that made the Cluster of Cluster API', async () => {
+    const world = healthyWorld();
+    world.management.put(strange, rawEksAnywhere());
+    const unknown = await look(world);
+    expect(unknown.eksAnywhere).toBeUndefined();
+    expect(unknown.unread).toMatchObject([{ kind: 'ambiguous' }]);
+    world.management.change(world.paths.cluster, { metadata: { labels: labels('default') } });
+    const known = await look(world);
+    expect(known.eksAnywhere?.namespace).toBe('default');
+    expect(known.unread).toEqual([]);
+  });
+
+  it('is not one of its name in another namespace', async () => {
+    const world = healthyWorld();
+    world.management.remove(world.paths.eksAnywhere);
+    world.management.put(strange, rawEksAnywhere());
+    world.management.change(world.paths.cluster, { metadata: { labels: labels('default') } });
+    expect((await look(world)).eksAnywhere).toBeUndefined();
   });
 });
 

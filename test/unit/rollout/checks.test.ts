@@ -85,7 +85,9 @@ const ONE_THING: Readonly<Record<CheckId, Readonly<Record<string, CheckQuestion>
   },
   due: {
     'all end in 46 days': seen({
-      machines: [1, 2, 3].map((n) => machine(n, { served: served({ notAfter: NOW + 46 * DAY }) })),
+      machines: [1, 2, 3].map((n) =>
+        machine(n, { served: served({ notAfter: NOW + 46 * DAY, fingerprint: `0${n}`.repeat(32) }) }),
+      ),
     }),
     'a share that is less': question({ policy: policy({ begin: { days: 45, share: 0.1 } }) }),
   },

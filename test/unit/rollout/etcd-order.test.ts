@@ -174,6 +174,29 @@ describe('the order of external etcd', () => {
     ],
     ['nothing moves', { etcd: told({ upgrading: true, machines: OLD }), now: SINCE + 46 * MINUTE }, ['stuck']],
     [
+      'conditions change for a day, and no machine is replaced',
+      {
+        etcd: told({
+          upgrading: true,
+          machines: OLD,
+          conditions: etcdConditions({ EtcdMachinesSpecUpToDate: { status: 'False', since: SINCE + 25 * HOUR } }),
+        }),
+        now: SINCE + 25 * HOUR,
+      },
+      ['stuck'],
+    ],
+    [
+      'conditions change for a day, and the certificate of the client stays old',
+      {
+        etcd: settled({
+          clientCertificate: { notBefore: 0, notAfter: NOW + 40 * DAY },
+          conditions: etcdConditions({ EtcdCertificatesAvailable: { status: 'True', since: SINCE + 26 * HOUR } }),
+        }),
+        now: SINCE + 26 * HOUR,
+      },
+      ['etcd-client-old'],
+    ],
+    [
       'the certificate of the client stays old',
       { etcd: settled({ clientCertificate: { notBefore: 0, notAfter: NOW + 40 * DAY } }), now: NOW + HOUR },
       ['etcd-client-old'],

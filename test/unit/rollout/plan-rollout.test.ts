@@ -682,6 +682,31 @@ describe('a whole rollout is bounded', () => {
   });
 });
 
+describe('what a person answers for', () => {
+  /** A Tuesday: no window is open. */
+  const now = NOW + 3 * DAY;
+  const beginning = (who: 'person' | 'schedule', began: number): ObservedRollout => {
+    const mark = markOf(CLUSTER_ID, began, 'wanted', who);
+    return healthyExternal({
+      controlPlane: controlPlane({ etcd: 'external', mark, paused: pauseOf(mark) }),
+      etcd: etcd({ controllerStartedAt: NOW }),
+    });
+  };
+  const look = (observed: ObservedRollout, trigger: 'person' | 'schedule') =>
+    planRollout(observed, policy({ etcd: 'auto-experimental' }), history(), now, trigger);
+
+  it('is never inherited from what is written on the control plane', () => {
+    for (const who of ['person', 'schedule'] as const) {
+      const fresh = beginning(who, now - MINUTE);
+      expect(look(fresh, 'schedule')).toMatchObject({ kind: 'nothing', state: 'rolling' });
+      expect(look(fresh, 'person')).toMatchObject({ kind: 'act', write: { kind: 'roll-etcd' } });
+      const step = look(beginning(who, now - 11 * MINUTE), 'schedule');
+      expect(isHold(step)).toEqual(['etcd-not-begun', 'maintenance-window']);
+      expect(step.message.includes('certmarshal rollout drive')).toBe(who === 'person');
+    }
+  });
+});
+
 describe('one certificate that several machines show', () => {
   it('proves nothing of any of them', () => {
     const one = served({ notAfter: NOW - 30 * MINUTE + 365 * DAY, fingerprint: 'cc', address: '10.0.1.99:6443' });
