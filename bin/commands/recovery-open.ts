@@ -89,6 +89,7 @@ export async function recoveryOpenCommand(
   const isJson = options.output === 'json';
   const told = new Set<string>();
   const rows = new Map<string, RecoveryRow>();
+  const given = new Map<string, number>();
   stderr.write(opening(target, window, clock()));
   stderr.write(recordNotice(window, options));
   if (isJson) stdout.write(`${JSON.stringify({ version: 1, kind: 'window', window })}\n`);
@@ -96,7 +97,7 @@ export async function recoveryOpenCommand(
   while (!signal.aborted && clock() < Date.parse(window.until)) {
     const progress = startProgress(stderr, clock);
     progress.say(`${target.cluster.name}: window open for ${span(Date.parse(window.until) - clock())} more`);
-    const report = await sweep(target, window, { clock, signal }).finally(() => progress.done());
+    const report = await sweep(target, window, { clock, signal, given }).finally(() => progress.done());
     if (isJson) stdout.write(`${JSON.stringify({ kind: 'sweep', ...report })}\n`);
     else print(report, told, options, ports);
     for (const row of report.rows) rows.set(row.uid, row);

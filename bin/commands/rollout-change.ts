@@ -1,6 +1,7 @@
 import type { ObservedRollout } from '../../lambdas/rollout/observed.ts';
 import type { RolloutAct, RolloutHold, RolloutStep } from '../../lambdas/rollout/step.ts';
 import type { RolloutWritten } from '../../lambdas/rollout-step/act-rollout.ts';
+import { endsSettled } from '../../lambdas/rollout-step/settled.ts';
 import { EXIT } from '../exit-codes.ts';
 import { pasteable } from '../program.ts';
 import { serverWords } from '../target.ts';
@@ -46,7 +47,8 @@ export async function rolloutChangeCommand(
     if (step.kind !== 'act' || !yes || signal.aborted) return { observed, step };
     const { namespace } = observed.capiCluster ?? step.write.object;
     const cluster = `${namespace}/${observed.capiCluster?.name ?? observed.cluster.name}`;
-    const options = { management: target.management, cluster, clock, signal, lease: observed.lease };
+    const settled = endsSettled(step.write, observed);
+    const options = { management: target.management, cluster, clock, signal, lease: observed.lease, settled };
     return { observed, step, written: await act(step.write, options) };
   };
   let changed = await once();

@@ -1,3 +1,4 @@
+import { pauseOf } from '../../lambdas/rollout/etcd-order.ts';
 import { NO_HISTORY } from '../../lambdas/rollout/history.ts';
 import { followRollout, type RolloutLook } from './rollout-follow.ts';
 import type { RolloutOptions, RolloutPorts, RolloutSubject } from './rollout-ports.ts';
@@ -39,7 +40,11 @@ export async function rolloutDriveCommand(
     const ours = goesOn(seen.step) || state === 'done' || state === 'aborted';
     if (!ours || mark === undefined || until.aborted) return seen;
     const { target, policy } = subject;
-    return ports.step(target, { policy, trigger: 'schedule', clock: ports.clock, signal: until });
+    // What a person answers for counts where he is, and nowhere else: before etcd begins everything is checked once more.
+    const { paused } = seen.observed.controlPlane ?? {};
+    const waits = seen.step.state === 'rolling' && paused === pauseOf(mark);
+    const trigger = waits && mark.trigger === 'person' ? 'person' : 'schedule';
+    return ports.step(target, { policy, trigger, clock: ports.clock, signal: until });
   };
   return followRollout(subject, look, { ...options, everyMs: DRIVE_EVERY_MS }, signal, ports);
 }

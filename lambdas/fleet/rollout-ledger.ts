@@ -104,8 +104,8 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
 
     async keep({ id, cluster, trigger, at }, signal) {
       const kept: PastRollout = { id, cluster, trigger, startedAt: at };
+      const isIt = (past: PastRollout): boolean => past.id === id && past.cluster === cluster;
       await settle((rollouts) => {
-        const isIt = (past: PastRollout): boolean => past.id === id && past.cluster === cluster;
         if (rollouts.some((past) => isIt(past) && past.endedAt === undefined)) return undefined;
         return [...rollouts.filter((past) => !isIt(past)), kept];
       }, signal);

@@ -51,6 +51,8 @@ export function isOfRecovery(kind: string): boolean {
 function lookedAt({ indexed }: KnownCluster): IndexedRollout | undefined {
   const { rollout, readable, sweptAt } = indexed ?? {};
   if (rollout === undefined || sweptAt === undefined) return undefined;
+  // A step that looks is the only one that may say that these are over: a cluster that no policy selects is looked at until that is told.
+  if (rollout.state === 'held' || rollout.state === 'expired') return rollout;
   return readable && Date.parse(sweptAt) - Date.parse(rollout.at) > FORGOTTEN_MS ? undefined : rollout;
 }
 

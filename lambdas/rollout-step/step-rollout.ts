@@ -264,8 +264,8 @@ async function keepOrder(
     return;
   }
   // What was aborted half way moves on until Cluster API has as many machines as it is to have: the others wait.
-  if (mark?.abortedAt !== undefined && ours !== undefined && !isSettled(observed)) {
-    told(await renewLease(ours, order));
+  if (mark?.abortedAt !== undefined && !isSettled(observed)) {
+    if (ours !== undefined) told(await renewLease(ours, order));
     return;
   }
   if (mark !== undefined && (ours !== undefined || now - Date.parse(mark.start) < ENDED_AGAIN_MS))

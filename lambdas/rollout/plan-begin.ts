@@ -4,7 +4,7 @@ import type { CheckQuestion } from './checks.ts';
 import { nextWindowOf } from './due-span.ts';
 import { versionOf } from './etcd-order.ts';
 import { holdReason } from './hold-reasons.ts';
-import type { ObservedControlPlane } from './observed.ts';
+import type { ObservedControlPlane, ObservedMachine } from './observed.ts';
 import { markOf, startOf, startOfMark } from './rollout-mark.ts';
 import type { HoldReason, RolloutCheck, RolloutState, RolloutStep } from './step.ts';
 import { nameOf } from './watch.ts';
@@ -172,13 +172,15 @@ export function isAllSeen(
   { replicas, etcd: kind }: ObservedControlPlane,
   inTheWay: readonly RolloutCheck[],
 ): boolean {
-  const isThere = (all: readonly { readonly deleting: boolean }[], wanted: number): boolean =>
-    wanted > 0 && all.filter(({ deleting }) => !deleting).length >= wanted;
   return (
     !inTheWay.some(({ id }) => id === 'everything-read' || id === 'handshakes') &&
-    isThere(machines, replicas) &&
-    (kind === 'stacked' || (etcd !== undefined && isThere(etcd.machines, etcd.replicas)))
+    areThere(machines, replicas) &&
+    (kind === 'stacked' || (etcd !== undefined && areThere(etcd.machines, etcd.replicas)))
   );
+}
+
+function areThere(machines: readonly ObservedMachine[], wanted: number): boolean {
+  return wanted > 0 && machines.filter(({ deleting }) => !deleting).length >= wanted;
 }
 
 /** `their certificates end in 41 days`; empty where no end was seen. */

@@ -4,7 +4,7 @@ import { renewedCertificates, rolloutSpan } from './checks/span.ts';
 import { type CheckQuestion, checksOf } from './checks.ts';
 import { etcdTurn, isEtcdDone, pauseOf, versionOf } from './etcd-order.ts';
 import { holdReason } from './hold-reasons.ts';
-import type { ObservedControlPlane, ObservedMachine, ObservedRollout } from './observed.ts';
+import type { ObservedControlPlane, ObservedRollout } from './observed.ts';
 import { factsOf, isAllSeen, isInTheWay, isTooLate, planBegin, reasonsOf } from './plan-begin.ts';
 import { COOL_DOWN_DAYS, LOOP_GUARD_DAYS } from './policy.ts';
 import { isVerified, progressOf, type RolloutProgress } from './progress.ts';
@@ -91,13 +91,14 @@ export function isDone({ controlPlane, etcd }: ObservedRollout, { mark, since, p
 /** Machines come or go, whoever wants it: a rollout that was aborted may not stand still yet. Pure. */
 export function isMoving({ controlPlane, machines, etcd }: ObservedRollout): boolean {
   if (controlPlane === undefined) return false;
-  const stands = (all: readonly ObservedMachine[], wanted: number, up: (machine: ObservedMachine) => boolean) =>
-    all.length === wanted && all.every((machine) => !machine.deleting && up(machine));
-  return !(
-    isSettled(controlPlane) &&
-    stands(machines, controlPlane.replicas, ({ node }) => node !== undefined) &&
-    (etcd === undefined ||
-      (!etcd.upgrading && stands(etcd.machines, etcd.replicas, ({ owned, etcdReady }) => owned && etcdReady === true)))
+  if (!isSettled(controlPlane) || machines.length !== controlPlane.replicas) return true;
+  if (machines.some(({ deleting, node }) => deleting || node === undefined)) return true;
+  if (etcd === undefined) return false;
+  const { upgrading, replicas, machines: members } = etcd;
+  return (
+    upgrading ||
+    members.length !== replicas ||
+    members.some(({ deleting, owned, etcdReady }) => deleting || !owned || etcdReady !== true)
   );
 }
 

@@ -20,9 +20,10 @@ export function oneOfItsManagementCluster({ observed, now }: CheckQuestion): Ver
     });
   }
   const namespace = capiCluster?.namespace ?? controlPlane?.namespace ?? '';
-  const { holder = '', renewedAt } = lease ?? {};
+  const { holder = '', acquiredAt = 0, renewedAt = 0 } = lease ?? {};
   const free = holder === '' || holder.startsWith(`${namespace}/${cluster.name} `);
-  if (free || (renewedAt !== undefined && renewedAt + STALE_MS < now)) {
+  // A Lease without any time is nobody's: whoever takes it judges the same.
+  if (free || Math.max(acquiredAt, renewedAt) + STALE_MS < now) {
     return passes('no other cluster of its management cluster rolls');
   }
   return fails({

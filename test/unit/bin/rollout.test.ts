@@ -3,6 +3,7 @@ import { rolloutChangeCommand } from '../../../bin/commands/rollout-change.ts';
 import { rolloutPlanCommand } from '../../../bin/commands/rollout-plan.ts';
 import { rolloutStartCommand } from '../../../bin/commands/rollout-start.ts';
 import { rolloutDriveCommand, rolloutStatusCommand } from '../../../bin/commands/rollout-status.ts';
+import { pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
 import type { RolloutCheck, RolloutStep } from '../../../lambdas/rollout/step.ts';
 import { controlPlane, etcd, healthyRollout, machine, NOW } from '../rollout/fixtures.ts';
 import {
@@ -385,6 +386,24 @@ describe('certmarshal rollout drive', () => {
   ])('writes nothing where no rollout goes on: %s', async (_, step) => {
     const { run } = await drive({ schedule: [step] });
     expect(run.done.steps).toEqual([]);
+  });
+
+  it.each([
+    ['person', pauseOf(MARK), 'person'],
+    ['person', 'somebody', 'schedule'],
+    ['person', undefined, 'schedule'],
+    ['schedule', pauseOf(MARK), 'schedule'],
+  ] as const)('answers for what a person began, while it is paused for etcd: %s, %s', async (who, paused, trigger) => {
+    const mark = { ...MARK, trigger: who };
+    const plane = controlPlane({ mark, ...(paused === undefined ? {} : { paused }) });
+    const { run } = await drive({
+      observed: [healthyRollout({ controlPlane: plane })],
+      schedule: [
+        { ...rolling(1), mark },
+        { ...rolling(3, 'done'), mark },
+      ],
+    });
+    expect(run.done.steps[0]).toBe(trigger);
   });
 
   it('steps as the schedule does, and once more when it is done, for the Lease', async () => {

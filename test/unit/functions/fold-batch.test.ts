@@ -75,7 +75,10 @@ describe('createFoldBatch', () => {
   const published = () => emfRecords(output.text());
   /** Of the fleet. */
   const measured = () => published().find(({ dimensions }) => Object.keys(dimensions).length === 1)?.metrics;
-  const NO_SIGNALS = Object.fromEntries(Object.keys(SIGNALS).map((id) => [id, [0]]));
+  /** Those of rollouts and recoveries have no series where there are none. */
+  const NO_SIGNALS = Object.fromEntries(
+    Object.entries(SIGNALS).flatMap(([id, signal]) => ('sometimes' in signal ? [] : [[id, [0]]])),
+  );
 
   it('folds the outcomes of a batch, and measures the fleet', async () => {
     const lost = registered('lost', { target: { ...PARIS, id: 'lost' }, foundAt: at(-5 * MINUTE) });

@@ -114,9 +114,15 @@ describe('the rollout of a cluster', () => {
   });
 
   it('is forgotten when the cluster is read and nobody looks any more; not when it cannot be read', () => {
-    const old = rollout('expired', { at: at(-2 * DAY), since: at(-3 * DAY) });
+    const old = rollout('refused', { at: at(-2 * DAY), since: at(-3 * DAY) });
     expect(idsOf({ rollout: old })).toEqual([]);
-    expect(idsOf({ rollout: old, readable: false, complete: false })).toContain('RolloutsHeld');
+    expect(idsOf({ rollout: old, readable: false, complete: false })).toContain('RolloutsNeeded');
+  });
+
+  it.each(['held', 'expired'] as const)('is not forgotten when it is %s, and no step succeeds', (state) => {
+    const old = rollout(state, { at: at(-2 * DAY), since: at(-3 * DAY) });
+    expect(idsOf({ rollout: old })).toEqual(['RolloutsHeld']);
+    expect(idsOf({ rollout: old }, {}, { missingSince: at(-MINUTE) })).toEqual([]);
   });
 
   it('rings no more when the cluster is gone', () => {

@@ -315,6 +315,8 @@ describe('whose certificate machines show', () => {
 
 describe('the Cluster of EKS Anywhere', () => {
   const strange = `/apis/anywhere.eks.amazonaws.com/v1alpha1/namespaces/tenant-x/clusters/${NAME}`;
+  const raw = rawEksAnywhere();
+  const byStranger = { ...raw, metadata: { ...Object(raw['metadata']), namespace: 'tenant-x' } };
   const labels = (namespace: string) => ({
     'cluster.anywhere.eks.amazonaws.com/cluster-name': NAME,
     'cluster.anywhere.eks.amazonaws.com/cluster-namespace': namespace,
@@ -322,7 +324,7 @@ describe('the Cluster of EKS Anywhere', () => {
 
   it('is the one that made the Cluster of Cluster API', async () => {
     const world = healthyWorld();
-    world.management.put(strange, rawEksAnywhere());
+    world.management.put(strange, byStranger);
     const unknown = await look(world);
     expect(unknown.eksAnywhere).toBeUndefined();
     expect(unknown.unread).toMatchObject([{ kind: 'ambiguous' }]);
@@ -335,7 +337,7 @@ describe('the Cluster of EKS Anywhere', () => {
   it('is not one of its name in another namespace', async () => {
     const world = healthyWorld();
     world.management.remove(world.paths.eksAnywhere);
-    world.management.put(strange, rawEksAnywhere());
+    world.management.put(strange, byStranger);
     world.management.change(world.paths.cluster, { metadata: { labels: labels('default') } });
     expect((await look(world)).eksAnywhere).toBeUndefined();
   });

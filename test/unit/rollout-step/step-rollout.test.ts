@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createRolloutLedger, ROLLOUT_LEDGER_KEY } from '../../../lambdas/fleet/rollout-ledger.ts';
 import { isJsonObject } from '../../../lambdas/kubernetes/json.ts';
 import type { RolloutLedger, StepOptions } from '../../../lambdas/rollout-step/step-rollout.ts';
 import { stepRollout } from '../../../lambdas/rollout-step/step-rollout.ts';
 import { type MemoryObjects, memoryObjects } from '../functions/memory-objects.ts';
-import { CLUSTER_ID, DAY, HOUR, MINUTE, NAME, NAMESPACE, NOW, policy } from '../rollout/fixtures.ts';
+import { CLUSTER_ID, DAY, HOUR, MINUTE, NAME, NAMESPACE, NOW, policy, rawControlPlane } from '../rollout/fixtures.ts';
 import { failure } from './management-cluster.ts';
 import { healthyWorld, holdLease, pathsOf, replaceMachines, type World } from './world.ts';
 
@@ -50,6 +51,12 @@ function fleet(world = healthyWorld(), remembered?: object): Fleet {
   };
   return made;
 }
+
+const conditionsWith = (type: string, status: string) => {
+  const conditions = rawControlPlane()['status'];
+  const all = isJsonObject(conditions) && Array.isArray(conditions['conditions']) ? conditions['conditions'] : [];
+  return all.map((one) => (isJsonObject(one) && one['type'] === type ? { ...one, status } : one));
+};
 
 const past = (changes: object) => ({
   id: 'earlier',
@@ -195,6 +202,114 @@ describe('the ledger', () => {
   });
 });
 
+describe('what the ledger has of a rollout that goes on', () => {
+  it.each([0, 1000])('is not lost when a second look, %i ms later, was slower', async (apart) => {
+    const made = fleet();
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const late: RolloutLedger = {
+      ...made.ledger,
+      async read(reading) {
+        const history = await made.ledger.read(reading);
+        await gate;
+        return history;
+      },
+    };
+    const second = made.step({ ledger: late, clock: () => NOW + apart });
+    const { step: first, written } = await made.step();
+    expect(written).toEqual({ kind: 'written' });
+    release();
+    expect((await second).written).not.toEqual({ kind: 'written' });
+    expect(made.past()).toMatchObject([{ id: first.mark?.id }]);
+  });
+
+  it('is written down where a person began it, or it was lost', async () => {
+    const made = fleet();
+    await stepRollout(made.world.target, { policy: undefined, trigger: 'person', clock: () => NOW, signal });
+    expect(made.past()).toEqual([]);
+    made.at += MINUTE;
+    const { step, problems } = await made.step();
+    expect(problems).toEqual([]);
+    const kept = [
+      { id: step.mark?.id, cluster: CLUSTER_ID, trigger: 'person', startedAt: Date.parse(step.mark?.start ?? '') },
+    ];
+    expect(made.past()).toEqual(kept);
+    made.at += MINUTE;
+    await made.step();
+    expect(made.past()).toEqual(kept);
+  });
+
+  it('ends where somebody removed the mark, as soon as nothing moves', async () => {
+    const made = fleet();
+    await made.step();
+    made.at += 5 * MINUTE;
+    made.world.management.change(made.world.paths.controlPlane, {
+      metadata: { annotations: { 'certmarshal.dev/rollout': null } },
+      status: { conditions: conditionsWith('RollingOut', 'True') },
+    });
+    made.at += 20 * MINUTE;
+    await made.step();
+    expect(made.past()).toMatchObject([{ startedAt: NOW }]);
+    expect(made.past()).not.toMatchObject([{ endedAt: expect.anything() }]);
+    replaceMachines(made.world, made.at);
+    made.world.management.change(made.world.paths.controlPlane, {
+      status: { conditions: conditionsWith('RollingOut', 'False') },
+    });
+    made.at += HOUR;
+    await made.step();
+    expect(made.past()).toMatchObject([{ startedAt: NOW, endedAt: made.at }]);
+  });
+
+  it('ends with its cluster', async () => {
+    const made = fleet();
+    await made.step();
+    made.world.management.remove(made.world.paths.cluster);
+    made.world.management.remove(made.world.paths.controlPlane);
+    made.at += 20 * MINUTE;
+    expect(await made.step({ policy: undefined })).toMatchObject({ step: { state: 'off' } });
+    expect(made.past()).toMatchObject([{ startedAt: NOW, endedAt: made.at }]);
+  });
+});
+
+describe('a maintenance window', () => {
+  const closing = (ms: number) => {
+    const [from, until] = [NOW - HOUR, NOW + ms].map((at) => new Date(at).toISOString());
+    return policy({ windows: [{ from: from ?? '', until: until ?? '' }] });
+  };
+  /** Holds the dry run back until the call is told to stop, or for so long. */
+  const slow = (ms: number) => {
+    const world = healthyWorld();
+    const { client } = world.management;
+    const request: typeof client.request = async (call) => {
+      if (call.query?.['dryRun'] === 'All') {
+        await sleep(ms, undefined, { signal: call.signal }).catch(() => {
+          throw failure('aborted');
+        });
+      }
+      return client.request(call);
+    };
+    return fleet({ ...world, target: { ...world.target, management: { ...client, request } } });
+  };
+
+  it('ends what has not begun when it closes', async () => {
+    const made = slow(10_000);
+    const { written } = await made.step({ policy: closing(100) });
+    expect(written).toMatchObject({ kind: 'failed' });
+    expect(made.patches()).toBe(0);
+    expect(made.past()).toEqual([]);
+    expect(made.lease()).toMatchObject({ holderIdentity: '' });
+  });
+
+  it('is nothing to a person', async () => {
+    const made = slow(200);
+    expect(await made.step({ policy: closing(100), trigger: 'person' })).toMatchObject({
+      written: { kind: 'written' },
+    });
+  });
+});
+
 describe('a crash', () => {
   const CRASH = new Error('the function was stopped');
   const crashes: readonly [string, (method: string, dryRun: boolean) => boolean, boolean][] = [
@@ -280,6 +395,32 @@ describe('the Lease', () => {
     await made.step({ policy: undefined });
     expect(made.lease()).toMatchObject({ holderIdentity: '' });
   });
+});
+
+it('a rollout that was aborted keeps its Lease and its place while anything moves', async () => {
+  const made = fleet();
+  await made.step();
+  const mark = JSON.parse(String(made.annotations()['certmarshal.dev/rollout']));
+  const aborted = JSON.stringify({ ...mark, abortedAt: '2026-11-28T02:31:00Z' });
+  made.world.management.change(made.world.paths.controlPlane, {
+    metadata: { annotations: { 'certmarshal.dev/rollout': aborted } },
+    spec: { rollout: { after: null } },
+    status: { conditions: conditionsWith('RollingOut', 'True') },
+  });
+  made.at += 20 * MINUTE;
+  await made.step();
+  expect(made.lease()).toMatchObject({
+    holderIdentity: `${CLUSTER} ${mark.id}`,
+    renewTime: new Date(made.at).toISOString().replace('Z', '000Z'),
+  });
+  expect(made.past()).not.toMatchObject([{ endedAt: expect.anything() }]);
+  made.world.management.change(made.world.paths.controlPlane, {
+    status: { conditions: conditionsWith('RollingOut', 'False') },
+  });
+  made.at += 20 * MINUTE;
+  await made.step();
+  expect(made.lease()).toMatchObject({ holderIdentity: '' });
+  expect(made.past()).toMatchObject([{ endedAt: made.at }]);
 });
 
 it('a rollout that is held keeps its Lease and its place', async () => {

@@ -141,7 +141,6 @@ const ONE_THING: Readonly<Record<CheckId, Readonly<Record<string, CheckQuestion>
   'one-of-its-management-cluster': {
     'a sibling rolls': seen({ siblings: [{ ...sibling, rolling: true, optedIn: false }] }),
     'the Lease is held': seen({ lease: { ...lease, holder: 'eksa-system/milan-prod a', renewedAt: NOW - 23 * HOUR } }),
-    'the Lease is held since ever': seen({ lease: { ...lease, holder: 'eksa-system/milan-prod a' } }),
     'a name that begins like ours': seen({
       lease: { ...lease, holder: 'eksa-system/berlin-prod-2 a', renewedAt: NOW },
     }),
@@ -354,6 +353,10 @@ describe('the checks before a rollout', () => {
     [
       'a Lease that is forgotten',
       seen({ lease: { ...lease, holder: 'eksa-system/oslo a', renewedAt: NOW - 25 * HOUR } }),
+    ],
+    [
+      'a Lease that has no time',
+      seen({ lease: { uid: lease.uid, resourceVersion: lease.resourceVersion, holder: 'eksa-system/oslo a' } }),
     ],
     ['at the last moment', seen({ machines: machines(machine(1, { served: served({ notAfter: NOW + 10 * DAY }) })) })],
     ['two may roll at once', question({ history: history({ ...two() }) })],

@@ -22,6 +22,7 @@ import { endOfWindow } from '../../../lambdas/window/window.ts';
 import {
   CLUSTER_ID,
   controlPlane,
+  controlPlaneConditions,
   DAY,
   etcd,
   etcdMachine,
@@ -299,6 +300,24 @@ const BASES: readonly ObservedRollout[] = [
     }),
   }),
   healthyRollout({ controlPlane: controlPlane({ mark: MARK, rolloutAfter: SINCE }) }),
+  // Conditions change, and nothing comes of it.
+  healthyRollout({
+    controlPlane: controlPlane({
+      mark: { ...MARK, start: seconds(NOW - 2 * DAY) },
+      rolloutAfter: NOW - 2 * DAY,
+      conditions: controlPlaneConditions({ RollingOut: { status: 'True', since: NOW - MINUTE } }),
+    }),
+  }),
+  // One address for all of them.
+  healthyRollout({
+    controlPlane: controlPlane({ mark: MARK, rolloutAfter: SINCE }),
+    machines: [4, 5, 6].map((number) =>
+      machineOf(number, {
+        createdAt: SINCE + number * MINUTE,
+        served: served({ notAfter: SINCE + 365 * DAY, fingerprint: 'cc' }),
+      }),
+    ),
+  }),
   // Nothing is due.
   healthyRollout({ machines: [1, 2, 3].map(far) }),
   healthyRollout({ controlPlane: controlPlane({ mark: { ...MARK, abortedAt: '2026-11-28T02:00:00Z' } }) }),
@@ -389,7 +408,7 @@ function breaches(one: Case): readonly string[] {
     const schedule = one.trigger === 'schedule';
     const mine = `${capiCluster?.namespace ?? cp.namespace}/${seen.cluster.name} `;
     const holder = seen.lease?.holder ?? '';
-    const stale = (seen.lease?.renewedAt ?? Number.NaN) + DAY < now;
+    const stale = Math.max(seen.lease?.acquiredAt ?? 0, seen.lease?.renewedAt ?? 0) + DAY < now;
     laws.push(
       [
         'a window is open',
@@ -448,11 +467,10 @@ function silences(one: Case, step: RolloutStep): [string, boolean][] {
   const since = Date.parse(mine?.start ?? '');
   const abortedAt = Date.parse(mine?.abortedAt ?? seconds(since));
   const isTrue = since <= now + TOLERANCE && abortedAt >= since && abortedAt <= now + TOLERANCE;
-  const external = cp.etcd === 'external';
   const seenAll =
     seen.unread.length === 0 &&
     allShown(seen.machines, cp.replicas) &&
-    (!external || (ex !== undefined && allShown(ex.machines, ex.replicas)));
+    (cp.etcd === 'stacked' || (ex !== undefined && allShown(ex.machines, ex.replicas)));
   const isCounted = [cp.replicas, ex?.replicas ?? 1].every((all) => Number.isInteger(all) && all > 0);
   const isFresh = machines.some(({ createdAt }) => createdAt > now - DAY && createdAt <= now + TOLERANCE);
   const watches = step.kind === 'nothing' && (step.state === 'rolling' || step.state === 'verifying');
