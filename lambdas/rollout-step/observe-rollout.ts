@@ -142,7 +142,12 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     capiCluster: cluster.read,
     ...(eksAnywhere === undefined
       ? {}
-      : { eksAnywhere: { ...eksAnywhere, controlPlaneUpgrade: upgrades.has(controlPlane?.name ?? name) } }),
+      : {
+          eksAnywhere: {
+            ...saidBy(cluster.owner, eksAnywhere),
+            controlPlaneUpgrade: upgrades.has(controlPlane?.name ?? name),
+          },
+        }),
     ...(controlPlane === undefined ? {} : { controlPlane: withTemplate(controlPlane, template === true) }),
     machines: served.machines,
     ...(etcd === undefined ? {} : { etcd }),
@@ -215,6 +220,11 @@ function preferred(clusters: readonly SeenCluster[]): readonly SeenCluster[] {
 function isOwner({ read: { namespace }, owner }: SeenCluster, found: ObservedEksAnywhere): boolean {
   if (owner === undefined) return namespace === EKS_ANYWHERE_NAMESPACE;
   return owner.namespace === found.namespace && owner.name === found.name;
+}
+
+/** Nobody's word but the owner's lets anything begin; whatever keeps it from beginning counts from a namesake too. */
+function saidBy(owner: SeenCluster['owner'], { mode, ...found }: ObservedEksAnywhere): ObservedEksAnywhere {
+  return owner === undefined || mode === undefined ? found : { ...found, mode };
 }
 
 interface SeenEksAnywhere {

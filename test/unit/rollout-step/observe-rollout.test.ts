@@ -325,6 +325,7 @@ describe('the Cluster of EKS Anywhere', () => {
   it('is the one that made the Cluster of Cluster API', async () => {
     const world = healthyWorld();
     world.management.put(strange, byStranger);
+    world.management.change(world.paths.cluster, { metadata: { labels: null } });
     const unknown = await look(world);
     expect(unknown.eksAnywhere).toBeUndefined();
     expect(unknown.unread).toMatchObject([{ kind: 'ambiguous' }]);
@@ -332,6 +333,17 @@ describe('the Cluster of EKS Anywhere', () => {
     const known = await look(world);
     expect(known.eksAnywhere?.namespace).toBe('default');
     expect(known.unread).toEqual([]);
+  });
+
+  it('does not speak for the owner of a Cluster that is nobody’s', async () => {
+    const world = healthyWorld();
+    expect((await look(world)).eksAnywhere?.mode).toBe('auto');
+    world.management.remove(world.paths.eksAnywhere);
+    world.management.put(strange, byStranger);
+    world.management.change(world.paths.cluster, { metadata: { labels: null } });
+    const { eksAnywhere } = await look(world);
+    expect(eksAnywhere?.namespace).toBe('tenant-x');
+    expect(eksAnywhere?.mode).toBeUndefined();
   });
 
   it('is not one of its name in another namespace', async () => {

@@ -436,6 +436,11 @@ export function rawCapiCluster(version: Version = 'v1beta2'): Fields {
       name: NAME,
       uid: '6f1c9b1e-6f2b-4d66-9a3e-0d7d3b6a0c04',
       resourceVersion: '8120',
+      // As EKS Anywhere makes it.
+      labels: {
+        'cluster.anywhere.eks.amazonaws.com/cluster-name': NAME,
+        'cluster.anywhere.eks.amazonaws.com/cluster-namespace': 'default',
+      },
     },
     spec: {
       infrastructureRef:
