@@ -78,8 +78,18 @@ describe('imports go one way', () => {
   it('keeps decisions out of the rooms that do I/O', () => {
     const io = new Set(['kubernetes', 'aws', 'telemetry', 'probe']);
     const decisions = new Set([
-      ...['approval', 'expiry', 'recovery', 'rollout', 'x509'],
-      ...['sweep', 'audit', 'recovery-sweep', 'rollout-step', 'fleet', 'functions', 'config'],
+      'approval',
+      'expiry',
+      'recovery',
+      'rollout',
+      'x509',
+      'sweep',
+      'audit',
+      'recovery-sweep',
+      'rollout-step',
+      'fleet',
+      'functions',
+      'config',
     ]);
     const wrong = all.filter(
       ({ file, target, typesOnly }) => io.has(room(file) ?? '') && decisions.has(room(target) ?? '') && !typesOnly,
