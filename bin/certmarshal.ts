@@ -213,7 +213,7 @@ Examples:
   ${PROGRAM} rbac --service-account kube-system/certmarshal | kubectl apply -f -
   ${PROGRAM} rbac --management --group certmarshal | kubectl --context management apply -f -
   ${PROGRAM} rbac --management --audit-secrets --cluster-secrets-of eksa-system/berlin-prod
-  ${PROGRAM} rbac --management --rollouts --rollout-of eksa-system/berlin-prod
+  ${PROGRAM} rbac --management --rollouts --rollout-of eksa-system/berlin-prod --service-account kube-system/certmarshal
   ${PROGRAM} rbac --recovery --user ada@example.com
 ${EXIT_HELP}`,
   )

@@ -17,10 +17,10 @@ const BUILT_IN: Fleet = {
   policies: [DEFAULT_POLICY],
 };
 
-/** The fleet of a fleet.yaml; without a file the built-in policy and no cluster. All problems of the file are reported at once. */
-export async function loadFleet(file: string | undefined): Promise<Fleet> {
+/** The fleet of a fleet.yaml, which an option names; without a file the built-in policy and no cluster. All problems of the file are reported at once. */
+export async function loadFleet(file: string | undefined, option = '--policy'): Promise<Fleet> {
   if (file === undefined) return BUILT_IN;
-  const text = await readTextFile(file);
+  const text = await readTextFile(file, option);
   // The schema library is only loaded by those who have a file.
   const [{ parseFleet }, { FleetConfigError }] = await Promise.all([
     import('../lambdas/config/load-fleet.ts'),

@@ -240,15 +240,24 @@ async function openManagement(
 ): Promise<SweepTarget['management']> {
   if (options.managementKubeconfig !== undefined) {
     const { kubeconfig: _kubeconfig, context: _context, ...rest } = options;
-    return createKubernetesClient(await load(options.managementKubeconfig, rest));
+    return createKubernetesClient(
+      await load(options.managementKubeconfig, { ...rest, option: '--management-kubeconfig' }),
+    );
   }
   return provider === 'eks-anywhere' ? workload : undefined;
 }
 
 /** @throws UsageError; its cause is the KubeconfigError of a file that can be read but not used */
-export async function load(file: string, { context, allowExec }: Pick<TargetOptions, 'context' | 'allowExec'>) {
+export async function load(
+  file: string,
+  {
+    context,
+    allowExec,
+    option = '--kubeconfig',
+  }: Pick<TargetOptions, 'context' | 'allowExec'> & { readonly option?: string },
+) {
   try {
-    return await loadKubeconfig(await readTextFile(file), {
+    return await loadKubeconfig(await readTextFile(file, option), {
       origin: 'file',
       directory: dirname(file),
       ...(context === undefined ? {} : { context }),

@@ -35,7 +35,7 @@ export function deployWarnings(fleet: Fleet, now: number): readonly string[] {
     ...oddMaintenance(fleet, now),
     ...lockedForGood(fleet),
     ...fleet.rollouts.clusters.flatMap(({ clusters }, index) =>
-      unusedGlobs(fleet, `rollouts.clusters.${index}`, clusters),
+      unusedGlobs(fleet, `rollouts.clusters[${index}]`, clusters),
     ),
     ...oddRecovery(fleet, now),
   ];
@@ -129,7 +129,7 @@ const LONGEST_MAINTENANCE_MS = 31 * DAY_MS;
 
 function oddMaintenance(fleet: Fleet, now: number): readonly string[] {
   return fleet.monitoring.maintenance.flatMap(({ clusters, when }, index) => {
-    const field = `monitoring.maintenance.${index}`;
+    const field = `monitoring.maintenance[${index}]`;
     return [...oddTimes(field, clusters, when, now), ...unusedGlobs(fleet, field, clusters)];
   });
 }
@@ -160,19 +160,20 @@ function unusedGlobs(fleet: Fleet, field: string, globs: readonly string[]): rea
 
 function oddRecovery(fleet: Fleet, now: number): readonly string[] {
   return fleet.recovery.flatMap(({ cluster, until }, index) => {
-    const field = `recovery.${index}`;
+    const field = `recovery[${index}]`;
     return [...oddEnd(field, cluster, until, now), ...unknownId(fleet, field, cluster)];
   });
 }
 
 function oddEnd(field: string, cluster: string, until: string, now: number): readonly string[] {
   const end = Date.parse(until);
-  if (end <= now) return [`${field} ended at ${until}: it does nothing any more, and can be taken out`];
+  if (end <= now)
+    return [`${field}.until: ${until} is over: the entry of ${cluster} does nothing any more, and can be taken out`];
   if (end - now <= LONGEST_EXPIRED_SERVER_MS)
-    return [`${field}: until ${until} an expired certificate of the API server of ${cluster} is taken for valid`];
+    return [`${field}.until: until ${until} an expired certificate of the API server of ${cluster} is taken for valid`];
   const days = LONGEST_EXPIRED_SERVER_MS / DAY_MS;
   return [
-    `${field} ends at ${until}, more than ${days} days from now: until ${days} days before that it is not used; write less`,
+    `${field}.until: ${until} is more than ${days} days from now: the entry is not used before ${new Date(end - LONGEST_EXPIRED_SERVER_MS).toISOString()}, and until then an expired certificate of ${cluster} is refused; write an earlier time`,
   ];
 }
 

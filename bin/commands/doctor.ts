@@ -79,7 +79,7 @@ export async function doctorGroups(
     throw new UsageError('--sweep-role goes with --fleet; a kubeconfig is tried as whom it names.');
   const sweepRole = options.sweepRole === undefined ? undefined : requireRoleArn(options.sweepRole);
   const file = options.fleet ?? options.policy;
-  const fleet = await loadFleet(file);
+  const fleet = await loadFleet(file, '--fleet');
   const group = {
     policies: fleet.policies,
     ...(file === undefined ? {} : { policyFile: file }),

@@ -57,29 +57,29 @@ export function writeLeaseRules(name: string, verb: 'patch' | 'update'): readonl
 const LEASES = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] } as const;
 
 /** EKS Anywhere calls the KubeadmControlPlane as the Cluster. */
-export function controlPlanesRule(clusters: readonly string[]): Rule {
+export function controlPlaneRule(cluster: string): Rule {
   return {
     apiGroups: ['controlplane.cluster.x-k8s.io'],
     resources: ['kubeadmcontrolplanes'],
-    resourceNames: clusters,
+    resourceNames: [cluster],
     verbs: ['patch'],
   };
 }
 
 export const CONTROL_PLANES_COMMENT = `A patch of a KubeadmControlPlane can change how its machines are made: whoever has this can become an administrator of
-the clusters. certmarshal writes rollout.after and annotations of its own, and pauses what it rolls with external etcd.`;
+the cluster. certmarshal writes rollout.after and annotations of its own, and pauses what it rolls with external etcd.`;
 
 /** EKS Anywhere calls the EtcdadmCluster as the Cluster, and adds `-etcd`. */
-export function etcdClustersRule(clusters: readonly string[]): Rule {
+export function etcdClusterRule(cluster: string): Rule {
   return {
     apiGroups: ['etcdcluster.cluster.x-k8s.io'],
     resources: ['etcdadmclusters'],
-    resourceNames: clusters.map((cluster) => `${cluster}-etcd`),
+    resourceNames: [`${cluster}-etcd`],
     verbs: ['patch'],
   };
 }
 
-export const ETCD_CLUSTERS_COMMENT = `Experimental: etcd: auto-experimental of fleet.yaml. Whoever has this can run commands on every etcd machine of the clusters.`;
+export const ETCD_CLUSTERS_COMMENT = `Experimental: etcd: auto-experimental of fleet.yaml. Whoever has this can run commands on every etcd machine of the cluster.`;
 
 /** Whether its controller was started since it has the newest client certificate. In a namespace that is there where etcd is external. */
 export const ETCD_CONTROLLER_NAMESPACE = 'etcdadm-controller-system';

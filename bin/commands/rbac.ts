@@ -20,11 +20,11 @@ import {
 } from './rbac-audit.ts';
 import {
   CONTROL_PLANES_COMMENT,
-  controlPlanesRule,
+  controlPlaneRule,
   ETCD_CLUSTERS_COMMENT,
   ETCD_CONTROLLER_NAMESPACE,
   ETCD_CONTROLLER_RULE,
-  etcdClustersRule,
+  etcdClusterRule,
   NODE_LEASE_NAMESPACE,
   NODE_LEASES_RULE,
   RECOVERY_COMMENT,
@@ -217,27 +217,27 @@ function rolloutManifests(options: RbacOptions, subject: Subject): Manifest[] {
     ...(rolled.length > 0
       ? namespaceManifests(`${NAME}-rollout-lease`, lease.namespace, subject, writeLeaseRules(lease.name, 'patch'))
       : []),
-    ...rolled.flatMap(([namespace, clusters]) => [
-      ...namespaceManifests(
-        `${NAME}-rollout-control-planes`,
-        namespace,
-        subject,
-        [controlPlanesRule(clusters)],
-        CONTROL_PLANES_COMMENT,
-      ),
-      ...(options.rolloutEtcd === true
-        ? namespaceManifests(
-            `${NAME}-rollout-etcd`,
-            namespace,
-            subject,
-            [etcdClustersRule(clusters)],
-            ETCD_CLUSTERS_COMMENT,
-          )
-        : []),
-    ]),
+    ...rolled.flatMap(([namespace, clusters]) =>
+      clusters.flatMap((cluster) => clusterToRoll(namespace, cluster, options, subject)),
+    ),
     ...(options.rolloutEtcd === true
       ? namespaceManifests(`${NAME}-rollouts`, ETCD_CONTROLLER_NAMESPACE, subject, [ETCD_CONTROLLER_RULE])
       : []),
+  ];
+}
+
+/** Roles of this cluster alone: applying those of another one takes nothing from it. No cluster has a colon in its name. */
+function clusterToRoll(
+  namespace: string,
+  cluster: string,
+  { rolloutEtcd }: RbacOptions,
+  subject: Subject,
+): readonly Manifest[] {
+  const role = (prefix: string, rule: Rule, comment: string) =>
+    namespaceManifests(`${NAME}-${prefix}:${cluster}`, namespace, subject, [rule], comment);
+  return [
+    ...role('rollout-control-planes', controlPlaneRule(cluster), CONTROL_PLANES_COMMENT),
+    ...(rolloutEtcd === true ? role('rollout-etcd', etcdClusterRule(cluster), ETCD_CLUSTERS_COMMENT) : []),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { ROLLOUT_ANNOTATION } from '../../lambdas/rollout/annotations.ts';
 import type { ObservedMachine, ObservedRollout } from '../../lambdas/rollout/observed.ts';
 import type { RolloutCheck, RolloutState, RolloutStep } from '../../lambdas/rollout/step.ts';
 import { pasteable } from '../program.ts';
@@ -91,7 +92,8 @@ function checkLines(view: RolloutPlanView, style: Style, width: number | undefin
   const passed = checks.filter((check) => check.passed);
   const unknown = (id: string): string | undefined =>
     NOT_KNOWN_HERE[id] ?? (everyMinutes === undefined ? WITHOUT_FLEET[id] : undefined);
-  const count = passed.filter(({ id }) => unknown(id) === undefined).length;
+  const unknowns = passed.filter(({ id }) => unknown(id) !== undefined).map(({ id }) => id);
+  const count = passed.length - unknowns.length;
   return [
     ...failing
       .toSorted((a, b) => weight(a, person.checks) - weight(b, person.checks))
@@ -113,6 +115,13 @@ function checkLines(view: RolloutPlanView, style: Style, width: number | undefin
     ...(passed.length === 0 || verbose
       ? []
       : [
+          ...(unknowns.length === 0
+            ? []
+            : hang(
+                `  ${style.faint('·')} `,
+                `not known here, ${unknowns.length} in all: ${unknowns.join(', ')}`,
+                width,
+              )),
           `  ${style.good('✔')} ${count}${failing.length + later.length > 0 ? ' more passed' : ' passed'}; --verbose lists them`,
         ]),
     ...(verbose
@@ -250,6 +259,7 @@ function would(
   return [
     ...hang('  ', safe(`It would write, in one patch of ${object}:`), width),
     `    ${afterField(controlPlane)} = now`,
+    `    annotation ${ROLLOUT_ANNOTATION} = its id, start and reason`,
   ];
 }
 

@@ -122,7 +122,10 @@ function storyOf(
     return { state: 'refused', message: `nothing was written: ${step.message.replace(/^There/, 'there')}` };
   if (written === undefined) return step;
   if (written.kind !== 'written') return { state: 'refused', message: WRITTEN_WORDS[written.kind] };
-  const message = step.message.replace(/^would abort/, 'aborted').replace(/^would take/, 'took');
+  const message = step.message
+    .replace(/^would abort (?<what>the rollout that began [^,:]*)(?<and>, and) take /, 'aborted $<what>$<and> took ')
+    .replace(/^would abort/, 'aborted')
+    .replace(/^would take/, 'took');
   return { state: 'done', message };
 }
 

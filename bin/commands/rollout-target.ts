@@ -1,5 +1,6 @@
 import { matchesGlob } from '../../lambdas/approval/selection.ts';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
+import { nameInId, word } from '../../lambdas/expiry/commands.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { handshakes } from '../../lambdas/probe/handshakes.ts';
@@ -46,7 +47,7 @@ export async function openSubject(
   options: RolloutTargetOptions,
 ): Promise<RolloutSubject & { readonly target: OpenRolloutTarget }> {
   const accepted = acceptances(options.accept);
-  const fleet = await loadFleet(options.fleet);
+  const fleet = await loadFleet(options.fleet, '--fleet');
   const target = await openRolloutTarget(options, fleet);
   const policy =
     options.fleet === undefined
@@ -87,12 +88,15 @@ export async function openRolloutTarget(
   const manager =
     managementKubeconfig === undefined
       ? undefined
-      : await load(managementKubeconfig, options.allowExec === undefined ? {} : { allowExec: options.allowExec });
+      : await load(managementKubeconfig, {
+          option: '--management-kubeconfig',
+          ...(options.allowExec === undefined ? {} : { allowExec: options.allowExec }),
+        });
   const connection = manager ?? own;
   if (connection === undefined) throw new UsageError('Name the cluster with --cluster.');
   if (providerOf(options.provider, (own ?? connection).server) === 'eks')
     throw new UsageError(
-      'This is an EKS cluster: AWS renews the certificates of its control plane, there is nothing to roll. certmarshal audit shows when its authority ends.',
+      `This is an EKS cluster: AWS renews the certificates of its control plane, there is nothing to roll. Its node groups roll by themselves where fleet.yaml has nodeGroups: true; aws eks list-updates --name ${word(options.cluster ?? nameInId((own ?? connection).cluster), 'CLUSTER')} --nodegroup-name NODEGROUP shows how far one is. certmarshal audit shows when its authority ends.`,
     );
   const named = options.cluster ?? own?.cluster ?? connection.cluster;
   const entry = clusters.find(({ id }) => id === named) ?? clusters.find(({ name }) => name === named);
@@ -156,8 +160,8 @@ function checkedNamespace(namespace: string): string {
  * @throws UsageError that names all that are unknown
  */
 export function acceptances(given: string | undefined): readonly Acceptance[] {
-  const words = (given ?? '').split(',').flatMap((word) => (word.trim() === '' ? [] : [word.trim()]));
-  const unknown = words.filter((word) => !ACCEPTANCES.some((known) => known === word));
+  const words = (given ?? '').split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]));
+  const unknown = words.filter((item) => !ACCEPTANCES.some((known) => known === item));
   if (unknown.length > 0)
     throw new UsageError(`--accept takes ${ACCEPTANCES.join(', ')}; got ${printable(unknown.join(', '))}`);
   return ACCEPTANCES.filter((known) => words.includes(known));

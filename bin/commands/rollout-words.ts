@@ -41,6 +41,7 @@ function controlPlaneFields(write: Exclude<RolloutWrite, { kind: 'roll-etcd' }>,
       return [
         ...(write.clearAfter ? [`${afterField(write.object)} removed`] : []),
         ...(write.unpause ? [`annotation ${PAUSED_ANNOTATION} removed`] : []),
+        ...(write.unhold ? [`annotation ${HOLD_ANNOTATION} removed`] : []),
         `${note} = ${write.mark.id}, aborted`,
       ];
   }

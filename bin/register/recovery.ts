@@ -97,9 +97,10 @@ export function registerRecovery(
       'after',
       `
 Without --bucket it runs until the window closes, and sweeps every 10 s. docs/runbooks/recovery.md says what comes before and after:
-kube-apiserver has to answer, with --tolerate-expired also when its certificate has ended. Rights: ${name} rbac --recovery
-With --bucket the sweep that is deployed does it, within 2 minutes; it needs the same rights. Where the certificate of the
-API server has ended, recovery in fleet.yaml lets it in.
+kube-apiserver has to answer, with --tolerate-expired also when its certificate has ended. Rights: ${name} rbac --recovery --user YOU
+With --bucket the sweep that is deployed does it, within 2 minutes; it needs the same rights, as whoever it enters with:
+${name} rbac --recovery --service-account kube-system/certmarshal
+Where the certificate of the API server has ended, recovery in fleet.yaml lets it in.
 
 Examples:
   ${name} recovery open --kubeconfig berlin.yaml --nodes berlin-cp-1,berlin-cp-2,berlin-cp-3 --for 30m
@@ -147,7 +148,7 @@ Exit status:
     // Before anything is connected to: all that is wrong with the options.
     recoveryWindow(given, { ...opening, cluster: options.cluster ?? '' });
     const journal = options.journal === undefined ? undefined : await openJournal(options.journal);
-    const fleet = await loadFleet(options.fleet);
+    const fleet = await loadFleet(options.fleet, '--fleet');
     const { id, ...target } = await openCluster(options, fleet, ({ provider }) => {
       if (provider === 'eks')
         throw new UsageError('This is an EKS cluster: AWS keeps its control plane, there is nothing to recover.');

@@ -119,6 +119,7 @@ Exit status:
       `
 That a rollout is done is concluded from what is there, and needs no write: with stacked etcd, status --watch sees it
 through. Where etcd is external, or to renew the Lease and set holds as a deployed certmarshal does: rollout drive.
+Of a cluster that another one manages, its own --kubeconfig is not needed here: all of it is in the management cluster.
 
 Examples:
   ${name} rollout status --kubeconfig berlin.yaml
@@ -141,10 +142,11 @@ Exit status:
       `
 Every 15 s it does what the sweep of a deployed certmarshal does: the next write of the order with external etcd, the
 Lease kube-system/certmarshal-rollout, a hold when something is wrong. It can be stopped and begun again at any time.
+With external etcd everything is checked once more before etcd begins: --kubeconfig tells when the authority ends.
 
 Examples:
   ${name} rollout drive --kubeconfig berlin.yaml
-  ${name} rollout drive --management-kubeconfig management.yaml --cluster berlin-prod --fleet fleet.yaml
+  ${name} rollout drive --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --fleet fleet.yaml
 
 Exit status:
   0  done: every new certificate was seen; or nothing goes on
@@ -168,7 +170,13 @@ Exit status:
       .option('--yes', 'write; without it what would be written is shown')
       .addHelpText(
         'after',
-        `
+        `${
+          change === 'abort'
+            ? '\nA hold is taken away with it. Neither the schedule nor a person begins another rollout for 7 days.'
+            : ''
+        }
+Of a cluster that another one manages, its own --kubeconfig is not needed here: all of it is in the management cluster.
+
 Examples:
   ${name} rollout ${change} --kubeconfig berlin.yaml
   ${name} rollout ${change} --management-kubeconfig management.yaml --cluster berlin-prod --yes

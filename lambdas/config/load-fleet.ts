@@ -181,7 +181,7 @@ function resolveRollouts({ atOnce, pause, clusters }: z.output<typeof Rollouts>)
   };
 }
 
-function resolveRolloutPolicy({ begin, stop, windows, ...entry }: z.output<typeof RolloutEntry>): RolloutPolicy {
+function resolveRolloutPolicy({ begin, stop, windows = [], ...entry }: z.output<typeof RolloutEntry>): RolloutPolicy {
   return {
     ...entry,
     begin: leadOf(begin, DEFAULT_ROLLOUT_POLICY.begin),

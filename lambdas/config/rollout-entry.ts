@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { printable } from '../printable.ts';
 import { ACCEPTANCES, DEFAULT_ROLLOUT_POLICY, FLOOR_DAYS } from '../rollout/policy.ts';
 import { WEEKDAYS } from '../window/window.ts';
 import { kindOf } from './describe-issue.ts';
@@ -7,8 +8,8 @@ import { timeZone } from './time-values.ts';
 import { duration, fleetGlob, list, text } from './values.ts';
 
 const DAY_SECONDS = 24 * 60 * 60;
-/** Kubernetes issues for a year; whoever issues for ten begins no earlier than that. */
-const LONGEST_DAYS = 3_650;
+/** Kubernetes issues for a year: earlier than that a new certificate would be due. Whoever issues for ten has time enough, too. */
+const LONGEST_DAYS = 300;
 const SHORTEST_PAUSE_SECONDS = 10 * 60;
 const LONGEST_PAUSE_SECONDS = 30 * DAY_SECONDS;
 const MOST_AT_ONCE = 10;
@@ -23,7 +24,8 @@ const AT_ONCE_FORM = `write a whole number, 1 to ${MOST_AT_ONCE}`;
 function lead(least: number, tooFew: string) {
   const daysProblem = (days: number): string | undefined => {
     if (days < least) return tooFew;
-    if (days > LONGEST_DAYS) return `longer than any of these certificates lives; write ${LONGEST_DAYS}d or less`;
+    if (days > LONGEST_DAYS)
+      return `almost the whole year that these certificates live; write ${LONGEST_DAYS}d or less`;
     return Number.isInteger(days) ? undefined : 'no whole number of days; write, for example, 45d';
   };
   const share = { share: shareOfLife.exactOptional() };
@@ -78,6 +80,15 @@ const RolloutWindow = z.strictObject({
     .meta({ description: 'Every week: by the clock of which time zone.', examples: ['Europe/Berlin'] }),
 });
 
+/** Who means to close every window must not open them all. */
+const NO_WINDOW = 'an empty list; leave it out for any time, or write a window';
+
+const ETCD_MODES = ['assist', 'auto-experimental'] as const;
+
+/** No "did you mean": nobody is to be led to what is experimental by a misspelling. */
+const wrongEtcd = ({ input }: { readonly input?: unknown }) =>
+  `${typeof input === 'string' ? `"${printable(input, 60)}" is not known here; ` : ''}write one of ${ETCD_MODES.join(', ')}${typeof input === 'string' ? '' : `, not ${kindOf(input)}`}`;
+
 /** An entry of `rollouts.clusters`. */
 export const RolloutEntry = z
   .strictObject({
@@ -97,11 +108,11 @@ export const RolloutEntry = z
         description: `From when on none begins by itself any more: from then on people have to. Default: ${stop.days}d, or a share of ${stop.share}.`,
         examples: ['10d', { days: 10, share: 0.1 }],
       }),
-    windows: z.array(RolloutWindow).max(MOST_WINDOWS).prefault([]).meta({
+    windows: z.array(RolloutWindow).min(1, { error: NO_WINDOW }).max(MOST_WINDOWS).exactOptional().meta({
       description: 'Where there are any, nothing begins outside of them. Default: none, so that any time is good.',
     }),
     etcd: z
-      .enum(['assist', 'auto-experimental'])
+      .enum(ETCD_MODES, { error: wrongEtcd })
       .prefault(DEFAULT_ROLLOUT_POLICY.etcd)
       .meta({
         description:

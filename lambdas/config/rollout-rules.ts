@@ -117,19 +117,24 @@ function wrongTimes(
   });
 }
 
-/** The first entry that matches a cluster counts: a second one with the same glob never does. */
+/** The first entry that matches a cluster counts: a second one with the same glob never does, nor does any after one for all clusters. */
 function repeatedGlobs(rollouts: readonly unknown[]): readonly RuleProblem[] {
   const first = new Map<string, number>();
-  return readable(rollouts, Globs).flatMap(({ index, data: { clusters } }) =>
-    clusters.flatMap((glob, at) => {
+  return readable(rollouts, Globs).flatMap(({ index, data: { clusters } }) => {
+    const all = first.get('*');
+    if (all !== undefined) {
+      const message = `never counts: rollouts.clusters[${all}] is for "*", and the first one that matches counts; write this one before it`;
+      return [{ path: [...CLUSTERS, index], message }];
+    }
+    return clusters.flatMap((glob, at) => {
       if (typeof glob !== 'string') return [];
       const earlier = first.get(glob);
       first.set(glob, earlier ?? index);
       if (earlier === undefined) return [];
       const message = `"${printable(glob, 100)}" is in rollouts.clusters[${earlier}] already, and the first one counts; keep one of the two`;
       return [{ path: [...CLUSTERS, index, 'clusters', at], message }];
-    }),
-  );
+    });
+  });
 }
 
 function repeatedClusters(recovery: readonly unknown[]): readonly RuleProblem[] {

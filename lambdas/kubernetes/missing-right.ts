@@ -11,7 +11,20 @@ export function missingRight(path: string): string {
   const kubeconfig = KUBECONFIG_SECRET.exec(path)?.groups;
   if (kubeconfig !== undefined)
     return `Grant it in that cluster: certmarshal rbac --management --kubeconfig-of ${kubeconfig['namespace']}/${kubeconfig['cluster']} | kubectl apply -f - (it is an administrator's; a kubeconfig in a secret of your own needs no such right).`;
-  return `Grant it in that cluster: ${manifestsFor(path)} | kubectl apply -f - (${OPTIONS}).`;
+  const own = ownManifestsFor(path);
+  return own === undefined
+    ? `Grant it in that cluster: ${manifestsFor(path)} | kubectl apply -f - (${OPTIONS}).`
+    : `Grant it in that cluster: ${toWhoeverEnters(own)}.`;
+}
+
+/**
+ * What a rollout or a recovery takes, granted to whoever certmarshal is in that cluster: without a subject it would be the group of the role of the sweep, in which no service
+ * account is.
+ *
+ * @param manifests the command that prints them, without the subject
+ */
+export function toWhoeverEnters(manifests: string): string {
+  return `${manifests} --service-account kube-system/certmarshal | kubectl apply -f - (the subject has to be the one certmarshal enters with, which the answer names: this service account, or else --user or --group)`;
 }
 
 const KUBECONFIG_SECRET =
@@ -34,12 +47,16 @@ const ROLLOUT_WRITE =
 /** Of Cluster API and EKS Anywhere. */
 const MANAGEMENT_GROUP = /^\/apis\/(?:(?:[a-z]+\.)?cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com)\//;
 
-function manifestsFor(path: string): string {
+/** Of a rollout or a recovery; undefined for what an audit or a sweep asks for. */
+function ownManifestsFor(path: string): string | undefined {
   const rolled = ROLLOUT_WRITE.exec(path)?.groups;
   if (rolled !== undefined)
     return `certmarshal rbac --management --rollouts --rollout-of ${rolled['namespace']}/${rolled['cluster'] ?? `${rolled['etcd']} --rollout-etcd`}`;
   if (RECOVERY_LEASES.test(path)) return 'certmarshal rbac --recovery';
-  if (ROLLOUT_READ.test(path)) return 'certmarshal rbac --management --rollouts';
+  return ROLLOUT_READ.test(path) ? 'certmarshal rbac --management --rollouts' : undefined;
+}
+
+function manifestsFor(path: string): string {
   if (MANAGEMENT_GROUP.test(path)) return 'certmarshal rbac --management';
   const { namespace, cluster } = CLUSTER_SECRET.exec(path)?.groups ?? {};
   if (namespace !== undefined)

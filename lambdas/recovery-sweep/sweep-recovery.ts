@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { instant } from '../approval/read-request.ts';
 import { type ApprovalSubject, updateApproval } from '../kubernetes/certificate-signing-requests.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
+import { toWhoeverEnters } from '../kubernetes/missing-right.ts';
 import { printable } from '../printable.ts';
 import type { Problem } from '../problem.ts';
 import { decideRecoveries, type RecoveryDecision, type RecoveryVerdict } from '../recovery/decide.ts';
@@ -172,7 +173,7 @@ async function decideAndAct(
         kind: 'unreadable',
         object: `Node ${node}`,
         message: printable(seen.problem, 400),
-        remedy: 'Give certmarshal the rights of recovery: certmarshal rbac --recovery.',
+        remedy: `Give certmarshal the rights of recovery: ${toWhoeverEnters('certmarshal rbac --recovery')}.`,
       });
   const { cluster, clusterId } = target;
   const context: RecoveryContext = { cluster, clusterId, window, readings, liveness, approved };

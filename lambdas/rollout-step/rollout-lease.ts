@@ -3,6 +3,7 @@ import { word } from '../expiry/commands.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { createLease, type LeaseName, microTime, patchLease } from '../kubernetes/leases.ts';
+import { toWhoeverEnters } from '../kubernetes/missing-right.ts';
 import { printable } from '../printable.ts';
 import type { Problem } from '../problem.ts';
 import { FIELD_MANAGER } from '../rollout/annotations.ts';
@@ -111,7 +112,8 @@ async function outcomeOf(cluster: string, write: () => Promise<unknown>): Promis
     if (!(error instanceof KubernetesError)) throw error;
     const gone = error.kind === 'conflict' || error.kind === 'not-found';
     const problem = problemOf(error);
-    const remedy = `Grant it in the management cluster: certmarshal rbac --management --rollouts --rollout-of ${word(cluster, 'NAMESPACE/CLUSTER')} | kubectl apply -f - (with --rollout-of for each cluster that may be rolled; --user, --group or --service-account says to whom).`;
+    const manifests = `certmarshal rbac --management --rollouts --rollout-of ${word(cluster, 'NAMESPACE/CLUSTER')}`;
+    const remedy = `Grant it in the management cluster: ${toWhoeverEnters(manifests)}.`;
     return {
       kind: gone ? 'overtaken' : 'failed',
       // Reading it is another right than taking it.

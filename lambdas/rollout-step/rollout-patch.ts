@@ -40,7 +40,11 @@ function changesOf(write: RolloutWrite): Changes {
       return { annotations: { [HOLD_ANNOTATION]: null } };
     case 'abort':
       return {
-        annotations: { ...marked(write.mark), ...(write.unpause ? { [PAUSED_ANNOTATION]: null } : {}) },
+        annotations: {
+          ...marked(write.mark),
+          ...(write.unpause ? { [PAUSED_ANNOTATION]: null } : {}),
+          ...(write.unhold ? { [HOLD_ANNOTATION]: null } : {}),
+        },
         ...(write.clearAfter ? { spec: rolloutAfter(write.object.apiVersion, null) } : {}),
       };
   }

@@ -4,7 +4,7 @@
  */
 export const ROLLOUT_ANNOTATION = 'certmarshal.dev/rollout';
 
-/** On the KubeadmControlPlane: certmarshal saw something that a person has to look at, as JSON. Only `certmarshal rollout resume` takes it away. See `HoldMark`. */
+/** On the KubeadmControlPlane: certmarshal saw something that a person has to look at, as JSON. Only a person takes it away, with `certmarshal rollout resume` or `abort`. See `HoldMark`. */
 export const HOLD_ANNOTATION = 'certmarshal.dev/rollout-hold';
 
 /** On the Cluster of EKS Anywhere or the KubeadmControlPlane: `auto`, where whoever owns the cluster agrees to rollouts. On an EKS cluster it is a tag. */

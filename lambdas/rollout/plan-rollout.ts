@@ -11,9 +11,9 @@ import { type HoldId, holdReason } from './hold-reasons.ts';
 import type { ObservedControlPlane, ObservedRollout } from './observed.ts';
 import { factsOf, isAllSeen, isInTheWay, isTooLate, planBegin, reasonsOf } from './plan-begin.ts';
 import { type Going, goingOf, isDone, planHeld, planWatch } from './plan-watch.ts';
-import type { RolloutPolicy } from './policy.ts';
+import { COOL_DOWN_DAYS, type RolloutPolicy } from './policy.ts';
 import { seconds } from './rollout-mark.ts';
-import type { HoldReason, RolloutAct, RolloutCheck, RolloutHold, RolloutState, RolloutStep } from './step.ts';
+import type { RolloutAct, RolloutCheck, RolloutHold, RolloutState, RolloutStep } from './step.ts';
 import { nameOf, troublesOf } from './watch.ts';
 
 /**
@@ -57,26 +57,31 @@ function planWithout(question: CheckQuestion): RolloutStep {
     capiCluster === undefined
       ? `no Cluster of Cluster API has the name ${cluster.name}`
       : `no KubeadmControlPlane in the namespace ${capiCluster.namespace} has the label cluster.x-k8s.io/cluster-name=${cluster.name}`;
-  const reasons: readonly HoldReason[] =
-    unread.length > 0
-      ? unread.map(({ object, message, remedy }) => ({ id: 'everything-read', object, message, remedy }))
-      : [
-          {
-            id: 'control-plane-settled',
-            message: printable(looked, 500),
-            remedy: `See which there are: kubectl get ${CAPI_CLUSTERS},${CONTROL_PLANES} -A --show-labels; where it has none, rollouts.clusters of fleet.yaml is not to name it`,
-          },
-        ];
+  if (unread.length > 0) return { ...unreadable(unread), ...factsOf(question) };
   return {
     kind: 'hold',
     state: 'refused',
-    message:
-      unread.length > 0
-        ? `its control plane could not be read: ${counted(unread.length, 'problem')}`
-        : printable(`rollouts are wanted, and its control plane was not found: ${looked}`, 500),
+    message: printable(`rollouts are wanted, and its control plane was not found: ${looked}`, 500),
     checks: [],
-    reasons,
+    reasons: [
+      {
+        id: 'control-plane-settled',
+        message: printable(looked, 500),
+        remedy: `See which there are: kubectl get ${CAPI_CLUSTERS},${CONTROL_PLANES} -A --show-labels; where it has none, rollouts.clusters of fleet.yaml is not to name it`,
+      },
+    ],
     ...factsOf(question),
+  };
+}
+
+/** Nobody knows whether there is a control plane, and what goes on with it. */
+function unreadable(unread: ObservedRollout['unread']): RolloutHold {
+  return {
+    kind: 'hold',
+    state: 'refused',
+    message: `its control plane could not be read: ${counted(unread.length, 'problem')}`,
+    checks: [],
+    reasons: unread.map(({ object, message, remedy }) => ({ id: 'everything-read', object, message, remedy })),
   };
 }
 
@@ -134,14 +139,16 @@ function nothing(question: CheckQuestion, state: RolloutState, message: string):
 }
 
 /**
- * What `certmarshal rollout abort` writes, or why there is nothing to abort: machines that were not replaced yet stay, those that were are as good. Pure.
+ * What `certmarshal rollout abort` writes, or why there is nothing to abort: machines that were not replaced yet stay, those that were are as good. A hold goes with it:
+ * whoever aborts has looked. Pure.
  *
  * @param now milliseconds since the epoch
  */
 export function planAbort(observed: ObservedRollout, now: number): RolloutAct | RolloutHold {
-  const { controlPlane, etcd } = observed;
+  const { controlPlane, etcd, unread } = observed;
   const going = goingOf(observed, now);
-  if (controlPlane === undefined) return refusal(undefined, 'nothing-to-abort');
+  if (controlPlane === undefined)
+    return unread.length > 0 ? unreadable(unread) : refusal(undefined, 'nothing-to-abort');
   const object = nameOf(controlPlane);
   if (going === undefined) {
     return refusal(undefined, controlPlane.mark === undefined ? 'nothing-to-abort' : 'unreadable-mark', object);
@@ -169,9 +176,11 @@ export function planAbort(observed: ObservedRollout, now: number): RolloutAct | 
     mark: aborted,
     clearAfter: controlPlane.etcd === 'stacked' && controlPlane.rolloutAfter === since,
     unpause: controlPlane.paused === pauseOf(mark),
+    unhold: controlPlane.hold !== undefined,
   } as const;
   const { wanted, replaced } = progress;
-  const message = `would abort the rollout that began ${span(now - since)} ago: ${replaced} of ${counted(wanted, 'control plane machine')} replaced, the others stay`;
+  const what = `the rollout that began ${span(now - since)} ago${write.unhold ? ', and take the hold away' : ''}`;
+  const message = `would abort ${what}: ${replaced} of ${counted(wanted, 'control plane machine')} replaced, the others stay; neither the schedule nor a person begins another one for ${COOL_DOWN_DAYS} days`;
   return {
     kind: 'act',
     state: controlPlane.hold === undefined ? 'rolling' : 'held',
@@ -189,8 +198,9 @@ export function planAbort(observed: ObservedRollout, now: number): RolloutAct | 
  * @param now milliseconds since the epoch
  */
 export function planResume(observed: ObservedRollout, now: number): RolloutAct | RolloutHold {
-  const { controlPlane } = observed;
+  const { controlPlane, unread } = observed;
   const going = goingOf(observed, now);
+  if (controlPlane === undefined && unread.length > 0) return unreadable(unread);
   if (controlPlane?.hold === undefined) {
     return refusal(going, 'nothing-to-resume', controlPlane && nameOf(controlPlane));
   }

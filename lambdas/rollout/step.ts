@@ -91,13 +91,14 @@ export type RolloutWrite =
   | { readonly kind: 'unpause-control-plane'; readonly object: ControlPlaneVersion; readonly mark: RolloutMark }
   | { readonly kind: 'hold'; readonly object: ControlPlaneVersion; readonly hold: HoldMark }
   | { readonly kind: 'resume'; readonly object: ControlPlaneVersion }
-  /** Clears `rollout.after` where it is ours, and a pause of ours. */
+  /** Clears `rollout.after` where it is ours, a pause of ours, and a hold. */
   | {
       readonly kind: 'abort';
       readonly object: ControlPlaneVersion;
       readonly mark: RolloutMark;
       readonly clearAfter: boolean;
       readonly unpause: boolean;
+      readonly unhold: boolean;
     };
 
 export interface ControlPlaneVersion extends ObjectVersion {

@@ -15,6 +15,8 @@ const DOCTOR = 'certmarshal doctor --fleet fleet.yaml --cluster ID';
 const AUDIT = clusterCommand('audit', { name: 'CLUSTER' });
 /** It lists what waits, the hostile first, with the command that explains it: CloudWatch does not know the request. */
 const OBSERVE = clusterCommand('sweep --observe', { name: 'CLUSTER' });
+/** Of EKS there are node groups only, which EKS rolls. */
+const NODE_GROUP = ' (of an EKS cluster: aws eks list-updates --name CLUSTER --nodegroup-name NODEGROUP)';
 
 /** What to do first. The message of notify has it with the name of the cluster, and that of the request where it is one. */
 export const FIRST_COMMANDS: Readonly<Record<SignalAlarmId, string>> = {
@@ -31,7 +33,7 @@ export const FIRST_COMMANDS: Readonly<Record<SignalAlarmId, string>> = {
   ImpersonationAttempt: OBSERVE,
   SloFastBurn: OBSERVE,
   SloSlowBurn: OBSERVE,
-  RolloutHeld: clusterCommand('rollout status', { name: 'CLUSTER' }),
-  RolloutNeeded: clusterCommand('rollout plan', { name: 'CLUSTER' }),
+  RolloutHeld: `${clusterCommand('rollout status', { name: 'CLUSTER' })}${NODE_GROUP}`,
+  RolloutNeeded: `${clusterCommand('rollout plan', { name: 'CLUSTER' })}${NODE_GROUP}`,
   RecoveryModeOpen: DOCTOR,
 };

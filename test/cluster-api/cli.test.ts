@@ -123,7 +123,9 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     const { status, stdout } = await run(`rollout plan ${MANAGED}`);
     expect(status).toBe(1);
     expect(stdout).toMatch(/^✖ berlin: its control plane could not be read: 5 problems\.\n/);
-    expect(stdout).toContain('certmarshal rbac --management --rollouts | kubectl apply -f -');
+    expect(stdout).toContain(
+      'certmarshal rbac --management --rollouts --service-account kube-system/certmarshal | kubectl apply -f -',
+    );
     const of = [berlin, paris].map(({ namespace, name }) => `--rollout-of ${namespace}/${name}`).join(' ');
     const manifests = await run(`rbac --management --no-audit --user certmarshal --rollouts ${of}`);
     expect(manifests.status).toBe(0);

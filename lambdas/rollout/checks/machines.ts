@@ -4,7 +4,7 @@ import type { ObservedMachine } from '../observed.ts';
 import { sharedCertificates } from '../progress.ts';
 import { kubectl, MACHINES, objectOf, stayingMachines, type Verdict, verdictOf } from './verdict.ts';
 
-/** What is wrong with the one or the other machine, the first of which is the object. */
+/** What is wrong with the one or the other machine, the first of which is the object: its name is not said again. */
 function verdictOfMachines(
   machines: readonly ObservedMachine[],
   wrongWith: (machine: ObservedMachine) => readonly string[],
@@ -13,7 +13,14 @@ function verdictOfMachines(
   const [first] = machines.filter((machine) => wrongWith(machine).length > 0);
   const look = first === undefined ? `kubectl get ${MACHINES} -A` : kubectl('describe', MACHINES, first);
   return verdictOf(
-    [...also, ...machines.flatMap((machine) => wrongWith(machine).map((wrong) => `${machine.name}: ${wrong}`))],
+    [
+      ...also,
+      ...machines.flatMap((machine) =>
+        wrongWith(machine).map((wrong) =>
+          machine === first && also.length === 0 ? wrong : `${machine.name}: ${wrong}`,
+        ),
+      ),
+    ],
     { object: first === undefined ? undefined : objectOf('Machine', first), good, remedy: `${remedy}: ${look}` },
   );
 }
@@ -57,7 +64,10 @@ export function healthChecks({ observed: { healthChecks: checks } }: CheckQuesti
   const wrong = checks.filter(({ expected, healthy }) => expected === undefined || expected !== healthy);
   const [first] = wrong;
   return verdictOf(
-    wrong.map(({ name, expected = 'unknown', healthy = 'unknown' }) => `${name}: ${healthy} of ${expected} healthy`),
+    wrong.map(
+      ({ name, expected = 'unknown', healthy = 'unknown' }, index) =>
+        `${index === 0 ? '' : `${name}: `}${healthy} of ${expected} healthy`,
+    ),
     {
       object: first === undefined ? undefined : objectOf('MachineHealthCheck', first),
       good: `${counted(checks.length, 'MachineHealthCheck')} content`,
@@ -78,11 +88,12 @@ export function handshakes({ observed }: CheckQuestion): Verdict {
   return verdictOf(
     [
       ...(machines.length === 0 ? ['there is no machine to look at'] : []),
-      ...unseen.map(({ name, served: shown }) =>
-        shown.kind === 'certificate'
-          ? `${name}: another machine shows the same certificate at ${shown.address}`
-          : `${name}: ${shown.kind === 'failed' ? shown.problem : 'nobody tried'}`,
-      ),
+      ...unseen.map(({ name, served: shown }, index) => {
+        const what = shown.kind === 'failed' ? shown.problem : 'nobody tried';
+        const found =
+          shown.kind === 'certificate' ? `another machine shows the same certificate at ${shown.address}` : what;
+        return index === 0 ? found : `${name}: ${found}`;
+      }),
     ],
     {
       object: first === undefined ? undefined : objectOf('Machine', first),

@@ -293,7 +293,7 @@ describe('certmarshal audit', () => {
     [['--port', 'kubelet'], /^--port takes NAME=PORT/],
     [['--fail-on', 'bad'], /^error: option '--fail-on <severity>' argument 'bad' is invalid/],
     [['--output', 'xml'], /^error: option '--output <format>' argument 'xml' is invalid/],
-    [['--kubeconfig', '/nowhere/x'], /^There is no file \/nowhere\/x\.\n$/],
+    [['--kubeconfig', '/nowhere/x'], /^There is no file \/nowhere\/x, which --kubeconfig names\.\n$/],
   ])('refuses %j', async (args, expected) => {
     const { status, stdout, stderr } = await runCli(['audit', ...args]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });

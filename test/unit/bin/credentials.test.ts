@@ -36,8 +36,11 @@ describe('certmarshal credentials create', () => {
     [['--store', 'stdout', '--namespace', 'Kube_System'], '--service-account takes NAMESPACE/NAME'],
     [['--store', 'stdout', '--management', '--workload-of', 'x'], '--management and --workload-of exclude each other'],
     [['--store', 'stdout', '--workload-of', 'a/b'], '--workload-of takes the name that the management cluster has'],
-    [['--store', 'stdout', '--kubeconfig', '~/x'], 'There is no file ~/x. The shell leaves ~ as it is in quotes'],
-    [['--store', 'stdout', '--kubeconfig', '/nowhere/x'], 'There is no file /nowhere/x.\n'],
+    [
+      ['--store', 'stdout', '--kubeconfig', '~/x'],
+      'There is no file ~/x, which --kubeconfig names. The shell leaves ~ as it is in quotes',
+    ],
+    [['--store', 'stdout', '--kubeconfig', '/nowhere/x'], 'There is no file /nowhere/x, which --kubeconfig names.\n'],
   ])('refuses %j before it writes anything', async (args, expected) => {
     const { status, stdout, stderr } = await runCli(['credentials', 'create', ...args]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });

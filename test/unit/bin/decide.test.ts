@@ -194,6 +194,10 @@ describe('certmarshal decide', () => {
 
   it('refuses a policy file with all its problems, and a file that is not there', async () => {
     const missing = await runCli(['decide', '--policy', 'no-such.yaml']);
-    expect(missing).toMatchObject({ status: 2, stdout: '', stderr: 'There is no file no-such.yaml.\n' });
+    expect(missing).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: 'There is no file no-such.yaml, which --policy names.\n',
+    });
   });
 });

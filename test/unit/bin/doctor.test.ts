@@ -377,7 +377,10 @@ describe('certmarshal doctor', () => {
     [['--fleet', 'x', '--allow-exec', '--context', 'y'], '--context and --allow-exec cannot be given with --fleet'],
     [['--sweep-role', 'arn:aws:iam::111122223333:role/x'], '--sweep-role goes with --fleet'],
     [['--fleet', 'x', '--sweep-role', 'arn:aws:sts::111122223333:assumed-role/x/y'], 'takes the ARN of a role'],
-    [['--fleet', '~/fleet.yaml'], 'There is no file ~/fleet.yaml. The shell leaves ~ as it is in quotes'],
+    [
+      ['--fleet', '~/fleet.yaml'],
+      'There is no file ~/fleet.yaml, which --fleet names. The shell leaves ~ as it is in quotes',
+    ],
   ])('refuses %j', async (args, expected) => {
     const { status, stdout, stderr } = await runCli(['doctor', ...args]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });

@@ -139,16 +139,17 @@ describe('certmarshal rbac', () => {
         ],
       },
       ...[
-        ['eksa-system', ['berlin', 'oslo']],
-        ['other', ['rome']],
-      ].map(([namespace, resourceNames]) => ({
-        name: 'certmarshal-rollout-control-planes:group:certmarshal',
+        ['eksa-system', 'berlin'],
+        ['eksa-system', 'oslo'],
+        ['other', 'rome'],
+      ].map(([namespace, cluster]) => ({
+        name: `certmarshal-rollout-control-planes:${cluster}:group:certmarshal`,
         namespace,
         rules: [
           {
             apiGroups: ['controlplane.cluster.x-k8s.io'],
             resources: ['kubeadmcontrolplanes'],
-            resourceNames,
+            resourceNames: [cluster],
             verbs: ['patch'],
           },
         ],
@@ -156,10 +157,25 @@ describe('certmarshal rbac', () => {
     ]);
   });
 
+  it('takes nothing from one cluster when another one of its namespace is granted later', () => {
+    const names = (cluster: string) =>
+      documents(
+        rbacManifests({ management: true, rollouts: true, rolloutOf: [`eksa-system/${cluster}`], rolloutEtcd: true }, [
+          DEFAULT_POLICY,
+        ]),
+      )
+        .filter(({ rules }) => JSON.stringify(rules ?? []).includes('"patch"'))
+        .map(({ metadata }) => metadata.name)
+        .filter((name) => name !== 'certmarshal-rollout-lease:group:certmarshal');
+    expect(names('berlin')).toHaveLength(2);
+    expect(names('berlin').filter((name) => names('oslo').includes(name))).toEqual([]);
+  });
+
   it('grants with --rollout-etcd its etcd too, as EKS Anywhere calls it', () => {
     const roles = rolesOf({ management: true, rollouts: true, rolloutOf: ['eksa-system/berlin'], rolloutEtcd: true });
     expect(roles.slice(-2)).toMatchObject([
       {
+        name: 'certmarshal-rollout-etcd:berlin:group:certmarshal',
         namespace: 'eksa-system',
         rules: [{ resources: ['etcdadmclusters'], resourceNames: ['berlin-etcd'], verbs: ['patch'] }],
       },

@@ -21,7 +21,7 @@ it('README.md shows the plan of a rollout as the command prints it', async () =>
   const options = {
     ...OPTIONS,
     program: 'npm run -s certmarshal --',
-    repeat: ' --kubeconfig ~/.kube/config --cluster berlin-prod',
+    repeat: ' --kubeconfig ~/.kube/config --cluster berlin-prod --fleet fleet.yaml',
   };
   const run = rolloutPlanCommand(SUBJECT, options, new AbortController().signal, {
     ...ports,

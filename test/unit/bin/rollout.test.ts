@@ -61,6 +61,7 @@ describe('certmarshal rollout plan', () => {
 
   It would write, in one patch of KubeadmControlPlane eksa-system/berlin-prod:
     spec.rollout.after = now
+    annotation certmarshal.dev/rollout = its id, start and reason
   Workers are not rolled: kubelets renew their own certificates.
 
   2026-01-07 █████████████████████████████████████████████████████▒▒▒▒▒░░ 2027-01-07
@@ -506,6 +507,7 @@ describe('certmarshal rollout abort and resume', () => {
 
   it.each([
     ['abort', going, 'spec.rollout.after removed'],
+    ['abort', stopped, 'annotation certmarshal.dev/rollout-hold removed'],
     ['resume', stopped, 'annotation certmarshal.dev/rollout-hold removed'],
   ] as const)('%s shows what it would write, and writes it with --yes', async (verb, controlled, field) => {
     const asked = await change(verb, controlled, false);
@@ -518,7 +520,7 @@ describe('certmarshal rollout abort and resume', () => {
     expect({ status: done.status, acts: done.acts }).toEqual({ status: 0, acts: [`${verb} eksa-system/berlin-prod`] });
     expect(done.stdout).toMatch(/^✔ berlin-prod: (?:aborted the rollout|took the hold away)/);
     expect(done.stdout).toContain('Written, in one patch of KubeadmControlPlane eksa-system/berlin-prod:');
-    expect(done.stdout).not.toContain('would');
+    expect(done.stdout).not.toMatch(/would|take the hold/);
   });
 
   it.each(['abort', 'resume'] as const)('%s does not take what cannot be read for nothing', async (verb) => {
@@ -529,6 +531,11 @@ describe('certmarshal rollout abort and resume', () => {
     expect({ status, acts: run.done.acts }).toEqual({ status: 1, acts: [] });
     expect(stdout).toMatch(/^✖ berlin-prod: its control plane could not be read: nothing was written\.\n/);
     expect(stdout).not.toContain('There is no');
+    const json = scripted({ observed: [observed] });
+    const document = rolloutChangeCommand(verb, SUBJECT, { ...OPTIONS, output: 'json' }, signal, json.ports);
+    expect(JSON.parse((await outcomeOf(json, document)).stdout)).toMatchObject({
+      step: { kind: 'hold', state: 'refused', reasons: [{ id: 'everything-read', object: UNREAD.object }] },
+    });
   });
 
   it('is tried again when a controller was faster, and not for ever', async () => {

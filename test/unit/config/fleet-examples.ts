@@ -180,7 +180,7 @@ export const validFleet = fc.record(
           fc.record(
             {
               clusters: fc.constant(['berlin-*', 'mgmt/ns/*']),
-              begin: fc.oneof(fc.constant('45d'), fc.record({ days: fc.integer({ min: 30, max: 3_650 }) })),
+              begin: fc.oneof(fc.constant('45d'), fc.record({ days: fc.integer({ min: 30, max: 300 }) })),
               stop: fc.oneof(
                 fc.constant('7d'),
                 fc.record({ days: fc.integer({ min: 7, max: 29 }), share: fc.constantFrom(0.01, 0.2) }),
@@ -195,7 +195,7 @@ export const validFleet = fc.record(
                   }),
                   fc.constant({ from: '2026-12-05T20:00:00+01:00', until: '2026-12-06T20:00:00Z' }),
                 ),
-                { maxLength: 3 },
+                { minLength: 1, maxLength: 3 },
               ),
               etcd: fc.constantFrom('assist', 'auto-experimental'),
               accepted: fc.subarray(['single-replica', 'no-surge', 'spare-capacity', 'etcd-backup']),

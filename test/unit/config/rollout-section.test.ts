@@ -111,7 +111,27 @@ describe('rollouts in fleet.yaml', () => {
     [
       'a misspelled choice',
       entry('etcd: auto'),
-      '2:47: rollouts.clusters[0].etcd: "auto" is not known here; did you mean "auto-experimental"?',
+      '2:47: rollouts.clusters[0].etcd: "auto" is not known here; write one of assist, auto-experimental',
+    ],
+    [
+      'a choice that is no text',
+      entry('etcd: true'),
+      '2:47: rollouts.clusters[0].etcd: write one of assist, auto-experimental, not true',
+    ],
+    [
+      'windows without any',
+      entry('windows: []'),
+      '2:41: rollouts.clusters[0].windows: an empty list; leave it out for any time, or write a window',
+    ],
+    [
+      'almost the whole life',
+      entry('begin: 301d'),
+      '2:48: rollouts.clusters[0].begin: 301d is almost the whole year that these certificates live; write 300d or less',
+    ],
+    [
+      'an entry after one for all',
+      "rollouts: { clusters: [{ clusters: ['a', '*'] }, { clusters: [b, a] }] }",
+      '2:50: rollouts.clusters[1]: never counts: rollouts.clusters[0] is for "*", and the first one that matches counts; write this one before it',
     ],
     [
       'a misspelled acceptance',

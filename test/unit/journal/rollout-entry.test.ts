@@ -77,7 +77,10 @@ describe('rolloutEntries', () => {
       { kind: 'resume', object: OBJECT },
       { write: 'resume', reason: 'wanted by a person' },
     ],
-    [{ kind: 'abort', object: OBJECT, mark: MARK, clearAfter: true, unpause: false }, { write: 'abort' }],
+    [
+      { kind: 'abort', object: OBJECT, mark: MARK, clearAfter: true, unpause: false, unhold: false },
+      { write: 'abort' },
+    ],
   ])('has each kind: %j', (write, expected) => {
     expect(entriesOf(act(write), { kind: 'written' })).toMatchObject([expected]);
   });

@@ -117,13 +117,13 @@ describe('a fleet that shall be deployed', () => {
         ],
       }),
       [
-        'monitoring.maintenance.0 is open for 26339 days, until 2099-01-01T00:00:00.000Z: what it explains of * rings no alarm as long',
+        'monitoring.maintenance[0] is open for 26339 days, until 2099-01-01T00:00:00.000Z: what it explains of * rings no alarm as long',
       ],
     ],
     [
       'maintenance that is over',
       monitored({ maintenance: [{ clusters: ['*'], when: { from: at(-DAY), until: at(-1) } }] }),
-      [`monitoring.maintenance.0 ended at ${at(-1)}: it does nothing any more, and can be taken out`],
+      [`monitoring.maintenance[0] ended at ${at(-1)}: it does nothing any more, and can be taken out`],
     ],
     [
       'maintenance of a cluster that there is not',
@@ -132,7 +132,7 @@ describe('a fleet that shall be deployed', () => {
         clusters: [edge],
         ...monitored({ maintenance: [{ clusters: ['edge*', 'egde-1'], when: { from: at(), until: at(DAY) } }] }),
       },
-      ['monitoring.maintenance.0: egde-1 is the id or name of no cluster of the fleet; is it misspelled?'],
+      ['monitoring.maintenance[0]: egde-1 is the id or name of no cluster of the fleet; is it misspelled?'],
     ],
     [
       'nothing, where that cluster may be found',
@@ -159,7 +159,7 @@ describe('a fleet that shall be deployed', () => {
           ],
         },
       },
-      ['rollouts.clusters.1: egde is the id or name of no cluster of the fleet; is it misspelled?'],
+      ['rollouts.clusters[1]: egde is the id or name of no cluster of the fleet; is it misspelled?'],
     ],
     [
       'recovery that is on, over, too long, or of no cluster',
@@ -173,11 +173,11 @@ describe('a fleet that shall be deployed', () => {
         ],
       },
       [
-        `recovery.0: until ${at(7 * DAY)} an expired certificate of the API server of edge-1 is taken for valid`,
-        `recovery.1 ended at ${at(-1)}: it does nothing any more, and can be taken out`,
-        `recovery.2 ends at ${at(7 * DAY + 1)}, more than 7 days from now: until 7 days before that it is not used; write less`,
-        `recovery.3 ended at ${at(-1)}: it does nothing any more, and can be taken out`,
-        'recovery.3: edge is the id of no cluster of the fleet; is it misspelled?',
+        `recovery[0].until: until ${at(7 * DAY)} an expired certificate of the API server of edge-1 is taken for valid`,
+        `recovery[1].until: ${at(-1)} is over: the entry of mgmt/eksa-system/berlin does nothing any more, and can be taken out`,
+        `recovery[2].until: ${at(7 * DAY + 1)} is more than 7 days from now: the entry is not used before ${at(1)}, and until then an expired certificate of edge-1 is refused; write an earlier time`,
+        `recovery[3].until: ${at(-1)} is over: the entry of edge does nothing any more, and can be taken out`,
+        'recovery[3]: edge is the id of no cluster of the fleet; is it misspelled?',
       ],
     ],
     ['nothing, where the lock can be opened', { journal: { objectLock: { mode: 'governance', days: 365 } } }, []],

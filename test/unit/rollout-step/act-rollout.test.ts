@@ -117,7 +117,9 @@ describe('a rollout begins', () => {
       };
       const { problem, ...written } = await act(roll(object));
       expect({ ...written, of: problem?.kind }).toEqual({ kind: 'failed', of: kind });
-      expect(problem?.remedy.includes('--rollout-of eksa-system/berlin-prod |')).toBe(kind === 'forbidden');
+      expect(problem?.remedy.includes('--rollout-of eksa-system/berlin-prod --service-account')).toBe(
+        kind === 'forbidden',
+      );
       expect(world.management.calls).toEqual(['POST leases']);
     },
   );
@@ -136,7 +138,7 @@ describe('other writes', () => {
     ['the Lease of another cluster alone', 'eksa-system/milan-prod milan-1', 'eksa-system/milan-prod milan-1'],
   ])('abort: gives %s', async (_, holder, left) => {
     const { act, object, world } = await prepared('v1beta2', (prepare) => holdLease(prepare, holder, NOW - 60_000));
-    const abort = { kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false } as const;
+    const abort = { kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false, unhold: false } as const;
     expect(await act(abort, { settled: true })).toEqual({ kind: 'written' });
     expect(world.management.get(world.paths.lease)['spec']).toMatchObject({ holderIdentity: left });
   });
@@ -150,7 +152,7 @@ describe('other writes', () => {
       if (path.includes('/leases/')) throw failure(kind);
     };
     const written = await act(
-      { kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false },
+      { kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false, unhold: false },
       { settled: true },
     );
     expect(written).toMatchObject({ kind: 'written', ...(problem === undefined ? {} : { problem }) });
@@ -159,7 +161,7 @@ describe('other writes', () => {
 
   it('abort: keeps the Lease while anything moves', async () => {
     const { act, object, world } = await prepared('v1beta2', (prepare) => holdLease(prepare, `${CLUSTER} a`, NOW));
-    const written = await act({ kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false });
+    const written = await act({ kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false, unhold: false });
     expect(written).toEqual({ kind: 'written' });
     expect(world.management.get(world.paths.lease)['spec']).toMatchObject({ holderIdentity: `${CLUSTER} a` });
   });
@@ -168,7 +170,7 @@ describe('other writes', () => {
     const { act, object, world } = await prepared('v1beta2', (prepare) => holdLease(prepare, `${CLUSTER} a`, NOW));
     world.management.change(world.paths.controlPlane, { spec: { replicas: 5 } });
     const written = await act(
-      { kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false },
+      { kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false, unhold: false },
       { settled: true },
     );
     expect(written.kind).toBe('overtaken');
@@ -186,24 +188,27 @@ describe('other writes', () => {
   });
 
   it.each([
-    ['v1beta2', true, true],
-    ['v1beta2', false, true],
-    ['v1beta1', true, false],
-  ] as const)('abort in %s, clearing %j, unpausing %j', async (version, clearAfter, unpause) => {
+    ['v1beta2', true, true, false],
+    ['v1beta2', false, true, true],
+    ['v1beta1', true, false, true],
+  ] as const)('abort in %s, clearing %j, unpausing %j, with its hold %j', async (...given) => {
+    const [version, clearAfter, unpause, unhold] = given;
     const paused = { 'cluster.x-k8s.io/paused': `certmarshal-rollout/${MARK.id}` };
+    const held = { 'certmarshal.dev/rollout-hold': '{}' };
     const { act, object, stored } = await prepared(version, ({ management, paths }) =>
       management.change(paths.controlPlane, {
-        metadata: { annotations: paused },
+        metadata: { annotations: { ...paused, ...held } },
         spec: version === 'v1beta2' ? { rollout: { after: MARK.start } } : { rolloutAfter: MARK.start },
       }),
     );
     const mark = { ...MARK, abortedAt: '2026-11-28T02:30:00Z' };
-    expect(await act({ kind: 'abort', object, mark, clearAfter, unpause })).toEqual({ kind: 'written' });
+    expect(await act({ kind: 'abort', object, mark, clearAfter, unpause, unhold })).toEqual({ kind: 'written' });
     const { spec, metadata } = stored();
     expect(JSON.stringify(spec).includes(MARK.start)).toBe(!clearAfter);
     expect(metadata['annotations']).toEqual({
       'certmarshal.dev/rollout': JSON.stringify(mark),
       ...(unpause ? {} : paused),
+      ...(unhold ? {} : held),
     });
   });
 
@@ -315,6 +320,29 @@ describe('what the server says', () => {
     });
     expect(written).toMatchObject({ kind: 'refused' });
     expect(written.problem?.message).toContain(field);
+    expect(world.management.calls).not.toContain(`PATCH ${CONTROL_PLANE}`);
+  });
+
+  it('is not what was asked for where a webhook keeps a hold that an abort takes away', async () => {
+    const hold = { metadata: { annotations: { 'certmarshal.dev/rollout-hold': '{}' } } };
+    const { object, options, world } = await prepared('v1beta2', ({ management, paths }) =>
+      management.change(paths.controlPlane, hold),
+    );
+    const { client } = world.management;
+    const abort = { kind: 'abort', object, mark: MARK, clearAfter: false, unpause: false, unhold: true } as const;
+    const written = await actRollout(abort, {
+      ...options,
+      management: {
+        ...client,
+        async request(call) {
+          world.management.put('/changed', await client.request(call));
+          world.management.change('/changed', hold);
+          return world.management.get('/changed');
+        },
+      },
+    });
+    expect(written).toMatchObject({ kind: 'refused' });
+    expect(written.problem?.message).toContain('metadata.annotations.certmarshal.dev/rollout-hold is not');
     expect(world.management.calls).not.toContain(`PATCH ${CONTROL_PLANE}`);
   });
 

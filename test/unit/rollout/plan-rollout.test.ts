@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { RolloutMark } from '../../../lambdas/rollout/annotations.ts';
+import type { Problem } from '../../../lambdas/problem.ts';
+import type { HoldMark, RolloutMark } from '../../../lambdas/rollout/annotations.ts';
 import { nonceOf, pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
-import type { ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
+import type { ObservedControlPlane, ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import { planAbort, planResume, planRollout } from '../../../lambdas/rollout/plan-rollout.ts';
 import { isMoving } from '../../../lambdas/rollout/plan-watch.ts';
 import { markOf, rolloutId, seconds } from '../../../lambdas/rollout/rollout-mark.ts';
@@ -726,6 +727,23 @@ describe('one certificate that several machines show', () => {
   });
 });
 
+const HOLD: HoldMark = { id: MARK.id, at: '2026-11-28T01:00:00Z', reason: 'stuck', message: 'nothing moved' };
+const UNREAD: Problem = { kind: 'forbidden', object: 'list x', message: 'answered 403', remedy: 'Grant it' };
+
+it.each([
+  ['abort', planAbort],
+  ['resume', planResume],
+] as const)('%s does not take what cannot be read for nothing', (_, change) => {
+  const step = change(but(healthyRollout({ unread: [UNREAD] }), 'controlPlane'), NOW);
+  expect(step).toEqual({
+    kind: 'hold',
+    state: 'refused',
+    message: 'its control plane could not be read: 1 problem',
+    checks: [],
+    reasons: [{ id: 'everything-read', object: 'list x', message: 'answered 403', remedy: 'Grant it' }],
+  });
+});
+
 describe('a rollout is aborted', () => {
   it('gently: only what is ours is cleared', () => {
     const step = planAbort(rolling(), NOW);
@@ -735,9 +753,31 @@ describe('a rollout is aborted', () => {
       mark: { ...MARK, abortedAt: '2026-11-28T02:30:00Z' },
       clearAfter: true,
       unpause: false,
+      unhold: false,
     });
+    expect(step.message).toBe(
+      'would abort the rollout that began 60 minutes ago: 1 of 3 control plane machines replaced, the others stay; neither the schedule nor a person begins another one for 7 days',
+    );
     expect(planAbort(rolling({}, { rolloutAfter: NOW - MINUTE }), NOW)).toMatchObject({ write: { clearAfter: false } });
     expect(planAbort(rolling({}, { paused: 'somebody' }), NOW)).toMatchObject({ write: { unpause: false } });
+  });
+
+  it.each<[string, NonNullable<ObservedControlPlane['hold']>]>([
+    ['that can be read', HOLD],
+    ['that cannot', 'unreadable'],
+  ])('with the hold %s: nobody is called any more', (_, hold) => {
+    const observed = rolling({}, { hold });
+    const step = planAbort(observed, NOW);
+    expect(step).toMatchObject({ kind: 'act', state: 'held', write: { kind: 'abort', unhold: true } });
+    expect(step.message).toMatch(/^would abort the rollout that began 60 minutes ago, and take the hold away: /);
+    const after = rolling({}, { mark: { ...MARK, abortedAt: seconds(NOW) } });
+    expect(plan(after, NOW + MINUTE)).toMatchObject({ kind: 'nothing', state: 'aborted' });
+  });
+
+  it('and a hold that somebody puts on it later is told', () => {
+    const observed = rolling({}, { mark: { ...MARK, abortedAt: seconds(NOW) }, hold: HOLD });
+    expect(plan(observed, NOW + MINUTE)).toMatchObject({ kind: 'hold', state: 'held', reasons: [{ id: 'stuck' }] });
+    expect(planResume(observed, NOW + MINUTE)).toMatchObject({ kind: 'act', write: { kind: 'resume' } });
   });
 
   it.each<[string, ObservedRollout, string]>([
@@ -855,7 +895,7 @@ describe('a rollout is aborted', () => {
 });
 
 describe('a hold is taken away', () => {
-  const hold = { id: MARK.id, at: '2026-11-28T01:00:00Z', reason: 'stuck', message: 'nothing moved' };
+  const hold = HOLD;
 
   it('by a person only, who is told when it comes back', () => {
     expect(planResume(rolling({}, { hold }), NOW)).toMatchObject({
