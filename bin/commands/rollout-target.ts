@@ -74,7 +74,7 @@ export interface OpenRolloutTarget extends RolloutTarget {
  * @param fleet the entry of this cluster's name tells its id
  * @throws UsageError when an option or a kubeconfig cannot be used
  */
-export async function openRolloutTarget(
+async function openRolloutTarget(
   options: RolloutTargetOptions,
   { clusters }: Pick<Fleet, 'clusters'>,
 ): Promise<OpenRolloutTarget> {

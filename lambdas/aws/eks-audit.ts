@@ -12,7 +12,7 @@ import {
 import { type Call, callAws, describeCall } from './call.ts';
 import { invalid } from './classify.ts';
 import type { EksReaderOptions } from './eks-clusters.ts';
-import { AwsError } from './errors.ts';
+import { described, listAll } from './eks-lists.ts';
 import type { AwsScope } from './scope.ts';
 import { createScopedClients } from './scoped-clients.ts';
 
@@ -56,8 +56,6 @@ const MOST_AUTHORITIES = 20;
 const MOST_NODEGROUPS = 500;
 /** The largest page of both lists. */
 const PAGE = 100;
-/** Of one list. */
-const MOST_PAGES = 10;
 /** Characters of base64: two certificates are under 4,000. */
 const LARGEST_CA = 65_536;
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59);
@@ -153,45 +151,6 @@ export function createEksAuditReader({
       },
     };
   };
-}
-
-interface ListPage {
-  readonly items: readonly unknown[] | undefined;
-  readonly nextToken: string | undefined;
-}
-
-/** @throws AwsError `invalid` for a list that is longer than can be, or does not end */
-async function listAll(
-  object: string,
-  most: number,
-  page: (nextToken: string | undefined) => Promise<ListPage>,
-): Promise<readonly unknown[]> {
-  const all: unknown[] = [];
-  let token: string | undefined;
-  for (let pages = 0; pages < MOST_PAGES; pages += 1) {
-    const { items, nextToken } = await page(token);
-    if (!Array.isArray(items)) throw invalid(object, 'the answer holds no list');
-    all.push(...items);
-    if (all.length > most) throw invalid(object, `the list has more than ${most} items`);
-    if (!nextToken) return all;
-    token = nextToken;
-  }
-  throw invalid(object, `the list does not end after ${MOST_PAGES} pages`);
-}
-
-/** What is deleted between list and description is not there. */
-async function described<T>(ids: readonly unknown[], describe: (id: unknown) => Promise<T>): Promise<readonly T[]> {
-  const found = await Promise.all(
-    ids.map(async (id) => {
-      try {
-        return [await describe(id)];
-      } catch (error) {
-        if (error instanceof AwsError && error.kind === 'not-found') return [];
-        throw error;
-      }
-    }),
-  );
-  return found.flat();
 }
 
 /** @throws AwsError `invalid`: what cannot be used as it is, is not used in part either. */

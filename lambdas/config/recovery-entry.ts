@@ -4,7 +4,7 @@ import { instant } from './time-values.ts';
 import { matching } from './values.ts';
 
 export const AUTHORITY_PIN = 'authority';
-export const FINGERPRINT_PIN = /^sha256:[0-9a-f]{64}$/;
+const FINGERPRINT_PIN = /^sha256:[0-9a-f]{64}$/;
 
 const PIN_FORM = 'authority, or sha256: and the 64 lowercase hexadecimal digits of the certificate';
 

@@ -10,7 +10,7 @@ import type { RecoveryWindow } from '../recovery/window.ts';
 
 /** Of the cluster that recovers: it counts what its window gave. */
 export const RECOVERY_LEASE = { namespace: 'kube-system', name: 'certmarshal-recovery' } as const;
-export const RECOVERY_ANNOTATION = 'certmarshal.dev/recovery';
+const RECOVERY_ANNOTATION = 'certmarshal.dev/recovery';
 
 const COLLECTION = `/apis/coordination.k8s.io/v1/namespaces/${RECOVERY_LEASE.namespace}/leases`;
 const PATH = `${COLLECTION}/${RECOVERY_LEASE.name}`;

@@ -96,7 +96,7 @@ const hold = (...reasons: readonly HoldReason[]): EtcdTurn => ({ kind: 'hold', r
 const unreadYet: EtcdTurn = { kind: 'wait', message: 'waiting for what cannot be read' };
 
 /** Once our mark is on it, etcd was told to roll: both are one write. */
-export function hasBegun({ mark }: ObservedEtcd, { id }: RolloutMark): boolean {
+function hasBegun({ mark }: ObservedEtcd, { id }: RolloutMark): boolean {
   return typeof mark === 'object' && mark.id === id;
 }
 

@@ -1,8 +1,9 @@
 import { compare, counted, DAY_MS, date, firstOf, span } from '../expiry/words.ts';
 import { printable } from '../printable.ts';
-import { endOfWindow, nextOpening } from '../window/window.ts';
+import { endOfWindow } from '../window/window.ts';
 import { OPT_IN, OPT_IN_ANNOTATION } from './annotations.ts';
 import type { RolloutHistory } from './history.ts';
+import { nextWindowOf } from './next-window.ts';
 import type { ObservedAuthority, ObservedNodeGroup, ObservedNodeGroups } from './observed-node-groups.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from './policy.ts';
 import type { RolloutCheck } from './step.ts';
@@ -56,13 +57,6 @@ export function deadlineOf(
   if (named.length === 0) return undefined;
   const activation = Math.min(...named);
   return activation - Math.min(stop.days * DAY_MS, stop.share * Math.max(0, activation - createdAt));
-}
-
-/** Undefined where one is open, there are none, or none ever opens again. */
-export function nextWindowOf({ windows }: Pick<RolloutPolicy, 'windows'>, now: number): number | undefined {
-  if (windows.some((window) => endOfWindow(window, now) !== undefined)) return undefined;
-  const openings = windows.map((window) => nextOpening(window, now)).filter((at) => at !== undefined);
-  return openings.length === 0 ? undefined : Math.min(...openings);
 }
 
 /** All of them, in the order of `NODE_GROUP_CHECK_IDS`, those that pass too. Pure; never throws. */

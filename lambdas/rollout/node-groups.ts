@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { compare, counted, date, firstOf } from '../expiry/words.ts';
 import { printable } from '../printable.ts';
 import type { PastRollout, RolloutHistory } from './history.ts';
-import { deadlineOf, isUpdating, type NodeGroupCheck, nextWindowOf, nodeGroupChecksOf } from './node-group-checks.ts';
+import { nextWindowOf } from './next-window.ts';
+import { deadlineOf, isUpdating, type NodeGroupCheck, nodeGroupChecksOf } from './node-group-checks.ts';
 import type {
   NodeKind,
   ObservedAuthority,
@@ -241,7 +242,7 @@ export function affectedGroups<G extends Pick<ObservedNodeGroup, 'name'>>({
 }
 
 /** The exact command for people. Nothing in it is anything but a name of EKS. */
-export function updateCommand(
+function updateCommand(
   { name, region }: Pick<ObservedNodeGroups['cluster'], 'name' | 'region'>,
   nodegroup: string,
 ): string {

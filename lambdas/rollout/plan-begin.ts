@@ -1,9 +1,9 @@
 import { counted, date, span } from '../expiry/words.ts';
 import { renewedCertificates, rolloutSpan } from './checks/span.ts';
 import type { CheckQuestion } from './checks.ts';
-import { nextWindowOf } from './due-span.ts';
 import { versionOf } from './etcd-order.ts';
 import { holdReason } from './hold-reasons.ts';
+import { nextWindowOf } from './next-window.ts';
 import type { ObservedControlPlane, ObservedMachine } from './observed.ts';
 import { markOf, startOf, startOfMark } from './rollout-mark.ts';
 import type { HoldReason, RolloutCheck, RolloutState, RolloutStep } from './step.ts';
