@@ -163,7 +163,7 @@ function planGoing(question: CheckQuestion, controlPlane: ObservedControlPlane, 
     kind: 'nothing',
     state: verifying ? 'verifying' : 'rolling',
     message: verifying
-      ? `verifying: ${verified} of ${count} ${verified === 1 ? 'shows' : 'show'} a new certificate`
+      ? `verifying: ${verified} of ${counted(wanted, 'machine')} ${verified === 1 ? 'shows' : 'show'} a new certificate`
       : `rolling: ${replaced} of ${count} replaced, for ${span(now - since)}`,
     ...planned,
   };

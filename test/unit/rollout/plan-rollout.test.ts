@@ -346,13 +346,13 @@ describe('a rollout that goes on', () => {
       'until the new certificates are seen',
       rolling({ machines: [young(4), young(5), young(6, SINCE, { served: { kind: 'none' } })] }),
       'verifying',
-      'verifying: 2 of 3 control plane machines show a new certificate',
+      'verifying: 2 of 3 machines show a new certificate',
     ],
     [
       'until Cluster API has settled',
       rolling({ machines: NEW }, { conditions: controlPlaneConditions({ RollingOut: { status: 'True' } }) }),
       'verifying',
-      'verifying: 3 of 3 control plane machines show a new certificate',
+      'verifying: 3 of 3 machines show a new certificate',
     ],
   ])('is watched, %s', (_, observed, state, message) => {
     expect(plan(observed)).toMatchObject({ kind: 'nothing', state, message, mark: MARK });
