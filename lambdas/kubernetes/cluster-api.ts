@@ -72,6 +72,23 @@ function selector(label: string, value: string, object: string): string {
   });
 }
 
+/**
+ * Refuses a name that no Cluster can have before it gets into a selector.
+ *
+ * @param object what is attempted, for the error
+ * @param resource that kubectl lists the names of
+ * @throws KubernetesError of kind `invalid`
+ */
+export function requireClusterName(clusterName: string, object: string, resource = 'clusters.cluster.x-k8s.io'): void {
+  if (CLUSTER_NAME.test(clusterName)) return;
+  throw new KubernetesError({
+    kind: 'invalid',
+    object,
+    problem: 'no Cluster can have this name',
+    remedy: `kubectl get ${resource} -A lists the names.`,
+  });
+}
+
 async function discover(
   client: KubernetesClient,
   signal: AbortSignal,

@@ -1,6 +1,5 @@
 import type { KubernetesClient } from './client.ts';
-import { CLUSTER_NAME } from './cluster-api.ts';
-import { KubernetesError } from './errors.ts';
+import { requireClusterName } from './cluster-api.ts';
 import { listPages } from './paging.ts';
 
 /** The only version there is. */
@@ -16,14 +15,11 @@ export async function* listEksAnywhereClusters(
   client: KubernetesClient,
   { clusterName, signal }: { readonly clusterName: string; readonly signal: AbortSignal },
 ): AsyncGenerator<readonly unknown[]> {
-  if (!CLUSTER_NAME.test(clusterName)) {
-    throw new KubernetesError({
-      kind: 'invalid',
-      object: `list clusters.anywhere.eks.amazonaws.com on ${client.server}`,
-      problem: 'no Cluster can have this name',
-      remedy: 'kubectl get clusters.anywhere.eks.amazonaws.com -A lists the names.',
-    });
-  }
+  requireClusterName(
+    clusterName,
+    `list clusters.anywhere.eks.amazonaws.com on ${client.server}`,
+    'clusters.anywhere.eks.amazonaws.com',
+  );
   yield* listPages(client, { path: PATH, fieldSelector: `metadata.name=${clusterName}`, signal });
 }
 

@@ -1,6 +1,5 @@
 import type { KubernetesClient } from './client.ts';
-import { CLUSTER_NAME } from './cluster-api.ts';
-import { KubernetesError } from './errors.ts';
+import { requireClusterName } from './cluster-api.ts';
 import type { JsonObject } from './json.ts';
 import type { MachineSelection } from './machines.ts';
 import { type MergePatch, mergePatch } from './merge-patch.ts';
@@ -22,14 +21,7 @@ export async function* listEtcdadmClusters(
   { clusterName, namespace, signal }: MachineSelection,
 ): AsyncGenerator<readonly unknown[]> {
   const object = `list etcdadmclusters on ${client.server}`;
-  if (!CLUSTER_NAME.test(clusterName)) {
-    throw new KubernetesError({
-      kind: 'invalid',
-      object,
-      problem: 'no Cluster can have this name',
-      remedy: 'kubectl get clusters.cluster.x-k8s.io -A lists the names.',
-    });
-  }
+  requireClusterName(clusterName, object);
   const clusters = namespace === undefined ? 'etcdadmclusters' : `${namespacePath(namespace, object)}/etcdadmclusters`;
   const fieldSelector = `metadata.name=${clusterName}-etcd`;
   yield* listPages(client, { path: `${GROUP_PATH}/${clusters}`, fieldSelector, signal });
