@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError, Option } from 'commander';
 import { SEVERITIES } from '../lambdas/expiry/finding.ts';
+import { DEFAULT_NAMESPACE } from '../lambdas/fleet/target.ts';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { AuditTargetOptions } from './audit/open.ts';
@@ -49,12 +50,18 @@ function repeatable(value: string, before: readonly string[] | undefined): reado
   return [...(before ?? []), value];
 }
 
+const NAMESPACE_OPTION = [
+  '--namespace <namespace>',
+  `of the Cluster in Cluster API, its Machines and Secrets; default: as fleet.yaml says, else ${DEFAULT_NAMESPACE}`,
+] as const;
+
 /** Which cluster. */
 function withCluster(command: Command): Command {
   return command
     .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: $KUBECONFIG, else ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig; default: its current one')
     .option('--management-kubeconfig <file>', 'kubeconfig of the Cluster API management cluster that has the Machines')
+    .option(...NAMESPACE_OPTION)
     .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
     .addOption(
       new Option('--provider <provider>', 'default: eks for an EKS endpoint, else eks-anywhere').choices([
@@ -66,6 +73,10 @@ function withCluster(command: Command): Command {
     .option(
       '--tolerate-expired <pin>',
       'connect although the certificate of the API server has expired, if authority: one of the kubeconfig issued it; or sha256:…: it is this one',
+    )
+    .option(
+      '--expired-at-most <time>',
+      'with --tolerate-expired authority: how long ago that may have been, for example 180d; default: 90d, at most 366d',
     );
 }
 
@@ -416,6 +427,7 @@ function registerDoctor(): void {
     .option('--kubeconfig <file>', 'without --fleet: kubeconfig to try; default: $KUBECONFIG, else ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig; default: its current one')
     .option('--management-kubeconfig <file>', 'kubeconfig of the Cluster API management cluster that has the Machines')
+    .option(...NAMESPACE_OPTION)
     .addOption(new Option('--provider <provider>', 'default: by the endpoint').choices(['eks', 'eks-anywhere']))
     .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
     .option('--allow-exec', 'run the credential command that the kubeconfig names (aws eks get-token, …)')

@@ -1,7 +1,5 @@
+import { regionOfEksEndpoint } from '../lambdas/aws/eks-endpoint.ts';
 import type { SweepTarget } from '../lambdas/sweep/observe.ts';
-
-/** `https://<id>.<2 characters>.<region>.eks.amazonaws.com` */
-const EKS_ENDPOINT = /\.(?<region>[a-z]{2}(?:-[a-z]+)+-\d)\.eks\.amazonaws\.com(?:\.cn)?$/;
 
 /**
  * EC2 instances of the Region that an EKS endpoint names, read with the AWS credentials of the user's environment. For another host nothing is
@@ -28,5 +26,5 @@ export function instancesOf(host: string): Pick<SweepTarget, 'listInstances'> | 
 
 /** The Region that an EKS endpoint names; undefined for any other host. */
 export function eksRegionOf(host: string): string | undefined {
-  return EKS_ENDPOINT.exec(host)?.groups?.['region'];
+  return regionOfEksEndpoint(`https://${host}`);
 }

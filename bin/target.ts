@@ -5,15 +5,22 @@ import { type ApprovalPolicy, needsNodes, PROVIDERS, type Provider } from '../la
 import type { ClusterContext } from '../lambdas/approval/request.ts';
 import { isFor } from '../lambdas/approval/selection.ts';
 import { cidrProblem } from '../lambdas/config/cidr.ts';
-import type { Fleet } from '../lambdas/config/fleet.ts';
+import { formatDuration, parseDuration } from '../lambdas/config/duration.ts';
+import type { Fleet, FleetCluster } from '../lambdas/config/fleet.ts';
+import { DEFAULT_NAMESPACE, NAMESPACE } from '../lambdas/fleet/target.ts';
 import { createKubernetesClient, type KubernetesClient } from '../lambdas/kubernetes/client.ts';
-import { type ExpiredServer, hostOf } from '../lambdas/kubernetes/connection.ts';
+import {
+  DEFAULT_EXPIRED_AT_MOST_MS,
+  type ExpiredServer,
+  hostOf,
+  LONGEST_EXPIRED_AT_MOST_MS,
+} from '../lambdas/kubernetes/connection.ts';
 import { KubeconfigError, loadKubeconfig } from '../lambdas/kubernetes/kubeconfig.ts';
 import { printable } from '../lambdas/printable.ts';
 import { handshakeFrom } from '../lambdas/sweep/node-handshake.ts';
 import type { SweepTarget } from '../lambdas/sweep/observe.ts';
 import { UsageError } from './exit-codes.ts';
-import { instancesOf } from './instances.ts';
+import { eksRegionOf, instancesOf } from './instances.ts';
 import { readTextFile } from './text-file.ts';
 
 export interface TargetOptions {
@@ -21,6 +28,8 @@ export interface TargetOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly managementKubeconfig?: string;
+  /** Of its Cluster object in Cluster API. @default as fleet.yaml says, else DEFAULT_NAMESPACE */
+  readonly namespace?: string;
   readonly cluster?: string;
   readonly provider?: string;
   /** Besides those that fleet.yaml has for the cluster. */
@@ -28,6 +37,8 @@ export interface TargetOptions {
   readonly allowExec?: boolean;
   /** `authority` or `sha256:…`: connects to the cluster although the certificate of its API server has expired. */
   readonly tolerateExpired?: string;
+  /** How long ago it may have ended, with `authority`. @default 90d */
+  readonly expiredAtMost?: string;
 }
 
 /** Which server answers, whatever the command line calls the cluster. */
@@ -41,12 +52,14 @@ export interface NamedServer {
 }
 
 /** The one cluster that the command line names, and open connections to it. */
-export interface OpenCluster extends Pick<SweepTarget, 'cluster' | 'workload' | 'management'> {
+export interface OpenCluster extends Pick<SweepTarget, 'cluster' | 'workload' | 'management' | 'machinesNamespace'> {
   /** In the fleet; the name where it is not listed there. */
   readonly id: string;
   /** Of the API server. */
   readonly host: string;
   readonly server: NamedServer;
+  /** Of the owner's Cluster of EKS Anywhere, where the entry in the file says. */
+  readonly eksAnywhereNamespace?: string;
   close(): void;
 }
 
@@ -65,37 +78,42 @@ export async function openTarget(
     host,
     ...target
   } = await openCluster(options, fleet, (cluster) => requireServiceCidrs(cluster, fleet.policies));
-  return { ...target, handshake: handshakeFrom(host), ...(target.cluster.provider === 'eks' ? instancesOf(host) : {}) };
+  return {
+    ...target,
+    handshake: handshakeFrom(target.workload),
+    ...(target.cluster.provider === 'eks' ? instancesOf(host) : {}),
+  };
 }
 
 /**
  * Opens connections to the one cluster that the command line names.
  *
- * @param fleet the entry of this cluster's name tells its id and service CIDRs
+ * @param fleet the entry of this cluster's name tells its id, its service CIDRs, its namespace and that of its Cluster of EKS Anywhere
  * @param check throws for a cluster that cannot be opened so, before it is
  * @throws UsageError when an option or a kubeconfig cannot be used
  */
 export async function openCluster(
   options: TargetOptions,
-  { clusters }: Pick<Fleet, 'clusters'>,
+  fleet: Listed,
   check: (cluster: ClusterContext) => void = () => {},
 ): Promise<OpenCluster> {
   const given = validCidrs(options.serviceCidr ?? []);
-  const expiredServer = expiredServerOf(options.tolerateExpired);
+  const expiredServer = expiredServerOf(options);
   const connection = await load(options.kubeconfig ?? defaultKubeconfig(process.env), options);
   const provider = providerOf(options.provider, connection.server);
   // EKS writes the ARN of the cluster as its name into the kubeconfig.
   const ownName = connection.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
   const named = options.cluster ?? ownName;
-  const entry = clusters.find(({ id }) => id === named) ?? clusters.find((cluster) => cluster.name === named);
+  const entry = entryOf(fleet, named);
   const name = entry?.name ?? named;
   const configured = entry?.serviceCidrs ?? [];
   const serviceCidrs = [...new Set([...configured, ...given])];
+  const machinesNamespace = namespaceOf(options, entry);
   const host = hostOf(new URL(connection.server));
   const cluster: ClusterContext = {
     name,
     provider,
-    endpoint: host,
+    endpoints: [host],
     ...(serviceCidrs.length === 0 ? {} : { serviceCidrs }),
   };
   check(cluster);
@@ -103,6 +121,7 @@ export async function openCluster(
     process.stderr.write(toleranceNotice(addressOf(connection.server), connection.context, expiredServer));
   const workload = createKubernetesClient({
     ...connection,
+    addresses: 'local',
     ...(expiredServer === undefined ? {} : { expiredServer }),
   });
   const management = await openManagement(options, provider, workload);
@@ -117,6 +136,8 @@ export async function openCluster(
     },
     workload,
     ...(management === undefined ? {} : { management }),
+    machinesNamespace,
+    ...(entry?.eksAnywhereNamespace === undefined ? {} : { eksAnywhereNamespace: entry.eksAnywhereNamespace }),
     close() {
       process.stderr.write(toleratedNotice(workload));
       workload.close();
@@ -125,15 +146,56 @@ export async function openCluster(
   };
 }
 
+/** The clusters that fleet.yaml lists one by one. */
+export type Listed = Pick<Fleet, 'clusters' | 'managementClusters'>;
+
+/** What fleet.yaml lists under an id, else under a name; the id of a management cluster is its name. */
+export function entryOf(
+  { clusters, managementClusters }: Listed,
+  named: string,
+):
+  | (Pick<FleetCluster, 'name' | 'namespace' | 'eksAnywhereNamespace' | 'serviceCidrs'> & { readonly id?: string })
+  | undefined {
+  return (
+    clusters.find(({ id }) => id === named) ??
+    clusters.find(({ name }) => name === named) ??
+    managementClusters.find(({ name }) => name === named)
+  );
+}
+
+/**
+ * Of the Cluster object in Cluster API.
+ *
+ * @throws UsageError when no namespace can have the name that was given
+ */
+export function namespaceOf(
+  { namespace }: Pick<TargetOptions, 'namespace'>,
+  entry: Pick<FleetCluster, 'namespace'> | undefined,
+): string {
+  if (namespace === undefined) return entry?.namespace ?? DEFAULT_NAMESPACE;
+  if (NAMESPACE.test(namespace)) return namespace;
+  throw new UsageError(
+    `--namespace takes the namespace of the Cluster, for example ${DEFAULT_NAMESPACE}; got ${printable(namespace)}`,
+  );
+}
+
 /**
  * What a server whose certificate has expired has to prove; undefined where none is tolerated.
  *
  * @param given `authority`, or `sha256:` and the digits as openssl or `certmarshal probe` show them
  * @throws UsageError
  */
-export function expiredServerOf(given: string | undefined): ExpiredServer | undefined {
+export function expiredServerOf({
+  tolerateExpired: given,
+  expiredAtMost,
+}: Pick<TargetOptions, 'tolerateExpired' | 'expiredAtMost'>): ExpiredServer | undefined {
+  if (expiredAtMost !== undefined && given !== 'authority')
+    throw new UsageError(
+      '--expired-at-most goes with --tolerate-expired authority; a fingerprint is accepted at any age',
+    );
   if (given === undefined) return undefined;
-  if (given === 'authority') return { pin: 'authority' };
+  if (given === 'authority')
+    return { pin: 'authority', ...(expiredAtMost === undefined ? {} : { expiredAtMostMs: ageOf(expiredAtMost) }) };
   const sha256 = /^sha256:(?<digits>[\da-f:]+)$/i.exec(given)?.groups?.['digits']?.replaceAll(':', '').toLowerCase();
   if (sha256?.length === 64) return { pin: 'fingerprint', sha256 };
   throw new UsageError(
@@ -141,11 +203,21 @@ export function expiredServerOf(given: string | undefined): ExpiredServer | unde
   );
 }
 
+/** @throws UsageError */
+function ageOf(given: string): number {
+  const seconds = parseDuration(given);
+  if (seconds !== undefined && seconds > 0 && seconds * 1_000 <= LONGEST_EXPIRED_AT_MOST_MS) return seconds * 1_000;
+  const longest = formatDuration(LONGEST_EXPIRED_AT_MOST_MS / 1_000);
+  throw new UsageError(
+    `--expired-at-most takes a time such as 180d, at most ${longest}; got ${printable(given)}. An older certificate is pinned by its fingerprint.`,
+  );
+}
+
 /** What is tolerated, in front of everything else: nobody shall do it without knowing. */
 export function toleranceNotice(address: string, context: string, expired: ExpiredServer): string {
   const proof =
     expired.pin === 'authority'
-      ? 'an authority of the kubeconfig issued it'
+      ? `an authority of the kubeconfig issued it, and it ended not more than ${formatDuration((expired.expiredAtMostMs ?? DEFAULT_EXPIRED_AT_MOST_MS) / 1_000)} ago`
       : `it is the one with the SHA-256 ${expired.sha256}`;
   return `! ${serverWords({ address, context })}: its certificate may have expired, if ${proof}. Its name and key are proven as ever, before credentials are sent.\n`;
 }
@@ -194,10 +266,12 @@ export function repeatOptions(options: TargetOptions & { readonly policy?: strin
     ['--kubeconfig', options.kubeconfig],
     ['--context', options.context],
     ['--management-kubeconfig', options.managementKubeconfig],
+    ['--namespace', options.namespace],
     ['--cluster', options.cluster],
     ['--provider', options.provider],
     ['--policy', options.policy],
     ['--tolerate-expired', options.tolerateExpired],
+    ['--expired-at-most', options.expiredAtMost],
     ...(options.serviceCidr ?? []).map((cidr) => ['--service-cidr', cidr] as const),
   ];
   const words = given.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${quote(value)}`]));
@@ -240,9 +314,10 @@ async function openManagement(
 ): Promise<SweepTarget['management']> {
   if (options.managementKubeconfig !== undefined) {
     const { kubeconfig: _kubeconfig, context: _context, ...rest } = options;
-    return createKubernetesClient(
-      await load(options.managementKubeconfig, { ...rest, option: '--management-kubeconfig' }),
-    );
+    return createKubernetesClient({
+      ...(await load(options.managementKubeconfig, { ...rest, option: '--management-kubeconfig' })),
+      addresses: 'local',
+    });
   }
   return provider === 'eks-anywhere' ? workload : undefined;
 }
@@ -271,8 +346,7 @@ export async function load(
 
 /** What was given, else what the name of the server tells. */
 export function providerOf(given: string | undefined, server: string): Provider {
-  if (given === undefined)
-    return /\.eks\.amazonaws\.com(?:\.cn)?$/.test(new URL(server).hostname) ? 'eks' : 'eks-anywhere';
+  if (given === undefined) return eksRegionOf(new URL(server).hostname) === undefined ? 'eks-anywhere' : 'eks';
   const provider = PROVIDERS.find((known) => known === given);
   if (provider === undefined) throw new UsageError(`--provider is one of ${PROVIDERS.join(', ')}; got ${given}`);
   return provider;

@@ -2,6 +2,7 @@ import { RegionInfo } from 'aws-cdk-lib/region-info';
 import { isFor, matchesGlob } from '../lambdas/approval/selection.ts';
 import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
 import { LONGEST_EXPIRED_SERVER_MS } from '../lambdas/fleet/expired-server.ts';
+import { matchesId } from '../lambdas/fleet/rollout-policy-of.ts';
 import { ALARMS, type AlarmEntry, type AlarmId, alarmSetting } from '../lambdas/health/alarms.ts';
 import type { MaintenanceWindow } from '../lambdas/health/maintenance.ts';
 
@@ -35,7 +36,7 @@ export function deployWarnings(fleet: Fleet, now: number): readonly string[] {
     ...oddMaintenance(fleet, now),
     ...lockedForGood(fleet),
     ...fleet.rollouts.clusters.flatMap(({ clusters }, index) =>
-      unusedGlobs(fleet, `rollouts.clusters[${index}]`, clusters),
+      clusters.flatMap((glob) => missedGlob(fleet, `rollouts.clusters[${index}]: ${glob}`, glob)),
     ),
     ...oddRecovery(fleet, now),
   ];
@@ -156,6 +157,24 @@ function unusedGlobs(fleet: Fleet, field: string, globs: readonly string[]): rea
   return globs
     .filter((glob) => !listed(fleet).some(({ id, name }) => matchesGlob(glob, id) || matchesGlob(glob, name)))
     .map((glob) => `${field}: ${glob} is the id or name of no cluster of the fleet; is it misspelled?`);
+}
+
+/** Rollouts are selected by id. Found clusters have ids of three parts: a pattern of one name, as of old, is for none of them. */
+function missedGlob(fleet: Fleet, what: string, glob: string): readonly string[] {
+  if (glob === '*') return [];
+  const { clusters, managementClusters, discovery } = fleet;
+  const [first = '', ...rest] = glob.split('/');
+  const isListed = [...clusters.map(({ id }) => id), ...managementClusters.map(({ name }) => name)].some((id) =>
+    matchesId(glob, id),
+  );
+  const isFound = rest.length === 2 && managementClusters.some(({ name }) => matchesGlob(first, name));
+  const areFound = managementClusters.length > 0 || discovery.length > 0;
+  if (areFound && rest.length === 0 && (glob.includes('*') || !isListed))
+    return [
+      `${what} is for no cluster that is found: their ids are MANAGEMENT/NAMESPACE/NAME and ACCOUNT/REGION/NAME; write those, for example */*/${glob}, and without "*" what fleet.yaml lists`,
+    ];
+  if (isListed || isFound || (rest.length === 2 && discovery.length > 0)) return [];
+  return [`${what} is the id of no cluster of the fleet; is it misspelled?`];
 }
 
 function oddRecovery(fleet: Fleet, now: number): readonly string[] {

@@ -22,6 +22,7 @@ import { functionRole, HubFunction } from './constructs/hub-function.ts';
 import { JournalBucket } from './constructs/journal-bucket.ts';
 import { SweepLane } from './constructs/lane.ts';
 import { Notify } from './constructs/notify.ts';
+import { onlyBy } from './constructs/only-by.ts';
 import { OutcomesReport } from './constructs/outcomes-report.ts';
 import { allowAttachingToVpcs, allowSpokes, allowTheOwnClusters, mayUpdateNodeGroups } from './discovery-access.ts';
 import { POLICIES_OF_A_ROLE } from './exact-policies.ts';
@@ -74,9 +75,7 @@ export class HubStack extends Stack {
         new SweepLane(this, `Lane-${lane.name}`, {
           ...lane,
           role: sweepRole,
-          policies: fleet.policies,
-          thresholds: fleet.audit.thresholds,
-          rollouts: fleet.rollouts,
+          fleet,
           outcomes,
           state,
           history,
@@ -140,6 +139,18 @@ export class HubStack extends Stack {
     const hints = hub.hints
       ? new Hints(this, 'Hints', { fleet, lanes, state, key, laneQueues, auditedClusters: ownClusters })
       : undefined;
+
+    // Whatever policies of the account say: orders are an instruction to a role that every cluster trusts, and outcomes are what people see.
+    outcomes.addToResourcePolicy(
+      onlyBy([dispatchRole, sweepRole], { actions: ['sqs:SendMessage'], resources: [outcomes.queueArn] }),
+    );
+    for (const { orders } of lanes)
+      orders.addToResourcePolicy(
+        onlyBy([dispatchRole, ...(hints === undefined ? [] : [hints.hint.role])], {
+          actions: ['sqs:SendMessage'],
+          resources: [orders.queueArn],
+        }),
+      );
 
     const watched = watchedHub({ dispatch, report, notify, hints, lanes, outcomes });
     const alarms = fleetAlarms(this, {

@@ -32,10 +32,11 @@ export function auditCsv(report: AuditReport): string {
     .join('');
 }
 
-/** A spreadsheet takes what begins so for a formula, and runs it. */
+/** A spreadsheet takes what begins like this for a formula, and runs it. */
 const FORMULA = /^[=+\-@\t\r]/;
 
+/** Quoted always: which character ends a cell depends on where the spreadsheet is opened. */
 function cell(value: string): string {
   const harmless = FORMULA.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+  return `"${harmless.replaceAll('"', '""')}"`;
 }

@@ -61,7 +61,10 @@ export async function createCredentialsCommand(
   // Checks both names before anything is written.
   const roles: readonly Role[] = management ? ['workload', 'management'] : ['workload'];
   const manifests = [...rolesOf(options, policies, roles), tokenSecret(namespace, name)];
-  const admin = await load(options.kubeconfig ?? defaultKubeconfig(process.env), options);
+  const admin = {
+    ...(await load(options.kubeconfig ?? defaultKubeconfig(process.env), options)),
+    addresses: 'local' as const,
+  };
   const cluster = options.cluster ?? admin.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
   if (!CLUSTER_NAME.test(cluster))
     throw new UsageError('The kubeconfig names its cluster as no cluster can be named; name it with --cluster.');

@@ -126,7 +126,7 @@ function readCluster(record: unknown): ClusterContext | string {
   return {
     name,
     provider,
-    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(endpoint === undefined ? {} : { endpoints: [endpoint] }),
     ...(cidrs === undefined ? {} : { serviceCidrs: cidrs }),
   };
 }

@@ -1,3 +1,4 @@
+import { isEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
 import { type CheckGroup, type GroupResult, runGroup } from '../doctor/check.ts';
 import { requireRoleArn } from '../doctor/hub-roles.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
@@ -55,6 +56,7 @@ const ALONE = [
   ['kubeconfig', '--kubeconfig'],
   ['context', '--context'],
   ['managementKubeconfig', '--management-kubeconfig'],
+  ['namespace', '--namespace'],
   ['provider', '--provider'],
   ['policy', '--policy'],
   ['allowExec', '--allow-exec'],
@@ -88,13 +90,15 @@ export async function doctorGroups(
   };
   if (options.fleet === undefined) {
     const { localGroups } = await import('../doctor/local-groups.ts');
-    return localGroups(options, group);
+    return localGroups(options, group, fleet);
   }
   const { fleetGroups } = await import('../doctor/fleet-groups.ts');
   return fleetGroups(
     fleet,
     {
       ...group,
+      addresses: 'cluster',
+      isEksEndpoint,
       ...(options.cluster === undefined ? {} : { only: options.cluster }),
       ...(sweepRole === undefined ? {} : { sweepRole }),
     },

@@ -75,13 +75,13 @@ async function explain(
   // Decided or deleted while we looked: the sweep would find nothing to do.
   if (newest === undefined)
     return { csr: read.csr, verdict: unjudged('Deleting', 'the request was decided or deleted just now') };
-  const problems = observed.evidence.readings.flatMap((reading) => evidenceProblem(reading, target.cluster.name));
+  const problems = observed.evidence.readings.flatMap(evidenceProblem);
   if (newest.csr.uid !== read.csr.uid) {
     const siblings = { pending: newest.askedAt.length, supersededBy: newest.csr.name };
-    const request = { cluster: target.cluster, csr: read.csr, siblings };
+    const request = { cluster: observed.cluster, csr: read.csr, siblings };
     return { csr: read.csr, verdict: decideApproval(request, observed.evidence, policies, now), problems };
   }
-  const [decision] = decide(target.cluster, { ...observed, open: [newest] }, policies, now);
+  const [decision] = decide(observed.cluster, { ...observed, open: [newest] }, policies, now);
   return { csr: newest.csr, verdict: decision?.verdict ?? unjudged('JudgeFailed', 'no decision'), problems };
 }
 

@@ -59,6 +59,7 @@ export async function probeCommand(
   const results = await handshakes(targets, {
     timeoutMs,
     signal,
+    addresses: 'local',
     onResult: () => {
       done += 1;
       say(done);

@@ -20,7 +20,7 @@ export interface LookedAt {
 
 /** Reads everything and plans for both who can want a rollout. Writes nothing. What the fleet remembers is not known at a keyboard. */
 export async function lookAt(
-  { target, policy }: RolloutSubject,
+  { target, policy, waivers }: RolloutSubject,
   { observe, plan, clock, stderr }: RolloutPorts,
   signal: AbortSignal,
 ): Promise<LookedAt> {
@@ -32,7 +32,7 @@ export async function lookAt(
     observed,
     now,
     schedule: plan(observed, policy, NO_HISTORY, now, 'schedule'),
-    person: plan(observed, policy, NO_HISTORY, now, 'person'),
+    person: plan(observed, policy, NO_HISTORY, now, 'person', waivers),
   };
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { planAbort, planResume, planRollout } from '../../lambdas/rollout/plan-rollout.ts';
-import type { RolloutPolicy } from '../../lambdas/rollout/policy.ts';
+import type { RolloutPolicy, Waiver } from '../../lambdas/rollout/policy.ts';
 import { actRollout } from '../../lambdas/rollout-step/act-rollout.ts';
 import { observeRollout } from '../../lambdas/rollout-step/observe-rollout.ts';
 import { stepRollout } from '../../lambdas/rollout-step/step-rollout.ts';
@@ -12,6 +12,8 @@ export interface RolloutSubject {
   readonly target: OpenRolloutTarget;
   /** Absent when fleet.yaml has no entry for the cluster. */
   readonly policy: RolloutPolicy | undefined;
+  /** What the person answers for by name. */
+  readonly waivers: readonly Waiver[];
   /** How often a deployed certmarshal looks; absent without a fleet.yaml, when nobody knows of one. */
   readonly everyMinutes?: number;
 }

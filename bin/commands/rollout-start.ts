@@ -41,11 +41,12 @@ export async function rolloutStartCommand(
     );
     return EXIT.incomplete;
   }
-  const { target, policy } = subject;
-  let stepped = await ports.step(target, { policy, trigger: 'person', clock: ports.clock, signal });
+  const { target, policy, waivers } = subject;
+  const asked = { policy, waivers, trigger: 'person', clock: ports.clock, signal } as const;
+  let stepped = await ports.step(target, asked);
   // Controllers write to the object too: what they overtook is looked at and planned anew.
   for (let tries = 1; tries < MOST_TRIES && stepped.written?.kind === 'overtaken'; tries += 1)
-    stepped = await ports.step(target, { policy, trigger: 'person', clock: ports.clock, signal });
+    stepped = await ports.step(target, asked);
   printStepped(stepped, options, ports);
   const begun = stepped.written?.kind === 'written';
   if (!begun || options.watch !== true) return begun && stepped.problems.length === 0 ? EXIT.done : EXIT.incomplete;

@@ -39,12 +39,12 @@ export async function rolloutDriveCommand(
     const { state, mark } = seen.step;
     const ours = goesOn(seen.step) || state === 'done' || state === 'aborted';
     if (!ours || mark === undefined || until.aborted) return seen;
-    const { target, policy } = subject;
+    const { target, policy, waivers } = subject;
     // What a person answers for counts where he is, and nowhere else: before etcd begins everything is checked once more.
     const { paused } = seen.observed.controlPlane ?? {};
     const waits = seen.step.state === 'rolling' && paused === pauseOf(mark);
     const trigger = waits && mark.trigger === 'person' ? 'person' : 'schedule';
-    return ports.step(target, { policy, trigger, clock: ports.clock, signal: until });
+    return ports.step(target, { policy, waivers, trigger, clock: ports.clock, signal: until });
   };
   return followRollout(subject, look, { ...options, everyMs: DRIVE_EVERY_MS }, signal, ports);
 }

@@ -1,6 +1,6 @@
 import { matchesGlob } from '../../lambdas/approval/selection.ts';
-import type { Fleet } from '../../lambdas/config/fleet.ts';
 import { nameInId, word } from '../../lambdas/expiry/commands.ts';
+import { matchesId } from '../../lambdas/fleet/rollout-policy-of.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { handshakes } from '../../lambdas/probe/handshakes.ts';
@@ -9,6 +9,8 @@ import {
   type Acceptance,
   DEFAULT_ROLLOUT_POLICY,
   type RolloutPolicy,
+  WAIVERS,
+  type Waiver,
 } from '../../lambdas/rollout/policy.ts';
 import type { RolloutTarget } from '../../lambdas/rollout-step/observe-rollout.ts';
 import { UsageError } from '../exit-codes.ts';
@@ -16,9 +18,12 @@ import { loadFleet } from '../fleet.ts';
 import {
   addressOf,
   defaultKubeconfig,
+  entryOf,
   expiredServerOf,
+  type Listed,
   load,
   type NamedServer,
+  namespaceOf,
   providerOf,
   quote,
   repeatOptions,
@@ -29,8 +34,6 @@ import {
 import type { RolloutSubject } from './rollout-ports.ts';
 
 export interface RolloutTargetOptions extends TargetOptions {
-  /** Of the Cluster of Cluster API. */
-  readonly namespace?: string;
   readonly fleet?: string;
   /** `spare-capacity,etcd-backup`. */
   readonly accept?: string;
@@ -46,7 +49,7 @@ export interface RolloutTargetOptions extends TargetOptions {
 export async function openSubject(
   options: RolloutTargetOptions,
 ): Promise<RolloutSubject & { readonly target: OpenRolloutTarget }> {
-  const accepted = acceptances(options.accept);
+  const { accepted, waivers } = acceptances(options.accept);
   const fleet = await loadFleet(options.fleet, '--fleet');
   const target = await openRolloutTarget(options, fleet);
   const policy =
@@ -55,6 +58,7 @@ export async function openSubject(
       : fleet.rollouts.clusters.find((entry) => isOf(entry, target));
   return {
     target,
+    waivers,
     policy: policy === undefined ? undefined : { ...policy, accepted: [...new Set([...policy.accepted, ...accepted])] },
     ...(options.fleet === undefined ? {} : { everyMinutes: fleet.audit.everyMinutes }),
   };
@@ -71,15 +75,12 @@ export interface OpenRolloutTarget extends RolloutTarget {
  * Opens a connection to what rollouts are read from and written to: the management cluster, and nothing else. Without `--management-kubeconfig` the cluster manages
  * itself, as for every command.
  *
- * @param fleet the entry of this cluster's name tells its id
+ * @param fleet the entry of this cluster's name tells its id, its namespace and that of its Cluster of EKS Anywhere
  * @throws UsageError when an option or a kubeconfig cannot be used
  */
-async function openRolloutTarget(
-  options: RolloutTargetOptions,
-  { clusters }: Pick<Fleet, 'clusters'>,
-): Promise<OpenRolloutTarget> {
-  const { kubeconfig, managementKubeconfig, namespace } = options;
-  const expiredServer = expiredServerOf(options.tolerateExpired);
+async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): Promise<OpenRolloutTarget> {
+  const { kubeconfig, managementKubeconfig } = options;
+  const expiredServer = expiredServerOf(options);
   // The cluster itself is not asked: nothing of a rollout is in it. Its kubeconfig tells its name, and which authorities it has.
   const own =
     managementKubeconfig !== undefined && kubeconfig === undefined && options.cluster !== undefined
@@ -99,7 +100,7 @@ async function openRolloutTarget(
       `This is an EKS cluster: AWS renews the certificates of its control plane, there is nothing to roll. Its node groups roll by themselves where fleet.yaml has nodeGroups: true; aws eks list-updates --name ${word(options.cluster ?? nameInId((own ?? connection).cluster), 'CLUSTER')} --nodegroup-name NODEGROUP shows how far one is. certmarshal audit shows when its authority ends.`,
     );
   const named = options.cluster ?? own?.cluster ?? connection.cluster;
-  const entry = clusters.find(({ id }) => id === named) ?? clusters.find(({ name }) => name === named);
+  const entry = entryOf(fleet, named);
   const name = entry?.name ?? named;
   const address = addressOf(connection.server);
   const managesItself =
@@ -109,6 +110,7 @@ async function openRolloutTarget(
   if (expiredServer !== undefined) process.stderr.write(toleranceNotice(address, connection.context, expiredServer));
   const management = createKubernetesClient({
     ...connection,
+    addresses: 'local',
     ...(expiredServer === undefined ? {} : { expiredServer }),
   });
   return {
@@ -116,7 +118,8 @@ async function openRolloutTarget(
     name,
     management,
     managesItself,
-    ...(namespace === undefined ? {} : { namespace: checkedNamespace(namespace) }),
+    namespace: namespaceOf(options, entry),
+    ...(entry?.eksAnywhereNamespace === undefined ? {} : { eksAnywhereNamespace: entry.eksAnywhereNamespace }),
     ...(options.secrets === true ? { readEtcdClientSecret: true } : {}),
     handshakes,
     ...(caPem === undefined ? {} : { authorities: async () => caPem }),
@@ -143,15 +146,14 @@ function ownKubeconfig({ managementKubeconfig }: RolloutTargetOptions): string {
   }
 }
 
+/** Of a cluster that is found nobody tells here under which id: the last part of it is its name. */
 function isOf({ clusters }: RolloutPolicy, { id, name }: OpenRolloutTarget): boolean {
-  return clusters.some((glob) => matchesGlob(glob, id) || matchesGlob(glob, name));
+  return clusters.some((glob) => matchesId(glob, id) || (id === name && isNameIn(glob, name)));
 }
 
-function checkedNamespace(namespace: string): string {
-  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(namespace)) return namespace;
-  throw new UsageError(
-    `--namespace takes the namespace of the Cluster, for example eksa-system; got ${printable(namespace)}`,
-  );
+function isNameIn(glob: string, name: string): boolean {
+  const parts = glob.split('/');
+  return parts.length > 1 && matchesGlob(parts.at(-1) ?? '', name);
 }
 
 /**
@@ -159,18 +161,24 @@ function checkedNamespace(namespace: string): string {
  *
  * @throws UsageError that names all that are unknown
  */
-export function acceptances(given: string | undefined): readonly Acceptance[] {
+export function acceptances(given: string | undefined): {
+  readonly accepted: readonly Acceptance[];
+  readonly waivers: readonly Waiver[];
+} {
   const words = (given ?? '').split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]));
-  const unknown = words.filter((item) => !ACCEPTANCES.some((known) => known === item));
+  const known: readonly string[] = [...ACCEPTANCES, ...WAIVERS];
+  const unknown = words.filter((item) => !known.includes(item));
   if (unknown.length > 0)
-    throw new UsageError(`--accept takes ${ACCEPTANCES.join(', ')}; got ${printable(unknown.join(', '))}`);
-  return ACCEPTANCES.filter((known) => words.includes(known));
+    throw new UsageError(`--accept takes ${known.join(', ')}; got ${printable(unknown.join(', '))}`);
+  return {
+    accepted: ACCEPTANCES.filter((one) => words.includes(one)),
+    waivers: WAIVERS.filter((one) => words.includes(one)),
+  };
 }
 
 /** The options again as they were given, for the exact next command. */
 export function repeatRollout(options: RolloutTargetOptions): string {
   const given: readonly (readonly [flag: string, value: string | undefined])[] = [
-    ['--namespace', options.namespace],
     ['--fleet', options.fleet],
     ['--accept', options.accept],
   ];

@@ -1,8 +1,9 @@
 import { KUBELET_SERVING_SIGNER } from '../../lambdas/approval/policy.ts';
 import { field, text } from '../../lambdas/approval/wire.ts';
 import { listSigningRequests } from '../../lambdas/kubernetes/certificate-signing-requests.ts';
+import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
-import { listMachines } from '../../lambdas/kubernetes/machines.ts';
+import { listMachines, type MachineSelection } from '../../lambdas/kubernetes/machines.ts';
 import { mayI } from '../../lambdas/kubernetes/self-review.ts';
 import { listWorkloadClusters } from '../../lambdas/kubernetes/workload-clusters.ts';
 import { printable } from '../../lambdas/printable.ts';
@@ -11,7 +12,10 @@ import { type Check, type Fix, failed, passed, warning } from './check.ts';
 import { known, type Server } from './server-checks.ts';
 
 /** Whether the management cluster has Machines of this cluster. */
-export function machinesCheck(server: Server, clusterName: string): Check {
+export function machinesCheck(
+  server: Server,
+  { clusterName, namespaces }: { readonly clusterName: string; readonly namespaces: readonly string[] },
+): Check {
   return {
     id: 'machines',
     title: 'has its Machines',
@@ -19,20 +23,32 @@ export function machinesCheck(server: Server, clusterName: string): Check {
     needs: ['list-machines'],
     async run(signal) {
       try {
-        for await (const machines of listMachines(known(server.client), { clusterName, signal }))
-          return passed(`${counted(machines.length, 'Machine')} on the first page`);
+        for (const namespace of namespaces) {
+          const found = await firstMachines(known(server.client), { clusterName, namespace, signal });
+          if (found > 0) return passed(`${counted(found, 'Machine')} in ${namespace} on the first page`);
+        }
       } catch (error) {
         if (!(error instanceof KubernetesError) || error.kind !== 'not-found') throw error;
         return failed('this API server does not serve Cluster API', {
           text: 'Name the management cluster: --management-kubeconfig on the command line, managementKubeconfigSecret in fleet.yaml. A policy that proves names otherwise does without.',
         });
       }
-      return failed(`no Machine has the label cluster.x-k8s.io/cluster-name=${printable(clusterName)}`, {
-        text: 'Name the cluster as Cluster API does, with --cluster or as its name in fleet.yaml. This lists the names, as an administrator of the management cluster:',
+      return failed(`no Machine of cluster ${printable(clusterName)} is in namespace ${namespaces.join(', ')}`, {
+        text: 'Name the cluster as Cluster API does, with --cluster or as its name in fleet.yaml, and its namespace, with --namespace or as namespace in fleet.yaml. This lists both, as an administrator of the management cluster:',
         command: 'kubectl get clusters.cluster.x-k8s.io -A',
       });
     },
   };
+}
+
+async function firstMachines(client: KubernetesClient, selection: MachineSelection): Promise<number> {
+  try {
+    for await (const machines of listMachines(client, selection)) return machines.length;
+  } catch (error) {
+    // There is none.
+    if (!(error instanceof KubernetesError) || error.kind !== 'invalid') throw error;
+  }
+  return 0;
 }
 
 /** A signer takes seconds. */

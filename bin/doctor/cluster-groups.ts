@@ -23,6 +23,8 @@ export interface Door {
 export interface ClusterUnderTest {
   readonly subject: string;
   readonly cluster: Pick<ClusterContext, 'name' | 'provider'>;
+  /** Those in which its Cluster object can be, on the server that has the Machines. */
+  readonly namespaces: readonly string[];
   readonly workload: Door;
   /** Absent: an EKS Anywhere cluster manages itself, an EKS cluster has no Machines. */
   readonly management?: Door;
@@ -41,11 +43,11 @@ export interface GroupOptions {
 
 /** Everything to be tried for one cluster: one group for its API server, and one for that of its management cluster. */
 export function clusterGroups(test: ClusterUnderTest, options: GroupOptions): CheckGroup[] {
-  const { subject, cluster, workload, management, further = () => [] } = test;
+  const { subject, cluster, namespaces, workload, management, further = () => [] } = test;
   const policies = options.policies.filter((policy) => isFor(policy, cluster));
   const needsMachines = policies.some(({ evidence }) => evidence.includes('machine'));
   const machines = (server: Server): Check[] => [
-    ...(needsMachines ? [machinesCheck(server, cluster.name)] : []),
+    ...(needsMachines ? [machinesCheck(server, { clusterName: cluster.name, namespaces })] : []),
     ...further(server),
   ];
   const managesItself = management === undefined && cluster.provider === 'eks-anywhere';

@@ -1,3 +1,5 @@
+import type { AddressRule } from '../../lambdas/allowed-addresses.ts';
+import type { IsEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import { KubeconfigSecretError } from '../../lambdas/aws/kubeconfig-secret.ts';
 import { type Fleet, SELF } from '../../lambdas/config/fleet.ts';
@@ -6,7 +8,8 @@ import { isWanted, nameMayBeWanted } from '../../lambdas/fleet/cluster-selection
 import { discoverEks, type FoundCluster } from '../../lambdas/fleet/discover.ts';
 import { listedClusters } from '../../lambdas/fleet/listed-clusters.ts';
 import { eksSources, type HubIdentity } from '../../lambdas/fleet/sources.ts';
-import type { Target } from '../../lambdas/fleet/target.ts';
+import { DEFAULT_NAMESPACE, type Target } from '../../lambdas/fleet/target.ts';
+import { whyNoToken } from '../../lambdas/fleet/token-server.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadSecretKubeconfig } from '../../lambdas/kubernetes/secret-kubeconfig.ts';
 import type { Identity } from '../../lambdas/kubernetes/self-review.ts';
@@ -27,6 +30,10 @@ import { grantFix } from './rights.ts';
 import { isElsewhere, notOurs, sourceGroup } from './source-checks.ts';
 
 export interface FleetOptions extends GroupOptions {
+  /** Where API servers may be: for the sweep that is deployed, `cluster`. */
+  readonly addresses: AddressRule;
+  /** Which servers may be given the token of an EKS cluster. */
+  readonly isEksEndpoint: IsEksEndpoint;
   /** Id of the one cluster to try; the places are tried too. */
   readonly only?: string;
   /** ARN of the role that the functions sweep with, where `fleet.yaml` does not tell it. */
@@ -148,7 +155,10 @@ function workloadClusters({ managementClusters }: Fleet): FoundCluster[] {
           id,
           cluster: { name, provider: 'eks-anywhere' as const },
           access: { kind: 'kubeconfig' as const, secret },
-          management: { access: authenticatorId === undefined ? access : { ...access, authenticatorId } },
+          management: {
+            access: authenticatorId === undefined ? access : { ...access, authenticatorId },
+            namespace: management.workloadClusters.namespaces[0] ?? DEFAULT_NAMESPACE,
+          },
           lane: management.lane,
         },
       };
@@ -160,7 +170,7 @@ function groupsOf(
   found: FoundCluster,
   { lanes, managementClusters }: Fleet,
   callers: Callers,
-  options: GroupOptions,
+  options: FleetOptions,
 ): readonly CheckGroup[] {
   const { id, target, problem } = found;
   if (target === undefined) {
@@ -175,12 +185,15 @@ function groupsOf(
   }
   const vpc = lanes.find(({ name }) => name === target.lane)?.vpcId;
   const subject = vpc === undefined ? id : `${id} (swept from ${vpc}, tried from here)`;
-  const managesItself = target.cluster.provider === 'eks-anywhere' && target.management === undefined;
+  const managesItself = target.management !== undefined && target.management.access === undefined;
+  // Where its Cluster is, a sweep of its management cluster finds out.
+  const of = managementClusters.find(({ name }) => id === `${name}/${target.cluster.name}`);
   const workloads = found.managesClusters && managementClusters.find(({ name }) => name === id)?.workloadClusters;
   return clusterGroups(
     {
       subject,
       cluster: target.cluster,
+      namespaces: of?.workloadClusters.namespaces ?? [target.management?.namespace ?? DEFAULT_NAMESPACE],
       ...(workloads?.kubeconfigsFromManagementCluster
         ? {
             further: (server) => [
@@ -195,9 +208,9 @@ function groupsOf(
         : {}),
       workload:
         target.access.kind === 'eks'
-          ? eksDoor(target, target.access, callers)
+          ? eksDoor(target, target.access, callers, options)
           : secretDoor(target, target.access, managesItself, callers, options),
-      ...(target.management === undefined
+      ...(target.management?.access === undefined
         ? {}
         : { management: secretDoor(target, target.management.access, true, callers, options) }),
     },
@@ -209,6 +222,7 @@ function eksDoor(
   { cluster }: Target,
   { endpoint, certificateAuthority, scope }: EksAccess,
   { aws, roles }: Callers,
+  { addresses, isEksEndpoint }: FleetOptions,
 ): Door {
   const admit = accessEntryFix(roles, cluster.name, scope.region);
   return {
@@ -230,11 +244,15 @@ function eksDoor(
         title: 'token is signed',
         object: cluster.name,
         async run() {
+          const subject = { authenticatorId: cluster.name, isEks: true, region: scope.region };
+          const foreign = whyNoToken(endpoint, subject, isEksEndpoint);
+          if (foreign !== undefined) return failed(foreign.message, { text: foreign.remedy });
           await aws.signToken(cluster.name, scope.region);
           server.connection = {
             server: endpoint,
             caPem: Buffer.from(certificateAuthority, 'base64').toString('latin1'),
             credentials: { kind: 'token', token: () => aws.signToken(cluster.name, scope.region) },
+            addresses,
           };
           server.client = createKubernetesClient(server.connection);
           return passed('yes');
@@ -245,11 +263,11 @@ function eksDoor(
 }
 
 function secretDoor(
-  { id, cluster }: Target,
+  { id, cluster, access: own }: Target,
   access: Target['access'] & { kind: 'kubeconfig' | 'cluster-api' },
   management: boolean,
   { aws, roles }: Callers,
-  { program, policyFile }: GroupOptions,
+  { program, policyFile, addresses, isEksEndpoint }: FleetOptions,
 ): Door {
   if (access.kind === 'cluster-api') throw new Error('fleet.yaml lists no cluster that is reached so');
   // arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME-6RANDOM
@@ -262,6 +280,7 @@ function secretDoor(
     store: name,
     ...(policyFile === undefined ? {} : { policyFile: quote(policyFile) }),
   });
+  const isEks = access === own && cluster.provider === 'eks';
   let text = '';
   return {
     object: name,
@@ -285,9 +304,12 @@ function secretDoor(
       },
       kubeconfigCheck(server, { object: name, needs: ['secret'], renew }, () => {
         const { authenticatorId } = access;
-        if (authenticatorId === undefined) return loadSecretKubeconfig(text);
+        if (authenticatorId === undefined) return { ...loadSecretKubeconfig(text), addresses };
         const token = () => aws.signToken(authenticatorId, regionOf(access.secret));
-        return loadSecretKubeconfig(text, { credentials: { kind: 'token', token } });
+        const connection = { ...loadSecretKubeconfig(text, { credentials: { kind: 'token', token } }), addresses };
+        const foreign = whyNoToken(connection.server, { authenticatorId, isEks }, isEksEndpoint);
+        if (foreign === undefined) return connection;
+        return failed(foreign.message, { text: foreign.remedy });
       }),
     ],
   };

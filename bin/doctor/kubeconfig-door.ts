@@ -5,11 +5,15 @@ import { KubeconfigError } from '../../lambdas/kubernetes/kubeconfig-document.ts
 import { type Answer, type Check, either, type Fix, failed, passed } from './check.ts';
 import type { Server } from './server-checks.ts';
 
-/** The check that turns a kubeconfig into a connection. */
+/**
+ * The check that turns a kubeconfig into a connection.
+ *
+ * @param load the connection, or why it may not be made
+ */
 export function kubeconfigCheck(
   server: Server,
   { object, needs = [], renew }: { readonly object: string; readonly needs?: readonly string[]; readonly renew: Fix },
-  load: () => Connection | Promise<Connection>,
+  load: () => Connection | Answer | Promise<Connection | Answer>,
 ): Check {
   return {
     id: 'kubeconfig',
@@ -18,7 +22,9 @@ export function kubeconfigCheck(
     needs,
     async run(): Promise<Answer> {
       try {
-        server.connection = await load();
+        const loaded = await load();
+        if ('status' in loaded) return loaded;
+        server.connection = loaded;
         server.client = createKubernetesClient(server.connection);
         return passed(server.client.server);
       } catch (error) {

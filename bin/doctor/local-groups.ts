@@ -1,15 +1,24 @@
 import { parseServerUrl } from '../../lambdas/kubernetes/connection.ts';
 import { KubeconfigError, type LoadedKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
-import { selectCluster, textOf } from '../../lambdas/kubernetes/kubeconfig-document.ts';
+import { FILE_LIMITS, selectCluster, textOf } from '../../lambdas/kubernetes/kubeconfig-document.ts';
 import { UsageError } from '../exit-codes.ts';
-import { defaultKubeconfig, load, providerOf, quote, type TargetOptions } from '../target.ts';
+import {
+  defaultKubeconfig,
+  entryOf,
+  type Listed,
+  load,
+  namespaceOf,
+  providerOf,
+  quote,
+  type TargetOptions,
+} from '../target.ts';
 import { readTextFile } from '../text-file.ts';
 import type { CheckGroup, Fix } from './check.ts';
 import { clusterGroups, type Door, type GroupOptions } from './cluster-groups.ts';
 import { kubeconfigCheck, renewFix } from './kubeconfig-door.ts';
 
 /** What is tried with the kubeconfigs of the person at the keyboard. */
-export async function localGroups(options: TargetOptions, group: GroupOptions): Promise<CheckGroup[]> {
+export async function localGroups(options: TargetOptions, group: GroupOptions, fleet: Listed): Promise<CheckGroup[]> {
   const file = options.kubeconfig ?? defaultKubeconfig(process.env);
   const workload = await tryToLoad(file, options);
   const named = workload instanceof KubeconfigError ? await clusterIn(file, options.context) : workload;
@@ -29,6 +38,7 @@ export async function localGroups(options: TargetOptions, group: GroupOptions): 
     {
       subject: name,
       cluster: { name, provider },
+      namespaces: [namespaceOf(options, entryOf(fleet, name))],
       workload: door(file, workload, renew(managementKubeconfig === undefined && provider === 'eks-anywhere')),
       ...(managementKubeconfig === undefined
         ? {}
@@ -56,7 +66,7 @@ async function clusterIn(
   context: string | undefined,
 ): Promise<Pick<LoadedKubeconfig, 'cluster' | 'server'> | undefined> {
   try {
-    const { cluster } = selectCluster(await readTextFile(file), context);
+    const { cluster } = selectCluster(await readTextFile(file), context, FILE_LIMITS);
     const server = textOf(cluster, 'server') ?? '';
     return typeof parseServerUrl(server) === 'string' ? undefined : { cluster: cluster.name, server };
   } catch (error) {
@@ -72,7 +82,7 @@ function door(file: string, loaded: Loaded, renew: Fix): Door {
     opening: (server) => [
       kubeconfigCheck(server, { object: file, renew }, () => {
         if (loaded instanceof KubeconfigError) throw loaded;
-        return loaded;
+        return { ...loaded, addresses: 'local' };
       }),
     ],
   };

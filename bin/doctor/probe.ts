@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { Agent } from 'node:https';
 import { checkServerIdentity, createSecureContext } from 'node:tls';
+import { allowedLookup } from '../../lambdas/allowed-addresses.ts';
 import { connectionError } from '../../lambdas/kubernetes/broken-connection.ts';
 import { parseCaBundle } from '../../lambdas/kubernetes/ca-bundle.ts';
 import { type Connection, hostOf } from '../../lambdas/kubernetes/connection.ts';
@@ -27,7 +28,7 @@ const MAX_BYTES = 64 * 1024;
 
 /** Asks for /version without credentials: what is the matter is then the network's, the name's or the certificate's. */
 export async function probeServer(
-  { server, caPem, tlsServerName }: Connection,
+  { server, caPem, tlsServerName, addresses }: Connection,
   now: () => number,
   signal: AbortSignal,
 ): Promise<Probe> {
@@ -37,6 +38,7 @@ export async function probeServer(
   const hostname = hostOf(url);
   const agent = new Agent({
     rejectUnauthorized: true,
+    lookup: allowedLookup(addresses),
     secureContext: createSecureContext({
       minVersion: 'TLSv1.2',
       ...(bundle ? { ca: bundle.map(String), allowPartialTrustChain: true } : {}),
@@ -74,7 +76,7 @@ export async function probeServer(
     if (!(error instanceof ExchangeFailure) || error.failure === 'aborted') throw error;
     if (error.failure === 'timeout') return { answered: false, timedOut: true };
     const context = { object: `get /version on ${server}`, serverName: tlsServerName ?? hostname, bundle, now: now() };
-    return { answered: false, timedOut: false, error: connectionError(error.code, context) };
+    return { answered: false, timedOut: false, error: connectionError(error, context) };
   } finally {
     agent.destroy();
   }

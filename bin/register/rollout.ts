@@ -31,11 +31,10 @@ export function registerRollout(
 
   const command = (verb: string): Command =>
     withCluster(rollout.command(verb))
-      .option('--namespace <namespace>', 'of the Cluster in Cluster API; default: where the only one of its name is')
       .option('--fleet <file>', 'fleet.yaml, whose rollouts count; default: the built-in times, for every cluster')
       .option(
         '--accept <list>',
-        'what you vouch for, beside the file: single-replica, no-surge, spare-capacity, etcd-backup',
+        'what you vouch for, beside the file: single-replica, no-surge, spare-capacity, etcd-backup; and at rollout start for you alone, never for the schedule: one-of-its-management-cluster, management-cluster-last',
       )
       .option('--secrets', 'external etcd: read its client certificate, and the private key beside it in the Secret')
       .addOption(
@@ -93,6 +92,8 @@ Exit status:
       `
 You answer for what only the schedule waits for: both opt-ins, the times, windows, the turn of the fleet; and for spare
 capacity and a backup of etcd. After certificates have ended nothing is begun: docs/rollouts.md
+What other clusters of the management cluster do holds you too, until you have looked and name it:
+--accept one-of-its-management-cluster also takes the Lease from a rollout that has it.
 
 Examples:
   ${name} rollout start --kubeconfig berlin.yaml

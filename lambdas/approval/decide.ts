@@ -3,7 +3,7 @@ import type { DecodedRequest } from '../x509/certificate-request.ts';
 import { decodeCertificateRequest } from '../x509/decode-certificate-request.ts';
 import { verifyRequestSignature } from '../x509/verify-signature.ts';
 import type { Evidence } from './evidence.ts';
-import { proveOwnership } from './ownership.ts';
+import { mayBeControlPlane, proveOwnership } from './ownership.ts';
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
 import { REASONS, type Reason } from './reasons.ts';
 import type { ApprovalRequest, ClusterContext, SigningRequest } from './request.ts';
@@ -131,9 +131,12 @@ function judgeByEach(
   const node = csr.username.slice(NODE_PREFIX.length);
   const decoded = decode(csr);
   const signature = decoded.ok ? verifyRequestSignature(decoded.request) : undefined;
+  const maybe = mayBeControlPlane(node, evidence);
   return policies.map((policy) => {
-    const ownership = decoded.ok ? proveOwnership(decoded.request.subjectAltNames, node, evidence, policy) : undefined;
-    const judged: Judged = { csr, cluster, policy, node, decoded, signature, ownership };
+    const ownership = decoded.ok
+      ? proveOwnership(decoded.request.subjectAltNames, node, evidence, policy, cluster)
+      : undefined;
+    const judged: Judged = { csr, cluster, policy, node, decoded, signature, ownership, mayBeControlPlane: maybe };
     return { policy, checks: evaluateRules(judged), names: ownership?.proofs ?? [] };
   });
 }

@@ -1,4 +1,4 @@
-import { type Owner, ownedNames, type Veto, type WeakAddress } from './evidence.ts';
+import { type Owner, ownedNames, type WeakAddress } from './evidence.ts';
 import { canonicalDnsName } from './names.ts';
 import { instant } from './read-request.ts';
 import { field, list, text } from './wire.ts';
@@ -8,54 +8,36 @@ const LAUNCH_MS = 5_000;
 
 /**
  * What an EC2 instance (DescribeInstances shape, times as Date or RFC 3339 text) proves: the node that is called by the instance's private
- * DNS name, its resource name or its instance id owns the addresses and DNS names that this node could not have got by itself. Undefined when
- * it proves nothing for this cluster: not `running`, of another VPC than the cluster's, or not tagged `kubernetes.io/cluster/<name>` =
- * owned|shared or `eks:cluster-name` = <name>.
+ * DNS name, its resource name or its instance id owns the addresses and DNS names that this node could not have got by itself. It is live only
+ * while it is `running`; in every other state that is shown it keeps its addresses. Undefined when it is no instance of this cluster: of another
+ * VPC than the cluster's, or not tagged `kubernetes.io/cluster/<name>` = owned|shared or `eks:cluster-name` = <name>.
  *
  * The role of a node usually has `AmazonEKS_CNI_Policy`, so whoever has the node may assign it secondary addresses
  * (`ec2:AssignPrivateIpAddresses`, and for IPv6 `ec2:AssignIpv6Addresses`) and create, attach and detach network interfaces. It can replace neither the
  * interface with device index 0 nor the primary address of an interface. So these count:
  *
- * - what the instance itself shows: private, public and IPv6 address, private and public DNS name
+ * - what the instance itself shows: private and public address, private and public DNS name
  * - of the interface with device index 0, and of those attached at launch with it: the primary private address, its DNS name, the public
- *   address and DNS name associated with it, and the primary IPv6 address
+ *   address and DNS name associated with it, and the primary IPv6 address; `Ipv6Address` of the instance where the interface has no other one
  *
  * Secondary addresses, which the VPC CNI gives to pods, and interfaces attached later are `weakAddresses`.
  *
- * Source: AWS managed policies `AmazonEKS_CNI_Policy` and the IPv6 policy in "Amazon VPC CNI plugin: IAM role"; EC2 API `Instance`,
+ * Source: EC2 API `InstanceState`; AWS managed policies `AmazonEKS_CNI_Policy` and the IPv6 policy in "Amazon VPC CNI plugin: IAM role"; EC2 API `Instance`,
  * `InstanceNetworkInterfaceAttachment`, `InstancePrivateIpAddress`, `InstanceIpv6Address`, DetachNetworkInterface; EC2 user guide "Amazon EC2
  * instance hostname types".
  *
  * @param vpcId of the cluster, where it is known
  */
 export function ownerFromInstance(instance: unknown, clusterName: string, vpcId?: string): Owner | undefined {
-  return text(instance, 'State', 'Name') === 'running' ? readInstance(instance, clusterName, vpcId) : undefined;
-}
-
-/**
- * An instance of this cluster that proves nothing, and yet has its addresses: it is not running yet, or no more. One whose state is not shown is none.
- *
- * Source: EC2 API `InstanceState`.
- */
-export function vetoFromInstance(instance: unknown, clusterName: string, vpcId?: string): Veto | undefined {
-  const state = text(instance, 'State', 'Name');
-  if (state === undefined || state === 'running') return undefined;
-  const owner = readInstance(instance, clusterName, vpcId);
-  return owner === undefined ? undefined : { ...owner, why: `is ${state}` };
-}
-
-function readInstance(instance: unknown, clusterName: string, vpcId: string | undefined): Owner | undefined {
   const id = text(instance, 'InstanceId');
   if (id === undefined || !/^i-\w{1,40}$/.test(id)) return undefined;
   if (vpcId !== undefined && text(instance, 'VpcId') !== vpcId) return undefined;
   if (!isTaggedFor(instance, clusterName)) return undefined;
+  const state = text(instance, 'State', 'Name') ?? '';
+  if (state === '') return undefined;
 
   const dnsNames: (string | undefined)[] = [text(instance, 'PrivateDnsName'), text(instance, 'PublicDnsName')];
-  const addresses: (string | undefined)[] = [
-    text(instance, 'PrivateIpAddress'),
-    text(instance, 'PublicIpAddress'),
-    text(instance, 'Ipv6Address'),
-  ];
+  const addresses: (string | undefined)[] = [text(instance, 'PrivateIpAddress'), text(instance, 'PublicIpAddress')];
   const { atLaunch, others } = networkInterfaces(instance);
   for (const networkInterface of atLaunch) {
     for (const entry of list(networkInterface, 'PrivateIpAddresses')) {
@@ -63,8 +45,12 @@ function readInstance(instance: unknown, clusterName: string, vpcId: string | un
       dnsNames.push(text(entry, 'PrivateDnsName'), text(entry, 'Association', 'PublicDnsName'));
       addresses.push(text(entry, 'PrivateIpAddress'), text(entry, 'Association', 'PublicIp'));
     }
-    for (const entry of list(networkInterface, 'Ipv6Addresses'))
-      if (field(entry, 'IsPrimaryIpv6') === true) addresses.push(text(entry, 'Ipv6Address'));
+    const ipv6 = list(networkInterface, 'Ipv6Addresses');
+    for (const entry of ipv6) {
+      const address = text(entry, 'Ipv6Address');
+      const isOnlyOne = ipv6.length === 1 && address === text(instance, 'Ipv6Address');
+      if (field(entry, 'IsPrimaryIpv6') === true || isOnlyOne) addresses.push(address);
+    }
   }
 
   const privateDnsName = canonicalDnsName(text(instance, 'PrivateDnsName') ?? '');
@@ -88,6 +74,8 @@ function readInstance(instance: unknown, clusterName: string, vpcId: string | un
     nodes: [...nodes],
     ...owned,
     ...(weakAddresses.length === 0 ? {} : { weakAddresses }),
+    ...(isControlPlane(instance) ? { controlPlane: true } : {}),
+    ...(state === 'running' ? {} : { notLive: `is ${state}` }),
   };
 }
 
@@ -130,6 +118,14 @@ function weak(interfaces: readonly unknown[], owned: readonly string[], why: str
   return ownedNames([], present(addresses))
     .addresses.filter((address) => !owned.includes(address))
     .map((address) => ({ address, why }));
+}
+
+/** Source: Cluster API Provider AWS, `NameAWSClusterAPIRole` and `MachineScope.Role`. */
+const ROLE_TAG = 'sigs.k8s.io/cluster-api-provider-aws/role';
+
+function isControlPlane(instance: unknown): boolean {
+  const roles = list(instance, 'Tags').filter((tag) => text(tag, 'Key') === ROLE_TAG);
+  return roles.length === 1 && text(roles[0], 'Value') === 'control-plane';
 }
 
 function isTaggedFor(instance: unknown, clusterName: string): boolean {

@@ -1,4 +1,4 @@
-import { printable } from '../printable.ts';
+import { finished, type Steps } from '../steps.ts';
 import { canonicalAddress, canonicalDnsName, isDnsName } from './names.ts';
 import type { EvidenceSource } from './policy.ts';
 
@@ -12,14 +12,12 @@ export interface WeakAddress {
   readonly why: string;
 }
 
-/** One object that says which names a node owns. All names and addresses are canonical. */
+/** One object of the cluster and the names that it has. All names and addresses are canonical. */
 export interface Owner {
   readonly source: ReadableSource;
   /** For people: `Machine eksa-system/md-0-x7k2`, `EC2 instance i-0abc`, `Node worker-1`, `certificate that worker-1 serves at 10.0.1.23:10250`. */
   readonly object: string;
-  /** Namespace of a Machine. All Machines of a Cluster are in its namespace. */
-  readonly namespace?: string;
-  /** The node names it stands for; several only for EC2, which knows an instance by more than one. */
+  /** The node names it stands for; several only for EC2, which knows an instance by more than one. None while a Machine has no nodeRef. */
   readonly nodes: readonly string[];
   readonly dnsNames: readonly string[];
   readonly addresses: readonly string[];
@@ -27,15 +25,18 @@ export interface Owner {
   readonly weakAddresses?: readonly WeakAddress[];
   /** It lists no DNS name: those above are only what its node is called. */
   readonly listsNoDnsName?: true;
+  /** A Machine or instance of the control plane. */
+  readonly controlPlane?: true;
+  /**
+   * Only of an object that is not live: why, for people, after the object: `is being deleted`. It proves nothing. It still has its names, so it contests
+   * them for every other node.
+   */
+  readonly notLive?: string;
 }
 
-/**
- * An object that is no live owner, and so proves nothing: it is going, or it has no node yet. Against a certificate of before it speaks all the same: its
- * nodes renew nothing, and its names are renewed by no other node.
- */
-export interface Veto extends Owner {
-  /** For people, after the object: `is being deleted`. */
-  readonly why: string;
+/** Whether an object can prove anything. */
+export function isLive({ notLive }: Owner): boolean {
+  return notLive === undefined;
 }
 
 /** What one sweep read from one source. A source that could not be read proves nothing and says why. */
@@ -44,9 +45,8 @@ export type SourceReading =
       readonly source: ReadableSource;
       readonly ok: true;
       readonly lookedAt: number;
+      /** Those that are not live too. */
       readonly owners: readonly Owner[];
-      /** Read only where a policy trusts renewals. */
-      readonly vetoes?: readonly Veto[];
       /** By name of a node that was looked at and has no owner: why, for people. */
       readonly without?: ReadonlyMap<string, string>;
     }
@@ -59,72 +59,74 @@ export type SourceReading =
       readonly remedy: string;
     };
 
-/** All evidence of one sweep, indexed once so that the cost of a decision does not grow with the fleet. */
+/** The objects under one key of the index. */
+export interface Owners {
+  /** Of each source at most {@link MAX_OWNERS_OF_ONE_KEY}. */
+  readonly owners: readonly Owner[];
+  /** Sources that have more of them. No name under such a key can be proven. */
+  readonly more: readonly ReadableSource[];
+}
+
+/** No honest cluster has as many, and a cluster must not decide how long one judgement takes. */
+const MAX_OWNERS_OF_ONE_KEY = 8;
+
+/** All evidence of one sweep, indexed once: the cost of one name does not grow with the fleet, nor with the objects that have it. */
 export interface Evidence {
   readonly readings: readonly SourceReading[];
-  ownersOf(node: string): readonly Owner[];
-  holdersOf(kind: 'dns' | 'ip', canonicalName: string): readonly Owner[];
-  vetoesOf(node: string): readonly Veto[];
-  vetoesOn(kind: 'dns' | 'ip', canonicalName: string): readonly Veto[];
+  /** The objects that stand for a node. */
+  ownersOf(node: string): Owners;
+  /** The objects that have a name. */
+  holdersOf(kind: 'dns' | 'ip', canonicalName: string): Owners;
 }
 
 /** Builds the index. An object that was listed twice counts once. */
-export function indexEvidence(given: readonly SourceReading[]): Evidence {
-  const readings = given.map(ofOneCluster);
-  const owners = indexObjects(readings.map((reading) => (reading.ok ? reading.owners : [])));
-  const vetoes = indexObjects(readings.map((reading) => (reading.ok ? (reading.vetoes ?? []) : [])));
-  return {
-    readings,
-    ownersOf: owners.of,
-    holdersOf: owners.having,
-    vetoesOf: vetoes.of,
-    vetoesOn: vetoes.having,
-  };
+export function indexEvidence(readings: readonly SourceReading[]): Evidence {
+  return finished(indexInSteps(readings));
 }
 
-interface Index<T> {
-  readonly of: (node: string) => readonly T[];
-  readonly having: (kind: 'dns' | 'ip', canonicalName: string) => readonly T[];
-}
-
-function indexObjects<T extends Owner>(lists: readonly (readonly T[])[]): Index<T> {
-  const byNode = new Map<string, T[]>();
-  const byDnsName = new Map<string, T[]>();
-  const byAddress = new Map<string, T[]>();
-  for (const list of lists) {
+/** The same index, with one step for each object. */
+export function* indexInSteps(readings: readonly SourceReading[]): Steps<Evidence> {
+  const byNode = new Map<string, Key>();
+  const byDnsName = new Map<string, Key>();
+  const byAddress = new Map<string, Key>();
+  for (const reading of readings) {
+    if (!reading.ok) continue;
     const seen = new Set<string>();
-    for (const owner of list) {
+    for (const owner of reading.owners) {
       if (seen.has(owner.object)) continue;
       seen.add(owner.object);
       for (const node of owner.nodes) add(byNode, node, owner);
       for (const name of owner.dnsNames) add(byDnsName, name, owner);
       for (const address of owner.addresses) add(byAddress, address, owner);
+      yield;
     }
   }
   return {
-    of: (node) => byNode.get(node) ?? [],
-    having: (kind, name) => (kind === 'dns' ? byDnsName : byAddress).get(name) ?? [],
+    readings,
+    ownersOf: (node) => byNode.get(node) ?? NO_OWNERS,
+    holdersOf: (kind, name) => (kind === 'dns' ? byDnsName : byAddress).get(name) ?? NO_OWNERS,
   };
 }
 
-/** Clusters are told apart by name; two of one name in a management cluster would vouch for each other's nodes. */
-function ofOneCluster(reading: SourceReading): SourceReading {
-  if (!reading.ok) return reading;
-  const namespaces = new Set(reading.owners.flatMap(({ namespace }) => namespace ?? []));
-  if (namespaces.size < 2) return reading;
-  const names = [...namespaces].slice(0, 3).map((namespace) => printable(namespace, 63));
-  return {
-    source: reading.source,
-    ok: false,
-    problem: `Machines of the cluster are in several namespaces (${names.join(', ')}): two Clusters have its name`,
-    remedy: 'Rename one of them.',
-  };
+interface Key {
+  readonly owners: Owner[];
+  readonly more: ReadableSource[];
 }
 
-function add<T>(index: Map<string, T[]>, key: string, owner: T): void {
-  const owners = index.get(key);
-  if (owners === undefined) index.set(key, [owner]);
-  else if (!owners.includes(owner)) owners.push(owner);
+const NO_OWNERS: Owners = { owners: [], more: [] };
+
+function add(index: Map<string, Key>, name: string, owner: Owner): void {
+  const key = index.get(name);
+  if (key === undefined) index.set(name, { owners: [owner], more: [] });
+  else if (key.owners.at(-1) !== owner) addTo(key, owner);
+}
+
+function addTo({ owners, more }: Key, owner: Owner): void {
+  const { source } = owner;
+  let count = 0;
+  for (const other of owners) if (other.source === source) count += 1;
+  if (count < MAX_OWNERS_OF_ONE_KEY) owners.push(owner);
+  else if (!more.includes(source)) more.push(source);
 }
 
 /** An EC2 instance has at most 15 interfaces with 50 addresses each. */

@@ -1,11 +1,13 @@
 import { printable } from '../printable.ts';
 import type { GeneralName } from '../x509/certificate-request.ts';
-import type { Evidence, Owner, ReadableSource } from './evidence.ts';
+import { type Evidence, isLive, type Owner, type Owners, type ReadableSource } from './evidence.ts';
 import { addressRanges, canonicalAddress, canonicalDnsName, spellsAddress } from './names.ts';
 import { nodeWithoutInstance } from './node-kinds.ts';
 import type { ApprovalPolicy, EvidenceSource } from './policy.ts';
 import type { Reason } from './reasons.ts';
 import { deniedBy, type Renewal, type RenewalFault, renewalFor } from './renewal.ts';
+import type { ClusterContext } from './request.ts';
+import { isEndpoint } from './reserved-names.ts';
 import type { NameProof } from './verdict.ts';
 
 /** Whether every requested name belongs to the node, and if not, the most telling reason. */
@@ -20,33 +22,71 @@ export interface OwnershipResult {
 const INDEPENDENCE: Readonly<Record<EvidenceSource, number>> = { machine: 2, ec2: 2, node: 1, renewal: 0, patterns: 0 };
 
 /**
- * Proves each DNS name and address of a request for the node that asks, by the sources the policy names. A name is proven
- * when a live owner of that very node lists it and no equally independent owner of another node does.
+ * Proves each DNS name and address of a request, once, for the node that asks, by the sources the policy names. A name is proven
+ * when a live owner of that very node lists it, and no object of another node has it: none that is equally independent or more, live or not.
  */
 export function proveOwnership(
   names: readonly GeneralName[],
   node: string,
   evidence: Evidence,
   policy: ApprovalPolicy,
+  cluster: Pick<ClusterContext, 'endpoints'>,
 ): OwnershipResult {
   const known = ownersOfNode(names, node, evidence, policy);
   const proofs: NameProof[] = [];
+  const judgedNames = new Set<string>();
   let failure: OwnershipResult['failure'];
   for (const name of names) {
     if (name.kind !== 'dNSName' && name.kind !== 'iPAddress') continue;
-    const judged = proveName(name, node, known, evidence, policy);
-    proofs.push(judged.proof);
+    const asked = askedName(name);
+    const key = `${asked.kind} ${asked.canonical ?? name.value}`;
+    if (judgedNames.has(key)) continue;
+    judgedNames.add(key);
+    const { proof, failure: why } = proveName(asked, node, known, evidence, policy);
+    proofs.push(proof);
+    if (why === undefined) continue;
+    const hostile = why.hostile && !isSharedEndpoint(asked, known, cluster);
     // A name that is provably another's says more than one that is merely unknown.
-    if (judged.failure !== undefined && (failure === undefined || (judged.failure.hostile && !failure.hostile)))
-      failure = judged.failure;
+    if (failure === undefined || (hostile && !failure.hostile)) failure = { ...why, hostile };
   }
   return failure === undefined ? { proofs } : { proofs, failure };
 }
 
+/** The address of the endpoint moves between the machines of the control plane, and what they list of it may lag. */
+function isSharedEndpoint(
+  { kind, canonical }: AskedName,
+  { mayBeControlPlane: mayBe }: OwnersOfNode,
+  cluster: Pick<ClusterContext, 'endpoints'>,
+): boolean {
+  return canonical !== undefined && (kind === 'ip' || mayBe) && isEndpoint(canonical, cluster);
+}
+
+/** One name of a request. */
+interface AskedName {
+  readonly kind: 'dns' | 'ip';
+  /** Undefined for what is no address. */
+  readonly canonical: string | undefined;
+  /** For people, whole. */
+  readonly name: string;
+  /** For people: `IP 10.0.0.1`. */
+  readonly label: string;
+}
+
+function askedName({ kind, value }: Extract<GeneralName, { kind: 'dNSName' | 'iPAddress' }>): AskedName {
+  const name = printable(value, 253);
+  return kind === 'dNSName'
+    ? { kind: 'dns', canonical: canonicalDnsName(value), name, label: `DNS name ${printable(value, 100)}` }
+    : { kind: 'ip', canonical: canonicalAddress(value), name, label: `IP ${printable(value, 100)}` };
+}
+
 interface OwnersOfNode {
+  /** The one live object of each source, the most independent first. */
   readonly trusted: readonly Owner[];
   /** Sources in which several live objects claim to be the node. */
   readonly ambiguous: readonly (readonly Owner[])[];
+  /** An object of the node that is not live, where a source that the policy names has no live one. */
+  readonly notLive: Owner | undefined;
+  readonly mayBeControlPlane: boolean;
   readonly renewal: Renewal | undefined;
 }
 
@@ -58,15 +98,30 @@ function ownersOfNode(
 ): OwnersOfNode {
   const trusted: Owner[] = [];
   const ambiguous: Owner[][] = [];
-  const all = evidence.ownersOf(node);
+  let notLive: Owner | undefined;
+  const { owners: all, more } = evidence.ownersOf(node);
   for (const source of policy.evidence) {
     if (source === 'renewal') continue;
     const owners = all.filter((owner) => owner.source === source);
-    if (owners.length === 1) trusted.push(...owners);
-    else if (owners.length > 1) ambiguous.push(owners);
+    const live = owners.filter(isLive);
+    if (live.length > 1 || more.some((crowded) => crowded === source)) ambiguous.push(owners);
+    else if (live.length === 1) trusted.push(...live);
+    else notLive ??= owners[0];
   }
   // The most independent proof of a name is the one that a rival has to match.
-  return { trusted: trusted.toSorted(byIndependence), ambiguous, renewal: renewalFor(names, node, evidence, policy) };
+  return {
+    trusted: trusted.toSorted(byIndependence),
+    ambiguous,
+    notLive,
+    mayBeControlPlane: mayBeControlPlane(node, evidence),
+    renewal: renewalFor(names, node, evidence, policy),
+  };
+}
+
+/** Whether a Machine or instance of the control plane is the node, or nothing that the node cannot write knows yet what it is. */
+export function mayBeControlPlane(node: string, evidence: Evidence): boolean {
+  const known = evidence.ownersOf(node).owners.filter(({ source }) => INDEPENDENCE[source] === INDEPENDENCE.machine);
+  return known.length === 0 || known.some(({ controlPlane }) => controlPlane === true);
 }
 
 function byIndependence(a: Owner, b: Owner): number {
@@ -76,30 +131,33 @@ function byIndependence(a: Owner, b: Owner): number {
 type Failure = NonNullable<OwnershipResult['failure']>;
 
 function proveName(
-  name: Extract<GeneralName, { kind: 'dNSName' | 'iPAddress' }>,
+  asked: AskedName,
   node: string,
   known: OwnersOfNode,
   evidence: Evidence,
   policy: ApprovalPolicy,
 ): { readonly proof: NameProof; readonly failure?: Failure } {
-  const kind = name.kind === 'dNSName' ? 'dns' : 'ip';
-  const canonical = kind === 'dns' ? canonicalDnsName(name.value) : canonicalAddress(name.value);
-  const label = `${kind === 'dns' ? 'DNS name' : 'IP'} ${printable(name.value, 100)}`;
-  const base = { kind, name: printable(name.value, 253) } as const;
+  const { kind, canonical, name, label } = asked;
+  const base = { kind, name };
   if (canonical === undefined)
     return fail(base, { reason: 'SanMalformed', message: `${label} is not an address`, hostile: true });
 
-  const listed = known.trusted.find((candidate) =>
-    (kind === 'dns' ? candidate.dnsNames : candidate.addresses).includes(canonical),
-  );
+  const holders = evidence.holdersOf(kind, canonical);
+  const listed = known.trusted.find((candidate) => holders.owners.includes(candidate));
   const byPattern = listed === undefined && matchesPattern(kind, canonical, node, evidence, policy);
   // Last, so that it takes no proof from the others.
   const renewed = listed === undefined && !byPattern ? renewedBy(kind, canonical, node, known, evidence) : undefined;
   const owner = listed ?? renewed;
   const rank = owner !== undefined ? INDEPENDENCE[owner.source] : INDEPENDENCE.patterns;
-  const rival = holdersOf(kind, canonical, evidence).find(
-    (holder) => !holder.nodes.includes(node) && INDEPENDENCE[holder.source] >= rank,
-  );
+  const sameName = kind === 'dns' ? evidence.ownersOf(canonical) : undefined;
+  const crowded = crowdedSource(rank, holders) ?? (canonical === node ? undefined : crowdedSource(rank, sameName));
+  if (crowded !== undefined)
+    return fail(base, {
+      reason: 'SanContested',
+      message: `${label} belongs to more ${SOURCE_NAMES[crowded]} than a name can belong to`,
+      hostile: false,
+    });
+  const rival = firstRival(node, rank, holders, sameName);
 
   if (owner !== undefined || byPattern) {
     const provenBy =
@@ -107,7 +165,7 @@ function proveName(
         ? { source: owner.source, object: owner.object }
         : ({ source: 'patterns', object: `pattern of policy ${policy.name}` } as const);
     // A source that could have contested the proof and was not read might have done so.
-    const silent = unreadSource(evidence, policy, rank + 1);
+    const silent = unreadSource(evidence, policy, (source) => source !== 'renewal' && INDEPENDENCE[source] >= rank);
     if (rival === undefined && silent !== undefined) return fail(base, unread(label, silent));
     if (rival === undefined) return { proof: { ...base, proven: true, provenBy } };
     return fail(
@@ -120,20 +178,43 @@ function proveName(
     );
   }
 
-  const [other] = holdersOf(kind, canonical, evidence)
-    .filter((holder) => !holder.nodes.includes(node))
-    .toSorted(byIndependence);
-  if (other !== undefined)
+  if (rival !== undefined)
     return fail(
-      { ...base, ownedBy: ownedBy(other) },
+      { ...base, ownedBy: ownedBy(rival) },
       {
         reason: 'SanNotOwned',
-        message: `${label} belongs to ${describe(other)}`,
-        // Only against a node whose own names are known: a name that moves may reach its new Machine late.
-        hostile: known.trusted.length > 0 && INDEPENDENCE[other.source] === INDEPENDENCE.machine,
+        message: `${label} belongs to ${describe(rival)}`,
+        // Only against a node whose own names are known, and by a live object: a name that moves may reach its new Machine late.
+        hostile: known.trusted.length > 0 && isLive(rival) && INDEPENDENCE[rival.source] === INDEPENDENCE.machine,
       },
     );
   return fail(base, unproven(label, kind, canonical, node, known, evidence, policy));
+}
+
+/** A source with too many objects for one name, if it is at least as independent as `rank`: which of them would contest is not known. */
+function crowdedSource(rank: number, owners: Owners | undefined): ReadableSource | undefined {
+  return owners?.more.find((source) => source !== 'renewal' && INDEPENDENCE[source] >= rank);
+}
+
+/**
+ * The most telling object of another node that has a name, and is at least as independent as `rank`; a live one first. A Node's name is a name of that node even
+ * where no evidence lists it: it proves nothing, but no other node gets it. That a certificate has a name is of another day.
+ *
+ * Of EC2 alone, instances that do not run are not read: EC2 gives an address of a VPC to nothing else until its instance is terminated, so what proves a name
+ * there is the only one that has it. Where another source may prove names too, all instances of the cluster are read, in every state.
+ */
+function firstRival(node: string, rank: number, ...having: readonly (Owners | undefined)[]): Owner | undefined {
+  let first: Owner | undefined;
+  for (const entry of having)
+    for (const owner of entry?.owners ?? []) {
+      if (owner.source === 'renewal' || owner.nodes.includes(node) || INDEPENDENCE[owner.source] < rank) continue;
+      if (first === undefined || isMoreTelling(owner, first)) first = owner;
+    }
+  return first;
+}
+
+function isMoreTelling(a: Owner, b: Owner): boolean {
+  return isLive(a) === isLive(b) ? INDEPENDENCE[a.source] > INDEPENDENCE[b.source] : isLive(a);
 }
 
 function renewedBy(
@@ -171,7 +252,7 @@ function unproven(
   evidence: Evidence,
   policy: ApprovalPolicy,
 ): Failure {
-  const silent = unreadSource(evidence, policy, 0);
+  const silent = unreadSource(evidence, policy, () => true);
   if (silent !== undefined) return unread(label, silent);
   const several = known.ambiguous[0];
   if (several !== undefined)
@@ -184,35 +265,57 @@ function unproven(
       hostile: false,
     };
   const fault = notRenewed(kind, canonical, node, known, evidence);
-  if (known.trusted.length === 0) {
+  const objects = known.trusted.map((owner) => printable(owner.object, 100)).join(', ');
+  // A Machine can have its Node a little before its addresses.
+  if (known.trusted.every(isNameless)) {
     if (fault !== undefined)
       return { reason: fault.reason, message: `${label} is not proven: ${fault.why}`, hostile: false };
-    const missing = `${lookedAt(evidence, policy)} names node ${printable(node, 100)}`;
-    const why = nodeWithoutInstance(node);
-    return {
-      reason: 'EvidenceMissing',
-      message: `${why === undefined ? `${missing} yet` : `${missing}: ${why}`}${withoutCertificate(node, evidence, policy)}`,
-      hostile: false,
-    };
+    const message =
+      known.trusted.length === 0 ? missing(node, known, evidence, policy) : `${objects} has no addresses yet`;
+    return { reason: 'EvidenceMissing', message, hostile: false };
   }
-  const weak = known.trusted
-    .flatMap(({ weakAddresses = [] }) => weakAddresses)
-    .find(({ address }) => kind === 'ip' && address === canonical);
-  if (weak !== undefined)
-    return { reason: 'SanNotOwned', message: `${label} ${printable(weak.why, 200)}`, hostile: false };
-  const objects = known.trusted.map((owner) => printable(owner.object, 100)).join(', ');
+  for (const { weakAddresses = [] } of kind === 'ip' ? known.trusted : []) {
+    const weak = weakAddresses.find(({ address }) => address === canonical);
+    if (weak !== undefined)
+      return { reason: 'SanNotOwned', message: `${label} ${printable(weak.why, 200)}`, hostile: false };
+  }
   return {
     reason: 'SanNotOwned',
     message: `${label} is not among the names of ${objects}${fault === undefined ? '' : `; ${fault.why}`}`,
-    // Addresses move, and evidence may lag; a foreign DNS name does not come about by itself.
-    hostile: kind === 'dns' && !spellsAddress(canonical) && known.trusted.some((owner) => owner.dnsNames.length > 0),
+    hostile: kind === 'dns' && isForeign(canonical, node, known.trusted),
   };
 }
 
-function unreadSource(evidence: Evidence, policy: ApprovalPolicy, rank: number): ReadableSource | undefined {
-  return evidence.readings.find(
-    ({ ok, source }) => !ok && policy.evidence.includes(source) && INDEPENDENCE[source] >= rank,
-  )?.source;
+function isNameless({ addresses, weakAddresses = [], listsNoDnsName }: Owner): boolean {
+  return listsNoDnsName === true && addresses.length + weakAddresses.length === 0;
+}
+
+/**
+ * Whether a DNS name that no object has cannot be asked for in innocence. Addresses move, and evidence may lag; what lists no DNS name says nothing of one; and a
+ * node may call itself by its own name in a domain.
+ */
+function isForeign(canonical: string, node: string, trusted: readonly Owner[]): boolean {
+  if (spellsAddress(canonical) || canonical.startsWith(`${node}.`)) return false;
+  return trusted.some(({ dnsNames, listsNoDnsName }) => dnsNames.length > 0 && listsNoDnsName !== true);
+}
+
+/** Why no object proves anything for the node. */
+function missing(node: string, { notLive }: OwnersOfNode, evidence: Evidence, policy: ApprovalPolicy): string {
+  const certificate = withoutCertificate(node, evidence, policy);
+  if (notLive !== undefined)
+    return `${printable(notLive.object, 150)}, which is node ${printable(node, 100)}, ${printable(notLive.notLive ?? '', 50)}${certificate}`;
+  const why = nodeWithoutInstance(node);
+  const looked = `${lookedAt(evidence, policy)} names node ${printable(node, 100)}`;
+  return `${why === undefined ? `${looked} yet` : `${looked}: ${why}`}${certificate}`;
+}
+
+/** A source of the policy that could not be read, if it is one of those asked for. One that the cluster does not have has no reading. */
+function unreadSource(
+  evidence: Evidence,
+  policy: ApprovalPolicy,
+  isAsked: (source: ReadableSource) => boolean,
+): ReadableSource | undefined {
+  return evidence.readings.find(({ ok, source }) => !ok && policy.evidence.includes(source) && isAsked(source))?.source;
 }
 
 function unread(label: string, source: ReadableSource): Failure {
@@ -221,16 +324,6 @@ function unread(label: string, source: ReadableSource): Failure {
     message: `${label} is not proven: ${SOURCE_NAMES[source]} could not be read`,
     hostile: false,
   };
-}
-
-/**
- * Who has a name now. A Node's name is a name of that node even where no evidence lists it: it proves nothing, but nobody else gets it. That a certificate has a
- * name is of another day.
- */
-function holdersOf(kind: 'dns' | 'ip', canonical: string, evidence: Evidence): readonly Owner[] {
-  const holders = evidence.holdersOf(kind, canonical);
-  const all = kind === 'ip' ? holders : [...holders, ...evidence.ownersOf(canonical)];
-  return all.filter(({ source }) => source !== 'renewal');
 }
 
 const SOURCE_NAMES: Readonly<Record<ReadableSource, string>> = {
@@ -274,9 +367,11 @@ function matchesPattern(
   policy: ApprovalPolicy,
 ): boolean {
   if (!policy.evidence.includes('patterns')) return false;
-  const owners = evidence.ownersOf(node).filter(({ source }) => source !== 'renewal');
-  if (kind === 'ip')
-    return cidrsOf(policy).has(canonical) && owners.some(({ addresses }) => addresses.includes(canonical));
+  const owners = evidence.ownersOf(node).owners.filter((owner) => owner.source !== 'renewal' && isLive(owner));
+  if (kind === 'ip') {
+    const holders = evidence.holdersOf(kind, canonical).owners;
+    return owners.some((owner) => holders.includes(owner)) && cidrsOf(policy).has(canonical);
+  }
   if (owners.length === 0 || node.includes('.')) return false;
   return policy.patterns.dnsNames.some(
     (pattern) => canonicalDnsName(pattern.replaceAll('{node}', () => node)) === canonical,
@@ -294,8 +389,11 @@ function cidrsOf(policy: ApprovalPolicy): ReturnType<typeof addressRanges> {
   return ranges;
 }
 
-function describe(owner: Owner): string {
-  return `${printable(owner.nodes[0] ?? '', 100)} (${printable(owner.object, 150)})`;
+/** `node-2 (Machine eksa-system/md-0-x7k2)`, `Machine eksa-system/cp-1, which is being deleted`. */
+function describe({ nodes: [node], object, notLive }: Owner): string {
+  const shown = printable(object, 150);
+  const named = node === undefined ? shown : `${printable(node, 100)} (${shown})`;
+  return notLive === undefined ? named : `${named}, which ${printable(notLive, 50)}`;
 }
 
 function ownedBy(owner: Owner): NonNullable<NameProof['ownedBy']> {

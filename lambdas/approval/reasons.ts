@@ -154,17 +154,18 @@ export const REASONS = {
   },
   SanNotOwned: {
     verdict: 'leave',
-    meaning: 'A name is not the node’s: another node owns it, or nobody proves it.',
+    meaning: 'A name is not the node’s: another node owns it, or nothing proves it.',
     next: 'docs/runbooks/san-not-owned.md',
   },
   SanContested: {
     verdict: 'leave',
-    meaning: 'Two live nodes own the same name according to independent sources.',
-    next: 'Find the stale Machine or instance, or the duplicate address, and remove it.',
+    meaning:
+      'Another object has the name too: that of another node, or a Machine or instance that is going or has no node yet.',
+    next: 'Find the stale Machine or instance, or the duplicate address, and remove it. If a Machine stays in deletion, look at its finalizers, and delete its machine at the provider.',
   },
   EvidenceMissing: {
     verdict: 'leave',
-    meaning: 'No source of the policy knows the node yet.',
+    meaning: 'No live object of the policy’s sources is the node, or it has no addresses yet.',
     next: 'Cluster API: kubectl get machines -A -o wide shows whether its Machine has a nodeRef and addresses yet. EKS: check that the instance runs and carries the tag of the cluster.',
   },
   EvidenceAmbiguous: {

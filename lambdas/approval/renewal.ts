@@ -1,6 +1,6 @@
 import { printable } from '../printable.ts';
 import type { GeneralName } from '../x509/certificate-request.ts';
-import type { Evidence, Owner, ReadableSource } from './evidence.ts';
+import { type Evidence, isLive, type Owner, type ReadableSource } from './evidence.ts';
 import { canonicalAddress, canonicalDnsName, spellsAddress } from './names.ts';
 import { nodeWithoutInstance } from './node-kinds.ts';
 import type { ApprovalPolicy } from './policy.ts';
@@ -31,7 +31,7 @@ export function renewalFor(
   policy: ApprovalPolicy,
 ): Renewal | undefined {
   if (!policy.evidence.includes('renewal')) return undefined;
-  const [certificate, ...others] = evidence.ownersOf(node).filter(({ source }) => source === 'renewal');
+  const [certificate, ...others] = evidence.ownersOf(node).owners.filter(({ source }) => source === 'renewal');
   if (certificate === undefined || others.length > 0) return undefined;
   const fault = faultOfNode(node, evidence, policy) ?? faultOfRequest(names, certificate);
   return fault === undefined ? { certificate } : { certificate, fault };
@@ -42,24 +42,22 @@ export function renewalFor(
  * since the kubelet writes that, its word never stands against a Machine or an instance of the node: what these list must include the name.
  */
 export function deniedBy(kind: 'dns' | 'ip', canonical: string, node: string, evidence: Evidence): string | undefined {
-  const owners = evidence.ownersOf(node);
-  const has = ({ dnsNames, addresses }: Owner) => (kind === 'dns' ? dnsNames : addresses).includes(canonical);
-  const own = owners.find((owner) => isIndependent(owner.source) && tells(owner, kind, canonical) && !has(owner));
+  const { owners } = evidence.ownersOf(node);
+  const { owners: holders, more } = evidence.holdersOf(kind, canonical);
+  const own = owners.find(
+    (owner) => isIndependent(owner) && isLive(owner) && tells(owner, kind, canonical) && !holders.includes(owner),
+  );
   if (own !== undefined) return `${printable(own.object, 150)} does not`;
-  if (!owners.some((owner) => owner.source === 'node' && has(owner))) return 'its Node does not show it';
-  const [other] = holdersBeside(kind, canonical, node, evidence);
+  if (!owners.some((owner) => owner.source === 'node' && holders.includes(owner))) return 'its Node does not show it';
+  if (more.length > 0) return 'more objects have it than a name can belong to';
+  // By any source: a live object, one that is not live, or a Node that is called so.
+  const others = kind === 'dns' ? [...holders, ...evidence.ownersOf(canonical).owners] : holders;
+  const other = others.find(({ nodes }) => !nodes.includes(node));
   return other === undefined ? undefined : `${printable(other.object, 150)} has it too`;
 }
 
-/** Whoever has the name beside the node, by any source: a live owner, what is no live node, or a Node that is called so. */
-function holdersBeside(kind: 'dns' | 'ip', canonical: string, node: string, evidence: Evidence): readonly Owner[] {
-  const holders = [...evidence.holdersOf(kind, canonical), ...evidence.vetoesOn(kind, canonical)];
-  if (kind === 'dns') holders.push(...evidence.ownersOf(canonical));
-  return holders.filter(({ nodes }) => !nodes.includes(node));
-}
-
 /** Nobody can write these from the node. */
-function isIndependent(source: ReadableSource): boolean {
+function isIndependent({ source }: { readonly source: ReadableSource }): boolean {
   return source === 'machine' || source === 'ec2';
 }
 
@@ -74,7 +72,10 @@ function tells(
 }
 
 function faultOfNode(node: string, evidence: Evidence, policy: ApprovalPolicy): RenewalFault | undefined {
-  const owners = evidence.ownersOf(node).filter(({ source }) => isIndependent(source));
+  const { owners: all, more } = evidence.ownersOf(node);
+  if (more.length > 0) return { reason: 'EvidenceAmbiguous', why: 'too many objects claim to be the node' };
+  const independent = all.filter(isIndependent);
+  const owners = independent.filter(isLive);
   for (const several of Map.groupBy(owners, ({ source }) => source).values())
     if (several.length > 1)
       return {
@@ -84,18 +85,18 @@ function faultOfNode(node: string, evidence: Evidence, policy: ApprovalPolicy): 
           .map(({ object }) => printable(object, 100))
           .join(', ')}`,
       };
-  const [veto] = evidence.vetoesOf(node);
-  if (veto !== undefined)
+  const notLive = independent.find((owner) => !isLive(owner));
+  if (notLive !== undefined)
     return {
       reason: 'SanNotOwned',
-      why: `${printable(veto.object, 150)}, which is the node, ${printable(veto.why, 50)}`,
+      why: `${printable(notLive.object, 150)}, which is the node, ${printable(notLive.notLive ?? '', 50)}`,
     };
   if (owners.length > 0) return undefined;
   const strangers = evidence.readings.find(
     (reading) =>
       reading.ok &&
-      reading.owners.length > 0 &&
-      isIndependent(reading.source) &&
+      isIndependent(reading) &&
+      reading.owners.some(isLive) &&
       policy.evidence.includes(reading.source) &&
       !(reading.source === 'ec2' && nodeWithoutInstance(node) !== undefined),
   );

@@ -31,8 +31,11 @@ export interface SigningCondition {
 export interface ClusterContext {
   readonly name: string;
   readonly provider: Provider;
-  /** Host of the API endpoint, without port; never approved as a name of a node. */
-  readonly endpoint?: string;
+  /**
+   * Names and addresses of the API endpoint, without ports: the host and `tls-server-name` of the kubeconfig, the addresses that were connected to, the
+   * `controlPlaneEndpoint` of the Cluster. Never approved as names of a node.
+   */
+  readonly endpoints?: readonly string[];
   /** Service CIDRs, if known; never approved as addresses of a node. */
   readonly serviceCidrs?: readonly string[];
 }

@@ -19,24 +19,42 @@ const RESERVED_ADDRESSES: readonly (readonly [why: string, ranges: AddressRanges
   ['IPv4-mapped', addressRanges(['::ffff:0:0/96'])],
 ];
 
-/** Judges a canonical DNS name. Source: the names of the API server certificate, and of Services (DNS-Based Service Discovery). */
-export function reservedDnsName(name: string, cluster: ClusterContext): Reserved | undefined {
+/**
+ * Judges a canonical DNS name. Source: the names of the API server certificate, and of Services (DNS-Based Service Discovery).
+ *
+ * @param mayBeControlPlane whether a node of the control plane may be asking, which can be called as the endpoint is
+ */
+export function reservedDnsName(
+  name: string,
+  cluster: ClusterContext,
+  mayBeControlPlane: boolean,
+): Reserved | undefined {
   if (name === 'kubernetes' || name.startsWith('kubernetes.')) return { why: 'the API server', hostile: true };
   if (name === 'svc' || name.endsWith('.svc') || name.includes('.svc.')) return { why: 'a Service', hostile: true };
   if (name === 'cluster.local' || name.endsWith('.cluster.local')) return { why: 'a Service', hostile: true };
   if (name === 'localhost' || name.endsWith('.localhost')) return { why: 'loopback', hostile: false };
-  if (cluster.endpoint !== undefined && name === canonicalDnsName(cluster.endpoint))
-    return { why: 'the API endpoint of the cluster', hostile: true };
+  if (isEndpoint(name, cluster)) return { why: 'the API endpoint of the cluster', hostile: !mayBeControlPlane };
   return undefined;
 }
 
 /** Judges a canonical address. */
 export function reservedAddress(address: string, cluster: ClusterContext): Reserved | undefined {
   for (const [why, ranges] of RESERVED_ADDRESSES) if (ranges.has(address)) return { why, hostile: false };
-  if (cluster.endpoint !== undefined && address === canonicalAddress(cluster.endpoint))
-    return { why: 'the API endpoint of the cluster', hostile: false };
+  if (isEndpoint(address, cluster)) return { why: 'the API endpoint of the cluster', hostile: false };
   if (serviceRanges(cluster).has(address)) return { why: 'in the service CIDR', hostile: true };
   return undefined;
+}
+
+const endpointsByCluster = new WeakMap<object, ReadonlySet<string>>();
+
+/** Whether a canonical name or address is one of the API endpoint. */
+export function isEndpoint(canonical: string, cluster: Pick<ClusterContext, 'endpoints'>): boolean {
+  let endpoints = endpointsByCluster.get(cluster);
+  if (endpoints === undefined) {
+    endpoints = new Set((cluster.endpoints ?? []).map((host) => canonicalAddress(host) ?? canonicalDnsName(host)));
+    endpointsByCluster.set(cluster, endpoints);
+  }
+  return endpoints.has(canonical);
 }
 
 const rangesByCluster = new WeakMap<ClusterContext, AddressRanges>();

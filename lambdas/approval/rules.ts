@@ -21,6 +21,8 @@ export interface Judged {
   /** Whether the request is signed by its own key; undefined when it could not be decoded. */
   readonly signature: { readonly valid: boolean; readonly problem?: string } | undefined;
   readonly ownership: OwnershipResult | undefined;
+  /** Whether the node is of the control plane by its Machine, or what it is is not known yet. */
+  readonly mayBeControlPlane: boolean;
 }
 
 type Outcome =
@@ -212,9 +214,9 @@ export const RULES = [
   {
     id: 'san-reserved',
     expected: 'no name of the API server, a Service, loopback or link-local',
-    judge: onRequest(({ subjectAltNames }, { cluster }) => {
+    judge: onRequest(({ subjectAltNames }, { cluster, mayBeControlPlane }) => {
       const taken = subjectAltNames.flatMap((name) => {
-        const reserved = reservedName(name, cluster);
+        const reserved = reservedName(name, cluster, mayBeControlPlane);
         return reserved === undefined ? [] : [{ name, ...reserved }];
       });
       if (taken.length === 0) return pass('none');
@@ -261,8 +263,8 @@ function dnsNames(names: readonly GeneralName[]): string[] {
   return names.flatMap((name) => (name.kind === 'dNSName' ? [name.value] : []));
 }
 
-function reservedName(name: GeneralName, cluster: ClusterContext): Reserved | undefined {
-  if (name.kind === 'dNSName') return reservedDnsName(canonicalDnsName(name.value), cluster);
+function reservedName(name: GeneralName, cluster: ClusterContext, mayBeControlPlane: boolean): Reserved | undefined {
+  if (name.kind === 'dNSName') return reservedDnsName(canonicalDnsName(name.value), cluster, mayBeControlPlane);
   if (name.kind !== 'iPAddress') return undefined;
   const address = canonicalAddress(name.value);
   return address === undefined ? undefined : reservedAddress(address, cluster);

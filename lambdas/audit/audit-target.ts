@@ -40,8 +40,10 @@ export interface AuditTarget {
   readonly workload: KubernetesClient;
   /** Where the cluster's Machines are; absent when Cluster API is not part of the picture. */
   readonly management?: KubernetesClient;
-  /** Of its Cluster object there. @default all namespaces */
-  readonly machinesNamespace?: string;
+  /** Of its Cluster object there, and of all that belongs to it. */
+  readonly machinesNamespace: string;
+  /** Of the owner's Cluster of EKS Anywhere there. @default the only one of the name */
+  readonly eksAnywhereNamespace?: string;
   /** Asks EKS about this cluster; absent elsewhere. */
   readonly eks?: EksAuditReader;
   readonly reach: AuditReach;

@@ -1,11 +1,12 @@
 import { AwsError } from '../aws/errors.ts';
-import { assessExpiry } from '../expiry/assess-expiry.ts';
+import { assessInSteps } from '../expiry/assess-expiry.ts';
 import type { MemberObservation, Observation, SourceId } from '../expiry/observation.ts';
 import type { Snapshot } from '../expiry/snapshot.ts';
 import type { Thresholds } from '../expiry/thresholds.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { printable } from '../printable.ts';
 import type { Problem } from '../problem.ts';
+import { stepsInTurns } from '../processor-time.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { isAbsent } from './absent.ts';
 import type { AuditContext, AuditSource, SourceObservations } from './audit-source.ts';
@@ -66,12 +67,8 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   );
   const all = [...seen, ...second.flatMap(({ observations }) => observations), ...clocks(target, clock())];
   const { provider, name } = target.cluster;
-  const { observations, findings } = assessExpiry(
-    { id: target.id, provider, name },
-    all,
-    previous,
-    thresholds,
-    clock(),
+  const { observations, findings } = await stepsInTurns(
+    assessInSteps({ id: target.id, provider, name }, all, previous, thresholds, clock()),
   );
   return {
     snapshot: {
@@ -88,17 +85,19 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
 }
 
 /** An audit of a cluster that nothing could be asked about: what was known before goes on. */
-export function auditUnopened(
+export async function auditUnopened(
   { id, cluster: { provider } }: Pick<AuditTarget, 'id' | 'cluster'>,
   { kind, message, remedy }: Problem,
   { previous, thresholds, clock, sources = AUDIT_SOURCES }: Omit<AuditOptions, 'signal'>,
-): AuditReport {
+): Promise<AuditReport> {
   const observedAt = new Date(clock()).toISOString();
   const lost = new Set(previous?.observations.flatMap(({ source }) => source));
   const unread = sources
     .filter((source) => lost.has(source.id))
     .map(({ id: source }) => ({ kind: 'unread' as const, source, observedAt, problem: kind, message, remedy }));
-  const { observations, findings } = assessExpiry({ id, provider }, unread, previous, thresholds, clock());
+  const { observations, findings } = await stepsInTurns(
+    assessInSteps({ id, provider }, unread, previous, thresholds, clock()),
+  );
   const snapshot: Snapshot = { version: 1, cluster: id, provider, auditedAt: observedAt, observations, findings };
   return { snapshot, durationMs: 0, requests: 0 };
 }

@@ -1,5 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-
 import { KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
 import type { CertificateClass } from '../expiry/certificate-classes.ts';
@@ -10,6 +8,7 @@ import {
   type UnreadObservation,
 } from '../expiry/observation.ts';
 import { printable } from '../printable.ts';
+import { inTurns } from '../processor-time.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import type { AuditContext } from './audit-source.ts';
@@ -31,7 +30,6 @@ const MOST = 10_000;
 const MOST_CHARACTERS = 32 * 1024 * 1024;
 /** An ordinary one has 1 to 2 KB. */
 const LONGEST = 64 * 1024;
-const DECODED_AT_ONCE = 50;
 
 /** A request that has its certificate. */
 export interface IssuedRequest {
@@ -80,9 +78,9 @@ export function collectIssued(): IssuedCertificates {
       const observations: Observation[] = [];
       const seen = new Map<string, Set<string>>();
       let more = left;
-      for (const [index, request] of [...kept.values()].toSorted((a, b) => b.createdAt - a.createdAt).entries()) {
-        if (index % DECODED_AT_ONCE === DECODED_AT_ONCE - 1) await nextTurn();
-        const { place, several, fingerprint, found } = observe(request, context);
+      const newestFirst = [...kept.values()].toSorted((a, b) => b.createdAt - a.createdAt);
+      for await (const issued of inTurns(newestFirst, (request) => observe(request, context))) {
+        const { place, several, fingerprint, found } = issued;
         const before = seen.get(place) ?? new Set();
         seen.set(place, before);
         if (before.has(fingerprint) || (!several && before.size > 0)) continue;

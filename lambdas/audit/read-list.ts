@@ -1,10 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SourceId, UnreadObservation } from '../expiry/observation.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
+import { inTurns } from '../processor-time.ts';
 import { unreadBecause } from './unread.ts';
-
-/** Objects may hold bundles of 1,000 certificates. Other clusters have their turn after this time, in milliseconds. */
-const TURN_MS = 20;
 
 /** A list, read to its end or up to a problem. */
 export interface ListReading {
@@ -23,15 +20,11 @@ export async function readList<T>(
   look: (item: T) => 'more' | 'full',
 ): Promise<ListReading> {
   let count = 0;
-  let turn = performance.now();
   try {
     for await (const page of pages) {
-      for (const item of page) {
-        if (look(item) === 'full') return { count, problem: tooMany(count) };
+      for await (const looked of inTurns(page, look)) {
+        if (looked === 'full') return { count, problem: tooMany(count) };
         count += 1;
-        if (performance.now() - turn < TURN_MS) continue;
-        await nextTurn();
-        turn = performance.now();
       }
     }
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { CertificateClass } from '../expiry/certificate-classes.ts';
 import { certificateGroups } from '../expiry/certificate-groups.ts';
-import { type ExpiryFinding, SEVERITIES, type Severity } from '../expiry/finding.ts';
+import { type KeptFinding, SEVERITIES, type Severity } from '../expiry/finding.ts';
 import type { FindingCode } from '../expiry/finding-codes.ts';
 import { byUrgency, mostUrgent } from '../expiry/findings.ts';
 import type { Observation, SourceId } from '../expiry/observation.ts';
@@ -16,7 +16,7 @@ export interface AuditSummary {
   readonly durationMs: number;
   readonly counts: Readonly<Record<Severity, number>>;
   /** The most urgent ones of `findingCount`; those about workloads leave room for the others. */
-  readonly findings: readonly ExpiryFinding[];
+  readonly findings: readonly KeptFinding[];
   readonly findingCount: number;
   /** All of `findingCount`, counted by kind, the worst first. Absent in a summary of an earlier version. */
   readonly tally?: readonly FindingTally[];
@@ -56,7 +56,7 @@ const FINDINGS_SIZE = 5_000;
 const KEPT_PLACES = 2;
 
 /** Characters of each text in a summary; what is longer is cut, and whole in the snapshot. */
-export const SUMMARY_LIMITS = { object: 200, place: 100, message: 300, command: 300, snapshotProblem: 300 } as const;
+export const SUMMARY_LIMITS = { object: 200, place: 100, message: 300, snapshotProblem: 300 } as const;
 
 export interface SummaryOptions {
   readonly durationMs: number;
@@ -118,34 +118,41 @@ export function unionOf(before: AuditSummary, partial: AuditSummary): AuditSumma
   };
 }
 
-function worseOf(earlier: ExpiryFinding, later: ExpiryFinding): ExpiryFinding {
+function worseOf(earlier: KeptFinding, later: KeptFinding): KeptFinding {
   const worse = SEVERITIES.indexOf(earlier.severity) < SEVERITIES.indexOf(later.severity) ? earlier : later;
   const due = [earlier.due, later.due].filter((at) => at !== undefined).toSorted()[0];
   const since = earlier.since < later.since ? earlier.since : later.since;
   return { ...worse, since, ...(due === undefined ? {} : { due }) };
 }
 
-function keyOf({ code, object }: ExpiryFinding): string {
+function keyOf({ code, object }: KeptFinding): string {
   return JSON.stringify([code, object]);
 }
 
-function countsOf(findings: readonly ExpiryFinding[]): AuditSummary['counts'] {
+function countsOf(findings: readonly KeptFinding[]): AuditSummary['counts'] {
   const count = (severity: Severity) => findings.filter((finding) => finding.severity === severity).length;
   return { critical: count('critical'), warning: count('warning'), info: count('info') };
 }
 
-function firstFindings(findings: readonly ExpiryFinding[]): readonly ExpiryFinding[] {
-  const first = mostUrgent(findings, { most: MAX_SUMMARY_FINDINGS, bytes: Number.POSITIVE_INFINITY });
+function firstFindings(findings: readonly KeptFinding[]): readonly KeptFinding[] {
+  const first = mostUrgent(findings.map(withoutCommand), {
+    most: MAX_SUMMARY_FINDINGS,
+    bytes: Number.POSITIVE_INFINITY,
+  });
   return mostUrgent(first.map(bounded), { most: MAX_SUMMARY_FINDINGS, bytes: FINDINGS_SIZE });
 }
 
-function bounded(finding: ExpiryFinding): ExpiryFinding {
-  const { object, message, command, renewedBy, places, placeCount } = finding;
+function withoutCommand(finding: KeptFinding & { readonly command?: string }): KeptFinding {
+  const { command: _, ...kept } = finding;
+  return kept;
+}
+
+function bounded(finding: KeptFinding): KeptFinding {
+  const { object, message, renewedBy, places, placeCount } = finding;
   return {
     ...finding,
     object: printable(object, SUMMARY_LIMITS.object),
     message: printable(message, SUMMARY_LIMITS.message),
-    command: printable(command, SUMMARY_LIMITS.command),
     ...(renewedBy === undefined ? {} : { renewedBy: printable(renewedBy, SUMMARY_LIMITS.message) }),
     ...(places === undefined
       ? {}

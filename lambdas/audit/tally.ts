@@ -1,11 +1,11 @@
-import { type ExpiryFinding, SEVERITIES } from '../expiry/finding.ts';
+import { type KeptFinding, SEVERITIES } from '../expiry/finding.ts';
 import type { FindingTally } from './summary.ts';
 
 /** Kinds of findings in one tally, 6 kB of JSON. Where there are more, none has a class of certificate: codes and severities alone are fewer. */
 export const MAX_TALLY = 60;
 
 /** All of the findings, counted by kind. Pure. */
-export function tallyOf(findings: readonly ExpiryFinding[]): readonly FindingTally[] {
+export function tallyOf(findings: readonly KeptFinding[]): readonly FindingTally[] {
   return bounded(
     combined(
       findings.map(({ code, severity, what }) => ({

@@ -12,10 +12,8 @@ export interface InstanceQuery {
   readonly nodes: readonly string[];
   /** Where it is known, instances of other VPCs are left out. */
   readonly vpcId?: string | undefined;
-  /** All instances that are tagged for the cluster of this name, instead of those of the nodes. */
+  /** All instances that are tagged for the cluster of this name, instead of those of the nodes; also those that are starting, ending or stopped: they have their addresses. */
   readonly cluster?: string;
-  /** Of `cluster`, those that are starting, ending or stopped as well: they have their addresses. @default only running ones */
-  readonly notRunningToo?: boolean;
 }
 
 /**
@@ -75,8 +73,8 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
   });
   return async function* listInstances(scope, query, signal) {
     const object = describeCall('ec2:DescribeInstances', scope);
-    const { nodes, vpcId, cluster, notRunningToo } = query;
-    const states = cluster !== undefined && notRunningToo === true ? NOT_TERMINATED : RUNNING;
+    const { nodes, vpcId, cluster } = query;
+    const states = cluster === undefined ? RUNNING : NOT_TERMINATED;
     if (nodes.length > MOST_NODES)
       throw invalid(object, `${nodes.length} nodes are more than ${MOST_NODES}`, 'Ask for fewer nodes at once.');
     if (cluster !== undefined && !CLUSTER_NAME.test(cluster))
@@ -112,7 +110,7 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
           throw invalid(
             object,
             `there are more than ${MOST_INSTANCES} instances`,
-            'Let no policy for this cluster trust Nodes or patterns beside ec2: then only the nodes that ask are read.',
+            'Let no policy for this cluster trust Machines, Nodes or patterns beside ec2: then only the nodes that ask are read.',
           );
         if (instances.length > 0) yield instances;
         // The last page has an empty one.

@@ -1,27 +1,23 @@
 import { z } from 'zod';
 import { PROVIDERS } from '../approval/policy.ts';
-import { CLUSTER_NAME } from '../fleet/target.ts';
+import { CLUSTER_NAME, DEFAULT_NAMESPACE } from '../fleet/target.ts';
+import { isAuthenticatorUuid } from '../fleet/token-server.ts';
 import { DEFAULT_LANE } from './fleet.ts';
 import {
   auditOptIns,
   clusterId,
+  clusterNamespace,
   laneName,
   matching,
   NameSelection,
   name,
+  namespace,
   namespaces,
   refusing,
   secretArn,
   serviceCidrs,
   text,
 } from './values.ts';
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** EKS Anywhere makes a UUID for each cluster; EKS takes the name of the cluster. */
-export function isAuthenticatorUuid(id: string): boolean {
-  return UUID.test(id);
-}
 
 export const AUTHENTICATOR_REMEDY =
   'is no UUID, and EKS Anywhere makes one; write the clusterID of ConfigMap kube-system/aws-iam-authenticator';
@@ -34,6 +30,12 @@ const serviceCidrsOfCluster = serviceCidrs.exactOptional().meta({
   description:
     'Service CIDRs of the cluster. Their addresses are never approved for a node, whatever the evidence says.',
   examples: [['10.96.0.0/12']],
+});
+
+const eksAnywhereNamespace = namespace.exactOptional().meta({
+  description:
+    'Namespace of the Cluster of EKS Anywhere (clusters.anywhere.eks.amazonaws.com) of this cluster, on the management cluster: the annotations of that one count for rollouts. Write it where others may create such Clusters. Default: the only one of its name; while there are two, the opt-in of neither counts.',
+  examples: ['default'],
 });
 
 /** An entry of `managementClusters`: it is swept, and its workload clusters are found by themselves. */
@@ -53,13 +55,15 @@ export const ManagementClusterEntry = z
           'With AWS IAM authentication: clusterID of ConfigMap kube-system/aws-iam-authenticator. The kubeconfig then tells only server and CA.',
         examples: ['0f5b1f0a-7d3c-4e0b-9a53-2f6f0c1d2e3a'],
       }),
+    namespace: clusterNamespace,
     lane,
     serviceCidrs: serviceCidrsOfCluster,
+    eksAnywhereNamespace,
     // Also of its workload clusters.
     ...auditOptIns,
     workloadClusters: z
       .strictObject({
-        namespaces: namespaces.prefault(['eksa-system']).meta({
+        namespaces: namespaces.prefault([DEFAULT_NAMESPACE]).meta({
           description:
             'Namespaces of the management cluster whose Cluster objects count. Whoever may write to them decides which clusters there are, and which Machines vouch for them. Default: eksa-system, where EKS Anywhere keeps its own.',
           examples: [['eksa-system']],
@@ -76,6 +80,14 @@ export const ManagementClusterEntry = z
                 'berlin-prod': 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/berlin-prod-Ab12Cd',
               },
             ],
+          }),
+        eksAnywhereNamespaces: z
+          .record(name('workload cluster'), namespace)
+          .exactOptional()
+          .meta({
+            description:
+              'By name of the workload cluster: namespace of its Cluster of EKS Anywhere, as eksAnywhereNamespace says it of other clusters.',
+            examples: [{ 'berlin-prod': 'default' }],
           }),
         kubeconfigsFromManagementCluster: z.boolean().prefault(false).meta({
           description:
@@ -118,6 +130,8 @@ export const ClusterEntry = z
       description:
         'Complete ARN of the secret with a kubeconfig of the management cluster, where the Cluster API Machines of this cluster are. Without it an EKS Anywhere cluster is its own management cluster, and an EKS cluster has none.',
     }),
+    namespace: clusterNamespace,
+    eksAnywhereNamespace,
     serviceCidrs: serviceCidrsOfCluster,
     lane,
     ...auditOptIns,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { matchesGlob } from '../approval/selection.ts';
-import { AUTHENTICATOR_REMEDY, ClusterEntry, isAuthenticatorUuid, ManagementClusterEntry } from './cluster-entries.ts';
+import { isAuthenticatorUuid } from '../fleet/token-server.ts';
+import { AUTHENTICATOR_REMEDY, ClusterEntry, ManagementClusterEntry } from './cluster-entries.ts';
 import { DiscoveryEntry } from './discovery-entry.ts';
 import { type RuleProblem, readable, repeatedNames, type Sections } from './rule.ts';
 import { NameSelection } from './values.ts';
@@ -18,11 +19,13 @@ const AccessEntries = z.object({
   exclude: Names,
   accessEntries: DiscoveryEntry.shape.accessEntries,
 });
-const WorkloadSecrets = z.object({
+const ByWorkloadCluster = z.record(ManagementClusterEntry.shape.name, z.unknown()).optional();
+const Workloads = z.object({
   workloadClusters: z.object({
     include: Names,
     exclude: Names,
-    kubeconfigSecrets: z.record(ManagementClusterEntry.shape.name, z.unknown()),
+    kubeconfigSecrets: ByWorkloadCluster,
+    eksAnywhereNamespaces: ByWorkloadCluster,
   }),
 });
 
@@ -33,7 +36,7 @@ export function clusterRules({ discovery, managementClusters, clusters }: Sectio
     ...wrongAuthenticatorIds(clusters),
     ...sharedAuthenticatorIds(managementClusters, clusters),
     ...uselessAccessEntries(discovery),
-    ...uselessSecrets(managementClusters),
+    ...uselessWorkloads(managementClusters),
   ];
 }
 
@@ -100,19 +103,25 @@ function uselessAccessEntries(discovery: readonly unknown[]): readonly RuleProbl
   );
 }
 
-function uselessSecrets(managementClusters: readonly unknown[]): readonly RuleProblem[] {
-  return readable(managementClusters, WorkloadSecrets).flatMap(({ index, data: { workloadClusters } }) =>
-    Object.keys(workloadClusters.kubeconfigSecrets).flatMap((cluster) =>
-      isLeftOut(cluster, workloadClusters.include, workloadClusters.exclude)
-        ? [
-            {
-              path: ['managementClusters', index, 'workloadClusters', 'kubeconfigSecrets', cluster],
-              message: `this cluster ${LEFT_OUT}, or remove its secret`,
-            },
-          ]
-        : [],
-    ),
-  );
+function uselessWorkloads(managementClusters: readonly unknown[]): readonly RuleProblem[] {
+  return readable(managementClusters, Workloads).flatMap(({ index, data: { workloadClusters } }) => {
+    const { include, exclude, kubeconfigSecrets, eksAnywhereNamespaces } = workloadClusters;
+    const useless = (key: string, byCluster: object = {}, what: string): readonly RuleProblem[] =>
+      Object.keys(byCluster).flatMap((cluster) =>
+        isLeftOut(cluster, include, exclude)
+          ? [
+              {
+                path: ['managementClusters', index, 'workloadClusters', key, cluster],
+                message: `this cluster ${LEFT_OUT}, or remove its ${what}`,
+              },
+            ]
+          : [],
+      );
+    return [
+      ...useless('kubeconfigSecrets', kubeconfigSecrets, 'secret'),
+      ...useless('eksAnywhereNamespaces', eksAnywhereNamespaces, 'namespace'),
+    ];
+  });
 }
 
 const LEFT_OUT = 'is left out by the names of include or exclude, so it is never swept; change these';

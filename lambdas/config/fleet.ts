@@ -119,10 +119,14 @@ export interface ClusterSelection {
 /** A Cluster API management cluster whose workload clusters are found by themselves. It is swept too. What it opts in to is also for them. */
 export interface ManagementCluster extends AuditOptIns {
   readonly name: string;
+  /** Of its own Cluster object and all that Cluster API has for it: nothing in another one says anything of it. @default eksa-system */
+  readonly namespace: string;
   readonly kubeconfigSecret: string;
   readonly authenticatorId?: string;
   readonly lane: string;
   readonly serviceCidrs?: readonly string[];
+  /** Of its own Cluster of EKS Anywhere. @default the only one of the name */
+  readonly eksAnywhereNamespace?: string;
   readonly workloadClusters: {
     /** Namespaces whose Cluster objects count; whoever may write to them decides about those clusters. @default eksa-system, as EKS Anywhere does */
     readonly namespaces: readonly string[];
@@ -130,6 +134,8 @@ export interface ManagementCluster extends AuditOptIns {
     readonly exclude: Pick<ClusterSelection, 'names'>;
     /** Secret of a kubeconfig, by name of the workload cluster. */
     readonly kubeconfigSecrets: Readonly<Record<string, string>>;
+    /** Namespace of the owner's Cluster of EKS Anywhere, by name of the workload cluster. @default the only one of the name */
+    readonly eksAnywhereNamespaces?: Readonly<Record<string, string>>;
     /** Read `<cluster>-kubeconfig` from the management cluster where no secret is named. */
     readonly kubeconfigsFromManagementCluster: boolean;
   };
@@ -147,6 +153,10 @@ export interface FleetCluster extends AuditOptIns {
   readonly authenticatorId?: string;
   /** The same for the cluster that holds its Cluster API Machines; absent when that is the cluster itself. */
   readonly managementKubeconfigSecret?: string;
+  /** There: of its Cluster object, its Machines and its Secrets. @default eksa-system */
+  readonly namespace: string;
+  /** Of the owner's Cluster of EKS Anywhere. @default the only one of the name */
+  readonly eksAnywhereNamespace?: string;
   readonly serviceCidrs?: readonly string[];
   readonly lane: string;
 }

@@ -194,10 +194,18 @@ function resolveRolloutPolicy({ begin, stop, windows = [], ...entry }: z.output<
   };
 }
 
-function resolveRecovery({ cluster, until, pin }: z.output<typeof RecoveryEntry>): ExpiredServerOfCluster {
+function resolveRecovery({
+  cluster,
+  until,
+  pin,
+  expiredAtMost,
+}: z.output<typeof RecoveryEntry>): ExpiredServerOfCluster {
   const server =
     pin === AUTHORITY_PIN
-      ? ({ pin: 'authority' } as const)
+      ? ({
+          pin: 'authority',
+          ...(expiredAtMost === undefined ? {} : { expiredAtMostMs: expiredAtMost * 1_000 }),
+        } as const)
       : ({ pin: 'fingerprint', sha256: pin.slice('sha256:'.length) } as const);
   return { cluster, until, server };
 }

@@ -1,12 +1,16 @@
 import { z } from 'zod';
 import { CLUSTER_ID } from '../fleet/target.ts';
+import { LONGEST_EXPIRED_AT_MOST_MS } from '../kubernetes/connection.ts';
+import { formatDuration } from './duration.ts';
 import { instant } from './time-values.ts';
-import { matching } from './values.ts';
+import { duration, matching } from './values.ts';
 
 export const AUTHORITY_PIN = 'authority';
 const FINGERPRINT_PIN = /^sha256:[0-9a-f]{64}$/;
 
 const PIN_FORM = 'authority, or sha256: and the 64 lowercase hexadecimal digits of the certificate';
+
+const LONGEST_SECONDS = LONGEST_EXPIRED_AT_MOST_MS / 1_000;
 
 /** An entry of `recovery`. That none is for ever is checked where there is a clock. */
 export const RecoveryEntry = z
@@ -32,5 +36,15 @@ export const RecoveryEntry = z
         'What the expired certificate has to prove: authority, that a valid authority of the cluster issued it, or sha256: and its fingerprint, that it is this one.',
       examples: ['authority'],
     }),
+    expiredAtMost: duration()
+      .refine((seconds) => seconds > 0 && seconds <= LONGEST_SECONDS, {
+        error: ({ input }) =>
+          `${formatDuration(Number(input))} is not between 1s and ${formatDuration(LONGEST_SECONDS)}; pin an older certificate by its fingerprint`,
+      })
+      .optional()
+      .meta({
+        description: `With pin authority: how long ago the certificate may have ended. An older one is pinned by its fingerprint. Default: 90d; most: ${formatDuration(LONGEST_SECONDS)}.`,
+        examples: ['180d'],
+      }),
   })
   .meta({ title: 'Recovery' });

@@ -93,8 +93,9 @@ const wrongEtcd = ({ input }: { readonly input?: unknown }) =>
 export const RolloutEntry = z
   .strictObject({
     clusters: list(fleetGlob).meta({
-      description: 'Names or ids of the clusters. * stands for any characters. The first entry that matches counts.',
-      examples: [['berlin-*']],
+      description:
+        'Ids of the clusters: management/namespace/name and account/Region/name of those that are found, else what this file calls them. * stands for any characters but a slash, and alone for every cluster; names do not count, because whoever makes a cluster chooses its own. The first entry that matches counts.',
+      examples: [['berlin-mgmt/eksa-system/*']],
     }),
     begin: lead(FLOOR_DAYS + 1, `too late to begin; write ${FLOOR_DAYS + 1}d or more`)
       .exactOptional()

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { printable } from '../printable.ts';
 import { DEFAULT_ROLLOUT_POLICY, type Lead } from '../rollout/policy.ts';
 import { WEEKDAYS } from '../window/window.ts';
+import { AUTHORITY_PIN, RecoveryEntry } from './recovery-entry.ts';
 import { RolloutEntry } from './rollout-entry.ts';
 import { type RuleProblem, readable, type Sections } from './rule.ts';
 import { clockTime, instant } from './time-values.ts';
@@ -29,6 +30,7 @@ export function rolloutRules({ rollouts, recovery }: Sections): readonly RulePro
     ),
     ...repeatedGlobs(rollouts),
     ...repeatedClusters(recovery),
+    ...agesOfFingerprints(recovery),
   ];
 }
 
@@ -135,6 +137,20 @@ function repeatedGlobs(rollouts: readonly unknown[]): readonly RuleProblem[] {
       return [{ path: [...CLUSTERS, index, 'clusters', at], message }];
     });
   });
+}
+
+/** A fingerprint is accepted at any age. */
+function agesOfFingerprints(recovery: readonly unknown[]): readonly RuleProblem[] {
+  return readable(recovery, RecoveryEntry).flatMap(({ index, data: { pin, expiredAtMost } }) =>
+    expiredAtMost === undefined || pin === AUTHORITY_PIN
+      ? []
+      : [
+          {
+            path: ['recovery', index, 'expiredAtMost'],
+            message: 'goes with pin: authority; a fingerprint is accepted at any age, so take it out',
+          },
+        ],
+  );
 }
 
 function repeatedClusters(recovery: readonly unknown[]): readonly RuleProblem[] {

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { CLUSTER_NAME, MAX_NAMESPACES, MAX_SERVICE_CIDRS, NAMESPACE, SECRET_ARN } from '../fleet/target.ts';
+import {
+  CLUSTER_NAME,
+  DEFAULT_NAMESPACE,
+  MAX_NAMESPACES,
+  MAX_SERVICE_CIDRS,
+  NAMESPACE,
+  SECRET_ARN,
+} from '../fleet/target.ts';
 import { printable } from '../printable.ts';
 import { cidrProblem } from './cidr.ts';
 import { kindOf } from './describe-issue.ts';
@@ -82,14 +89,21 @@ export const cidr = refusing(text('a CIDR, for example 10.0.0.0/16'), cidrProble
 
 export const serviceCidrs = list(cidr).max(MAX_SERVICE_CIDRS);
 
+export const namespace = matching(
+  'the name of a namespace',
+  NAMESPACE,
+  'cannot name a namespace; use at most 63 lowercase letters, digits and "-", and start and end with a letter or digit',
+);
+
+/** Of the Cluster object of one cluster, and of all that Cluster API has for it. */
+export const clusterNamespace = namespace.prefault(DEFAULT_NAMESPACE).meta({
+  description:
+    'Namespace of the Cluster object of Cluster API, its Machines and its Secrets, in the management cluster. What is in another namespace says nothing of this cluster. Default: eksa-system, where EKS Anywhere keeps them.',
+  examples: ['eksa-system'],
+});
+
 /** Each once: two Clusters of one name would be one that is seen twice. */
-export const namespaces = list(
-  matching(
-    'the name of a namespace',
-    NAMESPACE,
-    'cannot name a namespace; use at most 63 lowercase letters, digits and "-", and start and end with a letter or digit',
-  ),
-)
+export const namespaces = list(namespace)
   .max(MAX_NAMESPACES)
   .refine((all) => new Set(all).size === all.length, { error: 'a namespace is there twice; keep one of the two' });
 

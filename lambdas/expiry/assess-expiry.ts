@@ -1,9 +1,11 @@
 import type { Provider } from '../approval/policy.ts';
+import { finished, type Steps } from '../steps.ts';
 import { authorityFindings } from './authority-rules.ts';
-import { boundObservations, cutFindings } from './bound-observations.ts';
+import { boundInSteps, cutFindings } from './bound-observations.ts';
 import { certificateFindings } from './certificate-findings.ts';
 import { knownCertificates } from './certificates.ts';
 import { coverageFindings } from './coverage-rules.ts';
+import type { Draft } from './draft.ts';
 import { eksAuthorityFindings } from './eks-authority-rules.ts';
 import type { ExpiryFinding } from './finding.ts';
 import { findingsOf } from './findings.ts';
@@ -46,23 +48,36 @@ export function assessExpiry(
   thresholds: Thresholds,
   now: number,
 ): Assessment {
+  return finished(assessInSteps(cluster, observations, previous, thresholds, now));
+}
+
+/** Does the same, and yields often enough that the caller can let others have the thread. */
+export function* assessInSteps(
+  ...[cluster, observations, previous, thresholds, now]: Parameters<typeof assessExpiry>
+): Steps<Assessment> {
   const { provider } = cluster;
   const before = previous ?? { observations: [], findings: [] };
   const known = keepObservations(observations, before.observations, now);
+  yield;
   const { all, kept } = known;
-  const certificates = knownCertificates(all, kept, now);
+  const certificates = yield* knownCertificates(all, kept, now);
   const read = new Set(observations.filter(({ kind }) => kind === 'read').map(({ source }) => source));
-  const bounded = boundObservations(all, now);
-  const drafts = [
-    ...certificateFindings(certificates, all, provider, thresholds, now),
-    ...authorityFindings(certificates, provider, now),
-    ...eksAuthorityFindings(all, now),
-    ...kubeletFindings(all, certificates, now),
-    ...requestFindings(all, certificates, now),
-    ...clockFindings(all),
-    ...unreadFindings({ known, certificates, findings: before.findings, thresholds, now }),
-    ...coverageFindings({ provider, observations: all, certificates, before, read, now }),
-    ...cutFindings(bounded),
+  const bounded = yield* boundInSteps(all, now);
+  const ofCertificates = yield* certificateFindings(certificates, all, provider, thresholds, now);
+  const ofAuthorities = yield* authorityFindings(certificates, provider, now);
+  const drafts = [...ofCertificates, ...ofAuthorities];
+  const rules: readonly (() => readonly Draft[])[] = [
+    () => eksAuthorityFindings(all, now),
+    () => kubeletFindings(all, certificates, now),
+    () => requestFindings(all, certificates, now),
+    () => clockFindings(all),
+    () => unreadFindings({ known, certificates, findings: before.findings, thresholds, now }),
+    () => coverageFindings({ provider, observations: all, certificates, before, read, now }),
+    () => cutFindings(bounded),
   ];
-  return { findings: findingsOf(cluster, drafts, before.findings, now), observations: bounded.kept };
+  for (const rule of rules) {
+    for (const draft of rule()) drafts.push(draft);
+    yield;
+  }
+  return { findings: yield* findingsOf(cluster, drafts, before.findings, now), observations: bounded.kept };
 }

@@ -1,62 +1,142 @@
 import type { Provider } from '../approval/policy.ts';
+import { eachInSteps, flatMapInSteps, groupInSteps, type Steps, sortInSteps } from '../steps.ts';
 import { CERTIFICATE_CLASSES } from './certificate-classes.ts';
 import { about } from './certificate-findings.ts';
 import { nameOf } from './certificate-rules.ts';
 import type { KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
+import { FirstInRange, SHOWN } from './first-in-range.ts';
 import { type Life, lengthOf } from './thresholds.ts';
-import { counted, DAY_MS, date, firstOf, isoOf, span, timeOf } from './words.ts';
+import { compare, counted, DAY_MS, date, firstOf, isoOf, span, timeOf } from './words.ts';
 
 /** A signer cuts what it signs at its own end; within this they end together. */
 const TOGETHER_MS = DAY_MS;
 
-/** What the end of an authority does to those it signed. */
-export function authorityFindings(
+/** What the end of an authority does to those it signed. Its work does not grow with the pairs of authorities and what they signed. */
+export function* authorityFindings(
   certificates: readonly KnownCertificate[],
   provider: Provider,
   now: number,
-): readonly Draft[] {
-  const signed = leavesByIssuer(certificates);
-  return certificates.flatMap((authority) => {
-    const { best } = authority;
-    if (best.basis !== 'certificate' || best.isAuthority !== true) return [];
-    const leaves = signed(authority);
-    return [...bounds(authority, leaves, provider, now), ...outlived(authority, leaves, provider)];
+): Steps<readonly Draft[]> {
+  const authorities = yield* sortInSteps(certificates.filter(isAuthority), byEnd);
+  const byName = yield* groupInSteps(authorities, ({ best }) => best.subject ?? '');
+  const byKey = yield* groupInSteps(
+    authorities.filter(({ best }) => best.subjectKeyId !== undefined),
+    ({ best }) => keyOf(best.subjectKeyId, best.subject ?? ''),
+  );
+  const works = new Map(authorities.map((authority) => [authority, emptyWork()]));
+  const outlived: Draft[] = [];
+  const bySigner = yield* groupInSteps(certificates.filter(isSigned), ({ best }) =>
+    keyOf(best.authorityKeyId, best.issuer ?? ''),
+  );
+  for (const leaves of bySigner.values()) {
+    const { authorityKeyId, issuer = '' } = leaves[0]?.best ?? {};
+    // By key identifier where both have one, else by name.
+    const signers = authorityKeyId === undefined ? byName.get(issuer) : byKey.get(keyOf(authorityKeyId, issuer));
+    if (signers === undefined) continue;
+    yield* addWork(leaves, signers, works);
+    yield* eachInSteps(leaves, (leaf) => outlived.push(...outlives(leaf, signers, provider)));
+  }
+  const bounded = yield* flatMapInSteps(works, ([authority, work]) => bounds(authority, work, provider, now));
+  return [...bounded, ...outlived];
+}
+
+function isSigned({ best }: KnownCertificate): boolean {
+  return best.basis === 'certificate' && best.issuer !== undefined;
+}
+
+function isAuthority({ best }: KnownCertificate): boolean {
+  return best.basis === 'certificate' && best.isAuthority === true;
+}
+
+function keyOf(keyId: string | undefined, name: string): string {
+  return `${keyId ?? ''}\n${name}`;
+}
+
+/** What an authority signed, itself left out. */
+interface Work {
+  /** How many end together with it, though they were made later. */
+  cut: number;
+  /** The first of these, sorted. */
+  names: readonly string[];
+  /** Of all, the longest life. 0 where it signed nothing. Milliseconds. */
+  usual: number;
+}
+
+const emptyWork = (): Work => ({ cut: 0, names: [], usual: 0 });
+
+/** Adds leaves that all have the same signers to the work of each of these. */
+function* addWork(
+  leaves: readonly KnownCertificate[],
+  signers: readonly KnownCertificate[],
+  works: ReadonlyMap<KnownCertificate, Work>,
+): Steps<void> {
+  const longest = yield* twoLongest(leaves);
+  const inOrder = yield* sortInSteps(leaves, byEnd);
+  const ends = inOrder.map(endOf);
+  const made = new FirstInRange(inOrder.length);
+  const newestFirst = yield* sortInSteps(
+    inOrder.map((leaf, index) => ({ leaf, index, began: beginningOf(leaf) })),
+    (a, b) => descending(a.began, b.began),
+  );
+  const lastMadeFirst = yield* sortInSteps(signers, (a, b) => descending(beginningOf(a), beginningOf(b)));
+  let next = 0;
+  for (const signer of lastMadeFirst) {
+    const work = works.get(signer);
+    if (work === undefined) continue;
+    // One that was made together with its authority ends with it on purpose.
+    const since = beginningOf(signer) + TOGETHER_MS;
+    for (let leaf = newestFirst[next]; leaf !== undefined && leaf.began > since; leaf = newestFirst[next]) {
+      made.add(leaf.index, leaf.leaf.object);
+      next += 1;
+      if (next % 64 === 0) yield;
+    }
+    const cut = made.within(
+      firstIndex(ends, (end) => end >= endOf(signer) - TOGETHER_MS),
+      firstIndex(ends, (end) => end > endOf(signer) + TOGETHER_MS),
+    );
+    work.cut += cut.count;
+    work.names = [...work.names, ...cut.names].toSorted(compare).slice(0, SHOWN);
+    work.usual = Math.max(work.usual, longest.find(({ leaf }) => leaf !== signer)?.length ?? 0);
+    yield;
+  }
+}
+
+/** Two, as the longest may be the authority itself. */
+function* twoLongest(
+  leaves: readonly KnownCertificate[],
+): Steps<readonly { readonly leaf: KnownCertificate; readonly length: number }[]> {
+  let longest: { readonly leaf: KnownCertificate; readonly length: number }[] = [];
+  yield* eachInSteps(leaves, (leaf) => {
+    const length = lengthOf(lifeOf(leaf), leaf.what);
+    if (length > (longest[1]?.length ?? 0))
+      longest = [...longest, { leaf, length }].toSorted((a, b) => b.length - a.length).slice(0, 2);
   });
+  return longest;
 }
 
 function bounds(
   authority: KnownCertificate,
-  leaves: readonly KnownCertificate[],
+  { cut, names, usual }: Work,
   provider: Provider,
   now: number,
 ): readonly Draft[] {
   const { best, what, said } = authority;
   const notAfter = endOf(authority);
-  const began = timeOf(best.notBefore) ?? Number.NEGATIVE_INFINITY;
-  // One that was made together with its authority ends with it on purpose.
-  const cut = leaves.filter(
-    (leaf) =>
-      Math.abs(endOf(leaf) - notAfter) <= TOGETHER_MS &&
-      (timeOf(leaf.best.notBefore) ?? Number.NEGATIVE_INFINITY) - began > TOGETHER_MS,
-  );
   const name = nameOf(what, best, authority.member);
   const common = { ...about(authority, provider), code: 'AuthorityBoundsLeaves', due: isoOf(notAfter) } as const;
   const ends = `${name} ends ${notAfter > now ? `in ${span(notAfter - now)}` : `${span(now - notAfter)} ago`}, on ${date(notAfter)}`;
-  if (cut.length > 0) {
-    const names = cut.map(({ object }) => object).toSorted();
+  if (cut > 0)
     return [
       {
         ...common,
         severity: 'warning',
-        message: `${ends}, and so ${counted(cut.length, 'certificate')} that it signed ${cut.length === 1 ? 'is' : 'are'} cut short: ${firstOf(names)}`,
+        message: `${ends}, and so ${counted(cut, 'certificate')} that it signed ${cut === 1 ? 'is' : 'are'} cut short: ${firstOf(names, SHOWN, cut)}`,
       },
     ];
-  }
   const signs = CERTIFICATE_CLASSES[what].layer === 'authority' && what !== 'ca-bundle';
   // What a server only sends along was made with its certificate, and signs nothing again.
-  if (!signs && (leaves.length === 0 || said.every(({ source }) => source === 'tls'))) return [];
-  const usual = leaves.reduce((longest, leaf) => Math.max(longest, lengthOf(lifeOf(leaf), leaf.what)), 0);
+  if (!signs && (usual === 0 || said.every(({ source }) => source === 'tls'))) return [];
   const life = usual > 0 ? usual : LEAF_LIFE_MS;
   if (authority.notAfter - now >= life) return [];
   return [
@@ -67,51 +147,50 @@ function bounds(
 /** Of kubeadm and etcdadm. */
 const LEAF_LIFE_MS = 365 * DAY_MS;
 
+/** Of all that signed it, the one that ends first: with that it ends. */
+function outlives(leaf: KnownCertificate, signers: readonly KnownCertificate[], provider: Provider): readonly Draft[] {
+  const authority = signers[0] === leaf ? signers[1] : signers[0];
+  if (authority === undefined || endOf(leaf) <= endOf(authority)) return [];
+  return [
+    {
+      ...about(leaf, provider),
+      code: 'OutlivesIssuer',
+      severity: 'warning',
+      message: `${nameOf(leaf.what, leaf.best, leaf.member)} ends on ${date(endOf(leaf))}, but ${authority.object}, which signed it, ends before, on ${date(endOf(authority))}`,
+      due: isoOf(endOf(authority)),
+    },
+  ];
+}
+
 /** Its own, whatever else is believed of it: what a signer did is in the bytes. */
 function endOf({ best, notAfter }: KnownCertificate): number {
   return timeOf(best.notAfter) ?? notAfter;
+}
+
+function beginningOf({ best }: KnownCertificate): number {
+  return timeOf(best.notBefore) ?? Number.NEGATIVE_INFINITY;
 }
 
 function lifeOf(certificate: KnownCertificate): Life {
   return { notBefore: timeOf(certificate.best.notBefore), notAfter: endOf(certificate) };
 }
 
-function outlived(
-  authority: KnownCertificate,
-  leaves: readonly KnownCertificate[],
-  provider: Provider,
-): readonly Draft[] {
-  return leaves
-    .filter((leaf) => endOf(leaf) > endOf(authority))
-    .map((leaf) => ({
-      ...about(leaf, provider),
-      code: 'OutlivesIssuer',
-      severity: 'warning',
-      message: `${nameOf(leaf.what, leaf.best, leaf.member)} ends on ${date(endOf(leaf))}, but ${authority.object}, which signed it, ends before, on ${date(endOf(authority))}`,
-      due: isoOf(endOf(authority)),
-    }));
+function byEnd(a: KnownCertificate, b: KnownCertificate): number {
+  return endOf(a) - endOf(b) || compare(a.object, b.object);
 }
 
-/** By key identifier where both have one, else by name. */
-function leavesByIssuer(
-  certificates: readonly KnownCertificate[],
-): (authority: KnownCertificate) => readonly KnownCertificate[] {
-  const byKey = new Map<string, KnownCertificate[]>();
-  const byName = new Map<string, KnownCertificate[]>();
-  for (const certificate of certificates) {
-    const { basis, authorityKeyId, issuer } = certificate.best;
-    if (basis !== 'certificate' || issuer === undefined) continue;
-    const [index, key] = authorityKeyId === undefined ? [byName, issuer] : [byKey, authorityKeyId];
-    const same = index.get(key);
-    if (same === undefined) index.set(key, [certificate]);
-    else same.push(certificate);
+/** Also of what is infinite. */
+function descending(a: number, b: number): number {
+  return Number(b > a) - Number(b < a);
+}
+
+/** The first index from which on it is so; the length where there is none. */
+function firstIndex(sorted: readonly number[], isSo: (value: number) => boolean): number {
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (isSo(sorted[middle] ?? 0)) to = middle;
+    else from = middle + 1;
   }
-  return (authority) => {
-    const { subject = '', subjectKeyId } = authority.best;
-    const signed = [
-      ...((subjectKeyId === undefined ? undefined : byKey.get(subjectKeyId)) ?? []),
-      ...(byName.get(subject) ?? []),
-    ];
-    return signed.filter((leaf) => leaf !== authority && leaf.best.issuer === subject);
-  };
+  return from;
 }

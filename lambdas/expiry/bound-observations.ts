@@ -1,3 +1,4 @@
+import { eachInSteps, finished, mapInSteps, type Steps, sortInSteps } from '../steps.ts';
 import { classOf } from './certificates.ts';
 import type { Draft } from './draft.ts';
 import { layerOf } from './layers.ts';
@@ -22,17 +23,22 @@ export interface BoundObservations {
  * @param now milliseconds since the epoch
  */
 export function boundObservations(all: readonly Observation[], now: number): BoundObservations {
-  const sizes = new Map(all.map((observation) => [observation, bytesOf(observation)]));
+  return finished(boundInSteps(all, now));
+}
+
+/** Does the same, and yields often enough that the caller can let others have the thread. */
+export function* boundInSteps(all: readonly Observation[], now: number): Steps<BoundObservations> {
+  const sizes = new Map(yield* mapInSteps(all, (observation) => [observation, bytesOf(observation)]));
   const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
   if (all.length <= MAX_OBSERVATIONS && total <= MAX_BYTES) return { kept: all, left: [] };
   const kept = new Set<Observation>();
   let room = MAX_BYTES;
-  for (const observation of byImportance(all, now)) {
+  yield* eachInSteps(yield* byImportance(all, now), (observation) => {
     const size = sizes.get(observation) ?? 0;
-    if (kept.size >= MAX_OBSERVATIONS || size > room) continue;
+    if (kept.size >= MAX_OBSERVATIONS || size > room) return;
     kept.add(observation);
     room -= size;
-  }
+  });
   return { kept: all.filter((one) => kept.has(one)), left: all.filter((one) => !kept.has(one)) };
 }
 
@@ -95,19 +101,21 @@ function tierOfLayer(layer: ReturnType<typeof layerOf>): Tier {
 }
 
 /** By tier. Of the certificates of one tier those first whose end is near, be it to come or past; a place without one comes after them. */
-function byImportance(all: readonly Observation[], now: number): readonly Observation[] {
-  return all
-    .map((observation) => ({
-      observation,
-      tier: tierOf(observation),
-      away:
-        observation.kind === 'certificate'
-          ? Math.abs((timeOf(observation.notAfter) ?? now) - now)
-          : Number(observation.kind === 'unread') * Number.MAX_SAFE_INTEGER,
-      place: 'where' in observation ? observation.where : '',
-    }))
-    .toSorted((a, b) => a.tier - b.tier || a.away - b.away || compare(a.place ?? '', b.place ?? ''))
-    .map(({ observation }) => observation);
+function* byImportance(all: readonly Observation[], now: number): Steps<readonly Observation[]> {
+  const weighed = yield* mapInSteps(all, (observation) => ({
+    observation,
+    tier: tierOf(observation),
+    away:
+      observation.kind === 'certificate'
+        ? Math.abs((timeOf(observation.notAfter) ?? now) - now)
+        : Number(observation.kind === 'unread') * Number.MAX_SAFE_INTEGER,
+    place: 'where' in observation ? observation.where : '',
+  }));
+  const sorted = yield* sortInSteps(
+    weighed,
+    (a, b) => a.tier - b.tier || a.away - b.away || compare(a.place ?? '', b.place ?? ''),
+  );
+  return sorted.map(({ observation }) => observation);
 }
 
 function bytesOf(observation: Observation): number {

@@ -1,4 +1,5 @@
 import type { Provider } from '../approval/policy.ts';
+import { eachInSteps, type Steps } from '../steps.ts';
 import { CERTIFICATE_CLASSES, renewedBy } from './certificate-classes.ts';
 import { judgeByRules, nameOf } from './certificate-rules.ts';
 import { classOf, dissenters, type KnownCertificate } from './certificates.ts';
@@ -8,22 +9,35 @@ import type { Thresholds } from './thresholds.ts';
 import { compare, date, span, timeOf } from './words.ts';
 
 /** What is wrong with each certificate, and where two sources disagree about one. */
-export function certificateFindings(
+export function* certificateFindings(
   certificates: readonly KnownCertificate[],
   observations: readonly Observation[],
   provider: Provider,
   thresholds: Thresholds,
   now: number,
-): readonly Draft[] {
+): Steps<readonly Draft[]> {
   const nodes = nodeNames(observations);
   const knowsEtcdAuthority = certificates.some(({ what }) => what === 'etcd-ca');
   const drafts: Draft[] = [];
-  for (const certificate of certificates) {
-    const { what, best, member, lives, notAfter, spare } = certificate;
+  yield* eachInSteps(certificates, (certificate) => {
+    const { what, best, member, lives, notAfter, spare, atMost, unproven } = certificate;
     const node = member !== undefined && nodes.has(member) ? { node: member } : {};
     const authorityKnown = CERTIFICATE_CLASSES[what].layer !== 'etcd' || knowsEtcdAuthority;
     const name = nameOf(what, best, member);
-    const judged = { observation: best, what, name, lives, notAfter, spare, ...node, authorityKnown, thresholds, now };
+    const judged = {
+      observation: best,
+      shown: unproven ?? best,
+      what,
+      name,
+      lives,
+      notAfter,
+      spare,
+      ...node,
+      authorityKnown,
+      thresholds,
+      now,
+      ...(atMost ? { atMost } : {}),
+    };
     for (const judgement of judgeByRules(judged))
       drafts.push({
         ...about(certificate, provider),
@@ -31,7 +45,7 @@ export function certificateFindings(
         message: `${judgement.message}${seenAgo(certificate, now)}`,
       });
     drafts.push(...stale(certificate, name, provider));
-  }
+  });
   return [...drafts, ...unreadableEnds(observations)];
 }
 

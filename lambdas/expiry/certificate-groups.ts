@@ -1,4 +1,5 @@
 import type { Provider } from '../approval/policy.ts';
+import { finished } from '../steps.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass, type Layer, renewedBy } from './certificate-classes.ts';
 import { severityOf } from './certificate-rules.ts';
 import { type KnownCertificate, knownCertificates } from './certificates.ts';
@@ -41,7 +42,7 @@ export function certificateGroups(
   now: number,
 ): readonly CertificateGroup[] {
   const kept = new Set<Observation>(observations.filter(({ observedAt }) => observedAt < auditedAt));
-  const certificates = knownCertificates(observations, kept, now);
+  const certificates = finished(knownCertificates(observations, kept, now));
   return [...Map.groupBy(certificates, ({ what }) => what)]
     .map(([what, same]) => groupOf(what, same, provider, thresholds, now))
     .toSorted(

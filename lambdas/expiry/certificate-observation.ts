@@ -5,7 +5,7 @@ import type { CertificateObservation } from './observation.ts';
 
 /** Where a certificate was seen, by whom, and when. */
 export type Sighting = Pick<CertificateObservation, 'what' | 'where' | 'source' | 'observedAt'> &
-  Partial<Pick<CertificateObservation, 'position' | 'member' | 'issuedByCluster'>>;
+  Partial<Pick<CertificateObservation, 'position' | 'member' | 'issuedByCluster' | 'keyProven'>>;
 
 /** What is kept of a certificate that was read itself. */
 export function certificateObservation(

@@ -3,13 +3,16 @@ import { CERTIFICATE_CLASSES, type CertificateClass } from './certificate-classe
 import { classOf } from './certificates.ts';
 import type { Severity } from './finding.ts';
 import type { FindingCode } from './finding-codes.ts';
-import type { Basis, CertificateObservation } from './observation.ts';
+import type { CertificateObservation } from './observation.ts';
+import { isOfAnother } from './proof.ts';
 import { expirySeverity, type Life, lengthOf, type Thresholds } from './thresholds.ts';
 import { DAY_MS, date, isoOf, span, timeOf } from './words.ts';
 
 /** Everything a rule for one certificate looks at. */
 export interface JudgedCertificate {
   readonly observation: CertificateObservation;
+  /** What its server shows; not the same where that is not believed. */
+  readonly shown: CertificateObservation;
   readonly what: CertificateClass;
   /** `the kube-apiserver certificate of berlin-cp-1`. */
   readonly name: string;
@@ -21,6 +24,8 @@ export interface JudgedCertificate {
   readonly spare: boolean;
   /** Name of its Node, where that is known. */
   readonly node?: string;
+  /** Its end is only an upper bound. */
+  readonly atMost?: true;
   /** Whether the authorities of its layer are known, so that a foreign issuer is news. */
   readonly authorityKnown: boolean;
   readonly thresholds: Thresholds;
@@ -81,11 +86,11 @@ const CERTIFICATE_RULES = [
   {
     id: 'CertificateExpired',
     judge: (judged) => {
-      const { name, notAfter, now, observation } = judged;
+      const { name, notAfter, now } = judged;
       if (!hasEnded(judged)) return undefined;
       return {
         severity: isMild(judged) ? 'warning' : 'critical',
-        message: `${name} ended ${span(now - notAfter)} ago, on ${date(notAfter)}${basisOf(observation.basis)}`,
+        message: `${name} ended ${span(now - notAfter)} ago, on ${date(notAfter)}${basisOf(judged)}`,
         due: isoOf(notAfter),
       };
     },
@@ -105,12 +110,12 @@ const CERTIFICATE_RULES = [
   {
     id: 'CertificateExpiring',
     judge: (judged) => {
-      const { name, notAfter, now, observation } = judged;
+      const { name, notAfter, now } = judged;
       const severity = severityOf(judged);
       if (severity === undefined || hasEnded(judged) || isOverdue(judged)) return undefined;
       return {
         severity,
-        message: `${name} ends in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(observation.basis)}`,
+        message: `${name} ends in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}`,
         due: isoOf(notAfter),
       };
     },
@@ -151,7 +156,12 @@ const CERTIFICATE_RULES = [
   },
   {
     id: 'IssuerUnknown',
-    judge: ({ name, what, authorityKnown, observation: { issuedByCluster, issuedBefore, issuer = 'somebody' } }) => {
+    judge: ({ name, what, authorityKnown, shown }) => {
+      const { issuedByCluster, issuedBefore, issuer = 'somebody', subject = 'another' } = shown;
+      if (isOfAnother(shown))
+        return warning(
+          `where ${name} should be, a server shows that of ${printable(subject)}: something else answers there`,
+        );
       if (issuedBefore)
         return warning(
           `${name} is self-signed, and the one that it showed before was issued by the cluster: the kubelet lost serverTLSBootstrap, or something else answers in its place`,
@@ -187,6 +197,7 @@ export function judgeCertificate(
   const lives = [{ notBefore: timeOf(observation.notBefore), notAfter }];
   return judgeByRules({
     observation,
+    shown: observation,
     what,
     name,
     lives,
@@ -241,7 +252,7 @@ function isOverdue({ what, lives, now }: JudgedCertificate): boolean {
   );
 }
 
-function basisOf(basis: Basis): string {
+function basisOf({ observation: { basis }, atMost }: JudgedCertificate): string {
   switch (basis) {
     case 'certificate':
       return '';
@@ -250,6 +261,8 @@ function basisOf(basis: Basis): string {
     case 'annotation':
       return ', as an annotation says';
     case 'inference':
-      return ', as its age tells: nobody saw the certificate itself';
+      return atMost
+        ? ' at the latest, as the age of its Machine tells: neither its Node nor a certificate of that machine was seen'
+        : ', as its age tells: no one saw the certificate itself';
   }
 }

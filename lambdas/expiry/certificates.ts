@@ -1,6 +1,9 @@
+import { flatMapInSteps, groupInSteps, mapInSteps, type Steps } from '../steps.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from './certificate-classes.ts';
+import { withinEvidence } from './inferred-ends.ts';
 import { namesOf } from './keep-observations.ts';
 import { type CertificateObservation, type Observation, SEVERAL_AT_A_PLACE } from './observation.ts';
+import { isProven } from './proof.ts';
 import type { Life } from './thresholds.ts';
 import { compare, DAY_MS, timeOf } from './words.ts';
 
@@ -20,30 +23,35 @@ export interface KnownCertificate {
   readonly notAfter: number;
   /** Everybody who speaks of it. */
   readonly said: readonly CertificateObservation[];
+  /** What a server shows for it without proof: it counts where it ends earlier. */
+  readonly unproven?: CertificateObservation;
   /** The newest look at the best of it, milliseconds since the epoch; only where none of now shows it. */
   readonly lastSeen?: number;
   /** It is in a bundle in which another one is valid. */
   readonly spare: boolean;
+  /** Only the age of a Machine tells its end: it can end earlier, for a Machine that was moved or restored is younger than its machine. */
+  readonly atMost?: true;
 }
 
 /** Observations whose end is no time are in none of them. */
-export function knownCertificates(
+export function* knownCertificates(
   observations: readonly Observation[],
   kept: ReadonlySet<Observation>,
   now: number,
-): readonly KnownCertificate[] {
+): Steps<readonly KnownCertificate[]> {
   const nodes = nodesOfMembers(observations);
-  const slots = new Map<string, CertificateObservation[]>();
-  for (const observation of observations) {
-    if (observation.kind !== 'certificate' || timeOf(observation.notAfter) === undefined) continue;
-    const slot = slotOf(observation, nodes);
-    const same = slots.get(slot);
-    if (same === undefined) slots.set(slot, [observation]);
-    else same.push(observation);
-  }
+  const ending = yield* flatMapInSteps(observations, (observation) =>
+    observation.kind === 'certificate' && timeOf(observation.notAfter) !== undefined ? [observation] : [],
+  );
+  const slots = yield* groupInSteps(ending, (certificate) => slotOf(certificate, nodes));
   const validInBundle = validPlaces(observations, now);
-  const certificates = [...slots.values()].map((said) => believed(said, kept, nodes, validInBundle, now));
-  return [...Map.groupBy(certificates, identityOf).values()].flatMap(mergedByMember);
+  const certificates = withinEvidence(
+    yield* mapInSteps(slots.values(), (said) => believed(said, kept, nodes, validInBundle, now)),
+    observations,
+    nodes,
+  );
+  const identities = yield* groupInSteps(certificates, identityOf);
+  return yield* flatMapInSteps(identities.values(), mergedByMember);
 }
 
 /** The Node of each Machine: one machine has two names. */
@@ -97,8 +105,11 @@ function believed(
   validInBundle: ReadonlyMap<string, number>,
   now: number,
 ): KnownCertificate {
-  const rank = said.map(rankOf).reduce(lesser);
-  const ranked = said
+  const unproven = said.filter((observation) => !isProven(observation)).toSorted(byEnd);
+  const proven = said.filter(isProven);
+  const counting = proven.length > 0 ? proven : unproven;
+  const rank = counting.map(rankOf).reduce(lesser);
+  const ranked = counting
     .filter((observation) => rankOf(observation) === rank)
     .toSorted(rank === ISSUED ? byNewest : byEnd);
   const best = ranked[0] ?? said[0];
@@ -107,14 +118,16 @@ function believed(
   const seenAt = timeOf(best.observedAt) ?? 0;
   // What is old may have been replaced since: then whatever was said later counts too, where it says less.
   const later = isOld
-    ? said.filter(
+    ? counting.filter(
         (other) =>
           rankOf(other) > rank &&
           other.basis !== 'inference' &&
           (timeOf(other.observedAt) ?? 0) > seenAt + LATER_AUDIT_MS,
       )
     : [];
-  const lives = [best, ...later].map((observation) => lifeOf(observation, best));
+  const lives = [best, ...later, ...(proven.length > 0 ? unproven : [])].map((observation) =>
+    lifeOf(observation, best),
+  );
   const what = classOf(best);
   const member = best.member === undefined ? undefined : (nodes.get(best.member) ?? best.member);
   const { where, position = 0 } = best;
@@ -127,6 +140,7 @@ function believed(
     lives,
     notAfter: lives.map(({ notAfter }) => notAfter).reduce(lesser),
     said,
+    ...(unproven[0] === undefined ? {} : { unproven: unproven[0] }),
     ...(isOld ? { lastSeen: seenAt } : {}),
     spare: best.what === 'ca-bundle' && isSpare(best, validInBundle, now),
   };
@@ -201,15 +215,28 @@ function identityOf({ best, object }: KnownCertificate): string {
     : `\n${object}`;
 }
 
-/** A server can show whatever it likes, also what another machine showed: its certificate is one of its own, and takes the name of no other. */
+/**
+ * A server can show whatever it likes, also what another machine or a ConfigMap has: its certificate is one of its own, and takes the name of no other. Behind an
+ * endpoint are servers of machines: what both show, of one class, is one certificate.
+ */
 function mergedByMember(same: readonly KnownCertificate[]): readonly KnownCertificate[] {
   const sorted = same.toSorted(byTelling);
-  const ofMember = ({ member, best: { position = 0 } }: KnownCertificate) => (position > 0 ? undefined : member);
-  const [first = [], ...others] = Map.groupBy(
-    sorted.filter((certificate) => ofMember(certificate) !== undefined),
-    ofMember,
-  ).values();
-  return [[...first, ...sorted.filter((certificate) => ofMember(certificate) === undefined)], ...others].map(merged);
+  const servers = [...Map.groupBy(sorted.filter(isOfMember), ({ member }) => member).values()];
+  const others = sorted.filter((certificate) => !isOfMember(certificate));
+  for (const places of Map.groupBy(others, isOfServer).values()) {
+    const server = servers.find(([first]) => first?.what === places[0]?.what);
+    if (server === undefined) servers.push(places);
+    else server.push(...places);
+  }
+  return servers.map(merged);
+}
+
+function isOfMember({ member, best: { position = 0 } }: KnownCertificate): boolean {
+  return member !== undefined && position === 0;
+}
+
+function isOfServer({ best: { source, position = 0 } }: KnownCertificate): boolean {
+  return source === 'tls' && position === 0;
 }
 
 function byTelling(a: KnownCertificate, b: KnownCertificate): number {
@@ -235,6 +262,7 @@ function merged(same: readonly KnownCertificate[]): KnownCertificate {
   if (first === undefined) throw new Error('a certificate without observations');
   if (others.length === 0) return first;
   const { lastSeen, ...certificate } = first;
+  const unproven = same.flatMap((known) => known.unproven ?? [])[0];
   const looks = same.flatMap((known) => known.lastSeen ?? []);
   return {
     ...certificate,
@@ -242,6 +270,7 @@ function merged(same: readonly KnownCertificate[]): KnownCertificate {
     lives: same.flatMap(({ lives }) => lives),
     notAfter: same.map(({ notAfter }) => notAfter).reduce(lesser),
     said: same.flatMap(({ said }) => said),
+    ...(unproven === undefined ? {} : { unproven }),
     ...(lastSeen !== undefined && looks.length === same.length ? { lastSeen: looks.reduce(greater) } : {}),
     spare: same.every(({ spare }) => spare),
   };

@@ -1,7 +1,8 @@
 import type { Provider } from '../approval/policy.ts';
 import { type CertificateClass, isRolled } from './certificate-classes.ts';
+import type { KeptFinding } from './finding.ts';
 import type { FindingCode } from './finding-codes.ts';
-import type { SourceId } from './observation.ts';
+import { SOURCE_IDS, type SourceId } from './observation.ts';
 
 /** What a command can name; every text may come from a cluster. */
 export interface CommandWords {
@@ -154,6 +155,38 @@ const kubelet = (): string => requests({ cluster: '', provider: 'eks', signer: '
 const node = ({ node: name }: CommandContext): string => `kubectl describe node ${word(name, 'NODE')}`;
 const authority = ({ authority: id, ...context }: CommandContext): string =>
   `aws eks describe-certificate-authority --cluster-name ${word(nameOf(context), 'CLUSTER')} --certificate-authority-id ${word(id, 'ID')}`;
+
+/** A finding that was kept without its command. */
+type CommandFinding = Pick<KeptFinding, 'code' | 'cluster' | 'object' | 'what'>;
+
+/**
+ * The command of a finding, made of its code and its object alone. Where the audit knew more, as the name of a request or of a node group, it is one that shows it.
+ *
+ * @param cluster what is known of it besides its id
+ */
+export function commandOf(
+  { code, cluster, object, what }: CommandFinding,
+  { name, provider = 'eks-anywhere' }: { readonly name?: string | undefined; readonly provider?: Provider | undefined },
+): string {
+  // Half of an object is another object.
+  if (object.endsWith('…')) return audit({ cluster, name, provider });
+  const named = what !== undefined && object.startsWith(`${what} `) ? object.slice(what.length + 1) : object;
+  const words = object.split(' ');
+  const last = words.at(-1);
+  // A later version may know more codes.
+  const make = Object.hasOwn(COMMANDS, code) ? COMMANDS[code] : audit;
+  return make({
+    cluster,
+    name,
+    provider,
+    what,
+    where: named,
+    node: named,
+    source: SOURCE_IDS.find((id) => words.includes(id)),
+    signer: last?.includes('/') ? last : undefined,
+    authority: last,
+  });
+}
 
 /** The next command for each code: it looks, and changes nothing but where it says `update`. */
 export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) => string>> = {

@@ -30,6 +30,7 @@ export function coverageFindings(coverage: Coverage): readonly Draft[] {
   return [
     ...endsUnknown(coverage),
     ...fewerThanWanted(coverage),
+    ...withoutControlPlane(coverage),
     ...fewerThanBefore(coverage),
     ...notVisible(coverage),
   ];
@@ -92,6 +93,22 @@ function fewerThanWanted({ observations }: Coverage): readonly Draft[] {
       },
     ];
   });
+}
+
+/** The control plane of a cluster of EKS Anywhere is on Machines, in the namespace of the others; its Nodes do not stand for them. */
+function withoutControlPlane({ provider, observations }: Coverage): readonly Draft[] {
+  const machines = observations.filter((seen) => seen.kind === 'member').filter(({ source }) => source === 'machines');
+  if (provider === 'eks' || machines.length === 0 || machines.some(({ role }) => role === 'control-plane')) return [];
+  const names = machines.map(({ name }) => name).toSorted(compare);
+  return [
+    {
+      code: 'CoverageShrunk',
+      severity: 'warning',
+      object: 'control-plane machines',
+      message: `no control plane machine is among ${counted(machines.length, 'Machine')} (${firstOf(names)}); they are all in one namespace, which fleet.yaml names`,
+      words: { source: 'machines' },
+    },
+  ];
 }
 
 function namesOfGroups(groups: readonly GroupObservation[]): readonly string[] {

@@ -9,6 +9,7 @@ import {
   type SourceId,
   type UnreadObservation,
 } from './observation.ts';
+import { isOfServer, provesLess } from './proof.ts';
 import { compare, DAY_MS, timeOf } from './words.ts';
 
 /** All that counts: what was seen now, and what was before and could not be looked at again. */
@@ -34,7 +35,7 @@ const AUTHORITY_SOURCES: readonly SourceId[] = [
  * What of before still holds. An observation is dropped only where
  *
  * - its source is off now,
- * - the same thing was seen again at the same place,
+ * - the same thing was seen again at the same place, and what a server of the control plane shows proves no less than before,
  * - its source was read to its end, and neither its place nor its member failed,
  * - or its member is in no list any more, every list that had it was read to its end, and its place did not fail: a machine that got another name is
  *   gone too.
@@ -49,15 +50,21 @@ export function keepObservations(
   const read = (source: SourceId): boolean => sources.get(source)?.read === true;
   const seen = new Map(now.map((observation) => [keyOf(observation), observation]));
   const members = memberLists(now, previous, read);
+  const servers = Map.groupBy(now.filter(isCertificate).filter(isOfServer), serverKeyOf);
 
   const keeps = (before: Observation): boolean => {
     const state = sources.get(before.source);
     if (before.kind === 'read' || before.kind === 'off') return false;
     if (state?.off === true) return false;
     if (before.kind === 'unread' && before.where === undefined) return state === undefined;
+    const member = memberOf(before);
+    if (before.kind === 'certificate' && isOfServer(before)) {
+      const shown = servers.get(serverKeyOf(before)) ?? [];
+      if (shown.length > 0 && shown.every((other) => provesLess(other, before)))
+        return member === undefined || !members.isGone(member);
+    }
     const again = seen.get(keyOf(before));
     if (again !== undefined) return isNewest(before, again);
-    const member = memberOf(before);
     const failed = state !== undefined && placesOf(before).some((place) => state.unread.has(place));
     if (!failed && member !== undefined && members.isGone(member)) return false;
     if (state?.read !== true) return true;
@@ -73,11 +80,11 @@ export function keepObservations(
       : !read('nodes') || members.nodes.has(member);
 
   const kept = newestRemembered(previous.filter(keeps), now, at);
-  const earlier = new Map(previous.map((observation) => [keyOf(observation), observation]));
+  const earlier = new Map(previous.map((observation) => [exactKeyOf(observation), observation]));
   const authoritiesRead = !AUTHORITY_SOURCES.some((source) => sources.get(source)?.read === false);
   const issued = issuedKubelets(previous, now);
   const inherited = now.map((observation) => {
-    const before = earlier.get(keyOf(observation));
+    const before = earlier.get(exactKeyOf(observation));
     if (before !== undefined && !read(observation.source) && isMore(before, observation)) return before;
     return inherit(observation, before, { authoritiesRead, issued });
   });
@@ -168,6 +175,16 @@ function keyOf(observation: Observation): string {
       break;
   }
   return parts.join('\n');
+}
+
+/** Of two certificates at one place, one of which does not replace the other, each has its own. */
+function exactKeyOf(observation: Observation): string {
+  return observation.kind === 'certificate' ? `${keyOf(observation)}\n${observation.fingerprint}` : keyOf(observation);
+}
+
+/** The server of a member, at whichever of its addresses. */
+function serverKeyOf({ what, member, where }: CertificateObservation): string {
+  return `${what}\n${member ?? where}`;
 }
 
 /** Where a thing is, in the words of an `unread` observation. */

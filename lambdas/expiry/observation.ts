@@ -117,6 +117,8 @@ export interface CertificateObservation extends Observed {
   readonly authorityKeyId?: string;
   /** Whether the signature was made by an authority that this cluster shows elsewhere; absent where that cannot be told. */
   readonly issuedByCluster?: boolean;
+  /** Whether the server proved in a handshake that it has the key; absent where that cannot be told, as of a server that hangs up without a client certificate. */
+  readonly keyProven?: boolean;
   /** It is self-signed, and the cluster had issued the one that the same kubelet showed before. */
   readonly issuedBefore?: true;
   /** What renews it, for people. */
@@ -137,6 +139,8 @@ export interface MemberObservation extends Observed {
   readonly createdAt: string;
   /** IP addresses, the one to use first. Empty where none is known. */
   readonly addresses: readonly string[];
+  /** One of its addresses is an ExternalIP, which is all that EKS Anywhere dials. */
+  readonly externalIp?: true;
   /** What the machine is managed by, where that renews certificates by itself (EKS Auto Mode, Fargate, Bottlerocket, hybrid). */
   readonly kindOfNode?: 'fargate' | 'auto-mode' | 'hybrid';
 }
@@ -226,7 +230,7 @@ export interface UnreadObservation extends Observed {
   readonly problem: string;
   readonly message: string;
   readonly remedy: string;
-  /** Usually not to be reached from outside, so only worth a word if it was once: kubeadm lets the scheduler listen on loopback. */
+  /** Many clusters do not show it, so it is told only where it was seen before: kubeadm lets the scheduler listen on loopback, and a Secret need not be there. */
   readonly usual?: true;
 }
 

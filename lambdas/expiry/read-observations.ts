@@ -258,13 +258,14 @@ const KINDS: Readonly<Record<string, Shape>> = {
       subjectKeyId: NAME,
       authorityKeyId: NAME,
       issuedByCluster: flag,
+      keyProven: flag,
       issuedBefore: mark,
       renewedBy: NAME,
     },
   },
   member: {
     required: { ...OBSERVED, role: ROLE, name: NAME, createdAt: time, addresses: texts(100, 64) },
-    optional: { node: NAME, kindOfNode: oneOf(['fargate', 'auto-mode', 'hybrid']) },
+    optional: { node: NAME, externalIp: mark, kindOfNode: oneOf(['fargate', 'auto-mode', 'hybrid']) },
   },
   group: {
     required: { ...OBSERVED, role: ROLE, name: NAME, wanted: count },

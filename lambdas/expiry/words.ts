@@ -37,9 +37,13 @@ export function counted(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
 
-/** The first three, and how many more there are. */
-export function firstOf(names: readonly string[], shown = 3): string {
-  const more = names.length - shown;
+/**
+ * The first three, and how many more there are.
+ *
+ * @param count of all, where `names` are only the first ones
+ */
+export function firstOf(names: readonly string[], shown = 3, count = names.length): string {
+  const more = count - shown;
   return `${names.slice(0, shown).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 

@@ -89,8 +89,8 @@ function atMost({ findings, verdicts = [], audit, slo, workloadClusters, rollout
     characters += csr.length + uid.length + node.length + message.length;
     fixed += 300;
   }
-  for (const { object, message, command, places = [], renewedBy = '' } of audit?.findings ?? []) {
-    characters += object.length + message.length + command.length + renewedBy.length;
+  for (const { object, message, places = [], renewedBy = '' } of audit?.findings ?? []) {
+    characters += object.length + message.length + renewedBy.length;
     for (const place of places) characters += place.length + 3;
     fixed += 700;
   }
@@ -99,8 +99,8 @@ function atMost({ findings, verdicts = [], audit, slo, workloadClusters, rollout
     fixed += 220;
   }
   if (rollout !== undefined) {
-    const { message, command = '', failed, reasons, progress } = rollout;
-    characters += message.length + command.length;
+    const { message, failed, reasons, progress } = rollout;
+    characters += message.length;
     fixed += 1_500;
     for (const { id, object = '', found, remedy = '' } of failed) {
       characters += id.length + object.length + found.length + remedy.length;

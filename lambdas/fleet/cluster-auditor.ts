@@ -7,10 +7,11 @@ import { worthWriting } from '../audit/worth-writing.ts';
 import type { EksAuditReader } from '../aws/eks-audit.ts';
 import { AwsError } from '../aws/errors.ts';
 import type { AwsScope } from '../aws/scope.ts';
-import { assessExpiry } from '../expiry/assess-expiry.ts';
+import { assessInSteps } from '../expiry/assess-expiry.ts';
 import type { Snapshot } from '../expiry/snapshot.ts';
 import type { Thresholds } from '../expiry/thresholds.ts';
 import type { Problem } from '../problem.ts';
+import { stepsInTurns } from '../processor-time.ts';
 import type { OpenTarget } from './open-target.ts';
 import type { Target } from './target.ts';
 
@@ -45,10 +46,10 @@ export interface ClusterAuditorOptions {
 export interface AuditEngine {
   readonly audit: typeof audit;
   readonly auditUnopened: typeof auditUnopened;
-  readonly assessExpiry: typeof assessExpiry;
+  readonly assessInSteps: typeof assessInSteps;
 }
 
-const ENGINE: AuditEngine = { audit, auditUnopened, assessExpiry };
+const ENGINE: AuditEngine = { audit, auditUnopened, assessInSteps };
 
 /** A bucket that hangs must not take the time of the audit. Milliseconds. */
 const READ_MS = 3_000;
@@ -73,7 +74,7 @@ export function createClusterAuditor(options: ClusterAuditorOptions): AuditClust
     const previous = stored?.snapshot;
     const { snapshot, durationMs } =
       open === undefined
-        ? engine.auditUnopened(target, problem, { previous, thresholds, clock })
+        ? await engine.auditUnopened(target, problem, { previous, thresholds, clock })
         : await engine.audit(auditTarget(target, reach, open), { previous, thresholds, clock, signal });
     if (unread !== undefined) return summaryOf(snapshot, { durationMs, snapshotProblem: unread, partial: true });
 
@@ -113,7 +114,7 @@ export function createClusterAuditor(options: ClusterAuditorOptions): AuditClust
     // Another audit of the cluster was faster; what it saw is of before.
     const { stored, unread } = await readBefore(snapshot.cluster, signal);
     if (unread !== undefined) return { snapshot, problem: unread };
-    const merged = stored === undefined ? snapshot : assessedAfter(stored.snapshot, snapshot);
+    const merged = stored === undefined ? snapshot : await assessedAfter(stored.snapshot, snapshot);
     try {
       await snapshots.write(merged, stored?.etag, signal);
       return { snapshot: merged };
@@ -122,16 +123,17 @@ export function createClusterAuditor(options: ClusterAuditorOptions): AuditClust
     }
   }
 
-  function assessedAfter(previous: Snapshot | undefined, snapshot: Snapshot): Snapshot {
+  async function assessedAfter(previous: Snapshot | undefined, snapshot: Snapshot): Promise<Snapshot> {
     if (previous === undefined) return { ...snapshot, partial: true };
     const { cluster: id, provider, auditedAt } = snapshot;
     const seen = snapshot.observations.filter(({ observedAt }) => observedAt >= auditedAt);
-    const merged = { ...snapshot, ...engine.assessExpiry({ id, provider }, seen, previous, thresholds, clock()) };
+    const steps = engine.assessInSteps({ id, provider }, seen, previous, thresholds, clock());
+    const merged = { ...snapshot, ...(await stepsInTurns(steps)) };
     return previous.partial !== undefined && !isWhole(merged) ? { ...merged, partial: true } : merged;
   }
 
   function auditTarget(
-    { id, cluster: { name }, access }: Target,
+    { id, cluster: { name }, access, eksAnywhereNamespace }: Target,
     reach: AuditReach,
     { cluster, workload, management, machinesNamespace }: OpenTarget,
   ): AuditTarget {
@@ -140,7 +142,8 @@ export function createClusterAuditor(options: ClusterAuditorOptions): AuditClust
       cluster,
       workload,
       ...(management === undefined ? {} : { management }),
-      ...(machinesNamespace === undefined ? {} : { machinesNamespace }),
+      machinesNamespace,
+      ...(eksAnywhereNamespace === undefined ? {} : { eksAnywhereNamespace }),
       ...(access.kind === 'eks' ? { eks: eksAudit(access.scope, name) } : {}),
       reach,
     };

@@ -54,7 +54,7 @@ export function createClusterRecoverer({
           cluster,
           workload,
           ...(management === undefined ? {} : { management }),
-          ...(machinesNamespace === undefined ? {} : { machinesNamespace }),
+          machinesNamespace,
           ...(vpcId === undefined ? {} : { vpcId }),
           ...(listInstances === undefined ? {} : { listInstances }),
         },

@@ -74,7 +74,7 @@ export function createClusterRoller({
       clock,
       signal,
     };
-    const { access, cluster } = target;
+    const { access, cluster, eksAnywhereNamespace } = target;
     if (access.kind === 'eks' && eks !== undefined) {
       const { account, region } = access.scope;
       const groups = {
@@ -97,7 +97,8 @@ export function createClusterRoller({
         name: cluster.name,
         management,
         managesItself: management === workload,
-        ...(machinesNamespace === undefined ? {} : { namespace: machinesNamespace }),
+        namespace: machinesNamespace,
+        ...(eksAnywhereNamespace === undefined ? {} : { eksAnywhereNamespace }),
         ...(reached ? { handshakes } : {}),
         // What a client of the cluster trusts are the authorities of its control plane.
         ...(caPem === undefined ? {} : { authorities: async () => caPem }),

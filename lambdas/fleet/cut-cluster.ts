@@ -1,7 +1,6 @@
 import type { AuditSummary, FindingTally } from '../audit/summary.ts';
 import { kindOf } from '../audit/tally.ts';
-import { clusterCommand, nameInId } from '../expiry/commands.ts';
-import type { ExpiryFinding } from '../expiry/finding.ts';
+import type { KeptFinding } from '../expiry/finding.ts';
 import { byUrgency } from '../expiry/findings.ts';
 import { signalOf } from '../health/finding-signals.ts';
 import type { HoldReason } from '../rollout/step.ts';
@@ -62,7 +61,7 @@ function textsOfAudit(cluster: IndexedCluster): IndexedCluster {
   return withAudit(cluster, (audit) => {
     const kept = toldBySignals(audit);
     return {
-      findings: audit.findings.map((finding) => (kept.has(finding) ? finding : shortFinding(finding, cluster))),
+      findings: audit.findings.map((finding) => (kept.has(finding) ? finding : shortFinding(finding))),
     };
   });
 }
@@ -130,11 +129,10 @@ function detailsOfRollout(cluster: IndexedCluster): IndexedCluster {
 function laterReasons(cluster: IndexedCluster): IndexedCluster {
   const { rollout } = cluster;
   if (rollout === undefined) return cluster;
-  const { command: _, ...rest } = rollout;
   return {
     ...cluster,
     rollout: {
-      ...rest,
+      ...rollout,
       message: short(rollout.message),
       failed: rollout.failed.slice(0, 1),
       reasons: rollout.reasons.slice(0, 1).map(shortReason),
@@ -149,7 +147,7 @@ function stories(cluster: IndexedCluster): IndexedCluster {
   };
   return withVerdicts(
     withAudit(told, ({ findings }) => ({
-      findings: findings.map((finding) => ({ ...shortFinding(finding, cluster), object: short(finding.object) })),
+      findings: findings.map((finding) => ({ ...shortFinding(finding), object: short(finding.object) })),
     })),
     (verdicts) => verdicts.map(shortLine),
   );
@@ -233,9 +231,9 @@ function summed(rows: readonly FateRow[], row: FateRow): readonly FateRow[] {
 }
 
 /** Of each signal the finding that tells its story; and the first ones. */
-function toldBySignals({ findings }: AuditSummary): ReadonlySet<ExpiryFinding> {
+function toldBySignals({ findings }: AuditSummary): ReadonlySet<KeptFinding> {
   const sorted = findings.toSorted(byUrgency);
-  const groups = Map.groupBy(sorted, ({ code, severity }) => signalOf(code, severity));
+  const groups = Map.groupBy(sorted, signalOf);
   return new Set([
     ...sorted.slice(0, FIRST_FINDINGS),
     ...[...groups].flatMap(([signal, [worst]]) => (signal === undefined || worst === undefined ? [] : [worst])),
@@ -243,7 +241,7 @@ function toldBySignals({ findings }: AuditSummary): ReadonlySet<ExpiryFinding> {
 }
 
 /** Whether the tally counts at least as many of the kind of a finding as are shown; one of an earlier version counts none. */
-function countedOf({ findings, tally = [] }: AuditSummary): (finding: ExpiryFinding) => boolean {
+function countedOf({ findings, tally = [] }: AuditSummary): (finding: KeptFinding) => boolean {
   const shown = Map.groupBy(findings, kindOf);
   const counts = new Map(tally.map((entry) => [kindOf(entry), entry.count]));
   return (finding) => (counts.get(kindOf(finding)) ?? 0) >= (shown.get(kindOf(finding))?.length ?? 0);
@@ -273,15 +271,12 @@ function withVerdicts(
 }
 
 /** Its object stays: it says which finding it is, and where it is in their order. */
-function shortFinding(whole: ExpiryFinding, { name, provider }: IndexedCluster): ExpiryFinding {
+function shortFinding(whole: KeptFinding): KeptFinding {
   const { places: _, renewedBy: __, ...finding } = whole;
-  const { cluster, message, command } = finding;
-  // Half a command is another command: a short one that shows the same takes its place.
-  const again = clusterCommand('audit', { name: name ?? nameInId(cluster), provider });
-  return { ...finding, message: short(message), command: command.length <= SHORT ? command : again };
+  return { ...finding, message: short(finding.message) };
 }
 
-function withoutClass(finding: ExpiryFinding): ExpiryFinding {
+function withoutClass(finding: KeptFinding): KeptFinding {
   const { what: _, ...rest } = finding;
   return rest;
 }

@@ -7,7 +7,7 @@ import { nameMayBeWanted } from './cluster-selection.ts';
 import { describedCluster } from './eks-target.ts';
 import type { Registry } from './registry.ts';
 import { entryOf } from './shape.ts';
-import { type EksSource, eksSources, type HubIdentity } from './sources.ts';
+import { type EksSource, eksClusterId, eksSources, type HubIdentity } from './sources.ts';
 import { CLUSTER_NAME, type Target } from './target.ts';
 
 export type { HubIdentity } from './sources.ts';
@@ -171,7 +171,7 @@ function resultOf({ name, problem }: EksSource, clusters: readonly FoundCluster[
 }
 
 function idOf({ scope }: EksSource, name: string): string {
-  return `${scope.account}/${scope.region}/${name}`;
+  return eksClusterId(scope, name);
 }
 
 const UNFINISHED = 'unfinished';

@@ -1,12 +1,15 @@
 import type { EksCluster } from '../aws/eks-clusters.ts';
+import type { AwsScope } from '../aws/scope.ts';
 import type { DEFAULT_LANE as DefaultLane, EksDiscovery, Lane } from '../config/fleet.ts';
 import { printable } from '../printable.ts';
 import type { Problem } from '../problem.ts';
+import type { EksAccess } from './access.ts';
 import { isWanted } from './cluster-selection.ts';
 import type { FoundCluster } from './discover.ts';
 import { readTarget } from './read-target.ts';
-import { reading } from './shape.ts';
-import type { EksSource } from './sources.ts';
+import { present, reading } from './shape.ts';
+import { type EksSource, eksClusterId } from './sources.ts';
+import type { Target } from './target.ts';
 import { targetAudit } from './target-audit.ts';
 
 const DEFAULT_LANE: typeof DefaultLane = 'default';
@@ -28,21 +31,38 @@ export function describedCluster(
   if (endpoint === undefined || certificateAuthority === undefined) return { id, problem: withoutEndpoint(id) };
   const lane = laneOf(cluster, entry, lanes);
   if (lane === undefined) return { id, problem: withoutLane(id, vpcId) };
-  const target = reading(() =>
-    readTarget(
-      {
-        id,
-        // None is not known to be none: every cluster has Services.
-        cluster: { name, provider: 'eks', ...(serviceCidrs.length === 0 ? {} : { serviceCidrs }) },
-        access: { kind: 'eks', endpoint, certificateAuthority, scope },
-        instances: { ...scope, ...(vpcId === undefined ? {} : { vpcId }) },
-        lane,
-        ...targetAudit(entry),
-      },
-      'target',
-    ),
-  );
+  const said = { name, endpoint, certificateAuthority, vpcId, serviceCidrs };
+  const target = reading(() => readTarget(eksTarget(said, { scope, entry, lane }), 'target'));
   return target.ok ? { id, target: target.value } : { id, problem: unusable(id, target.problem) };
+}
+
+/** What only EKS can say of a cluster. */
+export interface SaidByEks
+  extends Pick<EksCluster, 'name' | 'serviceCidrs'>,
+    Pick<EksAccess, 'endpoint' | 'certificateAuthority'> {
+  readonly vpcId: string | undefined;
+}
+
+/** The target of an EKS cluster: what EKS says, and for the rest what `fleet.yaml` says. */
+export function eksTarget(
+  { name, endpoint, certificateAuthority, vpcId, serviceCidrs }: SaidByEks,
+  { scope, entry, lane }: { readonly scope: AwsScope; readonly entry: EksDiscovery; readonly lane: string },
+): Target {
+  return {
+    id: eksClusterId(scope, name),
+    // None is not known to be none: every cluster has Services.
+    cluster: { name, provider: 'eks', ...(serviceCidrs.length === 0 ? {} : { serviceCidrs }) },
+    access: { kind: 'eks', endpoint, certificateAuthority, scope },
+    instances: { ...scope, ...present({ vpcId }) },
+    lane,
+    ...targetAudit(entry),
+  };
+}
+
+/** Every lane that an EKS cluster of an entry can be in, whether its endpoint is public or not. */
+export function lanesFor(vpcId: string | undefined, entry: EksDiscovery, lanes: readonly Lane[]): readonly string[] {
+  const own = vpcId === undefined ? [] : lanes.filter((lane) => lane.vpcId === vpcId).map(({ name }) => name);
+  return [entry.lane ?? DEFAULT_LANE, ...own];
 }
 
 /** An endpoint that only its VPC reaches is swept from a lane in that VPC, or from the one that the entry names, which may be routed there. */

@@ -2,6 +2,7 @@ import type { Fleet, FleetCluster, ManagementCluster } from '../config/fleet.ts'
 import type { FoundCluster, SourceResult } from './discover.ts';
 import { present } from './shape.ts';
 import { LISTED } from './sources.ts';
+import type { Target } from './target.ts';
 import { targetAudit } from './target-audit.ts';
 
 /** The clusters that `fleet.yaml` names one by one, management clusters among them: a source that never fails. */
@@ -13,12 +14,15 @@ export function listedClusters(fleet: Pick<Fleet, 'clusters' | 'managementCluste
 /** An EKS Anywhere management cluster manages itself: its Machines are in it. */
 function managementTarget(cluster: ManagementCluster): FoundCluster {
   const { name, kubeconfigSecret: secret, authenticatorId, serviceCidrs, lane, workloadClusters } = cluster;
+  const { namespace, eksAnywhereNamespace } = cluster;
   return {
     id: name,
     target: {
       id: name,
       cluster: present({ name, provider: 'eks-anywhere' as const, serviceCidrs }),
       access: present({ kind: 'kubeconfig' as const, secret, authenticatorId }),
+      management: { namespace },
+      ...present({ eksAnywhereNamespace }),
       lane,
       ...targetAudit(cluster),
     },
@@ -27,17 +31,31 @@ function managementTarget(cluster: ManagementCluster): FoundCluster {
 }
 
 function listedTarget(cluster: FleetCluster): FoundCluster {
-  const { id, name, provider, kubeconfigSecret: secret, authenticatorId, serviceCidrs, lane } = cluster;
-  const management = cluster.managementKubeconfigSecret;
+  const {
+    id,
+    name,
+    provider,
+    kubeconfigSecret: secret,
+    authenticatorId,
+    serviceCidrs,
+    lane,
+    eksAnywhereNamespace,
+  } = cluster;
   return {
     id,
     target: {
       id,
       cluster: present({ name, provider, serviceCidrs }),
       access: present({ kind: 'kubeconfig' as const, secret, authenticatorId }),
-      ...(management === undefined ? {} : { management: { access: { kind: 'kubeconfig', secret: management } } }),
+      ...present({ management: managementOf(cluster), eksAnywhereNamespace }),
       lane,
       ...targetAudit(cluster),
     },
   };
+}
+
+/** An EKS Anywhere cluster that names no management cluster manages itself; an EKS cluster has no Machines then. */
+function managementOf({ provider, managementKubeconfigSecret: secret, namespace }: FleetCluster): Target['management'] {
+  if (secret !== undefined) return { access: { kind: 'kubeconfig', secret }, namespace };
+  return provider === 'eks-anywhere' ? { namespace } : undefined;
 }

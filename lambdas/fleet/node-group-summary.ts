@@ -24,7 +24,6 @@ export function nodeGroupSummaryOf({
     ...present({
       span: from === undefined || until === undefined ? undefined : { from, until },
       nextWindow: textOf(nextWindow),
-      command: step.kind === 'ask' ? printable(step.command, ROLLOUT_LIMITS.command) : undefined,
       write:
         step.kind === 'act' && written ? ({ kind: 'update-node-group', outcome: written.kind } as const) : undefined,
     }),

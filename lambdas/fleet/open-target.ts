@@ -1,4 +1,6 @@
+import type { AddressRule } from '../allowed-addresses.ts';
 import type { ListInstances } from '../aws/ec2-instances.ts';
+import type { IsEksEndpoint } from '../aws/eks-endpoint.ts';
 import type { SignToken } from '../aws/eks-token.ts';
 import { AwsError } from '../aws/errors.ts';
 import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../aws/kubeconfig-secret.ts';
@@ -6,13 +8,13 @@ import { createKubernetesClient, type KubernetesClient } from '../kubernetes/cli
 import { readClusterApiKubeconfig } from '../kubernetes/cluster-api-kubeconfig.ts';
 import { type Connection, type Credentials, type ExpiredServer, hostOf } from '../kubernetes/connection.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
-import { KubeconfigError, type KubeconfigProblem } from '../kubernetes/kubeconfig-document.ts';
+import { KubeconfigError } from '../kubernetes/kubeconfig-document.ts';
 import { loadSecretKubeconfig } from '../kubernetes/secret-kubeconfig.ts';
 import type { Problem } from '../problem.ts';
 import type { SweepTarget } from '../sweep/observe.ts';
 import type { ClusterApiAccess, EksAccess, KubeconfigAccess } from './access.ts';
-import { isLocalServer } from './local-server.ts';
-import type { Target } from './target.ts';
+import { DEFAULT_NAMESPACE, type Target } from './target.ts';
+import { whyNoToken } from './token-server.ts';
 
 /** A target with its clients. */
 export interface OpenTarget extends SweepTarget {
@@ -21,8 +23,12 @@ export interface OpenTarget extends SweepTarget {
 
 /** What opening a target may ask for. */
 export interface TargetSources {
+  /** Where API servers may be: what is deployed takes `cluster`. */
+  readonly addresses: AddressRule;
   readonly readSecret: ReadKubeconfigSecret;
   readonly signToken: SignToken;
+  /** Which servers may be given the token of an EKS cluster. */
+  readonly isEksEndpoint: IsEksEndpoint;
   readonly listInstances: ListInstances;
 }
 
@@ -51,11 +57,11 @@ export async function openTarget(
   expiredServer?: ExpiredServer,
 ): Promise<OpenTarget> {
   const { cluster, instances } = target;
-  const management = target.management && (await openKubeconfig(target.management.access, sources, signal));
+  const management = target.management?.access && (await openKubeconfig(target.management.access, sources, signal));
   try {
     const workload = await openWorkload(target, management, sources, signal, expiredServer);
     return {
-      cluster: { ...cluster, endpoint: hostOf(new URL(workload.server)) },
+      cluster: { ...cluster, endpoints: [hostOf(new URL(workload.server))] },
       workload,
       ...machinesFrom(target, workload, management),
       ...(instances === undefined
@@ -84,43 +90,58 @@ async function openWorkload(
 ): Promise<KubernetesClient> {
   switch (access.kind) {
     case 'eks':
-      return openEks(cluster.name, access, sources.signToken);
+      return openEks(cluster.name, access, sources);
     case 'kubeconfig':
-      return openKubeconfig(access, sources, signal, expiredServer);
+      return openKubeconfig(access, sources, signal, { expiredServer, isEks: cluster.provider === 'eks' });
     case 'cluster-api':
-      return openClusterApi(cluster.name, access, management, signal, expiredServer);
+      return openClusterApi(cluster.name, access, management, sources, signal, expiredServer);
   }
 }
 
-function openEks(name: string, { endpoint, certificateAuthority, scope }: EksAccess, signToken: SignToken) {
+/** The last point before a token: whatever named the endpoint, registry, order or EKS itself, passes here. */
+function openEks(
+  name: string,
+  { endpoint, certificateAuthority, scope }: EksAccess,
+  { signToken, isEksEndpoint, addresses }: TargetSources,
+): KubernetesClient {
+  const object = `EKS cluster ${name} in ${scope.account}/${scope.region}`;
+  const foreign = whyNoToken(endpoint, { authenticatorId: name, isEks: true, region: scope.region }, isEksEndpoint);
+  if (foreign !== undefined) throw new UnusableTargetError({ kind: 'endpoint', object, ...foreign });
   const connection: Connection = {
     server: endpoint,
     caPem: Buffer.from(certificateAuthority, 'base64').toString('latin1'),
     credentials: tokensOf(signToken, name, scope.region),
+    addresses,
   };
-  return usable(`EKS cluster ${name} in ${scope.account}/${scope.region}`, 'The next discovery reads it again.', () =>
-    createKubernetesClient(connection),
-  );
+  return usable(object, 'The next discovery reads it again.', () => createKubernetesClient(connection));
 }
 
 async function openKubeconfig(
   { secret, authenticatorId }: KubeconfigAccess,
-  { readSecret, signToken }: TargetSources,
+  { readSecret, signToken, isEksEndpoint, addresses }: TargetSources,
   signal: AbortSignal,
-  expiredServer?: ExpiredServer,
+  {
+    expiredServer,
+    isEks = false,
+  }: { readonly expiredServer?: ExpiredServer | undefined; readonly isEks?: boolean } = {},
 ): Promise<KubernetesClient> {
   const text = await textOf(secret, readSecret, signal);
   // The STS that answers an EKS Anywhere cluster is nobody's in particular; that of the secret is where we are at home.
   const own = authenticatorId && tokensOf(signToken, authenticatorId, secret.split(':')[3] ?? '');
-  return usable(`kubeconfig in secret ${secret}`, 'Mend the secret: the next sweep reads it again.', () =>
-    createKubernetesClient(tolerating(loadSecretKubeconfig(text, own ? { credentials: own } : {}), expiredServer)),
-  );
+  const object = `kubeconfig in secret ${secret}`;
+  return usable(object, 'Fix the secret: the next sweep reads it again.', () => {
+    const connection = { ...loadSecretKubeconfig(text, own ? { credentials: own } : {}), addresses };
+    const foreign = authenticatorId && whyNoToken(connection.server, { authenticatorId, isEks }, isEksEndpoint);
+    if (foreign) throw new UnusableTargetError({ kind: 'endpoint', object, ...foreign });
+    return createKubernetesClient(tolerating(connection, expiredServer));
+  });
 }
 
 async function openClusterApi(
   name: string,
   { namespace }: ClusterApiAccess,
   management: KubernetesClient | undefined,
+  { addresses }: TargetSources,
   signal: AbortSignal,
   expiredServer: ExpiredServer | undefined,
 ): Promise<KubernetesClient> {
@@ -141,23 +162,14 @@ async function openClusterApi(
     throw new UnusableTargetError({ kind, object: error.object, message: problem, remedy });
   }
   const remedy = 'Cluster API writes the Secret anew when it is deleted; or name a kubeconfig secret in fleet.yaml.';
-  return usable(`${object} on ${management.server}`, remedy, () => {
-    const loaded = loadSecretKubeconfig(text);
-    // Whoever may write that Secret is not the owner of the fleet, and must not choose what is asked from inside its network.
-    if (isLocalServer(hostOf(new URL(loaded.server)))) throw new KubeconfigError([LOCAL_SERVER]);
-    return createKubernetesClient(tolerating(loaded, expiredServer));
-  });
+  return usable(`${object} on ${management.server}`, remedy, () =>
+    createKubernetesClient(tolerating({ ...loadSecretKubeconfig(text), addresses }, expiredServer)),
+  );
 }
 
 function tolerating(connection: Connection, expiredServer: ExpiredServer | undefined): Connection {
   return expiredServer === undefined ? connection : { ...connection, expiredServer };
 }
-
-const LOCAL_SERVER: KubeconfigProblem = {
-  where: 'server',
-  problem: 'it is a link-local address or a metadata service, which no cluster has for its API',
-  remedy: 'Find out who wrote it; certmarshal does not connect to it.',
-};
 
 /** Tokens that our own role signs. */
 function tokensOf(signToken: SignToken, authenticatorId: string, region: string): Credentials {
@@ -203,12 +215,12 @@ function usable(object: string, remedy: string, open: () => KubernetesClient): K
   }
 }
 
-/** An EKS Anywhere cluster that names no management cluster manages itself; an EKS cluster has no Machines then. */
+/** One that names no other management cluster manages itself. */
 function machinesFrom(
-  { cluster, management: named }: Target,
+  { management: named }: Target,
   workload: KubernetesClient,
   management: KubernetesClient | undefined,
 ): Pick<SweepTarget, 'management' | 'machinesNamespace'> {
-  if (management === undefined) return cluster.provider === 'eks-anywhere' ? { management: workload } : {};
-  return { management, ...(named?.namespace === undefined ? {} : { machinesNamespace: named.namespace }) };
+  if (named === undefined) return { machinesNamespace: DEFAULT_NAMESPACE };
+  return { management: management ?? workload, machinesNamespace: named.namespace };
 }

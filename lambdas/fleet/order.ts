@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AuditReach } from '../audit/audit-target.ts';
-import type { ExpiredServer } from '../kubernetes/connection.ts';
+import { type ExpiredServer, LONGEST_EXPIRED_AT_MOST_MS } from '../kubernetes/connection.ts';
 import type { RecoveryWindow } from '../recovery/window.ts';
 import { readRecoveryWindow } from './read-recovery.ts';
 import { readServer } from './read-sweep.ts';
@@ -118,8 +118,21 @@ const readReach: Read<OrderedAudit> = (value, path) => {
 const readExpiredServer: Read<ExpiredServer> = (value, path) => {
   const server = fields(value, path);
   const pin = oneOf(['authority', 'fingerprint'])(server['pin'], `${path}.pin`);
-  if (pin === 'authority') return { pin };
+  if (pin === 'authority')
+    return {
+      pin,
+      ...present({
+        expiredAtMostMs: optional(readExpiredAtMost)(server['expiredAtMostMs'], `${path}.expiredAtMostMs`),
+        replacedBefore: optional(instant)(server['replacedBefore'], `${path}.replacedBefore`),
+      }),
+    };
   return { pin, sha256: matching(/^[0-9a-f]{64}$/, 'a SHA-256')(server['sha256'], `${path}.sha256`) };
+};
+
+const readExpiredAtMost: Read<number> = (value, path) => {
+  const ms = count(value, path);
+  if (ms > LONGEST_EXPIRED_AT_MOST_MS) throw new ShapeError(`${path} is more than ${LONGEST_EXPIRED_AT_MOST_MS}`);
+  return ms;
 };
 
 function readDeadline(value: unknown): number {

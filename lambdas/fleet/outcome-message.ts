@@ -3,7 +3,7 @@ import type { Problem } from '../problem.ts';
 import { firstProblems } from './first-problems.ts';
 import { fitting } from './fitting.ts';
 import type { DispatchOutcome, Outcome, SweepOutcome, VerdictLine, WorkloadCluster } from './outcome.ts';
-import { readAudit, readableAudit } from './read-audit.ts';
+import { auditOf } from './read-audit.ts';
 import { fatesUntil } from './read-fates.ts';
 import { boundedProblem, readProblem } from './read-problem.ts';
 import { rolloutOf } from './read-rollout.ts';
@@ -68,7 +68,7 @@ function boundedDispatch(outcome: DispatchOutcome): DispatchOutcome {
 
 function boundedSweep({ audit, fates, verdicts, rollout, ...outcome }: SweepOutcome): SweepOutcome {
   const read = {
-    audit: reading(() => optional(readAudit)(audit, 'audit')),
+    audit: reading(() => optional(auditOf(outcome.startedAt))(audit, 'audit')),
     fates: reading(() => optional(fatesUntil(outcome.startedAt))(fates, 'fates')),
     rollout: reading(() => optional(rolloutOf(outcome.startedAt))(rollout, 'rollout')),
   };
@@ -186,7 +186,7 @@ function readSweep(message: Fields): SweepOutcome {
       'workloadClusters',
     ),
     workloadClustersCut: optional(mark)(message['workloadClustersCut'], 'workloadClustersCut'),
-    audit: readableAudit(message['audit'], 'audit'),
+    audit: readable(auditOf(startedAt))(message['audit'], 'audit'),
     fates: readable(fatesUntil(startedAt))(message['fates'], 'fates'),
     verdicts: readable(verdictsOf(startedAt))(message['verdicts'], 'verdicts'),
     rollout: readable(rolloutOf(startedAt))(message['rollout'], 'rollout'),

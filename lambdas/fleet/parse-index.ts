@@ -1,7 +1,7 @@
 import { PROVIDERS } from '../approval/policy.ts';
 import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from './fleet-index.ts';
 import type { VerdictLine } from './outcome.ts';
-import { readableAudit } from './read-audit.ts';
+import { auditUntil } from './read-audit.ts';
 import { ledgerUntil } from './read-fates.ts';
 import { readProblem } from './read-problem.ts';
 import { readRollout } from './read-rollout.ts';
@@ -69,8 +69,8 @@ function readIndex(value: unknown, now: number): FleetIndex {
 }
 
 function isSound(cluster: IndexedCluster, now: number): boolean {
-  const { sweptAt, triedAt, serverAt, readableAt, completeAt, workloadClusters, findings, audit } = cluster;
-  const times = [sweptAt, triedAt, serverAt, readableAt, completeAt, workloadClusters?.readAt, audit?.auditedAt];
+  const { sweptAt, triedAt, serverAt, readableAt, completeAt, workloadClusters, findings } = cluster;
+  const times = [sweptAt, triedAt, serverAt, readableAt, completeAt, workloadClusters?.readAt];
   return areSound(times, findings, now);
 }
 
@@ -109,7 +109,7 @@ const clusterUntil =
       serverAt: optional(time)(cluster['serverAt'], `${path}.serverAt`),
       server: optional(readServer)(cluster['server'], `${path}.server`),
       workloadClusters: optional(readWorkloadClusters)(cluster['workloadClusters'], `${path}.workloadClusters`),
-      audit: readableAudit(cluster['audit'], `${path}.audit`),
+      audit: readable(auditUntil(now))(cluster['audit'], `${path}.audit`),
       slo: readable(ledgerUntil(now))(cluster['slo'], `${path}.slo`),
       verdicts: readable(verdictsUntil(now))(cluster['verdicts'], `${path}.verdicts`),
       rollout: readable(rolloutUntil(now))(cluster['rollout'], `${path}.rollout`),

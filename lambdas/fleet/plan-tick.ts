@@ -14,6 +14,7 @@ import { rolloutPolicyOf } from './rollout-policy-of.ts';
 import { isUnderWay } from './rollout-summary.ts';
 import { sameServer } from './same-server.ts';
 import { entryOf, present } from './shape.ts';
+import { sharedTokens } from './shared-tokens.ts';
 import { LISTED } from './sources.ts';
 import type { Target } from './target.ts';
 
@@ -84,13 +85,14 @@ export function planTick(
         audit: auditOf(cluster, target, question),
         rollout: rolloutOf(cluster, target, rollouts, question),
         recovery,
-        expiredServer: expiredServerOf(expiredServers, target.id, tick),
+        expiredServer: expiredServerOf(expiredServers, target.id, entryOf(index?.clusters, target.id)?.audit, tick),
       }),
     };
     return [{ lane: target.lane, order, rank: rankOf(order, isQuick(cluster, index)) }];
   });
   const problems = [
     ...conflicts.values(),
+    ...sharedTokens(reachable),
     ...clusters.flatMap(({ target, problem }) => [
       ...(problem === undefined ? [] : [problem]),
       ...(target === undefined || isDeployed(target) ? [] : [unknownLane(target)]),

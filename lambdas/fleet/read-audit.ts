@@ -7,12 +7,14 @@ import {
 } from '../audit/summary.ts';
 import { kindOf, MAX_TALLY } from '../audit/tally.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../expiry/certificate-classes.ts';
-import { type ExpiryFinding, SEVERITIES } from '../expiry/finding.ts';
+import { type KeptFinding, SEVERITIES } from '../expiry/finding.ts';
 import { FINDING_CODES, type FindingCode, runbookOf } from '../expiry/finding-codes.ts';
 import { SOURCE_IDS } from '../expiry/observation.ts';
 import {
   count,
   fields,
+  isAhead,
+  isDuring,
   list,
   mark,
   matching,
@@ -53,8 +55,28 @@ export const readAudit: Read<AuditSummary> = (value, path) => {
   });
 };
 
-/** An audit of another version of certmarshal is none: what else is told of the cluster must not be lost with it. */
-export const readableAudit: Read<AuditSummary | undefined> = readable(readAudit);
+/** Of the sweep that began then. @throws ShapeError */
+export function auditOf(startedAt: string): Read<AuditSummary> {
+  return (value, path) => {
+    const audit = readAudit(value, path);
+    if (!isDuring(startedAt, audit.auditedAt)) throw new ShapeError(`${path}.auditedAt is not of this sweep`);
+    return audit;
+  };
+}
+
+/**
+ * What the fleet index keeps. An audit that is more than ten minutes ahead is left out: no later one would be newer.
+ *
+ * @param now milliseconds since the epoch
+ * @throws ShapeError
+ */
+export function auditUntil(now: number): Read<AuditSummary> {
+  return (value, path) => {
+    const audit = readAudit(value, path);
+    if (isAhead(audit.auditedAt, now)) throw new ShapeError(`${path} is ahead`);
+    return audit;
+  };
+}
 
 const readCounts: Read<AuditSummary['counts']> = (value, path) => {
   const counts = fields(value, path);
@@ -96,7 +118,7 @@ const readSources: Read<AuditSummary['sources']> = (value, path) => {
   };
 };
 
-const readFinding: Read<ExpiryFinding> = (value, path) => {
+const readFinding: Read<KeptFinding> = (value, path) => {
   const finding = fields(value, path);
   const code = oneOf(CODES)(finding['code'], `${path}.code`);
   return present({
@@ -112,8 +134,7 @@ const readFinding: Read<ExpiryFinding> = (value, path) => {
     due: optional(date)(finding['due'], `${path}.due`),
     lastSeen: optional(date)(finding['lastSeen'], `${path}.lastSeen`),
     renewedBy: optional(cut(SUMMARY_LIMITS.message))(finding['renewedBy'], `${path}.renewedBy`),
-    command: cut(SUMMARY_LIMITS.command)(finding['command'], `${path}.command`),
-    // Never a path that somebody else wrote: people open it.
+    // Never a path that somebody else wrote: people open it. Nor a command, which they run.
     runbook: runbookOf(code),
   });
 };

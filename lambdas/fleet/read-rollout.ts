@@ -15,6 +15,7 @@ import {
 import {
   count,
   fields,
+  isDuring,
   list,
   mark,
   matching,
@@ -49,9 +50,6 @@ const WRITTEN = [
   'nothing-to-roll',
 ] as const satisfies readonly Written['outcome'][];
 const MACHINE_STATES = ['old', 'new', 'replaced', 'verified', 'leaving'] as const;
-/** A look belongs to a sweep, and no function runs longer. */
-const LONGEST_SWEEP_MS = 15 * 60_000;
-
 /** What is not visible is written out, with up to twice the characters. */
 const cut = (limit: number) => text(2 * limit + 1);
 const pageId = matching(PAGE_ID, 'the id of a page');
@@ -73,7 +71,6 @@ export const readRollout: Read<RolloutSummary> = (value, path) => {
       nextWindow: optional(time)(summary['nextWindow'], `${path}.nextWindow`),
       progress: optional(readProgress)(summary['progress'], `${path}.progress`),
       durationMs: optional(count)(summary['durationMs'], `${path}.durationMs`),
-      command: optional(cut(ROLLOUT_LIMITS.command))(summary['command'], `${path}.command`),
       write: optional(readWrite)(summary['write'], `${path}.write`),
     }),
   };
@@ -83,8 +80,7 @@ export const readRollout: Read<RolloutSummary> = (value, path) => {
 export function rolloutOf(startedAt: string): Read<RolloutSummary> {
   return (value, path) => {
     const summary = readRollout(value, path);
-    const after = Date.parse(summary.at) - Date.parse(startedAt);
-    if (after < 0 || after > LONGEST_SWEEP_MS) throw new ShapeError(`${path}.at is not of this sweep`);
+    if (!isDuring(startedAt, summary.at)) throw new ShapeError(`${path}.at is not of this sweep`);
     return summary;
   };
 }

@@ -20,6 +20,7 @@ import {
   ACCOUNT_ID,
   CLUSTER_ID,
   CLUSTER_NAME,
+  DEFAULT_NAMESPACE,
   EXTERNAL_ID,
   LANE_NAME,
   MAX_SERVICE_CIDRS,
@@ -44,7 +45,8 @@ export const readTarget: Read<Target> = (value, path) => {
   const access = readAccess(target['access'], `${path}.access`);
   const management = optional(readManagement)(target['management'], `${path}.management`);
   // Its kubeconfig is in the management cluster.
-  if (access.kind === 'cluster-api' && management === undefined) throw new ShapeError(`${path}.management is missing`);
+  if (access.kind === 'cluster-api' && management?.access === undefined)
+    throw new ShapeError(`${path}.management.access is missing`);
   return {
     id: matching(CLUSTER_ID, 'the id of a cluster')(target['id'], `${path}.id`),
     cluster: present({
@@ -56,6 +58,7 @@ export const readTarget: Read<Target> = (value, path) => {
     lane: matching(LANE_NAME, 'the name of a lane')(target['lane'], `${path}.lane`),
     ...present({
       management,
+      eksAnywhereNamespace: optional(readNamespace)(target['eksAnywhereNamespace'], `${path}.eksAnywhereNamespace`),
       instances: optional(readInstances)(target['instances'], `${path}.instances`),
       audit: optional(readTargetAudit)(target['audit'], `${path}.audit`),
     }),
@@ -95,12 +98,14 @@ function readKubeconfigAccess(access: Fields, path: string): KubeconfigAccess {
   });
 }
 
+const readManagementAccess: Read<KubeconfigAccess> = (value, path) => readKubeconfigAccess(fields(value, path), path);
+
 const readManagement: Read<NonNullable<Target['management']>> = (value, path) => {
   const management = fields(value, path);
-  return present({
-    access: readKubeconfigAccess(fields(management['access'], `${path}.access`), `${path}.access`),
-    namespace: optional(readNamespace)(management['namespace'], `${path}.namespace`),
-  });
+  const access = optional(readManagementAccess)(management['access'], `${path}.access`);
+  // One of an earlier version has an access and no namespace.
+  const given = management['namespace'] ?? (access === undefined ? undefined : DEFAULT_NAMESPACE);
+  return { ...present({ access }), namespace: readNamespace(given, `${path}.namespace`) };
 };
 
 const readTargetAudit: Read<TargetAudit> = (value, path) => {

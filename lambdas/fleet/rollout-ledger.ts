@@ -1,9 +1,23 @@
 import { AwsError } from '../aws/errors.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
-import { type PastRollout, type RolloutHistory, UNDONE_MS } from '../rollout/history.ts';
+import type { Problem } from '../problem.ts';
+import { type PastRollout, type RolloutHistory, UNDONE_MS, type UndoneClaim } from '../rollout/history.ts';
 import type { RolloutLimits } from '../rollout/policy.ts';
+import { hasTurn } from '../rollout/turn.ts';
 import type { RolloutLedger } from '../rollout-step/step-rollout.ts';
-import { fields, instant, list, oneOf, optional, present, type Read, reading, text, versionOf } from './shape.ts';
+import {
+  fields,
+  instant,
+  isAhead,
+  list,
+  oneOf,
+  optional,
+  present,
+  type Read,
+  reading,
+  text,
+  versionOf,
+} from './shape.ts';
 
 /** Key in the state bucket. */
 export const ROLLOUT_LEDGER_KEY = 'rollouts.json';
@@ -11,9 +25,10 @@ export const ROLLOUT_LEDGER_KEY = 'rollouts.json';
 const DAY_MS = 86_400_000;
 /** Longer than any check looks back. */
 const REMEMBERED_MS = 100 * DAY_MS;
-/** A rollout that nobody ended counts as going on no longer than this: its cluster may be gone, and the others must not wait for it for ever. */
+/** A rollout that nobody ended has ended by then: its cluster may be gone. The others wait for it for `TURN_MS` only. */
 const LONGEST_MS = 14 * DAY_MS;
 const MOST_ROLLOUTS = 20_000;
+const MOST_UNDONE = 2_000;
 /** Of a write that others overtake. */
 const MOST_TRIES = 5;
 
@@ -25,8 +40,15 @@ export interface RolloutLedgerOptions {
   readonly clock: () => number;
 }
 
-interface Loaded {
+/** What the object holds. */
+interface Ledger {
   readonly rollouts: readonly PastRollout[];
+  readonly undone: readonly UndoneClaim[];
+}
+
+interface Loaded extends Ledger {
+  /** How many entries of a time to come were left out. */
+  readonly ahead: number;
   readonly etag: string | undefined;
   /** Why the object cannot be used. */
   readonly damage?: string;
@@ -34,27 +56,27 @@ interface Loaded {
 
 /**
  * What the fleet remembers of rollouts, in one object of the state bucket. Every write replaces just the version that was read, and a claim judges the budget by that
- * version: of two clusters that begin at once, one does.
+ * version: of two clusters that begin at once, one does. Nothing but a claim adds a rollout to it.
  */
 export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOptions): RolloutLedger {
   const load = async (signal: AbortSignal): Promise<Loaded> => {
     const found = await objects.read(ROLLOUT_LEDGER_KEY, signal);
-    if (found === undefined) return { rollouts: [], etag: undefined };
+    if (found === undefined) return { rollouts: [], undone: [], ahead: 0, etag: undefined };
     const read = reading(() => readLedger(found.value));
-    if (!read.ok) return { rollouts: [], etag: found.etag, damage: read.problem };
-    return { rollouts: remembered(read.value, clock()), etag: found.etag };
+    if (!read.ok) return { rollouts: [], undone: [], ahead: 0, etag: found.etag, damage: read.problem };
+    return { ...remembered(read.value, clock()), etag: found.etag };
   };
 
   /** @returns whether it was written; undefined from `change` leaves everything as it is */
   const write = async (
-    { rollouts, etag }: Loaded,
-    change: (rollouts: readonly PastRollout[]) => readonly PastRollout[] | undefined,
+    { etag, rollouts, undone }: Loaded,
+    change: (loaded: Ledger) => Ledger | undefined,
     signal: AbortSignal,
   ): Promise<'written' | 'unchanged' | 'overtaken'> => {
-    const changed = change(rollouts);
+    const changed = change({ rollouts, undone });
     if (changed === undefined) return 'unchanged';
     try {
-      await objects.write(ROLLOUT_LEDGER_KEY, { version: 1, rollouts: newest(changed) }, etag, signal);
+      await objects.write(ROLLOUT_LEDGER_KEY, bounded(changed), etag, signal);
       return 'written';
     } catch (error) {
       if (error instanceof AwsError && error.kind === 'conflict') return 'overtaken';
@@ -63,10 +85,7 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
   };
 
   /** The same, again when others were faster. @throws AwsError */
-  const settle = async (
-    change: (rollouts: readonly PastRollout[]) => readonly PastRollout[] | undefined,
-    signal: AbortSignal,
-  ): Promise<void> => {
+  const settle = async (change: (loaded: Ledger) => Ledger | undefined, signal: AbortSignal): Promise<void> => {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const loaded = await load(signal);
       if (loaded.damage !== undefined) throw damaged(loaded.damage);
@@ -82,9 +101,15 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
 
   return {
     async read(signal): Promise<RolloutHistory> {
-      const { rollouts, damage } = await load(signal);
+      const { rollouts, undone, ahead, damage } = await load(signal);
       const shown = rollouts.map((rollout) => withEnd(rollout, clock()));
-      return { rollouts: shown, limits, ...(damage === undefined ? {} : { unread: damaged(damage).problem }) };
+      return {
+        rollouts: shown,
+        limits,
+        ...(undone.length === 0 ? {} : { undone }),
+        ...(ahead === 0 ? {} : { problems: [aheadOfTime(ahead)] }),
+        ...(damage === undefined ? {} : { unread: damaged(damage).problem }),
+      };
     },
 
     async claim(rollout, signal) {
@@ -98,17 +123,12 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
       if (loaded.rollouts.some((past) => past.cluster === cluster && isNew(past))) return false;
       const claimed: PastRollout = { id, cluster, trigger, startedAt: at };
       // What this cluster claimed before and is not done never began.
-      const kept = loaded.rollouts.filter((past) => past.cluster !== cluster || past.endedAt !== undefined);
-      return (await write(loaded, () => [...kept, claimed], signal)) === 'written';
-    },
-
-    async keep({ id, cluster, trigger, at }, signal) {
-      const kept: PastRollout = { id, cluster, trigger, startedAt: at };
-      const isIt = (past: PastRollout): boolean => past.id === id && past.cluster === cluster;
-      await settle((rollouts) => {
-        if (rollouts.some((past) => isIt(past) && past.endedAt === undefined)) return undefined;
-        return [...rollouts.filter((past) => !isIt(past)), kept];
-      }, signal);
+      const isUndone = (past: PastRollout): boolean => past.cluster === cluster && past.endedAt === undefined;
+      const change = (ledger: Ledger): Ledger => {
+        const { rollouts, undone } = withoutUndone(ledger, isUndone);
+        return { rollouts: [...rollouts, claimed], undone };
+      };
+      return (await write(loaded, change, signal)) === 'written';
     },
 
     async end({ id, cluster, at, undone }, signal) {
@@ -117,11 +137,13 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
         past.cluster === cluster &&
         past.endedAt === undefined &&
         (undone === undefined || past.startedAt === undone.claimedAt);
-      await settle((rollouts) => {
-        if (!rollouts.some(isIt)) return undefined;
-        return undone !== undefined
-          ? rollouts.filter((past) => !isIt(past))
-          : rollouts.map((past) => (isIt(past) ? { ...past, endedAt: Math.max(at, past.startedAt) } : past));
+      await settle((ledger) => {
+        if (!ledger.rollouts.some(isIt)) return undefined;
+        if (undone !== undefined) return withoutUndone(ledger, isIt);
+        const rollouts = ledger.rollouts.map((past) =>
+          isIt(past) ? { ...past, endedAt: Math.max(at, past.startedAt) } : past,
+        );
+        return { ...ledger, rollouts };
       }, signal);
     },
   };
@@ -129,7 +151,7 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
 
 /** Whether the budget of the fleet allows one more, which is none of these. */
 function hasRoom(others: readonly PastRollout[], { atOnce, pauseMs }: RolloutLimits, at: number): boolean {
-  const going = others.filter((past) => withEnd(past, at).endedAt === undefined);
+  const going = others.filter((past) => hasTurn(past, at));
   return going.length < atOnce && others.every(({ startedAt }) => at - startedAt >= pauseMs);
 }
 
@@ -139,8 +161,42 @@ function withEnd(past: PastRollout, now: number): PastRollout {
   return past.endedAt === undefined && last <= now ? { ...past, endedAt: last } : past;
 }
 
-function remembered(rollouts: readonly PastRollout[], now: number): readonly PastRollout[] {
-  return rollouts.filter(({ startedAt }) => now - startedAt < REMEMBERED_MS);
+/** What never began is no rollout any more; that it was claimed is remembered. */
+function withoutUndone({ rollouts, undone }: Ledger, isUndone: (past: PastRollout) => boolean): Ledger {
+  const more = rollouts.filter(isUndone).map(({ cluster, startedAt }) => ({ cluster, claimedAt: startedAt }));
+  return { rollouts: rollouts.filter((past) => !isUndone(past)), undone: [...undone, ...more] };
+}
+
+/** What is not too old. Of what is more than ten minutes ahead every wait would last until then. */
+function remembered(ledger: Ledger, now: number): Ledger & Pick<Loaded, 'ahead'> {
+  const rollouts = ledger.rollouts.filter(
+    ({ startedAt, endedAt = startedAt }) => !isAhead(Math.max(startedAt, endedAt), now),
+  );
+  const undone = ledger.undone.filter(({ claimedAt }) => !isAhead(claimedAt, now));
+  return {
+    rollouts: rollouts.filter(({ startedAt }) => now - startedAt < REMEMBERED_MS),
+    undone: undone.filter(({ claimedAt }) => now - claimedAt < REMEMBERED_MS),
+    ahead: ledger.rollouts.length - rollouts.length + (ledger.undone.length - undone.length),
+  };
+}
+
+function aheadOfTime(count: number): Problem {
+  return {
+    kind: 'rollout-ledger',
+    object: ROLLOUT_LEDGER_KEY,
+    message: `${count} of its entries are of a time to come and do not count: certmarshal did not write them`,
+    remedy:
+      'Find out who wrote the object in the state bucket: earlier versions of it show when. The next rollout that begins or ends removes the entries.',
+  };
+}
+
+/** As it is kept. */
+function bounded({ rollouts, undone }: Ledger): object {
+  return {
+    version: 1,
+    rollouts: newest(rollouts),
+    ...(undone.length === 0 ? {} : { undone: undone.slice(-MOST_UNDONE) }),
+  };
 }
 
 /** Those that go on, and of the others as many as fit. */
@@ -153,11 +209,22 @@ function newest(rollouts: readonly PastRollout[]): readonly PastRollout[] {
 }
 
 /** @throws ShapeError */
-function readLedger(value: unknown): readonly PastRollout[] {
+function readLedger(value: unknown): Ledger {
   const ledger = fields(value, 'the ledger');
   versionOf(ledger, 1);
-  return list(readPast, MOST_ROLLOUTS)(ledger['rollouts'], 'rollouts');
+  return {
+    rollouts: list(readPast, MOST_ROLLOUTS)(ledger['rollouts'], 'rollouts'),
+    undone: optional(list(readUndone, MOST_UNDONE))(ledger['undone'], 'undone') ?? [],
+  };
 }
+
+const readUndone: Read<UndoneClaim> = (value, path) => {
+  const claim = fields(value, path);
+  return {
+    cluster: text(512)(claim['cluster'], `${path}.cluster`),
+    claimedAt: instant(claim['claimedAt'], `${path}.claimedAt`),
+  };
+};
 
 const readPast: Read<PastRollout> = (value, path) => {
   const past = fields(value, path);

@@ -2,10 +2,17 @@ import { matchesGlob } from '../approval/selection.ts';
 import type { RolloutPolicy } from '../rollout/policy.ts';
 import type { Target } from './target.ts';
 
-/** The first policy that names a cluster by id or name; undefined where its fleet agrees to nothing. Pure. */
+/** The first policy that names a cluster by its id; undefined where its fleet agrees to nothing. Its name does not count: whoever makes a cluster gives it one. Pure. */
 export function rolloutPolicyOf(
   policies: readonly RolloutPolicy[],
-  { id, cluster: { name } }: Pick<Target, 'id' | 'cluster'>,
+  { id }: Pick<Target, 'id'>,
 ): RolloutPolicy | undefined {
-  return policies.find(({ clusters }) => clusters.some((glob) => matchesGlob(glob, id) || matchesGlob(glob, name)));
+  return policies.find(({ clusters }) => clusters.some((glob) => matchesId(glob, id)));
+}
+
+/** Part by part, so that `*` never stands for a slash: whoever names a cluster, or its namespace, chooses no other part. A `*` alone is every cluster. Pure. */
+export function matchesId(glob: string, id: string): boolean {
+  if (glob === '*') return true;
+  const [globs, parts] = [glob.split('/'), id.split('/')];
+  return globs.length === parts.length && globs.every((one, at) => matchesGlob(one, parts[at] ?? ''));
 }

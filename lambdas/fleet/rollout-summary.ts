@@ -36,8 +36,6 @@ export interface RolloutSummary {
   readonly progress?: ProgressSummary;
   /** From the start to the last sign of life, once it is done. */
   readonly durationMs?: number;
-  /** For a person, where the state is `assist`. */
-  readonly command?: string;
   /** What this look wrote, or tried to. */
   readonly write?: {
     readonly kind: RolloutWrite['kind'] | 'update-node-group';
@@ -70,7 +68,7 @@ export interface MachineSummary extends Pick<MachineProgress, 'name' | 'node' | 
 }
 
 /** Characters; what is longer is cut. */
-export const ROLLOUT_LIMITS = { message: 400, object: 200, text: 300, command: 500, name: 253 } as const;
+export const ROLLOUT_LIMITS = { message: 400, object: 200, text: 300, name: 253 } as const;
 export const MOST_FAILED = 20;
 export const MOST_REASONS = 10;
 /** Of the control plane, and of etcd. */
@@ -103,7 +101,6 @@ export function summaryOf({ step, written, at }: Pick<RolloutStepped, 'step' | '
       nextWindow: textOf(nextWindow),
       progress: progress && progressOf(progress),
       durationMs: durationOf(step),
-      command: step.kind === 'ask' ? printable(step.command, ROLLOUT_LIMITS.command) : undefined,
       write: write && written && { kind: write.kind, outcome: written.kind },
     }),
   };

@@ -115,6 +115,15 @@ export function isAhead(at: string | number, now: number): boolean {
   return (typeof at === 'number' ? at : Date.parse(at)) - now > CLOCKS_DIFFER_MS;
 }
 
+/** What is told with a sweep was seen in it, and no function runs longer. Milliseconds. */
+const LONGEST_SWEEP_MS = 15 * 60_000;
+
+/** Whether a time can be of the sweep that began then. Both RFC 3339. */
+export function isDuring(startedAt: string, at: string): boolean {
+  const after = Date.parse(at) - Date.parse(startedAt);
+  return after >= 0 && after <= LONGEST_SWEEP_MS;
+}
+
 export const httpsUrl: Read<string> = (value, path) => {
   const url = typeof value === 'string' && value.length <= 512 && URL.canParse(value) ? new URL(value) : undefined;
   if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '')

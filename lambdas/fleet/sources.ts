@@ -28,6 +28,10 @@ export interface EksSource {
 /** The source of the clusters that `fleet.yaml` lists. */
 export const LISTED = 'fleet.yaml';
 
+export function eksClusterId({ account, region }: AwsScope, name: string): string {
+  return `${account}/${region}/${name}`;
+}
+
 export function clusterApiSource(managementCluster: string): string {
   return `cluster-api ${managementCluster}`;
 }

@@ -12,16 +12,15 @@ import {
   joinJournaled,
   type SweepJournal,
 } from '../journal/sweep-journal.ts';
-import { hostOf } from '../kubernetes/connection.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { listWorkloadClusters } from '../kubernetes/workload-clusters.ts';
 import { printable } from '../printable.ts';
 import type { Problem } from '../problem.ts';
+import { createProcessorBudget, type ProcessorBudget, ProcessorTimeError } from '../processor-time.ts';
 import type { RecoveryWindow } from '../recovery/window.ts';
 import type { Acted } from '../sweep/act.ts';
 import { handshakeFrom } from '../sweep/node-handshake.ts';
 import type { SweepTarget } from '../sweep/observe.ts';
-import type { Handshake } from '../sweep/renewal-evidence.ts';
 import type { SweepReport } from '../sweep/report.ts';
 import { type Clock, SweepBugError, type SweepProgress, sweep } from '../sweep/sweep.ts';
 import type { AuditCluster } from './cluster-auditor.ts';
@@ -42,8 +41,8 @@ export interface TargetSweeperOptions extends TargetSources {
   readonly clock: Clock;
   /** ARN of the role that signs the tokens, for remedies. */
   readonly principalArn?: string;
-  /** Shakes hands with the nodes of the cluster with this endpoint. @default what is deployed */
-  readonly handshakeOf?: (endpoint: string) => Handshake;
+  /** Shakes hands with the nodes of the cluster behind this client. @default what is deployed */
+  readonly handshakeOf?: typeof handshakeFrom;
   /** Makes the audits that orders ask for. @default none is made */
   readonly audit?: AuditCluster;
   /** Makes the steps of rollouts that orders ask for. @default none is made */
@@ -52,6 +51,8 @@ export interface TargetSweeperOptions extends TargetSources {
   readonly recover?: RecoverCluster;
   /** Keeps what was decided. @default nothing is kept */
   readonly journal?: SweepJournal;
+  /** Of the processor, for one sweep. @default {@link createProcessorBudget} */
+  readonly budgetOf?: () => ProcessorBudget;
 }
 
 /** What became of an order. Nothing that is wrong with the cluster is a failure of certmarshal: the next tick sweeps it again. */
@@ -122,12 +123,29 @@ const SUSPECT: ReadonlySet<string> = new Set(['unauthorized', 'certificate']);
  * cluster's CA the same tick already succeeds. What was found so stays with the connection, until the order itself names another target.
  */
 export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarget {
-  const { policies, clock, describeCluster, principalArn, handshakeOf = handshakeFrom } = options;
+  const {
+    policies,
+    clock,
+    describeCluster,
+    principalArn,
+    handshakeOf = handshakeFrom,
+    budgetOf = createProcessorBudget,
+  } = options;
   const idle = createIdleTargets(KEPT_TARGETS);
   const observing = policies.map((policy) => ({ ...policy, mode: 'observe' as const }));
   const hashOf = createPolicyHash();
 
   return async (order, signal) => {
+    const budget = budgetOf();
+    const swept = await budget.run(async () => sweepWithin(order, signal, budget.signal));
+    const spent = spentProblem(`cluster ${order.target.id}`, budget.signal);
+    if (spent === undefined || swept.outcome.problems.some(({ message }) => message === spent.message)) return swept;
+    return { ...swept, outcome: withProblem(swept.outcome, spent) };
+  };
+
+  /** @param spent ends what looks and judges, and nothing that tells or records it */
+  async function sweepWithin(order: SweepOrder, outer: AbortSignal, spent: AbortSignal): Promise<SweptOrder> {
+    const signal = AbortSignal.any([outer, spent]);
     const startedAt = clock();
     const endsAt = performance.now() + order.deadlineMs;
     const deadline = new AbortController();
@@ -138,9 +156,13 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     let attempt: Attempt | undefined;
     try {
       attempt = await sweepOrder(order, AbortSignal.any([signal, deadline.signal]));
-      const problems = attempt.problems.map((problem) =>
-        problem.kind === 'aborted' && deadline.signal.aborted ? overdue(problem, order.deadlineMs) : problem,
-      );
+      const problems = attempt.problems.map((problem) => {
+        if (problem.kind !== 'aborted') return problem;
+        return (
+          spentProblem(problem.object, spent) ??
+          (deadline.signal.aborted ? overdue(problem, order.deadlineMs) : problem)
+        );
+      });
       const { report, bug } = attempt;
       swept = {
         outcome: done({ ...attempt, problems, ...(isUntried(attempt) ? { untried: true } : {}) }),
@@ -158,15 +180,15 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
       if (attempt?.moved) return recovered.swept;
       const leftMs = endsAt - performance.now();
       const [audited, journaled] = await Promise.all([
-        withAudit(order, recovered.swept, { open: attempt?.open, leftMs, signal }),
-        keepDecisions(order.target, joined(attempt?.decisions, recovered.decisions), { leftMs, signal }),
+        withAudit(order, recovered.swept, { open: attempt?.open, leftMs, signal: outer, spent }),
+        keepDecisions(order.target, joined(attempt?.decisions, recovered.decisions), { leftMs, signal: outer }),
       ]);
       const recorded = journaled === undefined ? audited : withJournal(audited, journaled);
       return attempt === undefined ? recorded : await withRollout(order, recorded, attempt, { endsAt, signal });
     } finally {
       if (attempt !== undefined) release(order, attempt);
     }
-  };
+  }
 
   /** After the approvals, before all that only looks: the cluster is down as long as nobody approves. */
   async function withRecovery(
@@ -208,16 +230,22 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
   async function withAudit(
     order: SweepOrder,
     swept: SweptOrder,
-    { open, leftMs, signal }: { open: OpenTarget | undefined; leftMs: number; signal: AbortSignal },
+    {
+      open,
+      leftMs,
+      signal,
+      spent,
+    }: { open: OpenTarget | undefined; leftMs: number; signal: AbortSignal; spent: AbortSignal },
   ): Promise<SweptOrder> {
     if (order.audit === undefined || options.audit === undefined || signal.aborted) return swept;
     const { target } = order;
     const { outcome } = swept;
     const { known, ...reach } = order.audit;
     const isTimeLeft = leftMs >= SHORTEST_AUDIT_MS;
-    // One that answers is audited with the next order. Of one that does not, what is known from before has to be looked at again now.
-    if (!isTimeLeft && outcome.readable) return swept;
-    const [problem = unexplained(target)] = outcome.problems;
+    const spentBefore = spentProblem(`cluster ${target.id}`, spent);
+    // One that answers is audited with the next order. Of one that does not, or takes its time each time, what is known from before has to be looked at again now.
+    if (!isTimeLeft && outcome.readable && spentBefore === undefined) return swept;
+    const problem = spentBefore ?? outcome.problems[0] ?? unexplained(target);
     const end = new AbortController();
     const timer = setTimeout(() => end.abort(), Math.max(leftMs, SHORTEST_AUDIT_MS) - SNAPSHOT_MS);
     try {
@@ -225,9 +253,9 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
         target,
         reach: { handshakes: order.handshakes ?? false, ...reach },
         ...(known === undefined ? {} : { known }),
-        open: isTimeLeft ? open : undefined,
+        open: isTimeLeft && spentBefore === undefined ? open : undefined,
         problem,
-        signal: AbortSignal.any([signal, end.signal]),
+        signal: AbortSignal.any([signal, end.signal, ...(spentBefore === undefined ? [spent] : [])]),
         last: signal,
       });
       return { ...swept, outcome: { ...outcome, audit } };
@@ -346,7 +374,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
 
   /** Connections are kept from order to order; what a lane reaches may change between two. */
   function reachedBy({ handshakes }: SweepOrder, open: OpenTarget): SweepTarget {
-    return handshakes ? { ...open, handshake: handshakeOf(hostOf(new URL(open.workload.server))) } : open;
+    return handshakes ? { ...open, handshake: handshakeOf(open.workload) } : open;
   }
 
   /** Keeps the connections of a sweep that gives no reason to doubt them, under the target that was ordered. */
@@ -513,6 +541,12 @@ function overdue({ object }: Problem, deadlineMs: number): Problem {
     remedy:
       'Check the load of the API server and the route to it; a cluster that does not answer gets less time until it does.',
   };
+}
+
+/** Undefined while there is some left. */
+function spentProblem(object: string, { reason }: AbortSignal): Problem | undefined {
+  if (!(reason instanceof ProcessorTimeError)) return undefined;
+  return { kind: 'timeout', object, message: reason.problem, remedy: reason.remedy };
 }
 
 function impostor(problem: Problem): Problem {

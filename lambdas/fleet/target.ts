@@ -12,12 +12,15 @@ export interface Target {
   /** `name` is what EKS, EKS Anywhere or Cluster API call it: policies select by it, evidence is compared with it. */
   readonly cluster: Pick<ClusterContext, 'name' | 'provider' | 'serviceCidrs'>;
   readonly access: Access;
-  /** Where its Cluster API Machines are, when that is another cluster. */
+  /** Where its Cluster API objects are; absent when it has none, as most clusters of EKS. */
   readonly management?: {
-    readonly access: KubeconfigAccess;
-    /** Of its Cluster object, where that is known: Machines of other namespaces then prove nothing. */
-    readonly namespace?: string;
+    /** Of its management cluster; absent when it manages itself. */
+    readonly access?: KubeconfigAccess;
+    /** Of its Cluster object. What is in another namespace says nothing of it. */
+    readonly namespace: string;
   };
+  /** Of the owner's Cluster of EKS Anywhere, where fleet.yaml says. @default the only one of the name */
+  readonly eksAnywhereNamespace?: string;
   /** Where its EC2 instances are; absent when it has none. Those of another VPC prove nothing. */
   readonly instances?: AwsScope & { readonly vpcId?: string };
   readonly lane: string;
@@ -62,6 +65,9 @@ export const CLUSTER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?:\/[A-Za-z0-9][A-Za
 
 /** Source: Kubernetes, "Object Names and IDs", RFC 1123 label names. */
 export const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Where EKS Anywhere keeps all objects of Cluster API; a cluster for which nothing else is said is there. */
+export const DEFAULT_NAMESPACE = 'eksa-system';
 
 /** In which the workload clusters of one management cluster are looked for: each is a LIST. EKS Anywhere has one. */
 export const MAX_NAMESPACES = 50;

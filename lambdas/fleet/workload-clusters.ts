@@ -8,6 +8,7 @@ import type { WorkloadCluster } from './outcome.ts';
 import type { Registry } from './registry.ts';
 import { entryOf, present } from './shape.ts';
 import { clusterApiSource } from './sources.ts';
+import type { Target } from './target.ts';
 import { targetAudit } from './target-audit.ts';
 
 /** Three times the interval at which they are looked for. */
@@ -48,26 +49,23 @@ function resultOf(
   const { asked = [], others = [] } = Object.groupBy(clusters, ({ namespace }) =>
     namespaces.includes(namespace) ? 'asked' : 'others',
   );
-  const own = ownCluster(management, asked);
   const found = asked
-    .filter((cluster) => cluster !== own)
+    .filter((cluster) => !isOwnCluster(management, cluster))
     .map((cluster) => foundCluster(management, cluster, { asked, fleet, previous }));
   // Looked for before fleet.yaml asked for fewer namespaces.
   const unwanted = others.map((cluster) => ({ id: idOf(management, cluster), unwanted: true as const }));
   return [{ source, ok: true, clusters: [...found, ...unwanted] }];
 }
 
-/** Its own Cluster object, in the first namespace that has one: it is swept as the management cluster that fleet.yaml lists. */
-function ownCluster(
-  { name, workloadClusters: { namespaces } }: ManagementCluster,
-  clusters: readonly WorkloadCluster[],
-): WorkloadCluster | undefined {
-  return clusters
-    .filter((cluster) => cluster.name === name)
-    .toSorted((a, b) => namespaces.indexOf(a.namespace) - namespaces.indexOf(b.namespace))[0];
+/** Its own Cluster object is swept as the management cluster that fleet.yaml lists. */
+function isOwnCluster({ name, namespace }: ManagementCluster, cluster: WorkloadCluster): boolean {
+  return cluster.name === name && cluster.namespace === namespace;
 }
 
-function idOf({ name: management }: ManagementCluster, { namespace, name }: WorkloadCluster): string {
+function idOf(
+  { name: management }: ManagementCluster,
+  { namespace, name }: Pick<WorkloadCluster, 'namespace' | 'name'>,
+): string {
   return `${management}/${namespace}/${name}`;
 }
 
@@ -79,32 +77,74 @@ interface Known {
 }
 
 function foundCluster(management: ManagementCluster, cluster: WorkloadCluster, known: Known): FoundCluster {
-  const { namespace, name, serviceCidrs } = cluster;
+  const { name } = cluster;
   const id = idOf(management, cluster);
-  if (!isWanted(management.workloadClusters, name, {}) || isListed(management, name, known.fleet))
-    return { id, unwanted: true };
+  if (!isAllowed(management, cluster, known.fleet)) return { id, unwanted: true };
   if (name === management.name) return { id, problem: namesake(id, management) };
   const access = accessOf(management, cluster, known);
   if (access === 'none') return { id, problem: withoutCredentials(id, management, cluster) };
   // One that was swept before the other one came still is: else whoever makes the other one stops it.
   if (access === 'ambiguous') return { id, unread: true, problem: ambiguous(id, cluster) };
+  return { id, target: targetOf(management, cluster, access) };
+}
+
+function targetOf(
+  management: ManagementCluster,
+  { namespace, name, serviceCidrs }: WorkloadCluster,
+  access: Access,
+): Target {
   return {
-    id,
-    target: {
-      id,
-      cluster: present({ name, provider: 'eks-anywhere' as const, serviceCidrs }),
-      access,
-      management: { access: kubeconfigOf(management), namespace },
-      lane: management.lane,
-      ...targetAudit(management),
-    },
+    id: idOf(management, { namespace, name }),
+    cluster: present({ name, provider: 'eks-anywhere' as const, serviceCidrs }),
+    access,
+    management: { access: kubeconfigOf(management), namespace },
+    ...present({ eksAnywhereNamespace: entryOf(management.workloadClusters.eksAnywhereNamespaces, name) }),
+    lane: management.lane,
+    ...targetAudit(management),
   };
 }
 
+/**
+ * The target that `fleet.yaml` allows for a workload cluster, whether there is such a Cluster or not; undefined where it allows none. Pure.
+ *
+ * @param id `management cluster/namespace/name`
+ * @param serviceCidrs what the management cluster says of it
+ */
+export function workloadTarget(
+  fleet: Pick<Fleet, 'managementClusters' | 'clusters'>,
+  id: string,
+  serviceCidrs: WorkloadCluster['serviceCidrs'],
+): Target | undefined {
+  const [managementName, namespace = '', name = ''] = id.split('/');
+  const management = fleet.managementClusters.find((candidate) => candidate.name === managementName);
+  if (management === undefined || name === management.name || !isAllowed(management, { namespace, name }, fleet))
+    return undefined;
+  const access = namedAccess(management, { namespace, name });
+  return access && targetOf(management, present({ namespace, name, serviceCidrs }), access);
+}
+
+function isAllowed(
+  management: ManagementCluster,
+  { namespace, name }: Pick<WorkloadCluster, 'namespace' | 'name'>,
+  fleet: Pick<Fleet, 'clusters'>,
+): boolean {
+  const { workloadClusters: wanted } = management;
+  return (
+    wanted.namespaces.includes(namespace) &&
+    isWanted(wanted, name, {}) &&
+    !isListed(management, { namespace, name }, fleet)
+  );
+}
+
 /** fleet.yaml lists it by itself, as a cluster of this management cluster: it is not a second one. */
-function isListed(management: ManagementCluster, name: string, fleet: Pick<Fleet, 'clusters'>): boolean {
-  return fleet.clusters.some(
-    (listed) => listed.name === name && listed.managementKubeconfigSecret === management.kubeconfigSecret,
+function isListed(
+  { kubeconfigSecret }: ManagementCluster,
+  { namespace, name }: Pick<WorkloadCluster, 'namespace' | 'name'>,
+  { clusters }: Pick<Fleet, 'clusters'>,
+): boolean {
+  return clusters.some(
+    (listed) =>
+      listed.name === name && listed.namespace === namespace && listed.managementKubeconfigSecret === kubeconfigSecret,
   );
 }
 
@@ -114,13 +154,20 @@ function accessOf(
   cluster: WorkloadCluster,
   { asked, previous }: Known,
 ): Access | 'none' | 'ambiguous' {
-  const { kubeconfigSecrets, kubeconfigsFromManagementCluster } = management.workloadClusters;
-  const { namespace, name } = cluster;
-  const secret = entryOf(kubeconfigSecrets, name);
-  if (secret === undefined) return kubeconfigsFromManagementCluster ? { kind: 'cluster-api', namespace } : 'none';
+  const access = namedAccess(management, cluster);
+  if (access?.kind !== 'kubeconfig') return access ?? 'none';
   const isTaken =
-    asked.filter((other) => other.name === name).length > 1 || hasPredecessor(management, cluster, previous);
-  return isTaken ? 'ambiguous' : { kind: 'kubeconfig', secret };
+    asked.filter((other) => other.name === cluster.name).length > 1 || hasPredecessor(management, cluster, previous);
+  return isTaken ? 'ambiguous' : access;
+}
+
+function namedAccess(
+  { workloadClusters: { kubeconfigSecrets, kubeconfigsFromManagementCluster } }: ManagementCluster,
+  { namespace, name }: Pick<WorkloadCluster, 'namespace' | 'name'>,
+): Access | undefined {
+  const secret = entryOf(kubeconfigSecrets, name);
+  if (secret !== undefined) return { kind: 'kubeconfig', secret };
+  return kubeconfigsFromManagementCluster ? { kind: 'cluster-api', namespace } : undefined;
 }
 
 /** Another cluster of this name was entered with the secret, and is still swept: also for an hour after it disappeared. */
@@ -167,12 +214,12 @@ function cutProblem(name: string, sent: number): Problem {
   };
 }
 
-function namesake(id: string, { name, workloadClusters: { namespaces } }: ManagementCluster): Problem {
+function namesake(id: string, { name, namespace }: ManagementCluster): Problem {
   return {
     kind: 'repeated',
     object: `cluster ${id}`,
-    message: `it is called like its management cluster ${name}, and a Cluster in an earlier one of the namespaces ${namespaces.slice(0, 5).join(', ')} is that one`,
-    remedy: `Find out who made it. If it is a cluster of its own, list it under clusters in fleet.yaml with another id, exclude ${name} from workloadClusters, and deploy.`,
+    message: `it is called like its management cluster ${name}, whose own Cluster is in namespace ${namespace}`,
+    remedy: `If it is the management cluster itself, write its namespace at managementClusters ${name} in fleet.yaml. Else find out who made it; if it is a cluster of its own, list it under clusters in fleet.yaml with another id, exclude ${name} from workloadClusters, and deploy.`,
   };
 }
 

@@ -5,6 +5,7 @@ import type { JsonObjects } from '../aws/json-objects.ts';
 import { type OrderMessage, UnsentOrdersError } from '../aws/queues.ts';
 import type { Fleet } from '../config/fleet.ts';
 import type { HubIdentity, SourceResult } from '../fleet/discover.ts';
+import { allowedTargets, fitRegistry } from '../fleet/fits-fleet.ts';
 import { handshakeLanes } from '../fleet/handshake-lanes.ts';
 import { listedClusters } from '../fleet/listed-clusters.ts';
 import type { DispatchOutcome } from '../fleet/outcome.ts';
@@ -13,6 +14,7 @@ import { parseRegistry } from '../fleet/parse-registry.ts';
 import { planTick } from '../fleet/plan-tick.ts';
 import { parseRecoveryWindows } from '../fleet/read-recovery.ts';
 import type { Registry } from '../fleet/registry.ts';
+import { SHARED_TOKEN } from '../fleet/shared-tokens.ts';
 import { eksSources, sourcesOf } from '../fleet/sources.ts';
 import { STATE_KEYS, type StateObject } from '../fleet/state-keys.ts';
 import { dueSources, updateRegistry } from '../fleet/update-registry.ts';
@@ -41,8 +43,8 @@ export interface DispatchOptions {
   readonly metrics: Metrics;
 }
 
-/** Kinds of problems that nobody has to look at: a cluster is made, deleted, or gone, of which the registry tells for two weeks. */
-const ON_PURPOSE: ReadonlySet<string> = new Set(['passing', 'missing']);
+/** Kinds of problems that ring nothing: a cluster is made, deleted, or gone, of which the registry tells for two weeks; names of clusters were chosen long ago. */
+const ON_PURPOSE: ReadonlySet<string> = new Set(['passing', 'missing', SHARED_TOKEN]);
 
 interface Sent {
   /** Orders that are in their queues. */
@@ -83,6 +85,7 @@ interface Read<T> {
 export function createDispatchTick(options: DispatchOptions): DispatchTick {
   const { fleet, hub, state, clock, logger, metrics } = options;
   const asked = sourcesOf(fleet, hub);
+  const allowed = allowedTargets(fleet, hub);
   const eks = eksSources(fleet.discovery, hub).map(({ name }) => name);
   const tickOptions = {
     lanes: new Set(options.send.keys()),
@@ -95,8 +98,12 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
   return async (tick, signals) => {
     const startedAt = clock();
     const problems: Problem[] = [];
+    const readRegistry = (value: unknown): Registry | undefined => {
+      const registry = parseRegistry(value, startedAt);
+      return registry && fitRegistry(registry, allowed);
+    };
     const [stored, index, recovery] = await Promise.all([
-      read('registry', (value) => parseRegistry(value, startedAt), problems, signals.all),
+      read('registry', readRegistry, problems, signals.all),
       read('index', (value) => parseFleetIndex(value, startedAt), problems, signals.all),
       read('recovery', parseRecoveryWindows, problems, signals.all),
     ]);

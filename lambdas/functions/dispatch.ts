@@ -15,7 +15,7 @@ import { tickOf } from '../fleet/tick.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createDispatchTick } from './dispatch-tick.ts';
-import { queueByLane, readBesideBundle, requiredVariable } from './environment.ts';
+import { hubIdentity, queueByLane, readBesideBundle, requiredVariable } from './environment.ts';
 
 /** The discovery ends this long before Lambda ends the function: the registry and the outcome are still to be written. */
 const WRAP_UP_MS = 10_000;
@@ -24,11 +24,7 @@ const logger = createLogger('dispatch');
 const metrics = createMetrics('dispatch');
 const sqs = new SQSClient();
 const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
-const hub = {
-  account: requiredVariable('HUB_ACCOUNT'),
-  region: requiredVariable('AWS_REGION'),
-  partition: requiredVariable('HUB_PARTITION'),
-};
+const hub = hubIdentity();
 const fleet: Fleet = JSON.parse(readBesideBundle(import.meta.url, 'fleet.json'));
 const reader = createEksReader({ credentials: createCredentials({ sessionName: 'certmarshal-dispatch' }) });
 const dispatchTick = createDispatchTick({

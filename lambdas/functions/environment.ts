@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { HubIdentity } from '../fleet/sources.ts';
 
 /**
  * The text of a JSON file that was deployed beside the bundle. Synthesis validated the content before it wrote it: nobody checks it again.
@@ -15,6 +16,15 @@ export function requiredVariable(name: string): string {
   if (value === undefined || value === '')
     throw new Error(`The environment variable ${name} is not set: deploy the stack again.`);
   return value;
+}
+
+/** Where this function runs. */
+export function hubIdentity(): HubIdentity {
+  return {
+    account: requiredVariable('HUB_ACCOUNT'),
+    region: requiredVariable('AWS_REGION'),
+    partition: requiredVariable('HUB_PARTITION'),
+  };
 }
 
 /** Something for the queue of each lane, from the variable LANE_QUEUE_URLS: URLs by name of the lane. */

@@ -4,11 +4,14 @@ import type { ApprovalPolicy } from '../approval/policy.ts';
 import { isFor } from '../approval/selection.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
 import type { OrderMessage } from '../aws/queues.ts';
+import { allowedTargets, type FleetOfTargets, fitRegistry } from '../fleet/fits-fleet.ts';
+import { handshakeLanes } from '../fleet/handshake-lanes.ts';
 import { hintDue, hintedCluster } from '../fleet/hints.ts';
 import { parseFleetIndex } from '../fleet/parse-index.ts';
 import { parseRegistry } from '../fleet/parse-registry.ts';
 import { planTick } from '../fleet/plan-tick.ts';
 import type { RegisteredCluster, Registry } from '../fleet/registry.ts';
+import type { HubIdentity } from '../fleet/sources.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { type HintEvent, readHintEvent } from './hint-event.ts';
@@ -28,12 +31,12 @@ const LONGEST_DELAY_SECONDS = 900;
 export interface HintOptions {
   readonly state: JsonObjects;
   readonly policies: readonly ApprovalPolicy[];
-  /** The Region that this runs in, and whose audit logs and launches it gets. */
-  readonly region: string;
+  /** What targets of the registry are fitted to. */
+  readonly fleet: FleetOfTargets;
+  /** Where this runs, and whose audit logs and launches it gets. */
+  readonly hub: HubIdentity;
   /** Puts a hint where it waits. */
   readonly wait: (body: string, delaySeconds: number, signal: AbortSignal) => Promise<void>;
-  /** From which machines are reached. */
-  readonly handshakeLanes: ReadonlySet<string>;
   /** By lane. */
   readonly send: ReadonlyMap<string, (messages: readonly OrderMessage[], signal: AbortSignal) => Promise<void>>;
   /** Milliseconds since the epoch. */
@@ -51,8 +54,9 @@ export interface HintOptions {
 export type HandleHint = (event: unknown, signal: AbortSignal) => Promise<void>;
 
 export function createHintHandler(options: HintOptions): HandleHint {
-  const { state, policies, region, handshakeLanes, wait, send, clock, logger, metrics } = options;
-  const lanes = new Set(send.keys());
+  const { state, policies, fleet, hub, wait, send, clock, logger, metrics } = options;
+  const allowed = allowedTargets(fleet, hub);
+  const planOptions = { lanes: new Set(send.keys()), handshakeLanes: new Set(handshakeLanes(fleet)) };
 
   return async (event, signal) => {
     const hint = readHintEvent(event);
@@ -72,7 +76,7 @@ export function createHintHandler(options: HintOptions): HandleHint {
   ): Promise<readonly RegisteredCluster[]> {
     const registry = await readRegistry(signal);
     if (registry === undefined) return [];
-    if (hint.kind === 'audit-log') return [hintedCluster(hint, registry, region) ?? []].flat();
+    if (hint.kind === 'audit-log') return [hintedCluster(hint, registry, hub.region) ?? []].flat();
     const clusters = Object.values(registry.clusters).filter(({ target }) => {
       const scope = target?.access.kind === 'eks' ? target.access.scope : undefined;
       return scope?.account === hint.account && scope.region === hint.region;
@@ -109,7 +113,7 @@ export function createHintHandler(options: HintOptions): HandleHint {
     if (hints.length === 0 || registry === undefined) return;
     const stored = await state.read(STATE_KEYS.index, signal);
     // Of the whole fleet: only so it shows which writes have to be held.
-    const plan = planTick(registry, parseFleetIndex(stored?.value, clock()), clock(), { lanes, handshakeLanes });
+    const plan = planTick(registry, parseFleetIndex(stored?.value, clock()), clock(), planOptions);
     for (const [due, ofDue] of Map.groupBy(hints, (hint) => hint.due)) {
       const ids = new Set(ofDue.map(({ id }) => id));
       // EKS alone sends hints, and renews the certificates of its control planes: what a tick knows of rollouts and recoveries of the others is not needed here.
@@ -130,6 +134,7 @@ export function createHintHandler(options: HintOptions): HandleHint {
   /** Before the first discovery there is none, and nothing to hint. */
   async function readRegistry(signal: AbortSignal): Promise<Registry | undefined> {
     const stored = await state.read(STATE_KEYS.registry, signal);
-    return stored === undefined ? undefined : parseRegistry(stored.value, clock());
+    const registry = stored && parseRegistry(stored.value, clock());
+    return registry && fitRegistry(registry, allowed);
   }
 }

@@ -7,9 +7,10 @@ import middy from '@middy/core';
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { createJsonObjects } from '../aws/json-objects.ts';
 import { sendMessage, sendOrders } from '../aws/queues.ts';
+import type { FleetOfTargets } from '../fleet/fits-fleet.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
-import { queueByLane, readBesideBundle, requiredVariable } from './environment.ts';
+import { hubIdentity, queueByLane, readBesideBundle, requiredVariable } from './environment.ts';
 import { createHintHandler } from './handle-hint.ts';
 
 const logger = createLogger('hint');
@@ -17,12 +18,12 @@ const metrics = createMetrics('hint');
 const sqs = new SQSClient();
 const waiting = requiredVariable('WAITING_QUEUE_URL');
 const policies: readonly ApprovalPolicy[] = JSON.parse(readBesideBundle(import.meta.url, 'policies.json'));
-const handshakeLanes: readonly string[] = JSON.parse(readBesideBundle(import.meta.url, 'handshake-lanes.json'));
+const fleet: FleetOfTargets = JSON.parse(readBesideBundle(import.meta.url, 'fleet.json'));
 const handleHint = createHintHandler({
   state: createJsonObjects({ client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') }),
   policies,
-  region: requiredVariable('AWS_REGION'),
-  handshakeLanes: new Set(handshakeLanes),
+  fleet,
+  hub: hubIdentity(),
   wait: async (body, delaySeconds, signal) => sendMessage(sqs, waiting, body, { delaySeconds }, signal),
   send: queueByLane((queueUrl) => async (messages, signal) => sendOrders(sqs, queueUrl, messages, signal)),
   clock: Date.now,

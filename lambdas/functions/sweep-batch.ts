@@ -4,9 +4,11 @@ import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { combinedOrder } from '../fleet/combined-order.ts';
 import { isDoubtful } from '../fleet/deadlines.ts';
+import type { OrderRefusal } from '../fleet/fits-fleet.ts';
 import { decodeOrder, groupOf, type SweepOrder } from '../fleet/order.ts';
 import type { SweepOneTarget, SweptOrder } from '../fleet/sweep-target.ts';
 import { printable } from '../printable.ts';
+import type { Problem } from '../problem.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { recordAudit, recordFailedAudit } from '../telemetry/record-audit.ts';
 import { recordJournal } from '../telemetry/record-journal.ts';
@@ -14,6 +16,8 @@ import { logFailed, recordFailed, recordSweep, recordUnusable } from '../telemet
 import { createOutcomeSender, type OutcomeSender, type OutcomeSenderOptions } from './outcome-sender.ts';
 
 export interface SweepBatchOptions extends OutcomeSenderOptions {
+  /** Which orders are not carried out. */
+  readonly refusal: OrderRefusal;
   readonly sweepOne: SweepOneTarget;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
@@ -38,6 +42,8 @@ const UNREADABLE_REMEDY =
 /** How long a doubtful cluster waits for the others of its batch. Milliseconds. */
 const LONGEST_WAIT_MS = 3_000;
 
+type ReadOrder = { readonly order: SweepOrder } | { readonly id: string; readonly problem: Problem };
+
 /** What groupOf makes of an id of over 128 characters. */
 const HASH = /^[0-9a-f]{64}$/;
 
@@ -46,20 +52,25 @@ const HASH = /^[0-9a-f]{64}$/;
  * the retry. So is a message that cannot be read: it would not become readable. Only when certmarshal itself fails, or AWS does
  * not let it work, a message goes back to the queue, with the other messages of its group and none of another.
  */
-export function createSweepBatch({ sweepOne, clock, send, wait, ...telemetry }: SweepBatchOptions): SweepBatch {
+export function createSweepBatch({
+  sweepOne,
+  refusal,
+  clock,
+  send,
+  wait,
+  ...telemetry
+}: SweepBatchOptions): SweepBatch {
   return async (event, context, signal, last) => {
-    const decoded = new Map(event.Records.map(({ body }) => [body, decodeOrder(body)]));
-    const orders = [...decoded.values()].flatMap((read) => (read.ok ? [read.order] : []));
+    const read = new Map(event.Records.map((record) => [record, readOrder(record)]));
+    // A refused order takes no part in the sweep of the others of its cluster.
+    const orders = [...read.values()].flatMap((one) => ('order' in one ? [one.order] : []));
     const outcomes = createOutcomeSender({ send, wait, ...telemetry }, { hurry: signal, last });
     const sweeps = sweepAll(Map.groupBy(orders, groupOfOrder), outcomes, signal);
     const handle = async (record: SQSRecord): Promise<void> => {
-      const read = decoded.get(record.body) ?? decodeOrder(record.body);
-      if (!read.ok) {
-        drop(record, read.problem, outcomes);
-        return;
-      }
+      const one = read.get(record) ?? readOrder(record);
       // All orders of one cluster in one batch share one sweep and its fate.
-      await sweeps.get(groupOfOrder(read.order));
+      if ('order' in one) await sweeps.get(groupOfOrder(one.order));
+      else drop(record, one, outcomes);
     };
     try {
       return await processPartialResponse(event, handle, new BatchProcessor(EventType.SQS), {
@@ -130,13 +141,27 @@ export function createSweepBatch({ sweepOne, clock, send, wait, ...telemetry }: 
     if (journaled !== undefined) recordJournal(journaled, telemetry, id);
   }
 
-  /** What cannot be read becomes a finding of the cluster that its group names. */
-  function drop({ messageId, attributes }: SQSRecord, problem: string, outcomes: OutcomeSender): void {
-    telemetry.metrics.addMetric(METRIC.messagesUnreadable, MetricUnit.Count, 1);
-    telemetry.logger.error('message dropped', { messageId, problem, remedy: UNREADABLE_REMEDY });
+  /** What cannot be read becomes a finding of the cluster that its group names; what is refused, of the cluster that it names. */
+  function readOrder({ body, messageId, attributes }: SQSRecord): ReadOrder {
+    const read = decodeOrder(body);
+    if (read.ok) {
+      const problem = refusal(read.order, clock());
+      return problem === undefined ? { order: read.order } : { id: read.order.target.id, problem };
+    }
     const id = printable(attributes.MessageGroupId ?? messageId);
     // Only a hash is left of a long id; the registry tells whose it is.
     const object = HASH.test(id) ? `cluster whose id has the SHA-256 ${id}` : `cluster ${id}`;
+    return { id, problem: { kind: 'message', object, message: read.problem, remedy: UNREADABLE_REMEDY } };
+  }
+
+  function drop(
+    { messageId }: SQSRecord,
+    { id, problem }: { readonly id: string; readonly problem: Problem },
+    outcomes: OutcomeSender,
+  ): void {
+    const { message, remedy } = problem;
+    telemetry.metrics.addMetric(METRIC.messagesUnreadable, MetricUnit.Count, 1);
+    telemetry.logger.error('message dropped', { messageId, problem: message, remedy });
     outcomes.add({
       version: 1,
       kind: 'sweep',
@@ -146,7 +171,7 @@ export function createSweepBatch({ sweepOne, clock, send, wait, ...telemetry }: 
       untried: true,
       readable: false,
       complete: false,
-      problems: [{ kind: 'message', object, message: problem, remedy: UNREADABLE_REMEDY }],
+      problems: [problem],
       problemCount: 1,
     });
   }

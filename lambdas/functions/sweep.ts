@@ -8,17 +8,19 @@ import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { createEksReader } from '../aws/eks-clusters.ts';
+import { isEksEndpoint } from '../aws/eks-endpoint.ts';
 import { createTokenSigner } from '../aws/eks-token.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';
 import { sendMessages } from '../aws/queues.ts';
 import { createCredentials } from '../aws/spoke-credentials.ts';
 import type { FleetRollouts } from '../config/fleet.ts';
 import type { Thresholds } from '../expiry/thresholds.ts';
+import { createOrderRefusal, type FleetOfTargets } from '../fleet/fits-fleet.ts';
 import { createTargetSweeper } from '../fleet/sweep-target.ts';
 import { tryingAgain } from '../journal/trying-again.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
-import { readBesideBundle, requiredVariable } from './environment.ts';
+import { hubIdentity, readBesideBundle, requiredVariable } from './environment.ts';
 import { lateAuditor } from './late-auditor.ts';
 import { lateInstanceReader } from './late-instance-reader.ts';
 import { lateJournal } from './late-journal.ts';
@@ -38,12 +40,16 @@ const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
 const policies: readonly ApprovalPolicy[] = JSON.parse(readBesideBundle(import.meta.url, 'policies.json'));
 const thresholds: Thresholds = JSON.parse(readBesideBundle(import.meta.url, 'audit.json'));
 const rollouts: FleetRollouts = JSON.parse(readBesideBundle(import.meta.url, 'rollouts.json'));
+const fleet: FleetOfTargets = JSON.parse(readBesideBundle(import.meta.url, 'fleet.json'));
 const credentials = createCredentials({ sessionName: 'certmarshal-sweep' });
 const eks = createEksReader({ credentials });
 const sweepBatch = createSweepBatch({
+  refusal: createOrderRefusal(fleet, hubIdentity(), requiredVariable('LANE')),
   sweepOne: createTargetSweeper({
+    addresses: 'cluster',
     readSecret: createSecretReader(),
     signToken: createTokenSigner({}),
+    isEksEndpoint,
     describeCluster: async (scope, name, signal) => eks.describeCluster(scope, name, signal),
     listInstances: lateInstanceReader(credentials),
     principalArn: requiredVariable('SWEEP_ROLE_ARN'),

@@ -95,7 +95,8 @@ export const ALARMS = {
     watches: { hub: 'metric' },
     severity: 'warning',
     threshold: 1,
-    datapoints: { atLeast: 2, of: 30 },
+    // Of one cluster, and where audits are rare, no second one comes in time.
+    datapoints: { atLeast: 1, of: 30 },
     meaning: 'Audits cannot keep what they saw: the next one knows less of before.',
   },
   JournalUnwritten: {

@@ -5,7 +5,7 @@ import type { VerdictLine } from '../fleet/outcome.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
 import { printable } from '../printable.ts';
 import { type FindingGroup, findingGroups } from './finding-groups.ts';
-import { commandFor, type KnownCluster, LONGEST_STORY } from './known-cluster.ts';
+import { commandFor, commandForFinding, type KnownCluster, LONGEST_STORY } from './known-cluster.ts';
 import { isOfRecovery, recoveryOpen, rolloutHeld, rolloutNeeded } from './rollout-signals.ts';
 import { CLASS_SIGNALS, type Signal } from './signals.ts';
 
@@ -30,7 +30,7 @@ export function clusterSignals(known: KnownCluster, now: number): readonly Signa
     hostileRequests(known, now),
     burn('SloFastBurn', known),
     burn('SloSlowBurn', known),
-    rolloutHeld(known),
+    rolloutHeld(known, now),
     rolloutNeeded(known, now),
     recoveryOpen(known),
   ].flatMap((signal) => (signal !== undefined && signal.value > 0 ? [signal] : []));
@@ -161,7 +161,7 @@ function findingSignal({ id, tally, shown: [worst, ...others] }: FindingGroup, k
     story: told === undefined ? `${value} times ${codes}` : `${told}${more > 0 ? `, and ${more} more` : ''}`,
     ...(worst === undefined ? {} : { since: worst.since }),
     ...(worst?.due === undefined ? {} : { due: worst.due }),
-    command: worst?.command ?? commandFor('audit', known),
+    command: worst === undefined ? commandFor('audit', known) : commandForFinding(worst, known),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { AuditSummary, FindingTally } from '../audit/summary.ts';
-import type { ExpiryFinding } from '../expiry/finding.ts';
+import type { KeptFinding } from '../expiry/finding.ts';
 import { byUrgency } from '../expiry/findings.ts';
 import { signalOf } from './finding-signals.ts';
 import type { SignalId } from './signals.ts';
@@ -10,7 +10,7 @@ export interface FindingGroup {
   /** Never empty. */
   readonly tally: readonly FindingTally[];
   /** Those of them that the summary has room for, the worst first. */
-  readonly shown: readonly ExpiryFinding[];
+  readonly shown: readonly KeptFinding[];
 }
 
 /**
@@ -25,15 +25,15 @@ export function findingGroups(audit: AuditSummary | undefined): readonly Finding
     const key = keyOf(entry);
     if (entry.count > (most.get(key)?.count ?? 0)) most.set(key, entry);
   }
-  const bySignal = Map.groupBy(most.values(), ({ code, severity }) => signalOf(code, severity));
+  const bySignal = Map.groupBy(most.values(), signalOf);
   return [...bySignal].flatMap(([id, entries]) => {
     if (id === undefined) return [];
-    const these = findings.filter(({ code, severity }) => signalOf(code, severity) === id).toSorted(byUrgency);
+    const these = findings.filter((finding) => signalOf(finding) === id).toSorted(byUrgency);
     return [{ id, tally: entries, shown: these }];
   });
 }
 
-function counted(same: readonly ExpiryFinding[]): readonly FindingTally[] {
+function counted(same: readonly KeptFinding[]): readonly FindingTally[] {
   const [first] = same;
   if (first === undefined) return [];
   const { code, severity, what } = first;

@@ -1,5 +1,6 @@
-import type { Severity } from '../expiry/finding.ts';
+import type { KeptFinding, Severity } from '../expiry/finding.ts';
 import type { FindingCode } from '../expiry/finding-codes.ts';
+import { isOfControlPlane } from '../expiry/layers.ts';
 import type { SignalId } from './signals.ts';
 
 /**
@@ -16,12 +17,12 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
   KubeletRenewalOverdue: { critical: 'CertificatesCritical', warning: 'KubeletsOverdue' },
   AuthorityBoundsLeaves: { warning: 'CertificatesWarning' },
   OutlivesIssuer: { warning: 'CertificatesWarning' },
+  IssuerUnknown: { warning: 'CertificatesWarning' },
   VeryLongLived: {},
 
   // What a certificate is.
   WeakKey: {},
   WeakSignature: {},
-  IssuerUnknown: {},
   KubeletNameMismatch: {},
   NameMismatch: {},
   CertificateUnreadable: {},
@@ -56,6 +57,12 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
 };
 
 /** The signal that a finding counts for; undefined when nobody is alarmed by it. Pure. */
-export function signalOf(code: FindingCode, severity: Severity): SignalId | undefined {
+export function signalOf({
+  code,
+  severity,
+  what,
+}: Pick<KeptFinding, 'code' | 'severity' | 'what'>): SignalId | undefined {
+  // That a kubelet has a certificate of another authority may be how its owner wants it.
+  if (code === 'IssuerUnknown' && (what === undefined || !isOfControlPlane(what))) return undefined;
   return FINDING_SIGNALS[code][severity];
 }

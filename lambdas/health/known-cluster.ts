@@ -1,4 +1,5 @@
-import { clusterCommand, nameInId } from '../expiry/commands.ts';
+import { clusterCommand, commandOf, nameInId } from '../expiry/commands.ts';
+import type { KeptFinding } from '../expiry/finding.ts';
 import type { IndexedCluster } from '../fleet/fleet-index.ts';
 import type { RegisteredCluster } from '../fleet/registry.ts';
 import type { SloState } from '../slo/objective.ts';
@@ -15,6 +16,18 @@ export interface KnownCluster {
   readonly auditEveryMinutes: number;
 }
 
+/** The command of a finding of its audit. */
+export function commandForFinding(
+  finding: KeptFinding,
+  { registered, indexed }: Pick<KnownCluster, 'registered' | 'indexed'>,
+): string {
+  const { target } = registered;
+  return commandOf(finding, {
+    name: target?.cluster.name ?? indexed?.name,
+    provider: target?.cluster.provider ?? indexed?.provider,
+  });
+}
+
 /** A command for a person, who has a kubeconfig of the cluster and knows it by its name. */
 export function commandFor(
   command: string,
@@ -23,5 +36,5 @@ export function commandFor(
   const { id, target } = registered;
   const name = target?.cluster.name ?? indexed?.name ?? nameInId(id);
   const provider = target?.cluster.provider ?? indexed?.provider;
-  return clusterCommand(command, { name, provider, isManaged: target?.management !== undefined });
+  return clusterCommand(command, { name, provider, isManaged: target?.management?.access !== undefined });
 }

@@ -1,4 +1,5 @@
 import { word } from '../expiry/commands.ts';
+import { span } from '../expiry/words.ts';
 import type { IndexedRollout } from '../fleet/fleet-index.ts';
 import { printable } from '../printable.ts';
 import { commandFor, type KnownCluster, LONGEST_STORY } from './known-cluster.ts';
@@ -6,27 +7,25 @@ import type { Signal } from './signals.ts';
 
 /** Two looks: what could not be read once is no reason to ask a person, and a rollout is due for weeks. Milliseconds. */
 const NEEDED_AFTER_MS = 30 * 60_000;
-/** A cluster that is read, and whose rollout nobody looks at for so long, is opted in no more. Milliseconds. */
-const FORGOTTEN_MS = 24 * 3_600_000;
-
 /** A rollout that is held, and one that nobody began before certificates ended: nothing goes on by itself. Pure. */
-export function rolloutHeld(known: KnownCluster): Signal | undefined {
-  const rollout = lookedAt(known);
+export function rolloutHeld(known: KnownCluster, now: number): Signal | undefined {
+  const rollout = known.indexed?.rollout;
   if (rollout === undefined || (rollout.state !== 'held' && rollout.state !== 'expired')) return undefined;
   const [reason] = rollout.reasons;
   const why = reason === undefined ? rollout.message : reasonText(reason);
   const story = rollout.state === 'held' ? `its rollout is held: ${why}` : `not rolled in time: ${rollout.message}`;
-  return signalOf('RolloutsHeld', rollout, story, look('status', known));
+  return signalOf('RolloutsHeld', rollout, `${story}${unseen(known, rollout, now)}`, look('status', known));
 }
 
 /** A rollout that is due, and that a person has to make possible, or to do. What passes by itself is no reason. Pure. */
 export function rolloutNeeded(known: KnownCluster, now: number): Signal | undefined {
-  const rollout = lookedAt(known);
+  const rollout = known.indexed?.rollout;
   if (rollout === undefined || (rollout.state !== 'refused' && rollout.state !== 'assist')) return undefined;
   if (!(now - Date.parse(rollout.since) >= NEEDED_AFTER_MS)) return undefined;
   const [reason] = rollout.reasons;
   const why = reason === undefined ? '' : `: ${reasonText(reason)}`;
-  return signalOf('RolloutsNeeded', rollout, `${rollout.message}${why}`, look('plan', known));
+  const story = `${rollout.message}${why}${unseen(known, rollout, now)}`;
+  return signalOf('RolloutsNeeded', rollout, story, look('plan', known));
 }
 
 /** A cluster that is entered although its certificates ended: as long as that is so, somebody must know. Pure. */
@@ -48,12 +47,10 @@ export function isOfRecovery(kind: string): boolean {
   return kind.startsWith('recovery');
 }
 
-function lookedAt({ indexed }: KnownCluster): IndexedRollout | undefined {
-  const { rollout, readable, sweptAt } = indexed ?? {};
-  if (rollout === undefined || sweptAt === undefined) return undefined;
-  // A step that looks is the only one that may say that these are over: a cluster that no policy selects is looked at until that is told.
-  if (rollout.state === 'held' || rollout.state === 'expired') return rollout;
-  return readable && Date.parse(sweptAt) - Date.parse(rollout.at) > FORGOTTEN_MS ? undefined : rollout;
+/** Only a look says that it is over: a cluster that no policy selects is looked at until that is told. One audit may have taken the time of a look. */
+function unseen({ auditEveryMinutes }: KnownCluster, { at }: IndexedRollout, now: number): string {
+  const age = now - Date.parse(at);
+  return age > 2 * auditEveryMinutes * 60_000 ? `; not looked at for ${span(age)}` : '';
 }
 
 /** Of an EKS cluster there are node groups only, which EKS rolls: `certmarshal rollout` has no part in it. */

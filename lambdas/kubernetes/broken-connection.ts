@@ -1,7 +1,10 @@
 import type { X509Certificate } from 'node:crypto';
 
+import { ForbiddenAddressError } from '../allowed-addresses.ts';
 import { KubernetesError, type KubernetesErrorDetails } from './errors.ts';
-import { OTHER_CERTIFICATE } from './expired-server.ts';
+import type { ExchangeFailure } from './exchange.ts';
+import { OldCertificateError, OTHER_CERTIFICATE } from './expired-server.ts';
+import { printable } from './printable.ts';
 
 /** What a failed connection is checked against. */
 interface TrustContext {
@@ -19,9 +22,45 @@ export const NAME_NOT_RESOLVED = 'the name of the server cannot be resolved';
 
 type Explanation = Pick<KubernetesErrorDetails, 'kind' | 'problem' | 'remedy'>;
 
-/** Says what a system or TLS error code of Node and OpenSSL means for the person who has to mend it. */
-export function connectionError(code: string, context: TrustContext): KubernetesError {
+/** Says what a failed connection means for the person who has to fix it, by our own refusal or the system or TLS error code of Node and OpenSSL. */
+export function connectionError(
+  { code, cause }: Pick<ExchangeFailure, 'code' | 'cause'>,
+  context: TrustContext,
+): KubernetesError {
+  if (cause instanceof ForbiddenAddressError) return forbiddenAddress(context.object, cause);
+  if (cause instanceof OldCertificateError) return oldCertificate(context, cause);
   return new KubernetesError({ object: context.object, ...explain(code, context), ...(code === '' ? {} : { code }) });
+}
+
+/** Nothing was sent there. */
+export function forbiddenAddress(object: string, { host, address }: ForbiddenAddressError): KubernetesError {
+  const found = host === address ? printable(address) : `${printable(host)} leads to ${printable(address)}, which`;
+  return new KubernetesError({
+    kind: 'invalid',
+    object,
+    problem: `${found} is a loopback, link-local, multicast or metadata address; no API server of another machine has one`,
+    remedy:
+      'Find out who wrote the server into the kubeconfig, or the name into DNS; certmarshal does not connect to it.',
+  });
+}
+
+const DAY_MS = 86_400_000;
+
+function oldCertificate({ object, now }: TrustContext, error: OldCertificateError): KubernetesError {
+  const { notAfter, expiredAtMostMs, replacedBefore } = error;
+  const days = Math.floor((now - notAfter) / DAY_MS);
+  const why =
+    replacedBefore === undefined
+      ? `more than the ${Math.floor(expiredAtMostMs / DAY_MS)} days that recovery mode allows`
+      : `and the last audit saw none that ends before ${new Date(replacedBefore).toISOString()}: this one was replaced`;
+  return new KubernetesError({
+    kind: 'certificate',
+    code: error.code,
+    object,
+    problem: `the certificate of the endpoint ended ${days} days ago, ${why}`,
+    remedy:
+      'Renew it on the machine, or compare its SHA-256 there and pin that: a fingerprint is accepted at any age. Else somebody may answer with the key of an old backup.',
+  });
 }
 
 function explain(code: string, { serverName, bundle, now }: TrustContext): Explanation {

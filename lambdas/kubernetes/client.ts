@@ -1,11 +1,13 @@
 import type { X509Certificate } from 'node:crypto';
 import { Agent, type AgentOptions, type RequestOptions } from 'node:https';
+import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
-
+import { type AddressRule, allowedLookup, ForbiddenAddressError, isAllowedAddress } from '../allowed-addresses.ts';
+import { charged, ProcessorTimeError } from '../processor-time.ts';
 import { type AnswerContext, readAnswer, readTextAnswer } from './answer.ts';
 import { createBearer } from './bearer-token.ts';
-import { connectionError } from './broken-connection.ts';
+import { connectionError, forbiddenAddress } from './broken-connection.ts';
 import { parseCaBundle } from './ca-bundle.ts';
 import { type Connection, hostOf, parseServerUrl } from './connection.ts';
 import { describeCall } from './describe-call.ts';
@@ -18,6 +20,9 @@ import { type ServerClock, serverClock } from './server-clock.ts';
 
 /** etcd refuses objects over 1.5 MiB; as JSON they are somewhat larger. */
 const MAX_OBJECT_BYTES = 4 * 1024 * 1024;
+
+/** Of one API server. A load balancer in front of it has a few, and changes them now and then. */
+const MAX_ADDRESSES = 16;
 
 /** A PATCH is a JSON merge patch (RFC 7386). */
 export type ApiMethod = 'GET' | 'PUT' | 'POST' | 'PATCH';
@@ -53,8 +58,12 @@ export interface ClientStats {
 export interface KubernetesClient {
   /** URL of the API server, for messages. */
   readonly server: string;
+  /** Names and addresses of the API server: the host of `server`, the name that its certificate must carry, and the addresses that answered, the newest 16. */
+  readonly endpoints?: readonly string[];
   /** PEM of the only authorities that are trusted for this server; absent where those of Node are. */
   readonly caPem?: string;
+  /** The rule of the connection. @default cluster */
+  readonly addresses?: AddressRule;
   readonly stats: ClientStats;
   /** By the newest answer that has a date; absent before. */
   readonly clock?: ServerClock | undefined;
@@ -93,7 +102,8 @@ export interface ClientOptions {
 
 /**
  * A client of one API server with its own pool of keep-alive connections (docs/decisions/0003-http1-keep-alive.md).
- * TLS 1.2 or later, only the given CA bundle trusted, no redirect followed, no proxy used, whatever the environment says.
+ * TLS 1.2 or later, only the given CA bundle trusted, no redirect followed, no proxy used, whatever the environment says. Each
+ * connection is made to an address that the connection's rule allows.
  *
  * @throws KubernetesError of kind `invalid` or `certificate` when the connection itself cannot be used.
  */
@@ -119,10 +129,15 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
   const { credentials } = connection;
   const bundle = connection.caPem === undefined ? undefined : readBundle(server, connection.caPem);
   const hostname = hostOf(url);
+  const { addresses } = connection;
+  // A socket looks up only names.
+  if (isIP(hostname) !== 0 && !isAllowedAddress(hostname, addresses))
+    throw forbiddenAddress(`the server ${server}`, new ForbiddenAddressError(hostname, hostname));
   const serverName = connection.tlsServerName ?? hostname;
   const agentOptions: AgentOptions = {
     keepAlive: true,
     maxSockets,
+    lookup: allowedLookup(addresses),
     // Not left to the environment: NODE_TLS_REJECT_UNAUTHORIZED=0 must not reach a cluster.
     rejectUnauthorized: true,
     // Built once: otherwise every connection parses the bundle anew.
@@ -144,6 +159,13 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
   const target: RequestOptions = { agent, hostname, port: url.port === '' ? 443 : url.port };
   const bearer = createBearer(server, credentials);
   let clock: ServerClock | undefined;
+  const answered = new Set<string>();
+  const cameFrom = (address: string | undefined): void => {
+    if (address === undefined || answered.has(address)) return;
+    const [oldest] = answered;
+    if (answered.size === MAX_ADDRESSES && oldest !== undefined) answered.delete(oldest);
+    answered.add(address);
+  };
   const stats = { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 };
   const onBytes = (count: number): void => {
     stats.bytes += count;
@@ -179,22 +201,24 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
       if (method !== 'GET') stats.writes += 1;
       const sentAt = now();
       const reply = await exchange(outgoing, body, limits, signals, onBytes);
+      cameFrom(reply.remoteAddress);
       clock = serverClock(reply.headers.date, sentAt, now()) ?? clock;
       if (reply.status === 429) stats.throttled += 1;
-      return read(reply, {
+      const context: AnswerContext = {
         object,
         path: call.path,
         credentials: credentials.kind,
         secrets: bearer.secrets,
         now: now(),
         clock,
-      });
+      };
+      return charged(() => read(reply, context));
     } catch (error) {
       if (!(error instanceof ExchangeFailure)) throw error;
       // Whatever broke first: the deadline of a try may pass in the same moment.
       if (error.failure === 'aborted' || closing.signal.aborted || signal?.aborted) throw aborted(object, signal);
       if (error.failure === 'connection') {
-        throw connectionError(error.code, { object, serverName, bundle, now: now() });
+        throw connectionError(error, { object, serverName, bundle, now: now() });
       }
       throw new KubernetesError({
         kind: 'timeout',
@@ -229,7 +253,11 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
 
   return {
     server,
+    get endpoints() {
+      return [...new Set([hostname, serverName, ...answered])];
+    },
     ...(connection.caPem === undefined ? {} : { caPem: connection.caPem }),
+    addresses,
     stats,
     get clock() {
       return clock;
@@ -311,6 +339,12 @@ function jsonOf(body: unknown, object: string): string {
 }
 
 function aborted(object: string, signal: AbortSignal | undefined): KubernetesError {
+  const reason: unknown = signal?.reason;
+  if (reason instanceof ProcessorTimeError)
+    return new KubernetesError(
+      { kind: 'aborted', object, problem: reason.problem, remedy: reason.remedy },
+      { cause: reason },
+    );
   return new KubernetesError(
     {
       kind: 'aborted',

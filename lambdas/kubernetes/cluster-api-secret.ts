@@ -2,7 +2,7 @@ import type { KubernetesClient } from './client.ts';
 import { CLUSTER_NAME } from './cluster-api.ts';
 import { KubernetesError } from './errors.ts';
 import { isJsonObject } from './json.ts';
-import { KubeconfigError, selectContext } from './kubeconfig-document.ts';
+import { KubeconfigError, SECRET_LIMITS, selectContext } from './kubeconfig-document.ts';
 import { namespacePath } from './namespace-path.ts';
 
 /**
@@ -68,7 +68,7 @@ export async function readClusterApiCertificates(
 
 function clientCertificate(kubeconfig: string): string | undefined {
   try {
-    const data = selectContext(kubeconfig, undefined).user.content['client-certificate-data'];
+    const data = selectContext(kubeconfig, undefined, SECRET_LIMITS).user.content['client-certificate-data'];
     const base64 = typeof data === 'string' ? data.replaceAll(/\s/g, '') : '';
     return BASE64.test(base64) ? Buffer.from(base64, 'base64').toString('utf8') : undefined;
   } catch (error) {

@@ -15,7 +15,7 @@ export type ClusterApiGroup = 'cluster.x-k8s.io' | 'bootstrap.cluster.x-k8s.io' 
 const VERSIONS = ['v1beta2', 'v1beta1'] as const;
 export type ClusterApiVersion = (typeof VERSIONS)[number];
 
-const served = new WeakMap<KubernetesClient, Map<ClusterApiGroup, ClusterApiVersion>>();
+const served = new WeakMap<KubernetesClient, Map<ClusterApiGroup, Promise<ClusterApiVersion>>>();
 
 /**
  * Path of a group and the version of it that the server offers: v1beta2, else v1beta1. Asked for once a client.
@@ -40,10 +40,14 @@ export async function clusterApiVersion(
   signal: AbortSignal,
   group: ClusterApiGroup,
 ): Promise<ClusterApiVersion> {
-  const known = served.get(client) ?? new Map<ClusterApiGroup, ClusterApiVersion>();
+  const known = served.get(client) ?? new Map<ClusterApiGroup, Promise<ClusterApiVersion>>();
   served.set(client, known);
-  const version = known.get(group) ?? (await discover(client, signal, group));
-  known.set(group, version);
+  let version = known.get(group);
+  if (version === undefined) {
+    version = discover(client, signal, group);
+    known.set(group, version);
+    version.catch(() => known.delete(group));
+  }
   return version;
 }
 

@@ -11,7 +11,7 @@ import { listPages } from './paging.ts';
  */
 export async function* listClusters(
   client: KubernetesClient,
-  { clusterName, namespace, signal }: MachineSelection,
+  { clusterName, namespace, signal }: Omit<MachineSelection, 'namespace'> & { readonly namespace?: string | undefined },
 ): AsyncGenerator<readonly unknown[]> {
   const object = `list clusters on ${client.server}`;
   requireClusterName(clusterName, object);

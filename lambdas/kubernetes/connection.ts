@@ -1,3 +1,6 @@
+import { isIP } from 'node:net';
+import type { AddressRule } from '../allowed-addresses.ts';
+
 /** How one API server is reached and how certmarshal proves to it who it is. */
 export interface Connection {
   /** `https://` URL of the API server; may have a path prefix, never user information, a query or a fragment. */
@@ -6,16 +9,32 @@ export interface Connection {
   readonly caPem?: string;
   /** The name that the serving certificate must carry, where it differs from the host of `server`. @default that host */
   readonly tlsServerName?: string;
+  /** Where it may lead. */
+  readonly addresses: AddressRule;
   /** Connects although the serving certificate has expired, and only that. @default an expired certificate is refused */
   readonly expiredServer?: ExpiredServer;
   readonly credentials: Credentials;
 }
 
 /**
- * What has to be proven by a server whose certificate has expired, beside its name and its private key: an authority of `caPem` that is valid itself issued it, or it is
- * exactly the one with this SHA-256 (64 lowercase hexadecimal digits). One that has not expired is verified as ever.
+ * What has to be proven by a server whose certificate has expired, beside its name and its private key: an authority of `caPem` that is valid itself issued it, and it is not too old;
+ * or it is exactly the one with this SHA-256 (64 lowercase hexadecimal digits), of any age. One that has not expired is verified as ever.
  */
-export type ExpiredServer = { readonly pin: 'authority' } | { readonly pin: 'fingerprint'; readonly sha256: string };
+export type ExpiredServer = ExpiredByAuthority | { readonly pin: 'fingerprint'; readonly sha256: string };
+
+/** Old keys lie in backups and on disks of machines that were replaced. */
+export interface ExpiredByAuthority {
+  readonly pin: 'authority';
+  /** How long ago it may have ended. Milliseconds. @default {@link DEFAULT_EXPIRED_AT_MOST_MS} */
+  readonly expiredAtMostMs?: number;
+  /** A certificate that ended before this has been replaced since. Milliseconds since the epoch. @default not known */
+  readonly replacedBefore?: number;
+}
+
+const DAY_MS = 86_400_000;
+export const DEFAULT_EXPIRED_AT_MOST_MS = 90 * DAY_MS;
+/** kubeadm makes serving certificates for a year. One that ended longer ago is pinned by its fingerprint. */
+export const LONGEST_EXPIRED_AT_MOST_MS = 366 * DAY_MS;
 
 export type Credentials =
   | { readonly kind: 'token'; readonly token: string | TokenSource }
@@ -41,4 +60,12 @@ export function parseServerUrl(server: string): URL | string {
 /** The host of a server's URL as sockets and names have it: URL keeps the brackets of an IPv6 address. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
+
+/** Whether a server can be asked for by this name: a DNS name of at most 253 characters, or an IP address without a zone. It is sent as it is, in the clear. */
+export function isServerName(name: string): boolean {
+  if (isIP(name) !== 0) return !name.includes('%');
+  return name.length <= 253 && name.split('.').every((label) => LABEL.test(label));
 }

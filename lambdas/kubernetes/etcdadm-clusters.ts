@@ -22,7 +22,7 @@ export async function* listEtcdadmClusters(
 ): AsyncGenerator<readonly unknown[]> {
   const object = `list etcdadmclusters on ${client.server}`;
   requireClusterName(clusterName, object);
-  const clusters = namespace === undefined ? 'etcdadmclusters' : `${namespacePath(namespace, object)}/etcdadmclusters`;
+  const clusters = `${namespacePath(namespace, object)}/etcdadmclusters`;
   const fieldSelector = `metadata.name=${clusterName}-etcd`;
   yield* listPages(client, { path: `${GROUP_PATH}/${clusters}`, fieldSelector, signal });
 }

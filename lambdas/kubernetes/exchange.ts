@@ -8,6 +8,8 @@ export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer | undefined;
+  /** Where it came from; undefined once the connection is gone. */
+  readonly remoteAddress: string | undefined;
 }
 
 /** Why there is no complete answer. */
@@ -17,8 +19,8 @@ export class ExchangeFailure extends Error {
   /** Code of the system or TLS error; only with `connection`. */
   readonly code: string;
 
-  constructor(failure: ExchangeFailure['failure'], code = '') {
-    super(code === '' ? failure : code);
+  constructor(failure: ExchangeFailure['failure'], code = '', options?: ErrorOptions) {
+    super(code === '' ? failure : code, options);
     this.failure = failure;
     this.code = code;
   }
@@ -68,7 +70,8 @@ export async function exchange(
       request.destroy();
     };
     const onAbort = (): void => fail(new ExchangeFailure('aborted'));
-    const onError = (error: NodeJS.ErrnoException): void => fail(new ExchangeFailure('connection', codeOf(error)));
+    const onError = (error: NodeJS.ErrnoException): void =>
+      fail(new ExchangeFailure('connection', codeOf(error), { cause: error }));
     const deadline = setTimeout(() => fail(new ExchangeFailure('timeout')), limits.timeoutMs);
     for (const signal of signals) signal.addEventListener('abort', onAbort, { once: true });
 
@@ -76,12 +79,13 @@ export async function exchange(
     request.on('response', (response) => {
       const status = response.statusCode ?? 0;
       const { headers } = response;
+      const { remoteAddress } = response.socket;
       const maxBytes = status < 300 ? limits.maxBytes : Math.min(limits.maxBytes, MAX_ERROR_BYTES);
       const received = createBodyBuffer();
       let size = 0;
       const succeed = (whole: Buffer | undefined): void => {
         finish();
-        resolve({ status, headers, body: whole });
+        resolve({ status, headers, body: whole, remoteAddress });
       };
       const giveUp = (): void => {
         succeed(undefined);

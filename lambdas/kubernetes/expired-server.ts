@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, checkServerIdentity, connect, type TLSSocket } from 'node:tls';
 
 import { proveExpired } from '../x509/expired-server.ts';
-import type { ExpiredServer } from './connection.ts';
+import { DEFAULT_EXPIRED_AT_MOST_MS, type ExpiredByAuthority, type ExpiredServer } from './connection.ts';
 
 /** A connection was made although the serving certificate had expired. */
 export interface Recovering {
@@ -31,6 +31,24 @@ interface Trust {
 /** The code of an expired certificate that is another than the one that was named. */
 export const OTHER_CERTIFICATE = 'CERTMARSHAL_OTHER_CERTIFICATE';
 
+/** An authority issued the certificate, and it ended too long ago: its key may be an old one. */
+export class OldCertificateError extends Error {
+  override readonly name = 'OldCertificateError';
+  readonly code = 'CERTMARSHAL_OLD_CERTIFICATE';
+  /** Milliseconds since the epoch. */
+  readonly notAfter: number;
+  readonly expiredAtMostMs: number;
+  /** Only where that is why. Milliseconds since the epoch. */
+  readonly replacedBefore: number | undefined;
+
+  constructor(notAfter: number, expiredAtMostMs: number, replacedBefore?: number) {
+    super('CERTMARSHAL_OLD_CERTIFICATE');
+    this.notAfter = notAfter;
+    this.expiredAtMostMs = expiredAtMostMs;
+    this.replacedBefore = replacedBefore;
+  }
+}
+
 /**
  * Connections of recovery mode: a server proves who it is before anything of HTTP, and so a bearer token, is handed to the connection. A certificate that passes the
  * ordinary verification is used as ever; one that fails it only by its end is looked at again, in full; all others are refused with the ordinary error. A client
@@ -54,15 +72,15 @@ export class RecoveryAgent extends Agent {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the pool hands over what tls.connect takes, by its own documentation
     const socket = connect({ ...options, session: undefined, rejectUnauthorized: false } as ConnectionOptions);
     this.#handshakes.add(socket);
-    const end = (code?: string): void => {
+    const end = (refusal?: string | Error): void => {
       if (!this.#handshakes.delete(socket)) return;
       socket.setTimeout(0).off('error', onError).off('close', onClose).off('timeout', onTimeout);
-      if (code !== undefined) {
+      if (refusal !== undefined) {
         // Whatever it still says, it has been refused.
         socket.on('error', () => {}).destroy();
       }
-      const error = code === undefined ? null : Object.assign(new Error(code), { code });
-      callback?.(error, socket);
+      const error = typeof refusal === 'string' ? Object.assign(new Error(refusal), { code: refusal }) : refusal;
+      callback?.(error ?? null, socket);
     };
     const onError = (error: NodeJS.ErrnoException): void => {
       if (!this.#handshakes.delete(socket)) return;
@@ -80,8 +98,8 @@ export class RecoveryAgent extends Agent {
     super.destroy();
   }
 
-  /** The code of why a server is refused; undefined when it has proven itself. */
-  #refusal(socket: TLSSocket): string | undefined {
+  /** Why a server is refused, most often a code; undefined when it has proven itself. */
+  #refusal(socket: TLSSocket): string | Error | undefined {
     if (socket.isSessionReused()) return 'CERT_REJECTED';
     if (socket.authorized) return undefined;
     // Declared as an Error, documented and made as the code of one.
@@ -93,9 +111,22 @@ export class RecoveryAgent extends Agent {
     if (wrongName !== undefined) return 'ERR_TLS_CERT_ALTNAME_INVALID';
     const proof = prove(socket, expired, authorities, now());
     if (typeof proof === 'string') return proof;
+    const old = expired.pin === 'authority' ? tooOld(proof.notAfter, expired, now()) : undefined;
+    if (old !== undefined) return old;
     this.recovering = { ...proof, pin: expired.pin };
     return undefined;
   }
+}
+
+function tooOld(
+  notAfter: number,
+  { expiredAtMostMs = DEFAULT_EXPIRED_AT_MOST_MS, replacedBefore }: ExpiredByAuthority,
+  now: number,
+): OldCertificateError | undefined {
+  if (now - notAfter > expiredAtMostMs) return new OldCertificateError(notAfter, expiredAtMostMs);
+  return replacedBefore !== undefined && notAfter < replacedBefore
+    ? new OldCertificateError(notAfter, expiredAtMostMs, replacedBefore)
+    : undefined;
 }
 
 /** @returns the code of a refusal, or what has expired. */

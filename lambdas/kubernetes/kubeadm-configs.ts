@@ -21,7 +21,7 @@ export async function* listKubeadmConfigs(
 ): AsyncGenerator<readonly unknown[]> {
   const object = `list kubeadmconfigs on ${client.server}`;
   const labelSelector = `${clusterSelector(clusterName, object)},${CONTROL_PLANE}`;
-  const configs = namespace === undefined ? 'kubeadmconfigs' : `${namespacePath(namespace, object)}/kubeadmconfigs`;
+  const configs = `${namespacePath(namespace, object)}/kubeadmconfigs`;
   const group = await clusterApiPath(client, signal, 'bootstrap.cluster.x-k8s.io');
   yield* listPages(client, { path: `${group}/${configs}`, labelSelector, signal });
 }

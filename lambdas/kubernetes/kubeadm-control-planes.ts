@@ -20,8 +20,7 @@ export async function* listKubeadmControlPlanes(
 ): AsyncGenerator<readonly unknown[]> {
   const object = `list kubeadmcontrolplanes on ${client.server}`;
   const labelSelector = clusterSelector(clusterName, object);
-  const plural = 'kubeadmcontrolplanes';
-  const planes = namespace === undefined ? plural : `${namespacePath(namespace, object)}/${plural}`;
+  const planes = `${namespacePath(namespace, object)}/kubeadmcontrolplanes`;
   const group = await clusterApiPath(client, signal, GROUP);
   yield* listPages(client, { path: `${group}/${planes}`, labelSelector, signal });
 }

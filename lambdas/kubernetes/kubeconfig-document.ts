@@ -1,13 +1,13 @@
-import { LineCounter, parseDocument } from 'yaml';
+import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 
 import { parseCaBundle } from './ca-bundle.ts';
-import { type Connection, type Credentials, parseServerUrl } from './connection.ts';
+import { type Connection, type Credentials, isServerName, parseServerUrl } from './connection.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { printable } from './printable.ts';
 import { describeYamlFault } from './yaml-fault.ts';
 
-/** A connection with the names it has in its kubeconfig. */
-export interface LoadedKubeconfig extends Connection {
+/** A connection with the names it has in its kubeconfig. Which addresses it may lead to is decided by its user. */
+export interface LoadedKubeconfig extends Omit<Connection, 'addresses'> {
   readonly context: string;
   readonly cluster: string;
 }
@@ -19,12 +19,19 @@ export interface KubeconfigProblem {
   readonly remedy: string;
 }
 
-/** A kubeconfig that cannot be used, with everything that is wrong with it. Quotes no value but names. */
+/** A person fixes these first. */
+const MOST_PROBLEMS = 20;
+
+/** A kubeconfig that cannot be used, with the first 20 things that are wrong with it, and how many more there are. Quotes no value but names. */
 export class KubeconfigError extends Error {
   override readonly name = 'KubeconfigError';
   readonly problems: readonly KubeconfigProblem[];
 
-  constructor(problems: readonly KubeconfigProblem[]) {
+  constructor(all: readonly KubeconfigProblem[]) {
+    const more = all.length - MOST_PROBLEMS;
+    const problems = all.slice(0, MOST_PROBLEMS);
+    if (more > 0)
+      problems.push({ where: 'kubeconfig', problem: `and ${more} more problems`, remedy: 'Fix the others first.' });
     super(problems.map(({ where, problem, remedy }) => `${where}: ${problem}. ${remedy}`).join('\n'));
     this.problems = problems;
   }
@@ -67,7 +74,24 @@ export function loaded(
   };
 }
 
-const LONGEST_TEXT = 256 * 1024;
+/** How much of a text is parsed. */
+export interface TextLimits {
+  /** Characters. */
+  readonly length: number;
+  /** Characters that can have a meaning in YAML: everything but letters, digits, and what base64 and names have; line ends count. */
+  readonly marks: number;
+  /** Of those the ones that take longest: brackets, anchors, tags, directives, explicit keys, escapes. */
+  readonly slowMarks: number;
+}
+
+/** The file of the person who runs the command. */
+export const FILE_LIMITS: TextLimits = { length: 256 * 1024, marks: Infinity, slowMarks: Infinity };
+
+/**
+ * Nothing else gets a turn while a text is parsed: up to 0.05 ms a mark, and what grows by the square of the slow ones. A kubeconfig of one cluster with two CA
+ * certificates and a client certificate has 20,000 characters; with base64 in lines of 64 it has 400 marks, and as JSON 20 brackets.
+ */
+export const SECRET_LIMITS: TextLimits = { length: 64 * 1024, marks: 800, slowMarks: 100 };
 
 /**
  * Parses a kubeconfig and follows one context to its cluster and user. Loads nothing, runs nothing.
@@ -75,8 +99,8 @@ const LONGEST_TEXT = 256 * 1024;
  * @param wanted name of the context. @default the file's current-context
  * @throws KubeconfigError
  */
-export function selectContext(source: string, wanted: string | undefined): SelectedContext {
-  const file = parse(source);
+export function selectContext(source: string, wanted: string | undefined, limits: TextLimits): SelectedContext {
+  const file = parse(source, limits);
   const problems: KubeconfigProblem[] = [];
   const contexts = entries(file, 'contexts', 'context', problems);
   const clusters = entries(file, 'clusters', 'cluster', problems);
@@ -90,8 +114,8 @@ export function selectContext(source: string, wanted: string | undefined): Selec
 }
 
 /** The same for a caller with credentials of its own: whatever the kubeconfig has for users is not looked at. */
-export function selectCluster(source: string, wanted: string | undefined): SelectedCluster {
-  const file = parse(source);
+export function selectCluster(source: string, wanted: string | undefined, limits: TextLimits): SelectedCluster {
+  const file = parse(source, limits);
   const problems: KubeconfigProblem[] = [];
   const contexts = entries(file, 'contexts', 'context', problems);
   const clusters = entries(file, 'clusters', 'cluster', problems);
@@ -133,9 +157,15 @@ function follow(
   return found;
 }
 
-function parse(source: string): JsonObject {
-  if (source.length > LONGEST_TEXT) {
-    throw single('kubeconfig', `it is longer than ${LONGEST_TEXT} characters`, 'Give a kubeconfig of one cluster.');
+function parse(source: string, limits: TextLimits): JsonObject {
+  if (source.length > limits.length) {
+    throw single('kubeconfig', `it is longer than ${limits.length} characters`, ONE_CLUSTER);
+  }
+  if (hasMore(MARK, source, limits.marks)) {
+    throw single('kubeconfig', `it has more than ${limits.marks} lines, quotes and other marks`, ONE_CLUSTER);
+  }
+  if (hasMore(SLOW_MARK, source, limits.slowMarks)) {
+    throw single('kubeconfig', `it has more than ${limits.slowMarks} brackets, anchors, tags or escapes`, ONE_CLUSTER);
   }
   if (source.trim() === '') {
     throw single('kubeconfig', 'it is empty', 'Write it anew: kubectl config view --raw --flatten --minify.');
@@ -147,18 +177,47 @@ function parse(source: string): JsonObject {
     // Messages with an excerpt would print tokens; checking keys for repetition takes quadratic time.
     const document = parseDocument(source, { lineCounter, prettyErrors: false, uniqueKeys: false, logLevel: 'silent' });
     const [fault] = document.errors;
-    if (fault === undefined) file = document.toJS({ maxAliasCount: 0 });
-    else problem = `not valid YAML, ${describeYamlFault(fault, lineCounter)}`;
+    if (fault === undefined) {
+      problem = hasComplexKey(document) ? 'a key in it is not a text' : undefined;
+      if (problem === undefined) file = document.toJS({ maxAliasCount: 0 });
+    } else problem = `not valid YAML, ${describeYamlFault(fault, lineCounter)}`;
   } catch (error) {
     problem = error instanceof ReferenceError ? 'it has aliases, which are not accepted' : 'it cannot be read';
   }
   if (problem !== undefined) {
-    throw single('kubeconfig', problem, 'Mend it, or write it anew: kubectl config view --raw --flatten --minify.');
+    throw single('kubeconfig', problem, 'Fix it, or write it anew: kubectl config view --raw --flatten --minify.');
   }
   if (!isJsonObject(file)) {
     throw single('kubeconfig', 'not a kubeconfig', 'It needs the lists clusters, users and contexts.');
   }
   return file;
+}
+
+const ONE_CLUSTER = 'Give a kubeconfig of one cluster: kubectl config view --raw --flatten --minify.';
+
+const MARK = /[^\w+/=.~@ -]|-(?=\s)/g;
+const SLOW_MARK = /[[{&*!%?\\|>]/g;
+
+function hasMore(mark: RegExp, source: string, most: number): boolean {
+  let count = 0;
+  for (const _ of source.matchAll(mark)) {
+    count += 1;
+    if (count > most) return true;
+  }
+  return false;
+}
+
+/** Conversion writes such a key out as text at every level above it: a few dozen levels take forever. */
+function hasComplexKey(document: Document): boolean {
+  let found = false;
+  visit(document, {
+    Pair(_, { key }) {
+      if (key === null || isScalar(key)) return undefined;
+      found = true;
+      return visit.BREAK;
+    },
+  });
+  return found;
 }
 
 function entries(file: JsonObject, list: string, field: string, problems: KubeconfigProblem[]): readonly Entry[] {
@@ -237,9 +296,20 @@ function saysSomething(value: unknown): boolean {
 
 export function serverProblems(cluster: Entry): KubeconfigProblem[] {
   const url = parseServerUrl(textOf(cluster, 'server') ?? '');
-  if (typeof url !== 'string') return [];
+  const name = textOf(cluster, 'tls-server-name');
   return [
-    { where: `${cluster.where}.server`, problem: `it ${url}`, remedy: 'Give the https:// URL of the API server.' },
+    ...(typeof url === 'string'
+      ? [{ where: `${cluster.where}.server`, problem: `it ${url}`, remedy: 'Give the https:// URL of the API server.' }]
+      : []),
+    ...(name === undefined || isServerName(name)
+      ? []
+      : [
+          {
+            where: `${cluster.where}.tls-server-name`,
+            problem: 'it is neither a DNS name nor an IP address',
+            remedy: 'Give a name that the serving certificate carries, or remove it.',
+          },
+        ]),
   ];
 }
 

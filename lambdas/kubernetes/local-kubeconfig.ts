@@ -7,6 +7,7 @@ import { isJsonObject, type JsonObject } from './json.ts';
 import {
   bundleProblems,
   type Entry,
+  FILE_LIMITS,
   KubeconfigError,
   type LoadedKubeconfig,
   loaded,
@@ -47,7 +48,7 @@ const EXEC_NOT_ALLOWED: RefusedField = {
  * @throws KubeconfigError
  */
 export async function loadLocalKubeconfig(source: string, options: LocalKubeconfigOptions): Promise<LoadedKubeconfig> {
-  const selected = selectContext(source, options.context);
+  const selected = selectContext(source, options.context, FILE_LIMITS);
   const { cluster, user } = selected;
   const problems = [
     ...refusedFields(cluster, NEVER_IN_CLUSTER),

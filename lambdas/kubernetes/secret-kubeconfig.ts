@@ -11,6 +11,7 @@ import {
   noCredentials,
   type RefusedField,
   refusedFields,
+  SECRET_LIMITS,
   selectCluster,
   selectContext,
   serverProblems,
@@ -21,7 +22,7 @@ import {
  * Loads a kubeconfig that somebody else wrote, for example out of a secret: nothing in it can run a command, read a
  * file, weaken TLS or send the traffic elsewhere. Every cluster and user in it is checked, also those not selected.
  *
- * @param source YAML or JSON, at most 256 KiB, without aliases.
+ * @param source YAML or JSON, at most 64 KiB, without aliases.
  * @param context @default its current-context
  * @param credentials used in place of those of its users, which may then be missing or of a kind that is refused: nobody looks at them
  * @throws KubeconfigError with all problems at once.
@@ -30,8 +31,8 @@ export function loadSecretKubeconfig(
   source: string,
   { context, credentials: own }: { readonly context?: string; readonly credentials?: Credentials } = {},
 ): LoadedKubeconfig {
-  const withUser = own === undefined ? selectContext(source, context) : undefined;
-  const selected = withUser ?? selectCluster(source, context);
+  const withUser = own === undefined ? selectContext(source, context, SECRET_LIMITS) : undefined;
+  const selected = withUser ?? selectCluster(source, context, SECRET_LIMITS);
   const { cluster } = selected;
   const problems = [
     ...selected.clusters.flatMap((entry) => refusedFields(entry, [...NEVER_IN_CLUSTER, ...FILES_IN_CLUSTER])),

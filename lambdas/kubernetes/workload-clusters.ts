@@ -1,16 +1,14 @@
-import { isIP } from 'node:net';
 import { printable } from '../printable.ts';
 import type { Problem } from '../problem.ts';
 import type { KubernetesClient } from './client.ts';
 import { CLUSTER_NAME, clusterApiPath } from './cluster-api.ts';
+import { MAX_SERVICE_CIDRS, serviceCidrsOf } from './cluster-object.ts';
 import { isJsonObject } from './json.ts';
 import { namespacePath } from './namespace-path.ts';
 import { listPages } from './paging.ts';
 
 /** Far above what one management cluster is known to carry. */
 const MAX_CLUSTERS = 1_000;
-/** One for each IP family is ordinary. */
-const MAX_SERVICE_CIDRS = 16;
 const SHOWN = 3;
 
 /** A `Cluster` of Cluster API. */
@@ -65,7 +63,7 @@ export async function listWorkloadClusters(
           nameless.push(shownName(item, namespace));
           continue;
         }
-        const cidrs = cidrsOf(item);
+        const cidrs = serviceCidrsOf(item);
         if (cidrs === 'unusable') withoutCidrs.push(`${namespace}/${cluster.name}`);
         clusters.push(Array.isArray(cidrs) ? { ...cluster, serviceCidrs: cidrs } : cluster);
       }
@@ -79,24 +77,6 @@ function clusterOf(item: unknown, namespace: string): Pick<WorkloadClusterObject
   const { name } = metadata;
   if (metadata['namespace'] !== namespace || typeof name !== 'string' || !CLUSTER_NAME.test(name)) return undefined;
   return { namespace, name };
-}
-
-function cidrsOf(item: unknown): readonly string[] | 'none' | 'unusable' {
-  const spec = isJsonObject(item) ? item['spec'] : undefined;
-  const network = isJsonObject(spec) ? spec['clusterNetwork'] : undefined;
-  const services = isJsonObject(network) ? network['services'] : undefined;
-  const blocks: unknown = isJsonObject(services) ? services['cidrBlocks'] : undefined;
-  // Go writes an empty list as null.
-  if (blocks === undefined || blocks === null || (Array.isArray(blocks) && blocks.length === 0)) return 'none';
-  if (!Array.isArray(blocks) || blocks.length > MAX_SERVICE_CIDRS) return 'unusable';
-  return blocks.every(isCidr) ? blocks : 'unusable';
-}
-
-function isCidr(block: unknown): block is string {
-  if (typeof block !== 'string' || block.length > 50) return false;
-  const [, address = '', prefix = ''] = /^([^/]+)\/(\d{1,3})$/.exec(block) ?? [];
-  const family = isIP(address);
-  return family !== 0 && !address.includes('%') && Number(prefix) <= (family === 4 ? 32 : 128);
 }
 
 function shownName(item: unknown, namespace: string): string {

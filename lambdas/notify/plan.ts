@@ -30,7 +30,7 @@ import {
   type ToldChange,
   type TroubleName,
 } from './told.ts';
-import { readTroubleKey, signalOfPart, type Trouble, troublesOf } from './troubles.ts';
+import { hasMore, readTroubleKey, signalOfPart, type Trouble, troublesOf } from './troubles.ts';
 
 export interface LookInput {
   readonly told: Told;
@@ -146,8 +146,8 @@ function compared(
   { told, health, settings, link, bucket, now }: LookInput & { readonly health: FleetHealth },
   message?: AlarmMessage,
 ): Compared {
-  const ringing = troublesOf(alarm, health, settings);
   const open = told.open[alarm] ?? {};
+  const ringing = troublesOf(alarm, health, settings, Object.keys(open));
   const fleet = {
     clusters: health.clusters.filter(({ state }) => state !== 'gone').length,
     ringing: new Set(ringing.map(({ cluster }) => cluster.id)).size,
@@ -278,6 +278,7 @@ function planEnds({ alarm, scene, ringing, open, health, news }: Compared): Plan
   const isAway = (key: string): boolean => {
     if (key === NOBODY) return ringing.length === 0;
     const cluster = known.get(readTroubleKey(key).cluster);
+    if (cluster !== undefined && cluster.state !== 'gone' && hasMore(keys, cluster.id)) return false;
     return !keys.has(key) && (cluster === undefined || isKnown(cluster, alarm));
   };
   const fresh = new Set(news.map(({ key }) => key));

@@ -1,13 +1,20 @@
 import { CERTIFICATE_CLASSES } from '../expiry/certificate-classes.ts';
+import { commandOf } from '../expiry/commands.ts';
+import type { KeptFinding } from '../expiry/finding.ts';
+import { compare } from '../expiry/words.ts';
 import { ALARMS, type AlarmId, type AlarmSettings, alarmSetting, isByClass } from '../health/alarms.ts';
 import { culpritsOf, watchedSignal } from '../health/culprits.ts';
-import { findingGroups } from '../health/finding-groups.ts';
+import { type FindingGroup, findingGroups } from '../health/finding-groups.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import type { Signal } from '../health/signals.ts';
 import { printable } from '../printable.ts';
 
 /** Parts of one cluster that are told apart; of more only the first. */
 const MOST_PARTS = 30;
+/** Findings without a class of certificate that are told apart: a cluster can have as many requesters as it likes. */
+const MOST_OBJECTS = 5;
+/** All that is not told apart. */
+const MORE = '+more';
 
 /** One thing that makes an alarm ring: a cluster, and in it what is told apart. */
 export interface Trouble {
@@ -16,18 +23,33 @@ export interface Trouble {
   readonly cluster: ClusterHealth;
   /** Of the whole cluster. */
   readonly signal: Signal;
-  /** A class of certificate, or a node. */
+  /** A class of certificate, a node, or the object of a finding. */
   readonly part?: string;
 }
 
-/** Everything that makes an alarm ring, the worst cluster first. Pure. */
-export function troublesOf(alarm: AlarmId, health: FleetHealth, settings: AlarmSettings): readonly Trouble[] {
+/**
+ * Everything that makes an alarm ring, the worst cluster first. Pure.
+ *
+ * @param open keys of those that people were told of: they keep their place among what is told apart
+ */
+export function troublesOf(
+  alarm: AlarmId,
+  health: FleetHealth,
+  settings: AlarmSettings,
+  open: readonly string[] = [],
+): readonly Trouble[] {
+  const told = Map.groupBy(open.map(readTroubleKey), ({ cluster }) => cluster);
   const watched = watchedSignal(alarm);
   const { threshold } = alarmSetting(alarm, settings);
   return culpritsOf(alarm, health, settings).flatMap((cluster) => {
     const signal = cluster.signals.find(({ id }) => id === watched);
     if (signal === undefined) return [];
-    const parts = partsOf(signal, threshold);
+    const parts = partsOf(
+      cluster,
+      signal,
+      threshold,
+      told.get(cluster.id)?.flatMap(({ part }) => part ?? []),
+    );
     if (parts.length === 0) return [{ key: troubleKey(cluster.id), cluster, signal }];
     return parts.map((part) => ({ key: troubleKey(cluster.id, part), cluster, signal, part }));
   });
@@ -43,9 +65,14 @@ export function readTroubleKey(key: string): { readonly cluster: string; readonl
   return space === -1 ? { cluster: key } : { cluster: key.slice(0, space), part: key.slice(space + 1) };
 }
 
+/** Whether not every trouble of the cluster has a key of its own, so that one without a key may still be there. */
+export function hasMore(keys: ReadonlySet<string>, cluster: string): boolean {
+  return keys.has(troubleKey(cluster, MORE));
+}
+
 /** The signal of a cluster as it is for one part of it: its worst finding, the newest request of the node. Pure. */
 export function signalOfPart({ cluster, signal, part }: Trouble): Signal {
-  if (part === undefined || partsOf(signal, 1).length <= 1) return signal;
+  if (part === undefined || partsOf(cluster, signal, 1).length <= 1) return signal;
   const { id, value, command } = signal;
   const title = titleOf(part);
   const count = signal.classes === undefined ? undefined : Object.entries(signal.classes).find(([one]) => one === part);
@@ -54,18 +81,20 @@ export function signalOfPart({ cluster, signal, part }: Trouble): Signal {
     const story = line === undefined ? ALARMS.ImpersonationAttempt.meaning.replace(/\.$/, '') : line.message;
     return { id, value: 1, story: printable(`${title}: ${story}`, 300), command, ...(line && { since: line.at }) };
   }
-  const worst = findingGroups(cluster.audit)
-    .find((group) => group.id === id)
-    ?.shown.find(({ what = 'unknown' }) => what === part);
+  if (part === MORE) return { id, value, story: `and more of the kind: ${value} in all`, command };
+  const worst = groupOf(cluster, id)?.shown.find((finding) => partOf(finding, signal) === part);
   if (worst === undefined)
     return { id, value: count?.[1] ?? value, story: `${title}: ${count?.[1] ?? value}`, command };
   return {
     id,
     value: count?.[1] ?? value,
-    story: printable(`${title}: ${worst.message}`, 300),
+    story: printable(
+      worst.what === undefined && count === undefined ? worst.message : `${title}: ${worst.message}`,
+      300,
+    ),
     since: worst.since,
     ...(worst.due === undefined ? {} : { due: worst.due }),
-    command: worst.command,
+    command: commandOf(worst, cluster),
   };
 }
 
@@ -75,12 +104,46 @@ export function titleOf(part: string): string {
   return title ?? (part === 'unknown' ? 'certificate' : part);
 }
 
-function partsOf(signal: Signal, threshold: number): readonly string[] {
+// oxlint-disable-next-line max-params -- internal
+function partsOf(
+  cluster: ClusterHealth,
+  signal: Signal,
+  threshold: number,
+  told: readonly string[] = [],
+): readonly string[] {
   const { id, classes = {}, parts = [] } = signal;
-  const all = isByClass(id, threshold)
-    ? Object.entries(classes).flatMap(([part, count]) => (count > 0 ? [part] : []))
-    : parts.map(ascii);
-  return [...new Set(all)].slice(0, MOST_PARTS);
+  if (isByClass(id, threshold))
+    return first(Object.entries(classes).flatMap(([part, count]) => (count > 0 ? [part] : [])));
+  const group = groupOf(cluster, id);
+  if (group === undefined) return first(parts.map(ascii));
+  // With another threshold all of a cluster counts together.
+  return threshold === 1 ? findingParts(group, signal, told) : [];
+}
+
+/** Each class is a part. Of other objects only a few are, however often a cluster changes their names: those that people were told of first, then the oldest. */
+function findingParts({ tally, shown }: FindingGroup, signal: Signal, told: readonly string[]): readonly string[] {
+  const classes = first([...tally, ...shown].flatMap(({ what }) => what ?? []));
+  const others = shown.filter(({ what }) => what === undefined).toSorted((a, b) => compare(a.since, b.since));
+  const objects = first(others.map((finding) => partOf(finding, signal)));
+  const taken = told.filter((part) => part !== MORE && !Object.hasOwn(CERTIFICATE_CLASSES, part));
+  const kept = objects.filter((part) => taken.includes(part));
+  const free = Math.max(0, MOST_OBJECTS - taken.length);
+  const parts = [...kept, ...objects.filter((part) => !taken.includes(part)).slice(0, free)];
+  const counted = tally.reduce((sum, { what, count }) => (what === undefined ? sum + count : sum), 0);
+  const isMore = parts.length < objects.length || counted > others.length;
+  return [...classes, ...parts, ...(isMore ? [MORE] : [])];
+}
+
+function groupOf({ audit }: ClusterHealth, id: Signal['id']): FindingGroup | undefined {
+  return findingGroups(audit).find((group) => group.id === id);
+}
+
+function partOf({ what, object }: KeptFinding, { classes }: Signal): string {
+  return what ?? (classes === undefined ? ascii(object.replaceAll(' ', '_')) : 'unknown');
+}
+
+function first(parts: readonly string[]): readonly string[] {
+  return [...new Set(parts)].slice(0, MOST_PARTS);
 }
 
 /** So that it can be remembered. */

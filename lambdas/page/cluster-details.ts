@@ -1,4 +1,5 @@
 import { CERTIFICATE_CLASSES } from '../expiry/certificate-classes.ts';
+import { commandOf } from '../expiry/commands.ts';
 import { SOURCE_IDS } from '../expiry/observation.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import { FATES } from '../slo/fates.ts';
@@ -52,7 +53,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
           present({ story: story.slice(0, 300), since, due, command: command.slice(0, 300) }),
         ),
     ),
-    rollout: rolloutDetails(cluster.rollout, depth),
+    rollout: rolloutDetails(cluster, depth),
     ends: filled(ends.slice(0, most.certificates).map((end) => certificate(end, cluster, now))),
     findings: filled(
       auditFindings.slice(0, most.findings).map((finding) =>
@@ -65,7 +66,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
           due: finding.due,
           seen: finding.lastSeen,
           renewal: finding.renewedBy?.slice(0, 200),
-          command: finding.command.slice(0, 300),
+          command: commandOf(finding, cluster).slice(0, 300),
           runbook: finding.runbook.slice(0, 100),
         }),
       ),

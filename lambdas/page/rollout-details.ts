@@ -1,4 +1,6 @@
+import { clusterCommand } from '../expiry/commands.ts';
 import type { IndexedRollout } from '../fleet/fleet-index.ts';
+import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { RolloutState } from '../rollout/step.ts';
 import type { Depth } from './cluster-details.ts';
 
@@ -11,7 +13,10 @@ const ONE_LINE: ReadonlySet<RolloutState> = new Set<RolloutState>(['off']);
 /**
  * What the page shows of the rollout of a cluster, as plain data; what is empty is absent. Nothing for one that nobody ever looked at: it is not opted in.
  */
-export function rolloutDetails(rollout: IndexedRollout | undefined, depth: Depth): object | undefined {
+export function rolloutDetails(
+  { name, provider, rollout }: Pick<ClusterHealth, 'name' | 'provider' | 'rollout'>,
+  depth: Depth,
+): object | undefined {
   if (rollout === undefined) return undefined;
   const { state, since, soonestEnd, span, nextWindow, failed, failedCount, reasons, progress } = rollout;
   const most = depth === 'full' ? FULL : SHORT;
@@ -47,7 +52,11 @@ export function rolloutDetails(rollout: IndexedRollout | undefined, depth: Depth
     machines: progress && partOf(progress, most.machines),
     etcd: progress?.etcd && partOf(progress.etcd, most.machines),
     took: rollout.durationMs === undefined ? undefined : Math.round(rollout.durationMs / 60_000),
-    command: rollout.command?.slice(0, 300),
+    // What a person has to do is in the plan, which is made where it is asked for.
+    command:
+      state === 'assist'
+        ? clusterCommand('rollout plan', { name, provider, isManaged: true }).slice(0, 300)
+        : undefined,
   });
 }
 

@@ -1,5 +1,5 @@
+import { ForbiddenAddressError } from '../allowed-addresses.ts';
 import { printable } from '../printable.ts';
-import { ForbiddenAddressError } from './allowed-addresses.ts';
 import type { End, HandshakeFailure, HandshakeTarget } from './handshake.ts';
 
 /** TLSPlaintext.type of an alert, and of a handshake (RFC 8446 §5.1). */
@@ -53,11 +53,14 @@ export function aborted(): HandshakeFailure {
   };
 }
 
-export function forbidden(host: string): HandshakeFailure {
+/** @param address that the host is, or leads to */
+export function forbidden(host: string, address = host): HandshakeFailure {
+  const found = address === host ? printable(host) : `${printable(host)} leads to ${printable(address)}, which`;
   return {
     kind: 'forbidden',
-    message: `${printable(host)} is no address of another machine, so nothing is asked there`,
-    remedy: 'Look at who wrote this address: link-local, loopback and multicast addresses are not connected to.',
+    message: `${found} is no address of another machine, so nothing is asked there`,
+    remedy:
+      'Look at who wrote this address: link-local, loopback, multicast and metadata addresses are not connected to.',
   };
 }
 
@@ -148,7 +151,7 @@ const SPOKEN: readonly (readonly [prefix: string, name: string])[] = [
 
 /** Nothing came from there. */
 function unspoken({ host, port }: HandshakeTarget, error: Error | undefined): HandshakeFailure {
-  if (error instanceof ForbiddenAddressError) return forbidden(host);
+  if (error instanceof ForbiddenAddressError) return forbidden(host, error.address);
   const code = error !== undefined && 'code' in error ? String(error.code) : '';
   switch (code) {
     case 'ECONNREFUSED':

@@ -1,8 +1,8 @@
 import { isIP, type Socket, connect as tcpConnect } from 'node:net';
 import { createSecureContext, type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { type AddressRule, allowedLookup, isAllowedAddress } from '../allowed-addresses.ts';
 import type { DecodedCertificate } from '../x509/certificate.ts';
 import { decodeCertificate } from '../x509/decode-certificate.ts';
-import { type AddressRule, allowedLookup, isAllowedAddress } from './allowed-addresses.ts';
 import { aborted, failureOf, forbidden, noCertificate, tooLarge } from './handshake-failure.ts';
 import { certificatesSent } from './handshake-messages.ts';
 import { recordingStream } from './recording-stream.ts';
@@ -54,8 +54,8 @@ export interface HandshakeOptions {
   /** For all of it, from the look-up of the name on. @default 5000 */
   readonly timeoutMs?: number;
   readonly signal: AbortSignal;
-  /** @default any address */
-  readonly addresses?: AddressRule;
+  /** Where the server may be. */
+  readonly addresses: AddressRule;
 }
 
 const DEFAULT_TIMEOUT_MS = 5_000;
@@ -72,7 +72,7 @@ const HANG_UP_MS = 250;
  * that failed. Never throws.
  */
 export async function handshake(target: HandshakeTarget, options: HandshakeOptions): Promise<HandshakeResult> {
-  const { timeoutMs = DEFAULT_TIMEOUT_MS, signal, addresses = 'any' } = options;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, signal, addresses } = options;
   if (signal.aborted) return { ok: false, failure: aborted() };
   if (isIP(target.host) !== 0 && !isAllowedAddress(target.host, addresses)) {
     return { ok: false, failure: forbidden(target.host) };

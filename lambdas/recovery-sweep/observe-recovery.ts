@@ -14,6 +14,7 @@ import { listMachines } from '../kubernetes/machines.ts';
 import { listPages } from '../kubernetes/paging.ts';
 import { printable } from '../printable.ts';
 import type { Problem } from '../problem.ts';
+import { eachInTurns, inTurns } from '../processor-time.ts';
 import {
   type ControlPlaneReading,
   type Voucher,
@@ -35,7 +36,7 @@ export interface RecoveryTarget {
   /** Where the cluster's Machines are. */
   readonly management?: KubernetesClient;
   /** Of its Cluster object there: Machines of other namespaces then prove nothing. @default all namespaces */
-  readonly machinesNamespace?: string;
+  readonly machinesNamespace: string;
   /** Of the cluster, where it is known: EC2 instances of another VPC prove nothing. */
   readonly vpcId?: string;
   /** DescribeInstances, page by page; absent when the cluster's account is not read. */
@@ -88,26 +89,26 @@ export async function listRecoveries(
     problems.push({ kind: 'unreadable', object, message, remedy: 'Read it with kubectl get csr NAME -o yaml.' });
   };
   let refused = 0;
-  for await (const page of listSigningRequests(workload, { signerName: KUBELET_CLIENT_SIGNER, signal })) {
-    for (const item of page) {
-      const read = readRecoveryRequest(item);
-      if (!read.ok) {
-        unread(read.name, read.problem);
-        continue;
-      }
-      const { csr } = read.request;
-      const gate = recoveryGate(csr);
-      if (gate?.reason === 'AlreadyApproved' && isRecovered(item, openedAt)) {
-        const node = nodeOfRequest(csr);
-        if (node !== undefined) given.set(node, (given.get(node) ?? 0) + 1);
-      }
-      if (gate !== undefined) ignored.set(gate.reason, (ignored.get(gate.reason) ?? 0) + 1);
-      else if ((csr.request?.length ?? 0) > MOST_REQUEST_BYTES)
-        unread(csr.name, 'spec.request is no kubelet’s: too large');
-      else if (open.length >= MOST_OPEN) refused += 1;
-      else open.push({ request: read.request, subject: approvalSubjectOf(item) });
+  const look = (item: unknown): void => {
+    const read = readRecoveryRequest(item);
+    if (!read.ok) {
+      unread(read.name, read.problem);
+      return;
     }
-  }
+    const { csr } = read.request;
+    const gate = recoveryGate(csr);
+    if (gate?.reason === 'AlreadyApproved' && isRecovered(item, openedAt)) {
+      const node = nodeOfRequest(csr);
+      if (node !== undefined) given.set(node, (given.get(node) ?? 0) + 1);
+    }
+    if (gate !== undefined) ignored.set(gate.reason, (ignored.get(gate.reason) ?? 0) + 1);
+    else if ((csr.request?.length ?? 0) > MOST_REQUEST_BYTES)
+      unread(csr.name, 'spec.request is no kubelet’s: too large');
+    else if (open.length >= MOST_OPEN) refused += 1;
+    else open.push({ request: read.request, subject: approvalSubjectOf(item) });
+  };
+  for await (const page of listSigningRequests(workload, { signerName: KUBELET_CLIENT_SIGNER, signal }))
+    await eachInTurns(page, look);
   if (refused > 0)
     problems.push({
       kind: 'too-large',
@@ -160,15 +161,10 @@ async function readVouchers(
   voucherOf: (item: unknown) => Voucher | undefined,
 ): Promise<ControlPlaneReading> {
   const vouchers = new Map<string, Voucher>();
-  let namespace: string | undefined;
   try {
     for await (const page of pages)
-      for (const item of page) {
-        const voucher = voucherOf(item);
+      for await (const voucher of inTurns(page, voucherOf)) {
         if (voucher === undefined) continue;
-        namespace ??= voucher.namespace;
-        // Clusters are told apart by name; two of one name would vouch for each other's nodes.
-        if (voucher.namespace !== namespace) return TWO_CLUSTERS;
         // An object that was listed twice counts once.
         if (voucher.nodes.some((node) => wanted.includes(node))) vouchers.set(voucher.object, voucher);
       }
@@ -178,13 +174,6 @@ async function readVouchers(
   }
   return { source, ok: true, vouchers: [...vouchers.values()] };
 }
-
-const TWO_CLUSTERS: ControlPlaneReading = {
-  source: 'machine',
-  ok: false,
-  problem: 'Machines of the cluster are in several namespaces: two Clusters have its name',
-  remedy: 'Rename one of them, or name the namespace.',
-};
 
 /** Node and Lease of each node of a window. What cannot be read is part of the result. */
 export async function readLiveness(

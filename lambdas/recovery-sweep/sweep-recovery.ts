@@ -5,7 +5,8 @@ import { KubernetesError } from '../kubernetes/errors.ts';
 import { toWhoeverEnters } from '../kubernetes/missing-right.ts';
 import { printable } from '../printable.ts';
 import type { Problem } from '../problem.ts';
-import { decideRecoveries, type RecoveryDecision, type RecoveryVerdict } from '../recovery/decide.ts';
+import { inTurns } from '../processor-time.ts';
+import { decideRecovery, onlyNewest, type RecoveryDecision, type RecoveryVerdict } from '../recovery/decide.ts';
 import { closedBecause } from '../recovery/open-window.ts';
 import type { RecoveryReason } from '../recovery/reasons.ts';
 import type { RecoveryContext } from '../recovery/rules.ts';
@@ -13,6 +14,7 @@ import type { RecoveryWindow } from '../recovery/window.ts';
 import {
   listRecoveries,
   type OpenRecoveries,
+  type OpenRecovery,
   RECOVERED_CONDITION,
   type RecoveryTarget,
   readControlPlane,
@@ -177,9 +179,25 @@ async function decideAndAct(
       });
   const { cluster, clusterId } = target;
   const context: RecoveryContext = { cluster, clusterId, window, readings, liveness, approved };
-  const requests = open.map(({ request }) => request);
+  const now = clock();
+  const judge = ({ request }: OpenRecovery): RecoveryDecision => ({
+    request,
+    verdict: decideRecovery(request, context, now),
+  });
+  const decisions: RecoveryDecision[] = [];
+  for await (const decision of inTurns(open, judge)) {
+    decisions.push(decision);
+    if (signal.aborted) break;
+  }
+  if (decisions.length < open.length)
+    problems.push({
+      kind: 'aborted',
+      object: `open requests of ${printable(clusterId, 150)}`,
+      message: `no time was left after ${decisions.length} of ${open.length} were judged`,
+      remedy: 'The next sweep judges them. If it stays, find out who makes so many.',
+    });
   const subjects = new Map(open.map(({ request, subject }) => [request, subject]));
-  for (const decision of decideRecoveries(requests, context, clock())) {
+  for (const decision of onlyNewest(decisions)) {
     if (decision.verdict.verdict === 'approve')
       done(await approve(target, window, decision, subjects.get(decision.request), approved, acting));
     else done(rowOf(decision, 'none'));

@@ -1,13 +1,11 @@
 import { ownerFromInstance } from '../approval/ec2-evidence.ts';
-import { ownerFromMachine, vetoFromMachine } from '../approval/machine-evidence.ts';
-import { field, list, text } from '../approval/wire.ts';
+import { ownerFromMachine } from '../approval/machine-evidence.ts';
 
 /** An object outside of the cluster's reach that says what a node is. */
 export interface Voucher {
   readonly source: 'machine' | 'ec2';
   /** For people: `Machine eksa-system/berlin-prod-x7k2`. */
   readonly object: string;
-  readonly namespace?: string;
   readonly nodes: readonly string[];
   readonly controlPlane: boolean;
   /** It is being deleted. */
@@ -19,39 +17,32 @@ export type ControlPlaneReading =
   | { readonly source: Voucher['source']; readonly ok: true; readonly vouchers: readonly Voucher[] }
   | { readonly source: Voucher['source']; readonly ok: false; readonly problem: string; readonly remedy: string };
 
-/** Source: Cluster API, `MachineControlPlaneLabel`. Its value is empty. */
-const CONTROL_PLANE_LABEL = 'cluster.x-k8s.io/control-plane';
-/** Source: Cluster API Provider AWS, `NameAWSClusterAPIRole` and `MachineScope.Role`. */
-const ROLE_TAG = 'sigs.k8s.io/cluster-api-provider-aws/role';
-
 /**
  * What a Cluster API Machine says of the node that its `status.nodeRef` names. Only a nodeRef counts: the name that a node is expected to have is told by the node.
  * Undefined for one without, or of another cluster.
  */
 export function voucherFromMachine(machine: unknown, clusterName: string): Voucher | undefined {
-  const owner = ownerFromMachine(machine, clusterName) ?? vetoFromMachine(machine, clusterName);
+  const owner = ownerFromMachine(machine, clusterName);
   if (owner === undefined || owner.nodes.length === 0) return undefined;
-  const { object, namespace, nodes } = owner;
+  const { object, nodes } = owner;
   return {
     source: 'machine',
     object,
-    ...(namespace === undefined ? {} : { namespace }),
     nodes,
-    controlPlane: typeof field(machine, 'metadata', 'labels', CONTROL_PLANE_LABEL) === 'string',
-    going: 'why' in owner,
+    controlPlane: owner.controlPlane === true,
+    going: owner.notLive !== undefined,
   };
 }
 
 /** What a running EC2 instance of the cluster says; undefined for all others. */
 export function voucherFromInstance(instance: unknown, clusterName: string, vpcId?: string): Voucher | undefined {
   const owner = ownerFromInstance(instance, clusterName, vpcId);
-  if (owner === undefined) return undefined;
-  const roles = list(instance, 'Tags').filter((tag) => text(tag, 'Key') === ROLE_TAG);
+  if (owner === undefined || owner.notLive !== undefined) return undefined;
   return {
     source: 'ec2',
     object: owner.object,
     nodes: owner.nodes,
-    controlPlane: roles.length === 1 && text(roles[0], 'Value') === 'control-plane',
+    controlPlane: owner.controlPlane === true,
     going: false,
   };
 }

@@ -50,15 +50,10 @@ export function decideRecovery(request: RecoveryRequest, context: RecoveryContex
 }
 
 /**
- * Decides on all open requests of a cluster. Of those of one node that pass, the newest: its kubelet has given up on the others. One that does not pass never stands
- * in the way of one that does. Pure.
+ * The decisions on all open requests of a cluster, each made alone before: of those of one node that pass, only the newest is approved, because its kubelet has given up
+ * on the others. One that does not pass never stands in the way of one that does. Pure.
  */
-export function decideRecoveries(
-  requests: readonly RecoveryRequest[],
-  context: RecoveryContext,
-  now: number,
-): readonly RecoveryDecision[] {
-  const decisions = requests.map((request) => ({ request, verdict: decideRecovery(request, context, now) }));
+export function onlyNewest(decisions: readonly RecoveryDecision[]): readonly RecoveryDecision[] {
   const newest = new Map<string, SigningRequest>();
   for (const { request, verdict } of decisions) {
     if (verdict.verdict !== 'approve' || verdict.node === undefined) continue;
@@ -106,8 +101,12 @@ function judge({ csr, credentials }: RecoveryRequest, context: RecoveryContext, 
       policy: DEFAULT_POLICY,
       node: node ?? '',
       decoded,
-      signature: decoded.ok ? verifyRequestSignature(decoded.request) : undefined,
+      // Only where a rule asks: it takes the longest of all.
+      get signature() {
+        return decoded.ok ? verifyRequestSignature(decoded.request) : undefined;
+      },
       ownership: undefined,
+      mayBeControlPlane: false,
     },
   });
   const failed = checks.find((check) => !check.passed);

@@ -108,27 +108,17 @@ export const RECOVERY_RULES = [
   {
     id: 'named',
     expected: ({ window }) => `one of ${window.nodes.map((node) => printable(node, 100)).join(', ')}`,
-    judge: ({ node, window }) =>
-      node !== undefined && window.nodes.includes(node) ? pass(node) : fail('NodeNotNamed', node ?? 'no node'),
+    judge: judgeNamed,
   },
   {
     id: 'requester',
     expected: ({ node = '<node>' }) => `${NODE_PREFIX}${node} or system:bootstrap:<6 characters>`,
-    judge: ({ judged: { csr }, node }) =>
-      isItself(csr.username, node) || BOOTSTRAPPER.test(csr.username)
-        ? pass(csr.username)
-        : hostile('RequesterNotAllowed', `“${printable(csr.username, 100)}”`),
+    judge: judgeRequester,
   },
   {
     id: 'groups',
     expected: (judged) => `exactly ${groupsOf(judged).join(', ')}`,
-    judge: (judged) => {
-      const { groups } = judged.judged.csr;
-      const [found, expected] = [new Set(groups), new Set(groupsOf(judged))];
-      const isExact =
-        groups.length === found.size && found.size === expected.size && groups.every((group) => expected.has(group));
-      return isExact ? pass(groups.join(', ')) : hostile('GroupsNotExact', enumerate(groups));
-    },
+    judge: judgeGroups,
   },
   {
     id: 'usages',
@@ -144,7 +134,14 @@ export const RECOVERY_RULES = [
     },
   },
   shared('expiration'),
-  shared('signature'),
+  {
+    ...shared('signature'),
+    // Verifying takes long, and anyone who may make requests can make a thousand.
+    judge: (judged) =>
+      [judgeNamed, judgeRequester, judgeGroups].every((judge) => judge(judged).passed)
+        ? shared('signature').judge(judged)
+        : fail('SignatureInvalid', 'not verified: the node is not named, or who asks may not'),
+  },
   shared('key'),
   shared('organization'),
   shared('subject'),
@@ -190,6 +187,24 @@ export interface RecoveryCheck {
   readonly reason?: RecoveryReason;
   /** True when the failure can have no innocent cause. */
   readonly hostile?: boolean;
+}
+
+function judgeNamed({ node, window }: JudgedRecovery): Outcome {
+  return node !== undefined && window.nodes.includes(node) ? pass(node) : fail('NodeNotNamed', node ?? 'no node');
+}
+
+function judgeRequester({ judged: { csr }, node }: JudgedRecovery): Outcome {
+  return isItself(csr.username, node) || BOOTSTRAPPER.test(csr.username)
+    ? pass(csr.username)
+    : hostile('RequesterNotAllowed', `“${printable(csr.username, 100)}”`);
+}
+
+function judgeGroups(judged: JudgedRecovery): Outcome {
+  const { groups } = judged.judged.csr;
+  const [found, expected] = [new Set(groups), new Set(groupsOf(judged))];
+  const isExact =
+    groups.length === found.size && found.size === expected.size && groups.every((group) => expected.has(group));
+  return isExact ? pass(groups.join(', ')) : hostile('GroupsNotExact', enumerate(groups));
 }
 
 /** Evaluates every rule. The order is that of {@link RECOVERY_RULES}. */

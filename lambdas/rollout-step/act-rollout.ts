@@ -33,6 +33,8 @@ export interface ActOptions extends LeaseOptions {
   readonly settled?: boolean;
   /** Aborts when nothing may begin any more. */
   readonly beginBy?: AbortSignal;
+  /** Of what begins a rollout: asked after the dry run, right before the write. What it answers is what became of it, and nothing is written. @default nothing stops it */
+  readonly claim?: () => Promise<RolloutWritten | undefined>;
 }
 
 /** A write that begins a rollout. */
@@ -42,7 +44,7 @@ export function isBegin(write: RolloutWrite): write is BeginWrite {
   return write.kind === 'roll-control-plane' || write.kind === 'pause-control-plane';
 }
 
-/** Carries out one write: where it begins a rollout the Lease first, then the dry run, then the write; where it ends one the Lease last. Rejects only for a bug. */
+/** Carries out one write: where it begins a rollout the Lease first, then the dry run, the claim, and the write; where it ends one the Lease last. Rejects only for a bug. */
 export async function actRollout(write: RolloutWrite, options: ActOptions): Promise<RolloutWritten> {
   if (write.kind === 'abort') return endRollout(write, options);
   if (!isBegin(write)) return dryRunThenWrite(write, options);
@@ -76,6 +78,8 @@ async function dryRunThenWrite(write: RolloutWrite, options: ActOptions): Promis
   if (rehearsed.kind !== 'written') return rehearsed.kind === 'unknown' ? { ...rehearsed, kind: 'failed' } : rehearsed;
   const different = differsFrom(body, rehearsed.answer ?? {});
   if (different !== undefined) return { kind: 'refused', problem: changedByServer(write, different, options) };
+  const unclaimed = isBegin(write) ? await options.claim?.() : undefined;
+  if (unclaimed !== undefined) return unclaimed;
   const { kind, problem } = await patch(write, body, false, options);
   return { kind, ...(problem === undefined ? {} : { problem }) };
 }

@@ -1,9 +1,9 @@
+import type { AddressRule } from '../allowed-addresses.ts';
 import { list, text } from '../approval/wire.ts';
 import { readClusterApiCertificates } from '../kubernetes/cluster-api-secret.ts';
 import { listEtcdadmClusters } from '../kubernetes/etcdadm-clusters.ts';
 import { listEtcdMachines } from '../kubernetes/machines.ts';
 import { listPods } from '../kubernetes/pods.ts';
-import type { AddressRule } from '../probe/allowed-addresses.ts';
 import type { ObservedEtcd, ObservedMachine } from '../rollout/observed.ts';
 import { readEtcd } from '../rollout/read-etcd.ts';
 import { isEtcdMachine, readMachine } from '../rollout/read-machine.ts';

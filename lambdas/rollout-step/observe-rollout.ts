@@ -1,3 +1,4 @@
+import { machineAddresses } from '../allowed-addresses.ts';
 import { field, text } from '../approval/wire.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { type ClusterApiVersion, clusterApiVersion } from '../kubernetes/cluster-api.ts';
@@ -13,6 +14,7 @@ import { printable } from '../printable.ts';
 import type { handshakes } from '../probe/handshakes.ts';
 import type { Problem } from '../problem.ts';
 import { OPT_IN, OPT_IN_ANNOTATION } from '../rollout/annotations.ts';
+import { EKS_ANYWHERE_NAMESPACE, firstMade, ownersCluster } from '../rollout/eks-anywhere-owner.ts';
 import type {
   ObservedCapiCluster,
   ObservedControlPlane,
@@ -36,7 +38,7 @@ import { decodeBundle } from '../x509/certificate-bundle.ts';
 import { observeEtcd } from './observe-etcd.ts';
 import { createReader, type Reader } from './reader.ts';
 import { ROLLOUT_LEASE } from './rollout-lease.ts';
-import { addressRuleOf, servedCertificates } from './served-certificates.ts';
+import { servedCertificates } from './served-certificates.ts';
 import { slimControlPlane } from './slim-control-plane.ts';
 
 /** One cluster, and what its rollouts are read from and written to. */
@@ -50,6 +52,8 @@ export interface RolloutTarget {
   readonly managesItself: boolean;
   /** Of its Cluster object, where that is known. @default found by its name, and it has to be the only one */
   readonly namespace?: string;
+  /** Of the owner's Cluster of EKS Anywhere. @default found by its name; while there is more than one, its `auto` does not count */
+  readonly eksAnywhereNamespace?: string;
   /** Of the API server of each control plane machine. @default 6443, or what the Cluster says */
   readonly apiServerPort?: number;
   /** Absent where the machines are not reached: then nothing begins, and nothing can be verified. */
@@ -61,10 +65,6 @@ export interface RolloutTarget {
 }
 
 const CLUSTER_LABEL = 'cluster.x-k8s.io/cluster-name';
-/** Of the Cluster of Cluster API that EKS Anywhere makes, always in its own namespace. Source: EKS Anywhere, pkg/clusterapi/apibuilder.go, `eksaClusterLabels` and `Cluster`. */
-const EKS_ANYWHERE_NAME_LABEL = 'cluster.anywhere.eks.amazonaws.com/cluster-name';
-const EKS_ANYWHERE_NAMESPACE_LABEL = 'cluster.anywhere.eks.amazonaws.com/cluster-namespace';
-const EKS_ANYWHERE_NAMESPACE = 'eksa-system';
 const API_SERVER_PORT = 6443;
 const MOST_CLUSTERS = 2_000;
 /** With three of a cluster, and those that are being made. */
@@ -117,7 +117,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     plane?.template === undefined ? undefined : foundTemplate(management, plane.template, reader, signal),
     givenAuthorities(target, reader),
   ]);
-  const addresses = addressRuleOf(management.server);
+  const addresses = machineAddresses(management);
   const [served, healthChecks, etcd] = await Promise.all([
     servedCertificates(seen.own, target.handshakes, {
       port: target.apiServerPort ?? cluster.port ?? API_SERVER_PORT,
@@ -131,28 +131,18 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
       ? observeEtcd(target, { namespace, managed: cluster.managedEtcd, addresses }, reader, signal)
       : undefined,
   ]);
-  const eksAnywhere = theOne(
-    eksAnywheres.filter((one) => one.read !== undefined && isOwner(cluster, one.read)),
-    `Cluster ${name} of EKS Anywhere`,
-    'Find out which of them is the cluster, and delete what is none.',
-    reader,
-  )?.read;
+  const eksAnywhere = namespace === EKS_ANYWHERE_NAMESPACE ? ownerOf(target, eksAnywheres, reader) : undefined;
   return {
     ...base,
     capiCluster: cluster.read,
     ...(eksAnywhere === undefined
       ? {}
-      : {
-          eksAnywhere: {
-            ...saidBy(cluster.owner, eksAnywhere),
-            controlPlaneUpgrade: upgrades.has(controlPlane?.name ?? name),
-          },
-        }),
+      : { eksAnywhere: { ...eksAnywhere, controlPlaneUpgrade: upgrades.has(controlPlane?.name ?? name) } }),
     ...(controlPlane === undefined ? {} : { controlPlane: withTemplate(controlPlane, template === true) }),
     machines: served.machines,
     ...(etcd === undefined ? {} : { etcd }),
     healthChecks,
-    siblings: siblingsOf(others, seen.others, eksAnywheres),
+    siblings: siblingsOf(others, seen.others, eksAnywheres.optedIn),
     authorities: endsOf([...(authorities ?? []), ...served.authorities]),
   };
 }
@@ -173,8 +163,6 @@ async function observeLease(
 
 interface SeenCluster {
   readonly read: ObservedCapiCluster;
-  /** Its Cluster of EKS Anywhere, as that wrote it there. */
-  readonly owner: { readonly namespace: string; readonly name: string } | undefined;
   /** EKS Anywhere: etcd is on machines of its own, of an EtcdadmCluster. */
   readonly managedEtcd: boolean;
   readonly endpoint: string | undefined;
@@ -195,7 +183,6 @@ async function clustersOf(
     const port = countAt(object, 'spec', 'clusterNetwork', 'apiServerPort');
     seen.push({
       read,
-      owner: ownerOf(object),
       managedEtcd: field(object, 'spec', 'managedExternalEtcdRef') != null,
       endpoint: text(object, 'spec', 'controlPlaneEndpoint', 'host'),
       port: port !== undefined && port > 0 && port < 65_536 ? port : undefined,
@@ -204,55 +191,58 @@ async function clustersOf(
   return seen;
 }
 
-function ownerOf(object: unknown): SeenCluster['owner'] {
-  const name = text(object, 'metadata', 'labels', EKS_ANYWHERE_NAME_LABEL);
-  const namespace = text(object, 'metadata', 'labels', EKS_ANYWHERE_NAMESPACE_LABEL);
-  return name === undefined || namespace === undefined ? undefined : { namespace, name };
-}
-
 /** Whoever may make Clusters may give one any name, but not in this namespace: it is that of EKS Anywhere. */
 function preferred(clusters: readonly SeenCluster[]): readonly SeenCluster[] {
   const own = clusters.filter(({ read }) => read.namespace === EKS_ANYWHERE_NAMESPACE);
   return own.length === 1 ? own : clusters;
 }
 
-/** Anybody's Cluster of EKS Anywhere may have the name; without the labels only one that EKS Anywhere can have made is anybody's. */
-function isOwner({ read: { namespace }, owner }: SeenCluster, found: ObservedEksAnywhere): boolean {
-  if (owner === undefined) return namespace === EKS_ANYWHERE_NAMESPACE;
-  return owner.namespace === found.namespace && owner.name === found.name;
-}
-
-/** Nobody's word but the owner's lets anything begin; whatever keeps it from beginning counts from a namesake too. */
-function saidBy(owner: SeenCluster['owner'], { mode, ...found }: ObservedEksAnywhere): ObservedEksAnywhere {
-  return owner === undefined || mode === undefined ? found : { ...found, mode };
-}
-
-interface SeenEksAnywhere {
-  readonly name: string;
-  /** Only of the cluster itself. */
-  readonly read?: ObservedEksAnywhere;
-  readonly optedIn: boolean;
+interface SeenEksAnywheres {
+  /** Those that have the name of the cluster. */
+  readonly own: readonly ObservedEksAnywhere[];
+  /** Names that one Cluster alone has, and it is opted in. */
+  readonly optedIn: ReadonlySet<string>;
+  /** The list was read to its end. */
+  readonly whole: boolean;
 }
 
 /** All of them: what the owners of other clusters agreed to is written there. */
 async function eksAnywheresOf(
-  { name, management }: RolloutTarget,
+  { name, management, eksAnywhereNamespace }: RolloutTarget,
   reader: Reader,
   signal: AbortSignal,
-): Promise<readonly SeenEksAnywhere[]> {
-  const seen: SeenEksAnywhere[] = [];
+): Promise<SeenEksAnywheres> {
+  const own: ObservedEksAnywhere[] = [];
+  const agrees = new Map<string, boolean>();
   const look = (object: unknown): void => {
     const found = text(object, 'metadata', 'name');
     if (found === undefined) return;
     const read = found === name ? readEksAnywhere(object, false) : undefined;
+    if (read !== undefined) own.push(read);
     const optedIn = text(object, 'metadata', 'annotations', OPT_IN_ANNOTATION) === OPT_IN;
-    if (read !== undefined || optedIn) seen.push({ name: found, optedIn, ...(read === undefined ? {} : { read }) });
+    agrees.set(found, optedIn && !agrees.has(found));
   };
-  await reader.each(listAllEksAnywhereClusters(management, { signal }), MOST_CLUSTERS, look, 'not-found');
-  return seen;
+  // Where fleet.yaml names its namespace, EKS Anywhere is there.
+  const fine = eksAnywhereNamespace === undefined ? (['not-found'] as const) : [];
+  const pages = listAllEksAnywhereClusters(management, { signal });
+  const whole = await reader.each(pages, MOST_CLUSTERS, look, ...fine);
+  return { own, optedIn: new Set([...agrees].flatMap(([of, optedIn]) => (optedIn ? [of] : []))), whole };
 }
 
-/** Names of the control planes that EKS Anywhere upgrades in place. */
+function ownerOf(
+  { name, eksAnywhereNamespace }: RolloutTarget,
+  { own, whole }: SeenEksAnywheres,
+  reader: Reader,
+): ObservedEksAnywhere | undefined {
+  const found = ownersCluster(own, name, eksAnywhereNamespace);
+  if (found.kind === 'one') return found.cluster;
+  if (found.kind === 'contested') return firstMade(found.clusters);
+  // What it forbids is not known.
+  if (found.problem !== undefined && whole) reader.unread.push(found.problem);
+  return undefined;
+}
+
+/** Names of the control planes that EKS Anywhere upgrades in place. Source: EKS Anywhere, controllers/kubeadmcontrolplane_controller.go, `controlPlaneUpgrade`. */
 async function upgradesOf(
   management: KubernetesClient,
   reader: Reader,
@@ -261,7 +251,7 @@ async function upgradesOf(
   const names = new Set<string>();
   const look = (object: unknown): void => {
     const name = text(object, 'spec', 'controlPlane', 'name');
-    if (name !== undefined) names.add(name);
+    if (name !== undefined && text(object, 'metadata', 'namespace') === EKS_ANYWHERE_NAMESPACE) names.add(name);
   };
   await reader.each(listControlPlaneUpgrades(management, { signal }), MOST_CLUSTERS, look, 'not-found');
   return names;
@@ -400,11 +390,11 @@ function endsOf(authorities: readonly Certificate[]): ObservedRollout['authoriti
 function siblingsOf(
   planes: readonly SeenControlPlane[],
   machines: ReadonlyMap<string, readonly unknown[]>,
-  eksAnywheres: readonly SeenEksAnywhere[],
+  optedIn: ReadonlySet<string>,
 ): readonly Sibling[] {
   return planes.flatMap(({ object, apiVersion, namespace, cluster }) => {
-    const optedIn = eksAnywheres.some((one) => one.name === cluster && one.optedIn);
-    const eksAnywhere = optedIn ? { metadata: { annotations: { [OPT_IN_ANNOTATION]: OPT_IN } } } : undefined;
+    const agrees = namespace === EKS_ANYWHERE_NAMESPACE && optedIn.has(cluster ?? '');
+    const eksAnywhere = agrees ? { metadata: { annotations: { [OPT_IN_ANNOTATION]: OPT_IN } } } : undefined;
     return readSibling(object, apiVersion, machines.get(`${namespace}/${cluster}`) ?? [], eksAnywhere) ?? [];
   });
 }

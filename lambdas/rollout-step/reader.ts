@@ -1,11 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AwsError } from '../aws/errors.ts';
 import { KubernetesError, type KubernetesErrorKind } from '../kubernetes/errors.ts';
 import type { Problem } from '../problem.ts';
+import { eachInTurns } from '../processor-time.ts';
 import { problemOf } from './problem-of.ts';
-
-/** Other clusters have their turn after this time, in milliseconds. */
-const TURN_MS = 20;
 
 /** Reads what may fail: what cannot be read is told, and never an exception. */
 export interface Reader {
@@ -51,17 +48,12 @@ async function lookAt(
   look: (object: unknown) => void,
 ): Promise<true> {
   let count = 0;
-  let turn = performance.now();
-  for await (const page of pages) {
-    for (const object of page) {
-      count += 1;
-      if (count > most) throw tooMany(most);
-      look(object);
-      if (performance.now() - turn < TURN_MS) continue;
-      await nextTurn();
-      turn = performance.now();
-    }
-  }
+  const lookAtOne = (object: unknown): void => {
+    count += 1;
+    if (count > most) throw tooMany(most);
+    look(object);
+  };
+  for await (const page of pages) await eachInTurns(page, lookAtOne);
   return true;
 }
 

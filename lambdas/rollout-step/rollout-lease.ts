@@ -8,13 +8,13 @@ import { printable } from '../printable.ts';
 import type { Problem } from '../problem.ts';
 import { FIELD_MANAGER } from '../rollout/annotations.ts';
 import type { ObservedLease } from '../rollout/observed.ts';
+import { isBinding, LEASE_SILENT_MS, LEASE_TURN_MS } from '../rollout/turn.ts';
 import { problemOf } from './problem-of.ts';
 
 /** One of a management cluster: whoever has it may begin a rollout there. */
 export const ROLLOUT_LEASE: LeaseName = { namespace: 'kube-system', name: 'certmarshal-rollout' };
 
-/** Without a sign of life for a day, while nothing rolls, its holder is gone. */
-const LEASE_SECONDS = 86_400;
+const LEASE_SECONDS = LEASE_SILENT_MS / 1_000;
 
 export interface LeaseOptions {
   readonly management: KubernetesClient;
@@ -23,6 +23,8 @@ export interface LeaseOptions {
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   readonly signal: AbortSignal;
+  /** A person answers for what its holder does. @default false */
+  readonly takesOver?: boolean;
 }
 
 /**
@@ -44,7 +46,7 @@ export function isHeldBy(lease: ObservedLease | undefined, cluster: string): boo
 }
 
 /**
- * Takes the Lease for one rollout, where nobody has it, this cluster has it, or its holder gave no sign of life for a day. The write is bound to the Lease as it was
+ * Takes the Lease for one rollout, where nobody has it, this cluster has it, or it binds no longer (`isBinding`). The write is bound to the Lease as it was
  * observed: it has to be read before anything else, so that no rollout can have begun unseen since. Rejects only for a bug.
  *
  * @param lease as observed; undefined when there was none
@@ -54,10 +56,10 @@ export async function acquireLease(
   rollout: string,
   options: LeaseOptions,
 ): Promise<LeaseOutcome> {
-  const { management, cluster, clock, signal } = options;
+  const { management, cluster, clock, signal, takesOver = false } = options;
   const now = clock();
-  const other = lease?.holder !== undefined && lease.holder !== '' && !isHeldBy(lease, cluster);
-  if (other && !isStale(lease, now)) return locked(lease, management);
+  if (lease !== undefined && !takesOver && !isHeldBy(lease, cluster) && isBinding(lease, now))
+    return locked(lease, management);
   const holderIdentity = `${cluster} ${rollout}`;
   const at = microTime(now);
   const since = lease?.holder === holderIdentity && lease.acquiredAt !== undefined ? {} : { acquireTime: at };
@@ -122,12 +124,6 @@ async function outcomeOf(cluster: string, write: () => Promise<unknown>): Promis
   }
 }
 
-/** A Lease without any time is nobody's. */
-function isStale({ acquiredAt, renewedAt }: ObservedLease, now: number): boolean {
-  const alive = Math.max(acquiredAt ?? 0, renewedAt ?? 0);
-  return now - alive > LEASE_SECONDS * 1_000;
-}
-
 function locked({ holder = '' }: ObservedLease, { server }: KubernetesClient): LeaseOutcome {
   const { namespace, name } = ROLLOUT_LEASE;
   return {
@@ -136,8 +132,7 @@ function locked({ holder = '' }: ObservedLease, { server }: KubernetesClient): L
       kind: 'locked',
       object: `Lease ${namespace}/${name} on ${server}`,
       message: `${printable(holder)} has it: one cluster of a management cluster rolls at a time`,
-      remedy:
-        'Wait until that rollout is done. If it is not one any more, the Lease is free a day after it was renewed last.',
+      remedy: `Wait until that rollout is done. If it is not one any more, the Lease is free a day after it was renewed last, and in any case ${LEASE_TURN_MS / 3_600_000} hours after it was taken.`,
     },
   };
 }

@@ -1,5 +1,5 @@
+import type { AddressRule } from '../allowed-addresses.ts';
 import { printable } from '../printable.ts';
-import { type AddressRule, machineAddresses } from '../probe/allowed-addresses.ts';
 import type { HandshakeResult } from '../probe/handshake.ts';
 import type { handshakes } from '../probe/handshakes.ts';
 import type { ObservedMachine, Served } from '../rollout/observed.ts';
@@ -28,11 +28,6 @@ export interface Serving {
 export interface ServedCertificates {
   readonly machines: readonly ObservedMachine[];
   readonly authorities: readonly Certificate[];
-}
-
-/** Which addresses of machines may be connected to: on loopback only where the management cluster is there too. */
-export function addressRuleOf(server: string): AddressRule {
-  return machineAddresses(URL.canParse(server) ? new URL(server).hostname.replaceAll(/[[\]]/g, '') : '');
 }
 
 /**

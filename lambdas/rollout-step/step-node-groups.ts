@@ -5,6 +5,7 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { listNodes } from '../kubernetes/nodes.ts';
 import type { Problem } from '../problem.ts';
+import { inTurns } from '../processor-time.ts';
 import { OPT_IN_ANNOTATION } from '../rollout/annotations.ts';
 import { NO_HISTORY, type RolloutHistory } from '../rollout/history.ts';
 import {
@@ -151,8 +152,7 @@ async function readNodes(
 ): Promise<readonly ObservedEksNode[]> {
   const nodes: ObservedEksNode[] = [];
   for await (const page of listNodes(client, { signal })) {
-    for (const item of page) {
-      const node = readEksNode(item);
+    for await (const node of inTurns(page, readEksNode)) {
       if (typeof node === 'string')
         unread.push({
           kind: 'malformed',
@@ -178,7 +178,9 @@ async function readHistory(
 ): Promise<RolloutHistory> {
   if (ledger === undefined) return NO_HISTORY;
   try {
-    return await ledger.read(signal);
+    const history = await ledger.read(signal);
+    problems.push(...(history.problems ?? []));
+    return history;
   } catch (error) {
     const problem = problemOf(known(error));
     problems.push(problem);

@@ -1,11 +1,12 @@
 import { AwsError } from '../aws/errors.ts';
 import type { Problem } from '../problem.ts';
-import type { RolloutMark, RolloutTrigger } from '../rollout/annotations.ts';
-import { NO_HISTORY, type PastRollout, type RolloutHistory, UNDONE_MS } from '../rollout/history.ts';
+import type { RolloutTrigger } from '../rollout/annotations.ts';
+import { NO_HISTORY, type PastRollout, type RolloutHistory, UNDONE_MS, type UndoneClaim } from '../rollout/history.ts';
 import type { ObservedRollout } from '../rollout/observed.ts';
 import { planRollout } from '../rollout/plan-rollout.ts';
-import type { RolloutPolicy } from '../rollout/policy.ts';
+import type { RolloutPolicy, Waiver } from '../rollout/policy.ts';
 import type { RolloutState, RolloutStep, RolloutWrite } from '../rollout/step.ts';
+import { LEASE_TURN_MS, TURN_MS } from '../rollout/turn.ts';
 import { endOfWindow } from '../window/window.ts';
 import { actRollout, type BeginWrite, isBegin, type RolloutWritten } from './act-rollout.ts';
 import { observeRollout, type RolloutTarget } from './observe-rollout.ts';
@@ -34,18 +35,13 @@ export interface RolloutLedger {
     rollout: { readonly id: string; readonly cluster: string; readonly trigger: RolloutTrigger; readonly at: number },
     signal: AbortSignal,
   ): Promise<boolean>;
-  /** Writes down one that goes on, whoever began it, where that is not known: `at` is its start. Safe to repeat. @throws AwsError */
-  keep(
-    rollout: { readonly id: string; readonly cluster: string; readonly trigger: RolloutTrigger; readonly at: number },
-    signal: AbortSignal,
-  ): Promise<void>;
   /** Writes down that it ended. Safe to repeat. @throws AwsError */
   end(
     rollout: {
       readonly id: string;
       readonly cluster: string;
       readonly at: number;
-      /** Forget it, because it never began: the one with this `at` of its claim, and no other of this id. */
+      /** It never began, and stops nobody any more: the one with this `at` of its claim, and no other of this id. */
       readonly undone?: { readonly claimedAt: number };
     },
     signal: AbortSignal,
@@ -55,6 +51,8 @@ export interface RolloutLedger {
 export interface StepOptions {
   readonly policy: RolloutPolicy | undefined;
   readonly trigger: RolloutTrigger;
+  /** What a person answers for by name. @default nothing */
+  readonly waivers?: readonly Waiver[];
   readonly ledger?: RolloutLedger;
   /** Plan, and write nothing; why. */
   readonly holdWrites?: string;
@@ -78,17 +76,18 @@ export interface RolloutStepped {
 /**
  * One look at the rollout of one cluster: observe, plan, write one thing at most, report. Safe to repeat, to interrupt and to run twice at once. Rejects only for a bug.
  *
- * The ledger is asked only where the plan depends on it. What begins is written down there first: after a crash the budget of the fleet has one rollout too many in it,
- * never one too few, until a later look finds it undone.
+ * The ledger is asked only where the plan depends on it. What begins is written down there right before: after a crash the budget of the fleet has one rollout too many
+ * in it, never one too few, until a later look finds it undone. Nothing that a cluster says of itself is written there: what it claims binds the others.
  */
 export async function stepRollout(target: RolloutTarget, options: StepOptions): Promise<RolloutStepped> {
-  const { policy, trigger, ledger, holdWrites, clock, signal } = options;
+  const { policy, trigger, waivers, ledger, holdWrites, clock, signal } = options;
   const observed = await observeRollout(target, signal);
   const now = clock();
   const at = new Date(now).toISOString();
   const problems: Problem[] = [];
   const remember = { ledger, options, target, problems };
-  const planned = (history: RolloutHistory): RolloutStep => planRollout(observed, policy, history, now, trigger);
+  const planned = (history: RolloutHistory): RolloutStep =>
+    planRollout(observed, policy, history, now, trigger, waivers);
 
   let step = planned(NO_HISTORY);
   let history: RolloutHistory | undefined;
@@ -128,6 +127,7 @@ async function historyOf(remember: Remembering, observed: ObservedRollout, now: 
   let history: RolloutHistory;
   try {
     history = await ledger.read(options.signal);
+    problems.push(...(history.problems ?? []));
   } catch (error) {
     if (!(error instanceof AwsError)) throw error;
     const problem = problemOf(error);
@@ -144,18 +144,22 @@ async function historyOf(remember: Remembering, observed: ObservedRollout, now: 
   );
   if (open.length === 0 || options.holdWrites !== undefined) return history;
   const kept: PastRollout[] = history.rollouts.filter((past) => !open.includes(past));
+  const neverBegan: UndoneClaim[] = [];
   for (const past of open) {
     const { id, startedAt } = past;
-    const began = controlPlane === undefined || isStartOf(controlPlane.rolloutAfter, startedAt);
+    // What went on for so long took a turn, whatever the cluster shows now.
+    const began =
+      controlPlane === undefined || isStartOf(controlPlane.rolloutAfter, startedAt) || now - startedAt > TURN_MS;
     if (!began) {
       const undone = { claimedAt: startedAt };
+      neverBegan.push({ cluster: target.id, ...undone });
       await inLedger(remember, async (book) => book.end({ ...ended(target, id, now), undone }, options.signal));
     } else if (controlPlane === undefined || isSettled(observed)) {
       await inLedger(remember, async (book) => book.end(ended(target, id, now), options.signal));
       kept.push({ ...past, endedAt: now });
     } else kept.push(past);
   }
-  return { ...history, rollouts: kept };
+  return { ...history, rollouts: kept, undone: [...(history.undone ?? []), ...neverBegan] };
 }
 
 /** A rollout of ours may have left something in the ledger that nothing on the cluster tells of: somebody removed its mark, or the cluster. */
@@ -191,21 +195,25 @@ async function writeOf(
     problems.push(heldBack(write, holdWrites));
     return undefined;
   }
-  const claimed = isBegin(write) && ledger !== undefined;
-  const claimedAt = clock();
-  if (claimed) {
-    const refused = await claim(write, claimedAt, remember);
-    if (refused !== undefined) return refused;
-  }
   const beginBy = isBegin(write) ? endOfWindows(options) : undefined;
+  let claimedAt: number | undefined;
+  const claim = async (): Promise<RolloutWritten | undefined> => {
+    if (!isBegin(write) || ledger === undefined) return undefined;
+    const at = clock();
+    const refused = await claimTurn(write, at, remember);
+    if (refused === undefined) claimedAt = at;
+    return refused;
+  };
   const outcome = await actRollout(write, {
     ...leaseOptions(remember, write.object),
     lease: observed.lease,
     settled: endsSettled(write, observed),
+    takesOver: options.trigger === 'person' && options.waivers?.includes('one-of-its-management-cluster') === true,
+    claim,
     ...(beginBy === undefined ? {} : { beginBy }),
   });
   if (outcome.problem !== undefined && outcome.kind !== 'overtaken') problems.push(outcome.problem);
-  if (claimed && outcome.kind !== 'written' && outcome.kind !== 'unknown') {
+  if (claimedAt !== undefined && isBegin(write) && outcome.kind !== 'written' && outcome.kind !== 'unknown') {
     const undone = { claimedAt };
     await inLedger(remember, async (book) => book.end({ ...ended(target, write.mark.id, clock()), undone }, signal));
   }
@@ -221,10 +229,10 @@ function endOfWindows({ policy, trigger, clock }: StepOptions): AbortSignal | un
 }
 
 /** Undefined when it may begin. */
-async function claim(
+async function claimTurn(
   write: BeginWrite,
   at: number,
-  { ledger, options, target, problems }: Remembering,
+  { ledger, options, target }: Remembering,
 ): Promise<RolloutWritten | undefined> {
   const { id } = write.mark;
   const rollout = { id, cluster: target.id, trigger: options.trigger, at };
@@ -232,9 +240,7 @@ async function claim(
     return (await ledger?.claim(rollout, options.signal)) === false ? { kind: 'overtaken' } : undefined;
   } catch (error) {
     if (!(error instanceof AwsError)) throw error;
-    const problem = problemOf(error);
-    problems.push(problem);
-    return { kind: 'failed', problem };
+    return { kind: 'failed', problem: problemOf(error) };
   }
 }
 
@@ -258,9 +264,9 @@ async function keepOrder(
   };
   const now = options.clock();
   if (GOING.has(step.state)) {
-    if (mark === undefined) return;
-    if (history !== undefined) await keepEntry(mark, history, now, remember);
-    told(await (ours === undefined ? acquireLease(lease, mark.id, order) : renewLease(ours, order)));
+    if (ours !== undefined) told(await renewLease(ours, order));
+    else if (mark !== undefined && isClaimed(mark.id, history, now, remember))
+      told(await acquireLease(lease, mark.id, order));
     return;
   }
   // What was aborted half way moves on until Cluster API has as many machines as it is to have: the others wait.
@@ -275,18 +281,18 @@ async function keepOrder(
   if (ours !== undefined && (over || now - (ours.renewedAt ?? 0) > UNDONE_MS)) told(await releaseLease(ours, order));
 }
 
-/** A rollout that a person began at a keyboard, or that the ledger lost, has its place in the budget too. */
-async function keepEntry(
-  { id, trigger, start }: RolloutMark,
-  { rollouts, unread }: RolloutHistory,
+/** A mark is anybody's who may write to the control plane: only the ledger says whose turn it is. A person who drives a rollout at a keyboard has none. */
+function isClaimed(
+  mark: string,
+  history: RolloutHistory | undefined,
   now: number,
-  remember: Remembering,
-): Promise<void> {
-  const cluster = remember.target.id;
-  const at = Date.parse(start);
-  const isThere = rollouts.some((past) => past.cluster === cluster && past.id === id && past.endedAt === undefined);
-  if (isThere || unread !== undefined || now - at >= ENDED_AGAIN_MS) return;
-  await inLedger(remember, async (book) => book.keep({ id, cluster, trigger, at }, remember.options.signal));
+  { ledger, target }: Remembering,
+): boolean {
+  if (ledger === undefined) return true;
+  return (history?.rollouts ?? []).some(
+    ({ id, cluster, startedAt, endedAt }) =>
+      id === mark && cluster === target.id && endedAt === undefined && now - startedAt <= LEASE_TURN_MS,
+  );
 }
 
 function leaseOptions({ target, options }: Remembering, { namespace }: { readonly namespace: string }): LeaseOptions {

@@ -28,7 +28,7 @@ import type { Verdict } from './checks/verdict.ts';
 import { etcdBackup, machineTemplate, singleReplica, spareCapacity, surge } from './checks/vouched.ts';
 import type { RolloutHistory } from './history.ts';
 import type { ObservedRollout } from './observed.ts';
-import type { RolloutPolicy } from './policy.ts';
+import type { RolloutPolicy, Waiver } from './policy.ts';
 import type { RolloutCheck } from './step.ts';
 
 /** Everything that has to hold before a rollout is begun. Each has a page of the runbooks: `docs/runbooks/rollouts/<id>.md`. */
@@ -80,21 +80,24 @@ export interface CheckQuestion {
   readonly policy: RolloutPolicy | undefined;
   readonly history: RolloutHistory;
   readonly trigger: RolloutTrigger;
+  /** What the person at the keyboard names beside `WAIVED`. @default nothing */
+  readonly waivers?: readonly Waiver[];
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 /** All of them that apply to the cluster, in the order of `CHECK_IDS`, those that pass too. Pure; never throws. */
 export function checksOf(question: CheckQuestion): readonly RolloutCheck[] {
+  const named = new Set<CheckId>(question.waivers);
   return CHECK_IDS.flatMap((id) => {
     const verdict = CHECKS[id](question);
     if (verdict === undefined) return [];
-    const waived = !verdict.passed && question.trigger === 'person' && WAIVED.has(id);
+    const waived = !verdict.passed && question.trigger === 'person' && (WAIVED.has(id) || named.has(id));
     return [{ id, ...verdict, ...(waived ? { waived } : {}) }];
   });
 }
 
-/** What a person answers for who begins a rollout at a keyboard. */
+/** What a person answers for who begins a rollout at a keyboard, without naming it. */
 const WAIVED: ReadonlySet<CheckId> = new Set([
   'opted-in-by-fleet',
   'opted-in-by-owner',

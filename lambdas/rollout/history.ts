@@ -1,3 +1,4 @@
+import type { Problem } from '../problem.ts';
 import type { RolloutTrigger } from './annotations.ts';
 import type { RolloutLimits } from './policy.ts';
 
@@ -6,8 +7,12 @@ export interface RolloutHistory {
   /** Of all clusters, that were not forgotten (100 days). */
   readonly rollouts: readonly PastRollout[];
   readonly limits: RolloutLimits;
+  /** What was claimed and never began: it stops nobody, but there can be too much of it. */
+  readonly undone?: readonly UndoneClaim[];
   /** Why it could not be read: then nothing begins. */
   readonly unread?: string;
+  /** What of it is not believed, for people. */
+  readonly problems?: readonly Problem[];
 }
 
 export interface PastRollout {
@@ -19,6 +24,13 @@ export interface PastRollout {
   readonly startedAt: number;
   /** Done, aborted, or found undone; absent while it goes on. */
   readonly endedAt?: number;
+}
+
+export interface UndoneClaim {
+  /** In the fleet. */
+  readonly cluster: string;
+  /** When it was claimed. Milliseconds since the epoch. */
+  readonly claimedAt: number;
 }
 
 /** What is not seen on its cluster so long after it was claimed never began. Milliseconds. */

@@ -7,6 +7,7 @@ import { nextWindowOf } from './next-window.ts';
 import type { ObservedAuthority, ObservedNodeGroup, ObservedNodeGroups } from './observed-node-groups.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from './policy.ts';
 import type { RolloutCheck } from './step.ts';
+import { hasTurn } from './turn.ts';
 
 /** Everything that has to hold before a node group is updated. Each has a page of the runbooks: `docs/runbooks/rollouts/<id>.md`. */
 export const NODE_GROUP_CHECK_IDS = [
@@ -138,7 +139,7 @@ const CHECKS: Readonly<Record<NodeGroupCheckId, (question: NodeGroupQuestion) =>
     if (unread !== undefined)
       return failed(`what the fleet did before cannot be read: ${printable(unread)}`, 'Mend that first.');
     const others = rollouts.filter((rollout) => rollout.id !== id);
-    const open = others.filter(({ endedAt }) => endedAt === undefined);
+    const open = others.filter((past) => hasTurn(past, now));
     if (open.length >= limits.atOnce) {
       const names = [...new Set(open.map(({ cluster }) => printable(cluster, 80)))].toSorted(compare);
       return passing(`${counted(open.length, 'rollout')} of the fleet go on (${firstOf(names)})`, 'Wait for its turn.');

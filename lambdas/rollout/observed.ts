@@ -17,7 +17,7 @@ export interface ObservedRollout {
   };
   /** The `Cluster` of Cluster API; absent when there is none with this name. */
   readonly capiCluster?: ObservedCapiCluster;
-  /** The `Cluster` of EKS Anywhere; absent where EKS Anywhere is not installed, or does not know it. */
+  /** The owner's `Cluster` of EKS Anywhere; absent where EKS Anywhere is not installed, or does not know it. */
   readonly eksAnywhere?: ObservedEksAnywhere;
   readonly controlPlane?: ObservedControlPlane;
   /** Of the control plane, those that are being deleted too. */
@@ -60,6 +60,9 @@ export interface ObservedCapiCluster {
 export interface ObservedEksAnywhere {
   readonly namespace: string;
   readonly name: string;
+  readonly createdAt?: number;
+  /** Namespaces of all that have its name, where fleet.yaml does not say which one is the owner's: its `auto` does not count then. */
+  readonly contested?: readonly string[];
   readonly deleting: boolean;
   /** The annotation `anywhere.eks.amazonaws.com/paused` is "true". */
   readonly paused: boolean;
@@ -217,8 +220,7 @@ export interface Sibling {
   readonly namespace: string;
   /** Of the Cluster. */
   readonly cluster: string;
-  readonly mark?: RolloutMark | 'unreadable';
-  /** It is not where it was told to be: machines older than `rollout.after`, or too many, or a hold on it. */
+  /** It is not where it was told to be: machines older than `rollout.after`, too many, going, or without a Node. */
   readonly rolling: boolean;
   readonly optedIn: boolean;
   /** Soonest end of its machines' certificates that their status tells. */

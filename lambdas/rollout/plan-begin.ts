@@ -7,6 +7,7 @@ import { nextWindowOf } from './next-window.ts';
 import type { ObservedControlPlane, ObservedMachine } from './observed.ts';
 import { markOf, startOf, startOfMark } from './rollout-mark.ts';
 import type { HoldReason, RolloutCheck, RolloutState, RolloutStep } from './step.ts';
+import { dueFor, hasWaitedItsTurn, WAITED_MS } from './turn.ts';
 import { nameOf } from './watch.ts';
 
 /** What every step tells, wherever the cluster is. */
@@ -121,6 +122,9 @@ export function planBegin(
     return hold('refused', message, ...reasonsOf(mending), ...reasonsOf(inTheWay.filter(({ passing }) => passing)));
   }
   const [passing] = inTheWay;
+  const kept = keptWaiting(question, inTheWay);
+  if (kept.length > 0)
+    return hold('refused', `${would}. It has waited for others too long: ${kept[0]?.found}`, ...reasonsOf(kept));
   if (passing !== undefined) return nothing('waiting', `${would}. Not yet: ${passing.found}`);
 
   const start = startOf(now);
@@ -149,6 +153,12 @@ export function planBegin(
         write: { kind: 'roll-control-plane', object, mark },
         ...facts,
       };
+}
+
+/** What passes is still in the way of a cluster that could have begun long ago. A window alone keeps nobody waiting: its own fleet wants that. */
+function keptWaiting(question: CheckQuestion, inTheWay: readonly RolloutCheck[]): readonly RolloutCheck[] {
+  const kept = inTheWay.filter(({ id }) => id !== 'maintenance-window');
+  return kept.length > 0 && (dueFor(question) ?? 0) > WAITED_MS && hasWaitedItsTurn(question) ? kept : [];
 }
 
 const EXPIRED: HoldReason = {

@@ -11,7 +11,7 @@ import { type HoldId, holdReason } from './hold-reasons.ts';
 import type { ObservedControlPlane, ObservedRollout } from './observed.ts';
 import { factsOf, isAllSeen, isInTheWay, isTooLate, planBegin, reasonsOf } from './plan-begin.ts';
 import { type Going, goingOf, isDone, planHeld, planWatch } from './plan-watch.ts';
-import { COOL_DOWN_DAYS, type RolloutPolicy } from './policy.ts';
+import { COOL_DOWN_DAYS, type RolloutPolicy, type Waiver } from './policy.ts';
 import { seconds } from './rollout-mark.ts';
 import type { RolloutAct, RolloutCheck, RolloutHold, RolloutState, RolloutStep } from './step.ts';
 import { nameOf, troublesOf } from './watch.ts';
@@ -22,6 +22,7 @@ import { nameOf, troublesOf } from './watch.ts';
  *
  * @param policy undefined when fleet.yaml has no entry for the cluster
  * @param now milliseconds since the epoch
+ * @param waivers what the person answers for by name; of a schedule they are not asked
  */
 export function planRollout(
   observed: ObservedRollout,
@@ -29,8 +30,9 @@ export function planRollout(
   history: RolloutHistory,
   now: number,
   trigger: RolloutTrigger = 'schedule',
+  waivers: readonly Waiver[] = [],
 ): RolloutStep {
-  const question: CheckQuestion = { observed, policy, history, trigger, now };
+  const question: CheckQuestion = { observed, policy, history, trigger, now, waivers };
   const { controlPlane, capiCluster } = observed;
   if (controlPlane === undefined) return planWithout(question);
   if (controlPlane.deleting || capiCluster?.deleting) {

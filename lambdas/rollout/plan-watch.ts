@@ -191,7 +191,7 @@ function tooLate(
 }
 
 /**
- * Everything is checked again before etcd is told to roll, but for what its own begin changed. Nobody inherits what a person answers for: that is asked of whoever is
+ * Everything is checked again before etcd is told to roll, but for what its own begin changed: with its Lease nobody else begins, and what others do stops it no more. Nobody inherits what a person answers for: that is asked of whoever is
  * at the keyboard, never read from an annotation.
  */
 function asIfNotBegun(question: CheckQuestion, controlPlane: ObservedControlPlane, { mark }: Going): CheckQuestion {
@@ -199,9 +199,10 @@ function asIfNotBegun(question: CheckQuestion, controlPlane: ObservedControlPlan
   const { paused: _pause, mark: _mark, ...before } = controlPlane;
   const { lease, ...others } = observed;
   const isOurs = lease?.holder?.endsWith(` ${mark.id}`) === true;
+  const around = isOurs ? { siblings: [] } : lease && { lease };
   return {
     ...question,
-    observed: { ...others, ...(lease && !isOurs && { lease }), controlPlane: before },
+    observed: { ...others, ...around, controlPlane: before },
     history: { ...history, rollouts: history.rollouts.filter(({ id }) => id !== mark.id) },
   };
 }

@@ -2,7 +2,7 @@ import type { OnceWindow, WeeklyWindow } from '../window/window.ts';
 
 /** An entry of `rollouts.clusters` of fleet.yaml after defaults: what the owner of the fleet agrees to for the clusters that it names. */
 export interface RolloutPolicy {
-  /** Globs over ids and names. The first entry that matches is that of a cluster. */
+  /** Globs over ids. The first entry that matches is that of a cluster. */
   readonly clusters: readonly string[];
   /** How long before the end a rollout may begin, and until when. */
   readonly begin: Lead;
@@ -32,6 +32,10 @@ export interface Lead {
  */
 export const ACCEPTANCES = ['single-replica', 'no-surge', 'spare-capacity', 'etcd-backup'] as const;
 export type Acceptance = (typeof ACCEPTANCES)[number];
+
+/** Checks that a person at the keyboard answers for by name only: no entry of fleet.yaml does. */
+export const WAIVERS = ['one-of-its-management-cluster', 'management-cluster-last'] as const;
+export type Waiver = (typeof WAIVERS)[number];
 
 /** The least that `stop` can be: later there is no time left to mend what goes wrong. */
 export const FLOOR_DAYS = 7;

@@ -1,7 +1,7 @@
 import { printable } from '../printable.ts';
 import { OPT_IN_ANNOTATION } from './annotations.ts';
 import type { ObservedEksAnywhere } from './observed.ts';
-import { annotation, conditionsAt, countAt, isDeleting, MISSING, nameAt, wordsAt } from './read-values.ts';
+import { annotation, conditionsAt, countAt, isDeleting, MISSING, nameAt, timeAt, wordsAt } from './read-values.ts';
 
 /** Unlike that of Cluster API, its value has to be "true". Source: EKS Anywhere, `Cluster.IsReconcilePaused`. */
 const PAUSED = 'anywhere.eks.amazonaws.com/paused';
@@ -16,6 +16,7 @@ export function readEksAnywhere(object: unknown, controlPlaneUpgrade: boolean): 
   const namespace = nameAt(object, 'metadata', 'namespace');
   const name = nameAt(object, 'metadata', 'name');
   if (namespace === undefined || name === undefined) return undefined;
+  const createdAt = timeAt(object, 'metadata', 'creationTimestamp');
   const mode = annotation(object, OPT_IN_ANNOTATION);
   const observedGeneration = countAt(object, 'status', 'observedGeneration');
   const reconciledGeneration = countAt(object, 'status', 'reconciledGeneration');
@@ -24,6 +25,7 @@ export function readEksAnywhere(object: unknown, controlPlaneUpgrade: boolean): 
   return {
     namespace,
     name,
+    ...(createdAt === undefined ? {} : { createdAt }),
     deleting: isDeleting(object),
     paused: annotation(object, PAUSED) === 'true',
     ...(mode === undefined ? {} : { mode: printable(mode) }),

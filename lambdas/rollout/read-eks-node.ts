@@ -6,8 +6,9 @@ import { isDeleting, nameAt, timeAt } from './read-values.ts';
 const MAX_LABEL = 63;
 
 /**
- * Values of `eks.amazonaws.com/compute-type`. Source: Amazon EKS user guide, on Fargate, EKS Auto Mode and hybrid nodes. A kubelet may write these labels itself: what
- * it can reach with that is that its own machine is, or is not, counted.
+ * Values of `eks.amazonaws.com/compute-type`. Source: Amazon EKS user guide, on Fargate, EKS Auto Mode and hybrid nodes. A kubelet may write these labels itself, and
+ * `eks.amazonaws.com/nodegroup`: with that it can hide its own machine, or make another group of the cluster due, which is then updated early, if its owner opted in
+ * and in its window.
  */
 const KINDS: ReadonlyMap<unknown, NodeKind> = new Map([
   ['auto', 'auto-mode'],

@@ -1,13 +1,13 @@
 import { field, text } from '../approval/wire.ts';
 import { printable } from '../printable.ts';
-import { FIELD_MANAGER, OPT_IN, OPT_IN_ANNOTATION } from './annotations.ts';
+import { OPT_IN, OPT_IN_ANNOTATION } from './annotations.ts';
 import type { ObservedControlPlane, Sibling } from './observed.ts';
 import { readControlPlane } from './read-control-plane.ts';
 import { annotation, isDeleting, nameAt, timeAt } from './read-values.ts';
 
 /**
  * Another control plane of the same management cluster, from its KubeadmControlPlane and the Machines that are its own; undefined when it has no name. What cannot
- * be read counts as rolling: nothing begins beside it. Pure; never throws.
+ * be read counts as rolling. Annotations that say so do not count: its owner writes them, and a rollout of certmarshal has the Lease. Pure; never throws.
  *
  * @param machines of its control plane
  * @param eksAnywhere its Cluster of EKS Anywhere, where there is one
@@ -31,7 +31,6 @@ export function readSibling(
   return {
     namespace,
     cluster: name,
-    ...(read?.mark === undefined ? {} : { mark: read.mark }),
     rolling: read === undefined || rolls(read, machines),
     optedIn: modes.includes(OPT_IN),
     ...(soonestEnd === undefined ? {} : { soonestEnd }),
@@ -39,8 +38,7 @@ export function readSibling(
 }
 
 function rolls(controlPlane: ObservedControlPlane, machines: readonly unknown[]): boolean {
-  const { hold, mark, paused = '', conditions, replicas, rolloutAfter } = controlPlane;
-  if (hold !== undefined || mark === 'unreadable' || paused.startsWith(`${FIELD_MANAGER}/`)) return true;
+  const { conditions, replicas, rolloutAfter } = controlPlane;
   if (conditions.RollingOut.status === 'True' || conditions.Remediating.status === 'True') return true;
   if (controlPlane.remediating || machines.length > replicas) return true;
   return machines.some((machine) => {

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decideApproval, gateReason } from '../approval/decide.ts';
 import type { Evidence } from '../approval/evidence.ts';
 import type { ApprovalPolicy } from '../approval/policy.ts';
@@ -15,6 +14,7 @@ import {
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { isJsonObject, type JsonObject } from '../kubernetes/json.ts';
+import { charged, inTurns } from '../processor-time.ts';
 import type { Decision } from './decide.ts';
 import { createWriteLimiter } from './write-limiter.ts';
 
@@ -57,9 +57,6 @@ interface Context {
   readonly onBug?: (error: unknown) => void;
 }
 
-/** Milliseconds of judging after which other clusters in this process, and the deadline, get their turn. */
-export const TURN_MS = 20;
-
 /**
  * Writes the decisions, several at a time. Each write carries uid and resourceVersion of the object that was judged, so that
  * it can only land on exactly that object. One failed write does not stop the others. When the signal aborts, what is left is not judged.
@@ -91,12 +88,7 @@ interface UnderWay {
 /** Ends when every write has begun. */
 async function begin(decisions: Iterable<Decision>, context: Context, { writes, done, bugs }: UnderWay): Promise<void> {
   const limiter = createWriteLimiter(() => context.client.stats.throttled);
-  let turn = performance.now();
-  for (const decision of decisions) {
-    if (performance.now() - turn > TURN_MS) {
-      await nextTurn();
-      turn = performance.now();
-    }
+  for await (const decision of inTurns(decisions, (decided) => decided)) {
     if (context.signal.aborted) break;
     const unwritten = outcomeWithoutWrite(decision.verdict);
     if (unwritten !== undefined) {
@@ -152,7 +144,7 @@ async function secondLook(decision: Decision, first: Conflict, context: Context)
   if (!read.ok || subject === undefined || read.csr.uid !== decision.csr.uid || gateReason(read.csr) !== undefined)
     return actedOn(decision, { kind: 'overtaken' });
   const request = { ...decision.request, csr: read.csr };
-  const verdict = decideApproval(request, evidence, policies, context.now());
+  const verdict = charged(() => decideApproval(request, evidence, policies, context.now()));
   const again: Decision = { csr: read.csr, subject, request, verdict };
   const unwritten = outcomeWithoutWrite(verdict);
   if (unwritten !== undefined) return actedOn(again, unwritten);

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { decideApproval } from '../approval/decide.ts';
 import type { Evidence } from '../approval/evidence.ts';
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
@@ -7,8 +6,9 @@ import type { ClusterContext, SigningRequest } from '../approval/request.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
 import { isFor } from '../approval/selection.ts';
 import type { Verdict } from '../approval/verdict.ts';
+import { eachInTurns } from '../processor-time.ts';
 import { FATES, type Fate, type FateRow, toldMinutes } from '../slo/fates.ts';
-import { type Acted, CONDITION_REASONS, TURN_MS } from './act.ts';
+import { type Acted, CONDITION_REASONS } from './act.ts';
 import type { OpenRequest } from './open-requests.ts';
 
 /** Four times the nodes that Kubernetes supports in a cluster: the minutes of so many requesters take 6 MiB. */
@@ -108,17 +108,9 @@ async function addUndecided(
 ): Promise<void> {
   const { first } = toldMinutes(lookedAt);
   const fateOf = judgeNewest(look, promised, lookedAt);
-  let judged = 0;
-  let turn = performance.now();
-  for (const [username, minutes] of undecided) {
-    if (performance.now() - turn > TURN_MS) {
-      await nextTurn();
-      turn = performance.now();
-    }
-    judged += 1;
-    if (judged > MAX_JUDGED) return;
+  await eachInTurns([...undecided].slice(0, MAX_JUDGED), ([username, minutes]) => {
     const fate = look.signal.aborted ? 'untold' : fateOf(username);
-    if (fate === undefined) continue;
+    if (fate === undefined) return;
     for (const [index, count] of minutes.entries()) {
       if (count === 0) continue;
       if (fate === 'untold') rows.delete(first + index);
@@ -127,7 +119,7 @@ async function addUndecided(
         if (counts !== undefined) counts[FATES.indexOf(fate)]! += count;
       }
     }
-  }
+  });
 }
 
 const ANY_AGE = { minSeconds: 0, maxSeconds: Number.POSITIVE_INFINITY };

@@ -1,16 +1,13 @@
-import { machineAddresses } from '../probe/allowed-addresses.ts';
+import { machineAddresses } from '../allowed-addresses.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
 import { handshake } from '../probe/handshake.ts';
 import type { Handshake } from './renewal-evidence.ts';
 
 /** A node that does not answer in this time is left for the next sweep. */
 const TIMEOUT_MS = 3_000;
 
-/**
- * Handshakes with the nodes of one cluster.
- *
- * @param endpoint host of its API server: nodes are on loopback only where that is too
- */
-export function handshakeFrom(endpoint: string): Handshake {
-  const addresses = machineAddresses(endpoint);
+/** Handshakes with the nodes of one cluster: they are on loopback only where its API server may be, and is. */
+export function handshakeFrom(workload: Pick<KubernetesClient, 'server' | 'addresses'>): Handshake {
+  const addresses = machineAddresses(workload);
   return (target, signal) => handshake(target, { signal, timeoutMs: TIMEOUT_MS, addresses });
 }

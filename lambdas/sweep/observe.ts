@@ -1,14 +1,13 @@
 import { gateReason } from '../approval/decide.ts';
-import { ownerFromInstance, vetoFromInstance } from '../approval/ec2-evidence.ts';
+import { ownerFromInstance } from '../approval/ec2-evidence.ts';
 import {
   type Evidence,
-  indexEvidence,
+  indexInSteps,
   type Owner,
   type ReadableSource,
   type SourceReading,
-  type Veto,
 } from '../approval/evidence.ts';
-import { ownerFromMachine, vetoFromMachine } from '../approval/machine-evidence.ts';
+import { ownerFromMachine } from '../approval/machine-evidence.ts';
 import { ownerFromNode } from '../approval/node-evidence.ts';
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER, needsNodes } from '../approval/policy.ts';
 import { readSigningRequest, type UnreadableRequest } from '../approval/read-request.ts';
@@ -20,9 +19,11 @@ import type { InstanceQuery } from '../aws/ec2-instances.ts';
 import { AwsError } from '../aws/errors.ts';
 import { approvalSubjectOf, listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
+import { type ClusterObject, readClusterObject } from '../kubernetes/cluster-object.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
-import { listMachines } from '../kubernetes/machines.ts';
+import { listMachines, type MachineSelection } from '../kubernetes/machines.ts';
 import { listNodes } from '../kubernetes/nodes.ts';
+import { eachInTurns, inTurns, stepsInTurns } from '../processor-time.ts';
 import { type AskedRequests, collectAsked } from './fates.ts';
 import { collectOpenRequests, type OpenRequest } from './open-requests.ts';
 import { type Handshake, readServedCertificates } from './renewal-evidence.ts';
@@ -37,8 +38,8 @@ export interface SweepTarget {
   readonly workload: KubernetesClient;
   /** Where the cluster's Machines are; absent when Cluster API is not part of the picture. */
   readonly management?: KubernetesClient;
-  /** Of its Cluster object there: Machines of other namespaces then prove nothing. @default all namespaces */
-  readonly machinesNamespace?: string;
+  /** Of its Cluster object there: Machines of other namespaces prove nothing. */
+  readonly machinesNamespace: string;
   /** Of the cluster, where it is known: EC2 instances of another VPC prove nothing. */
   readonly vpcId?: string | undefined;
   /** DescribeInstances, page by page; absent when the cluster's account is not read. */
@@ -49,6 +50,8 @@ export interface SweepTarget {
 
 /** Everything one sweep read. Requests that are not open are only counted, so that memory follows the open ones. */
 export interface Observed {
+  /** The target's, with what was learned of its endpoints and its service CIDRs. */
+  readonly cluster: ClusterContext;
   readonly open: readonly OpenRequest[];
   readonly ignored: ReadonlyMap<Reason, number>;
   /** The first ones of {@link unreadableCount}. */
@@ -61,7 +64,7 @@ export interface Observed {
 
 /**
  * Reads all that one sweep needs: one paged LIST of the requests, and, only when some are open, one paged LIST for each source of evidence
- * that a policy for this cluster names. A source that cannot be read is part of the result; failing to list the requests is not, and throws.
+ * that a policy for this cluster names, and beside Machines one of their Cluster. A source that cannot be read is part of the result; failing to list the requests is not, and throws.
  *
  * @param now milliseconds since the epoch, by which requests have an age, and certificates that nodes serve are valid or not
  * @throws KubernetesError when the requests cannot be listed
@@ -83,72 +86,118 @@ export async function observe(
     unreadableCount += 1;
     if (unreadable.length < SHOWN_UNREADABLE) unreadable.push(request);
   };
-  let readings: Promise<readonly SourceReading[]> | undefined;
-  for await (const page of listSigningRequests(target.workload, { signerName: KUBELET_SERVING_SIGNER, signal })) {
-    for (const item of page) {
-      const read = readSigningRequest(item);
-      if (!read.ok) {
-        unread(read);
-        continue;
-      }
-      const { csr } = read;
-      asked.add(csr);
-      const gate = gateReason(csr);
-      if (gate !== undefined) {
-        ignore(gate.reason);
-        continue;
-      }
-      // From the first open request on, evidence is read beside the further pages; an idle cluster costs one LIST.
-      readings ??= readEvidence(target, selecting, signal);
-      const added = open.add(csr, approvalSubjectOf(item));
-      if (added === 'superseded') ignore('Superseded');
-      if (added === 'refused')
-        unread({ name: csr.name, problem: 'there are more open requests than one sweep can hold' });
+  let reading: Promise<ReadEvidence> | undefined;
+  const look = (item: unknown): void => {
+    const read = readSigningRequest(item);
+    if (!read.ok) {
+      unread(read);
+      return;
     }
-  }
+    const { csr } = read;
+    asked.add(csr);
+    const gate = gateReason(csr);
+    if (gate !== undefined) {
+      ignore(gate.reason);
+      return;
+    }
+    // From the first open request on, evidence is read beside the further pages; an idle cluster costs one LIST.
+    reading ??= readEvidence(target, selecting, signal);
+    const added = open.add(csr, approvalSubjectOf(item));
+    if (added === 'superseded') ignore('Superseded');
+    if (added === 'refused')
+      unread({ name: csr.name, problem: 'there are more open requests than one sweep can hold' });
+  };
+  for await (const page of listSigningRequests(target.workload, { signerName: KUBELET_SERVING_SIGNER, signal }))
+    await eachInTurns(page, look);
   const requests = open.all();
-  const evidence = [...((await readings) ?? []), ...(await readInstances(target, requests, selecting, signal))];
-  evidence.push(...(await readRenewals(target, requests, selecting, evidence, now, signal)));
+  const { object, readings } = (await reading) ?? { readings: [] };
+  const cluster = withLearned(target, object);
+  const evidence = [...readings, ...(await readInstances(target, requests, selecting, signal))];
+  evidence.push(...(await readRenewals({ ...target, cluster }, requests, selecting, evidence, now, signal)));
   return {
+    cluster,
     open: requests,
     ignored,
     unreadable,
     unreadableCount,
-    evidence: indexEvidence(evidence),
+    // Many Machines take a while to index.
+    evidence: await stepsInTurns(indexInSteps(evidence)),
     asked: asked.all(),
   };
+}
+
+/** What is reserved is never too much: what fleet.yaml says, what the Cluster says, and where connections led. */
+function withLearned({ cluster, workload }: SweepTarget, object: ClusterObject | undefined): ClusterContext {
+  const { endpoints = [], serviceCidrs = [] } = cluster;
+  const cidrs = new Set([...serviceCidrs, ...(object?.serviceCidrs ?? [])]);
+  const hosts = [...endpoints, ...(workload.endpoints ?? []), object?.endpoint ?? ''];
+  return {
+    ...cluster,
+    endpoints: [...new Set(hosts.filter((host) => host !== ''))],
+    ...(cidrs.size === 0 ? {} : { serviceCidrs: [...cidrs] }),
+  };
+}
+
+interface ReadEvidence {
+  /** Of the cluster in Cluster API, where Machines are read. */
+  readonly object?: ClusterObject | undefined;
+  readonly readings: readonly SourceReading[];
 }
 
 async function readEvidence(
   target: SweepTarget,
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
-): Promise<readonly SourceReading[]> {
+): Promise<ReadEvidence> {
   const wanted = new Set(policies.flatMap(({ evidence }) => evidence));
-  const { cluster, management, machinesNamespace, workload } = target;
-  const readings: Promise<SourceReading>[] = [];
-  if (wanted.has('machine') && management !== undefined)
-    readings.push(
-      readSource(
-        'machine',
-        listMachines(management, { clusterName: cluster.name, namespace: machinesNamespace, signal }),
-        {
-          ownerOf: (item) => ownerFromMachine(item, cluster.name),
-          // Nothing else asks for them, and the others have the room.
-          ...(wanted.has('renewal') ? { vetoOf: (item) => vetoFromMachine(item, cluster.name) } : {}),
-        },
-      ),
-    );
   // A CIDR counts only for an address that the Node shows and no other Node does.
   // A node that is gone renews nothing, and an address that another Node shows is not the old one's.
-  if ([...wanted].some(needsNodes))
-    readings.push(
-      knowsServices(cluster)
-        ? readSource('node', listNodes(workload, { signal }), { ownerOf: ownerFromNode })
-        : Promise.resolve(SERVICES_NOT_KNOWN),
-    );
-  return Promise.all(readings);
+  const nodes = async (object?: ClusterObject): Promise<readonly SourceReading[]> => {
+    if (![...wanted].some(needsNodes)) return [];
+    if (!knowsServices(withLearned(target, object))) return [SERVICES_NOT_KNOWN];
+    return [await readSource('node', listNodes(target.workload, { signal }), ownerFromNode)];
+  };
+  const { cluster, management, machinesNamespace } = target;
+  if (!wanted.has('machine') || management === undefined) return { readings: await nodes() };
+
+  const selection = { clusterName: cluster.name, namespace: machinesNamespace, signal };
+  const clusterObject = readCluster(management, selection);
+  const [machines, object, others] = await Promise.all([
+    readSource('machine', listMachines(management, selection), (item) => ownerFromMachine(item, cluster.name)),
+    clusterObject,
+    clusterObject.then((read) => nodes(read instanceof KubernetesError ? undefined : read)),
+  ]);
+  if (object instanceof KubernetesError)
+    return { readings: [believed(machines, notRead('machine', object)), ...others] };
+  const mayLie = !knowsServices(withLearned(target, object)) && !TOLD_BY_NO_GUEST.has(object.infrastructure ?? '');
+  return { object, readings: [believed(machines, mayLie ? MACHINES_MAY_LIE : undefined), ...others] };
 }
+
+async function readCluster(
+  management: KubernetesClient,
+  selection: MachineSelection,
+): Promise<ClusterObject | KubernetesError> {
+  try {
+    return await readClusterObject(management, selection);
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    return error;
+  }
+}
+
+/** What is wrong with the Machines themselves says more than a doubt. */
+function believed(machines: SourceReading, doubt: SourceReading | undefined): SourceReading {
+  return machines.ok ? (doubt ?? machines) : machines;
+}
+
+/**
+ * Where the addresses of a Machine do not come from its guest: from the Hardware of Tinkerbell, from the NICs of CloudStack. That of vSphere reports
+ * what VMware Tools say, which anyone with root there chooses; of others this is not known.
+ *
+ * Source: cluster-api-provider-tinkerbell `machine/scope.go`, cluster-api-provider-cloudstack `pkg/cloud/instance.go`, cluster-api-provider-vsphere
+ * `sanitizeIPAddrs`.
+ */
+const TOLD_BY_NO_GUEST: ReadonlySet<string> = new Set(['TinkerbellCluster', 'CloudStackCluster']);
 
 async function readRenewals(
   { cluster, workload: { caPem }, handshake }: SweepTarget,
@@ -181,9 +230,18 @@ const SERVICES_NOT_KNOWN: SourceReading = {
     'Write its serviceCidrs in fleet.yaml, or for a workload cluster spec.clusterNetwork.services.cidrBlocks of its Cluster; or take node, renewal and patterns out of the evidence of its policy.',
 };
 
+const MACHINES_MAY_LIE: SourceReading = {
+  source: 'machine',
+  ok: false,
+  problem:
+    'Machines are not believed while the service CIDRs of the cluster are not known: their addresses may be what the guest says, and so the address of a Service',
+  remedy:
+    'Write serviceCidrs of the cluster in fleet.yaml (on the command line --service-cidr), or spec.clusterNetwork.services.cidrBlocks of its Cluster.',
+};
+
 /**
- * EC2 is asked for the nodes that have an open request and no others: in one VPC, what counts of an instance is no other's. Only what Nodes say of
- * themselves, and what they once had, can be what another instance has, so where a policy trusts that, all instances of the cluster are read.
+ * EC2 is asked for the nodes that have an open request and no others: in one VPC, what counts of an instance is no other's. Only what Machines, Nodes and
+ * certificates say can be what another instance has, also one that does not run, so where a policy trusts these, all instances of the cluster are read.
  */
 async function readInstances(
   { cluster, vpcId, listInstances, management }: SweepTarget,
@@ -195,17 +253,11 @@ async function readInstances(
   if (requests.length === 0 || !wanted.has('ec2')) return [];
   if (listInstances !== undefined) {
     const nodes = nodesOf(requests);
-    // One that is about to start has an address already, and one that ends renews nothing.
-    const vetoes = wanted.has('renewal');
-    const pages = [...wanted].some(needsNodes)
-      ? listInstances({ nodes: [], vpcId, cluster: cluster.name, ...(vetoes ? { notRunningToo: true } : {}) }, signal)
+    const others = [...wanted].some(needsNodes) || (wanted.has('machine') && management !== undefined);
+    const pages = others
+      ? listInstances({ nodes: [], vpcId, cluster: cluster.name }, signal)
       : inParts([...nodes], (part) => listInstances({ nodes: part, vpcId }, signal));
-    return [
-      await readSource('ec2', pages, {
-        ownerOf: (item) => instanceOwner(item, cluster.name, vpcId, nodes),
-        ...(vetoes ? { vetoOf: (item) => vetoFromInstance(item, cluster.name, vpcId) } : {}),
-      }),
-    ];
+    return [await readSource('ec2', pages, (item) => instanceOwner(item, cluster.name, vpcId, nodes))];
   }
   // Elsewhere a policy that names EC2 finds none, and Machines speak for the nodes.
   return cluster.provider === 'eks' && management === undefined ? [EC2_NOT_READ] : [];
@@ -253,41 +305,38 @@ const NAME_OVERHEAD = 100;
 async function readSource(
   source: ListedSource,
   pages: AsyncIterable<readonly unknown[]>,
-  {
-    ownerOf,
-    vetoOf = () => undefined,
-  }: {
-    readonly ownerOf: (item: unknown) => Owner | undefined;
-    readonly vetoOf?: (item: unknown) => Veto | undefined;
-  },
+  ownerOf: (item: unknown) => Owner | undefined,
 ): Promise<SourceReading> {
   const owners: Owner[] = [];
-  const vetoes: Veto[] = [];
   let lookedAt = 0;
   let bytes = 0;
-  try {
-    for await (const page of pages) {
-      for (const item of page) {
-        lookedAt += 1;
-        const owner = ownerOf(item);
-        const veto = owner === undefined ? vetoOf(item) : undefined;
-        bytes += bytesOf(owner ?? veto);
-        if (owner !== undefined) owners.push(owner);
-        if (veto !== undefined) vetoes.push(veto);
-        if (owners.length + vetoes.length > MAX_OWNERS || bytes > MAX_BYTES[source]) return tooMuch(source);
-      }
+  const look = (item: unknown): boolean => {
+    lookedAt += 1;
+    const owner = ownerOf(item);
+    if (owner !== undefined) {
+      owners.push(owner);
+      bytes += bytesOf(owner);
     }
+    return owners.length > MAX_OWNERS || bytes > MAX_BYTES[source];
+  };
+  try {
+    for await (const page of pages)
+      for await (const isTooMuch of inTurns(page, look)) if (isTooMuch) return tooMuch(source);
   } catch (error) {
     if (!(error instanceof KubernetesError) && !(error instanceof AwsError)) throw error;
-    const { kind, object, problem, remedy } = error;
-    return { source, ok: false, kind, problem: `${object}: ${problem}`, remedy };
+    return notRead(source, error);
   }
-  return { source, ok: true, lookedAt, owners, ...(vetoes.length === 0 ? {} : { vetoes }) };
+  return { source, ok: true, lookedAt, owners };
 }
 
-function bytesOf(owner: Owner | undefined): number {
-  if (owner === undefined) return 0;
-  const { object, nodes, dnsNames, addresses, weakAddresses = [] } = owner;
+function notRead(
+  source: ListedSource,
+  { kind, object, problem, remedy }: Pick<KubernetesError | AwsError, 'kind' | 'object' | 'problem' | 'remedy'>,
+): SourceReading {
+  return { source, ok: false, kind, problem: `${object}: ${problem}`, remedy };
+}
+
+function bytesOf({ object, nodes, dnsNames, addresses, weakAddresses = [] }: Owner): number {
   const names = [object, ...nodes, ...dnsNames, ...addresses, ...weakAddresses.map(({ address }) => address)];
   return names.reduce((sum, name) => sum + name.length + NAME_OVERHEAD, 0);
 }

@@ -1,4 +1,4 @@
-import type { Owner, SourceReading } from '../approval/evidence.ts';
+import { isLive, type Owner, type SourceReading } from '../approval/evidence.ts';
 import { ownerFromServedCertificate } from '../approval/renewal-evidence.ts';
 import type { ClusterContext } from '../approval/request.ts';
 import { reservedAddress } from '../approval/reserved-names.ts';
@@ -132,7 +132,7 @@ function addressBook(
   cluster: ClusterContext,
 ): ReadonlyMap<string, readonly string[]> {
   const ownersIn = (matches: (reading: SourceReading) => boolean): readonly Owner[] =>
-    readings.flatMap((reading) => (reading.ok && matches(reading) ? reading.owners : []));
+    readings.flatMap((reading) => (reading.ok && matches(reading) ? reading.owners.filter(isLive) : []));
   const usable = ({ addresses }: Owner): readonly string[] =>
     addresses.filter((address) => reservedAddress(address, cluster) === undefined);
 

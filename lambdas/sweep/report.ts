@@ -72,7 +72,7 @@ interface ReportInput {
   readonly provider: Provider;
   readonly startedAt: number;
   readonly finishedAt: number;
-  readonly observed?: Omit<Observed, 'asked'>;
+  readonly observed?: Omit<Observed, 'asked' | 'cluster'>;
   readonly acted: readonly Acted[];
   readonly fates?: readonly FateRow[];
   /** What made the sweep stop before it could judge anything. */
@@ -98,7 +98,7 @@ export function report(input: ReportInput): SweepReport {
   const problems = [
     ...(failure === undefined ? [] : [problemOf(failure)]),
     ...clockProblem(input),
-    ...problemsOf(observed, acted, input.cluster),
+    ...problemsOf(observed, acted),
   ];
   const count = (matches: (row: SweepRow) => boolean) => rows.filter(matches).length;
   return {
@@ -151,7 +151,7 @@ function rowOf({ csr, verdict, outcome }: Acted, now: number): SweepRow {
   };
 }
 
-function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[], cluster: string): Problem[] {
+function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[]): Problem[] {
   const unreadable = (observed?.unreadable ?? []).map(({ name, problem }) => ({
     kind: 'unreadable',
     object: `CertificateSigningRequest ${name === undefined ? '(without a name)' : printable(name, 253)}`,
@@ -166,7 +166,7 @@ function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[], 
       message: 'not readable either',
       remedy: REASONS.ObjectMalformed.next,
     });
-  const unread = (observed?.evidence.readings ?? []).flatMap((reading) => evidenceProblem(reading, cluster));
+  const unread = (observed?.evidence.readings ?? []).flatMap(evidenceProblem);
   const unjudged = (observed?.open.length ?? acted.length) - acted.length;
   const unfinished =
     unjudged === 0
@@ -238,18 +238,10 @@ function clockProblem({ serverClock }: ReportInput): Problem[] {
 }
 
 /** What a person must know of a source of evidence before believing that a name is not proven: at most one problem. */
-export function evidenceProblem(reading: SourceReading, cluster: string): readonly Problem[] {
-  const object = `evidence ${reading.source}`;
-  if (!reading.ok) return [{ kind: 'evidence', object, message: reading.problem, remedy: reading.remedy }];
-  if (reading.source !== 'machine' || reading.lookedAt > 0) return [];
-  return [
-    {
-      kind: 'evidence',
-      object,
-      message: `the management cluster has no Machine of a cluster called ${printable(cluster, 100)}`,
-      remedy: 'Use the name that Cluster API has for it: kubectl get clusters -A lists the names.',
-    },
-  ];
+export function evidenceProblem(reading: SourceReading): readonly Problem[] {
+  if (reading.ok) return [];
+  const { source, problem: message, remedy } = reading;
+  return [{ kind: 'evidence', object: `evidence ${source}`, message, remedy }];
 }
 
 function problemOf(error: KubernetesError): Problem {

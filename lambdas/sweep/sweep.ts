@@ -54,7 +54,7 @@ export async function sweep(
   try {
     observed = await observe(target, policies, signal, clock);
     progress.observed?.(observed);
-    acted = await act(decide(target.cluster, observed, policies, clock()), {
+    acted = await act(decide(observed.cluster, observed, policies, clock()), {
       client: target.workload,
       evidence: observed.evidence,
       policies,
@@ -63,8 +63,8 @@ export async function sweep(
       onBug: (bug) => void bugs.push(bug),
       ...(progress.acted === undefined ? {} : { onActed: progress.acted }),
     });
-    const { asked, open, evidence } = observed;
-    fates = await tellFates(asked, { cluster: target.cluster, open, evidence, acted, policies: promised, signal });
+    const { asked, cluster, open, evidence } = observed;
+    fates = await tellFates(asked, { cluster, open, evidence, acted, policies: promised, signal });
   } catch (error) {
     if (error instanceof KubernetesError) failure = error;
     else bugs.push(error);

@@ -53,6 +53,30 @@ export function nextOpening(window: OnceWindow | WeeklyWindow, now: number): num
   );
 }
 
+/**
+ * For how long at least one of the windows was open between two times; all of it where there are no windows. Pure. Milliseconds, as are the times.
+ *
+ * @param enough it is not counted any further: what is returned is never less where there is more
+ */
+export function openFor(
+  windows: readonly (OnceWindow | WeeklyWindow)[],
+  { from, until }: { readonly from: number; readonly until: number },
+  enough: number,
+): number {
+  if (!(until > from)) return 0;
+  if (windows.length === 0) return until - from;
+  let open = 0;
+  let at = from;
+  while (at < until && open < enough) {
+    const now = at;
+    const ends = windows.flatMap((window) => endOfWindow(window, now) ?? []);
+    const next = ends.length > 0 ? ends : windows.flatMap((window) => nextOpening(window, now) ?? []);
+    at = ends.length > 0 ? Math.max(...next) : Math.min(...next);
+    if (ends.length > 0) open += Math.min(at, until) - now;
+  }
+  return open;
+}
+
 interface Span {
   readonly from: number;
   readonly until: number;

@@ -5,6 +5,7 @@ import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Validations } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
+import { onlyBy } from './only-by.ts';
 import { privateBucket } from './private-bucket.ts';
 
 /** What a function may do with the objects. */
@@ -34,14 +35,15 @@ export class FleetState extends Bucket {
     });
   }
 
-  /** By name of the object. The list permission makes S3 say that an object does not exist yet, in place of refusing it. */
+  /** By name of the object. What a role may write no one else may, whatever their own policies say: each object has one writer. The list permission makes S3 say that an object does not exist yet, in place of refusing it. */
   allow(role: IRole, { read, write }: StateGrant): void {
     const arns = (objects: readonly StateObject[]) => objects.map((object) => this.arnForObjects(STATE_KEYS[object]));
     role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:ListBucket'], resources: [this.bucketArn] }));
     role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:GetObject'], resources: arns(read) }));
-    if (write.length > 0)
+    if (write.length > 0) {
       role.addToPrincipalPolicy(new PolicyStatement({ actions: ['s3:PutObject'], resources: arns(write) }));
-    if (write.length > 0) this.#key?.grantEncryptDecrypt(role);
-    else this.#key?.grantDecrypt(role);
+      this.addToResourcePolicy(onlyBy([role], { actions: ['s3:PutObject'], resources: arns(write) }));
+      this.#key?.grantEncryptDecrypt(role);
+    } else this.#key?.grantDecrypt(role);
   }
 }

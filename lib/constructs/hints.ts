@@ -9,7 +9,7 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { ArnFormat, CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
-import { handshakeLanes } from '../../lambdas/fleet/handshake-lanes.ts';
+import { fleetOfTargets } from '../../lambdas/fleet/fits-fleet.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import type { FleetState } from './fleet-state.ts';
 import { HubFunction } from './hub-function.ts';
@@ -17,7 +17,7 @@ import type { SweepLane } from './lane.ts';
 import { encryptedBy } from './queue-encryption.ts';
 
 export interface HintsProps {
-  readonly fleet: Pick<Fleet, 'policies' | 'lanes'>;
+  readonly fleet: Fleet;
   readonly lanes: readonly SweepLane[];
   /** JSON: URL of the queue of orders by name of the lane. */
   readonly laneQueues: string;
@@ -36,6 +36,7 @@ export class Hints extends Construct {
 
   constructor(scope: Construct, id: string, { fleet, lanes, laneQueues, state, key, auditedClusters }: HintsProps) {
     super(scope, id);
+    const { account, partition } = Stack.of(this);
     // A standard queue: only that delays each message by itself. The queue of the lane drops the repetitions.
     const waiting = new Queue(this, 'Waiting', {
       ...encryptedBy(key),
@@ -57,8 +58,10 @@ export class Hints extends Construct {
         STATE_BUCKET: state.bucketName,
         LANE_QUEUE_URLS: laneQueues,
         WAITING_QUEUE_URL: waiting.queueUrl,
+        HUB_ACCOUNT: account,
+        HUB_PARTITION: partition,
       },
-      files: { 'policies.json': fleet.policies, 'handshake-lanes.json': handshakeLanes(fleet) },
+      files: { 'policies.json': fleet.policies, 'fleet.json': fleetOfTargets(fleet) },
       key,
     });
     this.hint = hint;
@@ -73,7 +76,6 @@ export class Hints extends Construct {
       targets: [new LambdaFunction(hint, { retryAttempts: 0, maxEventAge: Duration.minutes(1) })],
     });
 
-    const { account } = Stack.of(this);
     hint.addPermission('AuditLogs', {
       principal: new ServicePrincipal('logs.amazonaws.com'),
       sourceAccount: account,

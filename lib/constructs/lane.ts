@@ -3,9 +3,10 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import { Duration } from 'aws-cdk-lib/core';
+import { Duration, Stack } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import type { Fleet, Lane } from '../../lambdas/config/fleet.ts';
+import { fleetOfTargets } from '../../lambdas/fleet/fits-fleet.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import type { AuditHistory } from './audit-history.ts';
 import type { FleetState } from './fleet-state.ts';
@@ -30,9 +31,7 @@ export interface SweepLaneProps {
   readonly network?: Omit<Lane, 'name'>;
   /** One for all lanes: it is who the clusters know. */
   readonly role: IRole;
-  readonly policies: Fleet['policies'];
-  readonly thresholds: Fleet['audit']['thresholds'];
-  readonly rollouts: Fleet['rollouts'];
+  readonly fleet: Fleet;
   readonly outcomes: IQueue;
   /** Where the ledger of the rollouts is. */
   readonly state: FleetState;
@@ -54,6 +53,8 @@ export class SweepLane extends Construct {
   constructor(scope: Construct, id: string, props: SweepLaneProps) {
     super(scope, id);
     const { name, network, role, key, reservedConcurrency } = props;
+    const { policies, audit, rollouts } = props.fleet;
+    const { account, partition } = Stack.of(this);
     this.laneName = name;
     this.orders = new OrderQueue(this, 'Orders', {
       retentionPeriod: ORDER_RETENTION,
@@ -71,8 +72,17 @@ export class SweepLane extends Construct {
         SNAPSHOT_BUCKET: props.history.bucketName,
         JOURNAL_BUCKET: props.journal.bucketName,
         STATE_BUCKET: props.state.bucketName,
+        LANE: name,
+        HUB_ACCOUNT: account,
+        HUB_PARTITION: partition,
       },
-      files: { 'policies.json': props.policies, 'audit.json': props.thresholds, 'rollouts.json': props.rollouts },
+      files: {
+        'policies.json': policies,
+        'audit.json': audit.thresholds,
+        'rollouts.json': rollouts,
+        // What an order must fit.
+        'fleet.json': fleetOfTargets(props.fleet),
+      },
       role,
       key,
       ...(reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: reservedConcurrency }),

@@ -22,7 +22,10 @@ const LONGEST_TOKEN = 250;
  */
 export function describeAlarm({ alarm, threshold, first }: DescriptionProps): string {
   const { meaning, datapoints, watches }: AlarmEntry = ALARMS[alarm];
-  const minutes = datapoints.of === 1 ? 'a minute shows' : `${datapoints.atLeast} of ${datapoints.of} minutes show`;
+  const minutes =
+    datapoints.of === 1
+      ? 'a minute shows'
+      : `${datapoints.atLeast} of ${datapoints.of} minutes ${datapoints.atLeast === 1 ? 'shows' : 'show'}`;
   const exec = first.includes(' KUBECONFIG ')
     ? ' Add --allow-exec for EKS, --management-kubeconfig FILE for a workload cluster.'
     : '';

@@ -7,13 +7,17 @@ import { loadSecretKubeconfig } from '../../lambdas/kubernetes/secret-kubeconfig
 
 // One audit in a process of its own, as the Lambda function does it: prints what it took and its peak memory.
 const [, , kubeconfig = '', port = '0'] = process.argv;
-const workload = createKubernetesClient(loadSecretKubeconfig(await readFile(kubeconfig, 'utf8'), {}));
+const workload = createKubernetesClient({
+  ...loadSecretKubeconfig(await readFile(kubeconfig, 'utf8')),
+  addresses: 'local',
+});
 const { snapshot, durationMs, requests } = await audit(
   {
     id: 'bench',
     cluster: { name: 'bench', provider: 'eks-anywhere' },
     workload,
     management: workload,
+    machinesNamespace: 'eksa-system',
     reach: { handshakes: port !== '0', secrets: false, kubeletMetrics: false },
     ports: { ...DEFAULT_PORTS, kubelet: Number(port) },
   },

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { certificatesAt } from '../../lambdas/audit/certificates-at.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
-import { assessExpiry } from '../../lambdas/expiry/assess-expiry.ts';
+import { assessExpiry, assessInSteps } from '../../lambdas/expiry/assess-expiry.ts';
 import type { Observation } from '../../lambdas/expiry/observation.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/expiry/thresholds.ts';
 import {
@@ -53,6 +53,7 @@ export async function benchAudit(say: (text: string) => void): Promise<Figure[]>
         { text: '≤ 25', met: (value) => value <= 25 },
       ),
       ...(await certificates(say)),
+      ...hostileBundle(say),
     ];
   } finally {
     await rm(directory, { recursive: true });
@@ -143,6 +144,58 @@ async function certificates(say: (text: string) => void): Promise<Figure[]> {
     figure('parse and assess 10,000 certificates', 's', parsing, { text: '≤ 1.5', met: (value) => value <= 1.5 }),
     figure('write and read their snapshot', 'ms', storing, { text: '≤ 300', met: (value) => value <= 300 }),
     figure('its size', 'MB', [bytes / 1e6], { text: '≤ 3', met: (value) => value <= 3 }),
+  ];
+}
+
+/** A caBundle, half of whose certificates are called as the issuer of the other half; what a webhook of 1 MiB has room for, ten times. */
+function hostileBundle(say: (text: string) => void): Figure[] {
+  say('a hostile bundle');
+  const now = Date.now();
+  const at = (days: number) => new Date(now + days * DAY_MS).toISOString();
+  const observations = Array.from(
+    { length: CERTIFICATES },
+    (_, index): Observation => ({
+      kind: 'certificate',
+      source: 'webhooks',
+      observedAt: at(0),
+      what: 'ca-bundle',
+      where: `webhook ${Math.floor(index / 1000)}`,
+      position: index % 1000,
+      basis: 'certificate',
+      fingerprint: `${index}`,
+      notBefore: at(-100),
+      ...(index % 2 === 0
+        ? { subject: 'CN=evil', issuer: 'CN=other', isAuthority: true, notAfter: at(400) }
+        : { subject: `CN=${index}`, issuer: 'CN=evil', notAfter: at(500) }),
+    }),
+  );
+  const totals: number[] = [];
+  const longest: number[] = [];
+  for (let count = 0; count <= RUNS; count += 1) {
+    const steps = assessInSteps(
+      { id: 'bench', provider: 'eks-anywhere' },
+      observations,
+      undefined,
+      DEFAULT_THRESHOLDS,
+      now,
+    );
+    const times: number[] = [];
+    for (let done: boolean | undefined = false; done !== true; ) {
+      const startedAt = process.threadCpuUsage();
+      done = steps.next().done;
+      const { user, system } = process.threadCpuUsage(startedAt);
+      times.push((user + system) / 1000);
+    }
+    if (count === 0) continue;
+    totals.push(times.reduce((sum, time) => sum + time, 0) / 1000);
+    longest.push(Math.max(...times));
+  }
+  return [
+    figure('assess 5,000 authorities of one name and 5,000 leaves', 's', totals, {
+      text: '≤ 1.5',
+      met: (value) => value <= 1.5,
+    }),
+    figure('its longest hold of the thread', 'ms', longest, { text: '≤ 50', met: (value) => value <= 50 }),
   ];
 }
 

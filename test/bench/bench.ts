@@ -15,6 +15,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   discovery: async () => (await import('./discovery.ts')).benchDiscovery,
   leak: async () => (await import('./leak.ts')).benchLeak,
   audit: async () => (await import('./audit.ts')).benchAudit,
+  kubeconfig: async () => (await import('./kubeconfig.ts')).benchKubeconfig,
   page: async () => (await import('./page.ts')).benchPage,
 };
 
@@ -25,10 +26,11 @@ storm      5,000 + 500 pending requests on a real kube-apiserver (about 8 min; n
 memory     memory of one sweep of 10,000 requests and 10,000 Machines
 bundle     size and load time of the sweep function's bundle
 fleet      1,000 idle clusters in one process on one core; from a request to its approval, by tick and by hint
-isolation  200 clusters of which 20 % hang, drip, lie or fail
+isolation  200 clusters of which 20 % hang, drip, lie or fail; one beside a cluster that wants to hold the thread
 discovery  1,000 EKS clusters under a throttle of 10 requests a second
 leak       memory over 500 consecutive sweeps
 audit      500 handshakes of which 10 % hang; 10,000 certificates parsed, assessed and stored
+kubeconfig the kubeconfigs of a secret that take longest to be refused
 page       the report page of 1,000 clusters: its size, the time to make it, and until Chromium lets a reader use it
 `;
 

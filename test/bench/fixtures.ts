@@ -7,6 +7,14 @@ export function addressOf(index: number): string {
 
 export const nodeName = (index: number): string => `worker-${index}`;
 
+/** The Cluster of cluster `bench`. */
+export const BENCH_CLUSTER: object = {
+  apiVersion: 'cluster.x-k8s.io/v1beta2',
+  kind: 'Cluster',
+  metadata: { name: 'bench', namespace: 'eksa-system' },
+  spec: { clusterNetwork: { services: { cidrBlocks: ['10.96.0.0/12'] } } },
+};
+
 /** A Cluster API Machine of cluster `bench` whose node is number `index`. */
 export function machineOf(index: number): object {
   return {

@@ -13,6 +13,7 @@ import { createTargetSweeper } from '../../lambdas/fleet/sweep-target.ts';
 import { createSweepBatch } from '../../lambdas/functions/sweep-batch.ts';
 import { createLogger } from '../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../lambdas/telemetry/metrics.ts';
+import { isOnLoopback } from '../fleet/loopback.ts';
 import type { FleetRun } from './run-fleet.ts';
 import type { ServedCluster } from './simulated-servers.ts';
 
@@ -25,8 +26,10 @@ const unused = async (): Promise<never> => {
   throw new Error('no cluster of this run needs AWS');
 };
 const sweepOne = createTargetSweeper({
+  addresses: 'local',
   readSecret: async (arn) => kubeconfigs.get(arn) ?? '',
   signToken: unused,
+  isEksEndpoint: isOnLoopback,
   describeCluster: unused,
   listInstances: async function* none() {},
   policies: [DEFAULT_POLICY],
@@ -45,6 +48,7 @@ const metrics = createMetrics('sweep');
 const outcomes: SweepOutcome[] = [];
 let batchStartedAt = 0;
 const sweepBatch = createSweepBatch({
+  refusal: () => undefined,
   // What hangs is given up sooner than deployed, only so that the run ends.
   sweepOne: async (order, signal) => {
     const swept = await sweepOne({ ...order, deadlineMs: order.deadlineMs * Number(timeScale) }, signal);

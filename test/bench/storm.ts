@@ -10,7 +10,7 @@ import { sweep } from '../../lambdas/sweep/sweep.ts';
 import { type Admin, connectAdmin } from '../control-plane/admin.ts';
 import { resolveBinaries } from '../control-plane/binaries.ts';
 import { applyCrds } from '../control-plane/crds.ts';
-import { CSRS, type Csr, createCsr } from '../control-plane/fixtures.ts';
+import { CSRS, type Csr, createCsr, ensureCluster } from '../control-plane/fixtures.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/start.ts';
 import { machineOf, nodeName, requestOf } from './fixtures.ts';
 import { inParallel } from './in-parallel.ts';
@@ -38,11 +38,13 @@ export async function benchStorm(say: (text: string) => void): Promise<Figure[]>
     server: controlPlane.server,
     caPem: controlPlane.caPem,
     credentials: { kind: 'token', token: controlPlane.tokenFor('certmarshal') },
+    addresses: 'local',
   });
   const target: SweepTarget = {
     cluster: { name: 'bench', provider: 'eks-anywhere' },
     workload: client,
     management: client,
+    machinesNamespace: 'default',
   };
   try {
     await applyCrds(controlPlane);
@@ -116,6 +118,7 @@ export async function benchStorm(say: (text: string) => void): Promise<Figure[]>
 /** Machines of cluster `bench`, one for each of the first `count` nodes. */
 export async function createMachines(admin: Admin, count: number): Promise<void> {
   const path = '/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machines';
+  await ensureCluster(admin, 'default', 'bench');
   await inParallel(count, CREATORS, async (index) => {
     const machine = machineOf(index) as { metadata: object; spec: object; status: object };
     const { metadata } = await admin.post<{ metadata: { name: string } }>(path, {
@@ -143,7 +146,7 @@ async function writeDecisions(target: SweepTarget): Promise<number> {
   const signal = AbortSignal.timeout(120_000);
   const policies = [DEFAULT_POLICY];
   const observed = await observe(target, policies, signal);
-  const decisions = [...decide(target.cluster, observed, policies, Date.now())];
+  const decisions = [...decide(observed.cluster, observed, policies, Date.now())];
   const startedAt = performance.now();
   const acted = await act(decisions, {
     client: target.workload,

@@ -6,9 +6,17 @@ import { sweep } from '../../lambdas/sweep/sweep.ts';
 
 // One sweep in a process of its own, as the Lambda function does it: prints what it approved and its peak memory.
 const [, , kubeconfig = ''] = process.argv;
-const client = createKubernetesClient(loadSecretKubeconfig(await readFile(kubeconfig, 'utf8'), {}));
+const client = createKubernetesClient({
+  ...loadSecretKubeconfig(await readFile(kubeconfig, 'utf8')),
+  addresses: 'local',
+});
 const report = await sweep(
-  { cluster: { name: 'bench', provider: 'eks-anywhere' }, workload: client, management: client },
+  {
+    cluster: { name: 'bench', provider: 'eks-anywhere' },
+    workload: client,
+    management: client,
+    machinesNamespace: 'default',
+  },
   [DEFAULT_POLICY],
   Date.now,
   AbortSignal.timeout(120_000),

@@ -222,7 +222,7 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     await page.locator('.stories a').first().click();
     expect(await opened(page).textContent()).toBe('berlin-prod');
     expect(await page.locator('tr.detail').textContent()).toContain(
-      'certmarshal audit --cluster berlin-prod --verbose',
+      'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin-prod',
     );
     await page.context().close();
   });

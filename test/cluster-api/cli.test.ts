@@ -41,6 +41,8 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
       createControlPlaneCluster(stack, { name: 'berlin' }),
       createControlPlaneCluster(stack, { name: 'paris' }),
     ]);
+    ofBerlin = `--kubeconfig berlin.yaml --management-kubeconfig management.yaml --namespace ${berlin.namespace} --cluster berlin`;
+    ofParis = `--kubeconfig management.yaml --namespace ${paris.namespace} --cluster paris`;
     // Of a provider of machines that only tests have.
     const templates = { apiGroups: ['infrastructure.cluster.x-k8s.io'], resources: ['devmachinetemplates'] };
     await stack.grant('certmarshal', [{ ...templates, verbs: ['get'] }]);
@@ -96,12 +98,13 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
       child.stdin.end();
     });
 
-  const MANAGED = '--kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin';
-  const ITSELF = '--kubeconfig management.yaml --cluster paris';
+  let ofBerlin = '';
+  let ofParis = '';
 
   /** Without what is another one each time: names of machines and namespaces, times, addresses. */
   const shown = (text: string): string =>
     text
+      .replaceAll(/ --namespace rollout-\d+-\d+/g, '')
       .replaceAll(/rollout-\d+-\d+/g, 'eksa-system')
       .replaceAll(/(?<name>berlin|paris)-[a-z0-9]{5}\b/g, '$<name>-xxxxx')
       .replaceAll(/127\.0\.0\.1:\d+/g, '10.0.1.10:6443')
@@ -120,7 +123,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
   };
 
   it('says which rights are missing, and takes those that rbac prints', async () => {
-    const { status, stdout } = await run(`rollout plan ${MANAGED}`);
+    const { status, stdout } = await run(`rollout plan ${ofBerlin}`);
     expect(status).toBe(1);
     expect(stdout).toMatch(/^✖ berlin: its control plane could not be read: 5 problems\.\n/);
     expect(stdout).toContain(
@@ -131,11 +134,11 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     expect(manifests.status).toBe(0);
     await stack.admin.apply(manifests.stdout);
     // The authorizer learns of rules a moment after they are written.
-    await expect.poll(async () => (await run(`rollout plan ${MANAGED}`)).status, { timeout: 30_000 }).toBe(0);
+    await expect.poll(async () => (await run(`rollout plan ${ofBerlin}`)).status, { timeout: 30_000 }).toBe(0);
   });
 
   it('plans nothing while nothing is due', async () => {
-    const { status, stdout, stderr } = await run(`rollout plan ${MANAGED}`);
+    const { status, stdout, stderr } = await run(`rollout plan ${ofBerlin}`);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(shown(stdout)).toMatchInlineSnapshot(`
       "✔ berlin: nothing is due: the first certificate ends in 299 days, it is due in 254 days.
@@ -172,7 +175,9 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     expect(nameless).toMatchObject({ status: 2, stdout: '' });
     expect(nameless.stderr).toContain('--cluster');
     // Nobody can know its authority so.
-    const alone = await run('rollout plan --management-kubeconfig management.yaml --cluster berlin');
+    const alone = await run(
+      `rollout plan --management-kubeconfig management.yaml --namespace ${berlin.namespace} --cluster berlin`,
+    );
     expect(alone.stdout).toContain('✖ authority-outlives: the authority of the cluster was not seen');
     expect(alone.stdout).toContain('--kubeconfig beside --management-kubeconfig');
   });
@@ -181,7 +186,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     for (const cluster of [berlin, paris])
       for (const machine of await cluster.machines())
         await endpoints.serve(nameOf(machine), { notBefore: AUTHORITY_BEGAN, notAfter: inDays(20) });
-    const { status, stdout } = await run(`rollout plan ${MANAGED}`);
+    const { status, stdout } = await run(`rollout plan ${ofBerlin}`);
     expect(status).toBe(0);
     expect(shown(stdout)).toMatchInlineSnapshot(`
       "◇ berlin: would roll 3 control plane machines, 19 days before their certificates end.
@@ -211,10 +216,10 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
         Next  certmarshal rollout start --yes --watch --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin
       "
     `);
-    const verbose = await run(`rollout plan --verbose ${MANAGED}`);
+    const verbose = await run(`rollout plan --verbose ${ofBerlin}`);
     expect(verbose.stdout).toContain('✔  authority-outlives');
 
-    const { stdout: json } = await run(`rollout plan --output json ${MANAGED}`);
+    const { stdout: json } = await run(`rollout plan --output json ${ofBerlin}`);
     expect(JSON.parse(json)).toMatchObject({
       version: 1,
       kind: 'plan',
@@ -226,14 +231,14 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
   });
 
   it('writes nothing without --yes', async () => {
-    const { status, stderr } = await run(`rollout start ${MANAGED}`);
+    const { status, stderr } = await run(`rollout start ${ofBerlin}`);
     expect(status).toBe(1);
-    expect(stderr).toBe(`Nothing was written: --yes begins it. certmarshal rollout start --yes ${MANAGED}\n`);
+    expect(stderr).toBe(`Nothing was written: --yes begins it. certmarshal rollout start --yes ${ofBerlin}\n`);
     expect(await annotationsOf(berlin)).not.toHaveProperty(ROLLOUT_ANNOTATION);
   });
 
   it('rolls no cluster that manages itself and whose authority ends first', async () => {
-    const { status, stdout, stderr } = await run(`rollout start --yes ${ITSELF}`);
+    const { status, stdout, stderr } = await run(`rollout start --yes ${ofParis}`);
     expect(status).toBe(1);
     // The authority of these tests ends in a week.
     expect(stdout).toMatch(/✖ CN=certmarshal test cluster ends at .*, within a year {2}\(authority-outlives\)/);
@@ -244,7 +249,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
 
   it('rolls, tells machine by machine, and ends when every new certificate was seen', async () => {
     const before = (await berlin.machines()).map(nameOf);
-    const { status, stdout, stderr } = await run(`rollout start --yes --watch ${MANAGED}`);
+    const { status, stdout, stderr } = await run(`rollout start --yes --watch ${ofBerlin}`);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toMatch(/\n✔ berlin: rollout \d{8}-[0-9a-f]+ begun\.\n/);
     const [, changes = ''] = stdout.split('Ctrl-C stops the looking, never the rollout.\n');
@@ -262,18 +267,18 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     expect(after.filter((machine) => before.includes(machine))).toEqual([]);
     expect(await holder()).toBe('');
 
-    const again = await run(`rollout plan ${MANAGED}`);
+    const again = await run(`rollout plan ${ofBerlin}`);
     expect(again.status).toBe(0);
     expect(again.stdout).toMatch(/^✔ berlin: done: .*: nothing is due\.\n/);
     expect(again.stdout).toContain('by hand   not yet, and that passes by itself: cool-down\n');
     expect(again.stdout).not.toContain('start --yes');
-    const status2 = await run(`rollout status --output json ${MANAGED}`);
+    const status2 = await run(`rollout status --output json ${ofBerlin}`);
     expect(JSON.parse(status2.stdout)).toMatchObject({ kind: 'status', step: { state: 'done' } });
   }, 300_000);
 
   it('can be watched, left alone, and aborted', async () => {
-    const managed = '--kubeconfig paris.yaml --management-kubeconfig management.yaml --cluster paris';
-    const early = await run(`rollout abort --yes ${ITSELF}`);
+    const managed = `--kubeconfig paris.yaml --management-kubeconfig management.yaml --namespace ${paris.namespace} --cluster paris`;
+    const early = await run(`rollout abort --yes ${ofParis}`);
     expect(early.status).toBe(1);
     expect(early.stdout).toMatch(/^✖ paris: nothing was written: there is no rollout of certmarshal to abort\.\n/);
 
@@ -283,37 +288,37 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     const other = await run(`rollout start --yes ${managed}`);
     expect(other).toMatchObject({ status: 1, stderr: 'Nothing was written: a rollout goes on.\n' });
 
-    const status = await run(`rollout status ${ITSELF}`);
+    const status = await run(`rollout status ${ofParis}`);
     expect(status.status).toBe(0);
     expect(status.stdout).toMatch(/^↻ paris: rolling: \d of 3 control plane machines replaced/);
     expect(status.stdout).toContain(' by a person; ');
-    const watched = await run(`rollout status --watch ${ITSELF}`, 'Looking every 5 s');
+    const watched = await run(`rollout status --watch ${ofParis}`, 'Looking every 5 s');
     expect(watched.status).toBe(1);
     expect(watched.stderr).toBe(
-      `\nStopping: nothing is written. Ctrl-C again ends at once.\nStopped looking at paris; its rollout goes on, nothing was undone. certmarshal rollout status --watch ${ITSELF}\n`,
+      `\nStopping: nothing is written. Ctrl-C again ends at once.\nStopped looking at paris; its rollout goes on, nothing was undone. certmarshal rollout status --watch ${ofParis}\n`,
     );
 
-    const asked = await run(`rollout abort ${ITSELF}`);
+    const asked = await run(`rollout abort ${ofParis}`);
     expect(asked).toMatchObject({ status: 1, stderr: 'Nothing was written: --yes does it.\n' });
     expect(await holder()).toMatch(new RegExp(`^${paris.namespace}/paris `));
-    const aborted = await run(`rollout abort --yes ${ITSELF}`);
+    const aborted = await run(`rollout abort --yes ${ofParis}`);
     expect(aborted.status).toBe(0);
     expect(aborted.stdout).toMatch(/^✔ paris: aborted the rollout that began .* ago: \d of 3 control plane machines/);
     expect((await paris.controlPlane()).spec.rollout?.after).toBeUndefined();
-    expect(aborted.stdout).toContain(`Next  certmarshal rollout drive ${ITSELF}\n`);
+    expect(aborted.stdout).toContain(`Next  certmarshal rollout drive ${ofParis}\n`);
     // Others wait until Cluster API has removed what is one too many.
     const drivenHolder = async () => {
-      await run(`rollout drive ${ITSELF}`);
+      await run(`rollout drive ${ofParis}`);
       return holder();
     };
     await expect.poll(drivenHolder, { timeout: 120_000, interval: 2_000 }).toBe('');
 
-    const after = await run(`rollout status ${ITSELF}`);
+    const after = await run(`rollout status ${ofParis}`);
     expect(after.status).toBe(1);
     expect(after.stdout).toMatch(/^✖ paris: aborted /);
-    const twice = await run(`rollout abort --yes ${ITSELF}`);
+    const twice = await run(`rollout abort --yes ${ofParis}`);
     expect(twice).toMatchObject({ status: 1, stdout: expect.stringContaining('it was aborted already') });
-    const resumed = await run(`rollout resume --yes ${ITSELF}`);
+    const resumed = await run(`rollout resume --yes ${ofParis}`);
     expect(resumed.status).toBe(1);
     expect(resumed.stdout).toMatch(/^✖ paris: nothing was written: there is no hold to take away\.\n/);
   }, 240_000);

@@ -131,7 +131,7 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
   function spy(serving: readonly Version[] = ['v1beta2', 'v1beta1']): Spy {
     const { server, caPem } = stack;
     const token = stack.tokenFor('certmarshal');
-    const inner = createKubernetesClient({ server, caPem, credentials: { kind: 'token', token } });
+    const inner = createKubernetesClient({ server, caPem, credentials: { kind: 'token', token }, addresses: 'local' });
     const spied: Spy = {
       writes: [],
       hook: () => {},

@@ -90,7 +90,7 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
   function spy(serving: readonly Version[] = ['v1beta2', 'v1beta1']): Spy {
     const { server, caPem } = stack;
     const token = stack.tokenFor('certmarshal');
-    const inner = createKubernetesClient({ server, caPem, credentials: { kind: 'token', token } });
+    const inner = createKubernetesClient({ server, caPem, credentials: { kind: 'token', token }, addresses: 'local' });
     const spied: Spy = {
       patches: [],
       hook: () => {},
@@ -192,10 +192,10 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
     }
     expect(sent).toHaveLength(1);
 
-    // Another one waits: its turn comes when this one is over.
+    // Another one waits: its turn comes when this one is over. It has been due for 25 days, so a person is told.
     await agree(paris);
     const waiting = await step(spy(), paris);
-    expect(waiting.step).toMatchObject({ kind: 'nothing', state: 'waiting' });
+    expect(waiting.step).toMatchObject({ kind: 'hold', state: 'refused' });
     expect(waiting.step.checks.filter(({ passed }) => !passed).map(({ id }) => id)).toEqual([
       'one-of-its-management-cluster',
     ]);

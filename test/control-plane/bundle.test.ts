@@ -21,6 +21,7 @@ import {
   startJsonService,
 } from '../unit/aws/json-service.ts';
 import { type LoadedBundle, loadBundle } from '../unit/functions/invoke-bundle.ts';
+import { reachingLoopback } from '../unit/functions/reach-loopback.ts';
 import { type Synthesized, synthesize } from '../unit/lib/synthesize.ts';
 import { emfRecords } from '../unit/telemetry/emf.ts';
 import { type Admin, connectAdmin } from './admin.ts';
@@ -33,10 +34,11 @@ import { type ControlPlane, startControlPlane } from './start.ts';
 const real = await realComponents('the bundle of the sweep function', 'etcd', 'kubeApiserver', 'kubeControllerManager');
 
 const arnOf = (secret: string) => `arn:aws:secretsmanager:eu-west-1:123456789012:secret:certmarshal/${secret}-AbCdEf`;
+const CLUSTERS = ['berlin', 'unreachable', 'stranger', 'broken', 'unavailable', 'missing'];
 const FLEET = `
 version: 1
 clusters:
-  - { name: berlin, provider: eks-anywhere, kubeconfigSecret: '${arnOf('berlin')}' }
+${CLUSTERS.map((name) => `  - { name: ${name}, provider: eks-anywhere, kubeconfigSecret: '${arnOf(name)}' }`).join('\n')}
 `;
 
 /** Of the messages that one request sends, one or several. */
@@ -61,6 +63,7 @@ const messageFor = (name: string) =>
         id: name,
         cluster: { name, provider: 'eks-anywhere' },
         access: { kind: 'kubeconfig', secret: arnOf(name) },
+        management: { namespace: 'eksa-system' },
         lane: 'default',
       },
       tick: Date.now(),
@@ -106,12 +109,15 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
     });
     aws = await startSimulatedAws({ clock: fastClock(Date.now(), 1) });
     aws.s3.createBucket(HUB, 'journal');
-    bundle = await loadBundle(synthesized.bundles.sweep, {
+    bundle = await loadBundle(await reachingLoopback(synthesized.bundles.sweep), {
       ...awsEnvironment(aws, HUB),
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
       OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
       SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/certmarshal-sweep',
+      LANE: 'default',
+      HUB_ACCOUNT: '123456789012',
+      HUB_PARTITION: 'aws',
       SNAPSHOT_BUCKET: 'snapshots',
       JOURNAL_BUCKET: 'journal',
       STATE_BUCKET: 'state',

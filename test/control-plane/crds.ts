@@ -5,10 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connectAdmin, type KubeObject } from './admin.ts';
 import type { ControlPlane } from './start.ts';
 
-const MACHINES = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machines.cluster.x-k8s.io';
+const KINDS = ['machines', 'clusters'] as const;
+const VERSIONS = ['v1beta1', 'v1beta2'] as const;
 
 /**
- * Installs the Machine definition (machine-crd.yaml) and waits until both of its versions are served.
+ * Installs the definitions of Machine and Cluster (machine-crd.yaml) and waits until both versions of both are served.
  *
  * @throws Error when that takes longer than 30 seconds.
  */
@@ -18,16 +19,24 @@ export async function applyCrds(controlPlane: Pick<ControlPlane, 'server' | 'caP
     await admin.apply(await readFile(join(import.meta.dirname, 'machine-crd.yaml'), 'utf8'));
     const deadline = Date.now() + 30_000;
     // "Established" comes a moment before the paths answer, so both are asked for.
-    while (!(isEstablished(await admin.get<Definition>(MACHINES)) && (await areServed()))) {
-      if (Date.now() > deadline) throw new Error('the Machine definition is not served after 30 s');
+    while (!((await areEstablished()) && (await areServed()))) {
+      if (Date.now() > deadline) throw new Error('the definitions of Machine and Cluster are not served after 30 s');
       await sleep(100);
     }
   } finally {
     admin.close();
   }
 
+  async function areEstablished(): Promise<boolean> {
+    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    const found = await Promise.all(KINDS.map((kind) => admin.get<Definition>(`${path}/${kind}.cluster.x-k8s.io`)));
+    return found.every(isEstablished);
+  }
+
   async function areServed(): Promise<boolean> {
-    const lists = ['v1beta1', 'v1beta2'].map((version) => admin.get(`/apis/cluster.x-k8s.io/${version}/machines`));
+    const lists = KINDS.flatMap((kind) =>
+      VERSIONS.map((version) => admin.get(`/apis/cluster.x-k8s.io/${version}/${kind}`)),
+    );
     return Promise.all(lists).then(
       () => true,
       () => false,

@@ -67,6 +67,7 @@ describe.skipIf(real.missing)('certmarshal doctor on a real control plane', () =
         program: 'certmarshal',
         now: Date.now,
       },
+      { clusters: [], managementClusters: [] },
     );
     return Promise.all(groups.map((group) => runGroup(group, new AbortController().signal)));
   };
@@ -225,7 +226,7 @@ describe.skipIf(real.missing)('certmarshal doctor on a real control plane', () =
 
   it('finds that no Machine names the cluster', async () => {
     const output = printed(await examine('berlin'));
-    expect(output).toContain('no Machine has the label cluster.x-k8s.io/cluster-name=berlin');
+    expect(output).toContain('no Machine of cluster berlin is in namespace eksa-system');
     expect(commandFor('machines', output)).toBe('kubectl get clusters.cluster.x-k8s.io -A');
   });
 

@@ -107,7 +107,7 @@ export interface Address {
 /** A Machine with its status. */
 export interface MachineFixture {
   readonly name: string;
-  /** Must exist. @default 'default' */
+  /** Is made where it is not there. @default 'eksa-system' */
   readonly namespace?: string;
   /** @default 'v1beta2' */
   readonly version?: 'v1beta1' | 'v1beta2';
@@ -125,10 +125,24 @@ export interface MachineFixture {
   readonly status?: Readonly<Record<string, unknown>>;
 }
 
+/** Creates the Cluster of a name, unless it is there: Cluster API has no Machine without one. */
+export async function ensureCluster(admin: Admin, namespace: string, name: string): Promise<void> {
+  await admin.apply(
+    JSON.stringify({
+      apiVersion: 'cluster.x-k8s.io/v1beta2',
+      kind: 'Cluster',
+      metadata: { name, namespace },
+      spec: { clusterNetwork: { services: { cidrBlocks: ['10.96.0.0/16'] } } },
+    }),
+  );
+}
+
 /** Creates a Machine, then writes its status, as the Machine controller does. */
 export async function createMachine(admin: Admin, wanted: MachineFixture): Promise<KubeObject> {
-  const { name, namespace = 'default', version = 'v1beta2', clusterName, nodeName, providerID } = wanted;
+  const { name, namespace = 'eksa-system', version = 'v1beta2', clusterName, nodeName, providerID } = wanted;
   const path = `/apis/cluster.x-k8s.io/${version}/namespaces/${namespace}/machines`;
+  await admin.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }));
+  await ensureCluster(admin, namespace, clusterName);
   const created = await admin.post(path, {
     apiVersion: `cluster.x-k8s.io/${version}`,
     kind: 'Machine',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decideApproval } from '../../lambdas/approval/decide.ts';
+import { canonicalAddress, canonicalDnsName } from '../../lambdas/approval/names.ts';
 import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
 import type { RuleId } from '../../lambdas/approval/rules.ts';
 import type { Verdict } from '../../lambdas/approval/verdict.ts';
@@ -57,6 +58,14 @@ function* judgedBatches(): Generator<Judged[]> {
   }
 }
 
+/** In canonical form and once each, as they are judged. */
+function namesOf(names: readonly { readonly kind: 'dns' | 'ip'; readonly name: string }[]): readonly string[] {
+  const canonical = names.map(
+    ({ kind, name }) => `${kind} ${(kind === 'dns' ? canonicalDnsName(name) : canonicalAddress(name)) ?? name}`,
+  );
+  return [...new Set(canonical)].toSorted();
+}
+
 /** The signer would sign it once it is approved, and the API server would have let the requester create it. */
 function upstreamAccepts(answer: OracleVerdict, { question, verdict }: Judged): boolean {
   const { kubeletServing, validObject, signatureValid, commonName } = answer;
@@ -93,8 +102,11 @@ describe.skipIf(real.missing)('upstream’s own validation', () => {
           if (verdict.verdict === 'approve') {
             approved += 1;
             if (!answer.signatureValid) unverified += 1;
-            const read = [...answer.dnsNames, ...answer.ipAddresses].toSorted((a, b) => a.localeCompare(b));
-            const proven = verdict.names.map(({ name }) => name).toSorted((a, b) => a.localeCompare(b));
+            const read = namesOf([
+              ...answer.dnsNames.map((name) => ({ kind: 'dns', name }) as const),
+              ...answer.ipAddresses.map((name) => ({ kind: 'ip', name }) as const),
+            ]);
+            const proven = namesOf(verdict.names);
             const same = JSON.stringify(read) === JSON.stringify(proven) && answer.uris + answer.emails === 0;
             const organized = JSON.stringify(answer.organization) === '["system:nodes"]';
             if (!accepted || !same || !organized) disputed.push({ question, verdict, answer });

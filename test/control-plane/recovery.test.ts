@@ -19,7 +19,7 @@ import { type ControlPlane, startControlPlane, type TokenUser } from './start.ts
 const real = await realComponents('recovery of a real control plane', 'etcd', 'kubeApiserver', 'kubeControllerManager');
 
 const CLUSTER = 'berlin-prod';
-const CLUSTER_ID = `berlin-mgmt/default/${CLUSTER}`;
+const CLUSTER_ID = `berlin-mgmt/eksa-system/${CLUSTER}`;
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const AUTHORITY: ExpiredServer = { pin: 'authority' };
@@ -66,6 +66,7 @@ describe.skipIf(real.missing)('recovery of a real control plane', () => {
         server: controlPlane.server,
         caPem: controlPlane.caPem,
         credentials: { kind: 'token', token: controlPlane.tokenFor(user) },
+        addresses: 'local',
         ...(expiredServer === undefined ? {} : { expiredServer }),
         ...more,
       },
@@ -147,7 +148,7 @@ describe.skipIf(real.missing)('recovery of a real control plane', () => {
       cluster: { name: CLUSTER, provider: 'eks-anywhere' },
       workload,
       management: workload,
-      machinesNamespace: 'default',
+      machinesNamespace: 'eksa-system',
     };
     window = {
       id: 'w-1',

@@ -82,7 +82,7 @@ describe.skipIf(real.missing)('a real control plane', () => {
       const name = `machine-${written}`;
       await createMachine(admin, { name, version: written, clusterName: 'blue', nodeName: 'worker-1', addresses });
       for (const read of ['v1beta1', 'v1beta2']) {
-        const machine = await admin.get(`/apis/cluster.x-k8s.io/${read}/namespaces/default/machines/${name}`);
+        const machine = await admin.get(`/apis/cluster.x-k8s.io/${read}/namespaces/eksa-system/machines/${name}`);
         expect(machine).toMatchObject({
           apiVersion: `cluster.x-k8s.io/${read}`,
           spec: { clusterName: 'blue' },

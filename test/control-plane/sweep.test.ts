@@ -84,8 +84,13 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
     await admin.apply(rbacManifests({ group: 'certmarshal', audit: false }, POLICIES));
     await admin.apply(rbacManifests({ group: 'certmarshal', management: true, audit: false }, POLICIES));
     const kubeconfig = await readFile(controlPlane.kubeconfig('certmarshal'), 'utf8');
-    client = createKubernetesClient(await loadKubeconfig(kubeconfig, { origin: 'file' }));
-    target = { cluster: { name: CLUSTER, provider: 'eks-anywhere' }, workload: client, management: client };
+    client = createKubernetesClient({ ...(await loadKubeconfig(kubeconfig, { origin: 'file' })), addresses: 'local' });
+    target = {
+      cluster: { name: CLUSTER, provider: 'eks-anywhere' },
+      workload: client,
+      management: client,
+      machinesNamespace: 'eksa-system',
+    };
   });
 
   afterAll(async () => {
@@ -136,7 +141,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
       'jsonpath={range .status.conditions[*]}{.type}|{.status}|{.reason}|{.message}{end}',
     ]);
     expect(stdout).toBe(
-      `Approved|True|CertMarshalApproved|policy default: ${node}, ${address} ← Machine default/md-0-${serial}`,
+      `Approved|True|CertMarshalApproved|policy default: ${node}, ${address} ← Machine eksa-system/md-0-${serial}`,
     );
   });
 

@@ -103,7 +103,9 @@ it('rings for an attempt of which report learns a quarter of an hour late', asyn
 
 it('says of 500 orphaned requests that they wait, in one message', async () => {
   await using story = await start();
-  const { api } = story.clusters.berlin.server;
+  const { berlin } = story.clusters;
+  const { api } = berlin.server;
+  berlin.addNode(1);
   // Of a hundred nodes whose machines are gone.
   for (let index = 0; index < 500; index += 1) {
     const name = `gone-${index % 100}`;
@@ -116,11 +118,19 @@ it('says of 500 orphaned requests that they wait, in one message', async () => {
   for (const { metadata } of api.csrs.all()) api.csrs.remove(metadata.name);
   await story.until(() => story.isOver(), 42);
   const said =
-    '5 requests of system:node:gone-0 for kubernetes.io/kubelet-serving wait undecided, the oldest for 20 minutes; a kubelet gives up after 15 minutes, and 99 more';
+    '5 requests of system:node:gone-0 for kubernetes.io/kubelet-serving wait undecided, the oldest for 20 minutes; a kubelet gives up after 15 minutes';
   // They wait after 15 minutes; the audit that says so is in the twentieth.
   expect(story.rang()).toEqual({ 'requests-waiting': 22, warning: 22 });
-  expect(story.told()).toEqual([`22 [warning] berlin: ${said}`, `41 [recovered] berlin: over: ${said}`]);
-  expect(story.events()).toEqual(['opened RequestsWaiting: berlin', 'closed RequestsWaiting: berlin']);
+  expect(story.told()).toEqual([
+    `22 [warning] berlin: ${said}, and 99 more`,
+    `41 [recovered] berlin: over: ${said}, and 5 more`,
+  ]);
+  // Five requesters, and all the others.
+  const each = (line: string) => Array.from({ length: 6 }, () => line);
+  expect(story.events()).toEqual([
+    ...each('opened RequestsWaiting: berlin'),
+    ...each('closed RequestsWaiting: berlin'),
+  ]);
 });
 
 describe('a cluster that is new', () => {

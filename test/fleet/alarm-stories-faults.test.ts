@@ -80,7 +80,9 @@ describe('a failed read', () => {
       }),
       fleetFile: twoClustersFile,
     });
-    const { server } = story.clusters.berlin;
+    const { berlin } = story.clusters;
+    const { server } = berlin;
+    berlin.addNode(1);
     // A certificate that is nearly over, and requests that nobody decides: facts that stay as they are.
     await server.serveUntil(new Date(START + 300 * MINUTE));
     for (let index = 0; index < 30; index += 1) {

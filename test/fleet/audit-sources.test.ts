@@ -52,6 +52,7 @@ test('every source of a cluster itself, through the network', async () => {
     server: server.server,
     caPem,
     credentials: { kind: 'token', token: server.adminToken },
+    addresses: 'local',
   });
   onTestFinished(() => workload.close());
   const context: AuditContext = {
@@ -59,6 +60,7 @@ test('every source of a cluster itself, through the network', async () => {
       id: 'berlin',
       cluster: { name: 'berlin', provider: 'eks-anywhere' },
       workload,
+      machinesNamespace: 'eksa-system',
       reach: { handshakes: false, secrets: true, kubeletMetrics: false },
     },
     now: Date.now,
@@ -87,6 +89,7 @@ test('every source of a cluster itself, through the network', async () => {
     'certificate ConfigMap kube-system/kube-root-ca.crt',
     'unread ConfigMap kube-system/extension-apiserver-authentication',
     'unread ConfigMap kube-system/extension-apiserver-authentication',
+    'unread ConfigMap kube-public/cluster-info',
     `certificate what certmarshal trusts for ${server.server}`,
     'certificate ValidatingWebhookConfiguration hook (webhook a.example.com)',
     'certificate APIService v1.example.com',

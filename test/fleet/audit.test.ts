@@ -7,7 +7,7 @@ import { snapshotKey } from '../../lambdas/audit/s3-snapshots.ts';
 import { decodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
 import type { Snapshots } from '../../lambdas/audit/snapshots.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
-import { assessExpiry } from '../../lambdas/expiry/assess-expiry.ts';
+import { assessInSteps } from '../../lambdas/expiry/assess-expiry.ts';
 import type { AuditEngine } from '../../lambdas/fleet/cluster-auditor.ts';
 import { decodeOrder } from '../../lambdas/fleet/order.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
@@ -69,7 +69,7 @@ const sources = [handshake];
 const engine: AuditEngine = {
   audit: async (target, options) => audit(target, { ...options, sources }),
   auditUnopened: (target, problem, options) => auditUnopened(target, problem, { ...options, sources }),
-  assessExpiry,
+  assessInSteps,
 };
 
 describe('audits of a fleet', () => {

@@ -46,9 +46,10 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
     certificateNotAfter: certificateNotAfter ?? new Date(Date.now() + 200 * 86_400_000),
   });
   const signer: Signer = await startSigner({ api: server.api, durationMs: 45 * 86_400_000 });
-  const client = createKubernetesClient(
-    await loadKubeconfig(kubeconfigOf(server, 'certmarshal'), { origin: 'secret' }),
-  );
+  const client = createKubernetesClient({
+    ...(await loadKubeconfig(kubeconfigOf(server, 'certmarshal'), { origin: 'secret' })),
+    addresses: 'local',
+  });
   const trust = (configMap: string, data: Readonly<Record<string, string>>) =>
     server.api.audited('configMaps').put({
       metadata: {
@@ -72,6 +73,7 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
     target: {
       cluster: { name, provider },
       workload: client,
+      machinesNamespace: 'eksa-system',
       ...(provider === 'eks-anywhere' ? { management: client } : {}),
       ...(instances === undefined
         ? {}
@@ -110,6 +112,12 @@ function jitter(random: Random): Random {
 /** Adds the Machine of a node, as Cluster API would show it. */
 export function addMachine({ name: cluster, server }: Pick<DemoCluster, 'name' | 'server'>, node: SimulatedNode): void {
   const now = kubernetesTime(server.api.clock.now());
+  // Cluster API has no Machine without its Cluster.
+  if (server.api.clusters?.get(`eksa-system/${cluster}`) === undefined)
+    server.api.clusters?.put({
+      metadata: { name: cluster, namespace: 'eksa-system', uid: `cluster-${cluster}`, creationTimestamp: now },
+      spec: { clusterNetwork: { services: { cidrBlocks: ['10.96.0.0/12'] } } },
+    });
   server.api.machines?.put({
     metadata: {
       name: `${cluster}-${node.name}`,

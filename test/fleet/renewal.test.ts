@@ -101,10 +101,7 @@ it('approves in each sweep of a lane that reaches nodes the renewal of exactly w
         handshakeOf: () => async (target, signal) => {
           dialled.push(`${target.host}:${target.port}`);
           const port = ports.get(target.host) ?? 1;
-          return handshake(
-            { host: '127.0.0.1', port },
-            { signal, timeoutMs: 3_000, addresses: 'machines-and-loopback' },
-          );
+          return handshake({ host: '127.0.0.1', port }, { signal, timeoutMs: 3_000, addresses: 'local' });
         },
       }),
     );

@@ -76,7 +76,7 @@ ${Object.entries(WORKLOADS)
 rollouts:
   atOnce: ${atOnce}
   pause: 10m
-  clusters: [{ clusters: [${NAMES.join(', ')}], accepted: [spare-capacity, etcd-backup] }]
+  clusters: [{ clusters: [${NAMES.map(idOf).join(', ')}], accepted: [spare-capacity, etcd-backup] }]
 `);
   const changes: { holdWrites?: string } = {};
   // The API servers of the harness know no control planes: what a step asks goes to those that roll.

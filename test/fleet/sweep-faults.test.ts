@@ -41,6 +41,7 @@ describe('a sweep of a cluster that misbehaves', () => {
         server: server.server,
         caPem: server.caPem,
         credentials: { kind: 'token', token: server.tokenFor('certmarshal') },
+        addresses: 'local',
       },
       // Deadlines and waits are real; here they only need to be short.
       { requestTimeoutMs: 400, maxResponseBytes: 4 * 1024 * 1024, sleep: async () => {}, random: () => 0 },
@@ -59,7 +60,12 @@ describe('a sweep of a cluster that misbehaves', () => {
     Promise.all(
       clusters.map(({ name, client }) =>
         sweep(
-          { cluster: { name, provider: 'eks-anywhere' }, workload: client, management: client },
+          {
+            cluster: { name, provider: 'eks-anywhere' },
+            workload: client,
+            management: client,
+            machinesNamespace: 'eksa-system',
+          },
           [DEFAULT_POLICY],
           () => clock.now(),
           AbortSignal.timeout(20_000),
@@ -206,7 +212,12 @@ describe('a sweep of a cluster that misbehaves', () => {
     await clock.advance(10 * 60_000);
     ask(server, nodeOf(1));
     const report = await sweep(
-      { cluster: { name: 'faulty', provider: 'eks-anywhere' }, workload: at(0).client, management: at(0).client },
+      {
+        cluster: { name: 'faulty', provider: 'eks-anywhere' },
+        workload: at(0).client,
+        management: at(0).client,
+        machinesNamespace: 'eksa-system',
+      },
       [DEFAULT_POLICY],
       () => clock.now() - 8 * 60_000,
       AbortSignal.timeout(20_000),
@@ -225,6 +236,7 @@ describe('a sweep of a cluster that misbehaves', () => {
         cluster: { name: 'faulty', provider: 'eks-anywhere' },
         workload: at(0).client,
         management: at(0).client,
+        machinesNamespace: 'eksa-system',
         ...changes,
       },
       policies,
@@ -249,7 +261,7 @@ describe('a sweep of a cluster that misbehaves', () => {
     const report = await sweepFaulty({ cluster: { name: 'fautly', provider: 'eks-anywhere' } });
     expect(report).toMatchObject({ complete: false, counts: { approved: 0, left: NODES } });
     expect(report.problems).toMatchObject([
-      { kind: 'evidence', message: expect.stringContaining('no Machine of a cluster called fautly') },
+      { kind: 'evidence', message: expect.stringContaining('namespace eksa-system has no Machine of cluster fautly') },
     ]);
   });
 
@@ -261,6 +273,10 @@ describe('a sweep of a cluster that misbehaves', () => {
 
   it('believes no Node while it does not know the service CIDRs, says so, and goes by Machines all the same', async () => {
     const trusting = { ...DEFAULT_POLICY, evidence: ['machine' as const, 'node' as const] };
+    const store = at(0).server.api.clusters;
+    // On bare metal no guest tells the addresses of its Machine.
+    for (const cluster of store?.all() ?? [])
+      store?.put({ ...cluster, spec: { infrastructureRef: { kind: 'TinkerbellCluster' } } });
     const report = await sweepFaulty({}, [trusting]);
     expect(report).toMatchObject({ complete: false, counts: { approved: NODES } });
     expect(report.problems).toMatchObject([
@@ -299,6 +315,7 @@ describe('a sweep of a cluster that misbehaves', () => {
       {
         cluster: { name: 'faulty', provider: 'eks' },
         workload: client,
+        machinesNamespace: 'eksa-system',
         async *listInstances() {
           yield [
             instanceOf('i-0123456789abcdef9', ec2, 'faulty'),
@@ -322,7 +339,11 @@ describe('a sweep of a cluster that misbehaves', () => {
 
   it('says so when EC2 is asked for and not read', async () => {
     await clock.advance(3 * 60_000);
-    const target = { cluster: { name: 'faulty', provider: 'eks' as const }, workload: at(0).client };
+    const target = {
+      cluster: { name: 'faulty', provider: 'eks' as const },
+      workload: at(0).client,
+      machinesNamespace: 'eksa-system',
+    };
     const report = await sweep(target, [DEFAULT_POLICY], () => clock.now(), AbortSignal.timeout(20_000));
     expect(report).toMatchObject({ complete: false, counts: { approved: 0 } });
     expect(report.problems).toMatchObject([{ kind: 'evidence', object: 'evidence ec2' }]);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { request } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { REGION } from './ministack.ts';
 
 /** Where the API server of an emulated EKS cluster is. */
 export interface ApiServerAddress {
@@ -71,7 +72,8 @@ function withAddress(bytes: Buffer, { server, caPem }: ApiServerAddress): Buffer
   );
   Object.assign(answer.cluster, {
     resourcesVpcConfig: { ...answer.cluster.resourcesVpcConfig, vpcId: DEFAULT_VPC },
-    endpoint: server,
+    // Only hosts of EKS get its tokens; eks-on-loopback.ts leads there. The emulator takes requests to amazonaws.com for its own.
+    endpoint: `https://port-${new URL(server).port}.eks-cluster.${REGION}.api.aws`,
     certificateAuthority: { data: Buffer.from(caPem).toString('base64') },
   });
   return Buffer.from(JSON.stringify(answer));

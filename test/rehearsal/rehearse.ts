@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Registry } from '../../lambdas/fleet/registry.ts';
 import { resolveBinaries } from '../control-plane/binaries.ts';
+import { letReachLoopback } from '../unit/functions/reach-loopback.ts';
 import { type Account, openAccount } from './account.ts';
 import { stacksOf, transformAssembly } from './assembly.ts';
 import { cdkOk } from './cdk.ts';
@@ -80,6 +81,7 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   const supported = await ministack.resourceTypes();
   const app = join(directory, 'cdk.out-transformed');
   const leftOutOf = await transformAssembly(await synth('cdk.out', 'enforce'), app, supported);
+  await letReachLoopback(app);
   const accountOf = (id: string | undefined): Account => (id === SPOKE_ACCOUNT ? spoke : hub);
   const stacks = (await stacksOf(app)).map(({ name, account }) => ({ name, account: accountOf(account) }));
 
@@ -150,6 +152,7 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   progress('cdk diff of a changed policy');
   const changed = join(directory, 'cdk.out-changed-transformed');
   await transformAssembly(await synth('cdk.out-changed', 'observe'), changed, supported);
+  await letReachLoopback(changed);
   const diff = await cdkOk(directory, hub.environment, 'diff', HUB, '--app', changed, '--exclusively');
   const lines = diff.split('\n').filter((line) => line.includes('Policy rehearsal'));
   for (const line of lines) progress(line.trim());

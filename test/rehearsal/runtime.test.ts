@@ -10,6 +10,7 @@ import { kubeconfigOf } from '../fleet/kubeconfig.ts';
 import { createCsr, nodeUser } from '../fleet/kubelet.ts';
 import { createServingRequest } from '../fleet/serving-request.ts';
 import { type JsonService, startJsonService } from '../unit/aws/json-service.ts';
+import { reachingLoopback } from '../unit/functions/reach-loopback.ts';
 import { type Synthesized, synthesize } from '../unit/lib/synthesize.ts';
 import { runInRuntime, runtimeClient } from './lambda-runtime.ts';
 import { tool } from './tool.ts';
@@ -82,8 +83,14 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
       JOURNAL_BUCKET: 'journal',
       STATE_BUCKET: 'state',
       SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
+      LANE: 'default',
+      HUB_ACCOUNT: '123456789012',
+      HUB_PARTITION: 'aws',
     };
-    const figures = await runInRuntime(entry, synthesized.bundles.sweep, environment, [orderEvent(1), orderEvent(2)]);
+    const figures = await runInRuntime(entry, await reachingLoopback(synthesized.bundles.sweep), environment, [
+      orderEvent(1),
+      orderEvent(2),
+    ]);
     expect(figures.answers).toEqual([{ batchItemFailures: [] }, { batchItemFailures: [] }]);
     const outcomes = aws.calls.filter(({ operation }) => operation === 'AmazonSQS.SendMessage');
     const [first, second] = outcomes.map(({ input }) => JSON.parse(String(input['MessageBody'])));
@@ -103,12 +110,13 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
 
 function orderEvent(tick: number) {
   const body = encodeOrder({
-    tick,
+    tick: Date.now() + tick,
     deadlineMs: 30_000,
     target: {
       id: 'berlin',
       cluster: { name: 'berlin', provider: 'eks-anywhere' },
       access: { kind: 'kubeconfig', secret: SECRET },
+      management: { namespace: 'eksa-system' },
       lane: 'default',
     },
   });

@@ -78,16 +78,36 @@ describe('transform', () => {
     });
   });
 
-  it('takes away the refusal that asks for a key which the emulator does not fill in, and no other', () => {
-    const tls = { Effect: 'Deny', Action: 's3:*', Condition: { Bool: { 'aws:SecureTransport': 'false' } } };
-    const onlyAppend = { Effect: 'Deny', Action: 's3:PutObject', Condition: { Null: { 's3:if-none-match': 'true' } } };
-    const policy = (...Statement: object[]) => ({ PolicyDocument: { Statement } });
-    const { template } = transform(
-      { Resources: { Policy: { Type: 'AWS::S3::BucketPolicy', Properties: policy(tls, onlyAppend) } } },
-      new Set(['AWS::S3::BucketPolicy']),
-    );
-    expect(template.Resources['Policy']?.Properties).toEqual(policy(tls));
+  it('leads functions to the API servers on this machine', () => {
+    const functionOf = (NODE_OPTIONS: string) => ({
+      Resources: {
+        Sweep: { Type: 'AWS::Lambda::Function', Properties: { Environment: { Variables: { NODE_OPTIONS } } } },
+      },
+    });
+    const { template } = transform(functionOf('--one'), new Set(['AWS::Lambda::Function']));
+    expect(template).toEqual({
+      ...functionOf(expect.stringMatching(/^--one --import=file:.*eks-on-loopback\.ts$/)),
+      Outputs: {},
+    });
   });
+
+  it.each([
+    ['AWS::S3::BucketPolicy', { Null: { 's3:if-none-match': 'true' } }],
+    ['AWS::S3::BucketPolicy', { ArnNotEquals: { 'aws:PrincipalArn': ['arn'] } }],
+    ['AWS::SQS::QueuePolicy', { ArnNotEquals: { 'aws:PrincipalArn': ['arn'] } }],
+  ])(
+    'takes away the refusal of a %s that asks for a key which the emulator misreads, and no other',
+    (Type, Condition) => {
+      const tls = { Effect: 'Deny', Action: 's3:*', Condition: { Bool: { 'aws:SecureTransport': 'false' } } };
+      const misread = { Effect: 'Deny', Action: '*', Condition };
+      const policy = (...Statement: object[]) => ({ PolicyDocument: { Statement } });
+      const { template } = transform(
+        { Resources: { Policy: { Type, Properties: policy(tls, misread) } } },
+        new Set([Type]),
+      );
+      expect(template.Resources['Policy']?.Properties).toEqual(policy(tls));
+    },
+  );
 
   it.each([
     ['Ref', { Ref: 'Entry' }],

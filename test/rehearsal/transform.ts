@@ -39,8 +39,11 @@ export interface Transformed {
  * One permission is added: the emulator asks for `sqs:SendMessageBatch` where IAM, which knows no such action, asks for
  * `sqs:SendMessage` (Service Authorization Reference, Amazon SQS). Every statement of a role that names the one gets the other.
  *
- * One refusal is taken away: that of bucket policies which ask for `s3:if-none-match`. The emulator does not fill that key in, so that it would refuse every write; the
- * conditional writes themselves it knows.
+ * Two refusals are taken away from the policies of buckets and queues, because the emulator would refuse every write: those that ask for `s3:if-none-match`, which it does
+ * not fill in (the conditional writes themselves it knows), and those that ask for `aws:PrincipalArn`, for which it gives the ARN of the session in place of the ARN of its
+ * role (IAM User Guide, "AWS global condition context keys").
+ *
+ * Each function loads eks-on-loopback.ts first: the API servers of the emulated EKS clusters are on this machine.
  *
  * What is computed in the properties of a resource that was taken out becomes an output, so that the resource can be created
  * through the API with the very values that CloudFormation would have given it.
@@ -54,7 +57,7 @@ export function transform(template: Template, supported: ReadonlySet<string>): T
   const outputs: Record<string, { readonly Value: unknown }> = {};
   for (const [logicalId, resource] of Object.entries(template.Resources)) {
     const reason = refusal(resource, supported);
-    if (reason === undefined) kept[logicalId] = withoutUnknownKey(withBatchAction(resource));
+    if (reason === undefined) kept[logicalId] = withLoopback(withoutMisreadKeys(withBatchAction(resource)));
     else {
       const properties = withOutputs(resource.Properties ?? {}, (value) => {
         const name = `${logicalId}Property${Object.keys(outputs).length}`;
@@ -84,14 +87,27 @@ function refusal({ Type, Properties }: TemplateResource, supported: ReadonlySet<
   return undefined;
 }
 
-function withoutUnknownKey(resource: TemplateResource): TemplateResource {
-  if (resource.Type !== 'AWS::S3::BucketPolicy') return resource;
+const MISREAD_KEYS = ['"s3:if-none-match"', '"aws:PrincipalArn"'];
+
+function withoutMisreadKeys(resource: TemplateResource): TemplateResource {
+  if (resource.Type !== 'AWS::S3::BucketPolicy' && resource.Type !== 'AWS::SQS::QueuePolicy') return resource;
   const document = resource.Properties?.['PolicyDocument'];
   if (!isRecord(document) || !Array.isArray(document['Statement'])) return resource;
   const Statement = document['Statement'].filter(
-    (statement: unknown) => !JSON.stringify(statement).includes('"s3:if-none-match"'),
+    (statement: unknown) => !MISREAD_KEYS.some((key) => JSON.stringify(statement).includes(key)),
   );
   return { ...resource, Properties: { ...resource.Properties, PolicyDocument: { ...document, Statement } } };
+}
+
+const LOOPBACK = `--import=${new URL('eks-on-loopback.ts', import.meta.url).href}`;
+
+function withLoopback(resource: TemplateResource): TemplateResource {
+  const environment = resource.Properties?.['Environment'];
+  const variables = isRecord(environment) ? environment['Variables'] : undefined;
+  const options = isRecord(variables) ? variables['NODE_OPTIONS'] : undefined;
+  if (resource.Type !== 'AWS::Lambda::Function' || !isRecord(variables) || typeof options !== 'string') return resource;
+  const Variables = { ...variables, NODE_OPTIONS: `${options} ${LOOPBACK}` };
+  return { ...resource, Properties: { ...resource.Properties, Environment: { Variables } } };
 }
 
 function withBatchAction(resource: TemplateResource): TemplateResource {

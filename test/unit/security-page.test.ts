@@ -44,11 +44,14 @@ describe('docs/security.md', () => {
     expect([...actions].filter((action) => !documented.includes(`\`${action}\``))).toEqual([]);
   });
 
-  it('names for every threat a test that exists', () => {
-    const rows = section('Threats')
+  it.each([
+    ['threat', 'Threats', 15],
+    ['actor', 'Who can do what', 6],
+  ])('names for every %s a test that exists', (kind, title, atLeast) => {
+    const rows = section(title)
       .split('\n')
-      .filter((line) => line.startsWith('| ') && !line.startsWith('| threat'));
-    expect(rows.length).toBeGreaterThanOrEqual(15);
+      .filter((line) => line.startsWith('| ') && !line.startsWith(`| ${kind}`));
+    expect(rows.length).toBeGreaterThanOrEqual(atLeast);
     for (const row of rows) {
       const paths = [...row.matchAll(/`(?<path>test\/[^`]+)`/g)].map(({ groups }) => groups?.['path'] ?? '');
       expect({ row, tests: paths.length > 0 }).toEqual({ row, tests: true });

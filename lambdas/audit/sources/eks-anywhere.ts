@@ -2,6 +2,8 @@ import type { Provider } from '../../approval/policy.ts';
 import { field, list, text } from '../../approval/wire.ts';
 import type { MemberObservation, Observation } from '../../expiry/observation.ts';
 import { listEksAnywhereClusters } from '../../kubernetes/eks-anywhere-clusters.ts';
+import type { Problem } from '../../problem.ts';
+import { ownersCluster } from '../../rollout/eks-anywhere-owner.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { instantOf, timestamp } from '../instant.ts';
 import { machineMembers, memberName } from '../machine-name.ts';
@@ -9,7 +11,7 @@ import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
 import { toldCertificate } from '../told-certificate.ts';
 
-/** More than one Cluster of a name is a mistake. */
+/** More than one Cluster of a name is a mistake, and named in a message. */
 const MOST_CLUSTERS = 10;
 const DAY_MS = 86_400_000;
 /** A hundred years. */
@@ -23,8 +25,8 @@ const SCANNED = {
 } as const;
 
 /**
- * The Cluster of EKS Anywhere: in how many days it last found the certificates of its machines to end. It leaves out machines that it could not
- * reach, so one that is missing is told as such.
+ * The owner's Cluster of EKS Anywhere: in how many days it last found the certificates of its machines to end. It dials the ExternalIP of each and leaves out
+ * machines that it could not reach, so one that has such an address and is missing is told as such.
  *
  * Source: EKS Anywhere, pkg/certificates/scanner.go; since 0.23.
  */
@@ -34,25 +36,32 @@ export const eksAnywhere: AuditSource = {
   deadlineMs: 10_000,
   optional: 'always',
   off: ({ management }) => (management === undefined ? false : undefined),
-  async observe({ target: { management, cluster }, members, now, signal }) {
+  async observe({ target: { management, cluster, eksAnywhereNamespace: namespace }, members, now, signal }) {
     if (management === undefined) return { observations: [], count: 0 };
     const at = now();
     const told = { source: 'eks-anywhere' as const, observedAt: timestamp(at) };
-    const machines = scannedMachines(members);
-    const observations: Observation[] = [];
-    const clusters = listEksAnywhereClusters(management, { clusterName: cluster.name, signal });
-    let looked = 0;
+    const found: { readonly namespace: string; readonly object: unknown }[] = [];
+    const clusters = listEksAnywhereClusters(management, { clusterName: cluster.name, namespace, signal });
     const reading = await readList(clusters, (object) => {
-      if (looked === MOST_CLUSTERS) return 'full';
-      if (text(object, 'metadata', 'name') !== cluster.name) return 'more';
-      looked += 1;
-      for (const observation of scanned(object, machines, cluster.provider, { ...told, now: at }))
-        observations.push(observation);
+      const of = text(object, 'metadata', 'namespace');
+      if (of === undefined || text(object, 'metadata', 'name') !== cluster.name) return 'more';
+      if (found.length < MOST_CLUSTERS) found.push({ namespace: of, object });
       return 'more';
     });
-    return { observations: [...observations, ...cutShort(told, reading)], count: reading.count };
+    const owners = ownersCluster(found, cluster.name, namespace);
+    const observations =
+      owners.kind === 'one'
+        ? scanned(owners.cluster.object, scannedMachines(members), cluster.provider, { ...told, now: at })
+        : [];
+    const unknown = owners.kind === 'one' || owners.problem === undefined ? [] : [leftOut(told, owners.problem)];
+    return { observations: [...observations, ...unknown, ...cutShort(told, reading)], count: reading.count };
   },
 };
+
+/** What the owner's Cluster says is not known, so what it said before still holds. */
+function leftOut(told: Omit<Observing, 'now'>, { kind, object, message, remedy }: Problem): Observation {
+  return { kind: 'unread', ...told, problem: kind, message: `${object}: ${message}`, remedy };
+}
 
 interface Observing {
   readonly source: 'eks-anywhere';
@@ -80,7 +89,7 @@ function scanned(
       return [toldCertificate(sighting, { basis: 'status', notAfter, precisionMs: DAY_MS }, provider)];
     }
     if (days.has(name)) return [{ kind: 'unread', ...sighting, ...NO_DAYS }];
-    if (!leavesOut || now - Date.parse(member.createdAt) <= DAY_MS) return [];
+    if (!leavesOut || member.externalIp !== true || now - Date.parse(member.createdAt) <= DAY_MS) return [];
     return [{ kind: 'unread', ...sighting, ...missing(name, port) }];
   });
 }

@@ -42,7 +42,7 @@ export const machines: AuditSource = {
     if (management === undefined) return { observations: [], count: 0 };
     const told: Observing = { source: 'machines', observedAt: timestamp(now()) };
     const selection = { clusterName: cluster.name, namespace: machinesNamespace, signal };
-    const endpoint = canonicalAddress(cluster.endpoint ?? '');
+    const endpoint = canonicalAddress(cluster.endpoints?.[0] ?? '');
     const seen: Machine[] = [];
     const unreadable: Observation[] = [];
     let etcdMachines = false;
@@ -126,6 +126,7 @@ function readMachine(object: unknown, endpoint: string | undefined, told: Observ
       ...(node === undefined || node === '' ? {} : { node: printable(node, 253) }),
       createdAt: timestamp(createdAt),
       addresses: addressesOf(object, endpoint),
+      ...(hasExternalIp(object) ? { externalIp: true } : {}),
     },
     namespace: id.slice(0, id.indexOf('/')),
     createdAt,
@@ -156,6 +157,13 @@ function addressesOf(object: unknown, endpoint: string | undefined): readonly st
   const all = [...new Set([...ofType('InternalIP'), ...ofType('ExternalIP')])];
   const own = all.filter((address) => address !== endpoint);
   return (own.length > 0 ? own : all).slice(0, MOST_ADDRESSES);
+}
+
+/** On vSphere and Docker; the providers of bare metal, CloudStack and Nutanix list an InternalIP alone. Source: EKS Anywhere, pkg/certificates/scanner.go. */
+function hasExternalIp(object: unknown): boolean {
+  return list(object, 'status', 'addresses')
+    .slice(0, MOST_ADDRESSES * 4)
+    .some((entry) => text(entry, 'type') === 'ExternalIP');
 }
 
 /** The one that wins first. The status copies the annotation, so that it alone is told where they agree. */
@@ -245,7 +253,7 @@ function inferredEtcdClient(
 }
 
 function byAge(createdAt: number, days: number): Told {
-  return { basis: 'inference', notAfter: createdAt + days * DAY_MS, precisionMs: DAY_MS };
+  return { basis: 'inference', notBefore: createdAt, notAfter: createdAt + days * DAY_MS, precisionMs: DAY_MS };
 }
 
 function oldestOf(found: readonly Machine[]): Machine | undefined {

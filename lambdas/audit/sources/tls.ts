@@ -1,11 +1,12 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type AddressRule, machineAddresses } from '../../allowed-addresses.ts';
+import { CERTIFICATE_CLASSES } from '../../expiry/certificate-classes.ts';
 import { certificateObservation, type Sighting } from '../../expiry/certificate-observation.ts';
 import type { Observation, UnreadObservation } from '../../expiry/observation.ts';
 import { hostOf } from '../../kubernetes/connection.ts';
 import { printable } from '../../printable.ts';
-import { type AddressRule, machineAddresses } from '../../probe/allowed-addresses.ts';
 import type { HandshakeFailure, HandshakeResult } from '../../probe/handshake.ts';
 import { handshakes } from '../../probe/handshakes.ts';
+import { eachInTurns } from '../../processor-time.ts';
 import type { Certificate, DecodedCertificate } from '../../x509/certificate.ts';
 import { isSelfSigned } from '../../x509/issued-by.ts';
 import { leadsTo } from '../../x509/leads-to.ts';
@@ -38,22 +39,18 @@ export const tlsSource: AuditSource = {
     const { provider } = target.cluster;
     const servers = target.reach.handshakes ? serversOf(members, provider, target.ports ?? DEFAULT_PORTS) : [];
     const within = servers.slice(0, MAX_SERVERS);
-    const { addressRule } = endpoint;
 
     const [shown, seen] = await Promise.all([
-      // Whatever it is, it was asked for everything else.
-      shakeAll([endpoint.server], 'machines-and-loopback', context),
-      shakeAll(within, addressRule, context),
+      shakeAll([endpoint], target.workload.addresses ?? 'cluster', context),
+      shakeAll(within, machineAddresses(target.workload), context),
     ]);
     const observations: Observation[] = [];
     let left = VERIFICATIONS.aServer * (within.length + 1) + VERIFICATIONS.more;
-    for (const visit of [...shown, ...seen]) {
+    await eachInTurns([...shown, ...seen], (visit) => {
       const made = left < VERIFICATIONS_A_HANDSHAKE ? undefined : verifications();
       observations.push(...observationsOf(visit, told, context, made));
       left -= made?.count ?? 0;
-      // Other clusters have their turn, whatever was sent here.
-      await nextTurn();
-    }
+    });
     const reached = shown.every(({ result }) => result.ok);
     return {
       observations: [
@@ -79,17 +76,13 @@ interface Visit {
   readonly result: HandshakeResult;
 }
 
-function endpointOf({ target }: AuditContext): { readonly server: Server; readonly addressRule: AddressRule } {
+function endpointOf({ target }: AuditContext): Server {
   const url = new URL(target.workload.server);
-  const host = hostOf(url);
   return {
-    server: {
-      what: target.cluster.provider === 'eks' ? 'eks-api-server' : 'kube-apiserver',
-      port: url.port === '' ? 443 : Number(url.port),
-      addresses: [host],
-      usuallyHidden: false,
-    },
-    addressRule: machineAddresses(host),
+    what: target.cluster.provider === 'eks' ? 'eks-api-server' : 'kube-apiserver',
+    port: url.port === '' ? 443 : Number(url.port),
+    addresses: [hostOf(url)],
+    usuallyHidden: false,
   };
 }
 
@@ -144,7 +137,13 @@ function observationsOf(
   const { provider } = context.target.cluster;
   const leaf =
     first?.ok === true
-      ? leafSighting(first.certificate, sentAlong, { ...place, what }, context.authorities, made)
+      ? leafSighting(
+          first.certificate,
+          sentAlong,
+          { ...place, what, ...keyProof(server, result.keyProven) },
+          context.authorities,
+          made,
+        )
       : undefined;
   return result.chain.map((read, position) => {
     const sighting: Sighting = position === 0 ? (leaf ?? { ...place, what }) : { ...place, what: 'ca-bundle' };
@@ -158,6 +157,12 @@ function observationsOf(
       remedy: 'Replace it: a client cannot read it either.',
     };
   });
+}
+
+/** etcd demands a client certificate, and hangs up in TLS 1.2 before anything tells that its key was proven. */
+function keyProof({ what }: Server, keyProven: true | undefined): Pick<Sighting, 'keyProven'> {
+  if (keyProven === undefined && CERTIFICATE_CLASSES[what].layer === 'etcd') return {};
+  return { keyProven: keyProven === true };
 }
 
 /** `<host>-ca@<seconds>`: what a kubelet without a certificate calls the authority it makes (client-go, util/cert, GenerateSelfSignedCertKey). */

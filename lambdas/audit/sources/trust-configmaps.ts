@@ -111,13 +111,13 @@ async function readAuthorities(
     data = await readConfigMap(target.workload, { namespace, name, signal });
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
-    if (optional && error.kind === 'not-found') return { observations: [], authorities: [] };
     const observations = authorities.map(({ what }) => unreadBecause({ ...place, what }, error));
+    if (optional && error.kind === 'not-found') return { observations: observations.map(asUsual), authorities: [] };
     return { observations, authorities: [], failure: error };
   }
   const seen = authorities.map(({ what, signs, read }) => {
     const pem = read(data);
-    if (pem === undefined) return { observations: [], authorities: [] };
+    if (pem === undefined) return { observations: [asUsual(without({ ...place, what }))], authorities: [] };
     if (typeof pem !== 'string') return { observations: [malformed({ ...place, what }, pem.problem)], authorities: [] };
     const { observations, certificates } = certificatesAt({ ...place, what }, pem, target.cluster.provider);
     return { observations, authorities: signs ? certificates : [] };
@@ -154,6 +154,21 @@ function clusterInfoAuthority(data: JsonObject): string | { readonly problem: st
   if (base64 === undefined) return { problem: 'its kubeconfig has no certificate-authority-data' };
   const decoded = decodedText(base64);
   return 'problem' in decoded ? { problem: `certificate-authority-data: ${decoded.problem}` } : decoded.pem;
+}
+
+/** Not every cluster has it, so it is missed only where it was seen before. */
+function asUsual(unread: UnreadObservation): UnreadObservation {
+  return { ...unread, usual: true };
+}
+
+function without(place: Pick<UnreadObservation, 'source' | 'observedAt' | 'where' | 'what'>): UnreadObservation {
+  return {
+    kind: 'unread',
+    ...place,
+    problem: 'not-found',
+    message: 'it has no such authority',
+    remedy: 'Look at the ConfigMap, and at the flags of kube-apiserver.',
+  };
 }
 
 function malformed(

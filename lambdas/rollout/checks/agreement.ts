@@ -1,5 +1,6 @@
 import { OPT_IN, OPT_IN_ANNOTATION } from '../annotations.ts';
 import type { CheckQuestion } from '../checks.ts';
+import { NAME_IT, namespacesOf } from '../eks-anywhere-owner.ts';
 import {
   CONTROL_PLANES,
   EKS_ANYWHERE_CLUSTERS,
@@ -20,30 +21,42 @@ export function optedInByFleet({ policy, observed }: CheckQuestion): Verdict {
   });
 }
 
-/** Who runs the cluster agrees: on either object, and on none of them otherwise. */
+/** Who runs the cluster agrees: on either object, and on none of them otherwise. Of a contested Cluster of EKS Anywhere only a no counts. */
 export function optedInByOwner({ observed: { eksAnywhere, controlPlane, cluster } }: CheckQuestion): Verdict {
+  const contested = eksAnywhere?.contested;
+  const mode = contested !== undefined && eksAnywhere?.mode === OPT_IN ? undefined : eksAnywhere?.mode;
   const said = [
-    ...(eksAnywhere?.mode === undefined ? [] : [{ object: objectOf('Cluster', eksAnywhere), mode: eksAnywhere.mode }]),
+    ...(eksAnywhere === undefined || mode === undefined ? [] : [{ object: objectOf('Cluster', eksAnywhere), mode }]),
     ...(controlPlane?.mode === undefined
       ? []
       : [{ object: objectOf('KubeadmControlPlane', controlPlane), mode: controlPlane.mode }]),
   ];
-  const other = said.find(({ mode }) => mode !== OPT_IN);
+  const other = said.find((one) => one.mode !== OPT_IN);
   const [first] = said;
   if (first !== undefined && other === undefined) return passes(`${OPT_IN_ANNOTATION} is ${OPT_IN}`, first.object);
   const annotate = `${OPT_IN_ANNOTATION}=${OPT_IN} --overwrite`;
-  const otherIsControlPlane = other?.object.startsWith('KubeadmControlPlane ') === true;
-  const command =
-    eksAnywhere !== undefined && !otherIsControlPlane
-      ? kubectl('annotate', EKS_ANYWHERE_CLUSTERS, eksAnywhere, annotate)
-      : kubectl('annotate', CONTROL_PLANES, controlPlane ?? { namespace: '', name: cluster.name }, annotate);
+  const ofControlPlane = kubectl(
+    'annotate',
+    CONTROL_PLANES,
+    controlPlane ?? { namespace: '', name: cluster.name },
+    annotate,
+  );
+  const found =
+    other === undefined
+      ? `no annotation ${OPT_IN_ANNOTATION}`
+      : `${OPT_IN_ANNOTATION} is "${other.mode}", not "${OPT_IN}"`;
+  if (eksAnywhere === undefined || other?.object.startsWith('KubeadmControlPlane ') === true)
+    return fails({ object: other?.object, found, remedy: `Who owns the cluster agrees with: ${ofControlPlane}` });
+  if (contested === undefined) {
+    const command = kubectl('annotate', EKS_ANYWHERE_CLUSTERS, eksAnywhere, annotate);
+    return fails({ object: other?.object, found, remedy: `Who owns the cluster agrees with: ${command}` });
+  }
+  const namesakes = namespacesOf(contested.map((namespace) => ({ namespace })));
+  const untilThen = other === undefined ? `; until then who owns the cluster agrees with: ${ofControlPlane}` : '';
   return fails({
     object: other?.object,
-    found:
-      other === undefined
-        ? `no annotation ${OPT_IN_ANNOTATION}`
-        : `${OPT_IN_ANNOTATION} is "${other.mode}", not "${OPT_IN}"`,
-    remedy: `Who owns the cluster agrees with: ${command}`,
+    found: `${found}${other === undefined ? ' that counts' : ''}: Clusters of EKS Anywhere in ${namesakes} have the name, and fleet.yaml does not say which one is the owner's`,
+    remedy: `${NAME_IT}, and deploy${untilThen}`,
   });
 }
 

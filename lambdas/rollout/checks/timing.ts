@@ -3,6 +3,7 @@ import { endOfWindow, nextOpening } from '../../window/window.ts';
 import type { RolloutMark } from '../annotations.ts';
 import type { CheckQuestion } from '../checks.ts';
 import { COOL_DOWN_DAYS, LOOP_GUARD_DAYS } from '../policy.ts';
+import { hasTurn, MOST_UNDONE, TURN_MS } from '../turn.ts';
 import { renewedCertificates, rolloutSpan } from './span.ts';
 import { fails, objectOf, passes, stayingMachines, type Verdict, verdictOf } from './verdict.ts';
 
@@ -141,8 +142,22 @@ export function coolDown(question: CheckQuestion): Verdict {
   });
 }
 
-/** What makes certificates that soon end again would otherwise be rolled for ever. */
+/**
+ * What makes certificates that soon end again would otherwise be rolled for ever; and a cluster that claims its turn and never begins would keep everybody else from
+ * theirs.
+ */
 export function loopGuard(question: CheckQuestion): Verdict {
+  const { observed, history, now } = question;
+  const undone = (history.undone ?? []).filter(
+    ({ cluster, claimedAt }) => cluster === observed.cluster.id && now - claimedAt < LOOP_GUARD_DAYS * DAY_MS,
+  );
+  if (undone.length >= MOST_UNDONE) {
+    return fails({
+      found: `it took its turn of the fleet ${undone.length} times in ${LOOP_GUARD_DAYS} days, and never began`,
+      remedy:
+        'Find out what became of the writes, in the journal; then a person begins it: certmarshal rollout start --yes',
+    });
+  }
   const latest = latestOf(
     pastRollouts(question).filter(({ trigger }) => trigger === 'schedule'),
     'startedAt',
@@ -165,11 +180,11 @@ export function fleetBudget({ observed, history, now }: CheckQuestion): Verdict 
       remedy: 'Restore the access to rollouts.json in the state bucket',
     });
   }
-  const others = rollouts.filter(({ endedAt, cluster }) => endedAt === undefined && cluster !== observed.cluster.id);
+  const others = rollouts.filter((past) => past.cluster !== observed.cluster.id && hasTurn(past, now));
   if (others.length >= limits.atOnce) {
     return fails({
       found: `${counted(others.length, 'cluster')} of the fleet ${others.length === 1 ? 'rolls' : 'roll'}: ${firstOf(others.map(({ cluster }) => cluster))}; ${limits.atOnce} may at once`,
-      remedy: 'Wait until one is done, or raise rollouts.atOnce of fleet.yaml',
+      remedy: `Wait until one is done, or ${span(TURN_MS)} after it began; or raise rollouts.atOnce of fleet.yaml`,
       passing: true,
     });
   }

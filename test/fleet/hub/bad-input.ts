@@ -157,7 +157,7 @@ export const BAD_INPUT: readonly BadInput[] = [
     concerns: ['berlin', 'paris'],
     spoil: berlinSecret(({ clusters: { paris } }) => kubeconfigOf(paris.server, 'certmarshal')),
     findings: [
-      finding('berlin', 'evidence', 'evidence machine', 'Use the name that Cluster API has for it'),
+      finding('berlin', 'evidence', 'evidence machine', 'Write name and namespace of its Cluster'),
       ...(['berlin', 'paris'] as const).flatMap(behindOneServer),
     ],
   },
@@ -179,13 +179,13 @@ export const BAD_INPUT: readonly BadInput[] = [
         'exec: { apiVersion: client.authentication.k8s.io/v1, command: aws }',
       ),
     ),
-    findings: [finding('berlin', 'kubeconfig', 'certmarshal/berlin', 'Mend the secret')],
+    findings: [finding('berlin', 'kubeconfig', 'certmarshal/berlin', 'Fix the secret')],
   },
   {
     name: 'a secret is neither JSON nor YAML',
     concerns: ['berlin'],
     spoil: berlinSecret(() => '{"apiVersion": "v1", "clusters": ['),
-    findings: [finding('berlin', 'kubeconfig', 'certmarshal/berlin', 'Mend the secret')],
+    findings: [finding('berlin', 'kubeconfig', 'certmarshal/berlin', 'Fix the secret')],
   },
   {
     name: 'somebody makes a Cluster in a namespace that fleet.yaml does not name',

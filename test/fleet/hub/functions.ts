@@ -18,7 +18,7 @@ import { type ClusterAuditorOptions, createClusterAuditor } from '../../../lambd
 import { createClusterRecoverer } from '../../../lambdas/fleet/cluster-recoverer.ts';
 import { type ClusterRollerOptions, createClusterRoller } from '../../../lambdas/fleet/cluster-roller.ts';
 import { discoverEks } from '../../../lambdas/fleet/discover.ts';
-import { handshakeLanes } from '../../../lambdas/fleet/handshake-lanes.ts';
+import { createOrderRefusal } from '../../../lambdas/fleet/fits-fleet.ts';
 import type { Outcome } from '../../../lambdas/fleet/outcome.ts';
 import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { createRolloutLedger } from '../../../lambdas/fleet/rollout-ledger.ts';
@@ -40,6 +40,7 @@ import { awsClientConfig } from '../aws/aws-environment.ts';
 import type { SimulatedAws } from '../aws/simulated-aws.ts';
 import type { SimulatedQueue } from '../aws/sqs-queue.ts';
 import type { Clock } from '../clock.ts';
+import { isOnLoopback } from '../loopback.ts';
 import { BUCKET, DISPATCH_ROLE, HUB, JOURNAL_BUCKET, SNAPSHOT_BUCKET, SWEEP_ROLE } from './places.ts';
 
 export interface HubFunctionsOptions {
@@ -140,15 +141,23 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
     clock: now,
     ...(stepRollout === undefined ? {} : { step: stepRollout }),
   });
+  // One queue for all lanes: each order is for its own.
+  const refusals = new Map(
+    [DEFAULT_LANE, ...fleet.lanes.map(({ name }) => name)].map((lane) => [lane, createOrderRefusal(fleet, HUB, lane)]),
+  );
   const sweepBatch = createSweepBatch({
+    refusal: (order, at) => refusals.get(order.target.lane)?.(order, at),
     sweepOne: around(
       createTargetSweeper({
+        // Its clusters are on this machine.
+        addresses: 'local',
         readSecret: createSecretReader({ endpoint, credentials: sweepClients.credentials }),
         signToken: async (id, region) => {
           const token = await signToken(id, region);
           onToken(token);
           return token;
         },
+        isEksEndpoint: isOnLoopback,
         describeCluster: async (...call) => sweepReader.describeCluster(...call),
         listInstances: createInstanceReader({ credentials, config: { endpoint } }),
         principalArn: SWEEP_ROLE,
@@ -187,8 +196,8 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const handleHint = createHintHandler({
     state: stateOf(otherClients),
     policies: fleet.policies,
-    region: HUB.region,
-    handshakeLanes: new Set(handshakeLanes(fleet)),
+    fleet,
+    hub: HUB,
     wait: async (body, delaySeconds, signal) =>
       sendMessage(hintSqs, queues.waiting.url, body, { delaySeconds }, signal),
     send: lanes(hintSqs),

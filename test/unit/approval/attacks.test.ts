@@ -2,6 +2,7 @@ import { Readable, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { decideLines } from '../../../bin/commands/decide.ts';
 import { decideApproval } from '../../../lambdas/approval/decide.ts';
+import type { Evidence, Owners } from '../../../lambdas/approval/evidence.ts';
 import { DEFAULT_POLICY, type EvidenceSource } from '../../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../../lambdas/approval/request.ts';
 import type { Verdict } from '../../../lambdas/approval/verdict.ts';
@@ -144,6 +145,68 @@ describe('a node that speaks for another', () => {
       }),
     );
     expect(fastest).toBeLessThan(50);
+  });
+});
+
+describe('a cluster that makes up its Machines', () => {
+  const [COUNT, SANS] = [20_000, 1_024];
+  const names = ['x0', 'x1', 'x2', 'x3', 'x4'];
+  const machines = Array.from({ length: COUNT }, (_, index) =>
+    machine(index % 2 === 0 ? 'node-1' : 'other', { Hostname: names }, `m-${index}`),
+  );
+
+  /** The same evidence, which counts the objects that a judgement may look at. */
+  function counting(evidence: Evidence) {
+    const work = { lookups: 0, owners: 0 };
+    const counted = (found: Owners): Owners => {
+      work.lookups += 1;
+      work.owners += found.owners.length;
+      return found;
+    };
+    const counter: Evidence = {
+      readings: evidence.readings,
+      ownersOf: (node) => counted(evidence.ownersOf(node)),
+      holdersOf: (kind, name) => counted(evidence.holdersOf(kind, name)),
+    };
+    return { work, counter };
+  }
+
+  it.each<[string, readonly string[], number]>([
+    [
+      'few names, each asked for again and again',
+      Array.from({ length: SANS }, (_, index) => names[index % 5] ?? ''),
+      5,
+    ],
+    ['many names', Array.from({ length: SANS }, (_, index) => `x${index}`), SANS],
+  ])('decides with the work of the names of a request, each once: %s', (_, sans, distinct) => {
+    const { work, counter } = counting(evidenceFor(BERLIN, { machines }));
+    for (const name of ['csr-1', 'csr-2', 'csr-3']) {
+      const csr = signingRequest(csrObject({ name, request: { sans: dns(...sans) } }));
+      const request = { cluster: BERLIN, csr, siblings: { pending: 1 } };
+      const verdict = decideApproval(request, counter, [DEFAULT_POLICY], NOW);
+      expect(verdict).toMatchObject({ verdict: 'leave', hostile: false });
+      expect(verdict.names).toHaveLength(distinct);
+    }
+    expect(work.lookups).toBeLessThan(3 * (3 * distinct + 5));
+    expect(work.owners).toBeLessThan(3 * 8 * (names.length + 5));
+  });
+
+  it('leaves a name that more objects have than a name can have, also to a node that has it', () => {
+    const nine = Array.from({ length: 9 }, (_, index) => machine(`node-${index}`, { InternalIP: ['10.0.0.1'] }));
+    const csr = signingRequest(csrObject({ request: { sans: ips('10.0.0.1') } }));
+    for (const some of [nine, nine.toReversed()])
+      expect(
+        decideApproval(
+          { cluster: BERLIN, csr, siblings: { pending: 1 } },
+          evidenceFor(BERLIN, { machines: some }),
+          [DEFAULT_POLICY],
+          NOW,
+        ),
+      ).toMatchObject({
+        verdict: 'leave',
+        reason: 'SanContested',
+        message: 'IP 10.0.0.1 belongs to more Machines than a name can belong to',
+      });
   });
 });
 

@@ -20,7 +20,9 @@ import {
 } from './fixtures.ts';
 
 const policy = (change: Partial<ApprovalPolicy> = {}): ApprovalPolicy => ({ ...DEFAULT_POLICY, ...change });
-const mine = evidenceFor(BERLIN, { machines: [machine('node-1', { InternalIP: ['10.0.0.1'] })] });
+const mine = evidenceFor(BERLIN, {
+  machines: [machine('node-1', { InternalIP: ['10.0.0.1'], Hostname: ['node-1'] })],
+});
 
 interface Situation {
   readonly csr?: Partial<SigningRequest>;

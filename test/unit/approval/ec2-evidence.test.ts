@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ownerFromInstance, vetoFromInstance } from '../../../lambdas/approval/ec2-evidence.ts';
+import { ownerFromInstance } from '../../../lambdas/approval/ec2-evidence.ts';
 import { attachment, instance, LAUNCHED } from './fixtures.ts';
 
 const ID = 'i-0123456789abcdef0';
@@ -26,7 +26,13 @@ describe('ownerFromInstance', () => {
 
   it('proves the public and IPv6 names of the instance', () => {
     const owner = ownerFromInstance(
-      { ...running, PublicDnsName: PUBLIC_DNS, PublicIpAddress: '203.0.113.23', Ipv6Address: '2001:DB8:0::23' },
+      {
+        ...running,
+        PublicDnsName: PUBLIC_DNS,
+        PublicIpAddress: '203.0.113.23',
+        Ipv6Address: '2001:DB8:0::23',
+        NetworkInterfaces: [{ ...first, Ipv6Addresses: [{ Ipv6Address: '2001:DB8:0::23', IsPrimaryIpv6: false }] }],
+      },
       'dublin',
     );
     expect(owner?.addresses).toEqual(['10.0.1.23', '203.0.113.23', '2001:db8::23']);
@@ -246,9 +252,7 @@ describe('ownerFromInstance', () => {
     ['has another value in its tag', tagged({ Key: 'kubernetes.io/cluster/dublin', Value: 'true' })],
     ['is of another cluster by the tag of EKS', tagged({ Key: 'eks:cluster-name', Value: 'Dublin' })],
     ['has a tag that is no object', tagged('kubernetes.io/cluster/dublin=owned')],
-    ...['pending', 'shutting-down', 'stopping', 'stopped', 'terminated', 'Running', ''].map(
-      (Name) => [`is ${Name || 'in no state'}`, { ...running, State: { Name } }] as const,
-    ),
+    ['is in no state', { ...running, State: { Name: '' } }],
     ['has no state', { ...running, State: undefined }],
     ['has a state that is text', { ...running, State: 'running' }],
     ['has no id', { ...running, InstanceId: undefined }],
@@ -257,7 +261,7 @@ describe('ownerFromInstance', () => {
     ['is null', null],
     ['is a list', [running]],
   ];
-  it.for(useless)('proves nothing when it %s', ([, object]) => {
+  it.for(useless)('is undefined when it %s', ([, object]) => {
     expect(ownerFromInstance(object, 'dublin')).toBeUndefined();
   });
 
@@ -271,25 +275,76 @@ describe('ownerFromInstance', () => {
   });
 });
 
-describe('vetoFromInstance', () => {
-  it.each(['pending', 'shutting-down', 'stopping', 'stopped', 'terminated'])(
-    'speaks for an instance that proves nothing as it is %s',
+describe('an instance that is not live', () => {
+  it.each(['pending', 'shutting-down', 'stopping', 'stopped', 'terminated', 'Running'])(
+    'keeps its names while it is %s',
     (state) => {
-      const object = { ...running, State: { Name: state } };
-      expect(ownerFromInstance(object, 'dublin')).toBeUndefined();
-      expect(vetoFromInstance(object, 'dublin')).toEqual({
+      expect(ownerFromInstance({ ...running, State: { Name: state } }, 'dublin')).toEqual({
         ...ownerFromInstance(running, 'dublin'),
-        why: `is ${state}`,
+        notLive: `is ${state}`,
       });
     },
   );
 
   it.each<[string, object, string?]>([
-    ['runs', running],
-    ['does not tell its state', { ...running, State: {} }],
-    ['is of another cluster', { ...running, State: { Name: 'stopped' }, Tags: [] }],
-    ['is of another VPC', { ...running, State: { Name: 'stopped' } }, 'vpc-2'],
-  ])('says nothing for one that %s', (_, object, vpcId) => {
-    expect(vetoFromInstance(object, 'dublin', vpcId)).toBeUndefined();
+    ['of another cluster', { ...running, State: { Name: 'stopped' }, Tags: [] }],
+    ['of another VPC', { ...running, State: { Name: 'stopped' } }, 'vpc-2'],
+  ])('says nothing where it is %s', (_, object, vpcId) => {
+    expect(ownerFromInstance(object, 'dublin', vpcId)).toBeUndefined();
+  });
+});
+
+describe('Ipv6Address of an instance', () => {
+  const [first] = running.NetworkInterfaces;
+  const ipv6 = (...entries: readonly (readonly [address: string, primary: boolean])[]) =>
+    ownerFromInstance(
+      {
+        ...running,
+        Ipv6Address: '2001:db8::23',
+        NetworkInterfaces: [
+          {
+            ...first,
+            Ipv6Addresses: entries.map(([Ipv6Address, IsPrimaryIpv6]) => ({ Ipv6Address, IsPrimaryIpv6 })),
+          },
+        ],
+      },
+      'dublin',
+    );
+
+  it.each<[string, readonly (readonly [string, boolean])[], boolean]>([
+    ['the primary one of its first interface', [['2001:db8::23', true]], true],
+    ['the only one of its first interface', [['2001:db8::23', false]], true],
+    [
+      'one of several, none of them primary, as its node can assign more',
+      [
+        ['2001:db8::23', false],
+        ['2001:db8::24', false],
+      ],
+      false,
+    ],
+    [
+      'beside a primary one',
+      [
+        ['2001:db8::24', true],
+        ['2001:db8::23', false],
+      ],
+      false,
+    ],
+    ['at no interface that is shown', [], false],
+  ])('%s', (_, entries, owned) => {
+    expect(ipv6(...entries)?.addresses.includes('2001:db8::23')).toBe(owned);
+  });
+
+  it('is not that of an interface that was attached later', () => {
+    const late = {
+      Attachment: attachment(1, '2026-03-01T00:00:00Z'),
+      Ipv6Addresses: [{ Ipv6Address: '2001:db8::23' }],
+    };
+    const owner = ownerFromInstance(
+      { ...running, Ipv6Address: '2001:db8::23', NetworkInterfaces: [first, late] },
+      'dublin',
+    );
+    expect(owner?.addresses).toEqual(['10.0.1.23']);
+    expect(owner?.weakAddresses).toMatchObject([{ address: '2001:db8::23' }]);
   });
 });

@@ -24,7 +24,7 @@ interface Example {
   readonly policy?: Partial<ApprovalPolicy>;
 }
 
-const mine = machine('node-1', { InternalIP: ['10.0.0.1'] });
+const mine = machine('node-1', { InternalIP: ['10.0.0.1'], Hostname: ['node-1'] });
 export const KNOWN: Sources = { machines: [mine] };
 const theirs = machine('node-2', { InternalIP: ['10.0.0.2'] });
 
@@ -265,18 +265,19 @@ export const FAILURES: readonly Failure[] = [
   },
   {
     rule: 'san-proven',
-    when: 'nobody has that DNS name, the names of the requester are known, and the name spells no address',
+    when: 'no one has that DNS name, what stands for the requester lists DNS names, and the name neither spells an address nor is below the node’s own name',
     reason: 'SanNotOwned',
     hostile: true,
-    examples: [asking(...dns('auth.evil.io')), asking(...dns('node-1', 'node-1.evil.io'))],
+    examples: [asking(...dns('auth.evil.io')), asking(...dns('node-1', 'node-10.evil.io'))],
   },
   {
     rule: 'san-proven',
-    when: 'nobody has that address or the DNS name that spells it, or the names of the requester are not known',
+    when: 'no one has that address or DNS name, and it may be the node’s all the same',
     reason: 'SanNotOwned',
     hostile: false,
     examples: [
       asking(...ips('10.0.0.77')),
+      asking(...dns('node-1', 'node-1.evil.io')),
       asking(...dns('ip-10-0-0-77.ec2.internal')),
       { ...asking(...ips('10.0.0.2')), sources: { machines: [theirs] } },
     ],

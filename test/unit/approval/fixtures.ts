@@ -1,12 +1,6 @@
-import { ownerFromInstance, vetoFromInstance } from '../../../lambdas/approval/ec2-evidence.ts';
-import {
-  type Evidence,
-  indexEvidence,
-  type Owner,
-  type SourceReading,
-  type Veto,
-} from '../../../lambdas/approval/evidence.ts';
-import { ownerFromMachine, vetoFromMachine } from '../../../lambdas/approval/machine-evidence.ts';
+import { ownerFromInstance } from '../../../lambdas/approval/ec2-evidence.ts';
+import { type Evidence, indexEvidence, type Owner, type SourceReading } from '../../../lambdas/approval/evidence.ts';
+import { ownerFromMachine } from '../../../lambdas/approval/machine-evidence.ts';
 import { ownerFromNode } from '../../../lambdas/approval/node-evidence.ts';
 import { KUBELET_SERVING_SIGNER } from '../../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../../lambdas/approval/read-request.ts';
@@ -17,11 +11,11 @@ import { makeRequest, type RequestOptions, type San } from '../x509/request-fact
 /** The instant of every test: what the judge calls now. */
 export const NOW = Date.parse('2026-03-02T12:00:00Z');
 
-export const BERLIN: ClusterContext = { name: 'berlin', provider: 'eks-anywhere', endpoint: 'berlin.example.com' };
+export const BERLIN: ClusterContext = { name: 'berlin', provider: 'eks-anywhere', endpoints: ['berlin.example.com'] };
 export const DUBLIN: ClusterContext = {
   name: 'dublin',
   provider: 'eks',
-  endpoint: '0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com',
+  endpoints: ['0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com'],
 };
 
 /** RFC 3339 as an API server writes it. */
@@ -181,7 +175,6 @@ export function evidenceFor(cluster: ClusterContext, sources: Sources): Evidence
     source: SourceReading['source'],
     objects: readonly unknown[] | undefined,
     owner: (object: unknown) => Owner | undefined,
-    veto: (object: unknown) => Veto | undefined = () => undefined,
   ): void => {
     if (sources.unreadable?.includes(source) === true)
       readings.push({ source, ok: false, problem: '403 Forbidden', remedy: 'Grant it.' });
@@ -191,22 +184,11 @@ export function evidenceFor(cluster: ClusterContext, sources: Sources): Evidence
         ok: true,
         lookedAt: objects.length,
         owners: objects.map(owner).filter((found) => found !== undefined),
-        vetoes: objects.map(veto).filter((found) => found !== undefined),
       });
   };
   const { name } = cluster;
-  read(
-    'machine',
-    sources.machines,
-    (object) => ownerFromMachine(object, name),
-    (object) => vetoFromMachine(object, name),
-  );
-  read(
-    'ec2',
-    sources.instances,
-    (object) => ownerFromInstance(object, name),
-    (object) => vetoFromInstance(object, name),
-  );
+  read('machine', sources.machines, (object) => ownerFromMachine(object, name));
+  read('ec2', sources.instances, (object) => ownerFromInstance(object, name));
   read('node', sources.nodes, ownerFromNode);
   if (sources.unreadable?.includes('renewal') === true) read('renewal', [], () => undefined);
   else if (sources.served !== undefined)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ownerFromMachine, vetoFromMachine } from '../../../lambdas/approval/machine-evidence.ts';
+import { ownerFromMachine } from '../../../lambdas/approval/machine-evidence.ts';
 import { machine } from './fixtures.ts';
 
 const running = machine('node-1', {
@@ -15,7 +15,6 @@ describe('ownerFromMachine', () => {
     expect(ownerFromMachine(running, 'berlin')).toEqual({
       source: 'machine',
       object: 'Machine eksa-system/md-0-node-1',
-      namespace: 'eksa-system',
       nodes: ['node-1'],
       dnsNames: ['node-1', 'node-1.internal', 'node-1.example.com', 'host-1'],
       addresses: ['10.0.1.23', 'fd00::23', '203.0.113.23'],
@@ -61,18 +60,9 @@ describe('ownerFromMachine', () => {
     expect(ownerFromMachine({ ...running, spec: {} }, 'berlin')).toBeDefined();
   });
 
-  const { metadata, status } = running;
+  const { metadata } = running;
   it.each([
-    ['has no nodeRef', { ...running, status: { ...status, nodeRef: undefined } }],
-    ['has an empty nodeRef', { ...running, status: { ...status, nodeRef: { name: '' } } }],
-    ['has a nodeRef that is text', { ...running, status: { ...status, nodeRef: 'node-1' } }],
-    ['has a nodeRef name that is no text', { ...running, status: { ...status, nodeRef: { name: ['node-1'] } } }],
-    ['has no status', { ...running, status: undefined }],
     ['has no name', { ...running, metadata: { namespace: 'eksa-system' } }],
-    ['is being deleted', { ...running, metadata: { ...metadata, deletionTimestamp: '2026-03-02T11:59:00Z' } }],
-    ['has a deletionTimestamp of the wrong type', { ...running, metadata: { ...metadata, deletionTimestamp: 0 } }],
-    ['is in phase Deleting', { ...running, status: { ...status, phase: 'Deleting' } }],
-    ['is in phase Deleted', { ...running, status: { ...status, phase: 'Deleted' } }],
     ['is of another cluster by its spec', { ...running, spec: { clusterName: 'oslo' } }],
     [
       'is of another cluster by its label',
@@ -82,25 +72,32 @@ describe('ownerFromMachine', () => {
     ['is text', 'Machine'],
     ['is null', null],
     ['is absent', undefined],
-  ])('proves nothing when it %s', (_, object) => {
+  ])('is undefined for what %s', (_, object) => {
     expect(ownerFromMachine(object, 'berlin')).toBeUndefined();
   });
 });
 
-describe('vetoFromMachine', () => {
+describe('a Machine that is not live', () => {
   const { metadata, status } = running;
   const names = {
     source: 'machine',
     object: 'Machine eksa-system/md-0-node-1',
     addresses: ['10.0.1.23', 'fd00::23', '203.0.113.23'],
   };
-  const booting = { ...names, nodes: [], dnsNames: ['node-1.internal', 'node-1.example.com', 'host-1'] };
-  const going = { ...names, nodes: ['node-1'], why: 'is being deleted' };
+  const booting = {
+    ...names,
+    notLive: 'has no node yet',
+    nodes: [],
+    dnsNames: ['node-1.internal', 'node-1.example.com', 'host-1'],
+  };
+  const going = { ...names, nodes: ['node-1'], notLive: 'is being deleted' };
 
   it.each<[string, unknown, object]>([
-    ['no nodeRef', { ...running, status: { ...status, nodeRef: undefined } }, { ...booting, why: 'has no node yet' }],
+    ['no nodeRef', { ...running, status: { ...status, nodeRef: undefined } }, booting],
     ['an empty nodeRef', { ...running, status: { ...status, nodeRef: { name: '' } } }, booting],
     ['a nodeRef that is text', { ...running, status: { ...status, nodeRef: 'node-1' } }, booting],
+    ['a nodeRef name that is no text', { ...running, status: { ...status, nodeRef: { name: ['node-1'] } } }, booting],
+    ['no status', { ...running, status: undefined }, { nodes: [], addresses: [], notLive: 'has no node yet' }],
     [
       'a deletionTimestamp',
       { ...running, metadata: { ...metadata, deletionTimestamp: '2026-03-02T11:59:00Z' } },
@@ -108,30 +105,30 @@ describe('vetoFromMachine', () => {
     ],
     ['a deletionTimestamp of the wrong type', { ...running, metadata: { ...metadata, deletionTimestamp: 0 } }, going],
     ['the phase Deleting', { ...running, status: { ...status, phase: 'Deleting' } }, going],
+    ['the phase Deleted', { ...running, status: { ...status, phase: 'Deleted' } }, going],
     [
       'no nodeRef, and a deletionTimestamp',
       { ...running, metadata: { ...metadata, deletionTimestamp: 'x' }, status: { ...status, nodeRef: undefined } },
-      { ...booting, why: 'is being deleted' },
+      { ...booting, notLive: 'is being deleted' },
     ],
-  ])('speaks for a Machine with %s, which proves nothing', (_, object, veto) => {
-    expect(vetoFromMachine(object, 'berlin')).toMatchObject(veto);
-    expect(ownerFromMachine(object, 'berlin')).toBeUndefined();
+  ])('keeps its names, and says why: %s', (_, object, owner) => {
+    expect(ownerFromMachine(object, 'berlin')).toMatchObject(owner);
   });
 
-  it.each<[string, unknown]>([
-    ['a live one', running],
-    [
-      'one of another cluster',
-      { ...running, spec: { clusterName: 'oslo' }, status: { ...status, nodeRef: undefined } },
-    ],
-    ['one without a name', { ...running, metadata: {}, status: { ...status, nodeRef: undefined } }],
-    ['what is no Machine', 'Machine'],
-  ])('says nothing for %s', (_, object) => {
-    expect(vetoFromMachine(object, 'berlin')).toBeUndefined();
+  it('is not what runs, nor one of another cluster', () => {
+    expect(ownerFromMachine(running, 'berlin')).not.toHaveProperty('notLive');
+    const other = { ...running, spec: { clusterName: 'oslo' }, status: { ...status, nodeRef: undefined } };
+    expect(ownerFromMachine(other, 'berlin')).toBeUndefined();
   });
 
   it('knows a Machine that lists no DNS name from one that lists that of its node', () => {
     expect(ownerFromMachine(machine('node-1', { InternalIP: ['10.0.0.1'] }), 'berlin')?.listsNoDnsName).toBe(true);
     expect(ownerFromMachine(machine('node-1', { Hostname: ['node-1'] }), 'berlin')?.listsNoDnsName).toBeUndefined();
+  });
+
+  it('says that it is of the control plane, by the label that its guest cannot write', () => {
+    const labels = { ...metadata.labels, 'cluster.x-k8s.io/control-plane': '' };
+    expect(ownerFromMachine({ ...running, metadata: { ...metadata, labels } }, 'berlin')?.controlPlane).toBe(true);
+    expect(ownerFromMachine(running, 'berlin')).not.toHaveProperty('controlPlane');
   });
 });

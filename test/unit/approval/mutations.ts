@@ -13,6 +13,7 @@ import {
   type San,
   toPem,
 } from '../x509/request-factory.ts';
+import { SEMANTIC_CHANGES } from '../x509/semantic-changes.ts';
 import {
   BERLIN,
   CLIENT_SIGNER,
@@ -129,6 +130,12 @@ const REQUEST_CHANGES: readonly RequestChange[] = [
   (options, _self, _other, noise) => ({ ...options, sansCritical: noise % 2 === 0 }),
   (options, _self, _other, noise) => ({ ...options, version: noise % 4 }),
   (options) => ({ ...options, sans: [] }),
+  (options, _self, other, noise) => {
+    const names = Object.keys(SEMANTIC_CHANGES);
+    const change = SEMANTIC_CHANGES[names[noise % names.length] ?? ''];
+    const rest = Math.floor(noise / names.length);
+    return change?.(options, pick(other.names, rest), rest) ?? options;
+  },
 ];
 
 type ByteChange = (

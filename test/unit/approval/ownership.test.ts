@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { indexEvidence } from '../../../lambdas/approval/evidence.ts';
 import { proveOwnership } from '../../../lambdas/approval/ownership.ts';
-import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY, type EvidenceSource } from '../../../lambdas/approval/policy.ts';
 import type { GeneralName } from '../../../lambdas/x509/certificate-request.ts';
 import { BERLIN, DUBLIN, evidenceFor, instance, machine, nodeObject, type Sources } from './fixtures.ts';
 
@@ -11,10 +11,11 @@ const under = (change: Partial<ApprovalPolicy>): ApprovalPolicy => ({ ...DEFAULT
 
 /** What becomes of `names` when node-1 of berlin asks for them. */
 function prove(names: readonly GeneralName[], sources: Sources, policy = DEFAULT_POLICY) {
-  return proveOwnership(names, 'node-1', evidenceFor(BERLIN, sources), policy);
+  return proveOwnership(names, 'node-1', evidenceFor(BERLIN, sources), policy, BERLIN);
 }
 
 const mine = machine('node-1', { InternalIP: ['10.0.0.1', 'fd00::1'] });
+const named = machine('node-1', { InternalIP: ['10.0.0.1'], InternalDNS: ['node-1'] });
 
 describe('a proven name', () => {
   it('names the object that proves it', () => {
@@ -55,7 +56,7 @@ describe('a proven name', () => {
       ],
       instances: [instance('i-1', '10.0.1.23')],
     });
-    const { proofs, failure } = proveOwnership(names, 'i-1', evidence, DEFAULT_POLICY);
+    const { proofs, failure } = proveOwnership(names, 'i-1', evidence, DEFAULT_POLICY, DUBLIN);
     expect(failure).toBeUndefined();
     expect(proofs.map(({ provenBy }) => provenBy?.source)).toEqual(['machine', 'ec2', 'machine']);
   });
@@ -71,7 +72,7 @@ describe('an address that a node could have given itself', () => {
     })),
   };
   const ask = (value: string, node: string, sources: Sources, policy = DEFAULT_POLICY) =>
-    proveOwnership([ip(value)], node, evidenceFor(DUBLIN, sources), policy);
+    proveOwnership([ip(value)], node, evidenceFor(DUBLIN, sources), policy, DUBLIN);
 
   it('is not proven, and the reason says why', () => {
     expect(ask('10.0.1.200', 'i-0aaaaaaaa', { instances: [secondary] }).failure).toEqual({
@@ -164,7 +165,7 @@ describe('a name of another node', () => {
     const index = evidenceFor(BERLIN, { machines: [mine, theirs], nodes });
     for (const evidence of [['machine', 'node'], ['node', 'machine'], ['machine']] as const)
       for (const read of [index, indexEvidence(index.readings.toReversed())]) {
-        const { failure } = proveOwnership([ip('10.0.0.2')], 'node-1', read, under({ evidence }));
+        const { failure } = proveOwnership([ip('10.0.0.2')], 'node-1', read, under({ evidence }), BERLIN);
         expect(failure).toMatchObject({ hostile: true, message: expect.stringContaining('node-2') });
       }
   });
@@ -179,12 +180,45 @@ describe('a name of another node', () => {
 
 describe('a name that nobody lists', () => {
   it('is hostile as a DNS name, because DNS names do not drift', () => {
-    expect(prove([dnsName('auth.evil.io')], { machines: [mine] }).failure).toEqual({
+    expect(prove([dnsName('auth.evil.io')], { machines: [named] }).failure).toEqual({
       reason: 'SanNotOwned',
       message: 'DNS name auth.evil.io is not among the names of Machine eksa-system/md-0-node-1',
       hostile: true,
     });
   });
+
+  it.each<[string, Sources, string]>([
+    ['the Machine lists no DNS name, as on bare metal and CloudStack', { machines: [mine] }, 'auth.evil.io'],
+    ['it is the name of the node in a domain', { machines: [named] }, 'node-1.corp.example.com'],
+  ])('is not hostile where %s', (_, sources, name) => {
+    expect(prove([dnsName(name)], sources).failure).toMatchObject({ reason: 'SanNotOwned', hostile: false });
+  });
+
+  it('is hostile where it only begins as the name of the node does', () => {
+    expect(prove([dnsName('node-10.corp.example.com')], { machines: [named] }).failure).toMatchObject({
+      hostile: true,
+    });
+  });
+
+  it('is hostile where it is the name of another node in a domain, and that has it', () => {
+    const machines = [named, machine('node-1.corp.example.com')];
+    expect(prove([dnsName('node-1.corp.example.com')], { machines }).failure).toMatchObject({
+      reason: 'SanNotOwned',
+      message: expect.stringContaining('belongs to'),
+      hostile: true,
+    });
+  });
+
+  it.each([dnsName('node-1.corp.example.com'), dnsName('auth.evil.io'), ip('10.0.0.1')])(
+    'has to wait while the Machine has no addresses yet: $value',
+    (name) => {
+      expect(prove([dnsName('node-1'), name], { machines: [machine('node-1')] }).failure).toEqual({
+        reason: 'EvidenceMissing',
+        message: 'Machine eksa-system/md-0-node-1 has no addresses yet',
+        hostile: false,
+      });
+    },
+  );
 
   it.each([
     ['an address', ip('10.0.0.77')],
@@ -218,7 +252,7 @@ describe('a name that nobody lists', () => {
     ['mi-casa', /names node mi-casa yet$/],
   ])('explains a node that can have no instance by its name: %s', (node, says) => {
     const evidence = evidenceFor(DUBLIN, { instances: [] });
-    expect(proveOwnership([dnsName(node)], node, evidence, DEFAULT_POLICY).failure).toEqual({
+    expect(proveOwnership([dnsName(node)], node, evidence, DEFAULT_POLICY, DUBLIN).failure).toEqual({
       reason: 'EvidenceMissing',
       message: expect.stringMatching(says),
       hostile: false,
@@ -249,8 +283,21 @@ describe('a name that nobody lists', () => {
 });
 
 describe('an unreadable source', () => {
-  it('does not matter when the others prove every name', () => {
-    expect(prove([ip('10.0.0.1')], { machines: [mine], unreadable: ['ec2'] }).failure).toBeUndefined();
+  it('stops a proof that it could contest: it is as independent', () => {
+    expect(prove([ip('10.0.0.1')], { machines: [mine], unreadable: ['ec2'] }).failure).toEqual({
+      reason: 'EvidenceUnreadable',
+      message: 'IP 10.0.0.1 is not proven: EC2 instances could not be read',
+      hostile: false,
+    });
+  });
+
+  it.each<[string, EvidenceSource[], 'ec2' | 'node' | 'renewal']>([
+    ['that the policy does not ask', ['machine'], 'ec2'],
+    ['that is less independent', ['machine', 'node'], 'node'],
+    ['that contests nothing', ['machine', 'renewal'], 'renewal'],
+  ])('stops no proof where it is one %s', (_, evidence, source) => {
+    const policy = { ...DEFAULT_POLICY, evidence };
+    expect(prove([ip('10.0.0.1')], { machines: [mine], unreadable: [source] }, policy).failure).toBeUndefined();
   });
 
   it('takes the malice from a name that it might prove', () => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decideApproval } from '../../../lambdas/approval/decide.ts';
-import { indexEvidence } from '../../../lambdas/approval/evidence.ts';
+import { indexEvidence, isLive } from '../../../lambdas/approval/evidence.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY, type EvidenceSource } from '../../../lambdas/approval/policy.ts';
 import type { RenewalProof } from '../../../lambdas/approval/renewal-evidence.ts';
 import type { SigningRequest } from '../../../lambdas/approval/request.ts';
@@ -237,15 +237,20 @@ function isStranger(world: World, evidence: readonly EvidenceSource[]): boolean 
 
 describe('a policy that does not trust renewals', () => {
   it(
-    'decides as if no certificate was looked at, and no Machine or instance that is no live node',
+    'decides as if no certificate was looked at; a Machine or instance that is not live proves nothing, and finds no malice',
     () => {
       fc.assert(
         fc.property(worlds, (world) => {
           const all = readingsOf(world);
-          const without = all
-            .filter(({ source }) => source !== 'renewal')
-            .map((reading) => (reading.ok ? { ...reading, vetoes: [] } : reading));
-          expect(judge(world, world.evidence, all)).toEqual(judge(world, world.evidence, without));
+          const uncertified = all.filter(({ source }) => source !== 'renewal');
+          const verdict = judge(world, world.evidence, all);
+          expect(verdict).toEqual(judge(world, world.evidence, uncertified));
+          const live = uncertified.map((reading) =>
+            reading.ok ? { ...reading, owners: reading.owners.filter(isLive) } : reading,
+          );
+          const without = judge(world, world.evidence, live);
+          expect(verdict.verdict === 'approve' && without.verdict !== 'approve').toBe(false);
+          expect(verdict.hostile && !without.hostile).toBe(false);
         }),
         OPTIONS,
       );

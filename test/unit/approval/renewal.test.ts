@@ -41,7 +41,7 @@ const serving = (proof: RenewalProof = certificate, node = 'node-1'): Sources =>
 });
 
 const prove = (names: readonly GeneralName[], sources: Sources, policy = RENEWING) =>
-  proveOwnership(names, 'node-1', evidenceFor(BERLIN, sources), policy);
+  proveOwnership(names, 'node-1', evidenceFor(BERLIN, sources), policy, BERLIN);
 
 describe('the certificate that a node serves', () => {
   it('proves every name of a request for exactly its names', () => {
@@ -83,7 +83,7 @@ describe('the certificate that a node serves', () => {
   });
 
   it('says nothing of other nodes', () => {
-    const other = proveOwnership(NAMES, 'node-2', evidenceFor(BERLIN, serving()), RENEWING);
+    const other = proveOwnership(NAMES, 'node-2', evidenceFor(BERLIN, serving()), RENEWING, BERLIN);
     expect(other.proofs.filter(({ proven }) => proven)).toEqual([]);
   });
 
@@ -214,7 +214,7 @@ describe('another source', () => {
       nodes: [nodeObject(node, { Hostname: [node], InternalIP: ['10.0.9.1'] })],
     });
     const names = [...dns(node), ...ips('10.0.9.1')] as GeneralName[];
-    expect(proveOwnership(names, node, evidence, RENEWING).failure).toBeUndefined();
+    expect(proveOwnership(names, node, evidence, RENEWING, DUBLIN).failure).toBeUndefined();
   });
 
   it('says which Machine is being deleted, and which has no node', () => {
@@ -223,13 +223,9 @@ describe('another source', () => {
       'DNS name node-1 is not proven: Machine eksa-system/md-0-node-1, which is the node, is being deleted',
     );
     const { failure } = prove(NAMES, { ...serving(), machines: [booting({ InternalIP: ['10.0.0.1'] })] });
-    expect(failure?.message).toBe(
-      'IP 10.0.0.1 is not proven: the certificate that node-1 serves at 10.0.0.1:10250 has it, but Machine eksa-system/booting has it too',
-    );
+    expect(failure?.message).toBe('IP 10.0.0.1 belongs to Machine eksa-system/booting, which has no node yet');
     const { failure: known } = prove(NAMES, { ...serving(), machines: [MINE, booting({ InternalIP: ['10.0.0.1'] })] });
-    expect(known?.message).toBe(
-      'IP 10.0.0.1 is not among the names of Machine eksa-system/md-0-node-1; the certificate that node-1 serves at 10.0.0.1:10250 has it, but Machine eksa-system/booting has it too',
-    );
+    expect(known?.message).toBe('IP 10.0.0.1 belongs to Machine eksa-system/booting, which has no node yet');
   });
 
   it('does not have what is a secondary address of the instance', async () => {
@@ -248,7 +244,7 @@ describe('another source', () => {
       instances,
       nodes: [nodeObject(node, { InternalIP: ['10.0.1.200'] })],
     });
-    const { failure } = proveOwnership(ips('10.0.1.200') as GeneralName[], node, evidence, RENEWING);
+    const { failure } = proveOwnership(ips('10.0.1.200') as GeneralName[], node, evidence, RENEWING, DUBLIN);
     expect(failure).toMatchObject({ reason: 'SanNotOwned', hostile: false });
   });
 
@@ -282,7 +278,7 @@ describe('another source', () => {
       instances: [instance('i-1', '10.0.1.1')],
       nodes: [nodeObject('i-1', { InternalDNS: names })],
     });
-    const { failure } = proveOwnership(dns(...names) as GeneralName[], 'i-1', evidence, RENEWING);
+    const { failure } = proveOwnership(dns(...names) as GeneralName[], 'i-1', evidence, RENEWING, DUBLIN);
     expect(failure).toMatchObject({ reason: 'SanNotOwned', hostile: false });
   });
 

@@ -5,7 +5,7 @@ import { reservedAddress, reservedDnsName } from '../../../lambdas/approval/rese
 const cluster: ClusterContext = {
   name: 'berlin',
   provider: 'eks-anywhere',
-  endpoint: 'API.Berlin.example.com.',
+  endpoints: ['API.Berlin.example.com.', '10.0.1.5', 'sni.example.com'],
   serviceCidrs: ['10.96.0.0/12', 'fd00:10:96::/112'],
 };
 
@@ -22,8 +22,15 @@ describe('reservedDnsName', () => {
     ['localhost', 'loopback', false],
     ['node-1.localhost', 'loopback', false],
     ['api.berlin.example.com', 'the API endpoint of the cluster', true],
+    ['sni.example.com', 'the API endpoint of the cluster', true],
   ])('%s is %s', (name, why, hostile) => {
-    expect(reservedDnsName(name, cluster)).toEqual({ why, hostile });
+    expect(reservedDnsName(name, cluster, false)).toEqual({ why, hostile });
+  });
+
+  it('takes no offence at a node of the control plane that is called as its endpoint is, and at no other name of its', () => {
+    expect(reservedDnsName('api.berlin.example.com', cluster, true)).toMatchObject({ hostile: false });
+    expect(reservedDnsName('kubernetes', cluster, true)).toMatchObject({ hostile: true });
+    expect(reservedDnsName('vault.prod.svc', cluster, true)).toMatchObject({ hostile: true });
   });
 
   it.each([
@@ -36,7 +43,7 @@ describe('reservedDnsName', () => {
     'localhost1',
     'berlin.example.com',
   ])('%s is free', (name) => {
-    expect(reservedDnsName(name, cluster)).toBeUndefined();
+    expect(reservedDnsName(name, cluster, false)).toBeUndefined();
   });
 });
 
@@ -54,6 +61,7 @@ describe('reservedAddress', () => {
     ['255.255.255.255', 'multicast or broadcast', false],
     ['ff02::1', 'multicast or broadcast', false],
     ['::ffff:10.0.1.23', 'IPv4-mapped', false],
+    ['10.0.1.5', 'the API endpoint of the cluster', false],
     ['10.96.0.1', 'in the service CIDR', true],
     ['10.111.255.255', 'in the service CIDR', true],
     ['fd00:10:96::1', 'in the service CIDR', true],
@@ -62,7 +70,11 @@ describe('reservedAddress', () => {
   });
 
   it('reserves the endpoint when that is an address, in every text of it', () => {
-    const byAddress = { name: 'berlin', provider: 'eks-anywhere', endpoint: 'FD00:0::10' } as const;
+    const byAddress = {
+      name: 'berlin',
+      provider: 'eks-anywhere',
+      endpoints: ['api.example.com', 'FD00:0::10'],
+    } as const;
     expect(reservedAddress('fd00::10', byAddress)).toMatchObject({ why: 'the API endpoint of the cluster' });
     expect(reservedAddress('fd00::11', byAddress)).toBeUndefined();
   });

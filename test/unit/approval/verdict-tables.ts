@@ -29,6 +29,7 @@ export function rulesTable(): string {
     decoded: { ok: false, refusal: { code: 'NotPem', message: '' } },
     signature: undefined,
     ownership: undefined,
+    mayBeControlPlane: false,
   };
   return [
     line('Rule', 'Expects', 'Fails when', 'Reason', 'Hostile'),

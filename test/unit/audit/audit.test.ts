@@ -9,6 +9,7 @@ import { etcdadmCluster } from '../../../lambdas/audit/sources/etcdadm-cluster.t
 import { kubeadmControlPlane } from '../../../lambdas/audit/sources/kubeadm-control-plane.ts';
 import { machines } from '../../../lambdas/audit/sources/machines.ts';
 import { nodes } from '../../../lambdas/audit/sources/nodes.ts';
+import { trustConfigMaps } from '../../../lambdas/audit/sources/trust-configmaps.ts';
 import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 import { base64, createPki } from './sources/certificates.ts';
@@ -44,18 +45,14 @@ interface Clusters {
 }
 
 /** One audit after the other, a quarter of an hour apart; what each found. */
-async function audited(
-  sources: readonly AuditSource[],
-  given: readonly Clusters[],
-  namespace: string | undefined = 'eksa-system',
-): Promise<readonly Snapshot[]> {
+async function audited(sources: readonly AuditSource[], given: readonly Clusters[]): Promise<readonly Snapshot[]> {
   const snapshots: Snapshot[] = [];
   for (const [index, clusters] of given.entries()) {
     const management = fakeClient(clusters.management);
     const workload = clusters.workload === undefined ? management : fakeClient(clusters.workload);
     const { target, signal } = contextOf(workload, { reach: { handshakes: false } });
     const report = await audit(
-      { ...target, management, ...(namespace === '' ? {} : { machinesNamespace: namespace }) },
+      { ...target, management },
       {
         previous: snapshots.at(-1),
         thresholds: DEFAULT_THRESHOLDS,
@@ -78,7 +75,8 @@ const critical = (snapshot: Snapshot): readonly string[] =>
 const offOf = ({ observations }: Snapshot): readonly string[] =>
   observations.flatMap(({ kind, source }) => (kind === 'off' ? source : []));
 
-const OLD_ETCD: Answers = { ...EMPTY, ...serving('v1beta2'), [MACHINES]: [etcd(364)] };
+const YOUNG = machine('cp-1', 10, 'cluster.x-k8s.io/control-plane');
+const OLD_ETCD: Answers = { ...EMPTY, ...serving('v1beta2'), [MACHINES]: [etcd(364), YOUNG], [PLANES]: [] };
 const UNKNOWN_VERSION: Answers = { ...OLD_ETCD, '/apis/cluster.x-k8s.io': { versions: [{ version: 'v1' }] } };
 
 describe('a 404 of what was there before is a read that failed', () => {
@@ -106,7 +104,7 @@ describe('a 404 of what was there before is a read that failed', () => {
     }
   });
 
-  const young = { ...OLD_ETCD, [MACHINES]: [etcd(10)] };
+  const young = { ...OLD_ETCD, [MACHINES]: [etcd(10), YOUNG] };
   const ended = { machine: 'etcd-1', expiresInDays: -1 };
   const status = { notBefore: '2026-08-20T00:00:00Z', notAfter: '2026-11-20T00:00:00Z' };
   it.each<[AuditSource, string, unknown]>([
@@ -123,10 +121,44 @@ describe('a 404 of what was there before is a read that failed', () => {
       [{ management: { ...young, [path]: [object] } }, { management: young }],
     );
     const before = first === undefined ? [] : found(first);
-    expect(before).toHaveLength(1);
+    // That a certificate of etcd ended bounds the others that were made with it.
+    expect(before).toHaveLength(source === eksAnywhere ? 3 : 1);
     expect(second && found(second)).toEqual(
       expect.arrayContaining([...before, `warning SourceUnread source ${source.id}`]),
     );
+  });
+
+  it('one Secret of Cluster API', async () => {
+    const pki = await createPki();
+    const secret = { data: { 'tls.crt': base64(pki.ca.certificate) } };
+    const ca = { ...young, [`/api/v1${NAMESPACE}/secrets/berlin-ca`]: secret };
+    const both = { ...ca, [`/api/v1${NAMESPACE}/secrets/berlin-etcd`]: secret };
+    const [, ...later] = await audited(
+      [nodes, machines, clusterSecrets],
+      [both, ca, ca].map((management) => ({ management })),
+    );
+    for (const snapshot of later) {
+      expect(found(snapshot)).toContain('warning Unreachable cluster-secrets etcd-ca');
+      expect(snapshot.observations).toContainEqual(expect.objectContaining({ kind: 'certificate', what: 'etcd-ca' }));
+    }
+  });
+
+  it.each([
+    ['client-ca-file', '/kube-system/configmaps/extension-apiserver-authentication', 'client-ca'],
+    ['requestheader-client-ca-file', '/kube-system/configmaps/extension-apiserver-authentication', 'front-proxy-ca'],
+  ])('the key %s of a ConfigMap', async (key, path, what) => {
+    const pki = await createPki();
+    const configMap = { [`/api/v1/namespaces${path}`]: { data: { [key]: pki.ca.certificate } } };
+    const empty = { [`/api/v1/namespaces${path}`]: { data: {} } };
+    const root = {
+      '/api/v1/namespaces/kube-system/configmaps/kube-root-ca.crt': { data: { 'ca.crt': pki.ca.certificate } },
+    };
+    const [, second] = await audited(
+      [nodes, trustConfigMaps],
+      [configMap, empty].map((answers) => ({ management: { ...EMPTY, ...root, ...answers } })),
+    );
+    expect(second && found(second)).toContain(`warning Unreachable trust-configmaps ${what}`);
+    expect(second?.observations).toContainEqual(expect.objectContaining({ kind: 'certificate', what }));
   });
 
   it('every Secret of Cluster API', async () => {
@@ -139,6 +171,24 @@ describe('a 404 of what was there before is a read that failed', () => {
       expect.objectContaining({ kind: 'certificate', source: 'cluster-secrets', what: 'cluster-ca' }),
     );
   });
+});
+
+it('another Cluster of EKS Anywhere of the same name takes no end of a certificate away', async () => {
+  const cluster = (namespace: string) => ({
+    metadata: { name: 'berlin', namespace },
+    spec: {},
+    status: { clusterCertificateInfo: [{ machine: 'cp-1', expiresInDays: 1 }] },
+  });
+  const own = { ...OLD_ETCD, [MACHINES]: [YOUNG], [CLUSTERS]: [cluster('default')] };
+  const contested = { ...own, [CLUSTERS]: [cluster('default'), cluster('tenant-x')] };
+  const [first, ...later] = await audited(
+    [nodes, machines, eksAnywhere],
+    [own, contested, contested].map((management) => ({ management })),
+  );
+  const before = first === undefined ? [] : critical(first);
+  expect(before).toContain('critical CertificateExpiring kube-apiserver cp-1');
+  for (const snapshot of later)
+    expect(found(snapshot)).toEqual(expect.arrayContaining([...before, 'warning SourceUnread source eks-anywhere']));
 });
 
 describe('a 404 of what was never there', () => {
@@ -188,27 +238,45 @@ describe('how long kubeadm makes certificates live', () => {
   });
 });
 
-describe('Machines of one name in two namespaces', () => {
-  it('do not lead away from the Secrets of the cluster', async () => {
-    const pki = await createPki();
-    const all = '/apis/cluster.x-k8s.io/v1beta2/machines';
-    const inNamespace = (namespace: string) => {
-      const object = machine('md-0', 10, 'example.com/x');
-      return { ...object, metadata: { ...object.metadata, namespace } };
-    };
-    const good: Answers = {
+describe('Machines of another namespace that say they are of this cluster', () => {
+  const own = machine('cp-1', 361, 'cluster.x-k8s.io/control-plane');
+  const foreign = (index: number) => {
+    const object = machine(`aaa-${index}`, 400, 'cluster.x-k8s.io/control-plane');
+    return { ...object, metadata: { ...object.metadata, namespace: 'tenant-x' } };
+  };
+  // As an API server that lists all namespaces at one path and one namespace at another.
+  const having = (foreigners: number): Answers => {
+    const others = Array.from({ length: foreigners }, (_, index) => foreign(index));
+    return {
       ...EMPTY,
       ...serving('v1beta2'),
-      [all]: [inNamespace('team-a')],
-      '/api/v1/namespaces/team-a/secrets/berlin-ca': { data: { 'tls.crt': base64(pki.ca.certificate) } },
+      [PLANES]: [],
+      [MACHINES]: [own],
+      [MACHINES.replace('namespaces/eksa-system/', '')]: [own, ...others],
+      [MACHINES.replace('eksa-system', 'tenant-x')]: others,
     };
-    const two = { ...good, [all]: [inNamespace('team-a'), inNamespace('team-b')] };
-    const [, second] = await audited(
-      [nodes, machines, clusterSecrets],
-      [{ management: good }, { management: two }],
-      '',
-    );
-    expect(second && found(second)).toContain('warning SourceUnread source cluster-secrets');
-    expect(second?.observations).toContainEqual(expect.objectContaining({ what: 'cluster-ca' }));
+  };
+
+  it.each([1, 30])('change nothing of what an audit finds: %i of them', async (count) => {
+    const [alone] = await audited([nodes, machines, kubeadmControlPlane], [{ management: having(0) }]);
+    const [beside] = await audited([nodes, machines, kubeadmControlPlane], [{ management: having(count) }]);
+    expect(alone && critical(alone)).toContain('critical CertificateExpiring kube-apiserver cp-1');
+    expect(beside?.findings).toEqual(alone?.findings);
+    expect(beside?.observations).toEqual(alone?.observations);
+  });
+
+  it('leave none of the control plane: an audit that sees workers only says so', async () => {
+    const workers = { ...having(1), [MACHINES]: [machine('md-1', 10, 'example.com/x')] };
+    const [first] = await audited([nodes, machines, kubeadmControlPlane], [{ management: workers }]);
+    expect(first && found(first)).toEqual(['warning CoverageShrunk control-plane machines']);
+  });
+
+  it('are not taken for those of a cluster whose namespace fleet.yaml does not name: the audit says where it looked', async () => {
+    const elsewhere = { ...having(1), [MACHINES]: [] };
+    const [first] = await audited([nodes, machines, kubeadmControlPlane], [{ management: elsewhere }]);
+    expect(first && found(first)).toEqual(['warning SourceUnread source machines']);
+    expect(first?.findings[0]).toMatchObject({
+      message: expect.stringContaining('namespace eksa-system has no Machine of cluster berlin'),
+    });
   });
 });

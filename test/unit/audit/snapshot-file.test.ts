@@ -4,7 +4,7 @@ import { decodeSnapshot, encodeSnapshot } from '../../../lambdas/audit/snapshot-
 import { MAX_OBSERVATIONS } from '../../../lambdas/expiry/bound-observations.ts';
 import type { CertificateObservation, MemberObservation } from '../../../lambdas/expiry/observation.ts';
 import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
-import { at, DAY, expiryFinding } from '../fleet/values.ts';
+import { at, auditedFinding, DAY } from '../fleet/values.ts';
 
 const hex = (n: number) => n.toString(16).padStart(64, '0');
 
@@ -41,7 +41,7 @@ const MEMBER: MemberObservation = {
 };
 
 function snapshot(observations: Snapshot['observations']): Snapshot {
-  return { version: 1, cluster: 'paris', provider: 'eks', auditedAt: at(), observations, findings: [expiryFinding()] };
+  return { version: 1, cluster: 'paris', provider: 'eks', auditedAt: at(), observations, findings: [auditedFinding()] };
 }
 
 describe('a snapshot in a file', () => {

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import { certificateGroups } from '../../../lambdas/expiry/certificate-groups.ts';
+import type { ExpiryFinding, KeptFinding } from '../../../lambdas/expiry/finding.ts';
+import { byUrgency } from '../../../lambdas/expiry/findings.ts';
 import type { CertificateObservation, Observation } from '../../../lambdas/expiry/observation.ts';
 import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 import { readAudit } from '../../../lambdas/fleet/read-audit.ts';
-import { at, DAY, expiryFinding, MINUTE } from '../fleet/values.ts';
+import { at, auditedFinding, DAY, MINUTE } from '../fleet/values.ts';
 
 function snapshot(changed: Partial<Snapshot> = {}): Snapshot {
   return { version: 1, cluster: 'paris', provider: 'eks', auditedAt: at(), observations: [], findings: [], ...changed };
@@ -20,6 +22,12 @@ const certificate = (what: CertificateObservation['what'], where: string, days: 
   basis: 'certificate',
   notAfter: at(days * DAY),
 });
+
+/** What a person runs is made where it is shown. */
+function keptOf(finding: ExpiryFinding): KeptFinding {
+  const { command: _, ...kept } = finding;
+  return kept;
+}
 
 describe('summaryOf', () => {
   it('has of each class the certificate that ends first, and how many there are', () => {
@@ -65,12 +73,46 @@ describe('summaryOf', () => {
 
   it('shows the control plane however many findings workloads have', () => {
     const secrets = Array.from({ length: 30 }, (_, n) =>
-      expiryFinding({ what: 'tls-secret', object: `tls-secret Secret t/s${n}`, severity: 'critical' }),
+      auditedFinding({ what: 'tls-secret', object: `tls-secret Secret t/s${n}`, severity: 'critical' }),
     );
-    const own = expiryFinding({ what: 'kube-apiserver', object: 'kube-apiserver cp-1', severity: 'warning' });
+    const own = auditedFinding({ what: 'kube-apiserver', object: 'kube-apiserver cp-1', severity: 'warning' });
     const { findings } = summaryOf(snapshot({ findings: [...secrets, own] }), { durationMs: 1 });
-    expect(findings).toContainEqual(own);
+    expect(findings).toContainEqual(keptOf(own));
     expect(findings.length).toBeGreaterThan(5);
+  });
+
+  it('shows of every kind the most urgent one, however many there are of another kind', () => {
+    const kinds = ['kube-apiserver', 'control-plane-clients', 'etcd-server', 'etcd-peer'] as const;
+    const forged = kinds.flatMap((what) =>
+      Array.from({ length: 30 }, (_, n) =>
+        auditedFinding({
+          code: 'CertificateExpired',
+          what,
+          object: `${what} aaa-${n}`,
+          severity: 'critical',
+          due: at(-DAY),
+        }),
+      ),
+    );
+    const real = auditedFinding({
+      code: 'CertificateExpiring',
+      what: 'kube-apiserver',
+      object: 'kube-apiserver cp-1',
+      severity: 'critical',
+      due: at(4 * DAY),
+    });
+    const later = { ...real, object: 'kube-apiserver cp-2', due: at(5 * DAY) };
+    const authority = auditedFinding({
+      what: 'cluster-ca',
+      object: 'cluster-ca x',
+      severity: 'critical',
+      due: at(9 * DAY),
+    });
+    const sorted = [...forged, real, later, authority].toSorted(byUrgency);
+    const { findings } = summaryOf(snapshot({ findings: sorted }), { durationMs: 1 });
+    expect(findings).toContainEqual(keptOf(real));
+    expect(findings).toContainEqual(keptOf(authority));
+    expect(findings).toEqual(findings.toSorted(byUrgency));
   });
 
   it('names the sources of this audit, and none that it only remembers', () => {
@@ -94,7 +136,7 @@ describe('summaryOf', () => {
   it('is small whatever the findings are, and can be read by the index', () => {
     const long = '\u202e'.repeat(5_000);
     const findings = Array.from({ length: 500 }, (_, n) =>
-      expiryFinding({
+      auditedFinding({
         object: `${n} ${long}`,
         message: long,
         command: long,
@@ -108,11 +150,14 @@ describe('summaryOf', () => {
     expect(Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(8_000);
     expect(summary).toMatchObject({ findingCount: 500, counts: { critical: 1, warning: 499, info: 0 } });
     expect(summary.findings[0]).toMatchObject({ severity: 'critical', placeCount: 50 });
+    expect(JSON.stringify(summary)).not.toContain('"command"');
     expect(readAudit(summary, 'audit')).toStrictEqual(summary);
   });
 
   it('of a thousand clusters with many findings is under 8 MB', () => {
-    const findings = Array.from({ length: 40 }, (_, n) => expiryFinding({ object: `kubelet worker-${n}.example.com` }));
+    const findings = Array.from({ length: 40 }, (_, n) =>
+      auditedFinding({ object: `kubelet worker-${n}.example.com` }),
+    );
     const summary = summaryOf(snapshot({ findings }), { durationMs: 1 });
     expect(summary.findings.length).toBeGreaterThan(10);
     expect(1_000 * Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(6_500_000);

@@ -6,7 +6,7 @@ import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/exp
 import { type ExpiryFinding, SEVERITIES } from '../../../lambdas/expiry/finding.ts';
 import { FINDING_CODES, type FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
 import { readAudit } from '../../../lambdas/fleet/read-audit.ts';
-import { at, auditSummary, expiryFinding } from '../fleet/values.ts';
+import { at, auditedFinding, auditSummary } from '../fleet/values.ts';
 
 const CODES = Object.keys(FINDING_CODES) as FindingCode[];
 const CLASSES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
@@ -27,7 +27,7 @@ function findingsFrom(codes: readonly FindingCode[], classes: readonly (Certific
         object: fc.nat({ max: 40 }).map(String),
       })
       .map(({ what, ...rest }): ExpiryFinding => {
-        const { what: _, ...finding } = expiryFinding(rest);
+        const { what: _, ...finding } = auditedFinding(rest);
         return what === undefined ? finding : { ...finding, what };
       }),
     { maxLength: most },
@@ -42,9 +42,9 @@ const anyFindings = fc.oneof(
 
 describe('the tally of an audit', () => {
   it('counts every finding once, by kind, the worst first', () => {
-    const { what: _, ...other } = expiryFinding({ code: 'RequestStorm', severity: 'critical' });
-    const workers = ['a', 'b'].map((object) => expiryFinding({ code: 'KubeletRenewalOverdue', object }));
-    expect(audited([...workers, other, expiryFinding({ what: 'etcd-peer' })]).tally).toStrictEqual([
+    const { what: _, ...other } = auditedFinding({ code: 'RequestStorm', severity: 'critical' });
+    const workers = ['a', 'b'].map((object) => auditedFinding({ code: 'KubeletRenewalOverdue', object }));
+    expect(audited([...workers, other, auditedFinding({ what: 'etcd-peer' })]).tally).toStrictEqual([
       { code: 'RequestStorm', severity: 'critical', count: 1 },
       { code: 'CertificateExpiring', severity: 'warning', what: 'etcd-peer', count: 1 },
       { code: 'KubeletRenewalOverdue', severity: 'warning', what: 'kube-apiserver', count: 2 },
@@ -105,7 +105,7 @@ describe('the tally of an audit', () => {
   });
 
   it('is absent from a union with an audit that has none', () => {
-    const counted = audited([expiryFinding()], true);
+    const counted = audited([auditedFinding()], true);
     expect(unionOf(auditSummary(), counted)).not.toHaveProperty('tally');
     expect(unionOf(counted, auditSummary({ partial: true }))).not.toHaveProperty('tally');
   });

@@ -102,9 +102,9 @@ describe('createInstanceReader', () => {
         Object.entries(call).flatMap(([key, value]) => (key.startsWith('Filter.2.Value.') ? [value] : [])),
       );
     const all = ['running', 'pending', 'shutting-down', 'stopping', 'stopped'];
-    const ofCluster = { nodes: [], cluster: 'dublin', notRunningToo: true };
+    const ofCluster = { nodes: [], cluster: 'dublin' };
     expect(states(await list(ofCluster, () => page('')))).toEqual([all, all]);
-    expect(states(await list({ nodes: ['node-1'], notRunningToo: true }, () => page('')))).toEqual([['running']]);
+    expect(states(await list({ nodes: ['node-1'] }, () => page('')))).toEqual([['running']]);
   });
 
   it('asks for all of a cluster by either tag, and gives an instance that has both once', async () => {

@@ -28,6 +28,7 @@ const TARGET: AuditTarget = {
   id: 'berlin',
   cluster: { name: 'berlin', provider: 'eks-anywhere' },
   workload,
+  machinesNamespace: 'eksa-system',
   reach: { handshakes: true, secrets: false, kubeletMetrics: false },
 };
 
@@ -107,7 +108,7 @@ describe('certmarshal audit', () => {
 
   it.each([
     ['table', /^berlin · EKS Anywhere · 1 certificate: .+\n[^]*\n$/],
-    ['csv', /^cluster,class,[^]*\r\n$/],
+    ['csv', /^"cluster","class",[^]*\r\n$/],
     ['openmetrics', /^# TYPE [^]*\n# EOF\n$/],
   ] as const)('prints %s', async (output, expected) => {
     expect((await run([showing(ENDING)], { output })).stdout).toMatch(expected);

@@ -39,7 +39,7 @@ describe('the command line', () => {
   it.each([
     [
       ['rollout', 'plan', '--accept', 'spare-capacity,luck'],
-      '--accept takes single-replica, no-surge, spare-capacity, etcd-backup; got luck\n',
+      '--accept takes single-replica, no-surge, spare-capacity, etcd-backup, one-of-its-management-cluster, management-cluster-last; got luck\n',
     ],
     [
       ['sweep', '--tolerate-expired', 'sha256:ab', '--kubeconfig', 'x'],

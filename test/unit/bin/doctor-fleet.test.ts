@@ -4,6 +4,7 @@ import { connectAws } from '../../../bin/doctor/aws-calls.ts';
 import { type CheckResult, type GroupResult, runGroup } from '../../../bin/doctor/check.ts';
 import { fleetGroups } from '../../../bin/doctor/fleet-groups.ts';
 import { styleFor } from '../../../bin/terminal/style.ts';
+import { isEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
 import { kubeconfigYaml } from '../../control-plane/kubeconfig.ts';
@@ -11,6 +12,7 @@ import { type SimulatedApiServer, startSimulatedApiServer } from '../../fleet/ap
 import { awsClientConfig } from '../../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../../fleet/clock.ts';
+import { isOnLoopback } from '../../fleet/loopback.ts';
 
 const HUB = '111122223333';
 const SPOKE = '222233334444';
@@ -64,9 +66,24 @@ describe('certmarshal doctor of a fleet', () => {
     readonly sweepRole?: string | undefined;
     /** Groups of the access entry. @default there is none */
     readonly entry?: readonly string[] | AwsError;
+    /** Lines of fleet.yaml: of berlin-prod. */
+    readonly berlin?: string;
+    /** @default is on this machine */
+    readonly pin?: typeof isEksEndpoint;
+    /** Told of every token. */
+    readonly signed?: (authenticatorId: string) => void;
   }
 
-  async function examine({ externalId = 'certmarshal-demo', only, hub = '', entry, ...given }: Examination = {}) {
+  async function examine({
+    externalId = 'certmarshal-demo',
+    only,
+    hub = '',
+    entry,
+    berlin = 'provider: eks-anywhere',
+    pin = isOnLoopback,
+    signed,
+    ...given
+  }: Examination = {}) {
     const { role, sweepRole, account = HUB } = { role: SWEEP_ROLE, sweepRole: SWEEP_ROLE, ...given };
     const parsed = parseFleet(
       `version: 1
@@ -77,13 +94,15 @@ discovery:
     externalId: ${externalId}
 clusters:
   - name: berlin-prod
-    provider: eks-anywhere
+    ${berlin}
     kubeconfigSecret: ${secret}
 `,
       'fleet.yaml',
     );
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
     const options = {
+      addresses: 'local' as const,
+      isEksEndpoint: pin,
       policies: parsed.fleet.policies,
       policyFile: 'fleet.yaml',
       program: 'certmarshal',
@@ -93,7 +112,12 @@ clusters:
     };
     const config = awsClientConfig(aws, { account, region: REGION, ...(role === undefined ? {} : { role }) });
     const groups = await fleetGroups(parsed.fleet, options, never, async () => {
-      const calls = await connectAws(never, config);
+      const connected = await connectAws(never, config);
+      const signToken: typeof connected.signToken = async (id, region) => {
+        signed?.(id);
+        return connected.signToken(id, region);
+      };
+      const calls = { ...connected, signToken };
       if (entry === undefined) return calls;
       if (entry instanceof AwsError) return { ...calls, accessEntryGroups: () => Promise.reject(entry) };
       return { ...calls, accessEntryGroups: async () => entry };
@@ -201,6 +225,34 @@ clusters:
     );
   });
 
+  it('signs a token for the name of an EKS cluster only to a server of EKS', async () => {
+    const tokens: string[] = [];
+    const signed = (id: string) => tokens.push(id);
+    const groups = await examine({
+      berlin: 'provider: eks\n    authenticatorId: berlin',
+      pin: isEksEndpoint,
+      signed,
+    });
+    const message = `its endpoint ${cluster.server} is not one of EKS in`;
+    expect(found(groups, DUBLIN, 'token')).toMatchObject({
+      status: 'failed',
+      found: `${message} Region ${REGION}, so no token is signed for it`,
+      fix: { text: expect.stringContaining('aws eks describe-cluster') },
+    });
+    expect(found(groups, 'berlin-prod', 'kubeconfig')).toMatchObject({
+      status: 'failed',
+      found: `${message} any Region, so no token is signed for it`,
+    });
+    expect(tokens).toEqual([]);
+    // A UUID is of EKS Anywhere, which is where its owner says.
+    await examine({
+      berlin: 'provider: eks-anywhere\n    authenticatorId: 6b1f9c27-d0e8-4a35-9f00-1c2d3e4f5a6b',
+      pin: isEksEndpoint,
+      signed,
+    });
+    expect(tokens[0]).toBe('6b1f9c27-d0e8-4a35-9f00-1c2d3e4f5a6b');
+  });
+
   it('finds a private endpoint without a lane', async () => {
     aws.eks.putCluster({ account: SPOKE, region: REGION }, { ...eksCluster('dublin'), endpointPublicAccess: false });
     expect(found(await examine(), DUBLIN, 'lane')).toMatchObject({
@@ -246,7 +298,13 @@ clusters:
   it('finds that there are no AWS credentials, and tries nothing else', async () => {
     const parsed = parseFleet('version: 1\ndiscovery: [{ accounts: [self], regions: [self] }]\n', 'fleet.yaml');
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
-    const options = { policies: parsed.fleet.policies, program: 'certmarshal', now: Date.now };
+    const options = {
+      addresses: 'local' as const,
+      isEksEndpoint: isOnLoopback,
+      policies: parsed.fleet.policies,
+      program: 'certmarshal',
+      now: Date.now,
+    };
     const error = new AwsError(NO_AWS);
     const groups = await fleetGroups(parsed.fleet, options, never, () => Promise.reject(error));
     expect(await Promise.all(groups.map((group) => runGroup(group, never)))).toEqual([
@@ -417,7 +475,14 @@ managementClusters:
     );
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
     const tried = (only?: string) => {
-      const options = { policies: [], program: 'certmarshal', now: Date.now, ...(only === undefined ? {} : { only }) };
+      const options = {
+        addresses: 'local' as const,
+        isEksEndpoint: isOnLoopback,
+        policies: [],
+        program: 'certmarshal',
+        now: Date.now,
+        ...(only === undefined ? {} : { only }),
+      };
       return fleetGroups(parsed.fleet, options, never, () => Promise.reject(new AwsError(NO_AWS)));
     };
     await expect(tried('nope')).rejects.toThrow('There is no cluster nope. Name one by its id: mgmt, mgmt/berlin.');

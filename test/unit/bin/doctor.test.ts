@@ -355,6 +355,7 @@ describe('an API server whose clock is wrong', () => {
       server: `https://127.0.0.1:${port}`,
       caPem: authority.certPem,
       credentials: { kind: 'token' as const, token: 'x' },
+      addresses: 'local' as const,
     };
     const now = () => Date.now() + skew;
     const examined: Server = { connection, probe: await probeServer(connection, now, never) };

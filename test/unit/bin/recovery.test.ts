@@ -73,6 +73,7 @@ const TARGET = {
   clusterId: 'berlin',
   cluster: { name: 'berlin', provider: 'eks-anywhere' },
   workload: SUBJECT.target.management,
+  machinesNamespace: 'eksa-system',
   server: SUBJECT.target.server,
 } as const;
 

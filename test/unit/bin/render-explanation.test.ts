@@ -40,11 +40,9 @@ describe('the explanation of a request', () => {
   });
 
   it('says what the evidence could not show, before the reason', () => {
-    const [problem] = evidenceProblem({ source: 'machine', ok: true, lookedAt: 0, owners: [] }, 'test');
+    const [problem] = evidenceProblem({ source: 'machine', ok: false, problem: 'there is none', remedy: 'Name it.' });
     const text = render({ ...explain(9), problems: problem === undefined ? [] : [problem] });
-    expect(text).toContain(
-      '  ✖ evidence machine: the management cluster has no Machine of a cluster called test\n    → Use the name that Cluster API has for it',
-    );
+    expect(text).toContain('  ✖ evidence machine: there is none\n    → Name it.');
     expect(text.indexOf('evidence machine')).toBeLessThan(text.indexOf('SanNotOwned: '));
   });
 

@@ -50,10 +50,10 @@ describe('the cluster of a rollout', () => {
       file('fleet.yaml'),
       `version: 1
 clusters:
-  - { id: berlin-prod, name: berlin, provider: eks-anywhere, kubeconfigSecret: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:berlin-AbCdEf' }
+  - { id: berlin-prod, name: berlin, provider: eks-anywhere, eksAnywhereNamespace: team-a, kubeconfigSecret: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:berlin-AbCdEf' }
 rollouts:
   clusters:
-    - clusters: ['berlin-*']
+    - clusters: ['berlin-*', '*/eksa-system/munich']
       accepted: [etcd-backup]
 `,
     );
@@ -126,7 +126,8 @@ rollouts:
   });
 
   it.each([
-    ['the first entry of its id or name', 'berlin', ['etcd-backup', 'spare-capacity']],
+    ['the first entry of its id', 'berlin', ['etcd-backup', 'spare-capacity']],
+    ['the first entry of its name, where it is found', 'munich', ['etcd-backup', 'spare-capacity']],
     ['none', 'oslo', undefined],
   ])('has of a fleet.yaml %s', async (_, cluster, accepted) => {
     const { policy, target, everyMinutes } = await opened({
@@ -137,6 +138,7 @@ rollouts:
     });
     expect(policy?.accepted).toEqual(accepted);
     expect(target.id).toBe(cluster === 'berlin' ? 'berlin-prod' : cluster);
+    expect(target.eksAnywhereNamespace).toBe(cluster === 'berlin' ? 'team-a' : undefined);
     expect(everyMinutes).toBe(15);
   });
 
@@ -163,7 +165,10 @@ rollouts:
   });
 
   it('takes each acceptance once', () => {
-    expect(acceptances(' spare-capacity ,spare-capacity,')).toEqual(['spare-capacity']);
+    expect(acceptances(' spare-capacity ,management-cluster-last,spare-capacity,')).toEqual({
+      accepted: ['spare-capacity'],
+      waivers: ['management-cluster-last'],
+    });
   });
 });
 
@@ -176,13 +181,13 @@ describe('an expired certificate that is tolerated', () => {
     [`sha256:${digits}`, { pin: 'fingerprint', sha256: digits.toLowerCase() }],
     [`SHA256:${digits.match(/../g)?.join(':')}`, { pin: 'fingerprint', sha256: digits.toLowerCase() }],
   ])('%s', (given, expected) => {
-    expect(expiredServerOf(given)).toEqual(expected);
+    expect(expiredServerOf(given === undefined ? {} : { tolerateExpired: given })).toEqual(expected);
   });
 
   it.each(['', 'any', 'sha256:', `sha256:${digits}00`, `sha1:${digits}`, `sha256:${'xy'.repeat(32)}`])(
     'is not "%s"',
     (given) => {
-      expect(() => expiredServerOf(given)).toThrow(UsageError);
+      expect(() => expiredServerOf(given === undefined ? {} : { tolerateExpired: given })).toThrow(UsageError);
     },
   );
 
@@ -190,6 +195,21 @@ describe('an expired certificate that is tolerated', () => {
     const notice = toleranceNotice('10.0.1.10:6443', 'admin', { pin: 'authority' });
     expect(notice).toMatch(/^! 10\.0\.1\.10:6443, context admin: its certificate may have expired, if an authority/);
     expect(repeatOptions({ tolerateExpired: 'authority' })).toBe(' --tolerate-expired authority');
+    const older = { tolerateExpired: 'authority', expiredAtMost: '180d' };
+    expect(repeatOptions(older)).toBe(' --tolerate-expired authority --expired-at-most 180d');
+  });
+
+  it('may have ended 90 days ago, or as long as is said', () => {
+    const older = expiredServerOf({ tolerateExpired: 'authority', expiredAtMost: '180d' });
+    expect(older).toEqual({ pin: 'authority', expiredAtMostMs: 180 * 86_400_000 });
+    expect(toleranceNotice('a:443', 'x', { pin: 'authority' })).toContain('ended not more than 90d ago');
+    expect(older && toleranceNotice('a:443', 'x', older)).toContain('ended not more than 180d ago');
+    for (const expiredAtMost of ['0d', '367d', '-1d', 'long', ''])
+      expect(() => expiredServerOf({ tolerateExpired: 'authority', expiredAtMost })).toThrow('--expired-at-most takes');
+    for (const options of [{}, { tolerateExpired: `sha256:${digits}` }])
+      expect(() => expiredServerOf({ ...options, expiredAtMost: '90d' })).toThrow(
+        'goes with --tolerate-expired authority',
+      );
   });
 
   it('is said again where it was met, and only there', () => {

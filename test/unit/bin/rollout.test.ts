@@ -156,6 +156,29 @@ describe('certmarshal rollout start', () => {
     };
   };
 
+  it('answers for what the person named, and never lets the schedule do so', async () => {
+    const run = scripted({ person: ready(), stepped: { written: { kind: 'written' } } });
+    const named: unknown[] = [];
+    const ports: typeof run.ports = {
+      ...run.ports,
+      plan: (observed, policy, history, now, trigger, waivers) => {
+        named.push([trigger, waivers]);
+        return run.ports.plan(observed, policy, history, now, trigger, waivers);
+      },
+      step: async (target, options) => {
+        named.push(['written', options.waivers]);
+        return run.ports.step(target, options);
+      },
+    };
+    const subject = { ...SUBJECT, waivers: ['one-of-its-management-cluster'] as const };
+    await rolloutStartCommand(subject, { ...OPTIONS, yes: true }, signal, ports);
+    expect(named).toEqual([
+      ['schedule', undefined],
+      ['person', subject.waivers],
+      ['written', subject.waivers],
+    ]);
+  });
+
   it('writes nothing without --yes', async () => {
     const { status, stderr, run } = await start({ schedule: [refused(CLOSED)], person: ready(CLOSED) });
     expect({ status, stderr, steps: run.done.steps }).toEqual({

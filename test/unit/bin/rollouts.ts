@@ -26,6 +26,7 @@ export const SUBJECT: RolloutSubject = {
     close: () => {},
   },
   policy: policy(),
+  waivers: [],
   everyMinutes: 15,
 };
 

@@ -7,7 +7,12 @@ import { openTarget, otherwiseNotice, repeatOptions, type TargetOptions } from '
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
 
-const LISTED = { provider: 'eks-anywhere', kubeconfigSecret: 'arn', lane: 'default' } as const;
+const LISTED = {
+  provider: 'eks-anywhere',
+  kubeconfigSecret: 'arn',
+  namespace: 'eksa-system',
+  lane: 'default',
+} as const;
 
 const FLEET: Fleet = {
   discovery: [],

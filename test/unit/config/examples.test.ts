@@ -45,7 +45,10 @@ it('organization.yaml has three accounts besides its own, two Regions and an ext
 
 it('eks-anywhere.yaml enters workload clusters with secrets of their own and, where it says so, with those of Cluster API', () => {
   const { managementClusters, discovery, rollouts } = example('eks-anywhere');
-  expect(rollouts.clusters.map(({ clusters }) => clusters)).toEqual([['*-test'], ['berlin-*']]);
+  expect(rollouts.clusters.map(({ clusters }) => clusters)).toEqual([
+    ['berlin-mgmt/eksa-system/berlin-test'],
+    ['berlin-mgmt', 'berlin-mgmt/eksa-system/*'],
+  ]);
   expect(discovery).toEqual([]);
   expect(managementClusters.map(({ workloadClusters }) => Object.keys(workloadClusters.kubeconfigSecrets))).toEqual([
     ['berlin-prod', 'berlin-test'],

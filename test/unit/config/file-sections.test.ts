@@ -286,6 +286,16 @@ describe('managementClusters', () => {
       `7:31: managementClusters[0].workloadClusters.kubeconfigSecrets.a: this cluster ${LEFT_OUT}, or remove its secret`,
     ],
     [
+      'a namespace of what is excluded',
+      `${W}exclude: { names: [a] }\n      eksAnywhereNamespaces: { a: default }`,
+      `7:35: managementClusters[0].workloadClusters.eksAnywhereNamespaces.a: this cluster ${LEFT_OUT}, or remove its namespace`,
+    ],
+    [
+      'a namespace of EKS Anywhere that none can have',
+      `${W}eksAnywhereNamespaces: { a: team/a }`,
+      '6:35: managementClusters[0].workloadClusters.eksAnywhereNamespaces.a: "team/a" cannot name a namespace; use at most 63 lowercase letters, digits and "-", and start and end with a letter or digit',
+    ],
+    [
       'a misspelled option',
       `${W}kubeconfigsFromManagement: true`,
       '6:7: managementClusters[0].workloadClusters.kubeconfigsFromManagement: unknown key; did you mean "kubeconfigsFromManagementCluster"?',

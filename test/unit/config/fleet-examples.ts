@@ -86,6 +86,7 @@ const managementClusters = fc.uniqueArray(
         {
           exclude: fc.constant({ names: ['-*'] }),
           kubeconfigSecrets: fc.dictionary(name, fc.constant(SECRET), { maxKeys: 3, noNullPrototype: true }),
+          eksAnywhereNamespaces: fc.dictionary(name, fc.constant('default'), { maxKeys: 3, noNullPrototype: true }),
           kubeconfigsFromManagementCluster: fc.boolean(),
         },
         { requiredKeys: [] },
@@ -208,11 +209,15 @@ export const validFleet = fc.record(
       { requiredKeys: [] },
     ),
     recovery: fc.tuple(
-      fc.record({
-        cluster: name,
-        until: fc.constant('2026-12-05T20:00:00+01:00'),
-        pin: fc.constantFrom('authority', `sha256:${'0f'.repeat(32)}`),
-      }),
+      fc.record(
+        {
+          cluster: name,
+          until: fc.constant('2026-12-05T20:00:00+01:00'),
+          pin: fc.constant('authority'),
+          expiredAtMost: fc.constantFrom('1s', '90d', '366d'),
+        },
+        { requiredKeys: ['cluster', 'until', 'pin'] },
+      ),
     ),
     journal: fc.record(
       {

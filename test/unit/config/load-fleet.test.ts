@@ -83,6 +83,14 @@ describe('parseFleet', () => {
       `version: 1\nmanagementClusters:\n  - { name: m, kubeconfigSecret: '${SECRET}' }\n`,
     );
     expect(managementClusters[0]?.workloadClusters.namespaces).toEqual(['eksa-system']);
+    expect(managementClusters[0]?.namespace).toBe('eksa-system');
+  });
+
+  it.each(['A', 'a/b', '..', '""', 'x'.repeat(64), '7', '[a]'])('takes %s for no namespace', (namespace) => {
+    const entry = `{ name: a, provider: eks-anywhere, kubeconfigSecret: '${SECRET}', namespace: ${namespace} }`;
+    const read = parseFleet(`version: 1\nclusters:\n  - ${entry}\n`, 'fleet.yaml');
+    expect(read.ok).toBe(false);
+    expect(JSON.stringify(read)).toContain('clusters[0].namespace: ');
   });
 
   it('reads every key', () => {
@@ -103,16 +111,19 @@ discovery:
     lane: onprem
 managementClusters:
   - name: berlin-mgmt
+    namespace: platform
     kubeconfigSecret: ${SECRET}
     authenticatorId: 0f5b1f0a-7d3c-4e0b-9a53-2f6f0c1d2e3a
     lane: onprem
     serviceCidrs: [10.96.0.0/12]
+    eksAnywhereNamespace: platform
     kubeletMetrics: true
     workloadClusters:
       namespaces: [eksa-system, team-a]
       include: { names: [berlin-*] }
       exclude: { names: ['*-test'] }
       kubeconfigSecrets: { berlin-prod: ${SECRET} }
+      eksAnywhereNamespaces: { berlin-prod: team-b }
       kubeconfigsFromManagementCluster: true
 lanes:
   - name: onprem
@@ -128,6 +139,7 @@ clusters:
     kubeconfigSecret: ${SECRET}
     authenticatorId: 1A5B1F0A-7d3c-4e0b-9a53-2f6f0c1d2e3a
     managementKubeconfigSecret: &management ${SECRET}
+    namespace: team-a
     serviceCidrs: [10.96.0.0/12, "fd00:96::/108"]
     lane: onprem
   - { name: dublin, provider: eks, kubeconfigSecret: *management, auditSecrets: true, kubeletMetrics: false }
@@ -194,16 +206,19 @@ policies:
       managementClusters: [
         {
           name: 'berlin-mgmt',
+          namespace: 'platform',
           kubeconfigSecret: SECRET,
           authenticatorId: '0f5b1f0a-7d3c-4e0b-9a53-2f6f0c1d2e3a',
           lane: 'onprem',
           serviceCidrs: ['10.96.0.0/12'],
+          eksAnywhereNamespace: 'platform',
           kubeletMetrics: true,
           workloadClusters: {
             namespaces: ['eksa-system', 'team-a'],
             include: { names: ['berlin-*'] },
             exclude: { names: ['*-test'] },
             kubeconfigSecrets: { 'berlin-prod': SECRET },
+            eksAnywhereNamespaces: { 'berlin-prod': 'team-b' },
             kubeconfigsFromManagementCluster: true,
           },
         },
@@ -226,6 +241,7 @@ policies:
           kubeconfigSecret: SECRET,
           authenticatorId: '1A5B1F0A-7d3c-4e0b-9a53-2f6f0c1d2e3a',
           managementKubeconfigSecret: SECRET,
+          namespace: 'team-a',
           serviceCidrs: ['10.96.0.0/12', 'fd00:96::/108'],
           lane: 'onprem',
         },
@@ -234,6 +250,7 @@ policies:
           id: 'dublin',
           provider: 'eks',
           kubeconfigSecret: SECRET,
+          namespace: 'eksa-system',
           lane: 'default',
           auditSecrets: true,
           kubeletMetrics: false,

@@ -256,9 +256,15 @@ describe('recovery in fleet.yaml', () => {
     expect(
       fleet(`recovery:
   - { cluster: berlin, until: 2026-12-05T20:00:00+01:00, pin: authority }
+  - { cluster: bonn, until: 2026-12-05T20:00:00Z, pin: authority, expiredAtMost: 180d }
   - { cluster: m/eksa-system/c, until: 2026-12-05T20:00:00Z, pin: 'sha256:${SHA256}' }`).recovery,
     ).toEqual([
       { cluster: 'berlin', until: '2026-12-05T20:00:00+01:00', server: { pin: 'authority' } },
+      {
+        cluster: 'bonn',
+        until: '2026-12-05T20:00:00Z',
+        server: { pin: 'authority', expiredAtMostMs: 180 * 86_400_000 },
+      },
       { cluster: 'm/eksa-system/c', until: '2026-12-05T20:00:00Z', server: { pin: 'fingerprint', sha256: SHA256 } },
     ]);
   });
@@ -266,6 +272,16 @@ describe('recovery in fleet.yaml', () => {
   const PIN = 'write authority, or sha256: and the 64 lowercase hexadecimal digits of the certificate';
   it.each([
     ['no pin', recovered(''), `2:12: recovery[0].pin: missing; ${PIN}`],
+    [
+      'a certificate of more than a year ago',
+      recovered('pin: authority, expiredAtMost: 367d'),
+      '2:100: recovery[0].expiredAtMost: 367d is not between 1s and 366d; pin an older certificate by its fingerprint',
+    ],
+    [
+      'an age of a fingerprint',
+      recovered(`pin: 'sha256:${SHA256}', expiredAtMost: 90d`),
+      '2:164: recovery[0].expiredAtMost: goes with pin: authority; a fingerprint is accepted at any age, so take it out',
+    ],
     ['a pin of anything', recovered('pin: any'), `2:74: recovery[0].pin: "any" pins nothing; ${PIN}`],
     [
       'many clusters',
@@ -291,6 +307,6 @@ it('is in the comments of fleet.yaml as it has to be written', () => {
   const text = readFileSync(new URL('../../../fleet.yaml', import.meta.url), 'utf8');
   const [commented = ''] = /^# rollouts:\n[^]*?(?=^# A request)/m.exec(text) ?? [];
   const { rollouts, recovery } = fleet(commented.replaceAll(/^# (?=(?: |rollouts|recovery))/gm, ''));
-  expect(rollouts.clusters.map(({ clusters }) => clusters)).toEqual([['berlin-*'], ['*/*/dublin-*']]);
+  expect(rollouts.clusters.map(({ clusters }) => clusters)).toEqual([['berlin-mgmt/eksa-system/*'], ['*/*/dublin-*']]);
   expect(recovery).toMatchObject([{ cluster: 'berlin-mgmt/eksa-system/berlin-prod', server: { pin: 'authority' } }]);
 });

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Assessment, assessExpiry } from '../../../lambdas/expiry/assess-expiry.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
+import { knownCertificates } from '../../../lambdas/expiry/certificates.ts';
 import { type ExpiryFinding, SEVERITIES } from '../../../lambdas/expiry/finding.ts';
 import type { FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
 import {
@@ -12,6 +13,7 @@ import {
   type SourceId,
 } from '../../../lambdas/expiry/observation.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
+import { finished } from '../../../lambdas/steps.ts';
 import { BERLIN, DAY, DUBLIN, days, MINUTE, NOW, read, unread } from './fixtures.ts';
 
 const SEED = 20_261_121;
@@ -277,6 +279,89 @@ describe('no failed read', { timeout: TIMEOUT_MS }, () => {
   });
 });
 
+describe('a certificate without proof', { timeout: TIMEOUT_MS }, () => {
+  const SERVED = { 6443: 'kube-apiserver', 2379: 'etcd-server' } as const;
+  const aServer = fc.record({
+    port: someOf(6443, 2379),
+    member: someOf('cp-1', undefined),
+    notAfter: anEnd,
+    address: someOf('10.0.1.31', '10.0.1.32'),
+  });
+  const told = fc.option(fc.record({ basis: someOf('status', 'annotation', 'inference'), notAfter: anEnd }), {
+    nil: undefined,
+  });
+  const without = someOf<Partial<CertificateObservation>>(
+    { issuedByCluster: false },
+    { keyProven: false },
+    { commonName: 'system:node:worker-1' },
+    { isAuthority: true },
+  );
+
+  it('removes no finding, lowers no severity and moves no date later, whenever a server of the control plane shows it', () => {
+    fc.assert(
+      fc.property(
+        aServer,
+        told,
+        aServer,
+        without,
+        step,
+        fc.boolean(),
+        (honest, other, shown, lack, minutes, isFirst) => {
+          const now = NOW + minutes * MINUTE;
+          const proofs = { issuedByCluster: true, keyProven: true };
+          const at = ({ port, member, address, notAfter }: typeof honest, more: object): Observation => ({
+            kind: 'certificate',
+            source: 'tls',
+            observedAt: days(0),
+            what: SERVED[port],
+            where: `${member === undefined ? '10.0.1.100' : address}:${port}`,
+            basis: 'certificate',
+            notBefore: days(-1_000),
+            notAfter,
+            fingerprint: 'a'.repeat(64),
+            ...(member === undefined ? {} : { member }),
+            ...proofs,
+            ...more,
+          });
+          const { port, member } = honest;
+          const elsewhere: World = [
+            ...MEMBER_LIST,
+            ...(other === undefined
+              ? []
+              : [
+                  {
+                    kind: 'certificate',
+                    source: 'kubeadm-configs',
+                    observedAt: days(0),
+                    what: SERVED[port],
+                    where: member === undefined ? '10.0.1.100:6443' : 'KubeadmConfig eksa-system/cp-1',
+                    ...(member === undefined ? {} : { member }),
+                    ...other,
+                  } as const,
+                ]),
+          ];
+          const hostile = at({ ...shown, port, member }, { fingerprint: 'b'.repeat(64), ...lack });
+          const before = isFirst ? undefined : assessed([...elsewhere, at(honest, {})], ALL, undefined, NOW);
+          const well = assessed(isFirst ? elsewhere : [...elsewhere, at(honest, {})], ALL, before, now);
+          let last = before;
+          // Also when it is shown again, and at another address.
+          for (const address of ['10.0.1.31', '10.0.1.32', '10.0.1.31']) {
+            const where = `${member === undefined ? '10.0.1.100' : address}:${port}`;
+            last = assessed([...elsewhere, { ...hostile, where } as Observation], ALL, last, now);
+            // Of a place of which nothing else was ever known, it is all that tells an end.
+            expect(weakened(well, last).filter(({ code }) => code !== 'ExpiryUnknown')).toEqual([]);
+          }
+          // One with all proofs takes its place.
+          const renewed = at({ ...honest, notAfter: days(900) }, { fingerprint: 'c'.repeat(64) });
+          const after = assessed([...MEMBER_LIST, renewed], ALL, last, now);
+          expect(after.findings.map(({ code }) => code)).not.toContain('CertificateExpired');
+        },
+      ),
+      { seed: SEED, numRuns: RUNS },
+    );
+  });
+});
+
 /** Servers of a machine: what is looked for there, and what may be shown. */
 const SERVERS = {
   6443: { what: 'kube-apiserver', shown: ['kube-apiserver'], usual: false },
@@ -373,6 +458,93 @@ describe('a machine whose servers do not answer', { timeout: TIMEOUT_MS }, () =>
             expect(told?.placeCount ?? 0).toBe(failing);
           }
           last = next;
+        }
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+  });
+});
+
+/** Of one run of kubeadm or etcdadm. */
+const RUN = ['kube-apiserver', 'control-plane-clients', 'etcd-server', 'etcd-peer', 'etcd-healthcheck-client'] as const;
+
+describe('an inferred end', { timeout: TIMEOUT_MS }, () => {
+  const told = (basis: 'certificate' | 'status' | 'annotation') =>
+    ({
+      certificate: { source: 'tls', where: '10.0.0.1:6443' } as const,
+      status: { source: 'eks-anywhere', where: 'Cluster default/berlin' } as const,
+      annotation: { source: 'kubeadm-configs', where: 'KubeadmConfig eksa-system/m-1' } as const,
+    })[basis];
+  const aRun = fc.record({
+    machine: fc.integer({ min: -500, max: 0 }),
+    node: fc.option(fc.integer({ min: -900, max: 0 }), { nil: undefined }),
+    days: fc.integer({ min: 1, max: 730 }),
+    inferred: fc.uniqueArray(someOf(...RUN), { minLength: 1 }),
+    seen: fc.array(
+      fc.record({
+        what: someOf(...RUN),
+        member: someOf('m-1', 'n-1'),
+        basis: someOf('certificate', 'status', 'annotation'),
+        notAfter: fc.integer({ min: -400, max: 800 }),
+      }),
+      { maxLength: 4 },
+    ),
+    kubelet: fc.integer({ min: -400, max: 800 }),
+  });
+
+  it('is never later than its Node and any seen certificate of its run allow, nor than it was', () => {
+    fc.assert(
+      fc.property(aRun, ({ machine, node, days: life, inferred, seen, kubelet }) => {
+        const observedAt = new Date(NOW).toISOString();
+        const member = { kind: 'member', observedAt, role: 'control-plane', addresses: [], node: 'n-1' } as const;
+        const observations: Observation[] = [
+          { ...member, source: 'machines', name: 'Machine eksa-system/m-1', createdAt: days(machine) },
+          ...(node === undefined
+            ? []
+            : [{ ...member, source: 'nodes', name: 'Node n-1', createdAt: days(node) } as const]),
+          ...inferred.map(
+            (what): Observation => ({
+              kind: 'certificate',
+              source: 'machines',
+              observedAt,
+              what,
+              where: 'Machine eksa-system/m-1',
+              member: 'n-1',
+              basis: 'inference',
+              notBefore: days(machine),
+              notAfter: days(machine + life),
+              precisionMs: DAY,
+            }),
+          ),
+          ...seen.map(
+            ({ basis, notAfter, ...of }): Observation => ({
+              kind: 'certificate',
+              observedAt,
+              ...told(basis),
+              ...of,
+              basis,
+              notAfter: days(notAfter),
+            }),
+          ),
+          {
+            kind: 'certificate',
+            source: 'tls',
+            observedAt,
+            what: 'kubelet-serving',
+            where: '10.0.0.1:10250',
+            member: 'n-1',
+            basis: 'certificate',
+            notAfter: days(kubelet),
+          },
+        ];
+        const since = Math.min(machine, node ?? machine);
+        const bound = Math.min(since + life, ...seen.map(({ notAfter }) => notAfter));
+        for (const { what, best, notAfter, lives } of finished(knownCertificates(observations, new Set(), NOW))) {
+          if (best.basis !== 'inference') continue;
+          expect(inferred).toContain(what);
+          expect(new Date(notAfter).toISOString()).toBe(days(bound));
+          expect(best.notAfter).toBe(days(bound));
+          expect(lives.every((one) => one.notAfter === notAfter)).toBe(true);
         }
       }),
       { seed: SEED, numRuns: RUNS },

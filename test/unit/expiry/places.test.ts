@@ -100,6 +100,77 @@ it('a Node that got another name while its server does not answer takes nothing 
   expect(codes(results[3] as Assessment)).toEqual([]);
 });
 
+describe('a server of the control plane that shows a certificate without proof', () => {
+  const issued = certificate({
+    member: 'cp-1',
+    fingerprint: 'a',
+    commonName: 'kube-apiserver',
+    issuedByCluster: true,
+    keyProven: true,
+    notAfter: days(3),
+  });
+  const other = { ...issued, fingerprint: 'b', notAfter: days(300) };
+  const soon = 'critical CertificateExpiring kube-apiserver cp-1';
+  const warned = 'warning IssuerUnknown kube-apiserver cp-1';
+
+  it.each([
+    ['one that it made', { issuedByCluster: false }, [soon, warned]],
+    ['one whose key it does not have', { keyProven: false }, [soon]],
+    ['that of a kubelet', { commonName: 'system:node:worker-3' }, [soon, warned]],
+    ['an authority', { isAuthority: true }, [soon, warned]],
+  ])('still has the one before: %s', (_, lack, expected) => {
+    const results = audited(
+      [cp(), issued, ...lists],
+      [cp(), { ...other, ...lack }, ...lists],
+      [cp('cp-1', [SECOND]), { ...other, ...lack, where: `${SECOND}:6443` }, ...lists],
+      [cp(), other, ...lists],
+    );
+    const [before, ...later] = results.map((result) => codes(result).toSorted());
+    expect(before).toEqual([soon]);
+    expect(later.slice(0, 1)).toEqual([expected.toSorted()]);
+    expect(later[1]?.filter((line) => line.includes('Issuer'))).toEqual(expected.slice(1));
+    expect(later[1]?.join()).toContain('CertificateEx');
+    // A new one that is proven takes its place.
+    expect(later[2]).toEqual([]);
+  });
+
+  it('is believed no more than what else is known of it', () => {
+    const status = certificate({
+      source: 'machines',
+      where: 'Machine eksa-system/cp-1',
+      member: 'cp-1',
+      basis: 'status',
+      notAfter: days(3),
+    });
+    const seen = (lack: object) => codes(assess([cp(), status, { ...other, ...lack }, ...lists, read('machines')]));
+    expect(seen({ issuedByCluster: false })).toContain(soon);
+    expect(seen({})).not.toContain(soon);
+  });
+
+  it('is ordinary where none was proven before: it may be renewed', () => {
+    const foreign = { ...issued, issuedByCluster: false };
+    const results = audited(
+      [cp(), foreign, ...lists],
+      [cp(), { ...foreign, ...other, issuedByCluster: false }, ...lists],
+    );
+    expect(results.map((result) => codes(result).includes(soon))).toEqual([true, false]);
+    // etcd of TLS 1.2 hangs up before its key is proven.
+    const { keyProven: _, issuedByCluster: _issued, ...etcd } = { ...issued, what: 'etcd-server' as const };
+    const renewed = { ...etcd, fingerprint: 'c', notAfter: days(300) };
+    const [, after] = audited([cp(), etcd, ...lists], [cp(), renewed, ...lists]);
+    expect(after && codes(after).filter((line) => line.includes('etcd'))).toEqual([]);
+  });
+
+  it('is gone with its machine', () => {
+    const [, , after] = audited(
+      [cp(), issued, ...lists],
+      [cp(), { ...other, issuedByCluster: false }, ...lists],
+      [cp('cp-2'), { ...other, member: 'cp-2' }, ...lists],
+    );
+    expect(after && codes(after)).toEqual([]);
+  });
+});
+
 describe('a kubelet whose certificate the cluster issued', () => {
   const worker = member({ name: 'Node worker-3', node: 'worker-3' });
   const place = { where: '10.0.1.43:10250', member: 'worker-3' } as const;

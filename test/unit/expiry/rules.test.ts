@@ -150,6 +150,40 @@ describe('whose word counts', () => {
     ]);
   });
 
+  describe('an authority of the cluster that ends tomorrow', () => {
+    const authority = { fingerprint: 'a'.repeat(64), isAuthority: true, notBefore: days(-3649), notAfter: days(1) };
+    const trusted = certificate({
+      ...authority,
+      what: 'cluster-ca',
+      source: 'trust-configmaps',
+      where: 'ConfigMap kube-system/kube-root-ca.crt',
+    });
+    const webhook = certificate({ ...authority, what: 'ca-bundle', source: 'webhooks', where: 'w' });
+    const eks = { ...trusted, what: 'eks-cluster-ca' } as const;
+    const worker = { ...authority, where: '10.0.1.43:10250', member: 'worker-3' };
+    const endpoint = { ...authority, where: '10.0.1.100:6443' };
+
+    it.each([
+      ['the cluster CA', 'a kubelet', trusted, { ...worker, what: 'kubelet-serving' }],
+      ['the cluster CA', 'a kubelet that signs its own', trusted, { ...worker, what: 'kubelet-self-signed' }],
+      ['the cluster CA', 'an endpoint', trusted, { ...endpoint, what: 'kube-apiserver' }],
+      ['the CA of EKS', 'an endpoint', eks, { ...endpoint, what: 'eks-api-server' }],
+      ['an etcd CA', 'a kubelet', { ...trusted, what: 'etcd-ca' }, { ...worker, what: 'kubelet-self-signed' }],
+      ['a bundle', 'a kubelet', webhook, { ...worker, what: 'kubelet-self-signed' }],
+    ] as const)('%s is told, whatever %s shows', (_ca, _server, place, shown) => {
+      const [honest] = found(assess([member(), place]), 'CertificateExpiring');
+      expect(honest).toMatchObject({ severity: 'critical', what: place.what });
+      const result = assess([member(), place, certificate(shown)]);
+      expect(found(result, 'CertificateExpiring')).toContainEqual(honest);
+      const groups = certificateGroups(
+        { ...result, provider: 'eks-anywhere', auditedAt: days(0) },
+        DEFAULT_THRESHOLDS,
+        NOW,
+      );
+      expect(groups.map(({ what }) => what)).toContain(place.what);
+    });
+  });
+
   it('an ended certificate of a bundle is mild while another one is valid', () => {
     const bundle = { what: 'ca-bundle', source: 'webhooks', where: 'ValidatingWebhookConfiguration x' } as const;
     const ended = certificate({ ...bundle, notAfter: days(-1) });
@@ -404,7 +438,12 @@ describe('coverage', () => {
   const machine = (name: string, createdAt = days(-100)) =>
     member({ source: 'machines', role: 'etcd', name: `Machine eksa-system/${name}`, node: name, createdAt });
   const server = (name: string) => certificate({ what: 'etcd-server', where: `${name}:2379`, member: name });
-  const three = ['e1', 'e2', 'e3'].flatMap((name) => [machine(name), server(name)]);
+  const controlPlane = [
+    member({ source: 'machines', role: 'control-plane', name: 'Machine eksa-system/cp-1', node: 'cp-1' }),
+    certificate({ what: 'kube-apiserver', where: 'cp-1:6443', member: 'cp-1' }),
+  ];
+  const etcd = ['e1', 'e2', 'e3'].flatMap((name) => [machine(name), server(name)]);
+  const three = [...controlPlane, ...etcd];
   const lists = [read('machines'), read('tls')];
 
   it('a member of which nothing is known', () => {
@@ -415,7 +454,7 @@ describe('coverage', () => {
 
   it('a machine that is gone without a new one is told for a day', () => {
     const first = assess([...three, ...lists]);
-    const two = three.slice(2);
+    const two = [...controlPlane, ...etcd.slice(2)];
     const gone = assess([...two, ...lists], first, NOW + HOUR);
     expect(codes(gone)).toEqual(['warning CoverageShrunk etcd machines gone']);
     const later = assess([...two, ...lists], gone, NOW + 20 * HOUR);
@@ -425,6 +464,18 @@ describe('coverage', () => {
     });
     expect(codes(assess([...two, ...lists], later, NOW + 26 * HOUR))).toEqual([]);
     expect(codes(assess([...three, ...lists], later, NOW + 21 * HOUR))).toEqual([]);
+  });
+
+  it('a control plane without a Machine, where others have one; its Nodes do not stand for it', () => {
+    const node = member({ source: 'nodes', role: 'control-plane', name: 'Node cp-1', node: 'cp-1' });
+    const { findings } = assess([...etcd, node, certificate({ what: 'kube-apiserver', where: 'x', member: 'cp-1' })]);
+    expect(findings.filter(({ code }) => code === 'CoverageShrunk')).toMatchObject([
+      {
+        object: 'control-plane machines',
+        message: expect.stringContaining('no control plane machine is among 3 Machines (Machine eksa-system/e1,'),
+      },
+    ]);
+    expect(codes(assess([node, certificate({ what: 'kube-apiserver', where: 'x', member: 'cp-1' })]))).toEqual([]);
   });
 
   it('fewer than wanted', () => {

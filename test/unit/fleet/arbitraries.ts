@@ -65,7 +65,8 @@ export const anyTarget: fc.Arbitrary<Target> = fc
         { requiredKeys: ['name', 'provider'] },
       ),
       access,
-      management: fc.record({ access: kubeconfig, namespace }, { requiredKeys: ['access'] }),
+      management: fc.record({ access: kubeconfig, namespace }, { requiredKeys: ['namespace'] }),
+      eksAnywhereNamespace: namespace,
       instances: fc
         .tuple(scope, fc.constantFrom({}, { vpcId: 'vpc-0a1b2c3d4e5f60718' }))
         .map(([place, vpc]) => ({ ...place, ...vpc })),
@@ -77,7 +78,7 @@ export const anyTarget: fc.Arbitrary<Target> = fc
     },
     { requiredKeys: ['id', 'cluster', 'access', 'lane'] },
   )
-  .filter((target) => target.access.kind !== 'cluster-api' || target.management !== undefined);
+  .filter((target) => target.access.kind !== 'cluster-api' || target.management?.access !== undefined);
 
 export const anyOrder: fc.Arbitrary<SweepOrder> = fc.record(
   {

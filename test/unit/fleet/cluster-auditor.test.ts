@@ -12,7 +12,7 @@ import { type AuditEngine, createClusterAuditor, type DueAudit } from '../../../
 import type { FleetIndex } from '../../../lambdas/fleet/fleet-index.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import type { OpenTarget } from '../../../lambdas/fleet/open-target.ts';
-import { at, DAY, DUBLIN, expiryFinding, MINUTE, NOW, PARIS, swept, TROUBLE } from './values.ts';
+import { at, auditedFinding, DAY, DUBLIN, expiryFinding, MINUTE, NOW, PARIS, swept, TROUBLE } from './values.ts';
 
 const never = new AbortController().signal;
 const REACH = { handshakes: true, secrets: false, kubeletMetrics: false };
@@ -53,14 +53,17 @@ function auditor(snapshots: Snapshots, engine: Partial<AuditEngine> = {}) {
       async audit(target, { previous }) {
         seen.targets.push(target);
         seen.previous.push(previous);
-        return { snapshot: snapshot({ findings: [expiryFinding()] }), durationMs: 40, requests: 1 };
+        return { snapshot: snapshot({ findings: [auditedFinding()] }), durationMs: 40, requests: 1 };
       },
-      auditUnopened: (_target, problem, { previous }) => {
+      auditUnopened: async (_target, problem, { previous }) => {
         seen.previous.push(previous);
-        const finding = expiryFinding({ code: 'SourceUnread', message: problem.message });
+        const finding = auditedFinding({ code: 'SourceUnread', message: problem.message });
         return { snapshot: snapshot({ findings: [finding] }), durationMs: 0, requests: 0 };
       },
-      assessExpiry: (_cluster, observations, previous) => ({ observations, findings: previous?.findings ?? [] }),
+      *assessInSteps(_cluster, observations, previous) {
+        yield;
+        return { observations, findings: previous?.findings ?? [] };
+      },
       ...engine,
     },
   });
@@ -85,7 +88,7 @@ describe('createClusterAuditor', () => {
     const { seen, audit } = auditor(snapshots);
     const summary = await audit(due());
     expect(seen.previous).toEqual([before]);
-    expect(state.written).toEqual([[snapshot({ findings: [expiryFinding()] }), '"1"']]);
+    expect(state.written).toEqual([[snapshot({ findings: [auditedFinding()] }), '"1"']]);
     expect(summary).toMatchObject({ findingCount: 1, durationMs: 40 });
     expect(summary).not.toHaveProperty('snapshotProblem');
     expect(summary).not.toHaveProperty('partial');
@@ -93,7 +96,7 @@ describe('createClusterAuditor', () => {
 
   it('does not write what is stored already, and tells of its own audit all the same', async () => {
     const { state, snapshots } = bucket({
-      snapshot: snapshot({ auditedAt: at(-15 * MINUTE), findings: [expiryFinding()] }),
+      snapshot: snapshot({ auditedAt: at(-15 * MINUTE), findings: [auditedFinding()] }),
       etag: '"1"',
     });
     const summary = await auditor(snapshots).audit(due({ known: true }));
@@ -102,7 +105,7 @@ describe('createClusterAuditor', () => {
     expect(summary).not.toHaveProperty('snapshotProblem');
 
     const old = bucket({
-      snapshot: snapshot({ auditedAt: at(-120 * MINUTE), findings: [expiryFinding()] }),
+      snapshot: snapshot({ auditedAt: at(-120 * MINUTE), findings: [auditedFinding()] }),
       etag: '"1"',
     });
     await auditor(old.snapshots).audit(due({ known: true }));
@@ -113,6 +116,12 @@ describe('createClusterAuditor', () => {
     const { state, snapshots } = bucket();
     await auditor(snapshots).audit(due());
     expect(state.written.map(([, etag]) => etag)).toEqual([undefined]);
+  });
+
+  it('looks for the Cluster of EKS Anywhere where fleet.yaml says', async () => {
+    const { seen, audit } = auditor(bucket().snapshots);
+    await audit(due({ target: { ...PARIS, eksAnywhereNamespace: 'team-a' } }));
+    expect(seen.targets[0]?.eksAnywhereNamespace).toBe('team-a');
   });
 
   it('asks EKS about clusters of EKS, in their account', async () => {
@@ -270,7 +279,7 @@ describe('createClusterAuditor', () => {
   });
 
   it('assesses again, once, when somebody else wrote meanwhile', async () => {
-    const newer = snapshot({ findings: [expiryFinding({ object: 'theirs' })] });
+    const newer = snapshot({ findings: [auditedFinding({ object: 'theirs' })] });
     const { state, snapshots } = bucket({ snapshot: newer, etag: '"2"' }, { write: [failure('conflict')] });
     const summary = await auditor(snapshots).audit(due());
     expect(state.written).toEqual([[snapshot({ findings: newer.findings }), '"2"']]);

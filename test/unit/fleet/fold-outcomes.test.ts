@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AuditSummary, summaryOf } from '../../../lambdas/audit/summary.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
-import { type ExpiryFinding, SEVERITIES } from '../../../lambdas/expiry/finding.ts';
+import { type KeptFinding, SEVERITIES } from '../../../lambdas/expiry/finding.ts';
 import type { CertificateObservation } from '../../../lambdas/expiry/observation.ts';
 import type { Finding, FleetIndex, IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
@@ -12,6 +12,7 @@ import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
 import type { FateRow } from '../../../lambdas/slo/fates.ts';
 import {
   at,
+  auditedFinding,
   auditSummary,
   DAY,
   dispatched,
@@ -386,7 +387,7 @@ function withoutRequests(cluster: IndexedCluster | undefined) {
 describe('the index of a thousand clusters', () => {
   it('has room in one object at its worst: 21 MB of 32 MiB', () => {
     const findings = Array.from({ length: 20 }, (_, n) =>
-      expiryFinding({ object: `kubelet-serving worker-${n}.example.com:10250`, what: CLASSES[n % 12] ?? 'etcd-peer' }),
+      auditedFinding({ object: `kubelet-serving worker-${n}.example.com:10250`, what: CLASSES[n % 12] ?? 'etcd-peer' }),
     );
     const observations = CLASSES.slice(0, 12).map(
       (what): CertificateObservation => ({
@@ -492,7 +493,7 @@ describe('the audit of a cluster in the index', () => {
     const anyFindings = fc.uniqueArray(anyFinding, { selector: ({ object }) => object, maxLength: 3 });
     fc.assert(
       fc.property(anyFindings, fc.array(anyFindings, { maxLength: 4 }), (known, partials) => {
-        const countsOf = (findings: readonly ExpiryFinding[]) => {
+        const countsOf = (findings: readonly KeptFinding[]) => {
           const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length;
           return { critical: count('critical'), warning: count('warning'), info: count('info') };
         };

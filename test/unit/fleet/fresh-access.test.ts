@@ -11,11 +11,14 @@ it.each([
   ['ECONNREFUSED', false],
   ['ETIMEDOUT', false],
 ])('after %s EKS is asked again: %s', (code, expected) => {
-  const { kind, object, problem, remedy } = connectionError(code, {
-    object: 'list x',
-    serverName: 'h',
-    bundle: undefined,
-    now: 0,
-  });
+  const { kind, object, problem, remedy } = connectionError(
+    { code },
+    {
+      object: 'list x',
+      serverName: 'h',
+      bundle: undefined,
+      now: 0,
+    },
+  );
   expect(mayHaveMoved([{ kind, object, message: problem, remedy }])).toBe(expected);
 });

@@ -9,6 +9,7 @@ function open(name: string, closed: string[]): OpenTarget {
   return {
     cluster: { name, provider: 'eks' },
     workload: { server: 'https://127.0.0.1', stats, request, close: () => {} },
+    machinesNamespace: 'eksa-system',
     close: () => closed.push(name),
   };
 }

@@ -4,7 +4,14 @@ import { fleetCluster, managementCluster, OTHER_SECRET, PARIS, SECRET } from './
 
 it('finds what fleet.yaml lists, management clusters among it', () => {
   const fleet = {
-    managementClusters: [{ ...managementCluster(), authenticatorId: 'uuid', serviceCidrs: ['10.96.0.0/12'] }],
+    managementClusters: [
+      {
+        ...managementCluster(),
+        authenticatorId: 'uuid',
+        serviceCidrs: ['10.96.0.0/12'],
+        eksAnywhereNamespace: 'platform',
+      },
+    ],
     clusters: [
       fleetCluster(),
       fleetCluster({
@@ -12,6 +19,8 @@ it('finds what fleet.yaml lists, management clusters among it', () => {
         provider: 'eks',
         authenticatorId: 'paris',
         managementKubeconfigSecret: OTHER_SECRET,
+        namespace: 'team-a',
+        eksAnywhereNamespace: 'team-a',
         lane: 'corp',
       }),
     ],
@@ -26,6 +35,8 @@ it('finds what fleet.yaml lists, management clusters among it', () => {
           id: 'mgmt',
           cluster: { name: 'mgmt', provider: 'eks-anywhere', serviceCidrs: ['10.96.0.0/12'] },
           access: { kind: 'kubeconfig', secret: OTHER_SECRET, authenticatorId: 'uuid' },
+          management: { namespace: 'eksa-system' },
+          eksAnywhereNamespace: 'platform',
           lane: 'onprem',
         },
         managesClusters: ['eksa-system'],
@@ -37,7 +48,8 @@ it('finds what fleet.yaml lists, management clusters among it', () => {
           id: 'two',
           cluster: { name: 'paris', provider: 'eks' },
           access: { kind: 'kubeconfig', secret: SECRET, authenticatorId: 'paris' },
-          management: { access: { kind: 'kubeconfig', secret: OTHER_SECRET } },
+          management: { access: { kind: 'kubeconfig', secret: OTHER_SECRET }, namespace: 'team-a' },
+          eksAnywhereNamespace: 'team-a',
           lane: 'corp',
         },
       },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 
+import { isEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { KubeconfigSecretError } from '../../../lambdas/aws/kubeconfig-secret.ts';
 import type { Access } from '../../../lambdas/fleet/access.ts';
@@ -12,6 +13,7 @@ import {
 } from '../../../lambdas/fleet/open-target.ts';
 import type { Target } from '../../../lambdas/fleet/target.ts';
 import type { Problem } from '../../../lambdas/problem.ts';
+import { isOnLoopback } from '../../fleet/loopback.ts';
 import {
   answer,
   createAuthority,
@@ -22,9 +24,10 @@ import {
 } from '../kubernetes/tls-server.ts';
 
 const arnOf = (name: string) => `arn:aws:secretsmanager:eu-west-1:123456789012:secret:${name}-AbCdEf`;
+const UUID = '6b1f9c27-d0e8-4a35-9f00-1c2d3e4f5a6b';
 const SCOPE = { account: '111122223333', region: 'eu-central-1' } as const;
 const OWN: Access = { kind: 'kubeconfig', secret: arnOf('own') };
-const MANAGEMENT = { access: { kind: 'kubeconfig', secret: arnOf('management') } } as const;
+const MANAGEMENT = { access: { kind: 'kubeconfig', secret: arnOf('management') }, namespace: 'eksa-system' } as const;
 const never = new AbortController().signal;
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
@@ -56,8 +59,10 @@ function targetOf(changes: Partial<Target>): Target {
 const anywhere = { name: 'berlin', provider: 'eks-anywhere' } as const;
 
 const SOURCES: TargetSources = {
+  addresses: 'local',
   readSecret: async (arn) => SECRETS[arn] ?? '',
   signToken: async () => TOKEN,
+  isEksEndpoint: isOnLoopback,
   async *listInstances() {},
 };
 
@@ -78,23 +83,26 @@ describe('openTarget', () => {
       name: 'berlin',
       provider: 'eks',
       serviceCidrs: ['10.96.0.0/12'],
-      endpoint: 'api.berlin.example',
+      endpoints: ['api.berlin.example'],
     });
     const readSecret = async () => kubeconfig('https://[2001:db8::1]:6443');
-    expect((await open({}, { readSecret })).cluster.endpoint).toBe('2001:db8::1');
+    expect((await open({}, { readSecret })).cluster.endpoints).toEqual(['2001:db8::1']);
   });
 
   it.each(['eks', 'eks-anywhere'] as const)('reads Machines of %s from the management cluster', async (provider) => {
     const cluster = { name: 'berlin', provider };
     expect((await open({ cluster, management: MANAGEMENT })).management?.server).toBe('https://api.management.example');
-    const inNamespace = await open({ cluster, management: { ...MANAGEMENT, namespace: 'eksa-system' } });
-    expect(inNamespace.machinesNamespace).toBe('eksa-system');
+    const inNamespace = await open({ cluster, management: { ...MANAGEMENT, namespace: 'team-a' } });
+    expect(inNamespace.machinesNamespace).toBe('team-a');
   });
 
   it('takes an EKS Anywhere cluster without one as its own management cluster', async () => {
-    const { workload, management, machinesNamespace } = await open({ cluster: anywhere });
+    const { workload, management, machinesNamespace } = await open({
+      cluster: anywhere,
+      management: { namespace: 'team-a' },
+    });
     expect(management).toBe(workload);
-    expect(machinesNamespace).toBeUndefined();
+    expect(machinesNamespace).toBe('team-a');
     expect((await open({})).management).toBeUndefined();
   });
 
@@ -148,13 +156,88 @@ describe('access to an EKS cluster', () => {
   });
 
   it.each([
-    ['a CA that is no certificate', 'https://api.example', base64('x'), 'certificate'],
-    ['an endpoint without TLS', 'http://api.example', base64('x'), 'invalid'],
+    ['a CA that is no certificate', 'https://127.0.0.1', base64('x'), 'certificate'],
+    ['an endpoint without TLS', 'http://127.0.0.1', base64('x'), 'invalid'],
+    ['an endpoint that is not of EKS', 'https://api.example', base64('x'), 'endpoint'],
   ])('cannot be had with %s', async (_, endpoint, certificateAuthority, kind) => {
     expect(await problemOf({ access: { kind: 'eks', endpoint, certificateAuthority, scope: SCOPE } })).toMatchObject({
       kind,
       object: 'EKS cluster berlin in 111122223333/eu-central-1',
     });
+  });
+
+  it('with the endpoint of an attacker has no token signed, and nothing is sent there', async () => {
+    const server = await echo();
+    const { caPem, server: endpoint } = server.connection;
+    const signed: unknown[] = [];
+    const signToken = async (...args: unknown[]) => {
+      signed.push(args);
+      return TOKEN;
+    };
+    const access = { kind: 'eks', endpoint, certificateAuthority: base64(caPem), scope: SCOPE } as const;
+    expect(await problemOf({ access }, { signToken, isEksEndpoint })).toEqual({
+      kind: 'endpoint',
+      object: 'EKS cluster berlin in 111122223333/eu-central-1',
+      message: `its endpoint ${endpoint} is not one of EKS in Region eu-central-1, so no token is signed for it`,
+      remedy: expect.stringContaining('aws eks describe-cluster'),
+    });
+    // The Region counts: a token for one is not for a server of another.
+    const elsewhere = 'https://0A1B.gr7.eu-west-1.eks.amazonaws.com';
+    expect(await problemOf({ access: { ...access, endpoint: elsewhere } }, { signToken, isEksEndpoint })).toMatchObject(
+      {
+        kind: 'endpoint',
+      },
+    );
+    expect(signed).toEqual([]);
+    expect(server.connections()).toBe(0);
+  });
+
+  it('named by a kubeconfig with an authenticatorId is bound to EKS too; an EKS Anywhere cluster is where its owner says', async () => {
+    const access: Access = { kind: 'kubeconfig', secret: arnOf('own'), authenticatorId: 'berlin' };
+    const strict = { isEksEndpoint };
+    expect(await problemOf({ access }, strict)).toMatchObject({
+      kind: 'endpoint',
+      object: `kubeconfig in secret ${arnOf('own')}`,
+      message: expect.stringContaining('https://api.berlin.example:6443'),
+    });
+    const uuid = { ...access, authenticatorId: UUID };
+    (await open({ access: uuid, cluster: anywhere }, strict)).close();
+    // EKS Anywhere has UUIDs alone: another id is the name of an EKS cluster, and an EKS cluster may have a UUID for its name.
+    expect(await problemOf({ access, cluster: anywhere }, strict)).toMatchObject({ kind: 'endpoint' });
+    expect(await problemOf({ access: uuid }, strict)).toMatchObject({ kind: 'endpoint' });
+    const eks = 'https://0A1B.gr7.eu-west-1.eks.amazonaws.com';
+    (await open({ access }, { ...strict, readSecret: async () => kubeconfig(eks) })).close();
+    // Its own token is the owner's word.
+    (await open({ access: OWN }, strict)).close();
+  });
+
+  it('signs no token for the name of an EKS cluster to a management cluster elsewhere', async () => {
+    const management = await echo();
+    const { caPem, server } = management.connection;
+    const signed: unknown[] = [];
+    const sources = {
+      isEksEndpoint,
+      readSecret: async () => kubeconfig(server, caPem),
+      signToken: async (...args: unknown[]) => {
+        signed.push(args);
+        return TOKEN;
+      },
+    };
+    const managed = (authenticatorId: string) => ({
+      cluster: anywhere,
+      access: { kind: 'cluster-api', namespace: 'eksa-system' } as const,
+      management: { ...MANAGEMENT, access: { ...MANAGEMENT.access, authenticatorId } },
+    });
+    expect(await problemOf(managed('dublin'), sources)).toMatchObject({
+      kind: 'endpoint',
+      object: `kubeconfig in secret ${arnOf('management')}`,
+      message: expect.stringContaining(server),
+    });
+    expect(signed).toEqual([]);
+    expect(management.connections()).toBe(0);
+    // That of an EKS Anywhere cluster is where its owner says.
+    expect(await problemOf(managed(UUID), sources)).not.toMatchObject({ kind: 'endpoint' });
+    expect(signed[0]).toEqual([UUID, 'eu-west-1']);
   });
 
   it('fails as credentials when no token can be signed', async () => {
@@ -220,6 +303,41 @@ describe('access by a kubeconfig', () => {
   });
 });
 
+describe('an API server that is no other machine', () => {
+  it.each([
+    ['https://169.254.169.254', '169.254.169.254'],
+    ['https://[fe80::1]:6443', 'fe80::1'],
+    ['https://[fd00:ec2::254]/', 'fd00:ec2::254'],
+    ['https://127.0.0.1:9001', '127.0.0.1'],
+    ['https://0x7f.1', '127.0.0.1'],
+    ['https://2130706433', '127.0.0.1'],
+    ['https://[::ffff:127.0.0.1]:9001', '::ffff:7f00:1'],
+    ['https://168.63.129.16', '168.63.129.16'],
+  ])('is not opened by any access: %s', async (server, address) => {
+    const refused = { kind: 'invalid', message: expect.stringContaining(`${address} is a loopback, link-local`) };
+    const certificateAuthority = base64((await defaultCertificates()).authority.certificatePem);
+    const secret = { readSecret: async () => kubeconfig(server), addresses: 'cluster' } as const;
+    expect(await problemOf({}, secret)).toMatchObject(refused);
+    expect(await problemOf({ management: MANAGEMENT }, secret)).toMatchObject(refused);
+    const eks = { kind: 'eks', endpoint: server, certificateAuthority, scope: SCOPE } as const;
+    const unpinned = { addresses: 'cluster', isEksEndpoint: () => true } as const;
+    expect(await problemOf({ access: eks }, unpinned)).toMatchObject(refused);
+  });
+
+  it('is not opened by the kubeconfig of Cluster API either', async () => {
+    const { authority } = await defaultCertificates();
+    const value = base64(kubeconfig('https://169.254.169.254'));
+    const server = await startTlsServer((_, response) => answer(response, 200, { data: { value } }));
+    const readSecret = async () => kubeconfig(server.connection.server, authority.certificatePem);
+    const access: Access = { kind: 'cluster-api', namespace: 'eksa-system' };
+    expect(await problemOf({ access, management: MANAGEMENT }, { readSecret })).toMatchObject({
+      kind: 'invalid',
+      object: expect.stringMatching(/^kubeconfig of eksa-system\/berlin on/),
+      message: expect.stringContaining('169.254.169.254'),
+    });
+  });
+});
+
 describe('access by the kubeconfig of Cluster API', () => {
   const access: Access = { kind: 'cluster-api', namespace: 'eksa-system' };
   const SECRET_PATH = '/api/v1/namespaces/eksa-system/secrets/berlin-kubeconfig';
@@ -251,19 +369,6 @@ describe('access by the kubeconfig of Cluster API', () => {
     expect(problem).toMatchObject({ kind, object: expect.stringMatching(object) });
     expect(JSON.stringify(problem)).not.toContain('SENTINEL');
   });
-
-  it.each(['https://169.254.169.254', 'https://[fe80::1]:6443', 'https://[fd00:ec2::254]/', 'https://instance-data'])(
-    'does not lead to %s, which the owner of the fleet may',
-    async (server) => {
-      const { sources } = await managing({ data: { value: base64(kubeconfig(server)) } });
-      expect(await problemOf({ access, management: MANAGEMENT }, sources)).toMatchObject({
-        kind: 'kubeconfig',
-        object: expect.stringMatching(/^kubeconfig of eksa-system\/berlin on/),
-        message: expect.stringContaining('link-local'),
-      });
-      (await open({}, { readSecret: async () => kubeconfig(server) })).close();
-    },
-  );
 
   it('may be forbidden, with the command that grants it', async () => {
     const { sources } = await managing(statusBody(403, 'Forbidden', 'no'), 403);

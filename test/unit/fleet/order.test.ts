@@ -98,12 +98,13 @@ describe('decodeOrder', () => {
       listed({ access: { kind: 'kubeconfig', secret: SECRET, authenticatorId: 'a\r\nb' } }),
       'target.access.authenticatorId is not a cluster id of aws-iam-authenticator',
     ],
-    [listed({ management: {} }), 'target.management.access is not an object'],
+    [listed({ management: {} }), 'target.management.namespace is not the name of a namespace'],
+    [listed({ management: { namespace: 'A' } }), 'target.management.namespace is not the name of a namespace'],
     [
       listed({ management: { access: { kind: 'eks', secret: SECRET } } }),
       'target.management.access.kind is not one of kubeconfig',
     ],
-    [message({ target: { ...BERLIN, management: undefined } }), 'target.management is missing'],
+    [message({ target: { ...BERLIN, management: undefined } }), 'target.management.access is missing'],
     [
       message({ target: { ...BERLIN, access: { kind: 'cluster-api', namespace: 'a/b' } } }),
       'target.access.namespace is not the name of a namespace',

@@ -7,7 +7,18 @@ import { FINDING_CODES, type FindingCode } from '../../../lambdas/expiry/finding
 import type { Outcome, SweepOutcome, VerdictLine } from '../../../lambdas/fleet/outcome.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import type { FateRow } from '../../../lambdas/slo/fates.ts';
-import { at, auditSummary, dispatched, expiryFinding, MINUTE, NOW, swept, TROUBLE, verdictLine } from './values.ts';
+import {
+  at,
+  auditedFinding,
+  auditSummary,
+  dispatched,
+  expiryFinding,
+  MINUTE,
+  NOW,
+  swept,
+  TROUBLE,
+  verdictLine,
+} from './values.ts';
 
 const FATES: FateRow = [NOW / MINUTE - 20, 5, 4, 3, 2, 1];
 
@@ -50,6 +61,15 @@ describe('encodeOutcome', () => {
     const finding = { ...expiryFinding(), code: 'SomethingNew' };
     const body = JSON.stringify({ ...swept(), audit: { ...auditSummary(), findings: [finding] } });
     expect(decodeOutcome(body)).toStrictEqual({ ok: true, outcome: swept() });
+  });
+
+  it.each([
+    ['nine days after it', 9 * 24 * 60 * MINUTE],
+    ['before it', -1],
+  ])('takes no audit of %s from a sweep, and loses nothing else', (_, ms) => {
+    const outcome = swept({ audit: auditSummary({ auditedAt: at(ms) }) });
+    expect(decodeOutcome(JSON.stringify(outcome))).toStrictEqual({ ok: true, outcome: swept() });
+    expect(sent(outcome)).toMatchObject({ problems: [{ object: 'audit of cluster paris' }] });
   });
 
   it('says that what became of requests cannot be told, and tells of the sweep all the same', () => {
@@ -143,7 +163,7 @@ describe('encodeOutcome', () => {
 
   it('has room for every part at its worst', () => {
     const findings = Array.from({ length: 400 }, (_, n) =>
-      expiryFinding({
+      auditedFinding({
         ...worst(),
         severity: 'critical',
         command: '"'.repeat(5_000),

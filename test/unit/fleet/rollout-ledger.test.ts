@@ -56,6 +56,21 @@ describe('what is remembered', () => {
     expect(stored(objects)).toEqual(value);
   });
 
+  it.each([
+    ['a start', { rollouts: [past({ startedAt: NOW + 10 * 60_000 + 1 })] }],
+    ['an end', { rollouts: [past({ endedAt: Date.UTC(2099, 0, 1) })] }],
+    ['a claim that never began', { rollouts: [], undone: [{ cluster: 'oslo', claimedAt: Date.UTC(2099, 0, 1) }] }],
+  ])('does not count with %s in a time to come, and says so until it is written anew', async (_, held) => {
+    const objects = memoryObjects({ [ROLLOUT_LEDGER_KEY]: { version: 1, ...held } });
+    const ledger = ledgerOf(objects);
+    const told = await ledger.read(signal);
+    expect(told).toMatchObject({ rollouts: [], problems: [{ kind: 'rollout-ledger', object: ROLLOUT_LEDGER_KEY }] });
+    expect(told).not.toHaveProperty('undone');
+    expect(await ledger.claim(claim, signal)).toBe(true);
+    expect(stored(objects)).toMatchObject({ rollouts: [{ id: 'b' }] });
+    expect(await ledger.read(signal)).not.toHaveProperty('problems');
+  });
+
   it('never throws for what is in it', async () => {
     await assert(
       asyncProperty(anything({ withNullPrototype: false }), async (value) => {
@@ -93,7 +108,8 @@ describe('a claim', () => {
     ['another rolls, for a person', past(), 'person', true],
     ['another is done', past({ endedAt: NOW - HOUR }), 'schedule', true],
     ['another began less than the pause ago', past({ startedAt: NOW - HOUR + 1, endedAt: NOW - 1 }), 'schedule', false],
-    ['another was never ended', past({ startedAt: NOW - 14 * DAY }), 'schedule', true],
+    ['another goes on for almost six hours', past({ startedAt: NOW - 6 * HOUR + 1 }), 'schedule', false],
+    ['another goes on for longer than six hours', past({ startedAt: NOW - 6 * HOUR }), 'schedule', true],
     ['the cluster itself claimed long before', past({ cluster: 'munich', startedAt: NOW - 900_001 }), 'schedule', true],
     ['the cluster itself claimed a moment ago', past({ cluster: 'munich', startedAt: NOW - 1 }), 'schedule', false],
     ['the cluster itself claimed it, for a person', past({ cluster: 'munich', startedAt: NOW }), 'person', false],
@@ -111,7 +127,10 @@ describe('a claim', () => {
   it('takes the place of one of the same cluster that never began', async () => {
     const objects = holding(past({ cluster: 'munich' }), past({ cluster: 'munich', id: 'done', endedAt: NOW - HOUR }));
     await ledgerOf(objects).claim(claim, signal);
-    expect(stored(objects)).toMatchObject({ rollouts: [{ id: 'done' }, { id: 'b' }] });
+    expect(stored(objects)).toMatchObject({
+      rollouts: [{ id: 'done' }, { id: 'b' }],
+      undone: [{ cluster: 'munich', claimedAt: NOW - 2 * HOUR }],
+    });
   });
 
   it('is none when somebody wrote meanwhile', async () => {
@@ -144,28 +163,25 @@ describe('a claim', () => {
   });
 });
 
-describe('what goes on', () => {
-  const going = { id: 'b', cluster: 'munich', trigger: 'person', at: NOW - HOUR } as const;
-
-  it('is written down once, also where others write', async () => {
-    const objects = holding();
-    objects.before = () =>
-      objects.objects.set(ROLLOUT_LEDGER_KEY, { value: { version: 1, rollouts: [past()] }, etag: '"x"' });
+describe('what was claimed and never began', () => {
+  it('is forgotten after 100 days, and no more than fits', async () => {
+    const undone = Array.from({ length: 2000 }, () => ({ cluster: 'oslo', claimedAt: NOW - 99 * DAY }));
+    undone[0] = { cluster: 'oslo', claimedAt: NOW - 100 * DAY };
+    const objects = memoryObjects({ [ROLLOUT_LEDGER_KEY]: { version: 1, rollouts: [past()], undone } });
     const ledger = ledgerOf(objects);
-    await ledger.keep(going, signal);
-    const kept = { id: 'b', cluster: 'munich', trigger: 'person', startedAt: NOW - HOUR };
-    expect(stored(objects)).toEqual({ version: 1, rollouts: [past(), kept] });
-    const first = objects.objects.get(ROLLOUT_LEDGER_KEY);
-    await ledger.keep({ ...going, at: NOW }, signal);
-    expect(objects.objects.get(ROLLOUT_LEDGER_KEY)).toBe(first);
-    expect(await ledger.claim({ ...claim, cluster: 'rome', id: 'c' }, signal)).toBe(false);
-  });
-
-  it('goes on again where it was taken for ended', async () => {
-    const objects = holding(past({ id: 'b', cluster: 'munich', endedAt: NOW - 1 }));
-    await ledgerOf(objects).keep(going, signal);
-    expect(stored(objects)).toMatchObject({ rollouts: [{ id: 'b', trigger: 'person', startedAt: NOW - HOUR }] });
-    expect(stored(objects)).not.toMatchObject({ rollouts: [{ endedAt: expect.anything() }] });
+    expect((await ledger.read(signal)).undone).toHaveLength(1999);
+    for (const id of ['a', 'c']) {
+      const claimedAt = NOW - 2 * HOUR;
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await ledger.end({ id, cluster: 'berlin', at: NOW, undone: { claimedAt } }, signal);
+      const { rollouts: _, ...rest } = stored(objects) as { rollouts: unknown; undone: unknown[] };
+      expect(rest.undone).toHaveLength(2000);
+      objects.objects.set(ROLLOUT_LEDGER_KEY, {
+        value: { version: 1, rollouts: [past({ id: 'c' })], ...rest },
+        etag: '"again"',
+      });
+    }
+    expect((await ledger.read(signal)).undone?.slice(-2).map(({ cluster }) => cluster)).toEqual(['berlin', 'berlin']);
   });
 });
 
@@ -182,13 +198,19 @@ describe('an end', () => {
     expect(objects.objects.get(ROLLOUT_LEDGER_KEY)).toBe(first);
   });
 
-  it('of what never began is as if it had not been', async () => {
+  it('of what never began stops nobody, and is remembered', async () => {
     const objects = holding(past(), past({ id: 'done', endedAt: NOW - HOUR }));
     const ledger = ledgerOf(objects);
     const undone = { claimedAt: NOW - 2 * HOUR };
     await ledger.end({ id: 'a', cluster: 'berlin', at: NOW, undone }, signal);
     await ledger.end({ id: 'done', cluster: 'berlin', at: NOW, undone }, signal);
-    expect(stored(objects)).toMatchObject({ rollouts: [{ id: 'done' }] });
+    expect(stored(objects)).toEqual({
+      version: 1,
+      rollouts: [past({ id: 'done', endedAt: NOW - HOUR })],
+      undone: [{ cluster: 'berlin', claimedAt: NOW - 2 * HOUR }],
+    });
+    expect((await ledger.read(signal)).undone).toEqual([{ cluster: 'berlin', claimedAt: NOW - 2 * HOUR }]);
+    expect(await ledger.claim(claim, signal)).toBe(true);
   });
 
   it('of what never began leaves what another look claimed', async () => {

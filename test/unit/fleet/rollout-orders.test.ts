@@ -5,9 +5,23 @@ import { planTick, type TickOptions } from '../../../lambdas/fleet/plan-tick.ts'
 import { parseRecoveryWindows } from '../../../lambdas/fleet/read-recovery.ts';
 import type { RolloutSummary } from '../../../lambdas/fleet/rollout-summary.ts';
 import type { Target } from '../../../lambdas/fleet/target.ts';
+import type { ExpiredServer } from '../../../lambdas/kubernetes/connection.ts';
 import type { RecoveryWindow } from '../../../lambdas/recovery/window.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
-import { at, DAY, DUBLIN, index, indexed, MINUTE, NOW, PARIS, registered, registry, rolloutSummary } from './values.ts';
+import {
+  at,
+  auditSummary,
+  DAY,
+  DUBLIN,
+  index,
+  indexed,
+  MINUTE,
+  NOW,
+  PARIS,
+  registered,
+  registry,
+  rolloutSummary,
+} from './values.ts';
 
 const SHA256 = '0f'.repeat(32);
 const policy = (changed: Partial<RolloutPolicy> = {}): RolloutPolicy => ({
@@ -65,7 +79,7 @@ describe('the step of a rollout', () => {
   });
 
   it('is that of the first policy that matches', () => {
-    const both = [policy({ clusters: ['dub*'] }), policy({ nodeGroups: true })];
+    const both = [policy({ clusters: ['*/*/dub*'] }), policy({ nodeGroups: true })];
     expect(steps({ rollouts: both }, undefined, DUBLIN)).toBe(0);
   });
 
@@ -102,6 +116,26 @@ describe('recovery', () => {
     expect(orders.every((order) => order !== undefined && !('expiredServer' in order))).toBe(true);
   });
 
+  it('refuses a certificate that ended before the first that the last audit saw, where an authority is pinned', () => {
+    const ends = [
+      { what: 'kubelet-serving', count: 3, notAfter: at(-2 * DAY), where: '10.0.0.1:10250' },
+      { what: 'kube-apiserver', count: 3, notAfter: at(-DAY), where: '10.0.0.1:6443' },
+    ] as const;
+    const known = registry(registered('paris', { target: PARIS }));
+    const seen = index(indexed('paris', { audit: auditSummary({ ends }) }));
+    const expiredServerBy = (server: ExpiredServer) => {
+      const expiredServers = [{ cluster: 'paris', until: at(DAY), server }];
+      return planTick(known, seen, NOW, { expiredServers }).orders[0]?.order.expiredServer;
+    };
+    expect(expiredServerBy({ pin: 'authority' })).toEqual({ pin: 'authority', replacedBefore: NOW - DAY });
+    expect(expiredServerBy({ pin: 'authority', expiredAtMostMs: DAY })).toEqual({
+      pin: 'authority',
+      expiredAtMostMs: DAY,
+      replacedBefore: NOW - DAY,
+    });
+    expect(expiredServerBy({ pin: 'fingerprint', sha256: SHA256 })).toEqual({ pin: 'fingerprint', sha256: SHA256 });
+  });
+
   it('takes of two windows the one that was opened last', () => {
     const later = { ...WINDOW, id: 'w-2', openedAt: at() };
     expect(ordersOf({ recoveryWindows: [WINDOW, later] })[0]?.recovery?.id).toBe('w-2');
@@ -134,13 +168,26 @@ describe('an order', () => {
 
   it('carries them', () => {
     expect(decodeOrder(encodeOrder(order))).toEqual({ ok: true, order });
-    const authority: SweepOrder = { ...order, expiredServer: { pin: 'authority' } };
-    expect(decodeOrder(encodeOrder(authority))).toEqual({ ok: true, order: authority });
+    for (const expiredServer of [
+      { pin: 'authority' },
+      { pin: 'authority', expiredAtMostMs: 366 * DAY, replacedBefore: NOW },
+    ] as const) {
+      const authority: SweepOrder = { ...order, expiredServer };
+      expect(decodeOrder(encodeOrder(authority))).toEqual({ ok: true, order: authority });
+    }
   });
 
   it.each([
     [{ rollout: false }, 'rollout is not true'],
     [{ expiredServer: { pin: 'none' } }, 'expiredServer.pin is not one of authority, fingerprint'],
+    [
+      { expiredServer: { pin: 'authority', expiredAtMostMs: 367 * DAY } },
+      'expiredServer.expiredAtMostMs is more than 31622400000',
+    ],
+    [
+      { expiredServer: { pin: 'authority', expiredAtMostMs: -1 } },
+      'expiredServer.expiredAtMostMs is not a whole number',
+    ],
     [{ expiredServer: { pin: 'fingerprint', sha256: 'x' } }, 'expiredServer.sha256 is not a SHA-256'],
     [{ recovery: { ...WINDOW, approvals: 6 } }, 'recovery is no window: approvals is not 1 to 5'],
   ])('is refused with %j', (changed, problem) => {

@@ -5,6 +5,7 @@ import { KubeconfigSecretError } from '../../../lambdas/aws/kubeconfig-secret.ts
 import type { AuditCluster, DueAudit } from '../../../lambdas/fleet/cluster-auditor.ts';
 import type { SweepOrder } from '../../../lambdas/fleet/order.ts';
 import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/fleet/sweep-target.ts';
+import { isOnLoopback } from '../../fleet/loopback.ts';
 import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
 import { auditSummary, PARIS } from './values.ts';
 
@@ -43,8 +44,10 @@ async function sweeper(handler: Handler, options: Partial<TargetSweeperOptions> 
     return SUMMARY;
   };
   const sweepOne = createTargetSweeper({
+    addresses: 'local',
     readSecret: async () => text,
     signToken: notAsked,
+    isEksEndpoint: isOnLoopback,
     describeCluster: notAsked,
     async *listInstances() {},
     policies: [DEFAULT_POLICY],

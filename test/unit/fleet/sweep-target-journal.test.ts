@@ -7,7 +7,11 @@ import { createTargetSweeper } from '../../../lambdas/fleet/sweep-target.ts';
 import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
 import type { Journal } from '../../../lambdas/journal/journal.ts';
 import { policyHash } from '../../../lambdas/journal/policy-hash.ts';
-import { csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
+
+import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
+
+import { isOnLoopback } from '../../fleet/loopback.ts';
+
 import { failure } from '../journal/values.ts';
 import { answer, defaultCertificates, startTlsServer, statusBody, TOKEN } from '../kubernetes/tls-server.ts';
 
@@ -35,7 +39,8 @@ async function sweeperWith(append: Journal['append'], { onWrite = done, onRead, 
     else if (url.endsWith('/csr-3')) {
       onRead?.();
       answer(response, 200, csrs[2] ?? {});
-    } else answer(response, 200, { ...EMPTY, items: url.includes('/machines?') ? machines : csrs });
+    } else if (url.includes('/clusters?')) answer(response, 200, { ...EMPTY, items: [BENCH_CLUSTER] });
+    else answer(response, 200, { ...EMPTY, items: url.includes('/machines?') ? machines : csrs });
   });
   const ca = connection.caPem ?? (await defaultCertificates()).authority.certificatePem;
   const kubeconfig = stringify({
@@ -51,8 +56,10 @@ async function sweeperWith(append: Journal['append'], { onWrite = done, onRead, 
   });
   const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
   return createTargetSweeper({
+    addresses: 'local',
     readSecret: async () => kubeconfig,
     signToken: notAsked,
+    isEksEndpoint: isOnLoopback,
     describeCluster: notAsked,
     async *listInstances() {},
     policies: [DEFAULT_POLICY],
@@ -66,6 +73,7 @@ const order = (more: Partial<SweepOrder> = {}): SweepOrder => ({
     id: 'fleet/bench',
     cluster: { name: 'bench', provider: 'eks-anywhere' },
     access: { kind: 'kubeconfig', secret: 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:bench-AbCdEf' },
+    management: { namespace: 'eksa-system' },
     lane: 'default',
   },
   tick: 0,

@@ -8,6 +8,7 @@ import { lateRecoverer } from '../../../lambdas/functions/late-recoverer.ts';
 import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
 import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
 import type { RecoveryRow, sweepRecovery } from '../../../lambdas/recovery-sweep/sweep-recovery.ts';
+import { isOnLoopback } from '../../fleet/loopback.ts';
 import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
 import { CLUSTER_ID, clientCsr, NOW, windowOf } from '../recovery/fixtures.ts';
 import { apiError, CSRS, fakeCluster } from '../recovery-sweep/fake-cluster.ts';
@@ -53,8 +54,10 @@ async function sweeper(handler: Handler, options: Partial<TargetSweeperOptions> 
   const kept: JournalEntry[] = [];
   const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
   const sweepOne = createTargetSweeper({
+    addresses: 'local',
     readSecret: async () => text,
     signToken: notAsked,
+    isEksEndpoint: isOnLoopback,
     describeCluster: notAsked,
     async *listInstances() {},
     policies: [DEFAULT_POLICY],

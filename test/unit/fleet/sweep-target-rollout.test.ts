@@ -8,6 +8,7 @@ import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
 import type { Journal } from '../../../lambdas/journal/journal.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import type { stepRollout } from '../../../lambdas/rollout-step/step-rollout.ts';
+import { isOnLoopback } from '../../fleet/loopback.ts';
 import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
 import { auditSummary, DUBLIN, NOW, PARIS, rolloutSummary, TROUBLE } from './values.ts';
 
@@ -42,8 +43,10 @@ async function sweeper(handler: Handler, options: Partial<TargetSweeperOptions> 
     return { summary: SUMMARY, problems: [] };
   };
   const sweepOne = createTargetSweeper({
+    addresses: 'local',
     readSecret: async () => text,
     signToken: notAsked,
+    isEksEndpoint: isOnLoopback,
     describeCluster: notAsked,
     async *listInstances() {},
     policies: [DEFAULT_POLICY],
@@ -203,16 +206,23 @@ describe('createClusterRoller', () => {
     }) as unknown as Step,
   });
   const client = { server: 'https://a' } as never;
-  const due = { cluster: {} as never, workload: client, close: () => undefined };
+  const due = { cluster: {} as never, workload: client, machinesNamespace: 'eksa-system', close: () => undefined };
 
   it('steps a cluster by the schedule, with its policy', async () => {
     const open = { ...due, management: client, machinesNamespace: 'eksa-system' };
-    const target = { ...PARIS, audit: { secrets: true as const } };
+    const target = { ...PARIS, eksAnywhereNamespace: 'team-a', audit: { secrets: true as const } };
     const rolled = await roll({ target, open, handshakes: false, holdWrites: 'why', signal: never });
     expect(rolled).toMatchObject({ summary: { state: 'idle' }, problems: [TROUBLE] });
     expect(asked).toMatchObject([
       [
-        { id: 'paris', name: 'paris', managesItself: true, namespace: 'eksa-system', readEtcdClientSecret: true },
+        {
+          id: 'paris',
+          name: 'paris',
+          managesItself: true,
+          namespace: 'eksa-system',
+          eksAnywhereNamespace: 'team-a',
+          readEtcdClientSecret: true,
+        },
         { trigger: 'schedule', holdWrites: 'why', policy: { clusters: ['par*'] } },
       ],
     ]);

@@ -13,7 +13,8 @@ import {
   type TargetSweeperOptions,
 } from '../../../lambdas/fleet/sweep-target.ts';
 import type { Target } from '../../../lambdas/fleet/target.ts';
-import { csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
+import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
+import { isOnLoopback } from '../../fleet/loopback.ts';
 import {
   answer,
   createAuthority,
@@ -31,6 +32,7 @@ const TARGET: Target = {
   id: 'berlin',
   cluster: { name: 'berlin', provider: 'eks-anywhere' },
   access: { kind: 'kubeconfig', secret: arnOf('berlin') },
+  management: { namespace: 'eksa-system' },
   lane: 'default',
 };
 const never = new AbortController().signal;
@@ -76,6 +78,7 @@ function withOneRequest(write: (method: string) => number = () => 200): Handler 
   return ({ method, url }, response) => {
     if (method !== 'GET') answer(response, write(method), statusBody(write(method), 'Unauthorized', 'Unauthorized'));
     else if (url.endsWith('/cluster.x-k8s.io')) answer(response, 200, { versions: [{ version: 'v1beta2' }] });
+    else if (url.includes('/clusters?')) answer(response, 200, { ...EMPTY, items: [BENCH_CLUSTER] });
     else answer(response, 200, { ...EMPTY, items: [url.includes('/machines?') ? machineOf(1) : csr] });
   };
 }
@@ -100,8 +103,10 @@ function secretsOf(texts: Readonly<Record<string, () => string>>): {
 function sweeper(options: Partial<TargetSweeperOptions>): SweepOneTarget {
   const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
   return createTargetSweeper({
+    addresses: 'local',
     readSecret: notAsked,
     signToken: notAsked,
+    isEksEndpoint: isOnLoopback,
     describeCluster: notAsked,
     async *listInstances() {},
     policies: [DEFAULT_POLICY],
@@ -165,7 +170,7 @@ describe('createTargetSweeper', () => {
     const csr = csrOf(1, requestOf(1), new Date().toISOString());
     let items: Readonly<Record<string, readonly object[]>> = {};
     const server = await startTlsServer(({ method, url }, response) => {
-      const resource = /\/(certificatesigningrequests|machines)\?/.exec(url)?.[1] ?? '';
+      const resource = /\/(certificatesigningrequests|machines|clusters)\?/.exec(url)?.[1] ?? '';
       if (url.endsWith('/cluster.x-k8s.io')) answer(response, 200, { versions: [{ version: 'v1beta2' }] });
       else if (method === 'GET') answer(response, 200, { kind: 'List', metadata: {}, items: items[resource] ?? [] });
       else answer(response, 401, statusBody(401, 'Unauthorized', 'Unauthorized'));
@@ -174,7 +179,7 @@ describe('createTargetSweeper', () => {
     const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text });
     const sweepOne = sweeper({ readSecret });
     await sweepOne(orderOf(BENCH), never);
-    items = { certificatesigningrequests: [csr], machines: [machineOf(1)] };
+    items = { certificatesigningrequests: [csr], machines: [machineOf(1)], clusters: [BENCH_CLUSTER] };
     expect(await sweepOne(orderOf(BENCH), never)).toMatchObject({
       report: { counts: { failed: 1 }, requests: { writes: 1 }, problems: [{ kind: 'unauthorized' }] },
     });
@@ -268,7 +273,10 @@ describe('createTargetSweeper', () => {
     const texts = [await kubeconfig(berlin.connection), await kubeconfig(management.connection)];
     const secrets = secretsOf({ [arnOf('berlin')]: () => texts[0] ?? '', [arnOf('mgmt')]: () => texts[1] ?? '' });
     const sweepOne = sweeper(secrets);
-    const target = { ...BENCH, management: { access: { kind: 'kubeconfig', secret: arnOf('mgmt') } } } as const;
+    const target = {
+      ...BENCH,
+      management: { access: { kind: 'kubeconfig', secret: arnOf('mgmt') }, namespace: 'eksa-system' },
+    } as const;
     for (let sweep = 1; sweep <= 3; sweep += 1)
       expect(await sweepOne(orderOf(target), never)).toMatchObject({
         report: { problems: [{ kind: 'evidence' }] },
@@ -465,6 +473,43 @@ describe('an EKS cluster', () => {
     // The registry has caught up: its order counts.
     await sweepOne(orderOf(eks(fresh)), never);
     expect(asked).toHaveLength(1);
+  });
+
+  it.each([
+    ['the registry', false],
+    ['EKS itself', true],
+  ])('whose endpoint is none of EKS, as %s says, is a finding, and no token is signed for it', async (_, fresh) => {
+    const { old } = await rotated();
+    const forged = { ...old, endpoint: 'https://attacker.example' };
+    const signed: unknown[] = [];
+    const describeCluster: TargetSweeperOptions['describeCluster'] = async (...[, name]) => ({
+      name,
+      arn: 'arn',
+      status: 'ACTIVE',
+      tags: {},
+      publicEndpoint: true,
+      serviceCidrs: [],
+      ...forged,
+    });
+    const signToken = async (...asked: unknown[]) => {
+      signed.push(asked);
+      return TOKEN;
+    };
+    const sweepOne = sweeper({ describeCluster, signToken, principalArn: PRINCIPAL });
+    const { outcome, retry } = await sweepOne(orderOf(eks(fresh ? old : forged)), never);
+    expect(outcome).toMatchObject({
+      readable: false,
+      problems: [
+        {
+          kind: 'endpoint',
+          object: 'EKS cluster dublin in 111122223333/eu-central-1',
+          message: expect.stringContaining('https://attacker.example is not one of EKS in Region eu-central-1'),
+        },
+      ],
+    });
+    expect(retry).toBeUndefined();
+    // The endpoint of before, which was asked first, is one.
+    expect(signed).toHaveLength(fresh ? 1 : 0);
   });
 
   it('with a CA bundle that cannot be read is asked for again too', async () => {

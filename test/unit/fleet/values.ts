@@ -1,7 +1,7 @@
 import type { AuditSummary } from '../../../lambdas/audit/summary.ts';
 import type { EksCluster } from '../../../lambdas/aws/eks-clusters.ts';
 import type { EksDiscovery, FleetCluster, ManagementCluster } from '../../../lambdas/config/fleet.ts';
-import type { ExpiryFinding } from '../../../lambdas/expiry/finding.ts';
+import type { ExpiryFinding, KeptFinding } from '../../../lambdas/expiry/finding.ts';
 import type { FleetIndex, IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
 import type { DispatchOutcome, SweepOutcome, VerdictLine } from '../../../lambdas/fleet/outcome.ts';
 import type { RegisteredCluster, Registry } from '../../../lambdas/fleet/registry.ts';
@@ -47,6 +47,7 @@ export const PARIS: Target = {
   id: 'paris',
   cluster: { name: 'paris', provider: 'eks-anywhere' },
   access: { kind: 'kubeconfig', secret: SECRET },
+  management: { namespace: 'eksa-system' },
   lane: 'default',
 };
 
@@ -84,6 +85,7 @@ export function discovery(changed: Partial<EksDiscovery> = {}): EksDiscovery {
 export function managementCluster(changed: Partial<ManagementCluster['workloadClusters']> = {}): ManagementCluster {
   return {
     name: 'mgmt',
+    namespace: 'eksa-system',
     kubeconfigSecret: OTHER_SECRET,
     lane: 'onprem',
     workloadClusters: {
@@ -103,6 +105,7 @@ export function fleetCluster(changed: Partial<FleetCluster> = {}): FleetCluster 
     id: 'paris',
     provider: 'eks-anywhere',
     kubeconfigSecret: SECRET,
+    namespace: 'eksa-system',
     lane: 'default',
     ...changed,
   };
@@ -183,7 +186,7 @@ export function verdictLine(changed: Partial<VerdictLine> = {}): VerdictLine {
   };
 }
 
-export function expiryFinding(changed: Partial<ExpiryFinding> = {}): ExpiryFinding {
+export function expiryFinding(changed: Partial<KeptFinding> = {}): KeptFinding {
   return {
     code: 'CertificateExpiring',
     severity: 'warning',
@@ -193,10 +196,14 @@ export function expiryFinding(changed: Partial<ExpiryFinding> = {}): ExpiryFindi
     message: 'it ends in 9 days',
     since: at(-DAY),
     due: at(9 * DAY),
-    command: 'certmarshal audit --kubeconfig FILE',
     runbook: 'docs/runbooks/certificate-expiring.md',
     ...changed,
   };
+}
+
+/** As an audit makes it, before it is kept. */
+export function auditedFinding(changed: Partial<ExpiryFinding> = {}): ExpiryFinding {
+  return { ...expiryFinding(), command: 'certmarshal audit --kubeconfig FILE', ...changed };
 }
 
 export function auditSummary(changed: Partial<AuditSummary> = {}): AuditSummary {

@@ -67,6 +67,13 @@ describe('workloadClusters', () => {
     ]);
   });
 
+  it('knows where the Cluster of EKS Anywhere of a cluster is', () => {
+    const options = { kubeconfigsFromManagementCluster: true, eksAnywhereNamespaces: { berlin: 'team-a' } };
+    expect(found(options, [IN_EKSA])).toMatchObject([{ target: { eksAnywhereNamespace: 'team-a' } }]);
+    const [other] = found(options, [{ ...IN_EKSA, name: 'constructor' }]);
+    expect(other?.target).not.toHaveProperty('eksAnywhereNamespace');
+  });
+
   it('enters a cluster with the kubeconfig of Cluster API only when that is allowed', () => {
     expect(found({ kubeconfigsFromManagementCluster: true }, [IN_EKSA])).toStrictEqual([{ id: ID, target: BERLIN }]);
     const [cluster] = found({}, [IN_EKSA]);
@@ -99,6 +106,8 @@ describe('workloadClusters', () => {
   it('does not want what fleet.yaml lists as a cluster of the same management cluster', () => {
     const listed = fleetCluster({ name: 'berlin', managementKubeconfigSecret: OTHER_SECRET });
     expect(found({}, [IN_EKSA], [listed])).toStrictEqual([{ id: ID, unwanted: true }]);
+    const [elsewhere] = found({}, [IN_EKSA], [{ ...listed, namespace: 'team-a' }]);
+    expect(elsewhere).toMatchObject({ id: ID, problem: { kind: 'credentials' } });
     const namesake = fleetCluster({ name: 'berlin' });
     expect(found({}, [IN_EKSA], [namesake])[0]?.unwanted).toBeUndefined();
   });
@@ -142,11 +151,11 @@ describe('workloadClusters', () => {
     expect(again.clusters['mgmt/test/berlin']).not.toHaveProperty('problem');
   });
 
-  it('takes one Cluster with its name as itself, and reports others', () => {
+  it('takes the Cluster of its name in its namespace as itself, and reports others', () => {
     const named = (namespace: string) => ({ namespace, name: 'mgmt' });
-    const options = { namespaces: ['z', 'a'], kubeconfigsFromManagementCluster: true };
-    expect(found(options, [named('a')])).toEqual([]);
-    const [other, none] = found(options, [named('a'), named('z')]);
+    const options = { namespaces: ['a', 'eksa-system'], kubeconfigsFromManagementCluster: true };
+    expect(found(options, [named('eksa-system')])).toEqual([]);
+    const [other, none] = found(options, [named('a'), named('eksa-system')]);
     expect(other).toMatchObject({ id: 'mgmt/a/mgmt', problem: { kind: 'repeated' } });
     expect([other?.target, none]).toEqual([undefined, undefined]);
   });

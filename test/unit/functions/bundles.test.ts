@@ -10,6 +10,7 @@ import { refusal, type ServiceAnswer, type ServiceCall, startJsonService } from 
 import { type Synthesized, synthesize } from '../lib/synthesize.ts';
 import { emfRecords } from '../telemetry/emf.ts';
 import { loadBundle } from './invoke-bundle.ts';
+import { reachingLoopback } from './reach-loopback.ts';
 
 const CLUSTERS = Array.from({ length: 12 }, (_, index) => `cluster-${index}`);
 const FLEET = [
@@ -79,7 +80,13 @@ const accept = (call: ServiceCall): ServiceAnswer => ({
   },
 });
 
-const SECRET = 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:silent-AbCdEf';
+/** The first of the fleet. */
+const TARGET: Target = {
+  id: 'cluster-0',
+  cluster: { name: 'cluster-0', provider: 'eks' },
+  access: { kind: 'kubeconfig', secret: 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:cluster-0-AbCdEf' },
+  lane: 'default',
+};
 
 function kubeconfigOf(port: number): string {
   return JSON.stringify({
@@ -101,6 +108,8 @@ describe('the bundles that synthesis makes', () => {
       STATE_BUCKET: 'state',
       LANE_QUEUE_URLS: '{}',
       WAITING_QUEUE_URL: 'http://127.0.0.1:1/waiting',
+      HUB_ACCOUNT: '123456789012',
+      HUB_PARTITION: 'aws',
     });
     expect(await bundle.invoke({}, 10_000)).toEqual({});
   });
@@ -160,41 +169,91 @@ describe('the bundles that synthesis makes', () => {
     expect(emf).toMatchObject([{ metrics: { Dispatched: [10] } }]);
   });
 
-  it('ends a sweep before Lambda would, and reports it as incomplete', async () => {
-    // Accepts connections and says nothing: the worst that a cluster can do.
+  /** Accepts connections and says nothing: the worst that a cluster can do. */
+  async function sweepSilent(bundlePath: string) {
     const silent = createTcpServer();
+    let connections = 0;
+    silent.on('connection', () => {
+      connections += 1;
+    });
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const { port } = silent.address() as AddressInfo;
     await using secretsManager = await startJsonService(() => ({ body: { SecretString: kubeconfigOf(port) } }));
     await using sqs = await startJsonService(received);
-    await using bundle = await loadBundle(synthesized.bundles.sweep, {
+    await using bundle = await loadBundle(bundlePath, {
       OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
       SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
+      LANE: 'default',
+      HUB_ACCOUNT: '123456789012',
+      HUB_PARTITION: 'aws',
       SNAPSHOT_BUCKET: 'snapshots',
       JOURNAL_BUCKET: 'journal',
       STATE_BUCKET: 'state',
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
     });
-    const target: Target = {
-      id: 'silent',
-      cluster: { name: 'silent', provider: 'eks' },
-      access: { kind: 'kubeconfig', secret: SECRET },
-      lane: 'default',
-    };
-    const body = encodeOrder({ target, tick: 0, deadlineMs: 45_000 });
-    const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: 'silent' }, body };
+    const body = encodeOrder({ target: TARGET, tick: Date.now(), deadlineMs: 45_000 });
+    const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: TARGET.id }, body };
 
     const startedAt = performance.now();
     const answered = await bundle.invoke({ Records: [record] }, 10_500);
     silent.close();
+    return {
+      answered,
+      tookMs: performance.now() - startedAt,
+      output: bundle.output(),
+      outcomes: sqs.calls.map(({ input }) => JSON.parse(String(input['MessageBody']))),
+      connections,
+    };
+  }
 
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  it('ends a sweep before Lambda would, and reports it as incomplete', async () => {
+    const { answered, tookMs, output, outcomes } = await sweepSilent(await reachingLoopback(synthesized.bundles.sweep));
+    expect(tookMs).toBeLessThan(5_000);
     expect(answered).toEqual({ result: { batchItemFailures: [] } });
-    expect(emfRecords(bundle.output())).toMatchObject([{ metrics: { SweepsIncomplete: [1] } }]);
-    expect(bundle.output()).toContain('"kind":"aborted"');
+    expect(emfRecords(output)).toMatchObject([{ metrics: { SweepsIncomplete: [1] } }]);
+    expect(output).toContain('"kind":"aborted"');
+    expect(outcomes).toMatchObject([{ kind: 'sweep', id: TARGET.id, readable: false }]);
+  });
+
+  it('connects to no server of its own machine, whatever the secret says', async () => {
+    const { answered, outcomes, connections } = await sweepSilent(synthesized.bundles.sweep);
+    expect(answered).toEqual({ result: { batchItemFailures: [] } });
+    expect(outcomes).toMatchObject([
+      {
+        id: TARGET.id,
+        readable: false,
+        problems: [{ kind: 'invalid', message: expect.stringContaining('127.0.0.1 is a loopback, link-local') }],
+      },
+    ]);
+    expect(connections).toBe(0);
+  });
+});
+
+describe('an order that fleet.yaml does not have', () => {
+  it('is a finding, with the secret of another account never read', async () => {
+    await using secretsManager = await startJsonService(() => ({ body: { SecretString: 'no kubeconfig' } }));
+    await using sqs = await startJsonService(received);
+    await using bundle = await loadBundle(synthesized.bundles.sweep, {
+      OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
+      SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
+      LANE: 'default',
+      HUB_ACCOUNT: '123456789012',
+      HUB_PARTITION: 'aws',
+      SNAPSHOT_BUCKET: 'snapshots',
+      JOURNAL_BUCKET: 'journal',
+      STATE_BUCKET: 'state',
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
+      AWS_ENDPOINT_URL_SQS: sqs.url,
+    });
+    const secret = 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:cluster-1-AbCdEf';
+    const target: Target = { ...TARGET, access: { kind: 'kubeconfig', secret } };
+    const body = encodeOrder({ target, tick: Date.now(), deadlineMs: 45_000 });
+    const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: TARGET.id }, body };
+    expect(await bundle.invoke({ Records: [record] }, 60_000)).toEqual({ result: { batchItemFailures: [] } });
+    expect(secretsManager.calls).toEqual([]);
     expect(sqs.calls.map(({ input }) => JSON.parse(String(input['MessageBody'])))).toMatchObject([
-      { kind: 'sweep', id: 'silent', readable: false },
+      { id: TARGET.id, untried: true, problems: [{ kind: 'order', object: 'cluster cluster-0' }] },
     ]);
   });
 });
@@ -206,6 +265,9 @@ describe('the audit that a sweep loads late', () => {
     await using bundle = await loadBundle(synthesized.bundles.sweep, {
       OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
       SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
+      LANE: 'default',
+      HUB_ACCOUNT: '123456789012',
+      HUB_PARTITION: 'aws',
       SNAPSHOT_BUCKET: 'snapshots',
       JOURNAL_BUCKET: 'journal',
       STATE_BUCKET: 'state',
@@ -213,22 +275,16 @@ describe('the audit that a sweep loads late', () => {
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
     });
-    const target: Target = {
-      id: 'closed',
-      cluster: { name: 'closed', provider: 'eks' },
-      access: { kind: 'kubeconfig', secret: SECRET },
-      lane: 'default',
-    };
     const audit = { secrets: false, kubeletMetrics: false };
-    const body = encodeOrder({ target, tick: 0, deadlineMs: 45_000, audit });
-    const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: 'closed' }, body };
+    const body = encodeOrder({ target: TARGET, tick: Date.now(), deadlineMs: 45_000, audit });
+    const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: TARGET.id }, body };
 
     expect(await bundle.invoke({ Records: [record] }, 60_000)).toEqual({ result: { batchItemFailures: [] } });
     expect(sqs.calls.map(({ input }) => JSON.parse(String(input['MessageBody'])))).toMatchObject([
       {
-        id: 'closed',
+        id: TARGET.id,
         readable: false,
-        audit: { partial: true, snapshotProblem: expect.stringContaining('snapshots/closed.json.gz') },
+        audit: { partial: true, snapshotProblem: expect.stringContaining('snapshots/cluster-0.json.gz') },
       },
     ]);
     expect(emfRecords(bundle.output())).toMatchObject([{ metrics: { Audits: [1], SnapshotsUnwritten: [1] } }]);

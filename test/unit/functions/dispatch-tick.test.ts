@@ -8,10 +8,24 @@ import { decodeOrder } from '../../../lambdas/fleet/order.ts';
 import type { DispatchOutcome } from '../../../lambdas/fleet/outcome.ts';
 import { parseRegistry } from '../../../lambdas/fleet/parse-registry.ts';
 import type { Registry } from '../../../lambdas/fleet/registry.ts';
+import type { Target } from '../../../lambdas/fleet/target.ts';
 import { createDispatchTick, type DispatchOptions } from '../../../lambdas/functions/dispatch-tick.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
-import { DUBLIN, discovery, HUB, index, indexed, MINUTE, NOW, SECRET, TROUBLE } from '../fleet/values.ts';
+import {
+  DUBLIN,
+  discovery,
+  fleetCluster,
+  HUB,
+  index,
+  indexed,
+  MINUTE,
+  NOW,
+  OTHER_SECRET,
+  PARIS,
+  registered,
+  TROUBLE,
+} from '../fleet/values.ts';
 import { captureStdout } from '../telemetry/capture-stdout.ts';
 import { emfRecords } from '../telemetry/emf.ts';
 import { awsError, type MemoryObjects, memoryObjects } from './memory-objects.ts';
@@ -20,7 +34,7 @@ const EKS = `eks ${HUB.account}/${HUB.region}`;
 const FLEET: Fleet = {
   discovery: [discovery()],
   managementClusters: [],
-  clusters: [{ id: 'paris', name: 'paris', provider: 'eks-anywhere', kubeconfigSecret: SECRET, lane: 'default' }],
+  clusters: [fleetCluster()],
   lanes: [],
   hub: { hints: false },
   audit: DEFAULT_AUDIT,
@@ -166,6 +180,46 @@ describe('createDispatchTick', () => {
     expect(steps).toHaveLength(2);
     expect(Object.keys(registry()?.clusters ?? {})).toHaveLength(2);
     expect(outcomes[0]?.problems).toMatchObject([{ kind: 'invalid', object: 'registry.json' }]);
+  });
+
+  it('takes from a forged or day-old registry only what was found: secrets, roles and lanes are those of fleet.yaml', async () => {
+    const sent: Target[] = [];
+    const send = new Map([
+      [
+        'default',
+        async (messages: readonly OrderMessage[]) => {
+          for (const { body } of messages) {
+            const decoded = decodeOrder(body);
+            if (decoded.ok) sent.push(decoded.order.target);
+          }
+        },
+      ],
+    ]);
+    const { tick, state, registry } = hub({ send });
+    await tick();
+    const role = { arn: 'arn:aws:iam::999900001111:role/attacker' };
+    const scope = { account: HUB.account, region: HUB.region, role };
+    const forged = {
+      ...DUBLIN,
+      access: { ...DUBLIN.access, scope },
+      instances: { ...scope, vpcId: 'vpc-0a1b2c3d4e5f60718' },
+      audit: { secrets: true },
+    };
+    const oslo = { ...PARIS, id: 'oslo', access: { kind: 'kubeconfig', secret: OTHER_SECRET } };
+    const clusters = { ...registry()?.clusters };
+    for (const target of [forged, oslo])
+      clusters[target.id] = registered(target.id, { source: EKS, target: target as Target });
+    await state.write(
+      'registry.json',
+      { ...registry(), clusters },
+      state.objects.get('registry.json')?.etag,
+      new AbortController().signal,
+    );
+    sent.length = 0;
+    await tick(1);
+    expect(sent.find(({ id }) => id === DUBLIN.id)).toEqual(DUBLIN);
+    expect(sent.map(({ id }) => id).toSorted()).toEqual([DUBLIN.id, 'paris']);
+    expect(registry()?.clusters[DUBLIN.id]?.target).toEqual(DUBLIN);
   });
 
   it('leaves the registry to a dispatch that was faster', async () => {

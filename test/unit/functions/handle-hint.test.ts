@@ -3,19 +3,32 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { OrderMessage } from '../../../lambdas/aws/queues.ts';
+import type { Lane } from '../../../lambdas/config/fleet.ts';
 import { decodeOrder, deduplicationIdOf } from '../../../lambdas/fleet/order.ts';
 import type { RegisteredCluster } from '../../../lambdas/fleet/registry.ts';
+import type { Target } from '../../../lambdas/fleet/target.ts';
 import { createHintHandler } from '../../../lambdas/functions/handle-hint.ts';
 import { decodeWaitingHint, encodeWaitingHint } from '../../../lambdas/functions/waiting-hint.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
-import { at, DUBLIN, index, indexed, NOW, PARIS, registered, registry } from '../fleet/values.ts';
+import {
+  at,
+  DUBLIN,
+  discovery,
+  fleetCluster,
+  HUB,
+  index,
+  indexed,
+  NOW,
+  PARIS,
+  registered,
+  registry,
+} from '../fleet/values.ts';
 import { captureStdout } from '../telemetry/capture-stdout.ts';
 import { emfRecords } from '../telemetry/emf.ts';
 import { memoryObjects } from './memory-objects.ts';
 
-const REGION = 'eu-central-1';
-const ACCOUNT = '111122223333';
+const { region: REGION, account: ACCOUNT } = HUB;
 const KNOWN = [
   registered(DUBLIN.id, { target: DUBLIN, source: `eks ${ACCOUNT}/${REGION}` }),
   registered(PARIS.id, { target: PARIS }),
@@ -52,7 +65,7 @@ describe('createHintHandler', () => {
     event: unknown,
     clusters: readonly RegisteredCluster[] = KNOWN,
     policies = [DEFAULT_POLICY],
-    handshakeLanes: readonly string[] = [],
+    lanes: readonly Lane[] = [],
   ) {
     const waiting: { id: string; inSeconds: number; delay: number }[] = [];
     const sent: OrderMessage[] = [];
@@ -71,13 +84,24 @@ describe('createHintHandler', () => {
     const handleHint = createHintHandler({
       state,
       policies,
-      region: REGION,
-      handshakeLanes: new Set(handshakeLanes),
+      fleet: {
+        discovery: [discovery()],
+        managementClusters: [],
+        clusters: [fleetCluster(), fleetCluster({ id: 'twin' })],
+        lanes,
+        recovery: [],
+      },
+      hub: HUB,
       wait: async (body, delay) => {
         const hint = decodeWaitingHint(body);
         waiting.push({ id: hint?.id ?? '', inSeconds: (Number(hint?.due) - NOW) / 1000, delay });
       },
-      send: new Map([['default', async (messages) => void sent.push(...messages)]]),
+      send: new Map(
+        ['default', 'onprem'].map((lane) => [
+          lane,
+          async (messages: readonly OrderMessage[]) => void sent.push(...messages),
+        ]),
+      ),
       clock: () => NOW,
       logger: createLogger('hint'),
       metrics,
@@ -161,13 +185,31 @@ describe('createHintHandler', () => {
 
   it('lets the sweep shake hands with machines where the lane reaches them', async () => {
     const due = dueEvent(encodeWaitingHint({ id: DUBLIN.id, due: NOW }));
-    const ordered = async (lanes: readonly string[]) => {
-      const { sent } = await handle(due, KNOWN, [DEFAULT_POLICY], lanes);
+    const lane = { name: 'onprem', vpcId: DUBLIN.instances?.vpcId ?? '', subnetIds: [], securityGroupIds: [] };
+    const ordered = async (lanes: readonly Lane[]) => {
+      const known = registered(DUBLIN.id, { target: { ...DUBLIN, lane: 'onprem' } });
+      const { sent } = await handle(due, [known], [DEFAULT_POLICY], lanes);
       const decoded = decodeOrder(sent[0]?.body ?? '');
       return decoded.ok && decoded.order;
     };
-    expect(await ordered([DUBLIN.lane])).toMatchObject({ handshakes: true });
-    expect(await ordered(['onprem'])).not.toHaveProperty('handshakes');
+    expect(await ordered([lane])).toMatchObject({ handshakes: true });
+    expect(await ordered([{ ...lane, handshakes: false }])).not.toHaveProperty('handshakes');
+  });
+
+  it('orders a target as fleet.yaml says, whatever the registry has, and none that fleet.yaml has not', async () => {
+    const role = { arn: 'arn:aws:iam::999999999999:role/attacker', sessionTags: {} };
+    const access = { ...DUBLIN.access, scope: { account: ACCOUNT, region: REGION, role } };
+    const forged = { ...DUBLIN, access, audit: { secrets: true } } as Target;
+    const cork = {
+      ...DUBLIN,
+      id: `${ACCOUNT}/eu-west-1/cork`,
+      access: { ...access, scope: { account: ACCOUNT, region: 'eu-west-1' } },
+    };
+    const clusters = [registered(DUBLIN.id, { target: forged }), registered(cork.id, { target: cork })];
+    const bodies = [DUBLIN.id, cork.id].map((id) => encodeWaitingHint({ id, due: NOW }));
+    const { sent } = await handle(dueEvent(...bodies), clusters);
+    expect(sent.map(({ body }) => decodeOrder(body))).toMatchObject([{ ok: true, order: { target: DUBLIN } }]);
+    expect(sent[0]?.body).not.toMatch(/attacker|secrets/);
   });
 
   it('holds the writes that a tick would hold', async () => {

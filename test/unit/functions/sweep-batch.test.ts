@@ -58,6 +58,7 @@ async function run(
   const metrics = createMetrics('sweep');
   const sweepBatch = createSweepBatch({
     sweepOne: well,
+    refusal: () => undefined,
     send: async (bodies) => {
       for (const body of bodies) outcomes.push(outcomeOf(body));
       requests.push(bodies.length);
@@ -265,6 +266,21 @@ describe('createSweepBatch', () => {
       expect(decodeOutcome(encodeOutcome(outcome))).toEqual({ ok: true, outcome });
       expect(JSON.stringify(outcome)).not.toContain('SENTINEL');
     }
+  });
+
+  it('refuses a forged order, and sweeps its cluster for the honest one and its neighbours as ever', async () => {
+    const sweepOne = vi.fn<SweepOneTarget>(well);
+    const problem = { ...TROUBLE, kind: 'order', object: 'cluster a' };
+    const refusal: SweepBatchOptions['refusal'] = ({ holdWrites }) => (holdWrites === 'forged' ? problem : undefined);
+    // The newest one would win.
+    const forged = encodeOrder({ target: { ...PARIS, id: 'a' }, tick: 9, deadlineMs: 45_000, holdWrites: 'forged' });
+    expect(await run({ sweepOne, refusal }, record('a', 1), record('a', 9, forged), record('b', 1))).toEqual([]);
+    expect(sweepOne.mock.calls.map(([{ target, tick }]) => [target.id, tick])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+    expect(sums()).toMatchObject({ SweepsCompleted: 2, MessagesUnreadable: 1 });
+    expect(outcomes.find(({ untried }) => untried)).toMatchObject({ id: 'a', readable: false, problems: [problem] });
   });
 
   it('acknowledges a cluster that cannot be opened', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AlarmSettings, isByClass, signalsByClass } from '../../../lambdas/health/alarms.ts';
+import { ALARMS, type AlarmSettings, isByClass, signalsByClass } from '../../../lambdas/health/alarms.ts';
 import { CLASS_SIGNALS } from '../../../lambdas/health/signals.ts';
 
 describe('the alarms on signals that are told by class', () => {
@@ -21,4 +21,8 @@ describe('the alarms on signals that are told by class', () => {
   ])('ask by class only where %s', (_, settings, expected) => {
     expect([...signalsByClass(settings)]).toEqual(expected);
   });
+});
+
+it('rings for one snapshot that is not kept: where audits are rare, there is no second one in its window', () => {
+  expect(ALARMS.SnapshotsUnwritten.datapoints).toEqual({ atLeast: 1, of: 30 });
 });

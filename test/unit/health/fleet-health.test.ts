@@ -352,7 +352,7 @@ describe('the signals of a cluster', () => {
         story: 'etcd server ends in 2 days, and 4 more',
         since: worst.since,
         due: at(2 * DAY),
-        command: worst.command,
+        command: 'certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster paris',
       },
     ]);
   });
@@ -408,7 +408,10 @@ describe('the signals of a cluster', () => {
       'of a management cluster',
       {
         id: 'mgmt/eksa-system/paris',
-        target: { ...PARIS, management: { access: { kind: 'kubeconfig', secret: OTHER_SECRET } } },
+        target: {
+          ...PARIS,
+          management: { access: { kind: 'kubeconfig', secret: OTHER_SECRET }, namespace: 'eksa-system' },
+        },
       },
       {},
       '--kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster paris',

@@ -113,16 +113,20 @@ describe('the rollout of a cluster', () => {
     expect(culpritsOf('RolloutNeeded', needed, {}).map(({ id }) => id)).toEqual(['paris']);
   });
 
-  it('is forgotten when the cluster is read and nobody looks any more; not when it cannot be read', () => {
-    const old = rollout('refused', { at: at(-2 * DAY), since: at(-3 * DAY) });
-    expect(idsOf({ rollout: old })).toEqual([]);
-    expect(idsOf({ rollout: old, readable: false, complete: false })).toContain('RolloutsNeeded');
-  });
-
-  it.each(['held', 'expired'] as const)('is not forgotten when it is %s, and no step succeeds', (state) => {
+  it.each([
+    ['refused', 'RolloutsNeeded'],
+    ['assist', 'RolloutsNeeded'],
+    ['held', 'RolloutsHeld'],
+    ['expired', 'RolloutsHeld'],
+  ] as const)('is not forgotten when it is %s and no one looks any more: that is told', (state, expected) => {
     const old = rollout(state, { at: at(-2 * DAY), since: at(-3 * DAY) });
-    expect(idsOf({ rollout: old })).toEqual(['RolloutsHeld']);
+    expect(signalsOf({ rollout: old })).toMatchObject([
+      { id: expected, story: expect.stringMatching(/; not looked at for 2 days$/) },
+    ]);
+    expect(idsOf({ rollout: old, readable: false, complete: false })).toContain(expected);
     expect(idsOf({ rollout: old }, {}, { missingSince: at(-MINUTE) })).toEqual([]);
+    const fresh = rollout(state, { at: at(-30 * MINUTE) });
+    expect(signalsOf({ rollout: fresh })[0]?.story).not.toContain('not looked at');
   });
 
   it('rings no more when the cluster is gone', () => {

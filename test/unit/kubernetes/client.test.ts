@@ -188,6 +188,16 @@ describe('answers', () => {
       requests: 1,
     },
     {
+      name: 'JSON that is not UTF-8',
+      handler: (_, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]));
+      },
+      kind: 'not-kubernetes',
+      says: /not one whole JSON object/,
+      requests: 1,
+    },
+    {
       name: 'an empty body',
       handler: (_, response) => answer(response, 200, ''),
       kind: 'not-kubernetes',
@@ -244,7 +254,11 @@ describe('answers', () => {
     const { authority } = await defaultCertificates();
     const server = await startTlsServer((_, response) => answer(response, 401, statusBody(401, 'Unauthorized', 'no')));
     const own = await authority.issue({ type: 'dns', value: 'client' });
-    const { client } = connect({ ...server.connection, credentials: { kind: 'certificate', ...own } });
+    const { client } = connect({
+      ...server.connection,
+      credentials: { kind: 'certificate', ...own },
+      addresses: 'local',
+    });
     expect((await failure(client.request(LIST))).remedy).toContain('client certificate is refused');
     expect(server.received[0]?.headers.authorization).toBeUndefined();
   });
@@ -323,7 +337,7 @@ describe('time', () => {
     const mute = createServer(() => {});
     const port = await listen(mute);
     const { client } = connect(
-      { server: `https://127.0.0.1:${port}`, credentials: { kind: 'token', token: TOKEN } },
+      { server: `https://127.0.0.1:${port}`, credentials: { kind: 'token', token: TOKEN }, addresses: 'local' },
       { requestTimeoutMs: 30 },
     );
     expect((await failure(client.request(WRITE))).kind).toBe('timeout');
@@ -451,6 +465,7 @@ describe('retries', () => {
     const { client } = connect({
       server: `https://127.0.0.1:${port}`,
       credentials: { kind: 'token', token: TOKEN },
+      addresses: 'local',
     });
     const error = await failure(client.request(call));
     expect([error.kind, error.code]).toEqual(['unreachable', 'ECONNREFUSED']);
@@ -544,7 +559,11 @@ describe('trust', () => {
   test('plain HTTP behind an https URL', async () => {
     const plain = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     const port = await listen(plain);
-    const { client } = connect({ server: `https://127.0.0.1:${port}`, credentials: { kind: 'token', token: TOKEN } });
+    const { client } = connect({
+      server: `https://127.0.0.1:${port}`,
+      credentials: { kind: 'token', token: TOKEN },
+      addresses: 'local',
+    });
     expect((await failure(client.request(LIST))).problem).toBe('the endpoint does not speak TLS');
   });
 });
@@ -556,6 +575,21 @@ describe('connection', () => {
     for (let call = 0; call < 20; call += 1) await client.request(call % 2 ? LIST : WRITE);
     expect(server.connections()).toBe(1);
     expect(client.stats).toEqual({ requests: 20, writes: 10, retries: 0, throttled: 0, bytes: 40 });
+  });
+
+  test('tells under which names and at which addresses it reaches the server', async () => {
+    const { authority } = await defaultCertificates();
+    const serving = await authority.issue({ type: 'dns', value: 'api.example.com' });
+    const server = await startTlsServer((_, response) => answer(response, 200, {}), { serving });
+    const { client } = connect({
+      ...server.connection,
+      server: server.connection.server.replace('127.0.0.1', 'localhost'),
+      tlsServerName: 'api.example.com',
+    });
+    expect(client.endpoints).toEqual(['localhost', 'api.example.com']);
+    await client.request(LIST);
+    await client.request(LIST);
+    expect(client.endpoints).toEqual(['localhost', 'api.example.com', '127.0.0.1']);
   });
 
   test('no more connections than allowed', async () => {
@@ -598,30 +632,50 @@ describe('connection', () => {
 
   const token = { kind: 'token', token: TOKEN } as const;
   test.each<[string, Connection, KubernetesErrorKind, RegExp]>([
-    ['http', { server: 'http://10.0.0.1', credentials: token }, 'invalid', /is not an https/],
-    ['no URL', { server: 'https://', credentials: token }, 'invalid', /is not a URL/],
-    ['user name', { server: `https://u:${TOKEN}@h`, credentials: token }, 'invalid', /carries a user name/],
-    ['empty bundle', { server: 'https://h', caPem: '', credentials: token }, 'certificate', /holds no PEM certificate/],
+    ['http', { server: 'http://10.0.0.1', credentials: token, addresses: 'local' }, 'invalid', /is not an https/],
+    ['no URL', { server: 'https://', credentials: token, addresses: 'local' }, 'invalid', /is not a URL/],
+    [
+      'user name',
+      { server: `https://u:${TOKEN}@h`, credentials: token, addresses: 'local' },
+      'invalid',
+      /carries a user name/,
+    ],
+    [
+      'empty bundle',
+      { server: 'https://h', caPem: '', credentials: token, addresses: 'local' },
+      'certificate',
+      /holds no PEM certificate/,
+    ],
     [
       'broken bundle',
       {
         server: 'https://h',
         caPem: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
         credentials: token,
+        addresses: 'local',
       },
       'certificate',
       /certificate 1 of 1 in the CA bundle cannot be read/,
     ],
-    ['empty token', { server: 'https://h', credentials: { kind: 'token', token: '' } }, 'invalid', /it is empty/],
+    [
+      'empty token',
+      { server: 'https://h', credentials: { kind: 'token', token: '' }, addresses: 'local' },
+      'invalid',
+      /it is empty/,
+    ],
     [
       'token with a line break',
-      { server: 'https://h', credentials: { kind: 'token', token: `${TOKEN}\r\nx: y` } },
+      { server: 'https://h', credentials: { kind: 'token', token: `${TOKEN}\r\nx: y` }, addresses: 'local' },
       'invalid',
       /white space/,
     ],
     [
       'broken key',
-      { server: 'https://h', credentials: { kind: 'certificate', certificatePem: TOKEN, keyPem: TOKEN } },
+      {
+        server: 'https://h',
+        credentials: { kind: 'certificate', certificatePem: TOKEN, keyPem: TOKEN },
+        addresses: 'local',
+      },
       'certificate',
       /certificate and key cannot be read/,
     ],

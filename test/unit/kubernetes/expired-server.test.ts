@@ -115,6 +115,7 @@ function connect(
       server: `https://127.0.0.1:${port}`,
       ...(trusted.length === 0 ? {} : { caPem: pemOf(...trusted) }),
       credentials: { kind: 'token', token: TOKEN },
+      addresses: 'local',
       ...(expiredServer === undefined ? {} : { expiredServer }),
       ...more,
     },
@@ -436,6 +437,58 @@ describe('a server that is refused', () => {
   });
 });
 
+describe('a certificate that ended long ago', () => {
+  const refusal = async (days: number, expired: ExpiredServer) => {
+    const ca = await authority({ from: -1_000 });
+    const server = await serve([await leaf(ca, { from: -900, until: -days })]);
+    const client = connect(server.port, [ca], expired);
+    const error = await get(client).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    if (error !== undefined) expect(server.received()).toBe('');
+    return error;
+  };
+
+  test.each([
+    [89, AUTHORITY],
+    [179, { pin: 'authority', expiredAtMostMs: 180 * DAY }],
+    [40, { pin: 'authority', replacedBefore: Date.now() - 41 * DAY }],
+  ] as const)('is used, %d days ago, where that is allowed', async (days, expired) => {
+    expect(await refusal(days, expired)).toBeUndefined();
+  });
+
+  test.each([
+    [91, AUTHORITY, 'ended 91 days ago, more than the 90 days that recovery mode allows'],
+    [800, AUTHORITY, 'ended 800 days ago, more than the 90 days'],
+    [
+      181,
+      { pin: 'authority', expiredAtMostMs: 180 * DAY },
+      'ended 181 days ago, more than the 180 days that recovery mode allows',
+    ],
+    [
+      40,
+      { pin: 'authority', replacedBefore: Date.now() - 39 * DAY },
+      'ended 40 days ago, and the last audit saw none that ends before',
+    ],
+  ] as const)('is refused, %d days ago, before anything is sent', async (days, expired, problem) => {
+    expect(await refusal(days, expired)).toMatchObject({
+      kind: 'certificate',
+      code: 'CERTMARSHAL_OLD_CERTIFICATE',
+      problem: expect.stringContaining(problem),
+      remedy: expect.stringContaining('a fingerprint is accepted at any age'),
+    });
+  });
+
+  test('is used at any age where it is the one that was named', async () => {
+    const ca = await authority({ from: -3_000 });
+    const expired = await leaf(ca, { from: -2_900, until: -2_000 });
+    const server = await serve([expired]);
+    const client = connect(server.port, [ca], { pin: 'fingerprint', sha256: sha256Of(expired) });
+    expect(await get(client)).toEqual({ ok: true });
+  });
+});
+
 describe('recovery mode', () => {
   test('verifies a valid certificate as ever, and says nothing of recovery', async () => {
     const ca = await authority();
@@ -481,6 +534,7 @@ describe('recovery mode', () => {
         server: `https://127.0.0.1:${port}`,
         caPem: pemOf(ca),
         credentials: { kind: 'token', token: TOKEN },
+        addresses: 'local',
         expiredServer: AUTHORITY,
       },
       { requestTimeoutMs: 50, sleep: async () => {} },

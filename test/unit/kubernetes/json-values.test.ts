@@ -4,15 +4,34 @@ import { describe, expect, test } from 'vitest';
 import { hasTooManyValues } from '../../../lambdas/kubernetes/json-values.ts';
 
 const given = (json: string) => hasTooManyValues(Buffer.from(json));
-const many = (item: string) => `[${Array(500_001).fill(item).join(',')}]`;
+const many = (item: string, count = 150_001) => `[${Array(count).fill(item).join(',')}]`;
+const named = (count: number, name = (index: number) => `k${index}`) =>
+  Array.from({ length: count }, (_, index) => `{"${name(index)}":1}`);
 
 describe('hasTooManyValues', () => {
-  test.each(['1', '[]', '{}', '""', '{"a":1}', '"\\\\"', '"\\""'])('a list of half a million of %s', (item) => {
+  test.each(['1', '[]', '{}', '""', '{"a":1}', '"\\\\"', '"\\""'])('a list of 150,001 of %s', (item) => {
     expect(given(many(item))).toBe(true);
   });
 
+  test('a page of 500 Nodes of 240 values each, which have the same names', () => {
+    const node = `{${Array.from({ length: 240 }, (_, index) => `"name-${index}":"value"`).join(',')}}`;
+    expect(given(many(node, 500))).toBe(false);
+  });
+
+  test.each<[string, (index: number) => string]>([
+    ['short', (index) => `${index}`],
+    ['long', (index) => `${'x'.repeat(200)}${index}`],
+    ['escaped', (index) => `\\u006b\\"${index}`],
+    ['alike but for their beginning', (index) => `${index}${'x'.repeat(50)}`],
+  ])('more different names than any page has, %s', (_, name) => {
+    expect(given(`[${named(15_000, name).join(',')}]`)).toBe(false);
+    expect(given(`[${named(25_000, name).join(',')}]`)).toBe(true);
+    expect(given(`{"a":[${named(25_000, name).join(' ,\n')}]}`)).toBe(true);
+    expect(given(`[${named(25_000, (index) => name(index % 100)).join(',')}]`)).toBe(false);
+  });
+
   test('nothing that is in a string counts', () => {
-    expect(given(JSON.stringify([many('[]'), `\\"${many('"')}`]))).toBe(false);
+    expect(given(JSON.stringify([many('[]'), `\\"${many('"')}`, named(50_000).join(',')]))).toBe(false);
   });
 
   test('any small document passes, and any piece of one', () => {

@@ -65,6 +65,47 @@ describe.each([SECRET, FILE])('from a $origin', (source) => {
     });
   });
 
+  test.each(['10.0.0.1', 'fd12::1', 'API.example', 'a'.repeat(63), 'x-1.y.z'])(
+    'asks for the server by a name or an address: %s',
+    async (name) => {
+      expect((await loadKubeconfig(kubeconfig({ 'tls-server-name': name }), source)).tlsServerName).toBe(name);
+    },
+  );
+
+  test.each([
+    '\r\nset pwned 0 0 5\r\nhello\r\n',
+    'api.example\n',
+    'a b',
+    '*.example',
+    '-a',
+    'a..b',
+    'a.',
+    'fe80::1%eth0',
+    `${'a'.repeat(64)}.example`,
+    `${'a.'.repeat(127)}example`,
+    'ä.example',
+    '\u0000',
+  ])('sends nothing else as the name of the server: %j', async (name) => {
+    expect(await problems(kubeconfig({ 'tls-server-name': name }), source)).toEqual([
+      'clusters[0].cluster.tls-server-name',
+    ]);
+  });
+
+  test('tells 20 problems, and how many more there are', async () => {
+    const text = `contexts: [{ name: x, context: { cluster: c, user: u } }]\nusers: [${'1,'.repeat(300)}]\nclusters: [${'1,'.repeat(200)}]`;
+    expect(await problems(text, source)).toHaveLength(21);
+    await expect(loadKubeconfig(text, source)).rejects.toThrow(/kubeconfig: and 480 more problems\./);
+  });
+
+  test.each([
+    ['explicit keys', '? '.repeat(60)],
+    ['maps as keys', `${'{'.repeat(60)}a: 1${'}: 1'.repeat(59)}}`],
+    ['lists as keys', `${'['.repeat(60)}a${']: 1]'.repeat(59)}]`],
+  ])('refuses %s before they are converted, which takes forever', async (_, text) => {
+    await problems(text, source);
+    await expect(loadKubeconfig(text, source)).rejects.toThrow(/a key in it is not a text|not valid YAML/);
+  });
+
   test('client certificate, which wins over a token', async () => {
     const user = {
       'client-certificate-data': base64(client.certificatePem),
@@ -372,8 +413,55 @@ test('what is loaded connects', async () => {
     kubeconfig({ server: `${url}/`, 'certificate-authority-data': base64(caPem) }),
     SECRET,
   );
-  const connected = createKubernetesClient(loaded);
+  const connected = createKubernetesClient({ ...loaded, addresses: 'local' });
   onTestFinished(() => connected.close());
   expect(await connected.request({ method: 'GET', path: '/version' })).toEqual({ gitVersion: 'v1.36.3' });
   expect(server.received[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
+});
+
+describe('a text that takes long to parse', () => {
+  const SIZE = 64 * 1024;
+  test.each([
+    ['[', 'flow lists'],
+    ['{', 'flow maps'],
+    ['- ', 'lists'],
+    ['? ', 'explicit keys'],
+    ['%A\n', 'directives'],
+    ['---\n', 'documents'],
+    ['\n', 'empty lines'],
+    ['#\n', 'comments'],
+    ['&a ', 'anchors'],
+    ['"" ', 'quotes'],
+    ["'' ", 'single quotes'],
+    ['\\\n', 'line continuations'],
+    ['!t ', 'tags'],
+    ['1,', 'entries'],
+    ['\t', 'tabs'],
+    ['\r', 'returns'],
+  ])('is not parsed where it comes from a secret: %j (%s)', async (mark) => {
+    const text = `a: ${mark.repeat(SIZE)}`.slice(0, SIZE);
+    await expect(loadKubeconfig(text, SECRET)).rejects.toThrow('it has more than 800 lines, quotes and other marks');
+  });
+
+  test.each(['[', '{a: ', '&a ', '!t ', '%A', '? ', '\\x41', '*a '])(
+    'is not parsed with more than 100 of %j',
+    async (mark) => {
+      const text = `a: ${mark.repeat(101)}`;
+      await expect(loadKubeconfig(text, SECRET)).rejects.toThrow('it has more than 100 brackets, anchors, tags');
+    },
+  );
+
+  test('is not read where a secret has more than 64 KiB', async () => {
+    await expect(loadKubeconfig('a'.repeat(SIZE + 1), SECRET)).rejects.toThrow('it is longer than 65536 characters');
+  });
+
+  test('is no kubeconfig of a cluster: two authorities and a client certificate in lines of 64 are far below', async () => {
+    const lines = (text: string) => base64(text).replaceAll(/.{64}/g, '$&\n');
+    const user = {
+      'client-certificate-data': lines(client.certificatePem.repeat(4)),
+      'client-key-data': lines(client.keyPem.repeat(8)),
+    };
+    const text = kubeconfig({ 'certificate-authority-data': lines(`${ca}\n`.repeat(8)) }, user);
+    expect((await loadKubeconfig(text, SECRET)).credentials.kind).toBe('certificate');
+  });
 });

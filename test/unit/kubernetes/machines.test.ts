@@ -21,7 +21,13 @@ async function manage(
   return { server, client };
 }
 
-async function machinesOf(client: KubernetesClient, clusterName = 'berlin', namespace?: string): Promise<unknown[]> {
+const NOTHING = { items: [], metadata: {} };
+
+async function machinesOf(
+  client: KubernetesClient,
+  clusterName = 'berlin',
+  namespace = 'eksa-system',
+): Promise<unknown[]> {
   const items: unknown[] = [];
   for await (const page of listMachines(client, { clusterName, namespace, signal })) items.push(...page);
   return items;
@@ -32,20 +38,28 @@ describe('listMachines', () => {
     [['v1beta1', 'v1beta2'], 'v1beta2'],
     [['v1beta2'], 'v1beta2'],
     [['v1alpha4', 'v1beta1'], 'v1beta1'],
-  ])('of %j reads %s, all namespaces, one cluster', async (versions, version) => {
+  ])('of %j reads %s, one cluster in its namespace', async (versions, version) => {
     const { client } = await manage(versions);
     expect(await machinesOf(client)).toEqual([
       {
-        url: `/apis/cluster.x-k8s.io/${version}/machines?labelSelector=cluster.x-k8s.io%2Fcluster-name%3Dberlin&limit=500`,
+        url: `/apis/cluster.x-k8s.io/${version}/namespaces/eksa-system/machines?labelSelector=cluster.x-k8s.io%2Fcluster-name%3Dberlin&limit=500`,
       },
     ]);
   });
 
-  test('of one namespace asks for no other', async () => {
-    const { client } = await manage(['v1beta2']);
-    expect(await machinesOf(client, 'berlin', 'eksa-system')).toEqual([
-      { url: expect.stringMatching(/^\/apis\/cluster\.x-k8s\.io\/v1beta2\/namespaces\/eksa-system\/machines\?/) },
-    ]);
+  test('says where it looked when there is none', async () => {
+    const server = await startTlsServer(({ url }, response) =>
+      answer(response, 200, url === '/apis/cluster.x-k8s.io' ? { versions: [{ version: 'v1beta2' }] } : NOTHING),
+    );
+    const client = createKubernetesClient(server.connection);
+    onTestFinished(() => client.close());
+    await expect(machinesOf(client, 'berlin', 'team-a')).rejects.toMatchObject({
+      kind: 'invalid',
+      problem: 'namespace team-a has no Machine of cluster berlin',
+      remedy: expect.stringContaining(
+        'name and namespace of its Cluster at its entry in fleet.yaml, or with --cluster and --namespace',
+      ),
+    });
   });
 
   test.each(['', 'a/b', '..', 'A', 'x'.repeat(64)])('%j is no namespace', async (namespace) => {

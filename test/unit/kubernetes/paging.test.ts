@@ -196,6 +196,27 @@ describe('listPages', () => {
     expect(queries.map((query) => Number(query.get('limit')))).toEqual([16, 4, 8, 2, 4, 8, 16, 16]);
   });
 
+  test('a page with more values or names than are parsed at once is asked for in smaller pieces', async () => {
+    const many = Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`name-${index}`, 'x']));
+    const strange = (item: number) =>
+      Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`${item}-${at}`, 'x']));
+    const { pages, error, queries } = await list(({ url }, response) => {
+      const query = new URL(url, 'https://host').searchParams;
+      const start = Number(query.get('continue') ?? 0);
+      const end = Math.min(1_000, start + Number(query.get('limit')));
+      const items = Array.from({ length: end - start }, (_, index) => {
+        const id = start + index;
+        return { id, of: id < 500 ? many : strange(id) };
+      });
+      answer(response, 200, { metadata: end < 1_000 ? { continue: String(end) } : {}, items });
+    }, {});
+    expect(error).toBeUndefined();
+    expect(ids(pages)).toEqual(Array.from({ length: 1_000 }, (_, index) => index));
+    expect(queries.map((query) => Number(query.get('limit')))).toEqual([
+      500, 125, 250, 62, 124, 248, 496, 124, 248, 62, 124, 248,
+    ]);
+  });
+
   test('one object over the limit is an error', async () => {
     const { error } = await list(
       numbers(3, () => 9 * 1024 * 1024),

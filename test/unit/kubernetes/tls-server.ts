@@ -146,6 +146,7 @@ export async function startTlsServer(handler: Handler, options: ServerOptions = 
       server: `https://127.0.0.1:${port}`,
       caPem: options.caPem ?? authority.certificatePem,
       credentials: { kind: 'token', token: TOKEN },
+      addresses: 'local',
     },
     received,
     connections: () => connections,

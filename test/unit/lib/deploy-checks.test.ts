@@ -3,7 +3,7 @@ import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import { deployProblems, deployWarnings } from '../../../lib/deploy-checks.ts';
-import { at, DAY, discovery, NOW } from '../fleet/values.ts';
+import { at, DAY, discovery, managementCluster, NOW } from '../fleet/values.ts';
 import { fleetOf } from './stacks.ts';
 
 const edge = {
@@ -11,6 +11,7 @@ const edge = {
   name: 'edge',
   provider: 'eks-anywhere',
   kubeconfigSecret: 'arn',
+  namespace: 'eksa-system',
   lane: 'default',
 } as const;
 const lane = {
@@ -154,12 +155,33 @@ describe('a fleet that shall be deployed', () => {
         rollouts: {
           ...DEFAULT_ROLLOUTS,
           clusters: [
-            { ...DEFAULT_ROLLOUT_POLICY, clusters: ['edge-1', 'edge'] },
+            { ...DEFAULT_ROLLOUT_POLICY, clusters: ['edge-1', '*'] },
             { ...DEFAULT_ROLLOUT_POLICY, clusters: ['egde'] },
           ],
         },
       },
-      ['rollouts.clusters[1]: egde is the id or name of no cluster of the fleet; is it misspelled?'],
+      ['rollouts.clusters[1]: egde is the id of no cluster of the fleet; is it misspelled?'],
+    ],
+    [
+      'rollouts of names, where clusters are found by their ids',
+      {
+        discovery: [],
+        clusters: [edge],
+        managementClusters: [{ ...managementCluster(), name: 'mgmt' }],
+        rollouts: {
+          ...DEFAULT_ROLLOUTS,
+          clusters: [
+            { ...DEFAULT_ROLLOUT_POLICY, clusters: ['berlin-*', 'edge-1', 'mgmt', 'mgmt/eksa-system/*'] },
+            { ...DEFAULT_ROLLOUT_POLICY, clusters: ['munich', 'oslo/*/*', 'mgmt/*', '*'] },
+          ],
+        },
+      },
+      [
+        'rollouts.clusters[0]: berlin-* is for no cluster that is found: their ids are MANAGEMENT/NAMESPACE/NAME and ACCOUNT/REGION/NAME; write those, for example */*/berlin-*, and without "*" what fleet.yaml lists',
+        'rollouts.clusters[1]: munich is for no cluster that is found: their ids are MANAGEMENT/NAMESPACE/NAME and ACCOUNT/REGION/NAME; write those, for example */*/munich, and without "*" what fleet.yaml lists',
+        'rollouts.clusters[1]: oslo/*/* is the id of no cluster of the fleet; is it misspelled?',
+        'rollouts.clusters[1]: mgmt/* is the id of no cluster of the fleet; is it misspelled?',
+      ],
     ],
     [
       'recovery that is on, over, too long, or of no cluster',

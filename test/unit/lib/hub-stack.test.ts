@@ -134,6 +134,41 @@ describe('the hub stack', () => {
     });
   });
 
+  it('lets each object of the state be written by one role, and orders and outcomes be sent by their senders alone', () => {
+    const { id } = resource(full, 'AWS::S3::Bucket', 'State');
+    const refusedTo = (roles: readonly string[], action: string) => {
+      const arns = roles.map((role) => ({ 'Fn::GetAtt': [resource(full, 'AWS::IAM::Role', role).id, 'Arn'] }));
+      const Condition = { ArnNotEquals: { 'aws:PrincipalArn': arns } };
+      return Match.objectLike({ Effect: 'Deny', Principal: { AWS: '*' }, Action: action, Condition });
+    };
+    full.hasResourceProperties('AWS::S3::BucketPolicy', {
+      Bucket: { Ref: id },
+      PolicyDocument: {
+        Statement: Match.arrayWith(
+          ['OutcomesReportRole', 'NotifyNotifyRole', 'DispatchRole'].map((role) => refusedTo([role], 's3:PutObject')),
+        ),
+      },
+    });
+    const lanes = Object.values(full.findResources('AWS::SQS::Queue', { Properties: { FifoQueue: true } }));
+    full.resourcePropertiesCountIs(
+      'AWS::SQS::QueuePolicy',
+      {
+        PolicyDocument: {
+          Statement: Match.arrayWith([refusedTo(['DispatchRole', 'HintsHintRole'], 'sqs:SendMessage')]),
+        },
+      },
+      lanes.length,
+    );
+    full.hasResourceProperties('AWS::SQS::QueuePolicy', {
+      Queues: [{ Ref: resource(full, 'AWS::SQS::Queue', 'OutcomesQueue').id }],
+      PolicyDocument: {
+        Statement: Match.arrayWith([refusedTo(['DispatchRole', 'SweepRole'], 'sqs:SendMessage')]),
+      },
+    });
+    // A recovery window is a person's to open.
+    expect(JSON.stringify(full.findResources('AWS::S3::BucketPolicy'))).not.toContain('recovery.json');
+  });
+
   it('refuses what does not come over TLS', () => {
     for (const type of ['AWS::SQS::QueuePolicy', 'AWS::SNS::TopicPolicy', 'AWS::S3::BucketPolicy'])
       plain.allResourcesProperties(type, {

@@ -21,6 +21,7 @@ function clusters(count: number, differences: Partial<FleetCluster> = {}): reado
     name: `c${index}`,
     id: `c${index}`,
     lane: 'default',
+    namespace: 'eksa-system',
     provider: 'eks',
     kubeconfigSecret: arnOf(`cluster-${String(index).padStart(4, '0')}`),
     ...differences,

@@ -1,7 +1,7 @@
 import type { AuditSummary, ClassEnd } from '../../../lambdas/audit/summary.ts';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import type { CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
-import type { ExpiryFinding } from '../../../lambdas/expiry/finding.ts';
+import type { KeptFinding } from '../../../lambdas/expiry/finding.ts';
 import type { IndexedCluster, IndexedRollout } from '../../../lambdas/fleet/fleet-index.ts';
 import type { RegisteredCluster } from '../../../lambdas/fleet/registry.ts';
 import { type FleetHealth, fleetHealth } from '../../../lambdas/health/fleet-health.ts';
@@ -204,7 +204,7 @@ export const REFUSED: Partial<IndexedRollout> = {
   failedCount: 2,
 };
 
-export function findingOf(cluster: string, rest: Partial<ExpiryFinding> = {}): ExpiryFinding {
+export function findingOf(cluster: string, rest: Partial<KeptFinding> = {}): KeptFinding {
   return {
     code: 'CertificateExpiring',
     severity: 'critical',
@@ -215,7 +215,6 @@ export function findingOf(cluster: string, rest: Partial<ExpiryFinding> = {}): E
     since: ago(120),
     due: inDays(12.4),
     renewedBy: 'the end of an etcd rollout, then a rollout of the control plane machines',
-    command: `certmarshal audit --cluster ${cluster} --verbose`,
     runbook: 'docs/runbooks/certificate-expiring.md',
     ...rest,
   };
@@ -439,7 +438,6 @@ export function worstFleet(count: number): FleetHealth {
           severity: index % 2 === 0 ? 'critical' : 'warning',
           object: long(`thing ${index}`).slice(0, 200),
           message: long(`finding ${index}`),
-          command: long('certmarshal audit'),
         }),
       );
       const verdicts = (indexed.verdicts ?? []).slice(0, 1);

@@ -91,8 +91,6 @@ export function fakeCluster(): FakeCluster {
         return named(cluster.nodeLeases.get(selected(call)));
       case 'GET /apis/cluster.x-k8s.io':
         return { versions: [{ version: 'v1beta2' }] };
-      case 'GET /apis/cluster.x-k8s.io/v1beta2/machines':
-        return { items: [...cluster.machines] };
       case `GET ${LEASE}`:
         if (cluster.lease === undefined) throw apiError('not-found', 404);
         return cluster.lease;
@@ -103,6 +101,11 @@ export function fakeCluster(): FakeCluster {
         if (cluster.lease === undefined) throw apiError('not-found', 404);
         return putLease(body, cluster.lease);
     }
+    const namespace = /^\/apis\/cluster\.x-k8s\.io\/v1beta2\/(?:namespaces\/([^/]+)\/)?machines$/.exec(path);
+    if (namespace !== null)
+      return {
+        items: cluster.machines.filter(({ metadata }) => [undefined, namespaceOf(metadata)].includes(namespace[1])),
+      };
     const name = new RegExp(`^PUT ${CSRS}/([^/]+)/approval$`).exec(`${method} ${path}`)?.[1];
     if (name === undefined) throw new Error(`nobody serves ${method} ${path}`);
     return approve(name, body);
@@ -139,7 +142,14 @@ export function fakeCluster(): FakeCluster {
     }),
     target(changed = {}) {
       const client = cluster.client();
-      return { clusterId: CLUSTER_ID, cluster: BERLIN, workload: client, management: client, ...changed };
+      return {
+        clusterId: CLUSTER_ID,
+        cluster: BERLIN,
+        workload: client,
+        management: client,
+        machinesNamespace: 'eksa-system',
+        ...changed,
+      };
     },
   };
   for (const node of ['cp-1', 'cp-2', 'cp-3']) {
@@ -150,6 +160,10 @@ export function fakeCluster(): FakeCluster {
     cluster.machines.push(controlPlaneMachine(node));
   }
   return cluster;
+}
+
+function namespaceOf(metadata: unknown): unknown {
+  return isJsonObject(metadata) ? metadata['namespace'] : undefined;
 }
 
 function isStored(value: unknown): value is Stored {

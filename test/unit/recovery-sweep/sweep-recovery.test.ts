@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createProcessorBudget } from '../../../lambdas/processor-time.ts';
 import type { RecoveryWindow } from '../../../lambdas/recovery/window.ts';
 import type { RecoveryTarget } from '../../../lambdas/recovery-sweep/observe-recovery.ts';
 import { type RecoveryRow, sweepRecovery } from '../../../lambdas/recovery-sweep/sweep-recovery.ts';
@@ -33,6 +34,30 @@ function leaseOf(record: unknown): NonNullable<FakeCluster['lease']> {
 }
 
 describe('a sweep of a recovery window', () => {
+  it('is charged for every request that it judges, and approves nothing when its processor time is spent', async () => {
+    const cluster = fakeCluster();
+    for (let number = 0; number < 40; number += 1) cluster.addCsr(clientCsr({ name: `csr-${number}` }));
+    let looks = 0;
+    const cpuMs = () => {
+      looks += 1;
+      return looks;
+    };
+    // One for each piece of work: less than forty requests are.
+    const budget = createProcessorBudget({ limitMs: 20, cpuMs });
+    const report = await budget.run(async () =>
+      sweepRecovery(cluster.target(), windowOf(), { clock: () => NOW, signal: budget.signal }),
+    );
+    expect(cluster.approved()).toEqual([]);
+    expect(report.rows.length).toBeLessThan(40);
+    expect(report.complete).toBe(false);
+    expect(report.problems).toContainEqual(
+      expect.objectContaining({
+        kind: 'aborted',
+        message: expect.stringMatching(/^no time was left after \d+ of 40 were judged$/),
+      }),
+    );
+  });
+
   it('approves what passes, counts it first, and reports everything', async () => {
     const cluster = fakeCluster();
     for (const csr of [
@@ -217,7 +242,7 @@ describe('what cannot be read', () => {
   it.each([
     ['Nodes', '/api/v1/nodes', 'NodeUnreadable'],
     ['Leases of Nodes', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases', 'NodeUnreadable'],
-    ['Machines', '/apis/cluster.x-k8s.io/v1beta2/machines', 'EvidenceUnreadable'],
+    ['Machines', '/apis/cluster.x-k8s.io/v1beta2/namespaces/eksa-system/machines', 'EvidenceUnreadable'],
     ['the Lease', LEASE, undefined],
     ['requests', CSRS, undefined],
   ])('%s: nothing is approved, and the report says so', async (_, path, reason) => {
@@ -233,16 +258,28 @@ describe('what cannot be read', () => {
     expect(cluster.writes).toEqual([]);
   });
 
-  it('leaves a node whose Machines are in two namespaces', async () => {
+  it('is nothing of another namespace: Machines there change nothing', async () => {
     const cluster = fakeCluster();
     cluster.addCsr(clientCsr());
-    const [first] = cluster.machines;
-    cluster.machines.push({
-      ...first,
-      metadata: { name: 'x', namespace: 'mallory' },
-      status: { nodeRef: { name: 'x' } },
-    });
-    expect((await sweep(cluster.target())).rows.map((row) => row.reason)).toEqual(['EvidenceUnreadable']);
+    const foreign = cluster.machines.map((machine) => ({
+      ...machine,
+      metadata: { ...(machine['metadata'] as object), namespace: 'mallory' },
+    }));
+    cluster.machines.push(...foreign);
+    expect((await sweep(cluster.target())).rows.map((row) => row.reason)).toEqual(['Recovered']);
+  });
+
+  it('leaves every node where the namespace has no Machine of the cluster, and says which was asked', async () => {
+    const cluster = fakeCluster();
+    cluster.addCsr(clientCsr());
+    const { rows } = await sweep(cluster.target({ machinesNamespace: 'team-a' }));
+    expect(rows).toMatchObject([
+      {
+        reason: 'EvidenceUnreadable',
+        message: expect.stringContaining('namespace team-a has no Machine of cluster'),
+      },
+    ]);
+    expect(cluster.writes).toEqual([]);
   });
 
   it('reports a request that is none, and judges the others', async () => {

@@ -2,10 +2,10 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RULES } from '../../../lambdas/approval/rules.ts';
 import { voucherFromInstance } from '../../../lambdas/recovery/control-plane.ts';
-import { decideRecoveries, decideRecovery } from '../../../lambdas/recovery/decide.ts';
+import { decideRecovery, onlyNewest } from '../../../lambdas/recovery/decide.ts';
 import { livenessOf } from '../../../lambdas/recovery/liveness.ts';
 import { RECOVERY_REASONS, type RecoveryReason } from '../../../lambdas/recovery/reasons.ts';
-import { readRecoveryRequest } from '../../../lambdas/recovery/request.ts';
+import { type RecoveryRequest, readRecoveryRequest } from '../../../lambdas/recovery/request.ts';
 import { RECOVERY_RULES, type RecoveryContext, type RecoveryRuleId } from '../../../lambdas/recovery/rules.ts';
 import { CLIENT_USAGES, DUBLIN, instance } from '../approval/fixtures.ts';
 import { extension, OID } from '../x509/request-factory.ts';
@@ -25,6 +25,8 @@ import {
 } from './fixtures.ts';
 
 const MINUTE = 60_000;
+const decided = (requests: readonly RecoveryRequest[]) =>
+  onlyNewest(requests.map((request) => ({ request, verdict: decideRecovery(request, contextOf(), NOW) })));
 const own = (node = 'cp-1') => ({ node, username: `system:node:${node}`, groups: NODE_GROUPS });
 const lease = (renewTime: string) => ({ metadata: { name: 'cp-1' }, spec: { renewTime } });
 const node = (status: string) => ({ metadata: { name: 'cp-1' }, status: { conditions: [{ type: 'Ready', status }] } });
@@ -378,12 +380,32 @@ const FAILING: readonly FailingRow[] = [
   },
 ];
 
+/** Who asks, and for which node. */
+const WHO: readonly RecoveryRuleId[] = ['named', 'requester', 'groups'];
+
 describe('a request that is left', () => {
   it.each(FAILING)('$rule: $name', ({ rule, reason, csr = {}, context = {}, now = NOW, also = [] }) => {
     const verdict = decideRecovery(requestOf(clientCsr(csr)), contextOf(context), now);
     expect(verdict).toMatchObject({ verdict: 'leave', reason });
     const failed = verdict.checks.filter(({ passed }) => !passed).map((check) => check.rule);
-    expect(new Set(failed)).toEqual(new Set([rule, ...also]));
+    const expected = new Set([rule, ...also]);
+    // Then the signature is not looked at.
+    if (WHO.some((id) => expected.has(id))) expected.add('signature');
+    expect(new Set(failed)).toEqual(expected);
+  });
+
+  it.each<[string, ClientCsrFields]>([
+    ['the node is not named', { node: 'cp-9' }],
+    ['somebody else asks', { username: 'mallory' }],
+    ['the groups are others', { groups: ['system:authenticated'] }],
+  ])('has no signature verified where %s, and is approved by nothing', (_, csr) => {
+    const { verdict, checks } = decideRecovery(requestOf(clientCsr(csr)), contextOf(), NOW);
+    expect(verdict).toBe('leave');
+    expect(checks.find(({ rule }) => rule === 'signature')).toMatchObject({
+      passed: false,
+      found: 'not verified: the node is not named, or who asks may not',
+      hostile: false,
+    });
   });
 
   it('has a row for every rule', () => {
@@ -424,10 +446,7 @@ describe('several requests', () => {
       clientCsr({ name: 'hostile', ageSeconds: 1, username: 'mallory' }),
       clientCsr({ name: 'other', node: 'cp-2', ageSeconds: 200 }),
     ].map(requestOf);
-    const verdicts = decideRecoveries(requests, contextOf(), NOW).map(({ request, verdict }) => [
-      request.csr.name,
-      verdict.reason,
-    ]);
+    const verdicts = decided(requests).map(({ request, verdict }) => [request.csr.name, verdict.reason]);
     expect(verdicts).toEqual([
       ['old', 'Superseded'],
       ['new', 'Recovered'],
@@ -439,7 +458,7 @@ describe('several requests', () => {
   it('takes the last name of two of the same second, in every order', () => {
     const requests = ['csr-a', 'csr-b'].map((name) => requestOf(clientCsr({ name })));
     for (const given of [requests, requests.toReversed()]) {
-      const approved = decideRecoveries(given, contextOf(), NOW).filter(({ verdict }) => verdict.verdict === 'approve');
+      const approved = decided(given).filter(({ verdict }) => verdict.verdict === 'approve');
       expect(approved.map(({ request }) => request.csr.name)).toEqual(['csr-b']);
     }
   });

@@ -1,9 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
 import type { HandshakeResult } from '../../../lambdas/probe/handshake.ts';
+import { optedInByOwner } from '../../../lambdas/rollout/checks/agreement.ts';
+import { NO_HISTORY } from '../../../lambdas/rollout/history.ts';
 import { observeRollout } from '../../../lambdas/rollout-step/observe-rollout.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { base64, createPki } from '../audit/sources/certificates.ts';
+import {
+  EKS_ANYWHERE_PROVIDERS,
+  type EksAnywhereProvider,
+  madeByEksAnywhere,
+} from '../rollout/eks-anywhere-providers.ts';
 import {
   DAY,
   healthyExternal,
@@ -314,45 +321,139 @@ describe('whose certificate machines show', () => {
 });
 
 describe('the Cluster of EKS Anywhere', () => {
-  const strange = `/apis/anywhere.eks.amazonaws.com/v1alpha1/namespaces/tenant-x/clusters/${NAME}`;
+  const tenants = `/apis/anywhere.eks.amazonaws.com/v1alpha1/namespaces/tenant-x/clusters/${NAME}`;
   const raw = rawEksAnywhere();
-  const byStranger = { ...raw, metadata: { ...Object(raw['metadata']), namespace: 'tenant-x' } };
-  const labels = (namespace: string) => ({
-    'cluster.anywhere.eks.amazonaws.com/cluster-name': NAME,
-    'cluster.anywhere.eks.amazonaws.com/cluster-namespace': namespace,
-  });
-
-  it('is the one that made the Cluster of Cluster API', async () => {
-    const world = healthyWorld();
-    world.management.put(strange, byStranger);
-    world.management.change(world.paths.cluster, { metadata: { labels: null } });
-    const unknown = await look(world);
-    expect(unknown.eksAnywhere).toBeUndefined();
-    expect(unknown.unread).toMatchObject([{ kind: 'ambiguous' }]);
-    world.management.change(world.paths.cluster, { metadata: { labels: labels('default') } });
-    const known = await look(world);
-    expect(known.eksAnywhere?.namespace).toBe('default');
-    expect(known.unread).toEqual([]);
-  });
-
-  it('does not speak for the owner of a Cluster that is nobody’s', async () => {
-    const world = healthyWorld();
-    expect((await look(world)).eksAnywhere?.mode).toBe('auto');
-    world.management.remove(world.paths.eksAnywhere);
-    world.management.put(strange, byStranger);
-    world.management.change(world.paths.cluster, { metadata: { labels: null } });
-    const { eksAnywhere } = await look(world);
-    expect(eksAnywhere?.namespace).toBe('tenant-x');
-    expect(eksAnywhere?.mode).toBeUndefined();
-  });
-
-  it('is not one of its name in another namespace', async () => {
+  const LATER = '2026-11-01T00:00:00Z';
+  const made = (mode: string | undefined, namespace = 'default', creationTimestamp = '2024-09-01T00:00:00Z') => {
+    const annotations = mode === undefined ? {} : { 'certmarshal.dev/rollout-mode': mode };
+    return { ...raw, metadata: { namespace, name: NAME, generation: 7, creationTimestamp, annotations } };
+  };
+  const worldOf = (...clusters: readonly ReturnType<typeof made>[]): World => {
     const world = healthyWorld();
     world.management.remove(world.paths.eksAnywhere);
-    world.management.put(strange, byStranger);
-    world.management.change(world.paths.cluster, { metadata: { labels: labels('default') } });
+    for (const cluster of clusters)
+      world.management.put(world.paths.eksAnywhere.replace('/default/', `/${cluster.metadata.namespace}/`), cluster);
+    return world;
+  };
+  const verdictOf = async (world: World, changes: Partial<World['target']> = {}) => {
+    const observed = await look(world, changes);
+    const verdict = optedInByOwner({ observed, policy: undefined, history: NO_HISTORY, trigger: 'schedule', now: NOW });
+    return { observed, verdict };
+  };
+  const saysOnControlPlane = ({ management, paths }: World, mode: string) =>
+    management.change(paths.controlPlane, { metadata: { annotations: { 'certmarshal.dev/rollout-mode': mode } } });
+
+  const NONE = 'no annotation certmarshal.dev/rollout-mode';
+  const OFF = 'certmarshal.dev/rollout-mode is "off", not "auto"';
+  const CONTESTED =
+    ": Clusters of EKS Anywhere in default, tenant-x have the name, and fleet.yaml does not say which one is the owner's";
+  describe.each(Object.keys(EKS_ANYWHERE_PROVIDERS) as EksAnywhereProvider[])('on %s', (provider) => {
+    it.each([
+      [0, 'auto', NONE],
+      [1, 'auto', true],
+      [1, 'off', OFF],
+      [1, undefined, NONE],
+      [2, 'auto', `${NONE} that counts${CONTESTED}`],
+      [2, 'off', OFF + CONTESTED],
+      [2, undefined, `${NONE} that counts${CONTESTED}`],
+    ] as const)('%i of its name, which say %s', async (count, mode, expected) => {
+      const world = worldOf(...[made(mode), made(mode, 'tenant-x', LATER)].slice(0, count));
+      world.management.put(world.paths.cluster, madeByEksAnywhere(provider));
+      const { observed, verdict } = await verdictOf(world);
+      expect(observed.unread).toEqual([]);
+      expect(verdict.passed ? true : verdict.found).toBe(expected);
+    });
+  });
+
+  it('counts where fleet.yaml names its namespace, whatever another one of the name says', async () => {
+    for (const [mode, others] of [
+      ['auto', 'off'],
+      ['off', 'auto'],
+    ] as const) {
+      const world = worldOf(made(mode, 'default', LATER), made(others, 'tenant-x'));
+      const { observed, verdict } = await verdictOf(world, { eksAnywhereNamespace: 'default' });
+      expect([observed.eksAnywhere?.namespace, observed.unread, verdict.passed]).toEqual([
+        'default',
+        [],
+        mode === 'auto',
+      ]);
+    }
+  });
+
+  it('leaves the word to the control plane while two have the name', async () => {
+    const world = worldOf(made('auto'), made('off', 'tenant-x', LATER));
+    saysOnControlPlane(world, 'auto');
+    expect((await verdictOf(world)).verdict.passed).toBe(true);
+    const { remedy } = (await verdictOf(worldOf(made('auto'), made('auto', 'tenant-x', LATER)))).verdict;
+    expect(remedy).toContain('eksAnywhereNamespace');
+    expect(remedy).toContain('annotate kubeadmcontrolplanes.controlplane.cluster.x-k8s.io');
+    expect(remedy).not.toContain('clusters.anywhere');
+  });
+
+  it('still forbids, and has to be settled, when a stranger makes another one of its name', async () => {
+    for (const at of [LATER, '2024-09-01T00:00:00Z']) {
+      const world = worldOf(made('off'), made('auto', 'a-tenant', at));
+      saysOnControlPlane(world, 'auto');
+      expect((await verdictOf(world)).verdict.passed).toBe(false);
+    }
+    const paused = worldOf(made('auto'), made('auto', 'a-tenant', LATER));
+    paused.management.change(paused.paths.eksAnywhere, {
+      metadata: { annotations: { 'anywhere.eks.amazonaws.com/paused': 'true' } },
+    });
+    expect((await look(paused)).eksAnywhere).toMatchObject({ namespace: 'default', paused: true });
+  });
+
+  it('is not read from a label', async () => {
+    const world = worldOf(made('off'), made('auto', 'tenant-x', LATER));
+    const labels = { ...EKS_ANYWHERE_PROVIDERS.Snow.labels };
+    labels['cluster.anywhere.eks.amazonaws.com/cluster-namespace'] = 'tenant-x' as 'default';
+    world.management.change(world.paths.cluster, { metadata: { labels } });
+    expect((await look(world)).eksAnywhere).toMatchObject({ namespace: 'default', mode: 'off' });
+  });
+
+  it('is a problem where fleet.yaml names a namespace that has none', async () => {
+    const world = worldOf(made('off'));
+    const { observed } = await verdictOf(world, { eksAnywhereNamespace: 'platform' });
+    expect(observed.eksAnywhere).toBeUndefined();
+    expect(observed.unread).toEqual([
+      {
+        kind: 'missing',
+        object: `Cluster platform/${NAME} of EKS Anywhere`,
+        message: 'fleet.yaml names this namespace, and no such Cluster is in it',
+        remedy: expect.stringContaining('eksAnywhereNamespace'),
+      },
+    ]);
+    world.management.before = ({ path }) => {
+      if (path.includes('anywhere.eks.amazonaws.com')) throw failure('not-found');
+    };
+    const { unread } = await look(world, { eksAnywhereNamespace: 'platform' });
+    expect(unread.map(({ kind }) => kind)).toContain('not-found');
+    expect(unread.map(({ kind }) => kind)).not.toContain('missing');
+  });
+
+  it('is not that of a Cluster in another namespace than its own', async () => {
+    const world = worldOf(made('auto'));
+    world.management.remove(world.paths.cluster);
+    world.management.put(world.paths.cluster.replace(NAMESPACE, 'plain-capi'), { ...rawCapiCluster(), metadata: {} });
     expect((await look(world)).eksAnywhere).toBeUndefined();
   });
+
+  it('of another cluster counts as opted in while only one has its name', async () => {
+    const world = healthyWorld();
+    const optedIn = async () => (await look(world)).siblings.map((sibling) => sibling.optedIn);
+    expect(await optedIn()).toEqual([true]);
+    world.management.put(tenants.replace(NAME, 'milan-prod'), {});
+    expect(await optedIn()).toEqual([false]);
+  });
+});
+
+it('sees no upgrade in place that a tenant made', async () => {
+  const world = healthyWorld();
+  const upgrade = { spec: { controlPlane: { kind: 'KubeadmControlPlane', namespace: NAMESPACE, name: NAME } } };
+  world.management.put(world.paths.upgrade.replace(NAMESPACE, 'tenant-x'), upgrade);
+  expect((await look(world)).eksAnywhere?.controlPlaneUpgrade).toBe(false);
+  world.management.put(world.paths.upgrade, upgrade);
+  expect((await look(world)).eksAnywhere?.controlPlaneUpgrade).toBe(true);
 });
 
 describe('the client certificate and the controller of etcd', () => {

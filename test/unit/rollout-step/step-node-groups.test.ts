@@ -42,7 +42,6 @@ function memory(): RolloutLedger & { rollouts: PastRollout[]; claims: number } {
       ledger.rollouts = [...ledger.rollouts, { ...rollout, startedAt: at }];
       return true;
     },
-    keep: async () => {},
     end: async ({ id, at, undone }: Parameters<RolloutLedger['end']>[0]) => {
       ledger.rollouts = ledger.rollouts
         .filter((rollout) => rollout.id !== id || undone === undefined || undone.claimedAt !== rollout.startedAt)

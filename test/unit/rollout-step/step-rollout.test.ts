@@ -140,7 +140,7 @@ describe('a cluster that is due', () => {
     };
     expect(await step()).toMatchObject({ written: { kind: 'overtaken' }, problems: [] });
     expect(patches()).toBe(0);
-    expect(lease()).toBeUndefined();
+    expect(lease()).toMatchObject({ holderIdentity: '' });
     expect(remembered()).toMatchObject([{ id: 'theirs' }]);
   });
 
@@ -170,6 +170,30 @@ describe('the ledger', () => {
     const { written, step: planned } = await step();
     expect(written).toEqual({ kind: 'written' });
     expect(remembered()).toMatchObject([{ id: planned.mark?.id }]);
+  });
+
+  it('remembers what was claimed and never began, and begins it no fourth time', async () => {
+    const made = fleet();
+    // A server that takes what it is told and keeps nothing of it.
+    const before = structuredClone(made.world.management.get(made.world.paths.controlPlane));
+    const states: string[] = [];
+    for (let looks = 0; looks < 5; looks += 1) {
+      // oxlint-disable-next-line no-await-in-loop -- time goes on
+      const { step: planned } = await made.step();
+      states.push(planned.state);
+      made.world.management.put(made.world.paths.controlPlane, structuredClone(before));
+      made.at += 16 * MINUTE;
+    }
+    expect(states).toEqual(['ready', 'ready', 'ready', 'refused', 'refused']);
+    expect(made.past()).toEqual([]);
+    const { step: planned } = await made.step();
+    expect(planned).toMatchObject({ kind: 'hold', reasons: [{ id: 'loop-guard' }] });
+  });
+
+  it('takes what went on for longer than a turn for begun, whatever the cluster shows', async () => {
+    const made = fleet(undefined, { version: 1, rollouts: [past({ startedAt: NOW - 7 * HOUR })] });
+    expect(await made.step()).toMatchObject({ step: { state: 'waiting' } });
+    expect(made.past()).toMatchObject([{ id: 'earlier', endedAt: NOW }]);
   });
 
   it('keeps what was claimed a moment ago', async () => {
@@ -225,20 +249,42 @@ describe('what the ledger has of a rollout that goes on', () => {
     expect(made.past()).toMatchObject([{ id: first.mark?.id }]);
   });
 
-  it('is written down where a person began it, or it was lost', async () => {
+  it('is what was claimed: a person who began it has the Lease, and no turn of the fleet', async () => {
     const made = fleet();
     await stepRollout(made.world.target, { policy: undefined, trigger: 'person', clock: () => NOW, signal });
-    expect(made.past()).toEqual([]);
     made.at += MINUTE;
     const { step, problems } = await made.step();
     expect(problems).toEqual([]);
-    const kept = [
-      { id: step.mark?.id, cluster: CLUSTER_ID, trigger: 'person', startedAt: Date.parse(step.mark?.start ?? '') },
-    ];
-    expect(made.past()).toEqual(kept);
-    made.at += MINUTE;
+    expect(step.state).toBe('rolling');
+    expect(made.past()).toEqual([]);
+    expect(made.lease()).toMatchObject({ renewTime: '2026-11-28T02:31:00.000000Z' });
+  });
+
+  it('is not what its owner says: a mark takes no turn of the fleet, and no Lease', async () => {
+    const made = fleet();
+    for (const hours of [0, 1, 24, 24 * 15, 24 * 29]) {
+      made.at = NOW + hours * HOUR;
+      const start = new Date(made.at - MINUTE).toISOString().replace('.000Z', 'Z');
+      const mark = { id: `forged-${hours}`, start, reason: 'x', trigger: 'person' };
+      made.world.management.change(made.world.paths.controlPlane, {
+        metadata: { annotations: { 'certmarshal.dev/rollout': JSON.stringify(mark) } },
+        spec: { rollout: { after: start } },
+        status: { conditions: conditionsWith('RollingOut', 'True') },
+      });
+      // oxlint-disable-next-line no-await-in-loop -- time goes on
+      expect(await made.step()).toMatchObject({ step: { state: 'rolling' } });
+      expect(made.past()).toEqual([]);
+      expect(made.lease()).toBeUndefined();
+    }
+  });
+
+  it('is no Lease that was never given back: after three days another has it, and it is not asked for again', async () => {
+    const made = fleet();
     await made.step();
-    expect(made.past()).toEqual(kept);
+    made.at += 73 * HOUR;
+    holdLease(made.world, `${NAMESPACE}/milan-prod a`, made.at);
+    expect(await made.step()).toMatchObject({ step: { state: 'held' }, problems: [] });
+    expect(made.lease()).toMatchObject({ holderIdentity: `${NAMESPACE}/milan-prod a` });
   });
 
   it('ends where somebody removed the mark, as soon as nothing moves', async () => {
@@ -384,6 +430,21 @@ describe('the Lease', () => {
     holdLease(made.world, `${NAMESPACE}/milan-prod a`, made.at);
     made.at += MINUTE;
     expect(await made.step()).toMatchObject({ step: { state: 'rolling' }, problems: [{ kind: 'locked' }] });
+  });
+
+  it('of another is taken over by a person who names the waiver, and never by the schedule', async () => {
+    const made = fleet();
+    holdLease(made.world, `${NAMESPACE}/milan-prod a`, made.at);
+    const theirs = { holderIdentity: `${NAMESPACE}/milan-prod a` };
+    const waivers = ['one-of-its-management-cluster'] as const;
+    expect(await made.step({ waivers })).toMatchObject({ step: { state: 'waiting' } });
+    expect(await made.step({ trigger: 'person' })).toMatchObject({ step: { state: 'waiting' } });
+    expect(made.lease()).toMatchObject(theirs);
+    expect(made.patches()).toBe(0);
+    const { step, written } = await made.step({ trigger: 'person', waivers });
+    expect(written).toEqual({ kind: 'written' });
+    expect(made.lease()).toMatchObject({ holderIdentity: `${CLUSTER} ${step.mark?.id}` });
+    expect(made.patches()).toBe(1);
   });
 
   it('that a crash left is given back when nothing begins any more', async () => {

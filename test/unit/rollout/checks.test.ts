@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { RolloutMark } from '../../../lambdas/rollout/annotations.ts';
 import { CHECK_IDS, type CheckId, type CheckQuestion, checksOf } from '../../../lambdas/rollout/checks.ts';
 import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
+import { WAIVERS } from '../../../lambdas/rollout/policy.ts';
 import {
   CLUSTER_ID,
   controlPlane,
@@ -60,6 +61,13 @@ const lease = { uid: 'u', resourceVersion: '1' };
 const alone = controlPlane({ replicas: 1, status: { replicas: 1, ready: 1, available: 1, upToDate: 1 } });
 const mark: RolloutMark = { id: 'a', start: days(-200), reason: 'r', trigger: 'schedule' };
 const past = { id: 'x', cluster: CLUSTER_ID, trigger: 'schedule', startedAt: NOW, endedAt: NOW } as const;
+/** What the owners of other clusters can make of them. */
+const NEIGHBOURS: Readonly<Record<string, Partial<ObservedRollout>>> = {
+  'machines of another move': { siblings: [{ ...sibling, rolling: true }] },
+  'another says that it is due': { cluster: management, siblings: [{ ...sibling, soonestEnd: NOW + 20 * DAY }] },
+  'another does not say when it is due': { cluster: management, siblings: [sibling] },
+};
+const undone = (ago: number) => ({ cluster: CLUSTER_ID, claimedAt: NOW - ago * DAY });
 const FALSE = { status: 'False' } as const;
 const TRUE = { status: 'True' } as const;
 
@@ -70,6 +78,11 @@ const ONE_THING: Readonly<Record<CheckId, Readonly<Record<string, CheckQuestion>
     'no annotation': seen({ eksAnywhere: eksAnywhere({ mode: '' }) }),
     'neither object': seen({ eksAnywhere: undefinedMode() }),
     'one of them disagrees': seen({ controlPlane: controlPlane({ mode: 'off' }) }),
+    'two have the name': seen({ eksAnywhere: eksAnywhere({ contested: ['default', 'tenant-x'] }) }),
+    'two have the name, and one forbids': seen({
+      eksAnywhere: eksAnywhere({ contested: ['default', 'tenant-x'], mode: 'off' }),
+      controlPlane: controlPlane({ mode: 'auto' }),
+    }),
   },
   'everything-read': {
     'a list that was refused': seen({
@@ -124,6 +137,7 @@ const ONE_THING: Readonly<Record<CheckId, Readonly<Record<string, CheckQuestion>
       history: history({ rollouts: [{ ...past, startedAt: NOW - 89 * DAY, endedAt: NOW - 89 * DAY }] }),
     }),
     'its mark says so': seen({ controlPlane: controlPlane({ mark: { ...mark, start: days(-89) } }) }),
+    'it never began': question({ history: history({ undone: [1, 2, 89].map(undone) }) }),
   },
   'fleet-budget': {
     unread: question({ history: history({ unread: 'the bucket is away' }) }),
@@ -140,6 +154,13 @@ const ONE_THING: Readonly<Record<CheckId, Readonly<Record<string, CheckQuestion>
   },
   'one-of-its-management-cluster': {
     'a sibling rolls': seen({ siblings: [{ ...sibling, rolling: true, optedIn: false }] }),
+    'a Lease that was taken three days ago': seen({
+      lease: { ...lease, holder: 'eksa-system/milan-prod a', acquiredAt: NOW - 72 * HOUR, renewedAt: NOW },
+    }),
+    'a Lease that is forgotten, and the machines of its holder move': seen({
+      siblings: [{ ...sibling, rolling: true }],
+      lease: { ...lease, holder: 'eksa-system/milan-prod a', acquiredAt: NOW - 72 * HOUR, renewedAt: NOW - 25 * HOUR },
+    }),
     'the Lease is held': seen({ lease: { ...lease, holder: 'eksa-system/milan-prod a', renewedAt: NOW - 23 * HOUR } }),
     'a name that begins like ours': seen({
       lease: { ...lease, holder: 'eksa-system/berlin-prod-2 a', renewedAt: NOW },
@@ -337,7 +358,7 @@ const EVERY_THING = Object.entries(ONE_THING).flatMap(([id, things]) =>
 );
 
 describe('the checks before a rollout', () => {
-  it.each([
+  it.each<readonly [string, CheckQuestion]>([
     ['stacked etcd', question()],
     ['external etcd', question({ observed: healthyExternal() })],
     ['a management cluster', seen({ cluster: management })],
@@ -347,6 +368,13 @@ describe('the checks before a rollout', () => {
     [
       'the annotation on the control plane',
       seen({ eksAnywhere: undefinedMode(), controlPlane: controlPlane({ mode: 'auto' }) }),
+    ],
+    [
+      'the annotation on the control plane, while two Clusters of EKS Anywhere have the name',
+      seen({
+        eksAnywhere: eksAnywhere({ contested: ['default', 'tenant-x'] }),
+        controlPlane: controlPlane({ mode: 'auto' }),
+      }),
     ],
     ['a rollout of long ago', seen({ controlPlane: controlPlane({ mark, rolloutAfter: Date.parse(days(-400)) }) })],
     ['its own Lease', seen({ lease: { ...lease, holder: 'eksa-system/berlin-prod a', renewedAt: NOW } })],
@@ -358,6 +386,39 @@ describe('the checks before a rollout', () => {
       'a Lease that has no time',
       seen({ lease: { uid: lease.uid, resourceVersion: lease.resourceVersion, holder: 'eksa-system/oslo a' } }),
     ],
+    [
+      'a Lease that was taken in a time to come',
+      seen({ lease: { ...lease, holder: 'eksa-system/oslo a', acquiredAt: NOW + HOUR, renewedAt: NOW } }),
+    ],
+    [
+      'a Lease that gave no sign of life but one in a time to come',
+      seen({ lease: { ...lease, holder: 'eksa-system/oslo a', acquiredAt: NOW - 25 * HOUR, renewedAt: NOW + DAY } }),
+    ],
+    [
+      'a Lease that was taken longer ago than three days',
+      seen({
+        lease: { ...lease, holder: 'eksa-system/oslo a', acquiredAt: NOW - 72 * HOUR - 1, renewedAt: NOW },
+      }),
+    ],
+    [
+      'claims that never began, of long ago or of others',
+      question({ history: history({ undone: [...[1, 2, 91].map(undone), { cluster: 'oslo', claimedAt: NOW }] }) }),
+    ],
+    [
+      'another of the fleet that goes on for longer than its turn',
+      question({
+        history: history({
+          rollouts: [{ id: 'x', cluster: 'oslo', trigger: 'schedule', startedAt: NOW - 6 * HOUR }],
+        }),
+      }),
+    ],
+    ...Object.entries(NEIGHBOURS).map(
+      ([what, neighbours]) =>
+        [
+          `${what}, when it could have begun for six hours`,
+          { ...seen(neighbours), policy: policy({ windows: opened(6 * HOUR) }) },
+        ] as const,
+    ),
     ['at the last moment', seen({ machines: machines(machine(1, { served: served({ notAfter: NOW + 10 * DAY }) })) })],
     ['two may roll at once', question({ history: history({ ...two() }) })],
     ['a controller that restarted yesterday', external(unknownClient(NOW - DAY))],
@@ -411,7 +472,7 @@ describe('the checks before a rollout', () => {
     const passing = EVERY_THING.flatMap(([id, thing, asked]) =>
       checksOf(asked).some((check) => check.passing) ? [`${id}: ${thing}`] : [],
     );
-    const never = ['fleet-budget: unread', 'management-cluster-last: nobody knows', 'maintenance-window: no zone'];
+    const never = ['fleet-budget: unread', 'loop-guard: it never began', 'maintenance-window: no zone'];
     const bySelf = new Set([
       'due',
       'maintenance-window',
@@ -446,6 +507,23 @@ describe('the checks before a rollout', () => {
       'spare-capacity',
       'etcd-backup',
     ]);
+  });
+
+  it.each(WAIVERS)('lets a person answer for %s, by name only, and never the schedule', (id) => {
+    const things = EVERY_THING.filter(([of]) => of === id);
+    expect(things.length).toBeGreaterThan(1);
+    for (const [, , asked] of things)
+      for (const trigger of ['person', 'schedule'] as const) {
+        const check = checksOf({ ...asked, trigger, waivers: [id] }).find((one) => one.id === id);
+        expect(check).toMatchObject({ passed: false });
+        expect(check?.waived).toBe(trigger === 'person' ? true : undefined);
+        expect(check?.remedy).toContain(`--accept ${id}`);
+      }
+  });
+
+  it.each(Object.entries(NEIGHBOURS))('waits almost six hours of its own time while %s', (_, neighbours) => {
+    const waits = { ...seen(neighbours), policy: policy({ windows: opened(6 * HOUR - 1) }) };
+    expect(failing(waits)).toHaveLength(1);
   });
 
   it('tells a person without fleet.yaml what he answers for', () => {
@@ -553,6 +631,15 @@ describe('the checks before a rollout', () => {
   });
 });
 
+/** Windows that have been open for so long since the certificates were due. */
+function opened(ms: number) {
+  const at = (time: number) => new Date(time).toISOString();
+  return [
+    { from: at(NOW - 20 * DAY), until: at(NOW - 5 * DAY + HOUR) },
+    { from: at(NOW - DAY), until: at(NOW - DAY + ms - 2 * HOUR) },
+    { from: at(NOW - HOUR), until: at(NOW + HOUR) },
+  ];
+}
 function single(): Partial<CheckQuestion> {
   return {
     policy: policy({ accepted: ['spare-capacity', 'etcd-backup', 'single-replica'] }),

@@ -42,7 +42,7 @@ export const SATURDAY_NIGHT: WeeklyWindow = {
 export function policy(changes: Partial<RolloutPolicy> = {}): RolloutPolicy {
   return {
     ...DEFAULT_ROLLOUT_POLICY,
-    clusters: ['berlin-*'],
+    clusters: ['berlin-mgmt/eksa-system/*'],
     windows: [SATURDAY_NIGHT],
     accepted: ['spare-capacity', 'etcd-backup'],
     ...changes,
@@ -226,7 +226,7 @@ export function healthyExternal(changes: Partial<ObservedRollout> = {}): Observe
 // What the API of a management cluster answers.
 
 type Version = 'v1beta2' | 'v1beta1';
-type Fields = Record<string, unknown>;
+export type Fields = Record<string, unknown>;
 
 const CLUSTER_LABELS = { 'cluster.x-k8s.io/cluster-name': NAME };
 
@@ -436,11 +436,7 @@ export function rawCapiCluster(version: Version = 'v1beta2'): Fields {
       name: NAME,
       uid: '6f1c9b1e-6f2b-4d66-9a3e-0d7d3b6a0c04',
       resourceVersion: '8120',
-      // As EKS Anywhere makes it.
-      labels: {
-        'cluster.anywhere.eks.amazonaws.com/cluster-name': NAME,
-        'cluster.anywhere.eks.amazonaws.com/cluster-namespace': 'default',
-      },
+      labels: CLUSTER_LABELS,
     },
     spec: {
       infrastructureRef:

@@ -18,6 +18,7 @@ import { planAbort, planResume, planRollout } from '../../../lambdas/rollout/pla
 import { ACCEPTANCES, type RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
 import { markOf, seconds } from '../../../lambdas/rollout/rollout-mark.ts';
 import type { RolloutStep, RolloutWrite } from '../../../lambdas/rollout/step.ts';
+import { dueFor } from '../../../lambdas/rollout/turn.ts';
 import { endOfWindow } from '../../../lambdas/window/window.ts';
 import {
   CLUSTER_ID,
@@ -190,6 +191,8 @@ const observed: fc.Arbitrary<ObservedRollout> = record<ObservedRollout>({
       name: words,
       deleting: fc.boolean(),
       paused: fc.boolean(),
+      createdAt: maybe(count),
+      contested: maybe(fc.array(words, { maxLength: 3 })),
       mode: maybe(words),
       ready: condition,
       generation: count,
@@ -216,7 +219,6 @@ const observed: fc.Arbitrary<ObservedRollout> = record<ObservedRollout>({
     record<ObservedRollout['siblings'][number]>({
       namespace: words,
       cluster: words,
-      mark: maybe(mark),
       rolling: fc.boolean(),
       optedIn: fc.boolean(),
       soonestEnd: maybe(time),
@@ -268,7 +270,11 @@ const past: fc.Arbitrary<RolloutHistory> = record<RolloutHistory>({
     { maxLength: 2 },
   ),
   limits: fc.record({ atOnce: count, pauseMs: count }),
+  undone: maybe(
+    fc.array(fc.record({ cluster: fc.oneof(words, fc.constant(CLUSTER_ID)), claimedAt: time }), { maxLength: 4 }),
+  ),
   unread: maybe(words),
+  problems: fc.constant(undefined),
 });
 const trigger = fc.constantFrom('schedule' as const, 'person' as const);
 const anything: fc.Arbitrary<Case> = fc.record({ observed, policy: maybe(agreed), history: past, now: clock, trigger });
@@ -380,6 +386,11 @@ const writeOf = (step: RolloutStep): RolloutWrite | undefined =>
 /** Machines are replaced because of it. */
 const ROLLS: ReadonlySet<string> = new Set(['roll-control-plane', 'pause-control-plane', 'roll-etcd']);
 
+/** While two have its name, it only forbids. */
+function agreement(found: ObservedRollout['eksAnywhere']): string | undefined {
+  return found?.contested !== undefined && found.mode === 'auto' ? undefined : found?.mode;
+}
+
 function breaches(one: Case): readonly string[] {
   const step = planned(one);
   const write = writeOf(step);
@@ -408,7 +419,13 @@ function breaches(one: Case): readonly string[] {
     const schedule = one.trigger === 'schedule';
     const mine = `${capiCluster?.namespace ?? cp.namespace}/${seen.cluster.name} `;
     const holder = seen.lease?.holder ?? '';
-    const stale = Math.max(seen.lease?.acquiredAt ?? 0, seen.lease?.renewedAt ?? 0) + DAY < now;
+    const taken = seen.lease?.acquiredAt ?? seen.lease?.renewedAt ?? 0;
+    const ahead = now + 10 * MINUTE;
+    const signs = [taken, seen.lease?.renewedAt ?? 0].filter((at) => at <= ahead);
+    const stale = Math.max(0, ...signs) + DAY < now;
+    const due = dueFor({ observed: seen, policy: own, history: one.history, trigger: one.trigger, now });
+    const waited = due !== undefined && due >= 6 * HOUR;
+    const ours = holder.startsWith(mine) && write.kind === 'roll-etcd';
     laws.push(
       [
         'a window is open',
@@ -417,14 +434,21 @@ function breaches(one: Case): readonly string[] {
           own?.windows.some((span) => endOfWindow(span, now) !== undefined) === true,
       ],
       ['the fleet opted in', !schedule || own !== undefined],
-      ['the owner opted in', !schedule || eksAnywhere?.mode === 'auto' || cp.mode === 'auto'],
+      ['the owner opted in', !schedule || agreement(eksAnywhere) === 'auto' || cp.mode === 'auto'],
+      ['and did not forbid it', !schedule || (eksAnywhere?.mode ?? 'auto') === 'auto'],
       [
         'every check passes, or a person answers for it',
         step.checks.every(({ passed, waived }) => passed || (waived === true && one.trigger === 'person')),
       ],
       ['everything was read', seen.unread.length === 0],
-      ['no other cluster of the management cluster rolls', seen.siblings.every(({ rolling }) => !rolling)],
-      ['nobody else has the Lease', holder === '' || holder.startsWith(mine) || stale],
+      [
+        'no other cluster of the management cluster rolls',
+        waited || ours || seen.siblings.every(({ rolling }) => !rolling),
+      ],
+      [
+        'nobody else has the Lease',
+        holder === '' || holder.startsWith(mine) || stale || taken > ahead || taken + 3 * DAY < now,
+      ],
       ['only stacked etcd rolls with its control plane', write.kind !== 'roll-control-plane' || cp.etcd === 'stacked'],
       [
         'etcd is rolled where the fleet agreed',
@@ -454,7 +478,7 @@ function silences(one: Case, step: RolloutStep): [string, boolean][] {
   const { controlPlane: cp, etcd: ex, eksAnywhere, capiCluster } = seen;
   if (who === 'person' || own === undefined || capiCluster?.deleting === true) return [];
   if (cp === undefined) return [['rollouts are wanted, and there is nothing to roll', step.kind === 'hold']];
-  const modes = [eksAnywhere?.mode, cp.mode].filter((mode) => mode !== undefined);
+  const modes = [agreement(eksAnywhere), cp.mode].filter((mode) => mode !== undefined);
   if (cp.deleting || cp.hold !== undefined || modes.length === 0 || modes.some((mode) => mode !== 'auto')) return [];
   const checks = checksOf({ observed: seen, policy: own, history: before, trigger: who, now });
   const passed = (id: string) => checks.find((check) => check.id === id)?.passed;

@@ -5,6 +5,7 @@ import { nonceOf, pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
 import type { ObservedControlPlane, ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import { planAbort, planResume, planRollout } from '../../../lambdas/rollout/plan-rollout.ts';
 import { isMoving } from '../../../lambdas/rollout/plan-watch.ts';
+import type { RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
 import { markOf, rolloutId, seconds } from '../../../lambdas/rollout/rollout-mark.ts';
 import {
   CLUSTER_ID,
@@ -287,6 +288,31 @@ describe('no rollout begins', () => {
     const step = planRollout(observed, changes && policy(changes), history(), NOW);
     expect(step).toMatchObject({ kind, state });
     expect(step.message.slice(0, message.length)).toBe(message);
+  });
+
+  it('that others keep waiting is told after three days, as soon as it could have begun for six hours', () => {
+    const held = (now: number) => ({ holder: 'eksa-system/milan-prod a', acquiredAt: now, renewedAt: now });
+    const waiting = (days: number, windows: RolloutPolicy['windows']) => {
+      // Due for so long.
+      const now = NOW - 5 * DAY + days * DAY;
+      const lease = { uid: 'u', resourceVersion: '1', ...held(now) };
+      const others = { rollouts: [{ id: 'x', cluster: 'oslo', trigger: 'schedule', startedAt: now - HOUR } as const] };
+      return [
+        planRollout(healthyRollout({ lease }), policy({ windows }), history(), now),
+        planRollout(healthyRollout(), policy({ windows }), history(others), now),
+      ];
+    };
+    for (const step of waiting(2.9, [])) expect(step).toMatchObject({ kind: 'nothing', state: 'waiting' });
+    expect(waiting(3.1, []).map(isHold)).toEqual([['one-of-its-management-cluster'], ['fleet-budget']]);
+    for (const step of waiting(3.1, [])) {
+      expect(step.state).toBe('refused');
+      expect(step.message).toContain('It has waited for others too long: ');
+    }
+    // In its first window it waits for its turn like everybody else; a window alone is what its own fleet wants.
+    for (const step of waiting(5, policy().windows)) expect(step.state).toBe('waiting');
+    const sunday = NOW + 8 * DAY;
+    expect(planRollout(healthyRollout(), policy(), history(), sunday).state).toBe('waiting');
+    for (const step of waiting(19, policy().windows)) expect(step.state).toBe('refused');
   });
 
   it('says when the next window opens', () => {

@@ -1,9 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createRolloutLedger } from '../../../lambdas/fleet/rollout-ledger.ts';
+import { checksOf } from '../../../lambdas/rollout/checks.ts';
 import { NO_HISTORY } from '../../../lambdas/rollout/history.ts';
 import type { ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import { planRollout } from '../../../lambdas/rollout/plan-rollout.ts';
 import type { RolloutStep, RolloutWrite } from '../../../lambdas/rollout/step.ts';
+import { memoryObjects } from '../functions/memory-objects.ts';
 import {
   controlPlane,
   controlPlaneConditions,
@@ -11,7 +14,9 @@ import {
   etcd,
   etcdConditions,
   etcdMachine,
+  HOUR,
   healthyRollout,
+  MINUTE,
   machine,
   NAMESPACE,
   NOW,
@@ -311,4 +316,98 @@ describe('clusters of one management cluster', () => {
       { seed: 20_261_122, numRuns: 25 },
     );
   }, 60_000);
+});
+
+interface HostileTurn {
+  readonly minutes: number;
+  /** What its owner makes of it: any annotation and any Machine comes to this. */
+  readonly sibling: Omit<ObservedRollout['siblings'][number], 'namespace' | 'cluster'>;
+  readonly claims: boolean;
+}
+
+const hostileTurn: fc.Arbitrary<HostileTurn> = fc.record({
+  minutes: fc.integer({ min: 1, max: 59 }),
+  sibling: fc
+    .record({ rolling: fc.boolean(), optedIn: fc.boolean(), ends: fc.constantFrom(undefined, 8, 30) })
+    .map(({ ends, ...said }) => (ends === undefined ? said : { ...said, soonestEnd: NOW + ends * DAY })),
+  claims: fc.boolean(),
+});
+
+describe('a cluster with a hostile owner', () => {
+  const HOSTILE = { id: `berlin-mgmt/${NAMESPACE}/hostile`, name: 'hostile', managesItself: false };
+  const IN_TURN = new Set(['cool-down', 'loop-guard', 'fleet-budget']);
+  const { signal } = new AbortController();
+  /** Due from now on. */
+  const machines = [1, 2, 3].map((n) =>
+    machine(n, { served: served({ notAfter: NOW + 45 * DAY, fingerprint: `${n}` }) }),
+  );
+
+  it.each([
+    ['keeps another waiting for six hours by what it shows', false, 6],
+    ['keeps another waiting for three turns more by what it claims, also where nothing comes of it', true, 24],
+  ])(
+    '%s',
+    async (_, inFleet, hours) => {
+      const longest = { waited: 0 };
+      await fc.assert(
+        fc.asyncProperty(
+          fc.boolean(),
+          fc.integer({ min: 16, max: 360 }),
+          fc.array(hostileTurn, { minLength: 1, maxLength: 20 }),
+          async (managesItself, keeps, turns) => {
+            let now = NOW;
+            const limits = { atOnce: 1, pauseMs: HOUR };
+            const ledger = createRolloutLedger({ objects: memoryObjects(), limits, clock: () => now });
+            let claimed: { id: string; at: number } | undefined;
+            for (let looks = 0; ; looks += 1) {
+              const { minutes, sibling, claims } = turns[looks % turns.length] as HostileTurn;
+              now += minutes * MINUTE;
+              // Its mark is gone, and so it never began: its next look finds that out, and claims again.
+              if (claimed !== undefined && now - claimed.at >= keeps * MINUTE && now - claimed.at <= 6 * HOUR) {
+                const undone = { claimedAt: claimed.at };
+                // oxlint-disable-next-line no-await-in-loop -- one after the other
+                await ledger.end({ id: claimed.id, cluster: HOSTILE.id, at: now, undone }, signal);
+                claimed = undefined;
+              }
+              // oxlint-disable-next-line no-await-in-loop -- one after the other
+              const before = await ledger.read(signal);
+              const own = checksOf({
+                observed: healthyRollout({ cluster: HOSTILE }),
+                policy: POLICY,
+                history: before,
+                trigger: 'schedule',
+                now,
+              });
+              if (
+                inFleet &&
+                claims &&
+                claimed === undefined &&
+                own.every(({ id, passed }) => passed || !IN_TURN.has(id))
+              ) {
+                const id = `h${looks}`;
+                // oxlint-disable-next-line no-await-in-loop -- one after the other
+                if (await ledger.claim({ id, cluster: HOSTILE.id, trigger: 'schedule', at: now }, signal))
+                  claimed = { id, at: now };
+              }
+              const observed = healthyRollout({
+                cluster: { ...healthyRollout().cluster, managesItself },
+                machines,
+                siblings: [{ ...sibling, namespace: NAMESPACE, cluster: HOSTILE.name }],
+              });
+              // oxlint-disable-next-line no-await-in-loop -- one after the other
+              const step = planRollout(observed, POLICY, await ledger.read(signal), now);
+              if (step.kind === 'act') break;
+              expect(step.state).toBe('waiting');
+              expect(now - NOW).toBeLessThan(hours * HOUR);
+            }
+            longest.waited = Math.max(longest.waited, now - NOW);
+          },
+        ),
+        { seed: 20_261_122, numRuns: 200 },
+      );
+      // It is a bound that is reached, almost.
+      expect(longest.waited).toBeGreaterThan(0.75 * hours * HOUR);
+    },
+    60_000,
+  );
 });

@@ -9,6 +9,7 @@ import { readHealthCheck } from '../../../lambdas/rollout/read-health-check.ts';
 import { readLease } from '../../../lambdas/rollout/read-lease.ts';
 import { isControlPlaneMachine, isEtcdMachine, readMachine } from '../../../lambdas/rollout/read-machine.ts';
 import { readSibling } from '../../../lambdas/rollout/read-sibling.ts';
+import { markOf } from '../../../lambdas/rollout/rollout-mark.ts';
 import {
   CONTROL_PLANE_UID,
   controlPlane,
@@ -389,14 +390,20 @@ describe('another control plane of the same management cluster', () => {
 
   it.each([
     ['machines older than rollout.after', set(rawControlPlane(), 'spec>rollout>after', days(-1))],
-    ['a hold', set(rawControlPlane(), ANNOTATIONS, { 'certmarshal.dev/rollout-hold': '?' })],
-    ['a mark that nobody can read', set(rawControlPlane(), ANNOTATIONS, { 'certmarshal.dev/rollout': '?' })],
-    ['our pause', set(rawControlPlane(), ANNOTATIONS, { 'cluster.x-k8s.io/paused': 'certmarshal-rollout/a' })],
     ['one machine too many', set(rawControlPlane(), 'spec>replicas', 2)],
     ['RollingOut', set(rawControlPlane(), 'status>conditions', [{ type: 'RollingOut', status: 'True' }])],
     ['no uid', set(rawControlPlane(), 'metadata>uid', undefined)],
   ])('rolls: %s', (_, raw) => {
     expect(readSibling(raw, 'v1beta2', machines)?.rolling).toBe(true);
+  });
+
+  it.each([
+    ['a hold', { 'certmarshal.dev/rollout-hold': 'x' }],
+    ['a mark', { 'certmarshal.dev/rollout': formatRolloutMark(markOf('mine', NOW, 'x', 'person')) }],
+    ['a mark that nobody can read', { 'certmarshal.dev/rollout': 'x' }],
+    ['our pause', { 'cluster.x-k8s.io/paused': 'certmarshal-rollout/a' }],
+  ])('is settled, whatever its owner writes: %s', (_, annotations) => {
+    expect(readSibling(set(rawControlPlane(), ANNOTATIONS, annotations), 'v1beta2', machines)).toEqual(settled);
   });
 
   it.each([

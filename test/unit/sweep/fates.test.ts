@@ -285,7 +285,14 @@ describe('sweep', () => {
     };
   }
   const reportOf = (client: KubernetesClient, ...more: [policies: readonly ApprovalPolicy[], ApprovalPolicy[]?]) =>
-    sweep({ cluster: CLUSTER, workload: client, management: client }, more[0], () => NOW, idle(), {}, more[1]);
+    sweep(
+      { cluster: CLUSTER, workload: client, management: client, machinesNamespace: 'eksa-system' },
+      more[0],
+      () => NOW,
+      idle(),
+      {},
+      more[1],
+    );
   const withOne = () => clusterOf(() => ({ items: [csrOf(1, PEMS[0] ?? Buffer.alloc(0), aged)], metadata: {} }));
   const observing: ApprovalPolicy = { ...DEFAULT_POLICY, mode: 'observe' };
 

@@ -1,12 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { InstanceQuery } from '../../../lambdas/aws/ec2-instances.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { observe, type SweepTarget } from '../../../lambdas/sweep/observe.ts';
 import { sweep } from '../../../lambdas/sweep/sweep.ts';
-import { csrOf, nodeName, requestOf } from '../../bench/fixtures.ts';
+import { addressOf, csrOf, machineOf, nodeName, requestOf } from '../../bench/fixtures.ts';
 
 const { signal } = new AbortController();
 
@@ -24,9 +25,22 @@ function withRequests(count: number): KubernetesClient {
 
 type ListInstances = NonNullable<SweepTarget['listInstances']>;
 
+const benchTarget = (client: KubernetesClient): SweepTarget => ({
+  cluster: { name: 'bench', provider: 'eks-anywhere' },
+  workload: client,
+  management: client,
+  machinesNamespace: 'eksa-system',
+});
+
 const observeEks = (requests: number, listInstances: ListInstances, change: Partial<ApprovalPolicy> = {}) =>
   observe(
-    { cluster: { name: 'dublin', provider: 'eks' }, vpcId: 'vpc-1', workload: withRequests(requests), listInstances },
+    {
+      cluster: { name: 'dublin', provider: 'eks' },
+      vpcId: 'vpc-1',
+      workload: withRequests(requests),
+      machinesNamespace: 'eksa-system',
+      listInstances,
+    },
     [{ ...DEFAULT_POLICY, ...change }],
     signal,
   );
@@ -41,19 +55,84 @@ const running = (id: string, address: string) => ({
 });
 const LATE = [{ PrivateIpAddresses: [{ PrivateIpAddress: '10.0.0.200' }] }];
 
+/** The Cluster of Cluster API, in the shape that v1beta1 and v1beta2 share (`ClusterSpec`). */
+const clusterObject = (spec: object = {}) => ({
+  metadata: { name: 'bench', namespace: 'eksa-system' },
+  spec: {
+    clusterNetwork: { services: { cidrBlocks: ['10.96.0.0/12'] } },
+    controlPlaneEndpoint: { host: '10.0.9.9', port: 6443 },
+    infrastructureRef: { kind: 'VSphereCluster', name: 'bench' },
+    ...spec,
+  },
+});
+
 /** A cluster of one open request, and this many pages of Machines or Nodes. */
-function withPages(pages: number, page: (index: number) => readonly unknown[]): KubernetesClient {
+function withPages(
+  pages: number,
+  page: (index: number) => readonly unknown[],
+  clusters: () => readonly unknown[] = () => [clusterObject()],
+): KubernetesClient {
   const requests = withRequests(1);
   return {
     ...requests,
     request: async (call) => {
       if (call.path.includes('certificatesigningrequests')) return requests.request(call);
       if (call.path.endsWith('/cluster.x-k8s.io')) return { versions: [{ version: 'v1beta2' }] };
+      if (call.path.endsWith('/clusters')) return { items: [...clusters()], metadata: {} };
       const index = Number(call.query?.['continue'] ?? 0);
       return { items: [...page(index)], metadata: index + 1 < pages ? { continue: String(index + 1) } : {} };
     },
   };
 }
+
+describe('Machines of another namespace', () => {
+  const machine = (namespace: string) => ({
+    metadata: { name: 'm-1', namespace },
+    spec: { clusterName: 'bench' },
+    status: { nodeRef: { name: 'worker-1' }, addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] },
+  });
+  const { path, all } = {
+    path: '/apis/cluster.x-k8s.io/v1beta2/namespaces/eksa-system/machines',
+    all: '/apis/cluster.x-k8s.io/v1beta2/machines',
+  };
+  const having = (own: readonly unknown[], foreign: readonly unknown[]): KubernetesClient => {
+    const requests = withRequests(1);
+    const lists = new Map([
+      [path, own],
+      [all, [...own, ...foreign]],
+    ]);
+    return {
+      ...requests,
+      request: async (call) => {
+        if (call.path.includes('certificatesigningrequests')) return requests.request(call);
+        if (call.path.endsWith('/cluster.x-k8s.io')) return { versions: [{ version: 'v1beta2' }] };
+        if (call.path.endsWith('/clusters')) return { items: [clusterObject()], metadata: {} };
+        return { items: [...(lists.get(call.path) ?? [])], metadata: {} };
+      },
+    };
+  };
+  const readingOf = async (client: KubernetesClient) =>
+    (await observe(benchTarget(client), [DEFAULT_POLICY], signal)).evidence.readings;
+
+  it('change nothing, whatever node they name', async () => {
+    const alone = await readingOf(having([machine('eksa-system')], []));
+    expect(alone).toMatchObject([{ source: 'machine', ok: true, owners: [{ object: 'Machine eksa-system/m-1' }] }]);
+    expect(await readingOf(having([machine('eksa-system')], [machine('tenant-x'), machine('tenant-y')]))).toEqual(
+      alone,
+    );
+  });
+
+  it('are none of the cluster: without its own every request waits, and the reason names the namespace', async () => {
+    expect(await readingOf(having([], [machine('team-a')]))).toMatchObject([
+      {
+        source: 'machine',
+        ok: false,
+        problem: expect.stringContaining('namespace eksa-system has no Machine of cluster bench'),
+        remedy: expect.stringContaining('name and namespace of its Cluster at its entry in fleet.yaml'),
+      },
+    ]);
+  });
+});
 
 describe('evidence of a cluster', () => {
   const machine = (index: number, addresses: number) => ({
@@ -74,11 +153,7 @@ describe('evidence of a cluster', () => {
       asked += 1;
       return Array.from({ length: each }, (_, n) => machine(page * each + n, addresses));
     });
-    const { evidence } = await observe(
-      { cluster: { name: 'bench', provider: 'eks-anywhere' }, workload: client, management: client },
-      [DEFAULT_POLICY],
-      signal,
-    );
+    const { evidence } = await observe(benchTarget(client), [DEFAULT_POLICY], signal);
     return { asked, reading: evidence.readings[0] };
   }
 
@@ -101,41 +176,144 @@ describe('evidence of a cluster', () => {
     expect(asked).toBeLessThan(50);
   });
 
-  it.each<[ApprovalPolicy['evidence'], number]>([
-    [['machine'], 0],
-    [['machine', 'renewal'], 1],
-  ])('keeps Machines that have no node yet where a policy trusts renewals: %j', async (sources, vetoes) => {
-    const booting = { ...machine(1, 2), status: { ...machine(1, 2).status, nodeRef: undefined } };
-    const client = withPages(1, () => [machine(0, 2), booting]);
-    const { evidence } = await observe(
-      { cluster: { name: 'bench', provider: 'eks-anywhere' }, workload: client, management: client },
+  const sweptBy = (client: KubernetesClient, sources: ApprovalPolicy['evidence'], more: object = {}) =>
+    observe(
+      { ...benchTarget(client), cluster: { name: 'bench', provider: 'eks-anywhere', ...more } },
       [{ ...DEFAULT_POLICY, evidence: sources }],
       signal,
     );
-    expect(evidence.readings[0]).toMatchObject({ source: 'machine', ok: true, lookedAt: 2, owners: [{}] });
-    expect(evidence.vetoesOn('ip', 'fd00::1:0')).toHaveLength(vetoes);
-    expect(evidence.holdersOf('ip', 'fd00::1:0')).toEqual([]);
-  });
 
-  it.each<ApprovalPolicy['evidence']>([['machine'], ['machine', 'renewal']])(
-    'with more Machines without a node than a cluster has proves nothing only where these are kept: %s',
+  it.each<ApprovalPolicy['evidence']>([['machine'], ['machine', 'node'], ['machine', 'renewal']])(
+    'has Machines that have no node yet, which contest, whatever a policy trusts: %s',
     async (...sources) => {
-      const { status, ...rest } = machine(0, 1);
-      const client = withPages(41, (page) =>
-        Array.from({ length: 500 }, (_, index) => ({
-          ...rest,
-          metadata: { name: `m-${page}-${index}` },
-          status: { ...status, nodeRef: undefined },
-        })),
+      const booting = { ...machine(1, 2), status: { ...machine(1, 2).status, nodeRef: undefined } };
+      const { evidence } = await sweptBy(
+        withPages(1, () => [machine(0, 2), booting]),
+        sources,
       );
-      const { evidence } = await observe(
-        { cluster: { name: 'bench', provider: 'eks-anywhere' }, workload: client, management: client },
-        [{ ...DEFAULT_POLICY, evidence: sources }],
-        signal,
-      );
-      expect(evidence.readings[0]).toMatchObject({ source: 'machine', ok: sources.length === 1 });
+      expect(evidence.readings[0]).toMatchObject({ source: 'machine', ok: true, lookedAt: 2, owners: [{}, {}] });
+      const holders = evidence.holdersOf('ip', 'fd00::1:0').owners.filter(({ source }) => source === 'machine');
+      expect(holders).toMatchObject([{ object: 'Machine eksa-system/m-1', nodes: [], notLive: 'has no node yet' }]);
     },
   );
+
+  it('with more Machines without a node than a cluster has proves nothing', async () => {
+    const { status, ...rest } = machine(0, 1);
+    const client = withPages(41, (page) =>
+      Array.from({ length: 500 }, (_, index) => ({
+        ...rest,
+        metadata: { name: `m-${page}-${index}` },
+        status: { ...status, nodeRef: undefined },
+      })),
+    );
+    const { evidence } = await sweptBy(client, ['machine']);
+    expect(evidence.readings[0]).toMatchObject({ source: 'machine', ok: false, kind: 'too-large' });
+  });
+
+  const UNKNOWN_SERVICES = { clusterNetwork: undefined };
+
+  it('has the endpoint and the service CIDRs of the Cluster, beside what was known', async () => {
+    const client = { ...withPages(1, () => [machine(0, 1)]), endpoints: ['api.example.com', '10.0.9.1'] };
+    const { cluster } = await sweptBy(client, ['machine'], {
+      endpoints: ['api.example.com'],
+      serviceCidrs: ['10.100.0.0/16'],
+    });
+    expect(cluster).toEqual({
+      name: 'bench',
+      provider: 'eks-anywhere',
+      endpoints: ['api.example.com', '10.0.9.1', '10.0.9.9'],
+      serviceCidrs: ['10.100.0.0/16', '10.96.0.0/12'],
+    });
+  });
+
+  it('asks for the Cluster once, and only beside Machines for an open request', async () => {
+    const asked: string[] = [];
+    const counting = (client: KubernetesClient): KubernetesClient => ({
+      ...client,
+      request: async (call) => {
+        if (call.path.endsWith('/clusters')) asked.push(`${call.path} ${call.query?.['fieldSelector']}`);
+        return client.request(call);
+      },
+    });
+    await sweptBy(counting(withRequests(0)), ['machine']);
+    await sweptBy(counting(withPages(1, () => [])), ['node']);
+    expect(asked).toEqual([]);
+    await sweptBy(counting(withPages(1, () => [machine(0, 1)])), ['machine', 'node']);
+    expect(asked).toEqual(['/apis/cluster.x-k8s.io/v1beta2/namespaces/eksa-system/clusters metadata.name=bench']);
+  });
+
+  it.each<[string, object, object, boolean]>([
+    ['vSphere, with them', {}, {}, true],
+    ['vSphere, with those of fleet.yaml', UNKNOWN_SERVICES, { serviceCidrs: ['10.96.0.0/12'] }, true],
+    ['vSphere, without', UNKNOWN_SERVICES, {}, false],
+    ['vSphere, with what are no CIDRs', { clusterNetwork: { services: { cidrBlocks: ['all'] } } }, {}, false],
+    ['an unknown kind, without', { ...UNKNOWN_SERVICES, infrastructureRef: { kind: 'OtherCluster' } }, {}, false],
+    ['no kind, without', { ...UNKNOWN_SERVICES, infrastructureRef: undefined }, {}, false],
+    ['bare metal, without', { ...UNKNOWN_SERVICES, infrastructureRef: { kind: 'TinkerbellCluster' } }, {}, true],
+    ['CloudStack, without', { ...UNKNOWN_SERVICES, infrastructureRef: { kind: 'CloudStackCluster' } }, {}, true],
+  ])(
+    'by Machines is believed where a guest cannot pass off the address of a Service as its own: %s',
+    async (_, spec, more, ok) => {
+      const client = withPages(
+        1,
+        () => [machine(0, 1)],
+        () => [clusterObject(spec)],
+      );
+      const { evidence } = await sweptBy(client, ['machine'], more);
+      const remedy = expect.stringContaining('Write serviceCidrs of the cluster in fleet.yaml');
+      expect(evidence.readings).toMatchObject([ok ? { source: 'machine', ok } : { source: 'machine', ok, remedy }]);
+    },
+  );
+
+  it.each<[string, object, number]>([
+    ['another one', {}, 1],
+    ['the endpoint of the Cluster', { controlPlaneEndpoint: { host: addressOf(0), port: 6443 } }, 0],
+    ['in the service CIDR of the Cluster', { clusterNetwork: { services: { cidrBlocks: [`${addressOf(0)}/32`] } } }, 0],
+  ])(
+    'reserves what the Cluster says, in the decisions of a sweep: the address asked for is %s',
+    async (_, spec, approved) => {
+      const client = withPages(
+        1,
+        () => [machineOf(0)],
+        () => [clusterObject(spec)],
+      );
+      const csr = csrOf(0, requestOf(0), '2026-01-01T00:00:00Z');
+      const asked: KubernetesClient = {
+        ...client,
+        request: async (call) =>
+          call.path.includes('certificatesigningrequests')
+            ? { items: [structuredClone(csr)], metadata: {} }
+            : client.request(call),
+      };
+      const { counts, rows } = await sweep(
+        benchTarget(asked),
+        [{ ...DEFAULT_POLICY, mode: 'observe' }],
+        () => Date.UTC(2026, 0, 1, 0, 1),
+        signal,
+      );
+      expect([counts.wouldWrite, rows[0]?.reason]).toEqual([approved, approved === 1 ? 'Proven' : 'SanReserved']);
+    },
+  );
+
+  const failing = (kind: 'forbidden' | 'not-found' | 'timeout'): (() => never) => {
+    return () => {
+      throw new KubernetesError({ kind, object: 'list clusters', problem: 'no', remedy: 'Grant it.' });
+    };
+  };
+
+  it.each<[string, () => readonly unknown[], string]>([
+    ['forbidden', failing('forbidden'), 'Grant it.'],
+    ['not served', failing('not-found'), 'Grant it.'],
+    ['too slow', failing('timeout'), 'Grant it.'],
+    ['not there', () => [], 'kubectl get clusters'],
+  ])('by Machines is not believed when their Cluster is %s', async (_, clusters, remedy) => {
+    const read = await sweptBy(
+      withPages(1, () => [machine(0, 1)], clusters),
+      ['machine'],
+    );
+    const [reading] = read.evidence.readings;
+    expect(reading).toMatchObject({ source: 'machine', ok: false, remedy: expect.stringContaining(remedy) });
+  });
 
   const NODE = {
     metadata: { name: nodeName(0) },
@@ -155,7 +333,7 @@ describe('evidence of a cluster', () => {
     };
     const cluster = { name: 'bench', provider: 'eks-anywhere' as const, ...(serviceCidrs ? { serviceCidrs } : {}) };
     const report = await sweep(
-      { cluster, workload: withPages(1, () => [NODE]) },
+      { cluster, workload: withPages(1, () => [NODE]), machinesNamespace: 'eksa-system' },
       [policy],
       () => Date.UTC(2026, 0, 1, 0, 1),
       signal,
@@ -193,24 +371,35 @@ describe('EC2 evidence', () => {
         yield [running('i-0bbbbbbbb', '10.0.0.77'), { ...running('i-0cccccccc', '10.0.0.78'), VpcId: 'vpc-2' }];
       };
       const observed = await observeEks(1, listInstances, { evidence });
-      const notRunningToo = evidence.includes('renewal') ? { notRunningToo: true } : {};
-      expect(asked).toEqual([{ nodes: [], vpcId: 'vpc-1', cluster: 'dublin', ...notRunningToo }]);
-      expect(observed.evidence.holdersOf('ip', '10.0.0.77')).toMatchObject([{ object: 'EC2 instance i-0bbbbbbbb' }]);
-      expect(observed.evidence.holdersOf('ip', '10.0.0.78')).toEqual([]);
+      expect(asked).toEqual([{ nodes: [], vpcId: 'vpc-1', cluster: 'dublin' }]);
+      const holders = (address: string) => observed.evidence.holdersOf('ip', address).owners;
+      expect(holders('10.0.0.77')).toMatchObject([{ object: 'EC2 instance i-0bbbbbbbb' }]);
+      expect(holders('10.0.0.78')).toEqual([]);
     },
   );
 
-  it('is asked for what does not run too where a policy trusts renewals, and that vetoes', async () => {
+  it('is asked for all of the cluster beside Machines, whose addresses an instance in any state contests', async () => {
+    const asked: InstanceQuery[] = [];
     const stopped = { ...running('i-0bbbbbbbb', '10.0.0.77'), State: { Name: 'stopped' } };
-    const listInstances: ListInstances = async function* () {
+    const listInstances: ListInstances = async function* (query) {
+      asked.push(query);
       yield [stopped, { ...stopped, InstanceId: 'i-0cccccccc', VpcId: 'vpc-2' }];
     };
-    const { evidence } = await observeEks(1, listInstances, { evidence: ['ec2', 'renewal'] });
-    expect(evidence.ownersOf('i-0bbbbbbbb')).toEqual([]);
-    expect(evidence.vetoesOf('i-0bbbbbbbb')).toMatchObject([{ object: 'EC2 instance i-0bbbbbbbb', why: 'is stopped' }]);
-    expect(evidence.vetoesOn('ip', '10.0.0.77')).toHaveLength(1);
-    const without = await observeEks(1, listInstances, { evidence: ['ec2', 'node'] });
-    expect(without.evidence.vetoesOf('i-0bbbbbbbb')).toEqual([]);
+    const workload = withPages(1, () => []);
+    const { evidence } = await observe(
+      {
+        ...benchTarget(workload),
+        cluster: { name: 'dublin', provider: 'eks' },
+        vpcId: 'vpc-1',
+        listInstances,
+      },
+      [DEFAULT_POLICY],
+      signal,
+    );
+    expect(asked).toEqual([{ nodes: [], vpcId: 'vpc-1', cluster: 'dublin' }]);
+    const instance = { object: 'EC2 instance i-0bbbbbbbb', notLive: 'is stopped' };
+    expect(evidence.ownersOf('i-0bbbbbbbb').owners).toMatchObject([instance]);
+    expect(evidence.holdersOf('ip', '10.0.0.77').owners).toMatchObject([instance]);
   });
 
   it('keeps the weak addresses of the nodes that ask, and of no others', async () => {
@@ -221,9 +410,9 @@ describe('EC2 evidence', () => {
       ];
     });
     expect(open).toHaveLength(1);
-    expect(evidence.ownersOf('i-0aaaaaaaa')[0]?.weakAddresses).toHaveLength(1);
-    expect(evidence.ownersOf('i-0bbbbbbbb')).toMatchObject([{ addresses: ['10.0.0.77'] }]);
-    expect(evidence.ownersOf('i-0bbbbbbbb')[0]).not.toHaveProperty('weakAddresses');
+    expect(evidence.ownersOf('i-0aaaaaaaa').owners[0]?.weakAddresses).toHaveLength(1);
+    expect(evidence.ownersOf('i-0bbbbbbbb').owners).toMatchObject([{ addresses: ['10.0.0.77'] }]);
+    expect(evidence.ownersOf('i-0bbbbbbbb').owners[0]).not.toHaveProperty('weakAddresses');
   });
 
   it('is not asked for when there is no open request', async () => {
@@ -251,5 +440,42 @@ describe('EC2 evidence', () => {
 
   it('does not hide a bug', async () => {
     await expect(observeEks(1, failing(new TypeError('bug')))).rejects.toThrow(TypeError);
+  });
+});
+
+describe('a page of an API server', () => {
+  /** How often others have their turn while it is read. */
+  async function turnsOf(requests: number, machines: number): Promise<number> {
+    const client = withPages(1, () =>
+      Array.from({ length: machines }, (_, index) => ({ metadata: { name: `${index}` } })),
+    );
+    // Every look at the clock finds it 10 ms later.
+    let now = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => {
+      now += 10;
+      return now;
+    });
+    onTestFinished(() => clock.mockRestore());
+    let over = false;
+    let turns = 0;
+    const count = (): void => {
+      turns += 1;
+      if (!over) setImmediate(count);
+    };
+    setImmediate(count);
+    const workload = withRequests(requests);
+    const cluster = { name: 'bench', provider: 'eks-anywhere' } as const;
+    await observe(
+      { cluster, workload, management: client, machinesNamespace: 'eksa-system' },
+      [DEFAULT_POLICY],
+      signal,
+    );
+    over = true;
+    return turns;
+  }
+
+  it('is read in turns with other clusters: requests and Machines', async () => {
+    expect(await turnsOf(500, 1)).toBeGreaterThan(100);
+    expect(await turnsOf(1, 500)).toBeGreaterThan(100);
   });
 });

@@ -53,7 +53,7 @@ async function look(
     return answers[host] ?? refused;
   };
   const result = await readServedCertificates({
-    cluster: { name: 'berlin', provider: 'eks-anywhere', endpoint: '10.0.0.200', serviceCidrs: ['10.96.0.0/12'] },
+    cluster: { name: 'berlin', provider: 'eks-anywhere', endpoints: ['10.0.0.200'], serviceCidrs: ['10.96.0.0/12'] },
     nodes: new Set(['node-1']),
     readings: [NODE],
     handshake,
@@ -226,7 +226,7 @@ describe('a real server', () => {
   const at =
     (port: number, timeoutMs = 3_000): Handshake =>
     (_, within) =>
-      shakeHands({ host: '127.0.0.1', port }, { signal: within, timeoutMs });
+      shakeHands({ host: '127.0.0.1', port }, { signal: within, timeoutMs, addresses: 'local' });
 
   it.each(['TLSv1.2', 'TLSv1.3'] as const)('proves its certificate with its private key: %s', async (version) => {
     const port = await listenTls({
@@ -292,6 +292,7 @@ describe('a sweep', () => {
       {
         cluster: { name: 'berlin', provider: 'eks-anywhere', serviceCidrs },
         workload,
+        machinesNamespace: 'eksa-system',
         ...(change.handshake === undefined ? {} : { handshake: change.handshake }),
       },
       [{ ...DEFAULT_POLICY, evidence }],

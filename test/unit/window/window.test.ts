@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { endOfWindow, nextOpening, WEEKDAYS, type WeeklyWindow } from '../../../lambdas/window/window.ts';
+import { endOfWindow, nextOpening, openFor, WEEKDAYS, type WeeklyWindow } from '../../../lambdas/window/window.ts';
 
 const at = (text: string) => Date.parse(text);
 const shown = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString());
@@ -27,6 +27,22 @@ describe('a window of time', () => {
   ])('once, %s', (_, now, end, next) => {
     expect(shown(endOfWindow(ONCE, at(now)))).toBe(end);
     expect(shown(nextOpening(ONCE, at(now)))).toBe(next);
+  });
+
+  it.each([
+    ['all of it where there are none', [], 24 * 7, 24 * 7],
+    ['what one is open, and ends in it', [SATURDAY_NIGHT], 3, 3],
+    ['each of them', [SATURDAY_NIGHT], 24 * 14, 8],
+    ['no more than is enough', [SATURDAY_NIGHT], 24 * 300, 12],
+    ['what two are open at once, once', [SATURDAY_NIGHT, { ...SATURDAY_NIGHT, until: '05:00' }], 24 * 7, 4],
+    ['what is once, too', [SATURDAY_NIGHT, ONCE], 24 * 14, 11],
+    ['nothing where none ever opens', [{ ...SATURDAY_NIGHT, timeZone: 'Europe/Atlantis' }], 24 * 7, 0],
+    ['nothing of a time that was not', [], -1, 0],
+    ['nothing of what is no time', [SATURDAY_NIGHT], Number.NaN, 0],
+  ])('counts %s', (_, windows, hours, expected) => {
+    const from = at('2026-11-28T01:00:00Z');
+    const until = from + hours * 3_600_000;
+    expect(openFor(windows, { from, until }, 9 * 3_600_000)).toBe(expected * 3_600_000);
   });
 
   it('never opens when its zone or a time makes no sense', () => {

@@ -1,16 +1,18 @@
 import { expect, it, test } from 'vitest';
 
 import { eksAnywhere } from '../../../../lambdas/audit/sources/eks-anywhere.ts';
+import type { MemberObservation } from '../../../../lambdas/expiry/observation.ts';
 import { contextOf, failure, fakeClient, outline, TOLD } from './fake-cluster.ts';
 import { machineMember, observeManaged } from './fake-management.ts';
 
 const PATH = '/apis/anywhere.eks.amazonaws.com/v1alpha1/clusters';
 const DAY_MS = 86_400_000;
-const MEMBERS = [
+const INTERNAL = [
   machineMember('berlin-cp', 'control-plane', 'node-1'),
   machineMember('berlin-etcd', 'etcd'),
   machineMember('berlin-md-0', 'worker'),
 ];
+const MEMBERS: readonly MemberObservation[] = INTERNAL.map((member) => ({ ...member, externalIp: true as const }));
 const INFO = [
   { machine: 'berlin-etcd', expiresInDays: 365 },
   { machine: 'berlin-cp', expiresInDays: 30 },
@@ -74,8 +76,21 @@ test('a machine that it leaves out is missing; a worker is not', async () => {
   ]);
 });
 
+// EKS Anywhere dials the ExternalIP of a Machine and no other address. Source: EKS Anywhere, pkg/certificates/scanner.go, `getControlPlaneMachines`.
+test('no machine without an ExternalIP is missing', async () => {
+  expect((await observe(cluster({}), INTERNAL)).observations).toEqual([]);
+  const mixed = await observe(cluster({ clusterCertificateInfo: [] }), [...MEMBERS.slice(0, 1), ...INTERNAL.slice(1)]);
+  expect(outline(mixed)).toEqual([
+    'unread kube-apiserver @ Cluster default/berlin status (machine berlin-cp): missing',
+  ]);
+});
+
 test('a machine younger than a day may not have been looked at', async () => {
-  const young = { ...machineMember('berlin-new', 'control-plane'), createdAt: '2026-11-20T12:00:00.000Z' };
+  const young = {
+    ...machineMember('berlin-new', 'control-plane'),
+    externalIp: true as const,
+    createdAt: '2026-11-20T12:00:00.000Z',
+  };
   expect((await observe(cluster({ clusterCertificateInfo: [] }), [young])).observations).toEqual([]);
 });
 
@@ -178,4 +193,53 @@ test('nobody misses it where EKS Anywhere is not', async () => {
   const denied = observeManaged(eksAnywhere, { [PATH]: failure('forbidden') });
   await expect(denied).rejects.toMatchObject({ kind: 'forbidden' });
   expect(eksAnywhere.off(contextOf(fakeClient({})).target)).toBe(false);
+});
+
+const tenants = { namespace: 'tenant-x' };
+const lies = { clusterCertificateInfo: [{ machine: 'berlin-cp', expiresInDays: -3 }] };
+
+test('two of the name, and fleet.yaml does not say which one is the owner’s: neither is believed, and that is one warning', async () => {
+  const objects = [cluster({ clusterCertificateInfo: INFO }), cluster(lies, tenants)];
+  const { observations } = await observeManaged(eksAnywhere, { [PATH]: objects }, { members: MEMBERS });
+  expect(observations).toEqual([
+    {
+      kind: 'unread',
+      source: 'eks-anywhere',
+      ...TOLD,
+      problem: 'ambiguous',
+      message:
+        "Cluster berlin of EKS Anywhere: more than one has this name, in the namespaces default, tenant-x, and fleet.yaml does not say which one is the owner's",
+      remedy: expect.stringContaining('eksAnywhereNamespace'),
+    },
+  ]);
+});
+
+test('a hundred of the name are one warning too', async () => {
+  const objects = Array.from({ length: 100 }, (_, index) => cluster(lies, { namespace: `tenant-${index}` }));
+  const { observations } = await observeManaged(eksAnywhere, { [PATH]: objects }, { members: MEMBERS });
+  expect(observations).toMatchObject([{ problem: 'ambiguous', message: expect.stringContaining('and 5 more') }]);
+});
+
+test('the one in the namespace that fleet.yaml names is asked alone', async () => {
+  const named = PATH.replace('/clusters', '/namespaces/default/clusters');
+  const answers = { [named]: [cluster({ clusterCertificateInfo: INFO }), cluster(lies, tenants)] };
+  const read = await observeManaged(eksAnywhere, answers, { members: MEMBERS, eksAnywhereNamespace: 'default' });
+  expect(read.observations.map(({ kind }) => kind)).toEqual(['certificate', 'certificate']);
+  expect(read.client.calls.map(({ path }) => path)).toEqual([named]);
+});
+
+test('a namespace that has none is told', async () => {
+  const named = PATH.replace('/clusters', '/namespaces/platform/clusters');
+  const read = await observeManaged(
+    eksAnywhere,
+    { [named]: [] },
+    { members: MEMBERS, eksAnywhereNamespace: 'platform' },
+  );
+  expect(read.observations).toMatchObject([
+    {
+      kind: 'unread',
+      problem: 'missing',
+      message: 'Cluster platform/berlin of EKS Anywhere: fleet.yaml names this namespace, and no such Cluster is in it',
+    },
+  ]);
 });

@@ -81,6 +81,7 @@ export function contextOf(workload: KubernetesClient, surroundings: Surroundings
       id: 'berlin',
       cluster: { name: 'berlin', provider },
       workload,
+      machinesNamespace: 'eksa-system',
       reach: { handshakes: true, secrets: true, kubeletMetrics: true, ...reach },
     },
     now,

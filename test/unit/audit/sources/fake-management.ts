@@ -28,19 +28,24 @@ export interface ManagedRead extends SourceObservations {
 export async function observeManaged(
   source: AuditSource,
   answers: Answers,
-  surroundings: Surroundings & { readonly namespace?: string | undefined; readonly endpoint?: string } = {},
+  surroundings: Surroundings & {
+    readonly namespace?: string | undefined;
+    readonly eksAnywhereNamespace?: string;
+    readonly endpoint?: string;
+  } = {},
 ): Promise<ManagedRead> {
   const client = fakeClient(answers);
-  const { endpoint, namespace = NAMESPACE } = surroundings;
+  const { endpoint, eksAnywhereNamespace, namespace = NAMESPACE } = surroundings;
   const context = contextOf(fakeClient({}), surroundings);
   const { target } = context;
   const read = await source.observe({
     ...context,
     target: {
       ...target,
-      cluster: { ...target.cluster, ...(endpoint === undefined ? {} : { endpoint }) },
+      cluster: { ...target.cluster, ...(endpoint === undefined ? {} : { endpoints: [endpoint] }) },
       management: client,
       machinesNamespace: namespace,
+      ...(eksAnywhereNamespace === undefined ? {} : { eksAnywhereNamespace }),
     },
   });
   for (const observation of read.observations) expectHarmless(observation);

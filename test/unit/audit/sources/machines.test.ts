@@ -72,6 +72,7 @@ describe.each(VERSIONS)('machines, %s', (version) => {
       node: 'cp-1-node',
       createdAt: '2026-03-01T10:00:00.000Z',
       addresses: ['10.0.1.31', '198.51.100.7'],
+      externalIp: true,
     });
     const [kubeApiserver, ...inferred] = certificatesOf(read);
     expect(kubeApiserver).toEqual({
@@ -334,4 +335,21 @@ test('is off, and nobody misses it, without a management cluster', () => {
   const { target } = contextOf(fakeClient({}));
   expect(machines.off(target)).toBe(false);
   expect(machines.off({ ...target, management: fakeClient({}) })).toBeUndefined();
+});
+
+// Sources: Cluster API Provider Tinkerbell, scope.go; CloudStack, instance.go; Nutanix, nutanixmachine_controller.go; cloud-provider-vsphere; Cluster API, docker provider.
+test.each([
+  ['bare metal', ['InternalIP'], undefined],
+  ['CloudStack', ['InternalIP'], undefined],
+  ['Nutanix', ['InternalIP', 'Hostname'], undefined],
+  ['vSphere', ['ExternalIP', 'InternalDNS'], true],
+  ['Docker', ['Hostname', 'InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS'], true],
+])('a machine of %s can be dialled by EKS Anywhere: %s', async (_, types, externalIp) => {
+  const addresses = types.map((type) => ({ type, address: type.endsWith('IP') ? '10.0.1.31' : 'cp-1' }));
+  const read = await observeManaged(
+    machines,
+    answering([machine('cp-1', { labels: CONTROL_PLANE, status: { addresses } })]),
+  );
+  const [member] = read.observations;
+  expect(member?.kind === 'member' ? member.externalIp : 'no member').toBe(externalIp);
 });

@@ -56,7 +56,8 @@ function contextOf(wanted: Wanted): AuditContext {
     target: {
       id: 'berlin',
       cluster: { name: 'berlin', provider },
-      workload: { server: wanted.server } as AuditContext['target']['workload'],
+      workload: { server: wanted.server, addresses: 'local' } as AuditContext['target']['workload'],
+      machinesNamespace: 'eksa-system',
       reach: { handshakes, secrets: false, kubeletMetrics: false },
       ports: { ...DEFAULT_PORTS, ...wanted.ports },
     },
@@ -167,6 +168,27 @@ describe('what is told', () => {
     expect(await observe({ server, handshakes: false, provider: 'eks' })).toContainEqual(
       expect.objectContaining({ what: 'eks-api-server', where, position: 0 }),
     );
+  });
+
+  test('whether the key was proven; not of etcd, which hangs up in TLS 1.2 before it tells', async () => {
+    const serving = await createServing(authority, { commonName: 'kube-apiserver' });
+    const demanding = { requestCert: true, rejectUnauthorized: true, ca: [authority.certificate] };
+    const proven = await listenTls(serving);
+    const hangsUp = await listenTls({ ...serving, ...demanding, maxVersion: 'TLSv1.2' });
+    const members = [member('Node cp', { node: 'cp', role: 'control-plane', addresses: ['127.0.0.1'] })];
+    const shownAt = async (port: number) => {
+      const ports = { kubeApiserver: port, etcdClient: port };
+      const seen = await observe({ server: `https://127.0.0.1:${proven}`, members, ports });
+      return Object.fromEntries(
+        seen.flatMap((each) =>
+          each.kind === 'certificate' && each.member === 'cp' && each.position === 0
+            ? [[each.what, each.keyProven]]
+            : [],
+        ),
+      );
+    };
+    expect(await shownAt(proven)).toMatchObject({ 'kube-apiserver': true, 'etcd-server': true });
+    expect(await shownAt(hangsUp)).toMatchObject({ 'kube-apiserver': false, 'etcd-server': undefined });
   });
 
   test('an endpoint that does not answer, and then nothing is off', async () => {

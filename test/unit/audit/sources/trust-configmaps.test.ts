@@ -61,12 +61,15 @@ test('the authorities of a cluster, and who signs for it', async () => {
   expect(read.authorities?.map(({ fingerprint }) => fingerprint)).toEqual(fingerprints.slice(0, 2));
 });
 
-test('EKS has no cluster-info, and a CA of its own class', async () => {
+test('EKS has no cluster-info, which is usual, and a CA of its own class', async () => {
   const answers = published({ [CLUSTER_INFO]: failure('not-found') });
-  expect(outline(await observe(trustConfigMaps, answers, { provider: 'eks' }))).toEqual([
+  const read = await observe(trustConfigMaps, answers, { provider: 'eks' });
+  expect(read.observations.at(-1)).toMatchObject({ kind: 'unread', usual: true });
+  expect(outline(read)).toEqual([
     'certificate eks-cluster-ca @ ConfigMap kube-system/kube-root-ca.crt #0',
     'certificate client-ca @ ConfigMap kube-system/extension-apiserver-authentication #0',
     'certificate front-proxy-ca @ ConfigMap kube-system/extension-apiserver-authentication #0',
+    'unread eks-cluster-ca @ ConfigMap kube-public/cluster-info: not-found',
   ]);
 });
 
@@ -134,7 +137,15 @@ describe('what cannot be read', () => {
       ['unread cluster-ca @ ConfigMap kube-system/kube-root-ca.crt: malformed'],
     ],
     // Neither client certificates nor aggregation are needed.
-    ['client CA', AUTHENTICATION, {}, []],
+    [
+      'client CA',
+      AUTHENTICATION,
+      {},
+      [
+        'unread client-ca @ ConfigMap kube-system/extension-apiserver-authentication: not-found',
+        'unread front-proxy-ca @ ConfigMap kube-system/extension-apiserver-authentication: not-found',
+      ],
+    ],
     ['kubeconfig', CLUSTER_INFO, {}, ['unread cluster-ca @ ConfigMap kube-public/cluster-info: malformed']],
     [
       'base64',

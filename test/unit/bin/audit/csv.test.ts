@@ -24,13 +24,20 @@ describe('an audit as CSV', () => {
         'cluster,class,where,position,member,not_before,not_after,basis,subject,issuer,serial_number,fingerprint,key,renewed_by,source,observed_at',
         `berlin,etcd-server,10.0.1.31:2379,0,Machine a/b,2025-12-03T08:11:00.000Z,2026-12-03T08:11:00.000Z,certificate,CN=etcd-1,CN=etcd-ca,0a,${'ab'.repeat(32)},RSA-2048,a rollout of the etcd machines,tls,2026-11-21T09:59:58.000Z`,
         `berlin,etcd-server,10.0.1.32:2379,1,,2025-12-03T08:11:00.000Z,2035-01-01T00:00:00.000Z,certificate,CN=etcd-1,CN=etcd-ca,0a,${'ab'.repeat(32)},RSA-2048,a rollout of the etcd machines,tls,2026-11-21T09:59:58.000Z`,
-        '',
-      ].join('\r\n'),
+      ]
+        .map((row) => `"${row.replaceAll(',', '","')}"\r\n`)
+        .join(''),
     );
   });
 
   it('has its row of names where there is no certificate', () => {
     expect(parseCsv(auditCsv(reportOf()))).toHaveLength(1);
+  });
+
+  it('quotes every cell, because a semicolon ends one where decimals have a comma', () => {
+    const [, row = ''] = auditCsv(reportOf([certificateOf({ subject: 'x;=1+1' })])).split('\r\n');
+    expect(row).toContain(',"x;=1+1",');
+    expect(row.split('","')).toHaveLength(16);
   });
 
   it('comes back as it went in, and never as a formula', () => {

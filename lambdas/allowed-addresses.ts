@@ -1,15 +1,13 @@
 import { lookup } from 'node:dns';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { BlockList, isIP, type LookupFunction, SocketAddress } from 'node:net';
 
 /**
- * Which addresses may be connected to.
+ * Which addresses may be connected to, in whatever form they are written. Instance metadata of a cloud, link-local, unspecified and multicast addresses never.
  *
- * - `any`: a person names the server.
- * - `machines`: a cluster names it, and must not name a service of the one that asks: no link-local address, no instance metadata of a cloud, no
- *   unspecified address, no multicast, no loopback, in whatever form they are written.
- * - `machines-and-loopback`: the same for a cluster that runs on this machine.
+ * - `cluster`: of other machines only: whoever names the server must not reach a service of the machine that asks. All that is deployed has this rule.
+ * - `local`: loopback too, for a kubeconfig or an endpoint that a person gives at the keyboard.
  */
-export type AddressRule = 'any' | 'machines' | 'machines-and-loopback';
+export type AddressRule = 'cluster' | 'local';
 
 type Subnet = readonly [address: string, prefix: number];
 
@@ -74,27 +72,47 @@ function isLoopback(address: string): boolean {
 }
 
 /**
- * Where the machines of a cluster may be: on loopback only where its API server is too.
+ * Where the machines of a cluster may be: on loopback only where its API server is allowed to be, and is.
  *
- * @param endpoint host of the API server
+ * @param server URL of the API server
+ * @param addresses the rule by which it is reached. @default cluster
  */
-export function machineAddresses(endpoint: string): AddressRule {
-  return endpoint === 'localhost' || (isIP(endpoint) !== 0 && isLoopback(endpoint))
-    ? 'machines-and-loopback'
-    : 'machines';
+export function machineAddresses({
+  server,
+  addresses = 'cluster',
+}: {
+  readonly server: string;
+  readonly addresses?: AddressRule;
+}): AddressRule {
+  if (addresses === 'cluster' || !URL.canParse(server)) return 'cluster';
+  const host = new URL(server).hostname.replaceAll(/[[\]]/g, '');
+  return host === 'localhost' || (isIP(host) !== 0 && isLoopback(host)) ? 'local' : 'cluster';
 }
 
 /** @param address an address without brackets; what is none is not allowed */
 export function isAllowedAddress(address: string, rule: AddressRule): boolean {
   if (isIP(address) === 0) return false;
-  if (rule === 'any') return true;
   // A zone names an interface of ours.
   if (address.includes('%')) return false;
-  if (isLoopback(address)) return rule === 'machines-and-loopback';
-  return !matches(NO_MACHINE, address);
+  if (isLoopback(address)) return rule === 'local';
+  const inner = isatapAddress(address);
+  return !matches(NO_MACHINE, address) && (inner === undefined || isAllowedAddress(inner, 'cluster'));
 }
 
-/** Looks a name up, and finds only addresses that are allowed: what is connected to is what was judged. */
+/** The IPv4 address in an address of ISATAP (RFC 5214 §6.1), which any prefix may begin. */
+function isatapAddress(address: string): string | undefined {
+  if (isIP(address) === 4) return undefined;
+  const canonical = new SocketAddress({ address, family: 'ipv6' }).address;
+  if (canonical.endsWith(':5efe::')) return '0.0.0.0';
+  const [, high, low] = /:5efe:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(canonical) ?? [];
+  if (high === undefined || low === undefined) return undefined;
+  return [...Buffer.from(high.padStart(4, '0') + low.padStart(4, '0'), 'hex')].join('.');
+}
+
+/**
+ * Looks a name up for a socket: what is connected to is what was judged, at each connection. A name with one address that is not allowed is refused as a whole: no
+ * cluster has such a name by accident, and a connection that works every other time hides it.
+ */
 export function allowedLookup(rule: AddressRule): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {
@@ -102,18 +120,31 @@ export function allowedLookup(rule: AddressRule): LookupFunction {
         callback(error, []);
         return;
       }
-      const allowed = found.filter(({ address }) => isAllowedAddress(address, rule));
-      const [first] = allowed;
-      if (first === undefined) callback(new ForbiddenAddressError(), []);
-      else if (options.all === true) callback(null, allowed);
+      const [first] = found;
+      const forbidden = found.find(({ address }) => !isAllowedAddress(address, rule));
+      if (first === undefined || forbidden !== undefined)
+        callback(new ForbiddenAddressError(hostname, forbidden?.address ?? 'no address'), []);
+      else if (options.all === true) callback(null, found);
       else callback(null, first.address, first.family);
     });
   };
 }
 
-/** A name has only addresses that may not be connected to. */
+/** A host is, or a name has, an address that may not be connected to. */
 export class ForbiddenAddressError extends Error {
   override readonly name = 'ForbiddenAddressError';
+  readonly host: string;
+  readonly address: string;
+
+  constructor(host: string, address: string) {
+    super(
+      host === address
+        ? `${host} may not be connected to`
+        : `${host} leads to ${address}, which may not be connected to`,
+    );
+    this.host = host;
+    this.address = address;
+  }
 }
 
 function matches(list: BlockList, address: string): boolean {

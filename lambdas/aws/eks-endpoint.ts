@@ -1,0 +1,61 @@
+interface Domains {
+  /** Region names of the partition. */
+  readonly regions: RegExp;
+  readonly suffix: string;
+  readonly dualStack: string;
+}
+
+/** Source: `regionRegex`, `dnsSuffix` and `dualStackDnsSuffix` of each partition in the endpoint rules of the AWS SDKs (partitions.json). */
+const PARTITIONS: readonly Domains[] = [
+  { regions: /^(?:us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-\d+$/, suffix: 'amazonaws.com', dualStack: 'api.aws' },
+  { regions: /^us-gov-[a-z]+-\d+$/, suffix: 'amazonaws.com', dualStack: 'api.aws' },
+  { regions: /^cn-[a-z]+-\d+$/, suffix: 'amazonaws.com.cn', dualStack: 'api.amazonwebservices.com.cn' },
+  { regions: /^eusc-de-[a-z]+-\d+$/, suffix: 'amazonaws.eu', dualStack: 'api.amazonwebservices.eu' },
+  { regions: /^us-iso-[a-z]+-\d+$/, suffix: 'c2s.ic.gov', dualStack: 'api.aws.ic.gov' },
+  { regions: /^us-isob-[a-z]+-\d+$/, suffix: 'sc2s.sgov.gov', dualStack: 'api.aws.scloud' },
+  { regions: /^eu-isoe-[a-z]+-\d+$/, suffix: 'cloud.adc-e.uk', dualStack: 'api.cloud-aws.adc-e.uk' },
+  { regions: /^us-isof-[a-z]+-\d+$/, suffix: 'csp.hci.ic.gov', dualStack: 'api.aws.hci.ic.gov' },
+];
+
+const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+/** `0A1B.gr7.eu-central-1.eks.amazonaws.com`: everything below `eks.<suffix>` is EKS's own. */
+const IPV4 = new RegExp(String.raw`^${LABEL}(?:\.${LABEL})?\.(?<region>[a-z0-9-]+)\.eks\.(?<suffix>[a-z0-9.-]+)$`);
+/**
+ * Of IPv6 clusters since October 2024. `<Region>.api.aws` belongs to all services, and some have names there that a customer chooses: only what cannot be one of theirs is
+ * EKS's, a label `eks-cluster`, or the 32 digits of an EKS cluster below the two letters and the digit of its cell.
+ */
+const DUAL_STACK = new RegExp(
+  String.raw`^(?:${LABEL}(?:\.${LABEL})?\.eks-cluster|[0-9a-f]{32}\.[a-z]{2}\d)\.(?<region>[a-z0-9-]+)\.(?<dualStack>api\.[a-z0-9.-]+)$`,
+);
+
+/**
+ * The Region of the EKS cluster whose API server has this URL; undefined for every other server, and for a partition that is not known here.
+ *
+ * The host, port 443 and nothing else: EKS gives no other URL. Source: Amazon EKS User Guide, "Cluster API server endpoint". For China it prints
+ * `<Region>.amazonwebservices.com.cn` too; clusters there have `<Region>.eks.amazonaws.com.cn`, so that only this one is taken.
+ */
+export function regionOfEksEndpoint(endpoint: string): string | undefined {
+  if (!URL.canParse(endpoint)) return undefined;
+  const url = new URL(endpoint);
+  // The parser leaves out port 443, and makes lower case of the host.
+  if (url.href !== `https://${url.hostname}/`) return undefined;
+  const { region, suffix, dualStack } = (IPV4.exec(url.hostname) ?? DUAL_STACK.exec(url.hostname))?.groups ?? {};
+  if (region === undefined) return undefined;
+  const isOwn = PARTITIONS.some(
+    (partition) => partition.regions.test(region) && (partition.suffix === suffix || partition.dualStack === dualStack),
+  );
+  return isOwn ? region : undefined;
+}
+
+/**
+ * Whether a server may be given the token of an EKS cluster. Pure.
+ *
+ * @param endpoint URL of the API server
+ * @param region of the cluster; undefined where only a kubeconfig says where it is, which may be in any Region
+ */
+export type IsEksEndpoint = (endpoint: string, region: string | undefined) => boolean;
+
+export const isEksEndpoint: IsEksEndpoint = (endpoint, region) => {
+  const found = regionOfEksEndpoint(endpoint);
+  return found !== undefined && (region === undefined || found === region);
+};

@@ -1,0 +1,151 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Fleet } from '../config/fleet.ts';
+import { HUB_SIZES } from '../hub-sizes.ts';
+import type { ExpiredServer } from '../kubernetes/connection.ts';
+import type { Problem } from '../problem.ts';
+import { nameMayBeWanted } from './cluster-selection.ts';
+import { eksTarget, lanesFor } from './eks-target.ts';
+import { expiredServerOf } from './expired-server.ts';
+import { handshakeLanes } from './handshake-lanes.ts';
+import { listedClusters } from './listed-clusters.ts';
+import type { SweepOrder } from './order.ts';
+import type { RegisteredCluster, Registry } from './registry.ts';
+import { isAhead } from './shape.ts';
+import { eksSources, type HubIdentity } from './sources.ts';
+import type { Target } from './target.ts';
+import { workloadTarget } from './workload-clusters.ts';
+
+/** What of `fleet.yaml` says how clusters are reached. */
+export type FleetOfTargets = Pick<Fleet, 'discovery' | 'managementClusters' | 'clusters' | 'lanes' | 'recovery'>;
+
+/** What of a whole `fleet.yaml` is deployed beside the functions that fit targets to it. */
+export function fleetOfTargets(fleet: FleetOfTargets): FleetOfTargets {
+  const { discovery, managementClusters, clusters, lanes, recovery } = fleet;
+  return { discovery, managementClusters, clusters, lanes, recovery };
+}
+
+/**
+ * Every target that `fleet.yaml` allows in the place of a given one: with the same id, and with what only EKS or a management cluster can say, endpoint, CA bundle, VPC and
+ * service CIDRs, as the given one has it. Empty where it allows none. There are several where it leaves a choice: of lanes, or of discovery entries.
+ */
+export type AllowedTargets = (target: Target) => readonly Target[];
+
+/** Pure. */
+export function allowedTargets(fleet: FleetOfTargets, hub: HubIdentity): AllowedTargets {
+  const listed = new Map(listedClusters(fleet).clusters?.map(({ id, target }) => [id, target]));
+  const sources = new Map(eksSources(fleet.discovery, hub).map((source) => [placeOf(source.scope), source]));
+  return (target) => {
+    const { id, cluster, access, instances } = target;
+    const own = listed.get(id);
+    if (own !== undefined) return [own];
+    if (access.kind !== 'eks') {
+      const found = workloadTarget(fleet, id, cluster.serviceCidrs);
+      return found === undefined ? [] : [found];
+    }
+    const source = sources.get(placeOf(access.scope));
+    if (source === undefined) return [];
+    const { name, serviceCidrs = [] } = cluster;
+    const said = { ...access, name, serviceCidrs, vpcId: instances?.vpcId };
+    return source.entries
+      .filter((entry) => nameMayBeWanted(entry, name))
+      .flatMap((entry) =>
+        lanesFor(said.vpcId, entry, fleet.lanes).map((lane) => eksTarget(said, { scope: source.scope, entry, lane })),
+      );
+  };
+}
+
+function placeOf({ account, region }: { readonly account: string; readonly region: string }): string {
+  return `${account}/${region}`;
+}
+
+/**
+ * The registry with every target as `fleet.yaml` has it now: it says what was found, and never with which credentials that is entered. A cluster for which `fleet.yaml` has
+ * nothing keeps no target. Pure.
+ */
+export function fitRegistry(registry: Registry, allowed: AllowedTargets): Registry {
+  const clusters = Object.entries(registry.clusters).map(([id, cluster]) => [id, fitCluster(cluster, allowed)]);
+  return { ...registry, clusters: Object.fromEntries(clusters) };
+}
+
+function fitCluster(cluster: RegisteredCluster, allowed: AllowedTargets): RegisteredCluster {
+  const { target, ...rest } = cluster;
+  if (target === undefined) return cluster;
+  const choices = allowed(target).filter(({ id }) => id === target.id);
+  if (choices.some((choice) => isDeepStrictEqual(choice, target))) return cluster;
+  const [choice] = choices;
+  return choice === undefined ? { ...rest, problem: notInFleet(target.id) } : { ...cluster, target: choice };
+}
+
+function notInFleet(id: string): Problem {
+  return {
+    kind: 'foreign',
+    object: `cluster ${id}`,
+    message: 'registry.json has it, and fleet.yaml has nothing that finds it, so nothing is swept there',
+    remedy:
+      'Nothing, if fleet.yaml was just changed: the next discovery clears it. If not, find out who else writes to the bucket.',
+  };
+}
+
+/** Why an order is not carried out; undefined where it is one that dispatch or hint could have sent. */
+export type OrderRefusal = (order: SweepOrder, now: number) => Problem | undefined;
+
+/** A tick is rounded down to its minute, the schedule delivers it for a minute, dispatch sends until its timeout, and then the order waits in its queue. Milliseconds. */
+const OLDEST_ORDER_MS =
+  (2 * HUB_SIZES.tickSeconds + HUB_SIZES.dispatch.timeoutSeconds + HUB_SIZES.orders.retentionSeconds) * 1000;
+
+/**
+ * Checks orders against what was deployed: whoever can write to the queue or to the registry chooses a cluster of `fleet.yaml`, and nothing of how it is entered. Pure.
+ *
+ * @param lane of the function that carries them out
+ */
+export function createOrderRefusal(fleet: FleetOfTargets, hub: HubIdentity, lane: string): OrderRefusal {
+  const allowed = allowedTargets(fleet, hub);
+  const reachesMachines = handshakeLanes(fleet).includes(lane);
+  const namespacesOf = new Map(
+    fleet.managementClusters.map(({ name, workloadClusters }) => [name, workloadClusters.namespaces]),
+  );
+  const isTolerated = (given: ExpiredServer, id: string, now: number): boolean => {
+    const server = expiredServerOf(fleet.recovery, id, undefined, now);
+    // Only the last audit tells when it was replaced. That refuses more, and an order without it is honest where no audit has seen the server.
+    const { replacedBefore: _, ...rest } = { replacedBefore: undefined, ...given };
+    return isDeepStrictEqual(rest, server);
+  };
+  const whyNot = (order: SweepOrder, now: number): string | undefined => {
+    const { target, tick, audit, expiredServer, lookForClusters = [], handshakes } = order;
+    if (target.lane !== lane) return `it is for lane ${target.lane}, and this is lane ${lane}`;
+    if (now - tick > OLDEST_ORDER_MS || isAhead(tick, now)) return 'it is not of this time';
+    const misfit = misfitOf(target, allowed(target));
+    if (misfit !== undefined) return misfit;
+    if (expiredServer !== undefined && !isTolerated(expiredServer, target.id, now))
+      return 'recovery in fleet.yaml does not tolerate that expired certificate, or no longer';
+    if ((audit?.secrets && !target.audit?.secrets) || (audit?.kubeletMetrics && !target.audit?.kubeletMetrics))
+      return 'its audit goes further than fleet.yaml opts in to';
+    const namespaces = namespacesOf.get(target.id) ?? [];
+    if (lookForClusters.some((namespace) => !namespaces.includes(namespace)))
+      return 'it looks for workload clusters in a namespace that fleet.yaml does not name';
+    return handshakes && !reachesMachines ? `lane ${lane} does not reach machines` : undefined;
+  };
+  return (order, now) => {
+    const why = whyNot(order, now);
+    return why === undefined ? undefined : refused(order.target.id, why);
+  };
+}
+
+function misfitOf(target: Target, choices: readonly Target[]): string | undefined {
+  const [first] = choices;
+  if (first === undefined) return 'fleet.yaml has no such cluster';
+  if (choices.some((choice) => isDeepStrictEqual(choice, target))) return undefined;
+  const parts = Object.keys({ ...first, ...target });
+  const part = parts.find((key) => !isDeepStrictEqual(Reflect.get(first, key), Reflect.get(target, key))) ?? 'lane';
+  return `target.${part} is not what fleet.yaml says`;
+}
+
+function refused(id: string, why: string): Problem {
+  return {
+    kind: 'order',
+    object: `cluster ${id}`,
+    message: `an order to sweep it was not carried out: ${why}`,
+    remedy:
+      'Nothing, if certmarshal was just deployed: the next order is as fleet.yaml says. If not, find out who else may write to registry.json and to the queues of orders.',
+  };
+}

@@ -1,0 +1,40 @@
+import type { Problem } from '../problem.ts';
+import { boundedProblem } from './read-problem.ts';
+import type { RegisteredCluster } from './registry.ts';
+import type { Target } from './target.ts';
+
+const SHOWN = 5;
+
+/**
+ * Clusters for which one token is good: it says the Region and what the aws-iam-authenticator calls the cluster, of an EKS cluster its name, and no account. Writes go on: a
+ * token goes only to hosts of EKS, whose API servers AWS runs. Pure.
+ *
+ * @returns one problem for each token that several have
+ */
+export function sharedTokens(clusters: readonly RegisteredCluster[]): readonly Problem[] {
+  const byToken = Map.groupBy(clusters, ({ target }) => target && tokenOf(target));
+  byToken.delete(undefined);
+  return [...byToken].flatMap(([token = '', [first, ...others]]) => {
+    if (first === undefined || others.length === 0) return [];
+    const more = others.length > SHOWN ? ` and ${others.length - SHOWN} more` : '';
+    return boundedProblem({
+      kind: SHARED_TOKEN,
+      object: `cluster ${first.id}`,
+      message: `a token for it is good for ${others
+        .slice(0, SHOWN)
+        .map(({ id }) => id)
+        .join(', ')}${more} too: it says ${token} and no account`,
+      remedy:
+        'Nothing, where whoever rules one of them may rule the others. Else give one of them a name of its own, or watch its account from a hub of its own.',
+    });
+  });
+}
+
+export const SHARED_TOKEN = 'shared-token';
+
+/** Undefined where another one signs. */
+function tokenOf({ cluster, access }: Target): string | undefined {
+  if (access.kind === 'eks') return `${cluster.name} in ${access.scope.region}`;
+  if (access.kind !== 'kubeconfig' || access.authenticatorId === undefined) return undefined;
+  return `${access.authenticatorId} in ${access.secret.split(':')[3]}`;
+}

@@ -1,0 +1,38 @@
+import type { IsEksEndpoint } from '../aws/eks-endpoint.ts';
+import { printable } from '../printable.ts';
+import type { Problem } from '../problem.ts';
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** EKS Anywhere makes a UUID for each cluster; EKS takes the name of the cluster. */
+export function isAuthenticatorUuid(id: string): boolean {
+  return UUID.test(id);
+}
+
+/** What a token that our own role signs is for. */
+export interface TokenSubject {
+  readonly authenticatorId: string;
+  /** The cluster is known to be of EKS, so that also a UUID is its name. */
+  readonly isEks: boolean;
+  /** Undefined where only a kubeconfig says where the server is. */
+  readonly region?: string | undefined;
+}
+
+/**
+ * Why a server may not have a token that our own role signs; undefined where it may. A token for the name of an EKS cluster is good for every EKS cluster of that
+ * name, so only hosts of EKS get one. An EKS Anywhere cluster is where its owner says. Pure.
+ *
+ * @param server URL of the API server
+ */
+export function whyNoToken(
+  server: string,
+  { authenticatorId, isEks, region }: TokenSubject,
+  isEksEndpoint: IsEksEndpoint,
+): Pick<Problem, 'message' | 'remedy'> | undefined {
+  if ((!isEks && isAuthenticatorUuid(authenticatorId)) || isEksEndpoint(server, region)) return undefined;
+  const place = region === undefined ? 'any Region' : `Region ${region}`;
+  return {
+    message: `its endpoint ${printable(server, 300)} is not one of EKS in ${place}, so no token is signed for it`,
+    remedy: `Compare it with aws eks describe-cluster. If EKS names another one, find out who else writes to the registry, the queues or the secret. If EKS names this one, its partition is newer than this certmarshal: update certmarshal.`,
+  };
+}

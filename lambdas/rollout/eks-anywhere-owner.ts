@@ -1,0 +1,80 @@
+import { compare, firstOf } from '../expiry/words.ts';
+import { printable } from '../printable.ts';
+import type { Problem } from '../problem.ts';
+import { OPT_IN } from './annotations.ts';
+import type { ObservedEksAnywhere } from './observed.ts';
+
+/**
+ * EKS Anywhere keeps the Cluster API objects of every cluster in this namespace, under the name of its own Cluster. Source: EKS Anywhere,
+ * pkg/controller/clusterapi.go, `CapiClusterObjectKey`.
+ */
+export const EKS_ANYWHERE_NAMESPACE = 'eksa-system';
+
+/** Which Cluster of EKS Anywhere is that of the owner of a cluster. */
+export type OwnersCluster<T> =
+  | { readonly kind: 'one'; readonly cluster: T }
+  | { readonly kind: 'none'; readonly problem?: Problem }
+  /** More than one has the name, and fleet.yaml does not say which one counts. */
+  | { readonly kind: 'contested'; readonly clusters: readonly T[]; readonly problem: Problem };
+
+/**
+ * The one in the namespace that fleet.yaml names, else the only one of the name. No label is read: of all providers only Snow writes
+ * `cluster.anywhere.eks.amazonaws.com/cluster-name`. Pure.
+ *
+ * @param found all with the name of the cluster
+ * @param named `eksAnywhereNamespace` of fleet.yaml; that it has no such Cluster is a problem
+ */
+export function ownersCluster<T extends { readonly namespace: string }>(
+  found: readonly T[],
+  name: string,
+  named: string | undefined,
+): OwnersCluster<T> {
+  const own = named === undefined ? found : found.filter(({ namespace }) => namespace === named);
+  const [cluster, second] = own;
+  if (cluster === undefined) return named === undefined ? { kind: 'none' } : notThere(name, named);
+  if (second === undefined) return { kind: 'one', cluster };
+  return {
+    kind: 'contested',
+    clusters: own,
+    problem: {
+      kind: 'ambiguous',
+      object: `Cluster ${printable(name)} of EKS Anywhere`,
+      message: `more than one has this name, in the namespaces ${namespacesOf(own)}, and fleet.yaml does not say which one is the owner's`,
+      remedy: `${NAME_IT}, and deploy; find out who made any other.`,
+    },
+  };
+}
+
+function notThere(name: string, named: string): OwnersCluster<never> {
+  return {
+    kind: 'none',
+    problem: {
+      kind: 'missing',
+      object: `Cluster ${printable(named)}/${printable(name)} of EKS Anywhere`,
+      message: 'fleet.yaml names this namespace, and no such Cluster is in it',
+      remedy: `Correct it: kubectl get clusters.anywhere.eks.amazonaws.com -A shows the namespaces. ${NAME_IT}, and deploy.`,
+    },
+  };
+}
+
+/** The remedy without its end. */
+export const NAME_IT =
+  "Write the namespace of the owner's Cluster of EKS Anywhere into fleet.yaml: eksAnywhereNamespace of its entry, or workloadClusters.eksAnywhereNamespaces where the cluster is found";
+
+/** `default, tenant-x` */
+export function namespacesOf(clusters: readonly { readonly namespace: string }[]): string {
+  return firstOf(clusters.map(({ namespace }) => printable(namespace)).toSorted(compare), 5);
+}
+
+/**
+ * What holds of several while nobody says which one is the owner's: the one that was made first, so that another one made later neither lifts what it forbids nor
+ * forbids anything. The check of the opt-in believes no `auto` of it. The API server writes the time in seconds: of one second, one that forbids. Pure.
+ */
+export function firstMade(clusters: readonly ObservedEksAnywhere[]): ObservedEksAnywhere | undefined {
+  const [first] = clusters.toSorted((a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0) || forbids(b) - forbids(a));
+  return first && { ...first, contested: clusters.map(({ namespace }) => namespace) };
+}
+
+function forbids({ mode }: ObservedEksAnywhere): number {
+  return Number(mode !== undefined && mode !== OPT_IN);
+}

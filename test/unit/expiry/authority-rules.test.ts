@@ -1,0 +1,151 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { authorityFindings } from '../../../lambdas/expiry/authority-rules.ts';
+import { type KnownCertificate, knownCertificates } from '../../../lambdas/expiry/certificates.ts';
+import type { Draft } from '../../../lambdas/expiry/draft.ts';
+import type { CertificateObservation } from '../../../lambdas/expiry/observation.ts';
+import { finished } from '../../../lambdas/steps.ts';
+import { certificate, days, NOW } from './fixtures.ts';
+
+function known(observations: readonly CertificateObservation[]): readonly KnownCertificate[] {
+  return finished(knownCertificates(observations, new Set(), NOW));
+}
+
+const drafts = (certificates: readonly KnownCertificate[]): readonly Draft[] =>
+  finished(authorityFindings(certificates, 'eks-anywhere', NOW));
+
+/** One caBundle: half of its certificates are called as the issuer of the other half. Nothing is signed; the names are enough. */
+function bundle(size: number, authorityEnds: number, keyId?: string): readonly CertificateObservation[] {
+  return Array.from({ length: size }, (_, index) =>
+    certificate({
+      what: 'ca-bundle',
+      source: 'webhooks',
+      where: 'ValidatingWebhookConfiguration x (webhook w)',
+      position: index,
+      fingerprint: `f${index}`,
+      notBefore: days(-100),
+      ...(index % 2 === 0
+        ? {
+            isAuthority: true,
+            subject: 'CN=evil',
+            issuer: 'CN=other',
+            notBefore: days(-200),
+            notAfter: days(authorityEnds + index / size),
+            ...(keyId === undefined ? {} : { subjectKeyId: keyId }),
+          }
+        : {
+            subject: `CN=l${index}`,
+            issuer: 'CN=evil',
+            notAfter: days(400 + index / size),
+            ...(keyId === undefined ? {} : { authorityKeyId: keyId }),
+          }),
+    }),
+  );
+}
+
+/** How often the rules look at a certificate. */
+function looks(observations: readonly CertificateObservation[]): number {
+  let count = 0;
+  const watched = known(observations).map(
+    (one): KnownCertificate => ({
+      ...one,
+      get best() {
+        count += 1;
+        return one.best;
+      },
+    }),
+  );
+  drafts(watched);
+  return count;
+}
+
+describe('authorities of one name and leaves that say that it signed them', () => {
+  it.each([
+    ['outlive them', 300, undefined],
+    ['outlive them, by key', 300, 'aa'],
+    ['are cut short by them', 400, undefined],
+    ['are cut short by them, by key', 400, 'aa'],
+    ['end before them', 500, undefined],
+  ])('that %s: the work grows with the certificates, not with their pairs', (_, ends, keyId) => {
+    expect(looks(bundle(800, ends, keyId)) / looks(bundle(400, ends, keyId))).toBeLessThan(2.5);
+  });
+
+  it('give one finding for each leaf and each authority at most', () => {
+    const found = drafts(known(bundle(400, 300)));
+    expect(found.filter(({ code }) => code === 'OutlivesIssuer')).toHaveLength(200);
+    expect(found.length).toBeLessThanOrEqual(400);
+    expect(drafts(known(bundle(400, 400))).length).toBeLessThanOrEqual(400);
+  });
+
+  it('a leaf ends with the first of them', () => {
+    const outliving = drafts(known(bundle(10, 300))).filter(({ code }) => code === 'OutlivesIssuer');
+    expect(outliving.map(({ due }) => due)).toEqual(Array.from({ length: 5 }, () => days(300)));
+  });
+});
+
+const DAY_MS = 86_400_000;
+const endOf = ({ best, notAfter }: KnownCertificate): number => Date.parse(best.notAfter) || notAfter;
+const beginningOf = ({ best: { notBefore } }: KnownCertificate): number =>
+  notBefore === undefined ? Number.NEGATIVE_INFINITY : Date.parse(notBefore);
+
+/** What is expected, said pair by pair. */
+function byPairs(certificates: readonly KnownCertificate[]): readonly string[] {
+  const signed = (authority: KnownCertificate) =>
+    certificates.filter(
+      (leaf) =>
+        leaf !== authority &&
+        leaf.best.issuer === (authority.best.subject ?? '') &&
+        (leaf.best.authorityKeyId ?? authority.best.subjectKeyId) === authority.best.subjectKeyId,
+    );
+  const outlives = new Map<string, string>();
+  const authorities = certificates.filter(({ best }) => best.isAuthority === true);
+  const bounds = authorities.flatMap((authority) => {
+    const leaves = signed(authority);
+    for (const leaf of leaves) {
+      const other = outlives.get(leaf.object);
+      const due = new Date(endOf(authority)).toISOString();
+      if (endOf(leaf) > endOf(authority) && (other === undefined || due < other)) outlives.set(leaf.object, due);
+    }
+    const names = leaves
+      .filter(
+        (leaf) =>
+          Math.abs(endOf(leaf) - endOf(authority)) <= DAY_MS && beginningOf(leaf) - beginningOf(authority) > DAY_MS,
+      )
+      .map(({ object }) => object)
+      .toSorted();
+    const more = names.length > 3 ? ` and ${names.length - 3} more` : '';
+    return names.length === 0 ? [] : [`${authority.object} cuts ${names.slice(0, 3).join(', ')}${more}`];
+  });
+  return [...bounds, ...[...outlives].map(([object, due]) => `${object} outlives ${due}`)].toSorted();
+}
+
+it('finds what a look at every pair finds', () => {
+  const some = <T>(...values: readonly T[]) => fc.constantFrom(...values);
+  const aCertificate = fc.record({
+    isAuthority: fc.boolean(),
+    subject: some('CN=a', 'CN=b', undefined),
+    issuer: some('CN=a', 'CN=b', '', undefined),
+    subjectKeyId: some('01', '02', undefined),
+    authorityKeyId: some('01', '02', undefined),
+    notBefore: some(days(-10), days(-9), days(-8.5), days(-1), undefined),
+    notAfter: some(days(40), days(40.5), days(41), days(41.25), days(43), days(400)),
+  });
+  fc.assert(
+    fc.property(fc.array(aCertificate, { maxLength: 24 }), (made) => {
+      const certificates = known(
+        made.map((given, index) => {
+          const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+          const { notBefore: _, ...plain } = certificate({ what: 'ca-bundle', where: `w${index}`, source: 'webhooks' });
+          return { ...plain, fingerprint: `f${index}`, ...present };
+        }),
+      );
+      const found = drafts(certificates).flatMap(({ code, object, message, due }) => {
+        if (code === 'OutlivesIssuer') return [`${object} outlives ${due}`];
+        const [, names] = / cut short: (.*)$/.exec(message) ?? [];
+        return names === undefined ? [] : [`${object} cuts ${names}`];
+      });
+      expect(found.toSorted()).toEqual(byPairs(certificates));
+    }),
+    { seed: 20_261_122, numRuns: 500 },
+  );
+});

@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { DueAudit } from '../../../lambdas/fleet/cluster-auditor.ts';
+import type { SweepOrder } from '../../../lambdas/fleet/order.ts';
+import { createTargetSweeper } from '../../../lambdas/fleet/sweep-target.ts';
+import { charged, createProcessorBudget } from '../../../lambdas/processor-time.ts';
+
+import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
+
+import { isOnLoopback } from '../../fleet/loopback.ts';
+
+import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
+import { auditSummary, PARIS, rolloutSummary } from './values.ts';
+
+const never = new AbortController().signal;
+const SPENT = {
+  kind: 'timeout',
+  message: expect.stringContaining('5 s of processor time'),
+  remedy: expect.stringMatching(/^Find out who makes so many/),
+};
+
+const ORDER: SweepOrder = {
+  target: { ...PARIS, cluster: { name: 'bench', provider: 'eks-anywhere' } },
+  tick: 0,
+  deadlineMs: 20_000,
+  audit: { secrets: false, kubeletMetrics: false },
+  rollout: true,
+};
+
+/** Two nodes ask, and their Machines prove them. */
+const two: Handler = ({ url, method }, response) => {
+  if (method !== 'GET') return answer(response, 200, {});
+  if (url.endsWith('/cluster.x-k8s.io')) return answer(response, 200, { versions: [{ version: 'v1beta2' }] });
+  if (url.includes('/clusters')) return answer(response, 200, { metadata: {}, items: [BENCH_CLUSTER] });
+  const created = new Date(Date.now() - 60_000).toISOString();
+  const items = url.includes('/machines')
+    ? [machineOf(0), machineOf(1)]
+    : [csrOf(0, requestOf(0), created), csrOf(1, requestOf(1), created)];
+  return answer(response, 200, { metadata: {}, items });
+};
+
+/** Sweeps a cluster. @param took milliseconds of the processor: each piece of reading and judging, and the audit as a whole */
+async function sweeper({ judging = 0, audit = 0 }: { readonly judging?: number; readonly audit?: number }) {
+  let cpuMs = 0;
+  let pieceMs = judging;
+  const server = await startTlsServer(two);
+  const { authority } = await defaultCertificates();
+  const ca = Buffer.from(authority.certificatePem).toString('base64');
+  const text = stringify({
+    clusters: [{ name: 'c', cluster: { server: server.connection.server, 'certificate-authority-data': ca } }],
+    users: [{ name: 'u', user: { token: TOKEN } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  });
+  const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
+  const audits: DueAudit[] = [];
+  let rollouts = 0;
+  const sweepOne = createTargetSweeper({
+    addresses: 'local',
+    isEksEndpoint: isOnLoopback,
+    readSecret: async () => text,
+    signToken: notAsked,
+    describeCluster: notAsked,
+    async *listInstances() {},
+    policies: [DEFAULT_POLICY],
+    clock: Date.now,
+    audit: async (due) => {
+      audits.push(due);
+      charged(() => {
+        cpuMs += audit;
+      });
+      return auditSummary();
+    },
+    roll: async () => {
+      rollouts += 1;
+      return { summary: rolloutSummary(), problems: [] };
+    },
+    // Looked at before and after each piece.
+    budgetOf: () =>
+      createProcessorBudget({
+        cpuMs: () => {
+          cpuMs += pieceMs;
+          return cpuMs;
+        },
+      }),
+  });
+  return {
+    sweepOne,
+    audits,
+    rollouts: () => rollouts,
+    behave: () => {
+      pieceMs = 0;
+    },
+    writes: () => server.received.filter(({ method }) => method === 'PUT').length,
+  };
+}
+
+describe('the processor time of a sweep', () => {
+  it('is enough for an ordinary cluster', async () => {
+    const { sweepOne, audits, rollouts, writes } = await sweeper({});
+    const { outcome } = await sweepOne(ORDER, never);
+    expect(outcome).toMatchObject({ complete: true, counts: { approved: 2 }, problems: [] });
+    expect([writes(), rollouts(), audits.length]).toEqual([2, 1, 1]);
+    expect(audits[0]?.open).toBeDefined();
+  });
+
+  it('is over: nothing more is approved, what was known is assessed again, and the next sweep begins anew', async () => {
+    const { sweepOne, audits, rollouts, writes, behave } = await sweeper({ judging: 6_000 });
+    const { outcome, retry } = await sweepOne(ORDER, never);
+    expect(retry).toBeUndefined();
+    expect(outcome).toMatchObject({ complete: false, counts: { approved: 0 } });
+    expect(outcome.problems[0]).toMatchObject(SPENT);
+    expect([writes(), rollouts(), audits.length]).toEqual([0, 0, 1]);
+    expect(audits[0]).toMatchObject({ open: undefined, problem: SPENT });
+    // The snapshot of before can still be read.
+    expect(audits[0]?.signal.aborted).toBe(false);
+
+    behave();
+    expect((await sweepOne(ORDER, never)).outcome).toMatchObject({ counts: { approved: 2 }, problems: [] });
+  });
+
+  it('is over in the audit: its findings are kept, no rollout begins, and that is told', async () => {
+    const { sweepOne, rollouts } = await sweeper({ audit: 6_000 });
+    const { outcome } = await sweepOne(ORDER, never);
+    expect(outcome).toMatchObject({ counts: { approved: 2 }, audit: auditSummary(), problems: [SPENT] });
+    expect(rollouts()).toBe(0);
+  });
+
+  it('of one cluster is not that of another', async () => {
+    const hostile = await sweeper({ judging: 6_000 });
+    const honest = await sweeper({});
+    const [first, second] = await Promise.all([hostile.sweepOne(ORDER, never), honest.sweepOne(ORDER, never)]);
+    expect(first.outcome.problems[0]).toMatchObject(SPENT);
+    expect(second.outcome).toMatchObject({ complete: true, counts: { approved: 2 } });
+  });
+});

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { planLook } from '../../../lambdas/notify/plan.ts';
+import { publicationOf } from '../../../lambdas/notify/publication.ts';
+import {
+  afterClaiming,
+  afterReleasing,
+  afterTelling,
+  lastChange,
+  NOTHING_TOLD,
+  openAlarms,
+} from '../../../lambdas/notify/told.ts';
+import { at, MINUTE, NOW } from '../fleet/values.ts';
+import { cluster, ETCD, fleet, message, planned } from './values.ts';
+
+/** What every object of JavaScript has: a cluster may be called so. */
+const INHERITED = ['constructor', 'toString', 'valueOf', 'hasOwnProperty', 'isPrototypeOf'];
+const NAMED = { alarm: 'CertificateCritical' } as const;
+
+describe('a cluster that is called as what every object has', () => {
+  it.each(INHERITED)('%s is told once, and when it is over', (id) => {
+    const health = fleet(cluster(id, [ETCD]));
+    const alarm = message('CertificateCritical', 'ALARM', { changedAt: at() });
+    const first = planned({ named: NAMED, message: alarm, health });
+    expect(first.messages.flatMap(({ events }) => events)).toMatchObject([{ state: 'opened', cluster: id }]);
+
+    const told = afterTelling(NOTHING_TOLD, first.change);
+    expect(openAlarms(told).map(({ key }) => key)).toEqual([id]);
+    expect(planLook({ told, health, settings: {}, now: NOW + MINUTE }).messages).toEqual([]);
+
+    const well = fleet(cluster(id));
+    const seen = planLook({ told, health: well, settings: {}, now: NOW + MINUTE });
+    const away = afterTelling(told, seen.change);
+    const over = planLook({ told: away, health: well, settings: {}, now: NOW + 20 * MINUTE });
+    expect(over.messages.flatMap(({ events }) => events)).toMatchObject([{ state: 'closed', cluster: id }]);
+    expect(openAlarms(afterTelling(away, over.change))).toEqual([]);
+  });
+
+  it.each(INHERITED)('%s leaves nothing behind that was not told', (id) => {
+    const opened = [{ alarm: 'CertificateCritical' as const, key: id, openedAt: at(), story: 'it ends' }];
+    const claimed = afterClaiming(NOTHING_TOLD, { opened }, at());
+    expect(afterReleasing(claimed, NOTHING_TOLD, { opened }, at())).toEqual(NOTHING_TOLD);
+    const closed = [{ alarm: 'CertificateCritical' as const, key: id }];
+    // What was never open is not closed.
+    expect(openAlarms(afterClaiming(openOther(), { closed }, at()))).toMatchObject([{ key: 'other' }]);
+  });
+
+  it.each(INHERITED)('%s is no alarm that CloudWatch spoke of', (name) => {
+    expect(lastChange(NOTHING_TOLD, name)).toBeUndefined();
+  });
+
+  const openOther = () =>
+    afterTelling(NOTHING_TOLD, {
+      opened: [{ alarm: 'CertificateCritical', key: 'other', openedAt: at(), story: 'it ends' }],
+    });
+});
+
+describe('what a cluster says is in a subject and an SMS', () => {
+  it.each([
+    '\u20ac 5',
+    'a\r\nBcc: x@example.com',
+    '\u202egnp.exe',
+    '  \u00e9',
+    '\u0000',
+    '\ud83d\ude00'.repeat(80),
+    'x'.repeat(400),
+  ])('as one line of ASCII: %j', (story) => {
+    const health = fleet(cluster('berlin', [{ ...ETCD, story }]));
+    const alarm = message('CertificateCritical', 'ALARM', { changedAt: at() });
+    const [notification] = planned({ named: NAMED, message: alarm, health }).messages;
+    if (notification === undefined) throw new Error('nobody is told');
+    const { subject, message: body } = publicationOf(notification);
+    expect(subject).toMatch(/^\[critical\] berlin: [ -~]{1,80}$/);
+    expect(JSON.parse(body)).toMatchObject({ sms: expect.stringMatching(/^\[critical\] berlin: [ -~]{1,121}$/) });
+  });
+});
