@@ -79,7 +79,10 @@ export interface Evidence {
   holdersOf(kind: 'dns' | 'ip', canonicalName: string): Owners;
 }
 
-/** Builds the index. An object that was listed twice counts once. */
+/**
+ * Builds the index. An object that was listed twice counts once; one that changed in between counts as two, so that the order of a list decides nothing
+ * and a request of its node waits for the next sweep.
+ */
 export function indexEvidence(readings: readonly SourceReading[]): Evidence {
   return finished(indexInSteps(readings));
 }
@@ -93,8 +96,9 @@ export function* indexInSteps(readings: readonly SourceReading[]): Steps<Evidenc
     if (!reading.ok) continue;
     const seen = new Set<string>();
     for (const owner of reading.owners) {
-      if (seen.has(owner.object)) continue;
-      seen.add(owner.object);
+      const whole = JSON.stringify(owner);
+      if (seen.has(whole)) continue;
+      seen.add(whole);
       for (const node of owner.nodes) add(byNode, node, owner);
       for (const name of owner.dnsNames) add(byDnsName, name, owner);
       for (const address of owner.addresses) add(byAddress, address, owner);

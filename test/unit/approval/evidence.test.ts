@@ -38,6 +38,15 @@ describe('indexEvidence', () => {
     expect(indexEvidence([reading(first, { ...first })]).ownersOf('node-1').owners).toEqual([first]);
   });
 
+  it('counts an object that changed while it was listed as two, in any order', () => {
+    const gone: Owner = { ...first, notLive: 'is stopped' };
+    for (const listed of [
+      [first, gone, first],
+      [gone, first, first],
+    ])
+      expect(new Set(indexEvidence([reading(...listed)]).ownersOf('node-1').owners)).toEqual(new Set([first, gone]));
+  });
+
   it('counts an owner once that lists a name twice', () => {
     const twice = owner('Machine a/1', 'node-1', '10.0.0.1', '10.0.0.1');
     expect(indexEvidence([reading(twice)]).holdersOf('ip', '10.0.0.1').owners).toEqual([twice]);
