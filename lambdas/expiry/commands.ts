@@ -22,6 +22,8 @@ export interface CommandContext extends CommandWords {
   readonly cluster: string;
   /** What EKS, EKS Anywhere or Cluster API call it. @default the end of the id, which is that for a cluster that was found */
   readonly name?: string | undefined;
+  /** Of its Cluster in Cluster API, where that is not the default. */
+  readonly namespace?: string | undefined;
   readonly provider: Provider;
   /** The certificate that it is about. */
   readonly what?: CertificateClass | undefined;
@@ -42,6 +44,8 @@ export function word(text: string | undefined, otherwise: string): string {
 export interface CommandCluster {
   /** Its name, which is not its id in the fleet: that says nothing to a kubeconfig. */
   readonly name: string;
+  /** Of its Cluster in Cluster API, where that is not the default. */
+  readonly namespace?: string | undefined;
   readonly provider?: Provider | undefined;
   /** Whether its Machines are in another cluster. */
   readonly isManaged?: boolean;
@@ -53,18 +57,22 @@ export interface CommandCluster {
  *
  * @param command of this program, without the cluster: `audit`
  */
-export function clusterCommand(command: string, { name, provider, isManaged = false }: CommandCluster): string {
+export function clusterCommand(
+  command: string,
+  { name, namespace, provider, isManaged = false }: CommandCluster,
+): string {
   const management = isManaged ? ' --management-kubeconfig MANAGEMENT' : '';
   // The kubeconfig of an EKS cluster runs `aws eks get-token`.
   const exec = provider === 'eks' ? ' --allow-exec' : '';
-  return `certmarshal ${command} --kubeconfig KUBECONFIG${management} --cluster ${word(name, 'CLUSTER')}${exec}`;
+  const where = namespace === undefined ? '' : ` --namespace ${word(namespace, 'NAMESPACE')}`;
+  return `certmarshal ${command} --kubeconfig KUBECONFIG${management} --cluster ${word(name, 'CLUSTER')}${where}${exec}`;
 }
 
 /**
  * When machines are replaced, and what is in the way. All of that is in the management cluster; of a cluster that manages itself, MANAGEMENT is its own kubeconfig, too.
  */
 function planRollout(context: CommandContext): string {
-  return clusterCommand('rollout plan', { name: nameOf(context), provider: context.provider, isManaged: true });
+  return clusterCommand('rollout plan', { ...context, name: nameOf(context), isManaged: true });
 }
 
 /** What renews it, where certmarshal can tell more of that than the certificate can. */
@@ -137,8 +145,7 @@ const SOURCES: Readonly<Record<SourceId, (context: CommandContext) => string>> =
 
 const again = (context: CommandContext): string =>
   context.source === undefined ? audit(context) : SOURCES[context.source](context);
-const audit = (context: CommandContext): string =>
-  clusterCommand('audit', { name: nameOf(context), provider: context.provider });
+const audit = (context: CommandContext): string => clusterCommand('audit', { ...context, name: nameOf(context) });
 const place = (context: CommandContext): string =>
   ENDPOINT.test(context.where ?? '') || OBJECT.test(context.where ?? '') ? look(context) : again(context);
 
@@ -166,10 +173,10 @@ type CommandFinding = Pick<KeptFinding, 'code' | 'cluster' | 'object' | 'what'>;
  */
 export function commandOf(
   { code, cluster, object, what }: CommandFinding,
-  { name, provider = 'eks-anywhere' }: { readonly name?: string | undefined; readonly provider?: Provider | undefined },
+  { name, namespace, provider = 'eks-anywhere' }: Partial<Pick<CommandCluster, 'name' | 'namespace' | 'provider'>>,
 ): string {
   // Half of an object is another object.
-  if (object.endsWith('…')) return audit({ cluster, name, provider });
+  if (object.endsWith('…')) return audit({ cluster, name, namespace, provider });
   const named = what !== undefined && object.startsWith(`${what} `) ? object.slice(what.length + 1) : object;
   const words = object.split(' ');
   const last = words.at(-1);
@@ -178,6 +185,7 @@ export function commandOf(
   return make({
     cluster,
     name,
+    namespace,
     provider,
     what,
     where: named,

@@ -1,6 +1,7 @@
 import type { CredentialsOf } from '../aws/spoke-credentials.ts';
 import type { Thresholds } from '../expiry/thresholds.ts';
 import type { AuditCluster } from '../fleet/cluster-auditor.ts';
+import { once } from './once.ts';
 
 export interface LateAuditorOptions {
   readonly credentials: CredentialsOf;
@@ -13,8 +14,7 @@ export interface LateAuditorOptions {
 
 /** Audits with code that is loaded at the first one: most sweeps make none, and a new function must not wait for it to approve. */
 export function lateAuditor({ credentials, bucket, thresholds, clock }: LateAuditorOptions): AuditCluster {
-  let loaded: Promise<AuditCluster> | undefined;
-  const load = async (): Promise<AuditCluster> => {
+  const auditor = once(async () => {
     const [{ S3Client }, { createS3Snapshots }, { createClusterAuditor }, { createEksAuditReader }] = await Promise.all(
       [
         import('@aws-sdk/client-s3'),
@@ -29,9 +29,6 @@ export function lateAuditor({ credentials, bucket, thresholds, clock }: LateAudi
       eksAudit: createEksAuditReader({ credentials }),
       clock,
     });
-  };
-  return async (due) => {
-    loaded ??= load();
-    return (await loaded)(due);
-  };
+  });
+  return async (due) => (await auditor())(due);
 }

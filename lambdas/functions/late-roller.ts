@@ -1,6 +1,7 @@
 import type { CredentialsOf } from '../aws/spoke-credentials.ts';
 import type { FleetRollouts } from '../config/fleet.ts';
 import type { EksOfClusters, RollCluster } from '../fleet/cluster-roller.ts';
+import { once } from './once.ts';
 
 export interface LateRollerOptions {
   /** For the calls to EKS. */
@@ -22,8 +23,7 @@ export function lateRoller({
   bucket,
   clock,
 }: LateRollerOptions): RollCluster {
-  let loaded: Promise<RollCluster> | undefined;
-  const load = async (): Promise<RollCluster> => {
+  const roller = once(async () => {
     const [{ S3Client }, { createJsonObjects }, { createRolloutLedger }, { createClusterRoller }] = await Promise.all([
       import('@aws-sdk/client-s3'),
       import('../aws/json-objects.ts'),
@@ -38,11 +38,8 @@ export function lateRoller({
       ...(eks === undefined ? {} : { eks }),
       clock,
     });
-  };
-  return async (due) => {
-    loaded ??= load();
-    return (await loaded)(due);
-  };
+  });
+  return async (due) => (await roller())(due);
 }
 
 async function loadEks(credentials: CredentialsOf): Promise<EksOfClusters> {

@@ -7,7 +7,6 @@ import middy from '@middy/core';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ApprovalPolicy } from '../approval/policy.ts';
-import { createEksReader } from '../aws/eks-clusters.ts';
 import { isEksEndpoint } from '../aws/eks-endpoint.ts';
 import { createTokenSigner } from '../aws/eks-token.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';
@@ -22,6 +21,7 @@ import { createLogger } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { hubIdentity, readBesideBundle, requiredVariable } from './environment.ts';
 import { lateAuditor } from './late-auditor.ts';
+import { lateClusterDescriber } from './late-cluster-describer.ts';
 import { lateInstanceReader } from './late-instance-reader.ts';
 import { lateJournal } from './late-journal.ts';
 import { lateRecoverer } from './late-recoverer.ts';
@@ -42,7 +42,6 @@ const thresholds: Thresholds = JSON.parse(readBesideBundle(import.meta.url, 'aud
 const rollouts: FleetRollouts = JSON.parse(readBesideBundle(import.meta.url, 'rollouts.json'));
 const fleet: FleetOfTargets = JSON.parse(readBesideBundle(import.meta.url, 'fleet.json'));
 const credentials = createCredentials({ sessionName: 'certmarshal-sweep' });
-const eks = createEksReader({ credentials });
 const sweepBatch = createSweepBatch({
   refusal: createOrderRefusal(fleet, hubIdentity(), requiredVariable('LANE')),
   sweepOne: createTargetSweeper({
@@ -50,7 +49,7 @@ const sweepBatch = createSweepBatch({
     readSecret: createSecretReader(),
     signToken: createTokenSigner({}),
     isEksEndpoint,
-    describeCluster: async (scope, name, signal) => eks.describeCluster(scope, name, signal),
+    describeCluster: lateClusterDescriber(credentials),
     listInstances: lateInstanceReader(credentials),
     principalArn: requiredVariable('SWEEP_ROLE_ARN'),
     policies,

@@ -7,6 +7,7 @@ import { type SloState, sloState } from '../slo/objective.ts';
 import { ALARM_SEVERITIES, type AlarmSettings } from './alarms.ts';
 import { clusterSignals, sinceFound } from './cluster-signals.ts';
 import { EXPLAINED_BY_MAINTENANCE, ringsAt } from './culprits.ts';
+import { wordsFor } from './known-cluster.ts';
 import { coveredBy, type MaintenanceWindow, type OpenWindow, openWindows } from './maintenance.ts';
 import { SIGNALS, type Signal, type SignalId } from './signals.ts';
 
@@ -46,7 +47,9 @@ export type ClusterState = (typeof CLUSTER_STATES)[number];
 export interface ClusterHealth {
   readonly id: string;
   readonly name: string;
-  readonly provider?: Provider;
+  /** Of its Cluster in Cluster API, where that is not the default. */
+  readonly namespace?: string | undefined;
+  readonly provider?: Provider | undefined;
   /** Of the registry: `fleet.yaml`, `eks 111122223333/eu-central-1`. */
   readonly source: string;
   readonly state: ClusterState;
@@ -129,11 +132,10 @@ function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, 
     .filter(told)
     .toSorted(byRank(alarms, now));
   const readableAt = sinceFound(indexed?.readableAt, registered.foundAt);
-  const provider = target?.cluster.provider ?? indexed?.provider;
   return {
     id,
+    ...wordsFor({ registered, indexed }),
     name,
-    ...(provider === undefined ? {} : { provider }),
     source,
     state: isAway && signals.length === 0 ? 'gone' : stateOf(signals, { maintenance, readableAt, alarms }),
     signals,

@@ -1,7 +1,8 @@
-import { clusterCommand, commandOf, nameInId } from '../expiry/commands.ts';
+import { type CommandCluster, clusterCommand, commandOf, nameInId } from '../expiry/commands.ts';
 import type { KeptFinding } from '../expiry/finding.ts';
 import type { IndexedCluster } from '../fleet/fleet-index.ts';
 import type { RegisteredCluster } from '../fleet/registry.ts';
+import { DEFAULT_NAMESPACE } from '../fleet/target.ts';
 import type { SloState } from '../slo/objective.ts';
 
 /** Characters of a story; it has to fit on a phone. */
@@ -21,11 +22,7 @@ export function commandForFinding(
   finding: KeptFinding,
   { registered, indexed }: Pick<KnownCluster, 'registered' | 'indexed'>,
 ): string {
-  const { target } = registered;
-  return commandOf(finding, {
-    name: target?.cluster.name ?? indexed?.name,
-    provider: target?.cluster.provider ?? indexed?.provider,
-  });
+  return commandOf(finding, wordsFor({ registered, indexed }));
 }
 
 /** A command for a person, who has a kubeconfig of the cluster and knows it by its name. */
@@ -33,8 +30,20 @@ export function commandFor(
   command: string,
   { registered, indexed }: Pick<KnownCluster, 'registered' | 'indexed'>,
 ): string {
-  const { id, target } = registered;
-  const name = target?.cluster.name ?? indexed?.name ?? nameInId(id);
+  const isManaged = registered.target?.management?.access !== undefined;
+  return clusterCommand(command, { ...wordsFor({ registered, indexed }), isManaged });
+}
+
+/** What a command calls a cluster. */
+export function wordsFor({
+  registered: { id, target },
+  indexed,
+}: Pick<KnownCluster, 'registered' | 'indexed'>): Pick<CommandCluster, 'name' | 'namespace' | 'provider'> {
+  const namespace = target?.management?.namespace;
   const provider = target?.cluster.provider ?? indexed?.provider;
-  return clusterCommand(command, { name, provider, isManaged: target?.management?.access !== undefined });
+  return {
+    name: target?.cluster.name ?? indexed?.name ?? nameInId(id),
+    ...(namespace === undefined || namespace === DEFAULT_NAMESPACE ? {} : { namespace }),
+    ...(provider === undefined ? {} : { provider }),
+  };
 }

@@ -1,11 +1,12 @@
 import type { KubernetesClient } from './client.ts';
+import { namespacePath } from './namespace-path.ts';
 import { listPages } from './paging.ts';
 
 /** The only version there is. */
-const PATH = '/apis/anywhere.eks.amazonaws.com/v1alpha1/controlplaneupgrades';
+const GROUP = '/apis/anywhere.eks.amazonaws.com/v1alpha1';
 
 /**
- * The upgrades in place of control planes that EKS Anywhere makes, of all clusters: `spec.controlPlane` names the KubeadmControlPlane of each.
+ * The upgrades in place of control planes that EKS Anywhere makes, of all clusters in a namespace: `spec.controlPlane` names the KubeadmControlPlane of each.
  *
  * Source: EKS Anywhere, pkg/api/v1alpha1, `ControlPlaneUpgradeSpec`.
  *
@@ -13,7 +14,8 @@ const PATH = '/apis/anywhere.eks.amazonaws.com/v1alpha1/controlplaneupgrades';
  */
 export async function* listControlPlaneUpgrades(
   client: KubernetesClient,
-  { signal }: { readonly signal: AbortSignal },
+  { namespace, signal }: { readonly namespace: string; readonly signal: AbortSignal },
 ): AsyncGenerator<readonly unknown[]> {
-  yield* listPages(client, { path: PATH, signal });
+  const within = namespacePath(namespace, `list controlplaneupgrades.anywhere.eks.amazonaws.com on ${client.server}`);
+  yield* listPages(client, { path: `${GROUP}/${within}/controlplaneupgrades`, signal });
 }

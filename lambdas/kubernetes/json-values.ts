@@ -20,6 +20,8 @@ const SEED = Math.floor(Math.random() * 2 ** 32);
 
 /** Whether JSON has more values, or more different names of members, than are worth their time. Looks at every byte at most twice. */
 export function hasTooManyValues(json: Buffer): boolean {
+  // A value has at least a comma, a name its quotes and a colon.
+  if (json.length < Math.min(MAX_VALUES, 3 * MAX_NAMES)) return false;
   const seen = new Uint8Array(2 ** HASH_BITS);
   let values = 0;
   let names = 0;

@@ -26,16 +26,18 @@ export async function* listKubeadmControlPlanes(
 }
 
 /**
- * The KubeadmControlPlanes of all clusters of a management cluster.
+ * The KubeadmControlPlanes of all clusters of a management cluster, or of a namespace of it.
  *
  * @throws KubernetesError; `not-found` when the server does not serve them
  */
 export async function* listAllKubeadmControlPlanes(
   client: KubernetesClient,
-  { signal }: { readonly signal: AbortSignal },
+  { namespace, signal }: { readonly namespace?: string | undefined; readonly signal: AbortSignal },
 ): AsyncGenerator<readonly unknown[]> {
+  const object = `list kubeadmcontrolplanes on ${client.server}`;
+  const within = namespace === undefined ? '' : `${namespacePath(namespace, object)}/`;
   const group = await clusterApiPath(client, signal, GROUP);
-  yield* listPages(client, { path: `${group}/kubeadmcontrolplanes`, signal });
+  yield* listPages(client, { path: `${group}/${within}kubeadmcontrolplanes`, signal });
 }
 
 /**

@@ -42,15 +42,16 @@ export async function* listMachines(
 }
 
 /**
- * The Machines that carry a control plane, of all clusters of a management cluster.
+ * The Machines that carry a control plane, of all clusters of a management cluster or of a namespace of it.
  *
  * @throws KubernetesError as {@link listMachines}
  */
 export async function* listControlPlaneMachines(
   client: KubernetesClient,
-  { signal }: { readonly signal: AbortSignal },
+  { namespace, signal }: { readonly namespace?: string | undefined; readonly signal: AbortSignal },
 ): AsyncGenerator<readonly unknown[]> {
-  const path = `${await clusterApiPath(client, signal)}/machines`;
+  const within = namespace === undefined ? '' : `${namespacePath(namespace, `list machines on ${client.server}`)}/`;
+  const path = `${await clusterApiPath(client, signal)}/${within}machines`;
   yield* listPages(client, { path, labelSelector: 'cluster.x-k8s.io/control-plane', signal });
 }
 

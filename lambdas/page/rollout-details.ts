@@ -14,7 +14,7 @@ const ONE_LINE: ReadonlySet<RolloutState> = new Set<RolloutState>(['off']);
  * What the page shows of the rollout of a cluster, as plain data; what is empty is absent. Nothing for one that nobody ever looked at: it is not opted in.
  */
 export function rolloutDetails(
-  { name, provider, rollout }: Pick<ClusterHealth, 'name' | 'provider' | 'rollout'>,
+  { name, namespace, provider, rollout }: Pick<ClusterHealth, 'name' | 'namespace' | 'provider' | 'rollout'>,
   depth: Depth,
 ): object | undefined {
   if (rollout === undefined) return undefined;
@@ -55,7 +55,7 @@ export function rolloutDetails(
     // What a person has to do is in the plan, which is made where it is asked for.
     command:
       state === 'assist'
-        ? clusterCommand('rollout plan', { name, provider, isManaged: true }).slice(0, 300)
+        ? clusterCommand('rollout plan', { name, namespace, provider, isManaged: true }).slice(0, 300)
         : undefined,
   });
 }

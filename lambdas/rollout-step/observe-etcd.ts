@@ -43,10 +43,10 @@ export async function observeEtcd(
   const look = (object: unknown): void => {
     if (text(object, 'metadata', 'name') === etcdCluster) found.push(object);
   };
-  const whole = await reader.each(pages, MOST_ETCD_CLUSTERS, look, ...(managed ? [] : (['not-found'] as const)));
+  const end = await reader.each(pages, MOST_ETCD_CLUSTERS, look, ...(managed ? [] : (['not-found'] as const)));
   const [object] = found;
   if (object === undefined) {
-    if (managed && whole) reader.unread.push(missing(namespace, etcdCluster));
+    if (managed && end === 'whole') reader.unread.push(missing(namespace, etcdCluster));
     return undefined;
   }
   const owner = text(object, 'metadata', 'uid');

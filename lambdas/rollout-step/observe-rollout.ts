@@ -4,7 +4,8 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { type ClusterApiVersion, clusterApiVersion } from '../kubernetes/cluster-api.ts';
 import { listClusters } from '../kubernetes/clusters.ts';
 import { listControlPlaneUpgrades } from '../kubernetes/control-plane-upgrades.ts';
-import { listAllEksAnywhereClusters } from '../kubernetes/eks-anywhere-clusters.ts';
+import { listAllEksAnywhereClusters, listEksAnywhereClusters } from '../kubernetes/eks-anywhere-clusters.ts';
+import type { KubernetesErrorKind } from '../kubernetes/errors.ts';
 import { hasInfrastructureTemplate } from '../kubernetes/infrastructure-templates.ts';
 import { listAllKubeadmControlPlanes } from '../kubernetes/kubeadm-control-planes.ts';
 import { getLease } from '../kubernetes/leases.ts';
@@ -36,7 +37,7 @@ import { countAt } from '../rollout/read-values.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import { observeEtcd } from './observe-etcd.ts';
-import { createReader, type Reader } from './reader.ts';
+import { createReader, type ListEnd, type Reader } from './reader.ts';
 import { ROLLOUT_LEASE } from './rollout-lease.ts';
 import { servedCertificates } from './served-certificates.ts';
 import { slimControlPlane } from './slim-control-plane.ts';
@@ -105,8 +106,11 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     return { ...base, machines: [], healthChecks: [], siblings: [], authorities: [] };
   }
   const { namespace } = cluster.read;
-  const own = planes.filter((plane) => plane.cluster === name && plane.namespace === namespace);
-  const others = planes.filter((plane) => !own.includes(plane));
+  const isOwn = (candidate: SeenControlPlane): boolean =>
+    candidate.cluster === name && candidate.namespace === namespace;
+  const within = planes.end === 'too-large' ? await controlPlanesOf(management, reader, signal, namespace) : planes;
+  const own = within.seen.filter(isOwn);
+  const others = planes.seen.filter((candidate) => !isOwn(candidate));
   const plane = theOne(own, `KubeadmControlPlane of ${namespace}/${name}`, 'Find out who made the others.', reader);
   const controlPlane = plane?.read;
   if (plane !== undefined && controlPlane === undefined)
@@ -143,6 +147,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
     ...(etcd === undefined ? {} : { etcd }),
     healthChecks,
     siblings: siblingsOf(others, seen.others, eksAnywheres.optedIn),
+    ...([planes.end, seen.end, eksAnywheres.end].includes('too-large') ? { moreSiblings: true } : {}),
     authorities: endsOf([...(authorities ?? []), ...served.authorities]),
   };
 }
@@ -202,8 +207,9 @@ interface SeenEksAnywheres {
   readonly own: readonly ObservedEksAnywhere[];
   /** Names that one Cluster alone has, and it is opted in. */
   readonly optedIn: ReadonlySet<string>;
-  /** The list was read to its end. */
+  /** All of the name were read. */
   readonly whole: boolean;
+  readonly end: ListEnd;
 }
 
 /** All of them: what the owners of other clusters agreed to is written there. */
@@ -212,21 +218,31 @@ async function eksAnywheresOf(
   reader: Reader,
   signal: AbortSignal,
 ): Promise<SeenEksAnywheres> {
-  const own: ObservedEksAnywhere[] = [];
+  let own: ObservedEksAnywhere[] = [];
   const agrees = new Map<string, boolean>();
+  const lookAtOwn = (object: unknown): void => {
+    const read = text(object, 'metadata', 'name') === name ? readEksAnywhere(object, false) : undefined;
+    if (read !== undefined) own.push(read);
+  };
   const look = (object: unknown): void => {
+    lookAtOwn(object);
     const found = text(object, 'metadata', 'name');
     if (found === undefined) return;
-    const read = found === name ? readEksAnywhere(object, false) : undefined;
-    if (read !== undefined) own.push(read);
     const optedIn = text(object, 'metadata', 'annotations', OPT_IN_ANNOTATION) === OPT_IN;
     agrees.set(found, optedIn && !agrees.has(found));
   };
   // Where fleet.yaml names its namespace, EKS Anywhere is there.
   const fine = eksAnywhereNamespace === undefined ? (['not-found'] as const) : [];
   const pages = listAllEksAnywhereClusters(management, { signal });
-  const whole = await reader.each(pages, MOST_CLUSTERS, look, ...fine);
-  return { own, optedIn: new Set([...agrees].flatMap(([of, optedIn]) => (optedIn ? [of] : []))), whole };
+  const end = await reader.each(pages, MOST_CLUSTERS, look, ...fine, 'too-large');
+  let endOfOwn = end;
+  if (end === 'too-large') {
+    own = [];
+    const ofName = listEksAnywhereClusters(management, { clusterName: name, namespace: eksAnywhereNamespace, signal });
+    endOfOwn = await reader.each(ofName, MOST_CLUSTERS, lookAtOwn, ...fine);
+  }
+  const optedIn = new Set([...agrees].flatMap(([of, agreed]) => (agreed ? [of] : [])));
+  return { own, optedIn, whole: endOfOwn === 'whole', end };
 }
 
 function ownerOf(
@@ -253,7 +269,8 @@ async function upgradesOf(
     const name = text(object, 'spec', 'controlPlane', 'name');
     if (name !== undefined && text(object, 'metadata', 'namespace') === EKS_ANYWHERE_NAMESPACE) names.add(name);
   };
-  await reader.each(listControlPlaneUpgrades(management, { signal }), MOST_CLUSTERS, look, 'not-found');
+  const pages = listControlPlaneUpgrades(management, { namespace: EKS_ANYWHERE_NAMESPACE, signal });
+  await reader.each(pages, MOST_CLUSTERS, look, 'not-found');
   return names;
 }
 
@@ -267,17 +284,19 @@ interface SeenControlPlane {
   readonly object: unknown;
 }
 
+/** Those of a namespace, or of all: then it is no problem that others have more than are read. */
 async function controlPlanesOf(
   management: KubernetesClient,
   reader: Reader,
   signal: AbortSignal,
-): Promise<readonly SeenControlPlane[]> {
+  namespace?: string,
+): Promise<{ readonly seen: readonly SeenControlPlane[]; readonly end: ListEnd }> {
   const apiVersion = await reader.one(async () =>
     clusterApiVersion(management, signal, 'controlplane.cluster.x-k8s.io'),
   );
-  if (apiVersion === undefined) return [];
   const seen: SeenControlPlane[] = [];
-  await reader.each(listAllKubeadmControlPlanes(management, { signal }), MOST_CLUSTERS, (object) => {
+  if (apiVersion === undefined) return { seen, end: 'unread' };
+  const look = (object: unknown): void => {
     seen.push({
       namespace: text(object, 'metadata', 'namespace'),
       cluster: text(object, 'metadata', 'labels', CLUSTER_LABEL) ?? text(object, 'metadata', 'name'),
@@ -286,8 +305,15 @@ async function controlPlanesOf(
       apiVersion,
       object: slimControlPlane(object),
     });
-  });
-  return seen;
+  };
+  const pages = listAllKubeadmControlPlanes(management, { namespace, signal });
+  const end = await reader.each(pages, MOST_CLUSTERS, look, ...fineIn(namespace));
+  return { seen, end };
+}
+
+/** What others have too much of, we need not see. */
+function fineIn(namespace: string | undefined): readonly KubernetesErrorKind[] {
+  return namespace === undefined ? ['too-large'] : [];
 }
 
 interface SeenMachines {
@@ -296,6 +322,7 @@ interface SeenMachines {
   readonly labels: readonly unknown[];
   /** Of other clusters, by namespace and name of those: what `readSibling` reads. */
   readonly others: ReadonlyMap<string, readonly unknown[]>;
+  readonly end: ListEnd;
 }
 
 async function machinesOf(
@@ -305,30 +332,41 @@ async function machinesOf(
   reader: Reader,
   signal: AbortSignal,
 ): Promise<SeenMachines> {
+  const ownObjects: unknown[] = [];
+  const others = new Map<string, unknown[]>();
+  const isOwn = (object: unknown): boolean =>
+    text(object, 'metadata', 'namespace') === namespace && isControlPlaneMachine(object, name);
+  const lookAtOwn = (object: unknown): void => {
+    // One more than is read, so that it is told.
+    if (isOwn(object) && ownObjects.length <= MOST_OWN_MACHINES) ownObjects.push(object);
+  };
+  const look = (object: unknown): void => {
+    if (isOwn(object)) return lookAtOwn(object);
+    const of = text(object, 'metadata', 'labels', CLUSTER_LABEL) ?? text(object, 'spec', 'clusterName') ?? '';
+    const key = `${text(object, 'metadata', 'namespace') ?? ''}/${of}`;
+    const group = others.get(key) ?? [];
+    others.set(key, group);
+    group.push(slimMachine(object));
+  };
+  const end = await reader.each(listControlPlaneMachines(management, { signal }), MOST_MACHINES, look, 'too-large');
+  if (end === 'too-large') {
+    ownObjects.length = 0;
+    await reader.each(listControlPlaneMachines(management, { namespace, signal }), MOST_MACHINES, lookAtOwn);
+  }
+
   const own: ObservedMachine[] = [];
   const labels: unknown[] = [];
-  const others = new Map<string, unknown[]>();
   const role = controlPlane?.etcd === 'external' ? 'control-plane' : 'stacked';
-  await reader.each(listControlPlaneMachines(management, { signal }), MOST_MACHINES, (object) => {
-    const of = text(object, 'metadata', 'labels', CLUSTER_LABEL) ?? text(object, 'spec', 'clusterName') ?? '';
-    const where = text(object, 'metadata', 'namespace') ?? '';
-    if (where !== namespace || !isControlPlaneMachine(object, name)) {
-      const key = `${where}/${of}`;
-      const group = others.get(key) ?? [];
-      others.set(key, group);
-      group.push(slimMachine(object));
-      return;
-    }
+  for (const object of ownObjects) {
     const machine = readMachine(object, { owner: controlPlane?.uid, role, endpoint });
     if (machine === undefined || own.length === MOST_OWN_MACHINES) {
-      if (reader.unread.length < MOST_OWN_MACHINES)
-        reader.unread.push(unreadable('Machine', where, text(object, 'metadata', 'name') ?? ''));
-      return;
+      reader.unread.push(unreadable('Machine', namespace, text(object, 'metadata', 'name') ?? ''));
+      continue;
     }
     own.push(machine);
-    labels.push({ metadata: { namespace: where, labels: field(object, 'metadata', 'labels') } });
-  });
-  return { own, labels, others };
+    labels.push({ metadata: { namespace, labels: field(object, 'metadata', 'labels') } });
+  }
+  return { own, labels, others, end };
 }
 
 async function foundTemplate(

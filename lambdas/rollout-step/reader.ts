@@ -14,31 +14,43 @@ export interface Reader {
    * Looks at each object of a list, and keeps nothing of it.
    *
    * @param most objects more than this are a problem, and are not looked at
-   * @returns whether it was read to its end
+   * @returns how it ended; where `too-large` is one of the `fine` kinds, what was looked at is the beginning of it
    */
   each(
     pages: AsyncIterable<readonly unknown[]>,
     most: number,
     look: (object: unknown) => void,
     ...fine: readonly KubernetesErrorKind[]
-  ): Promise<boolean>;
+  ): Promise<ListEnd>;
 }
+
+export type ListEnd = 'whole' | 'too-large' | 'unread';
 
 export function createReader(): Reader {
   const unread: Problem[] = [];
-  const one: Reader['one'] = async (read, ...fine) => {
-    try {
-      return await read();
-    } catch (error) {
-      if (!(error instanceof KubernetesError) && !(error instanceof AwsError)) throw error;
-      if (!fine.some((kind) => kind === error.kind)) unread.push(problemOf(error));
-      return undefined;
-    }
+  const failed = (error: unknown, fine: readonly KubernetesErrorKind[]): string => {
+    if (!(error instanceof KubernetesError) && !(error instanceof AwsError)) throw error;
+    if (!fine.some((kind) => kind === error.kind)) unread.push(problemOf(error));
+    return error.kind;
   };
   return {
     unread,
-    one,
-    each: async (pages, most, look, ...fine) => (await one(async () => lookAt(pages, most, look), ...fine)) ?? false,
+    async one(read, ...fine) {
+      try {
+        return await read();
+      } catch (error) {
+        failed(error, fine);
+        return undefined;
+      }
+    },
+    async each(pages, most, look, ...fine) {
+      try {
+        await lookAt(pages, most, look);
+        return 'whole';
+      } catch (error) {
+        return failed(error, fine) === 'too-large' ? 'too-large' : 'unread';
+      }
+    },
   };
 }
 
@@ -46,7 +58,7 @@ async function lookAt(
   pages: AsyncIterable<readonly unknown[]>,
   most: number,
   look: (object: unknown) => void,
-): Promise<true> {
+): Promise<void> {
   let count = 0;
   const lookAtOne = (object: unknown): void => {
     count += 1;
@@ -54,7 +66,6 @@ async function lookAt(
     look(object);
   };
   for await (const page of pages) await eachInTurns(page, lookAtOne);
-  return true;
 }
 
 function tooMany(most: number): KubernetesError {

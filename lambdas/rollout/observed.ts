@@ -28,6 +28,8 @@ export interface ObservedRollout {
   readonly healthChecks: readonly ObservedHealthCheck[];
   /** Other control planes of the same management cluster. */
   readonly siblings: readonly Sibling[];
+  /** It has more control planes, Machines of them or Clusters of EKS Anywhere than are read. */
+  readonly moreSiblings?: true;
   /** `kube-system/certmarshal-rollout` of the management cluster; absent when there is none. */
   readonly lease?: ObservedLease;
   /** What bounds every leaf: the authorities of the cluster that were seen. Empty where none was. */

@@ -12,7 +12,7 @@ const NO_LONGER = `It is waited for no longer than ${span(TURN_MS)} of the time 
  * not for ever: whoever owns another cluster can keep its machines moving.
  */
 export function oneOfItsManagementCluster(question: CheckQuestion): Verdict {
-  const { siblings, lease, cluster, capiCluster, controlPlane } = question.observed;
+  const { siblings, moreSiblings, lease, cluster, capiCluster, controlPlane } = question.observed;
   const namespace = capiCluster?.namespace ?? controlPlane?.namespace ?? '';
   const isOurs = lease?.holder?.startsWith(`${namespace}/${cluster.name} `) === true;
   if (lease !== undefined && !isOurs && isBinding(lease, question.now, siblings)) {
@@ -24,9 +24,19 @@ export function oneOfItsManagementCluster(question: CheckQuestion): Verdict {
     });
   }
   const rolling = siblings.filter((sibling) => sibling.rolling);
-  if (rolling.length === 0) return passes('no other cluster of its management cluster rolls');
-  const found = `${counted(rolling.length, 'other cluster')} of its management cluster ${rolling.length === 1 ? 'is' : 'are'} not settled: ${firstOf(rolling.map((sibling) => sibling.cluster))}`;
+  if (rolling.length === 0 && moreSiblings !== true) return passes('no other cluster of its management cluster rolls');
+  const found =
+    rolling.length === 0
+      ? 'its management cluster has more control planes than are read, and one of them may roll'
+      : `${counted(rolling.length, 'other cluster')} of its management cluster ${rolling.length === 1 ? 'is' : 'are'} not settled: ${firstOf(rolling.map((sibling) => sibling.cluster))}`;
   if (hasWaitedItsTurn(question)) return passes(`${found}; no longer waited for`);
+  if (rolling.length === 0)
+    return fails({
+      object: 'KubeadmControlPlanes of the management cluster',
+      found,
+      remedy: `Find out who creates so many of these or of their Machines: kubectl get kubeadmcontrolplanes.controlplane.cluster.x-k8s.io,machines.cluster.x-k8s.io -A. ${NO_LONGER}; ${byHand('one-of-its-management-cluster')}`,
+      passing: true,
+    });
   return fails({
     object: `Cluster ${rolling[0]?.namespace}/${rolling[0]?.cluster}`,
     found,

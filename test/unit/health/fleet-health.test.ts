@@ -417,6 +417,12 @@ describe('the signals of a cluster', () => {
       '--kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster paris',
     ],
     [
+      'of a namespace of its own',
+      { id: 'mgmt/team-a/paris', target: { ...PARIS, management: { namespace: 'team-a' } } },
+      {},
+      '--kubeconfig KUBECONFIG --cluster paris --namespace team-a',
+    ],
+    [
       'that cannot be entered',
       { id: 'mgmt/eksa-system/oslo', target: undefined as never },
       { name: undefined as never, provider: undefined as never },

@@ -67,8 +67,8 @@ test.each<[string, (client: KubernetesClient) => AsyncIterable<readonly unknown[
   ],
   [
     'ControlPlaneUpgrades',
-    (client) => listControlPlaneUpgrades(client, { signal }),
-    '/apis/anywhere.eks.amazonaws.com/v1alpha1/controlplaneupgrades?limit=500',
+    (client) => listControlPlaneUpgrades(client, { namespace, signal }),
+    '/apis/anywhere.eks.amazonaws.com/v1alpha1/namespaces/eksa-system/controlplaneupgrades?limit=500',
   ],
   ['Pods', (client) => listPods(client, { namespace, signal }), '/api/v1/namespaces/eksa-system/pods?limit=500'],
 ])('%s are listed', async (_, list, url) => {

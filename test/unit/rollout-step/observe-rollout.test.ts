@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
+import type { JsonObject } from '../../../lambdas/kubernetes/json.ts';
 import type { HandshakeResult } from '../../../lambdas/probe/handshake.ts';
 import { optedInByOwner } from '../../../lambdas/rollout/checks/agreement.ts';
 import { NO_HISTORY } from '../../../lambdas/rollout/history.ts';
@@ -171,6 +172,56 @@ describe('what cannot be read', () => {
     const observed = await look(world);
     expect(observed.etcd).toBeUndefined();
     expect(observed.unread).toMatchObject([{ kind: 'missing' }]);
+  });
+});
+
+describe('what others make too much of', () => {
+  const tenant = (path: string, count: number, object: (world: World) => JsonObject) => (world: World) => {
+    const { metadata: _, ...rest } = object(world);
+    const labels = { 'cluster.x-k8s.io/cluster-name': 'flood', 'cluster.x-k8s.io/control-plane': '' };
+    const collection = path
+      .replace(NAMESPACE, 'tenant-x')
+      .replace('/default/', '/tenant-x/')
+      .replace(/[^/]+$/, '');
+    for (let index = 0; index < count; index += 1)
+      world.management.put(`${collection}flood-${index}`, { ...rest, metadata: { labels } });
+  };
+  const { paths } = healthyWorld();
+  const tooLarge = (collection: string) => (world: World) => {
+    world.management.before = ({ path }) => {
+      if (path.endsWith(`/${collection}`) && !path.includes('/namespaces/')) throw failure('too-large');
+    };
+  };
+
+  it.each<[string, (world: World) => void]>([
+    ['Machines', tenant(paths.machine('x'), 10_001, () => ({ spec: { clusterName: 'flood' } }))],
+    ['KubeadmControlPlanes', tenant(paths.controlPlane, 2_001, ({ management }) => management.get(paths.sibling))],
+    ['Clusters of EKS Anywhere', tenant(paths.eksAnywhere, 2_001, () => ({}))],
+    ['a Machine that is too large', tooLarge('machines')],
+    ['a KubeadmControlPlane that is too large', tooLarge('kubeadmcontrolplanes')],
+  ])('does not hide our own: %s', async (_, flood) => {
+    const world = healthyWorld();
+    flood(world);
+    const observed = await look(world);
+    const { siblings: _siblings, ...expected } = asStored(world, healthyRollout());
+    expect(observed).toMatchObject({ ...expected, moreSiblings: true, unread: [] });
+    expect(observed.machines).toHaveLength(3);
+  });
+
+  it('is nothing that is read: upgrades of other namespaces', async () => {
+    const world = healthyWorld();
+    tenant(paths.upgrade, 2_001, () => ({ spec: { controlPlane: { name: NAME } } }))(world);
+    const observed = await look(world);
+    expect(observed.unread).toEqual([]);
+    expect(observed.eksAnywhere?.controlPlaneUpgrade).toBe(false);
+    expect(observed.moreSiblings).toBeUndefined();
+  });
+
+  it('is told where it is in our own namespace', async () => {
+    const world = healthyWorld();
+    const machine = { metadata: { labels: { 'cluster.x-k8s.io/control-plane': '' } } };
+    for (let index = 0; index < 10_001; index += 1) world.management.put(paths.machine(`flood-${index}`), machine);
+    expect((await look(world)).unread).toMatchObject([{ kind: 'too-large' }]);
   });
 });
 

@@ -64,6 +64,7 @@ const past = { id: 'x', cluster: CLUSTER_ID, trigger: 'schedule', startedAt: NOW
 /** What the owners of other clusters can make of them. */
 const NEIGHBOURS: Readonly<Record<string, Partial<ObservedRollout>>> = {
   'machines of another move': { siblings: [{ ...sibling, rolling: true }] },
+  'others have more control planes than are read': { moreSiblings: true },
   'another says that it is due': { cluster: management, siblings: [{ ...sibling, soonestEnd: NOW + 20 * DAY }] },
   'another does not say when it is due': { cluster: management, siblings: [sibling] },
 };
@@ -154,6 +155,7 @@ const ONE_THING: Readonly<Record<CheckId, Readonly<Record<string, CheckQuestion>
   },
   'one-of-its-management-cluster': {
     'a sibling rolls': seen({ siblings: [{ ...sibling, rolling: true, optedIn: false }] }),
+    'there are more siblings than are read': seen({ moreSiblings: true }),
     'a Lease that was taken three days ago': seen({
       lease: { ...lease, holder: 'eksa-system/milan-prod a', acquiredAt: NOW - 72 * HOUR, renewedAt: NOW },
     }),
