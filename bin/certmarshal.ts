@@ -215,7 +215,10 @@ program
     repeatable,
   )
   .option('--rollout-etcd', 'with --rollout-of: its etcd machines too, where etcd is external; experimental')
-  .option('--recovery', 'for certmarshal recovery open: approve client certificates of kubelets; take it away after')
+  .option(
+    '--recovery',
+    'only what certmarshal recovery open takes: approve client certificates of kubelets; delete it after',
+  )
   .addHelpText(
     'after',
     `

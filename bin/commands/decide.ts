@@ -10,6 +10,7 @@ import { instant, readSigningRequest } from '../../lambdas/approval/read-request
 import { REASONS, type Reason } from '../../lambdas/approval/reasons.ts';
 import type { ClusterContext } from '../../lambdas/approval/request.ts';
 import { field, text } from '../../lambdas/approval/wire.ts';
+import { DEFAULT_NAMESPACE } from '../../lambdas/fleet/target.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { type Answered, type Answering, answerLines, answerStandardInput, type Streams } from '../answers.ts';
 
@@ -67,6 +68,7 @@ function decideLine(line: string, number: number, policies: readonly ApprovalPol
 
   const cluster = readCluster(record);
   if (typeof cluster === 'string') return fail(cluster);
+  const namespace = text(record, 'cluster', 'namespace') ?? DEFAULT_NAMESPACE;
   const nowText = field(record, 'now');
   const now = nowText === undefined ? clock() : instant(typeof nowText === 'string' ? nowText : undefined);
   if (now === undefined) return fail('now is not an RFC 3339 time, for example 2026-01-31T12:00:00Z');
@@ -77,8 +79,9 @@ function decideLine(line: string, number: number, policies: readonly ApprovalPol
     const items = field(record, key);
     if (items === undefined || items === null) continue;
     if (!Array.isArray(items)) return fail(`${key} is not a list`);
-    const owners = items.map((item) => ownerOf(item, cluster.name)).filter((owner) => owner !== undefined);
-    readings.push({ source, ok: true, lookedAt: items.length, owners });
+    const own = key === 'machines' ? items.filter((item) => text(item, 'metadata', 'namespace') === namespace) : items;
+    const owners = own.map((item) => ownerOf(item, cluster.name)).filter((owner) => owner !== undefined);
+    readings.push({ source, ok: true, lookedAt: own.length, owners });
   }
 
   const read = readSigningRequest(field(record, 'csr'));

@@ -102,7 +102,7 @@ export const RECOVERY_RULES: readonly Rule[] = [
 export const NODE_LEASES_RULE: Rule = { ...LEASES, verbs: ['list'] };
 
 export const RECOVERY_COMMENT = `Whoever has this can make anybody a Node of the cluster. Grant it for a recovery, and take it away when it is over:
-kubectl delete clusterrole certmarshal-recovery`;
+certmarshal rbac --recovery, with the same subject, | kubectl delete -f -`;
 
 /** @throws UsageError for options that do not go together */
 export function requireRolloutOptions(

@@ -53,7 +53,8 @@ const RBAC_VERSION = `${RBAC_GROUP}/v1`;
 /**
  * Least-privilege manifests: for a workload cluster what reading and approving kubelet serving requests and auditing certificates takes, for a
  * management cluster what reading Clusters, Machines and what says when their certificates end takes, and each Secret that is named. What gives
- * keys away has a role of its own, so that applying the manifests again without it takes nothing away, and deleting that role does.
+ * keys away has a role of its own, so that applying the manifests again without it takes nothing away, and deleting that role does. What a recovery takes is
+ * printed alone: for its end the same manifests are deleted.
  * Source: kubernetes.io "Certificate Signing Requests", authorization.
  *
  * @throws UsageError
@@ -63,7 +64,8 @@ export function rbacManifests(options: RbacOptions, policies: readonly ApprovalP
   requireAuditOptions(management, options);
   requireRolloutOptions(management, options);
   const subject = subjectOf(options);
-  const documents: readonly Manifest[] = [
+  if (options.recovery === true) return printed(recoveryManifests(subject));
+  return printed([
     ...(subject.kind === 'ServiceAccount'
       ? [{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: subject.name, namespace: subject.namespace } }]
       : []),
@@ -85,8 +87,10 @@ export function rbacManifests(options: RbacOptions, policies: readonly ApprovalP
       : []),
     ...namedSecrets(options, subject),
     ...rolloutManifests(options, subject),
-    ...(options.recovery === true ? recoveryManifests(subject) : []),
-  ];
+  ]);
+}
+
+function printed(documents: readonly Manifest[]): string {
   return documents
     .map(({ comment, ...document }) => `${comment === undefined ? '' : commented(comment)}${stringify(document)}`)
     .join('---\n');

@@ -119,6 +119,7 @@ describe.skipIf(real.missing)('recovery of a real control plane', () => {
     admin = connectAdmin(controlPlane);
     await applyCrds(controlPlane);
     await admin.apply(BOOTSTRAP_BINDING);
+    await admin.apply(rbacManifests({ group: 'certmarshal' }, [DEFAULT_POLICY]));
     await admin.apply(rbacManifests({ group: 'certmarshal', recovery: true }, [DEFAULT_POLICY]));
     await admin.apply(rbacManifests({ group: 'certmarshal', management: true }, [DEFAULT_POLICY]));
     for (const node of ['cp-1', 'cp-2', 'cp-3', 'cp-4', 'worker-1']) {

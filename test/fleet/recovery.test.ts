@@ -52,8 +52,10 @@ async function startAsleep({ recovery = '', certificateNotAfter }: Options = {})
   parts.defer(() => output.restore());
   const clock = steppedClock(START);
   const aws = parts.use(await startSimulatedAws({ clock }));
-  const rules = parseAllDocuments(rbacManifests({ recovery: true }, [DEFAULT_POLICY])).flatMap(
-    (document): readonly PolicyRule[] => document.toJS().rules ?? [],
+  const rules = [{}, { recovery: true }].flatMap((options) =>
+    parseAllDocuments(rbacManifests(options, [DEFAULT_POLICY])).flatMap(
+      (document): readonly PolicyRule[] => document.toJS().rules ?? [],
+    ),
   );
   const server = await startSimulatedApiServer({
     clock,

@@ -24,6 +24,21 @@ const parse = (stdout: string) =>
     .map((text) => JSON.parse(text));
 
 describe('certmarshal decide', () => {
+  it('believes no Machine of another namespace', async () => {
+    // Worker-2 would contest the address of worker-1.
+    const moved = (machine: object) => JSON.parse(JSON.stringify(machine).replaceAll('eksa-system', 'tenant'));
+    const rival = JSON.parse(JSON.stringify(machineOf(2)).replaceAll('10.0.0.2', '10.0.0.1'));
+    const there = { cluster: { name: 'bench', provider: 'eks-anywhere', namespace: 'tenant' } };
+    const input = [
+      line(1, { machines: [moved(machineOf(1))] }),
+      line(1, { machines: [moved(machineOf(1))], ...there }),
+      line(1, { machines: [machineOf(1), rival] }),
+      line(1, { machines: [machineOf(1), moved(rival)] }),
+    ].join('\n');
+    const { stdout } = await runCli(['decide'], input);
+    expect(parse(stdout).map(({ reason }) => reason)).toEqual(['EvidenceMissing', 'Proven', 'SanContested', 'Proven']);
+  });
+
   it('answers each line in order, with the checks', async () => {
     const thief = csrOf(3, requestOf(3, { steals: 4 }), CREATED);
     const input = [line(1), line(3, { csr: thief }), line(5, { machines: [] })].join('\n');

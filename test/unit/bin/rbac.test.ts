@@ -186,14 +186,15 @@ describe('certmarshal rbac', () => {
   it('grants a recovery in roles of its own, and says what that means', () => {
     const printed = rbacManifests({ audit: false, recovery: true }, [DEFAULT_POLICY]);
     expect(printed).toMatch(
-      /# Whoever has this can make anybody a Node .*\n# kubectl delete clusterrole certmarshal-recovery\n/,
+      /# Whoever has this can make anybody a Node .*\n# certmarshal rbac --recovery, with the same subject, \| kubectl delete -f -\n/,
     );
-    const [base, ...roles] = rolesOf({ audit: false, recovery: true });
-    expect(JSON.stringify(base)).not.toContain('kube-apiserver-client-kubelet');
+    const roles = rolesOf({ recovery: true, serviceAccount: 'kube-system/certmarshal' });
+    // It is deleted with the same command: nothing else may be in it.
+    expect(printed).not.toContain('kind: ServiceAccount\nmetadata');
     expect(roles.map(({ name, namespace }) => [name, namespace])).toEqual([
       ['certmarshal-recovery', undefined],
-      ['certmarshal-recovery:group:certmarshal', 'kube-node-lease'],
-      ['certmarshal-recovery:group:certmarshal', 'kube-system'],
+      ['certmarshal-recovery:sa:kube-system:certmarshal', 'kube-node-lease'],
+      ['certmarshal-recovery:sa:kube-system:certmarshal', 'kube-system'],
     ]);
     expect(roles[2]?.rules).toEqual([
       { ...LEASES, verbs: ['create'] },
