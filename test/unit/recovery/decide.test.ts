@@ -471,6 +471,12 @@ describe('whether a node is alive', () => {
     ['Ready', node('True'), undefined, { kind: 'known', ready: true, leaseRenewedAt: undefined }],
     ['Unknown', node('Unknown'), undefined, { kind: 'known', ready: false, leaseRenewedAt: undefined }],
     [
+      'another condition that is True',
+      { status: { conditions: [{ type: 'MemoryPressure', status: 'True' }] } },
+      undefined,
+      { kind: 'known', ready: false },
+    ],
+    [
       'a Lease',
       node('Unknown'),
       lease('2026-03-02T11:59:00.123456Z'),
