@@ -60,11 +60,16 @@ async function run(next: Trial): Promise<TrialResult> {
   const startedAt = performance.now();
   for (const file of [trial.file, next.file]) if (file !== undefined) vitest.invalidateFile(file);
   trial = next;
+  // Else what failed in a trial before would count again.
+  vitest.state.filesMap.clear();
+  vitest.state.idMap.clear();
   const project = vitest.getRootProject();
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(
     next.tests.map((test) => project.createSpecification(test)),
   );
-  const failed = testModules.find((module) => module.state() === 'failed')?.moduleId;
+  const failed = testModules.find(
+    (module) => next.tests.includes(module.moduleId) && module.state() === 'failed',
+  )?.moduleId;
   const problem = failed ?? (unhandledErrors.length > 0 ? next.tests[0] : undefined);
   return { ms: Math.round(performance.now() - startedAt), ...(problem === undefined ? {} : { failed: problem }) };
 }
