@@ -5,7 +5,7 @@ import { parseAst } from 'vitest/node';
 import { childrenOf } from './mutations.ts';
 
 export interface ImportGraph {
-  /** Unit tests that import a file, themselves or by way of others: nearest first, of the same room before others. */
+  /** Unit tests that import a file, themselves or by way of others: that of its name first, then the nearest, of its room before others. */
   readonly testsOf: (file: string) => readonly string[];
   /** Changes when any of these files changes, or one that they import. */
   readonly hashOf: (files: readonly string[]) => string;
@@ -24,9 +24,9 @@ export function readImportGraph(root: string): ImportGraph {
   return {
     testsOf: (file) => {
       const room = dirname(file).replace('lambdas', 'test/unit');
-      const own = `${room}/${basename(file, '.ts')}.test.ts`;
+      const own = `${basename(file, '.ts')}.test.ts`;
       const rank = ([test, distance]: [string, number]) =>
-        test === own ? 0 : distance + (test.startsWith(`${room}/`) ? 0 : 2);
+        basename(test) === own ? 0 : distance + (test.startsWith(`${room}/`) ? 0 : 2);
       return [...reachable([file], importers)]
         .filter(([test]) => test.startsWith('test/unit/') && test.endsWith('.test.ts'))
         .toSorted((a, b) => rank(a) - rank(b) || (a[0] < b[0] ? -1 : 1))
