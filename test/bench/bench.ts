@@ -3,20 +3,24 @@ import { styleFor } from '../../bin/terminal/style.ts';
 import { table } from '../../bin/terminal/table.ts';
 import type { Figure } from './statistics.ts';
 
-type Bench = (say: (text: string) => void) => Promise<Figure[]>;
+type Bench = (say: (text: string) => void, options: readonly string[]) => Promise<Figure[]>;
 
 const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   decide: async () => (await import('./decide.ts')).benchDecide,
   storm: async () => (await import('./storm.ts')).benchStorm,
   memory: async () => (await import('./memory.ts')).benchMemory,
   bundle: async () => (await import('./bundle.ts')).benchBundle,
-  fleet: async () => (await import('./fleet.ts')).benchFleet,
+  fleet: async () => {
+    const { benchFleet } = await import('./fleet.ts');
+    return (say) => benchFleet(say);
+  },
   isolation: async () => (await import('./isolation.ts')).benchIsolation,
   discovery: async () => (await import('./discovery.ts')).benchDiscovery,
   leak: async () => (await import('./leak.ts')).benchLeak,
   audit: async () => (await import('./audit.ts')).benchAudit,
   kubeconfig: async () => (await import('./kubeconfig.ts')).benchKubeconfig,
   page: async () => (await import('./page.ts')).benchPage,
+  mutants: async () => (await import('./mutants.ts')).benchMutants,
 };
 
 const USAGE = `npm run bench -- ${Object.keys(BENCHES).join('|')} [--output json]
@@ -32,18 +36,20 @@ leak       memory over 500 consecutive sweeps
 audit      500 handshakes of which 10 % hang; 10,000 certificates parsed, assessed and stored
 kubeconfig the kubeconfigs of a secret that take longest to be refused
 page       the report page of 1,000 clusters: its size, the time to make it, and until Chromium lets a reader use it
+mutants    small changes of the deciding code that make a unit test fail; [room …] [how many] [--seed number] (about 10 min)
 `;
 
-const [name = '', ...options] = process.argv.slice(2);
+const [name = '', ...given] = process.argv.slice(2);
 const load = BENCHES[name];
-const json = options.join(' ') === '--output json';
-if (load === undefined || (options.length > 0 && !json)) {
+const json = given.slice(-2).join(' ') === '--output json';
+const options = json ? given.slice(0, -2) : given;
+if (load === undefined || (options.length > 0 && name !== 'mutants')) {
   process.stderr.write(USAGE);
   process.exit(2);
 }
 
 const bench = await load();
-const figures = await bench((text) => process.stderr.write(`  ${text}\n`));
+const figures = await bench((text) => process.stderr.write(`  ${text}\n`), options);
 const machine = {
   cpu: cpus()[0]?.model ?? 'unknown',
   cores: cpus().length,
@@ -70,5 +76,7 @@ else {
     `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, Node.js ${machine.node}, OpenSSL ${machine.openssl}, ${machine.platform}\n\n`,
   );
   process.stdout.write(`${table([['FIGURE', 'MEDIAN', 'UNIT', 'RANGE', 'RUNS', 'GOAL', ''], ...rows]).join('\n')}\n`);
+  const details = figures.flatMap((entry) => entry.details ?? []);
+  if (details.length > 0) process.stdout.write(`\n${details.map((line) => `  ${line}\n`).join('')}`);
 }
 process.exitCode = figures.every(({ met }) => met !== false) ? 0 : 1;

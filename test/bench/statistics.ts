@@ -17,6 +17,8 @@ export interface Figure {
   readonly runs: number;
   readonly goal?: string;
   readonly met?: boolean;
+  /** Lines below the table. */
+  readonly details?: readonly string[];
 }
 
 export function figure(

@@ -216,6 +216,12 @@ describe('ownerFromInstance', () => {
       'eu-west-1a',
       `${ID}.eu-west-1.compute.internal`,
     ],
+    [
+      'a Local Zone, by its host name',
+      'ip-10-0-1-23.us-west-2.compute.internal',
+      'us-west-2-lax-1a',
+      `${ID}.us-west-2.compute.internal`,
+    ],
     ['a domain of the VPC owner in us-east-1', 'ip-10-0-1-23.corp.example.com', 'us-east-1f', `${ID}.ec2.internal`],
   ])('derives the resource name in %s', (_, PrivateDnsName, AvailabilityZone, resourceName) => {
     const nodes = nodesOf({ ...running, PrivateDnsName, Placement: { AvailabilityZone } });

@@ -408,6 +408,15 @@ describe('a request that is left', () => {
     });
   });
 
+  it.each([
+    [['a'], '“a”'],
+    [['a', 'b', 'c', 'd', 'e'], '“a”, “b”, “c”, “d”, “e”'],
+    [['a', 'b', 'c', 'd', 'e', 'f'], '“a”, “b”, “c”, “d”, “e” and 1 more'],
+  ])('shows at most five of the usages %j', (usages, found) => {
+    const { checks } = decideRecovery(requestOf(clientCsr({ usages })), contextOf(), NOW);
+    expect(checks.find(({ rule }) => rule === 'usages')).toMatchObject({ found });
+  });
+
   it('has a row for every rule', () => {
     expect(new Set(FAILING.map(({ rule }) => rule))).toEqual(new Set(RECOVERY_RULES.map(({ id }) => id)));
   });
@@ -470,6 +479,12 @@ describe('whether a node is alive', () => {
     ['a Node that goes', { metadata: { deletionTimestamp: 'x' } }, undefined, { kind: 'missing' }],
     ['Ready', node('True'), undefined, { kind: 'known', ready: true, leaseRenewedAt: undefined }],
     ['Unknown', node('Unknown'), undefined, { kind: 'known', ready: false, leaseRenewedAt: undefined }],
+    [
+      'another condition that is True',
+      { status: { conditions: [{ type: 'MemoryPressure', status: 'True' }] } },
+      undefined,
+      { kind: 'known', ready: false },
+    ],
     [
       'a Lease',
       node('Unknown'),

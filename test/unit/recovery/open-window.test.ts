@@ -6,6 +6,8 @@ import { NOW, windowOf } from './fixtures.ts';
 
 const at = (ms: number) => new Date(NOW + ms).toISOString();
 
+const numbered = (count: number, name: string) => Array.from({ length: count }, (_, index) => `${name}${index}`);
+
 describe('a window', () => {
   const rows: readonly (readonly [string, Partial<RecoveryWindow>, RegExp])[] = [
     ['an id that is none', { id: 'W 1' }, /its id/],
@@ -21,11 +23,25 @@ describe('a window', () => {
     ['half an approval', { approvals: 1.5 }, /approvals/],
     ['six approvals', { approvals: 6 }, /approvals/],
     ['a group of nodes', { bootstrapGroups: ['system:nodes'] }, /bootstrapGroups/],
+    ['nine groups', { bootstrapGroups: numbered(9, 'system:bootstrappers:g') }, /bootstrapGroups/],
+    ['nine windows that it replaces', { replaces: numbered(9, 'other-') }, /replaces/],
     ['the group of all bootstrappers again', { bootstrapGroups: ['system:bootstrappers:'] }, /bootstrapGroups/],
   ];
   it.each(rows)('has not %s', (_, changed, problem) => {
     expect(windowProblem(windowOf(changed))).toMatch(problem);
     expect(closedBecause(windowOf(changed), NOW)).toBeDefined();
+  });
+
+  it.each<[string, Partial<RecoveryWindow>]>([
+    ['26 characters of an id', { id: 'a'.repeat(26) }],
+    ['an hour', { openedAt: at(0), until: at(3_600_000) }],
+    ['nine nodes', { nodes: numbered(9, 'cp-') }],
+    ['one approval', { approvals: 1 }],
+    ['five approvals', { approvals: 5 }],
+    ['eight groups', { bootstrapGroups: numbered(8, 'system:bootstrappers:g') }],
+    ['eight windows that it replaces', { replaces: numbered(8, 'other-') }],
+  ])('may have %s', (_, changed) => {
+    expect(windowProblem(windowOf(changed))).toBeUndefined();
   });
 
   it('is open from its first millisecond to the last before its end', () => {

@@ -234,6 +234,12 @@ describe('a bug in one write', () => {
     expect(reportOf(acted)).toMatchObject({ counts: { approved: 2, failed: 1 }, problems: [{ kind: 'bug' }] });
   });
 
+  it('counts no age of a request that tells none', async () => {
+    const { acted } = await carryOut({ put: () => stored() });
+    const ageless = acted.map((entry) => ({ ...entry, csr: { ...entry.csr, createdAt: undefined } }));
+    expect(reportOf(ageless).rows).toMatchObject([{ csr: 'csr-1', ageSeconds: 0 }]);
+  });
+
   it('ends the writes under way when it is in judging', async () => {
     function* broken() {
       yield decision();

@@ -176,6 +176,21 @@ describe('evidence of a cluster', () => {
     expect(asked).toBeLessThan(50);
   });
 
+  it('of longer names than a cluster has proves nothing', async () => {
+    const address = (n: number) => ({ type: 'InternalDNS', address: `n${n}${`.${'x'.repeat(60)}`.repeat(4)}` });
+    const client = withPages(4, (page) =>
+      Array.from({ length: 100 }, (_, n) => {
+        const { status, ...rest } = machine(page * 100 + n, 0);
+        return {
+          ...rest,
+          status: { ...status, addresses: Array.from({ length: 250 }, (_empty, each) => address(each)) },
+        };
+      }),
+    );
+    const { evidence } = await observe(benchTarget(client), [DEFAULT_POLICY], signal);
+    expect(evidence.readings[0]).toMatchObject({ ok: false, kind: 'too-large' });
+  });
+
   const sweptBy = (client: KubernetesClient, sources: ApprovalPolicy['evidence'], more: object = {}) =>
     observe(
       { ...benchTarget(client), cluster: { name: 'bench', provider: 'eks-anywhere', ...more } },

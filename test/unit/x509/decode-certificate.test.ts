@@ -293,6 +293,19 @@ describe('keys and signatures', () => {
     expect(weak).toEqual(weakKey);
   });
 
+  test.each([
+    [[0x01], 'RSA-1'],
+    [[0x01, 0x01], 'RSA-9'],
+    [[0x7f, 0x01], 'RSA-15'],
+    [[0, 0x80, 0x01], 'RSA-16'],
+  ])('an RSA modulus of the octets %j', (modulus, key) => {
+    const rsa = sequence(
+      sequence(oid('1.2.840.113549.1.1.1'), tlv(5)),
+      tlv(3, [0], sequence(tlv(2, modulus), tlv(2, [3]))),
+    );
+    expect(made({ key: rsa })).toMatchObject({ key });
+  });
+
   test('a key of a kind that nobody knows', () => {
     const key = sequence(sequence(oid('1.2.3.4.5')), tlv(3, [0, 1]));
     expect(made({ key })).toMatchObject({ key: '1.2.3.4.5', verifiesFast: false });

@@ -16,7 +16,9 @@ describe('subject', () => {
     ['numericString', '12 34', 'NumericString'],
     ['teletexString', 'system:node:node-1', 'TeletexString'],
     ['bmpString', 'nœud-1', 'BMPString'],
+    ['bmpString', '\ud7ff\ue000\uffff', 'BMPString'],
     ['universalString', 'nœud-\u{1f600}', 'UniversalString'],
+    ['universalString', '\ud7ff\ue000\u{10ffff}', 'UniversalString'],
   ];
   it.each(forms)('%s %j is read as text', (form, value, stringType) => {
     const { subject } = decoded({ subject: [[{ ...commonName, value, form }]] });
@@ -57,6 +59,8 @@ describe('subject', () => {
     ['Latin-1 in a TeletexString', 'TeletexString', TAG.teletexString, [0xe9]],
     ['a BMPString of 3 bytes', 'BMPString', TAG.bmpString, [0, 0x61, 0]],
     ['a surrogate in a BMPString', 'BMPString', TAG.bmpString, [0xd8, 0x3d, 0xde, 0]],
+    ['the first surrogate in a BMPString', 'BMPString', TAG.bmpString, [0xd8, 0]],
+    ['the last surrogate in a BMPString', 'BMPString', TAG.bmpString, [0xdf, 0xff]],
     ['a UniversalString beyond Unicode', 'UniversalString', TAG.universalString, [0, 0x11, 0, 0]],
   ];
   it.each(noText)('%s is refused', (_, stringType, tag, bytes) => {
