@@ -337,6 +337,14 @@ describe('objects around a control plane', () => {
     });
   });
 
+  it.each(['uid', 'resourceVersion'])('reads no Lease without its %s', (field) => {
+    expect(readLease(set(rawLease(), `metadata>${field}`, undefined))).toBeUndefined();
+  });
+
+  it('reads no MachineHealthCheck without a name', () => {
+    expect(readHealthCheck(set(rawHealthCheck(), 'metadata>name', undefined), NAME, [rawMachine(1)])).toBeUndefined();
+  });
+
   const CONTROL_PLANE = 'cluster.x-k8s.io/control-plane';
   it.each([
     ['a label', { matchLabels: { [CONTROL_PLANE]: '' } }, true],
