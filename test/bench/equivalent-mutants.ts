@@ -44,4 +44,10 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     after: 'return difference === 0 ? a.name > b.name : difference > 1;',
     reason: 'The API server writes creation times in whole seconds: two differ by 1,000 ms or not at all.',
   },
+  {
+    file: 'lambdas/expiry/first-in-range.ts',
+    before: 'this.#counts[node] = (this.#counts[node] ?? 0) + 1;',
+    after: 'this.#counts[node] = (this.#counts[node] ?? 1) + 1;',
+    reason: 'A typed array has a number at every index below its length.',
+  },
 ];

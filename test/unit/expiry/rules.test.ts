@@ -331,6 +331,12 @@ describe('requests', () => {
   it.each<[object, string[]]>([
     [{}, [`warning RequestPending ${who}`]],
     [{ oldestAt: days(0, NOW - 14 * MINUTE) }, []],
+    [{ oldestAt: days(0, NOW - 15 * MINUTE) }, []],
+    [{ state: 'approved', oldestAt: days(0, NOW - 10 * MINUTE) }, []],
+    [{ state: 'approved', count: 100 }, [`warning RequestNotIssued ${who}`]],
+    [{ state: 'issued', lastHour: 20 }, []],
+    [{ state: 'issued', lastHour: 100 }, ['warning RequestStorm system:node:worker-3']],
+    [{ state: 'issued', count: 10_000 }, []],
     [{ requester: '*' }, ['warning RequestPending * kubernetes.io/kubelet-serving']],
     [{ state: 'approved' }, [`warning RequestNotIssued ${who}`]],
     [{ state: 'approved', count: 101 }, [`critical RequestNotIssued ${who}`]],

@@ -309,6 +309,7 @@ const ONE_THING: Readonly<Record<CheckId, Readonly<Record<string, CheckQuestion>
     'not consumed': external({ upgradeComplete: true }),
     'a mark that nobody can read': external({ mark: 'unreadable' }),
     'one too few': external({ machines: [etcdMachine(1), etcdMachine(2)] }),
+    'a machine that goes': external({ machines: [1, 2, 3].map((n) => etcdMachine(n, { deleting: n === 1 })) }),
     orphan: external({ machines: [1, 2, 3].map((n) => etcdMachine(n, { owned: n > 1 })) }),
     'not etcd-ready': external({ machines: [1, 2, 3].map((n) => etcdMachine(n, { etcdReady: n > 1 })) }),
     unhealthy: external({ machines: [1, 2, 3].map((n) => etcdMachine(n, n > 1 ? {} : { unhealthy: ['gone'] })) }),
@@ -319,6 +320,10 @@ const ONE_THING: Readonly<Record<CheckId, Readonly<Record<string, CheckQuestion>
     'no certificate, and older than a week': external(unknownClient(NOW - 8 * DAY)),
     'no certificate, and older than a machine': external({
       ...unknownClient(NOW - 2 * DAY),
+      machines: [1, 2, 3].map((n) => etcdMachine(n, { createdAt: NOW - DAY })),
+    }),
+    'no certificate, and as old as a machine': external({
+      ...unknownClient(NOW - DAY),
       machines: [1, 2, 3].map((n) => etcdMachine(n, { createdAt: NOW - DAY })),
     }),
   },

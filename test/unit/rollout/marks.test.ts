@@ -46,6 +46,13 @@ describe('the annotation that says which rollout goes on', () => {
   });
 
   it.each([
+    [4_096, MARK],
+    [4_097, 'unreadable'],
+  ])('may have %d characters or not', (length, expected) => {
+    expect(parseRolloutMark(formatRolloutMark(MARK).padEnd(length))).toEqual(expected);
+  });
+
+  it.each([
     ['nothing', undefined],
     ['an object', MARK],
     ['no JSON', '{'],

@@ -337,6 +337,25 @@ describe('objects around a control plane', () => {
     });
   });
 
+  it('reads a Lease that nobody took over yet', () => {
+    expect(readLease(set(rawLease(), 'spec>leaseTransitions', 0))).toMatchObject({ transitions: 0 });
+  });
+
+  it('reads at most 32 endpoints of etcd', () => {
+    const endpoints = Array.from({ length: 33 }, (_, n) => `https://10.0.1.${n}:2379`);
+    expect(readEtcd(set(rawEtcd(), 'status>endpoints', endpoints.join(',')), [])?.endpoints).toEqual(
+      endpoints.slice(0, 32),
+    );
+  });
+
+  it.each(['uid', 'resourceVersion'])('reads no Lease without its %s', (field) => {
+    expect(readLease(set(rawLease(), `metadata>${field}`, undefined))).toBeUndefined();
+  });
+
+  it('reads no MachineHealthCheck without a name', () => {
+    expect(readHealthCheck(set(rawHealthCheck(), 'metadata>name', undefined), NAME, [rawMachine(1)])).toBeUndefined();
+  });
+
   const CONTROL_PLANE = 'cluster.x-k8s.io/control-plane';
   it.each([
     ['a label', { matchLabels: { [CONTROL_PLANE]: '' } }, true],
