@@ -262,6 +262,8 @@ describe('runbooks', () => {
     expect(between('\n**What it means.** ', '\n')).toMatch(/\bpass(?:es)? by itself\b|It does not have to pass\./);
     expect(between('\n## Look\n', '\n## ')).toContain('```sh');
     expect(between('\n## How to see that it is over\n', '\n## ')).toContain('```sh');
+    for (const section of ['Look', 'How to see that it is over'])
+      expect(between(`\n## ${section}\n`, '\n## ')).not.toContain(' --yes');
     expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(60);
     const warnings = between('\n## Do not\n', '\n## ').split('\n');
     expect(warnings.filter((line) => line !== '' && !line.startsWith('- Do not '))).toEqual([]);
