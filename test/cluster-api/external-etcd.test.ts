@@ -375,7 +375,12 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
     paris.etcd.memberReadyMs = 0;
     await paris.waitFor('etcd', async () => {
       const { metadata, status } = await paris.etcd.object();
-      return status?.ready === true && !('etcdcluster.cluster.x-k8s.io/upgrading' in (metadata.annotations ?? {}));
+      // It is ready at the cap too, with old machines among its own.
+      const isRolled = status?.conditions?.some(
+        (condition) => condition.type === 'EtcdMachinesSpecUpToDate' && condition.status === 'True',
+      );
+      const isUpgrading = 'etcdcluster.cluster.x-k8s.io/upgrading' in (metadata.annotations ?? {});
+      return isRolled === true && status?.ready === true && !isUpgrading;
     });
     await resume();
     const waiting = spy();
