@@ -75,7 +75,7 @@ export function charged<T>(work: () => T): T {
 
 /**
  * The results of work on each item, at the expense of the budget. Gives the thread away every 20 ms. Only making the next item and the work on it are
- * charged: whoever takes the results may wait for something.
+ * charged: the one who takes the results may wait for something.
  *
  * @param now milliseconds of a clock that never goes back
  */
@@ -106,16 +106,13 @@ export async function eachInTurns<T>(
   work: (item: T) => void,
   now: () => number = clock,
 ): Promise<void> {
-  const iterator = items[Symbol.iterator]();
-  const oneTurn = (): 'more' | 'done' => {
-    for (const startedAt = now(); now() - startedAt < TURN_MS; ) {
-      const { done, value } = iterator.next();
-      if (done === true) return 'done';
-      work(value);
+  const eachAsStep = function* (): Steps<void> {
+    for (const item of items) {
+      work(item);
+      yield;
     }
-    return 'more';
   };
-  while (charged(oneTurn) === 'more') await nextTurn();
+  await stepsInTurns(eachAsStep(), now);
 }
 
 /** Does all of it and gives its result, as {@link inTurns} does. */

@@ -5,7 +5,6 @@ import { type ClusterApiVersion, clusterApiVersion } from '../kubernetes/cluster
 import { listClusters } from '../kubernetes/clusters.ts';
 import { listControlPlaneUpgrades } from '../kubernetes/control-plane-upgrades.ts';
 import { listAllEksAnywhereClusters, listEksAnywhereClusters } from '../kubernetes/eks-anywhere-clusters.ts';
-import type { KubernetesErrorKind } from '../kubernetes/errors.ts';
 import { hasInfrastructureTemplate } from '../kubernetes/infrastructure-templates.ts';
 import { listAllKubeadmControlPlanes } from '../kubernetes/kubeadm-control-planes.ts';
 import { getLease } from '../kubernetes/leases.ts';
@@ -307,13 +306,10 @@ async function controlPlanesOf(
     });
   };
   const pages = listAllKubeadmControlPlanes(management, { namespace, signal });
-  const end = await reader.each(pages, MOST_CLUSTERS, look, ...fineIn(namespace));
+  // What others have too much of, we need not see.
+  const fine = namespace === undefined ? (['too-large'] as const) : [];
+  const end = await reader.each(pages, MOST_CLUSTERS, look, ...fine);
   return { seen, end };
-}
-
-/** What others have too much of, we need not see. */
-function fineIn(namespace: string | undefined): readonly KubernetesErrorKind[] {
-  return namespace === undefined ? ['too-large'] : [];
 }
 
 interface SeenMachines {
