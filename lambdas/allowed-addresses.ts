@@ -4,7 +4,7 @@ import { BlockList, isIP, type LookupFunction, SocketAddress } from 'node:net';
 /**
  * Which addresses may be connected to, in whatever form they are written. Instance metadata of a cloud, link-local, unspecified and multicast addresses never.
  *
- * - `cluster`: of other machines only: whoever names the server must not reach a service of the machine that asks. All that is deployed has this rule.
+ * - `cluster`: of other machines only: anyone who names the server must not reach a service of the machine that asks. All that is deployed has this rule.
  * - `local`: loopback too, for a kubeconfig or an endpoint that a person gives at the keyboard.
  */
 export type AddressRule = 'cluster' | 'local';

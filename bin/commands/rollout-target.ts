@@ -146,7 +146,7 @@ function ownKubeconfig({ managementKubeconfig }: RolloutTargetOptions): string {
   }
 }
 
-/** Of a cluster that is found nobody tells here under which id: the last part of it is its name. */
+/** Without its entry the id of a found cluster is not known here; the last part of that id is its name. */
 function isOf({ clusters }: RolloutPolicy, { id, name }: OpenRolloutTarget): boolean {
   return clusters.some((glob) => matchesId(glob, id) || (id === name && isNameIn(glob, name)));
 }

@@ -10,7 +10,7 @@ const CONTROL_PLANE_LABEL = 'cluster.x-k8s.io/control-plane';
 /**
  * What a Cluster API Machine says (v1beta1 and v1beta2 have the same paths): the node that `status.nodeRef` names owns
  * that name and every address in `status.addresses`. It is not live without nodeRef and while it is being deleted: its server may answer at its
- * addresses all the same. Undefined for a Machine of another cluster of the same management cluster.
+ * addresses anyway. Undefined for a Machine of another cluster of the same management cluster.
  *
  * Source: Cluster API `MachineStatus`, `MachineAddress`.
  */

@@ -5,7 +5,7 @@ import type { FindingCode } from './finding-codes.ts';
 export const SEVERITIES = ['critical', 'warning', 'info'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** As it is kept and sent: what a person runs is made where it is shown, never read from what somebody may have written. */
+/** As it is kept and sent: what a person runs is made where it is shown, never read from what someone may have written. */
 export type KeptFinding = Omit<ExpiryFinding, 'command'>;
 
 /** Something that will bite, bites, or is not known. Plain data; `code` and `object` together name it from one audit to the next. */

@@ -58,7 +58,7 @@ export function withinEvidence(
 function bounded(certificate: KnownCertificate, since: number | undefined, ends: readonly number[]): KnownCertificate {
   const { best, notAfter } = certificate;
   const notBefore = timeOf(best.notBefore);
-  // What somebody wrote down has no beginning here, and is bounded as any other.
+  // What someone wrote down has no beginning here, and is bounded as any other.
   const byNode = notBefore === undefined || since === undefined ? notAfter : notAfter + Math.min(0, since - notBefore);
   const end = Math.min(notAfter, byNode, ...ends);
   const atMost = notBefore !== undefined && since === undefined && ends.length === 0;

@@ -94,7 +94,7 @@ const OLDEST_ORDER_MS =
   (2 * HUB_SIZES.tickSeconds + HUB_SIZES.dispatch.timeoutSeconds + HUB_SIZES.orders.retentionSeconds) * 1000;
 
 /**
- * Checks orders against what was deployed: whoever can write to the queue or to the registry chooses a cluster of `fleet.yaml`, and nothing of how it is entered. Pure.
+ * Checks orders against what was deployed: anyone who can write to the queue or to the registry chooses a cluster of `fleet.yaml`, and nothing of how it is entered. Pure.
  *
  * @param lane of the function that carries them out
  */

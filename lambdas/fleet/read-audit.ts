@@ -134,7 +134,7 @@ const readFinding: Read<KeptFinding> = (value, path) => {
     due: optional(date)(finding['due'], `${path}.due`),
     lastSeen: optional(date)(finding['lastSeen'], `${path}.lastSeen`),
     renewedBy: optional(cut(SUMMARY_LIMITS.message))(finding['renewedBy'], `${path}.renewedBy`),
-    // Never a path that somebody else wrote: people open it. Nor a command, which they run.
+    // Never a path that someone else wrote: people open it. Nor a command, which they run.
     runbook: runbookOf(code),
   });
 };

@@ -25,7 +25,7 @@ export const ROLLOUT_LEDGER_KEY = 'rollouts.json';
 const DAY_MS = 86_400_000;
 /** Longer than any check looks back. */
 const REMEMBERED_MS = 100 * DAY_MS;
-/** A rollout that nobody ended has ended by then: its cluster may be gone. The others wait for it for `TURN_MS` only. */
+/** A rollout that no one ended has ended by then: its cluster may be gone. The others wait for it for `TURN_MS` only. */
 const LONGEST_MS = 14 * DAY_MS;
 const MOST_ROLLOUTS = 20_000;
 const MOST_UNDONE = 2_000;

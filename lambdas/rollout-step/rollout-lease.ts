@@ -46,7 +46,7 @@ export function isHeldBy(lease: ObservedLease | undefined, cluster: string): boo
 }
 
 /**
- * Takes the Lease for one rollout, where nobody has it, this cluster has it, or it binds no longer (`isBinding`). The write is bound to the Lease as it was
+ * Takes the Lease for one rollout, where no one has it, this cluster has it, or it binds no longer (`isBinding`). The write is bound to the Lease as it was
  * observed: it has to be read before anything else, so that no rollout can have begun unseen since. Rejects only for a bug.
  *
  * @param lease as observed; undefined when there was none

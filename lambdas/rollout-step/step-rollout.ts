@@ -41,7 +41,7 @@ export interface RolloutLedger {
       readonly id: string;
       readonly cluster: string;
       readonly at: number;
-      /** It never began, and stops nobody any more: the one with this `at` of its claim, and no other of this id. */
+      /** It never began, and stops no one any more: the one with this `at` of its claim, and no other of this id. */
       readonly undone?: { readonly claimedAt: number };
     },
     signal: AbortSignal,
@@ -281,7 +281,7 @@ async function keepOrder(
   if (ours !== undefined && (over || now - (ours.renewedAt ?? 0) > UNDONE_MS)) told(await releaseLease(ours, order));
 }
 
-/** A mark is anybody's who may write to the control plane: only the ledger says whose turn it is. A person who drives a rollout at a keyboard has none. */
+/** Anyone who may write to the control plane can write a mark: only the ledger says whose turn it is. A person who drives a rollout at a keyboard has none. */
 function isClaimed(
   mark: string,
   history: RolloutHistory | undefined,

@@ -67,7 +67,7 @@ export function namespacesOf(clusters: readonly { readonly namespace: string }[]
 }
 
 /**
- * What holds of several while nobody says which one is the owner's: the one that was made first, so that another one made later neither lifts what it forbids nor
+ * What holds of several while no one says which one is the owner's: the one that was made first, so that another one made later neither lifts what it forbids nor
  * forbids anything. The check of the opt-in believes no `auto` of it. The API server writes the time in seconds: of one second, one that forbids. Pure.
  */
 export function firstMade(clusters: readonly ObservedEksAnywhere[]): ObservedEksAnywhere | undefined {

@@ -7,7 +7,7 @@ export interface RolloutHistory {
   /** Of all clusters, that were not forgotten (100 days). */
   readonly rollouts: readonly PastRollout[];
   readonly limits: RolloutLimits;
-  /** What was claimed and never began: it stops nobody, but there can be too much of it. */
+  /** What was claimed and never began: it stops no one, but there can be too much of it. */
   readonly undone?: readonly UndoneClaim[];
   /** Why it could not be read: then nothing begins. */
   readonly unread?: string;

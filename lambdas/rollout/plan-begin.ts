@@ -155,7 +155,7 @@ export function planBegin(
       };
 }
 
-/** What passes is still in the way of a cluster that could have begun long ago. A window alone keeps nobody waiting: its own fleet wants that. */
+/** What passes is still in the way of a cluster that could have begun long ago. A window alone keeps no one waiting: its own fleet wants that. */
 function keptWaiting(question: CheckQuestion, inTheWay: readonly RolloutCheck[]): readonly RolloutCheck[] {
   const kept = inTheWay.filter(({ id }) => id !== 'maintenance-window');
   return kept.length > 0 && (dueFor(question) ?? 0) > WAITED_MS && hasWaitedItsTurn(question) ? kept : [];

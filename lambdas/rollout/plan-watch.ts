@@ -191,7 +191,7 @@ function tooLate(
 }
 
 /**
- * Everything is checked again before etcd is told to roll, but for what its own begin changed: with its Lease nobody else begins, and what others do stops it no more. Nobody inherits what a person answers for: that is asked of whoever is
+ * Everything is checked again before etcd is told to roll, but for what its own begin changed: with its Lease no one else begins, and what others do stops it no more. No one inherits what a person answers for: that is asked of the one who is
  * at the keyboard, never read from an annotation.
  */
 function asIfNotBegun(question: CheckQuestion, controlPlane: ObservedControlPlane, { mark }: Going): CheckQuestion {

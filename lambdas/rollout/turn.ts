@@ -28,7 +28,7 @@ export function hasTurn({ startedAt, endedAt }: Pick<PastRollout, 'startedAt' | 
 }
 
 /**
- * Whether the holder of a Lease keeps everybody else from beginning. A Lease without any time, or taken in a time to come, binds no one. Pure.
+ * Whether the holder of a Lease keeps everyone else from beginning. A Lease without any time, or taken in a time to come, binds no one. Pure.
  *
  * @param siblings of which one may be the holder: while its machines move, it needs no sign of life. Leave it out where they were not read
  */

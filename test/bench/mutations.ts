@@ -46,7 +46,7 @@ const METHODS: Readonly<Record<string, string>> = {
 };
 /** Calls that choose or order: without them the list is as it was. */
 const DROPPED = new Set(['filter', 'toSorted', 'toReversed']);
-/** Larger ones are sizes and times, of which nobody tests every step; but for what is written in hexadecimal. */
+/** Larger ones are sizes and times, of which no one tests every step; but for what is written in hexadecimal. */
 const LARGEST_NUMBER = 64;
 /** Of an operand that is shown. */
 const SHOWN = 60;

@@ -6,7 +6,7 @@ import { createServingCertificate } from '../fleet/serving-certificate.ts';
 import { makeRequest } from '../unit/x509/request-factory.ts';
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from './fixtures.ts';
 
-// An honest API server and two that want to hold the thread of whoever sweeps them, in a process of their own. Prints one JSON line, and ends with its
+// An honest API server and two that want to hold the thread of anyone who sweeps them, in a process of their own. Prints one JSON line, and ends with its
 // parent.
 const MACHINES = 20_000;
 const A_PAGE = 500;

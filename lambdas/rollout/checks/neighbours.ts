@@ -9,7 +9,7 @@ const NO_LONGER = `It is waited for no longer than ${span(TURN_MS)} of the time 
 
 /**
  * One cluster of a management cluster at a time: its controllers and its capacity are shared. Rollouts of certmarshal have the Lease. What else moves is waited for, but
- * not for ever: whoever owns another cluster can keep its machines moving.
+ * not for ever: anyone who owns another cluster can keep its machines moving.
  */
 export function oneOfItsManagementCluster(question: CheckQuestion): Verdict {
   const { siblings, moreSiblings, lease, cluster, capiCluster, controlPlane } = question.observed;

@@ -143,7 +143,7 @@ export function coolDown(question: CheckQuestion): Verdict {
 }
 
 /**
- * What makes certificates that soon end again would otherwise be rolled for ever; and a cluster that claims its turn and never begins would keep everybody else from
+ * What makes certificates that soon end again would otherwise be rolled for ever; and a cluster that claims its turn and never begins would keep everyone else from
  * theirs.
  */
 export function loopGuard(question: CheckQuestion): Verdict {

@@ -217,7 +217,7 @@ describe('while a control plane is rolled out', () => {
       for (const [moment, servers] of at.entries())
         for (const name of targets) {
           const taken = held(name, servers) || !/^(?:10\.0\.1\.1\d|cp-\d)$/.test(name);
-          // One that no object has yet, or has no more, is nobody's.
+          // One that no object has yet, or has no more, is no one's.
           if (!taken) continue;
           const verdict = judge('evil', [...MINE, name], sourcesAt(servers, [name], true), evidence);
           if (verdict.verdict === 'approve') approved.push(`moment ${moment}: ${name}: ${verdict.message}`);

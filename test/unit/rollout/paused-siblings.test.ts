@@ -3,7 +3,7 @@ import { planRollout } from '../../../lambdas/rollout/plan-rollout.ts';
 import { readSibling } from '../../../lambdas/rollout/read-sibling.ts';
 import { healthyRollout, history, NOW, policy } from './fixtures.ts';
 
-/** A KubeadmControlPlane of v1beta2 that is well, of somebody else, with a value of Cluster API's own annotation. Source: Cluster API, `PausedAnnotation`. */
+/** A KubeadmControlPlane of v1beta2 that is well, of someone else, with a value of Cluster API's own annotation. Source: Cluster API, `PausedAnnotation`. */
 const pausedWith = (value: string | undefined) => ({
   metadata: {
     namespace: 'tenant-x',

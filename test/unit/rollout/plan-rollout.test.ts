@@ -308,7 +308,7 @@ describe('no rollout begins', () => {
       expect(step.state).toBe('refused');
       expect(step.message).toContain('It has waited for others too long: ');
     }
-    // In its first window it waits for its turn like everybody else; a window alone is what its own fleet wants.
+    // In its first window it waits for its turn like everyone else; a window alone is what its own fleet wants.
     for (const step of waiting(5, policy().windows)) expect(step.state).toBe('waiting');
     const sunday = NOW + 8 * DAY;
     expect(planRollout(healthyRollout(), policy(), history(), sunday).state).toBe('waiting');

@@ -31,7 +31,7 @@ import {
  * know, or reads BER. It is signed as it stands, so that only its meaning can be why it is refused.
  *
  * @param own the request of an honest kubelet: `commonName` and `sans`
- * @param foreign a name of somebody else
+ * @param foreign a name of someone else
  * @param noise stands for a choice, and for an order
  */
 export type SemanticChange = (own: RequestOptions, foreign: San, noise: number) => RequestOptions;
@@ -57,7 +57,7 @@ const OTHER_EXTENSIONS = [
   OID.basicConstraints,
   OID.keyUsage,
   OID.extendedKeyUsage,
-  // subjectKeyIdentifier, issuerAltName, nameConstraints, one that nobody knows.
+  // subjectKeyIdentifier, issuerAltName, nameConstraints, one that no one knows.
   '2.5.29.14',
   '2.5.29.18',
   '2.5.29.30',
