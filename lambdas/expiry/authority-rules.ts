@@ -49,6 +49,16 @@ function isAuthority({ best }: KnownCertificate): boolean {
   return best.basis === 'certificate' && best.isAuthority === true;
 }
 
+/**
+ * Its own key may have signed it. Another authority of its name may be there: kube-controller-manager and kube-scheduler name theirs
+ * after the second in which they start.
+ */
+function isSelfSigned({
+  best: { isAuthority: is, subject, issuer, authorityKeyId, subjectKeyId },
+}: KnownCertificate): boolean {
+  return is === true && subject === issuer && (authorityKeyId === undefined || authorityKeyId === subjectKeyId);
+}
+
 function keyOf(keyId: string | undefined, name: string): string {
   return `${keyId ?? ''}\n${name}`;
 }
@@ -147,10 +157,10 @@ function bounds(
 /** Of kubeadm and etcdadm. */
 const LEAF_LIFE_MS = 365 * DAY_MS;
 
-/** Of all that signed it, the one that ends first: with that it ends. */
+/** Of all that may have signed it, the one that ends first: with that it ends. What signed itself depends on no other. */
 function outlives(leaf: KnownCertificate, signers: readonly KnownCertificate[], provider: Provider): readonly Draft[] {
-  const authority = signers[0] === leaf ? signers[1] : signers[0];
-  if (authority === undefined || endOf(leaf) <= endOf(authority)) return [];
+  const [authority] = signers;
+  if (authority === undefined || isSelfSigned(leaf) || endOf(leaf) <= endOf(authority)) return [];
   return [
     {
       ...about(leaf, provider),
