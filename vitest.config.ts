@@ -1,51 +1,50 @@
+import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Of the unit tests, which wait for nothing: both cores where there are two, of which Vitest takes one. */
-const WORKERS = Math.max(2, availableParallelism() - 1);
+// Most programs that tests start are the command line from its source: Node.js compiles each module once for all of them.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/compile');
+
+// The CDK validates each template anew, for seconds; `npm run synth` and cfn-lint do that, in test/rehearsal/templates.test.ts.
+process.env['CDK_VALIDATION'] ??= 'false';
+
+/** Two more than there are cores: what waits for controllers and schedules runs beside what computes. */
+const WORKERS = availableParallelism() + 2;
+
+const MINUTE_MS = 60_000;
+
+/** Those that replace a module for themselves, which files that share their modules must not see. */
+const REPLACING = globSync('test/unit/**/*.test.ts').filter((file) => readFileSync(file, 'utf8').includes('vi.mock('));
+
+/** In this order: what waits longest begins first. */
+const PROJECTS = [
+  { name: 'rollout', include: ['test/cluster-api/**/*.test.ts'], testTimeout: 5 * MINUTE_MS },
+  { name: 'rehearsal', include: ['test/rehearsal/**/*.test.ts'], testTimeout: 10 * MINUTE_MS },
+  { name: 'control-plane', include: ['test/control-plane/**/*.test.ts'], testTimeout: 2 * MINUTE_MS },
+  { name: 'browser', include: ['test/browser/**/*.test.ts'], testTimeout: 2 * MINUTE_MS },
+  { name: 'fleet', include: ['test/fleet/**/*.test.ts'], testTimeout: 2 * MINUTE_MS },
+  { name: 'unit-replacing', include: REPLACING, testTimeout: 2 * MINUTE_MS },
+  { name: 'unit', include: ['test/unit/**/*.test.ts'], exclude: REPLACING, testTimeout: 2 * MINUTE_MS, isolate: false },
+];
+
+const rankOf = ({ project }: TestSpecification): number => PROJECTS.findIndex(({ name }) => name === project.name);
+
+/** Always in the same order, so that a failure comes again. */
+class WaitingFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return files.toSorted((one, other) => rankOf(one) - rankOf(other) || (one.moduleId < other.moduleId ? -1 : 1));
+  }
+}
 
 export default defineConfig({
   test: {
     reporters: ['default', './test/summary-reporter.ts'],
-    projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 60_000, maxWorkers: WORKERS } },
-      { test: { name: 'fleet', include: ['test/fleet/**/*.test.ts'], testTimeout: 30_000 } },
-      {
-        test: {
-          name: 'browser',
-          include: ['test/browser/**/*.test.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          fileParallelism: false,
-        },
-      },
-      {
-        test: {
-          name: 'control-plane',
-          include: ['test/control-plane/**/*.test.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 15 * 60_000,
-          fileParallelism: false,
-        },
-      },
-      {
-        test: {
-          name: 'rollout',
-          include: ['test/cluster-api/**/*.test.ts'],
-          testTimeout: 5 * 60_000,
-          hookTimeout: 15 * 60_000,
-          fileParallelism: false,
-        },
-      },
-      {
-        test: {
-          name: 'rehearsal',
-          include: ['test/rehearsal/**/*.test.ts'],
-          testTimeout: 10 * 60_000,
-          hookTimeout: 15 * 60_000,
-          fileParallelism: false,
-        },
-      },
-    ],
+    globalSetup: './test/scratch.ts',
+    maxWorkers: WORKERS,
+    hookTimeout: 15 * MINUTE_MS,
+    sequence: { sequencer: WaitingFirst },
+    projects: PROJECTS.map((test) => ({ extends: true, test })),
   },
 });

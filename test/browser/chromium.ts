@@ -3,9 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
+import { skip } from '../control-plane/real.ts';
 
-const PATH = process.env['CERTMARSHAL_CHROMIUM'] ?? '/usr/bin/chromium';
+const executable = (): string => process.env['CERTMARSHAL_CHROMIUM'] || '/usr/bin/chromium';
 
 /** Nothing but the page under test talks to a network. */
 const ARGUMENTS = [
@@ -19,21 +20,21 @@ const ARGUMENTS = [
 ];
 
 /**
- * Why the browser suites have to be skipped, or undefined: `describe.skipIf(missing)`. It is said on stderr too.
+ * Why the browser suites have to be skipped, or undefined: `describe.skipIf(missing)`.
  *
- * @param suite what is skipped without it, for the message
- * @throws Error under `CERTMARSHAL_REQUIRE_REAL=1` instead
+ * @param suite what is skipped without it, for the message: see {@link skip}
  */
 export function missingChromium(suite: string): string | undefined {
-  if (existsSync(PATH)) return undefined;
-  const reason = `there is no Chromium at ${PATH}; install it, or name another one in CERTMARSHAL_CHROMIUM`;
-  if (process.env['CERTMARSHAL_REQUIRE_REAL'] === '1') throw new Error(reason);
-  process.stderr.write(`\nSKIPPED: ${suite}\n  ${reason}\n`);
+  const path = executable();
+  if (existsSync(path)) return undefined;
+  const reason = `there is no Chromium at ${path}; install it, or name another one in CERTMARSHAL_CHROMIUM`;
+  skip(suite, reason);
   return reason;
 }
 
 export async function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: PATH, args: ARGUMENTS });
+  const { chromium } = await import('playwright-core');
+  return chromium.launch({ executablePath: executable(), args: ARGUMENTS });
 }
 
 /** Pages as files, where a browser opens them as a reader would who got one by mail. */

@@ -79,7 +79,8 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
   /** Runs the command line; SIGINT as soon as its output has this text. */
   const run = async (args: string, interruptAt?: string): Promise<Outcome> =>
     new Promise((resolve, reject) => {
-      const env = { PATH: process.env['PATH'] ?? '', HOME: directory };
+      const { PATH = '', NODE_COMPILE_CACHE } = process.env;
+      const env = { PATH, HOME: directory, NODE_COMPILE_CACHE };
       const child = spawn(process.execPath, [ENTRY, ...args.split(' ')], { cwd: directory, env });
       let stdout = '';
       let stderr = '';

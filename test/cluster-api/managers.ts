@@ -58,7 +58,7 @@ export interface ManagerBinaries {
 /**
  * Builds the managers, or finds them in the cache.
  *
- * @throws ToolchainError without a usable Go; BuildError when the compiler fails
+ * @throws ToolError where they cannot be built on this machine; BuildError when the compiler fails
  */
 export async function buildManagers(): Promise<ManagerBinaries> {
   const directory = join(import.meta.dirname, 'controllers');

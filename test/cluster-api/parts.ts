@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 
 import { type Binaries, resolveBinaries } from '../control-plane/binaries.ts';
-import { ToolchainError } from '../control-plane/go-build.ts';
+import { ToolError } from '../control-plane/cache.ts';
 import { downloadedModules } from '../control-plane/published-crds.ts';
+import { skip } from '../control-plane/real.ts';
 import { buildManagers, type ManagerBinaries } from './managers.ts';
 
 /** Everything that {@link startClusterApi} starts or reads, as absolute paths. */
@@ -24,41 +25,36 @@ export const PUBLISHED: Readonly<Record<string, readonly string[]>> = {
 /**
  * Finds, builds and downloads what the stack consists of, once. Await it at the top level of a test file.
  *
- * @param suite what is skipped without it, for the message on stderr
+ * @param suite what is skipped without it, for the message: see {@link skip}
  * @returns the parts, or why this machine cannot have them: `describe.skipIf(parts.missing)`
- * @throws Error under `CERTMARSHAL_REQUIRE_REAL=1` instead of reporting them missing
- * @throws BuildError when Go is there and a build or a download fails
+ * @throws BuildError when Go is there and a build fails
  */
 export async function clusterApiParts(
   suite: string,
 ): Promise<(ClusterApiParts & { readonly missing?: undefined }) | { readonly missing: string }> {
-  const found = await find();
-  if (!('missing' in found)) return found;
-  if (process.env['CERTMARSHAL_REQUIRE_REAL'] === '1')
-    throw new Error(`CERTMARSHAL_REQUIRE_REAL=1, but ${found.missing}`);
-  process.stderr.write(`\nSKIPPED: ${suite}\n  ${found.missing}\n`);
-  return found;
+  try {
+    return await find();
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    skip(suite, error.message);
+    return { missing: error.message };
+  }
 }
 
-async function find(): Promise<ClusterApiParts | { readonly missing: string }> {
+async function find(): Promise<ClusterApiParts> {
   if (process.platform !== 'linux')
-    return { missing: `the managers of Cluster API need a network namespace, which ${process.platform} does not have` };
+    throw new ToolError(
+      `the managers of Cluster API need a network namespace, which ${process.platform} does not have; run this on Linux`,
+    );
   const binaries = await resolveBinaries('etcd', 'kubeApiserver');
-  if ('missing' in binaries) return binaries;
-  let built: ManagerBinaries;
-  try {
-    built = await buildManagers();
-  } catch (error) {
-    if (!(error instanceof ToolchainError)) throw error;
-    return { missing: `the managers of Cluster API: ${error.message}` };
-  }
+  if ('missing' in binaries) throw new ToolError(binaries.missing);
+  const built = await buildManagers();
   const inPrivateNetwork = privateNetwork(built.onLoopback);
   if (inPrivateNetwork === undefined)
-    return {
-      missing:
-        'the managers of Cluster API listen on every interface and are only started in a network namespace of their own; ' +
+    throw new ToolError(
+      'the managers of Cluster API listen on every interface and are only started in a network namespace of their own; ' +
         'run as root or allow unprivileged user namespaces (unshare, of util-linux)',
-    };
+    );
   const modules = await downloadedModules([
     'sigs.k8s.io/cluster-api',
     'sigs.k8s.io/cluster-api/test',

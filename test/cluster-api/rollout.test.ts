@@ -1,3 +1,4 @@
+import { readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -11,11 +12,14 @@ import type { RolloutAct, RolloutHold } from '../../lambdas/rollout/step.ts';
 import { actRollout, type RolloutWritten } from '../../lambdas/rollout-step/act-rollout.ts';
 import { observeRollout, type RolloutTarget } from '../../lambdas/rollout-step/observe-rollout.ts';
 import { type RolloutStepped, stepRollout } from '../../lambdas/rollout-step/step-rollout.ts';
+import { connectAdmin } from '../control-plane/admin.ts';
 import { type ApiserverEndpoints, type Lifetime, openApiserverEndpoints } from './apiserver-endpoints.ts';
 import {
   type ControlPlaneCluster,
   createControlPlaneCluster,
+  type KubeadmControlPlane,
   type Machine,
+  nowInSeconds,
   type Version,
 } from './control-plane-cluster.ts';
 import { clusterApiParts } from './parts.ts';
@@ -42,7 +46,7 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
   let rome: ControlPlaneCluster;
 
   beforeAll(async () => {
-    stack = await startClusterApi(parts);
+    stack = await startClusterApi(parts, { users: [{ name: 'reader' }] });
     [berlin, paris, rome] = await Promise.all([
       createControlPlaneCluster(stack, { name: 'berlin' }),
       createControlPlaneCluster(stack, { name: 'paris' }),
@@ -153,6 +157,88 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
     }
     throw new Error(`never ${until}: ${seen.join(', ')}`);
   }
+
+  describe('and that Cluster API', () => {
+    it('runs where nobody else can reach it', () => {
+      const pid = stack.pids['capi-core'];
+      expect(readlinkSync(`/proc/${pid}/ns/net`)).not.toBe(readlinkSync('/proc/self/ns/net'));
+      // Two lines are headings.
+      const interfaces = readFileSync(`/proc/${pid}/net/dev`, 'utf8').trim().split('\n').slice(2);
+      expect(interfaces.map((line) => line.split(':')[0]?.trim())).toEqual(['lo']);
+    });
+
+    it('has three machines, each with a node, an address and the end of its certificates', async () => {
+      const machines = await rome.machines();
+      expect(machines).toHaveLength(3);
+      for (const { metadata, status } of machines) {
+        expect(status?.nodeRef?.name).toMatch(/^rome-/);
+        expect(status?.addresses).toEqual([{ type: 'InternalIP', address: endpoints.addressOf(metadata.name) }]);
+        expect(Date.parse(status?.certificatesExpiryDate ?? '')).toBeGreaterThan(Date.now() + 364 * DAY);
+      }
+    });
+
+    it('serves both versions, by its own conversion', async () => {
+      const after = '2020-01-01T00:00:00Z';
+      await rome.patchControlPlane({ spec: { rollout: { after } } });
+      const old = await stack.admin.get<KubeadmControlPlane>(rome.controlPlanePath('v1beta1'));
+      expect(old).toMatchObject({ spec: { rolloutAfter: after, replicas: 3 }, status: { updatedReplicas: 3 } });
+      expect((await rome.controlPlane()).spec.rollout?.after).toBe(after);
+      expect((await rome.machines('v1beta1')).map(({ metadata }) => metadata.uid)).toEqual(
+        (await rome.machines()).map(({ metadata }) => metadata.uid),
+      );
+      await rome.patchControlPlane({ spec: { rollout: { after: null } } });
+    });
+
+    it('refuses an even number of members, a field that it does not know and an old resourceVersion', async () => {
+      await expect(rome.patchControlPlane({ spec: { replicas: 4 } })).rejects.toMatchObject({
+        status: 422,
+        message: expect.stringContaining('cannot be an even number when etcd is stacked'),
+      });
+      await expect(
+        rome.patchControlPlane({ spec: { rollout: { afterwards: 1 } } }, 'fieldValidation=Strict'),
+      ).rejects.toMatchObject({ message: expect.stringContaining('unknown field "spec.rollout.afterwards"') });
+      await expect(
+        rome.patchControlPlane({ metadata: { resourceVersion: '1' }, spec: { rollout: { after: nowInSeconds() } } }),
+      ).rejects.toMatchObject({ status: 409 });
+    });
+
+    it('answers a dry run and stores nothing', async () => {
+      const before = await rome.controlPlane();
+      const after = nowInSeconds();
+      const answer = await rome.patchControlPlane({ spec: { rollout: { after } } }, 'dryRun=All');
+      expect(answer.spec.rollout?.after).toBe(after);
+      expect(answer.metadata['generation']).toBe(Number(before.metadata['generation']) + 1);
+      const stored = await rome.controlPlane();
+      expect(stored.spec).toEqual(before.spec);
+      expect(stored.metadata['generation']).toBe(before.metadata['generation']);
+    });
+
+    it('has the definitions of etcdadm and EKS Anywhere', async () => {
+      for (const path of [
+        'etcdcluster.cluster.x-k8s.io/v1beta1/etcdadmclusters',
+        'bootstrap.cluster.x-k8s.io/v1beta1/etcdadmconfigs',
+        'anywhere.eks.amazonaws.com/v1alpha1/clusters',
+      ])
+        expect(await stack.admin.get(`/apis/${path}`)).toMatchObject({ items: [] });
+    });
+
+    it('gives a user the rights it is granted and no other', async () => {
+      const reader = connectAdmin(stack, stack.tokenFor('reader'));
+      try {
+        await expect(reader.get(rome.controlPlanePath())).rejects.toMatchObject({ status: 403 });
+        const rule = {
+          apiGroups: ['controlplane.cluster.x-k8s.io'],
+          resources: ['kubeadmcontrolplanes'],
+          verbs: ['get'],
+        };
+        await stack.grant('reader', [rule], rome.namespace);
+        expect(await reader.get(rome.controlPlanePath())).toMatchObject({ metadata: { name: rome.name } });
+        await expect(reader.patch(rome.controlPlanePath(), {})).rejects.toMatchObject({ status: 403 });
+      } finally {
+        reader.close();
+      }
+    });
+  });
 
   it('waits for its owner, and then for nothing', async () => {
     const spied = spy();

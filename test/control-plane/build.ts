@@ -6,11 +6,8 @@ import { resolveBinaries } from './binaries.ts';
 import { publishedCrds } from './published-crds.ts';
 
 const found = await resolveBinaries();
+if ('missing' in found) process.stderr.write(`control-plane: ${found.missing}\n`);
 const definitions = await publishedCrds();
-for (const each of [found, definitions]) {
-  if (!('missing' in each)) continue;
-  process.stderr.write(`control-plane: ${each.missing}\n`);
-  process.exitCode = 1;
-}
+if ('missing' in found || 'missing' in definitions) process.exitCode = 1;
 if (!('missing' in found))
   for (const [component, path] of Object.entries(found)) process.stdout.write(`${component} ${path}\n`);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdir, readdir, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, relative, sep } from 'node:path';
 
@@ -15,6 +16,53 @@ export function cacheBase(environment: Readonly<Record<string, string | undefine
   // The XDG specification: a relative path is invalid and to be ignored.
   if (shared?.startsWith('/')) return join(shared, 'certmarshal');
   return join(homedir(), '.cache', 'certmarshal');
+}
+
+/**
+ * Thrown when this machine cannot have what tests need. Its message is one sentence for a person: what is missing, and what to do. It is a
+ * reason to skip a suite; a defect of the project never is.
+ */
+export class ToolError extends Error {
+  override readonly name = 'ToolError';
+}
+
+/**
+ * Makes a directory of the cache, or finds it.
+ *
+ * @throws ToolError when it cannot be written
+ */
+export async function cacheDirectory(...below: readonly string[]): Promise<string> {
+  const directory = join(cacheBase(), ...below);
+  try {
+    await mkdir(directory, { recursive: true });
+    await access(directory, constants.W_OK);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ToolError(
+      `the cache directory ${directory} cannot be written (${why}); set CERTMARSHAL_CACHE to one that can`,
+      { cause: error },
+    );
+  }
+  return directory;
+}
+
+/** What says, in the output of Go, pip and npm, that a download failed; a version that does not exist is something else. */
+const DOWNLOAD_FAILURES = [
+  /(?<=Get \\?"https?:[^"]*": )[^"\n]+/,
+  /reading https?:\S+ (?:403|407|429|5\d\d) .*/,
+  /module lookup disabled .*/,
+  /Failed to establish a new connection: [^'\n]+/,
+  /(?:Max retries exceeded|Read timed out|CERTIFICATE_VERIFY_FAILED)[^'\n]*/,
+  /Could not find a version .*\(from versions: none\)/,
+  /request to https?:\S+ failed.*/,
+  /(?:403|407|429|5\d\d) [\w ]+ - GET http.*/,
+];
+
+/** An error that names why `what` cannot be downloaded, or undefined where the output of the command tells of no such thing. */
+export function downloadError(what: string, output: string): ToolError | undefined {
+  const [cause] = DOWNLOAD_FAILURES.flatMap((pattern) => pattern.exec(output)?.[0] ?? []);
+  if (cause === undefined) return undefined;
+  return new ToolError(`the download of ${what} failed (${cause}); connect to the network, which is needed once`);
 }
 
 /**

@@ -93,7 +93,8 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
         await chmod(join(binaries, name), 0o755);
       }
       aws = await startSimulatedAws({ clock: fastClock(Date.now(), 1) });
-      env = { HOME: home, PATH: `${binaries}:/usr/bin:/bin`, ...awsEnvironment(aws, HUB) };
+      const { NODE_COMPILE_CACHE } = process.env;
+      env = { HOME: home, PATH: `${binaries}:/usr/bin:/bin`, NODE_COMPILE_CACHE, ...awsEnvironment(aws, HUB) };
       anchor = await fillBuckets(aws, home);
       // In place of the AWS CLI: what it would have copied.
       await writeFile(join(binaries, 'aws'), '#!/bin/sh\ntest "$1 $2 $3" = "s3 sync s3://certmarshal-journal"\n');

@@ -1,17 +1,12 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { access, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { cacheBase, sourceKey } from './cache.ts';
+import { cacheBase, cacheDirectory, downloadError, sourceKey, ToolError } from './cache.ts';
 import { COMPONENTS, type Component, type ComponentSource } from './components.ts';
 import { hasCode } from './errno.ts';
-import { withFileLock } from './file-lock.ts';
-
-/** Thrown when Go is absent or too old. Its message says what to do about it. */
-export class ToolchainError extends Error {
-  override readonly name = 'ToolchainError';
-}
+import { removeLeftovers, withFileLock } from './file-lock.ts';
 
 /** Thrown when Go is there but a component does not build. Its message ends with the compiler's last lines. */
 export class BuildError extends Error {
@@ -27,7 +22,7 @@ const module = import.meta.dirname;
  * from building the same thing at once.
  *
  * @returns absolute paths, one for each component wanted.
- * @throws ToolchainError without a usable Go; BuildError when the compiler fails.
+ * @throws ToolError where Go, what it downloads or the cache cannot be had; BuildError when the compiler fails.
  */
 export async function buildComponents(wanted: readonly Component[]): Promise<Partial<Record<Component, string>>> {
   const version = await kubernetesVersion();
@@ -63,7 +58,7 @@ export interface NamedSource extends Omit<ComponentSource, 'module'> {
  * @param directory the directory of its go.mod
  * @param linker what `-ldflags` gets
  * @returns absolute paths, in the order of `wanted`
- * @throws ToolchainError without a usable Go; BuildError when the compiler fails
+ * @throws ToolError where Go, what it downloads or the cache cannot be had; BuildError when the compiler fails
  */
 export async function buildExecutables(
   directory: string,
@@ -71,8 +66,10 @@ export async function buildExecutables(
   linker: string,
 ): Promise<string[]> {
   const flags = ['-trimpath', '-buildvcs=false', '-ldflags', linker];
-  const key = await sourceKey(directory, [await toolchain(), ...flags]);
+  const key = await sourceKey(directory, [await toolchain(directory), ...flags]);
   const cache = join(cacheBase(), 'control-plane', key);
+  const lock = join(cache, '.lock');
+  const isUnfinished = (name: string): boolean => name.endsWith('.tmp');
   const pathOf = ({ executable }: NamedSource): string => join(cache, executable);
 
   const absent = async (): Promise<NamedSource[]> => {
@@ -80,15 +77,21 @@ export async function buildExecutables(
     return wanted.filter((_, index) => !built[index]);
   };
   if ((await absent()).length > 0) {
-    await mkdir(cache, { recursive: true });
-    const lock = join(cache, '.lock');
-    const onWait = (): void => say(`another process is building (${lock}), waiting for it…`);
+    await cacheDirectory('control-plane', key);
+    const onWait = (owner: string): void => say(`${owner} is building (${lock}), waiting for it…`);
     // Looked at again inside the lock: whoever held it before may have built what is wanted here.
     const build = async (): Promise<void> => {
-      for (const source of await absent()) await buildOne(directory, source, pathOf(source), flags);
+      for (const source of await absent()) {
+        try {
+          await buildOne(directory, source, pathOf(source), flags);
+        } finally {
+          await removeLeftovers(lock, isUnfinished, true);
+        }
+      }
     };
     await withFileLock(lock, build, { onWait });
   }
+  await removeLeftovers(lock, isUnfinished);
   return wanted.map(pathOf);
 }
 
@@ -101,13 +104,8 @@ async function buildOne(
   say(`building ${label} (once, about ${coldBuild})…`);
   const started = Date.now();
   const unfinished = `${path}.${process.pid}.tmp`;
-  try {
-    const { code, stderr } = await go(['build', ...flags, '-o', unfinished, goPackage], directory);
-    if (code !== 0) throw new BuildError(`go build ${goPackage} failed (${code}):\n${lastLines(stderr, 20)}`);
-    await rename(unfinished, path);
-  } finally {
-    await rm(unfinished, { force: true });
-  }
+  await go(['build', ...flags, '-o', unfinished, goPackage], directory);
+  await rename(unfinished, path);
   say(`built ${label} in ${Math.round((Date.now() - started) / 1000)} s`);
 }
 
@@ -130,32 +128,53 @@ function linkerFlags(version: string): string {
   return ['-s', '-w', ...settings].join(' ');
 }
 
-/**
- * Go's version and platform, for example `go1.26.8 linux amd64`.
- *
- * @throws ToolchainError when there is no usable Go
- */
-export async function toolchain(): Promise<string> {
-  const advice = 'install Go 1.26 or newer, or point KUBEBUILDER_ASSETS at a directory that holds the executables';
-  let answer: Output;
-  try {
-    answer = await go(['env', 'GOVERSION', 'GOOS', 'GOARCH']);
-  } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error;
-    throw new ToolchainError(`there is no "go" on the PATH; ${advice}`);
-  }
-  if (answer.code !== 0) throw new ToolchainError(`${lastLines(answer.stderr, 1)}; ${advice}`);
-  return answer.stdout.trim().split('\n').join(' ');
+/** Go's version and platform for a module, for example `go1.26.8 linux amd64`. */
+async function toolchain(directory: string): Promise<string> {
+  return (await go(['env', 'GOVERSION', 'GOOS', 'GOARCH'], directory)).trim().split('\n').join(' ');
 }
 
-export interface Output {
+/**
+ * Runs Go.
+ *
+ * @param directory of a go.mod
+ * @returns what it prints
+ * @throws ToolError when it is absent or too old, cannot download what go.mod pins or has no cache of its own; else BuildError
+ */
+export async function go(args: readonly string[], directory: string): Promise<string> {
+  const { code, stdout, stderr } = await run(args, directory).catch(async (error: unknown) => {
+    if (!hasCode(error, 'ENOENT')) throw error;
+    throw new ToolError(`there is no "go" on the PATH; ${await advice(directory)}`);
+  });
+  if (code === 0) return stdout;
+  const output = `${stderr}${stdout}`;
+  if (TOO_OLD.test(output)) throw new ToolError(`the "go" on the PATH is too old; ${await advice(directory)}`);
+  const cache = NO_CACHE.exec(output)?.[0];
+  if (cache !== undefined)
+    throw new ToolError(
+      `the caches of Go cannot be written (${cache}); set GOCACHE and GOMODCACHE to directories that can`,
+    );
+  const command = `go ${args[0] === 'build' ? `build ${args.at(-1)}` : args.slice(0, 2).join(' ')}`;
+  throw downloadError('Go modules', output) ?? new BuildError(`${command} failed (${code}):\n${lastLines(output, 20)}`);
+}
+
+/** What Go says that is older than go.mod wants: where it may not get a newer one, where it cannot, and before 1.21. */
+const TOO_OLD = /requires go >= |download go\d|invalid go version/;
+
+const NO_CACHE = /.*(?:build cache|module cache|(?:mkdir|open) \S+: (?:permission denied|read-only file system)).*/;
+
+async function advice(directory: string): Promise<string> {
+  const version = /^go (\d+\.\d+)/m.exec(await readFile(join(directory, 'go.mod'), 'utf8'))?.[1];
+  return `install Go ${version} or newer`;
+}
+
+interface Output {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs Go; its failure is the code, its absence an ENOENT. */
-export async function go(args: readonly string[], cwd: string = module): Promise<Output> {
+/** Its failure is the code, its absence an ENOENT. */
+async function run(args: readonly string[], cwd: string): Promise<Output> {
   // Static executables, and no surrounding workspace: the result depends on the directory alone.
   const env = { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' };
   const child = spawn('go', args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { connectAdmin, type KubeObject } from './admin.ts';
-import { BuildError, go, ToolchainError, toolchain } from './go-build.ts';
+import { ToolError } from './cache.ts';
+import { go } from './go-build.ts';
+import { skip } from './real.ts';
 import type { ControlPlane } from './start.ts';
 
 /** The definitions that an audit reads from, by the Go module that publishes them. Their versions are those of published-crds/go.mod. */
@@ -26,19 +28,17 @@ const MODULE = join(import.meta.dirname, 'published-crds');
  * The texts of the definitions as their projects publish them, out of Go's module cache; what is not there yet is downloaded
  * (40 MB, seconds), and has to have the checksum that go.sum records. Nothing is compiled.
  *
- * @returns YAML of each, or why they cannot be had on this machine
- * @throws Error with that same reason when `CERTMARSHAL_REQUIRE_REAL=1`
- * @throws BuildError when Go is there and the download fails
+ * @returns YAML of each, or why they cannot be had on this machine: see {@link skip}
  */
 export async function publishedCrds(): Promise<readonly string[] | { readonly missing: string }> {
+  let directories: ReadonlyMap<string, string>;
   try {
-    await toolchain();
+    directories = await downloadedModules(Object.keys(FILES));
   } catch (error) {
-    if (!(error instanceof ToolchainError)) throw error;
-    if (process.env['CERTMARSHAL_REQUIRE_REAL'] === '1') throw error;
-    return { missing: `published definitions: ${error.message}` };
+    if (!(error instanceof ToolError)) throw error;
+    skip('what reads published definitions', error.message);
+    return { missing: error.message };
   }
-  const directories = await downloadedModules(Object.keys(FILES));
   return Promise.all(
     Object.entries(FILES).flatMap(([path, files]) =>
       files.map((file) => readFile(join(directories.get(path) ?? '', file), 'utf8')),
@@ -49,13 +49,12 @@ export async function publishedCrds(): Promise<readonly string[] | { readonly mi
 /**
  * The directories of Go modules that published-crds/go.mod pins, in Go's module cache; downloads what is not there yet.
  *
- * @throws BuildError when the download fails
+ * @throws ToolError where they cannot be had
  */
 export async function downloadedModules(paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const versions = await pinnedVersions();
   const wanted = paths.map((path) => `${path}@${versions.get(path)}`);
-  const { code, stdout, stderr } = await go(['mod', 'download', '-json', ...wanted], MODULE);
-  if (code !== 0) throw new BuildError(`go mod download failed (${code}):\n${stderr}${stdout}`);
+  const stdout = await go(['mod', 'download', '-json', ...wanted], MODULE);
   return new Map(downloads(stdout).map(({ Path, Dir }) => [Path, Dir]));
 }
 

@@ -1,5 +1,33 @@
+import { TestRunner } from 'vitest';
+
 import { type Binaries, resolveBinaries } from './binaries.ts';
 import type { Component } from './components.ts';
+
+/** What is skipped, and why: of a test file, for the summary at the end of a run. */
+export interface Skipped {
+  readonly suite: string;
+  readonly reason: string;
+}
+
+declare module 'vitest' {
+  interface TaskMeta {
+    skipped?: Skipped[];
+  }
+}
+
+/**
+ * Says at once and at the end of the run why a suite is skipped, because none must vanish silently. Call it at the top level of a test file.
+ *
+ * @param reason one sentence: what is missing, and what to do
+ * @throws Error with that same sentence under `CERTMARSHAL_REQUIRE_REAL=1`: CI must fail, not skip
+ */
+export function skip(suite: string, reason: string): void {
+  if (process.env['CERTMARSHAL_REQUIRE_REAL'] === '1') throw new Error(`CERTMARSHAL_REQUIRE_REAL=1, but ${reason}`);
+  process.stderr.write(`\nSKIPPED: ${suite}\n  ${reason}\n`);
+  if (process.env['VITEST_WORKER_ID'] === undefined) return;
+  const { meta } = TestRunner.getCurrentSuite().file;
+  meta.skipped = [...(meta.skipped ?? []), { suite, reason }];
+}
 
 /** What a suite of real components runs with. */
 export interface RealComponents<C extends Component> {
@@ -10,11 +38,9 @@ export interface RealComponents<C extends Component> {
 }
 
 /**
- * Finds (and builds, once) the real components of a suite. Await it at the top level of a test file. Where they cannot
- * be had it says so on stderr, because a suite must not vanish silently.
+ * Finds (and builds, once) the real components of a suite. Await it at the top level of a test file.
  *
- * @param suite what is skipped without them, for the message.
- * @throws Error under `CERTMARSHAL_REQUIRE_REAL=1` instead of reporting them missing.
+ * @param suite what is skipped without them, for the message: see {@link skip}.
  */
 export async function realComponents<C extends Component>(
   suite: string,
@@ -22,7 +48,7 @@ export async function realComponents<C extends Component>(
 ): Promise<RealComponents<C>> {
   const found = await resolveBinaries(...components);
   if (!('missing' in found)) return { binaries: found, missing: undefined };
-  process.stderr.write(`\nSKIPPED: ${suite}\n  ${found.missing}\n`);
+  skip(suite, found.missing);
   return { binaries: unreadable(found.missing), missing: found.missing };
 }
 

@@ -32,7 +32,11 @@ export async function makeUserHome(kubectl: string, adminKubeconfig: string): Pr
   await writeFile(join(binaries, 'certmarshal'), `#!/bin/sh\nexec '${process.execPath}' '${ENTRY}' "$@"\n`);
   await chmod(join(binaries, 'certmarshal'), 0o755);
   for (const file of ['.kube/config', 'ADMIN.yaml']) await writeFile(join(directory, file), adminKubeconfig);
-  const own = { HOME: directory, PATH: `${binaries}:/usr/bin:/bin` };
+  const own = {
+    HOME: directory,
+    PATH: `${binaries}:/usr/bin:/bin`,
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+  };
   return {
     directory,
     shell: (line, env) =>

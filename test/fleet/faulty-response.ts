@@ -83,11 +83,13 @@ const FAILURES: Readonly<Record<Extract<Fault, { kind: 'status' }>['code'], read
   503: ['ServiceUnavailable', 'apiserver is shutting down'],
 };
 
+/** 1 MiB: whatever a client reads at most is over after a few of them, also where the machine has little time for it. */
+const PIECE = Buffer.alloc(1024 * 1024, '{"metadata":{"name":"again"}},');
+
 async function endless(response: ServerResponse): Promise<void> {
   response.writeHead(200, JSON_HEADERS).write('{"kind":"List","apiVersion":"v1","metadata":{},"items":[');
-  const piece = '{"metadata":{"name":"again"}},'.repeat(1000);
   while (!response.destroyed) {
-    if (response.write(piece)) await sleep(0);
+    if (response.write(PIECE)) await sleep(0);
     else await new Promise((resolve) => response.once('drain', resolve).once('close', resolve));
   }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
@@ -8,13 +9,15 @@ import { type SimulatedApiServer, startSimulatedApiServer } from './api-server.t
 import { steppedClock } from './clock.ts';
 import { addMachine, grantedRules } from './demo-cluster.ts';
 import { type Fault, type FaultRule, WRONG_LISTS } from './faults.ts';
-import { startFlood } from './hostile.ts';
 import type { StoredCsr } from './kube-object.ts';
 import { createCsr, nodeUser, type SimulatedNode } from './kubelet.ts';
 import { seededRandom } from './random.ts';
 import { createServingRequest } from './serving-request.ts';
 
 const NODES = 3;
+/** Deadline of a request, in real time, where it is not what ends the request. */
+const LONG_MS = 60_000;
+const never = new AbortController().signal;
 const CSR_LIST = /certificatesigningrequests\?/;
 const MACHINES = /machines/;
 const APPROVAL = /\/approval$/;
@@ -36,22 +39,23 @@ describe('a sweep of a cluster that misbehaves', () => {
       random: seededRandom(1),
       users: [{ name: 'certmarshal', rules: grantedRules() }],
     });
-    const client = createKubernetesClient(
+    clusters.push({ name, server, client: clientOf(server, LONG_MS) });
+    for (let index = 1; index <= NODES; index += 1) {
+      addMachine({ name, server }, nodeOf(index));
+      ask(server, nodeOf(index));
+    }
+  }
+
+  const clientOf = (server: SimulatedApiServer, requestTimeoutMs: number): KubernetesClient =>
+    createKubernetesClient(
       {
         server: server.server,
         caPem: server.caPem,
         credentials: { kind: 'token', token: server.tokenFor('certmarshal') },
         addresses: 'local',
       },
-      // Deadlines and waits are real; here they only need to be short.
-      { requestTimeoutMs: 400, maxResponseBytes: 4 * 1024 * 1024, sleep: async () => {}, random: () => 0 },
+      { requestTimeoutMs, maxResponseBytes: 4 * 1024 * 1024, sleep: async () => {}, random: () => 0 },
     );
-    clusters.push({ name, server, client });
-    for (let index = 1; index <= NODES; index += 1) {
-      addMachine({ name, server }, nodeOf(index));
-      ask(server, nodeOf(index));
-    }
-  }
 
   const ask = (server: SimulatedApiServer, node: SimulatedNode) =>
     createCsr(server.api, nodeUser(node.name), createServingRequest(node.name, node).pem);
@@ -68,7 +72,7 @@ describe('a sweep of a cluster that misbehaves', () => {
           },
           [DEFAULT_POLICY],
           () => clock.now(),
-          AbortSignal.timeout(20_000),
+          never,
         ),
       ),
     );
@@ -95,9 +99,18 @@ describe('a sweep of a cluster that misbehaves', () => {
     }
   });
 
-  /** Whatever the one cluster does, the other is swept as if it were alone. */
-  async function sweepWith(rule: FaultRule): Promise<SweepReport> {
-    at(0).server.inject(rule);
+  /**
+   * Whatever the one cluster does, the other is swept as if it were alone.
+   *
+   * @param shortMs deadline of a request, where only that ends it
+   */
+  async function sweepWith(rule: FaultRule, shortMs = 400): Promise<SweepReport> {
+    const cluster = at(0);
+    cluster.server.inject(rule);
+    if (rule.fault.kind === 'hang' || rule.fault.kind === 'drip') {
+      cluster.client.close();
+      cluster.client = clientOf(cluster.server, shortMs);
+    }
     const [faulty, healthy] = await sweepAll();
     if (faulty === undefined || healthy === undefined) throw new Error('a sweep is missing');
     expect(healthy).toMatchObject({ complete: true, counts: { approved: NODES, left: 0, failed: 0 }, problems: [] });
@@ -147,7 +160,8 @@ describe('a sweep of a cluster that misbehaves', () => {
     async (_, fault, kind) => {
       // Retries of the first write hit the fault again; the other writes get through.
       const [first] = at(0).server.api.csrs.all();
-      const report = await sweepWith({ fault, path: new RegExp(`${first?.metadata.name}/approval$`) });
+      // Unlike a read, a write that comes late on a busy machine is not tried again.
+      const report = await sweepWith({ fault, path: new RegExp(`${first?.metadata.name}/approval$`) }, 2_000);
       expect(report).toMatchObject({ complete: false, counts: { approved: NODES - 1, failed: 1 } });
       expect(report.problems).toMatchObject([{ kind, object: `CertificateSigningRequest ${first?.metadata.name}` }]);
     },
@@ -193,10 +207,15 @@ describe('a sweep of a cluster that misbehaves', () => {
   it('quarantines one requester with 10,000 requests alone, in the same sweep', async () => {
     const { server } = at(0);
     addMachine({ name: 'faulty', server }, nodeOf(99));
-    const flood = startFlood({ api: server.api, node: nodeOf(99), count: 10_000, intervalMs: 0 });
+    const first = ask(server, nodeOf(99));
+    if (first === undefined) throw new Error('it was refused');
+    // Copies: to make 10,000 keys, and to check as many signatures, is most of a minute.
+    for (let copy = 1; copy < 10_000; copy += 1) {
+      const { metadata } = first;
+      server.api.csrs.put({ ...first, metadata: { ...metadata, name: `${metadata.name}-${copy}`, uid: randomUUID() } });
+    }
     await clock.advance(1_000);
     const [report] = await sweepAll();
-    await flood.stop();
     expect(report).toMatchObject({
       counts: { approved: NODES, left: 1 },
       ignored: { Superseded: 9_999 },
@@ -205,7 +224,7 @@ describe('a sweep of a cluster that misbehaves', () => {
     expect(report?.rows.filter(({ verdict }) => verdict === 'leave')).toMatchObject([
       { node: 'worker-99', reason: 'RequesterQuarantined' },
     ]);
-  }, 60_000);
+  });
 
   it('leaves what was made in the future of this clock', async () => {
     const { server } = at(0);
@@ -220,7 +239,7 @@ describe('a sweep of a cluster that misbehaves', () => {
       },
       [DEFAULT_POLICY],
       () => clock.now() - 8 * 60_000,
-      AbortSignal.timeout(20_000),
+      never,
     );
     expect(report.rows.map(({ node, reason }) => [node, reason])).toContainEqual(['worker-1', 'ClockSkew']);
   });
@@ -228,7 +247,7 @@ describe('a sweep of a cluster that misbehaves', () => {
   const sweepFaulty = (
     changes: Partial<SweepTarget>,
     policies = [DEFAULT_POLICY],
-    signal = AbortSignal.timeout(20_000),
+    signal = never,
     observed?: () => void,
   ) =>
     sweep(
@@ -326,7 +345,7 @@ describe('a sweep of a cluster that misbehaves', () => {
       },
       [DEFAULT_POLICY],
       () => clock.now(),
-      AbortSignal.timeout(20_000),
+      never,
     );
     const rows = new Map(report.rows.map(({ node, reason, message }) => [node, `${reason}: ${message}`]));
     expect(rows.get(ec2.name)).toMatch(/^Proven: /);
@@ -344,7 +363,7 @@ describe('a sweep of a cluster that misbehaves', () => {
       workload: at(0).client,
       machinesNamespace: 'eksa-system',
     };
-    const report = await sweep(target, [DEFAULT_POLICY], () => clock.now(), AbortSignal.timeout(20_000));
+    const report = await sweep(target, [DEFAULT_POLICY], () => clock.now(), never);
     expect(report).toMatchObject({ complete: false, counts: { approved: 0 } });
     expect(report.problems).toMatchObject([{ kind: 'evidence', object: 'evidence ec2' }]);
     expect(report.rows.map(({ reason }) => reason)).toEqual(Array(NODES).fill('EvidenceUnreadable'));

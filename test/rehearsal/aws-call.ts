@@ -18,6 +18,8 @@ export interface AwsCalls {
   json(service: string, target: string, body?: object): Promise<Record<string, unknown>>;
   /** REST: a GET. @returns the body. */
   get(service: string, path: string): Promise<string>;
+  /** REST: a POST. @returns the body. */
+  post(service: string, path: string, body: object): Promise<string>;
 }
 
 /** @throws Error with status and body when the answer is not 2xx. */
@@ -82,6 +84,7 @@ export function awsCalls(
         ),
       ),
     get: (service, path) => send(service, 'GET', path),
+    post: (service, path, body) => send(service, 'POST', path, {}, JSON.stringify(body)),
   };
 }
 

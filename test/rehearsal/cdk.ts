@@ -29,6 +29,8 @@ export async function cdk(
         PATH: `${join(PROJECT, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
         HOME: process.env['HOME'] ?? '/',
         CDK_DISABLE_CLI_TELEMETRY: 'true',
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        CDK_VALIDATION: process.env['CDK_VALIDATION'],
         ...environment,
       },
     },

@@ -1,6 +1,9 @@
 import { stringify } from 'yaml';
 import { ACCOUNT, REGION } from './ministack.ts';
 
+/** As often as possible: every cluster has its turn while somebody waits. */
+export const AUDIT_EVERY_MINUTES = 5;
+
 export interface RehearsalFleet {
   /** EKS clusters that the stacks make an access entry for: in the account of the hub, and in another. */
   readonly accessEntries: { readonly hub: readonly string[]; readonly spoke: readonly string[] };
@@ -27,8 +30,7 @@ export function fleetFile({ accessEntries, spokeAccount, listed, mode }: Rehears
         accessEntries: accessEntries.spoke,
       },
     ],
-    // As often as possible: every cluster has its turn while somebody waits.
-    audit: { every: '5m' },
+    audit: { every: `${AUDIT_EVERY_MINUTES}m` },
     hub: { account: ACCOUNT, region: REGION },
     clusters: listed.map((cluster) => ({ ...cluster, provider: 'eks-anywhere' })),
     policies: [{ name: 'rehearsal', mode, age: { min: '0s' } }],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { FleetIndex } from '../../lambdas/fleet/fleet-index.ts';
 import type { Registry } from '../../lambdas/fleet/registry.ts';
 import { resolveBinaries } from '../control-plane/binaries.ts';
 import { letReachLoopback } from '../unit/functions/reach-loopback.ts';
@@ -20,7 +21,7 @@ import {
   expectPage,
   retainedOf,
 } from './expectations.ts';
-import { fleetFile } from './fleet-file.ts';
+import { AUDIT_EVERY_MINUTES, fleetFile } from './fleet-file.ts';
 import { logsOf } from './function-logs.ts';
 import { LISTED_TYPES, takeInventory } from './inventory.ts';
 import { createThroughApi, deleteThroughApi, missingAlarms, resolveOutputs } from './left-out.ts';
@@ -88,6 +89,7 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   const leftOut: string[] = [];
   const retained: string[] = [];
   const types = new Set<string>();
+  let dispatch = '';
   for (const { name, account } of stacks) {
     progress(`cdk deploy ${name}`);
     const options = ['--app', app, '--exclusively', '--require-approval', 'never'];
@@ -101,7 +103,10 @@ export async function rehearse(progress: Progress): Promise<Summary> {
     }
     const made = await resourcesOf(account.calls, name);
     retained.push(...(await retainedOf(app, name, made)));
-    for (const { type } of made) types.add(type);
+    for (const { type, logicalId, physicalId } of made) {
+      types.add(type);
+      if (type === 'AWS::Lambda::Function' && logicalId.startsWith('Dispatch')) dispatch = physicalId;
+    }
   }
   // An inventory that shows nothing could not show what is left.
   const found = (await inventory()).filter((entry) => !before.has(entry));
@@ -113,12 +118,26 @@ export async function rehearse(progress: Progress): Promise<Summary> {
     );
   for (const line of leftOut) progress(`left out of the template: ${line}`);
 
-  progress('waiting for the scheduler, dispatch, the sweeps and report');
+  progress('waiting for the scheduler, dispatch and report');
   const outputs = await outputsOf(hub.calls, HUB);
   const output = (name: string): string => outputs[name] ?? assert.fail(`the hub has no output ${name}`);
   const bucket = output('FleetBucketName');
   const state = { s3: hub.s3, bucket };
+  await watchIndex(state, progress, async (current) => current.dispatch !== undefined);
+  progress(`starting dispatch for the next ${AUDIT_EVERY_MINUTES} minutes, in which every audit has its turn`);
+  let minutes = 0;
+  let startedAt = '';
+  const nextMinute = async (current: FleetIndex): Promise<void> => {
+    const swept = Object.values(current.clusters).filter(({ triedAt = '' }) => triedAt > startedAt);
+    if (minutes === AUDIT_EVERY_MINUTES || swept.length < CLUSTERS) return;
+    minutes += 1;
+    startedAt = new Date().toISOString();
+    const scheduledTime = new Date(Date.now() + minutes * 60_000).toISOString();
+    const answer = await hub.calls.post('lambda', `/2015-03-31/functions/${dispatch}/invocations`, { scheduledTime });
+    assert.equal(answer, 'null', 'what dispatch returns');
+  };
   const { index, ticks } = await watchIndex(state, progress, async (current) => {
+    await nextMinute(current);
     const requests = await Promise.all(clusters.honest.map(({ cluster, name }) => cluster.request(name)));
     return (
       requests.every(({ status }) => status.certificate !== undefined) &&

@@ -1,12 +1,11 @@
-import { ToolError } from './install-once.ts';
+import { ToolError } from '../control-plane/cache.ts';
+import { skip } from '../control-plane/real.ts';
 
 /**
- * Finds (and installs, once) a tool that a suite needs. Await it at the top level of a test file. Where it cannot be had it says so on
- * stderr, because a suite must not vanish silently.
+ * Finds (and installs, once) a tool that a suite needs. Await it at the top level of a test file.
  *
- * @param suite what is skipped without it, for the message
+ * @param suite what is skipped without it, for the message: see {@link skip}
  * @param install gives the path of the tool
- * @throws ToolError under `CERTMARSHAL_REQUIRE_REAL=1` instead of reporting it missing
  */
 export async function tool(
   suite: string,
@@ -15,8 +14,8 @@ export async function tool(
   try {
     return { path: await install(), missing: undefined };
   } catch (error) {
-    if (!(error instanceof ToolError) || process.env['CERTMARSHAL_REQUIRE_REAL'] === '1') throw error;
-    process.stderr.write(`\nSKIPPED: ${suite}\n  ${error.message}\n`);
+    if (!(error instanceof ToolError)) throw error;
+    skip(suite, error.message);
     return { path: '', missing: error.message };
   }
 }

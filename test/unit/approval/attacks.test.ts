@@ -10,6 +10,7 @@ import { approvalSubjectOf, updateApproval } from '../../../lambdas/kubernetes/c
 import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { collectOpenRequests } from '../../../lambdas/sweep/open-requests.ts';
 import { report } from '../../../lambdas/sweep/report.ts';
+import { functionCalls } from '../function-calls.ts';
 import { makeRequest, toPem } from '../x509/request-factory.ts';
 import {
   BERLIN,
@@ -129,7 +130,7 @@ describe('a node that speaks for another', () => {
       expect(judge({ pem }, { machines: [machine('node-1')] }).reason).toBe('RequestMalformed');
   });
 
-  it('cannot take 50 ms with the worst that a request and a status can hold', () => {
+  it('cannot make more work than its names are, with the worst that a request and a status can hold', () => {
     const many = (count: number, net: number) =>
       Array.from({ length: count }, (_, index) => `10.${net}.${(index >> 8) & 0xff}.${index & 0xff}`);
     const csr = signingRequest(
@@ -137,14 +138,9 @@ describe('a node that speaks for another', () => {
     );
     const evidence = evidenceFor(BERLIN, { nodes: [nodeObject('node-1', { InternalIP: many(30_000, 1) })] });
     const request = { cluster: BERLIN, csr, siblings: { pending: 1 } };
-    const fastest = Math.min(
-      ...Array.from({ length: 5 }, () => {
-        const start = performance.now();
-        decideApproval(request, evidence, [policy(['node'])], NOW);
-        return performance.now() - start;
-      }),
-    );
-    expect(fastest).toBeLessThan(50);
+    const calls = functionCalls(() => decideApproval(request, evidence, [policy(['node'])], NOW));
+    // The 30,000 addresses of the status take none of them.
+    expect(calls).toBeLessThan(150 * 1001);
   });
 });
 

@@ -181,19 +181,20 @@ describe('JSON', () => {
     expect((await probeJson([`localhost:${port}`], { ca })).codes).toEqual([['IssuerUnknown']]);
   });
 
-  test.each(['P-256', 'sect571r1'])('99 certificates of one name, signed with %s', async (curve) => {
+  test.each([
+    ['P-256', VERIFICATIONS_A_HANDSHAKE],
+    // They took 33 s.
+    ['sect571r1', 0],
+  ])('99 certificates of one name, signed with %s: at most %i are verified', async (curve, most) => {
     const verify = vi.spyOn(X509Certificate.prototype, 'verify');
     onTestFinished(() => verify.mockRestore());
-    const startedAt = performance.now();
     const port = await listenTls(hostileCrowd(curve));
     const { lines, status } = await probeJson([`localhost:${port}`], { ca });
     expect(status).toBe(1);
     expect(lines[0]?.findings).toContainEqual(
       expect.objectContaining({ code: 'IssuerUnknown', message: expect.stringContaining('would take long') }),
     );
-    expect(verify.mock.calls.length).toBeLessThanOrEqual(VERIFICATIONS_A_HANDSHAKE);
-    // It took 33 s.
-    expect(performance.now() - startedAt).toBeLessThan(8000);
+    expect(verify.mock.calls.length).toBeLessThanOrEqual(most);
   });
 
   test('weak keys and signatures, chain and root', async () => {
@@ -223,10 +224,8 @@ describe('hostile material is bounded and harmless', () => {
   // oxlint-disable-next-line no-control-regex
   const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;
   const both = async (endpoint: string, timeout = '2s') => {
-    const startedAt = performance.now();
     const json = await probe([endpoint], { timeout });
     const table = await probe([endpoint], { output: 'table', timeout });
-    expect(performance.now() - startedAt).toBeLessThan(8000);
     expect(json.text).not.toMatch(CONTROL);
     expect(table.text).not.toMatch(CONTROL);
     return { line: JSON.parse(json.text) as Line, table: table.text };
@@ -272,7 +271,9 @@ describe('hostile material is bounded and harmless', () => {
       socket.once('close', () => clearInterval(timer));
     });
     const { line } = await both(`127.0.0.1:${port}`, '2s');
-    expect(line.findings).toEqual([expect.objectContaining({ code: 'Unreachable' })]);
+    expect(line.findings).toEqual([
+      expect.objectContaining({ code: 'Unreachable', message: expect.stringContaining('within 2 s') }),
+    ]);
   });
 
   test('a server that draws on the terminal', async () => {

@@ -85,6 +85,32 @@ describe('a server of a machine that answered at its second address', () => {
   });
 });
 
+it('an endpoint that shows a certificate of earlier again has that one only', () => {
+  const place = { what: 'endpoint', where: '10.0.2.1:443' } as const;
+  const [before, after] = audited(
+    [certificate({ ...place, notBefore: days(-9), notAfter: days(-1) }), read('tls')],
+    [certificate({ ...place, notBefore: days(-65), notAfter: days(300) }), read('tls')],
+  );
+  expect(before && codes(before)).toEqual(['critical CertificateExpired endpoint 10.0.2.1:443']);
+  expect(after && codes(after)).toEqual([]);
+});
+
+it('an endpoint that is looked at no more is forgotten, although another one does not answer at the same port', () => {
+  const ended = certificate({ what: 'endpoint', where: '10.0.2.1:443', notAfter: days(-1) });
+  const other = unread('tls', { what: 'endpoint', where: '10.0.2.2:443' });
+  const [before, after] = audited([ended, read('tls')], [other, read('tls')]);
+  expect(before && codes(before)).toEqual(['critical CertificateExpired endpoint 10.0.2.1:443']);
+  expect(after && codes(after)).toEqual(['warning Unreachable tls endpoint']);
+});
+
+it('a server of a machine whose place has no port is one place', () => {
+  const [, after] = audited(
+    [cp(), certificate({ where: 'cp-1', member: 'cp-1', notAfter: days(-1) }), ...lists],
+    [cp(), unread('tls', { where: 'cp-1', what: 'kube-apiserver', member: 'cp-1' }), ...lists],
+  );
+  expect(after && codes(after)).toContain('critical CertificateExpired kube-apiserver cp-1');
+});
+
 it('a Node that got another name while its server does not answer takes nothing with it', () => {
   const results = audited(
     [cp('cp-1', [FIRST]), certificate({ member: 'cp-1', notAfter: days(-1) }), ...lists],
@@ -145,6 +171,23 @@ describe('a server of the control plane that shows a certificate without proof',
     const seen = (lack: object) => codes(assess([cp(), status, { ...other, ...lack }, ...lists, read('machines')]));
     expect(seen({ issuedByCluster: false })).toContain(soon);
     expect(seen({})).not.toContain(soon);
+  });
+
+  it('counts where it ends before what else is known of it', () => {
+    const status = certificate({
+      source: 'machines',
+      where: 'Machine eksa-system/cp-1',
+      member: 'cp-1',
+      basis: 'status',
+    });
+    const shown = { ...issued, issuedByCluster: false };
+    expect(codes(assess([cp(), status, shown, ...lists, read('machines')]))).toContain(soon);
+  });
+
+  it('is not believed beside another one that ends before it, whose end is the only one then', () => {
+    const shown = { ...issued, issuedByCluster: false, notBefore: days(-20), notAfter: days(40) };
+    const longer = { ...shown, where: `${SECOND}:6443`, notBefore: days(-900), notAfter: days(100) };
+    expect(found(assess([cp(), shown, longer, ...lists]), 'CertificateExpiring')).toEqual([]);
   });
 
   it('is ordinary where none was proven before: it may be renewed', () => {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Assessment } from '../../../lambdas/expiry/assess-expiry.ts';
+import type { CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
 import { certificateGroups } from '../../../lambdas/expiry/certificate-groups.ts';
 import { judgeCertificate } from '../../../lambdas/expiry/certificate-rules.ts';
 import { COMMANDS } from '../../../lambdas/expiry/commands.ts';
@@ -139,6 +141,29 @@ describe('whose word counts', () => {
     expect(found(said(3000), 'CertificateExpiring')).toEqual([]);
   });
 
+  it('what a Machine tells by its age since then takes no part', () => {
+    const first = assess([served, read('tls'), read('machines')]);
+    const lost = unread('tls', { where: served.where, what: 'kube-apiserver', member: 'cp-1', observedAt: days(1) });
+    const inferred = endOnly({ ...machine, basis: 'inference', notAfter: days(10), observedAt: days(1) });
+    const next = assess([lost, read('tls'), inferred, read('machines')], first, NOW + DAY);
+    expect(found(next, 'CertificateExpiring')).toEqual([]);
+  });
+
+  it('one certificate at many places was last seen at the newest look, once no place shows it any more', () => {
+    const same = { fingerprint: 'a'.repeat(64), notAfter: days(-2) } as const;
+    const trusted = certificate({ ...same, what: 'cluster-ca', source: 'trust-configmaps', where: 'ConfigMap a/b' });
+    const hook = certificate({ ...same, what: 'ca-bundle', source: 'webhooks', where: 'w' });
+    const lost = (source: 'trust-configmaps' | 'webhooks', at: number) => unread(source, { observedAt: days(at) });
+    const both = assess([trusted, hook, read('trust-configmaps'), read('webhooks')]);
+    const again = { ...hook, observedAt: days(1) };
+    const one = assess([lost('trust-configmaps', 1), again, read('webhooks', NOW + DAY)], both, NOW + DAY);
+    const none = assess([lost('trust-configmaps', 2), lost('webhooks', 2)], one, NOW + 2 * DAY);
+    const looks = [both, one, none].map((result) =>
+      found(result, 'CertificateExpired').map(({ placeCount, lastSeen }) => [placeCount, lastSeen]),
+    );
+    expect(looks).toEqual([[[2, undefined]], [[2, undefined]], [[2, days(1)]]]);
+  });
+
   it('one certificate at many places is one finding', () => {
     const same = { fingerprint: 'a'.repeat(64), notAfter: days(-2), what: 'cluster-ca' } as const;
     const result = assess([
@@ -184,13 +209,19 @@ describe('whose word counts', () => {
     });
   });
 
-  it('an ended certificate of a bundle is mild while another one is valid', () => {
+  it.each([
+    ['ended', -1],
+    ['ends this moment', 0],
+    ['ends tomorrow', 1],
+  ])('a certificate of a bundle that %s is mild only while another one is valid', (_, end) => {
     const bundle = { what: 'ca-bundle', source: 'webhooks', where: 'ValidatingWebhookConfiguration x' } as const;
-    const ended = certificate({ ...bundle, notAfter: days(-1) });
-    expect(found(assess([ended, certificate({ ...bundle, position: 1 })]), 'CertificateExpired')[0]?.severity).toBe(
-      'warning',
-    );
-    expect(found(assess([ended]), 'CertificateExpired')[0]?.severity).toBe('critical');
+    const ending = certificate({ ...bundle, notAfter: days(end) });
+    const other = certificate({ ...bundle, position: 1 });
+    const severities = (...observations: Observation[]) =>
+      assess(observations).findings.map(({ severity }) => severity);
+    expect(severities(ending, other)).toEqual(['warning']);
+    expect(severities(ending, { ...other, notAfter: days(0) })).toContain('critical');
+    expect(severities(ending)).toEqual(['critical']);
   });
 });
 
@@ -219,6 +250,13 @@ describe('what is remembered', () => {
     const next = assess([newer, member(), read('nodes'), read('signing-requests')], first);
     expect(codes(next)).toEqual([]);
     expect(next.observations.filter(({ kind }) => kind === 'certificate')).toEqual([newer]);
+  });
+
+  it('and not replaced by an older one that is shown late', () => {
+    const newer = { ...issued, where: 'CertificateSigningRequest csr-2', notBefore: days(0), notAfter: days(365) };
+    const before = assess([newer, member(), read('nodes'), read('signing-requests')]);
+    const late = { ...issued, observedAt: days(1) };
+    expect(codes(assess([late, member(), read('nodes'), read('signing-requests')], before, NOW + DAY))).toEqual([]);
   });
 
   it('a source that is off is forgotten', () => {
@@ -262,6 +300,25 @@ describe('what could not be read', () => {
     expect(found(at(25), 'SourceLost')[0]).toMatchObject({ since: days(0), lastSeen: days(0) });
     const well = assess([certificate(), read('tls')]);
     expect(codes(assess([unread('tls')], well, NOW + 25 * HOUR))).toEqual(['warning SourceLost source tls']);
+  });
+
+  it('counts from its own first failure, whichever of the two findings the last audit had', () => {
+    const audits: Assessment[] = [];
+    for (const hours of [0, 1, 25, 26]) {
+      const machines = hours === 0 ? read('machines') : unread('machines');
+      audits.push(assess([unread('nodes'), machines], audits.at(-1), NOW + hours * HOUR));
+    }
+    const told = audits.map((result) =>
+      [...found(result, 'SourceUnread'), ...found(result, 'SourceLost')].map(
+        ({ code, object, since }) => `${code} ${object} ${(Date.parse(since) - NOW) / HOUR}`,
+      ),
+    );
+    expect(told).toEqual([
+      ['SourceUnread source nodes 0'],
+      ['SourceUnread source machines 1', 'SourceUnread source nodes 0'],
+      ['SourceUnread source machines 1', 'SourceLost source nodes 0'],
+      ['SourceLost source machines 1', 'SourceLost source nodes 0'],
+    ]);
   });
 
   it('says so even where nobody looked', () => {
@@ -397,6 +454,14 @@ describe('EKS authorities', () => {
     expect(codes(on(successor(changes), member(), group))).toEqual(expected);
   });
 
+  it.each([
+    ['before the successor', { createdAt: days(-10.1) }, 1],
+    ['at the same moment', { createdAt: days(-10) }, 0],
+    ['nobody knows when', { createdAt: 'soon' }, 0],
+  ])('a Node that was made %s', (_, changes, count) => {
+    expect(found(on(successor({}), member(changes)), 'SuccessorNotTrusted')).toHaveLength(count);
+  });
+
   it('names the first node group, and spares nodes that EKS replaces', () => {
     const [finding] = found(on(successor({}), member(), group), 'SuccessorNotTrusted');
     expect(finding).toMatchObject({
@@ -431,6 +496,16 @@ describe('authorities and leaves', () => {
     expect(codes(assess([authority(800), leaf(900)]))).toContain(
       'warning OutlivesIssuer kube-apiserver 10.0.1.31:6443',
     );
+  });
+  it.each([
+    ['signs nothing that is seen, and ends in a year', 365, [], []],
+    ['signs nothing that is seen, and ends a moment before', 364.99, [], ['info']],
+    ['signs for 100 days, and ends in 100 days', 100, [leaf(95)], []],
+    ['signs for 100 days, and ends a moment before', 99.99, [leaf(95)], ['info']],
+    ['signs for 100 days, and ends in a year less a moment', 364.99, [leaf(95)], []],
+  ])('an authority that %s', (_, end, leaves, severities) => {
+    const result = found(assess([authority(end), ...leaves]), 'AuthorityBoundsLeaves');
+    expect(result.map(({ severity }) => severity)).toEqual(severities);
   });
   it('an authority that ends before what it signs next', () => {
     expect(codes(assess([authority(1000), leaf(350)]))).toEqual([]);
@@ -624,5 +699,21 @@ describe('certificateGroups', () => {
       first: { notAfter: days(200), where: 'b:6443' },
       renewedBy: 'a rollout of the control plane machines',
     });
+  });
+
+  it('of one urgency, what ends first is on top, and of one end it is the name that decides', () => {
+    const ends = {
+      'etcd-peer': 300,
+      'kube-apiserver': 250,
+      endpoint: 200,
+      'etcd-server': 300,
+      'tls-secret': 250,
+    } as const;
+    const observations = Object.entries(ends).map(([what, end]) =>
+      certificate({ what: what as CertificateClass, where: what, notAfter: days(end), fingerprint: what }),
+    );
+    const groups = certificateGroups({ observations, provider: 'eks', auditedAt: days(0) }, DEFAULT_THRESHOLDS, NOW);
+    const expected = ['endpoint', 'kube-apiserver', 'tls-secret', 'etcd-peer', 'etcd-server'];
+    expect(groups.map(({ what }) => what)).toEqual(expected);
   });
 });

@@ -365,6 +365,11 @@ describe('the registry that fits fleet.yaml', () => {
     );
   });
 
+  it('has no target of a cluster whose target leads to another one', () => {
+    const id = `${SPOKE}/eu-west-1/prod-2`;
+    expect(fit({ ...PROD, id }).clusters[id]).not.toHaveProperty('target');
+  });
+
   it('has no target of a cluster that fleet.yaml does not have', () => {
     const oslo = { ...PROD, id: `${SPOKE}/eu-west-1/oslo`, cluster: { name: 'oslo', provider: 'eks' as const } };
     const { [oslo.id]: found } = fit(oslo).clusters;

@@ -39,6 +39,7 @@ describe('foldOutcomes', () => {
       problemCount: 7,
     });
     const index = foldOutcomes(undefined, [first, unreachable, swept({ id: 'rome', name: 'rome' })], NOW);
+    expect(Object.keys(index)).toEqual(['version', 'writtenAt', 'clusters']);
     expect(Object.keys(index.clusters)).toEqual(['paris', 'rome']);
     expect(index.clusters['paris']).toStrictEqual({
       id: 'paris',
@@ -149,6 +150,14 @@ describe('foldOutcomes', () => {
     const index = foldOutcomes(undefined, [swept()], NOW);
     expect(Object.keys(foldOutcomes(index, [], NOW + 30 * DAY - 1).clusters)).toEqual(['paris']);
     expect(Object.keys(foldOutcomes(index, [], NOW + 30 * DAY).clusters)).toEqual([]);
+  });
+
+  it('keeps the 50,000 clusters that were swept last', () => {
+    const ages = [2, ...Array.from({ length: 50_000 }, (_, n) => n % 2), 2];
+    const all = ages.map((age, n) => indexed(`c${n}`, { sweptAt: at(-age * MINUTE) }));
+    const { clusters } = foldOutcomes(indexOf(...all), [], NOW);
+    expect(Object.keys(clusters)).toHaveLength(50_000);
+    expect([clusters['c0'], clusters['c50001']]).toEqual([undefined, undefined]);
   });
 
   it('keeps what became of requests, as each minute was seen first', () => {
@@ -470,6 +479,7 @@ describe('the audit of a cluster in the index', () => {
     for (const order of [
       [before, partial],
       [partial, before],
+      [before, partial, partial],
     ]) {
       const known = auditAfter(order);
       expect(known).toMatchObject({ auditedAt: at(15 * MINUTE), partial: true, sources: partial.audit?.sources });

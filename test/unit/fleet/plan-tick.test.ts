@@ -33,7 +33,7 @@ describe('planTick', () => {
       registered(DUBLIN.id, { target: DUBLIN }),
       registered('rome', { problem: TROUBLE }),
     );
-    const seen = index(indexed(BERLIN.id, { server: 'a:443' }));
+    const seen = index(indexed(BERLIN.id, { server: 'a:443' }), indexed(DUBLIN.id, { server: 'b:443' }));
     expect(planTick(known, seen, NOW)).toStrictEqual({
       orders: [
         { lane: 'onprem', order: { target: BERLIN, tick: NOW, deadlineMs: 45_000, server: 'a:443' } },
@@ -241,10 +241,12 @@ describe('audits', () => {
 
   it('that were not made are ordered again, a part of them in each tick', () => {
     const known = fleet(LONG_AGO);
-    const seen = index(...MANY.map((id) => indexed(id, { audit: auditSummary({ auditedAt: at(-DAY) }) })));
-    const ticks = Array.from({ length: 5 }, (_, n) => planned(known, seen, NOW + n * MINUTE));
-    expect(new Set(ticks.flat())).toEqual(new Set(MANY));
-    expect(Math.max(...ticks.map(({ length }) => length))).toBeLessThan(300);
+    for (const audited of [{ audit: auditSummary({ auditedAt: at(-DAY) }) }, {}]) {
+      const seen = index(...MANY.map((id) => indexed(id, audited)));
+      const ticks = Array.from({ length: 5 }, (_, n) => planned(known, seen, NOW + n * MINUTE));
+      expect(new Set(ticks.flat())).toEqual(new Set(MANY));
+      expect(Math.max(...ticks.map(({ length }) => length))).toBeLessThan(300);
+    }
   });
 
   it('are made at the turns alone while the index is not known', () => {
@@ -273,7 +275,7 @@ describe('audits', () => {
 
   it.each<[string, Partial<AuditSummary> | undefined, true | undefined]>([
     ['an audit that saw something', {}, true],
-    ['an audit that read its sources', { ends: [] }, true],
+    ['an audit that read one source', { ends: [], sources: { read: ['nodes'], unread: [], off: [] } }, true],
     ['an audit that saw nothing', { ends: [], sources: { read: [], unread: ['nodes'], off: [] } }, undefined],
     ['no audit', undefined, undefined],
   ])('tell whether there has to be a snapshot: after %s', (_, audit, isKnown) => {

@@ -1,7 +1,7 @@
 import { anything, array, assert, asyncProperty, constantFrom, integer, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRolloutLedger, ROLLOUT_LEDGER_KEY } from '../../../lambdas/fleet/rollout-ledger.ts';
-import { type MemoryObjects, memoryObjects } from '../functions/memory-objects.ts';
+import { awsError, type MemoryObjects, memoryObjects } from '../functions/memory-objects.ts';
 
 const NOW = Date.UTC(2026, 10, 28, 2, 30);
 const HOUR = 3_600_000;
@@ -31,11 +31,13 @@ describe('what is remembered', () => {
     const objects = holding(
       past({ id: 'old', startedAt: NOW - 100 * DAY, endedAt: NOW - 99 * DAY }),
       past({ id: 'lost', startedAt: NOW - 15 * DAY }),
-      past({ id: 'open', startedAt: NOW - 13 * DAY }),
+      past({ id: 'just lost', startedAt: NOW - 14 * DAY }),
+      past({ id: 'open', startedAt: NOW - 14 * DAY + 1 }),
     );
     expect((await ledgerOf(objects).read(signal)).rollouts).toEqual([
       past({ id: 'lost', startedAt: NOW - 15 * DAY, endedAt: NOW - DAY }),
-      past({ id: 'open', startedAt: NOW - 13 * DAY }),
+      past({ id: 'just lost', startedAt: NOW - 14 * DAY, endedAt: NOW }),
+      past({ id: 'open', startedAt: NOW - 14 * DAY + 1 }),
     ]);
   });
 
@@ -45,12 +47,15 @@ describe('what is remembered', () => {
     ['no list', { version: 1 }],
     ['no trigger', { version: 1, rollouts: [past({ trigger: 'nobody' })] }],
     ['no time', { version: 1, rollouts: [past({ startedAt: 'now' })] }],
+    ['an id of more than 64 characters', { version: 1, rollouts: [past({ id: 'a'.repeat(65) })] }],
     ['too much', { version: 1, rollouts: Array.from({ length: 20_001 }, () => past()) }],
     ['no JSON', undefined],
   ])('is not known where there is %s, and nothing is written', async (_, value) => {
     const objects = memoryObjects({ [ROLLOUT_LEDGER_KEY]: value });
     const ledger = ledgerOf(objects);
-    expect(await ledger.read(signal)).toMatchObject({ rollouts: [], unread: expect.stringContaining('damaged') });
+    const read = await ledger.read(signal);
+    expect(read).toMatchObject({ rollouts: [], unread: expect.stringContaining('damaged') });
+    expect(read).not.toHaveProperty('problems');
     await expect(ledger.claim(claim, signal)).rejects.toMatchObject({ kind: 'invalid' });
     await expect(ledger.end({ ...claim, at: NOW }, signal)).rejects.toMatchObject({ kind: 'invalid' });
     expect(stored(objects)).toEqual(value);
@@ -69,6 +74,15 @@ describe('what is remembered', () => {
     expect(await ledger.claim(claim, signal)).toBe(true);
     expect(stored(objects)).toMatchObject({ rollouts: [{ id: 'b' }] });
     expect(await ledger.read(signal)).not.toHaveProperty('problems');
+  });
+
+  it('tells how many entries are of a time to come, of rollouts and of claims together', async () => {
+    const undone = [NOW, NOW + DAY, NOW - DAY].map((claimedAt) => ({ cluster: 'oslo', claimedAt }));
+    const rollouts = [past(), past({ startedAt: NOW + DAY })];
+    const objects = memoryObjects({ [ROLLOUT_LEDGER_KEY]: { version: 1, rollouts, undone } });
+    expect(await ledgerOf(objects).read(signal)).toMatchObject({
+      problems: [{ message: expect.stringMatching(/^2 of its entries /) }],
+    });
   });
 
   it('never throws for what is in it', async () => {
@@ -108,9 +122,16 @@ describe('a claim', () => {
     ['another rolls, for a person', past(), 'person', true],
     ['another is done', past({ endedAt: NOW - HOUR }), 'schedule', true],
     ['another began less than the pause ago', past({ startedAt: NOW - HOUR + 1, endedAt: NOW - 1 }), 'schedule', false],
+    ['another began the pause ago', past({ startedAt: NOW - HOUR, endedAt: NOW - 1 }), 'schedule', true],
     ['another goes on for almost six hours', past({ startedAt: NOW - 6 * HOUR + 1 }), 'schedule', false],
     ['another goes on for longer than six hours', past({ startedAt: NOW - 6 * HOUR }), 'schedule', true],
     ['the cluster itself claimed long before', past({ cluster: 'munich', startedAt: NOW - 900_001 }), 'schedule', true],
+    [
+      'the cluster itself claimed 15 minutes ago',
+      past({ cluster: 'munich', startedAt: NOW - 900_000 }),
+      'schedule',
+      false,
+    ],
     ['the cluster itself claimed a moment ago', past({ cluster: 'munich', startedAt: NOW - 1 }), 'schedule', false],
     ['the cluster itself claimed it, for a person', past({ cluster: 'munich', startedAt: NOW }), 'person', false],
     [
@@ -218,6 +239,27 @@ describe('an end', () => {
     const undone = { claimedAt: NOW - 2 * HOUR + 1 };
     await ledgerOf(objects).end({ id: 'a', cluster: 'berlin', at: NOW, undone }, signal);
     expect(stored(objects)).toEqual({ version: 1, rollouts: [past()] });
+  });
+
+  it('is tried five times when others write each time, and then is an error', async () => {
+    const objects = holding(past());
+    let writes = 0;
+    const overtake = () => {
+      writes += 1;
+      objects.objects.set(ROLLOUT_LEDGER_KEY, { value: { version: 1, rollouts: [past()] }, etag: `"other ${writes}"` });
+      objects.before = overtake;
+    };
+    objects.before = overtake;
+    const ended = ledgerOf(objects).end({ id: 'a', cluster: 'berlin', at: NOW }, signal);
+    await expect(ended).rejects.toMatchObject({ kind: 'conflict', problem: expect.stringContaining('5 writes') });
+    expect(writes).toBe(5);
+  });
+
+  it('and a claim that cannot be written are errors, not overtaken', async () => {
+    const objects = holding(past());
+    const ledger = ledgerOf({ ...objects, write: async () => Promise.reject(awsError('denied')) });
+    await expect(ledger.end({ id: 'a', cluster: 'berlin', at: NOW }, signal)).rejects.toMatchObject({ kind: 'denied' });
+    await expect(ledger.claim({ ...claim, trigger: 'person' }, signal)).rejects.toMatchObject({ kind: 'denied' });
   });
 
   it('is tried again when others write', async () => {

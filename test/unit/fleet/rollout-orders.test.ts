@@ -74,6 +74,19 @@ describe('the step of a rollout', () => {
     expect(steps(...args)).toBe(expected);
   });
 
+  it.each([
+    ['again while nobody has looked yet', index(), 3],
+    ['at its turn alone while the index is not known', undefined, 1],
+  ])('is ordered of a cluster that was found long ago %s', (_, seen, expected) => {
+    const known = registry(registered('paris', { target: PARIS, foundAt: at(-DAY) }));
+    const orders = Array.from({ length: 15 }, (__, n) =>
+      planTick(known, seen, NOW + n * MINUTE, { auditEveryMinutes: 15, rollouts }).orders.filter(
+        ({ order }) => order.rollout,
+      ),
+    );
+    expect(orders.flat()).toHaveLength(expected);
+  });
+
   it('is ordered of an EKS cluster whose node groups are to be updated', () => {
     expect(steps({ rollouts: [policy({ nodeGroups: true })] }, undefined, DUBLIN)).toBeGreaterThan(0);
   });
@@ -106,6 +119,19 @@ describe('recovery', () => {
       [undefined, entry.server],
       ...Array.from({ length: 12 }, () => [undefined, undefined]),
     ]);
+  });
+
+  it('gives a cluster that does not answer all the time while its window is open', () => {
+    const known = registry(registered('paris', { target: PARIS }));
+    const seen = index(indexed('paris', { readable: false }));
+    const deadlines = (recoveryWindows: readonly RecoveryWindow[]) =>
+      Array.from(
+        { length: 10 },
+        (_, n) => planTick(known, seen, NOW + n * MINUTE, { recoveryWindows }).orders[0]?.order,
+      )
+        .map((order) => order?.deadlineMs)
+        .filter((ms) => ms === 45_000);
+    expect([deadlines([WINDOW]).length, deadlines([]).length]).toEqual([10, 1]);
   });
 
   it.each([

@@ -26,6 +26,7 @@ describe('clusters that share tokens', () => {
     ]);
     expect(sharedTokens(found(...others))).toHaveLength(1);
     expect(sharedTokens(found(...others))[0]?.message).toContain('and 1 more');
+    expect(sharedTokens(found(...others.slice(1)))[0]?.message).not.toContain('more');
   });
 
   it('are a listed cluster and an EKS cluster that is called like its authenticatorId', () => {

@@ -326,14 +326,12 @@ describe('an order', () => {
 
   it('ends at its deadline when the cluster hangs, which is then a finding', async () => {
     const { sweepOne } = await sweeperOf(() => {});
-    const started = performance.now();
     expect(await sweepOne(orderOf(TARGET, { deadlineMs: 40 }), never)).toMatchObject({
       outcome: {
         readable: false,
         problems: [{ kind: 'timeout', message: 'not done within the 0.04 s that this cluster has' }],
       },
     });
-    expect(performance.now() - started).toBeLessThan(2_000);
   });
 
   it('ends with the batch, which says nothing about the cluster', async () => {

@@ -67,6 +67,11 @@ describe('updateRegistry', () => {
     expect(again.clusters[DUBLIN.id]).toEqual(after.clusters[DUBLIN.id]);
   });
 
+  it('takes a cluster that could not be described the first time for seen now', () => {
+    const after = steps([ok({ id: DUBLIN.id, unread: true, problem: TROUBLE })]);
+    expect(after.clusters[DUBLIN.id]).toMatchObject({ foundAt: at(), seenAt: at() });
+  });
+
   it('drops the target of a cluster that is found unusable', () => {
     const after = steps([ok(FOUND)], [ok({ id: DUBLIN.id, problem: TROUBLE })]);
     expect(after.clusters[DUBLIN.id]?.target).toBeUndefined();
@@ -82,15 +87,15 @@ describe('updateRegistry', () => {
   ])('%s a missing cluster is known: %3$s, and swept: %4$s', (_, age, known, swept) => {
     const missing = steps([ok(FOUND, CORK)], [ok(CORK)]);
     // Time passes although its source cannot be read.
-    const later = updateRegistry(missing, [failed()], NOW + MINUTE + age).clusters[DUBLIN.id];
-    expect([later !== undefined, later?.target !== undefined]).toEqual([known, swept]);
+    const { clusters } = updateRegistry(missing, [failed()], NOW + MINUTE + age);
+    expect([DUBLIN.id in clusters, clusters[DUBLIN.id]?.target !== undefined]).toEqual([known, swept]);
   });
 
   it('says since when a cluster is missing, and until when it says so', () => {
     const missing = steps([ok(FOUND)], [ok()]);
     expect(missing.clusters[DUBLIN.id]).toMatchObject({
       missingSince: at(MINUTE),
-      problem: { kind: 'missing', object: `cluster ${DUBLIN.id}`, remedy: expect.stringContaining('2026-12-05') },
+      problem: { kind: 'missing', object: `cluster ${DUBLIN.id}`, remedy: expect.stringContaining('on 2026-12-05,') },
     });
   });
 
@@ -238,11 +243,12 @@ describe('dueSources', () => {
 
   it.each([
     ['a minute after it was read', read, MINUTE, false],
-    ['nine minutes after', read, 9 * MINUTE, false],
-    ['ten minutes after, give or take', read, 10 * MINUTE - 500, true],
-    ['a minute after it failed', broken, MINUTE, false],
-    ['two minutes after it failed', broken, 2 * MINUTE, true],
-    ['when it was read in a time to come', updateRegistry(undefined, [ok()], NOW + DAY), 0, true],
+    ['less than nine and a half minutes after', read, 9.5 * MINUTE - 1, false],
+    ['nine and a half minutes after, for ticks come early', read, 9.5 * MINUTE, true],
+    ['less than one and a half minutes after it failed', broken, 1.5 * MINUTE, false],
+    ['one and a half minutes after it failed', broken, 1.5 * MINUTE + 1, true],
+    ['when it was read half a minute from now', read, -0.5 * MINUTE, false],
+    ['when it was read in a time to come', read, -0.5 * MINUTE - 1, true],
   ])('%s: due is %4$s', (_, registry, elapsed, due) => {
     expect(dueSources(registry, [SOURCE], NOW + elapsed)).toEqual(due ? [SOURCE] : []);
   });

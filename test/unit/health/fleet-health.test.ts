@@ -122,6 +122,30 @@ describe('the signals of a cluster', () => {
       { UnreadableFor: 1 },
       'well',
     ],
+    [
+      'unreadable, and read last ten minutes before it was found',
+      {
+        registered: { foundAt: at(-20 * MINUTE) },
+        indexed: { readable: false, readableAt: at(-30 * MINUTE) },
+      },
+      { UnreadableFor: 1_800 },
+      'critical',
+    ],
+    [
+      'unreadable, and read last before that',
+      {
+        registered: { foundAt: at(-20 * MINUTE) },
+        indexed: { readable: false, readableAt: at(-30 * MINUTE - 1) },
+      },
+      { NeverReadFor: 1_200 },
+      'new',
+    ],
+    [
+      'unreadable, and read last at a time that is none',
+      { indexed: { readable: false, readableAt: 'soon' } },
+      { NeverReadFor: 86_400 },
+      'warning',
+    ],
     ['found just now', { registered: { foundAt: at(-2 * MINUTE) } }, {}, 'new'],
     ['found a moment ago', { registered: { foundAt: at(-3 * MINUTE) } }, { NeverReadFor: 180, SweepAge: 180 }, 'new'],
     [
@@ -155,6 +179,15 @@ describe('the signals of a cluster', () => {
       'critical',
     ],
     [
+      'that was incomplete, and has no target any more',
+      {
+        registered: { target: undefined as never, problem: { ...TROUBLE, kind: 'passing' } },
+        indexed: { complete: false, completeAt: at(-DAY) },
+      },
+      {},
+      'well',
+    ],
+    [
       'that was readable, and is being deleted',
       {
         registered: { target: undefined as never, problem: { ...TROUBLE, kind: 'passing' } },
@@ -165,6 +198,12 @@ describe('the signals of a cluster', () => {
     ],
     ...(
       [
+        [
+          'held since before it was found again',
+          { completeAt: undefined as never, findings: [problem('held', 'cluster paris', -2 * DAY)], findingCount: 1 },
+          { IncompleteFor: 86_400 },
+          'warning',
+        ],
         ['incomplete for two minutes', { completeAt: at(-2 * MINUTE) }, {}, 'well'],
         ['incomplete for a while', { completeAt: at(-20 * MINUTE) }, { IncompleteFor: 1_200 }, 'well'],
         ['incomplete for half an hour', { completeAt: at(-30 * MINUTE) }, { IncompleteFor: 1_800 }, 'warning'],
@@ -227,7 +266,7 @@ describe('the signals of a cluster', () => {
     ),
     [
       'well when it was swept last, long ago',
-      { indexed: { triedAt: at(-DAY), sweptAt: at(-DAY), readableAt: at(-DAY) } },
+      { indexed: { triedAt: at(-DAY), sweptAt: at(-DAY), readableAt: at(-DAY), completeAt: at(-DAY) } },
       { SweepAge: 86_400 },
       'critical',
     ],
@@ -306,11 +345,17 @@ describe('the signals of a cluster', () => {
       'critical',
     ],
     [
+      'with a node that was hostile 25 minutes ago',
+      { indexed: { verdicts: [hostile({ at: at(-25 * MINUTE) })] } },
+      { RequestsHostile: 1 },
+      'critical',
+    ],
+    [
       'with a node that was hostile, and one that is not',
       {
         indexed: {
           verdicts: [
-            hostile({ at: at(-26 * MINUTE) }),
+            hostile({ at: at(-25 * MINUTE - 1) }),
             hostile({ at: at(DAY) }),
             { ...hostile(), hostile: undefined as never },
           ],
@@ -323,6 +368,24 @@ describe('the signals of a cluster', () => {
     const cluster = clusterOf(one);
     expect(valuesOf(cluster)).toEqual(signals);
     expect(cluster.state).toBe(state);
+  });
+
+  it('tell how long a cluster was not swept and not audited, or that it never was', () => {
+    const stories = (one: Case) => clusterOf(one).signals.map(({ story }) => story);
+    expect(stories({})).toEqual(['it was never swept', 'its requests could never be listed', 'it was never audited']);
+    const unsweptFor = (seconds: number) =>
+      stories({ indexed: { triedAt: at(-seconds * 1_000), audit: auditSummary({ ...CALM, auditedAt: at(-DAY) }) } });
+    expect(unsweptFor(7_199)).toEqual(['it was not swept for 120 minutes', 'it was not audited for 24 hours']);
+    expect(unsweptFor(7_200)[0]).toBe('it was not swept for 2 hours');
+  });
+
+  it('tell the objective over the last hour and over three days', () => {
+    const { open } = missed(30);
+    const hour = Math.floor(NOW / (60 * MINUTE)) - 10;
+    const slo = { open, hours: [[hour, 60, 0, 0, 0, 0]] as const, days: [] };
+    const { signals } = clusterOf({ indexed: { slo } });
+    expect(valuesOf({ signals })).toEqual({ SloFastBurn: 1_000, SloSlowBurn: 500 });
+    expect(signals[1]?.story).toMatch(/ in time: 500 times as many as the objective allows, over three days$/);
   });
 
   it('tell the objective', () => {
@@ -358,14 +421,20 @@ describe('the signals of a cluster', () => {
   });
 
   it('tell what is counted, where the summary had no room for it', () => {
-    const one = tallied({ code: 'CertificateExpired', severity: 'critical', count: 40 });
-    expect(clusterOf({ indexed: one }).signals).toMatchObject([
+    const one = tallied(
+      { code: 'CertificateExpired', severity: 'critical', count: 40 },
+      { code: 'RequestStorm', severity: 'critical', count: 2 },
+    );
+    const { signals } = clusterOf({ indexed: one });
+    expect(signals).toMatchObject([
       {
         classes: { unknown: 40 },
         story: '40 times CertificateExpired',
         command: 'certmarshal audit --kubeconfig KUBECONFIG --cluster paris',
       },
+      { story: '2 times RequestStorm' },
     ]);
+    expect(signals[1]).not.toHaveProperty('classes');
   });
 
   it('never count less than is shown', () => {
@@ -385,6 +454,25 @@ describe('the signals of a cluster', () => {
         command: 'certmarshal explain csr-q77zt --kubeconfig KUBECONFIG --cluster paris',
       },
     ]);
+  });
+
+  it('say which node was hostile last, of two at one time by the name of its request', () => {
+    const at5 = hostile({ csr: 'csr-z', node: 'worker-1', at: at(-5 * MINUTE) });
+    const [a, b] = ['csr-a', 'csr-b'].map((csr) => hostile({ csr, node: csr }));
+    for (const verdicts of [
+      [a, b, at5],
+      [at5, b, a],
+    ].map((all) => all.flatMap((one) => one ?? [])))
+      expect(clusterOf({ indexed: { verdicts } }).signals).toMatchObject([
+        { parts: ['csr-b', 'csr-a', 'worker-1'], since: at(-5 * MINUTE), command: expect.stringContaining('csr-b') },
+      ]);
+  });
+
+  it('name 30 hostile nodes at most', () => {
+    const many = Array.from({ length: 31 }, (_n, i) => hostile({ csr: `csr-${i}`, node: `n-${i}` }));
+    const parts = (verdicts: readonly VerdictLine[]) => clusterOf({ indexed: { verdicts } }).signals[0]?.parts;
+    expect(parts(many)).toHaveLength(30);
+    expect(clusterOf({ indexed: { verdicts: [hostile()] } }).signals[0]?.since).toBe(at(-MINUTE));
   });
 
   it.each([
@@ -428,6 +516,12 @@ describe('the signals of a cluster', () => {
       { name: undefined as never, provider: undefined as never },
       '--kubeconfig KUBECONFIG --cluster oslo',
     ],
+    [
+      'that cannot be entered any more, by its last sweep,',
+      { id: 'c-1', target: undefined as never },
+      { name: 'dublin', provider: 'eks' },
+      '--kubeconfig KUBECONFIG --cluster dublin --allow-exec',
+    ],
   ])('name a cluster %s as a kubeconfig needs it', (_, changed, known, options) => {
     const found = registered(changed.id ?? 'paris', { ...WELL, ...changed });
     const health = fleetHealth(
@@ -461,6 +555,11 @@ describe('the signals of a cluster', () => {
       since: at(-DAY),
       command: 'certmarshal doctor --fleet fleet.yaml --cluster paris',
     });
+    const found = clusterOf({
+      registered: { problem: TROUBLE },
+      indexed: { readable: false, readableAt: at(-DAY), findings },
+    });
+    expect(found.signals[0]?.story).toBe('its requests cannot be listed: list requests: answered 403');
     const lost = clusterOf({ registered: { target: undefined as never, problem: TROUBLE } });
     expect(lost.signals[0]?.story).toBe('its requests could never be listed: no');
   });
@@ -560,6 +659,7 @@ describe('fleetHealth', () => {
         CertificatesWarning: 3,
       });
       expect(cluster).toMatchObject({ state: 'critical', goneSince: at(-MINUTE) });
+      expect(cluster).not.toHaveProperty('maintenance');
       expect(health.slo.attainment).toBeUndefined();
     });
 
@@ -575,6 +675,25 @@ describe('fleetHealth', () => {
     ])('is gone where it %s', (_what, one) => {
       expect(clusterOf({ registered: found, ...one })).toMatchObject({ state: 'gone', signals: [] });
     });
+  });
+
+  it('takes a cluster without its tags for gone since it was seen last, where nothing says since when', () => {
+    const found = { untagged: true as const, seenAt: at(-2 * MINUTE) };
+    expect(clusterOf({ registered: found, indexed: {} })).toMatchObject({ state: 'gone', goneSince: at(-2 * MINUTE) });
+  });
+
+  it.each([
+    ['its target says', {}, { name: 'other' }, 'paris'],
+    ['its last sweep says', { target: undefined as never }, { name: 'other' }, 'other'],
+    ['its id says', { target: undefined as never }, { name: undefined as never }, 'paris'],
+  ])('calls a cluster as %s', (_, found, known, name) => {
+    expect(clusterOf({ registered: found, indexed: known }).name).toBe(name);
+  });
+
+  it('knows of a cluster that no sweep has seen nothing, and has no field without a value', () => {
+    const unknown = clusterOf({ registered: { target: undefined as never } });
+    expect(unknown).toMatchObject({ readable: false, complete: false, findings: [], verdicts: [] });
+    expect(Object.entries(unknown).filter(([, value]) => value === undefined)).toEqual([]);
   });
 
   it('leaves out what is only in the index, and takes what is only in the registry', () => {
@@ -603,6 +722,7 @@ describe('fleetHealth', () => {
     });
     const clusters = {
       fine: {},
+      'also-fine': {},
       soon: ending(3),
       sooner: ending(2),
       'also-sooner': ending(2),
@@ -623,6 +743,7 @@ describe('fleetHealth', () => {
       'soon',
       'later',
       'new',
+      'also-fine',
       'fine',
       'away',
     ]);
@@ -649,10 +770,23 @@ describe('fleetHealth', () => {
     expect(ids).toEqual(expected);
   });
 
-  it('puts first what bites first', () => {
+  it('puts signals of one urgency in the order of the catalogue', () => {
+    const one = tallied(
+      { code: 'RequestPending', severity: 'warning', count: 1 },
+      { code: 'RenewalErrors', severity: 'warning', count: 1 },
+      { code: 'CertificateExpiring', severity: 'warning', count: 1 },
+    );
+    const ids = clusterOf({ indexed: one }).signals.map(({ id }) => id);
+    expect(ids).toEqual(['CertificatesWarning', 'KubeletsOverdue', 'RequestsWaiting']);
+  });
+
+  it.each([
+    ['in days', at(3 * DAY)],
+    ['at a time that is none, so now', 'soon'],
+  ])('puts first what bites first: %s', (_, due) => {
     const findings = [
       expiryFinding({ severity: 'warning', due: at(12 * DAY) }),
-      expiryFinding({ code: 'KubeletRenewalOverdue', severity: 'warning', object: 'b', due: at(3 * DAY) }),
+      expiryFinding({ code: 'KubeletRenewalOverdue', severity: 'warning', object: 'b', due }),
     ];
     const { signals } = clusterOf({ indexed: { audit: auditSummary({ findings }) } });
     expect(signals.map(({ id }) => id)).toEqual(['KubeletsOverdue', 'CertificatesWarning']);

@@ -76,6 +76,8 @@ describe('maintenanceOf', () => {
     expect(covers('mgmt/*')).toBeDefined();
     expect(covers('mgmt')).toBeUndefined();
     expect(maintenanceOf(BERLIN, [], at)).toBeUndefined();
+    const several = { ...weekly(), clusters: ['paris', 'berlin'] };
+    expect(maintenanceOf(BERLIN, [several], at)).toStrictEqual({ until: '2026-11-22T03:00:00.000Z' });
   });
 
   it('takes the one that ends last', () => {

@@ -78,8 +78,22 @@ describe('the rollout of a cluster', () => {
 
   it('names no command that EKS clusters do not have', () => {
     const eks = { target: { ...PARIS, cluster: { name: 'paris', provider: 'eks' } } };
-    for (const state of ['held', 'refused'] as const)
-      expect(signalsOf({ rollout: rollout(state) }, {}, eks)[0]?.command).toMatch(/^certmarshal audit .*--allow-exec$/);
+    const unentered = { target: undefined };
+    for (const state of ['held', 'refused'] as const) {
+      const commands = [
+        ...signalsOf({ rollout: rollout(state) }, {}, eks),
+        ...signalsOf({ rollout: rollout(state), provider: 'eks' }, {}, unentered).filter(({ id }) =>
+          id.startsWith('R'),
+        ),
+      ].map(({ command }) => command);
+      expect(commands).toHaveLength(2);
+      for (const command of commands) expect(command).toMatch(/^certmarshal audit .*--allow-exec$/);
+    }
+  });
+
+  it('tells that certificates ended before anybody began it', () => {
+    const [signal] = signalsOf({ rollout: rollout('expired', { message: 'certificates ended' }) });
+    expect(signal?.story).toBe('not rolled in time: certificates ended');
   });
 
   it('tells what is needed with the check that fails first', () => {
@@ -88,6 +102,7 @@ describe('the rollout of a cluster', () => {
       'would roll 3 control plane machines. Not now: 1 of 20 checks fails: Machine eksa-system/paris-cp-1: no machine was made for 50 minutes (stuck)',
     );
     expect(signal?.command).toMatch(/^certmarshal rollout plan /);
+    expect(signal).not.toHaveProperty('due');
   });
 
   it.each([
@@ -105,7 +120,7 @@ describe('the rollout of a cluster', () => {
     const window = { clusters: ['paris'], when: { from: at(-MINUTE), until: at(DAY) } };
     const maintenance: Monitoring['maintenance'] = [window];
     const held = healthOf({ rollout: rollout('held') }, { maintenance });
-    expect(held.clusters[0]?.state).toBe('critical');
+    expect(held.clusters).toMatchObject([{ state: 'critical', rollout: { state: 'held' } }]);
     expect(held.totals.RolloutsHeld).toBe(1);
     expect(culpritsOf('RolloutHeld', held, {}).map(({ id }) => id)).toEqual(['paris']);
     const needed = healthOf({ rollout: rollout('assist') }, { maintenance });

@@ -51,4 +51,15 @@ describe('tryingAgain', () => {
     expect(appended.at(-1)?.[1]).toHaveLength(1_000);
     expect(appended.at(-1)?.[1][0]).toBe('csr-0');
   });
+
+  it('remembers a hundred clusters, and of these also what comes later', async () => {
+    let down = true;
+    const { appended, keep } = journalThat(() => down);
+    for (let number = 1; number <= 101; number += 1) await keep(`c${number}`, 'a');
+    await keep('c100', 'b');
+    down = false;
+    expect(await keep('c101')).toBeUndefined();
+    await keep('c100');
+    expect(appended.at(-1)).toEqual(['c100', ['a', 'b']]);
+  });
 });

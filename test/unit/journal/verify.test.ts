@@ -7,7 +7,8 @@ import { CHAIN_START, chainLines, readLine } from '../../../lambdas/journal/chai
 import { directoryJournalFiles } from '../../../lambdas/journal/directory-files.ts';
 import { encodeHead, headOfObject } from '../../../lambdas/journal/head.ts';
 import { headKey, journalKey } from '../../../lambdas/journal/keys.ts';
-import { type VerifyOptions, verifyJournal } from '../../../lambdas/journal/verify.ts';
+import { LARGEST_JOURNAL_OBJECT } from '../../../lambdas/journal/s3-journal.ts';
+import { readObjects, type VerifyOptions, verifyJournal } from '../../../lambdas/journal/verify.ts';
 import type { TamperKind } from '../../../lambdas/journal/verify-chain.ts';
 import { CLUSTER, entry, type MemoryBucket, memoryBucket, never, writerOf } from './values.ts';
 
@@ -325,6 +326,94 @@ describe('a verification', () => {
     };
     const { chains } = await verifyJournal({ ...bucket.files, read }, {}, never);
     expect(chains[0]).toMatchObject({ lines: 13, end: { seq: 13 }, problems: [] });
+  });
+
+  it('looks four times at most at a chain that never stops to grow, and again at its newest day alone', async () => {
+    const bucket = await journal();
+    let looks = 0;
+    const read = async (key: string) => {
+      if (key === HEAD) {
+        looks += 1;
+        // Two objects more: the head has only the last of them.
+        for (const number of [1, 2])
+          await writerOf(bucket).append(CLUSTER, [entry(10 * looks + number, { at: `${DAY_3}T11:00:00.000Z` })], never);
+      }
+      return bucket.objects.get(key);
+    };
+    const days = new Set<string>();
+    const objects: typeof bucket.files.objects = (prefix, signal) => {
+      if (looks > 0) days.add(prefix);
+      return bucket.files.objects(prefix, signal);
+    };
+    await verifyJournal({ ...bucket.files, read, objects }, { cluster: CLUSTER }, never);
+    expect(looks).toBe(4);
+    expect([...days]).toEqual([`journal/${DAY_3}/${CLUSTER}/`]);
+  });
+
+  it('is of one cluster where one is asked for: of no other that was noted down, nor of one whose id begins like its own', async () => {
+    const bucket = await journal();
+    const longer = `${CLUSTER}/nested`;
+    await writerOf(bucket).append(longer, [entry(1, { cluster: longer, at: `${DAY_1}T10:00:00.000Z` })], never);
+    const expected = new Map([[OTHER, [endOf(bucket, OTHER_A)]]]);
+    const { chains } = await verifyJournal(bucket.files, { cluster: CLUSTER, expected }, never);
+    expect(chains).toMatchObject([{ cluster: CLUSTER, lines: 9, problems: [] }]);
+  });
+
+  it('has its chains in the order of their clusters, whichever wrote first', async () => {
+    const bucket = memoryBucket();
+    for (const [cluster, day] of [
+      ['zurich', DAY_1],
+      ['aachen', DAY_3],
+      ['madrid', DAY_2],
+    ] as const)
+      await writerOf(bucket).append(cluster, [entry(1, { cluster, at: `${day}T10:00:00.000Z` })], never);
+    const { chains } = await verifyJournal(bucket.files, {}, never);
+    expect(chains.map(({ cluster }) => cluster)).toEqual(['aachen', 'madrid', 'zurich']);
+  });
+
+  it('names a hundred objects that are not of the journal, of heads too, and counts the others', async () => {
+    const bucket = await journal();
+    put(bucket, 'heads/notes.txt', 'hello');
+    for (let number = 1; number <= 100; number += 1) put(bucket, `journal/${DAY_2}/notes-${number}.txt`, 'hello');
+    const { chains, strays, strayCount } = await verifyJournal(bucket.files, {}, never);
+    expect([chains.length, strays.length, strayCount]).toEqual([2, 100, 101]);
+  });
+
+  it.each([
+    ['an object that is too large', B, 'too-large', [{ kind: 'too-large', object: B }]],
+    ['a head that is too large', HEAD, 'too-large', [{ kind: 'head-damaged', object: HEAD }]],
+    ['an object that is gone by now', B, undefined, [{ kind: 'removed-object', object: C, line: 1 }]],
+  ] as const)('finds %s', async (_, wrong, answer, found) => {
+    const bucket = await journal();
+    const read = async (key: string) => (key === wrong ? answer : bucket.objects.get(key));
+    const { chains } = await verifyJournal({ ...bucket.files, read }, { cluster: CLUSTER }, never);
+    expect(chains[0]?.problems).toMatchObject(found);
+  });
+
+  it.each([
+    ['sixteen at once', 1, 16],
+    ['two of the largest at once', LARGEST_JOURNAL_OBJECT, 2],
+    ['none that is larger than any of the journal', LARGEST_JOURNAL_OBJECT + 1, 0],
+  ])('reads objects in their order: %s', async (_, size, atOnce) => {
+    const keys = Array.from({ length: 40 }, (__, index) =>
+      journalKey({ day: DAY_1, cluster: CLUSTER, seq: index + 1 }),
+    );
+    async function* listed() {
+      for (const key of keys) yield { key, size };
+    }
+    let [reading, most] = [0, 0];
+    const read = async (key: string) => {
+      reading += 1;
+      most = Math.max(most, reading);
+      await Promise.resolve();
+      reading -= 1;
+      return Buffer.from(key);
+    };
+    const found: [string, string | undefined][] = [];
+    for await (const { key, bytes } of readObjects({ ...memoryBucket().files, read }, listed(), never))
+      found.push([key, bytes?.toString('utf8')]);
+    expect(found).toEqual(keys.map((key) => [key, atOnce === 0 ? undefined : key]));
+    expect(most).toBe(atOnce);
   });
 
   describe('of the newest days', () => {

@@ -1,9 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Template } from 'aws-cdk-lib/assertions';
 import { App } from 'aws-cdk-lib/core';
-import { afterAll } from 'vitest';
 
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
@@ -12,8 +11,8 @@ import type { HubPlace } from '../../../lib/spokes-of.ts';
 import { discovery } from '../fleet/values.ts';
 
 const { context }: { context: Record<string, unknown> } = JSON.parse(readFileSync('cdk.json', 'utf8'));
-const output = mkdtempSync(join(tmpdir(), 'certmarshal-stack-'));
-afterAll(() => rmSync(output, { recursive: true, force: true }));
+/** Of test/scratch.ts. */
+const scratch = process.env['CERTMARSHAL_SCRATCH'] ?? tmpdir();
 
 export const PLACE: HubPlace = { account: '999900001111', region: 'eu-central-1' };
 
@@ -37,7 +36,7 @@ export function fleetOf(changed: Partial<Fleet> = {}): Fleet {
 /** The stacks of a fleet, without bundling. */
 export function stacksOf(fleet: Fleet, place: HubPlace = PLACE): FleetStacks & { readonly app: App } {
   const app = new App({
-    outdir: mkdtempSync(join(output, 'cdk.out-')),
+    outdir: mkdtempSync(join(scratch, 'cdk.out-')),
     context: { ...context, 'aws:cdk:bundling-stacks': [] },
   });
   const { account: _account, region: _region, ...hub } = fleet.hub;

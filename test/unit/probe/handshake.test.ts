@@ -122,13 +122,17 @@ describe('shows the chain as it was sent', () => {
 describe('ends, and says why', () => {
   test('a server that accepts and says nothing', async () => {
     const port = await listenRaw(() => {});
-    const startedAt = performance.now();
-    expect(failure(await handshake({ host, port }, { signal, timeoutMs: 200, addresses: 'local' }))).toMatchObject({
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    const within = async (timeoutMs: number) =>
+      handshake({ host, port }, { signal: stop.signal, timeoutMs, addresses: 'local' });
+    // The deadline is the one that was asked for: the longer one is not over yet.
+    const first = await Promise.race([within(60_000), within(200)]);
+    expect(failure(first)).toMatchObject({
       kind: 'timeout',
       message: 'it accepts connections and says nothing within 0.2 s',
       remedy: 'The route is open: check that what listens there speaks TLS, and look at its load.',
     });
-    expect(performance.now() - startedAt).toBeLessThan(1000);
   });
 
   test('a connection that is never made', () => {
@@ -144,14 +148,14 @@ describe('ends, and says why', () => {
     const record = Buffer.from([22, 3, 3, 0x3f, 0xff, 2, 0, 0x3f, 0]);
     const port = await listenRaw((socket) => {
       let at = 0;
-      const timer = setInterval(() => socket.write(Buffer.from([record[at++] ?? 0])), 20);
+      const drip = () => socket.write(Buffer.from([record[at++] ?? 0]));
+      const timer = setInterval(drip, 20);
+      drip();
       socket.once('close', () => clearInterval(timer));
     });
-    const startedAt = performance.now();
     const { kind, message } = failure(await handshake({ host, port }, { signal, timeoutMs: 400, addresses: 'local' }));
     expect(kind).toBe('timeout');
     expect(message).toBe('it began to answer, and showed no certificate within 0.4 s');
-    expect(performance.now() - startedAt).toBeLessThan(1200);
   });
 
   test('a server that never stops sending', async () => {
@@ -258,22 +262,19 @@ test('loopback is connected to where the rule says so', async () => {
 describe('handshakes', () => {
   test('in the order of the targets, no more at a time than said', async () => {
     const delays = [300, 0, 150, 20, 80, 10];
-    let now = 0;
+    const seen: number[] = [];
+    let begun = 0;
     let most = 0;
     const ports = await Promise.all(
       delays.map((wait) =>
         listenRaw((socket) => {
           socket.resume();
-          now += 1;
-          most = Math.max(most, now);
-          socket.once('close', () => {
-            now -= 1;
-          });
+          begun += 1;
+          most = Math.max(most, begun - seen.length);
           setTimeout(() => socket.end(`HTTP/1.1 ${wait}`), wait);
         }),
       ),
     );
-    const seen: number[] = [];
     const results = await handshakes(
       [...ports.map((port) => ({ host, port })), { host, port: await listenTls(serving) }],
       { ...options, concurrency: 3, onResult: (index) => seen.push(index) },
@@ -283,7 +284,7 @@ describe('handshakes', () => {
       'ok',
     ]);
     expect(seen.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6]);
-    expect(most).toBeLessThanOrEqual(4);
+    expect(most).toBeLessThanOrEqual(3);
   });
 
   test('those that are not started when it is aborted are not', async () => {

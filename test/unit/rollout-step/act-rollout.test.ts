@@ -261,7 +261,7 @@ describe('what the server says', () => {
       world.management.before = (call) => {
         if (on(dryRun)(call)) throw failure(kind);
       };
-      expect(await act(roll(object))).toMatchObject({ kind: expected, problem: { kind } });
+      expect(await act(roll(object))).toMatchObject({ kind: expected, problem: { kind, remedy: 'Nothing.' } });
       const patches = world.management.calls.filter((call) => call === `PATCH ${CONTROL_PLANE}`);
       expect(patches).toHaveLength(dryRun ? 0 : 1);
       // Others need not wait for what did not begin.

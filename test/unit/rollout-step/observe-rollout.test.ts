@@ -365,9 +365,14 @@ describe('whose certificate machines show', () => {
     expect(await etcdOf(true)).toEqual(['failed', 'failed', 'failed']);
     expect(await etcdOf(false)).toEqual(['certificate', 'certificate', 'certificate']);
     world.management.put(secret, { data: { 'tls.crt': base64(own.ca.certificate) } });
+    expect((await look(world, { readEtcdClientSecret: true })).unread).toEqual([]);
     world.shown.set('10.0.1.52:2379', await shownBy(await other.leaf('etcd-2')));
     expect(await etcdOf(true)).toEqual(['certificate', 'failed', 'certificate']);
     expect(await etcdOf(false)).toEqual(['failed', 'failed', 'failed']);
+    world.management.put(secret, { data: { 'tls.crt': base64('nothing') } });
+    expect((await look(world, { readEtcdClientSecret: true })).unread).toMatchObject([
+      { kind: 'malformed', object: `the certificate in Secret ${NAMESPACE}/${NAME}-etcd` },
+    ]);
   });
 });
 
@@ -495,6 +500,12 @@ describe('the Cluster of EKS Anywhere', () => {
     expect(await optedIn()).toEqual([true]);
     world.management.put(tenants.replace(NAME, 'milan-prod'), {});
     expect(await optedIn()).toEqual([false]);
+  });
+
+  it('of another cluster that says nothing counts as not opted in', async () => {
+    const world = healthyWorld();
+    world.management.put(world.paths.siblingEksAnywhere, {});
+    expect((await look(world)).siblings.map(({ optedIn }) => optedIn)).toEqual([false]);
   });
 });
 

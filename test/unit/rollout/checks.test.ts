@@ -458,6 +458,23 @@ describe('the checks before a rollout', () => {
     expect(words.join('\n')).toMatchSnapshot();
   });
 
+  it.each([
+    [
+      'the first machine alone has no name',
+      [{ deleting: true }, { owned: false }, {}],
+      'it is being deleted, berlin-prod-2: the control plane does not own it',
+    ],
+    [
+      'each machine has its name beside what is wrong with all',
+      [{ deleting: true }, { owned: false }],
+      '2 of 3 machines seen, berlin-prod-1: it is being deleted, berlin-prod-2: the control plane does not own it',
+    ],
+  ])('names machines behind the one that is the object: %s', (_, changes, found) => {
+    const asked = seen({ machines: changes.map((change, index) => machine(index + 1, change)) });
+    const check = checksOf(asked).find(({ id }) => id === 'machines-settled');
+    expect(check).toMatchObject({ object: `Machine ${NAMESPACE}/berlin-prod-1`, found });
+  });
+
   it('tells when the last window that is open ends', () => {
     const windows = [
       { from: '2026-11-28T02:00:00Z', until: '2026-11-28T03:00:00Z' },

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { RolloutMark } from '../../../lambdas/rollout/annotations.ts';
 import { type EtcdQuestion, etcdTurn, nonceOf, pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
-import type { ObservedControlPlane, ObservedEtcd, ObservedMachine } from '../../../lambdas/rollout/observed.ts';
+import type {
+  ObservedControlPlane,
+  ObservedEtcd,
+  ObservedMachine,
+  ObservedRollout,
+} from '../../../lambdas/rollout/observed.ts';
 import { progressOf } from '../../../lambdas/rollout/progress.ts';
 import { markOf } from '../../../lambdas/rollout/rollout-mark.ts';
 import type { HoldReason } from '../../../lambdas/rollout/step.ts';
@@ -49,16 +54,17 @@ interface Case {
   readonly paused?: string | undefined;
   readonly inTheWay?: readonly HoldReason[];
   readonly now?: number;
+  readonly unread?: ObservedRollout['unread'];
 }
 
-function turn({ etcd: one, inTheWay = [], now = NOW, ...rest }: Case) {
+function turn({ etcd: one, inTheWay = [], now = NOW, unread = [], ...rest }: Case) {
   const paused = 'paused' in rest ? rest.paused : pauseOf(MARK);
   const plane: ObservedControlPlane = controlPlane({
     etcd: 'external',
     mark: MARK,
     ...(paused === undefined ? {} : { paused }),
   });
-  const { etcd: _, ...without } = healthyExternal({ controlPlane: plane });
+  const { etcd: _, ...without } = healthyExternal({ controlPlane: plane, unread });
   const observed = one === undefined ? without : { ...without, etcd: one };
   const question: EtcdQuestion = {
     observed,
@@ -93,11 +99,19 @@ describe('the order of external etcd', () => {
   });
 
   it('checks everything again before, and waits for what passes', () => {
-    expect(turn({ etcd: etcd(), inTheWay: [REASON], now: SINCE + 5 * MINUTE }).kind).toBe('wait');
-    expect(held(turn({ etcd: etcd(), inTheWay: [REASON], now: SINCE + 11 * MINUTE }))).toEqual([
+    expect(turn({ etcd: etcd(), inTheWay: [REASON], now: SINCE + 10 * MINUTE }).kind).toBe('wait');
+    expect(held(turn({ etcd: etcd(), inTheWay: [REASON], now: SINCE + 10 * MINUTE + 1 }))).toEqual([
       'etcd-not-begun',
       'maintenance-window',
     ]);
+  });
+
+  it('waits for etcd that cannot be read for less than ten minutes, and not for etcd that is gone', () => {
+    const unread = [{ kind: 'timeout', object: 'EtcdadmCluster', message: 'no answer', remedy: 'wait' }];
+    const after = (ms: number, what: Case) => held(turn({ etcd: undefined, now: SINCE + ms, ...what }));
+    expect(after(10 * MINUTE - 1, { unread })).toMatchObject({ kind: 'wait' });
+    expect(after(10 * MINUTE, { unread })).toEqual(['etcd-failed']);
+    expect(after(MINUTE, {})).toEqual(['etcd-failed']);
   });
 
   it.each<[string, Case]>([

@@ -253,6 +253,14 @@ describe('what is due', () => {
     ['no successor', observed({ authorities: [OUTGOING] })],
     ['a successor that is being deleted', successor({ distributionStatus: 'DELETING' })],
     ['new nodes only', observed({ nodes: [node('a', 'blue', { createdAt: NEW })] })],
+    [
+      'new nodes only, of a group that is being changed',
+      { ...blue({ status: 'UPDATING' }), nodes: [node('a', 'blue', { createdAt: NEW })] },
+    ],
+    [
+      'new nodes only, of a cluster that failed',
+      { ...cluster({ status: 'FAILED' }), nodes: [node('a', 'blue', { createdAt: NEW })] },
+    ],
     ['old nodes that go', observed({ nodes: [node('a', 'blue', { deleting: true })] })],
     [
       'nodes that EKS replaces by itself',
@@ -421,6 +429,12 @@ describe('a try', () => {
       state: 'idle',
       ended: [token()],
     });
+  });
+
+  it('of a group that is gone has ended once: what is written down already is not written again', () => {
+    const gone = observed({ groups: [group('green')], nodes: [node('g', 'green', { createdAt: NEW })] });
+    const ended = history({ rollouts: [past({ endedAt: NOW - MINUTE_MS })] });
+    expect(plan({ observed: gone, history: ended }).ended).toEqual([]);
   });
 
   it('of a group that is gone has ended; not of one that could not be read', () => {

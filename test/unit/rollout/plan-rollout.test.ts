@@ -700,14 +700,36 @@ describe('a whole rollout is bounded', () => {
     expect(isHold(plan(going([...old, young(4, NOW - 26 * HOUR)])))).toEqual(['stuck']);
   });
 
-  it('when it becomes too late with machines left, unless a person began it later than that', () => {
-    const left = [ending(1, 9.5), ending(2, 9.5), young(4, NOW - HOUR)];
+  it('when it becomes too late with a machine left, unless a person began it later than that', () => {
+    const left = [ending(1, 9.5), young(4, NOW - HOUR), young(5, NOW - HOUR)];
     const step = plan(going(left));
     expect(isHold(step)).toEqual(['stuck']);
     expect(step.message).toContain('too little time is left');
     const late = markOf(CLUSTER_ID, NOW - 2 * HOUR, 'wanted by a person', 'person');
     expect(plan(going(left, late)).state).toBe('rolling');
   });
+});
+
+it.each([
+  ['began before the last moment, which is now', 0, -10 * MINUTE, 'rolling'],
+  ['began before the last moment, which was a second ago', -1_000, -10 * MINUTE, 'held'],
+  ['began at the last moment', -1_000, -1_000, 'held'],
+  ['began a second after the last moment', -2_000, -1_000, 'rolling'],
+] as const)('a rollout with machines left that %s', (_, until, since, state) => {
+  const mark = markOf(CLUSTER_ID, NOW + since, 'certificates end soon', 'schedule');
+  // 10 days before its certificate ends it is too late.
+  const machines = [1, 2, 3].map((number) => ending(number, 10 + until / DAY));
+  const observed = healthyRollout({ machines, controlPlane: controlPlane({ mark, rolloutAfter: NOW + since }) });
+  const step = plan(observed);
+  expect([step.state, step.message.includes('too little time')]).toEqual([state, state === 'held']);
+});
+
+it('a rollout is not too late once no machine is left, though one of them shows an old certificate yet', () => {
+  const [one, two] = NEW;
+  const machines = [one, two, young(6, SINCE, { served: endsIn(10 - MINUTE / DAY, 'ab') })].flatMap(
+    (made) => made ?? [],
+  );
+  expect(plan(rolling({ machines })).state).toBe('verifying');
 });
 
 describe('what a person answers for', () => {

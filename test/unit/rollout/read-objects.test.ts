@@ -143,6 +143,12 @@ describe('a KubeadmControlPlane', () => {
     expect(readControlPlane(set(rawControlPlane(), path, value), 'v1beta2')).toMatchObject(expected);
   });
 
+  it('has no strategy where none is given', () => {
+    const read = readControlPlane(set(rawControlPlane(), 'spec>rollout', undefined), 'v1beta2');
+    expect(read).not.toHaveProperty('strategy');
+    expect(read).not.toHaveProperty('maxSurge');
+  });
+
   it('counts unavailable replicas of v1beta1', () => {
     const raw = set(rawControlPlane('v1beta1'), 'status>unavailableReplicas', 1);
     expect(readControlPlane(raw, 'v1beta1')?.status).toEqual({ replicas: 3, ready: 3, available: 2, upToDate: 3 });

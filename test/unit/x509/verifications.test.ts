@@ -124,14 +124,12 @@ describe('a server that sends 99 certificates of one name', () => {
 
   test('costs nothing where its key is of a kind that takes long', () => {
     const calls = countOfVerify();
-    const startedAt = performance.now();
     const [leaf, ...sent] = crowd(pair('sect571r1'));
     if (leaf === undefined) throw new Error('no leaf');
     expect(leadsTo(leaf, sent, [authority])).toBeUndefined();
     expect(isSelfSigned(leaf)).toBeUndefined();
+    // They took 17 s, most of it in one turn of the event loop.
     expect(calls()).toBe(0);
-    // It took 17 s, most of it in one turn of the event loop; to make the certificates takes some time as well.
-    expect(performance.now() - startedAt).toBeLessThan(5000);
   });
 });
 

@@ -242,7 +242,8 @@ describe('what is told', () => {
         leaves.flatMap((each) => ('issuedByCluster' in each && each.what === what ? [each.issuedByCluster] : []));
       expect(leaves).toHaveLength(count + 1);
       expect(toldOf('kube-apiserver')).toEqual([true]);
-      return { calls: verify.mock.calls.length, told: toldOf('kubelet-serving') };
+      const curves = verify.mock.calls.map(([key]) => key.asymmetricKeyDetails?.namedCurve);
+      return { calls: curves.length, curves, told: toldOf('kubelet-serving') };
     };
 
     test('cost no more than a handshake may, and are not believed', async () => {
@@ -252,19 +253,17 @@ describe('what is told', () => {
     });
 
     test('cost next to nothing where their keys take long', async () => {
-      const startedAt = performance.now();
-      const { calls, told } = await observeKubelets(3, 'sect571r1');
+      const { calls, curves, told } = await observeKubelets(3, 'sect571r1');
       expect(told).toEqual([false, false, false]);
       // Each under the one authority whose key is quick, and under its own.
       expect(calls).toBe(3 * 2 + 1);
-      // It took 53 s.
-      expect(performance.now() - startedAt).toBeLessThan(8000);
+      expect(new Set(curves)).toEqual(new Set(['prime256v1']));
     });
 
     test('take no more together than all servers may', async () => {
-      const { calls, told } = await observeKubelets(40, 'P-256');
-      const most = 2 * 41 + 200;
-      expect(calls).toBeLessThanOrEqual(most + 40);
+      const { calls, told } = await observeKubelets(12, 'P-256');
+      const most = 2 * 13 + 200;
+      expect(calls).toBeLessThanOrEqual(most + 12);
       expect(calls).toBeGreaterThan(most - VERIFICATIONS_A_HANDSHAKE);
       expect(told).toHaveLength(Math.floor((most - 1) / VERIFICATIONS_A_HANDSHAKE));
       expect(new Set(told)).toEqual(new Set([false]));
