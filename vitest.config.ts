@@ -44,6 +44,8 @@ export default defineConfig({
     globalSetup: './test/scratch.ts',
     maxWorkers: WORKERS,
     hookTimeout: 15 * MINUTE_MS,
+    // Not Vitest's one second, which a busy machine does not keep.
+    expect: { poll: { timeout: MINUTE_MS } },
     sequence: { sequencer: WaitingFirst },
     projects: PROJECTS.map((test) => ({ extends: true, test })),
   },
