@@ -53,10 +53,11 @@ function isAuthority({ best }: KnownCertificate): boolean {
  * Its own key may have signed it. Another authority of its name may be there: kube-controller-manager and kube-scheduler name theirs
  * after the second in which they start.
  */
-function isSelfSigned({
-  best: { isAuthority: is, subject, issuer, authorityKeyId, subjectKeyId },
-}: KnownCertificate): boolean {
-  return is === true && subject === issuer && (authorityKeyId === undefined || authorityKeyId === subjectKeyId);
+function isSelfSigned(certificate: KnownCertificate): boolean {
+  const { subject, issuer, authorityKeyId, subjectKeyId } = certificate.best;
+  return (
+    isAuthority(certificate) && subject === issuer && (authorityKeyId === undefined || authorityKeyId === subjectKeyId)
+  );
 }
 
 function keyOf(keyId: string | undefined, name: string): string {
