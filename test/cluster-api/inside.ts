@@ -83,7 +83,6 @@ async function start({ parts, users }: Wanted, stops: (() => Promise<void>)[]): 
       parts.managers[name] ?? '',
       `--kubeconfig=${controlPlane.kubeconfig(name)}`,
       '--leader-elect=false',
-      '--sync-period=2s',
       `--health-addr=127.0.0.1:${ports.health}`,
       `--diagnostics-address=127.0.0.1:${ports.diagnostics}`,
       '--insecure-diagnostics=true',

@@ -16,6 +16,7 @@ import { connectAdmin } from '../control-plane/admin.ts';
 import { type ApiserverEndpoints, type Lifetime, openApiserverEndpoints } from './apiserver-endpoints.ts';
 import {
   type ControlPlaneCluster,
+  conditionOf,
   createControlPlaneCluster,
   type KubeadmControlPlane,
   type Machine,
@@ -144,15 +145,17 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
   async function follow(cluster: ControlPlaneCluster, until: string, serving?: readonly Version[]) {
     const seen: string[] = [];
     const patches: ApiCall[] = [];
+    const machines = new Set<number>();
     for (const deadline = Date.now() + 240_000; Date.now() < deadline; await sleep(1_000)) {
       const spied = spy(serving);
       const { step: planned, problems } = await step(spied, cluster);
       patches.push(...spied.patches);
+      machines.add((await cluster.machines()).length);
       expect(problems).toEqual([]);
       const { replaced, verified } = planned.progress ?? {};
       const line = `${planned.state} ${replaced} ${verified}`;
       if (seen.at(-1) !== line) seen.push(line);
-      if (planned.state === until) return { seen, patches, last: planned };
+      if (planned.state === until) return { seen, patches, machines, last: planned };
       if (planned.state === 'held') throw new Error(JSON.stringify(planned));
     }
     throw new Error(`never ${until}: ${seen.join(', ')}`);
@@ -286,8 +289,11 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
       'one-of-its-management-cluster',
     ]);
 
-    const { seen, patches, last } = await follow(berlin, 'done');
+    const { seen, patches, last, machines } = await follow(berlin, 'done');
     expect(patches).toEqual([]);
+    // One by one, and never fewer than before.
+    expect(machines).toEqual(new Set([3, 4]));
+    expect(conditionOf(await berlin.controlPlane(), 'Available')?.status).toBe('True');
     const counts = seen.map((line) => Number(line.split(' ')[1]));
     expect(counts).toEqual(counts.toSorted((a, b) => a - b));
     expect(new Set(counts)).toEqual(new Set([0, 1, 2, 3]));

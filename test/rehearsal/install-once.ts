@@ -3,8 +3,6 @@ import { basename, join } from 'node:path';
 import { cacheBase, cacheDirectory, downloadError, ToolError } from '../control-plane/cache.ts';
 import { removeLeftovers, withFileLock } from '../control-plane/file-lock.ts';
 
-export { ToolError };
-
 /** A program that tests run, pinned. Each version has its own directory: a changed pin never meets what an older one left. */
 export interface PinnedTool {
   /** As its package index calls it. */

@@ -5,7 +5,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { installOnce, outputOf, ToolError } from './install-once.ts';
+import { ToolError } from '../control-plane/cache.ts';
+import { installOnce, outputOf } from './install-once.ts';
 
 const RIC = { name: 'aws-lambda-ric', version: '4.0.2' } as const;
 /** It compiles libcurl and its own client: four minutes on two busy cores. */

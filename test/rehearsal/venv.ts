@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { ToolError } from '../control-plane/cache.ts';
 import { hasCode } from '../control-plane/errno.ts';
-import { installOnce, outputOf, type PinnedTool, ToolError } from './install-once.ts';
+import { installOnce, outputOf, type PinnedTool } from './install-once.ts';
 
 const INSTALL_TIMEOUT_MS = 5 * 60_000;
 const run = promisify(execFile);

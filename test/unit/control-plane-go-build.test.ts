@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -10,31 +9,26 @@ import { resolveBinaries } from '../control-plane/binaries.ts';
 import { ToolError } from '../control-plane/cache.ts';
 import { withFileLock } from '../control-plane/file-lock.ts';
 import { BuildError, buildExecutables, go } from '../control-plane/go-build.ts';
+import { type BareMachine, bareMachine } from './bare-machine.ts';
 
 const GO_BUILD = join(import.meta.dirname, '..', 'control-plane', 'go-build.ts');
 const PROGRAM = { executable: 'program', label: 'program', goPackage: '.', coldBuild: '1 s' };
 const LIST = ['list', '.'];
 
 describe('what the Go build says', () => {
+  let machine: BareMachine;
   let directory: string;
   let module: string;
   let printed: string[];
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'certmarshal-go-'));
+    machine = await bareMachine();
+    ({ directory, printed } = machine);
     module = join(directory, 'module');
     await mkdir(module);
     await writeFile(join(module, 'go.mod'), 'module x.test/x\n\ngo 1.26.0\n');
-    vi.stubEnv('PATH', directory);
-    vi.stubEnv('CERTMARSHAL_CACHE', join(directory, 'cache'));
     vi.stubEnv('KUBEBUILDER_ASSETS', '');
-    printed = [];
-    vi.spyOn(process.stderr, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
   });
-  afterEach(async () => {
-    vi.restoreAllMocks();
-    vi.unstubAllEnvs();
-    await rm(directory, { recursive: true, force: true, maxRetries: 5 });
-  });
+  afterEach(() => machine.remove());
 
   /** A `go` on the PATH that runs these lines; for `build`, `$out` is the file to make. */
   async function fakeGo(build: string): Promise<void> {
@@ -126,7 +120,7 @@ describe('what the Go build says', () => {
       expect.stringMatching(/^control-plane: built program in \d+ s\n$/),
     ]);
     await rm(path);
-    printed = [];
+    printed.length = 0;
     const lock = join(await builtIn(), '.lock');
     await withFileLock(lock, async () => {
       const waiting = buildExecutables(module, [PROGRAM], '-s');

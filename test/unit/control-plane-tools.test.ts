@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -13,6 +12,7 @@ import { installOnce } from '../rehearsal/install-once.ts';
 import { runtimeClient } from '../rehearsal/lambda-runtime.ts';
 import { tool } from '../rehearsal/tool.ts';
 import { pythonTool } from '../rehearsal/venv.ts';
+import { type BareMachine, bareMachine } from './bare-machine.ts';
 
 const TEST = join(import.meta.dirname, '..');
 const PYTHON =
@@ -22,23 +22,16 @@ const PYTHON_ADVICE =
   'install Python 3.11 or newer with its venv module (on Debian and Ubuntu: apt-get install python3 python3-venv)';
 
 describe('what the installation of a tool says', () => {
+  let machine: BareMachine;
   let directory: string;
   let cache: string;
-  let printed: string[];
+  let printed: readonly string[];
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'certmarshal-tools-'));
-    cache = join(directory, 'cache');
+    machine = await bareMachine();
+    ({ directory, cache, printed } = machine);
     await mkdir(cache);
-    vi.stubEnv('PATH', directory);
-    vi.stubEnv('CERTMARSHAL_CACHE', cache);
-    printed = [];
-    vi.spyOn(process.stderr, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
   });
-  afterEach(async () => {
-    vi.restoreAllMocks();
-    vi.unstubAllEnvs();
-    await rm(directory, { recursive: true, force: true, maxRetries: 5 });
-  });
+  afterEach(() => machine.remove());
 
   const fake = (name: string, script: string) =>
     writeFile(join(directory, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
