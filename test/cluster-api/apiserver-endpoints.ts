@@ -104,7 +104,7 @@ export async function openApiserverEndpoints(played?: Played): Promise<Apiserver
       const keepLooking = async (): Promise<void> => {
         while (!stopping.signal.aborted) {
           await look(cluster, lifetimeOf);
-          await sleep(500, undefined, { signal: stopping.signal }).catch(() => {});
+          await sleep(1_000, undefined, { signal: stopping.signal }).catch(() => {});
         }
       };
       const follower = keepLooking();

@@ -153,7 +153,7 @@ function clusterOf(admin: Admin, namespace: string, name: string): ControlPlaneC
     const deadline = Date.now() + timeoutMs;
     while (!(await isSo())) {
       if (Date.now() > deadline) throw new Error(`${what}: not within ${timeoutMs} ms; ${await state()}`);
-      await sleep(250);
+      await sleep(500);
     }
   };
   const state = async (): Promise<string> => {

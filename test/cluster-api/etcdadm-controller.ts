@@ -91,7 +91,7 @@ const ETCD_LABEL = 'cluster.x-k8s.io/etcd-cluster';
 const READY_LABEL = 'cluster.x-k8s.io/etcd-ready';
 const CLUSTER_LABEL = 'cluster.x-k8s.io/cluster-name';
 /** How often each of those who are played looks. */
-const LOOK_MS = 200;
+const LOOK_MS = 400;
 
 /**
  * Makes an EtcdadmCluster with machines that are ready, and plays whoever reconciles it, after their source:
@@ -124,12 +124,6 @@ export async function playEtcd(options: PlayedEtcdOptions): Promise<PlayedEtcd> 
     const { items } = await admin.get<{ readonly items: readonly Machine[] }>(`${machinesPath}?${query}`);
     return items.toSorted((one, other) => createdAt(one) - createdAt(other));
   };
-  const configs = async (): Promise<ReadonlyMap<string, unknown>> => {
-    const { items } = await admin.get<{ readonly items: readonly (KubeObject & { readonly spec?: unknown })[] }>(
-      configsPath,
-    );
-    return new Map(items.map(({ metadata, spec }) => [metadata.name, spec ?? {}]));
-  };
 
   const saveSecret = async (secret: string, data: Readonly<Record<string, string>>): Promise<void> => {
     const coded = Object.fromEntries(
@@ -150,8 +144,11 @@ export async function playEtcd(options: PlayedEtcdOptions): Promise<PlayedEtcd> 
     await saveSecret('apiserver-etcd-client', { 'tls.crt': certPem, 'tls.key': keyPem });
   };
 
+  /** Spec of each EtcdadmConfig, by its name: nobody changes them. */
+  const specs = new Map<string, unknown>();
   const makeMachine = async ({ metadata: { uid }, spec }: EtcdadmCluster): Promise<void> => {
     const own = `${name}-${Math.random().toString(36).slice(2, 7).padEnd(5, '0')}`;
+    specs.set(own, spec.etcdadmConfigSpec);
     await admin.post(configsPath, {
       apiVersion: 'bootstrap.cluster.x-k8s.io/v1beta1',
       kind: 'EtcdadmConfig',
@@ -180,6 +177,7 @@ export async function playEtcd(options: PlayedEtcdOptions): Promise<PlayedEtcd> 
     await admin.delete(`${machinesPath}/${own}`).catch(only(404));
     await admin.patch(`${machinesPath}/${own}`, { metadata: { finalizers: null } }).catch(only(404));
     await admin.delete(`${configsPath}/${own}`).catch(only(404));
+    specs.delete(own);
   };
 
   const isHealthy = ({ metadata, status }: Machine): boolean =>
@@ -218,22 +216,25 @@ export async function playEtcd(options: PlayedEtcdOptions): Promise<PlayedEtcd> 
     const before = await object();
     if (before.metadata.annotations?.[PAUSED] !== undefined) return;
     const draft = draftOf(before);
-    await act(before, draft).catch((error: unknown) => {
+    const all = await machines();
+    const changed = await act(before, all, draft).catch((error: unknown) => {
       // As the program: the status is told whatever happens before.
       draft.failed = error;
+      return true;
     });
-    await labelMembers(before);
-    tellStatus(before, draft, (await machines()).filter(isOwnedBy(before)));
+    const owned = (changed ? await machines() : all).filter(isOwnedBy(before));
+    await labelMembers(owned);
+    tellStatus(before, draft, owned);
     for (const annotation of draft.dropped)
-      await admin.patch(path, { metadata: { annotations: { [annotation]: null } } });
+      if (before.metadata.annotations?.[annotation] !== undefined)
+        await admin.patch(path, { metadata: { annotations: { [annotation]: null } } });
     const status = { ...draft.status, observedGeneration: Number(before.metadata['generation']) };
     if (!isDeepStrictEqual(status, before.status)) await admin.patch(`${path}/status`, { status });
     if (draft.failed !== undefined) throw draft.failed;
   }
 
-  /** `reconcile` and `upgradeEtcdCluster`: one thing at a time. */
-  async function act(before: EtcdadmCluster, draft: Draft): Promise<void> {
-    const [all, specs] = await Promise.all([machines(), configs()]);
+  /** `reconcile` and `upgradeEtcdCluster`: one thing at a time. @returns whether machines changed */
+  async function act(before: EtcdadmCluster, all: readonly Machine[], draft: Draft): Promise<boolean> {
     const owned = all.filter(isOwnedBy(before));
     const orphans = all.filter((machine) => !owned.includes(machine));
     const complete = before.metadata.annotations?.[UPGRADE_COMPLETE] !== undefined;
@@ -243,7 +244,7 @@ export async function playEtcd(options: PlayedEtcdOptions): Promise<PlayedEtcd> 
         draft.mark(settled, 'EtcdClusterHasOutdatedMachines', `${orphans.length} etcd members have outdated spec`);
       if (complete) {
         for (const machine of orphans) await removeMachine(machine);
-        return;
+        return true;
       }
     } else {
       if (complete) draft.dropped.push(UPGRADE_COMPLETE);
@@ -260,18 +261,18 @@ export async function playEtcd(options: PlayedEtcdOptions): Promise<PlayedEtcd> 
       if (trouble.capReached || all.length > all.filter(isOutdated).length + before.spec.replicas) {
         const words = `Etcd cluster has ${all.length} total machines, maximum number of machines is ${2 * before.spec.replicas}`;
         draft.mark(specUpToDate, 'MaxNumberOfEtcdMachinesReached', words);
-        return;
+        return false;
       }
       const newest = upToDate.at(-1);
       if (draft.condition(specUpToDate)?.status === 'False' && newest !== undefined) {
-        if (createdAt(newest) + played.memberReadyMs > Date.now() || !isHealthy(newest)) return;
+        if (createdAt(newest) + played.memberReadyMs > Date.now() || !isHealthy(newest)) return false;
       }
       const words = `Rolling ${outdated.length} replicas with outdated spec (${upToDate.length} replicas up to date)`;
       draft.mark(specUpToDate, 'EtcdRollingUpdateInProgress', words);
       draft.mark('EtcdCertificatesAvailable', 'EtcdRollingUpdateInProgress', words);
       if (owned.length < before.spec.replicas) await makeMachine(before);
       else await admin.patch(`${machinesPath}/${oldest.metadata.name}`, { metadata: { ownerReferences: null } });
-      return;
+      return true;
     }
     if (draft.condition(specUpToDate) !== undefined) {
       draft.mark(specUpToDate);
@@ -282,13 +283,15 @@ export async function playEtcd(options: PlayedEtcdOptions): Promise<PlayedEtcd> 
       await issueClient({ notBefore: client.notBefore, notAfter: new Date(Date.now() + 365 * DAY_MS) });
       draft.mark('EtcdCertificatesAvailable');
     }
-    if (owned.length < before.spec.replicas) await makeMachine(before);
+    const isShort = owned.length < before.spec.replicas;
+    if (isShort) await makeMachine(before);
     else draft.dropped.push(UPGRADING);
+    return isShort;
   }
 
   /** The label of a member that is healthy, which it keeps, and with it the phase that EKS Anywhere gives its machine. */
-  async function labelMembers(before: EtcdadmCluster): Promise<void> {
-    for (const machine of (await machines()).filter(isOwnedBy(before))) {
+  async function labelMembers(owned: readonly Machine[]): Promise<void> {
+    for (const machine of owned) {
       const own = `${machinesPath}/${machine.metadata.name}`;
       const joined = machine.metadata.labels?.[READY_LABEL] === 'true' || isHealthy(machine);
       if (joined && machine.metadata.labels?.[READY_LABEL] === undefined)
