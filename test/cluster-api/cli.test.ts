@@ -275,7 +275,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     expect(again.stdout).not.toContain('start --yes');
     const status2 = await run(`rollout status --output json ${ofBerlin}`);
     expect(JSON.parse(status2.stdout)).toMatchObject({ kind: 'status', step: { state: 'done' } });
-  }, 300_000);
+  });
 
   it('can be watched, left alone, and aborted', async () => {
     const managed = `--kubeconfig paris.yaml --management-kubeconfig management.yaml --namespace ${paris.namespace} --cluster paris`;
@@ -322,7 +322,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     const resumed = await run(`rollout resume --yes ${ofParis}`);
     expect(resumed.status).toBe(1);
     expect(resumed.stdout).toMatch(/^✖ paris: nothing was written: there is no hold to take away\.\n/);
-  }, 240_000);
+  });
 });
 
 function nameOf({ metadata }: Machine): string {

@@ -263,7 +263,7 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
     const lease = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/certmarshal-rollout';
     const { spec } = await stack.admin.get<{ metadata: { name: string }; spec: { holderIdentity?: string } }>(lease);
     expect(spec.holderIdentity ?? '').toBe('');
-  }, 200_000);
+  });
 
   /** Ends the process before and after each call of a write. @returns what was written, by all of them */
   async function endEverywhere(cluster: Rolled, isPart: (call: ApiCall) => boolean): Promise<readonly string[]> {
@@ -407,7 +407,7 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
     expect((await paris.etcd.machines()).length).toBe(3);
     const { postEtcdadmCommands } = (await paris.etcd.object()).spec.etcdadmConfigSpec;
     expect(postEtcdadmCommands).toEqual([`true # certmarshal rollout ${last.mark?.id}`]);
-  }, 120_000);
+  });
 });
 
 /** The process of etcdadm-controller, as its Pod tells of it. */

@@ -4,12 +4,13 @@ import { canonicalAddress, canonicalDnsName } from '../../lambdas/approval/names
 import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
 import type { RuleId } from '../../lambdas/approval/rules.ts';
 import type { Verdict } from '../../lambdas/approval/verdict.ts';
+import { runs } from '../runs.ts';
 import { evidenceFor, NOW } from '../unit/approval/fixtures.ts';
 import { mutatedRequests } from '../unit/approval/mutations.ts';
 import { type Oracle, type OracleQuestion, type OracleVerdict, startOracle } from './oracle.ts';
 import { realComponents } from './real.ts';
 
-const RUNS = Number(process.env['CERTMARSHAL_MUTATIONS'] ?? 20_000);
+const RUNS = runs(10_000);
 const SEED = 36;
 const BATCH = 5000;
 

@@ -240,7 +240,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
     // kube-apiserver itself refuses what its own decoder cannot read; all others reached the judge.
     expect(stored.length).toBeGreaterThanOrEqual(28);
     expect(refusedByServer.length + stored.length).toBe(Object.keys(hostile).length);
-  }, 120_000);
+  });
 
   it('never approves a request of another signer or of a requester that is no node', async () => {
     const { node, address } = await join();
@@ -294,7 +294,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
       requests: { writes: 0 },
     });
     expect(await Promise.all(names.map(csrNamed))).toEqual(before);
-  }, 120_000);
+  });
 
   it('does not approve a request that took the place of the judged one under the same name', async () => {
     const { node, address } = await join();
@@ -384,7 +384,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
       requests: { writes: 3 },
     });
     expect(report.rows.find(({ verdict }) => verdict === 'leave')).toMatchObject({ reason: 'RequesterQuarantined' });
-  }, 60_000);
+  });
 
   it('says what it may not read, and approves nothing on half the evidence', async () => {
     const { node, address } = await join();
@@ -409,7 +409,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
     } finally {
       await admin.apply(rbacManifests({ group: 'certmarshal', management: true, audit: false }, POLICIES));
     }
-  }, 60_000);
+  });
 
   it('holds no permission beyond its task', async () => {
     const own = connectAdmin(controlPlane, controlPlane.tokenFor('certmarshal'));

@@ -133,7 +133,7 @@ describe('audits of a fleet', () => {
       ),
     });
     await minutes(EVERY_MINUTES + 1);
-  }, 120_000);
+  });
   afterAll(async () => {
     output.restore();
     await hub[Symbol.asyncDispose]();

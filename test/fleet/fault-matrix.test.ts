@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseFleet } from '../../lambdas/config/load-fleet.ts';
-import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
+import { auditLogEvent } from './hub/audit-log.ts';
 import { BAD_INPUT, type BadInput } from './hub/bad-input.ts';
 import { approvedIn } from './hub/clusters.ts';
+import { type HeardWorld, startHeardWorld } from './hub/heard-world.ts';
 import { findingsOf } from './hub/hub.ts';
 import { SPOKE } from './hub/places.ts';
-import { IDS, startWorld, type World, type WorldClusterName } from './hub/world.ts';
+import { IDS, type World, type WorldClusterName } from './hub/world.ts';
 
 // Waits between tries and between paced calls.
 vi.mock('node:timers/promises', async (original) => ({
@@ -39,26 +40,25 @@ function masked(text: string): string {
 }
 
 /** All is well at first; from the first minute with the fault on every cluster has something new to approve. */
-async function begin(bad?: BadInput): Promise<World> {
-  const world = await startWorld(bad?.options?.());
+async function begin(bad?: BadInput): Promise<HeardWorld> {
+  const world = await startHeardWorld(bad?.options?.());
   for (let minute = 0; minute < WELL; minute += 1) await world.minute();
   bad?.spoil(world);
   for (const name of NAMES) {
     world.clusters[name].addNode(2);
     world.clusters[name].ask(2);
   }
+  await world.hub.hint(auditLogEvent(world.clusters.zurich));
   return world;
 }
 
 describe('bad input', () => {
-  let output: ReturnType<typeof captureStdout>;
   /** Without any fault: results by minutes, findings, and what is approved in the end. */
   const expected = new Map<number, Results>();
   let findingsWithout: readonly unknown[];
   let approvedWithout: Results;
 
   beforeAll(async () => {
-    output = captureStdout();
     await using world = await begin();
     for (let minute = 1; minute <= 10; minute += 1) {
       await world.minute();
@@ -70,39 +70,42 @@ describe('bad input', () => {
     findingsWithout = findingsOf(world.hub.index());
     approvedWithout = ofEach(NAMES, (name) => approvedIn(world.clusters[name]));
   });
-  afterAll(() => output.restore());
 
   it('is not there when all is well', () => {
     expect(findingsWithout).toEqual([]);
     expect(approvedWithout).toEqual(ofEach(NAMES, () => [expect.any(String), expect.any(String)]));
   });
 
-  it.each(BAD_INPUT)('$name: is found, and touches no other cluster', async (bad) => {
-    const { concerns, findings, minutes = 8, happened = () => true } = bad;
-    await using world = await begin(bad);
-    for (let minute = 0; minute < minutes; minute += 1) await world.minute();
+  it.each(BAD_INPUT)(
+    '$name: is found, touches no other cluster, and nothing that is said has a secret',
+    async (bad) => {
+      const { concerns, findings, minutes = 8, happened = () => true } = bad;
+      await using world = await begin(bad);
+      for (let minute = 0; minute < minutes; minute += 1) await world.minute();
 
-    expect(happened(world)).toBe(true);
-    const found = findingsOf(world.hub.index());
-    const expectedOnes = findings.map(({ of, kind, object, remedy }) => {
-      const matching = found.filter((one) => one.of === of && one.kind === kind && one.object.includes(object));
-      expect(matching).toMatchObject([
-        { of, kind, message: expect.stringMatching(/\S/), remedy: expect.stringContaining(remedy) },
-      ]);
-      return matching[0];
-    });
-    expect(found.filter((one) => !expectedOnes.includes(one))).toEqual([]);
-    // What happened is one thing, what to do is another.
-    expect(found.filter(({ message, remedy }) => message.includes(remedy))).toEqual([]);
+      expect(happened(world)).toBe(true);
+      const found = findingsOf(world.hub.index());
+      const expectedOnes = findings.map(({ of, kind, object, remedy }) => {
+        const matching = found.filter((one) => one.of === of && one.kind === kind && one.object.includes(object));
+        expect(matching).toMatchObject([
+          { of, kind, message: expect.stringMatching(/\S/), remedy: expect.stringContaining(remedy) },
+        ]);
+        return matching[0];
+      });
+      expect(found.filter((one) => !expectedOnes.includes(one))).toEqual([]);
+      // What happened is one thing, what to do is another.
+      expect(found.filter(({ message, remedy }) => message.includes(remedy))).toEqual([]);
 
-    const others = NAMES.filter((name) => !concerns.includes(name));
-    expect(ofEach(others, (name) => resultOf(world, name))).toEqual(
-      ofEach(others, (name) => expected.get(minutes)?.[name]),
-    );
-    // Whatever is wrong: nothing is approved that is not approved when all is well.
-    const approved = ofEach(NAMES, (name) => approvedIn(world.clusters[name]));
-    expect(approvedWithout).toEqual(ofEach(NAMES, (name) => expect.arrayContaining(approved[name] as string[])));
-  });
+      const others = NAMES.filter((name) => !concerns.includes(name));
+      expect(ofEach(others, (name) => resultOf(world, name))).toEqual(
+        ofEach(others, (name) => expected.get(minutes)?.[name]),
+      );
+      // Whatever is wrong: nothing is approved that is not approved when all is well.
+      const approved = ofEach(NAMES, (name) => approvedIn(world.clusters[name]));
+      expect(approvedWithout).toEqual(ofEach(NAMES, (name) => expect.arrayContaining(approved[name] as string[])));
+      world.expectNoSecretSaid();
+    },
+  );
 
   it.each([
     ['an account', `discovery:\n  - accounts: ['${SPOKE}', '${SPOKE}']`, 'discovery[0].accounts'],

@@ -9,15 +9,15 @@ import type { SigningRequest } from '../../../lambdas/approval/request.ts';
 import type { Verdict } from '../../../lambdas/approval/verdict.ts';
 import { field, list, text } from '../../../lambdas/approval/wire.ts';
 import { readWithPeculiar } from '../../../lambdas/x509/peculiar.ts';
+import { runs } from '../../runs.ts';
 import type { San } from '../x509/request-factory.ts';
 import { FAILURES } from './failures.ts';
 import { BERLIN, csrObject, dns, evidenceFor, ips, machine, NOW, nodeObject, signingRequest } from './fixtures.ts';
 import { type Mutated, mutated, mutatedRequests } from './mutations.ts';
 
-const RUNS = Number(process.env['CERTMARSHAL_MUTATIONS'] ?? 2_000);
+const RUNS = runs(2_000);
 const SEED = 20_260_302;
 /** A decision takes about 0.1 ms, the second reader 1 ms. */
-const TIMEOUT = 20_000 + RUNS * 4;
 
 function judge({ cluster, policies }: Mutated, csr: SigningRequest, evidence: Evidence): Verdict {
   return decideApproval({ cluster, csr, siblings: { pending: 1 } }, evidence, policies, NOW);
@@ -86,49 +86,41 @@ const keeping = (readings: readonly SourceReading[], keep: (owner: Owner) => boo
 describe('any mutation of a request', () => {
   const documented = new Set(FAILURES.map(({ rule, reason, hostile }) => `${rule} ${reason} ${hostile}`));
 
-  it(
-    'gets a verdict, and an approval only for names of the node, read by another decoder',
-    () => {
-      const seen = new Map<string, number>();
-      const undocumented = new Set<string>();
-      for (const one of mutatedRequests(SEED, RUNS)) {
-        const reading = readSigningRequest(one.object);
-        const outcome = reading.ok
-          ? judge(one, reading.csr, evidenceFor(one.cluster, one.sources))
-          : { verdict: 'unreadable', reason: '', message: '', checks: [] };
-        // It is caught so that it stops no other request; here it is a bug.
-        if (outcome.reason === 'JudgeFailed') throw new Error(`${outcome.message}: ${JSON.stringify(one.object)}`);
-        seen.set(outcome.verdict, (seen.get(outcome.verdict) ?? 0) + 1);
-        for (const { rule, passed, reason, hostile } of outcome.checks)
-          if (!passed && reason !== 'RequestMalformed') undocumented.add(`${rule} ${reason} ${hostile}`);
-        if (reading.ok && outcome.verdict === 'approve') expectProven(one, reading.csr);
-      }
-      expect([...undocumented].filter((failure) => !documented.has(failure))).toEqual([]);
-      // The mutations are worth something only if many requests stay good and many do not.
-      const shares = { approve: 0.2, leave: 0.2, deny: 0.01, ignore: 0.01 };
-      expect(Object.entries(shares).filter(([verdict, share]) => (seen.get(verdict) ?? 0) < share * RUNS)).toEqual([]);
-    },
-    TIMEOUT,
-  );
+  it('gets a verdict, and an approval only for names of the node, read by another decoder', () => {
+    const seen = new Map<string, number>();
+    const undocumented = new Set<string>();
+    for (const one of mutatedRequests(SEED, RUNS)) {
+      const reading = readSigningRequest(one.object);
+      const outcome = reading.ok
+        ? judge(one, reading.csr, evidenceFor(one.cluster, one.sources))
+        : { verdict: 'unreadable', reason: '', message: '', checks: [] };
+      // It is caught so that it stops no other request; here it is a bug.
+      if (outcome.reason === 'JudgeFailed') throw new Error(`${outcome.message}: ${JSON.stringify(one.object)}`);
+      seen.set(outcome.verdict, (seen.get(outcome.verdict) ?? 0) + 1);
+      for (const { rule, passed, reason, hostile } of outcome.checks)
+        if (!passed && reason !== 'RequestMalformed') undocumented.add(`${rule} ${reason} ${hostile}`);
+      if (reading.ok && outcome.verdict === 'approve') expectProven(one, reading.csr);
+    }
+    expect([...undocumented].filter((failure) => !documented.has(failure))).toEqual([]);
+    // The mutations are worth something only if many requests stay good and many do not.
+    const shares = { approve: 0.2, leave: 0.2, deny: 0.01, ignore: 0.01 };
+    expect(Object.entries(shares).filter(([verdict, share]) => (seen.get(verdict) ?? 0) < share * RUNS)).toEqual([]);
+  });
 
-  it(
-    'gets the verdict that its reason has, and no check without a reason',
-    () => {
-      fc.assert(
-        fc.property(mutated, (one) => {
-          const reading = readSigningRequest(one.object);
-          if (!reading.ok) return;
-          const { verdict, reason, checks, names } = judge(one, reading.csr, evidenceFor(one.cluster, one.sources));
-          expect(verdict === 'deny' ? 'leave' : verdict).toBe(REASONS[reason].verdict);
-          expect(checks.filter((check) => !check.passed && check.reason === undefined)).toEqual([]);
-          expect(verdict === 'approve').toBe(checks.length > 0 && checks.every(({ passed }) => passed));
-          expect(verdict !== 'approve' || names.every(({ proven }) => proven)).toBe(true);
-        }),
-        { seed: SEED, numRuns: RUNS / 10 },
-      );
-    },
-    TIMEOUT,
-  );
+  it('gets the verdict that its reason has, and no check without a reason', () => {
+    fc.assert(
+      fc.property(mutated, (one) => {
+        const reading = readSigningRequest(one.object);
+        if (!reading.ok) return;
+        const { verdict, reason, checks, names } = judge(one, reading.csr, evidenceFor(one.cluster, one.sources));
+        expect(verdict === 'deny' ? 'leave' : verdict).toBe(REASONS[reason].verdict);
+        expect(checks.filter((check) => !check.passed && check.reason === undefined)).toEqual([]);
+        expect(verdict === 'approve').toBe(checks.length > 0 && checks.every(({ passed }) => passed));
+        expect(verdict !== 'approve' || names.every(({ proven }) => proven)).toBe(true);
+      }),
+      { seed: SEED, numRuns: RUNS / 10 },
+    );
+  });
 });
 
 describe('a name that no node may have', () => {
@@ -198,94 +190,78 @@ describe('evidence', () => {
     };
   });
   const options = { seed: SEED, numRuns: RUNS / 5 };
-  it(
-    'gives the same verdict in any order',
-    () => {
-      fc.assert(
-        fc.property(judged, fc.integer(), ({ one, csr, readings }, by) => {
-          const shuffled = keeping(readings, () => true).map((reading) =>
-            reading.ok ? { ...reading, owners: shuffle(reading.owners, by) } : reading,
-          );
-          const policies = one.policies.map((policy) => ({ ...policy, evidence: shuffle(policy.evidence, by) }));
-          const before = judge(one, csr, indexEvidence(readings));
-          const after = judge({ ...one, policies }, csr, indexEvidence(shuffle(shuffled, by)));
-          expect([after.verdict, after.reason]).toEqual([before.verdict, before.reason]);
-        }),
-        options,
-      );
-    },
-    TIMEOUT,
-  );
+  it('gives the same verdict in any order', () => {
+    fc.assert(
+      fc.property(judged, fc.integer(), ({ one, csr, readings }, by) => {
+        const shuffled = keeping(readings, () => true).map((reading) =>
+          reading.ok ? { ...reading, owners: shuffle(reading.owners, by) } : reading,
+        );
+        const policies = one.policies.map((policy) => ({ ...policy, evidence: shuffle(policy.evidence, by) }));
+        const before = judge(one, csr, indexEvidence(readings));
+        const after = judge({ ...one, policies }, csr, indexEvidence(shuffle(shuffled, by)));
+        expect([after.verdict, after.reason]).toEqual([before.verdict, before.reason]);
+      }),
+      options,
+    );
+  });
 
-  it(
-    'of another node never makes an approval',
-    () => {
-      const stranger = fc.record({
-        source: fc.constantFrom<Owner['source']>('machine', 'ec2', 'node'),
-        dnsNames: fc.subarray(['worker-1', 'worker-2', 'worker-3.example.com', 'auth.evil.io', 'i-0a']),
-        addresses: fc.subarray(['10.0.0.1', '10.0.0.2', '10.0.0.99', 'fd00::3', '10.0.1.1']),
-      });
-      fc.assert(
-        fc.property(judged, stranger, ({ one, csr, readings }, names) => {
-          const owner: Owner = { ...names, object: 'stranger', nodes: ['stranger'] };
-          const more = [...readings, { source: names.source, ok: true, lookedAt: 1, owners: [owner] } as const];
-          const before = judge(one, csr, indexEvidence(readings));
-          const after = judge(one, csr, indexEvidence(more));
-          expect(after.verdict === 'approve' && before.verdict !== 'approve').toBe(false);
-        }),
-        options,
-      );
-    },
-    TIMEOUT,
-  );
+  it('of another node never makes an approval', () => {
+    const stranger = fc.record({
+      source: fc.constantFrom<Owner['source']>('machine', 'ec2', 'node'),
+      dnsNames: fc.subarray(['worker-1', 'worker-2', 'worker-3.example.com', 'auth.evil.io', 'i-0a']),
+      addresses: fc.subarray(['10.0.0.1', '10.0.0.2', '10.0.0.99', 'fd00::3', '10.0.1.1']),
+    });
+    fc.assert(
+      fc.property(judged, stranger, ({ one, csr, readings }, names) => {
+        const owner: Owner = { ...names, object: 'stranger', nodes: ['stranger'] };
+        const more = [...readings, { source: names.source, ok: true, lookedAt: 1, owners: [owner] } as const];
+        const before = judge(one, csr, indexEvidence(readings));
+        const after = judge(one, csr, indexEvidence(more));
+        expect(after.verdict === 'approve' && before.verdict !== 'approve').toBe(false);
+      }),
+      options,
+    );
+  });
 
-  it(
-    'that goes makes an approval only where it ends a contest or an ambiguity',
-    () => {
-      let ended = 0;
-      fc.assert(
-        fc.property(judged, fc.integer(), ({ one, csr, readings }, by) => {
-          const all = ownersIn(readings);
-          const gone = new Set(all.filter((_, index) => ((by >> (index % 30)) & 1) === 1));
-          const before = judge(one, csr, indexEvidence(readings));
-          const after = judge(one, csr, indexEvidence(keeping(readings, (owner) => !gone.has(owner))));
-          if (before.verdict === 'approve' || after.verdict !== 'approve') return;
-          ended += 1;
-          const node = csr.username.replace('system:node:', '');
-          const twins = all.filter((owner) => owner.nodes.includes(node));
-          const asked = new Set(after.names.map(({ kind, name }) => (kind === 'ip' ? canonical(name) : lower(name))));
-          const rivals = [...gone].filter(
-            (owner) =>
-              !owner.nodes.includes(node) &&
-              [...owner.dnsNames, ...owner.addresses.map(canonical)].some((name) => asked.has(name)),
-          );
-          const ambiguous = twins.some(
-            (owner) => gone.has(owner) && twins.some((twin) => twin !== owner && twin.source === owner.source),
-          );
-          expect(ambiguous || rivals.length > 0).toBe(true);
-        }),
-        options,
-      );
-      expect(ended).toBeGreaterThan(0);
-    },
-    TIMEOUT,
-  );
+  it('that goes makes an approval only where it ends a contest or an ambiguity', () => {
+    let ended = 0;
+    fc.assert(
+      fc.property(judged, fc.integer(), ({ one, csr, readings }, by) => {
+        const all = ownersIn(readings);
+        const gone = new Set(all.filter((_, index) => ((by >> (index % 30)) & 1) === 1));
+        const before = judge(one, csr, indexEvidence(readings));
+        const after = judge(one, csr, indexEvidence(keeping(readings, (owner) => !gone.has(owner))));
+        if (before.verdict === 'approve' || after.verdict !== 'approve') return;
+        ended += 1;
+        const node = csr.username.replace('system:node:', '');
+        const twins = all.filter((owner) => owner.nodes.includes(node));
+        const asked = new Set(after.names.map(({ kind, name }) => (kind === 'ip' ? canonical(name) : lower(name))));
+        const rivals = [...gone].filter(
+          (owner) =>
+            !owner.nodes.includes(node) &&
+            [...owner.dnsNames, ...owner.addresses.map(canonical)].some((name) => asked.has(name)),
+        );
+        const ambiguous = twins.some(
+          (owner) => gone.has(owner) && twins.some((twin) => twin !== owner && twin.source === owner.source),
+        );
+        expect(ambiguous || rivals.length > 0).toBe(true);
+      }),
+      options,
+    );
+    expect(ended).toBeGreaterThan(0);
+  });
 
-  it(
-    'of the node itself is needed: nothing is approved without it',
-    () => {
-      fc.assert(
-        fc.property(judged, ({ one, csr, readings }) => {
-          const node = csr.username.replace('system:node:', '');
-          const bare = keeping(readings, (owner) => !owner.nodes.includes(node));
-          const policies = one.policies.filter(({ evidence }) => !evidence.includes('patterns'));
-          expect(judge({ ...one, policies }, csr, indexEvidence(bare)).verdict).not.toBe('approve');
-        }),
-        options,
-      );
-    },
-    TIMEOUT,
-  );
+  it('of the node itself is needed: nothing is approved without it', () => {
+    fc.assert(
+      fc.property(judged, ({ one, csr, readings }) => {
+        const node = csr.username.replace('system:node:', '');
+        const bare = keeping(readings, (owner) => !owner.nodes.includes(node));
+        const policies = one.policies.filter(({ evidence }) => !evidence.includes('patterns'));
+        expect(judge({ ...one, policies }, csr, indexEvidence(bare)).verdict).not.toBe('approve');
+      }),
+      options,
+    );
+  });
 });
 
 /** A permutation that depends on `by` only. */

@@ -6,6 +6,7 @@ import { type ApprovalPolicy, DEFAULT_POLICY, type EvidenceSource } from '../../
 import type { RenewalProof } from '../../../lambdas/approval/renewal-evidence.ts';
 import type { SigningRequest } from '../../../lambdas/approval/request.ts';
 import type { Verdict } from '../../../lambdas/approval/verdict.ts';
+import { runs } from '../../runs.ts';
 import {
   BERLIN,
   csrObject,
@@ -19,9 +20,8 @@ import {
   signingRequest,
 } from './fixtures.ts';
 
-const RUNS = Number(process.env['CERTMARSHAL_MUTATIONS'] ?? 2_000) / 4;
+const RUNS = runs(500);
 const OPTIONS = { seed: 20_261_122, numRuns: RUNS };
-const TIMEOUT = 20_000 + RUNS * 10;
 const cluster = { ...BERLIN, serviceCidrs: ['10.96.0.0/12'] };
 
 /** Whoever asks has the first name, and owns that node: what it says and serves is the attacker's. */
@@ -236,27 +236,23 @@ function isStranger(world: World, evidence: readonly EvidenceSource[]): boolean 
 }
 
 describe('a policy that does not trust renewals', () => {
-  it(
-    'decides as if no certificate was looked at; a Machine or instance that is not live proves nothing, and finds no malice',
-    () => {
-      fc.assert(
-        fc.property(worlds, (world) => {
-          const all = readingsOf(world);
-          const uncertified = all.filter(({ source }) => source !== 'renewal');
-          const verdict = judge(world, world.evidence, all);
-          expect(verdict).toEqual(judge(world, world.evidence, uncertified));
-          const live = uncertified.map((reading) =>
-            reading.ok ? { ...reading, owners: reading.owners.filter(isLive) } : reading,
-          );
-          const without = judge(world, world.evidence, live);
-          expect(verdict.verdict === 'approve' && without.verdict !== 'approve').toBe(false);
-          expect(verdict.hostile && !without.hostile).toBe(false);
-        }),
-        OPTIONS,
-      );
-    },
-    TIMEOUT,
-  );
+  it('decides as if no certificate was looked at; a Machine or instance that is not live proves nothing, and finds no malice', () => {
+    fc.assert(
+      fc.property(worlds, (world) => {
+        const all = readingsOf(world);
+        const uncertified = all.filter(({ source }) => source !== 'renewal');
+        const verdict = judge(world, world.evidence, all);
+        expect(verdict).toEqual(judge(world, world.evidence, uncertified));
+        const live = uncertified.map((reading) =>
+          reading.ok ? { ...reading, owners: reading.owners.filter(isLive) } : reading,
+        );
+        const without = judge(world, world.evidence, live);
+        expect(verdict.verdict === 'approve' && without.verdict !== 'approve').toBe(false);
+        expect(verdict.hostile && !without.hostile).toBe(false);
+      }),
+      OPTIONS,
+    );
+  });
 });
 
 /** What trusting renewals too must not have done. */
@@ -276,59 +272,47 @@ function wrongs(before: Verdict, after: Verdict, world: World): readonly unknown
 }
 
 describe('a policy that trusts renewals too', () => {
-  it(
-    'approves what it approved before, and further only what nobody objects to',
-    () => {
-      const seen = { before: 0, renewed: 0, neither: 0 };
-      fc.assert(
-        fc.property(worlds, (world) => {
-          const before = judge(world, world.evidence);
-          const after = judge(world, [...world.evidence, 'renewal']);
-          expect(wrongs(before, after, world)).toEqual([]);
-          seen[before.verdict === 'approve' ? 'before' : after.verdict === 'approve' ? 'renewed' : 'neither'] += 1;
-        }),
-        OPTIONS,
-      );
-      // It is worth something only if all of this happens.
-      expect(Object.entries(seen).filter(([, count]) => count < RUNS / 100)).toEqual([]);
-    },
-    TIMEOUT,
-  );
+  it('approves what it approved before, and further only what nobody objects to', () => {
+    const seen = { before: 0, renewed: 0, neither: 0 };
+    fc.assert(
+      fc.property(worlds, (world) => {
+        const before = judge(world, world.evidence);
+        const after = judge(world, [...world.evidence, 'renewal']);
+        expect(wrongs(before, after, world)).toEqual([]);
+        seen[before.verdict === 'approve' ? 'before' : after.verdict === 'approve' ? 'renewed' : 'neither'] += 1;
+      }),
+      OPTIONS,
+    );
+    // It is worth something only if all of this happens.
+    expect(Object.entries(seen).filter(([, count]) => count < RUNS / 100)).toEqual([]);
+  });
 
-  it(
-    'approves whatever nobody objects to',
-    () => {
-      let approved = 0;
-      fc.assert(
-        fc.property(worlds, (world) => {
-          const evidence = ['machine', 'ec2', 'renewal'] as const;
-          const quiet = world.unreadable.length === 0 && !isStranger(world, evidence);
-          const names = [...world.asked.dnsNames, ...world.asked.addresses];
-          if (!quiet || names.some((name) => objections(name, world).length > 0)) return;
-          expect(judge(world, evidence).verdict).toBe('approve');
-          approved += 1;
-        }),
-        OPTIONS,
-      );
-      expect(approved).toBeGreaterThan(RUNS / 100);
-    },
-    TIMEOUT,
-  );
+  it('approves whatever nobody objects to', () => {
+    let approved = 0;
+    fc.assert(
+      fc.property(worlds, (world) => {
+        const evidence = ['machine', 'ec2', 'renewal'] as const;
+        const quiet = world.unreadable.length === 0 && !isStranger(world, evidence);
+        const names = [...world.asked.dnsNames, ...world.asked.addresses];
+        if (!quiet || names.some((name) => objections(name, world).length > 0)) return;
+        expect(judge(world, evidence).verdict).toBe('approve');
+        approved += 1;
+      }),
+      OPTIONS,
+    );
+    expect(approved).toBeGreaterThan(RUNS / 100);
+  });
 
-  it(
-    'and nothing else approves no more than one that trusts Nodes',
-    () => {
-      let approved = 0;
-      fc.assert(
-        fc.property(worlds, (world) => {
-          if (judge(world, ['renewal']).verdict !== 'approve') return;
-          approved += 1;
-          expect(judge(world, ['node']).verdict).toBe('approve');
-        }),
-        OPTIONS,
-      );
-      expect(approved).toBeGreaterThan(RUNS / 100);
-    },
-    TIMEOUT,
-  );
+  it('and nothing else approves no more than one that trusts Nodes', () => {
+    let approved = 0;
+    fc.assert(
+      fc.property(worlds, (world) => {
+        if (judge(world, ['renewal']).verdict !== 'approve') return;
+        approved += 1;
+        expect(judge(world, ['node']).verdict).toBe('approve');
+      }),
+      OPTIONS,
+    );
+    expect(approved).toBeGreaterThan(RUNS / 100);
+  });
 });

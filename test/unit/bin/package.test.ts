@@ -23,7 +23,7 @@ describe('the package that npm pack makes', () => {
     const manifest = JSON.parse(await readFile(join(directory, 'package', 'package.json'), 'utf8'));
     program = join(directory, 'package', manifest.bin.certmarshal);
     plugin = manifest.bin['kubectl-certmarshal'];
-  }, 60_000);
+  });
 
   afterAll(() => rm(directory, { recursive: true }));
 

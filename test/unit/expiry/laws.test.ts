@@ -14,12 +14,11 @@ import {
 } from '../../../lambdas/expiry/observation.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 import { finished } from '../../../lambdas/steps.ts';
+import { runs } from '../../runs.ts';
 import { BERLIN, DAY, DUBLIN, days, MINUTE, NOW, read, unread } from './fixtures.ts';
 
 const SEED = 20_261_121;
-/** An audit of such a world takes under a millisecond, on a busy machine five. */
-const TIMEOUT_MS = 60_000;
-const RUNS = Number(process.env['CERTMARSHAL_EXPIRY_RUNS'] ?? 300);
+const RUNS = runs(300);
 
 const CLASSES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
 const MEMBERS = ['worker-1', 'cp-1', 'etcd-1'] as const;
@@ -226,7 +225,7 @@ function weakened(before: Assessment, after: Assessment): readonly ExpiryFinding
 
 const step = fc.integer({ min: 1, max: 40 * 24 * 60 });
 
-describe('no failed read', { timeout: TIMEOUT_MS }, () => {
+describe('no failed read', () => {
   it('removes a finding, lowers its severity or moves its date, in any sequence of growing failures', () => {
     fc.assert(
       fc.property(aWorld(), fc.array(fc.tuple(someFailures, step), { minLength: 1, maxLength: 4 }), (world, audits) => {
@@ -279,7 +278,7 @@ describe('no failed read', { timeout: TIMEOUT_MS }, () => {
   });
 });
 
-describe('a certificate without proof', { timeout: TIMEOUT_MS }, () => {
+describe('a certificate without proof', () => {
   const SERVED = { 6443: 'kube-apiserver', 2379: 'etcd-server' } as const;
   const aServer = fc.record({
     port: someOf(6443, 2379),
@@ -439,7 +438,7 @@ function machinesSeen(machines: readonly MachineOfWorld[], turn: number, now: nu
   return [...seen, ...SOURCE_IDS.map((source) => read(source, now))];
 }
 
-describe('a machine whose servers do not answer', { timeout: TIMEOUT_MS }, () => {
+describe('a machine whose servers do not answer', () => {
   it('takes nothing with it, at whichever address it was seen, and whatever name or address it gets', () => {
     fc.assert(
       fc.property(someMachines, fc.array(step, { minLength: 1, maxLength: 4 }), (machines, audits) => {
@@ -468,7 +467,7 @@ describe('a machine whose servers do not answer', { timeout: TIMEOUT_MS }, () =>
 /** Of one run of kubeadm or etcdadm. */
 const RUN = ['kube-apiserver', 'control-plane-clients', 'etcd-server', 'etcd-peer', 'etcd-healthcheck-client'] as const;
 
-describe('an inferred end', { timeout: TIMEOUT_MS }, () => {
+describe('an inferred end', () => {
   const told = (basis: 'certificate' | 'status' | 'annotation') =>
     ({
       certificate: { source: 'tls', where: '10.0.0.1:6443' } as const,
@@ -552,7 +551,7 @@ describe('an inferred end', { timeout: TIMEOUT_MS }, () => {
   });
 });
 
-describe('an assessment', { timeout: TIMEOUT_MS }, () => {
+describe('an assessment', () => {
   it('does not depend on the order of what was seen, nor on anything but its input', () => {
     fc.assert(
       fc.property(

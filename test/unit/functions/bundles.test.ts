@@ -27,7 +27,7 @@ const FLEET = [
 let synthesized: Synthesized;
 beforeAll(async () => {
   synthesized = await synthesize(FLEET);
-}, 120_000);
+});
 afterAll(async () => synthesized?.[Symbol.asyncDispose]());
 
 interface Entry {

@@ -6,14 +6,14 @@ import { decodeCertificateRequest } from '../../../lambdas/x509/decode-certifica
 import { readWithPeculiar, type SecondReading } from '../../../lambdas/x509/peculiar.ts';
 import { decodePem } from '../../../lambdas/x509/pem.ts';
 import { verifyRequestSignature } from '../../../lambdas/x509/verify-signature.ts';
+import { runs } from '../../runs.ts';
 import { functionCalls } from '../function-calls.ts';
 import { mutatedRequest, requestOptions } from './mutations.ts';
 import { addressBytes, makeRequest, OID } from './request-factory.ts';
 
-const RUNS = Number(process.env['CERTMARSHAL_MUTATIONS'] ?? 2_000);
+const RUNS = runs(2_000);
 const SEED = 20_260_707;
 // A mutation takes about a millisecond, nearly all of it for making it; the rest is for a busy machine.
-const TIMEOUT_MS = 60_000 + RUNS * 20;
 
 /** Requests whose function calls are counted together. */
 const COUNTED = Math.min(500, RUNS);
@@ -83,59 +83,48 @@ function secondReading(der: Buffer): SecondReading {
   return { ...reading, subjectAltNames };
 }
 
-it(
-  `${RUNS} mutated requests: a value each time, for a few function calls a byte, and what is accepted is read alike by a second decoder`,
-  () => {
-    const uncounted: Buffer[] = [];
-    let most = 0;
-    let compared = 0;
-    let verified = 0;
-    fc.assert(
-      fc.property(mutatedRequest, (pem) => {
-        if (uncounted.push(pem) === COUNTED) most = Math.max(most, callsPerByte(uncounted.splice(0)));
-        const result = decodeCertificateRequest(pem);
-        const message = result.ok ? 'accepted' : result.refusal.message;
-        expect(message).toMatch(/^[\x20-\x7e]{1,500}$/);
-        const ours = result.ok ? asSecondReading(result.request) : undefined;
-        if (!result.ok || ours === undefined) return;
-        compared += 1;
-        if (verifyRequestSignature(result.request).valid) verified += 1;
-        expect(secondReading(decodePem(pem))).toEqual(ours);
-      }),
-      { numRuns: RUNS, seed: SEED },
-    );
-    expect(most).toBeGreaterThan(0);
-    expect(most).toBeLessThan(1);
-    // If hardly any mutation were accepted, the comparison would say nothing.
-    expect(compared).toBeGreaterThan(RUNS / 20);
-    expect(verified).toBeGreaterThan(RUNS / 40);
-  },
-  TIMEOUT_MS,
-);
+it(`${RUNS} mutated requests: a value each time, for a few function calls a byte, and what is accepted is read alike by a second decoder`, () => {
+  const uncounted: Buffer[] = [];
+  let most = 0;
+  let compared = 0;
+  let verified = 0;
+  fc.assert(
+    fc.property(mutatedRequest, (pem) => {
+      if (uncounted.push(pem) === COUNTED) most = Math.max(most, callsPerByte(uncounted.splice(0)));
+      const result = decodeCertificateRequest(pem);
+      const message = result.ok ? 'accepted' : result.refusal.message;
+      expect(message).toMatch(/^[\x20-\x7e]{1,500}$/);
+      const ours = result.ok ? asSecondReading(result.request) : undefined;
+      if (!result.ok || ours === undefined) return;
+      compared += 1;
+      if (verifyRequestSignature(result.request).valid) verified += 1;
+      expect(secondReading(decodePem(pem))).toEqual(ours);
+    }),
+    { numRuns: RUNS, seed: SEED },
+  );
+  expect(most).toBeGreaterThan(0);
+  expect(most).toBeLessThan(1);
+  // If hardly any mutation were accepted, the comparison would say nothing.
+  expect(compared).toBeGreaterThan(RUNS / 20);
+  expect(verified).toBeGreaterThan(RUNS / 40);
+});
 
-it(
-  'requests that are not mutated are accepted, say what was put in, and verify',
-  () => {
-    fc.assert(
-      fc.property(requestOptions, (options) => {
-        const { pem, der } = makeRequest(options);
-        const result = decodeCertificateRequest(pem);
-        if (!result.ok) throw new Error(result.refusal.message);
-        const { request } = result;
-        expect(verifyRequestSignature(request)).toEqual({ valid: true });
-        expect(request.subject.flat().map(({ value }) => value)).toEqual([
-          ...options.organizations,
-          options.commonName,
-        ]);
-        expect(request.subjectAltNames.map(comparable)).toEqual(options.sans.map(comparable));
-        const ours = asSecondReading(request);
-        expect(ours === undefined ? undefined : secondReading(der)).toEqual(ours);
-      }),
-      { numRuns: 2_000, seed: SEED },
-    );
-  },
-  TIMEOUT_MS,
-);
+it('requests that are not mutated are accepted, say what was put in, and verify', () => {
+  fc.assert(
+    fc.property(requestOptions, (options) => {
+      const { pem, der } = makeRequest(options);
+      const result = decodeCertificateRequest(pem);
+      if (!result.ok) throw new Error(result.refusal.message);
+      const { request } = result;
+      expect(verifyRequestSignature(request)).toEqual({ valid: true });
+      expect(request.subject.flat().map(({ value }) => value)).toEqual([...options.organizations, options.commonName]);
+      expect(request.subjectAltNames.map(comparable)).toEqual(options.sans.map(comparable));
+      const ours = asSecondReading(request);
+      expect(ours === undefined ? undefined : secondReading(der)).toEqual(ours);
+    }),
+    { numRuns: runs(500), seed: SEED },
+  );
+});
 
 function comparable(name: { readonly kind: string; readonly value?: string | Uint8Array }): unknown {
   const { kind, value } = name;
