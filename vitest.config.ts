@@ -24,7 +24,7 @@ const PROJECTS = [
   { name: 'rehearsal', include: ['test/rehearsal/**/*.test.ts'] },
   { name: 'control-plane', include: ['test/control-plane/**/*.test.ts'] },
   { name: 'browser', include: ['test/browser/**/*.test.ts'] },
-  { name: 'fleet', include: ['test/fleet/**/*.test.ts'] },
+  { name: 'fleet', include: ['test/fleet/**/*.test.ts'], setupFiles: 'test/fleet/no-waiting.ts', isolate: false },
   { name: 'unit-replacing', include: REPLACING },
   { name: 'unit', include: ['test/unit/**/*.test.ts'], exclude: REPLACING, isolate: false },
 ];

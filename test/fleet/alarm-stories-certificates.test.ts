@@ -8,11 +8,6 @@ import { type SimulatedNode, startKubelet } from './kubelet.ts';
 import { seededRandom } from './random.ts';
 import { startSigner } from './signer.ts';
 
-// Waits between tries and between paced calls.
-vi.mock('node:timers/promises', async (original) => ({
-  ...(await original<object>()),
-  setTimeout: async () => undefined,
-}));
 // Hours are simulated, beside other tests.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 

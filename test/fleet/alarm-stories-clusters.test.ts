@@ -8,11 +8,6 @@ import { MINUTE, START } from './hub/world.ts';
 import { createCsr, nodeUser, type SimulatedNode } from './kubelet.ts';
 import { createServingRequest } from './serving-request.ts';
 
-// Waits between tries and between paced calls.
-vi.mock('node:timers/promises', async (original) => ({
-  ...(await original<object>()),
-  setTimeout: async () => undefined,
-}));
 // Hours are simulated, beside other tests.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 

@@ -12,11 +12,6 @@ import { seededRandom } from './random.ts';
 import { createServingRequest } from './serving-request.ts';
 import { startSigner } from './signer.ts';
 
-// Waits between tries and between paced calls.
-vi.mock('node:timers/promises', async (original) => ({
-  ...(await original<object>()),
-  setTimeout: async () => undefined,
-}));
 // Hours are simulated, beside other tests.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 

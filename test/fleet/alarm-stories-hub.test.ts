@@ -5,11 +5,6 @@ import { type TwoClusters, twoClusters, twoClustersFile, ZURICH } from './alarms
 import { HUB, SWEEP_ROLE } from './hub/places.ts';
 import { type Signer, startSigner } from './signer.ts';
 
-// Waits between tries and between paced calls.
-vi.mock('node:timers/promises', async (original) => ({
-  ...(await original<object>()),
-  setTimeout: async () => undefined,
-}));
 // Hours are simulated, beside other tests.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 

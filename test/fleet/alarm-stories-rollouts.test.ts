@@ -3,11 +3,6 @@ import type { RolloutStep } from '../../lambdas/rollout/step.ts';
 import { startStory } from './alarms/story.ts';
 import { twoClusters, twoClustersFile } from './alarms/story-clusters.ts';
 
-// Waits between tries and between paced calls.
-vi.mock('node:timers/promises', async (original) => ({
-  ...(await original<object>()),
-  setTimeout: async () => undefined,
-}));
 // Hours are simulated, beside other tests.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 

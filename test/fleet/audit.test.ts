@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { audit, auditUnopened } from '../../lambdas/audit/audit.ts';
 import type { AuditSource } from '../../lambdas/audit/audit-source.ts';
 import { snapshotKey } from '../../lambdas/audit/s3-snapshots.ts';
@@ -18,12 +18,6 @@ import { approvedIn, type HubKubeconfigCluster, startKubeconfigCluster } from '.
 import { type Hub, startHub } from './hub/hub.ts';
 import { HUB, SNAPSHOT_BUCKET } from './hub/places.ts';
 import { fleetOf, MINUTE, START } from './hub/world.ts';
-
-// Waits between tries and between paced calls.
-vi.mock('node:timers/promises', async (original) => ({
-  ...(await original<object>()),
-  setTimeout: async () => undefined,
-}));
 
 const NAMES = Array.from({ length: 20 }, (_, index) => `cluster-${index}`);
 /** S3 fails for this one. */

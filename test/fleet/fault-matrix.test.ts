@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { auditLogEvent } from './hub/audit-log.ts';
 import { BAD_INPUT, type BadInput } from './hub/bad-input.ts';
@@ -7,12 +7,6 @@ import { type HeardWorld, startHeardWorld } from './hub/heard-world.ts';
 import { findingsOf } from './hub/hub.ts';
 import { SPOKE } from './hub/places.ts';
 import { IDS, type World, type WorldClusterName } from './hub/world.ts';
-
-// Waits between tries and between paced calls.
-vi.mock('node:timers/promises', async (original) => ({
-  ...(await original<object>()),
-  setTimeout: async () => undefined,
-}));
 
 const NAMES = Object.keys(IDS) as WorldClusterName[];
 /** Minutes before anything is wrong. */

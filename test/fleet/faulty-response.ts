@@ -1,9 +1,13 @@
 import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout } from 'node:timers';
+import { promisify } from 'node:util';
 
 import { ApiError } from './api-error.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { Fault } from './faults.ts';
+
+// Not that of node:timers/promises, which no-waiting.ts replaces.
+const sleep = promisify(setTimeout);
 
 /**
  * Answers a request as the fault wants it.

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTokenSigner } from '../../lambdas/aws/eks-token.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { createIdentity } from './aws/identity.ts';
@@ -8,12 +8,6 @@ import { eksAuthenticator } from './hub/eks-authenticator.ts';
 import { findingsOf } from './hub/hub.ts';
 import { DISPATCH_ROLE, HUB, SWEEP_ROLE } from './hub/places.ts';
 import { IDS, MINUTE, START, startWorld } from './hub/world.ts';
-
-// Waits between tries and between paced calls.
-vi.mock('node:timers/promises', async (original) => ({
-  ...(await original<object>()),
-  setTimeout: async () => undefined,
-}));
 
 describe('the hub in one process', () => {
   let output: ReturnType<typeof captureStdout>;

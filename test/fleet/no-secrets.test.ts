@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
 import { AwsFault } from './aws/aws-fault.ts';
 import { auditLogEvent } from './hub/audit-log.ts';
@@ -7,12 +7,6 @@ import { type HeardWorld, startHeardWorld } from './hub/heard-world.ts';
 import { createSecrets } from './hub/leaks.ts';
 import { HUB } from './hub/places.ts';
 import { createServingCertificate } from './serving-certificate.ts';
-
-// Waits between tries and between paced calls.
-vi.mock('node:timers/promises', async (original) => ({
-  ...(await original<object>()),
-  setTimeout: async () => undefined,
-}));
 
 /** More than the bad input of fault-matrix.test.ts, which looks for secrets too. */
 const RUNS: readonly (readonly [name: string, kind: string, spoil: (world: HeardWorld) => void | Promise<void>])[] = [

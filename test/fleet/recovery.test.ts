@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { S3Client } from '@aws-sdk/client-s3';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { recoveryBucket } from '../../bin/commands/recovery-aws.ts';
@@ -28,12 +28,6 @@ import { BUCKET, HUB, JOURNAL_BUCKET } from './hub/places.ts';
 import { fleetOf, MINUTE, START } from './hub/world.ts';
 import { kubernetesTime } from './kube-object.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
-
-// Waits between tries and between paced calls.
-vi.mock('node:timers/promises', async (original) => ({
-  ...(await original<object>()),
-  setTimeout: async () => undefined,
-}));
 
 const CLUSTER = 'berlin';
 const BOOTSTRAPPER = 'system:bootstrap:abcdef';

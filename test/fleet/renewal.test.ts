@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { handshake } from '../../lambdas/probe/handshake.ts';
 import {
@@ -22,12 +22,6 @@ import { fleetOf, MINUTE, START } from './hub/world.ts';
 import { kubernetesTime, type StoredCsr } from './kube-object.ts';
 import { createCsr, nodeUser } from './kubelet.ts';
 import { createServingRequest } from './serving-request.ts';
-
-// Waits between tries and between paced calls.
-vi.mock('node:timers/promises', async (original) => ({
-  ...(await original<object>()),
-  setTimeout: async () => undefined,
-}));
 
 const KUBELET_PORT = 10_250;
 const DAY = 24 * 60 * MINUTE;

@@ -14,11 +14,6 @@ import { BUCKET, HUB, SWEEP_ROLE } from './hub/places.ts';
 import { type RollingManagement, rollingManagement } from './hub/rolling.ts';
 import { fleetOf, MINUTE, START } from './hub/world.ts';
 
-// Waits between tries and between paced calls.
-vi.mock('node:timers/promises', async (original) => ({
-  ...(await original<object>()),
-  setTimeout: async () => undefined,
-}));
 // Hours are simulated, beside other tests.
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -10,12 +10,6 @@ import { createGate } from './hub/gate.ts';
 import { findingsOf } from './hub/hub.ts';
 import { IDS, MINUTE, START, startWorld, type World } from './hub/world.ts';
 
-// Waits between tries and between paced calls.
-vi.mock('node:timers/promises', async (original) => ({
-  ...(await original<object>()),
-  setTimeout: async () => undefined,
-}));
-
 const LIST = /certificatesigningrequests\?/;
 const APPROVAL = /\/approval$/;
 
