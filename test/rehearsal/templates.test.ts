@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { App } from 'aws-cdk-lib/core';
 import { describe, expect, it } from 'vitest';
-import { parseFleet } from '../../lambdas/config/load-fleet.ts';
-import { fleetStacks } from '../../lib/app-stacks.ts';
+import { runApp } from '../unit/lib/run-app.ts';
+import { stacksOf } from './assembly.ts';
 import { tool } from './tool.ts';
 import { pythonTool } from './venv.ts';
 
@@ -26,10 +25,12 @@ interface Finding {
 const { path: bin, missing } = await tool('cfn-lint over the templates', () => pythonTool(CFN_LINT));
 
 describe.skipIf(missing)('the full templates', () => {
-  it.each(FLEETS)('of %s have no finding of cfn-lint', async (file) => {
+  it.each(FLEETS)('of %s are synthesized, with nothing that cdk-nag or cfn-lint finds', async (file) => {
     const directory = await mkdtemp(join(tmpdir(), 'certmarshal-templates-'));
     try {
-      const templates = await synthesizeAll(file, directory);
+      const { status, stderr } = await runApp(file, directory);
+      expect({ status, stderr }).toMatchObject({ status: 0, stderr: expect.stringContaining(`${file}: `) });
+      const templates = (await stacksOf(directory)).map(({ name }) => join(directory, `${name}.template.json`));
       expect(templates.length).toBeGreaterThan(0);
       expect(await lint(templates)).toEqual([]);
     } finally {
@@ -42,19 +43,6 @@ describe.skipIf(missing)('the full templates', () => {
     expect(await lint([template])).toEqual([expect.stringContaining('E3002')]);
   });
 });
-
-/** As bin/app.ts does, without the bundles: a template names them by their hash only. */
-async function synthesizeAll(file: string, outdir: string): Promise<readonly string[]> {
-  const parsed = parseFleet(await readFile(join(PROJECT, file), 'utf8'), file);
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
-  const { context }: { context: Record<string, unknown> } = JSON.parse(
-    await readFile(join(PROJECT, 'cdk.json'), 'utf8'),
-  );
-  const app = new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [] } });
-  fleetStacks(app, parsed.fleet);
-  const { stacks } = app.synth();
-  return stacks.map(({ templateFullPath }) => templateFullPath);
-}
 
 async function lint(templates: readonly string[]): Promise<readonly string[]> {
   const ignored = SUPPRESSED.flatMap((rule) => ['--ignore-checks', rule]);

@@ -20,7 +20,7 @@ import {
   signingRequest,
 } from './fixtures.ts';
 
-const RUNS = runs(500);
+const RUNS = runs(300);
 const OPTIONS = { seed: 20_261_122, numRuns: RUNS };
 const cluster = { ...BERLIN, serviceCidrs: ['10.96.0.0/12'] };
 

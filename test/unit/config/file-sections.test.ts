@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../../../lambdas/config/problems.ts';
+import { runs } from '../../runs.ts';
 import { exampleFiles, SECRET, validFleet } from './fleet-examples.ts';
 
 /** Places and messages, without the name of the file. */
@@ -500,7 +501,7 @@ hub: { hints: 1 }
         const parsed = parseFleet(JSON.stringify(replaced(file, steps, value)), 'f');
         expect(parsed.ok || parsed.problems.length > 0).toBe(true);
       }),
-      { seed: 9, numRuns: 500 },
+      { seed: 9, numRuns: runs(200) },
     );
   });
 
@@ -527,7 +528,7 @@ hub: { hints: 1 }
         const parsed = parseFleet(text.slice(0, start) + word + text.slice(start + length), 'f');
         expect(parsed.ok || parsed.problems.length > 0).toBe(true);
       }),
-      { seed: 10, numRuns: 300 },
+      { seed: 10, numRuns: runs(150) },
     );
   });
 });

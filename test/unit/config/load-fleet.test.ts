@@ -6,6 +6,7 @@ import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from 
 import { FleetConfigError, parseFleet } from '../../../lambdas/config/load-fleet.ts';
 import { formatProblems } from '../../../lambdas/config/problems.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
+import { runs } from '../../runs.ts';
 import { SECRET, validFleet } from './fleet-examples.ts';
 
 const KEY = 'arn:aws:kms:eu-central-1:111122223333:key/6f1d0c5a-3b2e-4d7c-9a41-5e8f2b6c7d80';
@@ -730,7 +731,7 @@ it('gives a value for every text', () => {
         expect(message).toMatch(/^[^\p{Cc}]+$/u);
       }
     }),
-    { seed: 6, numRuns: 1000 },
+    { seed: 6, numRuns: runs(300) },
   );
 });
 

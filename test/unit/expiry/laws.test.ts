@@ -18,7 +18,7 @@ import { runs } from '../../runs.ts';
 import { BERLIN, DAY, DUBLIN, days, MINUTE, NOW, read, unread } from './fixtures.ts';
 
 const SEED = 20_261_121;
-const RUNS = runs(300);
+const RUNS = runs(200);
 
 const CLASSES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
 const MEMBERS = ['worker-1', 'cp-1', 'etcd-1'] as const;

@@ -6,6 +6,7 @@ import { parseTold } from '../../../lambdas/notify/parse-told.ts';
 import { openAlarms } from '../../../lambdas/notify/told.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { runs } from '../../runs.ts';
 import { at, DAY, index, indexed, MINUTE, NOW, PARIS, registered, registry } from '../fleet/values.ts';
 import { captureStdout } from '../telemetry/capture-stdout.ts';
 import { awsError, memoryObjects } from './memory-objects.ts';
@@ -153,7 +154,7 @@ describe('people, whatever comes at once, late, twice or ends in between', () =>
         expect(one.remembered()).toEqual([]);
         expect([...one.open].filter((id) => id !== '-')).toEqual([]);
       }),
-      { seed: 41, numRuns: 40 },
+      { seed: 41, numRuns: runs(20) },
     );
   });
 

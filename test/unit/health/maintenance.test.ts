@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type MaintenanceWindow, maintenanceOf, openWindows } from '../../../lambdas/health/maintenance.ts';
 import { localTime, momentsOf } from '../../../lambdas/window/local-time.ts';
 import { WEEKDAYS, type WeeklyWindow } from '../../../lambdas/window/window.ts';
+import { runs } from '../../runs.ts';
 
 const BERLIN = { id: 'mgmt/eksa-system/berlin', name: 'berlin' };
 const MINUTE = 60_000;
@@ -152,7 +153,7 @@ describe('a weekly window', () => {
         const isNight = new Set(offsets).size > 1;
         expect(isOpen).toBe(isShownOpen || (isNight && isOpen));
       }),
-      { numRuns: 1_500, seed: 11 },
+      { numRuns: runs(500), seed: 11 },
     );
   });
 
@@ -168,7 +169,7 @@ describe('a weekly window', () => {
         expect(at(until - 1)).toBeGreaterThanOrEqual(until);
         expect(at(until)).not.toBe(until);
       }),
-      { numRuns: 500, seed: 12 },
+      { numRuns: runs(250), seed: 12 },
     );
   });
 });
@@ -181,7 +182,7 @@ describe('momentsOf', () => {
         const found = momentsOf(localTime(at, timeZone) ?? 0, timeZone);
         expect([found?.first, found?.last]).toContain(at);
       }),
-      { numRuns: 500, seed: 13 },
+      { numRuns: runs(250), seed: 13 },
     );
   });
 

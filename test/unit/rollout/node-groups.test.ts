@@ -17,6 +17,7 @@ import type {
 } from '../../../lambdas/rollout/observed-node-groups.ts';
 import type { RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
 import { endOfWindow, type WeeklyWindow } from '../../../lambdas/window/window.ts';
+import { runs } from '../../runs.ts';
 import {
   APPENDED,
   DAY_MS,
@@ -526,7 +527,7 @@ describe('what is held', () => {
 
 /* What holds for whatever is there. Values are drawn so that updates are ordinary among them: the last test counts. */
 
-const RUNS = { seed: 20_261_122, numRuns: 2_000 } as const;
+const RUNS = { seed: 20_261_122, numRuns: runs(1_000) } as const;
 const times = fc.constantFrom(OLD, APPENDED, NEW, NOW - 2 * HOUR_MS, NOW - 5 * MINUTE_MS, Number.NaN);
 const mostly = <T>(usual: T, ...others: readonly T[]) =>
   fc.oneof({ weight: 9, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(usual, ...others) });

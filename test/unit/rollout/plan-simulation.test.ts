@@ -6,6 +6,7 @@ import { NO_HISTORY } from '../../../lambdas/rollout/history.ts';
 import type { ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import { planRollout } from '../../../lambdas/rollout/plan-rollout.ts';
 import type { RolloutStep, RolloutWrite } from '../../../lambdas/rollout/step.ts';
+import { runs } from '../../runs.ts';
 import { memoryObjects } from '../functions/memory-objects.ts';
 import {
   controlPlane,
@@ -313,7 +314,7 @@ describe('clusters of one management cluster', () => {
           }
         },
       ),
-      { seed: 20_261_122, numRuns: 25 },
+      { seed: 20_261_122, numRuns: runs(12) },
     );
   });
 });
@@ -403,7 +404,7 @@ describe('a cluster with a hostile owner', () => {
             longest.waited = Math.max(longest.waited, now - NOW);
           },
         ),
-        { seed: 20_261_122, numRuns: 200 },
+        { seed: 20_261_122, numRuns: runs(100) },
       );
       // It is a bound that is reached, almost.
       expect(longest.waited).toBeGreaterThan(0.75 * hours * HOUR);

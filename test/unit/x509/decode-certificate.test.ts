@@ -13,6 +13,7 @@ import {
   createKeyPair,
   issueCertificate,
 } from '../../../lambdas/x509/peculiar.ts';
+import { runs } from '../../runs.ts';
 import { functionCalls } from '../function-calls.ts';
 import {
   attribute,
@@ -371,7 +372,7 @@ describe('what is no certificate', () => {
           expect(typeof (decoded.ok ? decoded.certificate.subject : decoded.problem)).toBe('string');
         },
       ),
-      { seed: 5, numRuns: 3000 },
+      { seed: 5, numRuns: runs(1_500) },
     );
   });
 

@@ -11,7 +11,7 @@ import { functionCalls } from '../function-calls.ts';
 import { mutatedRequest, requestOptions } from './mutations.ts';
 import { addressBytes, makeRequest, OID } from './request-factory.ts';
 
-const RUNS = runs(2_000);
+const RUNS = runs(1_000);
 const SEED = 20_260_707;
 // A mutation takes about a millisecond, nearly all of it for making it; the rest is for a busy machine.
 
