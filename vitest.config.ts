@@ -15,8 +15,10 @@ const WORKERS = availableParallelism() + 2;
 
 const MINUTE_MS = 60_000;
 
-/** Those that replace a module for themselves, which files that share their modules must not see. */
-const REPLACING = globSync('test/unit/**/*.test.ts').filter((file) => readFileSync(file, 'utf8').includes('vi.mock('));
+/** Those that replace a module for themselves or count the calls of all there are: in a process without the modules of others. */
+const ALONE = globSync('test/unit/**/*.test.ts').filter((file) =>
+  /\bvi\.mock\(|function-calls/.test(readFileSync(file, 'utf8')),
+);
 
 /** In this order: what waits longest begins first. */
 const PROJECTS = [
@@ -25,8 +27,8 @@ const PROJECTS = [
   { name: 'control-plane', include: ['test/control-plane/**/*.test.ts'] },
   { name: 'browser', include: ['test/browser/**/*.test.ts'] },
   { name: 'fleet', include: ['test/fleet/**/*.test.ts'], setupFiles: 'test/fleet/no-waiting.ts', isolate: false },
-  { name: 'unit-replacing', include: REPLACING },
-  { name: 'unit', include: ['test/unit/**/*.test.ts'], exclude: REPLACING, isolate: false },
+  { name: 'unit-alone', include: ALONE },
+  { name: 'unit', include: ['test/unit/**/*.test.ts'], exclude: ALONE, isolate: false },
 ];
 
 const rankOf = ({ project }: TestSpecification): number => PROJECTS.findIndex(({ name }) => name === project.name);
