@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { PATIENCE_MS } from './test/patience.ts';
 
 // Most programs that tests start are the command line from its source: Node.js compiles each module once for all of them.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/compile');
@@ -12,8 +13,6 @@ process.env['CDK_VALIDATION'] ??= 'false';
 
 /** Two more than there are cores: what waits for controllers and schedules runs beside what computes. */
 const WORKERS = availableParallelism() + 2;
-
-const MINUTE_MS = 60_000;
 
 /** Those that replace a module for themselves or count the calls of all there are: in a process without the modules of others. */
 const ALONE = globSync('test/unit/**/*.test.ts').filter((file) =>
@@ -45,11 +44,10 @@ export default defineConfig({
     reporters: ['default', './test/summary-reporter.ts'],
     globalSetup: './test/scratch.ts',
     maxWorkers: WORKERS,
-    // Only what hangs takes as long, on a busy machine too.
-    testTimeout: 15 * MINUTE_MS,
-    hookTimeout: 15 * MINUTE_MS,
-    // Not Vitest's one second, which a busy machine does not keep.
-    expect: { poll: { timeout: MINUTE_MS } },
+    // A wait inside them ends first, and says what for. A hook may build what it starts.
+    testTimeout: 2 * PATIENCE_MS,
+    hookTimeout: 4 * PATIENCE_MS,
+    expect: { poll: { timeout: PATIENCE_MS } },
     sequence: { sequencer: WaitingFirst },
     projects: PROJECTS.map((test) => ({ extends: true, test })),
   },

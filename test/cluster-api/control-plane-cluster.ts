@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Admin, KubeObject } from '../control-plane/admin.ts';
+import { PATIENCE_MS } from '../patience.ts';
 import type { ClusterApi } from './stack.ts';
 
 /** The versions in which Cluster API's objects are served. */
@@ -76,10 +77,10 @@ export interface ControlPlaneCluster {
   giveAddress(machine: Machine, address: string): Promise<void>;
   /** `spec.paused` of the Cluster; returns when KubeadmControlPlane has noticed. */
   pause(paused: boolean): Promise<void>;
-  /** Polls until `isSo`; @throws Error with the control plane's conditions when `timeoutMs` (default 120000) passes. */
-  waitFor(what: string, isSo: () => Promise<boolean>, timeoutMs?: number): Promise<void>;
+  /** Polls until `isSo`; @throws Error with the control plane's conditions when that is never so. */
+  waitFor(what: string, isSo: () => Promise<boolean>): Promise<void>;
   /** Waits until the rollout that was begun has ended: see {@link isRolledOut}. */
-  untilRolledOut(timeoutMs?: number): Promise<void>;
+  untilRolledOut(): Promise<void>;
   /** Where its own API server is, in the namespace of the network: see {@link ClusterApi.reach}. */
   endpoint(): Promise<{ readonly host: string; readonly port: number }>;
 }
@@ -112,7 +113,7 @@ let namespaces = 0;
  * Makes a cluster in a fresh namespace and waits until every machine of its control plane has a node: one minute. A namespace
  * is never used again, because nothing here empties a deleted one.
  *
- * @throws Error when that takes longer than 4 minutes
+ * @throws Error when that never happens
  */
 export async function createControlPlaneCluster(
   { admin }: Pick<ClusterApi, 'admin'>,
@@ -137,7 +138,7 @@ export async function createControlPlaneCluster(
       isRolledOut(controlPlane)
     );
   };
-  await cluster.waitFor(`${replicas} machines with nodes`, isReady, 240_000);
+  await cluster.waitFor(`${replicas} machines with nodes`, isReady);
   return cluster;
 }
 
@@ -149,10 +150,10 @@ function clusterOf(admin: Admin, namespace: string, name: string): ControlPlaneC
     `${CORE}/v1beta2/namespaces/${namespace}/machines/${metadata.name}`;
   const clusterPath = `${CORE}/v1beta2/namespaces/${namespace}/clusters/${name}`;
 
-  const waitFor = async (what: string, isSo: () => Promise<boolean>, timeoutMs = 120_000): Promise<void> => {
-    const deadline = Date.now() + timeoutMs;
+  const waitFor = async (what: string, isSo: () => Promise<boolean>): Promise<void> => {
+    const deadline = Date.now() + PATIENCE_MS;
     while (!(await isSo())) {
-      if (Date.now() > deadline) throw new Error(`${what}: not within ${timeoutMs} ms; ${await state()}`);
+      if (Date.now() > deadline) throw new Error(`${what}: not within ${PATIENCE_MS} ms; ${await state()}`);
       await sleep(500);
     }
   };
@@ -197,8 +198,7 @@ function clusterOf(admin: Admin, namespace: string, name: string): ControlPlaneC
       await waitFor(`Paused=${wanted}`, async () => conditionOf(await controlPlane(), 'Paused')?.status === wanted);
     },
     waitFor,
-    untilRolledOut: (timeoutMs = 240_000) =>
-      waitFor('the end of the rollout', async () => isRolledOut(await controlPlane()), timeoutMs),
+    untilRolledOut: () => waitFor('the end of the rollout', async () => isRolledOut(await controlPlane())),
     async endpoint() {
       const { spec } = await admin.get<Endpoint>(clusterPath);
       return spec.controlPlaneEndpoint;

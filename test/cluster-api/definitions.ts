@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parse, parseAllDocuments } from 'yaml';
 
 import type { Admin, KubeObject } from '../control-plane/admin.ts';
+import { PATIENCE_MS } from '../patience.ts';
 import type { ManagerSource } from './managers.ts';
 import { PUBLISHED } from './parts.ts';
 
@@ -102,7 +103,7 @@ const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
  */
 export async function installDefinitions(admin: Admin, definitions: readonly KubeObject[]): Promise<void> {
   const created = await Promise.all(definitions.map((definition) => admin.post<Definition>(DEFINITIONS, definition)));
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + PATIENCE_MS;
   const lists = created.flatMap(({ spec: { group, names, versions } }) =>
     versions.filter(({ served }) => served).map(({ name }) => `/apis/${group}/${name}/${names.plural}?limit=1`),
   );

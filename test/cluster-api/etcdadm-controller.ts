@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { type Admin, ApiError, type KubeObject } from '../control-plane/admin.ts';
 import type { TestAuthority } from '../control-plane/pki.ts';
+import { PATIENCE_MS } from '../patience.ts';
 import type { ApiserverEndpoints, Lifetime } from './apiserver-endpoints.ts';
 import { conditionOf, isRolledOut, type KubeadmControlPlane, type Machine } from './control-plane-cluster.ts';
 
@@ -105,7 +106,7 @@ const LOOK_MS = 400;
  *
  * Machines of etcd are paused, so that the real manager of Machines, which knows nothing of etcd, leaves them alone.
  *
- * @throws Error when they are not ready after 2 minutes
+ * @throws Error when they are never ready
  */
 export async function playEtcd(options: PlayedEtcdOptions): Promise<PlayedEtcd> {
   const { admin, namespace, cluster, endpoints, authority, client, lifetimeOf } = options;
@@ -346,11 +347,11 @@ export async function playEtcd(options: PlayedEtcdOptions): Promise<PlayedEtcd> 
     wasRolling = false;
   }
 
-  const waitFor = async (what: string, isSo: () => Promise<boolean>, timeoutMs = 120_000): Promise<void> => {
-    for (const deadline = Date.now() + timeoutMs; !(await isSo()); await sleep(LOOK_MS))
+  const waitFor = async (what: string, isSo: () => Promise<boolean>): Promise<void> => {
+    for (const deadline = Date.now() + PATIENCE_MS; !(await isSo()); await sleep(LOOK_MS))
       if (Date.now() > deadline)
         throw new Error(
-          `${what}: not within ${timeoutMs} ms; ${JSON.stringify((await object()).status)}; ${String(failed)}`,
+          `${what}: not within ${PATIENCE_MS} ms; ${JSON.stringify((await object()).status)}; ${String(failed)}`,
         );
   };
 

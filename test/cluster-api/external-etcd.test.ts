@@ -18,6 +18,7 @@ import { observeRollout, type RolloutTarget } from '../../lambdas/rollout-step/o
 import { type RolloutStepped, stepRollout } from '../../lambdas/rollout-step/step-rollout.ts';
 import { decodeBundle } from '../../lambdas/x509/certificate-bundle.ts';
 import { createAuthority } from '../control-plane/pki.ts';
+import { PATIENCE_MS } from '../patience.ts';
 import { type ApiserverEndpoints, type Lifetime, openApiserverEndpoints } from './apiserver-endpoints.ts';
 import {
   type ControlPlaneCluster,
@@ -174,7 +175,7 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
       policy,
       trigger: 'schedule',
       clock: () => Date.now() + later,
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(PATIENCE_MS),
     });
 
   /** Looks again and again, as sweeps do, until it is done; every look on its own. */
@@ -182,7 +183,7 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
     const seen: string[] = [];
     const writes: ApiCall[] = [];
     let etcdRolled = 0;
-    for (const deadline = Date.now() + 180_000; Date.now() < deadline; await sleep(300)) {
+    for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(1_000)) {
       const spied = spy();
       const { step: planned, observed, problems } = await step(spied, cluster);
       writes.push(...spied.writes);
@@ -322,7 +323,7 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
 
   async function resume(): Promise<void> {
     for (let written = 'overtaken'; written === 'overtaken'; ) {
-      const signal = AbortSignal.timeout(30_000);
+      const signal = AbortSignal.timeout(PATIENCE_MS);
       const { client } = spy();
       const planned = planResume(await observeRollout(target({ ...spy(), client }, paris), signal), Date.now());
       if (planned.kind !== 'act') throw new Error(planned.message);

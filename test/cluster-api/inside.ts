@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { connectAdmin } from '../control-plane/admin.ts';
 import { createAuthority } from '../control-plane/pki.ts';
 import { type Daemon, openDaemonGroup, waitUntilReady } from '../control-plane/processes.ts';
-import { answersOk, START_TIMEOUT_MS, startControlPlane, type TokenUser } from '../control-plane/start.ts';
+import { answersOk, startControlPlane, type TokenUser } from '../control-plane/start.ts';
+import { PATIENCE_MS } from '../patience.ts';
 import { installDefinitions, managerDefinitions, managerWebhooks, publishedDefinitions } from './definitions.ts';
 import { MANAGERS, type ManagerSource } from './managers.ts';
 import type { ClusterApiParts } from './parts.ts';
@@ -93,11 +94,7 @@ async function start({ parts, users }: Wanted, stops: (() => Promise<void>)[]): 
   });
   await Promise.all(
     daemons.map((daemon) =>
-      waitUntilReady(
-        daemon,
-        () => answersOk(`http://127.0.0.1:${portsOf(daemon.name).health}/readyz`),
-        START_TIMEOUT_MS,
-      ),
+      waitUntilReady(daemon, () => answersOk(`http://127.0.0.1:${portsOf(daemon.name).health}/readyz`), PATIENCE_MS),
     ),
   );
   // Not before: the managers' own first writes would be refused.

@@ -13,6 +13,7 @@ import { actRollout, type RolloutWritten } from '../../lambdas/rollout-step/act-
 import { observeRollout, type RolloutTarget } from '../../lambdas/rollout-step/observe-rollout.ts';
 import { type RolloutStepped, stepRollout } from '../../lambdas/rollout-step/step-rollout.ts';
 import { connectAdmin } from '../control-plane/admin.ts';
+import { PATIENCE_MS } from '../patience.ts';
 import { type ApiserverEndpoints, type Lifetime, openApiserverEndpoints } from './apiserver-endpoints.ts';
 import {
   type ControlPlaneCluster,
@@ -133,7 +134,7 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
       policy,
       trigger: 'schedule',
       clock: Date.now,
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(PATIENCE_MS),
     });
 
   const agree = async (cluster: ControlPlaneCluster) =>
@@ -146,7 +147,7 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
     const seen: string[] = [];
     const patches: ApiCall[] = [];
     const machines = new Set<number>();
-    for (const deadline = Date.now() + 240_000; Date.now() < deadline; await sleep(1_000)) {
+    for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(1_000)) {
       const spied = spy(serving);
       const { step: planned, problems } = await step(spied, cluster);
       patches.push(...spied.patches);
@@ -249,10 +250,10 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
     expect(before.problems).toEqual([]);
     expect(before.step).toMatchObject({ kind: 'nothing', state: 'off' });
     await agree(berlin);
-    const observed = await observeRollout(target(spied, berlin), AbortSignal.timeout(30_000));
+    const observed = await observeRollout(target(spied, berlin), AbortSignal.timeout(PATIENCE_MS));
     expect(observed.unread).toEqual([]);
     expect(observed.controlPlane).toMatchObject({ apiVersion: 'v1beta2', mode: 'auto', etcd: 'stacked' });
-    const older = await observeRollout(target(spy(['v1beta1']), berlin), AbortSignal.timeout(30_000));
+    const older = await observeRollout(target(spy(['v1beta1']), berlin), AbortSignal.timeout(PATIENCE_MS));
     expect(older.controlPlane).toMatchObject({ apiVersion: 'v1beta1', mode: 'auto', etcd: 'stacked' });
     expect({ ...older.controlPlane, apiVersion: 'v1beta2' }).toEqual(observed.controlPlane);
     expect(spied.patches).toEqual([]);
@@ -410,7 +411,7 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
     await rome.untilRolledOut();
     await rome.waitFor('two machines', async () => (await rome.machines()).length === 2);
     await expect
-      .poll(async () => (await step(spy(), rome)).problems.map(({ message }) => message).join(), { timeout: 60_000 })
+      .poll(async () => (await step(spy(), rome)).problems.map(({ message }) => message).join())
       .toContain('even number');
     expect((await rome.controlPlane()).metadata['annotations']).not.toHaveProperty(ROLLOUT_ANNOTATION);
     await rome.patchControlPlane({ spec: { replicas: 3 } });
@@ -420,7 +421,7 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
 
   it('is held when somebody pauses it, goes on after resume, and ends with abort', async () => {
     // The machine that came back has a new certificate; the others end as before.
-    await expect.poll(async () => (await step(spy(), rome)).written?.kind, { timeout: 60_000 }).toBe('written');
+    await expect.poll(async () => (await step(spy(), rome)).written?.kind).toBe('written');
     await rome.waitFor('the first new machine', async () => (await rome.machines()).length === 4);
     await rome.pause(true);
     const held = await step(spy(), rome);
@@ -450,7 +451,7 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
     // Controllers write to the object too: what they overtake is planned again.
     for (let tries = 0; tries < 20; tries += 1) {
       const { client } = spy();
-      const signal = AbortSignal.timeout(30_000);
+      const signal = AbortSignal.timeout(PATIENCE_MS);
       const observed = await observeRollout(target({ ...spy(), client }, rome), signal);
       const planned = plan(observed, Date.now());
       if (planned.kind !== 'act') throw new Error(planned.message);

@@ -8,6 +8,7 @@ import { type Admin, connectAdmin } from '../control-plane/admin.ts';
 import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
 import { StartError } from '../control-plane/processes.ts';
 import type { TokenUser } from '../control-plane/start.ts';
+import { PATIENCE_MS } from '../patience.ts';
 import type { Started, Wanted } from './inside.ts';
 import type { ClusterApiParts } from './parts.ts';
 import { relayTo } from './relay.ts';
@@ -51,9 +52,6 @@ export interface ClusterApiOptions {
   /** Users besides `admin` and `certmarshal` (group `certmarshal`, no rights). @default [] */
   readonly users?: readonly TokenUser[];
 }
-
-/** The machine may be shared with other tests; a healthy start takes 7 seconds. */
-const PATIENCE_MS = 240_000;
 
 /**
  * Starts the stack in a network namespace of its own and waits until its webhooks answer. If this process dies, however,
@@ -200,12 +198,12 @@ async function untilEffective(admin: Admin, user: string, rule: Rule | undefined
     metadata: { name: '' },
     spec: { user, resourceAttributes },
   };
-  for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
+  for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; ) {
     const { status } = await admin.post<{ readonly status: { readonly allowed: boolean } }>(
       '/apis/authorization.k8s.io/v1/subjectaccessreviews',
       review,
     );
     if (status.allowed) return;
   }
-  throw new Error(`${user} does not have its new rights after 10 s`);
+  throw new Error(`${user} does not have its new rights after ${PATIENCE_MS} ms`);
 }

@@ -15,6 +15,7 @@ import type { Snapshot } from '../../lambdas/expiry/snapshot.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/expiry/thresholds.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
+import { PATIENCE_MS } from '../patience.ts';
 import { type Admin, connectAdmin, type KubeObject } from './admin.ts';
 import {
   type Berlin,
@@ -207,7 +208,7 @@ describe.skipIf(missing)('an audit of a real control plane', () => {
   /** Waits until a server shows this certificate: some read their file only when they hear that it has changed. */
   async function untilShown(host: string, port: number, pem: string): Promise<void> {
     const { fingerprint } = await opensslOf(pem);
-    const deadline = Date.now() + 30_000;
+    const deadline = Date.now() + PATIENCE_MS;
     const shows = async () => (await opensslOf((await shownBy(host, port))[0] ?? '')).fingerprint;
     while ((await shows().catch(() => undefined)) !== fingerprint) {
       if (Date.now() > deadline) throw new Error(`${host}:${port} does not show its new certificate after 30 s`);
@@ -809,10 +810,10 @@ function unreadSources({ observations }: Snapshot): readonly string[] {
   return observations.flatMap((seen) => (seen.kind === 'unread' && seen.where === undefined ? [seen.source] : []));
 }
 
-async function until(isSo: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS;
   while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error(`not so after ${timeoutMs} ms`);
+    if (Date.now() > deadline) throw new Error(`not so after ${PATIENCE_MS} ms`);
     await sleep(100);
   }
 }

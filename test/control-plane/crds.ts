@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-
+import { PATIENCE_MS } from '../patience.ts';
 import { connectAdmin, type KubeObject } from './admin.ts';
 import type { ControlPlane } from './start.ts';
 
@@ -17,7 +17,7 @@ export async function applyCrds(controlPlane: Pick<ControlPlane, 'server' | 'caP
   const admin = connectAdmin(controlPlane);
   try {
     await admin.apply(await readFile(join(import.meta.dirname, 'machine-crd.yaml'), 'utf8'));
-    const deadline = Date.now() + 30_000;
+    const deadline = Date.now() + PATIENCE_MS;
     // "Established" comes a moment before the paths answer, so both are asked for.
     while (!((await areEstablished()) && (await areServed()))) {
       if (Date.now() > deadline) throw new Error('the definitions of Machine and Cluster are not served after 30 s');

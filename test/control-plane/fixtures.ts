@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-
+import { PATIENCE_MS } from '../patience.ts';
 import type { Admin, KubeObject, ObjectMeta } from './admin.ts';
 
 /** Collection path of certificate signing requests. */
@@ -84,16 +84,16 @@ export async function approveCsr(admin: Admin, name: string): Promise<Csr> {
  * Waits until the signer has signed a certificate.
  *
  * @returns the certificate, PEM.
- * @throws Error when the signer failed it, or after `timeoutMs`.
+ * @throws Error when the signer failed it, or never signs it.
  */
-export async function signedCertificate(admin: Admin, name: string, timeoutMs = 20_000): Promise<string> {
-  const deadline = Date.now() + timeoutMs;
+export async function signedCertificate(admin: Admin, name: string): Promise<string> {
+  const deadline = Date.now() + PATIENCE_MS;
   for (;;) {
     const { status } = await admin.get<Csr>(`${CSRS}/${name}`);
     if (status.certificate !== undefined) return Buffer.from(status.certificate, 'base64').toString('utf8');
     const failed = status.conditions?.find(({ type }) => type === 'Failed');
     if (failed) throw new Error(`${name} failed: ${failed.reason}: ${failed.message}`);
-    if (Date.now() > deadline) throw new Error(`${name} was not signed within ${timeoutMs} ms`);
+    if (Date.now() > deadline) throw new Error(`${name} was not signed within ${PATIENCE_MS} ms`);
     await sleep(50);
   }
 }

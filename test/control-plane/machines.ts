@@ -4,6 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 
 import type { ServerPorts } from '../../lambdas/audit/audit-target.ts';
+import { PATIENCE_MS } from '../patience.ts';
 import type { Binaries } from './binaries.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
 import {
@@ -15,15 +16,7 @@ import {
 } from './pki.ts';
 import { freePorts } from './ports.ts';
 import { type Daemon, type DaemonGroup, waitUntilReady } from './processes.ts';
-import {
-  ADMIN,
-  answersOk,
-  CERTMARSHAL,
-  type ControlPlane,
-  START_TIMEOUT_MS,
-  startInGroup,
-  tokenLine,
-} from './start.ts';
+import { ADMIN, answersOk, CERTMARSHAL, type ControlPlane, startInGroup, tokenLine } from './start.ts';
 
 /** Machines are addresses of the loopback network, all of which Linux has. */
 export const CONTROL_PLANE_MACHINES = ['127.0.0.11', '127.0.0.12'] as const;
@@ -310,7 +303,7 @@ async function startIn(
     if (program === undefined) throw new Error(`no such process: ${name}`);
     const daemon = group.start(name.replace(' ', '-'), program.executable, program.args);
     running.set(name, daemon);
-    await waitUntilReady(daemon, program.ready, START_TIMEOUT_MS);
+    await waitUntilReady(daemon, program.ready, PATIENCE_MS);
   };
   const startAll = async (...kinds: readonly string[]): Promise<void> => {
     const names = [...programs.keys()].filter((name) => kinds.some((kind) => name.startsWith(kind)));

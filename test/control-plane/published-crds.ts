@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-
+import { PATIENCE_MS } from '../patience.ts';
 import { connectAdmin, type KubeObject } from './admin.ts';
 import { ToolError } from './cache.ts';
 import { go } from './go-build.ts';
@@ -71,7 +71,7 @@ export async function applyPublishedCrds(
   try {
     const applied = await Promise.all(definitions.map((definition) => admin.apply(definition)));
     const lists = applied.flat().flatMap(listsOf);
-    const deadline = Date.now() + 30_000;
+    const deadline = Date.now() + PATIENCE_MS;
     for (const list of lists) {
       while (!(await isServed(list))) {
         if (Date.now() > deadline) throw new Error(`${list} is not served after 30 s`);

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
-
+import { PATIENCE_MS } from '../patience.ts';
 import { type Binaries, resolveBinaries } from './binaries.ts';
 import { type Credential, kubeconfigYaml } from './kubeconfig.ts';
 import { type CertificateWanted, createAuthority, createServiceAccountKeys } from './pki.ts';
@@ -76,9 +76,6 @@ export const CERTMARSHAL: TokenUser = { name: 'certmarshal', groups: ['certmarsh
 // RBAC grants upstream's controllers their rights by this name.
 const CONTROLLER_MANAGER: TokenUser = { name: 'system:kube-controller-manager' };
 
-/** The machine may be shared with other tests; a healthy start takes a tenth of this. */
-export const START_TIMEOUT_MS = 90_000;
-
 /**
  * Starts etcd, kube-apiserver and kube-controller-manager on free ports of 127.0.0.1 and waits until they are ready.
  *
@@ -148,7 +145,7 @@ async function startIn(
     '--unsafe-no-fsync',
     '--log-level=warn',
   ]);
-  await waitUntilReady(etcd, () => answersOk(`http://127.0.0.1:${etcdPort}/health`), START_TIMEOUT_MS);
+  await waitUntilReady(etcd, () => answersOk(`http://127.0.0.1:${etcdPort}/health`), PATIENCE_MS);
 
   const apiserverArguments = [
     `--etcd-servers=http://127.0.0.1:${etcdPort}`,
@@ -173,7 +170,7 @@ async function startIn(
   const startApiserver = async (ca: string | false): Promise<Daemon> => {
     const started = group.start('kube-apiserver', binaries.kubeApiserver, apiserverArguments);
     const isReady = (): Promise<boolean> => answersOk(`${server}/readyz`, ca, tokenFor(ADMIN.name));
-    await waitUntilReady(started, isReady, START_TIMEOUT_MS);
+    await waitUntilReady(started, isReady, PATIENCE_MS);
     return started;
   };
   let apiserver = await startApiserver(authority.certPem);
@@ -206,7 +203,7 @@ async function startIn(
       ...(kubeApiBurst === undefined ? [] : [`--kube-api-burst=${kubeApiBurst}`]),
     ]);
     const url = `https://127.0.0.1:${controllerManagerPort}/healthz`;
-    await waitUntilReady(controllerManager, () => answersOk(url, authority.certPem), START_TIMEOUT_MS);
+    await waitUntilReady(controllerManager, () => answersOk(url, authority.certPem), PATIENCE_MS);
   };
   if (options.controllerManager !== false) await startControllerManager();
 

@@ -6,12 +6,12 @@ import { promisify } from 'node:util';
 import { createAuthority } from '../control-plane/pki.ts';
 import { freePorts } from '../control-plane/ports.ts';
 import { openDaemonGroup, waitUntilReady } from '../control-plane/processes.ts';
+import { PATIENCE_MS } from '../patience.ts';
 import { pythonTool } from './venv.ts';
 
 /** The one version whose abilities and gaps the rehearsal knows. */
 const MINISTACK = { name: 'ministack', version: '1.5.33' } as const;
 const PROJECT = resolve(import.meta.dirname, '../..');
-const START_TIMEOUT_MS = 60_000;
 
 /** Installs it, once. @returns the `bin` directory of its environment. @throws ToolError */
 export const installMiniStack = (): Promise<string> => pythonTool(MINISTACK);
@@ -92,7 +92,7 @@ export async function startMiniStack(options: MiniStackOptions = {}): Promise<Mi
       ...Object.entries(variables).map(([name, value]) => `${name}=${value}`),
       join(bin, 'ministack'),
     ]);
-    await waitUntilReady(daemon, () => answersOk(`${endpoint}/_ministack/health`, authority.certPem), START_TIMEOUT_MS);
+    await waitUntilReady(daemon, () => answersOk(`${endpoint}/_ministack/health`, authority.certPem), PATIENCE_MS);
     return {
       endpoint,
       caPem: authority.certPem,
