@@ -84,16 +84,16 @@ export async function approveCsr(admin: Admin, name: string): Promise<Csr> {
  * Waits until the signer has signed a certificate.
  *
  * @returns the certificate, PEM.
- * @throws Error when the signer failed it, or never signs it.
+ * @throws Error when the signer failed it, or after `timeoutMs`.
  */
-export async function signedCertificate(admin: Admin, name: string): Promise<string> {
-  const deadline = Date.now() + PATIENCE_MS;
+export async function signedCertificate(admin: Admin, name: string, timeoutMs = PATIENCE_MS): Promise<string> {
+  const deadline = Date.now() + timeoutMs;
   for (;;) {
     const { status } = await admin.get<Csr>(`${CSRS}/${name}`);
     if (status.certificate !== undefined) return Buffer.from(status.certificate, 'base64').toString('utf8');
     const failed = status.conditions?.find(({ type }) => type === 'Failed');
     if (failed) throw new Error(`${name} failed: ${failed.reason}: ${failed.message}`);
-    if (Date.now() > deadline) throw new Error(`${name} was not signed within ${PATIENCE_MS} ms`);
+    if (Date.now() > deadline) throw new Error(`${name} was not signed within ${timeoutMs} ms`);
     await sleep(50);
   }
 }

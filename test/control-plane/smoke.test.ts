@@ -144,7 +144,7 @@ subjects:
     const { requestPem } = await createKubeletRequest({ nodeName: 'worker-4', dnsNames: ['worker-4'] });
     await createCsr(admin, { name: 'csr-waiting', nodeName: 'worker-4', requestPem });
     await approveCsr(admin, 'csr-waiting');
-    await expect(signedCertificate(admin, 'csr-waiting')).rejects.toThrow('not signed');
+    await expect(signedCertificate(admin, 'csr-waiting', 500)).rejects.toThrow('not signed');
 
     await controlPlane.restartControllerManager({ signingDuration: '45m', kubeApiQps: 1000, kubeApiBurst: 1000 });
     const certificate = new X509Certificate(await signedCertificate(admin, 'csr-waiting'));
