@@ -19,11 +19,11 @@ const ALONE = globSync('test/unit/**/*.test.ts').filter((file) =>
   /\bvi\.mock\(|function-calls/.test(readFileSync(file, 'utf8')),
 );
 
-/** In this order: what waits longest begins first. */
+/** In this order: the two that wait longest, rollout and rehearsal, each beside others that compute. */
 const PROJECTS = [
   { name: 'rollout', include: ['test/cluster-api/**/*.test.ts'] },
-  { name: 'rehearsal', include: ['test/rehearsal/**/*.test.ts'] },
   { name: 'control-plane', include: ['test/control-plane/**/*.test.ts'] },
+  { name: 'rehearsal', include: ['test/rehearsal/**/*.test.ts'] },
   { name: 'browser', include: ['test/browser/**/*.test.ts'] },
   { name: 'fleet', include: ['test/fleet/**/*.test.ts'], setupFiles: 'test/fleet/no-waiting.ts', isolate: false },
   { name: 'unit-alone', include: ALONE },
