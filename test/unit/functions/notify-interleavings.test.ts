@@ -126,12 +126,12 @@ describe('people, whatever comes at once, late, twice or ends in between', () =>
           unwell = step.unwell ?? unwell;
           one.ring(unwell);
           one.pass(step.minutes);
-          const runs = step.atOnce.map(async (what) => {
+          const calls = step.atOnce.map(async (what) => {
             const late = what.startsWith('late') ? 3 : 0;
             const event = what === 'look' ? LOOK : one.said(what.replace('late ', ''), late);
             return one.run(event, deadly ? step.dies : undefined);
           });
-          await scheduler.waitFor(Promise.all(runs));
+          await scheduler.waitFor(Promise.all(calls));
           if (!deadly) await scheduler.waitFor(one.run(LOOK));
         }
         isCalm = true;
