@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import type { Admin, KubeObject } from '../control-plane/admin.ts';
-import { PATIENCE_MS } from '../patience.ts';
+import { waitFor as waitUntil } from '../patience.ts';
 import type { ClusterApi } from './stack.ts';
 
 /** The versions in which Cluster API's objects are served. */
@@ -150,13 +148,8 @@ function clusterOf(admin: Admin, namespace: string, name: string): ControlPlaneC
     `${CORE}/v1beta2/namespaces/${namespace}/machines/${metadata.name}`;
   const clusterPath = `${CORE}/v1beta2/namespaces/${namespace}/clusters/${name}`;
 
-  const waitFor = async (what: string, isSo: () => Promise<boolean>): Promise<void> => {
-    const deadline = Date.now() + PATIENCE_MS;
-    while (!(await isSo())) {
-      if (Date.now() > deadline) throw new Error(`${what}: not within ${PATIENCE_MS} ms; ${await state()}`);
-      await sleep(500);
-    }
-  };
+  const waitFor = async (what: string, isSo: () => Promise<boolean>): Promise<void> =>
+    waitUntil(what, isSo, { everyMs: 500, state });
   const state = async (): Promise<string> => {
     const { status } = await controlPlane();
     return (status.conditions ?? []).map(({ type, status: is, message = '' }) => `${type}=${is} ${message}`).join('; ');

@@ -1,11 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { parse, parseAllDocuments } from 'yaml';
 
 import type { Admin, KubeObject } from '../control-plane/admin.ts';
-import { PATIENCE_MS } from '../patience.ts';
+import { untilServed } from '../control-plane/published-crds.ts';
 import type { ManagerSource } from './managers.ts';
 import { PUBLISHED } from './parts.ts';
 
@@ -99,25 +98,8 @@ const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 /**
  * Creates definitions and waits until all of their versions are served.
  *
- * @throws Error when that takes longer than 60 seconds
+ * @throws Error when they never are
  */
 export async function installDefinitions(admin: Admin, definitions: readonly KubeObject[]): Promise<void> {
-  const created = await Promise.all(definitions.map((definition) => admin.post<Definition>(DEFINITIONS, definition)));
-  const deadline = Date.now() + PATIENCE_MS;
-  const lists = created.flatMap(({ spec: { group, names, versions } }) =>
-    versions.filter(({ served }) => served).map(({ name }) => `/apis/${group}/${name}/${names.plural}?limit=1`),
-  );
-  for (const list of lists) {
-    while (!(await isServed(admin, list))) {
-      if (Date.now() > deadline) throw new Error(`${list} is not served after 60 s`);
-      await sleep(50);
-    }
-  }
-}
-
-async function isServed(admin: Admin, path: string): Promise<boolean> {
-  return admin.get(path).then(
-    () => true,
-    () => false,
-  );
+  await untilServed(admin, await Promise.all(definitions.map((definition) => admin.post(DEFINITIONS, definition))));
 }

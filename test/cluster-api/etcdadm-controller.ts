@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { type Admin, ApiError, type KubeObject } from '../control-plane/admin.ts';
 import type { TestAuthority } from '../control-plane/pki.ts';
-import { PATIENCE_MS } from '../patience.ts';
+import { waitFor as waitUntil } from '../patience.ts';
 import type { ApiserverEndpoints, Lifetime } from './apiserver-endpoints.ts';
 import { conditionOf, isRolledOut, type KubeadmControlPlane, type Machine } from './control-plane-cluster.ts';
 
@@ -347,13 +347,9 @@ export async function playEtcd(options: PlayedEtcdOptions): Promise<PlayedEtcd> 
     wasRolling = false;
   }
 
-  const waitFor = async (what: string, isSo: () => Promise<boolean>): Promise<void> => {
-    for (const deadline = Date.now() + PATIENCE_MS; !(await isSo()); await sleep(LOOK_MS))
-      if (Date.now() > deadline)
-        throw new Error(
-          `${what}: not within ${PATIENCE_MS} ms; ${JSON.stringify((await object()).status)}; ${String(failed)}`,
-        );
-  };
+  const state = async (): Promise<string> => `${JSON.stringify((await object()).status)}; ${String(failed)}`;
+  const waitFor = async (what: string, isSo: () => Promise<boolean>): Promise<void> =>
+    waitUntil(what, isSo, { everyMs: LOOK_MS, state });
 
   // A real controller keeps the key to itself, in <cluster>-managed-etcd; the in-memory backend wants it here.
   await saveSecret('etcd', { 'tls.crt': authority.certPem, 'tls.key': authority.keyPem });

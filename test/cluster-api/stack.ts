@@ -8,7 +8,7 @@ import { type Admin, connectAdmin } from '../control-plane/admin.ts';
 import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
 import { StartError } from '../control-plane/processes.ts';
 import type { TokenUser } from '../control-plane/start.ts';
-import { PATIENCE_MS } from '../patience.ts';
+import { PATIENCE_MS, waitFor } from '../patience.ts';
 import type { Started, Wanted } from './inside.ts';
 import type { ClusterApiParts } from './parts.ts';
 import { relayTo } from './relay.ts';
@@ -198,12 +198,8 @@ async function untilEffective(admin: Admin, user: string, rule: Rule | undefined
     metadata: { name: '' },
     spec: { user, resourceAttributes },
   };
-  for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; ) {
-    const { status } = await admin.post<{ readonly status: { readonly allowed: boolean } }>(
-      '/apis/authorization.k8s.io/v1/subjectaccessreviews',
-      review,
-    );
-    if (status.allowed) return;
-  }
-  throw new Error(`${user} does not have its new rights after ${PATIENCE_MS} ms`);
+  const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+  const isAllowed = async (): Promise<boolean> =>
+    (await admin.post<{ readonly status: { readonly allowed: boolean } }>(path, review)).status.allowed;
+  await waitFor(`the new rights of ${user}`, isAllowed);
 }

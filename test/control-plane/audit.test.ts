@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
@@ -15,7 +14,7 @@ import type { Snapshot } from '../../lambdas/expiry/snapshot.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/expiry/thresholds.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
-import { PATIENCE_MS } from '../patience.ts';
+import { waitFor } from '../patience.ts';
 import { type Admin, connectAdmin, type KubeObject } from './admin.ts';
 import {
   type Berlin,
@@ -208,12 +207,9 @@ describe.skipIf(missing)('an audit of a real control plane', () => {
   /** Waits until a server shows this certificate: some read their file only when they hear that it has changed. */
   async function untilShown(host: string, port: number, pem: string): Promise<void> {
     const { fingerprint } = await opensslOf(pem);
-    const deadline = Date.now() + PATIENCE_MS;
     const shows = async () => (await opensslOf((await shownBy(host, port))[0] ?? '')).fingerprint;
-    while ((await shows().catch(() => undefined)) !== fingerprint) {
-      if (Date.now() > deadline) throw new Error(`${host}:${port} does not show its new certificate after 30 s`);
-      await sleep(50);
-    }
+    const isShown = async () => (await shows().catch(() => undefined)) === fingerprint;
+    await waitFor(`the new certificate of ${host}:${port}`, isShown, { everyMs: 50 });
   }
 
   async function renew(
@@ -269,7 +265,7 @@ describe.skipIf(missing)('an audit of a real control plane', () => {
       ports: controlPlane.ports,
     };
     // New rights take a moment.
-    await until(async () => unreadSources((await look()).snapshot).length === 0);
+    await waitFor('every source', async () => unreadSources((await look()).snapshot).length === 0);
   });
 
   /** As kube-controller-manager approves and signs it for a kubelet that has one already. */
@@ -502,7 +498,7 @@ describe.skipIf(missing)('an audit of a real control plane', () => {
     ]);
     expect(added.length).toBeGreaterThan(2);
     expect(placesOf(without)).toEqual(placesOf(before));
-    await until(async () => unreadSources((await look()).snapshot).length === 0);
+    await waitFor('every source', async () => unreadSources((await look()).snapshot).length === 0);
     expect(difference(before, (await look(without)).snapshot)).toEqual(NONE);
   });
 
@@ -537,7 +533,7 @@ describe.skipIf(missing)('an audit of a real control plane', () => {
     const { requestPem } = await requestOf(nodeName);
     await createCsr(admin, { name: 'csr-refused', nodeName, requestPem, usages: ['digital signature', 'client auth'] });
     await approveCsr(admin, 'csr-refused');
-    await until(async () => {
+    await waitFor('the failure of csr-refused', async () => {
       const { status } = await admin.get<Csr>(`${CSRS}/csr-refused`);
       return status.conditions?.some(({ type }) => type === 'Failed') === true;
     });
@@ -599,7 +595,10 @@ describe.skipIf(missing)('an audit of a real control plane', () => {
       const secretsOf = { auditSecrets: true, clusterSecretsOf: [`${NAMESPACE}/${CLUSTER}`] };
       await admin.apply(rbacManifests({ group: 'certmarshal', auditSecrets: true }, [DEFAULT_POLICY]));
       await admin.apply(rbacManifests({ group: 'certmarshal', management: true, ...secretsOf }, [DEFAULT_POLICY]));
-      await until(async () => unreadSources((await look(undefined, { reach })).snapshot).length === 0);
+      await waitFor(
+        'every source',
+        async () => unreadSources((await look(undefined, { reach })).snapshot).length === 0,
+      );
       const { snapshot } = await look(refused, { reach });
       const { cluster, etcd, frontProxy } = controlPlane.authorities;
       const secret = (name: string) => `Secret ${NAMESPACE}/${CLUSTER}-${name}`;
@@ -808,12 +807,4 @@ function newYear(): { readonly notBefore: Date; readonly notAfter: Date } {
 
 function unreadSources({ observations }: Snapshot): readonly string[] {
   return observations.flatMap((seen) => (seen.kind === 'unread' && seen.where === undefined ? [seen.source] : []));
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS;
-  while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error(`not so after ${PATIENCE_MS} ms`);
-    await sleep(100);
-  }
 }

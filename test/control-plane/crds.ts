@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { PATIENCE_MS } from '../patience.ts';
+import { waitFor } from '../patience.ts';
 import { connectAdmin, type KubeObject } from './admin.ts';
 import type { ControlPlane } from './start.ts';
 
@@ -11,18 +10,15 @@ const VERSIONS = ['v1beta1', 'v1beta2'] as const;
 /**
  * Installs the definitions of Machine and Cluster (machine-crd.yaml) and waits until both versions of both are served.
  *
- * @throws Error when that takes longer than 30 seconds.
+ * @throws Error when they never are.
  */
 export async function applyCrds(controlPlane: Pick<ControlPlane, 'server' | 'caPem' | 'adminToken'>): Promise<void> {
   const admin = connectAdmin(controlPlane);
   try {
     await admin.apply(await readFile(join(import.meta.dirname, 'machine-crd.yaml'), 'utf8'));
-    const deadline = Date.now() + PATIENCE_MS;
     // "Established" comes a moment before the paths answer, so both are asked for.
-    while (!((await areEstablished()) && (await areServed()))) {
-      if (Date.now() > deadline) throw new Error('the definitions of Machine and Cluster are not served after 30 s');
-      await sleep(100);
-    }
+    const isDone = async (): Promise<boolean> => (await areEstablished()) && areServed();
+    await waitFor('the definitions of Machine and Cluster', isDone);
   } finally {
     admin.close();
   }

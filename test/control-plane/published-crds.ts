@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { PATIENCE_MS } from '../patience.ts';
-import { connectAdmin, type KubeObject } from './admin.ts';
+import { waitFor } from '../patience.ts';
+import { type Admin, connectAdmin, type KubeObject } from './admin.ts';
 import { ToolError } from './cache.ts';
 import { go } from './go-build.ts';
 import { skip } from './real.ts';
@@ -61,7 +60,7 @@ export async function downloadedModules(paths: readonly string[]): Promise<Reado
 /**
  * Installs them, and waits until they are served.
  *
- * @throws Error when that takes longer than 30 seconds
+ * @throws Error when they never are
  */
 export async function applyPublishedCrds(
   controlPlane: Pick<ControlPlane, 'server' | 'caPem' | 'adminToken'>,
@@ -70,23 +69,21 @@ export async function applyPublishedCrds(
   const admin = connectAdmin(controlPlane);
   try {
     const applied = await Promise.all(definitions.map((definition) => admin.apply(definition)));
-    const lists = applied.flat().flatMap(listsOf);
-    const deadline = Date.now() + PATIENCE_MS;
-    for (const list of lists) {
-      while (!(await isServed(list))) {
-        if (Date.now() > deadline) throw new Error(`${list} is not served after 30 s`);
-        await sleep(50);
-      }
-    }
+    await untilServed(admin, applied.flat());
   } finally {
     admin.close();
   }
+}
 
-  async function isServed(path: string): Promise<boolean> {
-    return admin.get(path).then(
-      () => true,
-      () => false,
-    );
+/** Waits until all served versions of these definitions are. @throws Error when they never are */
+export async function untilServed(admin: Admin, definitions: readonly KubeObject[]): Promise<void> {
+  for (const list of definitions.flatMap(listsOf)) {
+    const isServed = async (): Promise<boolean> =>
+      admin.get(list).then(
+        () => true,
+        () => false,
+      );
+    await waitFor(list, isServed, { everyMs: 50 });
   }
 }
 

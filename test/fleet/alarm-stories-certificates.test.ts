@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Story, startStory } from './alarms/story.ts';
 import { lastsLong, type TwoClusters, twoClusters, twoClustersFile } from './alarms/story-clusters.ts';
 import { startEksCluster, startKubeconfigCluster } from './hub/clusters.ts';
@@ -7,9 +7,6 @@ import { MINUTE, START } from './hub/world.ts';
 import { type SimulatedNode, startKubelet } from './kubelet.ts';
 import { seededRandom } from './random.ts';
 import { startSigner } from './signer.ts';
-
-// Hours are simulated, beside other tests.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /** A hundred minutes of life, 20 of which are over: floors of days would ring at once. */
 const LIFE = {

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Story, startStory } from './alarms/story.ts';
 import { type TwoClusters, twoClusters, twoClustersFile, ZURICH } from './alarms/story-clusters.ts';
 import { HOSTILE_CLAIMS } from './hostile.ts';
@@ -7,9 +7,6 @@ import { HUB } from './hub/places.ts';
 import { MINUTE, START } from './hub/world.ts';
 import { createCsr, nodeUser, type SimulatedNode } from './kubelet.ts';
 import { createServingRequest } from './serving-request.ts';
-
-// Hours are simulated, beside other tests.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const start = async (more = ''): Promise<Story<TwoClusters>> =>
   startStory({ clusters: twoClusters, fleetFile: (clusters) => twoClustersFile(clusters, { more }) });

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SIGNALS, type SignalId } from '../../lambdas/health/signals.ts';
 import { type Story, startStory } from './alarms/story.ts';
 import { lastsLong, type TwoClusters, twoClusters, twoClustersFile } from './alarms/story-clusters.ts';
@@ -11,9 +11,6 @@ import { createCsr, nodeUser } from './kubelet.ts';
 import { seededRandom } from './random.ts';
 import { createServingRequest } from './serving-request.ts';
 import { startSigner } from './signer.ts';
-
-// Hours are simulated, beside other tests.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /** What berlin's series show in the last minute, those of its classes of certificates together; absent is 0. */
 function numbersOf({ store, clock }: Story<TwoClusters>): Readonly<Record<string, number>> {

@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALARMS, type AlarmId } from '../../lambdas/health/alarms.ts';
 import { type Story, startStory } from './alarms/story.ts';
 import { type TwoClusters, twoClusters, twoClustersFile, ZURICH } from './alarms/story-clusters.ts';
 import { HUB, SWEEP_ROLE } from './hub/places.ts';
 import { type Signer, startSigner } from './signer.ts';
-
-// Hours are simulated, beside other tests.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const start = async (audits = true): Promise<Story<TwoClusters>> =>
   startStory({ clusters: twoClusters, fleetFile: twoClustersFile, audits });

@@ -1,10 +1,7 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { RolloutStep } from '../../lambdas/rollout/step.ts';
 import { startStory } from './alarms/story.ts';
 import { twoClusters, twoClustersFile } from './alarms/story-clusters.ts';
-
-// Hours are simulated, beside other tests.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const IDLE: RolloutStep = { kind: 'nothing', state: 'idle', message: 'nothing is due', checks: [] };
 const REASON = {

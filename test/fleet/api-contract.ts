@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { PATIENCE_MS } from '../patience.ts';
 import { makeRequest, toPem } from '../unit/x509/request-factory.ts';
 import type { TokenUser } from './api-server.ts';
 import { type Answer, type Call, type Caller, callerOf } from './call.ts';
@@ -145,12 +146,12 @@ export function describeApiContract(
 
     /** The status of a request when the signer has done with it. */
     const settled = async (csrName: string) => {
-      for (const deadline = Date.now() + 15_000; Date.now() < deadline; ) {
+      for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; ) {
         const { status } = (await call('GET', `${CSRS}/${csrName}`)).json;
         const isFailed = status.conditions?.some(({ type }: { type: string }) => type === 'Failed');
         if (isFailed || status.certificate !== undefined) return status;
       }
-      throw new Error(`${csrName} is neither issued nor failed after 15 s`);
+      throw new Error(`${csrName} is neither issued nor failed after ${PATIENCE_MS} ms`);
     };
 
     describe('who may do what', () => {

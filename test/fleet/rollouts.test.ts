@@ -14,9 +14,6 @@ import { BUCKET, HUB, SWEEP_ROLE } from './hub/places.ts';
 import { type RollingManagement, rollingManagement } from './hub/rolling.ts';
 import { fleetOf, MINUTE, START } from './hub/world.ts';
 
-// Hours are simulated, beside other tests.
-vi.setConfig({ testTimeout: 120_000 });
-
 /** What START is a multiple of, so that every run has the same turns. */
 const TURN_MINUTES = 10;
 /** From one machine to the next: a rollout takes longer than the pause between two starts. */

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { PATIENCE_MS } from '../patience.ts';
 import { runs } from '../runs.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { steppedClock } from './clock.ts';
@@ -110,7 +111,7 @@ describe('single flight', () => {
       await clock.advance(0);
       await gate.reached;
       // The others of the batch end meanwhile, their journals too: the clock does not wait for them any more. Six of them, and dispatch.
-      await vi.waitFor(() => expect(world.hub.queues.outcomes.depth().messages).toBe(7), { timeout: 60_000 });
+      await vi.waitFor(() => expect(world.hub.queues.outcomes.depth().messages).toBe(7), { timeout: PATIENCE_MS });
       // The function has 60 s, the message is invisible for 90; nothing kills what still runs here.
       await clock.advance(91_000);
       expect(flights.most.get('berlin')).toBe(2);

@@ -2,8 +2,6 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type LeftOut, type Template, transform } from './transform.ts';
 
-const TEMPLATE = '.template.json';
-
 export interface AssembledStack {
   readonly name: string;
   /** Twelve digits; undefined when the credentials of the deployment decide. */
@@ -23,9 +21,14 @@ export async function stacksOf(assembly: string): Promise<readonly AssembledStac
     .toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
+/** Path of the template of one stack of a cloud assembly. */
+export function templateFile(assembly: string, stack: string): string {
+  return join(assembly, `${stack}.template.json`);
+}
+
 /** The template of one stack of a cloud assembly. */
 export async function templateOf(assembly: string, stack: string): Promise<Template> {
-  return JSON.parse(await readFile(join(assembly, `${stack}${TEMPLATE}`), 'utf8'));
+  return JSON.parse(await readFile(templateFile(assembly, stack), 'utf8'));
 }
 
 /**
@@ -42,7 +45,7 @@ export async function transformAssembly(
   const leftOutOf = new Map<string, readonly LeftOut[]>();
   for (const { name: stack } of await stacksOf(from)) {
     const { template, leftOut } = transform(await templateOf(from, stack), supported);
-    await writeFile(join(to, `${stack}${TEMPLATE}`), JSON.stringify(template, undefined, 1));
+    await writeFile(templateFile(to, stack), JSON.stringify(template, undefined, 1));
     leftOutOf.set(stack, leftOut);
   }
   return leftOutOf;

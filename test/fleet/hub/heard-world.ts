@@ -10,6 +10,8 @@ import { IDS, startWorld, type World, type WorldOptions } from './world.ts';
 /** A world with audits, of which all that it says and all its secrets are known. */
 export interface HeardWorld extends World {
   readonly secrets: Secrets;
+  /** Every version of the index so far. */
+  indexes(): string;
   /** Fails where something that was said has a secret in it. */
   expectNoSecretSaid(): void;
 }
@@ -25,11 +27,15 @@ export async function startHeardWorld(options: WorldOptions = {}): Promise<Heard
     ...options,
     audits: true,
     onToken: (token) => secrets.add('token of EKS', token),
+  }).catch((error: unknown) => {
+    endListening();
+    throw error;
   });
   const { aws, clusters, hub } = world;
   return {
     ...world,
     secrets,
+    indexes: () => index,
     async minute() {
       await world.minute();
       registry += aws.s3.read(BUCKET, STATE_KEYS.registry)?.toString() ?? '';

@@ -201,10 +201,10 @@ describe('certmarshal decide', () => {
   });
 
   it('streams: it answers before the input ends, and thousands of lines in order', async () => {
-    const input = Array.from({ length: 1_000 }, (_, index) => line(index % 7, { id: index })).join('\n');
+    const input = Array.from({ length: 3_000 }, (_, index) => line(index % 7, { id: index })).join('\n');
     const { status, stdout } = await runCli(['decide'], input);
     expect(status).toBe(0);
-    expect(parse(stdout).map(({ id }) => id)).toEqual(Array.from({ length: 1_000 }, (_, index) => index));
+    expect(parse(stdout).map(({ id }) => id)).toEqual(Array.from({ length: 3_000 }, (_, index) => index));
   });
 
   it('refuses a policy file with all its problems, and a file that is not there', async () => {

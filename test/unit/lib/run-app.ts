@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { CDK_CONTEXT } from './cdk-context.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../../..');
 
@@ -13,7 +14,7 @@ export async function runApp(fleet: string, outdir: string): Promise<{ status: n
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       CDK_VALIDATION: process.env['CDK_VALIDATION'],
       CDK_OUTDIR: outdir,
-      CDK_CONTEXT_JSON: JSON.stringify({ fleet, 'aws:cdk:bundling-stacks': [] }),
+      CDK_CONTEXT_JSON: JSON.stringify({ ...CDK_CONTEXT, fleet, 'aws:cdk:bundling-stacks': [] }),
     },
   });
   const status = new Promise<number | null>((done) => child.once('exit', done));

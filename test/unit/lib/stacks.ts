@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Template } from 'aws-cdk-lib/assertions';
@@ -9,8 +9,8 @@ import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from 
 import { type FleetStacks, fleetStacks } from '../../../lib/app-stacks.ts';
 import type { HubPlace } from '../../../lib/spokes-of.ts';
 import { discovery } from '../fleet/values.ts';
+import { CDK_CONTEXT } from './cdk-context.ts';
 
-const { context }: { context: Record<string, unknown> } = JSON.parse(readFileSync('cdk.json', 'utf8'));
 /** Of test/scratch.ts. */
 const scratch = process.env['CERTMARSHAL_SCRATCH'] ?? tmpdir();
 
@@ -37,7 +37,7 @@ export function fleetOf(changed: Partial<Fleet> = {}): Fleet {
 export function stacksOf(fleet: Fleet, place: HubPlace = PLACE): FleetStacks & { readonly app: App } {
   const app = new App({
     outdir: mkdtempSync(join(scratch, 'cdk.out-')),
-    context: { ...context, 'aws:cdk:bundling-stacks': [] },
+    context: { ...CDK_CONTEXT, 'aws:cdk:bundling-stacks': [] },
   });
   const { account: _account, region: _region, ...hub } = fleet.hub;
   return { app, ...fleetStacks(app, { ...fleet, hub: { ...hub, ...place } }) };

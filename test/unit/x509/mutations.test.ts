@@ -13,7 +13,6 @@ import { addressBytes, makeRequest, OID } from './request-factory.ts';
 
 const RUNS = runs(1_000);
 const SEED = 20_260_707;
-// A mutation takes about a millisecond, nearly all of it for making it; the rest is for a busy machine.
 
 /** Requests whose function calls are counted together. */
 const COUNTED = Math.min(500, RUNS);
