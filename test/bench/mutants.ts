@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { cacheBase } from '../control-plane/cache.ts';
 import { EQUIVALENT_MUTANTS } from './equivalent-mutants.ts';
@@ -25,10 +26,10 @@ const GOALS: Readonly<Record<string, number>> = {
 const MUTANTS = 320;
 const LEAST_OF_ROOM = 20;
 /** The tests of a file that are run on its mutants: the nearest, as far as they fit this time unchanged. */
-const NEAREST = 12;
-const BUDGET_MS = 8_000;
+const NEAREST = 40;
+const BUDGET_MS = 15_000;
 /** Of one mutant; what takes longer counts as killed. */
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 60_000;
 
 /** A mutation of one file of one room. */
 interface Mutant extends Mutation {
@@ -59,10 +60,10 @@ export async function benchMutants(say: (text: string) => void, options: readonl
   const mutants = sample(rooms, count, seed);
   const outcomes = new Map<Mutant, Outcome | 'equivalent'>();
   const kept = openKept(graph);
-  await using runner = new MutantRunner();
+  await using runners = new Runners();
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
-      runner.end();
+      runners.end();
       process.exit(1);
     });
   let saidAt = performance.now();
@@ -71,30 +72,49 @@ export async function benchMutants(say: (text: string) => void, options: readonl
     say(text());
     saidAt = performance.now();
   };
+  const nearest = (file: string) => graph.testsOf(file).slice(0, NEAREST);
   const durations = new Map<string, number>();
-  for (const room of rooms) {
-    const ofRoom = mutants.filter((mutant) => mutant.room === room);
-    const nearest = (file: string) => graph.testsOf(file).slice(0, NEAREST);
-    const tests = [...new Set(ofRoom.flatMap(({ file }) => nearest(file)))];
-    for (const [index, test] of tests.entries()) {
-      if (durations.has(test)) continue;
-      const { outcome, ms } = await kept.get(`unchanged ${test}`, [test], () => runTests(runner, [test]));
-      durations.set(test, outcome === 'survived' ? ms : Number.POSITIVE_INFINITY);
-      if (outcome === 'killed') say(`${test} fails without a mutant, and is left out`);
-      progress(() => `${room}: ${index + 1} of ${tests.length} test files unchanged`);
-    }
-    for (const [index, mutant] of ofRoom.entries()) {
-      const isEquivalent = EQUIVALENT_MUTANTS.some(
-        ({ file, before, after }) => file === mutant.file && before === mutant.before && after === mutant.after,
-      );
-      const related = withinBudget(nearest(mutant.file), durations);
-      const run = () => runTests(runner, related, mutant);
-      outcomes.set(mutant, isEquivalent ? 'equivalent' : (await kept.get(mutant.id, related, run)).outcome);
-      const survived = [...outcomes].filter((entry) => entry[0].room === room && entry[1] === 'survived').length;
-      progress(() => `${room}: ${index + 1} of ${ofRoom.length} mutants, ${survived} survived`);
-    }
-  }
+  const tests = [...new Set(mutants.flatMap(({ file }) => nearest(file)))];
+  await runners.each(tests, async (test, runner) => {
+    const { outcome, ms } = await kept.get(`unchanged ${test}`, [test], () => runTests(runner, [test]));
+    durations.set(test, outcome === 'survived' ? ms : Number.POSITIVE_INFINITY);
+    if (outcome === 'killed') say(`${test} fails without a mutant, and is left out`);
+    progress(() => `${durations.size} of ${tests.length} test files unchanged`);
+  });
+  await runners.each(mutants, async (mutant, runner) => {
+    const isEquivalent = EQUIVALENT_MUTANTS.some(
+      ({ file, before, after }) => file === mutant.file && before === mutant.before && after === mutant.after,
+    );
+    const related = withinBudget(nearest(mutant.file), durations);
+    const run = () => runTests(runner, related, mutant);
+    outcomes.set(mutant, isEquivalent ? 'equivalent' : (await kept.get(mutant.id, related, run)).outcome);
+    const survived = [...outcomes.values()].filter((outcome) => outcome === 'survived').length;
+    progress(() => `${mutant.room}: ${outcomes.size} of ${mutants.length} mutants, ${survived} survived`);
+  });
   return rooms.map((room) => figureOf(room, new Map([...outcomes].filter(([mutant]) => mutant.room === room))));
+}
+
+/** One process a core, each with its own Vitest. */
+class Runners implements AsyncDisposable {
+  private readonly runners = Array.from({ length: availableParallelism() }, () => new MutantRunner());
+
+  /** In the order of the list, each by the next one that is free. */
+  async each<T>(items: readonly T[], run: (item: T, runner: MutantRunner) => Promise<void>): Promise<void> {
+    const left = items.values();
+    await Promise.all(
+      this.runners.map(async (runner) => {
+        for (const item of left) await run(item, runner);
+      }),
+    );
+  }
+
+  end(): void {
+    for (const runner of this.runners) runner.end();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.end();
+  }
 }
 
 function parseOptions(options: readonly string[]) {
