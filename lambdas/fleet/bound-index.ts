@@ -21,8 +21,7 @@ export function boundIndex(index: FleetIndex, most: number = MAX_INDEX_SIZE): Fl
   const room = most - bytesOf({ ...index, clusters: {} });
   const sized = clusters.map((cluster): Sized => ({ cluster, bytes: entryBytes(cluster) }));
   if (total(sized) <= room) return index;
-  const details = inShares(sized, DETAIL_CUTS, room);
-  const cut = total(details) <= room ? details : inShares(details, LAST_CUTS, room);
+  const cut = inShares(inShares(sized, DETAIL_CUTS, room), LAST_CUTS, room);
   return { ...index, clusters: Object.fromEntries(cut.map(({ cluster }) => [cluster.id, cluster])) };
 }
 

@@ -130,7 +130,7 @@ async function openKubeconfig(
   const own = authenticatorId && tokensOf(signToken, authenticatorId, secret.split(':')[3] ?? '');
   const object = `kubeconfig in secret ${secret}`;
   return usable(object, 'Fix the secret: the next sweep reads it again.', () => {
-    const connection = { ...loadSecretKubeconfig(text, own ? { credentials: own } : {}), addresses };
+    const connection = { ...loadSecretKubeconfig(text, { credentials: own || undefined }), addresses };
     const foreign = authenticatorId && whyNoToken(connection.server, { authenticatorId, isEks }, isEksEndpoint);
     if (foreign) throw new UnusableTargetError({ kind: 'endpoint', object, ...foreign });
     return createKubernetesClient(tolerating(connection, expiredServer));

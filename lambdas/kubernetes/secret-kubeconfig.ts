@@ -29,7 +29,7 @@ import {
  */
 export function loadSecretKubeconfig(
   source: string,
-  { context, credentials: own }: { readonly context?: string; readonly credentials?: Credentials } = {},
+  { context, credentials: own }: { readonly context?: string; readonly credentials?: Credentials | undefined } = {},
 ): LoadedKubeconfig {
   const withUser = own === undefined ? selectContext(source, context, SECRET_LIMITS) : undefined;
   const selected = withUser ?? selectCluster(source, context, SECRET_LIMITS);

@@ -266,7 +266,7 @@ async function upgradesOf(
   const names = new Set<string>();
   const look = (object: unknown): void => {
     const name = text(object, 'spec', 'controlPlane', 'name');
-    if (name !== undefined && text(object, 'metadata', 'namespace') === EKS_ANYWHERE_NAMESPACE) names.add(name);
+    if (name !== undefined) names.add(name);
   };
   const pages = listControlPlaneUpgrades(management, { namespace: EKS_ANYWHERE_NAMESPACE, signal });
   await reader.each(pages, MOST_CLUSTERS, look, 'not-found');

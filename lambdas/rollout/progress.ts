@@ -74,13 +74,9 @@ function progressOfMachines(
 ): Omit<RolloutProgress, 'etcd'> {
   const isOld = ({ createdAt }: ObservedMachine) => !(createdAt >= made.since);
   // Behind the address of a new machine an old server may still answer.
-  const oldCertificates = new Set(
-    observed.filter(isOld).flatMap(({ served }) => (served.kind === 'certificate' ? [served.fingerprint] : [])),
-  );
   const shared = sharedCertificates(observed);
   const showsNew = ({ served }: ObservedMachine) =>
     served.kind === 'certificate' &&
-    !oldCertificates.has(served.fingerprint) &&
     !shared.has(served.fingerprint) &&
     madeSince(served, made);
   const stateOf = (machine: ObservedMachine): MachineProgress['state'] => {

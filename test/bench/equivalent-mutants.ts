@@ -386,4 +386,22 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     after: 'true ? …',
     reason: 'What is no number is not above 0, and so no signal.',
   },
+  {
+    file: 'lambdas/rollout-step/observe-rollout.ts',
+    before: 'if (found === undefined)',
+    after: 'if (false)',
+    reason: 'Nothing asks for an object without a name.',
+  },
+  {
+    file: 'lambdas/journal/directory-journal.ts',
+    before: "error instanceof Error && 'code' in error",
+    after: "error instanceof Error || 'code' in error",
+    reason: 'Node.js throws nothing but errors, and one without a code has another one than EEXIST.',
+  },
+  {
+    file: 'lambdas/journal/verify-chain.ts',
+    before: "parseJournalKey(key)?.day ?? ''",
+    after: 'parseJournalKey(key)?.day',
+    reason: 'The key of a head was parsed when the head was read.',
+  },
 ];

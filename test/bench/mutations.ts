@@ -132,6 +132,8 @@ function isText(node: Node): boolean {
 function isCount(node: Node, parent: Node): boolean {
   if (typeof node['value'] !== 'number' || (parent.type === 'Property' && parent['key'] === node)) return false;
   if (parent['operator'] === '*' || parent['operator'] === '/') return false;
+  // The sign of a comparison counts, not its size.
+  if (parent.type === 'UnaryExpression' && parent['operator'] === '-') return false;
   return node['value'] <= LARGEST_NUMBER || String(node['raw']).startsWith('0x');
 }
 

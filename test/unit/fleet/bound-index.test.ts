@@ -158,6 +158,14 @@ describe('boundIndex', () => {
     expect(parseFleetIndex(JSON.parse(JSON.stringify(bound)), NOW)).toEqual(bound);
   });
 
+  it('keeps the whole text of the first problem of a sweep', () => {
+    const long = { ...TROUBLE, message: 'm'.repeat(2_000), remedy: 'r'.repeat(2_000), since: at() };
+    const index = indexOf(indexed('paris', { findings: [long, long, long] }));
+    const [first, ...others] = boundIndex(index, size(index) - 100).clusters['paris']?.findings ?? [];
+    expect(first).toEqual(long);
+    expect(others.map(({ message }) => message.length < 2_000)).toEqual([true, true]);
+  });
+
   it('lets a new audit bring back what was left out', () => {
     const index = boundIndex(indexOf(hostile('paris')), 60_000);
     expect(index.clusters['paris']?.cut).toBe(true);

@@ -293,6 +293,13 @@ describe('createClusterAuditor', () => {
     expect(again.state.written).toEqual([]);
   });
 
+  it('writes its own when the one that somebody else wrote meanwhile is gone again', async () => {
+    const { state, snapshots } = bucket(undefined, { write: [failure('conflict')] });
+    const summary = await auditor(snapshots).audit(due());
+    expect(state.written).toEqual([[snapshot({ findings: [auditedFinding()] }), undefined]]);
+    expect(summary).not.toHaveProperty('snapshotProblem');
+  });
+
   it('says that a snapshot could not be written, and what it found all the same', async () => {
     const { snapshots } = bucket(undefined, { write: [failure('denied')] });
     const summary = await auditor(snapshots).audit(due());

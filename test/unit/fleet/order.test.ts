@@ -28,6 +28,13 @@ describe('decodeOrder', () => {
     expect(decodeOrder(body)).toStrictEqual({ ok: true, order: ORDER });
   });
 
+  it('looks for the Machines of an earlier version in the namespace of EKS Anywhere', () => {
+    const access = { kind: 'kubeconfig', secret: SECRET };
+    expect(decodeOrder(listed({ management: { access } }))).toMatchObject({
+      order: { target: { management: { access, namespace: 'eksa-system' } } },
+    });
+  });
+
   it.each([
     ['', 'the message is not JSON'],
     ['{', 'the message is not JSON'],

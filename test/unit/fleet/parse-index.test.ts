@@ -15,6 +15,7 @@ import {
   indexed,
   MINUTE,
   NOW,
+  rolloutSummary,
   swept,
   TROUBLE,
   verdictLine,
@@ -141,6 +142,17 @@ describe('parseFleetIndex', () => {
   it('leaves out a decision of a time to come', () => {
     const seen = index(indexed('rome', { verdicts: [verdictLine({ at: AHEAD }), verdictLine()] }));
     expect(parseFleetIndex(seen, NOW)?.clusters['rome']?.verdicts).toEqual([verdictLine()]);
+  });
+
+  it.each([
+    ['a time to come', { at: AHEAD, since: AHEAD }],
+    ['a state that began after it was seen', { at: at(-MINUTE), since: at() }],
+  ])('leaves out a rollout of %s, and nothing else', (_, times) => {
+    const rollout = { ...rolloutSummary(), since: at(-MINUTE) };
+    const seen = index(indexed('rome', { rollout }));
+    expect(parseFleetIndex(seen, NOW)).toStrictEqual(seen);
+    const damaged = index(indexed('rome', { rollout: { ...rollout, ...times } }));
+    expect(parseFleetIndex(damaged, NOW)?.clusters).toStrictEqual({ rome: indexed('rome') });
   });
 
   it('leaves out a cluster under the id of another, or under what is no id', () => {

@@ -215,7 +215,15 @@ it.each<[string, boolean, Partial<RolloutSummary>]>([
     true,
     {
       state: 'aborted',
-      progress: { wanted: 1, replaced: 0, verified: 0, machines: [{ name: 'a', state: 'new' }] },
+      progress: {
+        wanted: 2,
+        replaced: 0,
+        verified: 0,
+        machines: [
+          { name: 'a', state: 'new' },
+          { name: 'b', state: 'old' },
+        ],
+      },
     },
   ],
 ])('of %s it is %s that it has to be looked at every minute', (_, expected, changed) => {

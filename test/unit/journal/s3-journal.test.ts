@@ -211,6 +211,23 @@ describe('the journal in S3', () => {
     expect(bucket.objects.get(FIRST)).toEqual(forged);
   });
 
+  it('goes on when it wrote an object and the answer was lost', async () => {
+    const bucket = memoryBucket();
+    bucket.fault = (call, when) => {
+      if (when === 'after' && call === `PUT ${FIRST}`) throw failure('conflict', 'it is there already');
+    };
+    await writerOf(bucket).append(CLUSTER, [entry(1)], never);
+    expect(await linesOf(bucket)).toEqual(['uid-1']);
+  });
+
+  it('passes on what S3 says when an object cannot be written', async () => {
+    const bucket = memoryBucket();
+    bucket.fault = (call, when) => {
+      if (when === 'before' && call === `PUT ${FIRST}`) throw failure('denied', 'no rights');
+    };
+    expect(await awsFailure(writerOf(bucket).append(CLUSTER, [entry(1)], never))).toMatchObject({ kind: 'denied' });
+  });
+
   it('writes nothing over an object that somebody put there before', async () => {
     const bucket = memoryBucket();
     const journal = writerOf(bucket);
