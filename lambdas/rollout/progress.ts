@@ -76,9 +76,7 @@ function progressOfMachines(
   // Behind the address of a new machine an old server may still answer.
   const shared = sharedCertificates(observed);
   const showsNew = ({ served }: ObservedMachine) =>
-    served.kind === 'certificate' &&
-    !shared.has(served.fingerprint) &&
-    madeSince(served, made);
+    served.kind === 'certificate' && !shared.has(served.fingerprint) && madeSince(served, made);
   const stateOf = (machine: ObservedMachine): MachineProgress['state'] => {
     if (machine.deleting || kind.leaves(machine)) return 'leaving';
     if (isOld(machine)) return 'old';

@@ -5,11 +5,14 @@ import { parseAst } from 'vitest/node';
 import { childrenOf } from './mutations.ts';
 
 export interface ImportGraph {
-  /** Unit tests that import a file, themselves or by way of others: that of its name first, then the nearest, of its room before others. */
+  /** Unit tests of functions that import a file, themselves or by way of others: that of its name first, then the nearest, of its room before others. */
   readonly testsOf: (file: string) => readonly string[];
   /** Changes when any of these files changes, or one that they import. */
   readonly hashOf: (files: readonly string[]) => string;
 }
+
+/** In a folder, but for those of programs and of stacks. */
+const UNIT_TEST = /^test\/unit\/(?!bin|lib)[^/]+\/.*\.test\.ts$/;
 
 /** Which source of the work tree imports which; files are named from its root. */
 export function readImportGraph(root: string): ImportGraph {
@@ -28,7 +31,7 @@ export function readImportGraph(root: string): ImportGraph {
       const rank = ([test, distance]: [string, number]) =>
         basename(test) === own ? 0 : distance + (test.startsWith(`${room}/`) ? 0 : 2);
       return [...reachable([file], importers)]
-        .filter(([test]) => test.startsWith('test/unit/') && test.endsWith('.test.ts'))
+        .filter(([test]) => UNIT_TEST.test(test))
         .toSorted((a, b) => rank(a) - rank(b) || (a[0] < b[0] ? -1 : 1))
         .map(([test]) => test);
     },

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers';
 import { promisify } from 'node:util';
 
@@ -90,10 +91,14 @@ const FAILURES: Readonly<Record<Extract<Fault, { kind: 'status' }>['code'], read
 /** 1 MiB: whatever a client reads at most is over after a few of them, also where the machine has little time for it. */
 const PIECE = Buffer.alloc(1024 * 1024, '{"metadata":{"name":"again"}},');
 
+/** Until its client goes. */
 async function endless(response: ServerResponse): Promise<void> {
-  response.writeHead(200, JSON_HEADERS).write('{"kind":"List","apiVersion":"v1","metadata":{},"items":[');
-  while (!response.destroyed) {
-    if (response.write(PIECE)) await sleep(0);
-    else await new Promise((resolve) => response.once('drain', resolve).once('close', resolve));
-  }
+  response.writeHead(200, JSON_HEADERS);
+  await pipeline(async function* () {
+    yield '{"kind":"List","apiVersion":"v1","metadata":{},"items":[';
+    for (;;) {
+      await sleep(0);
+      yield PIECE;
+    }
+  }, response).catch(() => undefined);
 }
