@@ -21,7 +21,7 @@ export interface CertificateBundle {
 
 /** Reads PEM text, for example a CA bundle. Private keys in it are passed over without being looked at. Never throws. */
 export function decodeBundle(text: string): CertificateBundle {
-  const read = text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text;
+  const read = text.slice(0, MAX_TEXT);
   const certificates: DecodedCertificate[] = [];
   for (let at = nextBlock(read, 0); at !== -1; ) {
     const { label, bodyStart } = labelAt(read, at);

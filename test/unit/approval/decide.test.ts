@@ -200,7 +200,12 @@ describe('several policies', () => {
   it('approve by one that enforces rather than by one that observes', () => {
     const observing = policy({ name: 'observing', mode: 'observe' });
     expect(decide({}, { policies: [observing, machines] })).toMatchObject({ policy: 'machines', mode: 'enforce' });
-    expect(decide({}, { policies: [observing, instances] })).toMatchObject({ policy: 'observing', mode: 'observe' });
+    const other = policy({ name: 'other', mode: 'observe' });
+    for (const policies of [
+      [observing, instances],
+      [observing, other],
+    ])
+      expect(decide({}, { policies })).toMatchObject({ verdict: 'approve', policy: 'observing', mode: 'observe' });
   });
 
   it('are not joined: half proven by each is not proven', () => {

@@ -55,6 +55,11 @@ describe('readSigningRequest', () => {
     expect(read(withMetadata({ deletionTimestamp: null }))?.deleting).toBe(false);
   });
 
+  it('takes a text of 1,024 characters for a text, and a longer one for none', () => {
+    expect(read(withSpec({ signerName: 'a'.repeat(1_024) }))?.signerName).toHaveLength(1_024);
+    expect(read(withSpec({ signerName: 'a'.repeat(1_025) }))?.signerName).not.toBe('a'.repeat(1_025));
+  });
+
   it('ignores unknown fields', () => {
     expect(read({ ...withSpec({ extra: { 'example.com/x': ['y'] } }), more: [1] })).toEqual(read(good));
   });

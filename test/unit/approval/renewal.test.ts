@@ -53,6 +53,13 @@ describe('the certificate that a node serves', () => {
     );
   });
 
+  it('takes no proof from a pattern', () => {
+    const patterns = { cidrs: ['10.0.0.0/24'], dnsNames: ['{node}.corp.example.com'] };
+    const policy: ApprovalPolicy = { ...RENEWING, evidence: [...RENEWING.evidence, 'patterns'], patterns };
+    const { proofs } = prove(NAMES, serving(), policy);
+    expect(proofs.map(({ provenBy }) => provenBy?.source)).toEqual(['renewal', 'patterns', 'patterns', 'renewal']);
+  });
+
   it('compares names in canonical form, in any order, however often one is asked for', () => {
     const spelled = [
       ...ips('FD00:0:0:0:0:0:0:1', '10.0.0.1', '10.0.0.1'),

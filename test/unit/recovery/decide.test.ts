@@ -426,6 +426,23 @@ describe('a request that is left', () => {
     expect(RULES.map(({ id }) => id)).toEqual(expect.arrayContaining(shared));
   });
 
+  it('is left, and nothing else is, where the judge has a bug', () => {
+    const request = requestOf(clientCsr());
+    const broken = {
+      ...request,
+      get credentials(): never {
+        throw new TypeError('a bug');
+      },
+    };
+    expect(decideRecovery(broken, contextOf(), NOW)).toEqual({
+      verdict: 'leave',
+      reason: 'JudgeFailed',
+      message: 'TypeError: a bug',
+      hostile: false,
+      checks: [],
+    });
+  });
+
   it('lets no count of NaN approve', () => {
     const context = contextOf({ approved: new Map([['cp-1', Number.NaN]]) });
     expect(decideRecovery(requestOf(clientCsr()), context, NOW).verdict).toBe('leave');

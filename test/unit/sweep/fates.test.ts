@@ -296,6 +296,20 @@ describe('sweep', () => {
   const withOne = () => clusterOf(() => ({ items: [csrOf(1, PEMS[0] ?? Buffer.alloc(0), aged)], metadata: {} }));
   const observing: ApprovalPolicy = { ...DEFAULT_POLICY, mode: 'observe' };
 
+  it('counts the retries of its own', async () => {
+    const stats = { requests: 7, writes: 2, retries: 5, throttled: 0, bytes: 0 };
+    const { request, ...rest } = clusterOf(() => ({ items: [], metadata: {} }));
+    const client: KubernetesClient = {
+      ...rest,
+      stats,
+      request: async (call) => {
+        stats.retries += 1;
+        return request(call);
+      },
+    };
+    expect((await reportOf(client, [DEFAULT_POLICY])).requests).toMatchObject({ writes: 0, retries: 1 });
+  });
+
   it('tells the fates of what it listed', async () => {
     expect(await reportOf(withOne(), [DEFAULT_POLICY])).toMatchObject({
       ignored: { Orphaned: 1 },

@@ -22,12 +22,16 @@ const withMetadata = (object: Stored, metadata: object): Stored => ({
 });
 
 /** Judges `JUDGED`, answers the first write with a conflict and the look that follows with `now`. */
-async function writeWhile(now: object) {
+async function writeWhile(now: object, { conflicts = 1, isOver = false } = {}) {
   const writes: unknown[] = [];
+  const end = new AbortController();
   const request = async ({ method, body }: ApiCall) => {
-    if (method === 'GET') return now;
+    if (method === 'GET') {
+      if (isOver) end.abort();
+      return now;
+    }
     writes.push(body);
-    if (writes.length > 1) return {};
+    if (writes.length > conflicts) return {};
     throw new KubernetesError({ kind: 'conflict', status: 409, object: 'put', problem: 'modified', remedy: 'Again.' });
   };
   const client: Partial<KubernetesClient> = {
@@ -43,7 +47,7 @@ async function writeWhile(now: object) {
     evidence: EVIDENCE,
     policies: [DEFAULT_POLICY],
     now: () => NOW,
-    signal: new AbortController().signal,
+    signal: end.signal,
   });
   return { outcomes: acted.map(({ outcome }) => outcome.kind), acted, second: writes.slice(1) };
 }
@@ -73,6 +77,18 @@ describe('a request that changed between the look and the write', () => {
     ['without a resourceVersion', { resourceVersion: undefined }],
   ])('is not approved %s: the write would hit whatever is there', async (_, metadata) => {
     expect(await writeWhile(withMetadata(JUDGED, metadata))).toMatchObject({ outcomes: ['overtaken'], second: [] });
+  });
+
+  it('is left to the next sweep when it changes once more', async () => {
+    const { outcomes, second } = await writeWhile(withMetadata(JUDGED, {}), { conflicts: 2 });
+    expect([outcomes, second.length]).toEqual([['overtaken'], 1]);
+  });
+
+  it('is not written once the time of the sweep is over', async () => {
+    expect(await writeWhile(withMetadata(JUDGED, {}), { isOver: true })).toMatchObject({
+      outcomes: ['unfinished'],
+      second: [],
+    });
   });
 
   it('that is still good is approved as it was seen the second time', async () => {

@@ -136,6 +136,7 @@ describe('times', () => {
     ['year 0', generalizedTime('00000101000000Z'), '0000-01-01T00:00:00.000Z'],
     ['no seconds', utcTime('2601010000Z'), '2026-01-01T00:00:00.000Z'],
     ['a time zone', utcTime('260101000000+0130'), '2025-12-31T22:30:00.000Z'],
+    ['a time zone west of it', utcTime('260101000000-0130'), '2026-01-01T01:30:00.000Z'],
     ['fractions', generalizedTime('20260101000000.5Z'), '2026-01-01T00:00:00.000Z'],
     ['a leap day', utcTime('240229000000Z'), '2024-02-29T00:00:00.000Z'],
   ])('%s', (_name, time, expected) => {
@@ -311,6 +312,17 @@ describe('keys and signatures', () => {
     expect(made({ key: rsa })).toMatchObject({ key });
   });
 
+  test.each([
+    [2, 21, 'a curve of about 168 bits; 256 are the least'],
+    [3, 32, undefined],
+    [4, 42, 'a curve of about 168 bits; 256 are the least'],
+    [4, 64, undefined],
+  ])('a point in form %i with %i octets, of a curve that nobody knows', (form, octets, weakKey) => {
+    const algorithm = sequence(oid('1.2.840.10045.2.1'), oid('1.3.132.0.1'));
+    const key = sequence(algorithm, tlv(3, [0, form, ...Array<number>(octets).fill(1)]));
+    expect(made({ key }).weakKey).toBe(weakKey);
+  });
+
   test('a key of a kind that nobody knows', () => {
     const key = sequence(sequence(oid('1.2.3.4.5')), tlv(3, [0, 1]));
     expect(made({ key })).toMatchObject({ key: '1.2.3.4.5', verifiesFast: false });
@@ -324,6 +336,7 @@ describe('keys and signatures', () => {
     ['SHA-1', sequence(oid('1.2.840.113549.1.1.5'), NULL), 'signed with SHA-1, which can be forged'],
     ['ECDSA with SHA-1', sequence(oid('1.2.840.10045.4.1')), 'signed with SHA-1, which can be forged'],
     ['RSASSA-PSS by default', pss(), 'signed with SHA-1, which can be forged'],
+    ['RSASSA-PSS without parameters', sequence(oid('1.2.840.113549.1.1.10')), undefined],
     ['RSASSA-PSS with SHA-256', pss(digestOf('2.16.840.1.101.3.4.2.1')), undefined],
     ['SHA-256', sequence(oid('1.2.840.113549.1.1.11'), NULL), undefined],
   ])('%s', (_name, algorithm, expected) => {
@@ -461,7 +474,7 @@ describe('bundles', () => {
     expect(many.certificates).toHaveLength(1000);
     expect(many.problem).toBe('only the first 1000 certificates are read');
     expect(decodeBundle(one.repeat(1000)).problem).toBeUndefined();
-    const long = decodeBundle(one + ' '.repeat(5 * 1024 * 1024) + two);
+    const long = decodeBundle(one + '\n'.repeat(5 * 1024 * 1024) + two);
     expect(long.certificates).toHaveLength(1);
     expect(long.problem).toBe('only the first 4194304 characters are read');
   });

@@ -1,5 +1,17 @@
-import { expect, it } from 'vitest';
+import type { KeyPairKeyObjectResult } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
 import { proveExpired } from '../../../lambdas/x509/expired-server.ts';
+import {
+  certificate,
+  cn,
+  extension,
+  generateKeyPairSync,
+  name,
+  oid,
+  sequence,
+  tlv,
+  utcTime,
+} from './certificate-writer.ts';
 
 // What servers really send is tested with the client that asks: test/unit/kubernetes/expired-server.test.ts.
 it.each([
@@ -7,4 +19,56 @@ it.each([
   ['no certificate', [Buffer.from('no certificate')]],
 ])('proves nothing by %s', (_, chain) => {
   expect(proveExpired({ chain, authorities: [], now: 0 })).toMatchObject({ ok: false, code: 'CERT_REJECTED' });
+});
+
+describe('extensions as octets', () => {
+  const keys = (): KeyPairKeyObjectResult => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const [root, between, server] = [keys(), keys(), keys()];
+  const NOW = Date.parse('2028-01-01T00:00:00Z');
+  const SERVER_AUTH = extension('2.5.29.37', sequence(oid('1.3.6.1.5.5.7.3.1')));
+  const basicConstraints = (...pathLength: number[]) =>
+    extension('2.5.29.19', sequence(tlv(1, [0xff]), ...(pathLength.length === 0 ? [] : [tlv(2, pathLength)])));
+  const made = (subject: string, own: KeyPairKeyObjectResult, issuer: string, by: typeof own, extensions: Buffer[]) =>
+    certificate({
+      subject: name(cn(subject)),
+      issuer: name(cn(issuer)),
+      key: own.publicKey.export({ format: 'der', type: 'spki' }),
+      signer: by.privateKey,
+      // The server's ended a year before, the others live.
+      notAfter: utcTime(subject === 'server' ? '270101000000Z' : '360101000000Z'),
+      extensions,
+    });
+  const codeOf = (chain: Buffer[], authorities: Buffer[]) => {
+    const proof = proveExpired({ chain, authorities, now: NOW });
+    return proof.ok ? 'proven' : proof.code;
+  };
+
+  it.each([
+    ['digitalSignature', 0x80, 'proven'],
+    ['nonRepudiation', 0x40, 'INVALID_PURPOSE'],
+    ['keyEncipherment', 0x20, 'proven'],
+    ['dataEncipherment', 0x10, 'INVALID_PURPOSE'],
+    ['keyAgreement', 0x08, 'proven'],
+    ['keyCertSign', 0x04, 'INVALID_PURPOSE'],
+    ['encipherOnly', 0x01, 'INVALID_PURPOSE'],
+  ])('of a server whose key usage is %s', (_, bits, expected) => {
+    const usage = extension('2.5.29.15', tlv(3, [0, bits]));
+    const leaf = made('server', server, 'root', root, [SERVER_AUTH, usage]);
+    expect(codeOf([leaf], [made('root', root, 'root', root, [basicConstraints()])])).toBe(expected);
+  });
+
+  it.each([
+    ['without a path length', [], 'proven'],
+    ['for one authority below it', [1], 'proven'],
+    ['for none', [0], 'PATH_LENGTH_EXCEEDED'],
+    ['for less than none', [0xff], 'PATH_LENGTH_EXCEEDED'],
+    ['for the least there is', [0x80], 'PATH_LENGTH_EXCEEDED'],
+    ['for 256', [1, 0], 'PATH_LENGTH_EXCEEDED'],
+  ])('of a root %s', (_, pathLength, expected) => {
+    const leaf = made('server', server, 'between', between, [SERVER_AUTH]);
+    const intermediate = made('between', between, 'root', root, [basicConstraints()]);
+    expect(codeOf([leaf, intermediate], [made('root', root, 'root', root, [basicConstraints(...pathLength)])])).toBe(
+      expected,
+    );
+  });
 });

@@ -2,7 +2,7 @@ import { type KeyObject, type KeyPairKeyObjectResult, X509Certificate } from 'no
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
 import { decodeCertificate } from '../../../lambdas/x509/decode-certificate.ts';
-import { isIssuedBy, isSelfSigned } from '../../../lambdas/x509/issued-by.ts';
+import { isIssuedBy, isSelfSigned, possibleIssuers } from '../../../lambdas/x509/issued-by.ts';
 import { leadsTo } from '../../../lambdas/x509/leads-to.ts';
 import { VERIFICATIONS_A_HANDSHAKE, verifications } from '../../../lambdas/x509/verifications.ts';
 import { certificate, cn, extension, generateKeyPairSync, name, sequence, tlv } from './certificate-writer.ts';
@@ -141,4 +141,27 @@ test('what was found out is not calculated again, and counts once', () => {
   expect(isSelfSigned(authority, count)).toBeUndefined();
   expect(calls()).toBe(1);
   expect(count.count).toBe(1);
+});
+
+describe('possible issuers', () => {
+  const keys = pair();
+  const issuer = (keyId?: number) =>
+    made({ subject: 'root', issuer: 'root', keys, signer: keys.privateKey, ...(keyId === undefined ? {} : { keyId }) });
+  const [other, named, unnamed] = [issuer(1), issuer(2), issuer()];
+  const leaf = (issuerKeyId?: number) =>
+    made({
+      subject: 'leaf',
+      issuer: 'root',
+      keys,
+      signer: keys.privateKey,
+      ...(issuerKeyId === undefined ? {} : { issuerKeyId }),
+    });
+
+  test('come first where their key is named, and last where another one is', () => {
+    expect(possibleIssuers(leaf(2), [other, unnamed, named])).toEqual([named, unnamed, other]);
+  });
+
+  test('stay in their order where no key is named', () => {
+    expect(possibleIssuers(leaf(), [other, unnamed, named])).toEqual([other, unnamed, named]);
+  });
 });
