@@ -10,6 +10,7 @@ import type { FleetIndex, IndexedCluster } from '../../../lambdas/fleet/fleet-in
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import type { VerdictLine } from '../../../lambdas/fleet/outcome.ts';
 import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
+import type { ProgressSummary } from '../../../lambdas/fleet/rollout-summary.ts';
 import { type ClusterHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
 import type { FateRow } from '../../../lambdas/slo/fates.ts';
 import type { SloLedger } from '../../../lambdas/slo/ledger.ts';
@@ -24,6 +25,7 @@ import {
   NOW,
   registered,
   registry,
+  rolloutSummary,
   swept,
   TROUBLE,
   verdictLine,
@@ -166,6 +168,18 @@ describe('boundIndex', () => {
     expect(others.map(({ message }) => message.length < 2_000)).toEqual([true, true]);
   });
 
+  it('shortens the texts of what no signal tells, before it leaves anything out', () => {
+    const findings = Array.from({ length: 20 }, (_, n) =>
+      expiryFinding({ cluster: 'paris', object: `Secret a/${n}`, message: 'm'.repeat(300), severity: 'info' }),
+    );
+    const audit = auditSummary({ findings, findingCount: findings.length });
+    const index = indexOf(indexed('paris', { audit }));
+    const bound = boundIndex(index, size(index) - 1).clusters['paris']?.audit?.findings ?? [];
+    expect(bound.length).toBe(findings.length);
+    expect(bound[0]?.message.length).toBe(300);
+    expect(bound.at(-1)?.message.length).toBeLessThan(300);
+  });
+
   it('lets a new audit bring back what was left out', () => {
     const index = boundIndex(indexOf(hostile('paris')), 60_000);
     expect(index.clusters['paris']?.cut).toBe(true);
@@ -251,6 +265,19 @@ const clusters = fc
   })
   .map(({ missed, ...rest }) => indexed('paris', { ...rest, readableAt: at(-DAY), slo: ledger(missed) }));
 
+const ROLLED: ProgressSummary = {
+  wanted: 9,
+  replaced: 9,
+  verified: 9,
+  machines: Array.from({ length: 9 }, (_, n) => ({
+    name: `${n}`,
+    state: 'verified' as const,
+    createdAt: at(),
+    notBefore: at(),
+    notAfter: at(DAY),
+  })),
+};
+
 describe('what is cut', () => {
   it('changes nothing that a signal tells, for as long as details are left', () => {
     fc.assert(
@@ -278,8 +305,9 @@ describe('what is cut', () => {
   it('keeps every fate of the objective', () => {
     const { slo } = LAST_CUTS.reduce((before, next) => next(before), hostile('paris'));
     expect(slo?.open).toEqual([]);
-    const all = [...(slo?.hours ?? []), ...(slo?.days ?? [])].reduce((sum, [, us]) => sum + us, 0);
-    expect(all).toBe(10_000 * (75 + 72 + 31));
+    const rows = [...(slo?.hours ?? []), ...(slo?.days ?? [])];
+    const all = [1, 2, 3, 4, 5].map((fate) => rows.reduce((sum, row) => sum + (row[fate] ?? 0), 0));
+    expect(all).toEqual(Array(5).fill(10_000 * (75 + 72 + 31)));
   });
 
   it('is in the bound for any fleet, and twice is once', () => {
@@ -293,6 +321,22 @@ describe('what is cut', () => {
       }),
       { seed: 24, numRuns: 100 },
     );
+  });
+
+  it.each<[string, Partial<IndexedCluster>]>([
+    ['verdicts', { verdicts: Array.from({ length: 12 }, () => verdictLine({ message: 'm' })) }],
+    [
+      'machines',
+      {
+        rollout: {
+          ...rolloutSummary({ progress: { ...ROLLED, etcd: ROLLED } }),
+          since: at(),
+        },
+      },
+    ],
+  ])('is never measured too small: %s with few words', (_, changed) => {
+    const index = indexOf(indexed('paris', changed));
+    expect(boundIndex(index, size(index) - 1)).not.toBe(index);
   });
 
   it('is never measured too small', () => {

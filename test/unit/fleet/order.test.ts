@@ -28,6 +28,11 @@ describe('decodeOrder', () => {
     expect(decodeOrder(body)).toStrictEqual({ ok: true, order: ORDER });
   });
 
+  it('takes every time up to the year 9999', () => {
+    const last = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+    expect([last, last + 1].map((tick) => decodeOrder(message({ tick })).ok)).toEqual([true, false]);
+  });
+
   it('looks for the Machines of an earlier version in the namespace of EKS Anywhere', () => {
     const access = { kind: 'kubeconfig', secret: SECRET };
     expect(decodeOrder(listed({ management: { access } }))).toMatchObject({

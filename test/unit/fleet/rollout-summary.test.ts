@@ -47,6 +47,13 @@ const nothing = (changed: Partial<RolloutStep> = {}): RolloutStep =>
   ({ kind: 'nothing', state: 'idle', message: 'nothing is due', checks: [], ...changed }) as RolloutStep;
 
 describe('summaryOf', () => {
+  it('tells of etcd beside the control plane', () => {
+    const { etcd: _, ...etcd } = progress({ wanted: 3 });
+    const { progress: told } = summaryOf({ step: nothing({ progress: progress({ etcd }) }), at: at() });
+    expect(told).toMatchObject({ wanted: 1, etcd: { wanted: 3 } });
+    expect(summaryOf({ step: nothing({ progress: progress() }), at: at() }).progress).not.toHaveProperty('etcd');
+  });
+
   it('tells a rollout that is done, and how long it took', () => {
     const step = nothing({ state: 'done', mark: MARK, progress: progress(), soonestEnd: NOW + 365 * DAY });
     expect(summaryOf({ step, at: at() })).toStrictEqual({

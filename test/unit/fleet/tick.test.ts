@@ -10,6 +10,8 @@ describe('tickOf', () => {
     ['the minute it was scheduled for, however late it comes', '2026-11-21T10:01:00Z', MINUTE - 60_000],
     ['the same minute for every delivery', '2026-11-21T10:02:00Z', MINUTE],
     ['a whole minute, whatever the seconds', '2026-11-21T10:02:59.999Z', MINUTE],
+    ['the minute it was scheduled for, five minutes later', '2026-11-21T09:57:17.250Z', MINUTE - 5 * 60_000],
+    ['the current minute, more than five minutes later', '2026-11-21T09:57:17.249Z', MINUTE],
     ['the current minute for a placeholder', '<aws.scheduler.scheduled-time>', MINUTE],
     ['the current minute for a time far away', '2020-01-01T00:00:00Z', MINUTE],
     ['the current minute for a time to come', '2036-01-01T00:00:00Z', MINUTE],

@@ -23,6 +23,10 @@ describe('the alarms on signals that are told by class', () => {
   });
 });
 
+it('burns fast where the budget of a month is gone in two days, and slowly where more is missed than it allows', () => {
+  expect([ALARMS.SloFastBurn.threshold, ALARMS.SloSlowBurn.threshold]).toEqual([14.4, 1]);
+});
+
 it('rings for one snapshot that is not kept: where audits are rare, there is no second one in its window', () => {
   expect(ALARMS.SnapshotsUnwritten.datapoints).toEqual({ atLeast: 1, of: 30 });
 });

@@ -248,6 +248,7 @@ describe('the journal in S3', () => {
       if (when === 'before' && call === `PUT ${HEAD}`) bucket.objects.set(HEAD, Buffer.from(`${bucket.calls.length}`));
     };
     expect(await awsFailure(writerOf(bucket).append(CLUSTER, [entry(1)], never))).toMatchObject({ kind: 'conflict' });
+    expect(bucket.calls.filter((call) => call === `PUT ${HEAD}`)).toHaveLength(8);
   });
 
   it('works with real clients', async () => {

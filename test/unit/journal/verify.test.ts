@@ -271,6 +271,17 @@ describe('a verification', () => {
     for (const { message } of problems) expect(message).toMatch(/^[^.].{10,}[^.]$/);
   });
 
+  it.each([
+    ['an object is emptied', 'it is empty, where lines have to be'],
+    ['an object is other bytes', 'it does not hold lines of text'],
+    ['a line is removed', 'line 5 is missing before it'],
+    ['an object is removed', 'lines 4 to 6 are missing before it'],
+  ])('says what is wrong where %s', async (what, message) => {
+    const bucket = await journal();
+    TAMPERINGS.find(({ name }) => name === what)?.tamper(bucket);
+    expect((await verify(bucket))[0]).toMatchObject({ message });
+  });
+
   it('knows more than fourteen kinds', () => {
     expect(new Set(TAMPERINGS.flatMap(({ found }) => found.map(({ kind }) => kind))).size).toBeGreaterThanOrEqual(14);
   });
