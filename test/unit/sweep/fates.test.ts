@@ -298,15 +298,11 @@ describe('sweep', () => {
 
   it('counts the retries of its own', async () => {
     const stats = { requests: 7, writes: 2, retries: 5, throttled: 0, bytes: 0 };
-    const { request, ...rest } = clusterOf(() => ({ items: [], metadata: {} }));
-    const client: KubernetesClient = {
-      ...rest,
-      stats,
-      request: async (call) => {
-        stats.retries += 1;
-        return request(call);
-      },
+    const list = () => {
+      stats.retries += 1;
+      return { items: [], metadata: {} };
     };
+    const client = { ...clusterOf(list), stats };
     expect((await reportOf(client, [DEFAULT_POLICY])).requests).toMatchObject({ writes: 0, retries: 1 });
   });
 
