@@ -59,7 +59,7 @@ function bounded(certificate: KnownCertificate, since: number | undefined, ends:
   const { best, notAfter } = certificate;
   const notBefore = timeOf(best.notBefore);
   // What someone wrote down has no beginning here, and is bounded as any other.
-  const byNode = notBefore === undefined || since === undefined ? notAfter : notAfter + Math.min(0, since - notBefore);
+  const byNode = notBefore === undefined || since === undefined ? notAfter : notAfter + (since - notBefore);
   const end = Math.min(notAfter, byNode, ...ends);
   const atMost = notBefore !== undefined && since === undefined && ends.length === 0;
   if (end === notAfter) return atMost ? { ...certificate, atMost } : certificate;

@@ -98,6 +98,35 @@ it('an authority that signed itself outlives no other of its name', () => {
   expect(codesOf(signed)).toContain('OutlivesIssuer');
 });
 
+it('gives others the thread while it counts what an authority cut short', () => {
+  const turns = (made: number): number => {
+    const leaves = Array.from({ length: 640 }, (_, n) =>
+      certificate({ where: `w${n}`, issuer: 'CN=ca', notBefore: days(made), notAfter: days(400) }),
+    );
+    const ca = { what: 'cluster-ca', where: 'ca', isAuthority: true, subject: 'CN=ca', notBefore: days(-200) } as const;
+    const running = authorityFindings(known([certificate({ ...ca, notAfter: days(400) }), ...leaves]), 'eks', NOW);
+    let count = 0;
+    while (running.next().done !== true) count += 1;
+    return count;
+  };
+  // What was made together with it is cut short on purpose, and is not counted.
+  expect(turns(-100) - turns(-200)).toBe(640 / 64);
+});
+
+it.each([
+  ['is told where something else shows it', 'webhooks', ['info AuthorityBoundsLeaves']],
+  ['is not told where only a server sends it along: it signs nothing again', 'tls', []],
+] as const)('an authority of a bundle that ends before what it usually signs %s', (_, source, expected) => {
+  const place = { what: 'ca-bundle', source, where: 'x', notBefore: days(-200) } as const;
+  const found = drafts(
+    known([
+      certificate({ ...place, isAuthority: true, subject: 'CN=ca', notAfter: days(90) }),
+      certificate({ ...place, position: 1, issuer: 'CN=ca', notAfter: days(50) }),
+    ]),
+  );
+  expect(found.map(({ code, severity }) => `${severity} ${code}`)).toEqual(expected);
+});
+
 const DAY_MS = 86_400_000;
 const endOf = ({ best, notAfter }: KnownCertificate): number => Date.parse(best.notAfter) || notAfter;
 const beginningOf = ({ best: { notBefore } }: KnownCertificate): number =>

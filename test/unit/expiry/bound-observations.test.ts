@@ -56,6 +56,14 @@ describe('boundObservations', () => {
     expect(boundObservations([place, old, over, soon, ...others], NOW).left).toEqual([place, old]);
   });
 
+  it('keeps a certificate whose end is no time, as one that ends now', () => {
+    const secret = (name: string, notAfter: string) =>
+      certificate({ source: 'tls-secrets', what: 'tls-secret', where: `Secret ${name}`, notAfter });
+    const others = many(MAX_OBSERVATIONS, (n) => secret(`b/${n}`, days(n === 7 ? 301 : 300)));
+    const { left } = boundObservations([...others, secret('c/odd', 'soon')], NOW);
+    expect(left).toEqual([others[7]]);
+  });
+
   it('leaves out what is nobody else’s before nodes, and nodes before the control plane', () => {
     const nodes = many(MAX_OBSERVATIONS, (n) => certificate({ what: 'kubelet-serving', where: `n${n}:10250` }));
     const { left } = boundObservations([...nodes, certificate({ notAfter: days(3_000) })], NOW);

@@ -160,6 +160,12 @@ describe('a server of the control plane that shows a certificate without proof',
     expect(later[2]).toEqual([]);
   });
 
+  it('still has the one before: one whose key it hangs up before it proves', () => {
+    const { keyProven: _, ...unproven } = other;
+    const results = audited([cp(), issued, ...lists], [cp(), unproven, ...lists], [cp(), other, ...lists]);
+    expect(results.map(codes)).toEqual([[soon], [soon], []]);
+  });
+
   it('is believed no more than what else is known of it', () => {
     const status = certificate({
       source: 'machines',
@@ -204,6 +210,16 @@ describe('a server of the control plane that shows a certificate without proof',
     expect(after && codes(after).filter((line) => line.includes('etcd'))).toEqual([]);
   });
 
+  it('is told for as long as it is shown, also while its authorities cannot be read', () => {
+    const { issuedByCluster: _, ...unknown } = other;
+    const results = audited(
+      [cp(), issued, ...lists, read('cluster-secrets')],
+      [cp(), { ...unknown, issuedByCluster: false }, ...lists, read('cluster-secrets')],
+      [cp(), unknown, ...lists, unread('cluster-secrets')],
+    );
+    expect(results.map((result) => codes(result).includes(warned))).toEqual([false, true, true]);
+  });
+
   it('is gone with its machine', () => {
     const [, , after] = audited(
       [cp(), issued, ...lists],
@@ -211,6 +227,29 @@ describe('a server of the control plane that shows a certificate without proof',
       [cp('cp-2'), { ...other, member: 'cp-2' }, ...lists],
     );
     expect(after && codes(after)).toEqual([]);
+  });
+});
+
+describe('who signed a certificate', () => {
+  const { fingerprint: _, ...bare } = certificate({ member: 'cp-1' });
+  const warned = 'warning IssuerUnknown kube-apiserver cp-1';
+
+  it.each([
+    ['is what was told of it before', { fingerprint: 'a', issuedByCluster: false }, { fingerprint: 'a' }, true],
+    ['is not what was told of another one', { fingerprint: 'a', issuedByCluster: false }, { fingerprint: 'b' }, false],
+    ['is not what was told where none was read', { issuedByCluster: false }, {}, false],
+    [
+      'is what is told now, where nothing was before',
+      { fingerprint: 'a' },
+      { fingerprint: 'a', issuedByCluster: false },
+      true,
+    ],
+  ])('%s, while its authorities cannot be read', (_title, before, now, expected) => {
+    const [, after] = audited(
+      [cp(), { ...bare, ...before }, ...lists, read('cluster-secrets')],
+      [cp(), { ...bare, ...now }, ...lists, unread('cluster-secrets')],
+    );
+    expect(after && codes(after).includes(warned)).toBe(expected);
   });
 });
 

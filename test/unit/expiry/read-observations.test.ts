@@ -86,6 +86,15 @@ describe('readAssessment', () => {
     expect(problems(null)).toEqual(['the line is not a JSON object']);
   });
 
+  it.each([
+    [[], []],
+    [['10.0.0.1', 'x'], []],
+    [['10.0.0.1', 1], ['observations[0].addresses is not a list of texts']],
+    ['10.0.0.1', ['observations[0].addresses is not a list of texts']],
+  ])('takes only a list of texts for addresses: %j', (addresses, expected) => {
+    expect(problems({ cluster: 'x', observations: [{ ...member(), addresses }] })).toEqual(expected);
+  });
+
   it('says which field or word a misspelt one may stand for', () => {
     expect(problems({ cluster: 'x', observation: [], nwo: '2026-11-21T10:00:00Z', comment: 1 })).toEqual([
       'observation is not known: did you mean observations?',

@@ -3,11 +3,13 @@ import type { Assessment } from '../../../lambdas/expiry/assess-expiry.ts';
 import type { CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
 import { certificateGroups } from '../../../lambdas/expiry/certificate-groups.ts';
 import { judgeCertificate } from '../../../lambdas/expiry/certificate-rules.ts';
+import { knownCertificates } from '../../../lambdas/expiry/certificates.ts';
 import { COMMANDS } from '../../../lambdas/expiry/commands.ts';
 import type { FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
 import { FINDING_CODES } from '../../../lambdas/expiry/finding-codes.ts';
 import type { CertificateObservation, Observation } from '../../../lambdas/expiry/observation.ts';
 import { DEFAULT_THRESHOLDS, expirySeverity } from '../../../lambdas/expiry/thresholds.ts';
+import { finished } from '../../../lambdas/steps.ts';
 import {
   assess,
   BERLIN,
@@ -141,6 +143,46 @@ describe('whose word counts', () => {
     expect(found(said(3000), 'CertificateExpiring')).toEqual([]);
   });
 
+  it('of two of one member the one that ends first, wherever it is', () => {
+    const ends = { '10.0.1.31:6443': 300, '10.0.1.32:6443': 10, '10.0.1.33:6443': 200 };
+    const seen = Object.entries(ends).map(([where, end]) =>
+      certificate({ member: 'cp-1', where, notAfter: days(end), fingerprint: where }),
+    );
+    const [finding] = found(assess([member({ role: 'control-plane', node: 'cp-1' }), ...seen]), 'CertificateExpiring');
+    expect(finding).toMatchObject({ due: days(10), places: ['10.0.1.32:6443', '10.0.1.33:6443', '10.0.1.31:6443'] });
+  });
+
+  it('of two requests of one member the newer one, and one without a beginning is as new as its end', () => {
+    const request = { source: 'signing-requests', what: 'kubelet-serving', member: 'worker-3' } as const;
+    const old = certificate({ ...request, where: 'csr-1', notBefore: days(-345), notAfter: days(20) });
+    const renewed = endOnly({ ...request, where: 'csr-2', notAfter: days(300) });
+    expect(codes(assess([member(), old]))).toEqual(['warning KubeletRenewalOverdue kubelet-serving worker-3']);
+    expect(codes(assess([member(), old, renewed]))).toEqual([]);
+    expect(codes(assess([member(), renewed, old]))).toEqual([]);
+  });
+
+  it('that of a kubelet that was not seen since is overdue when its newer request says so', () => {
+    const place = { what: 'kubelet-serving', where: '10.0.1.43:10250', member: 'worker-3' } as const;
+    const lists = [member(), read('nodes'), read('signing-requests')];
+    const first = assess([certificate(place), ...lists, read('tls')]);
+    const request = certificate({
+      ...place,
+      source: 'signing-requests',
+      where: 'csr-1',
+      observedAt: days(1),
+      notBefore: days(-340),
+      notAfter: days(25),
+    });
+    const next = assess([unread('tls', { ...place, observedAt: days(1) }), request, ...lists], first, NOW + DAY);
+    expect(found(next, 'KubeletRenewalOverdue')).toMatchObject([{ severity: 'warning', due: days(25) }]);
+    expect(found(next, 'CertificateExpiring')).toEqual([]);
+  });
+
+  it('a life whose beginning nobody tells has none', () => {
+    const [one] = finished(knownCertificates([endOnly({ notAfter: days(60) })], new Set(), NOW));
+    expect(one?.lives).toEqual([{ notAfter: NOW + 60 * DAY }]);
+  });
+
   it('what a Machine tells by its age since then takes no part', () => {
     const first = assess([served, read('tls'), read('machines')]);
     const lost = unread('tls', { where: served.where, what: 'kube-apiserver', member: 'cp-1', observedAt: days(1) });
@@ -162,6 +204,18 @@ describe('whose word counts', () => {
       found(result, 'CertificateExpired').map(({ placeCount, lastSeen }) => [placeCount, lastSeen]),
     );
     expect(looks).toEqual([[[2, undefined]], [[2, undefined]], [[2, days(1)]]]);
+  });
+
+  it('what a machine and the endpoint before it show is one certificate', () => {
+    const same = { fingerprint: 'a'.repeat(64), notAfter: days(-2) } as const;
+    const result = assess([
+      member({ role: 'control-plane', name: 'Node cp-1', node: 'cp-1' }),
+      certificate({ ...same, member: 'cp-1' }),
+      certificate({ ...same, where: 'api.example.com:6443' }),
+    ]);
+    expect(found(result, 'CertificateExpired')).toMatchObject([
+      { object: 'kube-apiserver cp-1', places: ['10.0.1.31:6443', 'api.example.com:6443'] },
+    ]);
   });
 
   it('one certificate at many places is one finding', () => {
@@ -354,6 +408,16 @@ describe('what could not be read', () => {
     expect(codes(assess([usual, read('tls')], first))).toEqual(['warning Unreachable tls kube-scheduler']);
   });
 
+  it('was last seen when the first of the places was that anybody saw', () => {
+    const place = (name: string) => ({ what: 'kubelet-serving', where: `${name}:10250`, member: name }) as const;
+    const seen = (name: string, at: number) => certificate({ ...place(name), observedAt: days(at) });
+    const first = assess([seen('b', -0.1), seen('c', 0), read('tls')]);
+    const lost = (...names: readonly string[]) =>
+      found(assess([...names.map((name) => unread('tls', place(name))), read('tls')], first), 'Unreachable');
+    expect(lost('a')[0]?.lastSeen).toBeUndefined();
+    expect(lost('a', 'c', 'b')[0]?.lastSeen).toBe(days(-0.1));
+  });
+
   it('names what is unreadable and what is left out', () => {
     const result = assess([
       unread('webhooks', { where: 'x', problem: 'malformed', what: 'ca-bundle' }),
@@ -462,6 +526,17 @@ describe('EKS authorities', () => {
     expect(found(on(successor({}), member(changes)), 'SuccessorNotTrusted')).toHaveLength(count);
   });
 
+  it.each([
+    ['EKS activates it in 60 days, on 2027-01-20 10:00 UTC', { firstAutoActivation: days(60) }],
+    ['EKS was to activate it on 2026-11-21 10:00 UTC', { firstAutoActivation: days(0) }],
+    ['EKS was to activate it on 2026-11-20 10:00 UTC', { firstAutoActivation: days(-1) }],
+    ['EKS names no date of its activation', { firstAutoActivation: undefined }],
+    ['it is being activated now', { signingStatus: 'ACTIVATING' }],
+  ])('says when: %s', (when, changes) => {
+    const [finding] = found(on(successor(changes), member()), 'SuccessorNotTrusted');
+    expect(finding?.message.split('; ')[1]).toBe(when);
+  });
+
   it('names the first node group, and spares nodes that EKS replaces', () => {
     const [finding] = found(on(successor({}), member(), group), 'SuccessorNotTrusted');
     expect(finding).toMatchObject({
@@ -559,17 +634,46 @@ describe('coverage', () => {
     expect(codes(assess([node, certificate({ what: 'kube-apiserver', where: 'x', member: 'cp-1' })]))).toEqual([]);
   });
 
+  const wants = {
+    kind: 'group',
+    source: 'etcdadm-cluster',
+    observedAt: days(0),
+    role: 'etcd',
+    name: 'EtcdadmCluster x',
+    wanted: 5,
+  } as const satisfies Observation;
+
   it('fewer than wanted', () => {
-    const wants: Observation = {
-      kind: 'group',
-      source: 'etcdadm-cluster',
-      observedAt: days(0),
-      role: 'etcd',
-      name: 'EtcdadmCluster x',
-      wanted: 5,
-    };
     expect(codes(assess([...three, wants]))).toEqual(['warning CoverageShrunk etcd machines wanted']);
     expect(codes(assess([...three, { ...wants, wanted: 3 }]))).toEqual([]);
+  });
+
+  it.each([
+    ['etcd', '3 of 5 etcd machines that EtcdadmCluster x wants are seen'],
+    ['control-plane', '1 of 5 control plane machines that EtcdadmCluster x wants is seen'],
+  ] as const)('fewer than wanted says so in words: %s', (role, message) => {
+    expect(found(assess([...three, { ...wants, role }]), 'CoverageShrunk')).toMatchObject([{ message }]);
+  });
+
+  it('the machine too many of a rollout is not missed when it goes, but one that is wanted is', () => {
+    const fourth = [machine('e4'), server('e4')];
+    const gone = (wanted: number) => {
+      const want = { ...wants, wanted };
+      const first = assess([...three, ...fourth, want, ...lists]);
+      return codes(assess([...three, want, ...lists], first, NOW + HOUR));
+    };
+    expect(gone(3)).toEqual([]);
+    expect(gone(4)).toContain('warning CoverageShrunk etcd machines gone');
+  });
+
+  it('what is known of a Machine is known of its Node, whatever that is called', () => {
+    const seen = (node: string) => [
+      member({ source: 'nodes', role: 'control-plane', name: `Node ${node}`, node }),
+      member({ source: 'machines', role: 'control-plane', name: 'Machine eksa-system/cp-1', node: 'ip-1' }),
+      certificate({ member: 'cp-1' }),
+    ];
+    expect(codes(assess(seen('ip-1')))).toEqual([]);
+    expect(found(assess(seen('ip-2')), 'ExpiryUnknown')).toMatchObject([{ places: ['Node ip-2'] }]);
   });
 });
 
@@ -607,6 +711,23 @@ describe('kubelets and clocks', () => {
   ])('%s', (_, observations, expected) => {
     expect(codes(assess(observations))).toEqual(expected);
   });
+});
+
+it('what a kubelet said is forgotten with its Node, also while nothing can be read of it', () => {
+  const said: Observation = {
+    kind: 'renewal',
+    source: 'kubelet-metrics',
+    observedAt: days(0),
+    what: 'kubelet-serving',
+    node: 'worker-3',
+    errors: 2,
+    none: false,
+  };
+  const first = assess([said, member(), read('nodes'), read('kubelet-metrics')]);
+  const next = (...nodes: readonly Observation[]) =>
+    found(assess([...nodes, read('nodes'), unread('kubelet-metrics')], first, NOW + HOUR), 'RenewalErrors');
+  expect(next(member())).toHaveLength(1);
+  expect(next()).toEqual([]);
 });
 
 describe('commands', () => {
@@ -699,6 +820,18 @@ describe('certificateGroups', () => {
       first: { notAfter: days(200), where: 'b:6443' },
       renewedBy: 'a rollout of the control plane machines',
     });
+  });
+
+  it.each([
+    ['the one that ends first', ['b', 'c', 'a'], { a: 300, b: 200, c: 250 }],
+    ['the one that ends first, whoever was seen last', ['c', 'a', 'b'], { a: 300, b: 200, c: 250 }],
+    ['of one end, the first by name', ['c', 'b', 'd'], { b: 200, c: 200, d: 200 }],
+  ])('names %s', (_, order, ends) => {
+    const observations = order.map((where) =>
+      certificate({ where, notAfter: days(new Map(Object.entries(ends)).get(where) ?? 0), fingerprint: where }),
+    );
+    const [group] = certificateGroups({ observations, provider: 'eks', auditedAt: days(0) }, DEFAULT_THRESHOLDS, NOW);
+    expect(group?.first).toMatchObject({ where: 'b', notAfter: days(200) });
   });
 
   it('of one urgency, what ends first is on top, and of one end it is the name that decides', () => {
