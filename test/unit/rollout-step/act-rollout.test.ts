@@ -270,6 +270,15 @@ describe('what the server says', () => {
     }
   });
 
+  it('is nothing where the connection was refused: what did not arrive did not begin', async () => {
+    const { act, object, world } = await prepared();
+    world.management.before = (call) => {
+      if (on(false)(call)) throw failure('unreachable', { code: 'ECONNREFUSED' });
+    };
+    expect(await act(roll(object))).toMatchObject({ kind: 'failed', problem: { kind: 'unreachable' } });
+    expect(world.management.get(world.paths.lease)['spec']).toMatchObject({ holderIdentity: '' });
+  });
+
   it('leaves the Lease to a rollout that this cluster has already', async () => {
     const { act, object, world } = await prepared('v1beta2', (prepare) =>
       holdLease(prepare, `${CLUSTER} earlier`, NOW),

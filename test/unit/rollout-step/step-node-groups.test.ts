@@ -256,6 +256,18 @@ describe('a write that does not come through', () => {
   );
 });
 
+it('the end of an update is not written down while writes are held', () =>
+  inWorld(async (world) => {
+    await world.step();
+    world.now += HOUR_MS;
+    endUpdates(world.eks, 'Successful');
+    const { step } = await world.step({ holdWrites: 'this is a rehearsal' });
+    expect(step.ended).toHaveLength(1);
+    expect(world.ledger.rollouts).not.toMatchObject([{ endedAt: expect.anything() }]);
+    await world.step();
+    expect(world.ledger.rollouts).toMatchObject([{ endedAt: world.now }]);
+  }));
+
 describe('what cannot be read', () => {
   const denied = failure('forbidden', 'list nodes');
 
@@ -269,6 +281,16 @@ describe('what cannot be read', () => {
         step: { kind: 'hold', state: 'refused', reasons: [{ id: 'everything-read' }] },
       });
       expect(writes(world)).toEqual([]);
+    }),
+  );
+
+  it.each([
+    [20_000, 'act'],
+    [20_001, 'hold'],
+  ])('more than 20,000 Nodes: of %i it comes to %s', (count, kind) =>
+    inWorld(async (world) => {
+      const nodes = Array.from({ length: count }, (_, number) => nodeOf(`n-${number}`, 'blue', OLD));
+      expect(await world.step({}, { '/api/v1/nodes': nodes })).toMatchObject({ step: { kind } });
     }),
   );
 

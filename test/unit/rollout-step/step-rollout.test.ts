@@ -348,6 +348,11 @@ describe('a maintenance window', () => {
     expect(made.lease()).toMatchObject({ holderIdentity: '' });
   });
 
+  it('that is open for months stops nothing', async () => {
+    const made = slow(100);
+    expect(await made.step({ policy: closing(90 * DAY) })).toMatchObject({ written: { kind: 'written' } });
+  });
+
   it('is nothing to a person', async () => {
     const made = slow(200);
     expect(await made.step({ policy: closing(100), trigger: 'person' })).toMatchObject({
@@ -421,6 +426,17 @@ describe('the Lease', () => {
     made.world.management.remove(made.world.paths.lease);
     made.at += MINUTE;
     await made.step();
+    expect(made.lease()).toMatchObject({ holderIdentity: `${CLUSTER} ${step.mark?.id}` });
+  });
+
+  it('comes back to a rollout of a person at a keyboard, where no ledger says whose turn it is', async () => {
+    const made = fleet();
+    const look = async () =>
+      stepRollout(made.world.target, { policy: undefined, trigger: 'person', clock: () => made.at, signal });
+    const { step } = await look();
+    made.world.management.remove(made.world.paths.lease);
+    made.at += MINUTE;
+    await look();
     expect(made.lease()).toMatchObject({ holderIdentity: `${CLUSTER} ${step.mark?.id}` });
   });
 

@@ -235,6 +235,7 @@ const ONE_THING: Readonly<Record<CheckId, Readonly<Record<string, CheckQuestion>
   },
   'rolling-update': {
     InPlace: seen({ controlPlane: controlPlane({ strategy: 'InPlace' }) }),
+    'InPlace, which has no maxSurge': seen({ controlPlane: { ...unknownSurge(), strategy: 'InPlace' } }),
     'an in-place upgrade': seen({ controlPlane: controlPlane({ inPlaceUpgrade: true }) }),
   },
   'no-rollout-planned': { tomorrow: seen({ controlPlane: controlPlane({ rolloutAfter: NOW + DAY }) }) },
@@ -554,6 +555,13 @@ describe('the checks before a rollout', () => {
     const asked = question({ policy: undefined, trigger: 'person' });
     expect(failing(asked)).toEqual(['opted-in-by-fleet', 'spare-capacity', 'etcd-backup']);
     expect(checksOf(asked).every(({ passed, waived }) => passed || waived)).toBe(true);
+  });
+
+  it('takes a certificate for ended in the moment in which it ends', () => {
+    const asked = seen({ machines: machines(machine(1, { served: served({ notAfter: NOW }) })) });
+    const found = new Map(checksOf(asked).map((check) => [check.id, check.found]));
+    expect(found.get('due')).toBe('the first certificate ended less than a minute ago');
+    expect(found.get('not-expired')).toContain('shows one that ended less than a minute ago');
   });
 
   it('takes an end that is no number for one that is over', () => {

@@ -224,6 +224,17 @@ describe('the order of external etcd', () => {
     expect(held(turn(one))).toEqual(reasons);
   });
 
+  it.each<[string, Partial<ObservedMachine>, string]>([
+    ['what is wrong with it', { unhealthy: ['no disk'] }, 'no disk'],
+    ['that it is not ready', { etcdReady: false }, 'etcd on it is not ready'],
+  ])('says of a machine %s', (_, changes, message) => {
+    const machines = [...OLD.slice(1), etcdMachine(1, changes)];
+    expect(turn({ etcd: told({ machines }) })).toMatchObject({
+      kind: 'hold',
+      reasons: [{ id: 'etcd-unhealthy', object: 'Machine berlin-prod-etcd-1', message }],
+    });
+  });
+
   it('never rolls etcd unless the control plane is paused by it', () => {
     for (const paused of [undefined, '', 'true', 'certmarshal-rollout/20251201-0000000000']) {
       for (const one of [etcd(), told(), settled()]) {

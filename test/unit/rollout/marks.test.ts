@@ -45,6 +45,14 @@ describe('the annotation that says which rollout goes on', () => {
     );
   });
 
+  it('keeps as much of a reason that is too long as can be read again when it had to be made printable', () => {
+    const reason = 'a'.repeat(1_201);
+    expect(parseRolloutMark(formatRolloutMark({ ...MARK, reason }))).toEqual({
+      ...MARK,
+      reason: `${'a'.repeat(599)}…`,
+    });
+  });
+
   it.each([
     [4_096, MARK],
     [4_097, 'unreadable'],

@@ -289,6 +289,21 @@ describe('what is due', () => {
     );
   });
 
+  it('has to begin before the last tenth of the time between a successor and its activation, where that is short', () => {
+    const step = plan({ observed: successor({ firstAutoActivation: APPENDED + 60 * DAY_MS }) });
+    expect(step.deadline).toBe(APPENDED + 54 * DAY_MS);
+  });
+
+  it.each([
+    ['first', [{ ...OUTGOING, createdAt: APPENDED }, SUCCESSOR]],
+    ['last', [SUCCESSOR, { ...OUTGOING, createdAt: APPENDED }]],
+  ])('of two authorities of the same time the one in use, listed %s, is no successor', (_, authorities) => {
+    const step = plan({ observed: observed({ authorities }) });
+    expect(step.checks.find(({ id }) => id === 'successor-distributed')?.found).toBe(
+      'the authority ca-2 is distributed',
+    );
+  });
+
   it('does not need a date of the activation', () => {
     const step = plan({ observed: observed({ authorities: [OUTGOING, UNDATED] }) });
     expect(step.kind).toBe('act');

@@ -15,6 +15,7 @@ import {
   DAY,
   eksAnywhere,
   etcd,
+  etcdConditions,
   etcdMachine,
   HOUR,
   healthyExternal,
@@ -224,6 +225,14 @@ describe('no rollout begins', () => {
       'hold',
       'expired',
       'certificates ended 3 days ago: nothing is rolled by itself any more',
+    ],
+    [
+      'in the moment in which a certificate ends',
+      healthyRollout({ machines: [machine(1, { served: served({ notAfter: NOW }) }), machine(2), machine(3)] }),
+      {},
+      'hold',
+      'expired',
+      'certificates ended less than a minute ago: nothing is rolled by itself any more',
     ],
     [
       'while somebody else rolls it',
@@ -490,8 +499,8 @@ describe('a rollout that is done', () => {
   });
 
   it('is idle after a week', () => {
-    const step = plan(done, NOW + 8 * DAY);
-    expect(step).toMatchObject({ kind: 'nothing', state: 'idle' });
+    expect(plan(done, SINCE + 7 * DAY - 1).state).toBe('done');
+    expect(plan(done, SINCE + 7 * DAY)).toMatchObject({ kind: 'nothing', state: 'idle' });
   });
 
   it('is begun anew a year later', () => {
@@ -521,6 +530,32 @@ describe('a rollout that is done', () => {
     const now = NOW + 3 * DAY;
     expect(planRollout(upgrade, policy(), history({ rollouts: [ended] }), now).state).toBe('foreign');
     expect(plan(upgrade, NOW + 8 * DAY).state).toBe('foreign');
+  });
+});
+
+describe('a rollout with external etcd', () => {
+  const told = { mark: MARK, postEtcdadmCommands: [nonceOf(MARK)] };
+  const members = [4, 5, 6].map((number) => {
+    const createdAt = SINCE + number * 5 * MINUTE;
+    const shown = served({ notAfter: createdAt + 365 * DAY, fingerprint: `d${number}`.repeat(32) });
+    return etcdMachine(number, { createdAt, served: shown });
+  });
+  const clientCertificate = { notBefore: NOW - 800 * DAY, notAfter: SINCE + 30 * MINUTE + 365 * DAY };
+  const outdated = { EtcdClusterHasNoOutdatedMachines: { status: 'False' } } as const;
+
+  it.each<[string, Parameters<typeof etcd>[0], string]>([
+    ['done when all of it is new', {}, 'done'],
+    ['not done while etcd is not ready', { ready: false }, 'rolling'],
+    ['not done before the controller has seen the new control plane', { upgradeComplete: true }, 'verifying'],
+    ['not done while its controller knows of old members', { conditions: etcdConditions(outdated) }, 'verifying'],
+    ['not done with a member that goes', { machines: [...members, etcdMachine(1, { owned: false })] }, 'verifying'],
+  ])('is %s', (_, one, state) => {
+    const observed = healthyExternal({
+      controlPlane: controlPlane({ etcd: 'external', mark: MARK }),
+      machines: NEW,
+      etcd: etcd({ ...told, clientCertificate, machines: members, ...one }),
+    });
+    expect(plan(observed).state).toBe(state);
   });
 });
 
@@ -555,6 +590,11 @@ describe('nobody knows when it is due', () => {
   const external = (one: Parameters<typeof etcd>[0]) =>
     healthyExternal({ machines: far, etcd: etcd({ machines: etcdFar, clientCertificate: CLIENT, ...one }) });
   const CLIENT = { notBefore: NOW - DAY, notAfter: NOW + 300 * DAY };
+
+  it('is known of a control plane of one machine', () => {
+    const one = controlPlane({ replicas: 1, status: { replicas: 1, ready: 1, available: 1, upToDate: 1 } });
+    expect(plan(healthyRollout({ machines: far.slice(0, 1), controlPlane: one })).state).toBe('idle');
+  });
 
   it('is known of stacked and external etcd when everything was seen', () => {
     expect(plan(healthyRollout({ machines: far })).state).toBe('idle');
@@ -913,6 +953,17 @@ describe('a rollout is aborted', () => {
     expect([plan(standing, NOW + HOUR).state, isMoving(standing)]).toEqual(['aborted', false]);
     const { controlPlane: _, ...without } = standing;
     expect(isMoving(without)).toBe(false);
+  });
+
+  it.each<[string, Partial<ObservedMachine>]>([
+    ['goes', { deleting: true }],
+    ['has no owner', { owned: false }],
+    ['is not ready', { etcdReady: false }],
+  ])('and moves yet while one machine of its etcd %s', (_, changes) => {
+    const of = (machines: readonly ObservedMachine[]) => external({ mark: ABORTED }, { machines });
+    const others = [etcdMachine(1), etcdMachine(2)];
+    expect(isMoving(of([...others, etcdMachine(3)]))).toBe(false);
+    expect(isMoving(of([...others, etcdMachine(3, changes)]))).toBe(true);
   });
 
   it.each<[string, ObservedRollout, readonly string[]]>([

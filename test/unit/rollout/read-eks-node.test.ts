@@ -21,6 +21,12 @@ describe('a Node of an EKS cluster', () => {
     ['without labels', undefined, 'self-managed', undefined],
     ['labels that are none', { 'eks.amazonaws.com/nodegroup': { a: 1 } }, 'self-managed', undefined],
     [
+      'a label that is as long as labels are',
+      { 'eks.amazonaws.com/nodegroup': 'x'.repeat(63) },
+      'managed',
+      'x'.repeat(63),
+    ],
+    [
       'a label that is longer than labels are',
       { 'eks.amazonaws.com/nodegroup': 'x'.repeat(64) },
       'self-managed',

@@ -245,6 +245,21 @@ describe('a Machine', () => {
       ],
       { addresses: ['10.0.1.31', '203.0.113.7'] },
     ],
+    [
+      'its one address beside that of the control plane',
+      'status>addresses',
+      [
+        { type: 'InternalIP', address: '10.0.1.10' },
+        { type: 'InternalIP', address: '10.0.1.31' },
+      ],
+      { addresses: ['10.0.1.31'] },
+    ],
+    [
+      'the address of the control plane where it has no other',
+      'status>addresses',
+      [{ type: 'InternalIP', address: '10.0.1.10' }],
+      { addresses: ['10.0.1.10'] },
+    ],
   ])('reads %s', (_, path, value, expected) => {
     const raw = set(rawMachine(1), path, value);
     expect(readMachine(raw, { ...reading, endpoint: '10.0.1.10' })).toMatchObject(expected);
@@ -325,6 +340,14 @@ describe('objects around a control plane', () => {
       upgradeComplete: true,
       paused: true,
       mark: 'unreadable',
+    });
+  });
+
+  it('reads conditions that an EtcdadmCluster has not yet as missing', () => {
+    expect(readEtcd(set(rawEtcd(), 'status', undefined), [])?.conditions).toEqual({
+      EtcdMachinesSpecUpToDate: { status: 'Missing' },
+      EtcdCertificatesAvailable: { status: 'Missing' },
+      EtcdClusterHasNoOutdatedMachines: { status: 'Missing' },
     });
   });
 
@@ -411,6 +434,15 @@ describe('another control plane of the same management cluster', () => {
     expect(readSibling(rawControlPlane(), 'v1beta2', sooner)?.soonestEnd).toBe(NOW + 30 * DAY);
     const done = set(rawControlPlane(), 'spec>rollout>after', days(-326));
     expect(readSibling(done, 'v1beta2', machines)).toEqual(settled);
+  });
+
+  it.each([
+    ['its label', 'milan-prod', 'milan-prod'],
+    ['its own name where the label is empty', '', NAME],
+    ['its own name where it has no label', undefined, NAME],
+  ])('is named by %s', (_, label, cluster) => {
+    const raw = set(rawControlPlane(), 'metadata>labels>cluster.x-k8s.io/cluster-name', label);
+    expect(readSibling(raw, 'v1beta2', machines)).toEqual({ ...settled, cluster });
   });
 
   it.each([
