@@ -3,7 +3,7 @@ import type { GeneralName } from '../x509/certificate-request.ts';
 import { type Evidence, isLive, type Owner, type Owners, type ReadableSource } from './evidence.ts';
 import { addressRanges, canonicalAddress, canonicalDnsName, spellsAddress } from './names.ts';
 import { nodeWithoutInstance } from './node-kinds.ts';
-import type { ApprovalPolicy, EvidenceSource } from './policy.ts';
+import { type ApprovalPolicy, type EvidenceSource, needsNodes } from './policy.ts';
 import type { Reason } from './reasons.ts';
 import { deniedBy, type Renewal, type RenewalFault, renewalFor } from './renewal.ts';
 import type { ClusterContext } from './request.ts';
@@ -315,7 +315,9 @@ function unreadSource(
   policy: ApprovalPolicy,
   isAsked: (source: ReadableSource) => boolean,
 ): ReadableSource | undefined {
-  return evidence.readings.find(({ ok, source }) => !ok && policy.evidence.includes(source) && isAsked(source))?.source;
+  const counts = (source: ReadableSource) =>
+    policy.evidence.includes(source) || (source === 'node' && policy.evidence.some(needsNodes));
+  return evidence.readings.find(({ ok, source }) => !ok && counts(source) && isAsked(source))?.source;
 }
 
 function unread(label: string, source: ReadableSource): Failure {
@@ -357,7 +359,7 @@ function lookedAt(evidence: Evidence, policy: ApprovalPolicy): string {
 
 /**
  * Patterns are bound to the requester: a CIDR counts only for an address that its own Node shows, a DNS pattern only for a node
- * that there is, and whose name is one label: with dots in it, two nodes could spell the same name.
+ * whose Node there is, and whose name is one label: with dots in it, two nodes could spell the same name.
  */
 function matchesPattern(
   kind: 'dns' | 'ip',
@@ -367,12 +369,15 @@ function matchesPattern(
   policy: ApprovalPolicy,
 ): boolean {
   if (!policy.evidence.includes('patterns')) return false;
-  const owners = evidence.ownersOf(node).owners.filter((owner) => owner.source !== 'renewal' && isLive(owner));
+  const { owners } = evidence.ownersOf(node);
+  const own = owners.filter(({ source }) => source === 'node');
+  // A Node outlives its machine.
+  if (own.length === 0 || owners.some((owner) => owner.source !== 'renewal' && !isLive(owner))) return false;
   if (kind === 'ip') {
     const holders = evidence.holdersOf(kind, canonical).owners;
-    return owners.some((owner) => holders.includes(owner)) && cidrsOf(policy).has(canonical);
+    return own.some((owner) => holders.includes(owner)) && cidrsOf(policy).has(canonical);
   }
-  if (owners.length === 0 || node.includes('.')) return false;
+  if (node.includes('.')) return false;
   return policy.patterns.dnsNames.some(
     (pattern) => canonicalDnsName(pattern.replaceAll('{node}', () => node)) === canonical,
   );

@@ -122,6 +122,18 @@ describe('evidence of an unlisted source', () => {
   });
 });
 
+describe('an address of an instance that does not run', () => {
+  it.each(['pending', 'shutting-down', 'stopping', 'stopped'])('is still its own where it is %s', (Name) => {
+    const machines = [
+      { ...machine('node-1', { InternalIP: ['10.0.1.77'] }), metadata: { name: 'm' }, spec: { clusterName: 'dublin' } },
+    ];
+    const instances = [{ ...instance('i-2', '10.0.1.77'), State: { Name } }];
+    const reasonOf = (sources: Sources) =>
+      proveOwnership([ip('10.0.1.77')], 'node-1', evidenceFor(DUBLIN, sources), DEFAULT_POLICY, DUBLIN).failure?.reason;
+    expect([reasonOf({ machines }), reasonOf({ machines, instances })]).toEqual([undefined, 'SanContested']);
+  });
+});
+
 describe('a name of another node', () => {
   const theirs = machine('node-2', { InternalIP: ['10.0.0.2'] });
 
@@ -440,6 +452,46 @@ describe('patterns', () => {
     ).toMatchObject({
       reason: 'SanContested',
     });
+  });
+
+  describe.each([
+    ['beside Machines', ['machine', 'patterns']],
+    ['beside Machines and Nodes', ['machine', 'node', 'patterns']],
+    ['alone', ['patterns']],
+  ] as const)('%s', (_, evidence) => {
+    const listing = under({ evidence, patterns: policy.patterns });
+    const reasonOf = (sources: Sources) =>
+      prove([dnsName('node-1.corp.example.com')], sources, listing).failure?.reason;
+
+    it('prove nothing while Nodes cannot be read: another one could be called so', () => {
+      expect(reasonOf({ machines: [mine], unreadable: ['node'] })).toBe('EvidenceUnreadable');
+    });
+
+    it('prove nothing without the Node', () => {
+      expect(reasonOf({ machines: [mine], nodes: [nodeObject('node-2')] })).toBeDefined();
+    });
+
+    it('prove nothing of a Machine or an instance that goes, though its Node is still there', () => {
+      const going = { ...mine, metadata: { ...mine.metadata, deletionTimestamp: '2026-03-02T11:59:00Z' } };
+      expect(reasonOf({ machines: [going], nodes: shown })).toBeDefined();
+    });
+  });
+
+  it('prove nothing for a node whose instance does not run', () => {
+    const nodes = [nodeObject('i-1', { InternalIP: ['10.0.1.23'] })];
+    const reasonOf = (State: object) => {
+      const evidence = evidenceFor(DUBLIN, { instances: [{ ...instance('i-1', '10.0.1.23'), State }], nodes });
+      return proveOwnership(
+        [dnsName('i-1.corp.example.com')],
+        'i-1',
+        evidence,
+        under({ evidence: ['ec2', 'patterns'], patterns: policy.patterns }),
+        DUBLIN,
+      ).failure?.reason;
+    };
+    expect(reasonOf({ Code: 16, Name: 'running' })).toBeUndefined();
+    for (const Name of ['pending', 'shutting-down', 'terminated', 'stopping', 'stopped'])
+      expect([Name, reasonOf({ Name })]).not.toContain(undefined);
   });
 
   it('count for nothing in a policy that does not list them', () => {
