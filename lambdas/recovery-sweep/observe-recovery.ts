@@ -165,8 +165,9 @@ async function readVouchers(
     for await (const page of pages)
       for await (const voucher of inTurns(page, voucherOf)) {
         if (voucher === undefined) continue;
-        // An object that was listed twice counts once.
-        if (voucher.nodes.some((node) => wanted.includes(node))) vouchers.set(voucher.object, voucher);
+        // An object that was listed twice counts once, and goes when it went at either time.
+        const going = voucher.going || vouchers.get(voucher.object)?.going === true;
+        if (voucher.nodes.some((node) => wanted.includes(node))) vouchers.set(voucher.object, { ...voucher, going });
       }
   } catch (error) {
     if (!(error instanceof KubernetesError) && !(error instanceof AwsError)) throw error;

@@ -38,6 +38,7 @@ describe('ownerFromServedCertificate', () => {
     ['that is not valid yet', { since: 1 }, 'is not valid yet'],
     ['of another authority of the same name', { signedBy: OTHER_CA }, 'is not signed by an authority'],
     ['of another node', { node: 'node-1', commonName: 'system:node:node-2' }, 'is not of system:node:node-1'],
+    ['of a node in other letters', { commonName: 'System:Node:node-1' }, 'is not of system:node:node-1'],
     ['of no node', { commonName: 'test.local' }, 'is not of system:node:node-1'],
     ['of a node whose name only begins so', { commonName: 'system:node:node-1.x' }, 'is not of system:node:node-1'],
     ['for clients', { purpose: 'client' }, 'is not for server auth alone'],

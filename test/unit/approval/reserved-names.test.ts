@@ -56,8 +56,10 @@ describe('reservedAddress', () => {
     ['::1', 'loopback', false],
     ['169.254.169.254', 'link-local', false],
     ['fe80::1', 'link-local', false],
+    ['febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'link-local', false],
     ['fd00:ec2::254', 'EC2 instance metadata', false],
     ['224.0.0.1', 'multicast or broadcast', false],
+    ['240.0.0.1', 'multicast or broadcast', false],
     ['255.255.255.255', 'multicast or broadcast', false],
     ['ff02::1', 'multicast or broadcast', false],
     ['::ffff:10.0.1.23', 'IPv4-mapped', false],
@@ -79,10 +81,18 @@ describe('reservedAddress', () => {
     expect(reservedAddress('fd00::11', byAddress)).toBeUndefined();
   });
 
-  it.each(['10.0.1.23', '126.255.255.255', '128.0.0.0', '10.95.255.255', '10.112.0.0', 'fd00::1', '::2'])(
-    '%s is free',
-    (address) => {
-      expect(reservedAddress(address, cluster)).toBeUndefined();
-    },
-  );
+  it.each([
+    '10.0.1.23',
+    '126.255.255.255',
+    '128.0.0.0',
+    '10.95.255.255',
+    '10.112.0.0',
+    'fd00::1',
+    '::2',
+    'fec0::',
+    'fe7f:ffff::',
+    '223.255.255.255',
+  ])('%s is free', (address) => {
+    expect(reservedAddress(address, cluster)).toBeUndefined();
+  });
 });

@@ -7,7 +7,7 @@ import { knownCertificates } from '../../../lambdas/expiry/certificates.ts';
 import { COMMANDS } from '../../../lambdas/expiry/commands.ts';
 import type { FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
 import { FINDING_CODES } from '../../../lambdas/expiry/finding-codes.ts';
-import type { CertificateObservation, Observation } from '../../../lambdas/expiry/observation.ts';
+import { type CertificateObservation, type Observation, SOURCE_IDS } from '../../../lambdas/expiry/observation.ts';
 import { DEFAULT_THRESHOLDS, expirySeverity } from '../../../lambdas/expiry/thresholds.ts';
 import { finished } from '../../../lambdas/steps.ts';
 import {
@@ -54,6 +54,50 @@ describe('expirySeverity of what only people renew', () => {
     const notAfter = NOW + left * DAY;
     const lived = { notBefore: notAfter - life * DAY, notAfter };
     expect(expirySeverity(lived, 'kube-apiserver', DEFAULT_THRESHOLDS, NOW)).toBe(severity);
+  });
+});
+
+/** By class: what it is when it has ended, and with 2.9 of 10 days left. */
+const BY_CLASS: Readonly<Record<CertificateClass, readonly [ended: string, soon: string | undefined]>> = {
+  'kube-apiserver': ['critical', 'critical'],
+  'control-plane-clients': ['critical', 'critical'],
+  'etcd-server': ['critical', 'critical'],
+  'etcd-peer': ['critical', 'critical'],
+  'etcd-healthcheck-client': ['critical', 'critical'],
+  'apiserver-etcd-client': ['critical', 'critical'],
+  'cluster-ca': ['critical', 'critical'],
+  'client-ca': ['critical', 'critical'],
+  'front-proxy-ca': ['critical', 'critical'],
+  'etcd-ca': ['critical', 'critical'],
+  'eks-api-server': ['critical', undefined],
+  'kubelet-client': ['critical', undefined],
+  'kubelet-serving': ['critical', undefined],
+  'kubelet-self-signed': ['warning', 'warning'],
+  'issued-client': ['warning', 'warning'],
+  'issued-other': ['warning', 'warning'],
+  'tls-secret': ['warning', 'warning'],
+  'kube-controller-manager': ['critical', 'warning'],
+  'kube-scheduler': ['critical', 'warning'],
+  'eks-cluster-ca': ['critical', 'warning'],
+  'aws-iam-authenticator-ca': ['critical', 'warning'],
+  'cluster-kubeconfig': ['critical', 'warning'],
+  'user-kubeconfig': ['critical', 'warning'],
+  'hybrid-node': ['critical', 'warning'],
+  'hybrid-activation': ['critical', 'warning'],
+  'app-serving': ['critical', 'warning'],
+  'ca-bundle': ['critical', 'warning'],
+  'cert-manager': ['critical', 'warning'],
+  endpoint: ['critical', 'warning'],
+};
+
+describe.each(Object.entries(BY_CLASS))('%s', (what, [ended, soon]) => {
+  it.each([
+    ['has ended', -1, ended],
+    ['has 2.9 of 10 days left', 2.9, soon],
+  ])('that %s', (_, end, expected) => {
+    const life = { what: what as CertificateClass, notBefore: days(end - 10), notAfter: days(end) };
+    const judgements = judgeCertificate(certificate(life), { thresholds: DEFAULT_THRESHOLDS, now: NOW });
+    expect(judgements.find(({ code }) => /^(Certificate|Kubelet)/.test(code))?.severity).toBe(expected);
   });
 });
 
@@ -122,6 +166,12 @@ describe('whose word counts', () => {
     expect(codes(assess([served, certificate({ ...machine, basis, notAfter: days(300 + difference) })]))).toEqual(
       expected,
     );
+  });
+
+  it('that of its status before what an annotation says', () => {
+    const status = certificate({ source: 'machines', basis: 'status', notAfter: days(10) });
+    const noted = { ...status, basis: 'annotation', notAfter: days(5) } as const;
+    expect(found(assess([status, noted]), 'CertificateExpiring')).toMatchObject([{ due: days(10) }]);
   });
 
   it('allows for what a source rounds', () => {
@@ -276,6 +326,10 @@ describe('whose word counts', () => {
     expect(severities(ending, other)).toEqual(['warning']);
     expect(severities(ending, { ...other, notAfter: days(0) })).toContain('critical');
     expect(severities(ending)).toEqual(['critical']);
+    // The same one in another bundle, where it is alone.
+    const same = { ...ending, fingerprint: 'a'.repeat(64) };
+    for (const where of ['APIService a', 'ZWebhook z'])
+      expect(severities(same, other, { ...same, where })).toEqual(['critical']);
   });
 });
 
@@ -304,6 +358,16 @@ describe('what is remembered', () => {
     const next = assess([newer, member(), read('nodes'), read('signing-requests')], first);
     expect(codes(next)).toEqual([]);
     expect(next.observations.filter(({ kind }) => kind === 'certificate')).toEqual([newer]);
+  });
+
+  it.each(['issued-client', 'issued-other'] as const)('of two %s of one requester both, until they end', (what) => {
+    const one = (fingerprint: string, end: number) => {
+      const { member: _, ...request } = issued;
+      return { ...request, what, where: 'someone', fingerprint, notAfter: days(end) };
+    };
+    const both = assess([one('a'.repeat(64), 20), read('signing-requests')]);
+    const next = assess([one('b'.repeat(64), 300), read('signing-requests')], both);
+    expect(next.observations.filter(({ kind }) => kind === 'certificate')).toHaveLength(2);
   });
 
   it('and not replaced by an older one that is shown late', () => {
@@ -380,6 +444,12 @@ describe('what could not be read', () => {
     expect(found(assess([read('nodes')], first, NOW + HOUR), 'SourceUnread')[0]?.message).toMatch(
       /source tls was not looked at; 1 certificate/,
     );
+  });
+
+  it.each(SOURCE_IDS.filter((source) => source !== 'clock'))('says so even where nobody looked: %s', (source) => {
+    const first = assess([certificate({ source, where: 'x' }), read(source)]);
+    const nothing = source === 'nodes' ? read('machines') : read('nodes');
+    expect(found(assess([nothing], first, NOW + HOUR), 'SourceUnread')).toMatchObject([{ object: `source ${source}` }]);
   });
 
   it('is one finding for many places', () => {
@@ -543,7 +613,16 @@ describe('EKS authorities', () => {
       due: days(500),
       command: 'aws eks update-nodegroup-version --cluster-name dublin --nodegroup-name blue',
     });
-    expect(codes(on(successor({}), member({ kindOfNode: 'auto-mode' })))).toEqual([]);
+  });
+
+  it.each([
+    [undefined, ['warning SuccessorNotTrusted']],
+    ['hybrid', ['warning SuccessorNotTrusted']],
+    ['fargate', []],
+    ['auto-mode', []],
+  ] as const)('counts Nodes of the kind %s as what people have to replace, or not', (kindOfNode, expected) => {
+    const result = on(successor({}), member(kindOfNode === undefined ? {} : { kindOfNode }));
+    expect(codes(result).map((code) => code.split(' ').slice(0, 2).join(' '))).toEqual(expected);
   });
 });
 
@@ -606,6 +685,18 @@ describe('coverage', () => {
     expect(codes(assess([...three, machine('e4'), ...lists]))).toEqual([
       'warning ExpiryUnknown etcd-server of members',
     ]);
+  });
+
+  it.each([
+    [undefined, ['warning ExpiryUnknown kubelet-serving of members']],
+    ['hybrid', ['warning ExpiryUnknown kubelet-serving of members']],
+    ['fargate', []],
+    ['auto-mode', []],
+  ] as const)('a Node of the kind %s of whose kubelet nothing is known', (kindOfNode, expected) => {
+    const known = certificate({ what: 'kubelet-serving', where: 'worker-1:10250', member: 'worker-1' });
+    const nodes = [member({ name: 'Node worker-1', node: 'worker-1' })];
+    const other = member({ name: 'Node worker-2', node: 'worker-2', ...(kindOfNode && { kindOfNode }) });
+    expect(codes(assess([...nodes, other, known], undefined, NOW, DUBLIN))).toEqual(expected);
   });
 
   it('a machine that is gone without a new one is told for a day', () => {

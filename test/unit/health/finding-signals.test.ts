@@ -19,20 +19,38 @@ describe('signalOf', () => {
     expect(alarming.filter((severity) => severity === 'info' || !possible.includes(severity))).toEqual([]);
   });
 
-  it.each([
-    ['CertificateExpired', 'critical', 'CertificatesCritical'],
-    ['NoValidCertificate', 'critical', 'CertificatesCritical'],
-    ['KubeletRenewalOverdue', 'critical', 'CertificatesCritical'],
-    ['AuthorityBoundsLeaves', 'warning', 'CertificatesWarning'],
-    ['KubeletRenewalOverdue', 'warning', 'KubeletsOverdue'],
-    ['RenewalErrors', 'warning', 'KubeletsOverdue'],
-    ['RequestStorm', 'critical', 'RequestsStuck'],
-    ['RequestDenied', 'warning', 'RequestsWaiting'],
-    ['SourceLost', 'critical', 'CoverageLost'],
-    ['SourceLost', 'warning', undefined],
-    ['WeakKey', 'warning', undefined],
-  ] as const)('counts %s, %s, as %s', (code, severity, signal) => {
-    expect(signalOf({ code, severity })).toBe(signal);
+  it('counts each finding as the alarm that somebody has to act on', () => {
+    const counted = CODES.flatMap((code) =>
+      SEVERITIES.flatMap((severity) => {
+        const signal = signalOf({ code, severity, what: 'kube-apiserver' });
+        return signal === undefined ? [] : [`${signal}: ${severity} ${code}`];
+      }),
+    );
+    expect(counted.toSorted()).toEqual([
+      'CertificatesCritical: critical AuthorityDistributionFailed',
+      'CertificatesCritical: critical CertificateExpired',
+      'CertificatesCritical: critical CertificateExpiring',
+      'CertificatesCritical: critical KubeletRenewalOverdue',
+      'CertificatesCritical: critical NoValidCertificate',
+      'CertificatesCritical: critical SuccessorNotTrusted',
+      'CertificatesWarning: warning AuthorityBoundsLeaves',
+      'CertificatesWarning: warning CertificateExpired',
+      'CertificatesWarning: warning CertificateExpiring',
+      'CertificatesWarning: warning CertificateNotYetValid',
+      'CertificatesWarning: warning IssuerUnknown',
+      'CertificatesWarning: warning OutlivesIssuer',
+      'CertificatesWarning: warning SuccessorNotTrusted',
+      'CoverageLost: critical SourceLost',
+      'KubeletsOverdue: warning KubeletRenewalOverdue',
+      'KubeletsOverdue: warning RenewalErrors',
+      'RequestsStuck: critical RequestNotIssued',
+      'RequestsStuck: critical RequestStorm',
+      'RequestsWaiting: warning RequestDenied',
+      'RequestsWaiting: warning RequestFailed',
+      'RequestsWaiting: warning RequestNotIssued',
+      'RequestsWaiting: warning RequestPending',
+      'RequestsWaiting: warning RequestStorm',
+    ]);
   });
 
   it.each([

@@ -238,6 +238,21 @@ describe('the signals of a cluster', () => {
           { IncompleteFor: 86_400 },
           'warning',
         ],
+        ...(
+          [
+            ['evidence', 'evidence ec2'],
+            ['evidence', 'evidence node'],
+            ['journal', 'journal'],
+          ] as const
+        ).map(
+          ([kind, object]) =>
+            [
+              `incomplete by ${kind} of ${object}`,
+              { completeAt: at(-DAY), findings: [problem(kind, object)], findingCount: 1 },
+              { IncompleteFor: 86_400 },
+              'warning',
+            ] as const,
+        ),
         [
           'held in its first sweep, found long ago',
           { completeAt: undefined as never, findings: [problem('held', 'cluster paris', -MINUTE)], findingCount: 1 },

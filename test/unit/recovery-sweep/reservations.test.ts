@@ -25,6 +25,16 @@ const later = (id: string, minutes: number, replaces?: readonly string[]) =>
     ...(replaces === undefined ? {} : { replaces }),
   });
 
+it('counts what the node is known to have, whatever its Lease was set back to', async () => {
+  const cluster = fakeCluster();
+  await take(cluster);
+  const again = (atLeast: number) =>
+    reserve(cluster.client(), windowOf({ approvals: 3 }), 'cp-1', atLeast, () => NOW, signal);
+  expect((await again(3)).kind).toBe('spent');
+  expect((await again(2)).kind).toBe('reserved');
+  expect((await again(0)).kind).toBe('spent');
+});
+
 describe('ending a window early', () => {
   it('ends it in the Lease, in whole seconds, and keeps its counts', async () => {
     const cluster = fakeCluster();

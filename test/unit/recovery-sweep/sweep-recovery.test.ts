@@ -4,7 +4,7 @@ import { createProcessorBudget } from '../../../lambdas/processor-time.ts';
 import type { RecoveryWindow } from '../../../lambdas/recovery/window.ts';
 import type { RecoveryTarget } from '../../../lambdas/recovery-sweep/observe-recovery.ts';
 import { type RecoveryRow, sweepRecovery } from '../../../lambdas/recovery-sweep/sweep-recovery.ts';
-import { clientCsr, NOW, windowOf } from '../recovery/fixtures.ts';
+import { clientCsr, controlPlaneMachine, NOW, windowOf } from '../recovery/fixtures.ts';
 import { apiError, CSRS, type FakeCluster, fakeCluster, LEASE, LEASES } from './fake-cluster.ts';
 
 const signal = new AbortController().signal;
@@ -34,6 +34,16 @@ function leaseOf(record: unknown): NonNullable<FakeCluster['lease']> {
 }
 
 describe('a sweep of a recovery window', () => {
+  it.each(['push', 'unshift'] as const)(
+    'takes a Machine for one that goes when it began to while it was listed: %s',
+    async (add) => {
+      const cluster = fakeCluster();
+      cluster.addCsr(clientCsr());
+      cluster.machines[add](controlPlaneMachine('cp-1', { deleting: true }));
+      expect((await sweep(cluster.target())).rows.map(({ reason }) => reason)).toEqual(['MachineGoing']);
+    },
+  );
+
   it('is charged for every request that it judges, and approves nothing when its processor time is spent', async () => {
     const cluster = fakeCluster();
     for (let number = 0; number < 40; number += 1) cluster.addCsr(clientCsr({ name: `csr-${number}` }));

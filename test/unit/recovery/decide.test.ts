@@ -354,6 +354,12 @@ const FAILING: readonly FailingRow[] = [
     csr: { ...own(), extra: { 'authentication.kubernetes.io/credential-id': ['X509SHA256=00'] } },
   },
   {
+    name: 'a certificate among what it asked with',
+    rule: 'ended',
+    reason: 'StillValid',
+    csr: { ...own(), extra: { 'authentication.kubernetes.io/credential-id': ['JTI=1', 'X509SHA256=00'] } },
+  },
+  {
     name: 'no Node',
     rule: 'ended',
     reason: 'NodeMissing',

@@ -230,6 +230,15 @@ describe('the fate of a request that is undecided', () => {
   });
 });
 
+it('a request that a bug keeps from being judged is missed', async () => {
+  const broken = Object.defineProperty(csr(1, AGED), 'expirationSeconds', {
+    get: () => {
+      throw new TypeError('a bug');
+    },
+  });
+  expect(await told([broken])).toEqual([fateRow(MINUTE_OF_AGED, { missed: 1 })]);
+});
+
 describe('a storm', () => {
   it('keeps no more than counters, of as many requesters as four clusters have', () => {
     const asked = collectAsked(NOW);

@@ -262,6 +262,14 @@ describe('evidence of a cluster', () => {
     ['vSphere, with those of fleet.yaml', UNKNOWN_SERVICES, { serviceCidrs: ['10.96.0.0/12'] }, true],
     ['vSphere, without', UNKNOWN_SERVICES, {}, false],
     ['vSphere, with what are no CIDRs', { clusterNetwork: { services: { cidrBlocks: ['all'] } } }, {}, false],
+    ...['NutanixCluster', 'DockerCluster', 'AWSSnowCluster', 'AWSCluster', 'tinkerbellcluster', ''].map(
+      (kind): [string, object, object, boolean] => [
+        `${kind}, without`,
+        { ...UNKNOWN_SERVICES, infrastructureRef: { kind } },
+        {},
+        false,
+      ],
+    ),
     ['an unknown kind, without', { ...UNKNOWN_SERVICES, infrastructureRef: { kind: 'OtherCluster' } }, {}, false],
     ['no kind, without', { ...UNKNOWN_SERVICES, infrastructureRef: undefined }, {}, false],
     ['bare metal, without', { ...UNKNOWN_SERVICES, infrastructureRef: { kind: 'TinkerbellCluster' } }, {}, true],

@@ -18,9 +18,19 @@ interface Wanted {
   readonly serial?: number;
   readonly keyId?: number;
   readonly issuerKeyId?: number;
+  readonly isAuthority?: boolean;
 }
 
-function made({ subject, issuer, keys, signer, serial = 1, keyId, issuerKeyId }: Wanted): Certificate {
+function made({
+  subject,
+  issuer,
+  keys,
+  signer,
+  serial = 1,
+  keyId,
+  issuerKeyId,
+  isAuthority = true,
+}: Wanted): Certificate {
   const decoded = decodeCertificate(
     certificate({
       subject: name(cn(subject)),
@@ -29,7 +39,7 @@ function made({ subject, issuer, keys, signer, serial = 1, keyId, issuerKeyId }:
       key: keys.publicKey.export({ format: 'der', type: 'spki' }),
       signer,
       extensions: [
-        extension('2.5.29.19', sequence(tlv(1, [0xff]))),
+        extension('2.5.29.19', isAuthority ? sequence(tlv(1, [0xff])) : sequence()),
         ...(keyId === undefined ? [] : [extension('2.5.29.14', tlv(4, [keyId]))]),
         ...(issuerKeyId === undefined ? [] : [extension('2.5.29.35', sequence(tlv(0x80, [issuerKeyId])))]),
       ],
@@ -141,6 +151,14 @@ test('what was found out is not calculated again, and counts once', () => {
   expect(isSelfSigned(authority, count)).toBeUndefined();
   expect(calls()).toBe(1);
   expect(count.count).toBe(1);
+});
+
+test('a chain by way of a certificate that is no authority leads to nothing', () => {
+  const [between, own] = [pair(), pair()];
+  const signed = { subject: 'node', issuer: 'root', keys: between, signer: root.privateKey };
+  const leaf = made({ subject: 'leaf', issuer: 'node', keys: own, signer: between.privateKey });
+  expect(leadsTo(leaf, [made(signed)], [authority])).toBe(true);
+  expect(leadsTo(leaf, [made({ ...signed, isAuthority: false })], [authority])).toBe(false);
 });
 
 describe('possible issuers', () => {
