@@ -106,6 +106,13 @@ export function mutationsOf(source: string): Mutation[] {
       case 'Literal':
         mutateLiteral(node, parent);
         break;
+      case 'NewExpression':
+        for (const element of elementsOfSet(node)) {
+          const comma = source.indexOf(',', element.end);
+          const end = comma === -1 || source.slice(element.end, comma).trim() !== '' ? element.end : comma + 1;
+          add({ ...element, end }, '', `${text(element)} in a Set`, '');
+        }
+        break;
       case 'CallExpression': {
         const callee = asNode(node['callee']);
         if (callee.type !== 'MemberExpression' || callee['computed'] === true) break;
@@ -122,6 +129,13 @@ export function mutationsOf(source: string): Mutation[] {
   const program = parseAst(source, { lang: 'ts' }) as unknown as Node;
   visit(program, program);
   return found.toSorted((a, b) => a.start - b.start);
+}
+
+/** What `new Set([…])` names. */
+function elementsOfSet(node: Node): readonly Node[] {
+  const [list] = childrenOf({ arguments: node['arguments'] });
+  const isSet = asNode(node['callee'])['name'] === 'Set' && list?.type === 'ArrayExpression';
+  return isSet ? childrenOf({ elements: list['elements'] }) : [];
 }
 
 function isText(node: Node): boolean {

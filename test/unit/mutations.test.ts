@@ -18,6 +18,7 @@ describe('mutationsOf', () => {
     ['a.some(b);', ['a.every(b);']],
     ['a.filter(b).at(c);', ['a.at(c);']],
     ['f(true, 7, 0x80, 5_000);', ['f(false, 7, 0x80, 5_000);', 'f(true, 8, 0x80, 5_000);', 'f(true, 7, 129, 5_000);']],
+    ["new Set<A>(['b', 'c']);", ["new Set<A>([ 'c']);", "new Set<A>(['b', ]);"]],
     ['(a as { b: 1 }) - c!;', ['(a as { b: 1 }) + c!;']],
   ])('changes %s', (source, expected) => expect(mutants(source)).toEqual(expected));
 
