@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,7 +7,9 @@ import { pathToFileURL } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { skip } from '../control-plane/real.ts';
 
-const executable = (): string => process.env['CERTMARSHAL_CHROMIUM'] || '/usr/bin/chromium';
+const executable = (): string =>
+  process.env['CERTMARSHAL_CHROMIUM'] ||
+  spawnSync('/bin/sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
 
 /** Nothing but the page under test talks to a network. */
 const ARGUMENTS = [
@@ -27,7 +30,8 @@ const ARGUMENTS = [
 export function missingChromium(suite: string): string | undefined {
   const path = executable();
   if (existsSync(path)) return undefined;
-  const reason = `there is no Chromium at ${path}; install it, or name another one in CERTMARSHAL_CHROMIUM`;
+  const place = path === '' ? 'on the PATH' : `at ${path}`;
+  const reason = `there is no Chromium ${place}; install it, or name another one in CERTMARSHAL_CHROMIUM`;
   skip(suite, reason);
   return reason;
 }

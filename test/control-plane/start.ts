@@ -91,15 +91,18 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 }
 
 /** Starts daemons in a new group, on other ports when somebody took one of them. Where that fails, nothing keeps running. */
-export async function startInGroup<T>(start: (group: DaemonGroup) => Promise<T>): Promise<T> {
+export async function startInGroup<T>(
+  start: (group: DaemonGroup) => Promise<T>,
+  prefix = 'certmarshal-control-plane-',
+): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
-    const group = await openDaemonGroup('certmarshal-control-plane-');
+    const group = await openDaemonGroup(prefix);
     try {
       return await start(group);
     } catch (error) {
       await group.stop();
       // Ports are chosen before they are used; somebody else may have been faster.
-      if (attempt === 3 || !String(error).includes('address already in use')) throw error;
+      if (attempt === 3 || !/address already in use/i.test(String(error))) throw error;
     }
   }
 }

@@ -5,7 +5,8 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { createAuthority } from '../control-plane/pki.ts';
 import { freePorts } from '../control-plane/ports.ts';
-import { openDaemonGroup, waitUntilReady } from '../control-plane/processes.ts';
+import { type DaemonGroup, waitUntilReady } from '../control-plane/processes.ts';
+import { startInGroup } from '../control-plane/start.ts';
 import { PATIENCE_MS } from '../patience.ts';
 import { pythonTool } from './venv.ts';
 
@@ -56,56 +57,54 @@ export interface MiniStackOptions {
  */
 export async function startMiniStack(options: MiniStackOptions = {}): Promise<MiniStack> {
   const bin = await installMiniStack();
+  return startInGroup((group) => startIn(group, bin, options), 'certmarshal-aws-');
+}
+
+async function startIn(group: DaemonGroup, bin: string, options: MiniStackOptions): Promise<MiniStack> {
   const [port = 0] = await freePorts(1);
   const endpoint = `https://127.0.0.1:${port}`;
-  const group = await openDaemonGroup('certmarshal-aws-');
-  try {
-    const authority = await createAuthority('certmarshal emulated AWS');
-    const serving = await authority.serverCertificate('ministack');
-    const file = async (name: string, text: string): Promise<string> => {
-      const path = join(group.directory, name);
-      await writeFile(path, text, { mode: 0o600 });
-      return path;
-    };
-    const caFile = await file('ca.crt', authority.certPem);
-    const variables = {
-      // Without it every interface is listened on.
-      BIND_HOST: '127.0.0.1',
-      GATEWAY_PORT: String(port),
-      MINISTACK_HOST: '127.0.0.1',
-      MINISTACK_REGION: REGION,
-      MINISTACK_ACCOUNT_ID: ACCOUNT,
-      AUTH: 'true',
-      USE_SSL: '1',
-      MINISTACK_SSL_CERT: await file('serving.crt', serving.certPem),
-      MINISTACK_SSL_KEY: await file('serving.key', serving.keyPem),
-      LAMBDA_EXECUTOR: 'local',
-      // Of the functions: the runtime of the project, and trust in this emulator.
-      PATH: `${join(PROJECT, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
-      NODE_PATH: join(PROJECT, 'node_modules'),
-      NODE_EXTRA_CA_CERTS: caFile,
-      AWS_EC2_METADATA_DISABLED: 'true',
-      ...options.environment,
-    };
-    // Daemons get no environment of ours; env(1) sets it and becomes the program, so the process id is the emulator's.
-    const daemon = group.start('ministack', '/usr/bin/env', [
-      ...Object.entries(variables).map(([name, value]) => `${name}=${value}`),
-      join(bin, 'ministack'),
-    ]);
-    await waitUntilReady(daemon, () => answersOk(`${endpoint}/_ministack/health`, authority.certPem), PATIENCE_MS);
-    return {
-      endpoint,
-      caPem: authority.certPem,
-      caFile,
-      pid: daemon.pid,
-      logFile: daemon.logFile,
-      resourceTypes: () => resourceTypesOf(bin),
-      stop: () => group.stop(),
-    };
-  } catch (error) {
-    await group.stop();
-    throw error;
-  }
+  const authority = await createAuthority('certmarshal emulated AWS');
+  const serving = await authority.serverCertificate('ministack');
+  const file = async (name: string, text: string): Promise<string> => {
+    const path = join(group.directory, name);
+    await writeFile(path, text, { mode: 0o600 });
+    return path;
+  };
+  const caFile = await file('ca.crt', authority.certPem);
+  const variables = {
+    // Without it every interface is listened on.
+    BIND_HOST: '127.0.0.1',
+    GATEWAY_PORT: String(port),
+    MINISTACK_HOST: '127.0.0.1',
+    MINISTACK_REGION: REGION,
+    MINISTACK_ACCOUNT_ID: ACCOUNT,
+    AUTH: 'true',
+    USE_SSL: '1',
+    MINISTACK_SSL_CERT: await file('serving.crt', serving.certPem),
+    MINISTACK_SSL_KEY: await file('serving.key', serving.keyPem),
+    LAMBDA_EXECUTOR: 'local',
+    // Of the functions: the runtime of the project, and trust in this emulator.
+    PATH: `${join(PROJECT, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
+    NODE_PATH: join(PROJECT, 'node_modules'),
+    NODE_EXTRA_CA_CERTS: caFile,
+    AWS_EC2_METADATA_DISABLED: 'true',
+    ...options.environment,
+  };
+  // Daemons get no environment of ours; env(1) sets it and becomes the program, so the process id is the emulator's.
+  const daemon = group.start('ministack', '/usr/bin/env', [
+    ...Object.entries(variables).map(([name, value]) => `${name}=${value}`),
+    join(bin, 'ministack'),
+  ]);
+  await waitUntilReady(daemon, () => answersOk(`${endpoint}/_ministack/health`, authority.certPem), PATIENCE_MS);
+  return {
+    endpoint,
+    caPem: authority.certPem,
+    caFile,
+    pid: daemon.pid,
+    logFile: daemon.logFile,
+    resourceTypes: () => resourceTypesOf(bin),
+    stop: () => group.stop(),
+  };
 }
 
 async function resourceTypesOf(bin: string): Promise<ReadonlySet<string>> {

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { missingChromium } from '../browser/chromium.ts';
 import { ToolError } from '../control-plane/cache.ts';
 import { withFileLock } from '../control-plane/file-lock.ts';
+import { skip } from '../control-plane/real.ts';
 import { installOnce } from '../rehearsal/install-once.ts';
 import { runtimeClient } from '../rehearsal/lambda-runtime.ts';
 import { tool } from '../rehearsal/tool.ts';
@@ -17,6 +18,8 @@ import { type BareMachine, bareMachine } from './bare-machine.ts';
 const TEST = join(import.meta.dirname, '..');
 const PYTHON =
   spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).stdout?.trim() ?? '';
+const withoutPython = PYTHON === '';
+if (withoutPython) skip('what a real Python lacks', 'there is no "python3" on the PATH; install Python 3.11 or newer');
 const PINNED = { name: 'thing', version: '1.2.3' };
 const PYTHON_ADVICE =
   'install Python 3.11 or newer with its venv module (on Debian and Ubuntu: apt-get install python3 python3-venv)';
@@ -62,7 +65,7 @@ describe('what the installation of a tool says', () => {
     expect(await readdir(cache)).toEqual([]);
   });
 
-  it.skipIf(PYTHON === '')('with the real Python, as if it lacked a module or were old', async () => {
+  it.skipIf(withoutPython)('with the real Python, as if it lacked a module or were old', async () => {
     const pretend = (lines: string) => fake('python3', `exec '${PYTHON}' -c "import sys\n${lines}\n$2"`);
     await pretend("sys.modules['ensurepip'] = None");
     await expect(pythonTool(PINNED)).rejects.toThrow(/^python3 has .*ensurepip.*; install Python 3\.11 or newer/);

@@ -13,6 +13,7 @@ import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { readAssessment } from '../../lambdas/expiry/read-observations.ts';
 import { report } from '../../lambdas/sweep/report.ts';
 import { csrOf, machineOf, requestOf } from '../bench/fixtures.ts';
+import { skip } from '../control-plane/real.ts';
 import { createAuthority, createServing, listenTls } from './probe/tls-servers.ts';
 
 const page = (name: string) => readFileSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), 'utf8');
@@ -82,7 +83,8 @@ describe('docs/output.md', () => {
 describe('docs/output.md on a probe', () => {
   const [, section = ''] = page('docs/output.md').split(/^## `certmarshal probe .*$/m);
   const [documented = ''] = section.split('\n## ');
-  const hasJq = spawnSync('jq', ['--version']).status === 0;
+  const withoutJq = spawnSync('jq', ['--version']).status !== 0;
+  if (withoutJq) skip('the jq program of docs/output.md', 'there is no "jq" on the PATH; install it');
 
   /** An expired server, one that answers nothing, and one of another name. */
   async function probed(): Promise<string> {
@@ -117,7 +119,7 @@ describe('docs/output.md on a probe', () => {
     expect(missing).toEqual([]);
   });
 
-  it.skipIf(!hasJq)('makes a line for assess with jq, which has what answered and what did not', async () => {
+  it.skipIf(withoutJq)('makes a line for assess with jq, which has what answered and what did not', async () => {
     const program = /jq -cs '([^']+)'/.exec(documented)?.[1] ?? '';
     const { stdout, stderr } = spawnSync('jq', ['-cs', program], { input: await probed(), encoding: 'utf8' });
     expect(stderr).toBe('');
