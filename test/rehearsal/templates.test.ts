@@ -37,6 +37,12 @@ describe('the full templates', () => {
     expect(synthesized.get(file)).toMatchObject({ status: 0, stderr: expect.stringContaining(`${file}: `) });
   });
 
+  it('come with what the fleet is, in one line', () => {
+    expect(synthesized.get('fleet.yaml')?.stderr.trim().split('\n').at(-1)).toMatch(
+      /^fleet\.yaml: 0 listed clusters; EKS discovery in 1 account, 1 Region; 1 lane; 0 spokes; policies: default \(observe\)\./,
+    );
+  });
+
   it.skipIf(missing).each(FLEETS)('of %s have no finding of cfn-lint', async (file) => {
     const assembly = join(directory, file);
     const templates = (await stacksOf(assembly)).map(({ name }) => templateFile(assembly, name));

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decideApproval } from '../../../lambdas/approval/decide.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY, type EvidenceSource } from '../../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../../lambdas/approval/request.ts';
+import { runs } from '../../runs.ts';
 import type { San } from '../x509/request-factory.ts';
 import {
   BERLIN,
@@ -290,7 +291,7 @@ describe('while a control plane is rolled out', () => {
           expect(judge('evil', [...MINE, name], sourcesAt(now, [name], guest), evidence).verdict).not.toBe('approve');
         },
       ),
-      { seed: 20_261_122, numRuns: 2_000 },
+      { seed: 20_261_122, numRuns: runs(1_000) },
     );
   });
 });

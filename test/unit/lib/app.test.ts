@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runApp } from './run-app.ts';
 
+// What it synthesizes: test/rehearsal/templates.test.ts.
 describe('bin/app.ts', () => {
   let directory: string;
   beforeEach(async () => {
@@ -38,14 +39,5 @@ describe('bin/app.ts', () => {
     expect(stderr).toContain('nowhere.yaml');
     expect(stderr).toContain('-c fleet=FILE');
     expect(stderr).not.toContain('    at ');
-  });
-
-  // For the examples, test/rehearsal/templates.test.ts does it.
-  it('synthesizes fleet.yaml, with nothing that cdk-nag finds, and says what the fleet is in one line', async () => {
-    const { status, stderr } = await run('fleet.yaml');
-    expect(status).toBe(0);
-    expect(stderr.trim().split('\n').at(-1)).toMatch(
-      /^fleet\.yaml: 0 listed clusters; EKS discovery in 1 account, 1 Region; 1 lane; 0 spokes; policies: default \(observe\)\./,
-    );
   });
 });
