@@ -25,7 +25,7 @@ const GOALS: Readonly<Record<string, number>> = {
 };
 const MUTANTS = 320;
 const LEAST_OF_ROOM = 20;
-/** The tests of a file that are run on its mutants: the nearest, as far as they fit this time unchanged. */
+/** The tests of a file that are run on its mutants: of so many of the nearest those that fit this time unchanged. */
 const NEAREST = 40;
 const BUDGET_MS = 25_000;
 /** Of one mutant; what takes longer counts as killed. */

@@ -52,7 +52,7 @@ describe('report', () => {
   it('tells of a request for which the judge has a bug, and of no other one', () => {
     const { problems } = of([
       acted('leave', 'none', { reason: 'JudgeFailed', message: 'TypeError: a bug' }),
-      acted('leave', 'none', { reason: 'SanUnknown' as never }),
+      acted('leave', 'none', { reason: 'SanNotOwned' }),
     ]);
     expect(problems).toMatchObject([
       { kind: 'bug', object: 'CertificateSigningRequest csr-1', message: 'TypeError: a bug' },
