@@ -12,6 +12,7 @@ const RIC = { name: 'aws-lambda-ric', version: '4.0.2' } as const;
 /** It compiles libcurl and its own client: four minutes on two busy cores. */
 const BUILD_TIMEOUT_MS = 15 * 60_000;
 const PATH = '/2018-06-01/runtime';
+const run = promisify(execFile);
 
 /** Figures of a function in the runtime client of AWS. */
 export interface RuntimeFigures {
@@ -27,6 +28,12 @@ export interface RuntimeFigures {
   readonly output: string;
 }
 
+/** What npm compiles it with. */
+const COMPILERS = ['cmake', 'c++'] as const;
+const ADVICE = 'install cmake and a C++ compiler (on Debian and Ubuntu: apt-get install cmake g++)';
+/** Without a network npm would try for minutes. Milliseconds. */
+const NETWORK = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-timeout=30000'];
+
 /**
  * Installs `aws-lambda-ric`, the runtime client of AWS for Node.js, into the cache, once.
  *
@@ -36,16 +43,15 @@ export interface RuntimeFigures {
 export async function runtimeClient(): Promise<string> {
   const { name, version } = RIC;
   const directory = await installOnce(RIC, async (empty) => {
-    const options = ['--no-audit', '--no-fund', '--loglevel=error', '--prefix', empty];
+    for (const compiler of COMPILERS)
+      await run(compiler, ['--version']).catch((error: unknown) => {
+        throw new ToolError(`there is no "${compiler}" on the PATH; ${ADVICE}`, { cause: error });
+      });
+    const options = ['--no-audit', '--no-fund', '--loglevel=error', ...NETWORK, '--prefix', empty];
     try {
-      await promisify(execFile)('npm', ['install', ...options, `${name}@${version}`], { timeout: BUILD_TIMEOUT_MS });
+      await run('npm', ['install', ...options, `${name}@${version}`], { timeout: BUILD_TIMEOUT_MS });
     } catch (error) {
-      throw new ToolError(
-        `${name} ${version} cannot be built; it needs npm, cmake and a C++ compiler: ${outputOf(error)}`,
-        {
-          cause: error,
-        },
-      );
+      throw new ToolError(`${name} ${version} cannot be built; it needs npm: ${outputOf(error)}`, { cause: error });
     }
   });
   return join(directory, 'node_modules', name, 'index.mjs');

@@ -89,11 +89,15 @@ ERROR: Could not find a version that satisfies the requirement thing==1.2.3 (fro
     await expect(pythonTool(PINNED)).rejects.toEqual(new ToolError(sentence));
   });
 
-  it('when npm reaches no registry, is absent, or has no cache', async () => {
+  it('when a compiler or npm is absent, and when npm reaches no registry or has no cache', async () => {
     const client = 'aws-lambda-ric 4.0.2';
-    await expect(runtimeClient()).rejects.toThrow(
-      `${client} cannot be built; it needs npm, cmake and a C++ compiler: `,
-    );
+    const missing = (compiler: string) =>
+      `there is no "${compiler}" on the PATH; install cmake and a C++ compiler (on Debian and Ubuntu: apt-get install cmake g++)`;
+    for (const compiler of ['cmake', 'c++']) {
+      await expect(runtimeClient()).rejects.toEqual(new ToolError(missing(compiler)));
+      await fake(compiler, 'exit 0');
+    }
+    await expect(runtimeClient()).rejects.toThrow(`${client} cannot be built; it needs npm: `);
     const reason = 'request to https://registry.npmjs.org/x failed, reason: getaddrinfo EAI_AGAIN registry.npmjs.org';
     await fake('npm', failing(`npm error code EAI_AGAIN\nnpm error ${reason}\nnpm error A complete log is in /x`));
     await expect(runtimeClient()).rejects.toEqual(
@@ -104,8 +108,8 @@ ERROR: Could not find a version that satisfies the requirement thing==1.2.3 (fro
     await expect(runtimeClient()).rejects.toEqual(
       new ToolError(`the cache of npm cannot be written (${denied}); set npm_config_cache to a directory that can`),
     );
-    await fake('npm', failing('npm error no cmake\nnpm notice\nnpm notice New version of npm'));
-    await expect(runtimeClient()).rejects.toThrow(/a C\+\+ compiler: npm error no cmake$/);
+    await fake('npm', failing('npm error no make\nnpm notice\nnpm notice New version of npm'));
+    await expect(runtimeClient()).rejects.toThrow(/it needs npm: npm error no make$/);
   });
 
   it('where the cache cannot be written', async () => {
