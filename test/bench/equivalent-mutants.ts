@@ -33,6 +33,30 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     reason: 'Approvals are counted by name: there is no count for no name, nor for an empty one.',
   },
   {
+    file: 'lambdas/recovery/decide.ts',
+    before: 'mayBeControlPlane: false,',
+    after: 'mayBeControlPlane: true,',
+    reason: 'Only the rule about reserved names asks, and a window does not have it.',
+  },
+  {
+    file: 'lambdas/sweep/sweep.ts',
+    before: 'const total = { sent: 0, writes: 0, retries: 0 };',
+    after: 'const total = { sent: 1, writes: 0, retries: 0 };',
+    reason: 'A report tells the difference of two totals.',
+  },
+  {
+    file: 'lambdas/sweep/sweep.ts',
+    before: 'const total = { sent: 0, writes: 0, retries: 0 };',
+    after: 'const total = { sent: 0, writes: 1, retries: 0 };',
+    reason: 'A report tells the difference of two totals.',
+  },
+  {
+    file: 'lambdas/sweep/sweep.ts',
+    before: 'const total = { sent: 0, writes: 0, retries: 0 };',
+    after: 'const total = { sent: 0, writes: 0, retries: 1 };',
+    reason: 'A report tells the difference of two totals.',
+  },
+  {
     file: 'lambdas/sweep/fates.ts',
     before: 'asked.undecided.size > 0',
     after: 'asked.undecided.size >= 0',
@@ -76,6 +100,12 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
   },
   {
     file: 'lambdas/expiry/certificates.ts',
+    before: 'timeOf(a.notAfter) ?? 0',
+    after: 'timeOf(a.notAfter)',
+    reason: 'What has no end is in no slot.',
+  },
+  {
+    file: 'lambdas/expiry/certificates.ts',
     before: 'timeOf(best.notAfter) ?? 0',
     after: 'timeOf(best.notAfter)',
     reason: "What has no end is in no slot, and so it is nobody's best word.",
@@ -109,6 +139,13 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     before: "before.kind !== 'certificate' || now?.kind !== 'certificate'",
     after: "before.kind !== 'certificate' && now?.kind !== 'certificate'",
     reason: 'What is compared has one key, and the kind is part of it: both are certificates or none is.',
+  },
+  {
+    file: 'lambdas/expiry/keep-observations.ts',
+    before: "observation.kind === 'renewal' ? …",
+    after: 'true ? …',
+    reason:
+      'Only a member has a node too, and it is never gone while the list that had it is not read; else it is dropped.',
   },
   {
     file: 'lambdas/expiry/read-observations.ts',

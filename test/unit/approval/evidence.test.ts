@@ -101,4 +101,13 @@ describe('ownedNames', () => {
       ),
     ).toEqual({ dnsNames: ['node-1'], addresses: ['fd00::1', '10.0.0.1'] });
   });
+
+  it('keeps the first 1,024 names and the first 1,024 addresses of an object', () => {
+    const names = Array.from({ length: 1_025 }, (_, index) => `node-${index}`);
+    const addresses = Array.from({ length: 1_025 }, (_, index) => `10.0.${index >> 8}.${index & 255}`);
+    expect(ownedNames(names, addresses)).toEqual({
+      dnsNames: names.slice(0, 1_024),
+      addresses: addresses.slice(0, 1_024),
+    });
+  });
 });

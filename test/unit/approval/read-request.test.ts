@@ -44,6 +44,12 @@ describe('readSigningRequest', () => {
     expect(read(withStatus(status))).toMatchObject({ conditions: [], issued: false });
   });
 
+  it('takes an absent status and an absent reason of a condition for empty ones', () => {
+    expect(read(withStatus({ conditions: [{ type: 'Denied' }] }))?.conditions).toEqual([
+      { type: 'Denied', status: '', reason: '' },
+    ]);
+  });
+
   it('takes anything in status.certificate for an issued certificate', () => {
     for (const certificate of ['eA==', {}, 1, true]) expect(read(withStatus({ certificate }))?.issued).toBe(true);
     expect(read(withStatus({ certificate: '' }))?.issued).toBe(false);

@@ -77,6 +77,12 @@ describe('a rule that passes', () => {
     expect(decide({ csr }).verdict).toBe('approve');
   });
 
+  it('says whether the request has a subjectAltName or no extension at all', () => {
+    const found = (csr: CsrFields) => decide({ csr }).checks.find(({ rule }) => rule === 'extensions')?.found;
+    expect(found({})).toBe('subjectAltName');
+    expect(found({ request: { sans: [] } })).toBe('none');
+  });
+
   it('takes a node that is called by its address', () => {
     for (const [node, text] of [
       ['10.0.0.5', '10.0.0.5'],

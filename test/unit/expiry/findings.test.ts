@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
-import { byUrgency, MAX_FINDINGS, mostUrgent } from '../../../lambdas/expiry/findings.ts';
+import { byUrgency, findingsOf, MAX_FINDINGS, mostUrgent } from '../../../lambdas/expiry/findings.ts';
+import { finished } from '../../../lambdas/steps.ts';
 import { expiryFinding } from '../fleet/values.ts';
-import { assess, certificate, days, read } from './fixtures.ts';
+import { assess, BERLIN, certificate, days, NOW, read } from './fixtures.ts';
 
 const of = (what: CertificateClass | undefined, severity: 'critical' | 'warning' | 'info', due?: string) => {
   const { what: _, due: __, ...finding } = expiryFinding();
@@ -43,6 +44,15 @@ describe('the order of findings', () => {
     ];
     expect(sorted.toReversed().toSorted(byUrgency)).toEqual(sorted);
   });
+});
+
+it('the first of two findings stands that say the same of one object', () => {
+  const draft = { code: 'ClockSkew', severity: 'warning', object: 'clock of x', message: 'it is late' } as const;
+  const drafts = [
+    { ...draft, renewedBy: 'you' },
+    { ...draft, renewedBy: 'EKS' },
+  ];
+  expect(finished(findingsOf(BERLIN, drafts, [], NOW))).toMatchObject([{ renewedBy: 'you' }]);
 });
 
 describe('mostUrgent', () => {

@@ -178,6 +178,18 @@ describe('whose word counts', () => {
     expect(codes(assess([served, certificate({ ...machine, notAfter: days(302.5), precisionMs: DAY })]))).toEqual([]);
   });
 
+  it('allows for what the source of the best word rounds', () => {
+    const best = certificate({ ...machine, precisionMs: DAY });
+    expect(codes(assess([best, certificate({ ...machine, basis: 'annotation', notAfter: days(302.5) })]))).toEqual([]);
+  });
+
+  it('allows for two days, and for no millisecond more', () => {
+    const differing = (ms: number) =>
+      codes(assess([served, certificate({ ...machine, notAfter: days(300, NOW + ms) })]));
+    expect(differing(2 * DAY)).toEqual([]);
+    expect(differing(2 * DAY + 1)).toEqual(['warning StaleAnnotation kube-apiserver cp-1']);
+  });
+
   it('an old word of the best still counts, with the earlier end that was said since', () => {
     const first = assess([served, certificate({ ...machine, notAfter: days(301) }), read('tls'), read('machines')]);
     const lost = unread('tls', { where: served.where, what: 'kube-apiserver', member: 'cp-1', observedAt: days(1) });
@@ -533,6 +545,7 @@ describe('requests', () => {
     [{ state: 'approved', count: 101 }, [`critical RequestNotIssued ${who}`]],
     [{ state: 'approved', oldestAt: days(-1.1) }, [`critical RequestNotIssued ${who}`]],
     [{ state: 'failed' }, [`warning RequestFailed ${who}`]],
+    [{ state: 'failed', count: 0 }, []],
     [{ state: 'denied', lastHour: 2 }, []],
     [{ state: 'denied', lastHour: 3 }, [`warning RequestDenied ${who}`]],
     [{ state: 'issued', lastHour: 21 }, ['warning RequestStorm system:node:worker-3']],
@@ -540,6 +553,13 @@ describe('requests', () => {
     [{ state: 'issued', count: 10_001 }, ['critical RequestStorm all requesters']],
   ])('%j', (changes, expected) => {
     expect(codes(assess([group(changes), read('signing-requests')]))).toEqual(expected);
+  });
+
+  it('of a list that was cut are as many as it shows, or as were known before where that is more', () => {
+    const first = assess([group({ count: 5 }), read('signing-requests')]);
+    const cut = (count: number) => assess([group({ count }), unread('signing-requests')], first).observations;
+    expect(cut(3)).toContainEqual(expect.objectContaining({ kind: 'requests', count: 5 }));
+    expect(cut(7)).toContainEqual(expect.objectContaining({ kind: 'requests', count: 7 }));
   });
 
   it('that a kubelet left behind are no news', () => {
@@ -613,6 +633,13 @@ describe('EKS authorities', () => {
       due: days(500),
       command: 'aws eks update-nodegroup-version --cluster-name dublin --nodegroup-name blue',
     });
+  });
+
+  it('names no Node and no newer group as the node group that is to be replaced', () => {
+    const newer = { ...group, name: 'node group amber', createdAt: days(-1) };
+    const node = member({ name: 'Node amber-1', node: 'amber-1' });
+    const [finding] = found(on(successor({}), node, newer, group), 'SuccessorNotTrusted');
+    expect(finding?.command).toContain('--nodegroup-name blue');
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { advance, decodeHead, encodeHead } from '../../../lambdas/journal/head.ts';
+import { advance, decodeHead, encodeHead, headOfObject } from '../../../lambdas/journal/head.ts';
 import { CLUSTER, entry } from './values.ts';
 
 const HEAD = advance(undefined, CLUSTER, [entry(1)])?.head;
@@ -7,6 +7,10 @@ const readWith = (recent: unknown) => decodeHead(Buffer.from(JSON.stringify({ ..
 
 it('reads a head as it was written', () => {
   expect(HEAD && decodeHead(encodeHead(HEAD), CLUSTER)).toEqual(HEAD);
+});
+
+it('is told from the last object of a chain with the times at which its decisions were made', () => {
+  expect(HEAD && headOfObject(HEAD.key, HEAD.body)).toEqual(HEAD);
 });
 
 it.each([null, undefined, 'abc', 7, []])('reads a head whose recent decisions are %s as one without them', (recent) =>

@@ -69,6 +69,12 @@ describe('recoveryEntries', () => {
     expect(leftOut).toBe(6);
   });
 
+  it('names no node where the request names none', () => {
+    const { node: _, ...nameless } = left();
+    const { entries } = recoveryEntries({ rows: [nameless], startedAt: AT, cluster: CLUSTER }, WINDOW, '1.2.3');
+    expect(entries[0]).not.toHaveProperty('node');
+  });
+
   it('leaves out what is none of its business', () => {
     expect(entriesOf(row({ verdict: 'ignore', outcome: 'none' })).entries).toEqual([]);
   });

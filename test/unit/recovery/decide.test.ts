@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { RULES } from '../../../lambdas/approval/rules.ts';
 import { voucherFromInstance } from '../../../lambdas/recovery/control-plane.ts';
 import { decideRecovery, onlyNewest } from '../../../lambdas/recovery/decide.ts';
@@ -135,6 +136,12 @@ const FAILING: readonly FailingRow[] = [
     context: { window: windowOf({ bootstrapGroups: ['system:masters'] }) },
   },
   { name: 'created in the future', rule: 'created', reason: 'ClockSkew', csr: { ageSeconds: -301 } },
+  {
+    name: 'created before the year 0, which RFC 3339 cannot write',
+    rule: 'created',
+    reason: 'ObjectMalformed',
+    csr: { ageSeconds: 100_000_000_000 },
+  },
   {
     name: 'no PKCS#10',
     rule: 'request',
@@ -314,6 +321,17 @@ const FAILING: readonly FailingRow[] = [
     context: { readings: vouchersOf(controlPlaneMachine('cp-1'), controlPlaneMachine('cp-1', { name: 'again' })) },
   },
   {
+    name: 'two Machines of the node, where EC2 has no instance of it',
+    rule: 'control-plane',
+    reason: 'EvidenceAmbiguous',
+    context: {
+      readings: [
+        ...vouchersOf(controlPlaneMachine('cp-1'), controlPlaneMachine('cp-1', { name: 'again' })),
+        { source: 'ec2', ok: true, vouchers: [] },
+      ],
+    },
+  },
+  {
     name: 'no Machine of the node',
     rule: 'control-plane',
     reason: 'EvidenceMissing',
@@ -423,6 +441,14 @@ describe('a request that is left', () => {
     expect(checks.find(({ rule }) => rule === 'usages')).toMatchObject({ found });
   });
 
+  it.each<[RecoveryRuleId, string, ClientCsrFields, Partial<RecoveryContext>]>([
+    ['named', 'no node', { request: { commonName: 'kubernetes-admin' } }, {}],
+    ['control-plane', 'no management cluster and no AWS account is read', {}, { readings: [] }],
+  ])('says under the rule %s what it lacks: %s', (id, found, csr, context) => {
+    const { checks } = decideRecovery(requestOf(clientCsr(csr)), contextOf(context), NOW);
+    expect(checks.find(({ rule }) => rule === id)).toMatchObject({ passed: false, found });
+  });
+
   it('has a row for every rule', () => {
     expect(new Set(FAILING.map(({ rule }) => rule))).toEqual(new Set(RECOVERY_RULES.map(({ id }) => id)));
   });
@@ -430,6 +456,12 @@ describe('a request that is left', () => {
   it('shares its rules about the request with every signer', () => {
     const shared = ['request', 'signature', 'key', 'organization', 'subject', 'expiration'];
     expect(RULES.map(({ id }) => id)).toEqual(expect.arrayContaining(shared));
+  });
+
+  it('says in words what a rule expects that depends on a policy', () => {
+    const { checks } = decideRecovery(requestOf(clientCsr()), contextOf(), NOW);
+    const expected = `at most ${DEFAULT_POLICY.maxExpirationSeconds} s, or none`;
+    expect(checks.find(({ rule }) => rule === 'expiration')).toMatchObject({ expected });
   });
 
   it('is left, and nothing else is, where the judge has a bug', () => {

@@ -84,6 +84,13 @@ describe('a cluster that is well', () => {
   });
 });
 
+it('etcd is read that only the control plane calls external', async () => {
+  const world = healthyWorld();
+  withEtcd(world);
+  world.management.change(world.paths.cluster, { spec: { managedExternalEtcdRef: null } });
+  expect((await look(world)).etcd).toMatchObject({ name: `${NAME}-etcd` });
+});
+
 describe('the Lease', () => {
   it('is told with its holder and how often it changed hands', async () => {
     const world = healthyWorld();

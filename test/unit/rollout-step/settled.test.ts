@@ -1,7 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
-import { isSettled } from '../../../lambdas/rollout-step/settled.ts';
-import { controlPlane, controlPlaneConditions, healthyRollout, machine } from '../rollout/fixtures.ts';
+import { markOf } from '../../../lambdas/rollout/rollout-mark.ts';
+import type { RolloutWrite } from '../../../lambdas/rollout/step.ts';
+import { endsSettled, isSettled } from '../../../lambdas/rollout-step/settled.ts';
+import {
+  CLUSTER_ID,
+  CONTROL_PLANE_UID,
+  controlPlane,
+  controlPlaneConditions,
+  healthyRollout,
+  machine,
+  NAME,
+  NAMESPACE,
+  NOW,
+} from '../rollout/fixtures.ts';
 
 const others = [machine(1), machine(2)];
 const rollingOut = (status: 'Unknown' | 'True' | 'Missing') =>
@@ -29,4 +41,22 @@ describe('a control plane at which nothing moves', () => {
   ])('is none that %s', (_, observed) => {
     expect(isSettled(observed)).toBe(false);
   });
+});
+
+const object = {
+  apiVersion: 'v1beta2',
+  namespace: NAMESPACE,
+  name: NAME,
+  uid: CONTROL_PLANE_UID,
+  resourceVersion: '812345',
+} as const;
+const mark = markOf(CLUSTER_ID, NOW, 'certificates end soon', 'schedule');
+const abort = { kind: 'abort', object, mark, clearAfter: true, unpause: false, unhold: false } as const;
+
+it.each<[string, RolloutWrite, boolean]>([
+  ['an abort leaves a control plane settled at which nothing moves', abort, true],
+  ['an abort that ends a pause leaves none settled: it may roll then', { ...abort, unpause: true }, false],
+  ['a hold that is taken away leaves none settled: its rollout goes on', { kind: 'resume', object }, false],
+])('%s', (_, write, settled) => {
+  expect(endsSettled(write, healthyRollout())).toBe(settled);
 });

@@ -202,6 +202,15 @@ describe('the ledger', () => {
     expect(remembered()).toMatchObject([{ id: 'earlier' }]);
   });
 
+  it('keeps what was claimed while the mark of its cluster cannot be read', async () => {
+    const made = fleet(undefined, { version: 1, rollouts: [past({})] });
+    made.world.management.change(made.world.paths.controlPlane, {
+      metadata: { annotations: { 'certmarshal.dev/rollout': '?' } },
+    });
+    await made.step();
+    expect(made.past()).toEqual([past({})]);
+  });
+
   it('keeps what rolls, though nothing else says so', async () => {
     const made = fleet();
     await made.step();

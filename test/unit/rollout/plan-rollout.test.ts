@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { Problem } from '../../../lambdas/problem.ts';
 import type { HoldMark, RolloutMark } from '../../../lambdas/rollout/annotations.ts';
 import { nonceOf, pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
-import type { ObservedControlPlane, ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
+import type {
+  Condition,
+  ObservedControlPlane,
+  ObservedMachine,
+  ObservedRollout,
+} from '../../../lambdas/rollout/observed.ts';
 import { planAbort, planResume, planRollout } from '../../../lambdas/rollout/plan-rollout.ts';
 import { isMoving } from '../../../lambdas/rollout/plan-watch.ts';
 import type { RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
@@ -661,6 +666,7 @@ describe('somebody else rolls it', () => {
   const foreign = (changes: Parameters<typeof controlPlane>[0], days = 40) =>
     healthyRollout({ machines: [1, 2, 3].map((n) => ending(n, days)), controlPlane: controlPlane(changes) });
   const behind = { status: { replicas: 3, ready: 3, available: 3, upToDate: 2 } };
+  const unmoved = (ScalingUp: Condition) => ({ ...behind, conditions: controlPlaneConditions({ ScalingUp }) });
 
   it.each<[string, ObservedRollout, string]>([
     ['for a day', foreign({ conditions: rollingOut(NOW - DAY) }), 'foreign'],
@@ -673,8 +679,11 @@ describe('somebody else rolls it', () => {
     ['when it is planned for next century', foreign({ rolloutAfter: Date.parse('2099-01-01T00:00:00Z') }), 'refused'],
     ['when its time cannot be read', foreign({ rolloutAfter: Number.NaN }), 'refused'],
     ['and nothing moves for long', foreign(behind), 'refused'],
+    ['and nothing moves for long, nor tells when it last did', foreign(unmoved({ status: 'False' })), 'refused'],
+    ['and nothing moved but in a time to come', foreign(unmoved({ status: 'False', since: NOW + DAY })), 'refused'],
     ['and there is no time to wait', foreign({ conditions: rollingOut(NOW - HOUR) }, 9), 'refused'],
     ['and certificates ended', foreign(behind, -1), 'expired'],
+    ['and certificates end at this moment', foreign(behind, 0), 'expired'],
     ['and certificates ended, when it is planned', foreign({ rolloutAfter: NOW + DAY }, -1), 'expired'],
   ])('%s', (_, observed, state) => {
     const step = plan(observed);

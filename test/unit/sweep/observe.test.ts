@@ -241,6 +241,29 @@ describe('evidence of a cluster', () => {
     });
   });
 
+  it('has no endpoint where neither fleet.yaml nor the Cluster names one', async () => {
+    const { cluster } = await sweptBy(
+      withPages(
+        1,
+        () => [machine(0, 1)],
+        () => [clusterObject({ controlPlaneEndpoint: undefined })],
+      ),
+      ['machine'],
+    );
+    expect(cluster.endpoints).toEqual([]);
+  });
+
+  it('by Nodes is believed where only the Cluster says the service CIDRs', async () => {
+    const { evidence } = await sweptBy(
+      withPages(1, () => [machine(0, 1)]),
+      ['machine', 'node'],
+    );
+    expect(evidence.readings).toMatchObject([
+      { source: 'machine', ok: true },
+      { source: 'node', ok: true, lookedAt: 1 },
+    ]);
+  });
+
   it('asks for the Cluster once, and only beside Machines for an open request', async () => {
     const asked: string[] = [];
     const counting = (client: KubernetesClient): KubernetesClient => ({

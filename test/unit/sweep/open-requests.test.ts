@@ -63,6 +63,15 @@ describe('collectOpenRequests', () => {
     expect(open.all()).toMatchObject([{ askedAt: [Number.POSITIVE_INFINITY] }]);
   });
 
+  it('keeps a request whose creation time can be read before one whose cannot, in whatever order they come', () => {
+    const requests = [{ ...csr('b', 'system:node:n', 1), createdAt: undefined }, csr('a', 'system:node:n', 7)];
+    for (const given of [requests, requests.toReversed()]) {
+      const open = collectOpenRequests();
+      for (const request of given) open.add(request, subject);
+      expect(open.all().map((entry) => entry.csr.name)).toEqual(['a']);
+    }
+  });
+
   it('never lets large requests take the room of ordinary ones', () => {
     const open = collectOpenRequests({ ordinary: 10_000, large: 100_000 });
     for (let index = 0; index < 10; index += 1) open.add(csr(`l${index}`, `system:node:l${index}`, 1, 60_000), subject);
