@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError, Option } from 'commander';
+import { DEFAULT_NAMESPACE } from '../lambdas/contracts/identifiers.ts';
 import { SEVERITIES } from '../lambdas/expiry/finding.ts';
-import { DEFAULT_NAMESPACE } from '../lambdas/fleet/target.ts';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { AuditTargetOptions } from './audit/open.ts';

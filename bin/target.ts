@@ -1,20 +1,16 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { type ApprovalPolicy, needsNodes, PROVIDERS, type Provider } from '../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, needsNodes } from '../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../lambdas/approval/request.ts';
 import { isFor } from '../lambdas/approval/selection.ts';
 import { cidrProblem } from '../lambdas/config/cidr.ts';
 import { formatDuration, parseDuration } from '../lambdas/config/duration.ts';
 import type { Fleet, FleetCluster } from '../lambdas/config/fleet.ts';
-import { DEFAULT_NAMESPACE, NAMESPACE } from '../lambdas/fleet/target.ts';
+import { DEFAULT_NAMESPACE, NAMESPACE, PROVIDERS, type Provider } from '../lambdas/contracts/identifiers.ts';
+import { type ExpiredServer, LONGEST_EXPIRED_AT_MOST_MS } from '../lambdas/contracts/order.ts';
 import { createKubernetesClient, type KubernetesClient } from '../lambdas/kubernetes/client.ts';
-import {
-  DEFAULT_EXPIRED_AT_MOST_MS,
-  type ExpiredServer,
-  hostOf,
-  LONGEST_EXPIRED_AT_MOST_MS,
-} from '../lambdas/kubernetes/connection.ts';
+import { DEFAULT_EXPIRED_AT_MOST_MS, hostOf } from '../lambdas/kubernetes/connection.ts';
 import { KubeconfigError, loadKubeconfig } from '../lambdas/kubernetes/kubeconfig.ts';
 import { printable } from '../lambdas/printable.ts';
 import { handshakeFrom } from '../lambdas/sweep/node-handshake.ts';
@@ -114,7 +110,7 @@ export async function openCluster(
     name,
     provider,
     endpoints: [host],
-    ...(serviceCidrs.length === 0 ? {} : { serviceCidrs }),
+    serviceCidrs: serviceCidrs.length === 0 ? undefined : serviceCidrs,
   };
   check(cluster);
   if (expiredServer !== undefined)
@@ -132,12 +128,12 @@ export async function openCluster(
     server: {
       context: connection.context,
       address: addressOf(connection.server),
-      ...([named, name].includes(ownName) || options.managementKubeconfig !== undefined ? {} : { otherwise: ownName }),
+      otherwise: [named, name].includes(ownName) || options.managementKubeconfig !== undefined ? undefined : ownName,
     },
     workload,
-    ...(management === undefined ? {} : { management }),
+    management,
     machinesNamespace,
-    ...(entry?.eksAnywhereNamespace === undefined ? {} : { eksAnywhereNamespace: entry.eksAnywhereNamespace }),
+    eksAnywhereNamespace: entry?.eksAnywhereNamespace === undefined ? undefined : entry.eksAnywhereNamespace,
     close() {
       process.stderr.write(toleratedNotice(workload));
       workload.close();
@@ -195,7 +191,7 @@ export function expiredServerOf({
     );
   if (given === undefined) return undefined;
   if (given === 'authority')
-    return { pin: 'authority', ...(expiredAtMost === undefined ? {} : { expiredAtMostMs: ageOf(expiredAtMost) }) };
+    return { pin: 'authority', expiredAtMostMs: expiredAtMost === undefined ? undefined : ageOf(expiredAtMost) };
   const sha256 = /^sha256:(?<digits>[\da-f:]+)$/i.exec(given)?.groups?.['digits']?.replaceAll(':', '').toLowerCase();
   if (sha256?.length === 64) return { pin: 'fingerprint', sha256 };
   throw new UsageError(
@@ -335,8 +331,8 @@ export async function load(
     return await loadKubeconfig(await readTextFile(file, option), {
       origin: 'file',
       directory: dirname(file),
-      ...(context === undefined ? {} : { context }),
-      ...(allowExec === undefined ? {} : { allowExec }),
+      context,
+      allowExec,
     });
   } catch (error) {
     if (error instanceof KubeconfigError) throw new UsageError(`${file}: ${error.message}`, { cause: error });

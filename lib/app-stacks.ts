@@ -37,7 +37,7 @@ function nameOf({ account, region }: Spoke, place: HubPlace): string {
 function environmentOf(spoke: Pick<Spoke, 'account' | 'region'>, place: HubPlace) {
   const account = spoke.account === SELF ? place.account : spoke.account;
   const region = spoke.region === SELF ? place.region : spoke.region;
-  return { env: { ...(account === undefined ? {} : { account }), ...(region === undefined ? {} : { region }) } };
+  return { env: { account, region } };
 }
 
 function hubRolesOf({ account, region }: HubPlace) {

@@ -5,6 +5,7 @@ import { LONGEST_EXPIRED_SERVER_MS } from '../lambdas/fleet/expired-server.ts';
 import { matchesId } from '../lambdas/fleet/rollout-policy-of.ts';
 import { ALARMS, type AlarmEntry, type AlarmId, alarmSetting } from '../lambdas/health/alarms.ts';
 import type { MaintenanceWindow } from '../lambdas/health/maintenance.ts';
+import { DAY_MS } from '../lambdas/time.ts';
 
 /** What keeps a fleet that is valid in itself from being deployed. Each names the field and what to write. */
 export function deployProblems({ discovery, hub }: Fleet): readonly string[] {
@@ -124,7 +125,6 @@ function unheard({ monitoring: { alarms } }: Fleet): readonly string[] {
   });
 }
 
-const DAY_MS = 24 * 60 * 60_000;
 /** Whoever is away longer than that forgets the window. */
 const LONGEST_MAINTENANCE_MS = 31 * DAY_MS;
 

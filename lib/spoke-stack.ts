@@ -1,12 +1,5 @@
 import { ArnPrincipal, CfnRole, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import {
-  Aws,
-  BootstraplessSynthesizer,
-  CfnParameter,
-  type IStackSynthesizer,
-  Stack,
-  type StackProps,
-} from 'aws-cdk-lib/core';
+import { Aws, BootstraplessSynthesizer, CfnParameter, Stack, type StackProps } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
 import { SELF } from '../lambdas/config/fleet.ts';
 import { AccessEntries } from './constructs/access-entries.ts';
@@ -35,8 +28,7 @@ export class SpokeStack extends Stack {
   constructor(scope: Construct, id: string, { spoke, nodeGroups = false, hubRoles, ...props }: SpokeStackProps) {
     super(scope, id, {
       description: 'certmarshal: lets the hub read and enter the EKS clusters of this account',
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types of the CDK do not know exactOptionalPropertyTypes
-      synthesizer: new BootstraplessSynthesizer() as IStackSynthesizer,
+      synthesizer: new BootstraplessSynthesizer(),
       ...props,
     });
     const sweepRoleArn = this.#roleParameter('HubSweepRoleArn', hubRoles?.sweepRoleArn);
@@ -52,7 +44,7 @@ export class SpokeStack extends Stack {
     return new CfnParameter(this, id, {
       description: `The output ${id.replace('Hub', '')} of the hub's stack`,
       allowedPattern: String.raw`arn:aws[a-z-]*:iam::\d{12}:role/.+`,
-      ...(value === undefined ? {} : { default: value }),
+      default: value,
     }).valueAsString;
   }
 
@@ -95,7 +87,7 @@ export class SpokeStack extends Stack {
       new PolicyStatement({
         principals,
         actions: ['sts:AssumeRole'],
-        ...(Object.keys(assume).length === 0 ? {} : { conditions: { StringEquals: assume } }),
+        conditions: Object.keys(assume).length === 0 ? undefined : { StringEquals: assume },
       }),
       ...(Object.keys(tags).length === 0
         ? []

@@ -1,5 +1,4 @@
-import type { EksDiscovery, HubOptions } from '../lambdas/config/fleet.ts';
-import { SELF } from '../lambdas/config/fleet.ts';
+import { type EksDiscovery, type HubOptions, SELF } from '../lambdas/config/fleet.ts';
 
 /** Where the hub is deployed to, as far as fleet.yaml says. Never what the credentials of the deployment are: names must not depend on them. */
 export type HubPlace = Pick<HubOptions, 'account' | 'region'>;
@@ -65,7 +64,7 @@ function rolesOf(entries: readonly EksDiscovery[], hub: HubPlace): readonly Spok
     if (first === undefined) return [];
     return {
       name,
-      ...(first.externalId === undefined ? {} : { externalId: first.externalId }),
+      externalId: first.externalId,
       sessionTags: first.sessionTags,
       regions: [
         ...new Set(

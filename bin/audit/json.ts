@@ -23,6 +23,6 @@ export function auditJson({ report, groups }: AuditView, verbose: boolean): obje
       off: sources.off.map(({ source, why }) => ({ source, why })),
     },
     certificates: certificatesOf(report),
-    ...(verbose ? { observations: observations.filter(({ kind }) => kind !== 'certificate') } : {}),
+    observations: verbose ? observations.filter(({ kind }) => kind !== 'certificate') : undefined,
   };
 }

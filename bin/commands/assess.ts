@@ -1,8 +1,8 @@
-import { field } from '../../lambdas/approval/wire.ts';
 import { assessExpiry } from '../../lambdas/expiry/assess-expiry.ts';
 import { readAssessment } from '../../lambdas/expiry/read-observations.ts';
 import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { field } from '../../lambdas/resources/fields.ts';
 import { answerStandardInput, type Streams } from '../answers.ts';
 
 /** The largest snapshot as `previous`, and as many observations again. */
@@ -57,7 +57,7 @@ function assessLine(
   return {
     cluster: cluster.id,
     findings: assessed.findings,
-    ...(options.observations === true ? { observations: assessed.observations } : {}),
+    observations: options.observations === true ? assessed.observations : undefined,
   };
 }
 

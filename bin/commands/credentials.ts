@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
-import { field, text } from '../../lambdas/approval/wire.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
-import { CLUSTER_NAME } from '../../lambdas/fleet/target.ts';
+import { CLUSTER_NAME } from '../../lambdas/contracts/identifiers.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import type { Connection } from '../../lambdas/kubernetes/connection.ts';
 import { ensureObject, type Manifest, objectPath } from '../../lambdas/kubernetes/ensure-object.ts';
@@ -11,6 +10,7 @@ import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import type { LoadedKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
 import { mayI, type Right, reviewSelf } from '../../lambdas/kubernetes/self-review.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { field, text } from '../../lambdas/resources/fields.ts';
 import { type Role, rightsOf } from '../doctor/rights.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { defaultKubeconfig, load, providerOf } from '../target.ts';
@@ -101,7 +101,7 @@ export async function createCredentialsCommand(
       kubeconfigSecret: arn,
       provider: providerOf(undefined, admin.server),
       management,
-      ...(workloadOf === undefined ? {} : { workloadOf }),
+      workloadOf,
     });
     process.stdout.write(
       options.output === 'json'
@@ -289,8 +289,8 @@ function kubeconfigOf({ server, caPem, tlsServerName }: LoadedKubeconfig, cluste
         name: cluster,
         cluster: {
           server,
-          ...(caPem === undefined ? {} : { 'certificate-authority-data': Buffer.from(caPem).toString('base64') }),
-          ...(tlsServerName === undefined ? {} : { 'tls-server-name': tlsServerName }),
+          'certificate-authority-data': caPem === undefined ? undefined : Buffer.from(caPem).toString('base64'),
+          'tls-server-name': tlsServerName,
         },
       },
     ],

@@ -3,15 +3,16 @@ import { decideApproval } from '../../lambdas/approval/decide.ts';
 import { ownerFromInstance } from '../../lambdas/approval/ec2-evidence.ts';
 import { indexEvidence, type Owner, type ReadableSource, type SourceReading } from '../../lambdas/approval/evidence.ts';
 import { ownerFromMachine } from '../../lambdas/approval/machine-evidence.ts';
-import { addressRanges } from '../../lambdas/approval/names.ts';
 import { ownerFromNode } from '../../lambdas/approval/node-evidence.ts';
-import { type ApprovalPolicy, PROVIDERS } from '../../lambdas/approval/policy.ts';
-import { instant, readSigningRequest } from '../../lambdas/approval/read-request.ts';
+import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
+import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
 import { REASONS, type Reason } from '../../lambdas/approval/reasons.ts';
 import type { ClusterContext } from '../../lambdas/approval/request.ts';
-import { field, text } from '../../lambdas/approval/wire.ts';
-import { DEFAULT_NAMESPACE } from '../../lambdas/fleet/target.ts';
+import { DEFAULT_NAMESPACE, PROVIDERS } from '../../lambdas/contracts/identifiers.ts';
+import { addressRanges } from '../../lambdas/names.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { field, text } from '../../lambdas/resources/fields.ts';
+import { instant } from '../../lambdas/time.ts';
 import { type Answered, type Answering, answerLines, answerStandardInput, type Streams } from '../answers.ts';
 
 /** Names of objects have at most 253 characters. */
@@ -129,8 +130,8 @@ function readCluster(record: unknown): ClusterContext | string {
   return {
     name,
     provider,
-    ...(endpoint === undefined ? {} : { endpoints: [endpoint] }),
-    ...(cidrs === undefined ? {} : { serviceCidrs: cidrs }),
+    endpoints: endpoint === undefined ? undefined : [endpoint],
+    serviceCidrs: cidrs,
   };
 }
 

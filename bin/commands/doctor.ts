@@ -84,7 +84,7 @@ export async function doctorGroups(
   const fleet = await loadFleet(file, '--fleet');
   const group = {
     policies: fleet.policies,
-    ...(file === undefined ? {} : { policyFile: file }),
+    policyFile: file,
     program,
     now: Date.now,
   };

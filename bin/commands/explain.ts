@@ -4,10 +4,10 @@ import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
 import { REASONS, type Reason } from '../../lambdas/approval/reasons.ts';
 import type { SigningRequest } from '../../lambdas/approval/request.ts';
 import type { Verdict } from '../../lambdas/approval/verdict.ts';
+import type { Problem } from '../../lambdas/contracts/problem.ts';
 import { getSigningRequest } from '../../lambdas/kubernetes/certificate-signing-requests.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { printable } from '../../lambdas/printable.ts';
-import type { Problem } from '../../lambdas/problem.ts';
 import { decide } from '../../lambdas/sweep/decide.ts';
 import { observe, type SweepTarget } from '../../lambdas/sweep/observe.ts';
 import { evidenceProblem } from '../../lambdas/sweep/report.ts';
@@ -56,7 +56,7 @@ export interface Explanation {
 }
 
 function whichOf({ cluster, server }: SweepTarget & { readonly server?: NamedServer }) {
-  return { cluster: cluster.name, ...(server === undefined ? {} : { server }) };
+  return { cluster: cluster.name, server };
 }
 
 async function explain(

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
-import { canonicalDnsName } from '../../lambdas/approval/names.ts';
 import { certificateObservation } from '../../lambdas/expiry/certificate-observation.ts';
 import { judgeCertificate } from '../../lambdas/expiry/certificate-rules.ts';
 import { SEVERITIES, type Severity } from '../../lambdas/expiry/finding.ts';
 import { codeOfUnread, type FindingCode } from '../../lambdas/expiry/finding-codes.ts';
 import type { CertificateObservation } from '../../lambdas/expiry/observation.ts';
 import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
+import { canonicalDnsName } from '../../lambdas/names.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { HandshakeResult, HandshakeTarget } from '../../lambdas/probe/handshake.ts';
 import type { Certificate } from '../../lambdas/x509/certificate.ts';
@@ -89,7 +89,7 @@ export function judgeEndpoint(
   }
   return {
     endpoint,
-    ...(result.protocol === undefined ? {} : { protocol: result.protocol }),
+    protocol: result.protocol,
     observations,
     findings: findings.toSorted((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity)),
   };

@@ -1,4 +1,4 @@
-import { canonicalAddress } from '../../lambdas/approval/names.ts';
+import { canonicalAddress } from '../../lambdas/names.ts';
 import type { HandshakeResult, HandshakeTarget } from '../../lambdas/probe/handshake.ts';
 
 /** The names of what a server showed. */

@@ -109,7 +109,7 @@ function commented(comment: string): string {
 function clusterManifests(name: string, rules: readonly Rule[], subject: Subject, comment?: string): Manifest[] {
   return [
     {
-      ...(comment === undefined ? {} : { comment }),
+      comment,
       apiVersion: RBAC_VERSION,
       kind: 'ClusterRole',
       metadata: { name },
@@ -136,7 +136,7 @@ function namespaceManifests(
   const metadata = { name: bindingName(prefix, subject), namespace };
   return [
     {
-      ...(comment === undefined ? {} : { comment }),
+      comment,
       apiVersion: RBAC_VERSION,
       kind: 'Role',
       metadata,

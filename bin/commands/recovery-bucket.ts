@@ -1,12 +1,16 @@
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import type { JsonObjects } from '../../lambdas/aws/json-objects.ts';
+import { parseFleetIndex } from '../../lambdas/contracts/fleet-index.ts';
+import {
+  MOST_WINDOWS,
+  parseRecoveryWindows,
+  type RecoveryWindow,
+  type StoredWindow,
+} from '../../lambdas/contracts/recovery-window.ts';
+import { parseRegistry } from '../../lambdas/contracts/registry.ts';
 import { didYouMean } from '../../lambdas/did-you-mean.ts';
-import { parseFleetIndex } from '../../lambdas/fleet/parse-index.ts';
-import { parseRegistry } from '../../lambdas/fleet/parse-registry.ts';
-import { MOST_WINDOWS, parseRecoveryWindows, type StoredWindow } from '../../lambdas/fleet/read-recovery.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import { printable } from '../../lambdas/printable.ts';
-import type { RecoveryWindow } from '../../lambdas/recovery/window.ts';
 import { RECOVERY_LEASE } from '../../lambdas/recovery-sweep/reservations.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { quote } from '../target.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AwsError } from '../../lambdas/aws/errors.ts';
+import type { Problem } from '../../lambdas/contracts/problem.ts';
+import type { RecoveryWindow } from '../../lambdas/contracts/recovery-window.ts';
 import type { Journal } from '../../lambdas/journal/journal.ts';
 import { recoveryEntries } from '../../lambdas/journal/recovery-entry.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { printable } from '../../lambdas/printable.ts';
-import type { Problem } from '../../lambdas/problem.ts';
-import type { RecoveryWindow } from '../../lambdas/recovery/window.ts';
 import type { RecoveryTarget } from '../../lambdas/recovery-sweep/observe-recovery.ts';
 import { endWindow, RECOVERY_LEASE } from '../../lambdas/recovery-sweep/reservations.ts';
 import { type RecoveryReport, type RecoveryRow, sweepRecovery } from '../../lambdas/recovery-sweep/sweep-recovery.ts';
@@ -236,7 +236,7 @@ function outcomeOf(node: string, rows: readonly RecoveryRow[]): NodeOutcome {
   const own = rows.filter((row) => row.node === node);
   const given = own.filter(({ outcome }) => outcome === 'written');
   const last = given.at(-1) ?? own.at(-1);
-  return { node, approvals: given.length, ...(last === undefined ? {} : { last }) };
+  return { node, approvals: given.length, last };
 }
 
 function closing(

@@ -1,5 +1,10 @@
-import { MOST_WINDOWS, openWindowOf, type StoredWindow } from '../../lambdas/fleet/read-recovery.ts';
-import { MOST_REPLACED, type RecoveryWindow } from '../../lambdas/recovery/window.ts';
+import {
+  MOST_REPLACED,
+  MOST_WINDOWS,
+  type RecoveryWindow,
+  type StoredWindow,
+} from '../../lambdas/contracts/recovery-window.ts';
+import { openWindowOf } from '../../lambdas/recovery/open-window.ts';
 
 /** How long a window that is over is kept, for `certmarshal recovery list`. */
 const KEPT_MS = 24 * 60 * 60_000;

@@ -1,6 +1,4 @@
 import { parseDuration } from '../../lambdas/config/duration.ts';
-import { printable } from '../../lambdas/printable.ts';
-import { windowProblem } from '../../lambdas/recovery/open-window.ts';
 import {
   DEFAULT_APPROVALS,
   DEFAULT_BOOTSTRAP_GROUPS,
@@ -8,7 +6,9 @@ import {
   MOST_APPROVALS,
   MOST_NODES,
   type RecoveryWindow,
-} from '../../lambdas/recovery/window.ts';
+  windowProblem,
+} from '../../lambdas/contracts/recovery-window.ts';
+import { printable } from '../../lambdas/printable.ts';
 import { UsageError } from '../exit-codes.ts';
 
 export interface RecoveryWindowOptions {

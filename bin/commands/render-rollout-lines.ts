@@ -1,7 +1,8 @@
+import type { Problem } from '../../lambdas/contracts/problem.ts';
+import type { HoldReason } from '../../lambdas/contracts/rollout-summary.ts';
 import { printable } from '../../lambdas/printable.ts';
-import type { Problem } from '../../lambdas/problem.ts';
 import type { ObservedRollout } from '../../lambdas/rollout/observed.ts';
-import type { HoldReason, RolloutStep, RolloutWrite } from '../../lambdas/rollout/step.ts';
+import type { RolloutStep, RolloutWrite } from '../../lambdas/rollout/step.ts';
 import { pasteable } from '../program.ts';
 import type { Style } from '../terminal/style.ts';
 import { span } from '../terminal/time.ts';

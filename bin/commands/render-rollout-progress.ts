@@ -1,4 +1,4 @@
-import type { Problem } from '../../lambdas/problem.ts';
+import type { Problem } from '../../lambdas/contracts/problem.ts';
 import type { ObservedRollout } from '../../lambdas/rollout/observed.ts';
 import type { MachineProgress, RolloutProgress } from '../../lambdas/rollout/progress.ts';
 import type { RolloutStep } from '../../lambdas/rollout/step.ts';

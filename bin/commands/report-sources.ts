@@ -4,11 +4,14 @@ import { decodeSnapshot, LARGEST_SNAPSHOT } from '../../lambdas/audit/snapshot-f
 import { summaryOf } from '../../lambdas/audit/summary.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import type { JsonObjects } from '../../lambdas/aws/json-objects.ts';
+import {
+  type Finding,
+  type FleetIndex,
+  type IndexedCluster,
+  parseFleetIndex,
+} from '../../lambdas/contracts/fleet-index.ts';
+import { parseRegistry, type RegisteredCluster, type Registry } from '../../lambdas/contracts/registry.ts';
 import type { Snapshot } from '../../lambdas/expiry/snapshot.ts';
-import type { Finding, FleetIndex, IndexedCluster } from '../../lambdas/fleet/fleet-index.ts';
-import { parseFleetIndex } from '../../lambdas/fleet/parse-index.ts';
-import { parseRegistry } from '../../lambdas/fleet/parse-registry.ts';
-import type { RegisteredCluster, Registry } from '../../lambdas/fleet/registry.ts';
 import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { remedyAtTheKeyboard } from '../doctor/at-the-keyboard.ts';
@@ -102,7 +105,7 @@ export async function readState(read: ReadState, place: string, now: number): Pr
           ? [damaged('index')]
           : []),
     ],
-    ...(unread.length === 0 ? {} : { unread }),
+    unread: unread.length === 0 ? undefined : unread,
   };
 }
 
@@ -224,8 +227,8 @@ function clusterOf(snapshot: Snapshot, now: string): IndexedCluster {
     complete,
     sweptAt: at,
     triedAt: now,
-    ...(readableAt === undefined ? {} : { readableAt }),
-    ...(complete ? { completeAt: at } : {}),
+    readableAt,
+    completeAt: complete ? at : undefined,
     findings: [],
     findingCount: 0,
     audit,

@@ -77,7 +77,7 @@ export async function reportCommand(
   const page = renderPage(health, {
     program: options.version,
     unread,
-    ...(options.snapshots === undefined ? {} : { basis: 'snapshots' }),
+    basis: options.snapshots === undefined ? undefined : 'snapshots',
   });
   if (output === '-') {
     stdout.write(page);

@@ -1,4 +1,4 @@
-import type { Problem } from '../../lambdas/problem.ts';
+import type { Problem } from '../../lambdas/contracts/problem.ts';
 import type { ObservedRollout } from '../../lambdas/rollout/observed.ts';
 import type { MachineProgress, RolloutProgress } from '../../lambdas/rollout/progress.ts';
 import type { RolloutStep } from '../../lambdas/rollout/step.ts';
@@ -98,7 +98,7 @@ function documentOf({ observed, step, written, problems }: RolloutLook, now: num
     at: new Date(now).toISOString(),
     cluster: observed.cluster,
     step,
-    ...(written === undefined ? {} : { written }),
+    written,
     problems,
     unread: observed.unread,
   };

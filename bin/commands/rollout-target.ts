@@ -60,7 +60,7 @@ export async function openSubject(
     target,
     waivers,
     policy: policy === undefined ? undefined : { ...policy, accepted: [...new Set([...policy.accepted, ...accepted])] },
-    ...(options.fleet === undefined ? {} : { everyMinutes: fleet.audit.everyMinutes }),
+    everyMinutes: options.fleet === undefined ? undefined : fleet.audit.everyMinutes,
   };
 }
 
@@ -91,7 +91,7 @@ async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): 
       ? undefined
       : await load(managementKubeconfig, {
           option: '--management-kubeconfig',
-          ...(options.allowExec === undefined ? {} : { allowExec: options.allowExec }),
+          allowExec: options.allowExec,
         });
   const connection = manager ?? own;
   if (connection === undefined) throw new UsageError('Name the cluster with --cluster.');
@@ -119,10 +119,10 @@ async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): 
     management,
     managesItself,
     namespace: namespaceOf(options, entry),
-    ...(entry?.eksAnywhereNamespace === undefined ? {} : { eksAnywhereNamespace: entry.eksAnywhereNamespace }),
-    ...(options.secrets === true ? { readEtcdClientSecret: true } : {}),
+    eksAnywhereNamespace: entry?.eksAnywhereNamespace === undefined ? undefined : entry.eksAnywhereNamespace,
+    readEtcdClientSecret: options.secrets === true ? true : undefined,
     handshakes,
-    ...(caPem === undefined ? {} : { authorities: async () => caPem }),
+    authorities: caPem === undefined ? undefined : async () => caPem,
     server: { context: connection.context, address },
     close() {
       process.stderr.write(toleratedNotice(management));

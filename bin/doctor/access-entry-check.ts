@@ -1,5 +1,5 @@
 import { AwsError } from '../../lambdas/aws/errors.ts';
-import type { AwsScope } from '../../lambdas/aws/scope.ts';
+import type { AwsScope } from '../../lambdas/contracts/target.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { AwsCalls } from './aws-calls.ts';
 import { accessEntryFix, GROUP } from './aws-fixes.ts';

@@ -8,8 +8,8 @@ import { createEksReader, type EksReader } from '../../lambdas/aws/eks-clusters.
 import { createTokenSigner, type SignToken } from '../../lambdas/aws/eks-token.ts';
 import type { AwsError } from '../../lambdas/aws/errors.ts';
 import { createSecretReader, type ReadKubeconfigSecret } from '../../lambdas/aws/kubeconfig-secret.ts';
-import type { AwsScope } from '../../lambdas/aws/scope.ts';
 import { type CredentialsOf, createCredentials } from '../../lambdas/aws/spoke-credentials.ts';
+import type { AwsScope } from '../../lambdas/contracts/target.ts';
 import type { HubIdentity } from '../../lambdas/fleet/sources.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
@@ -74,7 +74,7 @@ export async function connectAws(
     signToken: createTokenSigner(own === undefined ? {} : { credentials: async () => own }),
     readSecret: createSecretReader(config),
     async accessEntryGroups({ account, region: place, role }, clusterName, principalArn, ended) {
-      const scope = { account, region: place, ...(account === Account || role === undefined ? {} : { role }) };
+      const scope = { account, region: place, role: account === Account || role === undefined ? undefined : role };
       const client = new EKSClient({ ...reached, region: place, credentials: credentials(scope) });
       const command = new DescribeAccessEntryCommand({ clusterName, principalArn });
       const call = describeCall(`eks:DescribeAccessEntry ${printable(clusterName)}`, scope);

@@ -83,7 +83,7 @@ export async function runGroup(group: CheckGroup, signal: AbortSignal): Promise<
       if (answer.status === 'failed' || (answer.status === 'warning' && answer.blocks)) causes.set(id, id);
       results.push({ id, title, object, ...shown(answer) });
     }
-    return { subject, ...(note === undefined ? {} : { note }), checks: results };
+    return { subject, note, checks: results };
   } finally {
     group.close?.();
   }

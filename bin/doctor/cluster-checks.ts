@@ -1,5 +1,4 @@
 import { KUBELET_SERVING_SIGNER } from '../../lambdas/approval/policy.ts';
-import { field, text } from '../../lambdas/approval/wire.ts';
 import { listSigningRequests } from '../../lambdas/kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
@@ -7,6 +6,7 @@ import { listMachines, type MachineSelection } from '../../lambdas/kubernetes/ma
 import { mayI } from '../../lambdas/kubernetes/self-review.ts';
 import { listWorkloadClusters } from '../../lambdas/kubernetes/workload-clusters.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { field, text } from '../../lambdas/resources/fields.ts';
 import { counted } from '../terminal/plural.ts';
 import { type Check, type Fix, failed, passed, warning } from './check.ts';
 import { known, type Server } from './server-checks.ts';

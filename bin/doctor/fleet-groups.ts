@@ -3,12 +3,12 @@ import type { IsEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import { KubeconfigSecretError } from '../../lambdas/aws/kubeconfig-secret.ts';
 import { type Fleet, SELF } from '../../lambdas/config/fleet.ts';
-import type { EksAccess, KubeconfigAccess } from '../../lambdas/fleet/access.ts';
+import { DEFAULT_NAMESPACE } from '../../lambdas/contracts/identifiers.ts';
+import type { EksAccess, KubeconfigAccess, Target } from '../../lambdas/contracts/target.ts';
 import { isWanted, nameMayBeWanted } from '../../lambdas/fleet/cluster-selection.ts';
 import { discoverEks, type FoundCluster } from '../../lambdas/fleet/discover.ts';
 import { listedClusters } from '../../lambdas/fleet/listed-clusters.ts';
 import { eksSources, type HubIdentity } from '../../lambdas/fleet/sources.ts';
-import { DEFAULT_NAMESPACE, type Target } from '../../lambdas/fleet/target.ts';
 import { whyNoToken } from '../../lambdas/fleet/token-server.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadSecretKubeconfig } from '../../lambdas/kubernetes/secret-kubeconfig.ts';
@@ -194,25 +194,24 @@ function groupsOf(
       subject,
       cluster: target.cluster,
       namespaces: of?.workloadClusters.namespaces ?? [target.management?.namespace ?? DEFAULT_NAMESPACE],
-      ...(workloads?.kubeconfigsFromManagementCluster
-        ? {
-            further: (server) => [
-              kubeconfigSecretsCheck(
-                server,
-                workloads.namespaces,
-                (name) => isWanted(workloads, name, {}) && !Object.hasOwn(workloads.kubeconfigSecrets, name),
-                (clusters) => grantFix('management', server.identity, options, clusters),
-              ),
-            ],
-          }
-        : {}),
+      further: workloads?.kubeconfigsFromManagementCluster
+        ? (server) => [
+            kubeconfigSecretsCheck(
+              server,
+              workloads.namespaces,
+              (name) => isWanted(workloads, name, {}) && !Object.hasOwn(workloads.kubeconfigSecrets, name),
+              (clusters) => grantFix('management', server.identity, options, clusters),
+            ),
+          ]
+        : undefined,
       workload:
         target.access.kind === 'eks'
           ? eksDoor(target, target.access, callers, options)
           : secretDoor(target, target.access, managesItself, callers, options),
-      ...(target.management?.access === undefined
-        ? {}
-        : { management: secretDoor(target, target.management.access, true, callers, options) }),
+      management:
+        target.management?.access === undefined
+          ? undefined
+          : secretDoor(target, target.management.access, true, callers, options),
     },
     options,
   );
@@ -276,9 +275,9 @@ function secretDoor(
     cluster: quote(cluster.name),
     management,
     // Only workload clusters have a slash in their id here.
-    ...(management || !id.includes('/') ? {} : { workloadOf: quote(id.split('/')[0] ?? '') }),
+    workloadOf: management || !id.includes('/') ? undefined : quote(id.split('/')[0] ?? ''),
     store: name,
-    ...(policyFile === undefined ? {} : { policyFile: quote(policyFile) }),
+    policyFile: policyFile === undefined ? undefined : quote(policyFile),
   });
   const isEks = access === own && cluster.provider === 'eks';
   let text = '';

@@ -28,9 +28,9 @@ export async function localGroups(options: TargetOptions, group: GroupOptions, f
   const name = options.cluster ?? found ?? file;
   const renew = (management: boolean): Fix =>
     renewFix(group.program, {
-      ...(found === undefined && options.cluster === undefined ? {} : { cluster: quote(name) }),
+      cluster: found === undefined && options.cluster === undefined ? undefined : quote(name),
       management,
-      ...(group.policyFile === undefined ? {} : { policyFile: quote(group.policyFile) }),
+      policyFile: group.policyFile === undefined ? undefined : quote(group.policyFile),
     });
   const { managementKubeconfig } = options;
   const { context: _context, ...ofManagement } = options;
@@ -40,9 +40,10 @@ export async function localGroups(options: TargetOptions, group: GroupOptions, f
       cluster: { name, provider },
       namespaces: [namespaceOf(options, entryOf(fleet, name))],
       workload: door(file, workload, renew(managementKubeconfig === undefined && provider === 'eks-anywhere')),
-      ...(managementKubeconfig === undefined
-        ? {}
-        : { management: door(managementKubeconfig, await tryToLoad(managementKubeconfig, ofManagement), renew(true)) }),
+      management:
+        managementKubeconfig === undefined
+          ? undefined
+          : door(managementKubeconfig, await tryToLoad(managementKubeconfig, ofManagement), renew(true)),
     },
     group,
   );

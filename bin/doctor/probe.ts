@@ -43,7 +43,7 @@ export async function probeServer(
       minVersion: 'TLSv1.2',
       ...(bundle ? { ca: bundle.map(String), allowPartialTrustChain: true } : {}),
     }),
-    ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
+    servername: tlsServerName,
     checkServerIdentity: (name, peer) => {
       certificate = new X509Certificate(peer.raw);
       return checkServerIdentity(name, peer);
@@ -69,8 +69,8 @@ export async function probeServer(
     return {
       answered: true,
       status: reply.status,
-      ...(clock === undefined ? {} : { clock }),
-      ...(certificate === undefined ? {} : { certificate }),
+      clock,
+      certificate,
     };
   } catch (error) {
     if (!(error instanceof ExchangeFailure) || error.failure === 'aborted') throw error;

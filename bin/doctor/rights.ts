@@ -69,7 +69,7 @@ function rightsOfRule({ apiGroups, resources, verbs, resourceNames }: Rule): Rig
       verbs.flatMap((verb) =>
         names.map((name) => {
           const [resource = '', subresource] = path.split('/');
-          return { verb, group, resource, ...(subresource === undefined ? {} : { subresource }), ...name };
+          return { verb, group, resource, subresource, ...name };
         }),
       ),
     ),

@@ -6,6 +6,7 @@ import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { type Identity, mayI, reviewSelf } from '../../lambdas/kubernetes/self-review.ts';
 import { describeSkew, SKEW_REMEDY } from '../../lambdas/kubernetes/server-clock.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { DAY_MS } from '../../lambdas/time.ts';
 import { systemErrorWords } from '../system-error.ts';
 import { type Answer, type Check, either, type Fix, failed, passed, warning } from './check.ts';
 import { type Probe, probeServer } from './probe.ts';
@@ -33,7 +34,6 @@ export interface ServerCheckOptions {
   readonly now: () => number;
 }
 
-const DAY_MS = 86_400_000;
 /** Time to renew before anything breaks. */
 const CA_WARNING_DAYS = 30;
 /** kubeadm renews with an upgrade, others a few days before the end. */

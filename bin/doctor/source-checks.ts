@@ -1,5 +1,5 @@
 import { AwsError } from '../../lambdas/aws/errors.ts';
-import type { AwsScope } from '../../lambdas/aws/scope.ts';
+import type { AwsScope } from '../../lambdas/contracts/target.ts';
 import type { EksSource } from '../../lambdas/fleet/sources.ts';
 import { counted } from '../terminal/plural.ts';
 import { remedyAtTheKeyboard } from './at-the-keyboard.ts';

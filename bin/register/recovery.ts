@@ -163,7 +163,7 @@ Exit status:
         program: name,
         version: packageJson.version,
         repeat: `${name} recovery open${repeatOptions(options)}${repeatWindow(options)}`,
-        ...(journal === undefined ? {} : { journal }),
+        journal,
       };
       return await recoveryOpenCommand({ ...target, clusterId: id }, window, command, signal, recoveryPorts());
     } finally {

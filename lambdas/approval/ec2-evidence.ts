@@ -1,7 +1,7 @@
+import { canonicalDnsName } from '../names.ts';
+import { field, list, text } from '../resources/fields.ts';
+import { instant } from '../time.ts';
 import { type Owner, ownedNames, type WeakAddress } from './evidence.ts';
-import { canonicalDnsName } from './names.ts';
-import { instant } from './read-request.ts';
-import { field, list, text } from './wire.ts';
 
 /** Interfaces of one launch are attached together, and no node runs code this early. Milliseconds. */
 const LAUNCH_MS = 5_000;

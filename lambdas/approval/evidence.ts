@@ -1,5 +1,5 @@
+import { canonicalAddress, canonicalDnsName, isDnsName } from '../names.ts';
 import { finished, type Steps } from '../steps.ts';
-import { canonicalAddress, canonicalDnsName, isDnsName } from './names.ts';
 import type { EvidenceSource } from './policy.ts';
 
 /** The sources that are read from somewhere; `patterns` are part of the policy. */

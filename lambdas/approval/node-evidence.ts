@@ -1,6 +1,6 @@
+import { field, text } from '../resources/fields.ts';
+import { statusAddresses } from '../resources/status-addresses.ts';
 import { type Owner, ownedNames } from './evidence.ts';
-import { statusAddresses } from './status-addresses.ts';
-import { field, text } from './wire.ts';
 
 /**
  * What a Node says about itself in `status.addresses`. Weak: the kubelet writes it, so a policy opts in. The name of the Node alone
@@ -13,6 +13,11 @@ export function ownerFromNode(node: unknown): Owner | undefined {
   if (name === undefined || name === '') return undefined;
   if (field(node, 'metadata', 'deletionTimestamp') != null) return undefined;
 
-  const { dnsNames, addresses } = statusAddresses(node);
-  return { source: 'node', object: `Node ${name}`, nodes: [name], ...ownedNames(dnsNames, addresses) };
+  const { dnsNames, internalIps, externalIps } = statusAddresses(node);
+  return {
+    source: 'node',
+    object: `Node ${name}`,
+    nodes: [name],
+    ...ownedNames(dnsNames, [...internalIps, ...externalIps]),
+  };
 }

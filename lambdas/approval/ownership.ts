@@ -1,7 +1,7 @@
+import { addressRanges, canonicalAddress, canonicalDnsName, spellsAddress } from '../names.ts';
 import { printable } from '../printable.ts';
 import type { GeneralName } from '../x509/certificate-request.ts';
 import { type Evidence, isLive, type Owner, type Owners, type ReadableSource } from './evidence.ts';
-import { addressRanges, canonicalAddress, canonicalDnsName, spellsAddress } from './names.ts';
 import { nodeWithoutInstance } from './node-kinds.ts';
 import { type ApprovalPolicy, type EvidenceSource, needsNodes } from './policy.ts';
 import type { Reason } from './reasons.ts';

@@ -1,6 +1,4 @@
-/** How a cluster is run; it decides the age window and which evidence exists. */
-export type Provider = 'eks' | 'eks-anywhere';
-export const PROVIDERS: readonly Provider[] = ['eks', 'eks-anywhere'];
+import { PROVIDERS, type Provider } from '../contracts/identifiers.ts';
 
 /**
  * Who may prove that a node owns a name.

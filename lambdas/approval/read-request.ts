@@ -1,5 +1,6 @@
+import { field, text } from '../resources/fields.ts';
+import { instant } from '../time.ts';
 import type { SigningCondition, SigningRequest } from './request.ts';
-import { field, text } from './wire.ts';
 
 /** An object that is no CertificateSigningRequest as every API server writes it. */
 export interface UnreadableRequest {
@@ -87,15 +88,6 @@ function strings(value: unknown): readonly string[] | undefined {
   const entries = value ?? [];
   if (!Array.isArray(entries) || entries.length > MAX_ENTRIES) return undefined;
   return entries.every((entry) => typeof entry === 'string' && entry.length <= MAX_TEXT) ? entries : undefined;
-}
-
-const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
-
-/** RFC 3339 text to milliseconds since the epoch; undefined when it is not that. */
-export function instant(value: string | undefined): number | undefined {
-  if (value === undefined || !RFC3339.test(value)) return undefined;
-  const milliseconds = Date.parse(value);
-  return Number.isNaN(milliseconds) ? undefined : milliseconds;
 }
 
 function base64(value: string | undefined): Uint8Array | undefined {

@@ -1,7 +1,7 @@
+import { canonicalAddress, canonicalDnsName } from '../names.ts';
 import type { Certificate, DecodedCertificate } from '../x509/certificate.ts';
 import { isIssuedBy, isSelfSigned } from '../x509/issued-by.ts';
 import type { Owner } from './evidence.ts';
-import { canonicalAddress, canonicalDnsName } from './names.ts';
 
 /** id-kp-serverAuth, RFC 5280 §4.2.1.12. */
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';

@@ -1,7 +1,7 @@
+import { canonicalAddress, canonicalDnsName, spellsAddress } from '../names.ts';
 import { printable } from '../printable.ts';
 import type { GeneralName } from '../x509/certificate-request.ts';
 import { type Evidence, isLive, type Owner, type ReadableSource } from './evidence.ts';
-import { canonicalAddress, canonicalDnsName, spellsAddress } from './names.ts';
 import { nodeWithoutInstance } from './node-kinds.ts';
 import type { ApprovalPolicy } from './policy.ts';
 import type { Reason } from './reasons.ts';

@@ -1,4 +1,4 @@
-import { type AddressRanges, addressRanges, canonicalAddress, canonicalDnsName } from './names.ts';
+import { type AddressRanges, addressRanges, canonicalAddress, canonicalDnsName } from '../names.ts';
 import type { ClusterContext } from './request.ts';
 
 /** A name no node may have, whatever the evidence says, and why. */

@@ -1,6 +1,6 @@
+import { canonicalAddress, canonicalDnsName, isDnsName } from '../names.ts';
 import { printable } from '../printable.ts';
 import type { CertificateRequest, DecodedRequest, GeneralName } from '../x509/certificate-request.ts';
-import { canonicalAddress, canonicalDnsName, isDnsName } from './names.ts';
 import type { OwnershipResult } from './ownership.ts';
 import type { ApprovalPolicy, KeyPolicy } from './policy.ts';
 import type { Reason } from './reasons.ts';

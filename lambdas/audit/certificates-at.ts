@@ -1,4 +1,4 @@
-import type { Provider } from '../approval/policy.ts';
+import type { Provider } from '../contracts/identifiers.ts';
 import { certificateObservation, type Sighting } from '../expiry/certificate-observation.ts';
 import type { Observation } from '../expiry/observation.ts';
 import type { Certificate } from '../x509/certificate.ts';
@@ -42,7 +42,7 @@ function malformed({ source, observedAt, where, what, member }: Sighting, proble
     observedAt,
     where,
     what,
-    ...(member === undefined ? {} : { member }),
+    member,
     problem: 'malformed',
     message: problem,
     remedy: REMEDY,

@@ -1,7 +1,4 @@
-import { instant } from '../approval/read-request.ts';
-
-/** The last one that RFC 3339 can write; also what X.509 writes for no end. */
-const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59);
+import { instant, LAST_INSTANT } from '../time.ts';
 
 /** A time out of an object of a cluster in milliseconds since the epoch; undefined when it is no RFC 3339 time since 1970. */
 export function instantOf(value: unknown): number | undefined {

@@ -117,7 +117,7 @@ function observe(
     observedAt: new Date(context.now()).toISOString(),
     what,
     where,
-    ...(member === undefined ? {} : { member }),
+    member,
   };
   return {
     place: `${what} ${where}`,

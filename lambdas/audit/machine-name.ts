@@ -1,6 +1,6 @@
-import { text } from '../approval/wire.ts';
 import type { MemberObservation } from '../expiry/observation.ts';
 import { printable } from '../printable.ts';
+import { text } from '../resources/fields.ts';
 
 const LONGEST_NAME = 253;
 

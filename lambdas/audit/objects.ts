@@ -1,5 +1,5 @@
-import { text } from '../approval/wire.ts';
 import { printable } from '../printable.ts';
+import { text } from '../resources/fields.ts';
 
 /** The longest name that Kubernetes gives. */
 const LONGEST = 253;

@@ -1,5 +1,6 @@
 import type { RequestState, RequestsObservation } from '../expiry/observation.ts';
 import { printable } from '../printable.ts';
+import { HOUR_MS } from '../time.ts';
 
 /** Groups of requests that are kept apart in the result. */
 const MOST_GROUPS = 200;
@@ -11,7 +12,6 @@ const MOST_COUNTED = 40_000;
 const MOST_SIGNERS = 100;
 const EXAMPLES = 3;
 const MAX_TEXT = 253;
-const HOUR_MS = 3_600_000;
 
 /** All others: no requester and no signer has this name. */
 const ALL_OTHERS = '*';

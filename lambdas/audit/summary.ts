@@ -1,62 +1,16 @@
-import type { CertificateClass } from '../expiry/certificate-classes.ts';
+import { type AuditSummary, type ClassEnd, MAX_SUMMARY_FINDINGS, SUMMARY_LIMITS } from '../contracts/audit-summary.ts';
 import { certificateGroups } from '../expiry/certificate-groups.ts';
 import { type KeptFinding, SEVERITIES, type Severity } from '../expiry/finding.ts';
-import type { FindingCode } from '../expiry/finding-codes.ts';
 import { byUrgency, mostUrgent } from '../expiry/findings.ts';
-import type { Observation, SourceId } from '../expiry/observation.ts';
+import type { Observation } from '../expiry/observation.ts';
 import type { Snapshot } from '../expiry/snapshot.ts';
 import { DEFAULT_THRESHOLDS } from '../expiry/thresholds.ts';
 import { printable } from '../printable.ts';
 import { largestTally, tallyOf } from './tally.ts';
 
-/** What the fleet index keeps of the newest audit of a cluster; the rest is in its snapshot. */
-export interface AuditSummary {
-  /** RFC 3339, as all times here. */
-  readonly auditedAt: string;
-  readonly durationMs: number;
-  readonly counts: Readonly<Record<Severity, number>>;
-  /** The most urgent ones of `findingCount`; those about workloads leave room for the others. */
-  readonly findings: readonly KeptFinding[];
-  readonly findingCount: number;
-  /** All of `findingCount`, counted by kind, the worst first. Absent in a summary of an earlier version. */
-  readonly tally?: readonly FindingTally[];
-  /** Of each class the certificate that ends first, and how many there are. */
-  readonly ends: readonly ClassEnd[];
-  readonly sources: {
-    readonly read: readonly SourceId[];
-    readonly unread: readonly SourceId[];
-    readonly off: readonly SourceId[];
-  };
-  /** Why the snapshot could not be read or written: the next audit then knows less of before. */
-  readonly snapshotProblem?: string;
-  /** It did not know what was seen before: what is missing here may be there all the same. */
-  readonly partial?: true;
-}
-
-/** How many findings of one kind there are. A tally that would be too long names no classes. */
-export interface FindingTally {
-  readonly code: FindingCode;
-  readonly severity: Severity;
-  readonly what?: CertificateClass;
-  readonly count: number;
-}
-
-export interface ClassEnd {
-  readonly what: CertificateClass;
-  readonly count: number;
-  readonly notBefore?: string;
-  readonly notAfter: string;
-  readonly where: string;
-}
-
-/** Whoever has to mend more than these mends these first. */
-export const MAX_SUMMARY_FINDINGS = 20;
 /** Bytes of JSON of a summary's findings: the summaries of a thousand clusters that all have too many are then under 8 MB. */
 const FINDINGS_SIZE = 5_000;
 const KEPT_PLACES = 2;
-
-/** Characters of each text in a summary; what is longer is cut, and whole in the snapshot. */
-export const SUMMARY_LIMITS = { object: 200, place: 100, message: 300, snapshotProblem: 300 } as const;
 
 export interface SummaryOptions {
   readonly durationMs: number;
@@ -76,10 +30,9 @@ export function summaryOf(snapshot: Snapshot, { durationMs, snapshotProblem, par
     tally: tallyOf(findings),
     ends: endsOf(snapshot),
     sources: sourcesOf(observations, auditedAt),
-    ...(snapshotProblem === undefined
-      ? {}
-      : { snapshotProblem: printable(snapshotProblem, SUMMARY_LIMITS.snapshotProblem) }),
-    ...(partial === undefined ? {} : { partial }),
+    snapshotProblem:
+      snapshotProblem === undefined ? undefined : printable(snapshotProblem, SUMMARY_LIMITS.snapshotProblem),
+    partial,
   };
 }
 
@@ -170,7 +123,7 @@ function endsOf(snapshot: Snapshot): readonly ClassEnd[] {
     groups.map(({ what, count, first: { notBefore, notAfter, where } }) => ({
       what,
       count,
-      ...(notBefore === undefined ? {} : { notBefore }),
+      notBefore,
       notAfter,
       where: printable(where, SUMMARY_LIMITS.place),
     })),

@@ -1,8 +1,5 @@
+import { type FindingTally, MAX_TALLY } from '../contracts/audit-summary.ts';
 import { type KeptFinding, SEVERITIES } from '../expiry/finding.ts';
-import type { FindingTally } from './summary.ts';
-
-/** Kinds of findings in one tally, 6 kB of JSON. Where there are more, none has a class of certificate: codes and severities alone are fewer. */
-export const MAX_TALLY = 60;
 
 /** All of the findings, counted by kind. Pure. */
 export function tallyOf(findings: readonly KeptFinding[]): readonly FindingTally[] {
@@ -11,7 +8,7 @@ export function tallyOf(findings: readonly KeptFinding[]): readonly FindingTally
       findings.map(({ code, severity, what }) => ({
         code,
         severity,
-        ...(what === undefined ? {} : { what }),
+        what,
         count: 1,
       })),
       (a, b) => a + b,

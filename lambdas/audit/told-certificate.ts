@@ -1,4 +1,4 @@
-import type { Provider } from '../approval/policy.ts';
+import type { Provider } from '../contracts/identifiers.ts';
 import { renewedBy } from '../expiry/certificate-classes.ts';
 import type { Sighting } from '../expiry/certificate-observation.ts';
 import type { CertificateObservation } from '../expiry/observation.ts';

@@ -1,3 +1,4 @@
+import { canonicalJson } from '../canonical-json.ts';
 import type { ExpiryFinding } from '../expiry/finding.ts';
 import { type Observation, REMEMBERED_SOURCES } from '../expiry/observation.ts';
 import type { Snapshot } from '../expiry/snapshot.ts';
@@ -61,11 +62,7 @@ function factOf(observation: Observation): string {
     observation.kind === 'clock'
       ? { ...observation, skewMs: Math.round(observation.skewMs / CLOCK_STEP_MS) }
       : observation;
-  return JSON.stringify(Object.entries(fact).toSorted(byName));
-}
-
-function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  return a < b ? -1 : Number(a > b);
+  return canonicalJson(fact);
 }
 
 /** What a finding says without words about the time that is left, which change by themselves; all that an audit reads of those before is in it. */

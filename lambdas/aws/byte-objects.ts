@@ -77,7 +77,7 @@ export function createByteObjects(options: ByteObjectsOptions): ByteObjects {
         Key: key,
         Body: bytes,
         ContentType: contentType,
-        ...(contentEncoding === undefined ? {} : { ContentEncoding: contentEncoding }),
+        ContentEncoding: contentEncoding,
         ...(etag === undefined ? { IfNoneMatch: '*' } : { IfMatch: etag }),
       });
       const put = async (abortSignal: AbortSignal) => {

@@ -1,6 +1,6 @@
+import type { AwsScope } from '../contracts/target.ts';
 import { aborted, classify, unanswered } from './classify.ts';
 import type { AwsError, AwsErrorKind } from './errors.ts';
-import type { AwsScope } from './scope.ts';
 
 /** For one call with its connection and, where the SDK retries, all of its tries. Milliseconds. */
 export const CALL_DEADLINE_MS = 10_000;

@@ -1,8 +1,7 @@
 import { DescribeInstancesCommand, EC2Client, type EC2ClientConfig } from '@aws-sdk/client-ec2';
-
+import type { AwsScope } from '../contracts/target.ts';
 import { callAws, describeCall } from './call.ts';
 import { invalid } from './classify.ts';
-import type { AwsScope } from './scope.ts';
 import { createScopedClients } from './scoped-clients.ts';
 import type { CredentialsOf } from './spoke-credentials.ts';
 

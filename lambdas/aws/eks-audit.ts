@@ -8,12 +8,12 @@ import {
   ListNodegroupsCommand,
   type Nodegroup,
 } from '@aws-sdk/client-eks';
-
+import type { AwsScope } from '../contracts/target.ts';
+import { LAST_INSTANT } from '../time.ts';
 import { type Call, callAws, describeCall } from './call.ts';
 import { invalid } from './classify.ts';
 import type { EksReaderOptions } from './eks-clusters.ts';
 import { described, listAll } from './eks-lists.ts';
-import type { AwsScope } from './scope.ts';
 import { createScopedClients } from './scoped-clients.ts';
 
 /** A certificate authority of a cluster. Source: EKS API reference, CertificateAuthority. */
@@ -58,7 +58,6 @@ const MOST_NODEGROUPS = 500;
 const PAGE = 100;
 /** Characters of base64: two certificates are under 4,000. */
 const LARGEST_CA = 65_536;
-const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59);
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 /** The format of ids is not documented: whatever is printable and can stand in a path. */
@@ -175,13 +174,13 @@ function readAuthority(authority: CertificateAuthority | undefined, id: string, 
   return {
     id,
     createdAt,
-    ...(notBefore === undefined ? {} : { notBefore }),
-    ...(notAfter === undefined ? {} : { notAfter }),
+    notBefore,
+    notAfter,
     signingStatus,
     distributionStatus,
-    ...(firstAutoActivation === undefined ? {} : { firstAutoActivation }),
-    ...(finalAutoActivation === undefined ? {} : { finalAutoActivation }),
-    ...(data == null ? {} : { certificate: pemOf(data, object, 'certificateAuthority.data') }),
+    firstAutoActivation,
+    finalAutoActivation,
+    certificate: data == null ? undefined : pemOf(data, object, 'certificateAuthority.data'),
   };
 }
 
@@ -191,7 +190,7 @@ function readNodegroup(nodegroup: Nodegroup | undefined, name: string, object: s
   const { createdAt, modifiedAt } = nodegroup;
   if (!isTime(createdAt)) throw invalid(object, 'nodegroup.createdAt is not a time');
   if (modifiedAt != null && !isTime(modifiedAt)) throw invalid(object, 'nodegroup.modifiedAt is not a time');
-  return { name, createdAt: createdAt.getTime(), ...(modifiedAt == null ? {} : { modifiedAt: modifiedAt.getTime() }) };
+  return { name, createdAt: createdAt.getTime(), modifiedAt: modifiedAt?.getTime() };
 }
 
 /**

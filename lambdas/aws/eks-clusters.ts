@@ -6,11 +6,10 @@ import {
   type EKSClientConfig,
   ListClustersCommand,
 } from '@aws-sdk/client-eks';
-
+import type { AwsScope } from '../contracts/target.ts';
 import { printable } from '../printable.ts';
 import { callAws, describeCall } from './call.ts';
 import { invalid } from './classify.ts';
-import type { AwsScope } from './scope.ts';
 import { createScopedClients } from './scoped-clients.ts';
 import type { CredentialsOf } from './spoke-credentials.ts';
 
@@ -139,13 +138,13 @@ function readCluster(cluster: Cluster | undefined, name: string, object: string)
     name,
     arn,
     status,
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(ca === undefined ? {} : { certificateAuthority: ca }),
+    endpoint,
+    certificateAuthority: ca,
     tags,
-    ...(vpcId === undefined ? {} : { vpcId }),
+    vpcId,
     publicEndpoint: endpointPublicAccess,
     serviceCidrs,
-    ...(authenticationMode === undefined ? {} : { authenticationMode }),
+    authenticationMode,
   };
 }
 

@@ -9,15 +9,15 @@ import {
   type Update,
   UpdateNodegroupVersionCommand,
 } from '@aws-sdk/client-eks';
-
+import type { Problem } from '../contracts/problem.ts';
+import type { AwsScope } from '../contracts/target.ts';
 import { printable } from '../printable.ts';
-import type { Problem } from '../problem.ts';
 import type { ObservedEksCluster, ObservedNodeGroup, ObservedUpdate } from '../rollout/observed-node-groups.ts';
+import { LAST_INSTANT } from '../time.ts';
 import { type Call, callAws, describeCall } from './call.ts';
 import { invalid } from './classify.ts';
 import type { EksReaderOptions } from './eks-clusters.ts';
 import { described, listAll } from './eks-lists.ts';
-import type { AwsScope } from './scope.ts';
 import { createScopedClients } from './scoped-clients.ts';
 
 /** Node groups of one cluster: what their next update depends on, and that update. */
@@ -57,7 +57,6 @@ const MOST_UPDATES = 500;
 const PAGE = 100;
 const MOST_ISSUES = 20;
 const LONGEST_TEXT = 200;
-const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59);
 
 /** EKS API reference, CreateNodegroup. */
 const NODEGROUP_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
@@ -102,8 +101,8 @@ export function createEksNodeGroups({
         const mode: unknown = Object.hasOwn(tags, tag) ? tags[tag] : undefined;
         return {
           status,
-          ...(isText(version) ? { version: printable(version, LONGEST_TEXT) } : {}),
-          ...(isText(mode) ? { mode: printable(mode, LONGEST_TEXT) } : {}),
+          version: isText(version) ? printable(version, LONGEST_TEXT) : undefined,
+          mode: isText(mode) ? printable(mode, LONGEST_TEXT) : undefined,
         };
       },
 
@@ -205,11 +204,11 @@ function readNodeGroup(
     createdAt: createdAt.getTime(),
     status,
     issues: codesOf(issues, 'code'),
-    ...(kubernetes === undefined ? {} : { version: kubernetes }),
-    ...(release === undefined ? {} : { releaseVersion: release }),
-    ...(image === undefined ? {} : { amiType: image }),
-    ...(template === undefined ? {} : { launchTemplate: template }),
-    ...(strategy === undefined ? {} : { strategy }),
+    version: kubernetes,
+    releaseVersion: release,
+    amiType: image,
+    launchTemplate: template,
+    strategy,
   };
 }
 

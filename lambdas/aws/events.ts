@@ -43,7 +43,7 @@ export async function putEvents<T extends BusEntry>(
       error ??= failure;
     }
   }
-  return { unsent, ...(error === undefined ? {} : { error }) };
+  return { unsent, error };
 }
 
 const OBJECT = 'events:PutEvents to the default bus';

@@ -38,8 +38,8 @@ export function createObjectList({ client, bucket }: BucketOptions): ObjectList 
         Prefix: prefix,
         // Somebody else's key may have characters that XML cannot.
         EncodingType: 'url',
-        ...(delimiter === undefined ? {} : { Delimiter: delimiter }),
-        ...(token === undefined ? {} : { ContinuationToken: token }),
+        Delimiter: delimiter,
+        ContinuationToken: token,
       });
       const page = await callAws({ object }, signal, async (abortSignal) => client.send(command, { abortSignal }));
       yield page;

@@ -34,7 +34,7 @@ export async function presignedUrl(
     method: 'GET',
     protocol: url.protocol,
     hostname: url.hostname,
-    ...(url.port === '' ? {} : { port: Number(url.port) }),
+    port: url.port === '' ? undefined : Number(url.port),
     path: url.pathname,
     query: {},
     headers: { host: url.host, [CONTENT_HASH]: 'UNSIGNED-PAYLOAD' },
@@ -92,9 +92,10 @@ async function urlOf({ config }: S3Client, bucket: string, region: string, key: 
     ForcePathStyle: config.forcePathStyle === true,
     UseArnRegion: false,
     DisableMultiRegionAccessPoints: true,
-    ...(custom === undefined
-      ? {}
-      : { Endpoint: `${custom.protocol}//${custom.hostname}${custom.port === undefined ? '' : `:${custom.port}`}` }),
+    Endpoint:
+      custom === undefined
+        ? undefined
+        : `${custom.protocol}//${custom.hostname}${custom.port === undefined ? '' : `:${custom.port}`}`,
   });
   return new URL(`${url.pathname.replace(/\/$/, '')}/${key}`, url.origin);
 }

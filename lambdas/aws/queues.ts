@@ -85,7 +85,7 @@ export async function sendMessage(
   const command = new SendMessageCommand({
     QueueUrl: queueUrl,
     MessageBody: body,
-    ...(delaySeconds === undefined ? {} : { DelaySeconds: delaySeconds }),
+    DelaySeconds: delaySeconds,
   });
   const object = callOf(queueUrl);
   await callAws({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));

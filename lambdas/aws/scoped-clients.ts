@@ -1,5 +1,5 @@
+import type { AwsScope } from '../contracts/target.ts';
 import { createPace, type Pace } from './pace.ts';
-import type { AwsScope } from './scope.ts';
 
 /** What calls one API in one scope: its client, and the pace that all its callers share. */
 export interface ScopedClient<C> {

@@ -1,9 +1,8 @@
 import { AssumeRoleCommand, STSClient, type STSClientConfig } from '@aws-sdk/client-sts';
 import type { AwsCredentialIdentity, AwsCredentialIdentityProvider } from '@smithy/types';
-
+import type { AwsScope, SpokeRole } from '../contracts/target.ts';
 import { callAws } from './call.ts';
 import { invalid } from './classify.ts';
-import type { AwsScope, SpokeRole } from './scope.ts';
 
 /** A session is renewed this long before it ends: the SDK's clients ask their provider again at the same time. Milliseconds. */
 const RENEW_BEFORE_MS = 5 * 60_000;
@@ -76,8 +75,8 @@ async function assumeRole(
     RoleArn: arn,
     RoleSessionName: sessionName,
     DurationSeconds: SESSION_SECONDS,
-    ...(externalId === undefined ? {} : { ExternalId: externalId }),
-    ...(tags.length === 0 ? {} : { Tags: tags }),
+    ExternalId: externalId,
+    Tags: tags.length === 0 ? undefined : tags,
   });
   const trust = [
     'names the role that calls',

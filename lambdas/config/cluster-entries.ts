@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { PROVIDERS } from '../approval/policy.ts';
-import { CLUSTER_NAME, DEFAULT_NAMESPACE } from '../fleet/target.ts';
+import { CLUSTER_NAME, DEFAULT_NAMESPACE, PROVIDERS } from '../contracts/identifiers.ts';
 import { isAuthenticatorUuid } from '../fleet/token-server.ts';
 import { DEFAULT_LANE } from './fleet.ts';
 import {

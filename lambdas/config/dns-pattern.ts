@@ -1,4 +1,4 @@
-import { canonicalDnsName, isDnsName } from '../approval/names.ts';
+import { canonicalDnsName, isDnsName } from '../names.ts';
 
 const NODE = '{node}';
 

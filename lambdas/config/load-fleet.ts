@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { type ApprovalPolicy, DEFAULT_POLICY, type Provider } from '../approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY } from '../approval/policy.ts';
+import type { Provider } from '../contracts/identifiers.ts';
 import type { Threshold } from '../expiry/thresholds.ts';
 import { ALARMS, type AlarmId, type AlarmSettings } from '../health/alarms.ts';
 import type { MaintenanceWindow } from '../health/maintenance.ts';
@@ -204,7 +205,7 @@ function resolveRecovery({
     pin === AUTHORITY_PIN
       ? ({
           pin: 'authority',
-          ...(expiredAtMost === undefined ? {} : { expiredAtMostMs: expiredAtMost * 1_000 }),
+          expiredAtMostMs: expiredAtMost === undefined ? undefined : expiredAtMost * 1_000,
         } as const)
       : ({ pin: 'fingerprint', sha256: pin.slice('sha256:'.length) } as const);
   return { cluster, until, server };

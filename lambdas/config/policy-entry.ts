@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { DEFAULT_POLICY, EVIDENCE_SOURCES, KUBELET_SERVING_SIGNER, PROVIDERS } from '../approval/policy.ts';
+import { DEFAULT_POLICY, EVIDENCE_SOURCES, KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
+import { PROVIDERS } from '../contracts/identifiers.ts';
 import { dnsPatternProblem } from './dns-pattern.ts';
 import { formatDuration } from './duration.ts';
 import { cidr, clusterGlob, duration, list, name, refusing, text } from './values.ts';

@@ -85,7 +85,7 @@ export function readValues(root: ParsedNode | null): YamlValues {
     value,
     placeOf: (path) => places.get(JSON.stringify(path)),
     remarks,
-    ...(limit === undefined ? {} : { limit }),
+    limit,
   };
 }
 

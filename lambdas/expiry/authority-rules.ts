@@ -1,5 +1,6 @@
-import type { Provider } from '../approval/policy.ts';
+import type { Provider } from '../contracts/identifiers.ts';
 import { eachInSteps, flatMapInSteps, groupInSteps, type Steps, sortInSteps } from '../steps.ts';
+import { DAY_MS } from '../time.ts';
 import { CERTIFICATE_CLASSES } from './certificate-classes.ts';
 import { about } from './certificate-findings.ts';
 import { nameOf } from './certificate-rules.ts';
@@ -7,7 +8,7 @@ import type { KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
 import { FirstInRange, SHOWN } from './first-in-range.ts';
 import { type Life, lengthOf } from './thresholds.ts';
-import { compare, counted, DAY_MS, date, firstOf, isoOf, span, timeOf } from './words.ts';
+import { compare, counted, date, firstOf, isoOf, span, timeOf } from './words.ts';
 
 /** A signer cuts what it signs at its own end; within this they end together. */
 const TOGETHER_MS = DAY_MS;

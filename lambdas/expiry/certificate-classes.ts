@@ -1,4 +1,4 @@
-import type { Provider } from '../approval/policy.ts';
+import type { Provider } from '../contracts/identifiers.ts';
 
 /** Where the certificates of a class live. */
 export type Layer = 'control plane' | 'etcd' | 'node' | 'authority' | 'client' | 'workload';

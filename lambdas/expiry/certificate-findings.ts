@@ -1,4 +1,4 @@
-import type { Provider } from '../approval/policy.ts';
+import type { Provider } from '../contracts/identifiers.ts';
 import { eachInSteps, type Steps } from '../steps.ts';
 import { CERTIFICATE_CLASSES, renewedBy } from './certificate-classes.ts';
 import { judgeByRules, nameOf } from './certificate-rules.ts';

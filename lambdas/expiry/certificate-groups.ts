@@ -1,4 +1,4 @@
-import type { Provider } from '../approval/policy.ts';
+import type { Provider } from '../contracts/identifiers.ts';
 import { finished } from '../steps.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass, type Layer, renewedBy } from './certificate-classes.ts';
 import { severityOf } from './certificate-rules.ts';
@@ -77,14 +77,14 @@ function groupOf(
     ended: same.filter((certificate) => certificate.notAfter <= now).length,
     first: {
       object,
-      ...(best.notBefore === undefined ? {} : { notBefore: best.notBefore }),
+      notBefore: best.notBefore,
       notAfter: isoOf(notAfter),
       where: best.where,
-      ...(member === undefined ? {} : { member }),
+      member,
       basis: best.basis,
-      ...(lastSeen === undefined ? {} : { lastSeen: isoOf(lastSeen) }),
+      lastSeen: lastSeen === undefined ? undefined : isoOf(lastSeen),
     },
     severity: SEVERITIES.find((severity) => severities.some((other) => other === severity)) ?? 'info',
-    ...(renewal === undefined ? {} : { renewedBy: renewal }),
+    renewedBy: renewal,
   };
 }

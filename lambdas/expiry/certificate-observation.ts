@@ -1,4 +1,4 @@
-import type { Provider } from '../approval/policy.ts';
+import type { Provider } from '../contracts/identifiers.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { renewedBy } from './certificate-classes.ts';
 import type { CertificateObservation } from './observation.ts';

@@ -1,4 +1,5 @@
 import { printable } from '../printable.ts';
+import { DAY_MS } from '../time.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from './certificate-classes.ts';
 import { classOf } from './certificates.ts';
 import type { Severity } from './finding.ts';
@@ -6,7 +7,7 @@ import type { FindingCode } from './finding-codes.ts';
 import type { CertificateObservation } from './observation.ts';
 import { isOfAnother } from './proof.ts';
 import { expirySeverity, type Life, lengthOf, type Thresholds } from './thresholds.ts';
-import { DAY_MS, date, isoOf, span, timeOf } from './words.ts';
+import { date, isoOf, span, timeOf } from './words.ts';
 
 /** Everything a rule for one certificate looks at. */
 export interface JudgedCertificate {

@@ -1,11 +1,12 @@
 import { flatMapInSteps, groupInSteps, mapInSteps, type Steps } from '../steps.ts';
+import { DAY_MS } from '../time.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from './certificate-classes.ts';
 import { withinEvidence } from './inferred-ends.ts';
 import { namesOf } from './keep-observations.ts';
 import { type CertificateObservation, type Observation, SEVERAL_AT_A_PLACE } from './observation.ts';
 import { isProven } from './proof.ts';
 import type { Life } from './thresholds.ts';
-import { compare, DAY_MS, timeOf } from './words.ts';
+import { compare, timeOf } from './words.ts';
 
 /** One certificate, wherever it is and whoever speaks of it. */
 export interface KnownCertificate {
@@ -135,13 +136,13 @@ function believed(
     what,
     object: `${what} ${member === undefined || position > 0 ? `${where}${position > 0 ? ` #${position + 1}` : ''}` : member}`,
     best,
-    ...(member === undefined ? {} : { member }),
+    member,
     places: [...new Set(ranked.map((observation) => observation.where))],
     lives,
     notAfter: lives.map(({ notAfter }) => notAfter).reduce(lesser),
     said,
-    ...(unproven[0] === undefined ? {} : { unproven: unproven[0] }),
-    ...(isOld ? { lastSeen: seenAt } : {}),
+    unproven: unproven[0],
+    lastSeen: isOld ? seenAt : undefined,
     spare: best.what === 'ca-bundle' && isSpare(best, validInBundle, now),
   };
 }

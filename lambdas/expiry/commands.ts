@@ -1,4 +1,4 @@
-import type { Provider } from '../approval/policy.ts';
+import type { Provider } from '../contracts/identifiers.ts';
 import { type CertificateClass, isRolled } from './certificate-classes.ts';
 import type { KeptFinding } from './finding.ts';
 import type { FindingCode } from './finding-codes.ts';

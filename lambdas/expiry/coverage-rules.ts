@@ -1,11 +1,12 @@
-import type { Provider } from '../approval/policy.ts';
+import type { Provider } from '../contracts/identifiers.ts';
+import { DAY_MS } from '../time.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass, renewedBy } from './certificate-classes.ts';
 import { classOf, type KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
 import type { ExpiryFinding } from './finding.ts';
 import { namesOf } from './keep-observations.ts';
 import type { GroupObservation, MemberObservation, MemberRole, Observation } from './observation.ts';
-import { compare, counted, DAY_MS, firstOf, timeOf } from './words.ts';
+import { compare, counted, firstOf, timeOf } from './words.ts';
 
 /** So long somebody may take to look at it; a rollout brings a new machine sooner. */
 const SHRUNK_MS = DAY_MS;

@@ -1,4 +1,4 @@
-import type { Provider } from '../approval/policy.ts';
+import type { Provider } from '../contracts/identifiers.ts';
 import { printable } from '../printable.ts';
 import { eachInSteps, filterInSteps, finished, mapInSteps, type Steps, sortInSteps } from '../steps.ts';
 import type { Layer } from './certificate-classes.ts';
@@ -156,7 +156,7 @@ function findingOf(
     severity,
     cluster,
     object,
-    ...(what === undefined ? {} : { what }),
+    what,
     ...(places === undefined || places.length === 0
       ? {}
       : {
@@ -165,9 +165,9 @@ function findingOf(
         }),
     message: printable(message, LIMITS.message),
     since,
-    ...(due === undefined ? {} : { due }),
-    ...(lastSeen === undefined ? {} : { lastSeen: isoOf(lastSeen) }),
-    ...(renewedBy === undefined ? {} : { renewedBy: printable(renewedBy, LIMITS.renewedBy) }),
+    due,
+    lastSeen: lastSeen === undefined ? undefined : isoOf(lastSeen),
+    renewedBy: renewedBy === undefined ? undefined : printable(renewedBy, LIMITS.renewedBy),
     command: COMMANDS[code]({ ...context, ...words, what }),
     runbook: runbookOf(code),
   };

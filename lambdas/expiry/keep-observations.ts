@@ -1,3 +1,4 @@
+import { DAY_MS } from '../time.ts';
 import { codeOfUnread } from './finding-codes.ts';
 import {
   type CertificateObservation,
@@ -10,7 +11,7 @@ import {
   type UnreadObservation,
 } from './observation.ts';
 import { isOfServer, provesLess } from './proof.ts';
-import { compare, DAY_MS, timeOf } from './words.ts';
+import { compare, timeOf } from './words.ts';
 
 /** All that counts: what was seen now, and what was before and could not be looked at again. */
 export interface KnownObservations {

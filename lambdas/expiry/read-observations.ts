@@ -1,4 +1,4 @@
-import { PROVIDERS } from '../approval/policy.ts';
+import { PROVIDERS } from '../contracts/identifiers.ts';
 import { printable } from '../printable.ts';
 import type { AssessedCluster } from './assess-expiry.ts';
 import { MAX_OBSERVATIONS } from './bound-observations.ts';
@@ -135,7 +135,7 @@ function readCluster(value: unknown, report: Report): AssessedCluster | undefine
   return {
     id,
     provider: known,
-    ...(typeof name === 'string' && name !== '' ? { name: printable(name, NAME_LIMIT) } : {}),
+    name: typeof name === 'string' && name !== '' ? printable(name, NAME_LIMIT) : undefined,
   };
 }
 

@@ -1,9 +1,9 @@
+import { DAY_MS, MINUTE_MS } from '../time.ts';
 import type { KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
 import type { Observation, RequestsObservation } from './observation.ts';
-import { counted, DAY_MS, span, timeOf } from './words.ts';
+import { counted, span, timeOf } from './words.ts';
 
-const MINUTE_MS = 60_000;
 /** A kubelet gives up on a request then (client-go, certificateWaitTimeout). */
 const PENDING_MS = 15 * MINUTE_MS;
 /** A signer takes seconds. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../time.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from './certificate-classes.ts';
 
 /**
@@ -22,8 +23,6 @@ export interface Thresholds {
   readonly default: ClassThresholds;
   readonly classes: Readonly<Partial<Record<CertificateClass, ClassThresholds>>>;
 }
-
-const DAY_MS = 86_400_000;
 
 /** Renewed by hand or by a rollout: there has to be time for that. */
 const BY_HAND: ClassThresholds = {

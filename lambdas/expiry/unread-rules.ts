@@ -1,3 +1,4 @@
+import { DAY_MS } from '../time.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from './certificate-classes.ts';
 import type { KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
@@ -12,7 +13,7 @@ import {
   type UnreadObservation,
 } from './observation.ts';
 import { expirySeverity, type Thresholds } from './thresholds.ts';
-import { compare, counted, DAY_MS, firstOf, isoOf, span, timeOf } from './words.ts';
+import { compare, counted, firstOf, isoOf, span, timeOf } from './words.ts';
 
 /** Until then it is a disturbance; after that nobody knows the cluster any more. */
 const LOST_MS = DAY_MS;

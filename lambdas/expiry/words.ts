@@ -1,6 +1,5 @@
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-export const DAY_MS = 24 * HOUR_MS;
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
+
 const YEAR_MS = 365.25 * DAY_MS;
 
 /** Milliseconds since the epoch; undefined where the text is no time. */

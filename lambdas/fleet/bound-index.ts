@@ -1,5 +1,5 @@
+import type { FleetIndex, IndexedCluster } from '../contracts/fleet-index.ts';
 import { type Cut, DETAIL_CUTS, LAST_CUTS } from './cut-cluster.ts';
-import type { FleetIndex, IndexedCluster } from './fleet-index.ts';
 
 /** Bytes of JSON: three quarters of the largest object that is written, so that an index at its bound has room for the next batch of outcomes. */
 export const MAX_INDEX_SIZE = 24 * 1024 * 1024;

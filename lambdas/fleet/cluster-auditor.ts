@@ -1,19 +1,19 @@
 import { audit, auditUnopened } from '../audit/audit.ts';
 import type { AuditReach, AuditTarget } from '../audit/audit-target.ts';
 import type { Snapshots, StoredSnapshot } from '../audit/snapshots.ts';
-import { type AuditSummary, summaryOf } from '../audit/summary.ts';
+import { summaryOf } from '../audit/summary.ts';
 import { isWhole } from '../audit/whole.ts';
 import { worthWriting } from '../audit/worth-writing.ts';
 import type { EksAuditReader } from '../aws/eks-audit.ts';
 import { AwsError } from '../aws/errors.ts';
-import type { AwsScope } from '../aws/scope.ts';
+import type { AuditSummary } from '../contracts/audit-summary.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { AwsScope, Target } from '../contracts/target.ts';
 import { assessInSteps } from '../expiry/assess-expiry.ts';
 import type { Snapshot } from '../expiry/snapshot.ts';
 import type { Thresholds } from '../expiry/thresholds.ts';
-import type { Problem } from '../problem.ts';
 import { stepsInTurns } from '../processor-time.ts';
 import type { OpenTarget } from './open-target.ts';
-import type { Target } from './target.ts';
 
 /** An audit that is due. */
 export interface DueAudit {
@@ -141,10 +141,10 @@ export function createClusterAuditor(options: ClusterAuditorOptions): AuditClust
       id,
       cluster,
       workload,
-      ...(management === undefined ? {} : { management }),
+      management,
       machinesNamespace,
-      ...(eksAnywhereNamespace === undefined ? {} : { eksAnywhereNamespace }),
-      ...(access.kind === 'eks' ? { eks: eksAudit(access.scope, name) } : {}),
+      eksAnywhereNamespace,
+      eks: access.kind === 'eks' ? eksAudit(access.scope, name) : undefined,
       reach,
     };
   }

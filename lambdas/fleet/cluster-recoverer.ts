@@ -1,11 +1,11 @@
+import type { Problem } from '../contracts/problem.ts';
+import type { RecoveryWindow } from '../contracts/recovery-window.ts';
+import type { Target } from '../contracts/target.ts';
 import type { CollectedDecisions } from '../journal/decisions.ts';
 import type { RecoveryEntry } from '../journal/entry.ts';
 import { recoveryEntries } from '../journal/recovery-entry.ts';
-import type { Problem } from '../problem.ts';
-import type { RecoveryWindow } from '../recovery/window.ts';
 import { type RecoveryRow, sweepRecovery } from '../recovery-sweep/sweep-recovery.ts';
 import type { OpenTarget } from './open-target.ts';
-import type { Target } from './target.ts';
 
 /** A sweep of a window that is open. */
 export interface DueRecovery {
@@ -53,10 +53,10 @@ export function createClusterRecoverer({
           clusterId: id,
           cluster,
           workload,
-          ...(management === undefined ? {} : { management }),
+          management,
           machinesNamespace,
-          ...(vpcId === undefined ? {} : { vpcId }),
-          ...(listInstances === undefined ? {} : { listInstances }),
+          vpcId,
+          listInstances,
         },
         window,
         { clock, signal, onRow: (row) => void rows.push(row) },

@@ -1,16 +1,16 @@
 import type { EksAuditReader } from '../aws/eks-audit.ts';
 import type { EksNodeGroups } from '../aws/eks-nodegroups.ts';
-import type { AwsScope } from '../aws/scope.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { RolloutSummary } from '../contracts/rollout-summary.ts';
+import type { AwsScope, Target } from '../contracts/target.ts';
 import { handshakes } from '../probe/handshakes.ts';
-import type { Problem } from '../problem.ts';
 import type { RolloutPolicy } from '../rollout/policy.ts';
 import { type NodeGroupsStepped, stepNodeGroups } from '../rollout-step/step-node-groups.ts';
 import { type RolloutLedger, type RolloutStepped, stepRollout } from '../rollout-step/step-rollout.ts';
 import { nodeGroupSummaryOf } from './node-group-summary.ts';
 import type { OpenTarget } from './open-target.ts';
 import { rolloutPolicyOf } from './rollout-policy-of.ts';
-import { type RolloutSummary, summaryOf } from './rollout-summary.ts';
-import type { Target } from './target.ts';
+import { summaryOf } from './rollout-summary.ts';
 
 /** A step that is due. */
 export interface DueRollout {
@@ -69,8 +69,8 @@ export function createClusterRoller({
     const { management, machinesNamespace, workload } = open;
     const options = {
       policy: rolloutPolicyOf(policies, target),
-      ...(ledger === undefined ? {} : { ledger }),
-      ...(holdWrites === undefined ? {} : { holdWrites }),
+      ledger,
+      holdWrites,
       clock,
       signal,
     };
@@ -98,11 +98,11 @@ export function createClusterRoller({
         management,
         managesItself: management === workload,
         namespace: machinesNamespace,
-        ...(eksAnywhereNamespace === undefined ? {} : { eksAnywhereNamespace }),
-        ...(reached ? { handshakes } : {}),
+        eksAnywhereNamespace,
+        handshakes: reached ? handshakes : undefined,
         // What a client of the cluster trusts are the authorities of its control plane.
-        ...(caPem === undefined ? {} : { authorities: async () => caPem }),
-        ...(target.audit?.secrets === true ? { readEtcdClientSecret: true } : {}),
+        authorities: caPem === undefined ? undefined : async () => caPem,
+        readEtcdClientSecret: target.audit?.secrets === true ? true : undefined,
       },
       { ...options, trigger: 'schedule' },
     );

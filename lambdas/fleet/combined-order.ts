@@ -1,5 +1,4 @@
-import type { OrderedAudit, SweepOrder } from './order.ts';
-import { present } from './shape.ts';
+import type { OrderedAudit, SweepOrder } from '../contracts/order.ts';
 
 /**
  * One order for all that wait for one cluster: the newest, which knows best where the cluster is, what its lane reaches and whether its writes are held. What the
@@ -16,20 +15,20 @@ export function combinedOrder(orders: readonly [SweepOrder, ...SweepOrder[]]): S
   const byAge = orders.toSorted((a, b) => b.tick - a.tick);
   const last = <K extends 'rollout' | 'recovery' | 'expiredServer'>(key: K) =>
     byAge.find((order) => order[key] !== undefined)?.[key];
-  const more = present({
-    lookForClusters: namespaces.size === 0 ? undefined : [...namespaces],
+  return {
+    ...newest,
+    lookForClusters: namespaces.size === 0 ? newest.lookForClusters : [...namespaces],
     audit,
     rollout: last('rollout'),
     recovery: last('recovery'),
     expiredServer: last('expiredServer'),
-  });
-  return Object.keys(more).length === 0 ? newest : { ...newest, ...more };
+  };
 }
 
 function farther(one: OrderedAudit, other: OrderedAudit): OrderedAudit {
   return {
     secrets: one.secrets || other.secrets,
     kubeletMetrics: one.kubeletMetrics || other.kubeletMetrics,
-    ...((one.known ?? other.known) ? { known: true } : {}),
+    known: one.known ?? other.known,
   };
 }

@@ -1,15 +1,13 @@
-import type { AuditSummary, FindingTally } from '../audit/summary.ts';
 import { kindOf } from '../audit/tally.ts';
+import type { AuditSummary, FindingTally } from '../contracts/audit-summary.ts';
+import type { FateRow, SloLedger } from '../contracts/fates.ts';
+import type { Finding, IndexedCluster } from '../contracts/fleet-index.ts';
+import type { VerdictLine } from '../contracts/outcome.ts';
+import type { HoldReason } from '../contracts/rollout-summary.ts';
 import type { KeptFinding } from '../expiry/finding.ts';
 import { byUrgency } from '../expiry/findings.ts';
 import { signalOf } from '../health/finding-signals.ts';
-import type { HoldReason } from '../rollout/step.ts';
-import type { FateRow } from '../slo/fates.ts';
-import type { SloLedger } from '../slo/ledger.ts';
 import { fitting } from './fitting.ts';
-import type { Finding, IndexedCluster } from './fleet-index.ts';
-import type { VerdictLine } from './outcome.ts';
-import { present } from './shape.ts';
 
 /** Characters. The beginning of a text tells the most. */
 const SHORT = 80;
@@ -119,9 +117,9 @@ function detailsOfRollout(cluster: IndexedCluster): IndexedCluster {
     ...cluster,
     rollout: {
       ...rollout,
-      failed: rollout.failed.map(({ id, found, passing }) => ({ id, found: short(found), ...present({ passing }) })),
+      failed: rollout.failed.map(({ id, found, passing }) => ({ id, found: short(found), passing })),
       reasons: rollout.reasons.map((reason, n) => (n === 0 ? reason : shortReason(reason))),
-      ...present({ progress: counted }),
+      progress: counted,
     },
   };
 }

@@ -1,14 +1,14 @@
 import type { EksReader } from '../aws/eks-clusters.ts';
-import { AwsError } from '../aws/errors.ts';
+import { AwsError, awsProblem } from '../aws/errors.ts';
 import type { EksDiscovery, Lane } from '../config/fleet.ts';
-import { printable } from '../printable.ts';
-import type { Problem } from '../problem.ts';
+import { entryOf } from '../contracts/contract.ts';
+import { CLUSTER_NAME } from '../contracts/identifiers.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { Registry } from '../contracts/registry.ts';
+import type { Target } from '../contracts/target.ts';
 import { nameMayBeWanted } from './cluster-selection.ts';
 import { describedCluster } from './eks-target.ts';
-import type { Registry } from './registry.ts';
-import { entryOf } from './shape.ts';
 import { type EksSource, eksClusterId, eksSources, type HubIdentity } from './sources.ts';
-import { CLUSTER_NAME, type Target } from './target.ts';
 
 export type { HubIdentity } from './sources.ts';
 
@@ -153,7 +153,7 @@ async function describeOne(source: EksSource, name: string, reading: Reading): P
     id,
     unread: true,
     // What is known of it stays; of another one nothing is known, and its source has to be read again.
-    ...(known ? {} : { problem: timeIsOver(`cluster ${id}`) }),
+    problem: known ? undefined : timeIsOver(`cluster ${id}`),
   });
   if (signal.aborted) return unfinished();
   try {
@@ -167,7 +167,7 @@ async function describeOne(source: EksSource, name: string, reading: Reading): P
 function resultOf({ name, problem }: EksSource, clusters: readonly FoundCluster[]): SourceResult {
   if (clusters.some((cluster) => cluster.problem?.kind === UNFINISHED))
     return { source: name, ok: false, problem: timeIsOver(name), clusters };
-  return { source: name, ok: true, clusters, ...(problem === undefined ? {} : { problem }) };
+  return { source: name, ok: true, clusters, problem };
 }
 
 function idOf({ scope }: EksSource, name: string): string {
@@ -193,14 +193,5 @@ class UnusableAnswer extends AwsError {
 }
 
 function problemOf(object: string, error: unknown, signal: AbortSignal): Problem {
-  if (signal.aborted) return timeIsOver(object);
-  if (error instanceof AwsError)
-    return {
-      kind: error.kind,
-      object: printable(error.object, 500),
-      message: printable(error.problem, 500),
-      remedy: error.remedy,
-    };
-  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return { kind: 'bug', object, message: printable(message, 500), remedy: 'Report this as a bug of certmarshal.' };
+  return signal.aborted ? timeIsOver(object) : awsProblem(object, error);
 }

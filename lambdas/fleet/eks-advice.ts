@@ -1,5 +1,5 @@
-import type { Problem } from '../problem.ts';
-import type { EksAccess } from './access.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { EksAccess } from '../contracts/target.ts';
 
 /** The Kubernetes group of the access entry, and of what `certmarshal rbac` grants unless it is told otherwise. */
 const GROUP = 'certmarshal';

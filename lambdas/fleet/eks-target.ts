@@ -1,15 +1,12 @@
 import type { EksCluster } from '../aws/eks-clusters.ts';
-import type { AwsScope } from '../aws/scope.ts';
 import type { DEFAULT_LANE as DefaultLane, EksDiscovery, Lane } from '../config/fleet.ts';
+import { read } from '../contracts/contract.ts';
+import type { Problem } from '../contracts/problem.ts';
+import { type AwsScope, type EksAccess, Target } from '../contracts/target.ts';
 import { printable } from '../printable.ts';
-import type { Problem } from '../problem.ts';
-import type { EksAccess } from './access.ts';
 import { isWanted } from './cluster-selection.ts';
 import type { FoundCluster } from './discover.ts';
-import { readTarget } from './read-target.ts';
-import { present, reading } from './shape.ts';
 import { type EksSource, eksClusterId } from './sources.ts';
-import type { Target } from './target.ts';
 import { targetAudit } from './target-audit.ts';
 
 const DEFAULT_LANE: typeof DefaultLane = 'default';
@@ -32,7 +29,7 @@ export function describedCluster(
   const lane = laneOf(cluster, entry, lanes);
   if (lane === undefined) return { id, problem: withoutLane(id, vpcId) };
   const said = { name, endpoint, certificateAuthority, vpcId, serviceCidrs };
-  const target = reading(() => readTarget(eksTarget(said, { scope, entry, lane }), 'target'));
+  const target = read(Target, eksTarget(said, { scope, entry, lane }), 'target');
   return target.ok ? { id, target: target.value } : { id, problem: unusable(id, target.problem) };
 }
 
@@ -51,9 +48,9 @@ export function eksTarget(
   return {
     id: eksClusterId(scope, name),
     // None is not known to be none: every cluster has Services.
-    cluster: { name, provider: 'eks', ...(serviceCidrs.length === 0 ? {} : { serviceCidrs }) },
+    cluster: { name, provider: 'eks', serviceCidrs: serviceCidrs.length === 0 ? undefined : serviceCidrs },
     access: { kind: 'eks', endpoint, certificateAuthority, scope },
-    instances: { ...scope, ...present({ vpcId }) },
+    instances: { ...scope, vpcId },
     lane,
     ...targetAudit(entry),
   };

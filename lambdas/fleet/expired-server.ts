@@ -1,6 +1,6 @@
-import type { AuditSummary } from '../audit/summary.ts';
 import type { ExpiredServerOfCluster } from '../config/fleet.ts';
-import type { ExpiredServer } from '../kubernetes/connection.ts';
+import type { AuditSummary } from '../contracts/audit-summary.ts';
+import type { ExpiredServer } from '../contracts/order.ts';
 
 /** One that ends later is not used yet: what is open for long is forgotten. Milliseconds. */
 export const LONGEST_EXPIRED_SERVER_MS = 7 * 24 * 60 * 60_000;

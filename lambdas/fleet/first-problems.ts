@@ -1,4 +1,4 @@
-import type { Problem } from '../problem.ts';
+import type { Problem } from '../contracts/problem.ts';
 
 /** At most so many problems; the last one then says how many there are. */
 export function firstProblems(problems: readonly Problem[], most: number): readonly Problem[] {

@@ -1,18 +1,17 @@
-import { isDeepStrictEqual } from 'node:util';
+import { canonicalJson } from '../canonical-json.ts';
 import type { Fleet } from '../config/fleet.ts';
+import type { ExpiredServer, SweepOrder } from '../contracts/order.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { RegisteredCluster, Registry } from '../contracts/registry.ts';
+import type { Target } from '../contracts/target.ts';
+import { isAhead } from '../contracts/values.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
-import type { ExpiredServer } from '../kubernetes/connection.ts';
-import type { Problem } from '../problem.ts';
 import { nameMayBeWanted } from './cluster-selection.ts';
 import { eksTarget, lanesFor } from './eks-target.ts';
 import { expiredServerOf } from './expired-server.ts';
 import { handshakeLanes } from './handshake-lanes.ts';
 import { listedClusters } from './listed-clusters.ts';
-import type { SweepOrder } from './order.ts';
-import type { RegisteredCluster, Registry } from './registry.ts';
-import { isAhead } from './shape.ts';
 import { eksSources, type HubIdentity } from './sources.ts';
-import type { Target } from './target.ts';
 import { workloadTarget } from './workload-clusters.ts';
 
 /** What of `fleet.yaml` says how clusters are reached. */
@@ -71,7 +70,7 @@ function fitCluster(cluster: RegisteredCluster, allowed: AllowedTargets): Regist
   const { target, ...rest } = cluster;
   if (target === undefined) return cluster;
   const choices = allowed(target).filter(({ id }) => id === target.id);
-  if (choices.some((choice) => isDeepStrictEqual(choice, target))) return cluster;
+  if (choices.some((choice) => isSameJson(choice, target))) return cluster;
   const [choice] = choices;
   return choice === undefined ? { ...rest, problem: notInFleet(target.id) } : { ...cluster, target: choice };
 }
@@ -107,8 +106,7 @@ export function createOrderRefusal(fleet: FleetOfTargets, hub: HubIdentity, lane
   const isTolerated = (given: ExpiredServer, id: string, now: number): boolean => {
     const server = expiredServerOf(fleet.recovery, id, undefined, now);
     // Only the last audit tells when it was replaced. That refuses more, and an order without it is honest where no audit has seen the server.
-    const { replacedBefore: _, ...rest } = { replacedBefore: undefined, ...given };
-    return isDeepStrictEqual(rest, server);
+    return isSameJson({ ...given, replacedBefore: undefined }, server);
   };
   const whyNot = (order: SweepOrder, now: number): string | undefined => {
     const { target, tick, audit, expiredServer, lookForClusters = [], handshakes } = order;
@@ -134,9 +132,9 @@ export function createOrderRefusal(fleet: FleetOfTargets, hub: HubIdentity, lane
 function misfitOf(target: Target, choices: readonly Target[]): string | undefined {
   const [first] = choices;
   if (first === undefined) return 'fleet.yaml has no such cluster';
-  if (choices.some((choice) => isDeepStrictEqual(choice, target))) return undefined;
+  if (choices.some((choice) => isSameJson(choice, target))) return undefined;
   const parts = Object.keys({ ...first, ...target });
-  const part = parts.find((key) => !isDeepStrictEqual(Reflect.get(first, key), Reflect.get(target, key))) ?? 'lane';
+  const part = parts.find((key) => !isSameJson(Reflect.get(first, key), Reflect.get(target, key))) ?? 'lane';
   return `target.${part} is not what fleet.yaml says`;
 }
 
@@ -148,4 +146,8 @@ function refused(id: string, why: string): Problem {
     remedy:
       'Nothing, if certmarshal was just deployed: the next order is as fleet.yaml says. If not, find out who else may write to registry.json and to the queues of orders.',
   };
+}
+
+function isSameJson(a: unknown, b: unknown): boolean {
+  return canonicalJson(a) === canonicalJson(b);
 }

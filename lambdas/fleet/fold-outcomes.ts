@@ -1,14 +1,15 @@
-import { type AuditSummary, unionOf } from '../audit/summary.ts';
-import type { Problem } from '../problem.ts';
-import { foldFates, type SloLedger } from '../slo/ledger.ts';
-import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from './fleet-index.ts';
-import type { DispatchOutcome, Outcome, SweepOutcome } from './outcome.ts';
-import type { RolloutSummary } from './rollout-summary.ts';
-import { isAhead, present } from './shape.ts';
+import { unionOf } from '../audit/summary.ts';
+import type { AuditSummary } from '../contracts/audit-summary.ts';
+import type { SloLedger } from '../contracts/fates.ts';
+import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from '../contracts/fleet-index.ts';
+import type { DispatchOutcome, Outcome, SweepOutcome } from '../contracts/outcome.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { RolloutSummary } from '../contracts/rollout-summary.ts';
+import { isAhead } from '../contracts/values.ts';
+import { foldFates } from '../slo/ledger.ts';
+import { DAY_MS } from '../time.ts';
 import { foldVerdicts } from './verdict-lines.ts';
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 const KEPT_MS = 30 * DAY_MS;
 /** The clusters swept last. Far more than a fleet has. */
 const MAX_CLUSTERS = 50_000;
@@ -37,7 +38,7 @@ export function foldOutcomes(index: FleetIndex | undefined, outcomes: readonly O
   return {
     version: 1,
     writtenAt: new Date(now).toISOString(),
-    ...(dispatch === undefined ? {} : { dispatch }),
+    dispatch,
     clusters: kept(clusters, now),
   };
 }
@@ -58,7 +59,9 @@ function foldSweep(before: IndexedCluster | undefined, outcome: SweepOutcome, no
   }
   return {
     id,
-    ...present({ name, provider, counts }),
+    name,
+    provider,
+    counts,
     sweptAt: startedAt,
     durationMs,
     readable,
@@ -67,7 +70,7 @@ function foldSweep(before: IndexedCluster | undefined, outcome: SweepOutcome, no
     findingCount: problemCount,
     ...lasting,
     // The next audit brings back what was left out of the one before.
-    ...(outcome.audit === undefined ? present({ cut: before?.cut }) : {}),
+    ...(outcome.audit === undefined ? { cut: before?.cut } : {}),
   };
 }
 
@@ -91,7 +94,7 @@ function lastingOf(
 > {
   const isNewer = (time: string | undefined) => time === undefined || startedAt > time;
   const hasServer = server !== undefined && isNewer(before?.serverAt);
-  return present({
+  return {
     triedAt: !untried && isNewer(before?.triedAt) ? startedAt : before?.triedAt,
     readableAt: readable && isNewer(before?.readableAt) ? startedAt : before?.readableAt,
     server: hasServer ? server : before?.server,
@@ -99,11 +102,11 @@ function lastingOf(
     completeAt: complete && isNewer(before?.completeAt) ? startedAt : before?.completeAt,
     workloadClusters:
       workloadClusters !== undefined && isNewer(before?.workloadClusters?.readAt)
-        ? { readAt: startedAt, clusters: workloadClusters, ...present({ cut }) }
+        ? { readAt: startedAt, clusters: workloadClusters, cut }
         : before?.workloadClusters,
     audit: lastAudit(before?.audit, audit),
     rollout: lastRollout(before?.rollout, rollout),
-  });
+  };
 }
 
 /** What became of the requests. Late outcomes add to it like any other. */
@@ -113,10 +116,10 @@ function requestsOf(
   now: number,
 ): Pick<IndexedCluster, 'slo' | 'verdicts'> {
   const known = foldVerdicts(before?.verdicts ?? [], verdicts, now);
-  return present({
+  return {
     slo: fates === undefined ? closed(before?.slo, now) : foldFates(before?.slo, fates, Date.parse(startedAt), now),
     verdicts: known.length === 0 ? undefined : known,
-  });
+  };
 }
 
 /** Who did not look tells of no minute; they are over all the same. */

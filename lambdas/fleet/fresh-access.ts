@@ -1,8 +1,8 @@
 import type { EksReader } from '../aws/eks-clusters.ts';
 import { AwsError } from '../aws/errors.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { EksAccess } from '../contracts/target.ts';
 import { NAME_NOT_RESOLVED } from '../kubernetes/broken-connection.ts';
-import type { Problem } from '../problem.ts';
-import type { EksAccess } from './access.ts';
 
 /** What EKS says of a cluster whose endpoint is not what it was thought to be. */
 export type FreshAccess =

@@ -1,4 +1,4 @@
-import type { RegisteredCluster, Registry } from './registry.ts';
+import type { RegisteredCluster, Registry } from '../contracts/registry.ts';
 
 // A hint says that something happened in a cluster. Nothing of its content is used but which cluster it may be, and that only
 // if the registry knows it: whoever can forge one can have a cluster swept a little early.
@@ -42,7 +42,7 @@ export function hintedCluster(
 ): RegisteredCluster | undefined {
   const name = AUDIT_LOG_GROUP.exec(logGroup)?.[1];
   if (name === undefined) return undefined;
-  return eksClusterNamed({ account: owner, name, ...(region === undefined ? {} : { region }) }, registry);
+  return eksClusterNamed({ account: owner, name, region }, registry);
 }
 
 /**

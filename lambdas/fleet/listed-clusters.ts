@@ -1,8 +1,7 @@
 import type { Fleet, FleetCluster, ManagementCluster } from '../config/fleet.ts';
+import type { Target } from '../contracts/target.ts';
 import type { FoundCluster, SourceResult } from './discover.ts';
-import { present } from './shape.ts';
 import { LISTED } from './sources.ts';
-import type { Target } from './target.ts';
 import { targetAudit } from './target-audit.ts';
 
 /** The clusters that `fleet.yaml` names one by one, management clusters among them: a source that never fails. */
@@ -19,10 +18,10 @@ function managementTarget(cluster: ManagementCluster): FoundCluster {
     id: name,
     target: {
       id: name,
-      cluster: present({ name, provider: 'eks-anywhere' as const, serviceCidrs }),
-      access: present({ kind: 'kubeconfig' as const, secret, authenticatorId }),
+      cluster: { name, provider: 'eks-anywhere' as const, serviceCidrs },
+      access: { kind: 'kubeconfig' as const, secret, authenticatorId },
       management: { namespace },
-      ...present({ eksAnywhereNamespace }),
+      eksAnywhereNamespace,
       lane,
       ...targetAudit(cluster),
     },
@@ -45,9 +44,10 @@ function listedTarget(cluster: FleetCluster): FoundCluster {
     id,
     target: {
       id,
-      cluster: present({ name, provider, serviceCidrs }),
-      access: present({ kind: 'kubeconfig' as const, secret, authenticatorId }),
-      ...present({ management: managementOf(cluster), eksAnywhereNamespace }),
+      cluster: { name, provider, serviceCidrs },
+      access: { kind: 'kubeconfig' as const, secret, authenticatorId },
+      management: managementOf(cluster),
+      eksAnywhereNamespace,
       lane,
       ...targetAudit(cluster),
     },

@@ -1,9 +1,8 @@
+import { type HoldReason, ROLLOUT_LIMITS, type RolloutSummary } from '../contracts/rollout-summary.ts';
 import { printable } from '../printable.ts';
 import { NODES_BY_HAND, type NodeGroupRequest, successorOf } from '../rollout/node-groups.ts';
-import type { HoldReason } from '../rollout/step.ts';
 import type { NodeGroupsStepped } from '../rollout-step/step-node-groups.ts';
-import { boundedReasons, failedChecks, ROLLOUT_LIMITS, type RolloutSummary, textOf } from './rollout-summary.ts';
-import { present } from './shape.ts';
+import { boundedReasons, failedChecks, textOf } from './rollout-summary.ts';
 
 /** What a look at the node groups of an EKS cluster came to, for people. The span is that from the successor of its authority to the last day of a beginning. Pure. */
 export function nodeGroupSummaryOf({
@@ -21,12 +20,9 @@ export function nodeGroupSummaryOf({
     at,
     ...failedChecks(checks),
     reasons: boundedReasons([...held, ...asks.map(byHand)]),
-    ...present({
-      span: from === undefined || until === undefined ? undefined : { from, until },
-      nextWindow: textOf(nextWindow),
-      write:
-        step.kind === 'act' && written ? ({ kind: 'update-node-group', outcome: written.kind } as const) : undefined,
-    }),
+    span: from === undefined || until === undefined ? undefined : { from, until },
+    nextWindow: textOf(nextWindow),
+    write: step.kind === 'act' && written ? ({ kind: 'update-node-group', outcome: written.kind } as const) : undefined,
   };
 }
 

@@ -4,16 +4,17 @@ import type { IsEksEndpoint } from '../aws/eks-endpoint.ts';
 import type { SignToken } from '../aws/eks-token.ts';
 import { AwsError } from '../aws/errors.ts';
 import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../aws/kubeconfig-secret.ts';
+import { DEFAULT_NAMESPACE } from '../contracts/identifiers.ts';
+import type { ExpiredServer } from '../contracts/order.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { ClusterApiAccess, EksAccess, KubeconfigAccess, Target } from '../contracts/target.ts';
 import { createKubernetesClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { readClusterApiKubeconfig } from '../kubernetes/cluster-api-kubeconfig.ts';
-import { type Connection, type Credentials, type ExpiredServer, hostOf } from '../kubernetes/connection.ts';
+import { type Connection, type Credentials, hostOf } from '../kubernetes/connection.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { KubeconfigError } from '../kubernetes/kubeconfig-document.ts';
 import { loadSecretKubeconfig } from '../kubernetes/secret-kubeconfig.ts';
-import type { Problem } from '../problem.ts';
 import type { SweepTarget } from '../sweep/observe.ts';
-import type { ClusterApiAccess, EksAccess, KubeconfigAccess } from './access.ts';
-import { DEFAULT_NAMESPACE, type Target } from './target.ts';
 import { whyNoToken } from './token-server.ts';
 
 /** A target with its clients. */

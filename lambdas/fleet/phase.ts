@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-
-const MINUTE_MS = 60_000;
+import { MINUTE_MS } from '../time.ts';
 
 /**
  * Whether it is the turn of a cluster for what is done every `minutes`. Clusters have different minutes, always the same ones, so that

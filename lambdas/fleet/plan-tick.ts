@@ -1,22 +1,23 @@
 import type { ExpiredServerOfCluster } from '../config/fleet.ts';
-import type { Problem } from '../problem.ts';
-import type { RecoveryWindow } from '../recovery/window.ts';
+import { entryOf } from '../contracts/contract.ts';
+import type { FleetIndex } from '../contracts/fleet-index.ts';
+import type { OrderedAudit, SweepOrder } from '../contracts/order.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { RecoveryWindow } from '../contracts/recovery-window.ts';
+import type { RegisteredCluster, Registry } from '../contracts/registry.ts';
+import type { Target } from '../contracts/target.ts';
+import { openWindowOf } from '../recovery/open-window.ts';
 import type { RolloutPolicy } from '../rollout/policy.ts';
+import { MINUTE_MS } from '../time.ts';
 import { DEADLINE_MS, SHORT_DEADLINE_MS } from './deadlines.ts';
 import { expiredServerOf } from './expired-server.ts';
 import { firstProblems } from './first-problems.ts';
-import type { FleetIndex } from './fleet-index.ts';
-import type { OrderedAudit, SweepOrder } from './order.ts';
 import { isTurnOf, minutesSinceTurnOf } from './phase.ts';
-import { openWindowOf } from './read-recovery.ts';
-import type { RegisteredCluster, Registry } from './registry.ts';
 import { rolloutPolicyOf } from './rollout-policy-of.ts';
 import { isUnderWay } from './rollout-summary.ts';
 import { sameServer } from './same-server.ts';
-import { entryOf, present } from './shape.ts';
 import { sharedTokens } from './shared-tokens.ts';
 import { LISTED } from './sources.ts';
-import type { Target } from './target.ts';
 
 /** What dispatch does in one tick. */
 export interface TickPlan {
@@ -28,7 +29,6 @@ export interface TickPlan {
 const CADENCE_MINUTES = 10;
 /** How often an audit is ordered again that was not made when it was its turn. An outcome needs up to two minutes to get here. */
 const AUDIT_AGAIN_MINUTES = 5;
-const MINUTE_MS = 60_000;
 const MAX_PROBLEMS = 100;
 
 export interface TickOptions {
@@ -77,16 +77,14 @@ export function planTick(
       target,
       tick,
       deadlineMs: recovery === undefined ? deadlineOf(cluster, index, tick) : DEADLINE_MS,
-      ...present({
-        holdWrites,
-        server: serverBehind(cluster, index),
-        lookForClusters,
-        handshakes: handshakeLanes?.has(target.lane) === true ? (true as const) : undefined,
-        audit: auditOf(cluster, target, question),
-        rollout: rolloutOf(cluster, target, rollouts, question),
-        recovery,
-        expiredServer: expiredServerOf(expiredServers, target.id, entryOf(index?.clusters, target.id)?.audit, tick),
-      }),
+      holdWrites,
+      server: serverBehind(cluster, index),
+      lookForClusters,
+      handshakes: handshakeLanes?.has(target.lane) === true ? (true as const) : undefined,
+      audit: auditOf(cluster, target, question),
+      rollout: rolloutOf(cluster, target, rollouts, question),
+      recovery,
+      expiredServer: expiredServerOf(expiredServers, target.id, entryOf(index?.clusters, target.id)?.audit, tick),
     };
     return [{ lane: target.lane, order, rank: rankOf(order, isQuick(cluster, index)) }];
   });
@@ -175,7 +173,7 @@ function auditOf(
   return {
     secrets: audit?.secrets ?? false,
     kubeletMetrics: audit?.kubeletMetrics ?? false,
-    ...(before !== undefined && before.ends.length + before.sources.read.length > 0 ? { known: true } : {}),
+    known: before !== undefined && before.ends.length + before.sources.read.length > 0 ? true : undefined,
   };
 }
 

@@ -1,34 +1,28 @@
 import { AwsError } from '../aws/errors.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
-import type { Problem } from '../problem.ts';
-import { type PastRollout, type RolloutHistory, UNDONE_MS, type UndoneClaim } from '../rollout/history.ts';
+import { read } from '../contracts/contract.ts';
+import type { Problem } from '../contracts/problem.ts';
+import {
+  MOST_ROLLOUTS,
+  MOST_UNDONE,
+  type PastRollout,
+  RolloutLedger as StoredLedger,
+  type UndoneClaim,
+} from '../contracts/rollout-ledger.ts';
+import { isAhead } from '../contracts/values.ts';
+import { type RolloutHistory, UNDONE_MS } from '../rollout/history.ts';
 import type { RolloutLimits } from '../rollout/policy.ts';
 import { hasTurn } from '../rollout/turn.ts';
 import type { RolloutLedger } from '../rollout-step/step-rollout.ts';
-import {
-  fields,
-  instant,
-  isAhead,
-  list,
-  oneOf,
-  optional,
-  present,
-  type Read,
-  reading,
-  text,
-  versionOf,
-} from './shape.ts';
+import { DAY_MS } from '../time.ts';
 
 /** Key in the state bucket. */
 export const ROLLOUT_LEDGER_KEY = 'rollouts.json';
 
-const DAY_MS = 86_400_000;
 /** Longer than any check looks back. */
 const REMEMBERED_MS = 100 * DAY_MS;
 /** A rollout that no one ended has ended by then: its cluster may be gone. The others wait for it for `TURN_MS` only. */
 const LONGEST_MS = 14 * DAY_MS;
-const MOST_ROLLOUTS = 20_000;
-const MOST_UNDONE = 2_000;
 /** Of a write that others overtake. */
 const MOST_TRIES = 5;
 
@@ -62,9 +56,10 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
   const load = async (signal: AbortSignal): Promise<Loaded> => {
     const found = await objects.read(ROLLOUT_LEDGER_KEY, signal);
     if (found === undefined) return { rollouts: [], undone: [], ahead: 0, etag: undefined };
-    const read = reading(() => readLedger(found.value));
-    if (!read.ok) return { rollouts: [], undone: [], ahead: 0, etag: found.etag, damage: read.problem };
-    return { ...remembered(read.value, clock()), etag: found.etag };
+    const stored = read(StoredLedger, found.value, 'the ledger');
+    if (!stored.ok) return { rollouts: [], undone: [], ahead: 0, etag: found.etag, damage: stored.problem };
+    const { rollouts, undone = [] } = stored.value;
+    return { ...remembered({ rollouts, undone }, clock()), etag: found.etag };
   };
 
   /** @returns whether it was written; undefined from `change` leaves everything as it is */
@@ -106,9 +101,9 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
       return {
         rollouts: shown,
         limits,
-        ...(undone.length === 0 ? {} : { undone }),
-        ...(ahead === 0 ? {} : { problems: [aheadOfTime(ahead)] }),
-        ...(damage === undefined ? {} : { unread: damaged(damage).problem }),
+        undone: undone.length === 0 ? undefined : undone,
+        problems: ahead === 0 ? undefined : [aheadOfTime(ahead)],
+        unread: damage === undefined ? undefined : damaged(damage).problem,
       };
     },
 
@@ -195,7 +190,7 @@ function bounded({ rollouts, undone }: Ledger): object {
   return {
     version: 1,
     rollouts: newest(rollouts),
-    ...(undone.length === 0 ? {} : { undone: undone.slice(-MOST_UNDONE) }),
+    undone: undone.length === 0 ? undefined : undone.slice(-MOST_UNDONE),
   };
 }
 
@@ -207,35 +202,6 @@ function newest(rollouts: readonly PastRollout[]): readonly PastRollout[] {
   );
   return byUse.slice(0, MOST_ROLLOUTS);
 }
-
-/** @throws ShapeError */
-function readLedger(value: unknown): Ledger {
-  const ledger = fields(value, 'the ledger');
-  versionOf(ledger, 1);
-  return {
-    rollouts: list(readPast, MOST_ROLLOUTS)(ledger['rollouts'], 'rollouts'),
-    undone: optional(list(readUndone, MOST_UNDONE))(ledger['undone'], 'undone') ?? [],
-  };
-}
-
-const readUndone: Read<UndoneClaim> = (value, path) => {
-  const claim = fields(value, path);
-  return {
-    cluster: text(512)(claim['cluster'], `${path}.cluster`),
-    claimedAt: instant(claim['claimedAt'], `${path}.claimedAt`),
-  };
-};
-
-const readPast: Read<PastRollout> = (value, path) => {
-  const past = fields(value, path);
-  return present({
-    id: text(64)(past['id'], `${path}.id`),
-    cluster: text(512)(past['cluster'], `${path}.cluster`),
-    trigger: oneOf(['schedule', 'person'])(past['trigger'], `${path}.trigger`),
-    startedAt: instant(past['startedAt'], `${path}.startedAt`),
-    endedAt: optional(instant)(past['endedAt'], `${path}.endedAt`),
-  });
-};
 
 function damaged(problem: string): AwsError {
   return new AwsError({

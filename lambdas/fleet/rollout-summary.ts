@@ -1,87 +1,26 @@
+import {
+  type FailedCheck,
+  type HoldReason,
+  type MachineSummary,
+  MOST_FAILED,
+  MOST_MACHINES,
+  MOST_REASONS,
+  type ProgressSummary,
+  ROLLOUT_ID,
+  ROLLOUT_LIMITS,
+  type RolloutSummary,
+} from '../contracts/rollout-summary.ts';
 import { printable } from '../printable.ts';
-import type { RolloutTrigger } from '../rollout/annotations.ts';
 import type { MachineProgress, RolloutProgress } from '../rollout/progress.ts';
-import type { HoldReason, RolloutCheck, RolloutState, RolloutStep, RolloutWrite } from '../rollout/step.ts';
-import type { RolloutWritten } from '../rollout-step/act-rollout.ts';
-import type { NodeGroupWritten } from '../rollout-step/step-node-groups.ts';
+import type { RolloutCheck, RolloutStep } from '../rollout/step.ts';
 import type { RolloutStepped } from '../rollout-step/step-rollout.ts';
+import { LAST_INSTANT } from '../time.ts';
 import { fitting } from './fitting.ts';
-import { present } from './shape.ts';
-
-/** What people are told of the rollout of one cluster: plain data, bounded, times as RFC 3339. */
-export interface RolloutSummary {
-  readonly state: RolloutState;
-  /** The whole story in one sentence, without a full stop. */
-  readonly message: string;
-  /** When it was looked at. */
-  readonly at: string;
-  /** Of ours, that goes on or was the last. */
-  readonly rollout?: {
-    readonly id: string;
-    readonly start: string;
-    readonly trigger: RolloutTrigger;
-    readonly abortedAt?: string;
-  };
-  /** When the first certificate ends that a rollout would renew. */
-  readonly soonestEnd?: string;
-  /** In which the schedule may begin: after `until` only a person can. */
-  readonly span?: { readonly from: string; readonly until: string };
-  /** When a maintenance window opens next, where there are any and none is open. */
-  readonly nextWindow?: string;
-  /** The first checks of `failedCount` that keep it from beginning. */
-  readonly failed: readonly FailedCheck[];
-  readonly failedCount: number;
-  /** Why nothing goes on by itself; the first ones of what can be few. */
-  readonly reasons: readonly HoldReason[];
-  readonly progress?: ProgressSummary;
-  /** From the start to the last sign of life, once it is done. */
-  readonly durationMs?: number;
-  /** What this look wrote, or tried to. */
-  readonly write?: {
-    readonly kind: RolloutWrite['kind'] | 'update-node-group';
-    readonly outcome: RolloutWritten['kind'] | NodeGroupWritten['kind'];
-  };
-}
-
-/** A check that did not pass. */
-export interface FailedCheck extends Pick<RolloutCheck, 'object' | 'found' | 'remedy' | 'passing'> {
-  /** A page of the runbooks: `docs/runbooks/rollouts/<id>.md`. */
-  readonly id: string;
-}
-
-export interface ProgressSummary {
-  readonly wanted: number;
-  readonly replaced: number;
-  readonly verified: number;
-  /** Those that are not verified first. */
-  readonly machines: readonly MachineSummary[];
-  readonly movedAt?: string;
-  /** Of external etcd. */
-  readonly etcd?: Omit<ProgressSummary, 'etcd'>;
-}
-
-export interface MachineSummary extends Pick<MachineProgress, 'name' | 'node' | 'state'> {
-  readonly createdAt?: string;
-  /** Of the certificate that it serves, where a handshake showed one. */
-  readonly notBefore?: string;
-  readonly notAfter?: string;
-}
-
-/** Characters; what is longer is cut. */
-export const ROLLOUT_LIMITS = { message: 400, object: 200, text: 300, name: 253 } as const;
-export const MOST_FAILED = 20;
-export const MOST_REASONS = 10;
-/** Of the control plane, and of etcd. */
-export const MOST_MACHINES = 9;
-export const PAGE_ID = /^[a-z][a-z0-9-]{0,59}$/;
-export const ROLLOUT_ID = /^[a-z0-9-]{1,26}$/;
 
 /** Bytes of JSON, each. */
 const CHECKS_SIZE = 5_000;
 const REASONS_SIZE = 3_000;
 const MACHINES_SIZE = 3_000;
-/** The end of the year 9999. */
-const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** What a look at the rollout of a cluster came to, for people. Pure, and a value for every input. */
 export function summaryOf({ step, written, at }: Pick<RolloutStepped, 'step' | 'written' | 'at'>): RolloutSummary {
@@ -94,15 +33,13 @@ export function summaryOf({ step, written, at }: Pick<RolloutStepped, 'step' | '
     at,
     ...failedChecks(checks),
     reasons: boundedReasons(reasons),
-    ...present({
-      rollout: rolloutOf(step),
-      soonestEnd: textOf(soonestEnd),
-      span: spanOf(span),
-      nextWindow: textOf(nextWindow),
-      progress: progress && progressOf(progress),
-      durationMs: durationOf(step),
-      write: write && written && { kind: write.kind, outcome: written.kind },
-    }),
+    rollout: rolloutOf(step),
+    soonestEnd: textOf(soonestEnd),
+    span: spanOf(span),
+    nextWindow: textOf(nextWindow),
+    progress: progress && progressOf(progress),
+    durationMs: durationOf(step),
+    write: write && written && { kind: write.kind, outcome: written.kind },
   };
 }
 
@@ -128,7 +65,7 @@ function rolloutOf({ mark }: RolloutStep): RolloutSummary['rollout'] {
   const start = textOf(mark && Date.parse(mark.start));
   if (mark === undefined || start === undefined || !ROLLOUT_ID.test(mark.id)) return undefined;
   const { id, trigger, abortedAt } = mark;
-  return { id, start, trigger, ...present({ abortedAt: textOf(abortedAt && Date.parse(abortedAt)) }) };
+  return { id, start, trigger, abortedAt: textOf(abortedAt && Date.parse(abortedAt)) };
 }
 
 function spanOf(span: RolloutStep['span']): RolloutSummary['span'] {
@@ -160,18 +97,16 @@ function failedCheck({ id, object, found, remedy, passing }: AnyCheck): FailedCh
   return {
     id,
     found: printable(found, ROLLOUT_LIMITS.text),
-    ...present({
-      object: object && printable(object, ROLLOUT_LIMITS.object),
-      remedy: remedy && printable(remedy, ROLLOUT_LIMITS.text),
-      passing,
-    }),
+    object: object && printable(object, ROLLOUT_LIMITS.object),
+    remedy: remedy && printable(remedy, ROLLOUT_LIMITS.text),
+    passing,
   };
 }
 
 function boundedReason({ id, object, message, remedy }: HoldReason): HoldReason {
   return {
     id,
-    ...present({ object: object && printable(object, ROLLOUT_LIMITS.object) }),
+    object: object && printable(object, ROLLOUT_LIMITS.object),
     message: printable(message, ROLLOUT_LIMITS.text),
     remedy: printable(remedy, ROLLOUT_LIMITS.text),
   };
@@ -188,7 +123,7 @@ function partOf({ wanted, replaced, verified, machines, movedAt }: Omit<RolloutP
     replaced: whole(replaced),
     verified: whole(verified),
     machines: fitting(sorted.map(machineOf), MOST_MACHINES, MACHINES_SIZE),
-    ...present({ movedAt: textOf(movedAt) }),
+    movedAt: textOf(movedAt),
   };
 }
 
@@ -201,12 +136,10 @@ function machineOf({ name, node, state, createdAt, served }: MachineProgress): M
   return {
     name: printable(name, ROLLOUT_LIMITS.name),
     state,
-    ...present({
-      node: node && printable(node, ROLLOUT_LIMITS.name),
-      createdAt: textOf(createdAt),
-      notBefore: textOf(shown?.notBefore),
-      notAfter: textOf(shown?.notAfter),
-    }),
+    node: node && printable(node, ROLLOUT_LIMITS.name),
+    createdAt: textOf(createdAt),
+    notBefore: textOf(shown?.notBefore),
+    notAfter: textOf(shown?.notAfter),
   };
 }
 

@@ -1,8 +1,7 @@
-import type { Problem } from '../problem.ts';
-import type { FleetIndex } from './fleet-index.ts';
-import { boundedProblem } from './read-problem.ts';
-import type { RegisteredCluster } from './registry.ts';
-import { entryOf } from './shape.ts';
+import { entryOf } from '../contracts/contract.ts';
+import type { FleetIndex } from '../contracts/fleet-index.ts';
+import { boundedProblem, type Problem } from '../contracts/problem.ts';
+import type { RegisteredCluster } from '../contracts/registry.ts';
 
 const SHOWN = 5;
 

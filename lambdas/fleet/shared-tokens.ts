@@ -1,7 +1,6 @@
-import type { Problem } from '../problem.ts';
-import { boundedProblem } from './read-problem.ts';
-import type { RegisteredCluster } from './registry.ts';
-import type { Target } from './target.ts';
+import { boundedProblem, type Problem } from '../contracts/problem.ts';
+import type { RegisteredCluster } from '../contracts/registry.ts';
+import type { Target } from '../contracts/target.ts';
 
 const SHOWN = 5;
 

@@ -1,7 +1,6 @@
-import type { AwsScope } from '../aws/scope.ts';
 import type { EksDiscovery, Fleet, SELF as Self } from '../config/fleet.ts';
-import type { Problem } from '../problem.ts';
-import { present } from './shape.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { AwsScope } from '../contracts/target.ts';
 
 // Functions import no values from config; the type keeps this one the same.
 const SELF: typeof Self = 'self';
@@ -67,7 +66,7 @@ function scopeOf(entry: EksDiscovery, account: string, region: string, hub: HubI
   if (account === hub.account) return { account, region };
   const sessionTags = Object.keys(entry.sessionTags).length === 0 ? undefined : entry.sessionTags;
   const arn = `arn:${hub.partition}:iam::${account}:role/${entry.role}`;
-  return { account, region, role: present({ arn, externalId: entry.externalId, sessionTags }) };
+  return { account, region, role: { arn, externalId: entry.externalId, sessionTags } };
 }
 
 function askedTwice(name: string, hub: HubIdentity): Problem {

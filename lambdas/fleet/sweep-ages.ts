@@ -1,6 +1,6 @@
-import type { FleetIndex } from './fleet-index.ts';
-import type { Registry } from './registry.ts';
-import { entryOf } from './shape.ts';
+import { entryOf } from '../contracts/contract.ts';
+import type { FleetIndex } from '../contracts/fleet-index.ts';
+import type { Registry } from '../contracts/registry.ts';
 
 export interface SweepAge {
   readonly id: string;

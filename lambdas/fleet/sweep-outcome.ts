@@ -1,8 +1,8 @@
-import type { Problem } from '../problem.ts';
+import { SERVER } from '../contracts/identifiers.ts';
+import type { SweepOutcome, WorkloadCluster } from '../contracts/outcome.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { Target } from '../contracts/target.ts';
 import type { SweepReport } from '../sweep/report.ts';
-import type { SweepOutcome, WorkloadCluster } from './outcome.ts';
-import { SERVER } from './read-sweep.ts';
-import type { Target } from './target.ts';
 import { verdictLines } from './verdict-lines.ts';
 
 /** An outcome travels through SQS and stays in the index; whoever has to mend more than these mends these first. */
@@ -36,17 +36,17 @@ export function outcomeOf({ id, cluster }: Target, swept: Swept): SweepOutcome {
     provider: cluster.provider,
     startedAt: at,
     durationMs: Math.round(finishedAt - startedAt),
-    ...(untried === undefined ? {} : { untried }),
+    untried,
     readable: report?.readable ?? false,
     complete: report !== undefined && problems.length === 0,
-    ...(report === undefined ? {} : { counts: report.counts }),
+    counts: report?.counts,
     problems: problems.slice(0, KEPT_PROBLEMS),
     problemCount: problems.length,
-    ...(server === undefined ? {} : { server }),
-    ...(workloadClusters === undefined ? {} : { workloadClusters }),
-    ...(workloadClustersCut === undefined ? {} : { workloadClustersCut }),
-    ...(report?.fates === undefined ? {} : { fates: report.fates }),
-    ...(verdicts.length === 0 ? {} : { verdicts }),
+    server,
+    workloadClusters,
+    workloadClustersCut,
+    fates: report?.fates === undefined ? undefined : report.fates,
+    verdicts: verdicts.length === 0 ? undefined : verdicts,
   };
 }
 

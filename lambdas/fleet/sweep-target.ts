@@ -1,7 +1,12 @@
 import type { ApprovalPolicy } from '../approval/policy.ts';
-import type { AuditSummary } from '../audit/summary.ts';
 import type { EksReader } from '../aws/eks-clusters.ts';
 import { KubeconfigSecretError } from '../aws/kubeconfig-secret.ts';
+import type { AuditSummary } from '../contracts/audit-summary.ts';
+import type { SweepOrder } from '../contracts/order.ts';
+import type { SweepOutcome, WorkloadCluster } from '../contracts/outcome.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { RecoveryWindow } from '../contracts/recovery-window.ts';
+import type { Target } from '../contracts/target.ts';
 import { type CollectedDecisions, createDecisionCollector, type DecisionCollector } from '../journal/decisions.ts';
 import type { JournalEntry } from '../journal/entry.ts';
 import { nodeGroupEntries, rolloutEntries } from '../journal/rollout-entry.ts';
@@ -15,9 +20,7 @@ import {
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { listWorkloadClusters } from '../kubernetes/workload-clusters.ts';
 import { printable } from '../printable.ts';
-import type { Problem } from '../problem.ts';
 import { createProcessorBudget, type ProcessorBudget, ProcessorTimeError } from '../processor-time.ts';
-import type { RecoveryWindow } from '../recovery/window.ts';
 import type { Acted } from '../sweep/act.ts';
 import { handshakeFrom } from '../sweep/node-handshake.ts';
 import type { SweepTarget } from '../sweep/observe.ts';
@@ -30,10 +33,7 @@ import { adviseForEks } from './eks-advice.ts';
 import { freshAccess, IMPOSTOR_REMEDY, mayHaveMoved } from './fresh-access.ts';
 import { createIdleTargets } from './idle-targets.ts';
 import { type OpenTarget, openTarget, type TargetSources, UnusableTargetError } from './open-target.ts';
-import type { SweepOrder } from './order.ts';
-import type { SweepOutcome, WorkloadCluster } from './outcome.ts';
 import { outcomeOf, serverName } from './sweep-outcome.ts';
-import type { Target } from './target.ts';
 
 export interface TargetSweeperOptions extends TargetSources {
   readonly describeCluster: EksReader['describeCluster'];
@@ -166,7 +166,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
       const { report, bug } = attempt;
       swept = {
         outcome: done({ ...attempt, problems, ...(isUntried(attempt) ? { untried: true } : {}) }),
-        ...(report === undefined ? {} : { report: { ...report, problems, complete: problems.length === 0 } }),
+        report: report === undefined ? undefined : { ...report, problems, complete: problems.length === 0 },
         ...(bug === undefined ? {} : { retry: true, error: bug.error }),
       };
     } catch (error) {
@@ -252,7 +252,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
       const audit: AuditSummary = await options.audit({
         target,
         reach: { handshakes: order.handshakes ?? false, ...reach },
-        ...(known === undefined ? {} : { known }),
+        known,
         open: isTimeLeft && spentBefore === undefined ? open : undefined,
         problem,
         signal: AbortSignal.any([signal, end.signal, ...(spentBefore === undefined ? [spent] : [])]),
@@ -286,7 +286,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
         target: order.target,
         open,
         handshakes: order.handshakes ?? false,
-        ...(holdWrites === undefined ? {} : { holdWrites }),
+        holdWrites,
         signal: AbortSignal.any([signal, end.signal]),
       });
       const rolled = { ...swept, outcome: { ...problems.toReversed().reduce(withProblem, outcome), rollout: summary } };
@@ -467,7 +467,7 @@ async function lookForClusters(
   if (order.lookForClusters === undefined || !readable) return { problems: [] };
   try {
     const { clusters, cut, problems } = await listWorkloadClusters(workload, order.lookForClusters, signal);
-    return { problems, workloadClusters: clusters, ...(cut ? { workloadClustersCut: true } : {}) };
+    return { problems, workloadClusters: clusters, workloadClustersCut: cut ? true : undefined };
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     const { kind, object, problem, remedy } = error;

@@ -1,11 +1,10 @@
 import type { AuditOptIns } from '../config/fleet.ts';
-import { present } from './shape.ts';
-import type { Target } from './target.ts';
+import type { Target } from '../contracts/target.ts';
 
 /** What a target has of the opt-ins of its entry in `fleet.yaml`. */
 export function targetAudit({ auditSecrets, kubeletMetrics }: AuditOptIns): Pick<Target, 'audit'> {
   if (!auditSecrets && !kubeletMetrics) return {};
-  return { audit: present({ secrets: yes(auditSecrets), kubeletMetrics: yes(kubeletMetrics) }) };
+  return { audit: { secrets: yes(auditSecrets), kubeletMetrics: yes(kubeletMetrics) } };
 }
 
 function yes(optedIn: boolean | undefined): true | undefined {

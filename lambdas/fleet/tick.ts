@@ -1,4 +1,4 @@
-const MINUTE_MS = 60_000;
+import { MINUTE_MS } from '../time.ts';
 
 /** Scheduler drops what it could not deliver within a minute; anything further away is no time of this schedule. */
 const FURTHEST_MS = 5 * MINUTE_MS;

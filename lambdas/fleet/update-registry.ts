@@ -1,12 +1,10 @@
-import type { Problem } from '../problem.ts';
+import { entryOf } from '../contracts/contract.ts';
+import { boundedProblem, type Problem } from '../contracts/problem.ts';
+import type { RegisteredCluster, Registry, SourceRecord } from '../contracts/registry.ts';
+import { DAY_MS, MINUTE_MS } from '../time.ts';
 import type { FoundCluster, SourceResult } from './discover.ts';
-import { boundedProblem } from './read-problem.ts';
-import type { RegisteredCluster, Registry, SourceRecord } from './registry.ts';
-import { entryOf, present } from './shape.ts';
 import { LISTED } from './sources.ts';
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 /** How often a source is read, and how soon again after it failed. */
 const CADENCE_MS = 10 * MINUTE_MS;
 const RETRY_MS = 2 * MINUTE_MS;
@@ -98,10 +96,8 @@ function recordOf(
   const problem = result.problem ?? (foreign === undefined ? undefined : foreignProblem(source, foreign.id));
   return {
     triedAt,
-    ...present({
-      readAt: ok ? triedAt : previous?.readAt,
-      problem: problem === undefined ? undefined : boundedProblem(problem),
-    }),
+    readAt: ok ? triedAt : previous?.readAt,
+    problem: problem === undefined ? undefined : boundedProblem(problem),
   };
 }
 
@@ -128,16 +124,14 @@ function registered(
     source,
     foundAt: previous?.foundAt ?? now,
     seenAt: unread ? (previous?.seenAt ?? now) : now,
-    ...present({
-      target: unread ? previous?.target : found.target,
-      problem: problem === undefined ? undefined : boundedProblem(problem),
-      managesClusters,
-    }),
+    target: unread ? previous?.target : found.target,
+    problem: problem === undefined ? undefined : boundedProblem(problem),
+    managesClusters,
   };
 }
 
 function missed(cluster: RegisteredCluster, now: string): RegisteredCluster {
-  return present({ ...cluster, missingSince: cluster.missingSince ?? now, untagged: undefined });
+  return { ...cluster, missingSince: cluster.missingSince ?? now, untagged: undefined };
 }
 
 /** What a cluster that is missing still is. Undefined when it is forgotten. */

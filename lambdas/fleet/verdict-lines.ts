@@ -1,14 +1,9 @@
+import { MAX_VERDICTS, VERDICT_LIMITS, type VerdictLine } from '../contracts/outcome.ts';
 import { compare } from '../expiry/words.ts';
 import { printable } from '../printable.ts';
 import type { SweepRow } from '../sweep/report.ts';
-import type { VerdictLine } from './outcome.ts';
+import { DAY_MS } from '../time.ts';
 
-/** Of one sweep, and of one cluster in the index. */
-export const MAX_VERDICTS = 12;
-/** Characters. Names are whole: somebody will look for them. */
-export const VERDICT_LIMITS = { csr: 253, uid: 100, node: 253, message: 200 } as const;
-
-const DAY_MS = 24 * 60 * 60_000;
 const KEPT_MS = 7 * DAY_MS;
 
 /**
@@ -29,7 +24,7 @@ export function verdictLines(rows: readonly SweepRow[], at: string): readonly Ve
       message: printable(message, VERDICT_LIMITS.message),
       outcome,
       at,
-      ...(hostile ? { hostile: true } : {}),
+      hostile: hostile ? true : undefined,
     }));
 }
 

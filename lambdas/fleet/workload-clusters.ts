@@ -1,14 +1,13 @@
 import type { Fleet, ManagementCluster } from '../config/fleet.ts';
-import type { Problem } from '../problem.ts';
-import type { Access, KubeconfigAccess } from './access.ts';
+import { entryOf } from '../contracts/contract.ts';
+import type { FleetIndex, IndexedCluster } from '../contracts/fleet-index.ts';
+import type { WorkloadCluster } from '../contracts/outcome.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { Registry } from '../contracts/registry.ts';
+import type { Access, KubeconfigAccess, Target } from '../contracts/target.ts';
 import { isWanted } from './cluster-selection.ts';
 import type { FoundCluster, SourceResult } from './discover.ts';
-import type { FleetIndex, IndexedCluster } from './fleet-index.ts';
-import type { WorkloadCluster } from './outcome.ts';
-import type { Registry } from './registry.ts';
-import { entryOf, present } from './shape.ts';
 import { clusterApiSource } from './sources.ts';
-import type { Target } from './target.ts';
 import { targetAudit } from './target-audit.ts';
 
 /** Three times the interval at which they are looked for. */
@@ -95,10 +94,10 @@ function targetOf(
 ): Target {
   return {
     id: idOf(management, { namespace, name }),
-    cluster: present({ name, provider: 'eks-anywhere' as const, serviceCidrs }),
+    cluster: { name, provider: 'eks-anywhere' as const, serviceCidrs },
     access,
     management: { access: kubeconfigOf(management), namespace },
-    ...present({ eksAnywhereNamespace: entryOf(management.workloadClusters.eksAnywhereNamespaces, name) }),
+    eksAnywhereNamespace: entryOf(management.workloadClusters.eksAnywhereNamespaces, name),
     lane: management.lane,
     ...targetAudit(management),
   };
@@ -120,7 +119,7 @@ export function workloadTarget(
   if (management === undefined || name === management.name || !isAllowed(management, { namespace, name }, fleet))
     return undefined;
   const access = namedAccess(management, { namespace, name });
-  return access && targetOf(management, present({ namespace, name, serviceCidrs }), access);
+  return access && targetOf(management, { namespace, name, serviceCidrs }, access);
 }
 
 function isAllowed(
@@ -184,7 +183,7 @@ function hasPredecessor(management: ManagementCluster, cluster: WorkloadCluster,
 }
 
 function kubeconfigOf({ kubeconfigSecret: secret, authenticatorId }: ManagementCluster): KubeconfigAccess {
-  return present({ kind: 'kubeconfig' as const, secret, authenticatorId });
+  return { kind: 'kubeconfig' as const, secret, authenticatorId };
 }
 
 function unreadable(name: string): Problem {

@@ -1,28 +1,26 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import { AwsError } from '../aws/errors.ts';
+import { AwsError, awsProblem } from '../aws/errors.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
 import { type OrderMessage, UnsentOrdersError } from '../aws/queues.ts';
 import type { Fleet } from '../config/fleet.ts';
+import { parseFleetIndex } from '../contracts/fleet-index.ts';
+import type { DispatchOutcome } from '../contracts/outcome.ts';
+import type { Problem } from '../contracts/problem.ts';
+import { parseRecoveryWindows } from '../contracts/recovery-window.ts';
+import { parseRegistry, type Registry } from '../contracts/registry.ts';
 import type { HubIdentity, SourceResult } from '../fleet/discover.ts';
 import { allowedTargets, fitRegistry } from '../fleet/fits-fleet.ts';
 import { handshakeLanes } from '../fleet/handshake-lanes.ts';
 import { listedClusters } from '../fleet/listed-clusters.ts';
-import type { DispatchOutcome } from '../fleet/outcome.ts';
-import { parseFleetIndex } from '../fleet/parse-index.ts';
-import { parseRegistry } from '../fleet/parse-registry.ts';
 import { planTick } from '../fleet/plan-tick.ts';
-import { parseRecoveryWindows } from '../fleet/read-recovery.ts';
-import type { Registry } from '../fleet/registry.ts';
 import { SHARED_TOKEN } from '../fleet/shared-tokens.ts';
 import { eksSources, sourcesOf } from '../fleet/sources.ts';
 import { STATE_KEYS, type StateObject } from '../fleet/state-keys.ts';
 import { dueSources, updateRegistry } from '../fleet/update-registry.ts';
 import { workloadClusters } from '../fleet/workload-clusters.ts';
-import type { Problem } from '../problem.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { type LaneOrder, messagesByLane } from './lane-queues.ts';
-import { problemOf } from './problem-of.ts';
 
 export interface DispatchOptions {
   readonly fleet: Fleet;
@@ -166,7 +164,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
       problems.push(damaged(object));
       return { etag: found.etag };
     } catch (error) {
-      problems.push(problemOf(STATE_KEYS[object], error));
+      problems.push(awsProblem(STATE_KEYS[object], error));
       return { unknown: true };
     }
   }
@@ -182,7 +180,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     } catch (error) {
       // Another dispatch was faster. What it found is as good, and what only we found is found again.
       if (error instanceof AwsError && error.kind === 'conflict') logger.info('another dispatch wrote the registry');
-      else problems.push(problemOf(STATE_KEYS.registry, error));
+      else problems.push(awsProblem(STATE_KEYS.registry, error));
     }
   }
 
@@ -198,7 +196,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     try {
       if (due.length > 0) for await (const result of options.discover(due, previous, signal)) results.push(result);
     } catch (error) {
-      problems.push(problemOf('discovery', error));
+      problems.push(awsProblem('discovery', error));
     }
     return results;
   }
@@ -232,7 +230,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     try {
       await options.report(outcome, signal);
     } catch (error) {
-      logger.error('outcome not sent', { problem: problemOf('outcomes', error) });
+      logger.error('outcome not sent', { problem: awsProblem('outcomes', error) });
     }
   }
 }
@@ -250,6 +248,6 @@ function damaged(object: StateObject): Problem {
 }
 
 function unsentProblem(lane: string, error: unknown): Problem {
-  if (!(error instanceof UnsentOrdersError)) return problemOf(`lane ${lane}`, error);
+  if (!(error instanceof UnsentOrdersError)) return awsProblem(`lane ${lane}`, error);
   return { kind: 'unsent', object: `lane ${lane}`, message: error.message, remedy: error.remedy };
 }

@@ -25,7 +25,7 @@ const metrics = createMetrics('dispatch');
 const sqs = new SQSClient();
 const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
 const hub = hubIdentity();
-const fleet: Fleet = JSON.parse(readBesideBundle(import.meta.url, 'fleet.json'));
+const fleet = readBesideBundle<Fleet>(import.meta.url, 'fleet.json');
 const reader = createEksReader({ credentials: createCredentials({ sessionName: 'certmarshal-dispatch' }) });
 const dispatchTick = createDispatchTick({
   fleet,

@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs';
 import type { HubIdentity } from '../fleet/sources.ts';
 
 /**
- * The text of a JSON file that was deployed beside the bundle. Synthesis validated the content before it wrote it: nobody checks it again.
+ * A JSON file that was deployed beside the bundle. Synthesis validated the content before it wrote it: nobody checks it again.
  *
  * @param bundleUrl `import.meta.url` of the bundle
  */
-export function readBesideBundle(bundleUrl: string, fileName: string): string {
-  return readFileSync(new URL(fileName, bundleUrl), 'utf8');
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- whoever deployed the file knows what is in it
+export function readBesideBundle<T>(bundleUrl: string, fileName: string): T {
+  const value: T = JSON.parse(readFileSync(new URL(fileName, bundleUrl), 'utf8'));
+  return value;
 }
 
 /** @throws Error that names the variable when the function was deployed without it */

@@ -1,16 +1,14 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { SQSEvent } from 'aws-lambda';
-import { AwsError } from '../aws/errors.ts';
+import { AwsError, awsProblem } from '../aws/errors.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
+import { droppedClusters, type FleetIndex, parseFleetIndex } from '../contracts/fleet-index.ts';
+import type { Outcome } from '../contracts/outcome.ts';
+import { parseRegistry, type Registry } from '../contracts/registry.ts';
 import { boundIndex } from '../fleet/bound-index.ts';
-import type { FleetIndex } from '../fleet/fleet-index.ts';
 import { foldOutcomes } from '../fleet/fold-outcomes.ts';
-import type { Outcome } from '../fleet/outcome.ts';
 import { decodeOutcome } from '../fleet/outcome-message.ts';
-import { clustersLeftOut, parseFleetIndex } from '../fleet/parse-index.ts';
-import { parseRegistry } from '../fleet/parse-registry.ts';
-import type { Registry } from '../fleet/registry.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
 import { sweepAges } from '../fleet/sweep-ages.ts';
 import { signalsByClass } from '../health/alarms.ts';
@@ -18,7 +16,6 @@ import { type FleetHealth, fleetHealth, type Monitoring } from '../health/fleet-
 import { SIGNALS } from '../health/signals.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { recordHealth } from '../telemetry/record-health.ts';
-import { problemOf } from './problem-of.ts';
 
 /** Two writers, each trying again at another moment: five tries are more than they ever need. */
 const TRIES = 5;
@@ -62,7 +59,7 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
   return async ({ Records: records }, signal) => {
     const outcomes = records.flatMap(({ messageId, body }) => {
       const decoded = decodeOutcome(body);
-      if (decoded.ok) return [decoded.outcome];
+      if (decoded.ok) return [decoded.value];
       metrics.addMetric(METRIC.outcomesUnreadable, MetricUnit.Count, 1);
       logger.error('message dropped', {
         messageId,
@@ -87,7 +84,7 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
           problem: `${STATE_KEYS.index} is not what certmarshal wrote there`,
           remedy: 'Find out who else writes to the bucket. Every cluster is known again after its next sweep.',
         });
-      const leftOut = previous === undefined ? 0 : clustersLeftOut(stored?.value, previous);
+      const leftOut = previous === undefined ? 0 : droppedClusters(stored?.value, previous);
       if (leftOut > 0)
         logger.error('clusters left out of the index', {
           count: leftOut,
@@ -154,7 +151,7 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
       metrics.addMetric(METRIC.pagesUnwritten, MetricUnit.Count, 0);
     } catch (error) {
       metrics.addMetric(METRIC.pagesUnwritten, MetricUnit.Count, 1);
-      logger.error('report page not written', { problem: problemOf(STATE_KEYS.page, error) });
+      logger.error('report page not written', { problem: awsProblem(STATE_KEYS.page, error) });
     }
   }
 
@@ -175,7 +172,7 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
         logger.error('registry unreadable', { remedy: 'Nothing: dispatch writes it anew within a minute.' });
       return registry;
     } catch (error) {
-      logger.error('registry unreadable', { problem: problemOf(STATE_KEYS.registry, error) });
+      logger.error('registry unreadable', { problem: awsProblem(STATE_KEYS.registry, error) });
       return undefined;
     }
   }

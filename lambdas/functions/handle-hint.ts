@@ -4,19 +4,18 @@ import type { ApprovalPolicy } from '../approval/policy.ts';
 import { isFor } from '../approval/selection.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
 import type { OrderMessage } from '../aws/queues.ts';
+import { parseFleetIndex } from '../contracts/fleet-index.ts';
+import { parseRegistry, type RegisteredCluster, type Registry } from '../contracts/registry.ts';
+import { decodeWaitingHint, encodeWaitingHint, type WaitingHint } from '../contracts/waiting-hint.ts';
 import { allowedTargets, type FleetOfTargets, fitRegistry } from '../fleet/fits-fleet.ts';
 import { handshakeLanes } from '../fleet/handshake-lanes.ts';
 import { hintDue, hintedCluster } from '../fleet/hints.ts';
-import { parseFleetIndex } from '../fleet/parse-index.ts';
-import { parseRegistry } from '../fleet/parse-registry.ts';
 import { planTick } from '../fleet/plan-tick.ts';
-import type { RegisteredCluster, Registry } from '../fleet/registry.ts';
 import type { HubIdentity } from '../fleet/sources.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { type HintEvent, readHintEvent } from './hint-event.ts';
 import { messagesByLane } from './lane-queues.ts';
-import { decodeWaitingHint, encodeWaitingHint, type WaitingHint } from './waiting-hint.ts';
 
 /** From the launch of an instance to the request of its kubelet, roughly: it has to boot first. Milliseconds. */
 const BOOT_MS = 45_000;
@@ -125,9 +124,12 @@ export function createHintHandler(options: HintOptions): HandleHint {
 
   function readWaiting(body: string): WaitingHint | undefined {
     const hint = decodeWaitingHint(body);
-    if (hint !== undefined) return hint;
+    if (hint.ok) return hint.value;
     metrics.addMetric(METRIC.messagesUnreadable, MetricUnit.Count, 1);
-    logger.error('message dropped', { remedy: 'Only hint writes to this queue: find out who else does.' });
+    logger.error('message dropped', {
+      problem: hint.problem,
+      remedy: 'Only hint writes to this queue: find out who else does.',
+    });
     return undefined;
   }
 

@@ -1,11 +1,19 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import { AwsError } from '../aws/errors.ts';
+import { AwsError, awsProblem } from '../aws/errors.ts';
 import type { UnsentEvents } from '../aws/events.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
 import type { TopicMessage } from '../aws/topics.ts';
-import { parseFleetIndex } from '../fleet/parse-index.ts';
-import { parseRegistry } from '../fleet/parse-registry.ts';
+import { canonicalJson } from '../canonical-json.ts';
+import { parseFleetIndex } from '../contracts/fleet-index.ts';
+import {
+  type BusEvent,
+  droppedEvents,
+  parseTold,
+  type Told,
+  type UnsentEvent,
+} from '../contracts/notification-state.ts';
+import { parseRegistry } from '../contracts/registry.ts';
 import { STATE_KEYS, type StateObject } from '../fleet/state-keys.ts';
 import type { AlarmSeverity } from '../health/alarms.ts';
 import { type FleetHealth, fleetHealth, type Monitoring } from '../health/fleet-health.ts';
@@ -13,22 +21,17 @@ import { type AlarmMessage, readAlarmMessage } from '../notify/alarm-message.ts'
 import { alarmOf } from '../notify/alarm-name.ts';
 import { digestOf } from '../notify/digest.ts';
 import type { Notification } from '../notify/message.ts';
-import { eventsLeftOut, parseTold } from '../notify/parse-told.ts';
 import { type Plan, planLook, planNotifications, planUnknown } from '../notify/plan.ts';
 import { publicationOf } from '../notify/publication.ts';
 import {
   afterClaiming,
   afterReleasing,
   afterTelling,
-  type BusEvent,
   changesNothing,
   MOST_UNSENT,
   NOTHING_TOLD,
-  type Told,
-  type UnsentEvent,
 } from '../notify/told.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
-import { problemOf } from './problem-of.ts';
 
 /** Hundreds of messages may come at once: all but one find that somebody tells it already. */
 const TRIES = 8;
@@ -95,7 +98,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     const named = alarmOf(message.name);
     const [{ health, problem }, link] = await Promise.all([seeFleet(signal), reportLink()]);
     const planOf = ({ told, unknown }: Stored): Plan => {
-      const common = { message, told, now: clock(), bucket: options.bucket, ...(link === undefined ? {} : { link }) };
+      const common = { message, told, now: clock(), bucket: options.bucket, link };
       if (named === undefined) return planUnknown(common);
       // An end that is not remembered would hide the next beginning.
       if (unknown && message.state === 'OK')
@@ -107,7 +110,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       alarm: message.name,
       state: message.state,
       messages,
-      ...(problem === undefined ? {} : { problem }),
+      problem,
     });
   }
 
@@ -123,10 +126,10 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
             settings: monitoring.alarms,
             now: clock(),
             bucket: options.bucket,
-            ...(link === undefined ? {} : { link }),
+            link,
           });
     const messages = await settle(planOf, signal, false);
-    logger.info('look', { messages, ...(problem === undefined ? {} : { problem }) });
+    logger.info('look', { messages, problem });
     const stored = await readTold(signal);
     if (stored.told.unsent.length > 0) await sendEvents(stored.told.unsent, signal);
   }
@@ -211,10 +214,10 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     if (again.length < unsent.length)
       logger.error('events dropped', {
         count: unsent.length - again.length,
-        ...(error === undefined ? {} : { problem: problemOf('events', error) }),
+        problem: error === undefined ? undefined : awsProblem('events', error),
       });
     else if (error !== undefined)
-      logger.warn('events not taken', { count: unsent.length, problem: problemOf('events', error) });
+      logger.warn('events not taken', { count: unsent.length, problem: awsProblem('events', error) });
     const left = new Set(again.map(nameOf));
     await update((told) => {
       const rest = told.unsent.flatMap((event): readonly UnsentEvent[] => {
@@ -251,7 +254,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       return 'written';
     } catch (error) {
       if (error instanceof AwsError && error.kind === 'conflict') return 'conflict';
-      logger.error('not remembered what was told', { problem: problemOf(STATE_KEYS.told, error) });
+      logger.error('not remembered what was told', { problem: awsProblem(STATE_KEYS.told, error) });
       return 'failed';
     }
   }
@@ -262,7 +265,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       if (found === undefined) return { told: NOTHING_TOLD };
       const told = parseTold(found.value, clock());
       if (told !== undefined) {
-        const count = eventsLeftOut(found.value, told);
+        const count = droppedEvents(found.value, told);
         if (count > 0) logger.error('events dropped', { count, remedy: 'Find out who else writes to the bucket.' });
         return { told, etag: found.etag };
       }
@@ -272,7 +275,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       });
       return { told: NOTHING_TOLD, etag: found.etag };
     } catch (error) {
-      logger.error('told unreadable', { problem: problemOf(STATE_KEYS.told, error) });
+      logger.error('told unreadable', { problem: awsProblem(STATE_KEYS.told, error) });
       return { told: NOTHING_TOLD, unknown: true };
     }
   }
@@ -287,7 +290,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       ]);
       return { health: fleetHealth(registry, index, monitoring, now) };
     } catch (error) {
-      const problem = problemOf('the state of the fleet', error);
+      const problem = awsProblem('the state of the fleet', error);
       logger.error('fleet unreadable', { problem });
       return { health: undefined, problem: `${problem.object}: ${problem.message}` };
     }
@@ -312,7 +315,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     try {
       return await options.link?.();
     } catch (error) {
-      logger.warn('no link to the report page', { problem: problemOf(STATE_KEYS.page, error) });
+      logger.warn('no link to the report page', { problem: awsProblem(STATE_KEYS.page, error) });
       return undefined;
     }
   }
@@ -320,7 +323,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
 
 /** Events are the same when all of them is, in whatever order. */
 function nameOf({ detailType, detail }: BusEvent): string {
-  return JSON.stringify([detailType, Object.entries(detail).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
+  return canonicalJson([detailType, detail]);
 }
 
 function eventsOf({ events, digest }: Notification): readonly BusEvent[] {

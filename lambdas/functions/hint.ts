@@ -17,8 +17,8 @@ const logger = createLogger('hint');
 const metrics = createMetrics('hint');
 const sqs = new SQSClient();
 const waiting = requiredVariable('WAITING_QUEUE_URL');
-const policies: readonly ApprovalPolicy[] = JSON.parse(readBesideBundle(import.meta.url, 'policies.json'));
-const fleet: FleetOfTargets = JSON.parse(readBesideBundle(import.meta.url, 'fleet.json'));
+const policies = readBesideBundle<readonly ApprovalPolicy[]>(import.meta.url, 'policies.json');
+const fleet = readBesideBundle<FleetOfTargets>(import.meta.url, 'fleet.json');
 const handleHint = createHintHandler({
   state: createJsonObjects({ client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') }),
   policies,

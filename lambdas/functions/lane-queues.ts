@@ -1,5 +1,5 @@
 import type { OrderMessage } from '../aws/queues.ts';
-import { deduplicationIdOf, encodeOrder, groupOf, type SweepOrder } from '../fleet/order.ts';
+import { deduplicationIdOf, encodeOrder, groupOf, type SweepOrder } from '../contracts/order.ts';
 
 /** An order and the lane that carries it out, as the plan of a tick has them. */
 export interface LaneOrder {

@@ -28,7 +28,7 @@ const topics: Readonly<Record<AlarmSeverity, string>> = {
   critical: requiredVariable('CRITICAL_TOPIC_ARN'),
   warning: requiredVariable('WARNING_TOPIC_ARN'),
 };
-const monitoring: Monitoring = JSON.parse(readBesideBundle(import.meta.url, 'monitoring.json'));
+const monitoring = readBesideBundle<Monitoring>(import.meta.url, 'monitoring.json');
 const link = createLinks(bucket, s3);
 const handleNotify = createNotifyHandler({
   state: createJsonObjects({ client: s3, bucket }),

@@ -18,7 +18,7 @@ import { writePage } from './write-page.ts';
 
 const logger = createLogger('report');
 const metrics = createMetrics('report');
-const monitoring: Monitoring = JSON.parse(readBesideBundle(import.meta.url, 'monitoring.json'));
+const monitoring = readBesideBundle<Monitoring>(import.meta.url, 'monitoring.json');
 const state = { client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') };
 const LARGEST_PAGE = 2_000_000;
 const pages = createByteObjects({ ...state, largest: LARGEST_PAGE, contentType: 'text/html; charset=utf-8' });

@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { decodeOrder, groupOf, type SweepOrder } from '../contracts/order.ts';
+import type { Problem } from '../contracts/problem.ts';
 import { combinedOrder } from '../fleet/combined-order.ts';
 import { isDoubtful } from '../fleet/deadlines.ts';
 import type { OrderRefusal } from '../fleet/fits-fleet.ts';
-import { decodeOrder, groupOf, type SweepOrder } from '../fleet/order.ts';
 import type { SweepOneTarget, SweptOrder } from '../fleet/sweep-target.ts';
 import { printable } from '../printable.ts';
-import type { Problem } from '../problem.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { recordAudit, recordFailedAudit } from '../telemetry/record-audit.ts';
 import { recordJournal } from '../telemetry/record-journal.ts';
@@ -145,8 +145,8 @@ export function createSweepBatch({
   function readOrder({ body, messageId, attributes }: SQSRecord): ReadOrder {
     const read = decodeOrder(body);
     if (read.ok) {
-      const problem = refusal(read.order, clock());
-      return problem === undefined ? { order: read.order } : { id: read.order.target.id, problem };
+      const problem = refusal(read.value, clock());
+      return problem === undefined ? { order: read.value } : { id: read.value.target.id, problem };
     }
     const id = printable(attributes.MessageGroupId ?? messageId);
     // Only a hash is left of a long id; the registry tells whose it is.

@@ -20,13 +20,15 @@ import { tryingAgain } from '../journal/trying-again.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { hubIdentity, readBesideBundle, requiredVariable } from './environment.ts';
-import { lateAuditor } from './late-auditor.ts';
-import { lateClusterDescriber } from './late-cluster-describer.ts';
-import { lateInstanceReader } from './late-instance-reader.ts';
-import { lateJournal } from './late-journal.ts';
-import { lateRecoverer } from './late-recoverer.ts';
-import { lateRoller } from './late-roller.ts';
 import { createSweepBatch } from './sweep-batch.ts';
+import {
+  lazyAuditor,
+  lazyClusterDescriber,
+  lazyInstanceReader,
+  lazyJournal,
+  lazyRecoverer,
+  lazyRoller,
+} from './sweep-parts.ts';
 
 /** Sweeps are told to end this long before Lambda ends them, which gives them time to say what they did and did not do. */
 const WRAP_UP_MS = 10_000;
@@ -37,10 +39,10 @@ const logger = createLogger('sweep');
 const metrics = createMetrics('sweep');
 const sqs = new SQSClient();
 const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
-const policies: readonly ApprovalPolicy[] = JSON.parse(readBesideBundle(import.meta.url, 'policies.json'));
-const thresholds: Thresholds = JSON.parse(readBesideBundle(import.meta.url, 'audit.json'));
-const rollouts: FleetRollouts = JSON.parse(readBesideBundle(import.meta.url, 'rollouts.json'));
-const fleet: FleetOfTargets = JSON.parse(readBesideBundle(import.meta.url, 'fleet.json'));
+const policies = readBesideBundle<readonly ApprovalPolicy[]>(import.meta.url, 'policies.json');
+const thresholds = readBesideBundle<Thresholds>(import.meta.url, 'audit.json');
+const rollouts = readBesideBundle<FleetRollouts>(import.meta.url, 'rollouts.json');
+const fleet = readBesideBundle<FleetOfTargets>(import.meta.url, 'fleet.json');
 const credentials = createCredentials({ sessionName: 'certmarshal-sweep' });
 const sweepBatch = createSweepBatch({
   refusal: createOrderRefusal(fleet, hubIdentity(), requiredVariable('LANE')),
@@ -49,18 +51,18 @@ const sweepBatch = createSweepBatch({
     readSecret: createSecretReader(),
     signToken: createTokenSigner({}),
     isEksEndpoint,
-    describeCluster: lateClusterDescriber(credentials),
-    listInstances: lateInstanceReader(credentials),
+    describeCluster: lazyClusterDescriber(credentials),
+    listInstances: lazyInstanceReader(credentials),
     principalArn: requiredVariable('SWEEP_ROLE_ARN'),
     policies,
     clock: Date.now,
-    audit: lateAuditor({ credentials, bucket: requiredVariable('SNAPSHOT_BUCKET'), thresholds, clock: Date.now }),
-    roll: lateRoller({ credentials, rollouts, bucket: requiredVariable('STATE_BUCKET'), clock: Date.now }),
-    recover: lateRecoverer({ program: packageJson.version, clock: Date.now }),
+    audit: lazyAuditor({ credentials, bucket: requiredVariable('SNAPSHOT_BUCKET'), thresholds, clock: Date.now }),
+    roll: lazyRoller({ credentials, rollouts, bucket: requiredVariable('STATE_BUCKET'), clock: Date.now }),
+    recover: lazyRecoverer({ program: packageJson.version, clock: Date.now }),
     journal: {
       program: packageJson.version,
       journal: tryingAgain(
-        lateJournal({
+        lazyJournal({
           bucket: requiredVariable('JOURNAL_BUCKET'),
           onRebuilt: (rebuilt) => logger.warn('journal head rebuilt', { ...rebuilt }),
         }),

@@ -1,7 +1,7 @@
+import type { Finding } from '../contracts/fleet-index.ts';
+import type { VerdictLine } from '../contracts/outcome.ts';
 import { word } from '../expiry/commands.ts';
 import { compare } from '../expiry/words.ts';
-import type { Finding } from '../fleet/fleet-index.ts';
-import type { VerdictLine } from '../fleet/outcome.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
 import { printable } from '../printable.ts';
 import { type FindingGroup, findingGroups } from './finding-groups.ts';
@@ -157,10 +157,10 @@ function findingSignal({ id, tally, shown: [worst, ...others] }: FindingGroup, k
   return {
     id,
     value,
-    ...(CLASS_SIGNALS.has(id) ? { classes } : {}),
+    classes: CLASS_SIGNALS.has(id) ? classes : undefined,
     story: told === undefined ? `${value} times ${codes}` : `${told}${more > 0 ? `, and ${more} more` : ''}`,
-    ...(worst === undefined ? {} : { since: worst.since }),
-    ...(worst?.due === undefined ? {} : { due: worst.due }),
+    since: worst?.since,
+    due: worst?.due === undefined ? undefined : worst.due,
     command: worst === undefined ? commandFor('audit', known) : commandForFinding(worst, known),
   };
 }
@@ -176,7 +176,7 @@ function hostileRequests({ registered, indexed }: KnownCluster, now: number): Si
     value: hostile.length,
     parts: [...new Set(hostile.toReversed().map(({ node }) => printable(node ?? 'somebody', 253)))].slice(0, 30),
     story: `${hostileStory(newest)}; refused${hostile.length > 1 ? `, and ${hostile.length - 1} more` : ''}`,
-    ...(hostile[0] === undefined ? {} : { since: hostile[0].at }),
+    since: hostile[0] === undefined ? undefined : hostile[0].at,
     command: commandFor(`explain ${word(newest.csr, 'REQUEST')}`, { registered, indexed }),
   };
 }

@@ -1,4 +1,4 @@
-import type { AuditSummary, FindingTally } from '../audit/summary.ts';
+import type { AuditSummary, FindingTally } from '../contracts/audit-summary.ts';
 import type { KeptFinding } from '../expiry/finding.ts';
 import { byUrgency } from '../expiry/findings.ts';
 import { signalOf } from './finding-signals.ts';
@@ -37,7 +37,7 @@ function counted(same: readonly KeptFinding[]): readonly FindingTally[] {
   const [first] = same;
   if (first === undefined) return [];
   const { code, severity, what } = first;
-  return [{ code, severity, ...(what === undefined ? {} : { what }), count: same.length }];
+  return [{ code, severity, what, count: same.length }];
 }
 
 function keyOf({ code, severity, what }: Pick<FindingTally, 'code' | 'severity' | 'what'>): string {

@@ -1,8 +1,8 @@
-import type { Provider } from '../approval/policy.ts';
-import type { AuditSummary } from '../audit/summary.ts';
-import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from '../fleet/fleet-index.ts';
-import type { VerdictLine } from '../fleet/outcome.ts';
-import type { RegisteredCluster, Registry } from '../fleet/registry.ts';
+import type { AuditSummary } from '../contracts/audit-summary.ts';
+import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from '../contracts/fleet-index.ts';
+import type { Provider } from '../contracts/identifiers.ts';
+import type { VerdictLine } from '../contracts/outcome.ts';
+import type { RegisteredCluster, Registry } from '../contracts/registry.ts';
 import { type SloState, sloState } from '../slo/objective.ts';
 import { ALARM_SEVERITIES, type AlarmSettings } from './alarms.ts';
 import { clusterSignals, sinceFound } from './cluster-signals.ts';

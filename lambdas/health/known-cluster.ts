@@ -1,8 +1,8 @@
+import type { IndexedCluster } from '../contracts/fleet-index.ts';
+import { DEFAULT_NAMESPACE } from '../contracts/identifiers.ts';
+import type { RegisteredCluster } from '../contracts/registry.ts';
 import { type CommandCluster, clusterCommand, commandOf, nameInId } from '../expiry/commands.ts';
 import type { KeptFinding } from '../expiry/finding.ts';
-import type { IndexedCluster } from '../fleet/fleet-index.ts';
-import type { RegisteredCluster } from '../fleet/registry.ts';
-import { DEFAULT_NAMESPACE } from '../fleet/target.ts';
 import type { SloState } from '../slo/objective.ts';
 
 /** Characters of a story; it has to fit on a phone. */
@@ -43,7 +43,7 @@ export function wordsFor({
   const provider = target?.cluster.provider ?? indexed?.provider;
   return {
     name: target?.cluster.name ?? indexed?.name ?? nameInId(id),
-    ...(namespace === undefined || namespace === DEFAULT_NAMESPACE ? {} : { namespace }),
-    ...(provider === undefined ? {} : { provider }),
+    namespace: namespace === undefined || namespace === DEFAULT_NAMESPACE ? undefined : namespace,
+    provider,
   };
 }

@@ -37,7 +37,7 @@ export function openWindows(windows: readonly MaintenanceWindow[], now: number):
   return windows
     .flatMap(({ clusters, reason, when }) => {
       const until = endOfWindow(when, now);
-      return until === undefined ? [] : [{ clusters, until, ...(reason === undefined ? {} : { reason }) }];
+      return until === undefined ? [] : [{ clusters, until, reason }];
     })
     .toSorted((a, b) => b.until - a.until);
 }
@@ -54,5 +54,5 @@ export function coveredBy(
   const found = open.find(({ clusters }) => clusters.some((glob) => matchesGlob(glob, id) || matchesGlob(glob, name)));
   if (found === undefined) return undefined;
   const { until, reason } = found;
-  return { until: new Date(until).toISOString(), ...(reason === undefined ? {} : { reason }) };
+  return { until: new Date(until).toISOString(), reason };
 }

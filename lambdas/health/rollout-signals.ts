@@ -1,6 +1,6 @@
+import type { IndexedRollout } from '../contracts/fleet-index.ts';
 import { word } from '../expiry/commands.ts';
 import { span } from '../expiry/words.ts';
-import type { IndexedRollout } from '../fleet/fleet-index.ts';
 import { printable } from '../printable.ts';
 import { commandFor, type KnownCluster, LONGEST_STORY } from './known-cluster.ts';
 import type { Signal } from './signals.ts';
@@ -74,7 +74,7 @@ function signalOf(
     value: 1,
     story: printable(story, LONGEST_STORY),
     since,
-    ...(soonestEnd === undefined ? {} : { due: soonestEnd }),
+    due: soonestEnd,
     command,
   };
 }

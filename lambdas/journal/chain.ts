@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { read, readJson } from '../contracts/contract.ts';
+import { JournalLine, JournalObject } from '../contracts/journal-line.ts';
 import type { JournalEntry } from './entry.ts';
 
 /** The last line of a chain. */
@@ -39,6 +41,9 @@ function lineHash(line: string): string {
 /** `hash` is the last property, so that what is hashed is the text as it stands: no second serialization has to agree with the first. */
 const HASHED = /^(?<before>\{.+),"hash":"(?<hash>[0-9a-f]{64})"\}$/s;
 
+/** Bytes: far more than an entry has. */
+const LARGEST_LINE = 1_000_000;
+
 /** A line as it stands in an object. */
 export interface RawLine extends ChainEnd {
   readonly previous: string;
@@ -55,22 +60,8 @@ export interface RawLine extends ChainEnd {
 export function readLine(text: string): RawLine | undefined {
   const { before, hash } = HASHED.exec(text)?.groups ?? {};
   if (before === undefined || hash === undefined) return undefined;
-  const value = parsed(text);
-  if (value === undefined) return undefined;
-  const { seq, previous, cluster, at } = value;
-  if (typeof seq !== 'number' || !Number.isSafeInteger(seq) || seq < 1) return undefined;
-  if (typeof previous !== 'string' || typeof cluster !== 'string') return undefined;
-  if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) return undefined;
-  return { seq, hash, previous, cluster, at, intact: lineHash(`${before}}`) === hash, value };
-}
-
-function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value))
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = readJson(JournalObject, text, LARGEST_LINE);
+  const line = value.ok ? read(JournalLine, value.value) : value;
+  if (!value.ok || !line.ok) return undefined;
+  return { ...line.value, hash, intact: lineHash(`${before}}`) === hash, value: value.value };
 }

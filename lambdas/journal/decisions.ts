@@ -86,10 +86,10 @@ function entryOf(
     message: printable(judged.message, 600),
     hostile: judged.hostile,
     outcome: outcome.kind,
-    ...(policy === undefined ? {} : { policy: printable(policy, 100) }),
+    policy: policy === undefined ? undefined : printable(policy, 100),
     policyHash,
     evidence: evidenceOf(names, at),
-    ...(csr.request === undefined ? {} : { requestHash: createHash('sha256').update(csr.request).digest('hex') }),
+    requestHash: csr.request === undefined ? undefined : createHash('sha256').update(csr.request).digest('hex'),
     program,
   };
 }

@@ -1,22 +1,9 @@
 import { createHash } from 'node:crypto';
+import { readJson } from '../contracts/contract.ts';
+import { JournalHead } from '../contracts/journal-line.ts';
 import { CHAIN_START, type ChainEnd, chainLines, readLine } from './chain.ts';
 import type { JournalEntry } from './entry.ts';
 import { journalKey, parseJournalKey } from './keys.ts';
-
-/**
- * Where the chain of a cluster ends. It is written before the object that it names, and holds all of it: whatever is interrupted, the lines are
- * in one of the two, and whoever comes next completes the other.
- */
-export interface Head extends ChainEnd {
-  readonly version: 1;
-  readonly cluster: string;
-  /** Of the object with the last lines. */
-  readonly key: string;
-  /** What is in it. */
-  readonly body: string;
-  /** What was written lately, by {@link entryKey}: seconds since the epoch. */
-  readonly recent: Readonly<Record<string, number>>;
-}
 
 /** An entry that was written so long ago is written again: no request is open for longer, but where a policy says so. Seconds. */
 const RECENT_SECONDS = 3_600;
@@ -54,7 +41,7 @@ function sameness(entry: JournalEntry): readonly unknown[] {
 
 /** The next state of a chain. */
 export interface Advanced {
-  readonly head: Head;
+  readonly head: JournalHead;
   /** Entries that are in it now. */
   readonly added: number;
   /** Entries that take another object. */
@@ -63,7 +50,7 @@ export interface Advanced {
 
 /** Appends what is new of these entries, as much as one object takes. Undefined when nothing is. Pure. */
 export function advance(
-  head: Head | undefined,
+  head: JournalHead | undefined,
   cluster: string,
   entries: readonly JournalEntry[],
 ): Advanced | undefined {
@@ -87,7 +74,7 @@ export function advance(
 }
 
 /** Never before the day of the lines before, so that the order of the keys is that of the chain whatever a clock says. */
-function dayOf(head: Head | undefined): string {
+function dayOf(head: JournalHead | undefined): string {
   return head === undefined ? '' : (parseJournalKey(head.key)?.day ?? '');
 }
 
@@ -114,7 +101,7 @@ function pruned(recent: ReadonlyMap<string, number>): Record<string, number> {
 }
 
 /** What can be told of the head of a chain from its last object; undefined when that is damaged. Pure. */
-export function headOfObject(key: string, body: string): Head | undefined {
+export function headOfObject(key: string, body: string): JournalHead | undefined {
   const cluster = parseJournalKey(key)?.cluster;
   const lines = body.endsWith('\n') ? body.slice(0, -1).split('\n').map(readLine) : [];
   const last = lines.at(-1);
@@ -129,34 +116,16 @@ export function headOfObject(key: string, body: string): Head | undefined {
   return { version: 1, cluster, seq: last.seq, hash: last.hash, key, body, recent: pruned(recent) };
 }
 
-export function encodeHead(head: Head): Buffer {
+export function encodeHead(head: JournalHead): Buffer {
   return Buffer.from(JSON.stringify(head));
 }
 
 /** Undefined for what is not the head of this cluster, or does not agree with the lines in it. Pure. */
-export function decodeHead(bytes: Buffer | undefined, cluster: string): Head | undefined {
-  const value = parsed(bytes);
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { version, key, body, recent }: Readonly<Record<string, unknown>> = { ...value };
-  const { cluster: named, seq, hash }: Readonly<Record<string, unknown>> = { ...value };
-  if (version !== 1 || named !== cluster || typeof key !== 'string' || typeof body !== 'string') return undefined;
+export function decodeHead(bytes: Buffer | undefined, cluster: string): JournalHead | undefined {
+  const stored = bytes && readJson(JournalHead, bytes.toString('utf8'), bytes.length);
+  if (!stored?.ok || stored.value.cluster !== cluster) return undefined;
+  const { key, body, seq, hash, recent } = stored.value;
   const head = headOfObject(key, body);
   if (head === undefined || head.cluster !== cluster || head.seq !== seq || head.hash !== hash) return undefined;
-  return { ...head, recent: timesOf(recent) };
-}
-
-function timesOf(value: unknown): Record<string, number> {
-  if (typeof value !== 'object' || value === null) return {};
-  const times = Object.entries(value).flatMap(([key, time]: readonly [string, unknown]) =>
-    /^[0-9a-f]{16}$/.test(key) && typeof time === 'number' && Number.isFinite(time) ? [[key, time] as const] : [],
-  );
-  return Object.fromEntries(times);
-}
-
-function parsed(bytes: Buffer | undefined): unknown {
-  try {
-    return bytes === undefined ? undefined : JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
+  return { ...head, recent };
 }

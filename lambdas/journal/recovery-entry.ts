@@ -1,5 +1,5 @@
+import type { RecoveryWindow } from '../contracts/recovery-window.ts';
 import { printable } from '../printable.ts';
-import type { RecoveryWindow } from '../recovery/window.ts';
 import type { RecoveryReport, RecoveryRow } from '../recovery-sweep/sweep-recovery.ts';
 import type { CollectedDecisions } from './decisions.ts';
 import type { RecoveryEntry } from './entry.ts';
@@ -28,7 +28,7 @@ export function recoveryEntries(
     csr: row.csr,
     uid: row.uid,
     requester: row.requester,
-    ...(row.node === undefined ? {} : { node: printable(row.node, 253) }),
+    node: row.node === undefined ? undefined : printable(row.node, 253),
     verdict,
     reason: row.reason,
     message: printable(row.message, 600),
@@ -37,7 +37,7 @@ export function recoveryEntries(
     window: printable(window.id, 26),
     by: printable(window.by, 300),
     until: printable(window.until, 40),
-    ...(row.requestHash === undefined ? {} : { requestHash: row.requestHash }),
+    requestHash: row.requestHash,
     program,
   });
   return {

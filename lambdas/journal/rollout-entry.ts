@@ -1,5 +1,5 @@
+import type { RolloutMark } from '../contracts/rollout-mark.ts';
 import { printable } from '../printable.ts';
-import type { RolloutMark } from '../rollout/annotations.ts';
 import type { NodeGroupStep } from '../rollout/node-groups.ts';
 import type { RolloutStep, RolloutWrite } from '../rollout/step.ts';
 import type { NodeGroupsStepped } from '../rollout-step/step-node-groups.ts';
@@ -64,7 +64,7 @@ export function nodeGroupEntries(
       rollout: printable(step.clientRequestToken, 64),
       trigger: 'schedule',
       reason: printable(step.message, 300),
-      ...(problem === undefined ? {} : { message: printable(`${problem.object}: ${problem.message}`, LONGEST_TEXT) }),
+      message: problem === undefined ? undefined : printable(`${problem.object}: ${problem.message}`, LONGEST_TEXT),
       outcome: written.kind,
       program,
     },

@@ -1,8 +1,9 @@
 import { type BucketOptions, type ByteObjects, createByteObjects } from '../aws/byte-objects.ts';
 import { AwsError } from '../aws/errors.ts';
 import { createObjectList, type ObjectList } from '../aws/object-list.ts';
+import type { JournalHead } from '../contracts/journal-line.ts';
 import type { JournalEntry } from './entry.ts';
-import { advance, decodeHead, encodeHead, entryKey, type Head, headOfObject } from './head.ts';
+import { advance, decodeHead, encodeHead, entryKey, headOfObject } from './head.ts';
 import type { Journal } from './journal.ts';
 import { clusterPrefix, headKey, JOURNAL_PREFIX, parseJournalKey } from './keys.ts';
 
@@ -82,14 +83,14 @@ export function createJournal({ heads, lines, list, onRebuilt }: JournalOptions)
   async function load(
     cluster: string,
     signal: AbortSignal,
-  ): Promise<{ readonly head: Head | undefined; readonly etag: string | undefined }> {
+  ): Promise<{ readonly head: JournalHead | undefined; readonly etag: string | undefined }> {
     const found = await heads.read(headKey(cluster), signal);
     const head = decodeHead(found?.bytes, cluster);
     return { head: head ?? (await rebuild(cluster, signal)), etag: found?.etag };
   }
 
   /** From the newest object; undefined for a cluster that has none. */
-  async function rebuild(cluster: string, signal: AbortSignal): Promise<Head | undefined> {
+  async function rebuild(cluster: string, signal: AbortSignal): Promise<JournalHead | undefined> {
     const days = (await list.folders(JOURNAL_PREFIX, signal)).toSorted().toReversed().slice(0, REBUILD_DAYS);
     for (let from = 0; from < days.length; from += LISTS_AT_ONCE) {
       const newest = await Promise.all(
@@ -114,7 +115,7 @@ export function createJournal({ heads, lines, list, onRebuilt }: JournalOptions)
   }
 
   /** Makes sure that the object is there which a head names. */
-  async function keepObject({ cluster, key, body }: Head, signal: AbortSignal, isNew?: 'new'): Promise<void> {
+  async function keepObject({ cluster, key, body }: JournalHead, signal: AbortSignal, isNew?: 'new'): Promise<void> {
     const bytes = Buffer.from(body);
     const present = isNew === undefined ? await lines.read(key, signal) : undefined;
     if (present === undefined) {

@@ -1,7 +1,7 @@
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { AwsError } from '../aws/errors.ts';
+import type { Problem } from '../contracts/problem.ts';
 import { printable } from '../printable.ts';
-import type { Problem } from '../problem.ts';
 import type { CollectedDecisions } from './decisions.ts';
 import type { JournalEntry } from './entry.ts';
 import type { Journal } from './journal.ts';
@@ -48,7 +48,7 @@ export function joinJournaled(first: Journaled, second: Journaled): Journaled {
     lines: first.lines + second.lines,
     unwritten: [...first.unwritten, ...second.unwritten],
     leftOut: first.leftOut + second.leftOut,
-    ...(problem === undefined ? {} : { problem }),
+    problem,
   };
 }
 

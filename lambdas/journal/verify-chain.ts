@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import type { JournalHead } from '../contracts/journal-line.ts';
 import { CHAIN_START, type ChainEnd, type RawLine, readLine } from './chain.ts';
-import { type Head, headOfObject } from './head.ts';
+import { headOfObject } from './head.ts';
 import { parseJournalKey } from './keys.ts';
 
 /**
@@ -69,7 +70,7 @@ export interface VerifiedChain {
 }
 
 /** What stands at the place of the head of a chain. */
-export type HeadReading = Head | 'missing' | 'damaged';
+export type HeadReading = JournalHead | 'missing' | 'damaged';
 
 /** Looks at one chain, object by object. Pure. */
 export interface ChainVerifier {
@@ -112,8 +113,7 @@ export function createChainVerifier({ cluster, since, expected = [] }: ChainVeri
 
   const report = (kind: TamperKind, object: string, message: string, line?: number): void => {
     problemCount += 1;
-    if (problems.length < MOST_PROBLEMS)
-      problems.push({ kind, object, ...(line === undefined ? {} : { line }), message });
+    if (problems.length < MOST_PROBLEMS) problems.push({ kind, object, line, message });
   };
 
   function take(key: string, bytes: Buffer | undefined): void {
@@ -250,17 +250,15 @@ export function createChainVerifier({ cluster, since, expected = [] }: ChainVeri
       cluster,
       objects,
       lines,
-      ...(first === undefined ? {} : { first }),
-      ...(typeof at === 'string' || at.hash === undefined || at.seq === 0
-        ? {}
-        : { end: { seq: at.seq, hash: at.hash } }),
+      first,
+      end: typeof at === 'string' || at.hash === undefined || at.seq === 0 ? undefined : { seq: at.seq, hash: at.hash },
       pending,
       problems,
       problemCount,
     };
   }
 
-  function isBeforeWindow({ key }: Head): boolean {
+  function isBeforeWindow({ key }: JournalHead): boolean {
     return since !== undefined && (parseJournalKey(key)?.day ?? '') < since;
   }
 
@@ -292,7 +290,7 @@ export function createChainVerifier({ cluster, since, expected = [] }: ChainVeri
 }
 
 /** Whether only the last object is missing, and the head has it. */
-function isPending(head: Head, seq: number): boolean {
+function isPending(head: JournalHead, seq: number): boolean {
   return parseJournalKey(head.key)?.seq === seq + 1 && headOfObject(head.key, head.body)?.seq === head.seq;
 }
 

@@ -132,7 +132,7 @@ function refusal(reply: Reply, mediaType: string, context: AnswerContext): Kuber
     status,
     problem: answeredSo + (skew === undefined ? '' : `; ${skew}, and credentials count only for a while`),
     remedy: skew === undefined ? remedyFor(kind, path, context.credentials) : SKEW_REMEDY,
-    ...(reason === '' ? {} : { reason }),
+    reason: reason === '' ? undefined : reason,
     ...wait,
     ...(typeof metadata['continue'] === 'string' && metadata['continue'] !== ''
       ? { continueToken: metadata['continue'] }

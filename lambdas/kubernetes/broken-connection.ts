@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
-
 import { ForbiddenAddressError } from '../allowed-addresses.ts';
+import { DAY_MS } from '../time.ts';
 import { KubernetesError, type KubernetesErrorDetails } from './errors.ts';
 import type { ExchangeFailure } from './exchange.ts';
 import { OldCertificateError, OTHER_CERTIFICATE } from './expired-server.ts';
@@ -43,8 +43,6 @@ export function forbiddenAddress(object: string, { host, address }: ForbiddenAdd
       'Find out who wrote the server into the kubeconfig, or the name into DNS; certmarshal does not connect to it.',
   });
 }
-
-const DAY_MS = 86_400_000;
 
 function oldCertificate({ object, now }: TrustContext, error: OldCertificateError): KubernetesError {
   const { notAfter, expiredAtMostMs, replacedBefore } = error;

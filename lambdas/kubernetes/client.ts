@@ -142,7 +142,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     rejectUnauthorized: true,
     // Built once: otherwise every connection parses the bundle anew.
     secureContext: secureContextOf(server, connection, bundle),
-    ...(connection.tlsServerName === undefined ? {} : { servername: connection.tlsServerName }),
+    servername: connection.tlsServerName,
   };
   const { expiredServer: expired } = connection;
   const recovery =
@@ -256,7 +256,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     get endpoints() {
       return [...new Set([hostname, serverName, ...answered])];
     },
-    ...(connection.caPem === undefined ? {} : { caPem: connection.caPem }),
+    caPem: connection.caPem,
     addresses,
     stats,
     get clock() {

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import type { KubernetesClient } from './client.ts';
-import { listClusters } from './clusters.ts';
 import { KubernetesError } from './errors.ts';
 import { isJsonObject } from './json.ts';
+import { listKind } from './list.ts';
 import type { MachineSelection } from './machines.ts';
 
 /** One for each IP family is ordinary. */
@@ -27,7 +27,7 @@ export interface ClusterObject {
  * @throws KubernetesError also when there is none
  */
 export async function readClusterObject(client: KubernetesClient, selection: MachineSelection): Promise<ClusterObject> {
-  for await (const [object] of listClusters(client, selection))
+  for await (const [object] of listKind(client, 'clusters', selection))
     if (object !== undefined) return clusterObjectOf(object);
   throw new KubernetesError({
     kind: 'not-found',
@@ -45,8 +45,8 @@ function clusterObjectOf(object: unknown): ClusterObject {
   const infrastructure = textIn(spec, 'infrastructureRef', 'kind');
   return {
     serviceCidrs: Array.isArray(cidrs) ? cidrs : [],
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(infrastructure === undefined ? {} : { infrastructure }),
+    endpoint,
+    infrastructure,
   };
 }
 

@@ -1,5 +1,7 @@
 import { isIP } from 'node:net';
 import type { AddressRule } from '../allowed-addresses.ts';
+import type { ExpiredServer } from '../contracts/order.ts';
+import { DAY_MS } from '../time.ts';
 
 /** How one API server is reached and how certmarshal proves to it who it is. */
 export interface Connection {
@@ -16,25 +18,7 @@ export interface Connection {
   readonly credentials: Credentials;
 }
 
-/**
- * What has to be proven by a server whose certificate has expired, beside its name and its private key: an authority of `caPem` that is valid itself issued it, and it is not too old;
- * or it is exactly the one with this SHA-256 (64 lowercase hexadecimal digits), of any age. One that has not expired is verified as ever.
- */
-export type ExpiredServer = ExpiredByAuthority | { readonly pin: 'fingerprint'; readonly sha256: string };
-
-/** Old keys lie in backups and on disks of machines that were replaced. */
-export interface ExpiredByAuthority {
-  readonly pin: 'authority';
-  /** How long ago it may have ended. Milliseconds. @default {@link DEFAULT_EXPIRED_AT_MOST_MS} */
-  readonly expiredAtMostMs?: number;
-  /** A certificate that ended before this has been replaced since. Milliseconds since the epoch. @default not known */
-  readonly replacedBefore?: number;
-}
-
-const DAY_MS = 86_400_000;
 export const DEFAULT_EXPIRED_AT_MOST_MS = 90 * DAY_MS;
-/** kubeadm makes serving certificates for a year. One that ended longer ago is pinned by its fingerprint. */
-export const LONGEST_EXPIRED_AT_MOST_MS = 366 * DAY_MS;
 
 export type Credentials =
   | { readonly kind: 'token'; readonly token: string | TokenSource }

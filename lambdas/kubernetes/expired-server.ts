@@ -2,9 +2,9 @@ import { createHash, type X509Certificate } from 'node:crypto';
 import { Agent, type AgentOptions, type RequestOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, checkServerIdentity, connect, type TLSSocket } from 'node:tls';
-
+import type { ExpiredByAuthority, ExpiredServer } from '../contracts/order.ts';
 import { proveExpired } from '../x509/expired-server.ts';
-import { DEFAULT_EXPIRED_AT_MOST_MS, type ExpiredByAuthority, type ExpiredServer } from './connection.ts';
+import { DEFAULT_EXPIRED_AT_MOST_MS } from './connection.ts';
 
 /** A connection was made although the serving certificate had expired. */
 export interface Recovering {

@@ -68,8 +68,8 @@ export function loaded(
     context: context.name,
     cluster: cluster.name,
     server: textOf(cluster, 'server') ?? '',
-    ...(caPem === undefined ? {} : { caPem }),
-    ...(tlsServerName === undefined ? {} : { tlsServerName }),
+    caPem,
+    tlsServerName,
     credentials,
   };
 }

@@ -1,5 +1,7 @@
 import type { KubernetesClient } from './client.ts';
+import type { ClusterApiVersion } from './cluster-api.ts';
 import type { JsonObject } from './json.ts';
+import { namespacePath } from './namespace-path.ts';
 
 /** One JSON merge patch of one object. */
 export interface MergePatch {
@@ -26,4 +28,37 @@ export async function mergePatch(
 ): Promise<JsonObject> {
   const query = { fieldManager, fieldValidation: 'Strict', ...(dryRun ? { dryRun: 'All' } : {}) };
   return client.request({ method: 'PATCH', path, query, body, signal });
+}
+
+/**
+ * Writes some fields of one KubeadmControlPlane.
+ *
+ * @throws KubernetesError as {@link mergePatch}
+ */
+export async function patchKubeadmControlPlane(
+  client: KubernetesClient,
+  { apiVersion, ...patch }: NamedPatch & { readonly apiVersion: ClusterApiVersion },
+): Promise<JsonObject> {
+  return patchIn(client, `/apis/controlplane.cluster.x-k8s.io/${apiVersion}`, 'kubeadmcontrolplanes', patch);
+}
+
+/**
+ * Writes some fields of one EtcdadmCluster.
+ *
+ * @throws KubernetesError as {@link mergePatch}
+ */
+export async function patchEtcdadmCluster(client: KubernetesClient, patch: NamedPatch): Promise<JsonObject> {
+  return patchIn(client, '/apis/etcdcluster.cluster.x-k8s.io/v1beta1', 'etcdadmclusters', patch);
+}
+
+type NamedPatch = Omit<MergePatch, 'path'> & { readonly namespace: string; readonly name: string };
+
+async function patchIn(
+  client: KubernetesClient,
+  api: string,
+  plural: string,
+  { namespace, name, ...patch }: NamedPatch,
+): Promise<JsonObject> {
+  const parent = namespacePath(namespace, `patch ${plural} on ${client.server}`);
+  return mergePatch(client, { path: `${api}/${parent}/${plural}/${encodeURIComponent(name)}`, ...patch });
 }

@@ -1,5 +1,5 @@
+import type { Problem } from '../contracts/problem.ts';
 import { printable } from '../printable.ts';
-import type { Problem } from '../problem.ts';
 import type { KubernetesClient } from './client.ts';
 import { CLUSTER_NAME, clusterApiPath } from './cluster-api.ts';
 import { MAX_SERVICE_CIDRS, serviceCidrsOf } from './cluster-object.ts';

@@ -44,9 +44,9 @@ export function readAlarmMessage(text: string, now: number): AlarmMessage | unde
   return {
     name: printable(name, 255),
     state,
-    ...(changedAt === undefined ? {} : { changedAt }),
-    ...(typeof reason === 'string' && reason !== '' ? { reason: printable(reason, 300) } : {}),
-    ...(first === undefined ? {} : { first }),
+    changedAt,
+    reason: typeof reason === 'string' && reason !== '' ? printable(reason, 300) : undefined,
+    first,
   };
 }
 

@@ -1,13 +1,16 @@
+import type { DigestEvent } from '../contracts/event.ts';
+import type { DigestMemory, Told } from '../contracts/notification-state.ts';
 import { CERTIFICATE_CLASSES, renewedBy } from '../expiry/certificate-classes.ts';
-import { compare, counted, DAY_MS, date, span, timeOf } from '../expiry/words.ts';
-import { CLUSTER_STATES, type ClusterHealth, type ClusterState, type FleetHealth } from '../health/fleet-health.ts';
+import { compare, counted, date, span, timeOf } from '../expiry/words.ts';
+import type { ClusterHealth, ClusterState, FleetHealth } from '../health/fleet-health.ts';
 import { printable } from '../printable.ts';
-import type { DigestEvent, Notification } from './message.ts';
+import { DAY_MS } from '../time.ts';
+import type { Notification } from './message.ts';
 import { isOfHub } from './plan.ts';
 import { withinBytes } from './publication.ts';
 import { rolloutLines } from './rollout-lines.ts';
 import { bounded, labelsOf, subjectOf } from './texts.ts';
-import { type DigestMemory, NOBODY, openAlarms, type Told, type ToldChange } from './told.ts';
+import { NOBODY, openAlarms, type ToldChange } from './told.ts';
 
 /** Lines of a section. */
 const MOST_LINES = 8;
@@ -79,7 +82,7 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
   const unknown = new Set(idsOf(current.filter(({ sweptAt }) => sweptAt === undefined)));
   const mended = [...before].filter((id) => !unwell.has(id) && !unknown.has(id));
 
-  const counts = Object.fromEntries(CLUSTER_STATES.map((state) => [state, having(state).length]));
+  const { counts } = health;
   const story = storyOf(current, counts, labelOf, now);
   const named = (ids: readonly string[], sign: string) => ids.map((id) => `${sign} ${labelOf(id)}`);
   const sections = [
@@ -160,13 +163,13 @@ function messageOf(lines: readonly string[], digest: DigestEvent, link: string |
 /** `Fleet: 212 of 214 clusters well; 1 critical, 1 warning; next certificate ends in 12 days (berlin-prod, etcd client)` */
 function storyOf(
   current: readonly ClusterHealth[],
-  counts: Readonly<Record<string, number>>,
+  counts: FleetHealth['counts'],
   labelOf: (id: string) => string,
   now: number,
 ): string {
   const others = (['critical', 'warning', 'new', 'maintenance'] as const)
-    .filter((state) => (counts[state] ?? 0) > 0)
-    .map((state) => `${counts[state] ?? 0} ${state === 'maintenance' ? 'in maintenance' : state}`);
+    .filter((state) => counts[state] > 0)
+    .map((state) => `${counts[state]} ${state === 'maintenance' ? 'in maintenance' : state}`);
   const [next] = current
     .flatMap((cluster) =>
       (cluster.audit?.ends ?? []).flatMap(({ what, notAfter }) => {
@@ -178,7 +181,7 @@ function storyOf(
   const ends =
     next &&
     `${next.end >= now ? `next certificate ends in ${span(next.end - now)}` : `a certificate ended ${span(now - next.end)} ago`} (${labelOf(next.id)}, ${CERTIFICATE_CLASSES[next.what].title})`;
-  const head = `Fleet: ${counts['well'] ?? 0} of ${counted(current.length, 'cluster')} well`;
+  const head = `Fleet: ${counts.well} of ${counted(current.length, 'cluster')} well`;
   return [head, ...(others.length === 0 ? [] : [others.join(', ')]), ...(ends === undefined ? [] : [ends])].join('; ');
 }
 
@@ -292,7 +295,7 @@ function sloLines(health: FleetHealth): readonly string[] {
 
 function objectiveOf({ slo }: FleetHealth): NonNullable<DigestEvent['objective']> {
   const { objective, attainment, budgetLeft } = slo;
-  return { promised: objective, ...(attainment === undefined ? {} : { attainment }), budgetLeft };
+  return { promised: objective, attainment, budgetLeft };
 }
 
 /** Rounded down: 99.99 % is not all. */

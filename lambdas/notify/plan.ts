@@ -1,3 +1,5 @@
+import type { AlarmEvent } from '../contracts/event.ts';
+import type { OpenAlarm, Told } from '../contracts/notification-state.ts';
 import { ALARMS, type AlarmId, type AlarmSettings, type AlarmSeverity, alarmSetting } from '../health/alarms.ts';
 import { watchedSignal } from '../health/culprits.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
@@ -5,7 +7,7 @@ import type { SignalId } from '../health/signals.ts';
 import { printable } from '../printable.ts';
 import type { AlarmMessage } from './alarm-message.ts';
 import { alarmName, type NamedAlarm } from './alarm-name.ts';
-import type { AlarmEvent, Notification } from './message.ts';
+import type { Notification } from './message.ts';
 import {
   type Culprit,
   labelsOf,
@@ -19,17 +21,7 @@ import {
   unnamedLabel,
   unnamedText,
 } from './texts.ts';
-import {
-  isFresh,
-  isOld,
-  lastChange,
-  NOBODY,
-  type OpenAlarm,
-  openAlarms,
-  type Told,
-  type ToldChange,
-  type TroubleName,
-} from './told.ts';
+import { isFresh, isOld, lastChange, NOBODY, openAlarms, type ToldChange, type TroubleName } from './told.ts';
 import { hasMore, readTroubleKey, signalOfPart, type Trouble, troublesOf } from './troubles.ts';
 
 export interface LookInput {
@@ -223,7 +215,7 @@ function planOpening({ alarm, scene, news, open }: Compared): Plan {
     ],
     change: {
       opened: news.map((trouble) => ({ alarm, key: trouble.key, ...openOf(signalOfPart(trouble).story, scene) })),
-      ...(unnamed === undefined ? {} : { closed: [{ alarm, key: NOBODY }] }),
+      closed: unnamed === undefined ? undefined : [{ alarm, key: NOBODY }],
     },
   };
 }
@@ -314,7 +306,7 @@ function recoveryOf(
           : cluster.maintenance && `in maintenance until ${cluster.maintenance.until}`;
     const label = id === NOBODY ? unnamedLabel({ alarm }) : (labels.get(id) ?? id);
     const more = same.length > 1 ? `, and ${same.length - 1} more` : '';
-    return [{ key, label, openedAt, story: `${story}${more}`, ...(because === undefined ? {} : { because }) }];
+    return [{ key, label, openedAt, story: `${story}${more}`, because }];
   });
   return {
     severity: scene.severity,
@@ -378,7 +370,7 @@ function lostOfHub(alarm: AlarmId, input: LookInput): readonly Plan[] {
   return Object.entries(input.told.open[alarm] ?? {}).flatMap(([key, entry]) => {
     const { claimedAt, closingAt } = entry;
     if (isFresh(claimedAt, input.now) || isFresh(closingAt, input.now)) return [];
-    const named = { alarm, ...(key === NOBODY ? {} : { part: key }) };
+    const named = { alarm, part: key === NOBODY ? undefined : key };
     if (closingAt !== undefined) return [endOfHub(named, entry, scene)];
     if (claimedAt === undefined) return [];
     return [unnamedPlan(named, { name: nameOf(named), state: 'ALARM' }, '', scene, key)];
@@ -430,9 +422,9 @@ function joined(plans: readonly Plan[]): Plan {
       opened: plans.flatMap(({ change }) => change.opened ?? []),
       closed: plans.flatMap(({ change }) => change.closed ?? []),
       away: plans.flatMap(({ change }) => change.away ?? []),
-      ...(changed === undefined ? {} : { changed }),
+      changed,
     },
-    ...(again === undefined ? {} : { again }),
+    again,
   };
 }
 

@@ -1,5 +1,6 @@
+import type { DigestEvent, NotificationDocument } from '../contracts/event.ts';
 import { printable } from '../printable.ts';
-import type { DigestEvent, Notification, NotificationDocument } from './message.ts';
+import type { Notification } from './message.ts';
 
 /** What SNS is given. */
 export interface Publication {
@@ -72,7 +73,7 @@ function documentOf({ severity, state, human, events, digest }: Notification, la
     subject,
     text,
     eventCount: events.length,
-    ...(digest === undefined ? {} : { digest: withinBytes(digest, largest / 2) }),
+    digest: digest === undefined ? undefined : withinBytes(digest, largest / 2),
   } as const;
   let room = largest - Buffer.byteLength(JSON.stringify(all));
   const first = events.slice(0, MOST_EVENTS).filter((event) => {

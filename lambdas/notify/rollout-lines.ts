@@ -1,7 +1,8 @@
-import { compare, counted, DAY_MS, span, timeOf } from '../expiry/words.ts';
+import { compare, counted, span, timeOf } from '../expiry/words.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import { printable } from '../printable.ts';
 import type { RolloutState } from '../rollout/step.ts';
+import { DAY_MS } from '../time.ts';
 
 type Rollout = NonNullable<ClusterHealth['rollout']>;
 

@@ -1,3 +1,4 @@
+import type { AlarmEvent } from '../contracts/event.ts';
 import { word } from '../expiry/commands.ts';
 import { counted, date, firstOf, span, timeOf } from '../expiry/words.ts';
 import { ALARMS, type AlarmId, type AlarmSeverity, alarmRunbook } from '../health/alarms.ts';
@@ -6,7 +7,7 @@ import type { Signal } from '../health/signals.ts';
 import { printable } from '../printable.ts';
 import type { AlarmMessage } from './alarm-message.ts';
 import type { NamedAlarm } from './alarm-name.ts';
-import type { AlarmEvent, HumanMessage } from './message.ts';
+import type { HumanMessage } from './message.ts';
 
 /** Clusters that have a line of their own. */
 const MOST_LINES = 10;
@@ -135,8 +136,8 @@ export function openedEvent({ cluster, signal }: Culprit, { alarm, severity, now
     state: 'opened',
     cluster: cluster.id,
     story: story(signal.story),
-    ...(isTime(signal.since) ? { since: signal.since } : {}),
-    ...(isTime(signal.due) ? { due: signal.due } : {}),
+    since: isTime(signal.since) ? signal.since : undefined,
+    due: isTime(signal.due) ? signal.due : undefined,
     at: new Date(now).toISOString(),
     command: printable(signal.command, LONGEST.command),
     runbook: alarmRunbook(alarm),

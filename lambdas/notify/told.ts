@@ -1,53 +1,5 @@
-import { present } from '../fleet/shape.ts';
+import type { AlarmChange, DigestMemory, OpenAlarm, Told, UnsentEvent } from '../contracts/notification-state.ts';
 import type { AlarmId } from '../health/alarms.ts';
-import type { AlarmEvent, DigestEvent } from './message.ts';
-
-/** What people were told and not yet that it is over. notify alone writes it, to S3. */
-export interface Told {
-  readonly version: 1;
-  /** By alarm; then by what is wrong: a cluster, or a part of it ({@link troubleKey}), or of certmarshal. {@link NOBODY} stands for none. */
-  readonly open: Readonly<Partial<Record<AlarmId, Readonly<Record<string, OpenAlarm>>>>>;
-  /** What CloudWatch said of an alarm last, by its name: what is not newer comes late or again. */
-  readonly changes: Readonly<Record<string, AlarmChange>>;
-  /** When the fleet was compared with this record last. RFC 3339. */
-  readonly lookedAt?: string;
-  /** Of the last digest. */
-  readonly digest?: DigestMemory;
-  /** Events that EventBridge did not take yet. */
-  readonly unsent: readonly UnsentEvent[];
-}
-
-export interface OpenAlarm {
-  /** When people were told. RFC 3339, as all times. */
-  readonly openedAt: string;
-  readonly story: string;
-  /** Somebody is about to tell people of it, and has not said yet that it is done. */
-  readonly claimedAt?: string;
-  /** Since when it rings no more. */
-  readonly awaySince?: string;
-  /** As `claimedAt`, of its end. */
-  readonly closingAt?: string;
-}
-
-export interface AlarmChange {
-  readonly state: 'ALARM' | 'OK';
-  /** RFC 3339. */
-  readonly at: string;
-}
-
-export interface DigestMemory {
-  readonly at: string;
-  readonly critical: readonly string[];
-  readonly warning: readonly string[];
-}
-
-/** One event of EventBridge. */
-export type BusEvent =
-  | { readonly detailType: 'certmarshal alarm opened' | 'certmarshal alarm closed'; readonly detail: AlarmEvent }
-  | { readonly detailType: 'certmarshal digest'; readonly detail: DigestEvent };
-
-/** An event, and whether EventBridge refused it before. */
-export type UnsentEvent = BusEvent & { readonly refused?: true };
 
 /** In place of a cluster or part that is not known, or is the only one. */
 export const NOBODY = '-';
@@ -103,8 +55,8 @@ export function afterTelling(told: Told, change: ToldChange, unsent: readonly Un
     version: 1,
     open: nested(newest([...open.values()], ({ openedAt }) => openedAt, MOST_OPEN)),
     changes: Object.fromEntries(newest(Object.entries(changes), ([, { at }]) => at, MOST_CHANGES)),
-    ...(lookedAt === undefined ? {} : { lookedAt }),
-    ...(digest === undefined ? {} : { digest: bounded(digest) }),
+    lookedAt,
+    digest: digest === undefined ? undefined : bounded(digest),
     unsent: unsent.slice(-MOST_UNSENT),
   };
 }
@@ -208,7 +160,7 @@ function nested(entries: ReturnType<typeof openAlarms>): Told['open'] {
 }
 
 function entryOf({ openedAt, story, claimedAt, awaySince, closingAt }: OpenAlarm): OpenAlarm {
-  return present({ openedAt, story, claimedAt, awaySince, closingAt });
+  return { openedAt, story, claimedAt, awaySince, closingAt };
 }
 
 function newest<T>(entries: readonly T[], at: (entry: T) => string, most: number): readonly T[] {

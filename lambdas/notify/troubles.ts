@@ -93,7 +93,7 @@ export function signalOfPart({ cluster, signal, part }: Trouble): Signal {
       300,
     ),
     since: worst.since,
-    ...(worst.due === undefined ? {} : { due: worst.due }),
+    due: worst.due,
     command: commandOf(worst, cluster),
   };
 }

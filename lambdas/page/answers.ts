@@ -1,9 +1,10 @@
 import { CERTIFICATE_CLASSES } from '../expiry/certificate-classes.ts';
-import { type ClusterHealth, type FleetHealth } from '../health/fleet-health.ts';
+import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
+import { DAY_MS } from '../time.ts';
 import type { CertificateEnd } from './ends.ts';
 import { type Html, html } from './html.ts';
 import { type Known, knowsSweeps } from './known.ts';
-import { DAY_MS } from './scale.ts';
+
 import { counted, linkTo, number, percent, STATE_WORDS, timeTag } from './words.ts';
 
 const SOON_DAYS = 30;

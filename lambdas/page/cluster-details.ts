@@ -3,6 +3,7 @@ import { commandOf } from '../expiry/commands.ts';
 import { SOURCE_IDS } from '../expiry/observation.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import { FATES } from '../slo/fates.ts';
+import { MINUTE_MS } from '../time.ts';
 import { urgencyByClass } from './ends.ts';
 import { rolloutDetails } from './rollout-details.ts';
 
@@ -13,7 +14,6 @@ const SHORT = { signals: 3, findings: 2, verdicts: 2, problems: 1, certificates:
 const FULL = { signals: 20, findings: 20, verdicts: 20, problems: 5, certificates: 40 } as const;
 
 const CLASSES: readonly string[] = Object.keys(CERTIFICATE_CLASSES);
-const MINUTE_MS = 60_000;
 
 /** What is the same for every cluster: the details name its entries by their index. */
 export const VOCABULARY = {
@@ -37,7 +37,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
   const { id, provider, source, signals, findings, audit, verdicts, slo, maintenance } = cluster;
   const ends = audit?.ends ?? [];
   const auditFindings = audit?.findings ?? [];
-  return present({
+  return {
     id,
     provider,
     source,
@@ -47,43 +47,40 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     gone: cluster.goneSince,
     maintenance: maintenance && [maintenance.until, maintenance.reason?.slice(0, 200) ?? ''],
     signals: filled(
-      signals
-        .slice(0, most.signals)
-        .map(({ story, since, due, command }) =>
-          present({ story: story.slice(0, 300), since, due, command: command.slice(0, 300) }),
-        ),
+      signals.slice(0, most.signals).map(({ story, since, due, command }) => ({
+        story: story.slice(0, 300),
+        since,
+        due,
+        command: command.slice(0, 300),
+      })),
     ),
     rollout: rolloutDetails(cluster, depth),
     ends: filled(ends.slice(0, most.certificates).map((end) => certificate(end, cluster, now))),
     findings: filled(
-      auditFindings.slice(0, most.findings).map((finding) =>
-        present({
-          severity: finding.severity,
-          code: finding.code,
-          object: finding.object.slice(0, 200),
-          message: finding.message.slice(0, 300),
-          since: finding.since,
-          due: finding.due,
-          seen: finding.lastSeen,
-          renewal: finding.renewedBy?.slice(0, 200),
-          command: commandOf(finding, cluster).slice(0, 300),
-          runbook: finding.runbook.slice(0, 100),
-        }),
-      ),
+      auditFindings.slice(0, most.findings).map((finding) => ({
+        severity: finding.severity,
+        code: finding.code,
+        object: finding.object.slice(0, 200),
+        message: finding.message.slice(0, 300),
+        since: finding.since,
+        due: finding.due,
+        seen: finding.lastSeen,
+        renewal: finding.renewedBy?.slice(0, 200),
+        command: commandOf(finding, cluster).slice(0, 300),
+        runbook: finding.runbook.slice(0, 100),
+      })),
     ),
     moreFindings: positive((audit?.findingCount ?? 0) - Math.min(auditFindings.length, most.findings)),
     verdicts: filled(
-      verdicts.slice(0, most.verdicts).map(({ at, csr, node, verdict, reason, message, hostile }) =>
-        present({
-          at,
-          csr: csr.slice(0, 120),
-          node: node.slice(0, 120),
-          verdict,
-          reason,
-          message: message.slice(0, 300),
-          hostile,
-        }),
-      ),
+      verdicts.slice(0, most.verdicts).map(({ at, csr, node, verdict, reason, message, hostile }) => ({
+        at,
+        csr: csr.slice(0, 120),
+        node: node.slice(0, 120),
+        verdict,
+        reason,
+        message: message.slice(0, 300),
+        hostile,
+      })),
     ),
     moreVerdicts: positive(verdicts.length - most.verdicts),
     problems: filled(
@@ -104,7 +101,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     slo: FATES.some((fate) => slo.counts[fate] > 0)
       ? [...FATES.map((fate) => slo.counts[fate]), slo.objective, rounded(slo.budgetLeft)]
       : undefined,
-  });
+  };
 }
 
 type End = NonNullable<ClusterHealth['audit']>['ends'][number];
@@ -138,8 +135,4 @@ function positive(count: number): number | undefined {
 
 function rounded(share: number): number {
   return Math.round(share * 10_000) / 10_000;
-}
-
-function present(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -1,5 +1,5 @@
+import type { IndexedRollout } from '../contracts/fleet-index.ts';
 import { clusterCommand } from '../expiry/commands.ts';
-import type { IndexedRollout } from '../fleet/fleet-index.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { RolloutState } from '../rollout/step.ts';
 import type { Depth } from './cluster-details.ts';
@@ -22,7 +22,7 @@ export function rolloutDetails(
   const most = depth === 'full' ? FULL : SHORT;
   const message = rollout.message.slice(0, most.message);
   if (ONE_LINE.has(state)) return { state, message };
-  return present({
+  return {
     state,
     message,
     since,
@@ -39,14 +39,12 @@ export function rolloutDetails(
       })),
     ),
     failed: filled(
-      failed.slice(0, most.failed).map(({ id, object, found, remedy, passing }) =>
-        present({
-          id: id.slice(0, 60),
-          text: `${object === undefined ? '' : `${object.slice(0, 120)}: `}${found.slice(0, 200)}`,
-          remedy: remedy?.slice(0, 200),
-          passing,
-        }),
-      ),
+      failed.slice(0, most.failed).map(({ id, object, found, remedy, passing }) => ({
+        id: id.slice(0, 60),
+        text: `${object === undefined ? '' : `${object.slice(0, 120)}: `}${found.slice(0, 200)}`,
+        remedy: remedy?.slice(0, 200),
+        passing,
+      })),
     ),
     moreFailed: positive(failedCount - Math.min(failed.length, most.failed)),
     machines: progress && partOf(progress, most.machines),
@@ -57,7 +55,7 @@ export function rolloutDetails(
       state === 'assist'
         ? clusterCommand('rollout plan', { name, namespace, provider, isManaged: true }).slice(0, 300)
         : undefined,
-  });
+  };
 }
 
 type Part = Omit<NonNullable<IndexedRollout['progress']>, 'etcd'>;
@@ -86,8 +84,4 @@ function filled<T>(list: readonly T[]): readonly T[] | undefined {
 
 function positive(count: number): number | undefined {
   return count > 0 ? count : undefined;
-}
-
-function present(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

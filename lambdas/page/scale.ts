@@ -1,4 +1,4 @@
-export const DAY_MS = 86_400_000;
+import { DAY_MS } from '../time.ts';
 
 /** Where on the track things are, in percent of its width. */
 const ENDED = { from: 0, until: 8 } as const;

@@ -85,11 +85,10 @@ export async function handshake(target: HandshakeTarget, options: HandshakeOptio
       return {
         ok: true,
         chain,
-        ...(protocol === undefined ? {} : { protocol }),
+        protocol,
         // What we read of the bytes counts for nothing where OpenSSL read something else.
-        ...(sent.certificates[0] !== undefined && proven?.equals(sent.certificates[0]) === true
-          ? { keyProven: true }
-          : {}),
+        keyProven:
+          sent.certificates[0] !== undefined && proven?.equals(sent.certificates[0]) === true ? true : undefined,
       };
     }
     case 'too-large':
@@ -152,7 +151,7 @@ function shakeHands(
     const recording = recordingStream(socket, MAX_BYTES, () => finish({ kind: 'flood' }));
     const secure = tlsConnect({
       socket: recording.stream,
-      ...(servername === undefined ? {} : { servername }),
+      servername,
       rejectUnauthorized: false,
       checkServerIdentity: () => undefined,
       secureContext: context(),

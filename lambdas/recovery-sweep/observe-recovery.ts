@@ -1,8 +1,8 @@
-import { instant } from '../approval/read-request.ts';
 import type { ClusterContext } from '../approval/request.ts';
-import { field, list, text } from '../approval/wire.ts';
 import type { InstanceQuery } from '../aws/ec2-instances.ts';
 import { AwsError } from '../aws/errors.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { RecoveryWindow } from '../contracts/recovery-window.ts';
 import {
   type ApprovalSubject,
   approvalSubjectOf,
@@ -13,7 +13,6 @@ import { KubernetesError } from '../kubernetes/errors.ts';
 import { listMachines } from '../kubernetes/machines.ts';
 import { listPages } from '../kubernetes/paging.ts';
 import { printable } from '../printable.ts';
-import type { Problem } from '../problem.ts';
 import { eachInTurns, inTurns } from '../processor-time.ts';
 import {
   type ControlPlaneReading,
@@ -25,7 +24,8 @@ import { nodeOfRequest, recoveryGate } from '../recovery/decide.ts';
 import { type Liveness, livenessOf } from '../recovery/liveness.ts';
 import type { RecoveryReason } from '../recovery/reasons.ts';
 import { KUBELET_CLIENT_SIGNER, type RecoveryRequest, readRecoveryRequest } from '../recovery/request.ts';
-import type { RecoveryWindow } from '../recovery/window.ts';
+import { field, list, text } from '../resources/fields.ts';
+import { instant } from '../time.ts';
 
 /** One cluster and open connections to it. */
 export interface RecoveryTarget {

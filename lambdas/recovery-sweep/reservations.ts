@@ -1,12 +1,13 @@
-import { instant } from '../approval/read-request.ts';
+import { readJson } from '../contracts/contract.ts';
+import type { Problem } from '../contracts/problem.ts';
+import { RecoveryRecord, type RecoveryWindow } from '../contracts/recovery-window.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { isJsonObject, type JsonObject } from '../kubernetes/json.ts';
 import { getLease } from '../kubernetes/leases.ts';
 import { printable } from '../printable.ts';
-import type { Problem } from '../problem.ts';
 import { closedBecause } from '../recovery/open-window.ts';
-import type { RecoveryWindow } from '../recovery/window.ts';
+import { instant } from '../time.ts';
 
 /** Of the cluster that recovers: it counts what its window gave. */
 export const RECOVERY_LEASE = { namespace: 'kube-system', name: 'certmarshal-recovery' } as const;
@@ -164,31 +165,17 @@ function isId(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
-interface RecoveryRecord {
-  readonly window: string;
-  readonly until: string;
-  readonly approvals: JsonObject;
-}
-
 function recordOf(lease: JsonObject): RecoveryRecord | undefined {
   const metadata = isJsonObject(lease['metadata']) ? lease['metadata'] : {};
   const annotations = isJsonObject(metadata['annotations']) ? metadata['annotations'] : {};
   const text = annotations[RECOVERY_ANNOTATION];
-  if (typeof text !== 'string' || text.length > MAX_ANNOTATION) return undefined;
-  let record: unknown;
-  try {
-    record = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isJsonObject(record)) return undefined;
-  const { window, until, approvals } = record;
-  if (typeof window !== 'string' || typeof until !== 'string' || instant(until) === undefined) return undefined;
-  return isJsonObject(approvals) ? { window, until, approvals } : undefined;
+  if (typeof text !== 'string') return undefined;
+  const record = readJson(RecoveryRecord, text, MAX_ANNOTATION);
+  return record.ok ? record.value : undefined;
 }
 
 /** Also of nodes that the window does not name: what was given stays given. What is no count gives nothing any more. */
-function countsOf(approvals: JsonObject): ReadonlyMap<string, number> {
+function countsOf(approvals: RecoveryRecord['approvals']): ReadonlyMap<string, number> {
   return new Map(
     Object.entries(approvals).map(([node, count]) => [
       node,

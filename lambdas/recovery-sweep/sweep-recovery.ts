@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
-import { instant } from '../approval/read-request.ts';
+import { type Problem, problemOf } from '../contracts/problem.ts';
+import type { RecoveryWindow } from '../contracts/recovery-window.ts';
 import { type ApprovalSubject, updateApproval } from '../kubernetes/certificate-signing-requests.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { toWhoeverEnters } from '../kubernetes/missing-right.ts';
 import { printable } from '../printable.ts';
-import type { Problem } from '../problem.ts';
 import { inTurns } from '../processor-time.ts';
 import { decideRecovery, onlyNewest, type RecoveryDecision, type RecoveryVerdict } from '../recovery/decide.ts';
 import { closedBecause } from '../recovery/open-window.ts';
 import type { RecoveryReason } from '../recovery/reasons.ts';
 import type { RecoveryContext } from '../recovery/rules.ts';
-import type { RecoveryWindow } from '../recovery/window.ts';
+import { instant } from '../time.ts';
 import {
   listRecoveries,
   type OpenRecoveries,
@@ -130,14 +130,13 @@ export async function sweepRecovery(
     cluster: target.clusterId,
     window: window.id,
     startedAt: new Date(startedAt).toISOString(),
-    ...(closed === undefined ? {} : { closed }),
+    closed,
     complete: problems.length === 0,
     rows,
     ignored: Object.fromEntries(read?.ignored ?? []),
     approved: [...approved].map(([node, approvals]) => ({ node, approvals })),
-    ...(recovering === undefined
-      ? {}
-      : { recovering: { ...recovering, notAfter: new Date(recovering.notAfter).toISOString() } }),
+    recovering:
+      recovering === undefined ? undefined : { ...recovering, notAfter: new Date(recovering.notAfter).toISOString() },
     problems,
   };
 }
@@ -257,17 +256,13 @@ function rowOf({ request: { csr }, verdict }: RecoveryDecision, outcome: Recover
   return {
     csr: printable(csr.name, 253),
     uid: printable(csr.uid, 128),
-    ...(node === undefined ? {} : { node }),
+    node,
     requester: printable(csr.username, 300),
     verdict: verdict.verdict,
     reason: verdict.reason,
     message: verdict.message,
     hostile: verdict.hostile,
     outcome,
-    ...(csr.request === undefined ? {} : { requestHash: createHash('sha256').update(csr.request).digest('hex') }),
+    requestHash: csr.request === undefined ? undefined : createHash('sha256').update(csr.request).digest('hex'),
   };
-}
-
-function problemOf({ kind, object, problem, remedy }: KubernetesError): Problem {
-  return { kind, object, message: problem, remedy };
 }

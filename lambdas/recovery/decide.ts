@@ -110,7 +110,7 @@ function judge({ csr, credentials }: RecoveryRequest, context: RecoveryContext, 
     },
   });
   const failed = checks.find((check) => !check.passed);
-  const about = { ...(node === undefined ? {} : { node }), hostile: checks.some((check) => check.hostile), checks };
+  const about = { node, hostile: checks.some((check) => check.hostile), checks };
   if (failed === undefined)
     return {
       verdict: 'approve',

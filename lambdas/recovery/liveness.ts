@@ -1,5 +1,5 @@
-import { instant } from '../approval/read-request.ts';
-import { field, list, text } from '../approval/wire.ts';
+import { field, list, text } from '../resources/fields.ts';
+import { instant } from '../time.ts';
 
 /** What a cluster says of whether a node is alive, and so has a certificate that is valid. */
 export type Liveness =

@@ -1,6 +1,6 @@
 import { readSigningRequest, type UnreadableRequest } from '../approval/read-request.ts';
 import type { SigningRequest } from '../approval/request.ts';
-import { field } from '../approval/wire.ts';
+import { field } from '../resources/fields.ts';
 
 /** The signer of client certificates of kubelets. */
 export const KUBELET_CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';

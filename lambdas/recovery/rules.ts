@@ -1,13 +1,13 @@
-import { isDnsName } from '../approval/names.ts';
 import type { ClusterContext } from '../approval/request.ts';
 import { type Judged, NODE_PREFIX, RULES } from '../approval/rules.ts';
+import type { RecoveryWindow } from '../contracts/recovery-window.ts';
+import { isDnsName } from '../names.ts';
 import { printable } from '../printable.ts';
 import type { ControlPlaneReading } from './control-plane.ts';
 import { LEASE_COUNTS_MS, type Liveness } from './liveness.ts';
 import { closedBecause } from './open-window.ts';
 import type { RecoveryReason } from './reasons.ts';
 import type { RecoveryRequest } from './request.ts';
-import type { RecoveryWindow } from './window.ts';
 
 /** All that the requests of one cluster are judged by. Nothing in here is read from anywhere: it was all observed before. */
 export interface RecoveryContext {

@@ -1,13 +1,11 @@
+import { type Problem, problemOf } from '../contracts/problem.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
-import { patchEtcdadmCluster } from '../kubernetes/etcdadm-clusters.ts';
 import type { JsonObject } from '../kubernetes/json.ts';
-import { patchKubeadmControlPlane } from '../kubernetes/kubeadm-control-planes.ts';
-import type { Problem } from '../problem.ts';
+import { patchEtcdadmCluster, patchKubeadmControlPlane } from '../kubernetes/merge-patch.ts';
 import { FIELD_MANAGER } from '../rollout/annotations.ts';
 import type { ObservedLease } from '../rollout/observed.ts';
 import type { RolloutWrite } from '../rollout/step.ts';
-import { problemOf } from './problem-of.ts';
 import { acquireLease, isHeldBy, type LeaseOptions, releaseLease } from './rollout-lease.ts';
 import { differsFrom, patchOf } from './rollout-patch.ts';
 
@@ -52,7 +50,7 @@ export async function actRollout(write: RolloutWrite, options: ActOptions): Prom
   const within = beginBy === undefined ? options : { ...options, signal: AbortSignal.any([signal, beginBy]) };
   const taken = await acquireLease(options.lease, write.mark.id, within);
   if (taken.kind !== 'held') {
-    return { kind: taken.kind, ...(taken.problem === undefined ? {} : { problem: taken.problem }) };
+    return { kind: taken.kind, problem: taken.problem };
   }
   const written = await dryRunThenWrite(write, within);
   const begun = written.kind === 'written' || written.kind === 'unknown';
@@ -81,7 +79,7 @@ async function dryRunThenWrite(write: RolloutWrite, options: ActOptions): Promis
   const unclaimed = isBegin(write) ? await options.claim?.() : undefined;
   if (unclaimed !== undefined) return unclaimed;
   const { kind, problem } = await patch(write, body, false, options);
-  return { kind, ...(problem === undefined ? {} : { problem }) };
+  return { kind, problem };
 }
 
 interface Patched extends RolloutWritten {

@@ -1,13 +1,13 @@
 import type { AddressRule } from '../allowed-addresses.ts';
-import { list, text } from '../approval/wire.ts';
+import { etcdSelector } from '../kubernetes/cluster-api.ts';
 import { readClusterApiCertificates } from '../kubernetes/cluster-api-secret.ts';
-import { listEtcdadmClusters } from '../kubernetes/etcdadm-clusters.ts';
-import { listEtcdMachines } from '../kubernetes/machines.ts';
-import { listPods } from '../kubernetes/pods.ts';
+import { listKind } from '../kubernetes/list.ts';
+import { list, text } from '../resources/fields.ts';
+import { etcdClusterOf, isMachineOf } from '../resources/machine.ts';
+import { timeAt } from '../resources/values.ts';
 import type { ObservedEtcd, ObservedMachine } from '../rollout/observed.ts';
 import { readEtcd } from '../rollout/read-etcd.ts';
-import { isEtcdMachine, readMachine } from '../rollout/read-machine.ts';
-import { timeAt } from '../rollout/read-values.ts';
+import { observedMachine } from '../rollout/read-machine.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import type { RolloutTarget } from './observe-rollout.ts';
@@ -39,7 +39,7 @@ export async function observeEtcd(
 ): Promise<ObservedEtcd | undefined> {
   const etcdCluster = `${name}-etcd`;
   const found: unknown[] = [];
-  const pages = listEtcdadmClusters(management, { clusterName: name, namespace, signal });
+  const pages = listKind(management, 'etcdadmclusters', { clusterName: name, namespace, signal });
   const look = (object: unknown): void => {
     if (text(object, 'metadata', 'name') === etcdCluster) found.push(object);
   };
@@ -55,9 +55,9 @@ export async function observeEtcd(
     readEtcdClientSecret === true ? clientCertificateOf() : undefined,
     startOfController(),
     readEtcdClientSecret === true ? authoritiesOf() : undefined,
-    reader.each(listEtcdMachines(management, { etcdCluster, namespace, signal }), MOST_ETCD_MACHINES, (candidate) => {
-      if (!isEtcdMachine(candidate, name, etcdCluster)) return;
-      const machine = readMachine(candidate, { owner, role: 'etcd' });
+    reader.each(etcdMachines(), MOST_ETCD_MACHINES, (candidate) => {
+      if (!isMachineOf(candidate, name) || etcdClusterOf(candidate) !== etcdCluster) return;
+      const machine = observedMachine(candidate, { owner, role: 'etcd' });
       if (machine === undefined) reader.unread.push(malformed(`Machine ${namespace} of ${etcdCluster}`));
       else machines.push(machine);
     }),
@@ -96,6 +96,12 @@ export async function observeEtcd(
    *
    * Source: etcdadm-controller, controllers/certs.go.
    */
+  /** Those that it no longer owns too. */
+  async function* etcdMachines(): AsyncGenerator<readonly unknown[]> {
+    const labels = etcdSelector(etcdCluster, `list machines on ${management.server}`);
+    yield* listKind(management, 'machines', { labels, namespace, signal });
+  }
+
   async function authoritiesOf(): Promise<readonly Certificate[] | undefined> {
     const secret = { namespace, clusterName: name, secret: 'etcd', signal } as const;
     const pem = await reader.one(async () => readClusterApiCertificates(management, secret), 'forbidden', 'not-found');
@@ -109,7 +115,7 @@ export async function observeEtcd(
   async function startOfController(): Promise<number | undefined> {
     let oldest: number | undefined;
     await reader.each(
-      listPods(management, { namespace: CONTROLLER_NAMESPACE, signal }),
+      listKind(management, 'pods', { namespace: CONTROLLER_NAMESPACE, signal }),
       MOST_PODS,
       (pod) => {
         if (text(pod, 'status', 'phase') !== 'Running') return;

@@ -1,18 +1,15 @@
 import { machineAddresses } from '../allowed-addresses.ts';
-import { field, text } from '../approval/wire.ts';
+import type { Problem } from '../contracts/problem.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { type ClusterApiVersion, clusterApiVersion } from '../kubernetes/cluster-api.ts';
-import { listClusters } from '../kubernetes/clusters.ts';
-import { listControlPlaneUpgrades } from '../kubernetes/control-plane-upgrades.ts';
-import { listAllEksAnywhereClusters, listEksAnywhereClusters } from '../kubernetes/eks-anywhere-clusters.ts';
 import { hasInfrastructureTemplate } from '../kubernetes/infrastructure-templates.ts';
-import { listAllKubeadmControlPlanes } from '../kubernetes/kubeadm-control-planes.ts';
 import { getLease } from '../kubernetes/leases.ts';
-import { listMachineHealthChecks } from '../kubernetes/machine-health-checks.ts';
-import { listControlPlaneMachines } from '../kubernetes/machines.ts';
+import { listKind } from '../kubernetes/list.ts';
 import { printable } from '../printable.ts';
 import type { handshakes } from '../probe/handshakes.ts';
-import type { Problem } from '../problem.ts';
+import { field, text } from '../resources/fields.ts';
+import { CLUSTER_LABEL, CONTROL_PLANE_LABEL, isMachineOf, roleOfMachine } from '../resources/machine.ts';
+import { countAt } from '../resources/values.ts';
 import { OPT_IN, OPT_IN_ANNOTATION } from '../rollout/annotations.ts';
 import { EKS_ANYWHERE_NAMESPACE, firstMade, ownersCluster } from '../rollout/eks-anywhere-owner.ts';
 import type {
@@ -30,9 +27,8 @@ import { readControlPlane, readTemplate, type TemplateReference } from '../rollo
 import { readEksAnywhere } from '../rollout/read-eks-anywhere.ts';
 import { readHealthCheck } from '../rollout/read-health-check.ts';
 import { readLease } from '../rollout/read-lease.ts';
-import { isControlPlaneMachine, readMachine } from '../rollout/read-machine.ts';
+import { observedMachine } from '../rollout/read-machine.ts';
 import { readSibling } from '../rollout/read-sibling.ts';
-import { countAt } from '../rollout/read-values.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import { observeEtcd } from './observe-etcd.ts';
@@ -64,7 +60,6 @@ export interface RolloutTarget {
   readonly readEtcdClientSecret?: boolean;
 }
 
-const CLUSTER_LABEL = 'cluster.x-k8s.io/cluster-name';
 const API_SERVER_PORT = 6443;
 const MOST_CLUSTERS = 2_000;
 /** With three of a cluster, and those that are being made. */
@@ -98,7 +93,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
   );
   const base = {
     cluster: { id, name, managesItself },
-    ...(lease === undefined ? {} : { lease }),
+    lease,
     unread: reader.unread,
   };
   if (cluster === undefined) {
@@ -179,7 +174,7 @@ async function clustersOf(
   signal: AbortSignal,
 ): Promise<readonly SeenCluster[]> {
   const seen: SeenCluster[] = [];
-  const pages = listClusters(management, { clusterName: name, namespace, signal });
+  const pages = listKind(management, 'clusters', { clusterName: name, namespace, signal });
   await reader.each(pages, MOST_CLUSTERS, (object) => {
     const read = readCapiCluster(object);
     // A server that does not select gives what was not asked for.
@@ -232,12 +227,16 @@ async function eksAnywheresOf(
   };
   // Where fleet.yaml names its namespace, EKS Anywhere is there.
   const fine = eksAnywhereNamespace === undefined ? (['not-found'] as const) : [];
-  const pages = listAllEksAnywhereClusters(management, { signal });
+  const pages = listKind(management, 'eksAnywhereClusters', { signal });
   const end = await reader.each(pages, MOST_CLUSTERS, look, ...fine, 'too-large');
   let endOfOwn = end;
   if (end === 'too-large') {
     own = [];
-    const ofName = listEksAnywhereClusters(management, { clusterName: name, namespace: eksAnywhereNamespace, signal });
+    const ofName = listKind(management, 'eksAnywhereClusters', {
+      clusterName: name,
+      namespace: eksAnywhereNamespace,
+      signal,
+    });
     endOfOwn = await reader.each(ofName, MOST_CLUSTERS, lookAtOwn, ...fine);
   }
   const optedIn = new Set([...agrees].flatMap(([of, agreed]) => (agreed ? [of] : [])));
@@ -268,7 +267,7 @@ async function upgradesOf(
     const name = text(object, 'spec', 'controlPlane', 'name');
     if (name !== undefined) names.add(name);
   };
-  const pages = listControlPlaneUpgrades(management, { namespace: EKS_ANYWHERE_NAMESPACE, signal });
+  const pages = listKind(management, 'controlplaneupgrades', { namespace: EKS_ANYWHERE_NAMESPACE, signal });
   await reader.each(pages, MOST_CLUSTERS, look, 'not-found');
   return names;
 }
@@ -305,7 +304,7 @@ async function controlPlanesOf(
       object: slimControlPlane(object),
     });
   };
-  const pages = listAllKubeadmControlPlanes(management, { namespace, signal });
+  const pages = listKind(management, 'kubeadmcontrolplanes', { namespace, signal });
   // What others have too much of, we need not see.
   const fine = namespace === undefined ? (['too-large'] as const) : [];
   const end = await reader.each(pages, MOST_CLUSTERS, look, ...fine);
@@ -331,7 +330,9 @@ async function machinesOf(
   const ownObjects: unknown[] = [];
   const others = new Map<string, unknown[]>();
   const isOwn = (object: unknown): boolean =>
-    text(object, 'metadata', 'namespace') === namespace && isControlPlaneMachine(object, name);
+    text(object, 'metadata', 'namespace') === namespace &&
+    isMachineOf(object, name) &&
+    roleOfMachine(object) === 'control-plane';
   const lookAtOwn = (object: unknown): void => {
     // One more than is read, so that it is told.
     if (isOwn(object) && ownObjects.length <= MOST_OWN_MACHINES) ownObjects.push(object);
@@ -344,17 +345,23 @@ async function machinesOf(
     others.set(key, group);
     group.push(slimMachine(object));
   };
-  const end = await reader.each(listControlPlaneMachines(management, { signal }), MOST_MACHINES, look, 'too-large');
+  const end = await reader.each(
+    listKind(management, 'machines', { labels: CONTROL_PLANE_LABEL, signal }),
+    MOST_MACHINES,
+    look,
+    'too-large',
+  );
   if (end === 'too-large') {
     ownObjects.length = 0;
-    await reader.each(listControlPlaneMachines(management, { namespace, signal }), MOST_MACHINES, lookAtOwn);
+    const ofNamespace = listKind(management, 'machines', { labels: CONTROL_PLANE_LABEL, namespace, signal });
+    await reader.each(ofNamespace, MOST_MACHINES, lookAtOwn);
   }
 
   const own: ObservedMachine[] = [];
   const labels: unknown[] = [];
   const role = controlPlane?.etcd === 'external' ? 'control-plane' : 'stacked';
   for (const object of ownObjects) {
-    const machine = readMachine(object, { owner: controlPlane?.uid, role, endpoint });
+    const machine = observedMachine(object, { owner: controlPlane?.uid, role, endpoint });
     if (machine === undefined || own.length === MOST_OWN_MACHINES) {
       reader.unread.push(unreadable('Machine', namespace, text(object, 'metadata', 'name') ?? ''));
       continue;
@@ -387,10 +394,14 @@ async function healthChecksOf(
   signal: AbortSignal,
 ): Promise<readonly ObservedHealthCheck[]> {
   const seen: ObservedHealthCheck[] = [];
-  await reader.each(listMachineHealthChecks(management, { namespace, signal }), MOST_HEALTH_CHECKS, (object) => {
-    const check = readHealthCheck(object, name, machines);
-    if (check !== undefined) seen.push(check);
-  });
+  await reader.each(
+    listKind(management, 'machinehealthchecks', { namespace, signal }),
+    MOST_HEALTH_CHECKS,
+    (object) => {
+      const check = readHealthCheck(object, name, machines);
+      if (check !== undefined) seen.push(check);
+    },
+  );
   return seen;
 }
 

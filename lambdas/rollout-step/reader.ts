@@ -1,8 +1,7 @@
 import { AwsError } from '../aws/errors.ts';
+import { type Problem, problemOf } from '../contracts/problem.ts';
 import { KubernetesError, type KubernetesErrorKind } from '../kubernetes/errors.ts';
-import type { Problem } from '../problem.ts';
 import { eachInTurns } from '../processor-time.ts';
-import { problemOf } from './problem-of.ts';
 
 /** Reads what may fail: what cannot be read is told, and never an exception. */
 export interface Reader {

@@ -1,15 +1,14 @@
-import { text } from '../approval/wire.ts';
+import { type Problem, problemOf } from '../contracts/problem.ts';
 import { word } from '../expiry/commands.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { createLease, type LeaseName, microTime, patchLease } from '../kubernetes/leases.ts';
 import { toWhoeverEnters } from '../kubernetes/missing-right.ts';
 import { printable } from '../printable.ts';
-import type { Problem } from '../problem.ts';
+import { text } from '../resources/fields.ts';
 import { FIELD_MANAGER } from '../rollout/annotations.ts';
 import type { ObservedLease } from '../rollout/observed.ts';
 import { isBinding, LEASE_SILENT_MS, LEASE_TURN_MS } from '../rollout/turn.ts';
-import { problemOf } from './problem-of.ts';
 
 /** One of a management cluster: whoever has it may begin a rollout there. */
 export const ROLLOUT_LEASE: LeaseName = { namespace: 'kube-system', name: 'certmarshal-rollout' };
@@ -108,7 +107,7 @@ async function outcomeOf(cluster: string, write: () => Promise<unknown>): Promis
     const resourceVersion = text(answer, 'metadata', 'resourceVersion');
     return {
       kind: 'held',
-      ...(uid === undefined || resourceVersion === undefined ? {} : { lease: { uid, resourceVersion } }),
+      lease: uid === undefined || resourceVersion === undefined ? undefined : { uid, resourceVersion },
     };
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;

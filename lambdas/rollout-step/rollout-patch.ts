@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject } from '../kubernetes/json.ts';
-import { isJsonObject } from '../kubernetes/json.ts';
-import { HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION, type RolloutMark } from '../rollout/annotations.ts';
+import { formatHoldMark, formatRolloutMark, type RolloutMark } from '../contracts/rollout-mark.ts';
+import { isJsonObject, type JsonObject } from '../kubernetes/json.ts';
+import { HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../rollout/annotations.ts';
 import { pauseOf } from '../rollout/etcd-order.ts';
-import { formatHoldMark, formatRolloutMark } from '../rollout/marks.ts';
 import type { RolloutWrite } from '../rollout/step.ts';
 
 /** etcdadm-controller and the control plane provider of EKS Anywhere look only whether it is there. Source: etcdadm-controller, api/v1beta1, `UpgradeInProgressAnnotation`. */

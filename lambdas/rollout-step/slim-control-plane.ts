@@ -1,4 +1,4 @@
-import { field, list, text } from '../approval/wire.ts';
+import { field, list, text } from '../resources/fields.ts';
 import { HOLD_ANNOTATION, OPT_IN_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../rollout/annotations.ts';
 
 /** More than any mark of ours has. */

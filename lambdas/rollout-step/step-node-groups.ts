@@ -1,10 +1,10 @@
 import type { EksAuditReader } from '../aws/eks-audit.ts';
 import type { EksNodeGroups } from '../aws/eks-nodegroups.ts';
 import { AwsError } from '../aws/errors.ts';
+import { type Problem, problemOf } from '../contracts/problem.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
-import { listNodes } from '../kubernetes/nodes.ts';
-import type { Problem } from '../problem.ts';
+import { listKind } from '../kubernetes/list.ts';
 import { inTurns } from '../processor-time.ts';
 import { OPT_IN_ANNOTATION } from '../rollout/annotations.ts';
 import { NO_HISTORY, type RolloutHistory } from '../rollout/history.ts';
@@ -18,7 +18,6 @@ import {
 import type { ObservedEksNode, ObservedNodeGroups } from '../rollout/observed-node-groups.ts';
 import { readEksNode } from '../rollout/read-eks-node.ts';
 import type { RolloutWritten } from './act-rollout.ts';
-import { problemOf } from './problem-of.ts';
 import type { StepOptions } from './step-rollout.ts';
 
 /** One EKS cluster, and what its node groups are read from and updated with. */
@@ -151,7 +150,7 @@ async function readNodes(
   signal: AbortSignal,
 ): Promise<readonly ObservedEksNode[]> {
   const nodes: ObservedEksNode[] = [];
-  for await (const page of listNodes(client, { signal })) {
+  for await (const page of listKind(client, 'nodes', { signal })) {
     for await (const node of inTurns(page, readEksNode)) {
       if (typeof node === 'string')
         unread.push({

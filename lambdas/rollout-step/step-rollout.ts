@@ -1,7 +1,8 @@
 import { AwsError } from '../aws/errors.ts';
-import type { Problem } from '../problem.ts';
-import type { RolloutTrigger } from '../rollout/annotations.ts';
-import { NO_HISTORY, type PastRollout, type RolloutHistory, UNDONE_MS, type UndoneClaim } from '../rollout/history.ts';
+import { type Problem, problemOf } from '../contracts/problem.ts';
+import type { PastRollout, UndoneClaim } from '../contracts/rollout-ledger.ts';
+import type { RolloutTrigger } from '../contracts/rollout-mark.ts';
+import { NO_HISTORY, type RolloutHistory, UNDONE_MS } from '../rollout/history.ts';
 import type { ObservedRollout } from '../rollout/observed.ts';
 import { planRollout } from '../rollout/plan-rollout.ts';
 import type { RolloutPolicy, Waiver } from '../rollout/policy.ts';
@@ -10,7 +11,6 @@ import { LEASE_TURN_MS, TURN_MS } from '../rollout/turn.ts';
 import { endOfWindow } from '../window/window.ts';
 import { actRollout, type BeginWrite, isBegin, type RolloutWritten } from './act-rollout.ts';
 import { observeRollout, type RolloutTarget } from './observe-rollout.ts';
-import { problemOf } from './problem-of.ts';
 import {
   acquireLease,
   isHeldBy,
@@ -98,7 +98,7 @@ export async function stepRollout(target: RolloutTarget, options: StepOptions): 
 
   const written = await writeOf(step, observed, remember);
   if (holdWrites === undefined) await keepOrder(step, observed, history, remember);
-  return { observed, step, ...(written === undefined ? {} : { written }), problems, at };
+  return { observed, step, written, problems, at };
 }
 
 interface Remembering {

@@ -16,28 +16,3 @@ export const PAUSED_ANNOTATION = 'cluster.x-k8s.io/paused';
 
 /** Owner of the fields that certmarshal writes. */
 export const FIELD_MANAGER = 'certmarshal-rollout';
-
-/** The value of `ROLLOUT_ANNOTATION`. */
-export interface RolloutMark {
-  /** 26 characters or fewer of `[a-z0-9-]`; made of cluster and start, so that one rollout has one id. */
-  readonly id: string;
-  /** RFC 3339, whole seconds: also the value of `rollout.after`. Machines made since are those of the rollout. */
-  readonly start: string;
-  readonly reason: string;
-  readonly trigger: RolloutTrigger;
-  /** Somebody stopped it with `certmarshal rollout abort`. RFC 3339. */
-  readonly abortedAt?: string;
-}
-
-/** Who wants it: the schedule of a deployed certmarshal, or a person at a keyboard. */
-export type RolloutTrigger = 'schedule' | 'person';
-
-/** The value of `HOLD_ANNOTATION`. */
-export interface HoldMark {
-  readonly id: string;
-  /** RFC 3339. */
-  readonly at: string;
-  /** Id of the reason: a page of the runbooks. */
-  readonly reason: string;
-  readonly message: string;
-}

@@ -1,4 +1,4 @@
-import type { RolloutTrigger } from './annotations.ts';
+import type { RolloutTrigger } from '../contracts/rollout-mark.ts';
 import { everythingRead, optedInByFleet, optedInByOwner } from './checks/agreement.ts';
 import { clusterNotPaused, eksAnywhereSettled, noClusterClass } from './checks/cluster.ts';
 import {

@@ -1,13 +1,14 @@
+import type { RolloutMark } from '../contracts/rollout-mark.ts';
+import type { HoldReason } from '../contracts/rollout-summary.ts';
 import { counted, span } from '../expiry/words.ts';
-import type { RolloutMark } from './annotations.ts';
+import { MINUTE_MS } from '../time.ts';
 import { holdReason } from './hold-reasons.ts';
 import type { ObservedControlPlane, ObservedEtcd, ObservedRollout } from './observed.ts';
 import type { RolloutProgress } from './progress.ts';
-import type { HoldReason, RolloutWrite } from './step.ts';
+import type { RolloutWrite } from './step.ts';
 import { madeSince } from './verification.ts';
 import { endedReasons, lastReplacedFor, nameOf, STALLED_MS, stuckAfter } from './watch.ts';
 
-const MINUTE_MS = 60_000;
 /** A new etcd member is up and joined. */
 const MEMBER_MS = 30 * MINUTE_MS;
 /** Between the pause and the begin of etcd everything is checked again: what passes by itself has this long. */

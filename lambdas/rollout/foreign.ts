@@ -1,4 +1,5 @@
-import { DAY_MS, date } from '../expiry/words.ts';
+import { date } from '../expiry/words.ts';
+import { DAY_MS } from '../time.ts';
 import type { ObservedControlPlane, ObservedMachine } from './observed.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { Problem } from '../problem.ts';
-import type { RolloutTrigger } from './annotations.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { PastRollout, UndoneClaim } from '../contracts/rollout-ledger.ts';
 import type { RolloutLimits } from './policy.ts';
 
 /** What happened before: of the fleet where certmarshal is deployed; at a keyboard only what the cluster itself shows. */
@@ -13,24 +13,6 @@ export interface RolloutHistory {
   readonly unread?: string;
   /** What of it is not believed, for people. */
   readonly problems?: readonly Problem[];
-}
-
-export interface PastRollout {
-  readonly id: string;
-  /** Of the cluster in the fleet. */
-  readonly cluster: string;
-  readonly trigger: RolloutTrigger;
-  /** Milliseconds since the epoch. */
-  readonly startedAt: number;
-  /** Done, aborted, or found undone; absent while it goes on. */
-  readonly endedAt?: number;
-}
-
-export interface UndoneClaim {
-  /** In the fleet. */
-  readonly cluster: string;
-  /** When it was claimed. Milliseconds since the epoch. */
-  readonly claimedAt: number;
 }
 
 /** What is not seen on its cluster so long after it was claimed never began. Milliseconds. */

@@ -1,4 +1,4 @@
-import type { HoldReason } from './step.ts';
+import type { HoldReason } from '../contracts/rollout-summary.ts';
 
 /**
  * Why a rollout is held that goes on, or why what a person asked for is not done. What stops one from beginning are its checks, `CHECK_IDS`. Each has a page of the
@@ -100,5 +100,5 @@ export type HoldId = keyof typeof HOLD_IDS;
 
 /** @param message without a full stop; the title where it is left out */
 export function holdReason(id: HoldId, object?: string, message: string = HOLD_IDS[id].title): HoldReason {
-  return { id, ...(object === undefined ? {} : { object }), message, remedy: HOLD_IDS[id].remedy };
+  return { id, object, message, remedy: HOLD_IDS[id].remedy };
 }

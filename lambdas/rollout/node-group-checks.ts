@@ -1,5 +1,6 @@
-import { compare, counted, DAY_MS, date, firstOf, span } from '../expiry/words.ts';
+import { compare, counted, date, firstOf, span } from '../expiry/words.ts';
 import { printable } from '../printable.ts';
+import { DAY_MS } from '../time.ts';
 import { endOfWindow } from '../window/window.ts';
 import { OPT_IN, OPT_IN_ANNOTATION } from './annotations.ts';
 import type { RolloutHistory } from './history.ts';

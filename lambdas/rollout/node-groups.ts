@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-
+import type { PastRollout } from '../contracts/rollout-ledger.ts';
+import type { HoldReason } from '../contracts/rollout-summary.ts';
 import { compare, counted, date, firstOf } from '../expiry/words.ts';
 import { printable } from '../printable.ts';
-import type { PastRollout, RolloutHistory } from './history.ts';
+import { MINUTE_MS } from '../time.ts';
+import type { RolloutHistory } from './history.ts';
 import { nextWindowOf } from './next-window.ts';
 import { deadlineOf, isUpdating, type NodeGroupCheck, nodeGroupChecksOf } from './node-group-checks.ts';
 import type {
@@ -14,7 +16,7 @@ import type {
   ObservedUpdate,
 } from './observed-node-groups.ts';
 import type { RolloutPolicy } from './policy.ts';
-import type { HoldReason, RolloutState } from './step.ts';
+import type { RolloutState } from './step.ts';
 
 /** What a sweep does next about the node groups of one EKS cluster: one thing. */
 export type NodeGroupStep = NodeGroupNothing | NodeGroupHold | NodeGroupAsk | NodeGroupAct;
@@ -96,7 +98,6 @@ export type NodeGroupHoldId = keyof typeof NODE_GROUP_HOLD_IDS;
 /** Page of the runbooks for what only a person can do: `docs/runbooks/rollouts/nodes-by-hand.md`. */
 export const NODES_BY_HAND = 'nodes-by-hand';
 
-const MINUTE_MS = 60_000;
 /** EKS tells when a successor was made, not when its distribution was complete. Nodes of this time after are replaced too: once too often rather than never. */
 const DISTRIBUTION_MS = 60 * MINUTE_MS;
 /** As long as a try without an update is tried again. Later it was in vain. */
@@ -172,8 +173,8 @@ export function planNodeGroups(
     checks,
     asks,
     ended,
-    ...(deadline === undefined ? {} : { deadline }),
-    ...(nextWindow === undefined ? {} : { nextWindow }),
+    deadline,
+    nextWindow,
   };
   const story = storyOf(old, due, successor);
 
@@ -201,7 +202,7 @@ export function planNodeGroups(
   if (refusing.length > 0 && (due.length > 0 || unread.length > 0)) {
     const reasons = refusing.map(({ id: check, object, found, remedy = '' }) => ({
       id: check,
-      ...(object === undefined ? {} : { object }),
+      object,
       message: found,
       remedy,
     }));

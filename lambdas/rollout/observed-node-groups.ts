@@ -1,4 +1,4 @@
-import type { Problem } from '../problem.ts';
+import type { Problem } from '../contracts/problem.ts';
 
 /*
  * All that is known of an EKS cluster when the next update of one of its node groups is planned. Plain data; times are milliseconds since the epoch; texts are

@@ -1,5 +1,6 @@
-import type { Problem } from '../problem.ts';
-import type { HoldMark, RolloutMark } from './annotations.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { HoldMark, RolloutMark } from '../contracts/rollout-mark.ts';
+import type { Condition, ObjectVersion } from '../resources/values.ts';
 
 /*
  * All that is known of a cluster when the next step of its rollout is planned. Plain data that does not depend on the version of an API; times are
@@ -38,15 +39,6 @@ export interface ObservedRollout {
   readonly unread: readonly Problem[];
 }
 
-/** As a condition of Kubernetes; `Missing` where the object has none of this type. */
-export interface Condition {
-  readonly status: 'True' | 'False' | 'Unknown' | 'Missing';
-  readonly reason?: string;
-  readonly message?: string;
-  /** `lastTransitionTime`. */
-  readonly since?: number;
-}
-
 export interface ObservedCapiCluster {
   readonly namespace: string;
   readonly name: string;
@@ -79,14 +71,6 @@ export interface ObservedEksAnywhere {
   readonly datacenter?: string;
   /** A `ControlPlaneUpgrade` object of this cluster exists. */
   readonly controlPlaneUpgrade: boolean;
-}
-
-/** An object as a write names it: nothing is written to another one, or to this one after somebody changed it. */
-export interface ObjectVersion {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
 }
 
 export interface ObservedControlPlane extends ObjectVersion {

@@ -1,3 +1,4 @@
+import type { HoldReason } from '../contracts/rollout-summary.ts';
 import { counted, date, span } from '../expiry/words.ts';
 import { renewedCertificates, rolloutSpan } from './checks/span.ts';
 import type { CheckQuestion } from './checks.ts';
@@ -6,7 +7,7 @@ import { holdReason } from './hold-reasons.ts';
 import { nextWindowOf } from './next-window.ts';
 import type { ObservedControlPlane, ObservedMachine } from './observed.ts';
 import { markOf, startOf, startOfMark } from './rollout-mark.ts';
-import type { HoldReason, RolloutCheck, RolloutState, RolloutStep } from './step.ts';
+import type { RolloutCheck, RolloutState, RolloutStep } from './step.ts';
 import { dueFor, hasWaitedItsTurn, WAITED_MS } from './turn.ts';
 import { nameOf } from './watch.ts';
 
@@ -15,9 +16,9 @@ export function factsOf({ observed, policy, now }: CheckQuestion) {
   const seen = rolloutSpan(renewedCertificates(observed), observed, policy);
   const nextWindow = policy && nextWindowOf(policy, now);
   return {
-    ...(seen === undefined ? {} : { soonestEnd: seen.soonestEnd }),
-    ...(seen === undefined || policy === undefined ? {} : { span: { from: seen.from, until: seen.until } }),
-    ...(nextWindow === undefined ? {} : { nextWindow }),
+    soonestEnd: seen?.soonestEnd,
+    span: seen === undefined || policy === undefined ? undefined : { from: seen.from, until: seen.until },
+    nextWindow,
   };
 }
 
@@ -36,7 +37,7 @@ export function isTooLate(checks: readonly RolloutCheck[]): boolean {
 export function reasonsOf(checks: readonly RolloutCheck[]): readonly HoldReason[] {
   return checks.map(({ id, object, found, remedy }) => ({
     id,
-    ...(object === undefined ? {} : { object }),
+    object,
     message: found,
     remedy: remedy ?? `See the runbook ${id}`,
   }));

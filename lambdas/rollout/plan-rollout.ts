@@ -1,6 +1,7 @@
-import { counted, DAY_MS, span } from '../expiry/words.ts';
+import type { RolloutMark, RolloutTrigger } from '../contracts/rollout-mark.ts';
+import { counted, span } from '../expiry/words.ts';
 import { printable } from '../printable.ts';
-import type { RolloutMark, RolloutTrigger } from './annotations.ts';
+import { DAY_MS } from '../time.ts';
 import { renewedCertificates, rolloutSpan } from './checks/span.ts';
 import { CAPI_CLUSTERS, CONTROL_PLANES } from './checks/verdict.ts';
 import { type CheckQuestion, checksOf } from './checks.ts';

@@ -1,5 +1,7 @@
-import { counted, DAY_MS, span, timeOf } from '../expiry/words.ts';
-import type { RolloutMark } from './annotations.ts';
+import type { RolloutMark } from '../contracts/rollout-mark.ts';
+import type { HoldReason } from '../contracts/rollout-summary.ts';
+import { counted, span, timeOf } from '../expiry/words.ts';
+import { DAY_MS } from '../time.ts';
 import { renewedCertificates, rolloutSpan } from './checks/span.ts';
 import { type CheckQuestion, checksOf } from './checks.ts';
 import { etcdTurn, isEtcdDone, pauseOf, versionOf } from './etcd-order.ts';
@@ -9,7 +11,7 @@ import { factsOf, isAllSeen, isInTheWay, isTooLate, planBegin, reasonsOf } from 
 import { COOL_DOWN_DAYS, LOOP_GUARD_DAYS } from './policy.ts';
 import { isVerified, progressOf, type RolloutProgress } from './progress.ts';
 import { holdOf, startOfMark } from './rollout-mark.ts';
-import type { HoldReason, RolloutHold, RolloutState, RolloutStep } from './step.ts';
+import type { RolloutHold, RolloutState, RolloutStep } from './step.ts';
 import { CLOCK_TOLERANCE_MS } from './verification.ts';
 import { nameOf, troublesOf } from './watch.ts';
 

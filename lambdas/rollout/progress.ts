@@ -1,4 +1,5 @@
-import type { Condition, ObservedMachine, ObservedRollout, Served } from './observed.ts';
+import type { Condition } from '../resources/values.ts';
+import type { ObservedMachine, ObservedRollout, Served } from './observed.ts';
 import { CLOCK_TOLERANCE_MS, type MadeSince, madeSince } from './verification.ts';
 
 /** How far a rollout is, by its machines alone: it does not depend on the version of an API. */
@@ -37,7 +38,7 @@ export function progressOf(observed: ObservedRollout, since: number, now: number
   const { controlPlane, etcd } = observed;
   const validityDays = controlPlane?.certificateValidityDays;
   const conditions = controlPlane?.conditions;
-  const made: MadeSince = { since, now, ...(validityDays === undefined ? {} : { validityDays }) };
+  const made: MadeSince = { since, now, validityDays };
   const progress = progressOfMachines(observed.machines, made, {
     wanted: controlPlane?.replicas ?? 0,
     up: ({ node }) => node !== undefined,
@@ -85,7 +86,7 @@ function progressOfMachines(
   };
   const machines = observed.map((machine) => ({
     name: machine.name,
-    ...(machine.node === undefined ? {} : { node: machine.node }),
+    node: machine.node,
     state: stateOf(machine),
     createdAt: machine.createdAt,
     served: machine.served,

@@ -1,7 +1,7 @@
-import { field } from '../approval/wire.ts';
+import { field } from '../resources/fields.ts';
+import { annotation, isDeleting, nameAt } from '../resources/values.ts';
 import { PAUSED_ANNOTATION } from './annotations.ts';
 import type { ObservedCapiCluster } from './observed.ts';
-import { annotation, isDeleting, nameAt } from './read-values.ts';
 
 /**
  * A `Cluster` of Cluster API, v1beta1 or v1beta2; undefined when it has no name and namespace. Pure; never throws.
@@ -21,6 +21,6 @@ export function readCapiCluster(object: unknown): ObservedCapiCluster | undefine
     // What is neither true nor false has no meaning, and nothing begins on a guess.
     paused: (paused != null && paused !== false) || annotation(object, PAUSED_ANNOTATION) !== undefined,
     topology: field(object, 'spec', 'topology') != null,
-    ...(infrastructure === undefined ? {} : { infrastructure }),
+    infrastructure,
   };
 }

@@ -1,10 +1,9 @@
-import { field } from '../approval/wire.ts';
+import { parseHoldMark, parseRolloutMark } from '../contracts/rollout-mark.ts';
 import { printable } from '../printable.ts';
-import { HOLD_ANNOTATION, OPT_IN_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from './annotations.ts';
-import { parseHoldMark, parseRolloutMark } from './marks.ts';
-import type { Condition, ControlPlaneCondition, ObservedControlPlane } from './observed.ts';
+import { field } from '../resources/fields.ts';
 import {
   annotation,
+  type Condition,
   conditionsAt,
   countAt,
   isDeleting,
@@ -12,7 +11,9 @@ import {
   nameAt,
   objectVersion,
   timeAt,
-} from './read-values.ts';
+} from '../resources/values.ts';
+import { HOLD_ANNOTATION, OPT_IN_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from './annotations.ts';
+import type { ControlPlaneCondition, ObservedControlPlane } from './observed.ts';
 
 type Version = ObservedControlPlane['apiVersion'];
 
@@ -139,7 +140,7 @@ function strategyOf(object: unknown, apiVersion: Version): Pick<ObservedControlP
   const surge = field(strategy, 'rollingUpdate', 'maxSurge');
   // An IntOrString; its webhook allows only 0 and 1.
   const maxSurge = surge === '0' ? 0 : surge === '1' ? 1 : countAt(strategy, 'rollingUpdate', 'maxSurge');
-  return { ...(type === undefined ? {} : { strategy: type }), ...(maxSurge === undefined ? {} : { maxSurge }) };
+  return { strategy: type, maxSurge };
 }
 
 function rolloutOf(
@@ -155,8 +156,8 @@ function rolloutOf(
       ? countAt(object, 'spec', 'rollout', 'before', 'certificatesExpiryDays')
       : countAt(object, 'spec', 'rolloutBefore', 'certificatesExpiryDays');
   return {
-    ...(after === undefined ? {} : { rolloutAfter: after }),
-    ...(beforeDays === undefined ? {} : { rolloutBeforeDays: beforeDays }),
+    rolloutAfter: after,
+    rolloutBeforeDays: beforeDays,
   };
 }
 
@@ -193,7 +194,7 @@ function translated(old: ReadonlyMap<string, Condition>, deleting: boolean): Rea
   const resized = old.get('Resized');
   if (resized !== undefined) {
     const scales = opposite(resized);
-    const not: Condition = { status: 'False', ...(resized.since === undefined ? {} : { since: resized.since }) };
+    const not: Condition = { status: 'False', since: resized.since };
     // Where it does not say which of the two, it may be either.
     read.set('ScalingUp', resized.reason === 'ScalingDown' ? not : scales);
     read.set('ScalingDown', resized.reason === 'ScalingUp' ? not : scales);

@@ -1,7 +1,16 @@
 import { printable } from '../printable.ts';
+import {
+  annotation,
+  conditionsAt,
+  countAt,
+  isDeleting,
+  MISSING,
+  nameAt,
+  timeAt,
+  wordsAt,
+} from '../resources/values.ts';
 import { OPT_IN_ANNOTATION } from './annotations.ts';
 import type { ObservedEksAnywhere } from './observed.ts';
-import { annotation, conditionsAt, countAt, isDeleting, MISSING, nameAt, timeAt, wordsAt } from './read-values.ts';
 
 /** Unlike that of Cluster API, its value has to be "true". Source: EKS Anywhere, `Cluster.IsReconcilePaused`. */
 const PAUSED = 'anywhere.eks.amazonaws.com/paused';
@@ -25,16 +34,16 @@ export function readEksAnywhere(object: unknown, controlPlaneUpgrade: boolean): 
   return {
     namespace,
     name,
-    ...(createdAt === undefined ? {} : { createdAt }),
+    createdAt,
     deleting: isDeleting(object),
     paused: annotation(object, PAUSED) === 'true',
-    ...(mode === undefined ? {} : { mode: printable(mode) }),
+    mode: mode === undefined ? undefined : printable(mode),
     ready: conditionsAt(object, 'status', 'conditions').get('Ready') ?? MISSING,
     generation: countAt(object, 'metadata', 'generation') ?? 0,
-    ...(observedGeneration === undefined ? {} : { observedGeneration }),
-    ...(reconciledGeneration === undefined ? {} : { reconciledGeneration }),
-    ...(failureMessage === undefined ? {} : { failureMessage }),
-    ...(datacenter === undefined ? {} : { datacenter }),
+    observedGeneration,
+    reconciledGeneration,
+    failureMessage,
+    datacenter,
     controlPlaneUpgrade,
   };
 }

@@ -1,7 +1,7 @@
-import { text } from '../approval/wire.ts';
 import { printable } from '../printable.ts';
+import { text } from '../resources/fields.ts';
+import { isDeleting, nameAt, timeAt } from '../resources/values.ts';
 import type { NodeKind, ObservedEksNode } from './observed-node-groups.ts';
-import { isDeleting, nameAt, timeAt } from './read-values.ts';
 
 const MAX_LABEL = 63;
 
@@ -28,7 +28,7 @@ export function readEksNode(node: unknown): ObservedEksNode | string {
     createdAt,
     deleting: isDeleting(node),
     kind,
-    ...(nodegroup === undefined ? {} : { nodegroup: printable(nodegroup, 100) }),
+    nodegroup: nodegroup === undefined ? undefined : printable(nodegroup, 100),
   };
 }
 

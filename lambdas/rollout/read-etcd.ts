@@ -1,9 +1,9 @@
-import { field, list, text } from '../approval/wire.ts';
+import { parseRolloutMark } from '../contracts/rollout-mark.ts';
 import { printable } from '../printable.ts';
+import { field, list, text } from '../resources/fields.ts';
+import { annotation, conditionsAt, countAt, isDeleting, MISSING, objectVersion } from '../resources/values.ts';
 import { PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from './annotations.ts';
-import { parseRolloutMark } from './marks.ts';
 import type { ObservedEtcd, ObservedMachine } from './observed.ts';
-import { annotation, conditionsAt, countAt, isDeleting, MISSING, objectVersion } from './read-values.ts';
 
 const UPGRADING = 'etcdcluster.cluster.x-k8s.io/upgrading';
 const UPGRADE_COMPLETE = 'controlplane.cluster.x-k8s.io/upgrade-complete';
@@ -19,7 +19,7 @@ const LONGEST_COMMAND = 4096;
  *
  * Source: etcdadm-controller, api/v1beta1; etcdadm-bootstrap-provider, `EtcdadmConfigSpec`.
  *
- * @param machines with the label of it, as `readMachine` read them
+ * @param machines with the label of it, as `observedMachine` read them
  */
 export function readEtcd(object: unknown, machines: readonly ObservedMachine[]): ObservedEtcd | undefined {
   const version = objectVersion(object);

@@ -1,6 +1,6 @@
-import { field, list, text } from '../approval/wire.ts';
+import { field, list, text } from '../resources/fields.ts';
+import { countAt, nameAt } from '../resources/values.ts';
 import type { ObservedHealthCheck } from './observed.ts';
-import { countAt, nameAt } from './read-values.ts';
 
 const MOST_TERMS = 64;
 
@@ -33,8 +33,8 @@ export function readHealthCheck(
   return {
     namespace,
     name,
-    ...(expected === undefined ? {} : { expected }),
-    ...(healthy === undefined ? {} : { healthy }),
+    expected,
+    healthy,
   };
 }
 

@@ -1,5 +1,5 @@
+import { countAt, nameAt, timeAt, wordsAt } from '../resources/values.ts';
 import type { ObservedLease } from './observed.ts';
-import { countAt, nameAt, timeAt, wordsAt } from './read-values.ts';
 
 /** A Lease of coordination.k8s.io/v1; undefined when a write could not name it. Pure; never throws. */
 export function readLease(object: unknown): ObservedLease | undefined {
@@ -13,9 +13,9 @@ export function readLease(object: unknown): ObservedLease | undefined {
   return {
     uid,
     resourceVersion,
-    ...(holder === undefined ? {} : { holder }),
-    ...(acquiredAt === undefined ? {} : { acquiredAt }),
-    ...(renewedAt === undefined ? {} : { renewedAt }),
-    ...(transitions === undefined ? {} : { transitions }),
+    holder,
+    acquiredAt,
+    renewedAt,
+    transitions,
   };
 }

@@ -1,9 +1,9 @@
-import { field, text } from '../approval/wire.ts';
 import { printable } from '../printable.ts';
+import { field, text } from '../resources/fields.ts';
+import { annotation, isDeleting, nameAt, timeAt } from '../resources/values.ts';
 import { OPT_IN, OPT_IN_ANNOTATION } from './annotations.ts';
 import type { ObservedControlPlane, Sibling } from './observed.ts';
 import { readControlPlane } from './read-control-plane.ts';
-import { annotation, isDeleting, nameAt, timeAt } from './read-values.ts';
 
 /**
  * Another control plane of the same management cluster, from its KubeadmControlPlane and the Machines that are its own; undefined when it has no name. What cannot
@@ -33,7 +33,7 @@ export function readSibling(
     cluster: name,
     rolling: read === undefined || rolls(read, machines),
     optedIn: modes.includes(OPT_IN),
-    ...(soonestEnd === undefined ? {} : { soonestEnd }),
+    soonestEnd,
   };
 }
 

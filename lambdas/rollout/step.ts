@@ -1,6 +1,7 @@
-import type { HoldMark, RolloutMark } from './annotations.ts';
+import type { HoldMark, RolloutMark } from '../contracts/rollout-mark.ts';
+import type { HoldReason } from '../contracts/rollout-summary.ts';
+import type { ObjectVersion } from '../resources/values.ts';
 import type { CheckId } from './checks.ts';
-import type { ObjectVersion } from './observed.ts';
 import type { RolloutProgress } from './progress.ts';
 
 /** What a sweep does next about the rollout of one cluster: one thing. */
@@ -119,13 +120,4 @@ export interface RolloutCheck {
   readonly found: string;
   /** What to do about it; absent when it passed. */
   readonly remedy?: string;
-}
-
-/** Why nothing goes on by itself. */
-export interface HoldReason {
-  /** A page of the runbooks: `docs/runbooks/rollouts/<id>.md`. */
-  readonly id: string;
-  readonly object?: string;
-  readonly message: string;
-  readonly remedy: string;
 }

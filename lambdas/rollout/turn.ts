@@ -1,10 +1,9 @@
+import type { PastRollout } from '../contracts/rollout-ledger.ts';
+import { HOUR_MS } from '../time.ts';
 import { openFor } from '../window/window.ts';
 import { renewedCertificates, rolloutSpan } from './checks/span.ts';
 import type { CheckQuestion } from './checks.ts';
-import type { PastRollout } from './history.ts';
 import type { ObservedLease, Sibling } from './observed.ts';
-
-const HOUR_MS = 3_600_000;
 
 /**
  * For so long a rollout has its place in the budget of the fleet, and for so long of its own time a cluster waits for machines of others that hold no Lease: five

@@ -1,5 +1,4 @@
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
+import { DAY_MS, MINUTE_MS } from '../time.ts';
 
 /** How far the clock of a machine may be from that of its management cluster. */
 export const CLOCK_TOLERANCE_MS = 10 * MINUTE_MS;

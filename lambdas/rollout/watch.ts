@@ -1,11 +1,11 @@
+import type { HoldReason } from '../contracts/rollout-summary.ts';
 import { counted, span } from '../expiry/words.ts';
+import type { Condition } from '../resources/values.ts';
+import { MINUTE_MS } from '../time.ts';
 import { holdReason } from './hold-reasons.ts';
-import type { Condition, ObservedControlPlane, ObservedRollout } from './observed.ts';
+import type { ObservedControlPlane, ObservedRollout } from './observed.ts';
 import type { RolloutProgress } from './progress.ts';
-import type { HoldReason } from './step.ts';
 import { CLOCK_TOLERANCE_MS } from './verification.ts';
-
-const MINUTE_MS = 60_000;
 
 /** A virtual machine takes 10 to 30 minutes, bare metal up to an hour. */
 const STUCK_MS = 45 * MINUTE_MS;

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../time.ts';
 /**
  * What became of a request of a node, 15 minutes after it was made: as long as a kubelet waits for one. Each request has one fate.
  *
@@ -14,16 +15,6 @@ export const FATES = ['us', 'others', 'missed', 'refused', 'unprovable'] as cons
 export type Fate = (typeof FATES)[number];
 export type FateCounts = Readonly<Record<Fate, number>>;
 
-/** The fates of the requests that were made in one minute (whole minutes since the epoch), in the order of {@link FATES}. */
-export type FateRow = readonly [
-  minute: number,
-  us: number,
-  others: number,
-  missed: number,
-  refused: number,
-  unprovable: number,
-];
-
 /** How long a request may stay undecided. Milliseconds. Source: kubelet certificate manager, certificateWaitTimeout. */
 export const WAIT_MS = 15 * 60_000;
 /**
@@ -31,8 +22,6 @@ export const WAIT_MS = 15 * 60_000;
  * Source: kube-controller-manager, certificates cleaner, approvedExpiration and deniedExpiration. Milliseconds.
  */
 const VISIBLE_MS = 60 * 60_000;
-
-const MINUTE_MS = 60_000;
 
 /**
  * The minutes whose fates a look can tell: all requests of the first one may still be seen, and all of the last one have waited out their 15 minutes. Pure.

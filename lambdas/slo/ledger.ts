@@ -1,30 +1,9 @@
-import { type FateCounts, type FateRow, toldMinutes } from './fates.ts';
-
-/**
- * The fates of the requests of one cluster, as the fleet index keeps them. Each minute counts once, as the first look at it after its 15 minutes told:
- * a second, late or repeated look at the same minute changes nothing, a lost one is made good by the next within the hour.
- *
- * Bounded: about 90 minutes, 75 hours and 32 days.
- */
-export interface SloLedger {
-  /** Minutes that a late outcome may still tell of: the row, and when it was looked at (milliseconds since the epoch). Sparse, by minute. */
-  readonly open: readonly (readonly [...row: FateRow, lookedAt: number])[];
-  /** Closed ones, folded: `[hour since the epoch, …counts]`, of the last three days. Sparse. */
-  readonly hours: readonly FateRow[];
-  /** `[day since the epoch, …counts]`, of the 30 days before. Sparse. */
-  readonly days: readonly FateRow[];
-  /**
-   * The first look at the cluster. Milliseconds since the epoch. What was asked before does not count: nobody watched the cluster then, and that its
-   * requests wait is often why it was added. A ledger without it counts everything.
-   */
-  readonly since?: number;
-  /** Earlier minutes are closed, also for a writer whose clock is behind. Whole minutes since the epoch. */
-  readonly closedBefore?: number;
-}
+import type { FateRow, SloLedger } from '../contracts/fates.ts';
+import { MINUTE_MS } from '../time.ts';
+import { type FateCounts, toldMinutes } from './fates.ts';
 
 type OpenRow = SloLedger['open'][number];
 
-const MINUTE_MS = 60_000;
 /** In minutes, as all lengths here. */
 const HOUR = 60;
 const DAY = 24 * HOUR;
@@ -129,7 +108,7 @@ function close(
     open: all.filter(([minute]) => minute >= closedBefore),
     hours: hours.filter((hour) => !isOld(hour)),
     days: days.filter(([day]) => day * DAY >= latest - DAYS_KEPT),
-    ...(since === undefined ? {} : { since }),
+    since,
     closedBefore,
   };
 }

@@ -1,5 +1,7 @@
+import type { SloLedger } from '../contracts/fates.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 import { FATES, type FateCounts, WAIT_MS } from './fates.ts';
-import { fatesBetween, type SloLedger } from './ledger.ts';
+import { fatesBetween } from './ledger.ts';
 
 /** What a cluster, or the fleet, has reached. */
 export interface SloState {
@@ -27,9 +29,6 @@ export interface SloState {
  */
 const FAST_BURN_FLOOR = 3;
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 /** A minute is over, its requests have waited, and a sweep has looked: what can be told ends here. */
 const TOLD_AFTER_MS = WAIT_MS + MINUTE_MS;
 
@@ -51,7 +50,7 @@ export function sloState(ledgers: readonly SloLedger[], objective: number, now: 
   return {
     objective,
     counts: month,
-    ...(promised === 0 ? {} : { attainment: (month.us + month.others) / promised }),
+    attainment: promised === 0 ? undefined : (month.us + month.others) / promised,
     budgetLeft: 1 - burn(month),
     fastBurn: hour.missed < FAST_BURN_FLOOR ? 0 : Math.min(burn(hour), burn(within(15 * MINUTE_MS))),
     slowBurn: burn(within(3 * DAY_MS)),

@@ -6,8 +6,10 @@ import type { ClusterContext, SigningRequest } from '../approval/request.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
 import { isFor } from '../approval/selection.ts';
 import type { Verdict } from '../approval/verdict.ts';
+import type { FateRow } from '../contracts/fates.ts';
 import { eachInTurns } from '../processor-time.ts';
-import { FATES, type Fate, type FateRow, toldMinutes } from '../slo/fates.ts';
+import { FATES, type Fate, toldMinutes } from '../slo/fates.ts';
+import { MINUTE_MS } from '../time.ts';
 import { type Acted, CONDITION_REASONS } from './act.ts';
 import type { OpenRequest } from './open-requests.ts';
 
@@ -17,8 +19,6 @@ const MAX_REQUESTERS = 20_000;
 const MAX_JUDGED = 2_000;
 /** The name of a Node has at most 253 characters; nobody with a longer one is a node. */
 const MAX_USERNAME = NODE_PREFIX.length + 253;
-
-const MINUTE_MS = 60_000;
 
 type Counts = [us: number, others: number, missed: number, refused: number, unprovable: number];
 

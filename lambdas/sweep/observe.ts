@@ -21,8 +21,8 @@ import { approvalSubjectOf, listSigningRequests } from '../kubernetes/certificat
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { type ClusterObject, readClusterObject } from '../kubernetes/cluster-object.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
+import { listKind } from '../kubernetes/list.ts';
 import { listMachines, type MachineSelection } from '../kubernetes/machines.ts';
-import { listNodes } from '../kubernetes/nodes.ts';
 import { eachInTurns, inTurns, stepsInTurns } from '../processor-time.ts';
 import { type AskedRequests, collectAsked } from './fates.ts';
 import { collectOpenRequests, type OpenRequest } from './open-requests.ts';
@@ -155,7 +155,7 @@ async function readEvidence(
   const nodes = async (object?: ClusterObject): Promise<readonly SourceReading[]> => {
     if (![...wanted].some(needsNodes)) return [];
     if (!knowsServices(withLearned(target, object))) return [SERVICES_NOT_KNOWN];
-    return [await readSource('node', listNodes(target.workload, { signal }), ownerFromNode)];
+    return [await readSource('node', listKind(target.workload, 'nodes', { signal }), ownerFromNode)];
   };
   const { cluster, management, machinesNamespace } = target;
   if (!wanted.has('machine') || management === undefined) return { readings: await nodes() };

@@ -1,13 +1,14 @@
 import type { SourceReading } from '../approval/evidence.ts';
-import type { EvidenceSource, Mode, Provider } from '../approval/policy.ts';
+import type { EvidenceSource, Mode } from '../approval/policy.ts';
 import { REASONS, type Reason } from '../approval/reasons.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
 import type { VerdictKind } from '../approval/verdict.ts';
+import type { FateRow } from '../contracts/fates.ts';
+import type { Provider } from '../contracts/identifiers.ts';
+import { type Problem, problemOf } from '../contracts/problem.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { describeSkew, type ServerClock, SKEW_REMEDY } from '../kubernetes/server-clock.ts';
 import { printable } from '../printable.ts';
-import type { Problem } from '../problem.ts';
-import type { FateRow } from '../slo/fates.ts';
 import type { Acted, Outcome } from './act.ts';
 import type { Observed } from './observe.ts';
 
@@ -126,11 +127,11 @@ export function report(input: ReportInput): SweepReport {
             source: reading.source,
             lookedAt: 0,
             problem: reading.problem,
-            ...(reading.kind === undefined ? {} : { kind: reading.kind }),
+            kind: reading.kind,
           },
     ),
     problems,
-    ...(input.fates === undefined ? {} : { fates: input.fates }),
+    fates: input.fates,
     requests: input.requests,
   };
 }
@@ -145,8 +146,8 @@ function rowOf({ csr, verdict, outcome }: Acted, now: number): SweepRow {
     reason: verdict.reason,
     message: verdict.message,
     hostile: verdict.hostile,
-    ...(verdict.policy === undefined ? {} : { policy: verdict.policy }),
-    ...(verdict.mode === undefined ? {} : { mode: verdict.mode }),
+    policy: verdict.policy,
+    mode: verdict.mode,
     outcome: outcome.kind,
   };
 }
@@ -242,8 +243,4 @@ export function evidenceProblem(reading: SourceReading): readonly Problem[] {
   if (reading.ok) return [];
   const { source, problem: message, remedy } = reading;
   return [{ kind: 'evidence', object: `evidence ${source}`, message, remedy }];
-}
-
-function problemOf(error: KubernetesError): Problem {
-  return { kind: error.kind, object: error.object, message: error.problem, remedy: error.remedy };
 }

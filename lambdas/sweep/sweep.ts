@@ -1,6 +1,6 @@
 import type { ApprovalPolicy } from '../approval/policy.ts';
+import type { FateRow } from '../contracts/fates.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
-import type { FateRow } from '../slo/fates.ts';
 import { type Acted, act } from './act.ts';
 import { decide } from './decide.ts';
 import { tellFates } from './fates.ts';
@@ -61,7 +61,7 @@ export async function sweep(
       now: clock,
       signal,
       onBug: (bug) => void bugs.push(bug),
-      ...(progress.acted === undefined ? {} : { onActed: progress.acted }),
+      onActed: progress.acted,
     });
     const { asked, cluster, open, evidence } = observed;
     fates = await tellFates(asked, { cluster, open, evidence, acted, policies: promised, signal });
@@ -79,11 +79,11 @@ export async function sweep(
     provider: target.cluster.provider,
     startedAt,
     finishedAt: clock(),
-    ...(observed === undefined ? {} : { observed }),
+    observed,
     acted,
-    ...(fates === undefined ? {} : { fates }),
-    ...(failure === undefined ? {} : { failure }),
-    ...(answered ? { serverClock: { ...serverClock, server } } : {}),
+    fates,
+    failure,
+    serverClock: answered ? { ...serverClock, server } : undefined,
     requests: {
       sent: after.sent - before.sent,
       writes: after.writes - before.writes,

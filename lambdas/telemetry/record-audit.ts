@@ -1,5 +1,5 @@
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
-import type { AuditSummary } from '../audit/summary.ts';
+import type { AuditSummary } from '../contracts/audit-summary.ts';
 import { METRIC } from './metric-names.ts';
 import type { Telemetry } from './record-sweep.ts';
 
@@ -23,20 +23,19 @@ export function recordAudit(audit: AuditSummary, { logger, metrics }: Telemetry,
     durationMs,
     counts,
     findingCount,
-    ...(urgent.length === 0
-      ? {}
-      : {
-          findings: urgent.map(({ code, severity, object, message, due }) => ({
+    findings:
+      urgent.length === 0
+        ? undefined
+        : urgent.map(({ code, severity, object, message, due }) => ({
             code,
             severity,
             object,
             message,
             due,
           })),
-        }),
     unread: sources.unread,
-    ...(snapshotProblem === undefined ? {} : { snapshotProblem }),
-    ...(partial === undefined ? {} : { partial }),
+    snapshotProblem,
+    partial,
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { Reason } from '../approval/reasons.ts';
-import type { Problem } from '../problem.ts';
+import type { Problem } from '../contracts/problem.ts';
 import type { SweepReport, SweepRow } from '../sweep/report.ts';
 import { METRIC } from './metric-names.ts';
 
@@ -50,7 +50,7 @@ export function recordSweep(report: SweepReport, { logger, metrics }: Telemetry,
     durationMs: report.durationMs,
     counts,
     ignored: report.ignored,
-    ...(left.length === 0 ? {} : { left: left.slice(0, LOGGED_EXAMPLES).map(example) }),
+    left: left.length === 0 ? undefined : left.slice(0, LOGGED_EXAMPLES).map(example),
     ...(report.problems.length === 0
       ? {}
       : { problems: report.problems.slice(0, LOGGED_EXAMPLES), problemCount: report.problems.length }),

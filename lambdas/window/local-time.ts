@@ -1,5 +1,4 @@
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
+import { DAY_MS, MINUTE_MS } from '../time.ts';
 
 /** What the clock of a time zone shows, as if it were UTC: milliseconds since the epoch. Undefined for a zone that does not exist. */
 export function localTime(at: number, timeZone: string): number | undefined {

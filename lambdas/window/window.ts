@@ -1,3 +1,4 @@
+import { DAY_MS, MINUTE_MS } from '../time.ts';
 import { localTime, momentsOf } from './local-time.ts';
 
 /** A span of time, once. */
@@ -25,9 +26,6 @@ export interface WeeklyWindow {
 
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /**
  * When a window that is open ends; undefined when it is not open, or its time or zone makes no sense. Pure.

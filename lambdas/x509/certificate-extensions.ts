@@ -1,5 +1,5 @@
 import { SocketAddress } from 'node:net';
-import { canonicalDnsName } from '../approval/names.ts';
+import { canonicalDnsName } from '../names.ts';
 import { printable } from '../printable.ts';
 import { DerReader, TAG } from './der.ts';
 import { oidText } from './oid-text.ts';

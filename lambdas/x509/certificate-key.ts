@@ -84,7 +84,7 @@ function rsaKey(key: Buffer): CertificateKey {
   return {
     key: `RSA-${bits}`,
     verifiesFast: bits >= minBits && bits <= maxBits && (exponent?.length ?? Infinity) <= exponentOctets,
-    ...(bits < MIN_RSA_BITS ? { weakKey: `RSA of ${bits} bits; ${MIN_RSA_BITS} are the least` } : {}),
+    weakKey: bits < MIN_RSA_BITS ? `RSA of ${bits} bits; ${MIN_RSA_BITS} are the least` : undefined,
   };
 }
 
@@ -102,9 +102,10 @@ function ecKey(algorithm: DerReader, key: Buffer): CertificateKey {
   return {
     key: name,
     verifiesFast: known !== undefined,
-    ...(fieldOctets < MIN_FIELD_OCTETS
-      ? { weakKey: `a curve of about ${Math.max(0, fieldOctets * 8)} bits; 256 are the least` }
-      : {}),
+    weakKey:
+      fieldOctets < MIN_FIELD_OCTETS
+        ? `a curve of about ${Math.max(0, fieldOctets * 8)} bits; 256 are the least`
+        : undefined,
   };
 }
 

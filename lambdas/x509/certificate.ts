@@ -24,7 +24,7 @@ export interface Certificate {
   readonly weakSignature?: string;
   readonly subjectKeyId?: string;
   readonly authorityKeyId?: string;
-  /** Canonical as `approval/names.ts` has them. */
+  /** Canonical as `lambdas/names.ts` has them. */
   readonly dnsNames: readonly string[];
   readonly addresses: readonly string[];
   /** There are names that are neither, or more than are kept. */

@@ -72,7 +72,7 @@ function readCertificate(der: Buffer): Certificate {
     notAfter,
     subject: subject.text,
     issuer: issuer.text,
-    ...(commonName === undefined || furtherCommonNames.length > 0 ? {} : { commonName }),
+    commonName: commonName === undefined || furtherCommonNames.length > 0 ? undefined : commonName,
     organizations: subject.organizations,
     serialNumber,
     fingerprint: hash('sha256', der),

@@ -49,7 +49,7 @@ export class HubFunction extends LambdaFunction {
   constructor(scope: Construct, id: string, props: HubFunctionProps) {
     const logs = new LogGroup(scope, `${id}Logs`, {
       retention: RetentionDays.ONE_YEAR,
-      ...(props.key === undefined ? {} : { encryptionKey: props.key }),
+      encryptionKey: props.key,
     });
     const role = props.role ?? functionRole(scope, `${id}Role`);
     logs.grantWrite(role);
@@ -81,6 +81,6 @@ export class HubFunction extends LambdaFunction {
 export function functionRole(scope: Construct, id: string, roleName?: string): Role {
   return new Role(scope, id, {
     assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
-    ...(roleName === undefined ? {} : { roleName }),
+    roleName,
   });
 }

@@ -85,7 +85,7 @@ export class SweepLane extends Construct {
       },
       role,
       key,
-      ...(reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: reservedConcurrency }),
+      reservedConcurrentExecutions: reservedConcurrency,
     });
     if (network !== undefined) attach(this.sweep, network);
     this.sweep.addEventSource(

@@ -50,7 +50,7 @@ export function fleetAlarms(
     if (severity === 'off') return [];
     return alarmInstances(id, threshold, hub).map((instance) => {
       const { disambiguator } = instance;
-      const name = nameOf({ alarm: id, ...(disambiguator === undefined ? {} : { disambiguator }) });
+      const name = nameOf({ alarm: id, disambiguator });
       return {
         id,
         name,

@@ -62,7 +62,7 @@ function anyOf(
     scope,
     ['Composite', level, ...(disambiguator === undefined ? [] : [disambiguator])].join('-'),
     {
-      compositeAlarmName: nameOf({ level, ...(disambiguator === undefined ? {} : { disambiguator }) }),
+      compositeAlarmName: nameOf({ level, disambiguator }),
       alarmDescription:
         `${MEANINGS[level]} At least one alarm of level ${level} rings; its own description says what to do.\n` +
         `First: aws cloudwatch describe-alarms --state-value ALARM --alarm-name-prefix ${nameOf({})}\nRunbook: docs/runbooks/alarms/README.md`,

@@ -14,7 +14,7 @@ export function fleetMetric(service: Service, metricName: string, statistic: str
     dimensionsMap: { service },
     statistic,
     period: MINUTE,
-    ...(label === undefined ? {} : { label }),
+    label,
   });
 }
 

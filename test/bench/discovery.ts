@@ -1,7 +1,7 @@
 import { createEksReader } from '../../lambdas/aws/eks-clusters.ts';
 import { DEFAULT_LANE, type EksDiscovery } from '../../lambdas/config/fleet.ts';
+import type { Registry } from '../../lambdas/contracts/registry.ts';
 import { discoverEks } from '../../lambdas/fleet/discover.ts';
-import type { Registry } from '../../lambdas/fleet/registry.ts';
 import { updateRegistry } from '../../lambdas/fleet/update-registry.ts';
 import { awsClientConfig } from '../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';

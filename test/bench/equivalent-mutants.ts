@@ -484,7 +484,7 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     reason: 'A source that was not read has no list of them.',
   },
   {
-    file: 'lambdas/approval/status-addresses.ts',
+    file: 'lambdas/resources/status-addresses.ts',
     before: "text(entry, 'type') ?? ''",
     after: "text(entry, 'type')",
     reason: 'Neither is a type of an address.',

@@ -71,5 +71,5 @@ async function run(next: Trial): Promise<TrialResult> {
     (module) => next.tests.includes(module.moduleId) && module.state() === 'failed',
   )?.moduleId;
   const problem = failed ?? (unhandledErrors.length > 0 ? next.tests[0] : undefined);
-  return { ms: Math.round(performance.now() - startedAt), ...(problem === undefined ? {} : { failed: problem }) };
+  return { ms: Math.round(performance.now() - startedAt), failed: problem };
 }

@@ -423,7 +423,7 @@ function draftOf({ status = {} }: EtcdadmCluster): Draft {
               status: 'False' as const,
               severity: 'Warning',
               reason,
-              ...(message === undefined ? {} : { message }),
+              message,
             };
       const lastTransitionTime =
         since !== undefined && isDeepStrictEqual(before, after) ? since : `${new Date().toISOString().slice(0, 19)}Z`;

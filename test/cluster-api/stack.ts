@@ -188,9 +188,9 @@ async function untilEffective(admin: Admin, user: string, rule: Rule | undefined
     group: rule.apiGroups[0],
     resource,
     verb: rule.verbs[0],
-    ...(subresource === undefined ? {} : { subresource }),
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(rule.resourceNames === undefined ? {} : { name: rule.resourceNames[0] }),
+    subresource,
+    namespace,
+    name: rule.resourceNames === undefined ? undefined : rule.resourceNames[0],
   };
   const review = {
     apiVersion: 'authorization.k8s.io/v1',

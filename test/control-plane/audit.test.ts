@@ -189,7 +189,7 @@ describe.skipIf(missing)('an audit of a real control plane', () => {
       chain.map(async (pem, position) => ({
         what: position === 0 ? what : ('ca-bundle' as const),
         where,
-        ...(position === 0 ? {} : { position }),
+        position: position === 0 ? undefined : position,
         ...(await opensslOf(pem)),
       })),
     );
@@ -198,7 +198,7 @@ describe.skipIf(missing)('an audit of a real control plane', () => {
       ...written.map(async ([what, where, pem = '', position = 0]) => ({
         what,
         where,
-        ...(position === 0 ? {} : { position }),
+        position: position === 0 ? undefined : position,
         ...(await opensslOf(pem)),
       })),
     ]);
@@ -785,7 +785,7 @@ function seenIn({ observations }: Snapshot): readonly Expected[] {
     read.map(({ what, where, position = 0, notAfter, fingerprint = '' }) => ({
       what,
       where,
-      ...(position === 0 ? {} : { position }),
+      position: position === 0 ? undefined : position,
       notAfter,
       fingerprint,
     })),

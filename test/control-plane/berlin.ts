@@ -311,7 +311,7 @@ async function applyMachines(admin: Admin, controlPlane: ControlPlaneOnMachines)
           { type: 'ExternalIP', address },
         ],
         // The machines of etcd have no kubelet.
-        ...(kind === 'etcd' ? {} : { nodeRef: { name } }),
+        nodeRef: kind === 'etcd' ? undefined : { name },
       },
     });
     if (config !== 'KubeadmConfig') return;

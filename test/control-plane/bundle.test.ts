@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { encodeOrder } from '../../lambdas/fleet/order.ts';
-import type { SweepOutcome } from '../../lambdas/fleet/outcome.ts';
+import { encodeOrder } from '../../lambdas/contracts/order.ts';
+import type { SweepOutcome } from '../../lambdas/contracts/outcome.ts';
 import type { Chaining, DecisionEntry } from '../../lambdas/journal/entry.ts';
 import { s3JournalFiles } from '../../lambdas/journal/journal-files.ts';
 import { verifyJournal } from '../../lambdas/journal/verify.ts';

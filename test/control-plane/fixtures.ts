@@ -65,7 +65,7 @@ export async function createCsr(admin: Admin, wanted: CsrFixture): Promise<Csr> 
       request: Buffer.from(wanted.requestPem).toString('base64'),
       signerName: wanted.signerName ?? 'kubernetes.io/kubelet-serving',
       usages: wanted.usages ?? ['digital signature', 'server auth'],
-      ...(wanted.expirationSeconds === undefined ? {} : { expirationSeconds: wanted.expirationSeconds }),
+      expirationSeconds: wanted.expirationSeconds,
     },
   });
 }
@@ -152,7 +152,7 @@ export async function createMachine(admin: Admin, wanted: MachineFixture): Promi
       labels: { 'cluster.x-k8s.io/cluster-name': clusterName, ...wanted.labels },
       annotations: { ...wanted.annotations },
     },
-    spec: { clusterName, bootstrap: {}, infrastructureRef: {}, ...(providerID === undefined ? {} : { providerID }) },
+    spec: { clusterName, bootstrap: {}, infrastructureRef: {}, providerID },
   });
   const nodeReference = { ...(version === 'v1beta1' ? { apiVersion: 'v1', kind: 'Node' } : {}), name: nodeName };
   return admin.put(`${path}/${name}/status`, {
@@ -160,7 +160,7 @@ export async function createMachine(admin: Admin, wanted: MachineFixture): Promi
     status: {
       phase: wanted.phase ?? 'Running',
       addresses: wanted.addresses ?? [],
-      ...(nodeName === undefined ? {} : { nodeRef: nodeReference }),
+      nodeRef: nodeName === undefined ? undefined : nodeReference,
       ...wanted.status,
     },
   });

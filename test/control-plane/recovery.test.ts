@@ -2,11 +2,12 @@ import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import type { ExpiredServer } from '../../lambdas/contracts/order.ts';
+import { DEFAULT_BOOTSTRAP_GROUPS, type RecoveryWindow } from '../../lambdas/contracts/recovery-window.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
-import type { Connection, ExpiredServer } from '../../lambdas/kubernetes/connection.ts';
+import type { Connection } from '../../lambdas/kubernetes/connection.ts';
 import { microTime } from '../../lambdas/kubernetes/leases.ts';
 import { KUBELET_CLIENT_SIGNER } from '../../lambdas/recovery/request.ts';
-import { DEFAULT_BOOTSTRAP_GROUPS, type RecoveryWindow } from '../../lambdas/recovery/window.ts';
 import type { RecoveryTarget } from '../../lambdas/recovery-sweep/observe-recovery.ts';
 import { type RecoveryReport, sweepRecovery } from '../../lambdas/recovery-sweep/sweep-recovery.ts';
 import { keyPair, makeRequest, type RequestOptions } from '../unit/x509/request-factory.ts';
@@ -67,7 +68,7 @@ describe.skipIf(real.missing)('recovery of a real control plane', () => {
         caPem: controlPlane.caPem,
         credentials: { kind: 'token', token: controlPlane.tokenFor(user) },
         addresses: 'local',
-        ...(expiredServer === undefined ? {} : { expiredServer }),
+        expiredServer,
         ...more,
       },
       { sleep: async () => {} },

@@ -3,12 +3,13 @@ import type { SQSEvent } from 'aws-lambda';
 import { expect, it } from 'vitest';
 import type { JsonObjects } from '../../lambdas/aws/json-objects.ts';
 import { DEFAULT_MONITORING } from '../../lambdas/config/fleet.ts';
-import type { SweepOutcome, VerdictLine } from '../../lambdas/fleet/outcome.ts';
+import type { FateRow } from '../../lambdas/contracts/fates.ts';
+import type { SweepOutcome, VerdictLine } from '../../lambdas/contracts/outcome.ts';
 import { encodeOutcome } from '../../lambdas/fleet/outcome-message.ts';
 import { createFoldBatch } from '../../lambdas/functions/fold-batch.ts';
 import { createNotifyHandler } from '../../lambdas/functions/handle-notify.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
-import { FATES, type Fate, type FateRow, toldMinutes } from '../../lambdas/slo/fates.ts';
+import { FATES, type Fate, toldMinutes } from '../../lambdas/slo/fates.ts';
 import { createLogger } from '../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../lambdas/telemetry/metrics.ts';
 import { runs } from '../runs.ts';
@@ -82,7 +83,7 @@ function quietFleet(random: () => number): (minute: number) => readonly SweepOut
         readable,
         complete: readable,
         ...(readable ? { fates: fatesOf(asked, startedAt), verdicts: verdictsOf(asked, minute, startedAt) } : {}),
-        ...(audited && readable ? { audit: quietAudit(startedAt) } : {}),
+        audit: audited && readable ? quietAudit(startedAt) : undefined,
       });
     });
 }

@@ -40,7 +40,7 @@ export function existing(
   resource: Resource,
   { namespace, name }: NamedTarget,
 ): KubeObject {
-  const object = store.get(keyOf({ metadata: { name, ...(namespace === undefined ? {} : { namespace }) } }));
+  const object = store.get(keyOf({ metadata: { name, namespace } }));
   if (object === undefined) throw notFound(resource, name);
   return object;
 }

@@ -16,7 +16,7 @@ import { fastClock } from './clock.ts';
 
 const metadataOf = (name: string, namespace?: string) => ({
   name,
-  ...(namespace === undefined ? {} : { namespace }),
+  namespace,
   uid: randomUUID(),
   creationTimestamp: '2026-01-01T00:00:00Z',
 });

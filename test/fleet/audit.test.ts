@@ -7,9 +7,9 @@ import { snapshotKey } from '../../lambdas/audit/s3-snapshots.ts';
 import { decodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
 import type { Snapshots } from '../../lambdas/audit/snapshots.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
+import { decodeOrder } from '../../lambdas/contracts/order.ts';
 import { assessInSteps } from '../../lambdas/expiry/assess-expiry.ts';
 import type { AuditEngine } from '../../lambdas/fleet/cluster-auditor.ts';
-import { decodeOrder } from '../../lambdas/fleet/order.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { emfRecords } from '../unit/telemetry/emf.ts';
 import { type SimulatedAws, startSimulatedAws } from './aws/simulated-aws.ts';
@@ -150,7 +150,7 @@ describe('audits of a fleet', () => {
   const ordered = () =>
     hub.bodies.flatMap((body) => {
       const decoded = decodeOrder(body);
-      return decoded.ok && decoded.order.audit !== undefined ? [decoded.order] : [];
+      return decoded.ok && decoded.value.audit !== undefined ? [decoded.value] : [];
     });
 
   it('takes turns, each cluster once in the cadence from the beginning on', () => {
@@ -216,7 +216,7 @@ describe('audits of a fleet', () => {
 
     isS3Down = false;
     await minutes(EVERY_MINUTES + 1);
-    expect(auditOf(EXPIRED)).not.toHaveProperty('partial');
+    expect(auditOf(EXPIRED)).not.toHaveProperty('partial', expect.anything());
     // It saw what is stored.
     expect(await storedOf(EXPIRED)).toEqual(before);
     expect(Date.parse(auditOf(EXPIRED)?.auditedAt ?? '')).toBeGreaterThan(START + 10 * MINUTE);

@@ -1,6 +1,7 @@
 import { parseAllDocuments } from 'yaml';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
-import { type ApprovalPolicy, DEFAULT_POLICY, type Provider } from '../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import type { Provider } from '../../lambdas/contracts/identifiers.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
 import type { SweepTarget } from '../../lambdas/sweep/observe.ts';
@@ -74,7 +75,7 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
       cluster: { name, provider },
       workload: client,
       machinesNamespace: 'eksa-system',
-      ...(provider === 'eks-anywhere' ? { management: client } : {}),
+      management: provider === 'eks-anywhere' ? client : undefined,
       ...(instances === undefined
         ? {}
         : {
@@ -84,9 +85,7 @@ export async function startDemoCluster(options: DemoClusterOptions): Promise<Dem
           }),
     },
     start(node, asksFor) {
-      kubelets.push(
-        startKubelet({ api: server.api, node, random: jitter(random), ...(asksFor === undefined ? {} : { asksFor }) }),
-      );
+      kubelets.push(startKubelet({ api: server.api, node, random: jitter(random), asksFor }));
     },
     async stop() {
       await Promise.all(kubelets.map((kubelet) => kubelet.stop()));

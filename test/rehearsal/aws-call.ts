@@ -50,7 +50,7 @@ export function awsCalls(
       path: pathname,
       query: Object.fromEntries(new URLSearchParams(search)),
       headers: { host: `${hostname}:${port}`, ...headers },
-      ...(body === undefined ? {} : { body }),
+      body,
     });
     const sent = request(`${endpoint}${path}`, { method, ca: caPem, agent: false, headers: signed.headers });
     sent.end(body);

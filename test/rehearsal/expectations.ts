@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { snapshotKey } from '../../lambdas/audit/s3-snapshots.ts';
 import { decodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
-import type { FleetIndex } from '../../lambdas/fleet/fleet-index.ts';
+import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import type { Chaining, DecisionEntry } from '../../lambdas/journal/entry.ts';
 import type { Verification } from '../../lambdas/journal/verify.ts';

@@ -11,7 +11,7 @@ export async function logsOf(calls: AwsCalls): Promise<ReadonlyMap<string, strin
     do {
       const page = await calls.json('logs', 'Logs_20140328.FilterLogEvents', {
         logGroupName,
-        ...(nextToken === undefined ? {} : { nextToken }),
+        nextToken,
       });
       if (Array.isArray(page['events'])) lines.push(...page['events'].map(({ message }) => String(message)));
       nextToken = page['nextToken'];

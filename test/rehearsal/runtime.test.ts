@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { encodeOrder } from '../../lambdas/fleet/order.ts';
+import { encodeOrder } from '../../lambdas/contracts/order.ts';
 import { NODE_OPTIONS } from '../../lib/node-options.ts';
 import { awsEnvironment } from '../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NotificationDocument } from '../../lambdas/notify/message.ts';
+import type { NotificationDocument } from '../../lambdas/contracts/event.ts';
 import type { Account } from './account.ts';
 import { ACCOUNT, REGION } from './ministack.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GetObjectCommand, NoSuchKey, type S3Client } from '@aws-sdk/client-s3';
-import type { FleetIndex } from '../../lambdas/fleet/fleet-index.ts';
+import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
 
 /** The turns of all audits come within five minutes, and the window of report follows; a busy machine takes longer. */

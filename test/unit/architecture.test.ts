@@ -15,18 +15,22 @@ interface Import {
 }
 
 function importsBelow(...folders: readonly string[]): Import[] {
+  return sourcesBelow(...folders).flatMap(({ file, text }) =>
+    [...text.matchAll(IMPORT)].map(({ groups }) => {
+      const from = groups?.['from'] ?? groups?.['bare'] ?? groups?.['lazy'] ?? '';
+      const target = from.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(file), from)) : from;
+      return { file, target, typesOnly: groups?.['types'] !== undefined };
+    }),
+  );
+}
+
+function sourcesBelow(...folders: readonly string[]): readonly { readonly file: string; readonly text: string }[] {
   return folders
     .flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
     )
     .filter((file) => file.endsWith('.ts'))
-    .flatMap((file) =>
-      [...readFileSync(join(ROOT, file), 'utf8').matchAll(IMPORT)].map(({ groups }) => {
-        const from = groups?.['from'] ?? groups?.['bare'] ?? groups?.['lazy'] ?? '';
-        const target = from.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(file), from)) : from;
-        return { file, target, typesOnly: groups?.['types'] !== undefined };
-      }),
-    );
+    .map((file) => ({ file, text: readFileSync(join(ROOT, file), 'utf8') }));
 }
 
 const room = (path: string) =>
@@ -45,13 +49,17 @@ describe('imports go one way', () => {
   });
 
   it('keeps I/O out of the pure rooms', () => {
-    const pure = new Set(['approval', 'expiry', 'recovery', 'rollout', 'window', 'x509']);
+    const pure = new Set(['approval', 'contracts', 'expiry', 'recovery', 'resources', 'rollout', 'window', 'x509']);
     const allowed = (target: string) =>
       pure.has(room(target) ?? '') ||
       target === 'lambdas/printable.ts' ||
-      target === 'lambdas/problem.ts' ||
+      target === 'lambdas/names.ts' ||
+      target === 'lambdas/canonical-json.ts' ||
+      target === 'lambdas/time.ts' ||
       target === 'lambdas/did-you-mean.ts' ||
       target === 'lambdas/steps.ts' ||
+      room(target) === 'health' ||
+      target === 'zod/mini' ||
       target === 'node:net' ||
       target === 'node:buffer' ||
       target === 'node:crypto';
@@ -115,5 +123,21 @@ describe('imports go one way', () => {
     expect(all.filter(({ file, target }) => room(target) === 'functions' && room(file) !== 'functions')).toEqual([]);
     const intoBin = all.filter(({ file, target }) => target.startsWith('bin/') && !file.startsWith('bin/'));
     expect(intoBin).toEqual([]);
+  });
+
+  it('reads what leaves a process by its contract, and nothing else', () => {
+    const parsers = new Map([
+      ['lambdas/contracts/contract.ts', 'contracts'],
+      ['lambdas/aws/json-objects.ts', 'gives unknown to a contract'],
+      ['lambdas/audit/snapshot-file.ts', 'gives unknown to the reader of snapshots'],
+      ['lambdas/functions/environment.ts', 'what synthesis validated and wrote'],
+      ['lambdas/functions/hint-event.ts', 'CloudWatch Logs'],
+      ['lambdas/notify/alarm-message.ts', 'CloudWatch'],
+      ['lambdas/kubernetes/answer.ts', 'answers of API servers'],
+      ['lambdas/page/script.ts', 'runs in the browser'],
+    ]);
+    const parsing = sourcesBelow('lambdas').filter(({ text }) => /\bJSON\.parse\(/.test(text));
+    expect(new Set(parsing.map(({ file }) => file))).toEqual(new Set(parsers.keys()));
+    expect(parsing.filter(({ text }) => /JSON\.parse\([^;]*\bas [A-Z]/.test(text))).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { PROVIDERS } from '../../lambdas/approval/policy.ts';
+import { PROVIDERS } from '../../lambdas/contracts/identifiers.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass, renewedBy } from '../../lambdas/expiry/certificate-classes.ts';
 import { SOURCE_IDS } from '../../lambdas/expiry/observation.ts';
 

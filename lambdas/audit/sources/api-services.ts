@@ -1,5 +1,5 @@
-import { field } from '../../approval/wire.ts';
-import { listApiServices } from '../../kubernetes/api-services.ts';
+import { listKind } from '../../kubernetes/list.ts';
+import { field } from '../../resources/fields.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { collectCaBundles } from '../ca-bundles.ts';
 import { shownName } from '../objects.ts';
@@ -14,7 +14,7 @@ export const apiServices: AuditSource = {
   async observe(context) {
     const bundles = collectCaBundles('api-services', context);
     const { target, now, signal } = context;
-    const reading = await readList(listApiServices(target.workload, { signal }), (item) =>
+    const reading = await readList(listKind(target.workload, 'apiservices', { signal }), (item) =>
       bundles.add(`APIService ${shownName(item)}`, field(item, 'spec', 'caBundle')),
     );
     const told = { source: 'api-services' as const, observedAt: new Date(now()).toISOString() };

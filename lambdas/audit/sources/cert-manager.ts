@@ -1,9 +1,9 @@
-import { instant } from '../../approval/read-request.ts';
-import { list, text } from '../../approval/wire.ts';
 import { renewedBy } from '../../expiry/certificate-classes.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../expiry/observation.ts';
-import { listCertManagerCertificates } from '../../kubernetes/cert-manager.ts';
+import { listKind } from '../../kubernetes/list.ts';
 import { printable } from '../../printable.ts';
+import { list, text } from '../../resources/fields.ts';
+import { instant } from '../../time.ts';
 import type { AuditContext, AuditSource } from '../audit-source.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
@@ -21,7 +21,7 @@ export const certManager: AuditSource = {
   async observe({ target, now, signal }) {
     const told = { source: 'cert-manager' as const, observedAt: new Date(now()).toISOString() };
     const observations: Observation[] = [];
-    const reading = await readList(listCertManagerCertificates(target.workload, { signal }), (item) => {
+    const reading = await readList(listKind(target.workload, 'certificates', { signal }), (item) => {
       if (observations.length === MOST) return 'full';
       observations.push({ ...told, ...statusOf(item, target) });
       return 'more';
@@ -57,7 +57,7 @@ function statusOf(
     what,
     where,
     basis: 'status',
-    ...(notBefore === undefined ? {} : { notBefore: new Date(notBefore).toISOString() }),
+    notBefore: notBefore === undefined ? undefined : new Date(notBefore).toISOString(),
     notAfter: new Date(notAfter).toISOString(),
     renewedBy: `${renewedBy(what, provider)}${from}${notReady === undefined ? '' : `; now ${notReady}`}`,
   };

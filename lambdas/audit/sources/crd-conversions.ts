@@ -1,5 +1,5 @@
-import { field } from '../../approval/wire.ts';
-import { listCustomResourceDefinitions } from '../../kubernetes/custom-resource-definitions.ts';
+import { listKind } from '../../kubernetes/list.ts';
+import { field } from '../../resources/fields.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { collectCaBundles } from '../ca-bundles.ts';
 import { shownName } from '../objects.ts';
@@ -14,7 +14,7 @@ export const crdConversions: AuditSource = {
   async observe(context) {
     const bundles = collectCaBundles('crd-conversions', context);
     const { target, now, signal } = context;
-    const reading = await readList(listCustomResourceDefinitions(target.workload, { signal }), (item) =>
+    const reading = await readList(listKind(target.workload, 'customresourcedefinitions', { signal }), (item) =>
       bundles.add(
         `CustomResourceDefinition ${shownName(item)} (conversion)`,
         field(item, 'spec', 'conversion', 'webhook', 'clientConfig', 'caBundle'),

@@ -1,9 +1,10 @@
-import type { Provider } from '../../approval/policy.ts';
-import { field, list, text } from '../../approval/wire.ts';
+import type { Provider } from '../../contracts/identifiers.ts';
+import type { Problem } from '../../contracts/problem.ts';
 import type { MemberObservation, Observation } from '../../expiry/observation.ts';
-import { listEksAnywhereClusters } from '../../kubernetes/eks-anywhere-clusters.ts';
-import type { Problem } from '../../problem.ts';
+import { listKind } from '../../kubernetes/list.ts';
+import { field, list, text } from '../../resources/fields.ts';
 import { ownersCluster } from '../../rollout/eks-anywhere-owner.ts';
+import { DAY_MS } from '../../time.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { instantOf, timestamp } from '../instant.ts';
 import { machineMembers, memberName } from '../machine-name.ts';
@@ -13,7 +14,6 @@ import { toldCertificate } from '../told-certificate.ts';
 
 /** More than one Cluster of a name is a mistake, and named in a message. */
 const MOST_CLUSTERS = 10;
-const DAY_MS = 86_400_000;
 /** A hundred years. */
 const MOST_DAYS = 36_525;
 const LONGEST_NAME = 253;
@@ -41,7 +41,7 @@ export const eksAnywhere: AuditSource = {
     const at = now();
     const told = { source: 'eks-anywhere' as const, observedAt: timestamp(at) };
     const found: { readonly namespace: string; readonly object: unknown }[] = [];
-    const clusters = listEksAnywhereClusters(management, { clusterName: cluster.name, namespace, signal });
+    const clusters = listKind(management, 'eksAnywhereClusters', { clusterName: cluster.name, namespace, signal });
     const reading = await readList(clusters, (object) => {
       const of = text(object, 'metadata', 'namespace');
       if (of === undefined || text(object, 'metadata', 'name') !== cluster.name) return 'more';

@@ -35,10 +35,10 @@ function statusOf(authority: EksAuthority): Omit<AuthorityObservation, 'kind' | 
     authority;
   return {
     createdAt: timestamp(createdAt),
-    ...(notAfter === undefined ? {} : { notAfter: timestamp(notAfter) }),
+    notAfter: notAfter === undefined ? undefined : timestamp(notAfter),
     signingStatus,
     distributionStatus,
-    ...(firstAutoActivation === undefined ? {} : { firstAutoActivation: timestamp(firstAutoActivation) }),
-    ...(finalAutoActivation === undefined ? {} : { finalAutoActivation: timestamp(finalAutoActivation) }),
+    firstAutoActivation: firstAutoActivation === undefined ? undefined : timestamp(firstAutoActivation),
+    finalAutoActivation: finalAutoActivation === undefined ? undefined : timestamp(finalAutoActivation),
   };
 }

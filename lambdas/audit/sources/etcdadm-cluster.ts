@@ -1,6 +1,6 @@
-import { field, text } from '../../approval/wire.ts';
 import type { Observation } from '../../expiry/observation.ts';
-import { listEtcdadmClusters } from '../../kubernetes/etcdadm-clusters.ts';
+import { listKind } from '../../kubernetes/list.ts';
+import { field, text } from '../../resources/fields.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { timestamp } from '../instant.ts';
 import { isCount, noCount } from '../machine-count.ts';
@@ -23,7 +23,7 @@ export const etcdadmCluster: AuditSource = {
     if (management === undefined) return { observations: [], count: 0 };
     const told = { source: 'etcdadm-cluster' as const, observedAt: timestamp(now()) };
     const observations: Observation[] = [];
-    const clusters = listEtcdadmClusters(management, { clusterName: cluster.name, namespace, signal });
+    const clusters = listKind(management, 'etcdadmclusters', { clusterName: cluster.name, namespace, signal });
     const reading = await readList(clusters, (etcd) => {
       if (observations.length === MOST_CLUSTERS) return 'full';
       if (text(etcd, 'metadata', 'name') !== `${cluster.name}-etcd`) return 'more';

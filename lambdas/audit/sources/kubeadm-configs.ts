@@ -1,7 +1,7 @@
-import { field, list, text } from '../../approval/wire.ts';
 import type { Observation } from '../../expiry/observation.ts';
-import { listKubeadmConfigs } from '../../kubernetes/kubeadm-configs.ts';
+import { listKind } from '../../kubernetes/list.ts';
 import { printable } from '../../printable.ts';
+import { field, list, text } from '../../resources/fields.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { instantOf, timestamp } from '../instant.ts';
 import { machineMembers, memberName } from '../machine-name.ts';
@@ -30,7 +30,7 @@ export const kubeadmConfigs: AuditSource = {
     const told = { source: 'kubeadm-configs' as const, observedAt: timestamp(now()) };
     const machines = machineMembers(members);
     const observations: Observation[] = [];
-    const configs = listKubeadmConfigs(management, { clusterName: cluster.name, namespace, signal });
+    const configs = listKind(management, 'kubeadmconfigs', { clusterName: cluster.name, namespace, signal });
     const reading = await readList(configs, (config) => {
       if (observations.length === MOST_CONFIGS) return 'full';
       const expiry = field(config, 'metadata', 'annotations', EXPIRY_ANNOTATION);

@@ -1,6 +1,6 @@
-import { field, list, text } from '../../approval/wire.ts';
 import type { Observation } from '../../expiry/observation.ts';
-import { listKubeadmControlPlanes } from '../../kubernetes/kubeadm-control-planes.ts';
+import { listKind } from '../../kubernetes/list.ts';
+import { field, list, text } from '../../resources/fields.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { timestamp } from '../instant.ts';
 import { isCount, noCount } from '../machine-count.ts';
@@ -24,7 +24,7 @@ export const kubeadmControlPlane: AuditSource = {
     if (management === undefined) return { observations: [], count: 0 };
     const told = { source: 'kubeadm-control-plane' as const, observedAt: timestamp(now()) };
     const observations: Observation[] = [];
-    const planes = listKubeadmControlPlanes(management, { clusterName: cluster.name, namespace, signal });
+    const planes = listKind(management, 'kubeadmcontrolplanes', { clusterName: cluster.name, namespace, signal });
     const reading = await readList(planes, (plane) => {
       if (observations.length === MOST_PLANES) return 'full';
       if (field(plane, 'metadata', 'deletionTimestamp') != null) return 'more';

@@ -1,32 +1,32 @@
-import { canonicalAddress } from '../../approval/names.ts';
-import type { Provider } from '../../approval/policy.ts';
 import type { ClusterContext } from '../../approval/request.ts';
-import { field, list, text } from '../../approval/wire.ts';
+import type { Provider } from '../../contracts/identifiers.ts';
 import type { CertificateClass } from '../../expiry/certificate-classes.ts';
-import type { MemberObservation, MemberRole, Observation } from '../../expiry/observation.ts';
+import type { MemberObservation, Observation } from '../../expiry/observation.ts';
 import type { KubernetesError } from '../../kubernetes/errors.ts';
 import { listMachines } from '../../kubernetes/machines.ts';
 import { printable } from '../../printable.ts';
+import {
+  EXPIRY_ANNOTATION,
+  isMachineOfAnother,
+  type Machine,
+  readMachine,
+  roleOfMachine,
+  serverAddresses,
+} from '../../resources/machine.ts';
+import { isDeleting } from '../../resources/values.ts';
+import { DAY_MS } from '../../time.ts';
 import { isAbsent } from '../absent.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { instantOf, timestamp } from '../instant.ts';
 import { DEFAULT_VALIDITY_DAYS, leafValidity } from '../leaf-validity.ts';
-import { memberName, namespacedName } from '../machine-name.ts';
+import { memberName } from '../machine-name.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
 import { type Told, toldCertificate } from '../told-certificate.ts';
 import { unreadBecause } from '../unread.ts';
 
-const DAY_MS = 86_400_000;
 /** Twice as many as Kubernetes supports in one cluster. */
 const MOST_MACHINES = 10_000;
-const MOST_ADDRESSES = 16;
-
-const CLUSTER_LABEL = 'cluster.x-k8s.io/cluster-name';
-const CONTROL_PLANE_LABEL = 'cluster.x-k8s.io/control-plane';
-const ETCD_LABEL = 'cluster.x-k8s.io/etcd-cluster';
-/** What a user writes there wins over what the control plane provider found. Source: Cluster API, `reconcileCertificateExpiry`. */
-const EXPIRY_ANNOTATION = 'machine.cluster.x-k8s.io/certificates-expiry';
 
 /**
  * Cluster API Machines: the members of the cluster, what Cluster API remembers of the kube-apiserver certificate of each, and, as a last resort,
@@ -42,18 +42,17 @@ export const machines: AuditSource = {
     if (management === undefined) return { observations: [], count: 0 };
     const told: Observing = { source: 'machines', observedAt: timestamp(now()) };
     const selection = { clusterName: cluster.name, namespace: machinesNamespace, signal };
-    const endpoint = canonicalAddress(cluster.endpoints?.[0] ?? '');
-    const seen: Machine[] = [];
+    const seen: Member[] = [];
     const unreadable: Observation[] = [];
     let etcdMachines = false;
     const reading = await readList(listMachines(management, selection), (object) => {
       if (seen.length + unreadable.length === MOST_MACHINES) return 'full';
-      if (isOfAnother(object, cluster.name)) return 'more';
-      etcdMachines ||= roleOf(object) === 'etcd';
-      if (field(object, 'metadata', 'deletionTimestamp') != null) return 'more';
-      const machine = readMachine(object, endpoint, told);
-      if (machine === undefined) unreadable.push(noMachine(object, told));
-      else seen.push(machine);
+      if (isMachineOfAnother(object, cluster.name)) return 'more';
+      etcdMachines ||= roleOfMachine(object) === 'etcd';
+      if (isDeleting(object)) return 'more';
+      const member = memberOf(readMachine(object), cluster.endpoints?.[0], told);
+      if (member === undefined) unreadable.push(noMachine(object, told));
+      else seen.push(member);
       return 'more';
     });
     const cut = cutShort(told, reading);
@@ -67,10 +66,16 @@ export const machines: AuditSource = {
     const stackedEtcd = !etcdMachines && reading.problem === undefined;
     const observations = [
       ...unreadable,
-      ...seen.flatMap((machine) => [
-        machine.member,
-        ...expiryObservations(machine, cluster.provider, told),
-        ...inferredCertificates(machine, { stackedEtcd, kubeadmDays, unknownLife, provider: cluster.provider, told }),
+      ...seen.flatMap((seenMember) => [
+        seenMember.member,
+        ...expiryObservations(seenMember, cluster.provider, told),
+        ...inferredCertificates(seenMember, {
+          stackedEtcd,
+          kubeadmDays,
+          unknownLife,
+          provider: cluster.provider,
+          told,
+        }),
       ]),
       ...inferredEtcdClient(seen, cluster, told),
       ...cut,
@@ -81,7 +86,7 @@ export const machines: AuditSource = {
 
 type Observing = Pick<MemberObservation, 'source' | 'observedAt'>;
 
-interface Machine {
+interface Member {
   readonly member: MemberObservation;
   readonly namespace: string;
   /** Milliseconds since the epoch. */
@@ -98,37 +103,25 @@ interface Expiry {
   readonly at: number | undefined;
 }
 
-/** The CRD requires spec.clusterName; the label repeats it. Either one naming another cluster is decisive. */
-function isOfAnother(object: unknown, clusterName: string): boolean {
-  const claims = [text(object, 'spec', 'clusterName'), text(object, 'metadata', 'labels', CLUSTER_LABEL)];
-  return claims.some((claim) => claim !== undefined && claim !== clusterName);
-}
-
-function roleOf(object: unknown): MemberRole {
-  if (field(object, 'metadata', 'labels', CONTROL_PLANE_LABEL) !== undefined) return 'control-plane';
-  return field(object, 'metadata', 'labels', ETCD_LABEL) === undefined ? 'worker' : 'etcd';
-}
-
 /** Undefined when it has no name, or nobody knows since when it is there. */
-function readMachine(object: unknown, endpoint: string | undefined, told: Observing): Machine | undefined {
-  const id = namespacedName(object);
-  const createdAt = instantOf(field(object, 'metadata', 'creationTimestamp'));
-  if (id === undefined || createdAt === undefined) return undefined;
-  const name = `Machine ${id}`;
-  const node = text(object, 'status', 'nodeRef', 'name');
-  const expiries = expiriesOf(object, name);
+function memberOf(machine: Machine | undefined, endpoint: string | undefined, told: Observing): Member | undefined {
+  if (machine?.namespace === undefined || machine.createdAt === undefined) return undefined;
+  const { namespace, createdAt, role, node, addresses } = machine;
+  const name = `Machine ${namespace}/${machine.name}`;
+  const expiries = expiriesOf(machine, name);
   return {
     member: {
       kind: 'member',
       ...told,
-      role: roleOf(object),
+      role,
       name,
-      ...(node === undefined || node === '' ? {} : { node: printable(node, 253) }),
+      node,
       createdAt: timestamp(createdAt),
-      addresses: addressesOf(object, endpoint),
-      ...(hasExternalIp(object) ? { externalIp: true } : {}),
+      addresses: serverAddresses(machine, endpoint),
+      // On vSphere and Docker; the providers of bare metal, CloudStack and Nutanix list an InternalIP alone. Source: EKS Anywhere, pkg/certificates/scanner.go.
+      externalIp: addresses.externalIps.length > 0 ? true : undefined,
     },
-    namespace: id.slice(0, id.indexOf('/')),
+    namespace,
     createdAt,
     expiries,
     expiresAt: expiries.find(({ at }) => at !== undefined)?.at,
@@ -146,44 +139,18 @@ function noMachine(object: unknown, told: Observing): Observation {
   };
 }
 
-/** On vSphere, the machine that holds the address of the API endpoint just now has it too; who answers there can be another one. */
-function addressesOf(object: unknown, endpoint: string | undefined): readonly string[] {
-  const entries = list(object, 'status', 'addresses').slice(0, MOST_ADDRESSES * 4);
-  const ofType = (type: string) =>
-    entries.flatMap((entry) => {
-      const address = text(entry, 'type') === type ? canonicalAddress(text(entry, 'address') ?? '') : undefined;
-      return address === undefined ? [] : [address];
-    });
-  const all = [...new Set([...ofType('InternalIP'), ...ofType('ExternalIP')])];
-  const own = all.filter((address) => address !== endpoint);
-  return (own.length > 0 ? own : all).slice(0, MOST_ADDRESSES);
-}
-
-/** On vSphere and Docker; the providers of bare metal, CloudStack and Nutanix list an InternalIP alone. Source: EKS Anywhere, pkg/certificates/scanner.go. */
-function hasExternalIp(object: unknown): boolean {
-  return list(object, 'status', 'addresses')
-    .slice(0, MOST_ADDRESSES * 4)
-    .some((entry) => text(entry, 'type') === 'ExternalIP');
-}
-
 /** The one that wins first. The status copies the annotation, so that it alone is told where they agree. */
-function expiriesOf(object: unknown, where: string): readonly Expiry[] {
-  if (roleOf(object) !== 'control-plane') return [];
-  const annotation = field(object, 'metadata', 'annotations', EXPIRY_ANNOTATION);
-  const status = field(object, 'status', 'certificatesExpiryDate');
-  const override = { where: `${where} annotation`, at: instantOf(annotation) };
-  const copied = { where, at: instantOf(status) };
+function expiriesOf({ role, expiryAnnotation, certificatesExpiryDate }: Machine, where: string): readonly Expiry[] {
+  if (role !== 'control-plane') return [];
+  const override = { where: `${where} annotation`, at: instantOf(expiryAnnotation) };
+  const copied = { where, at: instantOf(certificatesExpiryDate) };
   return [
-    ...(annotation == null || (override.at !== undefined && override.at === copied.at) ? [] : [override]),
-    ...(status == null ? [] : [copied]),
+    ...(expiryAnnotation === undefined || (override.at !== undefined && override.at === copied.at) ? [] : [override]),
+    ...(certificatesExpiryDate === undefined ? [] : [copied]),
   ];
 }
 
-function expiryObservations(
-  { member, expiries }: Machine,
-  provider: Provider,
-  told: Observing,
-): readonly Observation[] {
+function expiryObservations({ member, expiries }: Member, provider: Provider, told: Observing): readonly Observation[] {
   return expiries.map(({ where, at }) => {
     const sighting = { ...told, what: 'kube-apiserver' as const, where, member: memberName(member) };
     if (at !== undefined) return toldCertificate(sighting, { basis: 'annotation', notAfter: at }, provider);
@@ -207,7 +174,7 @@ interface Inference {
 }
 
 /** What kubeadm and etcdadm make on a machine: all of it together, soon after the Machine is created. */
-function inferredCertificates(machine: Machine, inference: Inference): readonly Observation[] {
+function inferredCertificates(machine: Member, inference: Inference): readonly Observation[] {
   const { member, createdAt, expiresAt } = machine;
   const { kubeadmDays, unknownLife, provider, told } = inference;
   if (unknownLife !== undefined && member.role === 'control-plane' && expiresAt === undefined)
@@ -224,7 +191,7 @@ function inferredCertificates(machine: Machine, inference: Inference): readonly 
 }
 
 function inferredClasses(
-  { member: { role }, expiresAt }: Machine,
+  { member: { role }, expiresAt }: Member,
   { stackedEtcd }: Inference,
 ): readonly CertificateClass[] {
   if (role === 'etcd') return ['etcd-server', 'etcd-peer'];
@@ -241,7 +208,7 @@ function inferredClasses(
  * in the Secret that cluster-secrets reads, where that may.
  */
 function inferredEtcdClient(
-  seen: readonly Machine[],
+  seen: readonly Member[],
   { name, provider }: Pick<ClusterContext, 'name' | 'provider'>,
   told: Observing,
 ): readonly Observation[] {
@@ -256,8 +223,8 @@ function byAge(createdAt: number, days: number): Told {
   return { basis: 'inference', notBefore: createdAt, notAfter: createdAt + days * DAY_MS, precisionMs: DAY_MS };
 }
 
-function oldestOf(found: readonly Machine[]): Machine | undefined {
-  return found.reduce<Machine | undefined>(
+function oldestOf(found: readonly Member[]): Member | undefined {
+  return found.reduce<Member | undefined>(
     (oldest, machine) => (oldest === undefined || machine.createdAt < oldest.createdAt ? machine : oldest),
     undefined,
   );

@@ -1,10 +1,10 @@
-import { canonicalAddress } from '../../approval/names.ts';
-import type { Provider } from '../../approval/policy.ts';
-import { instant } from '../../approval/read-request.ts';
-import { field, list, text } from '../../approval/wire.ts';
+import type { Provider } from '../../contracts/identifiers.ts';
 import type { MemberObservation, Observation } from '../../expiry/observation.ts';
-import { listNodes } from '../../kubernetes/nodes.ts';
+import { listKind } from '../../kubernetes/list.ts';
+import { canonicalAddress } from '../../names.ts';
 import { printable } from '../../printable.ts';
+import { field, list, text } from '../../resources/fields.ts';
+import { instant } from '../../time.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
@@ -35,7 +35,7 @@ export const nodes: AuditSource = {
   async observe({ target, now, signal }) {
     const told = { source: 'nodes' as const, observedAt: new Date(now()).toISOString() };
     const observations: Observation[] = [];
-    const reading = await readList(listNodes(target.workload, { signal }), (item) => {
+    const reading = await readList(listKind(target.workload, 'nodes', { signal }), (item) => {
       if (observations.length === MAX_NODES) return 'full';
       const member = memberFromNode(item, target.cluster.provider);
       observations.push(
@@ -75,7 +75,7 @@ function memberFromNode(node: unknown, provider: Provider): Omit<MemberObservati
     node: shown,
     createdAt: new Date(createdAt).toISOString(),
     addresses: addressesOf(node),
-    ...(kindOfNode === undefined ? {} : { kindOfNode }),
+    kindOfNode,
   };
 }
 

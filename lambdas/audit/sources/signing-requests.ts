@@ -1,7 +1,7 @@
-import { instant } from '../../approval/read-request.ts';
-import { list, text } from '../../approval/wire.ts';
 import type { RequestState } from '../../expiry/observation.ts';
 import { listSigningRequests } from '../../kubernetes/certificate-signing-requests.ts';
+import { list, text } from '../../resources/fields.ts';
+import { instant } from '../../time.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { collectIssued } from '../issued-certificates.ts';
 import { cutShort, readList } from '../read-list.ts';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Provider } from '../../approval/policy.ts';
+import type { Provider } from '../../contracts/identifiers.ts';
 import type { CertificateClass } from '../../expiry/certificate-classes.ts';
 import type { MemberObservation } from '../../expiry/observation.ts';
 import type { ServerPorts } from '../audit-target.ts';

@@ -1,12 +1,15 @@
-import { field, list, text } from '../../approval/wire.ts';
-import { listWebhookConfigurations } from '../../kubernetes/webhook-configurations.ts';
+import { listKind } from '../../kubernetes/list.ts';
 import { printable } from '../../printable.ts';
+import { field, list, text } from '../../resources/fields.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { collectCaBundles } from '../ca-bundles.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
 
-const KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'] as const;
+const KINDS = [
+  ['validatingwebhookconfigurations', 'ValidatingWebhookConfiguration'],
+  ['mutatingwebhookconfigurations', 'MutatingWebhookConfiguration'],
+] as const;
 
 /** What kube-apiserver verifies admission webhooks with. */
 export const webhooks: AuditSource = {
@@ -18,8 +21,8 @@ export const webhooks: AuditSource = {
     const bundles = collectCaBundles('webhooks', context);
     const { target, now, signal } = context;
     const readings = await Promise.all(
-      KINDS.map(async (kind) =>
-        readList(listWebhookConfigurations(target.workload, kind, { signal }), (item) => {
+      KINDS.map(async ([plural, kind]) =>
+        readList(listKind(target.workload, plural, { signal }), (item) => {
           const full = list(item, 'webhooks').some((webhook) => {
             const where = `${kind} ${shownName(item)} (webhook ${printable(text(webhook, 'name') ?? '', 253)})`;
             return bundles.add(where, field(webhook, 'clientConfig', 'caBundle')) === 'full';

@@ -1,6 +1,6 @@
+import { shownCondition } from '../../resources/values.ts';
 import { PAUSED_ANNOTATION } from '../annotations.ts';
 import type { CheckQuestion } from '../checks.ts';
-import { shownCondition } from '../read-values.ts';
 import { CAPI_CLUSTERS, EKS_ANYWHERE_CLUSTERS, fails, kubectl, objectOf, type Verdict, verdictOf } from './verdict.ts';
 
 /** Undefined where EKS Anywhere does not know the cluster. */

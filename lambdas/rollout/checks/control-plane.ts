@@ -1,8 +1,8 @@
 import { counted, date, isoOf } from '../../expiry/words.ts';
+import { type Condition, shownCondition } from '../../resources/values.ts';
 import { FIELD_MANAGER, HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../annotations.ts';
 import type { CheckQuestion } from '../checks.ts';
-import type { Condition, ControlPlaneCondition, ObservedControlPlane } from '../observed.ts';
-import { shownCondition } from '../read-values.ts';
+import type { ControlPlaneCondition, ObservedControlPlane } from '../observed.ts';
 import { CONTROL_PLANES, fails, kubectl, objectOf, passes, type Verdict, verdictOf } from './verdict.ts';
 
 type Check = (controlPlane: ObservedControlPlane, question: CheckQuestion) => Verdict | undefined;

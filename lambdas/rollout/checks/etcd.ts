@@ -1,8 +1,9 @@
-import { counted, DAY_MS, date } from '../../expiry/words.ts';
+import { counted, date } from '../../expiry/words.ts';
+import { shownCondition } from '../../resources/values.ts';
+import { DAY_MS } from '../../time.ts';
 import { PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../annotations.ts';
 import type { CheckQuestion } from '../checks.ts';
 import { ETCD_CONDITIONS, type ObservedEtcd } from '../observed.ts';
-import { shownCondition } from '../read-values.ts';
 import { ETCD_CLUSTERS, fails, kubectl, objectOf, passes, type Verdict, verdictOf } from './verdict.ts';
 
 /** Undefined with stacked etcd. */

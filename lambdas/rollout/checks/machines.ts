@@ -1,4 +1,5 @@
-import { counted, DAY_MS, date } from '../../expiry/words.ts';
+import { counted, date } from '../../expiry/words.ts';
+import { DAY_MS } from '../../time.ts';
 import type { CheckQuestion } from '../checks.ts';
 import type { ObservedMachine } from '../observed.ts';
 import { sharedCertificates } from '../progress.ts';

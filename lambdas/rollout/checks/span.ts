@@ -1,4 +1,5 @@
-import { DAY_MS } from '../../expiry/words.ts';
+import { DAY_MS } from '../../time.ts';
+
 import type { ObservedRollout } from '../observed.ts';
 import { DEFAULT_ROLLOUT_POLICY, FLOOR_DAYS, type Lead, type RolloutPolicy } from '../policy.ts';
 import { stayingMachines } from './verdict.ts';

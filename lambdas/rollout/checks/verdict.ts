@@ -8,7 +8,7 @@ export type Verdict = Pick<RolloutCheck, 'passed' | 'passing' | 'object' | 'foun
 
 /** @param found without a full stop */
 export function passes(found: string, object?: string): Verdict {
-  return { passed: true, ...(object === undefined ? {} : { object }), found };
+  return { passed: true, object, found };
 }
 
 export interface Failure {
@@ -23,8 +23,8 @@ export interface Failure {
 export function fails({ object, found, remedy, passing = false }: Failure): Verdict {
   return {
     passed: false,
-    ...(passing ? { passing } : {}),
-    ...(object === undefined ? {} : { object }),
+    passing: passing ? passing : undefined,
+    object,
     found,
     remedy,
   };

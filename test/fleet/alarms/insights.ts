@@ -194,10 +194,10 @@ function parse(tokens: readonly Token[]): InsightsQuery {
     function: selected,
     metric,
     namespace,
-    ...(hasSchema ? { schema } : {}),
+    schema: hasSchema ? schema : undefined,
     where,
     groupBy,
-    ...(order === undefined ? {} : { order }),
-    ...(limit === undefined ? {} : { limit }),
+    order,
+    limit,
   };
 }

@@ -1,5 +1,11 @@
-import type { Ground, HubCluster, HubEksCluster, HubKubeconfigCluster } from '../hub/clusters.ts';
-import { startEksCluster, startKubeconfigCluster } from '../hub/clusters.ts';
+import {
+  type Ground,
+  type HubCluster,
+  type HubEksCluster,
+  type HubKubeconfigCluster,
+  startEksCluster,
+  startKubeconfigCluster,
+} from '../hub/clusters.ts';
 import { HUB } from '../hub/places.ts';
 import { MINUTE } from '../hub/world.ts';
 

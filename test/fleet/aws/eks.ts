@@ -182,8 +182,8 @@ function readRequest({ method, url }: AwsRequest): { readonly action: string; re
   const maxResults = url.searchParams.get('maxResults');
   const nextToken = url.searchParams.get('nextToken');
   const input = {
-    ...(name === undefined ? {} : { name }),
-    ...(part === undefined ? {} : { part }),
+    name,
+    part,
     maxResults,
     nextToken,
   };

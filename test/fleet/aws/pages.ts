@@ -14,7 +14,7 @@ export function pageOf<T>(items: readonly T[], size: number, token: string | nul
   const start = token == null ? 0 : offsetOf(token);
   if (start === undefined || start > items.length) return undefined;
   const end = start + size;
-  return { items: items.slice(start, end), ...(end < items.length ? { nextToken: tokenOf(end) } : {}) };
+  return { items: items.slice(start, end), nextToken: end < items.length ? tokenOf(end) : undefined };
 }
 
 function tokenOf(offset: number): string {

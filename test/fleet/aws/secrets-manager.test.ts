@@ -23,7 +23,7 @@ describe('the simulated Secrets Manager', () => {
   afterEach(() => aws[Symbol.asyncDispose]());
 
   const get = (SecretId: string, VersionStage?: string) =>
-    client.send(new GetSecretValueCommand({ SecretId, ...(VersionStage === undefined ? {} : { VersionStage }) }));
+    client.send(new GetSecretValueCommand({ SecretId, VersionStage }));
   const create = (input: Partial<CreateSecretCommandInput>) =>
     client.send(new CreateSecretCommand({ Name: 'kubeconfig/berlin', SecretString: 'one', ...input }));
 

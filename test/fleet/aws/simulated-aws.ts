@@ -150,8 +150,8 @@ export async function startSimulatedAws({ clock }: SimulatedAwsOptions): Promise
         account,
         region,
         status,
-        ...(role === undefined ? {} : { role }),
-        ...(code === undefined ? {} : { code }),
+        role,
+        code,
       });
       if (calls.length > MAX_CALLS) calls.splice(0, MAX_CALLS / 2);
     }

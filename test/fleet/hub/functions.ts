@@ -14,12 +14,12 @@ import { createSecretReader } from '../../../lambdas/aws/kubeconfig-secret.ts';
 import { sendMessage, sendMessages, sendOrders } from '../../../lambdas/aws/queues.ts';
 import { type CredentialsOf, createCredentials } from '../../../lambdas/aws/spoke-credentials.ts';
 import { DEFAULT_LANE, type Fleet } from '../../../lambdas/config/fleet.ts';
+import type { Outcome } from '../../../lambdas/contracts/outcome.ts';
 import { type ClusterAuditorOptions, createClusterAuditor } from '../../../lambdas/fleet/cluster-auditor.ts';
 import { createClusterRecoverer } from '../../../lambdas/fleet/cluster-recoverer.ts';
 import { type ClusterRollerOptions, createClusterRoller } from '../../../lambdas/fleet/cluster-roller.ts';
 import { discoverEks } from '../../../lambdas/fleet/discover.ts';
 import { createOrderRefusal } from '../../../lambdas/fleet/fits-fleet.ts';
-import type { Outcome } from '../../../lambdas/fleet/outcome.ts';
 import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { createRolloutLedger } from '../../../lambdas/fleet/rollout-ledger.ts';
 import {
@@ -85,8 +85,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const now = (): number => clock.now();
   const { endpoint } = awsClientConfig(aws, HUB);
   const never = new AbortController().signal;
-  const clientConfig = (role?: string) =>
-    awsClientConfig(aws, { account: HUB.account, region: HUB.region, ...(role === undefined ? {} : { role }) });
+  const clientConfig = (role?: string) => awsClientConfig(aws, { account: HUB.account, region: HUB.region, role });
   const credentialsOf = (role: string): CredentialsOf =>
     createCredentials({ sessionName: 'certmarshal', sts: clientConfig(role) });
 
@@ -131,15 +130,15 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
     thresholds: fleet.audit.thresholds,
     eksAudit: createEksAuditReader({ credentials, config: { endpoint } }),
     clock: now,
-    ...(auditEngine === undefined ? {} : { engine: auditEngine }),
+    engine: auditEngine,
   });
   const { clusters: rolloutPolicies, ...limits } = fleet.rollouts;
   const objects = stateOf(sweepClients);
   const rollCluster = createClusterRoller({
     policies: rolloutPolicies,
-    ...(rolloutPolicies.length === 0 ? {} : { ledger: createRolloutLedger({ objects, limits, clock: now }) }),
+    ledger: rolloutPolicies.length === 0 ? undefined : createRolloutLedger({ objects, limits, clock: now }),
     clock: now,
-    ...(stepRollout === undefined ? {} : { step: stepRollout }),
+    step: stepRollout,
   });
   // One queue for all lanes: each order is for its own.
   const refusals = new Map(
@@ -163,8 +162,8 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
         principalArn: SWEEP_ROLE,
         policies: fleet.policies,
         clock: now,
-        ...(handshakeOf === undefined ? {} : { handshakeOf }),
-        ...(audits ? { audit: auditCluster } : {}),
+        handshakeOf,
+        audit: audits ? auditCluster : undefined,
         roll: rollCluster,
         recover: createClusterRecoverer({ program: '0.0.0', clock: now }),
         journal: {

@@ -1,9 +1,7 @@
 import type { SQSEvent } from 'aws-lambda';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
-import { type Finding, type FleetIndex } from '../../../lambdas/fleet/fleet-index.ts';
-import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
-import { parseRegistry } from '../../../lambdas/fleet/parse-registry.ts';
-import type { Registry } from '../../../lambdas/fleet/registry.ts';
+import { type Finding, type FleetIndex, parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
+import { parseRegistry, type Registry } from '../../../lambdas/contracts/registry.ts';
 import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
 import { type EventSourceMapping, type Invocation, startEventSourceMapping } from '../aws/event-source-mapping.ts';
 import type { SimulatedAws } from '../aws/simulated-aws.ts';

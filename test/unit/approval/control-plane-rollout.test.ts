@@ -177,10 +177,10 @@ const policyOf = (evidence: readonly EvidenceSource[]): ApprovalPolicy => ({
 function readBy(evidence: readonly EvidenceSource[], { machines, instances, nodes, served }: Sources): Sources {
   const asks = (...sources: readonly EvidenceSource[]) => sources.some((source) => evidence.includes(source));
   return {
-    ...(asks('machine') && machines !== undefined ? { machines } : {}),
-    ...(asks('ec2') && instances !== undefined ? { instances } : {}),
-    ...(asks('node', 'renewal', 'patterns') && nodes !== undefined ? { nodes } : {}),
-    ...(asks('renewal') && served !== undefined ? { served } : {}),
+    machines: asks('machine') && machines !== undefined ? machines : undefined,
+    instances: asks('ec2') && instances !== undefined ? instances : undefined,
+    nodes: asks('node', 'renewal', 'patterns') && nodes !== undefined ? nodes : undefined,
+    served: asks('renewal') && served !== undefined ? served : undefined,
   };
 }
 

@@ -68,7 +68,7 @@ export function csrObject(fields: CsrFields = {}) {
       uid: `uid-of-${fields.name ?? 'csr-1'}`,
       resourceVersion: '42',
       creationTimestamp: timestamp(fields.ageSeconds ?? 12),
-      ...(fields.deleting === true ? { deletionTimestamp: timestamp(1) } : {}),
+      deletionTimestamp: fields.deleting === true ? timestamp(1) : undefined,
     },
     spec: {
       request: Buffer.from(pem).toString('base64'),
@@ -76,13 +76,14 @@ export function csrObject(fields: CsrFields = {}) {
       usages: fields.usages === undefined ? EC_USAGES : fields.usages,
       username: fields.username ?? `system:node:${node}`,
       groups: fields.groups ?? ['system:nodes', 'system:authenticated'],
-      ...(fields.expirationSeconds === undefined ? {} : { expirationSeconds: fields.expirationSeconds }),
+      expirationSeconds: fields.expirationSeconds,
     },
     status: {
-      ...(fields.conditions === undefined
-        ? {}
-        : { conditions: fields.conditions.map((type) => ({ type, status: 'True', reason: 'ByHand' })) }),
-      ...(fields.certificate === undefined ? {} : { certificate: fields.certificate }),
+      conditions:
+        fields.conditions === undefined
+          ? undefined
+          : fields.conditions.map((type) => ({ type, status: 'True', reason: 'ByHand' })),
+      certificate: fields.certificate,
     },
   };
 }

@@ -411,7 +411,7 @@ export const mutated: fc.Arbitrary<Mutated> = fc
       node: self.node,
       pem,
       ageSeconds: 180,
-      ...(key === 'rsa2048' ? { usages: RSA_USAGES } : {}),
+      usages: key === 'rsa2048' ? RSA_USAGES : undefined,
     });
     const [field] = of('object');
     const object =

@@ -7,7 +7,7 @@ import { readSigningRequest } from '../../../lambdas/approval/read-request.ts';
 import { REASONS } from '../../../lambdas/approval/reasons.ts';
 import type { SigningRequest } from '../../../lambdas/approval/request.ts';
 import type { Verdict } from '../../../lambdas/approval/verdict.ts';
-import { field, list, text } from '../../../lambdas/approval/wire.ts';
+import { field, list, text } from '../../../lambdas/resources/fields.ts';
 import { readWithPeculiar } from '../../../lambdas/x509/peculiar.ts';
 import { runs } from '../../runs.ts';
 import type { San } from '../x509/request-factory.ts';

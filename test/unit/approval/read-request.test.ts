@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { instant, readSigningRequest } from '../../../lambdas/approval/read-request.ts';
-import { field } from '../../../lambdas/approval/wire.ts';
+import { readSigningRequest } from '../../../lambdas/approval/read-request.ts';
+import { field } from '../../../lambdas/resources/fields.ts';
+import { instant } from '../../../lambdas/time.ts';
 import { csrObject, NOW } from './fixtures.ts';
 
 const good = csrObject({ expirationSeconds: 3600, conditions: ['Approved'] });

@@ -118,7 +118,7 @@ function instanceObject({ of, state, address, secondary }: InstanceOf, index: nu
   return {
     InstanceId: `i-0${index}`,
     State: { Name: state },
-    ...(of === 'nobody' ? {} : { PrivateDnsName: NAME_OF[of] }),
+    PrivateDnsName: of === 'nobody' ? undefined : NAME_OF[of],
     PrivateIpAddress: address,
     Tags: [{ Key: 'eks:cluster-name', Value: cluster.name }],
     NetworkInterfaces: [
@@ -143,8 +143,8 @@ function sourcesOf(world: World): Sources {
   const node = (name: string, { dnsNames, addresses }: Names) =>
     nodeObject(name, { InternalDNS: dnsNames, InternalIP: addresses });
   return {
-    ...(machines === undefined ? {} : { machines: machines.map(machineObject) }),
-    ...(instances === undefined ? {} : { instances: instances.map(instanceObject) }),
+    machines: machines?.map(machineObject),
+    instances: instances?.map(instanceObject),
     nodes: [
       ...(shown === undefined ? [] : [node(ME, shown)]),
       ...(shownByOther === undefined ? [] : [node(OTHER, shownByOther)]),

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
+import { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
+import { read } from '../../../lambdas/contracts/contract.ts';
 import { certificateGroups } from '../../../lambdas/expiry/certificate-groups.ts';
 import type { ExpiryFinding, KeptFinding } from '../../../lambdas/expiry/finding.ts';
 import { byUrgency } from '../../../lambdas/expiry/findings.ts';
 import type { CertificateObservation, Observation } from '../../../lambdas/expiry/observation.ts';
 import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
-import { readAudit } from '../../../lambdas/fleet/read-audit.ts';
+import { valueOf } from '../contracts/value-of.ts';
 import { at, auditedFinding, DAY, MINUTE } from '../fleet/values.ts';
 
 function snapshot(changed: Partial<Snapshot> = {}): Snapshot {
@@ -151,7 +153,7 @@ describe('summaryOf', () => {
     expect(summary).toMatchObject({ findingCount: 500, counts: { critical: 1, warning: 499, info: 0 } });
     expect(summary.findings[0]).toMatchObject({ severity: 'critical', placeCount: 50 });
     expect(JSON.stringify(summary)).not.toContain('"command"');
-    expect(readAudit(summary, 'audit')).toStrictEqual(summary);
+    expect(valueOf(read(AuditSummary, summary))).toEqual(summary);
   });
 
   it('of a thousand clusters with many findings is under 8 MB', () => {

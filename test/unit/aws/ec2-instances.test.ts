@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { ownerFromInstance } from '../../../lambdas/approval/ec2-evidence.ts';
 import { createInstanceReader, type InstanceQuery, instanceFilters } from '../../../lambdas/aws/ec2-instances.ts';
-import type { AwsScope } from '../../../lambdas/aws/scope.ts';
+import type { AwsScope } from '../../../lambdas/contracts/target.ts';
 import { collect } from './collect.ts';
 import { awsFailure } from './failure.ts';
 import { ec2Refusal, type HttpAnswer, type HttpCall, startHttpService } from './http-service.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { createEksAuditReader } from '../../../lambdas/aws/eks-audit.ts';
-import type { AwsScope } from '../../../lambdas/aws/scope.ts';
+import type { AwsScope } from '../../../lambdas/contracts/target.ts';
 import { awsClientConfig } from '../../fleet/aws/aws-environment.ts';
 import type { SimulatedEksAuthority } from '../../fleet/aws/eks.ts';
 import { type SimulatedAws, startSimulatedAws } from '../../fleet/aws/simulated-aws.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { createEksReader } from '../../../lambdas/aws/eks-clusters.ts';
-import type { AwsScope } from '../../../lambdas/aws/scope.ts';
+import type { AwsScope } from '../../../lambdas/contracts/target.ts';
 import { collect } from './collect.ts';
 import { awsFailure } from './failure.ts';
 import { type HttpAnswer, type HttpCall, jsonRefusal, startHttpService } from './http-service.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { createEksNodeGroups } from '../../../lambdas/aws/eks-nodegroups.ts';
-import type { AwsScope } from '../../../lambdas/aws/scope.ts';
+import type { AwsScope } from '../../../lambdas/contracts/target.ts';
 import { type EksRestFake, type FakeEksCluster, startEksRestFake } from './eks-rest-fake.ts';
 import { awsFailure } from './failure.ts';
 import { type HttpAnswer, type HttpCall, jsonRefusal, startHttpService } from './http-service.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-
-import type { AwsScope } from '../../../lambdas/aws/scope.ts';
 import { createCredentials } from '../../../lambdas/aws/spoke-credentials.ts';
+import type { AwsScope } from '../../../lambdas/contracts/target.ts';
 import { awsFailure } from './failure.ts';
 import { type HttpAnswer, type HttpCall, queryRefusal, startHttpService } from './http-service.ts';
 

@@ -107,10 +107,10 @@ clusters:
       policyFile: 'fleet.yaml',
       program: 'certmarshal',
       now: Date.now,
-      ...(only === undefined ? {} : { only }),
-      ...(sweepRole === undefined ? {} : { sweepRole }),
+      only,
+      sweepRole,
     };
-    const config = awsClientConfig(aws, { account, region: REGION, ...(role === undefined ? {} : { role }) });
+    const config = awsClientConfig(aws, { account, region: REGION, role });
     const groups = await fleetGroups(parsed.fleet, options, never, async () => {
       const connected = await connectAws(never, config);
       const signToken: typeof connected.signToken = async (id, region) => {
@@ -481,7 +481,7 @@ managementClusters:
         policies: [],
         program: 'certmarshal',
         now: Date.now,
-        ...(only === undefined ? {} : { only }),
+        only,
       };
       return fleetGroups(parsed.fleet, options, never, () => Promise.reject(new AwsError(NO_AWS)));
     };

@@ -13,10 +13,10 @@ import { grantFix, rightChecks, rightsOf } from '../../../bin/doctor/rights.ts';
 import { type Server, serverChecks } from '../../../bin/doctor/server-checks.ts';
 import { styleFor } from '../../../bin/terminal/style.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { field, text } from '../../../lambdas/approval/wire.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import type { Identity } from '../../../lambdas/kubernetes/self-review.ts';
+import { field, text } from '../../../lambdas/resources/fields.ts';
 import { createAuthority } from '../../control-plane/pki.ts';
 import { runCli } from './run-cli.ts';
 

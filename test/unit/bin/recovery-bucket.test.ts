@@ -10,7 +10,8 @@ import {
 import { withOpened } from '../../../bin/commands/recovery-stored.ts';
 import { recoveryWindow } from '../../../bin/commands/recovery-window.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
-import { openWindowOf, parseRecoveryWindows, type StoredWindow } from '../../../lambdas/fleet/read-recovery.ts';
+import { parseRecoveryWindows, type StoredWindow } from '../../../lambdas/contracts/recovery-window.ts';
+import { openWindowOf } from '../../../lambdas/recovery/open-window.ts';
 import { BERLIN, DUBLIN, index, indexed, MINUTE, NOW, registered, registry, TROUBLE } from '../fleet/values.ts';
 import { outcomeOf } from './rollouts.ts';
 

@@ -7,9 +7,9 @@ import { bucketReader, readState } from '../../../bin/commands/report-sources.ts
 import { UsageError } from '../../../bin/exit-codes.ts';
 import { directorySnapshots } from '../../../lambdas/audit/directory-snapshots.ts';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
+import type { FleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
+import type { Registry } from '../../../lambdas/contracts/registry.ts';
 import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
-import type { FleetIndex } from '../../../lambdas/fleet/fleet-index.ts';
-import type { Registry } from '../../../lambdas/fleet/registry.ts';
 import { runCli } from './run-cli.ts';
 
 const NOW = Date.parse('2026-11-22T02:00:00.000Z');

@@ -29,9 +29,8 @@ describe('the cluster of a rollout', () => {
             name,
             cluster: {
               server,
-              ...(authority === undefined
-                ? {}
-                : { 'certificate-authority-data': Buffer.from(authority).toString('base64') }),
+              'certificate-authority-data':
+                authority === undefined ? undefined : Buffer.from(authority).toString('base64'),
             },
           },
         ],
@@ -94,9 +93,9 @@ rollouts:
     ],
   ])('%s', async (_, { kubeconfig, managementKubeconfig, cluster }, expected) => {
     const { target } = await opened({
-      ...(kubeconfig === undefined ? {} : { kubeconfig: file(kubeconfig) }),
-      ...(managementKubeconfig === undefined ? {} : { managementKubeconfig: file(managementKubeconfig) }),
-      ...(cluster === undefined ? {} : { cluster }),
+      kubeconfig: kubeconfig === undefined ? undefined : file(kubeconfig),
+      managementKubeconfig: managementKubeconfig === undefined ? undefined : file(managementKubeconfig),
+      cluster,
     });
     expect(target).toMatchObject(expected);
   });

@@ -419,7 +419,7 @@ describe('certmarshal rollout drive', () => {
     ['schedule', pauseOf(MARK), 'schedule'],
   ] as const)('answers for what a person began, while it is paused for etcd: %s, %s', async (who, paused, trigger) => {
     const mark = { ...MARK, trigger: who };
-    const plane = controlPlane({ mark, ...(paused === undefined ? {} : { paused }) });
+    const plane = controlPlane({ mark, paused });
     const { run } = await drive({
       observed: [healthyRollout({ controlPlane: plane })],
       schedule: [

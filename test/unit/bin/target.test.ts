@@ -75,7 +75,7 @@ describe('the cluster of the command line', () => {
     expect(target.server).toEqual({
       context: 'c',
       address: '127.0.0.1:1',
-      ...(otherwise === undefined ? {} : { otherwise }),
+      otherwise,
     });
     expect(otherwiseNotice(target.cluster.name, target.server)).toBe(
       otherwise === undefined

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressRanges } from '../../../lambdas/approval/names.ts';
 import { cidrProblem } from '../../../lambdas/config/cidr.ts';
+import { addressRanges } from '../../../lambdas/names.ts';
 
 describe('cidrProblem', () => {
   it.each([

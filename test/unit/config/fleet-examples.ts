@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
-import { EVIDENCE_SOURCES, PROVIDERS } from '../../../lambdas/approval/policy.ts';
+import { EVIDENCE_SOURCES } from '../../../lambdas/approval/policy.ts';
+import { PROVIDERS } from '../../../lambdas/contracts/identifiers.ts';
 
 export const SECRET = 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/berlin-Ab12Cd';
 

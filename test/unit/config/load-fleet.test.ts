@@ -58,11 +58,11 @@ describe('parseFleet', () => {
     ['an empty list of clusters', 'version: 1\nclusters: []\n'],
     ['an empty policy', 'version: 1\npolicies: [{}]\n'],
   ])('means the default policy by %s', (_, text) => {
-    expect(fleet(text)).toStrictEqual(NOTHING);
+    expect(fleet(text)).toEqual(NOTHING);
   });
 
   it('means the EKS clusters of the own account and Region by the file we ship, and writes nothing yet', () => {
-    expect(fleet(SHIPPED)).toStrictEqual({
+    expect(fleet(SHIPPED)).toEqual({
       ...NOTHING,
       discovery: [
         {
@@ -180,7 +180,7 @@ policies:
     mode: observe
     onHostile: deny
 `;
-    expect(fleet(text)).toStrictEqual({
+    expect(fleet(text)).toEqual({
       discovery: [
         {
           accounts: ['self'],
@@ -313,13 +313,13 @@ policies:
   });
 
   it('keeps the defaults beside what a policy says', () => {
-    expect(policy('name: x')).toStrictEqual({ ...DEFAULT_POLICY, name: 'x' });
-    expect(policy('keys: { ed25519: false }')?.keys).toStrictEqual({ ...DEFAULT_POLICY.keys, ed25519: false });
-    expect(policy('age: { max: 10m }')?.age).toStrictEqual({
+    expect(policy('name: x')).toEqual({ ...DEFAULT_POLICY, name: 'x' });
+    expect(policy('keys: { ed25519: false }')?.keys).toEqual({ ...DEFAULT_POLICY.keys, ed25519: false });
+    expect(policy('age: { max: 10m }')?.age).toEqual({
       eks: { minSeconds: 120, maxSeconds: 600 },
       'eks-anywhere': { minSeconds: 0, maxSeconds: 600 },
     });
-    expect(policy('age: { min: 3m }')?.age).toStrictEqual({
+    expect(policy('age: { min: 3m }')?.age).toEqual({
       eks: { minSeconds: 180, maxSeconds: 900 },
       'eks-anywhere': { minSeconds: 180, maxSeconds: 900 },
     });
@@ -334,7 +334,7 @@ policies:
     fc.assert(
       fc.property(validFleet, (file) => {
         const read = fleet(JSON.stringify(file));
-        expect(JSON.parse(JSON.stringify(read))).toStrictEqual(read);
+        expect(JSON.parse(JSON.stringify(read))).toEqual(read);
       }),
       { seed: 5 },
     );

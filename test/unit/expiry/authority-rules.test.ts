@@ -31,13 +31,13 @@ function bundle(size: number, authorityEnds: number, keyId?: string): readonly C
             issuer: 'CN=other',
             notBefore: days(-200),
             notAfter: days(authorityEnds + index / size),
-            ...(keyId === undefined ? {} : { subjectKeyId: keyId }),
+            subjectKeyId: keyId,
           }
         : {
             subject: `CN=l${index}`,
             issuer: 'CN=evil',
             notAfter: days(400 + index / size),
-            ...(keyId === undefined ? {} : { authorityKeyId: keyId }),
+            authorityKeyId: keyId,
           }),
     }),
   );

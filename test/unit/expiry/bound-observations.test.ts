@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Assessment } from '../../../lambdas/expiry/assess-expiry.ts';
+import type { Assessment } from '../../../lambdas/expiry/assess-expiry.ts';
 import { boundObservations, MAX_OBSERVATIONS } from '../../../lambdas/expiry/bound-observations.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
 import type { Observation } from '../../../lambdas/expiry/observation.ts';

@@ -183,7 +183,7 @@ function audited(world: World, { sources, places }: Failures, now: number): read
       const told = { ...observation, observedAt };
       if (observation.kind !== 'certificate' || !lost.has(observation.where)) return [told];
       const { source, where, what, member } = observation;
-      return [unread(source, { where, what, observedAt, ...(member === undefined ? {} : { member }) })];
+      return [unread(source, { where, what, observedAt, member })];
     });
   return [
     ...observations,
@@ -318,7 +318,7 @@ describe('a certificate without proof', () => {
             notBefore: days(-1_000),
             notAfter,
             fingerprint: 'a'.repeat(64),
-            ...(member === undefined ? {} : { member }),
+            member,
             ...proofs,
             ...more,
           });
@@ -334,7 +334,7 @@ describe('a certificate without proof', () => {
                     observedAt: days(0),
                     what: SERVED[port],
                     where: member === undefined ? '10.0.1.100:6443' : 'KubeadmConfig eksa-system/cp-1',
-                    ...(member === undefined ? {} : { member }),
+                    member,
                     ...other,
                   } as const,
                 ]),

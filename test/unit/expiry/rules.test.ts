@@ -5,8 +5,7 @@ import { certificateGroups } from '../../../lambdas/expiry/certificate-groups.ts
 import { judgeCertificate } from '../../../lambdas/expiry/certificate-rules.ts';
 import { knownCertificates } from '../../../lambdas/expiry/certificates.ts';
 import { COMMANDS } from '../../../lambdas/expiry/commands.ts';
-import type { FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
-import { FINDING_CODES } from '../../../lambdas/expiry/finding-codes.ts';
+import { FINDING_CODES, type FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
 import { type CertificateObservation, type Observation, SOURCE_IDS } from '../../../lambdas/expiry/observation.ts';
 import { DEFAULT_THRESHOLDS, expirySeverity } from '../../../lambdas/expiry/thresholds.ts';
 import { finished } from '../../../lambdas/steps.ts';

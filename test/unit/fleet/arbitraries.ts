@@ -1,8 +1,6 @@
 import * as fc from 'fast-check';
-import type { AwsScope } from '../../../lambdas/aws/scope.ts';
-import type { Access, KubeconfigAccess } from '../../../lambdas/fleet/access.ts';
-import type { SweepOrder } from '../../../lambdas/fleet/order.ts';
-import type { Target } from '../../../lambdas/fleet/target.ts';
+import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
+import type { Access, AwsScope, KubeconfigAccess, Target } from '../../../lambdas/contracts/target.ts';
 
 const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/);
 const namespace = fc.stringMatching(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/);

@@ -4,12 +4,12 @@ import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../../lambdas/audit/snapshot-file.ts';
 import type { Snapshots, StoredSnapshot } from '../../../lambdas/audit/snapshots.ts';
 import { AwsError, type AwsErrorKind } from '../../../lambdas/aws/errors.ts';
+import type { FleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import { assessExpiry } from '../../../lambdas/expiry/assess-expiry.ts';
 import type { Observation } from '../../../lambdas/expiry/observation.ts';
 import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 import { type AuditEngine, createClusterAuditor, type DueAudit } from '../../../lambdas/fleet/cluster-auditor.ts';
-import type { FleetIndex } from '../../../lambdas/fleet/fleet-index.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import type { OpenTarget } from '../../../lambdas/fleet/open-target.ts';
 import { at, auditedFinding, DAY, DUBLIN, expiryFinding, MINUTE, NOW, PARIS, swept, TROUBLE } from './values.ts';
@@ -90,8 +90,8 @@ describe('createClusterAuditor', () => {
     expect(seen.previous).toEqual([before]);
     expect(state.written).toEqual([[snapshot({ findings: [auditedFinding()] }), '"1"']]);
     expect(summary).toMatchObject({ findingCount: 1, durationMs: 40 });
-    expect(summary).not.toHaveProperty('snapshotProblem');
-    expect(summary).not.toHaveProperty('partial');
+    expect(summary).not.toHaveProperty('snapshotProblem', expect.anything());
+    expect(summary).not.toHaveProperty('partial', expect.anything());
   });
 
   it('does not write what is stored already, and tells of its own audit all the same', async () => {
@@ -102,7 +102,7 @@ describe('createClusterAuditor', () => {
     const summary = await auditor(snapshots).audit(due({ known: true }));
     expect(state.written).toEqual([]);
     expect(summary).toMatchObject({ auditedAt: at(), findingCount: 1, durationMs: 40 });
-    expect(summary).not.toHaveProperty('snapshotProblem');
+    expect(summary).not.toHaveProperty('snapshotProblem', expect.anything());
 
     const old = bucket({
       snapshot: snapshot({ auditedAt: at(-120 * MINUTE), findings: [auditedFinding()] }),
@@ -203,7 +203,7 @@ describe('createClusterAuditor', () => {
       ['the place of the first one', undefined, undefined],
     ])('writes nothing over %s where the cluster cannot be opened', async (_, stored, known) => {
       const { state, snapshots } = bucket(stored);
-      const summary = await auditor(snapshots).audit(due({ open: undefined, ...(known ? { known } : {}) }));
+      const summary = await auditor(snapshots).audit(due({ open: undefined, known: known ? known : undefined }));
       expect(state.written).toEqual([]);
       expect(summary.partial).toBe(true);
     });
@@ -264,7 +264,7 @@ describe('createClusterAuditor', () => {
           else bytes = how === 'deleted' ? undefined : gzipSync(JSON.stringify(newer));
         }
         const audit = await createClusterAuditor(options)(
-          due({ open: undefined, ...(round > 1 ? { known: true } : {}) }),
+          due({ open: undefined, known: round > 1 ? true : undefined }),
         );
         index = foldOutcomes(index, [swept({ startedAt: new Date(now).toISOString(), audit })], now);
         expect(index.clusters['paris']?.audit).toMatchObject({
@@ -284,7 +284,7 @@ describe('createClusterAuditor', () => {
     const summary = await auditor(snapshots).audit(due());
     expect(state.written).toEqual([[snapshot({ findings: newer.findings }), '"2"']]);
     expect(summary.findings.map(({ object }) => object)).toEqual(['theirs']);
-    expect(summary).not.toHaveProperty('snapshotProblem');
+    expect(summary).not.toHaveProperty('snapshotProblem', expect.anything());
 
     const again = bucket({ snapshot: newer, etag: '"2"' }, { write: [failure('conflict'), failure('conflict')] });
     expect(await auditor(again.snapshots).audit(due())).toMatchObject({
@@ -297,14 +297,14 @@ describe('createClusterAuditor', () => {
     const { state, snapshots } = bucket(undefined, { write: [failure('conflict')] });
     const summary = await auditor(snapshots).audit(due());
     expect(state.written).toEqual([[snapshot({ findings: [auditedFinding()] }), undefined]]);
-    expect(summary).not.toHaveProperty('snapshotProblem');
+    expect(summary).not.toHaveProperty('snapshotProblem', expect.anything());
   });
 
   it('says that a snapshot could not be written, and what it found all the same', async () => {
     const { snapshots } = bucket(undefined, { write: [failure('denied')] });
     const summary = await auditor(snapshots).audit(due());
     expect(summary).toMatchObject({ findingCount: 1, snapshotProblem: expect.stringContaining('it failed') });
-    expect(summary).not.toHaveProperty('partial');
+    expect(summary).not.toHaveProperty('partial', expect.anything());
   });
 
   it('goes on with what it knows of a cluster that cannot be opened', async () => {

@@ -1,6 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { canonicalJson } from '../../../lambdas/canonical-json.ts';
 import type { EksDiscovery } from '../../../lambdas/config/fleet.ts';
+import { decodeOrder, encodeOrder, type SweepOrder } from '../../../lambdas/contracts/order.ts';
+import type { Target } from '../../../lambdas/contracts/target.ts';
 import {
   allowedTargets,
   createOrderRefusal,
@@ -8,8 +10,6 @@ import {
   fitRegistry,
 } from '../../../lambdas/fleet/fits-fleet.ts';
 import { listedClusters } from '../../../lambdas/fleet/listed-clusters.ts';
-import { decodeOrder, encodeOrder, type SweepOrder } from '../../../lambdas/fleet/order.ts';
-import type { Target } from '../../../lambdas/fleet/target.ts';
 import {
   BERLIN,
   DUBLIN,
@@ -103,7 +103,7 @@ const orderOf = (target: Target, changed: Partial<SweepOrder> = {}): SweepOrder 
 function refusalOf(order: SweepOrder, { lane = order.target.lane, fleet = FLEET } = {}): string | undefined {
   const read = decodeOrder(encodeOrder(order));
   if (!read.ok) return `unreadable: ${read.problem}`;
-  return createOrderRefusal(fleet, HUB, lane)(read.order, NOW)?.message;
+  return createOrderRefusal(fleet, HUB, lane)(read.value, NOW)?.message;
 }
 
 describe('an order that fits fleet.yaml', () => {
@@ -193,7 +193,7 @@ describe('a forged order', () => {
     ['has another provider', orderOf({ ...LISTED, cluster: { ...LISTED.cluster, provider: 'eks' } }), 'target.cluster'],
     [
       'gives EC2 instances to a cluster that has none',
-      orderOf({ ...LISTED, instances: DUBLIN.instances } as Target),
+      orderOf({ ...LISTED, instances: DUBLIN.instances }),
       'target.instances',
     ],
     ['opts in to Secrets', orderOf({ ...LISTED, audit: { secrets: true, kubeletMetrics: true } }), 'target.audit'],
@@ -301,7 +301,7 @@ describe('a forged order', () => {
 /** What is read of it is: an absent namespace is the default one. */
 function isSame(forged: Target, target: Target): boolean {
   const read = decodeOrder(encodeOrder(orderOf(forged)));
-  return read.ok && isDeepStrictEqual(read.order.target, target);
+  return read.ok && canonicalJson(read.value.target) === canonicalJson(target);
 }
 
 /** The target with one leaf changed, or one field removed, by its path. */
@@ -367,13 +367,13 @@ describe('the registry that fits fleet.yaml', () => {
 
   it('has no target of a cluster whose target leads to another one', () => {
     const id = `${SPOKE}/eu-west-1/prod-2`;
-    expect(fit({ ...PROD, id }).clusters[id]).not.toHaveProperty('target');
+    expect(fit({ ...PROD, id }).clusters[id]).not.toHaveProperty('target', expect.anything());
   });
 
   it('has no target of a cluster that fleet.yaml does not have', () => {
     const oslo = { ...PROD, id: `${SPOKE}/eu-west-1/oslo`, cluster: { name: 'oslo', provider: 'eks' as const } };
     const { [oslo.id]: found } = fit(oslo).clusters;
-    expect(found).not.toHaveProperty('target');
+    expect(found).not.toHaveProperty('target', expect.anything());
     expect(found).toMatchObject({ problem: { kind: 'foreign', object: `cluster ${oslo.id}` } });
   });
 });

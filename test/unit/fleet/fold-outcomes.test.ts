@@ -1,15 +1,20 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AuditSummary, summaryOf } from '../../../lambdas/audit/summary.ts';
+import { summaryOf } from '../../../lambdas/audit/summary.ts';
+import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
+import type { FateRow } from '../../../lambdas/contracts/fates.ts';
+import {
+  type Finding,
+  type FleetIndex,
+  type IndexedCluster,
+  parseFleetIndex,
+} from '../../../lambdas/contracts/fleet-index.ts';
+import type { Outcome, SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
 import { type KeptFinding, SEVERITIES } from '../../../lambdas/expiry/finding.ts';
 import type { CertificateObservation } from '../../../lambdas/expiry/observation.ts';
-import type { Finding, FleetIndex, IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
-import type { Outcome, SweepOutcome } from '../../../lambdas/fleet/outcome.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
-import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
-import type { FateRow } from '../../../lambdas/slo/fates.ts';
 import {
   at,
   auditedFinding,
@@ -39,9 +44,9 @@ describe('foldOutcomes', () => {
       problemCount: 7,
     });
     const index = foldOutcomes(undefined, [first, unreachable, swept({ id: 'rome', name: 'rome' })], NOW);
-    expect(Object.keys(index)).toEqual(['version', 'writtenAt', 'clusters']);
+    expect(index.dispatch).toBeUndefined();
     expect(Object.keys(index.clusters)).toEqual(['paris', 'rome']);
-    expect(index.clusters['paris']).toStrictEqual({
+    expect(index.clusters['paris']).toEqual({
       id: 'paris',
       name: 'paris',
       provider: 'eks-anywhere',
@@ -80,7 +85,7 @@ describe('foldOutcomes', () => {
   });
 
   it('takes no more from a late outcome than when things were last well, and that a finding is older', () => {
-    const late = swept({ startedAt: at(-MINUTE), problems: [TROUBLE], counts: undefined as never });
+    const late = swept({ startedAt: at(-MINUTE), problems: [TROUBLE], counts: undefined });
     const newest = swept({ readable: false, complete: false, problems: [TROUBLE], problemCount: 1 });
     const index = foldAll([newest, late]);
     expect(index.clusters['paris']).toMatchObject({
@@ -106,7 +111,7 @@ describe('foldOutcomes', () => {
       triedAt: at(-2 * MINUTE),
       findings: [{ ...TROUBLE, since: at(-MINUTE) }],
     });
-    expect(foldAll([untried]).clusters['paris']).not.toHaveProperty('triedAt');
+    expect(foldAll([untried]).clusters['paris']).not.toHaveProperty('triedAt', expect.anything());
   });
 
   it('keeps workload clusters until they were looked for again', () => {
@@ -115,7 +120,7 @@ describe('foldOutcomes', () => {
     expect(index.clusters['paris']?.workloadClusters).toEqual({ readAt: at(-MINUTE), clusters: workloadClusters });
     const none = foldOutcomes(index, [swept({ startedAt: at(1), workloadClusters: [] })], NOW);
     expect(none.clusters['paris']?.workloadClusters?.clusters).toEqual([]);
-    expect(none.clusters['paris']?.workloadClusters).not.toHaveProperty('cut');
+    expect(none.clusters['paris']?.workloadClusters).not.toHaveProperty('cut', expect.anything());
     const cut = swept({ startedAt: at(2), workloadClusters, workloadClustersCut: true });
     expect(foldOutcomes(none, [cut], NOW).clusters['paris']?.workloadClusters).toMatchObject({
       readAt: at(2),
@@ -179,7 +184,7 @@ describe('foldOutcomes', () => {
     const unreadable = swept({ startedAt: new Date(later).toISOString(), readable: false });
     const { slo } = foldOutcomes(index, [unreadable], later).clusters['paris'] ?? {};
     expect(slo).toMatchObject({ open: [], hours: [[Math.floor((NOW / MINUTE - 20) / 60), 1, 0, 0, 0, 0]] });
-    expect(foldAll([swept()]).clusters['paris']).not.toHaveProperty('slo');
+    expect(foldAll([swept()]).clusters['paris']).not.toHaveProperty('slo', expect.anything());
     expect(foldAll([swept({ fates: [] })]).clusters['paris']?.slo).toMatchObject({ open: [], since: NOW });
   });
 
@@ -196,6 +201,7 @@ describe('foldOutcomes', () => {
     for (const startedAt of [at(7 * DAY), at(-MINUTE)])
       expect(foldOutcomes(index, [swept({ startedAt })], NOW + 7 * DAY).clusters['paris']).not.toHaveProperty(
         'verdicts',
+        expect.anything(),
       );
   });
 
@@ -243,7 +249,7 @@ const outcomes: fc.Arbitrary<readonly Outcome[]> = fc.uniqueArray(
           ? {}
           : {
               verdicts: verdicts.map(([uid, isHostile]) =>
-                verdictLine({ uid: `${uid}`, at: startedAt, ...(isHostile ? { hostile: true } : {}) }),
+                verdictLine({ uid: `${uid}`, at: startedAt, hostile: isHostile ? true : undefined }),
               ),
             }),
       };
@@ -340,7 +346,7 @@ describe('any delivery of the same outcomes', () => {
         const sent = all.map((outcome) => {
           const decoded = decodeOutcome(encodeOutcome(outcome));
           if (!decoded.ok) throw new Error(decoded.problem);
-          return decoded.outcome;
+          return decoded.value;
         });
         const index = foldAll(sent);
         expect(index).toEqual(foldAll(all));
@@ -512,7 +518,7 @@ describe('the audit of a cluster in the index', () => {
             findings,
             findingCount: findings.length,
             counts: countsOf(findings),
-            ...(n === 0 ? {} : { partial: true }),
+            partial: n === 0 ? undefined : true,
           }),
         );
         const found = auditAfter(audits)?.findings ?? [];

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Target } from '../../../lambdas/contracts/target.ts';
 import { eksClusterNamed, hintDue, hintedCluster } from '../../../lambdas/fleet/hints.ts';
-import type { Target } from '../../../lambdas/fleet/target.ts';
 import { DUBLIN, NOW, PARIS, registered, registry } from './values.ts';
 
 const ACCOUNT = '111122223333';

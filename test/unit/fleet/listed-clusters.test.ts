@@ -25,7 +25,7 @@ it('finds what fleet.yaml lists, management clusters among it', () => {
       }),
     ],
   };
-  expect(listedClusters(fleet)).toStrictEqual({
+  expect(listedClusters(fleet)).toEqual({
     source: 'fleet.yaml',
     ok: true,
     clusters: [

@@ -55,7 +55,7 @@ describe('what is remembered', () => {
     const ledger = ledgerOf(objects);
     const read = await ledger.read(signal);
     expect(read).toMatchObject({ rollouts: [], unread: expect.stringContaining('damaged') });
-    expect(read).not.toHaveProperty('problems');
+    expect(read).not.toHaveProperty('problems', expect.anything());
     await expect(ledger.claim(claim, signal)).rejects.toMatchObject({ kind: 'invalid' });
     await expect(ledger.end({ ...claim, at: NOW }, signal)).rejects.toMatchObject({ kind: 'invalid' });
     expect(stored(objects)).toEqual(value);
@@ -70,10 +70,10 @@ describe('what is remembered', () => {
     const ledger = ledgerOf(objects);
     const told = await ledger.read(signal);
     expect(told).toMatchObject({ rollouts: [], problems: [{ kind: 'rollout-ledger', object: ROLLOUT_LEDGER_KEY }] });
-    expect(told).not.toHaveProperty('undone');
+    expect(told).not.toHaveProperty('undone', expect.anything());
     expect(await ledger.claim(claim, signal)).toBe(true);
     expect(stored(objects)).toMatchObject({ rollouts: [{ id: 'b' }] });
-    expect(await ledger.read(signal)).not.toHaveProperty('problems');
+    expect(await ledger.read(signal)).not.toHaveProperty('problems', expect.anything());
   });
 
   it('tells how many entries are of a time to come, of rollouts and of claims together', async () => {

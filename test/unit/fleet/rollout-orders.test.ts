@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { decodeOrder, type ExpiredServer, encodeOrder, type SweepOrder } from '../../../lambdas/contracts/order.ts';
+import { parseRecoveryWindows, type RecoveryWindow } from '../../../lambdas/contracts/recovery-window.ts';
+import type { RolloutSummary } from '../../../lambdas/contracts/rollout-summary.ts';
+import type { Target } from '../../../lambdas/contracts/target.ts';
 import { combinedOrder } from '../../../lambdas/fleet/combined-order.ts';
-import { decodeOrder, encodeOrder, type SweepOrder } from '../../../lambdas/fleet/order.ts';
 import { planTick, type TickOptions } from '../../../lambdas/fleet/plan-tick.ts';
-import { parseRecoveryWindows } from '../../../lambdas/fleet/read-recovery.ts';
-import type { RolloutSummary } from '../../../lambdas/fleet/rollout-summary.ts';
-import type { Target } from '../../../lambdas/fleet/target.ts';
-import type { ExpiredServer } from '../../../lambdas/kubernetes/connection.ts';
-import type { RecoveryWindow } from '../../../lambdas/recovery/window.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
 import {
   at,
@@ -44,7 +42,7 @@ const WINDOW: RecoveryWindow = {
 function ordersOf(options: TickOptions, rollout?: Partial<RolloutSummary>, target: Target = PARIS) {
   const known = registry(registered(target.id, { target }));
   const summary = rollout && { ...rolloutSummary(rollout), since: at(-DAY) };
-  const seen = index(indexed(target.id, { server: 'a:443', ...(summary === undefined ? {} : { rollout: summary }) }));
+  const seen = index(indexed(target.id, { server: 'a:443', rollout: summary }));
   return Array.from({ length: 15 }, (_, n) => {
     const tick = NOW + n * MINUTE;
     return planTick(known, seen, tick, { auditEveryMinutes: 15, ...options }).orders[0]?.order;
@@ -139,7 +137,7 @@ describe('recovery', () => {
     ['too far ahead', { cluster: 'paris', until: at(7 * DAY + 15 * MINUTE) }],
   ])('is not ordered by an entry %s', (_, entry) => {
     const orders = ordersOf({ expiredServers: [{ ...entry, server: { pin: 'authority' } }] });
-    expect(orders.every((order) => order !== undefined && !('expiredServer' in order))).toBe(true);
+    expect(orders.every((order) => order !== undefined && order.expiredServer === undefined)).toBe(true);
   });
 
   it('refuses a certificate that ended before the first that the last audit saw, where an authority is pinned', () => {
@@ -193,13 +191,13 @@ describe('an order', () => {
   };
 
   it('carries them', () => {
-    expect(decodeOrder(encodeOrder(order))).toEqual({ ok: true, order });
+    expect(decodeOrder(encodeOrder(order))).toEqual({ ok: true, value: order });
     for (const expiredServer of [
       { pin: 'authority' },
       { pin: 'authority', expiredAtMostMs: 366 * DAY, replacedBefore: NOW },
     ] as const) {
       const authority: SweepOrder = { ...order, expiredServer };
-      expect(decodeOrder(encodeOrder(authority))).toEqual({ ok: true, order: authority });
+      expect(decodeOrder(encodeOrder(authority))).toEqual({ ok: true, value: authority });
     }
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Target } from '../../../lambdas/contracts/target.ts';
 import { planTick } from '../../../lambdas/fleet/plan-tick.ts';
 import { sharedTokens } from '../../../lambdas/fleet/shared-tokens.ts';
-import type { Target } from '../../../lambdas/fleet/target.ts';
 import { BERLIN, DUBLIN, index, NOW, PARIS, registered, registry, SECRET } from './values.ts';
 
 const dublinIn = (account: string, region = 'eu-central-1', name = 'dublin'): Target => ({

@@ -21,7 +21,7 @@ describe('sourcesOf', () => {
 describe('eksSources', () => {
   it('assumes the role of the entry in another account, in the partition of the hub', () => {
     const entry = discovery({ accounts: ['444455556666'], role: 'reader', externalId: 'xid', sessionTags: { a: 'b' } });
-    expect(eksSources([entry], { ...HUB, partition: 'aws-cn', region: 'cn-north-1' })).toStrictEqual([
+    expect(eksSources([entry], { ...HUB, partition: 'aws-cn', region: 'cn-north-1' })).toEqual([
       {
         name: 'eks 444455556666/cn-north-1',
         scope: {
@@ -36,7 +36,7 @@ describe('eksSources', () => {
 
   it('assumes none in its own account, however that is named', () => {
     for (const account of ['self', HUB.account])
-      expect(eksSources([discovery({ accounts: [account] })], HUB)[0]?.scope).toStrictEqual({
+      expect(eksSources([discovery({ accounts: [account] })], HUB)[0]?.scope).toEqual({
         account: HUB.account,
         region: HUB.region,
       });

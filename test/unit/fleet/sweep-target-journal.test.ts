@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import type { SweepOrder } from '../../../lambdas/fleet/order.ts';
+import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import { createTargetSweeper } from '../../../lambdas/fleet/sweep-target.ts';
 import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
 import type { Journal } from '../../../lambdas/journal/journal.ts';

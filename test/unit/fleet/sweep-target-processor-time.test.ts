@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { DueAudit } from '../../../lambdas/fleet/cluster-auditor.ts';
-import type { SweepOrder } from '../../../lambdas/fleet/order.ts';
 import { createTargetSweeper } from '../../../lambdas/fleet/sweep-target.ts';
 import { charged, createProcessorBudget } from '../../../lambdas/processor-time.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import { createClusterRecoverer, type DueRecovery } from '../../../lambdas/fleet/cluster-recoverer.ts';
-import type { SweepOrder } from '../../../lambdas/fleet/order.ts';
 import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/fleet/sweep-target.ts';
-import { lateRecoverer } from '../../../lambdas/functions/late-recoverer.ts';
+import { lazyRecoverer } from '../../../lambdas/functions/sweep-parts.ts';
 import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
 import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
 import type { RecoveryRow, sweepRecovery } from '../../../lambdas/recovery-sweep/sweep-recovery.ts';
@@ -128,7 +128,7 @@ describe('the sweep of a recovery window', () => {
 
   it('is not made where no order has a window', async () => {
     const { asked, sweepOne } = await sweeper(works);
-    const { outcome } = await sweepOne(orderOf({ recovery: undefined as never }), never);
+    const { outcome } = await sweepOne(orderOf({ recovery: undefined }), never);
     expect([asked, outcome.problems]).toEqual([[], []]);
   });
 
@@ -158,7 +158,7 @@ describe('createClusterRecoverer', () => {
   it('approves with the connections of the sweep, and records it; loaded late or not', async () => {
     const recoverers = [
       createClusterRecoverer({ program: '1.2.3', clock: () => NOW }),
-      lateRecoverer({ program: '1.2.3', clock: () => NOW }),
+      lazyRecoverer({ program: '1.2.3', clock: () => NOW }),
     ];
     for (const recover of recoverers) {
       const cluster = fakeCluster();

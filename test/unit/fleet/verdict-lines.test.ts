@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { VerdictLine } from '../../../lambdas/fleet/outcome.ts';
-import { foldVerdicts, MAX_VERDICTS, verdictLines } from '../../../lambdas/fleet/verdict-lines.ts';
+import { MAX_VERDICTS, type VerdictLine } from '../../../lambdas/contracts/outcome.ts';
+import { foldVerdicts, verdictLines } from '../../../lambdas/fleet/verdict-lines.ts';
 import { rowOf } from '../telemetry/reports.ts';
 import { at, DAY, MINUTE, NOW, verdictLine } from './values.ts';
 
@@ -21,7 +21,7 @@ describe('verdictLines', () => {
       'left',
       'observed',
     ]);
-    expect(verdictLines(rows.slice(3, 4), at())).toStrictEqual([
+    expect(verdictLines(rows.slice(3, 4), at())).toEqual([
       {
         csr: 'hostile',
         uid: '00000000-0000-4000-8000-000000000001',
@@ -58,7 +58,7 @@ const anyLine = fc
   })
   .map(
     ({ uid, isHostile, minutes }): VerdictLine =>
-      verdictLine({ uid, at: at(minutes * MINUTE), message: `${minutes}`, ...(isHostile ? { hostile: true } : {}) }),
+      verdictLine({ uid, at: at(minutes * MINUTE), message: `${minutes}`, hostile: isHostile ? true : undefined }),
   );
 
 describe('foldVerdicts', () => {

@@ -4,8 +4,8 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { decodeOrder, deduplicationIdOf, encodeOrder } from '../../../lambdas/fleet/order.ts';
-import type { Target } from '../../../lambdas/fleet/target.ts';
+import { decodeOrder, deduplicationIdOf, encodeOrder } from '../../../lambdas/contracts/order.ts';
+import type { Target } from '../../../lambdas/contracts/target.ts';
 import { refusal, type ServiceAnswer, type ServiceCall, startJsonService } from '../aws/json-service.ts';
 import { type Synthesized, synthesize } from '../lib/synthesize.ts';
 import { emfRecords } from '../telemetry/emf.ts';
@@ -145,7 +145,7 @@ describe('the bundles that synthesis makes', () => {
     for (const { MessageBody, MessageGroupId, MessageDeduplicationId } of entries) {
       const decoded = decodeOrder(MessageBody);
       if (!decoded.ok) throw new Error(decoded.problem);
-      const { tick, target } = decoded.order;
+      const { tick, target } = decoded.value;
       expect(tick).toBe(scheduled.setUTCSeconds(0, 0));
       expect(MessageDeduplicationId).toBe(deduplicationIdOf(MessageGroupId, String(tick)));
       expect(target.id).toBe(MessageGroupId);

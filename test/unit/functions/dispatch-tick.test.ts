@@ -3,12 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { type OrderMessage, UnsentOrdersError } from '../../../lambdas/aws/queues.ts';
 import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { decodeOrder } from '../../../lambdas/contracts/order.ts';
+import type { DispatchOutcome } from '../../../lambdas/contracts/outcome.ts';
+import { parseRegistry, type Registry } from '../../../lambdas/contracts/registry.ts';
+import type { Target } from '../../../lambdas/contracts/target.ts';
 import type { SourceResult } from '../../../lambdas/fleet/discover.ts';
-import { decodeOrder } from '../../../lambdas/fleet/order.ts';
-import type { DispatchOutcome } from '../../../lambdas/fleet/outcome.ts';
-import { parseRegistry } from '../../../lambdas/fleet/parse-registry.ts';
-import type { Registry } from '../../../lambdas/fleet/registry.ts';
-import type { Target } from '../../../lambdas/fleet/target.ts';
 import { createDispatchTick, type DispatchOptions } from '../../../lambdas/functions/dispatch-tick.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
@@ -109,7 +108,7 @@ describe('createDispatchTick', () => {
   const idOf = (body: string): string => {
     const decoded = decodeOrder(body);
     if (!decoded.ok) throw new Error(decoded.problem);
-    return decoded.order.target.id;
+    return decoded.value.target.id;
   };
 
   it('discovers before it sends, when nothing was ever found', async () => {
@@ -160,7 +159,7 @@ describe('createDispatchTick', () => {
     const send = async (messages: readonly OrderMessage[]) => {
       for (const { body } of messages) {
         const decoded = decodeOrder(body);
-        if (decoded.ok && decoded.order.target.id === 'paris') held.push(decoded.order.holdWrites);
+        if (decoded.ok && decoded.value.target.id === 'paris') held.push(decoded.value.holdWrites);
       }
     };
     const { tick, state, outcomes } = hub({ send: new Map([['default', send]]) });
@@ -190,7 +189,7 @@ describe('createDispatchTick', () => {
         async (messages: readonly OrderMessage[]) => {
           for (const { body } of messages) {
             const decoded = decodeOrder(body);
-            if (decoded.ok) sent.push(decoded.order.target);
+            if (decoded.ok) sent.push(decoded.value.target);
           }
         },
       ],

@@ -1,8 +1,8 @@
 import type { SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Outcome } from '../../../lambdas/fleet/outcome.ts';
+import { parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
+import type { Outcome } from '../../../lambdas/contracts/outcome.ts';
 import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
-import { parseFleetIndex } from '../../../lambdas/fleet/parse-index.ts';
 import { createFoldBatch, type PageOptions } from '../../../lambdas/functions/fold-batch.ts';
 import type { FleetHealth, Monitoring } from '../../../lambdas/health/fleet-health.ts';
 import { SIGNALS } from '../../../lambdas/health/signals.ts';
@@ -55,7 +55,7 @@ describe('createFoldBatch', () => {
       logger: createLogger('report'),
       metrics,
       monitoring: MONITORING,
-      ...(page === undefined ? {} : { page }),
+      page,
     });
     return async (bodies: readonly (Outcome | string)[], now = NOW) => {
       time = now;

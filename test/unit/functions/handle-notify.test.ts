@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TopicMessage } from '../../../lambdas/aws/topics.ts';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
+import { type BusEvent, parseTold } from '../../../lambdas/contracts/notification-state.ts';
 import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts';
-import { parseTold } from '../../../lambdas/notify/parse-told.ts';
-import type { BusEvent } from '../../../lambdas/notify/told.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
 import {
@@ -250,7 +249,7 @@ describe('createNotifyHandler', () => {
         findingCount: findings.length,
         tally: undefined,
         ends: [],
-      } as never);
+      });
       const clusters = index(indexed('paris', { audit, verdicts: nodes.map(verdict) }));
       state.objects.set('fleet-index.json', { value: clusters, etag: '"i"' });
     };

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
+import { parseTold } from '../../../lambdas/contracts/notification-state.ts';
 import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts';
-import { parseTold } from '../../../lambdas/notify/parse-told.ts';
 import { openAlarms } from '../../../lambdas/notify/told.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';

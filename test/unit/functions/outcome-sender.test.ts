@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { invalid, unanswered } from '../../../lambdas/aws/classify.ts';
 import type { AwsError } from '../../../lambdas/aws/errors.ts';
 import { LARGEST_BATCH, MOST_MESSAGES } from '../../../lambdas/aws/queues.ts';
-import type { SweepOutcome } from '../../../lambdas/fleet/outcome.ts';
+import type { SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
 import {
   createOutcomeSender,
   LONGEST_WAIT_MS,

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import type { Context, SQSEvent, SQSRecord } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-
+import { encodeOrder, groupOf } from '../../../lambdas/contracts/order.ts';
+import type { SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
 import { SHORT_DEADLINE_MS } from '../../../lambdas/fleet/deadlines.ts';
-import { encodeOrder, groupOf } from '../../../lambdas/fleet/order.ts';
-import type { SweepOutcome } from '../../../lambdas/fleet/outcome.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import type { SweepOneTarget } from '../../../lambdas/fleet/sweep-target.ts';
 import { createSweepBatch, type SweepBatchOptions } from '../../../lambdas/functions/sweep-batch.ts';
@@ -47,8 +46,8 @@ const requests: number[] = [];
 
 function outcomeOf(body: string): SweepOutcome {
   const decoded = decodeOutcome(body);
-  if (!decoded.ok || decoded.outcome.kind !== 'sweep') throw new Error(`no outcome of a sweep: ${body}`);
-  return decoded.outcome;
+  if (!decoded.ok || decoded.value.kind !== 'sweep') throw new Error(`no outcome of a sweep: ${body}`);
+  return decoded.value;
 }
 
 async function run(
@@ -137,7 +136,7 @@ describe('createSweepBatch', () => {
         events.push(`${id} ends`);
         return well(order, until);
       };
-      expect(await run({ sweepOne, ...(signal === undefined ? {} : { signal }) }, ...records)).toEqual([]);
+      expect(await run({ sweepOne, signal }, ...records)).toEqual([]);
       return events;
     }
     const soon = async () => new Promise<void>((resolve) => void setImmediate(resolve));
@@ -263,7 +262,7 @@ describe('createSweepBatch', () => {
         problems: [{ kind: 'message' }],
         problemCount: 1,
       });
-      expect(decodeOutcome(encodeOutcome(outcome))).toEqual({ ok: true, outcome });
+      expect(decodeOutcome(encodeOutcome(outcome))).toEqual({ ok: true, value: outcome });
       expect(JSON.stringify(outcome)).not.toContain('SENTINEL');
     }
   });

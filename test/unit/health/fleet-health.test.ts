@@ -1,18 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { FindingTally } from '../../../lambdas/audit/summary.ts';
+import type { FindingTally } from '../../../lambdas/contracts/audit-summary.ts';
+import type { SloLedger } from '../../../lambdas/contracts/fates.ts';
+import type { Finding, IndexedCluster } from '../../../lambdas/contracts/fleet-index.ts';
+import type { VerdictLine } from '../../../lambdas/contracts/outcome.ts';
+import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
 import { SEVERITIES } from '../../../lambdas/expiry/finding.ts';
 import { FINDING_CODES, type FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
-import type { Finding, IndexedCluster } from '../../../lambdas/fleet/fleet-index.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
-import type { VerdictLine } from '../../../lambdas/fleet/outcome.ts';
-import type { RegisteredCluster } from '../../../lambdas/fleet/registry.ts';
 import { ALARMS, type AlarmId } from '../../../lambdas/health/alarms.ts';
 import { culpritsOf } from '../../../lambdas/health/culprits.ts';
 import { type ClusterHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
 import type { MaintenanceWindow } from '../../../lambdas/health/maintenance.ts';
 import { SIGNALS, type SignalId } from '../../../lambdas/health/signals.ts';
-import type { SloLedger } from '../../../lambdas/slo/ledger.ts';
 import {
   at,
   auditSummary,
@@ -152,7 +152,7 @@ describe('the signals of a cluster', () => {
       'found long ago, swept, never readable',
       {
         registered: { foundAt: at(-30 * MINUTE) },
-        indexed: { readable: false, readableAt: undefined as never, audit: auditSummary(CALM) },
+        indexed: { readable: false, readableAt: undefined, audit: auditSummary(CALM) },
       },
       { NeverReadFor: 1_800 },
       'warning',
@@ -165,14 +165,14 @@ describe('the signals of a cluster', () => {
     ],
     [
       'found, without a way to enter',
-      { registered: { foundAt: at(-DAY), target: undefined as never, problem: TROUBLE } },
+      { registered: { foundAt: at(-DAY), target: undefined, problem: TROUBLE } },
       { NeverReadFor: 86_400 },
       'warning',
     ],
     [
       'that was readable, and has no target any more',
       {
-        registered: { target: undefined as never, problem: TROUBLE },
+        registered: { target: undefined, problem: TROUBLE },
         indexed: { readableAt: at(-20 * MINUTE), triedAt: at(-DAY) },
       },
       { UnreadableFor: 1_200 },
@@ -181,7 +181,7 @@ describe('the signals of a cluster', () => {
     [
       'that was incomplete, and has no target any more',
       {
-        registered: { target: undefined as never, problem: { ...TROUBLE, kind: 'passing' } },
+        registered: { target: undefined, problem: { ...TROUBLE, kind: 'passing' } },
         indexed: { complete: false, completeAt: at(-DAY) },
       },
       {},
@@ -190,7 +190,7 @@ describe('the signals of a cluster', () => {
     [
       'that was readable, and is being deleted',
       {
-        registered: { target: undefined as never, problem: { ...TROUBLE, kind: 'passing' } },
+        registered: { target: undefined, problem: { ...TROUBLE, kind: 'passing' } },
         indexed: { readableAt: at(-20 * MINUTE), triedAt: at(-DAY) },
       },
       {},
@@ -200,14 +200,14 @@ describe('the signals of a cluster', () => {
       [
         [
           'held since before it was found again',
-          { completeAt: undefined as never, findings: [problem('held', 'cluster paris', -2 * DAY)], findingCount: 1 },
+          { completeAt: undefined, findings: [problem('held', 'cluster paris', -2 * DAY)], findingCount: 1 },
           { IncompleteFor: 86_400 },
           'warning',
         ],
         ['incomplete for two minutes', { completeAt: at(-2 * MINUTE) }, {}, 'well'],
         ['incomplete for a while', { completeAt: at(-20 * MINUTE) }, { IncompleteFor: 1_200 }, 'well'],
         ['incomplete for half an hour', { completeAt: at(-30 * MINUTE) }, { IncompleteFor: 1_800 }, 'warning'],
-        ['never complete', { completeAt: undefined as never }, { IncompleteFor: 86_400 }, 'warning'],
+        ['never complete', { completeAt: undefined }, { IncompleteFor: 86_400 }, 'warning'],
         [
           'complete last before it was found again',
           { completeAt: at(-20 * DAY), findings: [problem('forbidden')] },
@@ -255,14 +255,14 @@ describe('the signals of a cluster', () => {
         ),
         [
           'held in its first sweep, found long ago',
-          { completeAt: undefined as never, findings: [problem('held', 'cluster paris', -MINUTE)], findingCount: 1 },
+          { completeAt: undefined, findings: [problem('held', 'cluster paris', -MINUTE)], findingCount: 1 },
           {},
           'well',
         ],
         [
           'held ever since it could be read',
           {
-            completeAt: undefined as never,
+            completeAt: undefined,
             findings: [problem('held', 'cluster paris', -60 * MINUTE)],
             findingCount: 1,
           },
@@ -321,7 +321,7 @@ describe('the signals of a cluster', () => {
       {},
       'well',
     ],
-    ['never audited', { indexed: { audit: undefined as never } }, { AuditAge: 86_400 }, 'warning'],
+    ['never audited', { indexed: { audit: undefined } }, { AuditAge: 86_400 }, 'warning'],
     [
       'with findings, counted',
       {
@@ -372,7 +372,7 @@ describe('the signals of a cluster', () => {
           verdicts: [
             hostile({ at: at(-25 * MINUTE - 1) }),
             hostile({ at: at(DAY) }),
-            { ...hostile(), hostile: undefined as never },
+            { ...hostile(), hostile: undefined },
           ],
         },
       },
@@ -449,7 +449,7 @@ describe('the signals of a cluster', () => {
       },
       { story: '2 times RequestStorm' },
     ]);
-    expect(signals[1]).not.toHaveProperty('classes');
+    expect(signals[1]).not.toHaveProperty('classes', expect.anything());
   });
 
   it('never count less than is shown', () => {
@@ -527,13 +527,13 @@ describe('the signals of a cluster', () => {
     ],
     [
       'that cannot be entered',
-      { id: 'mgmt/eksa-system/oslo', target: undefined as never },
-      { name: undefined as never, provider: undefined as never },
+      { id: 'mgmt/eksa-system/oslo', target: undefined },
+      { name: undefined, provider: undefined },
       '--kubeconfig KUBECONFIG --cluster oslo',
     ],
     [
       'that cannot be entered any more, by its last sweep,',
-      { id: 'c-1', target: undefined as never },
+      { id: 'c-1', target: undefined },
       { name: 'dublin', provider: 'eks' },
       '--kubeconfig KUBECONFIG --cluster dublin --allow-exec',
     ],
@@ -541,7 +541,7 @@ describe('the signals of a cluster', () => {
     const found = registered(changed.id ?? 'paris', { ...WELL, ...changed });
     const health = fleetHealth(
       registry(found),
-      index(indexed(found.id, { verdicts: [hostile()], audit: undefined as never, ...known })),
+      index(indexed(found.id, { verdicts: [hostile()], audit: undefined, ...known })),
       MONITORING,
       NOW,
     );
@@ -575,7 +575,7 @@ describe('the signals of a cluster', () => {
       indexed: { readable: false, readableAt: at(-DAY), findings },
     });
     expect(found.signals[0]?.story).toBe('its requests cannot be listed: list requests: answered 403');
-    const lost = clusterOf({ registered: { target: undefined as never, problem: TROUBLE } });
+    const lost = clusterOf({ registered: { target: undefined, problem: TROUBLE } });
     expect(lost.signals[0]?.story).toBe('its requests could never be listed: no');
   });
 });
@@ -641,7 +641,7 @@ describe('fleetHealth', () => {
   it('knows what is gone on purpose: it rings no alarm, and counts nowhere', () => {
     const slo = missed(9);
     const known = { readable: false, readableAt: at(-DAY), verdicts: [hostile()], audit: auditSummary(), slo };
-    const deselected = { untagged: true as const, missingSince: at(-DAY), target: undefined as never };
+    const deselected = { untagged: true as const, missingSince: at(-DAY), target: undefined };
     for (const gone of [{ missingSince: at(-MINUTE) }, deselected]) {
       const health = healthOf({ registered: gone, indexed: known });
       expect(health.clusters).toMatchObject([{ state: 'gone', signals: [], goneSince: expect.any(String) }]);
@@ -674,7 +674,7 @@ describe('fleetHealth', () => {
         CertificatesWarning: 3,
       });
       expect(cluster).toMatchObject({ state: 'critical', goneSince: at(-MINUTE) });
-      expect(cluster).not.toHaveProperty('maintenance');
+      expect(cluster).not.toHaveProperty('maintenance', expect.anything());
       expect(health.slo.attainment).toBeUndefined();
     });
 
@@ -699,16 +699,15 @@ describe('fleetHealth', () => {
 
   it.each([
     ['its target says', {}, { name: 'other' }, 'paris'],
-    ['its last sweep says', { target: undefined as never }, { name: 'other' }, 'other'],
-    ['its id says', { target: undefined as never }, { name: undefined as never }, 'paris'],
+    ['its last sweep says', { target: undefined }, { name: 'other' }, 'other'],
+    ['its id says', { target: undefined }, { name: undefined }, 'paris'],
   ])('calls a cluster as %s', (_, found, known, name) => {
     expect(clusterOf({ registered: found, indexed: known }).name).toBe(name);
   });
 
-  it('knows of a cluster that no sweep has seen nothing, and has no field without a value', () => {
-    const unknown = clusterOf({ registered: { target: undefined as never } });
+  it('knows of a cluster that no sweep has seen nothing', () => {
+    const unknown = clusterOf({ registered: { target: undefined } });
     expect(unknown).toMatchObject({ readable: false, complete: false, findings: [], verdicts: [] });
-    expect(Object.entries(unknown).filter(([, value]) => value === undefined)).toEqual([]);
   });
 
   it('leaves out what is only in the index, and takes what is only in the registry', () => {

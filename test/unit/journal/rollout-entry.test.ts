@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { HoldMark, RolloutMark } from '../../../lambdas/contracts/rollout-mark.ts';
 import { nodeGroupEntries, rolloutEntries } from '../../../lambdas/journal/rollout-entry.ts';
-import type { HoldMark, RolloutMark } from '../../../lambdas/rollout/annotations.ts';
 import type { NodeGroupStep } from '../../../lambdas/rollout/node-groups.ts';
 import type { RolloutStep, RolloutWrite } from '../../../lambdas/rollout/step.ts';
 import type { RolloutWritten } from '../../../lambdas/rollout-step/act-rollout.ts';
@@ -38,8 +38,7 @@ const REFUSED: RolloutWritten = {
 };
 
 const act = (write: RolloutWrite): RolloutStep => ({ kind: 'act', state: 'ready', message: 'x', checks: [], write });
-const entriesOf = (step: RolloutStep, written?: RolloutWritten) =>
-  rolloutEntries({ step, at: AT, ...(written === undefined ? {} : { written }) }, CONTEXT);
+const entriesOf = (step: RolloutStep, written?: RolloutWritten) => rolloutEntries({ step, at: AT, written }, CONTEXT);
 
 describe('rolloutEntries', () => {
   it('has the write, the object, the rollout and what became of it', () => {

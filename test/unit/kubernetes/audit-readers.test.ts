@@ -1,14 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-import { listApiServices } from '../../../lambdas/kubernetes/api-services.ts';
-import { listCertManagerCertificates } from '../../../lambdas/kubernetes/cert-manager.ts';
 import { listSigningRequests } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { readConfigMap } from '../../../lambdas/kubernetes/config-maps.ts';
-import { listCustomResourceDefinitions } from '../../../lambdas/kubernetes/custom-resource-definitions.ts';
 import { readKubeletMetrics } from '../../../lambdas/kubernetes/kubelet-metrics.ts';
+import { listKind } from '../../../lambdas/kubernetes/list.ts';
 import { listTlsSecrets } from '../../../lambdas/kubernetes/tls-secrets.ts';
-import { listWebhookConfigurations } from '../../../lambdas/kubernetes/webhook-configurations.ts';
 import { answer, type Handler, startTlsServer, type TlsServer } from './tls-server.ts';
 
 const { signal } = new AbortController();
@@ -34,27 +31,27 @@ test.each<[string, (client: KubernetesClient) => AsyncIterable<readonly unknown[
   ],
   [
     'validating webhooks',
-    (client) => listWebhookConfigurations(client, 'ValidatingWebhookConfiguration', { signal }),
+    (client) => listKind(client, 'validatingwebhookconfigurations', { signal }),
     '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations?limit=500',
   ],
   [
     'mutating webhooks',
-    (client) => listWebhookConfigurations(client, 'MutatingWebhookConfiguration', { signal }),
+    (client) => listKind(client, 'mutatingwebhookconfigurations', { signal }),
     '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations?limit=500',
   ],
   [
     'APIServices',
-    (client) => listApiServices(client, { signal }),
+    (client) => listKind(client, 'apiservices', { signal }),
     '/apis/apiregistration.k8s.io/v1/apiservices?limit=500',
   ],
   [
     'CustomResourceDefinitions',
-    (client) => listCustomResourceDefinitions(client, { signal }),
+    (client) => listKind(client, 'customresourcedefinitions', { signal }),
     '/apis/apiextensions.k8s.io/v1/customresourcedefinitions?limit=50',
   ],
   [
     'Certificates',
-    (client) => listCertManagerCertificates(client, { signal }),
+    (client) => listKind(client, 'certificates', { signal }),
     '/apis/cert-manager.io/v1/certificates?limit=500',
   ],
 ])('%s are listed', async (_, list, url) => {

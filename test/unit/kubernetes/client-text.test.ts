@@ -19,7 +19,7 @@ test('a client tells which authorities it trusts', async () => {
   const { caPem: _, ...withoutBundle } = server.connection;
   const other = createKubernetesClient(withoutBundle);
   onTestFinished(() => other.close());
-  expect(other).not.toHaveProperty('caPem');
+  expect(other).not.toHaveProperty('caPem', expect.anything());
 });
 
 describe('text', () => {

@@ -3,10 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { type ClusterApiGroup, clusterApiPath } from '../../../lambdas/kubernetes/cluster-api.ts';
 import { readClusterApiCertificates } from '../../../lambdas/kubernetes/cluster-api-secret.ts';
-import { listEksAnywhereClusters } from '../../../lambdas/kubernetes/eks-anywhere-clusters.ts';
-import { listEtcdadmClusters } from '../../../lambdas/kubernetes/etcdadm-clusters.ts';
-import { listKubeadmConfigs } from '../../../lambdas/kubernetes/kubeadm-configs.ts';
-import { listKubeadmControlPlanes } from '../../../lambdas/kubernetes/kubeadm-control-planes.ts';
+import { listKind } from '../../../lambdas/kubernetes/list.ts';
 import { answer, startTlsServer, type TlsServer } from './tls-server.ts';
 
 const { signal } = new AbortController();
@@ -76,15 +73,15 @@ describe.each(['v1beta2', 'v1beta1'])('lists of one cluster, %s', (version) => {
     const { client } = await manage(all);
     const part = 'namespaces/eksa-system/';
     const selection = { clusterName: 'berlin', namespace: 'eksa-system', signal };
-    expect(await urls(listKubeadmConfigs(client, selection))).toEqual([
+    expect(await urls(listKind(client, 'kubeadmconfigs', selection))).toEqual([
       {
         url: `/apis/bootstrap.cluster.x-k8s.io/${version}/${part}kubeadmconfigs?${LABEL},cluster.x-k8s.io/control-plane&limit=500`,
       },
     ]);
-    expect(await urls(listKubeadmControlPlanes(client, selection))).toEqual([
+    expect(await urls(listKind(client, 'kubeadmcontrolplanes', selection))).toEqual([
       { url: `/apis/controlplane.cluster.x-k8s.io/${version}/${part}kubeadmcontrolplanes?${LABEL}&limit=500` },
     ]);
-    expect(await urls(listEtcdadmClusters(client, selection))).toEqual([
+    expect(await urls(listKind(client, 'etcdadmclusters', selection))).toEqual([
       {
         url: `/apis/etcdcluster.cluster.x-k8s.io/v1beta1/${part}etcdadmclusters?fieldSelector=metadata.name=berlin-etcd&limit=500`,
       },
@@ -94,7 +91,7 @@ describe.each(['v1beta2', 'v1beta1'])('lists of one cluster, %s', (version) => {
 
 it('the Cluster of EKS Anywhere is looked for in all namespaces', async () => {
   const { client } = await manage({});
-  expect(await urls(listEksAnywhereClusters(client, { clusterName: 'berlin', signal }))).toEqual([
+  expect(await urls(listKind(client, 'eksAnywhereClusters', { clusterName: 'berlin', signal }))).toEqual([
     { url: '/apis/anywhere.eks.amazonaws.com/v1alpha1/clusters?fieldSelector=metadata.name=berlin&limit=500' },
   ]);
 });
@@ -104,8 +101,8 @@ it.each(['', 'a,b', 'a=b', 'a in (b)', 'a\n', '-a', '../x', 'x'.repeat(64)])(
   async (clusterName) => {
     const { server, client } = await manage({ 'bootstrap.cluster.x-k8s.io': ['v1beta1'] });
     const selection = { clusterName, namespace: 'eksa-system', signal };
-    for (const list of [listKubeadmConfigs, listKubeadmControlPlanes, listEtcdadmClusters, listEksAnywhereClusters])
-      await expect(urls(list(client, selection))).rejects.toMatchObject({ kind: 'invalid' });
+    for (const kind of ['kubeadmconfigs', 'kubeadmcontrolplanes', 'etcdadmclusters', 'eksAnywhereClusters'] as const)
+      await expect(urls(listKind(client, kind, selection))).rejects.toMatchObject({ kind: 'invalid' });
     const secret = { clusterName, namespace: 'eksa-system', secret: 'ca', signal } as const;
     await expect(readClusterApiCertificates(client, secret)).rejects.toMatchObject({ kind: 'invalid' });
     expect(server.received).toEqual([]);

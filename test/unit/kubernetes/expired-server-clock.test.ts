@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
+import type { ExpiredServer } from '../../../lambdas/contracts/order.ts';
 import { createKubernetesClient } from '../../../lambdas/kubernetes/client.ts';
-import type { ExpiredServer } from '../../../lambdas/kubernetes/connection.ts';
 import { answer, defaultCertificates, LOOPBACK, startTlsServer } from './tls-server.ts';
 
 const HOUR = 3_600_000;

@@ -8,8 +8,9 @@ import { createServer as createTcpServer } from 'node:net';
 import { createServer } from 'node:tls';
 import * as x509 from '@peculiar/x509';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ExpiredServer } from '../../../lambdas/contracts/order.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
-import type { Connection, ExpiredServer } from '../../../lambdas/kubernetes/connection.ts';
+import type { Connection } from '../../../lambdas/kubernetes/connection.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { answer, listen, TOKEN } from './tls-server.ts';
 
@@ -113,10 +114,10 @@ function connect(
   const client = createKubernetesClient(
     {
       server: `https://127.0.0.1:${port}`,
-      ...(trusted.length === 0 ? {} : { caPem: pemOf(...trusted) }),
+      caPem: trusted.length === 0 ? undefined : pemOf(...trusted),
       credentials: { kind: 'token', token: TOKEN },
       addresses: 'local',
-      ...(expiredServer === undefined ? {} : { expiredServer }),
+      expiredServer,
       ...more,
     },
     { requestTimeoutMs: 5_000, sleep: async () => {} },

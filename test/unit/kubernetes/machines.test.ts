@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { listKind } from '../../../lambdas/kubernetes/list.ts';
 import { listMachines } from '../../../lambdas/kubernetes/machines.ts';
-import { listNodes } from '../../../lambdas/kubernetes/nodes.ts';
 import { answer, startTlsServer, type TlsServer } from './tls-server.ts';
 
 const { signal } = new AbortController();
@@ -115,6 +115,6 @@ describe('listMachines', () => {
 test('listNodes', async () => {
   const { client } = await manage([]);
   const items: unknown[] = [];
-  for await (const page of listNodes(client, { signal })) items.push(...page);
+  for await (const page of listKind(client, 'nodes', { signal })) items.push(...page);
   expect(items).toEqual([{ url: '/api/v1/nodes?limit=200' }]);
 });

@@ -74,7 +74,7 @@ describe('listPages', () => {
         fieldSelector: 'spec.signerName=kubernetes.io/kubelet-serving',
         labelSelector: 'a=b',
         limit: '500',
-        ...(from === undefined ? {} : { continue: from }),
+        continue: from,
       })),
     );
   });

@@ -6,11 +6,10 @@ import { readClusterApiCertificates } from '../../../lambdas/kubernetes/cluster-
 import { readConfigMap } from '../../../lambdas/kubernetes/config-maps.ts';
 import { objectPath } from '../../../lambdas/kubernetes/ensure-object.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
-import { patchEtcdadmCluster } from '../../../lambdas/kubernetes/etcdadm-clusters.ts';
 import { hasInfrastructureTemplate } from '../../../lambdas/kubernetes/infrastructure-templates.ts';
-import { patchKubeadmControlPlane } from '../../../lambdas/kubernetes/kubeadm-control-planes.ts';
 import { readKubeletMetrics } from '../../../lambdas/kubernetes/kubelet-metrics.ts';
 import { createLease, getLease, patchLease } from '../../../lambdas/kubernetes/leases.ts';
+import { patchEtcdadmCluster, patchKubeadmControlPlane } from '../../../lambdas/kubernetes/merge-patch.ts';
 
 // Names come from objects of a cluster, and a credential of ours goes wherever the path leads.
 

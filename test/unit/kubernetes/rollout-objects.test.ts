@@ -1,20 +1,13 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
-import { listClusters } from '../../../lambdas/kubernetes/clusters.ts';
-import { listControlPlaneUpgrades } from '../../../lambdas/kubernetes/control-plane-upgrades.ts';
-import { listAllEksAnywhereClusters } from '../../../lambdas/kubernetes/eks-anywhere-clusters.ts';
+import { etcdSelector } from '../../../lambdas/kubernetes/cluster-api.ts';
 import type { KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
-import { patchEtcdadmCluster } from '../../../lambdas/kubernetes/etcdadm-clusters.ts';
 import { hasInfrastructureTemplate } from '../../../lambdas/kubernetes/infrastructure-templates.ts';
-import {
-  listAllKubeadmControlPlanes,
-  patchKubeadmControlPlane,
-} from '../../../lambdas/kubernetes/kubeadm-control-planes.ts';
 import { createLease, getLease, microTime, patchLease } from '../../../lambdas/kubernetes/leases.ts';
-import { listMachineHealthChecks } from '../../../lambdas/kubernetes/machine-health-checks.ts';
-import { listControlPlaneMachines, listEtcdMachines } from '../../../lambdas/kubernetes/machines.ts';
-import { listPods } from '../../../lambdas/kubernetes/pods.ts';
+import { listKind } from '../../../lambdas/kubernetes/list.ts';
+import { patchEtcdadmCluster, patchKubeadmControlPlane } from '../../../lambdas/kubernetes/merge-patch.ts';
+import { CONTROL_PLANE_LABEL } from '../../../lambdas/resources/machine.ts';
 import { answer, type Handler, startTlsServer, type TlsServer } from './tls-server.ts';
 
 const { signal } = new AbortController();
@@ -32,45 +25,49 @@ const status = (code: number) => ({ kind: 'Status', apiVersion: 'v1', status: 'F
 test.each<[string, (client: KubernetesClient) => AsyncIterable<readonly unknown[]>, string]>([
   [
     'Clusters',
-    (client) => listClusters(client, { clusterName: 'berlin', signal }),
+    (client) => listKind(client, 'clusters', { clusterName: 'berlin', signal }),
     '/apis/cluster.x-k8s.io/v1beta1/clusters?fieldSelector=metadata.name%3Dberlin&limit=500',
   ],
   [
     'Clusters of a namespace',
-    (client) => listClusters(client, { clusterName: 'berlin', namespace, signal }),
+    (client) => listKind(client, 'clusters', { clusterName: 'berlin', namespace, signal }),
     '/apis/cluster.x-k8s.io/v1beta1/namespaces/eksa-system/clusters?fieldSelector=metadata.name%3Dberlin&limit=500',
   ],
   [
     'MachineHealthChecks',
-    (client) => listMachineHealthChecks(client, { namespace, signal }),
+    (client) => listKind(client, 'machinehealthchecks', { namespace, signal }),
     '/apis/cluster.x-k8s.io/v1beta1/namespaces/eksa-system/machinehealthchecks?limit=500',
   ],
   [
     'Machines of control planes',
-    (client) => listControlPlaneMachines(client, { signal }),
+    (client) => listKind(client, 'machines', { labels: CONTROL_PLANE_LABEL, signal }),
     '/apis/cluster.x-k8s.io/v1beta1/machines?labelSelector=cluster.x-k8s.io%2Fcontrol-plane&limit=500',
   ],
   [
     'Machines of etcd',
-    (client) => listEtcdMachines(client, { etcdCluster: 'berlin-etcd', namespace, signal }),
+    (client) => listKind(client, 'machines', { labels: etcdSelector('berlin-etcd', 'x'), namespace, signal }),
     '/apis/cluster.x-k8s.io/v1beta1/namespaces/eksa-system/machines?labelSelector=cluster.x-k8s.io%2Fetcd-cluster%3Dberlin-etcd&limit=500',
   ],
   [
     'KubeadmControlPlanes',
-    (client) => listAllKubeadmControlPlanes(client, { signal }),
+    (client) => listKind(client, 'kubeadmcontrolplanes', { signal }),
     '/apis/controlplane.cluster.x-k8s.io/v1beta1/kubeadmcontrolplanes?limit=500',
   ],
   [
     'Clusters of EKS Anywhere',
-    (client) => listAllEksAnywhereClusters(client, { signal }),
+    (client) => listKind(client, 'eksAnywhereClusters', { signal }),
     '/apis/anywhere.eks.amazonaws.com/v1alpha1/clusters?limit=500',
   ],
   [
     'ControlPlaneUpgrades',
-    (client) => listControlPlaneUpgrades(client, { namespace, signal }),
+    (client) => listKind(client, 'controlplaneupgrades', { namespace, signal }),
     '/apis/anywhere.eks.amazonaws.com/v1alpha1/namespaces/eksa-system/controlplaneupgrades?limit=500',
   ],
-  ['Pods', (client) => listPods(client, { namespace, signal }), '/api/v1/namespaces/eksa-system/pods?limit=500'],
+  [
+    'Pods',
+    (client) => listKind(client, 'pods', { namespace, signal }),
+    '/api/v1/namespaces/eksa-system/pods?limit=500',
+  ],
 ])('%s are listed', async (_, list, url) => {
   const { server, client } = await serve((__, response) =>
     answer(response, 200, { versions: [{ version: 'v1beta1' }], items: [{ a: 1 }], metadata: {} }),
@@ -82,9 +79,9 @@ test.each<[string, (client: KubernetesClient) => AsyncIterable<readonly unknown[
 });
 
 test.each<[string, (client: KubernetesClient) => AsyncIterable<readonly unknown[]>]>([
-  ['a Cluster', (client) => listClusters(client, { clusterName: 'a,b=c', signal })],
-  ['a namespace', (client) => listPods(client, { namespace: '../secrets', signal })],
-  ['a label', (client) => listEtcdMachines(client, { etcdCluster: 'a,b', namespace, signal })],
+  ['a Cluster', (client) => listKind(client, 'clusters', { clusterName: 'a,b=c', signal })],
+  ['a namespace', (client) => listKind(client, 'pods', { namespace: '../secrets', signal })],
+  ['a label', (client) => listKind(client, 'kubeadmcontrolplanes', { clusterName: 'a,b', namespace, signal })],
 ])('nothing is asked for what %s cannot be called', async (_, list) => {
   const { server, client } = await serve((__, response) => answer(response, 200, { items: [] }));
   await expect(list(client)[Symbol.asyncIterator]().next()).rejects.toMatchObject({ kind: 'invalid' });

@@ -49,7 +49,7 @@ export async function synthesize(fleet: string): Promise<Synthesized> {
     const hintBundle = bundle('Hint');
     return {
       bundles: { dispatch, sweep, report, notify },
-      ...(hintBundle === undefined ? {} : { hintBundle }),
+      hintBundle,
       [Symbol.asyncDispose]: dispose,
     };
   } catch (error) {

@@ -161,11 +161,8 @@ describe('OK', () => {
 
   it.each([
     ['the fleet cannot be read', undefined],
-    [
-      'the cluster is not in the index',
-      fleet({ ...cluster('berlin-prod', [], { state: 'new' }), sweptAt: undefined } as never),
-    ],
-    ['its audit is lost', fleet({ ...cluster('berlin-prod'), audit: undefined } as never)],
+    ['the cluster is not in the index', fleet({ ...cluster('berlin-prod', [], { state: 'new' }), sweptAt: undefined })],
+    ['its audit is lost', fleet({ ...cluster('berlin-prod'), audit: undefined })],
   ])('is no recovery when %s', (_, health) => {
     const told = open('CertificateCritical', 'berlin-prod');
     expect(planned({ named: CRITICAL, message: OK, told, health }).messages).toEqual([]);
@@ -189,7 +186,7 @@ describe('an alarm about certmarshal', () => {
   const said = (state: 'ALARM' | 'OK', minutes?: number) => ({
     name: 'certmarshal-function-errors-sweep',
     state,
-    ...(minutes === undefined ? {} : { changedAt: at(minutes * MINUTE) }),
+    changedAt: minutes === undefined ? undefined : at(minutes * MINUTE),
   });
 
   it('is told in the words of the alarm, also when nothing can be read', () => {

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AlarmEvent } from '../../../lambdas/notify/message.ts';
-import { parseTold } from '../../../lambdas/notify/parse-told.ts';
+import type { AlarmEvent } from '../../../lambdas/contracts/event.ts';
+import { parseTold, type Told } from '../../../lambdas/contracts/notification-state.ts';
 import { planLook, planNotifications } from '../../../lambdas/notify/plan.ts';
-import { afterTelling, NOBODY, NOTHING_TOLD, type Told } from '../../../lambdas/notify/told.ts';
+import { afterTelling, NOBODY, NOTHING_TOLD } from '../../../lambdas/notify/told.ts';
 import { MINUTE, NOW } from '../fleet/values.ts';
 import { cluster, ETCD, fleet, message } from './values.ts';
 

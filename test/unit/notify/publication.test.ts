@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { EventDetail, eventJsonSchema, NotificationDocument } from '../../../lambdas/contracts/event.ts';
 import { digestOf } from '../../../lambdas/notify/digest.ts';
-import { Document, EventDetail, eventJsonSchema } from '../../../lambdas/notify/event-schema.ts';
 import type { Notification } from '../../../lambdas/notify/message.ts';
 import { publicationOf } from '../../../lambdas/notify/publication.ts';
 import { NOTHING_TOLD } from '../../../lambdas/notify/told.ts';
@@ -73,7 +73,7 @@ describe('schema/event.schema.json', () => {
             expect(texts['default']?.length).toBeLessThan(10_000);
             expect(new Set(['https', 'lambda', 'sqs', 'firehose'].map((protocol) => texts[protocol])).size).toBe(1);
             const document: unknown = JSON.parse(texts['sqs'] ?? '');
-            expect(Document.safeParse(document).error).toBeUndefined();
+            expect(NotificationDocument.safeParse(document).error).toBeUndefined();
             expect(schema.safeParse(document).success).toBe(true);
             expect(Buffer.byteLength(body) + Buffer.byteLength(JSON.stringify(attributes))).toBeLessThan(262_144);
             for (const value of Object.values(attributes)) expect(value).toMatch(/^[ -~]+$/);
@@ -115,7 +115,7 @@ describe('publicationOf', () => {
       expect(Buffer.byteLength(publicationOf(one as Notification).message)).toBeLessThanOrEqual(200_000);
     const document = JSON.parse(JSON.parse(publicationOf(made).message).https);
     expect(document.digest.critical.length).toBeGreaterThan(2);
-    expect(Document.safeParse(document).error).toBeUndefined();
+    expect(NotificationDocument.safeParse(document).error).toBeUndefined();
   });
 
   it('carries the first fifty events and says how many there are', () => {

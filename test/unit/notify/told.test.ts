@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { eventsLeftOut, parseTold } from '../../../lambdas/notify/parse-told.ts';
-import { afterTelling, NOTHING_TOLD, openAlarms, type Told } from '../../../lambdas/notify/told.ts';
+import { droppedEvents, parseTold, type Told } from '../../../lambdas/contracts/notification-state.ts';
+import { afterTelling, NOTHING_TOLD, openAlarms } from '../../../lambdas/notify/told.ts';
 import { at, MINUTE, NOW } from '../fleet/values.ts';
 import { open } from './values.ts';
 
@@ -121,7 +121,7 @@ describe('parseTold', () => {
       { detailType, detail: clean },
       { detailType: 'certmarshal digest', detail: { version: 1, at: at(), story: 's', critical: ['a'] } },
     ]);
-    expect(read && eventsLeftOut({ ...told, unsent }, read)).toBe(5);
+    expect(read && droppedEvents({ ...told, unsent }, read)).toBe(5);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { IndexedRollout } from '../../../lambdas/fleet/fleet-index.ts';
+import type { IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
 import type { FleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import { renderPage } from '../../../lambdas/page/page.ts';
 import { SCRIPT } from '../../../lambdas/page/script.ts';
@@ -25,8 +25,7 @@ import {
 } from './fleets.ts';
 import { HOSTILE, hostileCluster, hostileFleet, viewOf } from './hostile.ts';
 
-const render = (health: FleetHealth, largest?: number) =>
-  renderPage(health, { program: '1.2.3', ...(largest === undefined ? {} : { largest }) });
+const render = (health: FleetHealth, largest?: number) => renderPage(health, { program: '1.2.3', largest });
 const dataOf = (
   html: string,
 ): {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DAY_MS, position, ZONES } from '../../../lambdas/page/scale.ts';
+import { position, ZONES } from '../../../lambdas/page/scale.ts';
+import { DAY_MS } from '../../../lambdas/time.ts';
 
 const NOW = Date.parse('2026-11-22T02:00:00Z');
 const at = (days: number) => position(NOW + days * DAY_MS, NOW);

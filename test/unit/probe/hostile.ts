@@ -37,7 +37,7 @@ export function hostileCertificate({ commonName = 'x', padding, weak = false }: 
     key: pair.publicKey.export({ format: 'der', type: 'spki' }),
     signer: pair.privateKey,
     ...(weak ? { digest: 'sha1', algorithm: sequence(oid('1.2.840.113549.1.1.5'), tlv(5)) } : {}),
-    ...(padding === undefined ? {} : { extensions: [extension('1.2.3.4', tlv(4, Buffer.alloc(padding)))] }),
+    extensions: padding === undefined ? undefined : [extension('1.2.3.4', tlv(4, Buffer.alloc(padding)))],
   });
   return { leaf: pem(der), key: pair.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString() };
 }

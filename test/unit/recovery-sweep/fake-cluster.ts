@@ -39,7 +39,7 @@ export function apiError(kind: KubernetesErrorKind, status?: number): Kubernetes
     object: 'the call',
     problem: kind,
     remedy: 'Do something.',
-    ...(status === undefined ? {} : { status }),
+    status,
   });
 }
 

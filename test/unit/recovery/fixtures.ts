@@ -1,8 +1,12 @@
+import {
+  DEFAULT_APPROVALS,
+  DEFAULT_BOOTSTRAP_GROUPS,
+  type RecoveryWindow,
+} from '../../../lambdas/contracts/recovery-window.ts';
 import { voucherFromMachine } from '../../../lambdas/recovery/control-plane.ts';
 import type { Liveness } from '../../../lambdas/recovery/liveness.ts';
 import { type RecoveryRequest, readRecoveryRequest } from '../../../lambdas/recovery/request.ts';
 import type { RecoveryContext } from '../../../lambdas/recovery/rules.ts';
-import { DEFAULT_APPROVALS, DEFAULT_BOOTSTRAP_GROUPS, type RecoveryWindow } from '../../../lambdas/recovery/window.ts';
 import { BERLIN, CLIENT_SIGNER, type CsrFields, csrObject, machine, NOW } from '../approval/fixtures.ts';
 
 export { NOW } from '../approval/fixtures.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { closedBecause, windowProblem } from '../../../lambdas/recovery/open-window.ts';
-import type { RecoveryWindow } from '../../../lambdas/recovery/window.ts';
+import { type RecoveryWindow, windowProblem } from '../../../lambdas/contracts/recovery-window.ts';
+import { closedBecause } from '../../../lambdas/recovery/open-window.ts';
 import { NOW, windowOf } from './fixtures.ts';
 
 const at = (ms: number) => new Date(NOW + ms).toISOString();

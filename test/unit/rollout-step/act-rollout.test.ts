@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
-import type { RolloutMark } from '../../../lambdas/rollout/annotations.ts';
+import type { RolloutMark } from '../../../lambdas/contracts/rollout-mark.ts';
+import type { KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
 import type { RolloutWrite } from '../../../lambdas/rollout/step.ts';
 import { type ActOptions, actRollout, type RolloutWritten } from '../../../lambdas/rollout-step/act-rollout.ts';
 import { observeRollout } from '../../../lambdas/rollout-step/observe-rollout.ts';
@@ -155,7 +155,7 @@ describe('other writes', () => {
       { kind: 'abort', object, mark: MARK, clearAfter: true, unpause: false, unhold: false },
       { settled: true },
     );
-    expect(written).toMatchObject({ kind: 'written', ...(problem === undefined ? {} : { problem }) });
+    expect(written).toMatchObject({ kind: 'written', problem });
     expect(written.problem === undefined).toBe(problem === undefined);
   });
 

@@ -45,7 +45,7 @@ export function managementCluster(groups: Readonly<Record<string, readonly strin
       ...object,
       metadata: {
         name,
-        ...(namespace === undefined ? {} : { namespace }),
+        namespace,
         uid: `uid of ${name}`,
         generation: 1,
         ...metadata,

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createEksAuditReader } from '../../../lambdas/aws/eks-audit.ts';
 import { createEksNodeGroups } from '../../../lambdas/aws/eks-nodegroups.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
-import type { PastRollout } from '../../../lambdas/rollout/history.ts';
+import type { PastRollout } from '../../../lambdas/contracts/rollout-ledger.ts';
 import { type NodeGroupsStepped, stepNodeGroups } from '../../../lambdas/rollout-step/step-node-groups.ts';
 import type { RolloutLedger, StepOptions } from '../../../lambdas/rollout-step/step-rollout.ts';
 import { type Answers, failure, fakeClient } from '../audit/sources/fake-cluster.ts';
@@ -103,7 +103,7 @@ async function inWorld(use: (world: World) => Promise<void>): Promise<void> {
         policy: policy(),
         clock: () => world.now,
         signal: new AbortController().signal,
-        ...(given === undefined ? {} : { ledger: given }),
+        ledger: given,
         ...others,
       });
     },

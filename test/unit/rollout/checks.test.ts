@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RolloutMark } from '../../../lambdas/rollout/annotations.ts';
+import type { RolloutMark } from '../../../lambdas/contracts/rollout-mark.ts';
 import { CHECK_IDS, type CheckId, type CheckQuestion, checksOf } from '../../../lambdas/rollout/checks.ts';
 import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import { WAIVERS } from '../../../lambdas/rollout/policy.ts';

@@ -30,7 +30,7 @@ export function madeByEksAnywhere(provider: EksAnywhereProvider): Fields {
   return {
     apiVersion: 'cluster.x-k8s.io/v1beta2',
     kind: 'Cluster',
-    metadata: { name: NAME, namespace: NAMESPACE, ...(labels === undefined ? {} : { labels }) },
+    metadata: { name: NAME, namespace: NAMESPACE, labels },
     spec: {
       controlPlaneRef: { apiGroup: 'controlplane.cluster.x-k8s.io', kind: 'KubeadmControlPlane', name: NAME },
       infrastructureRef: { apiGroup: 'infrastructure.cluster.x-k8s.io', kind: `${kind}Cluster`, name: NAME },

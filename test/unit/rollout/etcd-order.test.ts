@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { RolloutMark } from '../../../lambdas/rollout/annotations.ts';
+import type { RolloutMark } from '../../../lambdas/contracts/rollout-mark.ts';
+import type { HoldReason } from '../../../lambdas/contracts/rollout-summary.ts';
 import { type EtcdQuestion, etcdTurn, nonceOf, pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
 import type {
   ObservedControlPlane,
@@ -9,7 +10,6 @@ import type {
 } from '../../../lambdas/rollout/observed.ts';
 import { progressOf } from '../../../lambdas/rollout/progress.ts';
 import { markOf } from '../../../lambdas/rollout/rollout-mark.ts';
-import type { HoldReason } from '../../../lambdas/rollout/step.ts';
 import {
   CLUSTER_ID,
   controlPlane,
@@ -62,7 +62,7 @@ function turn({ etcd: one, inTheWay = [], now = NOW, unread = [], ...rest }: Cas
   const plane: ObservedControlPlane = controlPlane({
     etcd: 'external',
     mark: MARK,
-    ...(paused === undefined ? {} : { paused }),
+    paused,
   });
   const { etcd: _, ...without } = healthyExternal({ controlPlane: plane, unread });
   const observed = one === undefined ? without : { ...without, etcd: one };

@@ -1,7 +1,7 @@
+import type { Condition } from '../../../lambdas/resources/values.ts';
 import type { RolloutHistory } from '../../../lambdas/rollout/history.ts';
 import {
   CONTROL_PLANE_CONDITIONS,
-  type Condition,
   type ControlPlaneCondition,
   ETCD_CONDITIONS,
   type EtcdCondition,
@@ -311,16 +311,14 @@ export function rawControlPlane(version: Version = 'v1beta2', legacy = false): F
             initialized: true,
             ready: true,
             conditions: V1BETA1_CONDITIONS,
-            ...(legacy
-              ? {}
+            v1beta2: legacy
+              ? undefined
               : {
-                  v1beta2: {
-                    readyReplicas: 3,
-                    availableReplicas: 3,
-                    upToDateReplicas: 3,
-                    conditions: V1BETA2_CONDITIONS,
-                  },
-                }),
+                  readyReplicas: 3,
+                  availableReplicas: 3,
+                  upToDateReplicas: 3,
+                  conditions: V1BETA2_CONDITIONS,
+                },
           },
   };
 }

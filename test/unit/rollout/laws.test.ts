@@ -1,12 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { HoldMark, RolloutMark } from '../../../lambdas/rollout/annotations.ts';
+import type { PastRollout } from '../../../lambdas/contracts/rollout-ledger.ts';
+import type { HoldMark, RolloutMark } from '../../../lambdas/contracts/rollout-mark.ts';
+import type { Condition } from '../../../lambdas/resources/values.ts';
 import { checksOf } from '../../../lambdas/rollout/checks.ts';
 import { nonceOf, pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
-import type { PastRollout, RolloutHistory } from '../../../lambdas/rollout/history.ts';
+import type { RolloutHistory } from '../../../lambdas/rollout/history.ts';
 import {
   CONTROL_PLANE_CONDITIONS,
-  type Condition,
   ETCD_CONDITIONS,
   type ObservedControlPlane,
   type ObservedEtcd,

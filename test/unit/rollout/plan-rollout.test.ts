@@ -1,13 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Problem } from '../../../lambdas/problem.ts';
-import type { HoldMark, RolloutMark } from '../../../lambdas/rollout/annotations.ts';
+import type { Problem } from '../../../lambdas/contracts/problem.ts';
+import type { HoldMark, RolloutMark } from '../../../lambdas/contracts/rollout-mark.ts';
+import type { Condition } from '../../../lambdas/resources/values.ts';
 import { nonceOf, pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
-import type {
-  Condition,
-  ObservedControlPlane,
-  ObservedMachine,
-  ObservedRollout,
-} from '../../../lambdas/rollout/observed.ts';
+import type { ObservedControlPlane, ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import { planAbort, planResume, planRollout } from '../../../lambdas/rollout/plan-rollout.ts';
 import { isMoving } from '../../../lambdas/rollout/plan-watch.ts';
 import type { RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
@@ -478,7 +474,7 @@ describe('a rollout that goes on', () => {
     const step = plan(rolling({ machines: [1, 2, 3].map((n) => machine(n)) }, { hold }));
     expect(isHold(step)).toEqual(['stuck']);
     expect(step).toMatchObject({ state: 'held', message: 'held for 90 minutes: nothing moved', mark: MARK });
-    expect(step).not.toHaveProperty('write');
+    expect(step).not.toHaveProperty('write', expect.anything());
   });
 
   it.each([
@@ -488,7 +484,7 @@ describe('a rollout that goes on', () => {
   ] as const)('is held when %s cannot be read', (_, plane, reason) => {
     const step = plan(rolling({}, plane));
     expect(isHold(step)).toEqual([reason]);
-    expect(step).not.toHaveProperty('write');
+    expect(step).not.toHaveProperty('write', expect.anything());
   });
 });
 
@@ -955,7 +951,7 @@ describe('a rollout is aborted', () => {
     const step = plan(moving);
     expect(step).toMatchObject({ kind: 'hold', state: 'held', mark: ABORTED });
     expect(isHold(step)).toEqual(['unhealthy']);
-    expect(step).not.toHaveProperty('write');
+    expect(step).not.toHaveProperty('write', expect.anything());
     expect(isHold(plan(moving, NOW + HOUR))).toEqual(['unhealthy', 'stuck']);
     expect(isMoving(moving)).toBe(true);
     const standing = rolling({}, { mark: ABORTED });

@@ -73,7 +73,7 @@ function newWorld(kinds: readonly ('stacked' | 'external')[]): World {
         name,
         plane: { ...controlPlane({ ...named, etcd: kind }) },
         machines: [1, 2, 3].map((n) => ({ ...machine(n), name: `${name}-${n}`, of: '' })),
-        ...(kind === 'stacked' ? {} : { etcd: { ...etcd({ ...named, uid: `etcd-${index}` }) } }),
+        etcd: kind === 'stacked' ? undefined : { ...etcd({ ...named, uid: `etcd-${index}` }) },
         etcdMachines:
           kind === 'stacked' ? [] : [1, 2, 3].map((n) => ({ ...etcdMachine(n), name: `${name}-etcd-${n}`, of: '' })),
         addresses: '',
@@ -193,18 +193,18 @@ function observe({ clusters, holder, now }: World, cluster: Cluster): ObservedRo
         conditions: controlPlaneConditions({ RollingOut: { status: cluster.rolls ? 'True' : 'False' } }),
       },
       machines,
-      ...(external === undefined ? {} : { etcd: { ...external, machines: etcdMachines } }),
+      etcd: external === undefined ? undefined : { ...external, machines: etcdMachines },
       healthChecks: [],
       siblings: clusters
         .filter((other) => other !== cluster)
         .map((other) => ({
           namespace: NAMESPACE,
           cluster: other.name,
-          ...(other.plane.mark === undefined ? {} : { mark: other.plane.mark }),
+          mark: other.plane.mark,
           rolling: other.machines.length !== 3 || other.machines.some((one) => isOutdated(other, one, now)),
           optedIn: true,
         })),
-      lease: { uid: 'lease', resourceVersion: '1', ...(holder === undefined ? {} : { holder }) },
+      lease: { uid: 'lease', resourceVersion: '1', holder },
     }),
   );
 }

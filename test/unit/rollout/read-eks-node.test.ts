@@ -45,7 +45,7 @@ describe('a Node of an EKS cluster', () => {
       createdAt: Date.UTC(2026, 10, 22, 12),
       deleting: false,
       kind,
-      ...(nodegroup === undefined ? {} : { nodegroup }),
+      nodegroup,
     });
   });
 

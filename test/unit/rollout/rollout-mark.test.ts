@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import {
+  formatHoldMark,
+  formatRolloutMark,
+  parseHoldMark,
+  parseRolloutMark,
+} from '../../../lambdas/contracts/rollout-mark.ts';
 import { CHECK_IDS } from '../../../lambdas/rollout/checks.ts';
 import { HOLD_IDS, holdReason } from '../../../lambdas/rollout/hold-reasons.ts';
-import { formatHoldMark, formatRolloutMark, parseHoldMark, parseRolloutMark } from '../../../lambdas/rollout/marks.ts';
 import { holdOf, markOf, rolloutId, startOf, startOfMark } from '../../../lambdas/rollout/rollout-mark.ts';
 import { CLUSTER_ID, MINUTE, NOW } from './fixtures.ts';
 

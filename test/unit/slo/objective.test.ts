@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { FateRow } from '../../../lambdas/slo/fates.ts';
-import type { SloLedger } from '../../../lambdas/slo/ledger.ts';
+import type { FateRow, SloLedger } from '../../../lambdas/contracts/fates.ts';
 import { type SloState, sloState } from '../../../lambdas/slo/objective.ts';
 
 const MINUTE = 60_000;

@@ -293,7 +293,7 @@ describe('a sweep', () => {
         cluster: { name: 'berlin', provider: 'eks-anywhere', serviceCidrs },
         workload,
         machinesNamespace: 'eksa-system',
-        ...(change.handshake === undefined ? {} : { handshake: change.handshake }),
+        handshake: change.handshake,
       },
       [{ ...DEFAULT_POLICY, evidence }],
       () => NOW,

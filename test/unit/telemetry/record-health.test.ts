@@ -13,7 +13,7 @@ const COUNTS = { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 };
 const SLO: SloState = { objective: 0.999, counts: COUNTS, budgetLeft: 1, fastBurn: 0, slowBurn: 0, missedLately: 0 };
 
 function signal(id: SignalId, value: number, classes?: Signal['classes']): Signal {
-  return { id, value, story: 'x', command: 'y', ...(classes === undefined ? {} : { classes }) };
+  return { id, value, story: 'x', command: 'y', classes };
 }
 
 function cluster(id: string, signals: readonly Signal[], changed: Partial<ClusterHealth> = {}): ClusterHealth {

@@ -85,8 +85,8 @@ describe('a kubelet serving certificate', async () => {
       extendedKeyUsages: ['1.3.6.1.5.5.7.3.1'],
       authorityKeyId: ca.subjectKeyId,
     });
-    expect(leaf).not.toHaveProperty('weakKey');
-    expect(leaf).not.toHaveProperty('weakSignature');
+    expect(leaf).not.toHaveProperty('weakKey', expect.anything());
+    expect(leaf).not.toHaveProperty('weakSignature', expect.anything());
     expect(ca).toMatchObject({ isAuthority: true, selfIssued: true, key: 'RSA-2048' });
     expect([isSelfSigned(ca), isSelfSigned(leaf)]).toEqual([true, false]);
   });
@@ -191,7 +191,7 @@ describe('names', () => {
     expect(empty.subject).toBe('');
     const two = made({ subject: name(cn('a'), cn('b')) });
     expect(two.subject).toBe('CN=b,CN=a');
-    expect(two).not.toHaveProperty('commonName');
+    expect(two).not.toHaveProperty('commonName', expect.anything());
   });
 
   test('are bounded', () => {
@@ -346,7 +346,7 @@ describe('keys and signatures', () => {
   test('the signature of a root over itself is not relied upon', () => {
     const weak = { algorithm: sequence(oid('1.2.840.10045.4.1')), digest: 'sha1' };
     expect(isSelfSigned(made({ ...weak, subject: name(cn('ca')) }))).toBe(true);
-    expect(made({ ...weak, subject: name(cn('ca')) })).not.toHaveProperty('weakSignature');
+    expect(made({ ...weak, subject: name(cn('ca')) })).not.toHaveProperty('weakSignature', expect.anything());
     expect(made(weak)).toHaveProperty('weakSignature');
   });
 });
@@ -408,7 +408,7 @@ describe('what is no certificate', () => {
   });
 
   function selfIssued(subject: Buffer, key?: Buffer): Buffer {
-    return certificate({ subject, issuer: subject, ...(key === undefined ? {} : { key }) });
+    return certificate({ subject, issuer: subject, key });
   }
 
   function rsa(modulus: number, exponent: number): Buffer {

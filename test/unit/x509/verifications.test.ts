@@ -163,8 +163,7 @@ test('a chain by way of a certificate that is no authority leads to nothing', ()
 
 describe('possible issuers', () => {
   const keys = pair();
-  const issuer = (keyId?: number) =>
-    made({ subject: 'root', issuer: 'root', keys, signer: keys.privateKey, ...(keyId === undefined ? {} : { keyId }) });
+  const issuer = (keyId?: number) => made({ subject: 'root', issuer: 'root', keys, signer: keys.privateKey, keyId });
   const [other, named, unnamed] = [issuer(1), issuer(2), issuer()];
   const leaf = (issuerKeyId?: number) =>
     made({
@@ -172,7 +171,7 @@ describe('possible issuers', () => {
       issuer: 'root',
       keys,
       signer: keys.privateKey,
-      ...(issuerKeyId === undefined ? {} : { issuerKeyId }),
+      issuerKeyId,
     });
 
   test('come first where their key is named, and last where another one is', () => {

@@ -124,7 +124,7 @@ test.each<[string, AuditSource, string]>([
   ['api-services', apiServices, API_SERVICES],
   ['crd-conversions', crdConversions, DEFINITIONS],
 ])('%s that may not be listed', async (_, source, path) => {
-  const none = source === webhooks ? { [MUTATING]: failure('forbidden') } : {};
+  const none: Answers = source === webhooks ? { [MUTATING]: failure('forbidden') } : {};
   await expect(observe(source, { [path]: failure('forbidden'), ...none })).rejects.toMatchObject({ kind: 'forbidden' });
 });
 

@@ -1,6 +1,6 @@
-import type { Provider } from '../../../../lambdas/approval/policy.ts';
 import type { AuditContext, AuditSource, SourceObservations } from '../../../../lambdas/audit/audit-source.ts';
 import type { AuditReach } from '../../../../lambdas/audit/audit-target.ts';
+import type { Provider } from '../../../../lambdas/contracts/identifiers.ts';
 import type {
   CertificateObservation,
   MemberObservation,
@@ -46,7 +46,7 @@ export function fakeClient(answers: Answers, caPem?: string): FakeClient {
   };
   return {
     server: SERVER,
-    ...(caPem === undefined ? {} : { caPem }),
+    caPem,
     stats,
     calls,
     request: async (call) => ({ ...Object(await answer(call)) }),

@@ -47,7 +47,7 @@ const clusters = [true, false].map(
       value: 1,
       story: 'x',
       command: 'y',
-      ...(CLASS_SIGNALS.has(id) && hasClasses ? { classes: { 'cluster-ca': 1, unknown: 1 } } : {}),
+      classes: CLASS_SIGNALS.has(id) && hasClasses ? { 'cluster-ca': 1, unknown: 1 } : undefined,
     })),
   }),
 );

@@ -1,0 +1,92 @@
+import * as z from 'zod/mini';
+import { CERTIFICATE_CLASSES } from '../expiry/certificate-classes.ts';
+import { SEVERITIES } from '../expiry/finding.ts';
+import { FINDING_CODES, runbookOf } from '../expiry/finding-codes.ts';
+import { SOURCE_IDS } from '../expiry/observation.ts';
+import { type Contract, keysOf, list, lossy, printed } from './contract.ts';
+import { ClusterId } from './identifiers.ts';
+import { CertificateTime, Count, Flag, Time } from './values.ts';
+
+/** Findings in a summary. Somebody who has more to fix fixes these first. */
+export const MAX_SUMMARY_FINDINGS = 20;
+/** Kinds of findings in one tally, 6 kB of JSON. Where there are more, none has a class of certificate: codes and severities alone are fewer. */
+export const MAX_TALLY = 60;
+/** Characters of each text in a summary; what is longer is cut, and whole in the snapshot. */
+export const SUMMARY_LIMITS = { object: 200, place: 100, message: 300, snapshotProblem: 300 } as const;
+
+const Class = z.enum(keysOf(CERTIFICATE_CLASSES));
+const Code = z.enum(keysOf(FINDING_CODES));
+const Severity = z.enum(SEVERITIES);
+const Sources = list(z.enum(SOURCE_IDS), SOURCE_IDS.length);
+
+/** As it is kept and sent: what a person runs is made where it is shown, never read from what someone may have written. */
+export const KeptFinding = z.pipe(
+  z.object({
+    code: Code,
+    severity: Severity,
+    cluster: ClusterId,
+    /** What it is about: `kube-apiserver 10.0.1.31:6443`, `system:node:worker-3`, `source tls-secrets`. */
+    object: printed(SUMMARY_LIMITS.object),
+    what: z.optional(Class),
+    /** Where it was seen, when that is more than `object`: the first of `placeCount`. */
+    places: z.optional(list(printed(SUMMARY_LIMITS.place), MAX_SUMMARY_FINDINGS)),
+    placeCount: z.optional(Count),
+    /** The whole story in one sentence, without a full stop. */
+    message: printed(SUMMARY_LIMITS.message),
+    /** The first audit that found it, without a break. */
+    since: CertificateTime,
+    /** When it bites; absent where that is now, or cannot be told. */
+    due: z.optional(CertificateTime),
+    /** How old the newest successful look is, where it could not be looked at now. */
+    lastSeen: z.optional(CertificateTime),
+    /** What renews the certificate by itself or by whom. */
+    renewedBy: z.optional(printed(SUMMARY_LIMITS.message)),
+  }),
+  // Never a path that someone else wrote: people open it.
+  z.transform((finding) => ({ ...finding, runbook: runbookOf(finding.code) })),
+);
+
+/** How many findings of one kind there are. A tally that would be too long names no classes. */
+const FindingTally = z.object({ code: Code, severity: Severity, what: z.optional(Class), count: Count });
+export type FindingTally = Contract<typeof FindingTally>;
+
+/** Of one class the certificate that ends first, and how many there are. */
+const ClassEnd = z.object({
+  what: Class,
+  count: Count,
+  notBefore: z.optional(CertificateTime),
+  notAfter: CertificateTime,
+  where: printed(SUMMARY_LIMITS.place),
+});
+export type ClassEnd = Contract<typeof ClassEnd>;
+
+const Summary = z.object({
+  auditedAt: Time,
+  durationMs: Count,
+  counts: z.object({ critical: Count, warning: Count, info: Count }),
+  /** The most urgent ones of `findingCount`; those about workloads leave room for the others. */
+  findings: list(KeptFinding, MAX_SUMMARY_FINDINGS),
+  findingCount: Count,
+  /** All of `findingCount`, counted by kind, the worst first. Absent in a summary of an earlier version. */
+  tally: lossy(list(FindingTally, MAX_TALLY)),
+  ends: list(ClassEnd, Object.keys(CERTIFICATE_CLASSES).length),
+  sources: z.object({ read: Sources, unread: Sources, off: Sources }),
+  /** Why the snapshot could not be read or written: the next audit then knows less of before. */
+  snapshotProblem: z.optional(printed(SUMMARY_LIMITS.snapshotProblem)),
+  /** It did not know what was seen before: what is missing here may be there all the same. */
+  partial: Flag,
+});
+
+/** What the fleet index keeps of the newest audit of a cluster; the rest is in its snapshot. */
+export const AuditSummary = z.pipe(
+  Summary,
+  z.transform((summary) => (isWhole(summary) ? summary : { ...summary, tally: undefined })),
+);
+export type AuditSummary = Contract<typeof Summary>;
+
+/** A tally counts every finding once, or is dropped: a kind that it does not have would count as gone. */
+function isWhole({ tally, findingCount }: z.core.output<typeof Summary>): boolean {
+  if (tally === undefined) return true;
+  const kinds = tally.map(({ code, severity, what }) => `${severity} ${code} ${what ?? ''}`);
+  return new Set(kinds).size === kinds.length && tally.reduce((sum, { count }) => sum + count, 0) === findingCount;
+}

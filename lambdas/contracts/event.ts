@@ -1,0 +1,91 @@
+import * as z from 'zod/mini';
+import { ALARM_SEVERITIES, ALARMS } from '../health/alarms.ts';
+import { CLUSTER_STATES } from '../health/fleet-health.ts';
+import { type Contract, keysOf } from './contract.ts';
+
+// schema/event.schema.json is made of these, words included.
+
+const version = z
+  .literal(1)
+  .check(z.describe('Changes when a field changes its meaning; fields may be added without.'));
+const clusterId = z.string().check(z.minLength(1), z.maxLength(310));
+const story = z.string().check(z.maxLength(700), z.describe('The whole story in one sentence.'));
+const time = (words = 'RFC 3339, in UTC.') => z.iso.datetime({ precision: 3 }).check(z.describe(words));
+const ids = (words: string) => z.optional(z.array(clusterId).check(z.maxLength(100), z.describe(words)));
+const share = z.number().check(z.gte(0), z.lte(1));
+
+/** Told to people, and to EventBridge as `detail`. */
+export const AlarmEvent = z
+  .object({
+    version,
+    alarm: z.enum(keysOf(ALARMS)).check(z.describe('What rings: docs/runbooks/alarms has a page for each.')),
+    severity: z.enum(ALARM_SEVERITIES),
+    state: z.enum(['opened', 'closed']),
+    cluster: z.optional(
+      clusterId.check(z.describe('Absent where the alarm is about certmarshal, or names no cluster.')),
+    ),
+    part: z.optional(
+      z
+        .string()
+        .check(
+          z.maxLength(260),
+          z.describe(
+            'What it is about: a function or queue of certmarshal; of a cluster a class of certificate, a node.',
+          ),
+        ),
+    ),
+    story,
+    since: z.optional(time('Since when it is so; of a closed one, when people were told.')),
+    due: z.optional(time('When it bites.')),
+    at: time('When people were told.'),
+    command: z.string().check(z.maxLength(900), z.describe('What to run first.')),
+    runbook: z.string().check(z.describe('Path in the repository of certmarshal.')),
+  })
+  .check(z.describe('`detail` of `certmarshal alarm opened` and `certmarshal alarm closed`.'));
+export type AlarmEvent = Contract<typeof AlarmEvent>;
+
+/** The state of the fleet, once a day; `detail` of `certmarshal digest`. */
+export const DigestEvent = z
+  .object({
+    version,
+    at: time(),
+    /** The first line of what people get. */
+    story,
+    counts: z.optional(
+      z.record(z.enum(CLUSTER_STATES), z.int().check(z.gte(0))).check(z.describe('Clusters by state.')),
+    ),
+    critical: ids('Ids of clusters, the first 100.'),
+    warning: ids('Ids of clusters, the first 100.'),
+    opened: ids('Unwell since the last digest.'),
+    mended: ids('No longer unwell since the last digest.'),
+    objective: z.optional(
+      z
+        .object({ promised: share, attainment: z.optional(share), budgetLeft: z.number().check(z.lte(1)) })
+        .check(z.describe('Requests of nodes that were accepted in the last 30 days.')),
+    ),
+  })
+  .check(z.describe('`detail` of `certmarshal digest`. Without counts nothing is known of the fleet.'));
+export type DigestEvent = Contract<typeof DigestEvent>;
+
+/** `detail` of every event of EventBridge with source `certmarshal`. */
+export const EventDetail = z.union([AlarmEvent, DigestEvent]).check(z.describe('What certmarshal tells EventBridge.'));
+
+/** What subscribers of SNS get over HTTPS, SQS, Lambda and Firehose. */
+export const NotificationDocument = z
+  .object({
+    version,
+    severity: z.enum(ALARM_SEVERITIES),
+    state: z.enum(['opened', 'closed', 'digest']),
+    subject: z.string().check(z.maxLength(99)),
+    text: z.string().check(z.describe('What people get; the first line is the whole story.')),
+    events: z.array(AlarmEvent).check(z.maxLength(50), z.describe('The first of eventCount.')),
+    eventCount: z.int().check(z.gte(0)),
+    digest: z.optional(DigestEvent),
+  })
+  .check(z.describe('Message of SNS over HTTPS, SQS, Lambda and Firehose.'));
+export type NotificationDocument = Contract<typeof NotificationDocument>;
+
+/** `schema/event.schema.json`. */
+export function eventJsonSchema() {
+  return z.toJSONSchema(z.union([EventDetail, NotificationDocument]), { target: 'draft-7' });
+}

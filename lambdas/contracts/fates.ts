@@ -1,0 +1,71 @@
+import * as z from 'zod/mini';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
+import { type Contract, list } from './contract.ts';
+import { Count } from './values.ts';
+
+/** The fate of a request can be told for an hour; twice that. */
+const MAX_MINUTES = 120;
+/** Made in one minute: far more than any API server takes. */
+const MAX_REQUESTS = 10_000_000;
+/** An hour and a half of minutes, three days of hours, 31 days, and room for another version. */
+const MAX_PERIODS = { open: 240, hours: 120, days: 60 } as const;
+
+/** The fates of the requests that were made in one period (whole minutes, hours or days since the epoch), in the order of `FATES`. */
+const FateRow = z.tuple([Count, Count, Count, Count, Count, Count]);
+export type FateRow = Contract<typeof FateRow>;
+
+const OpenRow = z.tuple([Count, Count, Count, Count, Count, Count, Count]);
+
+/** What one sweep says: each minute once, and no more requests than there can be. */
+export const FateRows = eachOnce(FateRow, MAX_MINUTES).check(
+  z.refine(
+    (rows) => rows.every(([, ...fates]) => fates.every((requests) => requests <= MAX_REQUESTS)),
+    'has too many requests',
+  ),
+);
+
+/**
+ * The fates of the requests of one cluster, as the fleet index keeps them. Each minute counts once, as the first look at it after its 15 minutes told:
+ * a second, late or repeated look at the same minute changes nothing, a lost one is made good by the next within the hour.
+ *
+ * Bounded: about 90 minutes, 75 hours and 32 days.
+ */
+export const SloLedger = z.object({
+  /** Minutes that a late outcome may still tell of: the row, and when it was looked at (milliseconds since the epoch). Sparse, by minute. */
+  open: eachOnce(OpenRow, MAX_PERIODS.open),
+  /** Closed ones, folded: `[hour since the epoch, …counts]`, of the last three days. Sparse. */
+  hours: eachOnce(FateRow, MAX_PERIODS.hours),
+  /** `[day since the epoch, …counts]`, of the 30 days before. Sparse. */
+  days: eachOnce(FateRow, MAX_PERIODS.days),
+  /**
+   * The first look at the cluster. Milliseconds since the epoch. What was asked before does not count: nobody watched the cluster then, and that its
+   * requests wait is often why it was added. A ledger without it counts everything.
+   */
+  since: z.optional(Count),
+  /** Earlier minutes are closed, also for a writer whose clock is behind. Whole minutes since the epoch. */
+  closedBefore: z.optional(Count),
+});
+export type SloLedger = Contract<typeof SloLedger>;
+
+function eachOnce<S extends z.ZodMiniType<readonly [number, ...number[]]>>(row: S, most: number) {
+  return list(row, most).check(
+    z.refine((rows) => new Set(rows.map(([period]) => period)).size === rows.length, 'has a period twice'),
+  );
+}
+
+/** The newest time in a ledger. Milliseconds since the epoch. */
+export function latestOf({ open, hours, days, since = 0, closedBefore = 0 }: SloLedger): number {
+  return Math.max(
+    since,
+    closedBefore * MINUTE_MS,
+    ...open.map(([minute, , , , , , lookedAt]) => Math.max(minute * MINUTE_MS, lookedAt)),
+    ...hours.map(([hour]) => hour * HOUR_MS),
+    ...days.map(([day]) => day * DAY_MS),
+  );
+}
+
+/** Whether a sweep that began then (RFC 3339) can have seen these minutes. */
+export function areOfSweep(rows: readonly FateRow[], startedAt: string): boolean {
+  const last = Math.floor(Date.parse(startedAt) / MINUTE_MS);
+  return rows.every(([minute]) => minute <= last && minute >= last - MAX_MINUTES);
+}

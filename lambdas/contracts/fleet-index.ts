@@ -1,0 +1,124 @@
+import * as z from 'zod/mini';
+import { AuditSummary } from './audit-summary.ts';
+import { type Contract, list, lossy, lossyRecord, read } from './contract.ts';
+import { latestOf, SloLedger } from './fates.ts';
+import { MAX_WORKLOAD_CLUSTERS, SweepOutcome, VerdictLines, WorkloadCluster } from './outcome.ts';
+import { Problem } from './problem.ts';
+import { RolloutSummary } from './rollout-summary.ts';
+import { Count, Flag, isAhead, Time } from './values.ts';
+
+const MAX_CLUSTERS = 100_000;
+const MAX_FINDINGS = 100;
+
+/** A problem, and since when it is there without a break. */
+const Finding = z.extend(Problem, { since: Time });
+export type Finding = Contract<typeof Finding>;
+
+/** What is known of the rollout of a cluster, and since when its state is that without a break. */
+const IndexedRollout = z.extend(RolloutSummary, { since: Time });
+export type IndexedRollout = Contract<typeof IndexedRollout>;
+
+/** The newest outcome of one cluster, and the last good ones. */
+const IndexedCluster = z.extend(
+  z.pick(SweepOutcome, {
+    id: true,
+    name: true,
+    provider: true,
+    durationMs: true,
+    readable: true,
+    complete: true,
+    counts: true,
+    server: true,
+  }),
+  {
+    /** When the newest sweep began. */
+    sweptAt: Time,
+    /** The last sweep that knew `server`. */
+    serverAt: z.optional(Time),
+    /** The last sweep that tried to reach the cluster, whatever came of it. */
+    triedAt: z.optional(Time),
+    /** The last sweep that could list the requests; absent when there was none. */
+    readableAt: z.optional(Time),
+    /** The last sweep that read, judged and wrote everything. */
+    completeAt: z.optional(Time),
+    findings: list(Finding, MAX_FINDINGS),
+    findingCount: Count,
+    workloadClusters: z.optional(
+      z.object({
+        readAt: Time,
+        clusters: list(WorkloadCluster, MAX_WORKLOAD_CLUSTERS),
+        /** There are more of them: nothing may be concluded from one that is not among them. */
+        cut: Flag,
+      }),
+    ),
+    /** What became of its requests, for the objective. */
+    slo: lossy(SloLedger),
+    /** The newest decisions of a week on its requests, hostile ones first. A request has at most two: the last hostile one, and the last other one. */
+    verdicts: lossy(VerdictLines),
+    /** The newest audit; where that did not know what was before, together with what was known here. */
+    audit: lossy(AuditSummary),
+    /** The newest look at its rollout. */
+    rollout: lossy(IndexedRollout),
+    /** Details were left out, so that the index stays one that can be written: the cluster says more than its share. The snapshot and the journal have them. */
+    cut: Flag,
+  },
+);
+export type IndexedCluster = Contract<typeof IndexedCluster>;
+
+/** What is known of the whole fleet, folded from outcomes. report alone writes it, to S3; dispatch reads it. */
+const FleetIndex = z.object({
+  version: z.literal(1),
+  writtenAt: Time,
+  dispatch: z.optional(
+    z.object({ at: Time, registered: Count, dispatched: Count, problems: list(Finding, MAX_FINDINGS) }),
+  ),
+  /** By id. */
+  clusters: lossyRecord(IndexedCluster, MAX_CLUSTERS),
+});
+export type FleetIndex = Contract<typeof FleetIndex>;
+
+/**
+ * Reads what S3 gives back. Undefined when the whole of it does not fit: then the index is folded anew, and is whole
+ * again after the next sweep of each cluster. A cluster whose entry does not fit is dropped alone; so is one that is more than ten minutes ahead: no
+ * outcome would be newer.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function parseFleetIndex(value: unknown, now: number): FleetIndex | undefined {
+  const index = read(FleetIndex, value);
+  if (!index.ok) return undefined;
+  const { dispatch, clusters } = index.value;
+  const past = Object.entries(clusters).filter(([id, cluster]) => cluster.id === id && isPast(cluster, now));
+  return {
+    ...index.value,
+    dispatch: dispatch && arePast([dispatch.at], dispatch.problems, now) ? dispatch : undefined,
+    clusters: Object.fromEntries(past.map(([id, cluster]) => [id, withPastParts(cluster, now)])),
+  };
+}
+
+/** How many clusters of what S3 gave back were dropped from the index. */
+export function droppedClusters(value: unknown, { clusters }: FleetIndex): number {
+  const stored = read(z.object({ clusters: z.record(z.string(), z.unknown()) }), value);
+  return stored.ok ? Object.keys(stored.value.clusters).length - Object.keys(clusters).length : 0;
+}
+
+function isPast(cluster: IndexedCluster, now: number): boolean {
+  const { sweptAt, triedAt, serverAt, readableAt, completeAt, workloadClusters, findings } = cluster;
+  return arePast([sweptAt, triedAt, serverAt, readableAt, completeAt, workloadClusters?.readAt], findings, now);
+}
+
+function arePast(times: readonly (string | undefined)[], findings: readonly Finding[], now: number): boolean {
+  return !times.some((at) => isAhead(at, now)) && !findings.some(({ since }) => isAhead(since, now));
+}
+
+/** Without the parts that are ahead: no later ones would be newer. */
+function withPastParts(cluster: IndexedCluster, now: number): IndexedCluster {
+  const { audit, slo, verdicts, rollout } = cluster;
+  return {
+    ...cluster,
+    audit: isAhead(audit?.auditedAt, now) ? undefined : audit,
+    slo: slo !== undefined && isAhead(latestOf(slo), now) ? undefined : slo,
+    verdicts: verdicts?.filter(({ at }) => !isAhead(at, now)),
+    rollout: rollout !== undefined && (isAhead(rollout.at, now) || rollout.since > rollout.at) ? undefined : rollout,
+  };
+}

@@ -1,0 +1,46 @@
+import * as z from 'zod/mini';
+import { matching } from './contract.ts';
+
+/** How a cluster is run; it decides the age window and which evidence exists. */
+export const PROVIDERS = ['eks', 'eks-anywhere'] as const;
+export type Provider = (typeof PROVIDERS)[number];
+export const Provider = z.enum(PROVIDERS);
+
+/** Of a cluster in the fleet: names, with slashes between them where the cluster was found. */
+export const CLUSTER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?:\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}){0,2}$/;
+export const ClusterId = matching(CLUSTER_ID, 'the id of a cluster');
+
+/** What EKS, EKS Anywhere and Cluster API accept together, without anything that means something to a log, a metric or a path. */
+export const CLUSTER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+export const ClusterName = matching(CLUSTER_NAME, 'a cluster name');
+
+/** Source: Kubernetes, "Object Names and IDs", RFC 1123 label names. */
+export const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+export const Namespace = matching(NAMESPACE, 'the name of a namespace');
+
+/** Where EKS Anywhere keeps all objects of Cluster API; a cluster for which nothing else is said is there. */
+export const DEFAULT_NAMESPACE = 'eksa-system';
+
+/** Becomes a part of the names of a queue and a function. */
+export const LANE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
+
+export const ACCOUNT_ID = /^\d{12}$/;
+
+/** As of 2026: `eu-central-1`, `us-gov-west-1`, `us-isob-east-1`, `eusc-de-east-1`. */
+export const REGION_NAME = /^[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}$/;
+
+/**
+ * A complete ARN, with the six characters that Secrets Manager appends: only it lets IAM name exactly one secret.
+ * Source: AWS Secrets Manager User Guide, "What's in a Secrets Manager secret".
+ */
+export const SECRET_ARN =
+  /^arn:aws[a-z-]{0,20}:secretsmanager:[a-z0-9-]{1,30}:\d{12}:secret:[A-Za-z0-9/_+=.@-]{1,512}-[A-Za-z0-9]{6}$/;
+
+/** Source: STS API Reference, AssumeRole, ExternalId. */
+export const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
+
+export const VPC_ID = /^vpc-[0-9a-f]{1,32}$/;
+
+/** Of an API server: host and port, IPv6 in brackets, and where there is one a path. */
+export const SERVER = /^[A-Za-z0-9.:[\]_-]{1,300}(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,300})?$/;
+export const Server = matching(SERVER, 'the host, port and path of a server');

@@ -1,0 +1,127 @@
+import * as z from 'zod/mini';
+import { ALARMS, alarmRunbook } from '../health/alarms.ts';
+import { type Contract, keysOf, list, lossyRecord, read, text } from './contract.ts';
+import { AlarmEvent, DigestEvent } from './event.ts';
+import { Flag, isAhead, Time } from './values.ts';
+
+const MAX_ENTRIES = 50_000;
+const MAX_EVENTS = 6_000;
+/** Of one event, as JSON: EventBridge takes 256 KiB. Bytes. */
+const LARGEST_EVENT = 200_000;
+/** A cluster and a part of it. */
+const KEY = /^[ -~]{1,600}$/;
+
+const OpenAlarm = z.object({
+  /** When people were told. */
+  openedAt: Time,
+  story: text(1_000),
+  /** Somebody is about to tell people of it, and has not said yet that it is done. */
+  claimedAt: z.optional(Time),
+  /** Since when it rings no more. */
+  awaySince: z.optional(Time),
+  /** As `claimedAt`, of its end. */
+  closingAt: z.optional(Time),
+});
+export type OpenAlarm = Contract<typeof OpenAlarm>;
+
+const AlarmChange = z.object({ state: z.enum(['ALARM', 'OK']), at: Time });
+export type AlarmChange = Contract<typeof AlarmChange>;
+
+const DigestMemory = z.object({
+  at: Time,
+  critical: list(text(310), MAX_ENTRIES),
+  warning: list(text(310), MAX_ENTRIES),
+});
+export type DigestMemory = Contract<typeof DigestMemory>;
+
+const AlarmBusEvent = z.object({
+  detailType: z.enum(['certmarshal alarm opened', 'certmarshal alarm closed']),
+  detail: AlarmEvent,
+});
+const DigestBusEvent = z.object({ detailType: z.literal('certmarshal digest'), detail: DigestEvent });
+
+/** One event of EventBridge. */
+export type BusEvent = Contract<typeof AlarmBusEvent> | Contract<typeof DigestBusEvent>;
+
+/** Whether EventBridge refused it before. */
+const refused = Flag;
+
+const UnsentEvent = z
+  .discriminatedUnion('detailType', [z.extend(AlarmBusEvent, { refused }), z.extend(DigestBusEvent, { refused })])
+  .check(
+    z.refine(
+      ({ detailType, detail }) =>
+        detailType === 'certmarshal digest' ||
+        ('state' in detail && detailType === `certmarshal alarm ${detail.state}`),
+    ),
+    z.refine((event) => Buffer.byteLength(JSON.stringify(event)) <= LARGEST_EVENT),
+  );
+/** An event that EventBridge did not take yet. */
+export type UnsentEvent = BusEvent & { readonly refused?: true };
+
+const ALARM_IDS = keysOf(ALARMS);
+const OfAlarms = z.partialRecord(z.enum(ALARM_IDS), lossyRecord(OpenAlarm, MAX_ENTRIES, KEY));
+
+const NotificationState = z.object({
+  version: z.literal(1),
+  /** By alarm; then by what is wrong: a cluster, or a part of it, or of certmarshal. */
+  open: z.pipe(z.pipe(z.record(z.string(), z.unknown()), z.transform(knownAlarms)), OfAlarms),
+  /** What CloudWatch said of an alarm last, by its name: what is not newer comes late or again. */
+  changes: lossyRecord(AlarmChange, MAX_ENTRIES, KEY),
+  /** When the fleet was compared with this record last. */
+  lookedAt: z.optional(Time),
+  /** Of the last digest. */
+  digest: z.optional(DigestMemory),
+  unsent: list(z.unknown(), MAX_EVENTS),
+});
+
+/** What people were told and not yet that it is over. notify alone writes it, to S3. */
+export interface Told extends Omit<Contract<typeof NotificationState>, 'unsent'> {
+  readonly unsent: readonly UnsentEvent[];
+}
+
+/**
+ * Reads what S3 gives back. Undefined when it is not what notify wrote: then nothing is remembered, and people are told again. Dropped are single entries that do not
+ * fit, what a later version remembers of alarms that this one does not know, and what is more than ten minutes ahead.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function parseTold(value: unknown, now: number): Told | undefined {
+  const state = read(NotificationState, value);
+  if (!state.ok) return undefined;
+  const { open, changes, lookedAt, digest, unsent } = state.value;
+  return {
+    version: 1,
+    open: Object.fromEntries(
+      Object.entries(open).map(([id, entries]) => [id, past(entries, ({ openedAt }) => openedAt, now)]),
+    ),
+    changes: past(changes, ({ at }) => at, now),
+    lookedAt: isAhead(lookedAt, now) ? undefined : lookedAt,
+    digest: isAhead(digest?.at, now) ? undefined : digest,
+    unsent: unsent.flatMap((event) => {
+      const known = read(UnsentEvent, event);
+      return known.ok ? [withOwnRunbook(known.value)] : [];
+    }),
+  };
+}
+
+/** How many events are dropped from it, so that they are not sent. */
+export function droppedEvents(value: unknown, { unsent }: Told): number {
+  const stored = read(z.object({ unsent: z.array(z.unknown()) }), value);
+  return stored.ok ? stored.value.unsent.length - unsent.length : 0;
+}
+
+/** People open it: never the one that is written there. */
+function withOwnRunbook(event: UnsentEvent): UnsentEvent {
+  return event.detailType === 'certmarshal digest'
+    ? event
+    : { ...event, detail: { ...event.detail, runbook: alarmRunbook(event.detail.alarm) } };
+}
+
+function knownAlarms(open: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(open).filter(([id]) => Object.hasOwn(ALARMS, id)));
+}
+
+function past<T>(entries: Readonly<Record<string, T>>, at: (entry: T) => string, now: number): Record<string, T> {
+  return Object.fromEntries(Object.entries(entries).filter(([, entry]) => !isAhead(at(entry), now)));
+}

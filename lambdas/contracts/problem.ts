@@ -1,0 +1,46 @@
+import * as z from 'zod/mini';
+import { printable } from '../printable.ts';
+import { type Contract, printed } from './contract.ts';
+
+/** Characters of each part. */
+const LIMITS = { kind: 40, object: 300, message: 600, remedy: 1_000 } as const;
+
+/** Something that is wrong outside of certmarshal, and what a person does about it. */
+export const Problem = z.object({
+  /** In one word: the kind of an error (`forbidden`), or `missing`, `lane`, `credentials`. */
+  kind: printed(LIMITS.kind),
+  /** What it is about: a request, or what was attempted on which server. */
+  object: printed(LIMITS.object),
+  message: printed(LIMITS.message),
+  remedy: printed(LIMITS.remedy),
+});
+export type Problem = Contract<typeof Problem>;
+
+/** A problem whose texts are cut and harmless, so that they fit. */
+export function boundedProblem({ kind, object, message, remedy }: Problem): Problem {
+  return {
+    kind: printable(kind, LIMITS.kind),
+    object: printable(object, LIMITS.object),
+    message: printable(message, LIMITS.message),
+    remedy: printable(remedy, LIMITS.remedy),
+  };
+}
+
+/** What is the same in every typed error: `KubernetesError`, `AwsError`. */
+export interface Failure {
+  readonly kind: string;
+  readonly object: string;
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+/** A typed error as a problem. */
+export function problemOf({ kind, object, problem, remedy }: Failure): Problem {
+  return boundedProblem({ kind, object, message: problem, remedy });
+}
+
+/** What nobody expected. */
+export function bugOf(object: string, error: unknown): Problem {
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return boundedProblem({ kind: 'bug', object, message, remedy: 'Report this as a bug of certmarshal.' });
+}

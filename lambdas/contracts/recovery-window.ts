@@ -1,0 +1,104 @@
+import * as z from 'zod/mini';
+import { isDnsName } from '../names.ts';
+import { instant } from '../time.ts';
+import { type Contract, list, type Reading, read, text } from './contract.ts';
+import { ClusterId } from './identifiers.ts';
+import { Count, Time } from './values.ts';
+
+export const LONGEST_WINDOW_MS = 60 * 60_000;
+export const MOST_NODES = 9;
+export const MOST_APPROVALS = 5;
+export const MOST_REPLACED = 8;
+/** Somebody opens one window, or a few; those that are over are kept for a day, for people. */
+export const MOST_WINDOWS = 100;
+const MOST_GROUPS = 8;
+export const DEFAULT_APPROVALS = 2;
+/** Source: kubeadm, `DefaultKubeadmNodeTokenGroup`. */
+export const DEFAULT_BOOTSTRAP_GROUPS = ['system:bootstrappers:kubeadm:default-node-token'] as const;
+
+const ID = /^[a-z0-9-]{1,26}$/;
+/** Source: Kubernetes, `BootstrapGroupPattern` (k8s.io/cluster-bootstrap/token/api). No other group comes with a bootstrap token. */
+const BOOTSTRAP_GROUP = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
+
+const WindowFields = z.object({
+  /** 26 characters or fewer of `[a-z0-9-]`. */
+  id: text(300),
+  /** Of the cluster in the fleet. */
+  cluster: ClusterId,
+  /** Names of Nodes of the control plane. 1 to 9. */
+  nodes: list(text(300), MOST_NODES),
+  /** RFC 3339. At most an hour between the two. */
+  openedAt: text(300),
+  until: text(300),
+  /** ARN or user name of who opened it, for the record. */
+  by: text(2_048),
+  /** For each node. 1 to 5. */
+  approvals: Count,
+  /** Groups that a bootstrapper has beside `system:bootstrappers` and `system:authenticated`: exactly these. */
+  bootstrapGroups: list(text(300), MOST_GROUPS),
+  /** Ids of windows of this cluster that somebody closed before their end: what they gave is nothing to this one. At most 8. @default none */
+  replaces: z.optional(list(text(300), MOST_REPLACED)),
+});
+
+/**
+ * A window in which client certificates of control plane kubelets may be approved, because the cluster slept through their expiry. Somebody opened it on purpose;
+ * it closes itself.
+ */
+export const RecoveryWindow = WindowFields.check(checkWindow);
+export type RecoveryWindow = Contract<typeof WindowFields>;
+
+/** A window in `recovery.json` of the state bucket. */
+const StoredWindow = z
+  .extend(WindowFields, {
+    /** Somebody closed it before its end. `by` is an ARN. */
+    closed: z.optional(z.object({ at: Time, by: text(2_048) })),
+  })
+  .check(checkWindow);
+export type StoredWindow = Contract<typeof StoredWindow>;
+
+const RecoveryWindows = z.object({ version: z.literal(1), windows: list(StoredWindow, MOST_WINDOWS) });
+
+/**
+ * Reads `recovery.json` of the state bucket, which `certmarshal recovery open` and `close` write. Pure.
+ *
+ * @returns undefined when it is not what they write: then no window is open
+ */
+export function parseRecoveryWindows(value: unknown): readonly StoredWindow[] | undefined {
+  const windows: Reading<Contract<typeof RecoveryWindows>> = read(RecoveryWindows, value);
+  return windows.ok ? windows.value.windows : undefined;
+}
+
+/** What is wrong with a window, whoever wrote it; undefined when it is one. Pure. */
+export function windowProblem(window: RecoveryWindow): string | undefined {
+  const { id, nodes, approvals, bootstrapGroups, replaces = [] } = window;
+  const [openedAt, until] = [instant(window.openedAt), instant(window.until)];
+  if (!ID.test(id)) return 'its id is not 1 to 26 characters of a-z, 0-9 and -';
+  if (openedAt === undefined || until === undefined) return 'openedAt or until is no RFC 3339 time';
+  if (until <= openedAt) return 'it ends before it begins';
+  if (until - openedAt > LONGEST_WINDOW_MS) return 'it is longer than an hour';
+  if (nodes.length === 0 || nodes.length > MOST_NODES) return `it names ${nodes.length} nodes; 1 to ${MOST_NODES}`;
+  if (!nodes.every(isDnsName)) return 'one of its nodes has a name that no Node can have';
+  if (!Number.isInteger(approvals) || approvals < 1 || approvals > MOST_APPROVALS)
+    return `approvals is not 1 to ${MOST_APPROVALS}`;
+  if (bootstrapGroups.length > MOST_GROUPS || !bootstrapGroups.every((group) => BOOTSTRAP_GROUP.test(group)))
+    return 'one of its bootstrapGroups is none that a bootstrap token can have (system:bootstrappers:…)';
+  if (replaces.length > MOST_REPLACED || !replaces.every((other) => ID.test(other)) || replaces.includes(id))
+    return `replaces is not up to ${MOST_REPLACED} ids of other windows`;
+  return undefined;
+}
+
+function checkWindow({ value, issues }: z.core.ParsePayload<RecoveryWindow>): void {
+  const problem = windowProblem(value);
+  if (problem !== undefined) issues.push({ code: 'custom', input: value, message: `is no window: ${problem}` });
+}
+
+/** What a window gave so far: an annotation of the Lease of recoveries. */
+export const RecoveryRecord = z.object({
+  /** Id of the window. */
+  window: z.string(),
+  /** When it closes. */
+  until: z.string().check(z.refine((until) => instant(until) !== undefined)),
+  /** By node. What is no count is read too: it gives nothing any more. */
+  approvals: z.record(z.string(), z.unknown()),
+});
+export type RecoveryRecord = Contract<typeof RecoveryRecord>;

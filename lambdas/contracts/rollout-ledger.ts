@@ -1,0 +1,33 @@
+import * as z from 'zod/mini';
+import { type Contract, list, text } from './contract.ts';
+import { Instant } from './values.ts';
+
+export const MOST_ROLLOUTS = 20_000;
+export const MOST_UNDONE = 2_000;
+
+const PastRollout = z.object({
+  id: text(64),
+  /** Of the cluster in the fleet. */
+  cluster: text(512),
+  trigger: z.enum(['schedule', 'person']),
+  /** Milliseconds since the epoch. */
+  startedAt: Instant,
+  /** Done, aborted, or found undone; absent while it goes on. */
+  endedAt: z.optional(Instant),
+});
+export type PastRollout = Contract<typeof PastRollout>;
+
+const UndoneClaim = z.object({
+  /** In the fleet. */
+  cluster: text(512),
+  /** When it was claimed. Milliseconds since the epoch. */
+  claimedAt: Instant,
+});
+export type UndoneClaim = Contract<typeof UndoneClaim>;
+
+/** What the fleet remembers of rollouts, in `rollouts.json` of the state bucket. */
+export const RolloutLedger = z.object({
+  version: z.literal(1),
+  rollouts: list(PastRollout, MOST_ROLLOUTS),
+  undone: z.optional(list(UndoneClaim, MOST_UNDONE)),
+});

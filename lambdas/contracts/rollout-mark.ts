@@ -1,0 +1,81 @@
+import * as z from 'zod/mini';
+import { printable } from '../printable.ts';
+import { instant } from '../time.ts';
+import { type Contract, matching, readJson } from './contract.ts';
+
+/** Bytes. More is not ours. */
+const LARGEST_VALUE = 4096;
+const LONGEST_TEXT = 1200;
+
+const Id = matching(/^[a-z0-9-]{1,26}$/, 'the id of a rollout');
+/** RFC 3339. */
+const MarkTime = z.string().check(
+  z.maxLength(40),
+  z.refine((time) => (instant(time) ?? -1) >= 0),
+);
+const Words = z.string().check(
+  z.maxLength(LONGEST_TEXT),
+  z.refine((words) => printable(words, LONGEST_TEXT) === words),
+);
+
+/** Who wants it: the schedule of a deployed certmarshal, or a person at a keyboard. */
+const Trigger = z.enum(['schedule', 'person']);
+export type RolloutTrigger = z.infer<typeof Trigger>;
+
+// Another field may say that these mean something else: then the mark is unreadable.
+
+/** The value of `ROLLOUT_ANNOTATION`. */
+const RolloutMark = z.strictObject({
+  /** 26 characters or fewer of `[a-z0-9-]`; made of cluster and start, so that one rollout has one id. */
+  id: Id,
+  /** RFC 3339, whole seconds: also the value of `rollout.after`. Machines made since are those of the rollout. */
+  start: MarkTime.check(z.refine((start) => !start.includes('.'))),
+  reason: Words,
+  trigger: Trigger,
+  /** Somebody stopped it with `certmarshal rollout abort`. RFC 3339. */
+  abortedAt: z.optional(MarkTime),
+});
+export type RolloutMark = Contract<typeof RolloutMark>;
+
+/** The value of `HOLD_ANNOTATION`. */
+const HoldMark = z.strictObject({
+  id: Id,
+  /** RFC 3339. */
+  at: MarkTime,
+  /** Id of the reason: a page of the runbooks. */
+  reason: matching(/^[a-z0-9-]{1,64}$/, 'the id of a reason'),
+  message: Words,
+});
+export type HoldMark = Contract<typeof HoldMark>;
+
+/**
+ * The value of `ROLLOUT_ANNOTATION`; `unreadable` for everything that `formatRolloutMark` does not write. Never throws.
+ */
+export function parseRolloutMark(value: unknown): RolloutMark | 'unreadable' {
+  return parsed(RolloutMark, value);
+}
+
+/** The value of `HOLD_ANNOTATION`; `unreadable` for everything that `formatHoldMark` does not write. Never throws. */
+export function parseHoldMark(value: unknown): HoldMark | 'unreadable' {
+  return parsed(HoldMark, value);
+}
+
+/** One line of JSON; what is too long to be read again is cut. */
+export function formatRolloutMark({ id, start, reason, trigger, abortedAt }: RolloutMark): string {
+  return JSON.stringify({ id, start, reason: bounded(reason), trigger, abortedAt });
+}
+
+/** One line of JSON; what is too long to be read again is cut. */
+export function formatHoldMark({ id, at, reason, message }: HoldMark): string {
+  return JSON.stringify({ id, at, reason, message: bounded(message) });
+}
+
+function parsed<S extends z.ZodMiniType>(schema: S, value: unknown): Contract<S> | 'unreadable' {
+  const mark = typeof value === 'string' ? readJson(schema, value, LARGEST_VALUE) : undefined;
+  return mark?.ok ? mark.value : 'unreadable';
+}
+
+/** What is made printable may be twice as long, and an ellipsis; it stays as it is when it is made printable again. */
+function bounded(text: string): string {
+  return Words.safeParse(text).success ? text : printable(text, LONGEST_TEXT / 2 - 1);
+}

@@ -1,0 +1,111 @@
+import * as z from 'zod/mini';
+import { ROLLOUT_STATES } from '../rollout/step.ts';
+import { type Contract, list, matching, printed } from './contract.ts';
+import { Count, Flag, Time } from './values.ts';
+
+/** Characters; what is longer is cut. */
+export const ROLLOUT_LIMITS = { message: 400, object: 200, text: 300, name: 253 } as const;
+export const MOST_FAILED = 20;
+export const MOST_REASONS = 10;
+/** Of the control plane, and of etcd. */
+export const MOST_MACHINES = 9;
+export const ROLLOUT_ID = /^[a-z0-9-]{1,26}$/;
+
+const name = printed(ROLLOUT_LIMITS.name);
+const object = printed(ROLLOUT_LIMITS.object);
+const sentence = printed(ROLLOUT_LIMITS.text);
+/** A page of the runbooks: `docs/runbooks/rollouts/<id>.md`. */
+const PageId = matching(/^[a-z][a-z0-9-]{0,59}$/, 'the id of a page');
+
+/** A check that did not pass. */
+const FailedCheck = z.object({
+  id: PageId,
+  /** `MachineHealthCheck eksa-system/berlin-kcp-unhealthy`; absent where it is about the cluster as a whole. */
+  object: z.optional(object),
+  /** What was found, without a full stop: `2 of 3 machines healthy`. */
+  found: sentence,
+  /** What to do about it. */
+  remedy: z.optional(sentence),
+  /** It passes by itself, in time. */
+  passing: Flag,
+});
+export type FailedCheck = Contract<typeof FailedCheck>;
+
+/** Why nothing goes on by itself. */
+const HoldReason = z.object({ id: PageId, object: z.optional(object), message: sentence, remedy: sentence });
+export type HoldReason = Contract<typeof HoldReason>;
+
+const Machine = z.object({
+  name,
+  node: z.optional(name),
+  /**
+   * `old` waits for its turn, `new` is being made, `replaced` has its Node, `verified` shows its new certificate, `leaving` is being deleted, or its etcd is to be
+   * removed.
+   */
+  state: z.enum(['old', 'new', 'replaced', 'verified', 'leaving']),
+  createdAt: z.optional(Time),
+  /** Of the certificate that it serves, where a handshake showed one. */
+  notBefore: z.optional(Time),
+  notAfter: z.optional(Time),
+});
+export type MachineSummary = Contract<typeof Machine>;
+
+const Progress = z.object({
+  wanted: Count,
+  replaced: Count,
+  verified: Count,
+  /** Those that are not verified first. */
+  machines: list(Machine, MOST_MACHINES),
+  movedAt: z.optional(Time),
+});
+
+/** What people are told of the rollout of one cluster. */
+export const RolloutSummary = z.object({
+  state: z.enum(ROLLOUT_STATES),
+  /** The whole story in one sentence, without a full stop. */
+  message: printed(ROLLOUT_LIMITS.message),
+  /** When it was looked at. */
+  at: Time,
+  /** Of ours, that goes on or was the last. */
+  rollout: z.optional(
+    z.object({
+      id: matching(ROLLOUT_ID, 'the id of a rollout'),
+      start: Time,
+      trigger: z.enum(['schedule', 'person']),
+      abortedAt: z.optional(Time),
+    }),
+  ),
+  /** When the first certificate ends that a rollout would renew. */
+  soonestEnd: z.optional(Time),
+  /** In which the schedule may begin: after `until` only a person can. */
+  span: z.optional(z.object({ from: Time, until: Time })),
+  /** When a maintenance window opens next, where there are any and none is open. */
+  nextWindow: z.optional(Time),
+  /** The first checks of `failedCount` that keep it from beginning. */
+  failed: list(FailedCheck, MOST_FAILED),
+  failedCount: Count,
+  /** Why nothing goes on by itself; the first ones of what can be few. */
+  reasons: list(HoldReason, MOST_REASONS),
+  /** Of the control plane, and of external etcd. */
+  progress: z.optional(z.extend(Progress, { etcd: z.optional(Progress) })),
+  /** From the start to the last sign of life, once it is done. */
+  durationMs: z.optional(Count),
+  /** What this look wrote, or tried to. */
+  write: z.optional(
+    z.object({
+      kind: z.enum([
+        'roll-control-plane',
+        'pause-control-plane',
+        'roll-etcd',
+        'unpause-control-plane',
+        'hold',
+        'resume',
+        'abort',
+        'update-node-group',
+      ]),
+      outcome: z.enum(['written', 'overtaken', 'refused', 'locked', 'failed', 'unknown', 'nothing-to-roll']),
+    }),
+  ),
+});
+export type RolloutSummary = Contract<typeof RolloutSummary>;
+export type ProgressSummary = NonNullable<RolloutSummary['progress']>;

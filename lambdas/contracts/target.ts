@@ -1,0 +1,122 @@
+import * as z from 'zod/mini';
+import { type Contract, matching, record, text } from './contract.ts';
+import {
+  ACCOUNT_ID,
+  ClusterId,
+  ClusterName,
+  DEFAULT_NAMESPACE,
+  EXTERNAL_ID,
+  LANE_NAME,
+  Namespace,
+  Provider,
+  REGION_NAME,
+  SECRET_ARN,
+  VPC_ID,
+} from './identifiers.ts';
+import { Flag, HttpsUrl, ServiceCidrs } from './values.ts';
+
+const ROLE_ARN = /^arn:aws[a-z-]{0,20}:iam::\d{12}:role\/[\w+=,.@/-]{1,576}$/;
+const TAG_KEY = /^[^\p{C}]{1,128}$/u;
+/** Of one session. Source: STS API Reference, AssumeRole, Tags. */
+export const MAX_SESSION_TAGS = 50;
+/** Characters. Two certificates, while the CA is rotated, are about 4,000. */
+const CERTIFICATE_AUTHORITY = /^[A-Za-z0-9+/]{1,40000}={0,2}$/;
+
+/** The role that reads an account. */
+export const SpokeRole = z.object({
+  arn: matching(ROLE_ARN, 'the ARN of a role'),
+  externalId: z.optional(matching(EXTERNAL_ID, 'an external id')),
+  sessionTags: z.optional(record(matching(TAG_KEY, 'a key of a tag'), text(256), MAX_SESSION_TAGS)),
+});
+export type SpokeRole = Contract<typeof SpokeRole>;
+
+/** One Region of one account, and the role that reads it. */
+export const AwsScope = z.object({
+  account: matching(ACCOUNT_ID, 'an account id'),
+  region: matching(REGION_NAME, 'the name of a Region'),
+  /** The role to assume there; absent in the account that certmarshal runs in. */
+  role: z.optional(SpokeRole),
+});
+export type AwsScope = Contract<typeof AwsScope>;
+
+/** An EKS cluster: its endpoint, its CA bundle, and tokens that the role of the sweep signs for itself. */
+const EksAccess = z.object({
+  kind: z.literal('eks'),
+  endpoint: HttpsUrl,
+  /** PEM certificates, base64-encoded, as DescribeCluster gives them; two certificates while the CA is rotated. */
+  certificateAuthority: matching(CERTIFICATE_AUTHORITY, 'a CA bundle in base64'),
+  /** Where the cluster is: asked again when the endpoint shows another certificate. */
+  scope: AwsScope,
+});
+export type EksAccess = Contract<typeof EksAccess>;
+
+/** A kubeconfig in Secrets Manager. */
+const KubeconfigAccess = z.object({
+  kind: z.literal('kubeconfig'),
+  secret: matching(SECRET_ARN, 'the ARN of a secret'),
+  /**
+   * Cluster id of aws-iam-authenticator: a UUID on EKS Anywhere, the name of the cluster on EKS. With it the role of the sweep signs tokens, and the
+   * kubeconfig gives only server and CA.
+   */
+  authenticatorId: z.optional(matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'a cluster id of aws-iam-authenticator')),
+});
+export type KubeconfigAccess = Contract<typeof KubeconfigAccess>;
+
+/** The kubeconfig that Cluster API keeps in the management cluster, Secret `<cluster>-kubeconfig`. Opt-in: it is an administrator's. */
+const ClusterApiAccess = z.object({ kind: z.literal('cluster-api'), namespace: Namespace });
+export type ClusterApiAccess = Contract<typeof ClusterApiAccess>;
+
+/** How the API server of a cluster is reached. Secrets are named, never carried. */
+export const Access = z.discriminatedUnion('kind', [EksAccess, KubeconfigAccess, ClusterApiAccess]);
+export type Access = Contract<typeof Access>;
+
+const Management = z.object({
+  /** Of its management cluster; absent when it manages itself. */
+  access: z.optional(KubeconfigAccess),
+  /** Of its Cluster object. What is in another namespace says nothing of it. */
+  namespace: Namespace,
+});
+
+/** One of an earlier version has an access and no namespace. */
+const withNamespace = z.transform((management: unknown) =>
+  typeof management === 'object' && management !== null && 'access' in management
+    ? { namespace: DEFAULT_NAMESPACE, ...management }
+    : management,
+);
+
+/** What its audits read beyond what needs no further rights. */
+export const TargetAudit = z.object({ secrets: Flag, kubeletMetrics: Flag });
+export type TargetAudit = Contract<typeof TargetAudit>;
+
+/** A cluster and how to reach it. Secrets are named, never carried. */
+export const Target = z
+  .object({
+    /**
+     * Unique in the fleet: `111122223333/eu-central-1/dublin` for an EKS cluster that was found, `berlin-mgmt/eksa-system/berlin-prod` for a
+     * workload cluster that was found, and what `fleet.yaml` says for one that it lists.
+     */
+    id: ClusterId,
+    cluster: z.object({
+      /** What EKS, EKS Anywhere or Cluster API call it: policies select by it, evidence is compared with it. */
+      name: ClusterName,
+      provider: Provider,
+      serviceCidrs: z.optional(ServiceCidrs),
+    }),
+    access: Access,
+    /** Where its Cluster API objects are; absent when it has none, as most clusters of EKS. */
+    management: z.optional(z.pipe(withNamespace, Management)),
+    /** Of the owner's Cluster of EKS Anywhere, where fleet.yaml says. @default the only one of the name */
+    eksAnywhereNamespace: z.optional(Namespace),
+    /** Where its EC2 instances are; absent when it has none. Those of another VPC prove nothing. */
+    instances: z.optional(z.extend(AwsScope, { vpcId: z.optional(matching(VPC_ID, 'the id of a VPC')) })),
+    lane: matching(LANE_NAME, 'the name of a lane'),
+    audit: z.optional(TargetAudit),
+  })
+  // Its kubeconfig is in the management cluster.
+  .check(
+    z.refine(({ access, management }) => access.kind !== 'cluster-api' || management?.access !== undefined, {
+      path: ['management', 'access'],
+      error: 'is missing',
+    }),
+  );
+export type Target = Contract<typeof Target>;

@@ -1,0 +1,72 @@
+import * as z from 'zod/mini';
+import { addressRanges } from '../names.ts';
+import { LAST_INSTANT } from '../time.ts';
+
+/** A whole number from 0 on. */
+export const Count = z.int('is not a whole number').check(z.gte(0, 'is not a whole number'));
+
+/** Milliseconds since the epoch. */
+export const Instant = z
+  .int('is not a time in milliseconds since the epoch')
+  .check(
+    z.gte(0, 'is not a time in milliseconds since the epoch'),
+    z.lte(LAST_INSTANT, 'is not a time in milliseconds since the epoch'),
+  );
+
+/** RFC 3339 as `Date.toISOString` writes it, so that texts compare as times do. */
+export const Time = timeOf(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, '2026-11-21T10:02:17.250Z');
+
+/** RFC 3339 in UTC, with or without a fraction: certificates have whole seconds. */
+export const CertificateTime = timeOf(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/, '2026-11-21T10:02:17Z');
+
+function timeOf(pattern: RegExp, example: string) {
+  const problem = `is not a time as in ${example}`;
+  return z.string(problem).check(z.refine((at) => pattern.test(at) && !Number.isNaN(Date.parse(at)), problem));
+}
+
+/** For what is either there, as true, or absent. */
+export const Flag = z.optional(z.literal(true));
+
+export const HttpsUrl = z.string('is not an https URL').check(
+  z.refine((value) => {
+    const url = value.length <= 512 && URL.canParse(value) ? new URL(value) : undefined;
+    return url?.protocol === 'https:' && url.username === '' && url.password === '';
+  }, 'is not an https URL'),
+);
+
+/** Real clusters have one Service CIDR for each IP family, and a few more through ServiceCIDR objects. */
+export const MAX_SERVICE_CIDRS = 16;
+
+export const ServiceCidrs = z
+  .array(z.string(), 'is not a list of CIDRs')
+  .check(z.refine((cidrs) => cidrs.length <= MAX_SERVICE_CIDRS && areCidrs(cidrs), 'is not a list of CIDRs'));
+
+function areCidrs(cidrs: readonly string[]): boolean {
+  try {
+    addressRanges(cidrs);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Clocks differ. Milliseconds. */
+const CLOCKS_DIFFER_MS = 10 * 60_000;
+
+/**
+ * Whether a time is too far ahead to be only of another clock: compared with it everything would be old until then.
+ *
+ * @param at RFC 3339, or milliseconds since the epoch, as `now`
+ */
+export function isAhead(at: string | number | undefined, now: number): boolean {
+  return at !== undefined && (typeof at === 'number' ? at : Date.parse(at)) - now > CLOCKS_DIFFER_MS;
+}
+
+/** No function runs longer. Milliseconds. */
+const LONGEST_SWEEP_MS = 15 * 60_000;
+
+/** Whether a time can be of the sweep that began then. Both RFC 3339. */
+export function isDuring(startedAt: string, at: string): boolean {
+  const after = Date.parse(at) - Date.parse(startedAt);
+  return after >= 0 && after <= LONGEST_SWEEP_MS;
+}

@@ -1,0 +1,16 @@
+/** Gives what `load` makes at the first call, and keeps it. */
+export function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return async () => {
+    loaded ??= load();
+    return loaded;
+  };
+}
+
+/** A function whose code is loaded at its first call. */
+export function lazy<A extends readonly unknown[], R>(
+  load: () => Promise<(...args: A) => Promise<R>>,
+): (...args: A) => Promise<R> {
+  const loaded = once(load);
+  return async (...args) => (await loaded())(...args);
+}

@@ -1,0 +1,135 @@
+import { canonicalAddress } from '../names.ts';
+import { printable } from '../printable.ts';
+import { field, list, text } from './fields.ts';
+import { type StatusAddresses, statusAddresses } from './status-addresses.ts';
+import { annotation, type Condition, conditionsAt, isDeleting, nameAt, timeAt } from './values.ts';
+
+export const CLUSTER_LABEL = 'cluster.x-k8s.io/cluster-name';
+/** Source: Cluster API, `MachineControlPlaneLabel`. Its value is empty. */
+export const CONTROL_PLANE_LABEL = 'cluster.x-k8s.io/control-plane';
+const ETCD_LABEL = 'cluster.x-k8s.io/etcd-cluster';
+const ETCD_READY_LABEL = 'cluster.x-k8s.io/etcd-ready';
+/** What a user writes there wins over what the control plane provider found. Source: Cluster API, `reconcileCertificateExpiry`. */
+export const EXPIRY_ANNOTATION = 'machine.cluster.x-k8s.io/certificates-expiry';
+
+const MOST_ADDRESSES = 16;
+const MOST_ANNOTATIONS = 1000;
+const MOST_HOOKS = 16;
+const MOST_OWNERS = 64;
+const HOOK = /^pre-(?:drain|terminate)\.delete\.hook\.machine\.cluster\.x-k8s\.io(?:\/|$)/;
+/** Of the control plane itself: it moves the leader of etcd and removes the member. */
+const OWN_HOOK = 'pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup';
+
+/** A Cluster API Machine, v1beta1 or v1beta2. Source: Cluster API, `Machine` of both versions. */
+export interface Machine {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt?: number;
+  /** It is being deleted. */
+  readonly deleting: boolean;
+  readonly phase?: string;
+  readonly role: 'control-plane' | 'etcd' | 'worker';
+  readonly etcdReady: boolean;
+  /** `status.nodeRef.name`. */
+  readonly node?: string;
+  readonly addresses: StatusAddresses;
+  /** uid of the controller that owns it. */
+  readonly controller?: string;
+  readonly conditions: ReadonlyMap<string, Condition>;
+  readonly failureReason?: string;
+  /** Hooks that keep it from being deleted, but for that of the control plane itself. */
+  readonly hooks: readonly string[];
+  /** When its certificates end: `EXPIRY_ANNOTATION`, and `status.certificatesExpiryDate`, as they stand. */
+  readonly expiryAnnotation?: string;
+  readonly certificatesExpiryDate?: unknown;
+}
+
+/** Undefined when it has no name. Never throws. */
+export function readMachine(object: unknown): Machine | undefined {
+  const name = nameAt(object, 'metadata', 'name');
+  if (name === undefined) return undefined;
+  const phase = nameAt(object, 'status', 'phase');
+  const newer = conditionsAt(object, 'status', 'v1beta2', 'conditions');
+  return {
+    name,
+    namespace: nameAt(object, 'metadata', 'namespace'),
+    uid: nameAt(object, 'metadata', 'uid'),
+    createdAt: timeAt(object, 'metadata', 'creationTimestamp'),
+    deleting: isDeleting(object) || phase === 'Deleting' || phase === 'Deleted',
+    phase,
+    role: roleOfMachine(object),
+    etcdReady: text(object, 'metadata', 'labels', ETCD_READY_LABEL) === 'true',
+    node: nameAt(object, 'status', 'nodeRef', 'name'),
+    addresses: statusAddresses(object),
+    controller: controllerOf(object),
+    conditions: newer.size > 0 ? newer : conditionsAt(object, 'status', 'conditions'),
+    // Of v1beta1, and where v1beta2 keeps it.
+    failureReason:
+      nameAt(object, 'status', 'failureReason') ?? nameAt(object, 'status', 'deprecated', 'v1beta1', 'failureReason'),
+    hooks: hooksOf(object),
+    expiryAnnotation: annotation(object, EXPIRY_ANNOTATION),
+    certificatesExpiryDate: field(object, 'status', 'certificatesExpiryDate') ?? undefined,
+  };
+}
+
+/** Whether a Machine belongs to a cluster. The CRD requires spec.clusterName; the label repeats it. Either one naming another cluster is decisive. */
+export function isMachineOf(object: unknown, cluster: string): boolean {
+  return claimsOf(object).includes(cluster) && !isMachineOfAnother(object, cluster);
+}
+
+/** Whether a Machine says that it belongs to another cluster. */
+export function isMachineOfAnother(object: unknown, cluster: string): boolean {
+  return claimsOf(object).some((claim) => claim !== undefined && claim !== cluster);
+}
+
+function claimsOf(object: unknown): readonly (string | undefined)[] {
+  return [text(object, 'spec', 'clusterName'), text(object, 'metadata', 'labels', CLUSTER_LABEL)];
+}
+
+export function roleOfMachine(object: unknown): Machine['role'] {
+  if (text(object, 'metadata', 'labels', CONTROL_PLANE_LABEL) !== undefined) return 'control-plane';
+  return etcdClusterOf(object) === undefined ? 'worker' : 'etcd';
+}
+
+/** Name of the EtcdadmCluster of a Machine; the label stays on those that it no longer owns. */
+export function etcdClusterOf(object: unknown): string | undefined {
+  return text(object, 'metadata', 'labels', ETCD_LABEL);
+}
+
+/**
+ * Where its servers answer, canonical. On vSphere, the machine that holds the address of the API endpoint just now has it too; another one may answer there.
+ *
+ * @param endpoint address of the API endpoint
+ */
+export function serverAddresses(
+  { addresses }: Pick<Machine, 'addresses'>,
+  endpoint: string | undefined,
+): readonly string[] {
+  const canonical = [...addresses.internalIps, ...addresses.externalIps]
+    .slice(0, MOST_ADDRESSES * 4)
+    .flatMap((address) => canonicalAddress(address) ?? []);
+  const all = [...new Set(canonical)];
+  const shared = endpoint === undefined ? undefined : canonicalAddress(endpoint);
+  const own = all.filter((address) => address !== shared);
+  return (own.length > 0 ? own : all).slice(0, MOST_ADDRESSES);
+}
+
+function controllerOf(object: unknown): string | undefined {
+  const owners = list(object, 'metadata', 'ownerReferences').slice(0, MOST_OWNERS);
+  return nameAt(
+    owners.find((owner) => field(owner, 'controller') === true),
+    'uid',
+  );
+}
+
+function hooksOf(object: unknown): readonly string[] {
+  const annotations = field(object, 'metadata', 'annotations');
+  if (typeof annotations !== 'object' || annotations === null || Array.isArray(annotations)) return [];
+  return Object.keys(annotations)
+    .slice(0, MOST_ANNOTATIONS)
+    .filter((key) => HOOK.test(key) && key !== OWN_HOOK)
+    .slice(0, MOST_HOOKS)
+    .map((key) => printable(key));
+}

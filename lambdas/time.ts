@@ -1,0 +1,16 @@
+// Milliseconds.
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** The end of the year 9999, the last that RFC 3339 can write. Milliseconds since the epoch. */
+export const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** RFC 3339 text to milliseconds since the epoch; undefined when it is not that. */
+export function instant(value: string | undefined): number | undefined {
+  if (value === undefined || !RFC3339.test(value)) return undefined;
+  const milliseconds = Date.parse(value);
+  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}

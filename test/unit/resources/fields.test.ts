@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { field, list, text } from '../../../lambdas/resources/fields.ts';
+
+const object = JSON.parse('{"a":{"b":"text","c":["x"],"d":null,"e":0},"__proto__":{"polluted":"yes"}}');
+
+describe('field', () => {
+  it('walks to a value', () => {
+    expect(field(object, 'a', 'b')).toBe('text');
+    expect(field(object, 'a', 'd')).toBeNull();
+    expect(field(object)).toBe(object);
+    expect(field(object, '__proto__', 'polluted')).toBe('yes');
+  });
+
+  it.each([
+    ['a field that is not there', ['x']],
+    ['a step through text', ['a', 'b', 'length']],
+    ['a step through a list', ['a', 'c', '0']],
+    ['a step through null', ['a', 'd', 'x']],
+    ['what every object inherits', ['a', 'constructor']],
+  ])('gives nothing for %s', (_, path) => {
+    expect(field(object, ...path)).toBeUndefined();
+  });
+
+  it.each([null, undefined, 'text', 1, ['x']])('gives nothing for a field of %j', (value) => {
+    expect(field(value, 'a')).toBeUndefined();
+  });
+});
+
+describe('text and list', () => {
+  it('give a value of their type and nothing else', () => {
+    expect(text(object, 'a', 'b')).toBe('text');
+    expect(text(object, 'a', 'e')).toBeUndefined();
+    expect(list(object, 'a', 'c')).toEqual(['x']);
+    expect(list(object, 'a', 'b')).toEqual([]);
+  });
+});
