@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
-import { type Contract, list } from './contract.ts';
+import type { Contract } from './contract.ts';
 import { Count } from './values.ts';
 
 /** The fate of a request can be told for an hour; twice that. */
@@ -11,15 +11,21 @@ const MAX_REQUESTS = 10_000_000;
 const MAX_PERIODS = { open: 240, hours: 120, days: 60 } as const;
 
 /** The fates of the requests that were made in one period (whole minutes, hours or days since the epoch), in the order of `FATES`. */
-const FateRow = z.tuple([Count, Count, Count, Count, Count, Count]);
-export type FateRow = Contract<typeof FateRow>;
+export type FateRow = readonly [
+  period: number,
+  us: number,
+  others: number,
+  missed: number,
+  refused: number,
+  unprovable: number,
+];
 
-const OpenRow = z.tuple([Count, Count, Count, Count, Count, Count, Count]);
+type OpenRow = readonly [...row: FateRow, lookedAt: number];
 
 /** What one sweep says: each minute once, and no more requests than there can be. */
-export const FateRows = eachOnce(FateRow, MAX_MINUTES).check(
+export const FateRows = rowsOf<FateRow>(6, MAX_MINUTES).check(
   z.refine(
-    (rows) => rows.every(([, ...fates]) => fates.every((requests) => requests <= MAX_REQUESTS)),
+    (all) => all.every(([, ...fates]) => fates.every((requests) => requests <= MAX_REQUESTS)),
     'has too many requests',
   ),
 );
@@ -32,11 +38,11 @@ export const FateRows = eachOnce(FateRow, MAX_MINUTES).check(
  */
 export const SloLedger = z.object({
   /** Minutes that a late outcome may still tell of: the row, and when it was looked at (milliseconds since the epoch). Sparse, by minute. */
-  open: eachOnce(OpenRow, MAX_PERIODS.open),
+  open: rowsOf<OpenRow>(7, MAX_PERIODS.open),
   /** Closed ones, folded: `[hour since the epoch, …counts]`, of the last three days. Sparse. */
-  hours: eachOnce(FateRow, MAX_PERIODS.hours),
+  hours: rowsOf<FateRow>(6, MAX_PERIODS.hours),
   /** `[day since the epoch, …counts]`, of the 30 days before. Sparse. */
-  days: eachOnce(FateRow, MAX_PERIODS.days),
+  days: rowsOf<FateRow>(6, MAX_PERIODS.days),
   /**
    * The first look at the cluster. Milliseconds since the epoch. What was asked before does not count: nobody watched the cluster then, and that its
    * requests wait is often why it was added. A ledger without it counts everything.
@@ -47,10 +53,21 @@ export const SloLedger = z.object({
 });
 export type SloLedger = Contract<typeof SloLedger>;
 
-function eachOnce<S extends z.ZodMiniType<readonly [number, ...number[]]>>(row: S, most: number) {
-  return list(row, most).check(
-    z.refine((rows) => new Set(rows.map(([period]) => period)).size === rows.length, 'has a period twice'),
+/** At most `most` rows of so many whole numbers, each period once. One check for all, and no copy: the index of a large fleet has hundreds of thousands of rows. */
+function rowsOf<Row extends readonly [number, ...number[]]>(length: number, most: number) {
+  const isRow = (row: unknown): row is Row => Array.isArray(row) && row.length === length && row.every(isCount);
+  return z.custom<readonly Row[]>(
+    (all) =>
+      Array.isArray(all) &&
+      all.length <= most &&
+      all.every(isRow) &&
+      new Set(all.map(([period]) => period)).size === all.length,
+    `is not a list of at most ${most} rows of ${length} whole numbers, each period once`,
   );
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 /** The newest time in a ledger. Milliseconds since the epoch. */
