@@ -7,8 +7,14 @@ import { isFor } from '../lambdas/approval/selection.ts';
 import { cidrProblem } from '../lambdas/config/cidr.ts';
 import { formatDuration, parseDuration } from '../lambdas/config/duration.ts';
 import type { Fleet, FleetCluster } from '../lambdas/config/fleet.ts';
-import { DEFAULT_NAMESPACE, NAMESPACE, PROVIDERS, type Provider } from '../lambdas/contracts/identifiers.ts';
-import { type ExpiredServer, LONGEST_EXPIRED_AT_MOST_MS } from '../lambdas/contracts/order.ts';
+import {
+  DEFAULT_NAMESPACE,
+  LONGEST_EXPIRED_AT_MOST_MS,
+  NAMESPACE,
+  PROVIDERS,
+  type Provider,
+} from '../lambdas/contracts/identifiers.ts';
+import type { ExpiredServer } from '../lambdas/contracts/order.ts';
 import { createKubernetesClient, type KubernetesClient } from '../lambdas/kubernetes/client.ts';
 import { DEFAULT_EXPIRED_AT_MOST_MS, hostOf } from '../lambdas/kubernetes/connection.ts';
 import { KubeconfigError, loadKubeconfig } from '../lambdas/kubernetes/kubeconfig.ts';

@@ -1,5 +1,3 @@
-import { bugOf, type Problem, problemOf } from '../contracts/problem.ts';
-
 /**
  * What is the matter with a call to AWS:
  *
@@ -49,9 +47,4 @@ export class AwsError extends Error {
     this.problem = problem;
     this.remedy = remedy;
   }
-}
-
-/** What a failure is to a person: that of AWS with its remedy, anything else a bug. */
-export function awsProblem(object: string, error: unknown): Problem {
-  return error instanceof AwsError ? problemOf(error) : bugOf(object, error);
 }

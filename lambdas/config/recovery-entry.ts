@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { CLUSTER_ID } from '../contracts/identifiers.ts';
-import { LONGEST_EXPIRED_AT_MOST_MS } from '../contracts/order.ts';
+import { CLUSTER_ID, LONGEST_EXPIRED_AT_MOST_MS } from '../contracts/identifiers.ts';
 import { formatDuration } from './duration.ts';
 import { instant } from './time-values.ts';
 import { duration, matching } from './values.ts';

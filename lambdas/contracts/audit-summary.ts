@@ -4,8 +4,7 @@ import { SEVERITIES } from '../expiry/finding.ts';
 import { FINDING_CODES, runbookOf } from '../expiry/finding-codes.ts';
 import { SOURCE_IDS } from '../expiry/observation.ts';
 import { type Contract, keysOf, list, lossy, printed } from './contract.ts';
-import { ClusterId } from './identifiers.ts';
-import { CertificateTime, Count, Flag, Time } from './values.ts';
+import { CertificateTime, ClusterId, Count, Flag, Time } from './values.ts';
 
 /** Findings in a summary. Somebody who has more to fix fixes these first. */
 export const MAX_SUMMARY_FINDINGS = 20;

@@ -1,22 +1,19 @@
-import * as z from 'zod/mini';
-import { matching } from './contract.ts';
+import { DAY_MS } from '../time.ts';
+
+// Without zod: what needs only a pattern or a bound does not load it.
 
 /** How a cluster is run; it decides the age window and which evidence exists. */
 export const PROVIDERS = ['eks', 'eks-anywhere'] as const;
 export type Provider = (typeof PROVIDERS)[number];
-export const Provider = z.enum(PROVIDERS);
 
 /** Of a cluster in the fleet: names, with slashes between them where the cluster was found. */
 export const CLUSTER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?:\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}){0,2}$/;
-export const ClusterId = matching(CLUSTER_ID, 'the id of a cluster');
 
 /** What EKS, EKS Anywhere and Cluster API accept together, without anything that means something to a log, a metric or a path. */
 export const CLUSTER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
-export const ClusterName = matching(CLUSTER_NAME, 'a cluster name');
 
 /** Source: Kubernetes, "Object Names and IDs", RFC 1123 label names. */
 export const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-export const Namespace = matching(NAMESPACE, 'the name of a namespace');
 
 /** Where EKS Anywhere keeps all objects of Cluster API; a cluster for which nothing else is said is there. */
 export const DEFAULT_NAMESPACE = 'eksa-system';
@@ -43,4 +40,6 @@ export const VPC_ID = /^vpc-[0-9a-f]{1,32}$/;
 
 /** Of an API server: host and port, IPv6 in brackets, and where there is one a path. */
 export const SERVER = /^[A-Za-z0-9.:[\]_-]{1,300}(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,300})?$/;
-export const Server = matching(SERVER, 'the host, port and path of a server');
+
+/** kubeadm makes serving certificates for a year. One that ended longer ago is pinned by its fingerprint. */
+export const LONGEST_EXPIRED_AT_MOST_MS = 366 * DAY_MS;

@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { type Contract, list, matching, type Reading, readJson, text } from './contract.ts';
-import { Namespace, Server } from './identifiers.ts';
+import { LONGEST_EXPIRED_AT_MOST_MS } from './identifiers.ts';
 import { RecoveryWindow } from './recovery-window.ts';
 import { MAX_NAMESPACES } from './registry.ts';
 import { Target } from './target.ts';
-import { Count, Flag, Instant } from './values.ts';
+import { Count, Flag, Instant, Namespace, Server } from './values.ts';
 
 /** Bytes. What SQS has for certain; a CA bundle of two certificates, ARNs, sixteen CIDRs and fifty session tags are far under it. */
 const MAX_MESSAGE_SIZE = 262_144;
 /** The longest that a Lambda function runs. */
 const MAX_DEADLINE_MS = 900_000;
-/** kubeadm makes serving certificates for a year. One that ended longer ago is pinned by its fingerprint. */
-export const LONGEST_EXPIRED_AT_MOST_MS = 366 * 86_400_000;
 
 /** Old keys lie in backups and on disks of machines that were replaced. */
 const ExpiredByAuthority = z.object({

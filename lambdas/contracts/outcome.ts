@@ -3,10 +3,9 @@ import { REASONS } from '../approval/reasons.ts';
 import { AuditSummary } from './audit-summary.ts';
 import { type Contract, keysOf, list, lossy, lossyList, printed } from './contract.ts';
 import { FateRows } from './fates.ts';
-import { ClusterId, ClusterName, Namespace, Provider, Server } from './identifiers.ts';
 import { Problem } from './problem.ts';
 import { RolloutSummary } from './rollout-summary.ts';
-import { Count, Flag, ServiceCidrs, Time } from './values.ts';
+import { ClusterId, ClusterName, Count, Flag, Namespace, Provider, Server, ServiceCidrs, Time } from './values.ts';
 
 export const MAX_SWEEP_PROBLEMS = 20;
 export const MAX_DISPATCH_PROBLEMS = 100;

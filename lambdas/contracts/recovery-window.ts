@@ -2,8 +2,7 @@ import * as z from 'zod/mini';
 import { isDnsName } from '../names.ts';
 import { instant } from '../time.ts';
 import { type Contract, list, type Reading, read, text } from './contract.ts';
-import { ClusterId } from './identifiers.ts';
-import { Count, Time } from './values.ts';
+import { ClusterId, Count, Time } from './values.ts';
 
 export const LONGEST_WINDOW_MS = 60 * 60_000;
 export const MOST_NODES = 9;

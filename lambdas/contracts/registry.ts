@@ -1,9 +1,8 @@
 import * as z from 'zod/mini';
 import { type Contract, list, matching, read, record } from './contract.ts';
-import { ClusterId, Namespace } from './identifiers.ts';
 import { Problem } from './problem.ts';
 import { Target } from './target.ts';
-import { Flag, isAhead, Time } from './values.ts';
+import { ClusterId, Flag, isAhead, Namespace, Time } from './values.ts';
 
 /** Far more than a fleet has, each. */
 const MAX_SOURCES = 100_000;

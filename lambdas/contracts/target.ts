@@ -2,18 +2,14 @@ import * as z from 'zod/mini';
 import { type Contract, matching, record, text } from './contract.ts';
 import {
   ACCOUNT_ID,
-  ClusterId,
-  ClusterName,
   DEFAULT_NAMESPACE,
   EXTERNAL_ID,
   LANE_NAME,
-  Namespace,
-  Provider,
   REGION_NAME,
   SECRET_ARN,
   VPC_ID,
 } from './identifiers.ts';
-import { Flag, HttpsUrl, ServiceCidrs } from './values.ts';
+import { ClusterId, ClusterName, Flag, HttpsUrl, Namespace, Provider, ServiceCidrs } from './values.ts';
 
 const ROLE_ARN = /^arn:aws[a-z-]{0,20}:iam::\d{12}:role\/[\w+=,.@/-]{1,576}$/;
 const TAG_KEY = /^[^\p{C}]{1,128}$/u;

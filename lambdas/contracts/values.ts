@@ -1,6 +1,14 @@
 import * as z from 'zod/mini';
 import { addressRanges } from '../names.ts';
 import { LAST_INSTANT } from '../time.ts';
+import { matching } from './contract.ts';
+import { CLUSTER_ID, CLUSTER_NAME, NAMESPACE, PROVIDERS, SERVER } from './identifiers.ts';
+
+export const Provider = z.enum(PROVIDERS);
+export const ClusterId = matching(CLUSTER_ID, 'the id of a cluster');
+export const ClusterName = matching(CLUSTER_NAME, 'a cluster name');
+export const Namespace = matching(NAMESPACE, 'the name of a namespace');
+export const Server = matching(SERVER, 'the host, port and path of a server');
 
 /** A whole number from 0 on. */
 export const Count = z.int('is not a whole number').check(z.gte(0, 'is not a whole number'));

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { type Contract, type Reading, readJson } from './contract.ts';
-import { ClusterId } from './identifiers.ts';
+import { ClusterId } from './values.ts';
 
 /** Bytes. */
 const MAX_MESSAGE_SIZE = 2_000;

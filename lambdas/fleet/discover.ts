@@ -1,5 +1,6 @@
+import { awsProblem } from '../aws/aws-problem.ts';
 import type { EksReader } from '../aws/eks-clusters.ts';
-import { AwsError, awsProblem } from '../aws/errors.ts';
+import { AwsError } from '../aws/errors.ts';
 import type { EksDiscovery, Lane } from '../config/fleet.ts';
 import { entryOf } from '../contracts/contract.ts';
 import { CLUSTER_NAME } from '../contracts/identifiers.ts';

@@ -1,6 +1,7 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import { AwsError, awsProblem } from '../aws/errors.ts';
+import { awsProblem } from '../aws/aws-problem.ts';
+import { AwsError } from '../aws/errors.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
 import { type OrderMessage, UnsentOrdersError } from '../aws/queues.ts';
 import type { Fleet } from '../config/fleet.ts';

@@ -1,7 +1,8 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { SQSEvent } from 'aws-lambda';
-import { AwsError, awsProblem } from '../aws/errors.ts';
+import { awsProblem } from '../aws/aws-problem.ts';
+import { AwsError } from '../aws/errors.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
 import { droppedClusters, type FleetIndex, parseFleetIndex } from '../contracts/fleet-index.ts';
 import type { Outcome } from '../contracts/outcome.ts';

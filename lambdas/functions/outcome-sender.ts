@@ -1,5 +1,6 @@
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
-import { AwsError, awsProblem } from '../aws/errors.ts';
+import { awsProblem } from '../aws/aws-problem.ts';
+import { AwsError } from '../aws/errors.ts';
 import { LARGEST_BATCH, MOST_MESSAGES } from '../aws/queues.ts';
 import type { SweepOutcome } from '../contracts/outcome.ts';
 import { encodeOutcome } from '../fleet/outcome-message.ts';
