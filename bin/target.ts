@@ -139,7 +139,7 @@ export async function openCluster(
     workload,
     management,
     machinesNamespace,
-    eksAnywhereNamespace: entry?.eksAnywhereNamespace === undefined ? undefined : entry.eksAnywhereNamespace,
+    eksAnywhereNamespace: entry?.eksAnywhereNamespace,
     close() {
       process.stderr.write(toleratedNotice(workload));
       workload.close();

@@ -119,7 +119,7 @@ async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): 
     management,
     managesItself,
     namespace: namespaceOf(options, entry),
-    eksAnywhereNamespace: entry?.eksAnywhereNamespace === undefined ? undefined : entry.eksAnywhereNamespace,
+    eksAnywhereNamespace: entry?.eksAnywhereNamespace,
     readEtcdClientSecret: options.secrets === true ? true : undefined,
     handshakes,
     authorities: caPem === undefined ? undefined : async () => caPem,

@@ -6,7 +6,7 @@ import { SOURCE_IDS } from '../expiry/observation.ts';
 import { type Contract, keysOf, list, lossy, printed } from './contract.ts';
 import { CertificateTime, ClusterId, Count, Flag, Time } from './values.ts';
 
-/** Findings in a summary. Somebody who has more to fix fixes these first. */
+/** Findings in a summary; the snapshot has all of them. */
 export const MAX_SUMMARY_FINDINGS = 20;
 /** Kinds of findings in one tally, 6 kB of JSON. Where there are more, none has a class of certificate: codes and severities alone are fewer. */
 export const MAX_TALLY = 60;
@@ -34,11 +34,11 @@ export const KeptFinding = z.pipe(
     message: printed(SUMMARY_LIMITS.message),
     /** The first audit that found it, without a break. */
     since: CertificateTime,
-    /** When it bites; absent where that is now, or cannot be told. */
+    /** When it is due; absent where that is now, or not known. */
     due: z.optional(CertificateTime),
     /** How old the newest successful look is, where it could not be looked at now. */
     lastSeen: z.optional(CertificateTime),
-    /** What renews the certificate by itself or by whom. */
+    /** What or who renews the certificate. */
     renewedBy: z.optional(printed(SUMMARY_LIMITS.message)),
   }),
   // Never a path that someone else wrote: people open it.
@@ -70,7 +70,7 @@ const Summary = z.object({
   tally: lossy(list(FindingTally, MAX_TALLY)),
   ends: list(ClassEnd, Object.keys(CERTIFICATE_CLASSES).length),
   sources: z.object({ read: Sources, unread: Sources, off: Sources }),
-  /** Why the snapshot could not be read or written: the next audit then knows less of before. */
+  /** Why the snapshot could not be read or written: the next audit then knows less of earlier ones. */
   snapshotProblem: z.optional(printed(SUMMARY_LIMITS.snapshotProblem)),
   /** It did not know what was seen before: what is missing here may be there all the same. */
   partial: Flag,

@@ -126,7 +126,6 @@ const TYPES: Readonly<Record<string, string>> = {
   object: 'is not an object',
   record: 'is not an object',
   string: 'is not a text',
-  tuple: 'is not a row',
 };
 
 /** The keys of a table. */

@@ -18,7 +18,7 @@ export const JournalLine = z.object({
 
 /**
  * Where the chain of a cluster ends. It is written before the object that it names, and holds all of it: whatever is interrupted, the lines are
- * in one of the two, and whoever comes next completes the other.
+ * in one of the two, and the next writer completes the other.
  */
 export const JournalHead = z.object({
   version: z.literal(1),

@@ -15,7 +15,7 @@ const OpenAlarm = z.object({
   /** When people were told. */
   openedAt: Time,
   story: text(1_000),
-  /** Somebody is about to tell people of it, and has not said yet that it is done. */
+  /** A run of notify is about to tell people of it, and has not recorded yet that it did. */
   claimedAt: z.optional(Time),
   /** Since when it rings no more. */
   awaySince: z.optional(Time),

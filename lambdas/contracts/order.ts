@@ -65,7 +65,7 @@ const SweepOrder = z.object({
   audit: z.optional(OrderedAudit),
   /** Make the next step of its rollout, or of looking whether one is due, with what the sweep and the audit leave of the time. */
   rollout: Flag,
-  /** Somebody opened it: client certificates of these nodes may be approved. */
+  /** A window that a person opened: client certificates of these nodes may be approved. */
   recovery: z.optional(RecoveryWindow),
   /** Connect although the certificate of its API server has expired, where that proves this. */
   expiredServer: z.optional(ExpiredServer),

@@ -13,7 +13,7 @@ export const MAX_DISPATCH_PROBLEMS = 100;
 export const MAX_WORKLOAD_CLUSTERS = 1_000;
 /** Of one sweep, and of one cluster in the index. */
 export const MAX_VERDICTS = 12;
-/** Characters. Names are whole: somebody will look for them. */
+/** Characters. Names are whole: people search for them. */
 export const VERDICT_LIMITS = { csr: 253, uid: 100, node: 253, message: 200 } as const;
 
 /** A decision, as the fleet index and the report page show it. */

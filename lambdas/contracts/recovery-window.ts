@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { isDnsName } from '../names.ts';
 import { instant } from '../time.ts';
-import { type Contract, list, type Reading, read, text } from './contract.ts';
+import { type Contract, list, read, text } from './contract.ts';
 import { ClusterId, Count, Time } from './values.ts';
 
 export const LONGEST_WINDOW_MS = 60 * 60_000;
@@ -63,7 +63,7 @@ const RecoveryWindows = z.object({ version: z.literal(1), windows: list(StoredWi
  * @returns undefined when it is not what they write: then no window is open
  */
 export function parseRecoveryWindows(value: unknown): readonly StoredWindow[] | undefined {
-  const windows: Reading<Contract<typeof RecoveryWindows>> = read(RecoveryWindows, value);
+  const windows = read(RecoveryWindows, value);
   return windows.ok ? windows.value.windows : undefined;
 }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { type Contract, list, text } from './contract.ts';
+import { Trigger } from './rollout-mark.ts';
 import { Instant } from './values.ts';
 
 export const MOST_ROLLOUTS = 20_000;
@@ -9,7 +10,7 @@ const PastRollout = z.object({
   id: text(64),
   /** Of the cluster in the fleet. */
   cluster: text(512),
-  trigger: z.enum(['schedule', 'person']),
+  trigger: Trigger,
   /** Milliseconds since the epoch. */
   startedAt: Instant,
   /** Done, aborted, or found undone; absent while it goes on. */

@@ -7,7 +7,8 @@ import { type Contract, matching, readJson } from './contract.ts';
 const LARGEST_VALUE = 4096;
 const LONGEST_TEXT = 1200;
 
-const Id = matching(/^[a-z0-9-]{1,26}$/, 'the id of a rollout');
+export const ROLLOUT_ID = /^[a-z0-9-]{1,26}$/;
+export const RolloutId = matching(ROLLOUT_ID, 'the id of a rollout');
 /** RFC 3339. */
 const MarkTime = z.string().check(
   z.maxLength(40),
@@ -19,7 +20,7 @@ const Words = z.string().check(
 );
 
 /** Who wants it: the schedule of a deployed certmarshal, or a person at a keyboard. */
-const Trigger = z.enum(['schedule', 'person']);
+export const Trigger = z.enum(['schedule', 'person']);
 export type RolloutTrigger = z.infer<typeof Trigger>;
 
 // Another field may say that these mean something else: then the mark is unreadable.
@@ -27,7 +28,7 @@ export type RolloutTrigger = z.infer<typeof Trigger>;
 /** The value of `ROLLOUT_ANNOTATION`. */
 const RolloutMark = z.strictObject({
   /** 26 characters or fewer of `[a-z0-9-]`; made of cluster and start, so that one rollout has one id. */
-  id: Id,
+  id: RolloutId,
   /** RFC 3339, whole seconds: also the value of `rollout.after`. Machines made since are those of the rollout. */
   start: MarkTime.check(z.refine((start) => !start.includes('.'))),
   reason: Words,
@@ -39,7 +40,7 @@ export type RolloutMark = Contract<typeof RolloutMark>;
 
 /** The value of `HOLD_ANNOTATION`. */
 const HoldMark = z.strictObject({
-  id: Id,
+  id: RolloutId,
   /** RFC 3339. */
   at: MarkTime,
   /** Id of the reason: a page of the runbooks. */

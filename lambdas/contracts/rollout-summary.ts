@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { ROLLOUT_STATES } from '../rollout/step.ts';
 import { type Contract, list, matching, printed } from './contract.ts';
+import { RolloutId, Trigger } from './rollout-mark.ts';
 import { Count, Flag, Time } from './values.ts';
 
 /** Characters; what is longer is cut. */
@@ -9,7 +10,6 @@ export const MOST_FAILED = 20;
 export const MOST_REASONS = 10;
 /** Of the control plane, and of etcd. */
 export const MOST_MACHINES = 9;
-export const ROLLOUT_ID = /^[a-z0-9-]{1,26}$/;
 
 const name = printed(ROLLOUT_LIMITS.name);
 const object = printed(ROLLOUT_LIMITS.object);
@@ -69,9 +69,9 @@ export const RolloutSummary = z.object({
   /** Of ours, that goes on or was the last. */
   rollout: z.optional(
     z.object({
-      id: matching(ROLLOUT_ID, 'the id of a rollout'),
+      id: RolloutId,
       start: Time,
-      trigger: z.enum(['schedule', 'person']),
+      trigger: Trigger,
       abortedAt: z.optional(Time),
     }),
   ),

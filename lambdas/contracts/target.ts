@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { type Contract, matching, record, text } from './contract.ts';
 import {
   ACCOUNT_ID,
+  CLUSTER_NAME,
   DEFAULT_NAMESPACE,
   EXTERNAL_ID,
   LANE_NAME,
@@ -54,7 +55,7 @@ const KubeconfigAccess = z.object({
    * Cluster id of aws-iam-authenticator: a UUID on EKS Anywhere, the name of the cluster on EKS. With it the role of the sweep signs tokens, and the
    * kubeconfig gives only server and CA.
    */
-  authenticatorId: z.optional(matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'a cluster id of aws-iam-authenticator')),
+  authenticatorId: z.optional(matching(CLUSTER_NAME, 'a cluster id of aws-iam-authenticator')),
 });
 export type KubeconfigAccess = Contract<typeof KubeconfigAccess>;
 

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../canonical-json.ts';
+import { isSameJson } from '../canonical-json.ts';
 import type { Fleet } from '../config/fleet.ts';
 import type { ExpiredServer, SweepOrder } from '../contracts/order.ts';
 import type { Problem } from '../contracts/problem.ts';
@@ -146,8 +146,4 @@ function refused(id: string, why: string): Problem {
     remedy:
       'Nothing, if certmarshal was just deployed: the next order is as fleet.yaml says. If not, find out who else may write to registry.json and to the queues of orders.',
   };
-}
-
-function isSameJson(a: unknown, b: unknown): boolean {
-  return canonicalJson(a) === canonicalJson(b);
 }

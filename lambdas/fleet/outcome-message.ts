@@ -78,7 +78,13 @@ function boundedSweep(outcome: SweepOutcome): SweepOutcome {
   );
   const verdicts = part(VerdictLines, outcome.verdicts, `verdicts of cluster ${id}`, () => true);
   const sent = sentClusters(workloadClusters);
-  const lost = [...lostClusters(id, workloadClusters, sent), ...audit.lost, ...fates.lost, ...rollout.lost];
+  const lost = [
+    ...lostClusters(id, workloadClusters, sent),
+    ...audit.lost,
+    ...fates.lost,
+    ...rollout.lost,
+    ...verdicts.lost,
+  ];
   const problems = [...lost, ...outcome.problems].slice(0, MAX_SWEEP_PROBLEMS).map(boundedProblem);
   return {
     ...outcome,

@@ -1,3 +1,4 @@
+import { ROLLOUT_ID } from '../contracts/rollout-mark.ts';
 import {
   type FailedCheck,
   type HoldReason,
@@ -6,7 +7,6 @@ import {
   MOST_MACHINES,
   MOST_REASONS,
   type ProgressSummary,
-  ROLLOUT_ID,
   ROLLOUT_LIMITS,
   type RolloutSummary,
 } from '../contracts/rollout-summary.ts';

@@ -45,7 +45,7 @@ export function outcomeOf({ id, cluster }: Target, swept: Swept): SweepOutcome {
     server,
     workloadClusters,
     workloadClustersCut,
-    fates: report?.fates === undefined ? undefined : report.fates,
+    fates: report?.fates,
     verdicts: verdicts.length === 0 ? undefined : verdicts,
   };
 }

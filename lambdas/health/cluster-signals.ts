@@ -160,7 +160,7 @@ function findingSignal({ id, tally, shown: [worst, ...others] }: FindingGroup, k
     classes: CLASS_SIGNALS.has(id) ? classes : undefined,
     story: told === undefined ? `${value} times ${codes}` : `${told}${more > 0 ? `, and ${more} more` : ''}`,
     since: worst?.since,
-    due: worst?.due === undefined ? undefined : worst.due,
+    due: worst?.due,
     command: worst === undefined ? commandFor('audit', known) : commandForFinding(worst, known),
   };
 }
@@ -176,7 +176,7 @@ function hostileRequests({ registered, indexed }: KnownCluster, now: number): Si
     value: hostile.length,
     parts: [...new Set(hostile.toReversed().map(({ node }) => printable(node ?? 'somebody', 253)))].slice(0, 30),
     story: `${hostileStory(newest)}; refused${hostile.length > 1 ? `, and ${hostile.length - 1} more` : ''}`,
-    since: hostile[0] === undefined ? undefined : hostile[0].at,
+    since: hostile[0]?.at,
     command: commandFor(`explain ${word(newest.csr, 'REQUEST')}`, { registered, indexed }),
   };
 }

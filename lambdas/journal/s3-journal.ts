@@ -46,7 +46,7 @@ export function createS3Journal(options: BucketOptions & Pick<JournalOptions, 'o
 
 /**
  * Head first, then the object it names: only one of two writers replaces the head, so that there is one chain; and what is interrupted between
- * the two is completed from the head by whoever comes next. No object is ever written over.
+ * the two is completed from the head by the next writer. No object is ever written over.
  */
 export function createJournal({ heads, lines, list, onRebuilt }: JournalOptions): Journal {
   const seen = new Set<string>();

@@ -25,7 +25,7 @@ const CLUSTER_API = { served: 'cluster.x-k8s.io' } as const;
 const EKS_ANYWHERE = 'apis/anywhere.eks.amazonaws.com/v1alpha1';
 const WEBHOOKS = 'apis/admissionregistration.k8s.io/v1';
 
-/** Every kind that is only listed. `certmarshal rbac` names the same. */
+/** Every kind that is only listed. */
 export const LISTED_KINDS = {
   // A Node lists up to 50 images with all their names: 20 to 30 KB each are ordinary.
   nodes: { api: 'api/v1', aPage: 200 },

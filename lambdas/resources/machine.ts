@@ -31,16 +31,9 @@ export interface Machine {
   readonly deleting: boolean;
   readonly phase?: string;
   readonly role: 'control-plane' | 'etcd' | 'worker';
-  readonly etcdReady: boolean;
   /** `status.nodeRef.name`. */
   readonly node?: string;
   readonly addresses: StatusAddresses;
-  /** uid of the controller that owns it. */
-  readonly controller?: string;
-  readonly conditions: ReadonlyMap<string, Condition>;
-  readonly failureReason?: string;
-  /** Hooks that keep it from being deleted, but for that of the control plane itself. */
-  readonly hooks: readonly string[];
   /** When its certificates end: `EXPIRY_ANNOTATION`, and `status.certificatesExpiryDate`, as they stand. */
   readonly expiryAnnotation?: string;
   readonly certificatesExpiryDate?: unknown;
@@ -51,7 +44,6 @@ export function readMachine(object: unknown): Machine | undefined {
   const name = nameAt(object, 'metadata', 'name');
   if (name === undefined) return undefined;
   const phase = nameAt(object, 'status', 'phase');
-  const newer = conditionsAt(object, 'status', 'v1beta2', 'conditions');
   return {
     name,
     namespace: nameAt(object, 'metadata', 'namespace'),
@@ -60,17 +52,35 @@ export function readMachine(object: unknown): Machine | undefined {
     deleting: isDeleting(object) || phase === 'Deleting' || phase === 'Deleted',
     phase,
     role: roleOfMachine(object),
-    etcdReady: text(object, 'metadata', 'labels', ETCD_READY_LABEL) === 'true',
     node: nameAt(object, 'status', 'nodeRef', 'name'),
     addresses: statusAddresses(object),
+    expiryAnnotation: annotation(object, EXPIRY_ANNOTATION),
+    certificatesExpiryDate: field(object, 'status', 'certificatesExpiryDate') ?? undefined,
+  };
+}
+
+/** How a Machine does. Read apart: only a rollout looks, at a few of many Machines. */
+export interface MachineState {
+  readonly etcdReady: boolean;
+  /** uid of the controller that owns it. */
+  readonly controller?: string;
+  readonly conditions: ReadonlyMap<string, Condition>;
+  readonly failureReason?: string;
+  /** Hooks that keep it from being deleted, but for that of the control plane itself. */
+  readonly hooks: readonly string[];
+}
+
+/** Never throws. */
+export function readMachineState(object: unknown): MachineState {
+  const newer = conditionsAt(object, 'status', 'v1beta2', 'conditions');
+  return {
+    etcdReady: text(object, 'metadata', 'labels', ETCD_READY_LABEL) === 'true',
     controller: controllerOf(object),
     conditions: newer.size > 0 ? newer : conditionsAt(object, 'status', 'conditions'),
     // Of v1beta1, and where v1beta2 keeps it.
     failureReason:
       nameAt(object, 'status', 'failureReason') ?? nameAt(object, 'status', 'deprecated', 'v1beta1', 'failureReason'),
     hooks: hooksOf(object),
-    expiryAnnotation: annotation(object, EXPIRY_ANNOTATION),
-    certificatesExpiryDate: field(object, 'status', 'certificatesExpiryDate') ?? undefined,
   };
 }
 

@@ -1,4 +1,4 @@
-import { type Machine, readMachine, serverAddresses } from '../resources/machine.ts';
+import { type MachineState, readMachine, readMachineState, serverAddresses } from '../resources/machine.ts';
 import { MISSING, shownCondition } from '../resources/values.ts';
 import type { ObservedMachine } from './observed.ts';
 
@@ -34,26 +34,30 @@ export function observedMachine(
 ): ObservedMachine | undefined {
   const machine = readMachine(object);
   if (machine === undefined) return undefined;
-  const { namespace, name, uid, createdAt, deleting, node, phase, controller, hooks, etcdReady } = machine;
+  const { namespace, name, uid, createdAt, deleting, node, phase } = machine;
   if (namespace === undefined || uid === undefined || createdAt === undefined) return undefined;
+  const state = readMachineState(object);
   return {
     namespace,
     name,
     uid,
     createdAt,
     deleting,
-    owned: owner !== undefined && controller === owner,
+    owned: owner !== undefined && state.controller === owner,
     node,
     addresses: serverAddresses(machine, endpoint),
     phase,
-    unhealthy: unhealthyOf(machine, role),
-    hooks,
+    unhealthy: unhealthyOf({ ...state, phase }, role),
+    hooks: state.hooks,
     served: { kind: 'none' },
-    etcdReady: role === 'etcd' ? etcdReady : undefined,
+    etcdReady: role === 'etcd' ? state.etcdReady : undefined,
   };
 }
 
-function unhealthyOf({ conditions, phase, failureReason }: Machine, role: MachineReading['role']): readonly string[] {
+function unhealthyOf(
+  { conditions, phase, failureReason }: MachineState & { readonly phase: string | undefined },
+  role: MachineReading['role'],
+): readonly string[] {
   const needed = role === 'etcd' ? [] : role === 'stacked' ? [...NEEDED, ...NEEDED_STACKED] : NEEDED;
   const wrong = [
     ...needed.map((type) => [type, conditions.get(type) ?? MISSING] as const),

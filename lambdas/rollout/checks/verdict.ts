@@ -23,7 +23,7 @@ export interface Failure {
 export function fails({ object, found, remedy, passing = false }: Failure): Verdict {
   return {
     passed: false,
-    passing: passing ? passing : undefined,
+    passing: passing || undefined,
     object,
     found,
     remedy,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalJson } from '../../../lambdas/canonical-json.ts';
+import { isSameJson } from '../../../lambdas/canonical-json.ts';
 import type { EksDiscovery } from '../../../lambdas/config/fleet.ts';
 import { decodeOrder, encodeOrder, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
@@ -301,7 +301,7 @@ describe('a forged order', () => {
 /** What is read of it is: an absent namespace is the default one. */
 function isSame(forged: Target, target: Target): boolean {
   const read = decodeOrder(encodeOrder(orderOf(forged)));
-  return read.ok && canonicalJson(read.value.target) === canonicalJson(target);
+  return read.ok && isSameJson(read.value.target, target);
 }
 
 /** The target with one leaf changed, or one field removed, by its path. */
