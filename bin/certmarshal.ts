@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { Command, CommanderError, Option } from 'commander';
-import { DEFAULT_NAMESPACE } from '../lambdas/contracts/identifiers.ts';
-import { SEVERITIES } from '../lambdas/expiry/finding.ts';
+import { DEFAULT_NAMESPACE } from '../lambdas/identifiers.ts';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
+import { SEVERITIES } from '../lambdas/tables/finding-codes.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { AuditTargetOptions } from './audit/open.ts';
 import type { AuditCommandOptions } from './commands/audit.ts';

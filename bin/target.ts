@@ -1,26 +1,27 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { type ApprovalPolicy, needsNodes } from '../lambdas/approval/policy.ts';
+import type { ApprovalPolicy } from '../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../lambdas/approval/request.ts';
 import { isFor } from '../lambdas/approval/selection.ts';
 import { cidrProblem } from '../lambdas/config/cidr.ts';
 import { formatDuration, parseDuration } from '../lambdas/config/duration.ts';
 import type { Fleet, FleetCluster } from '../lambdas/config/fleet.ts';
+import type { ExpiredServer } from '../lambdas/contracts/order.ts';
 import {
   DEFAULT_NAMESPACE,
   LONGEST_EXPIRED_AT_MOST_MS,
   NAMESPACE,
   PROVIDERS,
   type Provider,
-} from '../lambdas/contracts/identifiers.ts';
-import type { ExpiredServer } from '../lambdas/contracts/order.ts';
+} from '../lambdas/identifiers.ts';
 import { createKubernetesClient, type KubernetesClient } from '../lambdas/kubernetes/client.ts';
 import { DEFAULT_EXPIRED_AT_MOST_MS, hostOf } from '../lambdas/kubernetes/connection.ts';
 import { KubeconfigError, loadKubeconfig } from '../lambdas/kubernetes/kubeconfig.ts';
 import { printable } from '../lambdas/printable.ts';
 import { handshakeFrom } from '../lambdas/sweep/node-handshake.ts';
 import type { SweepTarget } from '../lambdas/sweep/observe.ts';
+import { needsNodes } from '../lambdas/tables/evidence-sources.ts';
 import { UsageError } from './exit-codes.ts';
 import { eksRegionOf, instancesOf } from './instances.ts';
 import { readTextFile } from './text-file.ts';

@@ -3,8 +3,8 @@ import { isFor, matchesGlob } from '../lambdas/approval/selection.ts';
 import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
 import { LONGEST_EXPIRED_SERVER_MS } from '../lambdas/fleet/expired-server.ts';
 import { matchesId } from '../lambdas/fleet/rollout-policy-of.ts';
-import { ALARMS, type AlarmEntry, type AlarmId, alarmSetting } from '../lambdas/health/alarms.ts';
 import type { MaintenanceWindow } from '../lambdas/health/maintenance.ts';
+import { ALARM_IDS, ALARMS, type AlarmEntry, alarmSetting } from '../lambdas/tables/alarms.ts';
 import { DAY_MS } from '../lambdas/time.ts';
 
 /** What keeps a fleet that is valid in itself from being deployed. Each names the field and what to write. */
@@ -97,13 +97,10 @@ function unknownRegions({ discovery }: Fleet): readonly string[] {
 
 /** Everything else needs the heartbeats: where nothing is measured, no other alarm rings. */
 function unwatched({ monitoring: { alarms } }: Fleet): readonly string[] {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
-  return (Object.keys(ALARMS) as AlarmId[])
-    .filter((id) => {
-      const { watches }: AlarmEntry = ALARMS[id];
-      return 'hub' in watches && watches.hub === 'heartbeat' && alarms[id]?.severity === 'off';
-    })
-    .map((id) => `monitoring.alarms.${id} is off: that certmarshal itself has stopped is then not noticed`);
+  return ALARM_IDS.filter((id) => {
+    const { watches }: AlarmEntry = ALARMS[id];
+    return 'hub' in watches && watches.hub === 'heartbeat' && alarms[id]?.severity === 'off';
+  }).map((id) => `monitoring.alarms.${id} is off: that certmarshal itself has stopped is then not noticed`);
 }
 
 /** So many times what a fleet that says nothing has: not even a fleet in ruins reaches it. */
@@ -111,8 +108,7 @@ const ABSURD = 100;
 
 /** Alarms that would wake somebody up, and never will. */
 function unheard({ monitoring: { alarms } }: Fleet): readonly string[] {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
-  return (Object.keys(ALARMS) as AlarmId[]).flatMap((id) => {
+  return ALARM_IDS.flatMap((id) => {
     const entry: AlarmEntry = ALARMS[id];
     const { threshold, severity } = alarmSetting(id, alarms);
     if ('hub' in entry.watches && entry.watches.hub === 'heartbeat') return [];

@@ -1,6 +1,6 @@
 import type { AuditReport } from '../../lambdas/audit/audit.ts';
-import { FINDING_CODES, type FindingCode } from '../../lambdas/expiry/finding-codes.ts';
 import type { CertificateObservation } from '../../lambdas/expiry/observation.ts';
+import { FINDING_CODES, type FindingCode } from '../../lambdas/tables/finding-codes.ts';
 import { auditedSources } from './sources.ts';
 import { certificatesOf } from './view.ts';
 

@@ -2,9 +2,9 @@ import type {
   Observation,
   OffObservation,
   ReadObservation,
-  SourceId,
   UnreadObservation,
 } from '../../lambdas/expiry/observation.ts';
+import type { SourceId } from '../../lambdas/tables/audit-sources.ts';
 
 /** What became of each source of an audit. */
 export interface AuditedSources {

@@ -1,8 +1,9 @@
 import type { AuditReport } from '../../lambdas/audit/audit.ts';
 import { type CertificateGroup, certificateGroups } from '../../lambdas/expiry/certificate-groups.ts';
-import type { ExpiryFinding, Severity } from '../../lambdas/expiry/finding.ts';
+import type { ExpiryFinding } from '../../lambdas/expiry/finding.ts';
 import type { CertificateObservation } from '../../lambdas/expiry/observation.ts';
 import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
+import type { Severity } from '../../lambdas/tables/finding-codes.ts';
 
 /** An audit, ready to be shown. */
 export interface AuditView {

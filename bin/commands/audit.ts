@@ -6,10 +6,10 @@ import type { Snapshots, StoredSnapshot } from '../../lambdas/audit/snapshots.ts
 import { AUDIT_SOURCES } from '../../lambdas/audit/sources.ts';
 import { isWhole } from '../../lambdas/audit/whole.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
-import { SEVERITIES, type Severity } from '../../lambdas/expiry/finding.ts';
-import type { SourceId } from '../../lambdas/expiry/observation.ts';
 import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
 import { printable } from '../../lambdas/printable.ts';
+import type { SourceId } from '../../lambdas/tables/audit-sources.ts';
+import { SEVERITIES, type Severity } from '../../lambdas/tables/finding-codes.ts';
 import { auditCsv } from '../audit/csv.ts';
 import { auditJson } from '../audit/json.ts';
 import { auditOpenMetrics } from '../audit/openmetrics.ts';

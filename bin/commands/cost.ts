@@ -1,9 +1,9 @@
 import { DEFAULT_AUDIT } from '../../lambdas/config/fleet.ts';
 import { type Bill, type BillLine, bill } from '../../lambdas/cost/bill.ts';
 import { PRICE_LIST } from '../../lambdas/cost/prices.ts';
-import { ALARMS } from '../../lambdas/health/alarms.ts';
-import { SIGNALS } from '../../lambdas/health/signals.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
+import { ALARMS } from '../../lambdas/tables/alarms.ts';
+import { SIGNALS } from '../../lambdas/tables/signals.ts';
 import { METRIC, SOMETIMES } from '../../lambdas/telemetry/metric-names.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type Style, styleFor } from '../terminal/style.ts';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
-import { CLUSTER_NAME } from '../../lambdas/contracts/identifiers.ts';
+import { CLUSTER_NAME } from '../../lambdas/identifiers.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import type { Connection } from '../../lambdas/kubernetes/connection.ts';
 import { ensureObject, type Manifest, objectPath } from '../../lambdas/kubernetes/ensure-object.ts';

@@ -1,7 +1,6 @@
 import { decideApproval, gateReason } from '../../lambdas/approval/decide.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
-import { REASONS, type Reason } from '../../lambdas/approval/reasons.ts';
 import type { SigningRequest } from '../../lambdas/approval/request.ts';
 import type { Verdict } from '../../lambdas/approval/verdict.ts';
 import type { Problem } from '../../lambdas/contracts/problem.ts';
@@ -11,6 +10,7 @@ import { printable } from '../../lambdas/printable.ts';
 import { decide } from '../../lambdas/sweep/decide.ts';
 import { observe, type SweepTarget } from '../../lambdas/sweep/observe.ts';
 import { evidenceProblem } from '../../lambdas/sweep/report.ts';
+import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type NamedServer, otherwiseNotice } from '../target.ts';
 import { styleFor } from '../terminal/style.ts';

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { Provider } from '../../lambdas/contracts/identifiers.ts';
+import type { Provider } from '../../lambdas/identifiers.ts';
 
 /** Where fleet.yaml names new credentials. */
 export interface FleetLines {

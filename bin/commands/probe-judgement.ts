@@ -1,13 +1,12 @@
 import { isIP } from 'node:net';
 import { certificateObservation } from '../../lambdas/expiry/certificate-observation.ts';
 import { judgeCertificate } from '../../lambdas/expiry/certificate-rules.ts';
-import { SEVERITIES, type Severity } from '../../lambdas/expiry/finding.ts';
-import { codeOfUnread, type FindingCode } from '../../lambdas/expiry/finding-codes.ts';
 import type { CertificateObservation } from '../../lambdas/expiry/observation.ts';
 import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
 import { canonicalDnsName } from '../../lambdas/names.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { HandshakeResult, HandshakeTarget } from '../../lambdas/probe/handshake.ts';
+import { codeOfUnread, type FindingCode, SEVERITIES, type Severity } from '../../lambdas/tables/finding-codes.ts';
 import type { Certificate } from '../../lambdas/x509/certificate.ts';
 import { isIssuedBy, isSelfSigned } from '../../lambdas/x509/issued-by.ts';
 import { leadsTo } from '../../lambdas/x509/leads-to.ts';

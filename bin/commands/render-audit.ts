@@ -1,7 +1,8 @@
 import type { CertificateGroup } from '../../lambdas/expiry/certificate-groups.ts';
-import type { ExpiryFinding, Severity } from '../../lambdas/expiry/finding.ts';
-import type { FindingCode } from '../../lambdas/expiry/finding-codes.ts';
-import type { Basis, OffObservation, SourceId, UnreadObservation } from '../../lambdas/expiry/observation.ts';
+import type { ExpiryFinding } from '../../lambdas/expiry/finding.ts';
+import type { Basis, OffObservation, UnreadObservation } from '../../lambdas/expiry/observation.ts';
+import type { SourceId } from '../../lambdas/tables/audit-sources.ts';
+import type { FindingCode, Severity } from '../../lambdas/tables/finding-codes.ts';
 import { type AuditRepeat, asTyped } from '../audit/repeat.ts';
 import { type AuditedSources, auditedSources, handshakesOf } from '../audit/sources.ts';
 import { type AuditView, severityCounts } from '../audit/view.ts';

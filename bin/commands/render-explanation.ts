@@ -1,7 +1,7 @@
-import { REASONS } from '../../lambdas/approval/reasons.ts';
 import { NODE_PREFIX } from '../../lambdas/approval/rules.ts';
 import type { NameProof, Verdict } from '../../lambdas/approval/verdict.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { REASONS } from '../../lambdas/tables/reasons.ts';
 import { serverWords } from '../target.ts';
 import type { Style } from '../terminal/style.ts';
 import { table } from '../terminal/table.ts';

@@ -1,6 +1,6 @@
-import type { Severity } from '../../lambdas/expiry/finding.ts';
 import type { CertificateObservation } from '../../lambdas/expiry/observation.ts';
 import { printable } from '../../lambdas/printable.ts';
+import type { Severity } from '../../lambdas/tables/finding-codes.ts';
 import { bar } from '../terminal/bar.ts';
 import { counted } from '../terminal/plural.ts';
 import type { Style } from '../terminal/style.ts';

@@ -1,6 +1,7 @@
 import { ROLLOUT_ANNOTATION } from '../../lambdas/rollout/annotations.ts';
 import type { ObservedMachine, ObservedRollout } from '../../lambdas/rollout/observed.ts';
-import type { RolloutCheck, RolloutState, RolloutStep } from '../../lambdas/rollout/step.ts';
+import type { RolloutCheck, RolloutStep } from '../../lambdas/rollout/step.ts';
+import type { RolloutState } from '../../lambdas/tables/rollout-states.ts';
 import { pasteable } from '../program.ts';
 import { type NamedServer, serverWords } from '../target.ts';
 import { bar } from '../terminal/bar.ts';

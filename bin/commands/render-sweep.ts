@@ -1,6 +1,6 @@
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
-import type { Reason } from '../../lambdas/approval/reasons.ts';
 import type { SweepReport, SweepRow } from '../../lambdas/sweep/report.ts';
+import type { Reason } from '../../lambdas/tables/reasons.ts';
 import { pasteable } from '../program.ts';
 import { type NamedServer, serverWords } from '../target.ts';
 import { counted } from '../terminal/plural.ts';

@@ -1,5 +1,6 @@
 import { matchesGlob } from '../../lambdas/approval/selection.ts';
-import { nameInId, word } from '../../lambdas/expiry/commands.ts';
+import { word } from '../../lambdas/command.ts';
+import { nameInId } from '../../lambdas/expiry/commands.ts';
 import { matchesId } from '../../lambdas/fleet/rollout-policy-of.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { printable } from '../../lambdas/printable.ts';

@@ -1,7 +1,8 @@
 import { HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../../lambdas/rollout/annotations.ts';
 import type { ObservedControlPlane } from '../../lambdas/rollout/observed.ts';
-import type { RolloutState, RolloutStep, RolloutWrite } from '../../lambdas/rollout/step.ts';
+import type { RolloutStep, RolloutWrite } from '../../lambdas/rollout/step.ts';
 import type { RolloutWritten } from '../../lambdas/rollout-step/act-rollout.ts';
+import type { RolloutState } from '../../lambdas/tables/rollout-states.ts';
 import type { Style } from '../terminal/style.ts';
 
 /** Where Cluster API has the one field that begins a rollout. */

@@ -1,15 +1,5 @@
 import type { Fix } from './check.ts';
-import { type HubRoles, whereIsTheRole } from './hub-roles.ts';
-
-/** The role of a principal: `arn:aws:iam::111122223333:role/certmarshal`; undefined for a user. */
-export function roleOf(arn: string): { readonly arn: string; readonly name: string } | undefined {
-  const { partition, account, name } =
-    /^arn:(?<partition>[a-z-]+):(?:sts|iam)::(?<account>\d{12}):(?:assumed-role\/|role\/(?:[\w+=,.@/-]+\/)?)(?<name>[\w+=,.@-]+)(?:\/[\w+=,.@-]+)?$/.exec(
-      arn,
-    )?.groups ?? {};
-  if (name === undefined) return undefined;
-  return { arn: `arn:${partition}:iam::${account}:role/${name}`, name };
-}
+import { type HubRoles, roleOf, whereIsTheRole } from './hub-roles.ts';
 
 /** Allows one action to a role, beside what it may already. */
 export function allowFix(principal: string, action: string, resource: string, text: string): Fix {

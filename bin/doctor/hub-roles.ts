@@ -1,7 +1,6 @@
 import type { HubOptions } from '../../lambdas/config/fleet.ts';
 import { HUB_STACK, hubRoleArn } from '../../lambdas/fleet/role-names.ts';
 import { UsageError } from '../exit-codes.ts';
-import { roleOf } from './aws-fixes.ts';
 
 /** Stands in a command for the role that nobody has named. */
 const PLACEHOLDER = 'SWEEP-ROLE-ARN';
@@ -16,6 +15,16 @@ export interface HubRoles {
   readonly weSweep: boolean;
   /** We have the role of sweep or of dispatch: those that spoke accounts trust. */
   readonly weAreHub: boolean;
+}
+
+/** The role of a principal: `arn:aws:iam::111122223333:role/certmarshal`; undefined for a user. */
+export function roleOf(arn: string): { readonly arn: string; readonly name: string } | undefined {
+  const { partition, account, name } =
+    /^arn:(?<partition>[a-z-]+):(?:sts|iam)::(?<account>\d{12}):(?:assumed-role\/|role\/(?:[\w+=,.@/-]+\/)?)(?<name>[\w+=,.@-]+)(?:\/[\w+=,.@-]+)?$/.exec(
+      arn,
+    )?.groups ?? {};
+  if (name === undefined) return undefined;
+  return { arn: `arn:${partition}:iam::${account}:role/${name}`, name };
 }
 
 /**

@@ -1,11 +1,11 @@
 import { printable } from '../printable.ts';
+import { REASONS, type Reason } from '../tables/reasons.ts';
 import type { DecodedRequest } from '../x509/certificate-request.ts';
 import { decodeCertificateRequest } from '../x509/decode-certificate-request.ts';
 import { verifyRequestSignature } from '../x509/verify-signature.ts';
 import type { Evidence } from './evidence.ts';
 import { mayBeControlPlane, proveOwnership } from './ownership.ts';
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
-import { REASONS, type Reason } from './reasons.ts';
 import type { ApprovalRequest, ClusterContext, SigningRequest } from './request.ts';
 import { evaluateRules, type Judged, NODE_PREFIX } from './rules.ts';
 import { isFor } from './selection.ts';

@@ -1,6 +1,6 @@
 import { canonicalAddress, canonicalDnsName, isDnsName } from '../names.ts';
 import { finished, type Steps } from '../steps.ts';
-import type { EvidenceSource } from './policy.ts';
+import type { EvidenceSource } from '../tables/evidence-sources.ts';
 
 /** The sources that are read from somewhere; `patterns` are part of the policy. */
 export type ReadableSource = Exclude<EvidenceSource, 'patterns'>;

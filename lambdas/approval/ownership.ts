@@ -1,10 +1,11 @@
 import { addressRanges, canonicalAddress, canonicalDnsName, spellsAddress } from '../names.ts';
 import { printable } from '../printable.ts';
+import { EVIDENCE_SOURCES, type EvidenceSource, isIndependent, needsNodes } from '../tables/evidence-sources.ts';
+import type { Reason } from '../tables/reasons.ts';
 import type { GeneralName } from '../x509/certificate-request.ts';
 import { type Evidence, isLive, type Owner, type Owners, type ReadableSource } from './evidence.ts';
 import { nodeWithoutInstance } from './node-kinds.ts';
-import { type ApprovalPolicy, type EvidenceSource, needsNodes } from './policy.ts';
-import type { Reason } from './reasons.ts';
+import type { ApprovalPolicy } from './policy.ts';
 import { deniedBy, type Renewal, type RenewalFault, renewalFor } from './renewal.ts';
 import type { ClusterContext } from './request.ts';
 import { isEndpoint } from './reserved-names.ts';
@@ -17,9 +18,7 @@ export interface OwnershipResult {
   readonly failure?: { readonly reason: Reason; readonly message: string; readonly hostile: boolean };
 }
 
-// Sources nobody can write from the node outrank those that the node writes, so a lying Node cannot contest a Machine. A certificate says who
-// had its names when it was issued: everybody who has one of them now contests it, and it contests nobody.
-const INDEPENDENCE: Readonly<Record<EvidenceSource, number>> = { machine: 2, ec2: 2, node: 1, renewal: 0, patterns: 0 };
+const independenceOf = (source: EvidenceSource): number => EVIDENCE_SOURCES[source].independence;
 
 /**
  * Proves each DNS name and address of a request, once, for the node that asks, by the sources the policy names. A name is proven
@@ -120,12 +119,12 @@ function ownersOfNode(
 
 /** Whether a Machine or instance of the control plane is the node, or nothing that the node cannot write knows yet what it is. */
 export function mayBeControlPlane(node: string, evidence: Evidence): boolean {
-  const known = evidence.ownersOf(node).owners.filter(({ source }) => INDEPENDENCE[source] === INDEPENDENCE.machine);
+  const known = evidence.ownersOf(node).owners.filter(isIndependent);
   return known.length === 0 || known.some(({ controlPlane }) => controlPlane === true);
 }
 
 function byIndependence(a: Owner, b: Owner): number {
-  return INDEPENDENCE[b.source] - INDEPENDENCE[a.source];
+  return independenceOf(b.source) - independenceOf(a.source);
 }
 
 type Failure = NonNullable<OwnershipResult['failure']>;
@@ -148,13 +147,13 @@ function proveName(
   // Last, so that it takes no proof from the others.
   const renewed = listed === undefined && !byPattern ? renewedBy(kind, canonical, node, known, evidence) : undefined;
   const owner = listed ?? renewed;
-  const rank = owner !== undefined ? INDEPENDENCE[owner.source] : INDEPENDENCE.patterns;
+  const rank = owner !== undefined ? independenceOf(owner.source) : independenceOf('patterns');
   const sameName = kind === 'dns' ? evidence.ownersOf(canonical) : undefined;
   const crowded = crowdedSource(rank, holders) ?? (canonical === node ? undefined : crowdedSource(rank, sameName));
   if (crowded !== undefined)
     return fail(base, {
       reason: 'SanContested',
-      message: `${label} belongs to more ${SOURCE_NAMES[crowded]} than a name can belong to`,
+      message: `${label} belongs to more ${EVIDENCE_SOURCES[crowded].plural} than a name can belong to`,
       hostile: false,
     });
   const rival = firstRival(node, rank, holders, sameName);
@@ -165,7 +164,7 @@ function proveName(
         ? { source: owner.source, object: owner.object }
         : ({ source: 'patterns', object: `pattern of policy ${policy.name}` } as const);
     // A source that could have contested the proof and was not read might have done so.
-    const silent = unreadSource(evidence, policy, (source) => source !== 'renewal' && INDEPENDENCE[source] >= rank);
+    const silent = unreadSource(evidence, policy, (source) => source !== 'renewal' && independenceOf(source) >= rank);
     if (rival === undefined && silent !== undefined) return fail(base, unread(label, silent));
     if (rival === undefined) return { proof: { ...base, proven: true, provenBy } };
     return fail(
@@ -185,7 +184,7 @@ function proveName(
         reason: 'SanNotOwned',
         message: `${label} belongs to ${describe(rival)}`,
         // Only against a node whose own names are known, and by a live object: a name that moves may reach its new Machine late.
-        hostile: known.trusted.length > 0 && isLive(rival) && INDEPENDENCE[rival.source] === INDEPENDENCE.machine,
+        hostile: known.trusted.length > 0 && isLive(rival) && isIndependent(rival),
       },
     );
   return fail(base, unproven(label, kind, canonical, node, known, evidence, policy));
@@ -193,7 +192,7 @@ function proveName(
 
 /** A source with too many objects for one name, if it is at least as independent as `rank`: which of them would contest is not known. */
 function crowdedSource(rank: number, owners: Owners | undefined): ReadableSource | undefined {
-  return owners?.more.find((source) => source !== 'renewal' && INDEPENDENCE[source] >= rank);
+  return owners?.more.find((source) => source !== 'renewal' && independenceOf(source) >= rank);
 }
 
 /**
@@ -207,14 +206,14 @@ function firstRival(node: string, rank: number, ...having: readonly (Owners | un
   let first: Owner | undefined;
   for (const entry of having)
     for (const owner of entry?.owners ?? []) {
-      if (owner.source === 'renewal' || owner.nodes.includes(node) || INDEPENDENCE[owner.source] < rank) continue;
+      if (owner.source === 'renewal' || owner.nodes.includes(node) || independenceOf(owner.source) < rank) continue;
       if (first === undefined || isMoreTelling(owner, first)) first = owner;
     }
   return first;
 }
 
 function isMoreTelling(a: Owner, b: Owner): boolean {
-  return isLive(a) === isLive(b) ? INDEPENDENCE[a.source] > INDEPENDENCE[b.source] : isLive(a);
+  return isLive(a) === isLive(b) ? independenceOf(a.source) > independenceOf(b.source) : isLive(a);
 }
 
 function renewedBy(
@@ -323,17 +322,10 @@ function unreadSource(
 function unread(label: string, source: ReadableSource): Failure {
   return {
     reason: 'EvidenceUnreadable',
-    message: `${label} is not proven: ${SOURCE_NAMES[source]} could not be read`,
+    message: `${label} is not proven: ${EVIDENCE_SOURCES[source].plural} could not be read`,
     hostile: false,
   };
 }
-
-const SOURCE_NAMES: Readonly<Record<ReadableSource, string>> = {
-  machine: 'Machines',
-  ec2: 'EC2 instances',
-  node: 'Nodes',
-  renewal: 'serving certificates',
-};
 
 /** "; what it serves at 10.0.1.23:10250 ended 2 h ago". */
 function withoutCertificate(node: string, evidence: Evidence, policy: ApprovalPolicy): string {
@@ -350,7 +342,7 @@ function lookedAt(evidence: Evidence, policy: ApprovalPolicy): string {
   const parts: string[] = [];
   for (const reading of evidence.readings) {
     if (!reading.ok || !policy.evidence.includes(reading.source)) continue;
-    parts.push(`no ${SOURCE_NAMES[reading.source].slice(0, -1)} (${reading.lookedAt} looked at)`);
+    parts.push(`no ${EVIDENCE_SOURCES[reading.source].plural.slice(0, -1)} (${reading.lookedAt} looked at)`);
   }
   return parts.length === 0
     ? `no evidence was read (policy asks for ${policy.evidence.join(', ')}); nothing`

@@ -1,24 +1,5 @@
-import { PROVIDERS, type Provider } from '../contracts/identifiers.ts';
-
-/**
- * Who may prove that a node owns a name.
- *
- * - `machine`: Cluster API Machine of the management cluster.
- * - `ec2`: the EC2 instance that carries this cluster's tag.
- * - `node`: `Node.status.addresses`, which the kubelet writes about itself; opt-in.
- * - `renewal`: the certificate that the node serves now, for a request of exactly its names; opt-in.
- * - `patterns`: CIDR and DNS patterns of the policy; opt-in.
- */
-export type EvidenceSource = 'machine' | 'ec2' | 'node' | 'renewal' | 'patterns';
-export const EVIDENCE_SOURCES: readonly EvidenceSource[] = ['machine', 'ec2', 'node', 'renewal', 'patterns'];
-
-/** Nodes have to be read for these, and what a Node shows may be the address of a Service: service CIDRs have to be known. */
-const NEEDING_NODES: ReadonlySet<unknown> = new Set<EvidenceSource>(['node', 'renewal', 'patterns']);
-
-/** Whether a source of evidence needs Nodes and the service CIDRs of the cluster. */
-export function needsNodes(source: unknown): boolean {
-  return NEEDING_NODES.has(source);
-}
+import { PROVIDERS, type Provider } from '../identifiers.ts';
+import type { EvidenceSource } from '../tables/evidence-sources.ts';
 
 /** `observe` makes every decision and writes nothing to the cluster. */
 export type Mode = 'enforce' | 'observe';

@@ -1,10 +1,11 @@
 import { canonicalAddress, canonicalDnsName, spellsAddress } from '../names.ts';
 import { printable } from '../printable.ts';
+import { isIndependent } from '../tables/evidence-sources.ts';
+import type { Reason } from '../tables/reasons.ts';
 import type { GeneralName } from '../x509/certificate-request.ts';
-import { type Evidence, isLive, type Owner, type ReadableSource } from './evidence.ts';
+import { type Evidence, isLive, type Owner } from './evidence.ts';
 import { nodeWithoutInstance } from './node-kinds.ts';
 import type { ApprovalPolicy } from './policy.ts';
-import type { Reason } from './reasons.ts';
 
 /** The certificate that a node serves now, and whether it may prove anything of a request. */
 export interface Renewal {
@@ -54,11 +55,6 @@ export function deniedBy(kind: 'dns' | 'ip', canonical: string, node: string, ev
   const others = kind === 'dns' ? [...holders, ...evidence.ownersOf(canonical).owners] : holders;
   const other = others.find(({ nodes }) => !nodes.includes(node));
   return other === undefined ? undefined : `${printable(other.object, 150)} has it too`;
-}
-
-/** Nobody can write these from the node. */
-function isIndependent({ source }: { readonly source: ReadableSource }): boolean {
-  return source === 'machine' || source === 'ec2';
 }
 
 /** Whether an object that does not list the name thereby says that its node does not have it. */

@@ -1,4 +1,4 @@
-import type { Provider } from '../contracts/identifiers.ts';
+import type { Provider } from '../identifiers.ts';
 
 /** A CertificateSigningRequest as the judge sees it: read once from the wire, every field checked or absent. */
 export interface SigningRequest {

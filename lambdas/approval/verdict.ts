@@ -1,9 +1,7 @@
-import type { EvidenceSource, Mode } from './policy.ts';
-import type { Reason } from './reasons.ts';
+import type { EvidenceSource } from '../tables/evidence-sources.ts';
+import type { Reason, VerdictKind } from '../tables/reasons.ts';
+import type { Mode } from './policy.ts';
 import type { RuleId } from './rules.ts';
-
-/** What certmarshal does with one request. Only `approve` and `deny` are ever written, and only in mode `enforce`. */
-export type VerdictKind = 'approve' | 'deny' | 'leave' | 'ignore';
 
 /** One rule, evaluated. All rules are evaluated, also after the first that failed, so that a person sees the whole picture. */
 export interface Check {

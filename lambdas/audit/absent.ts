@@ -1,4 +1,4 @@
-import type { SourceId } from '../expiry/observation.ts';
+import type { SourceId } from '../tables/audit-sources.ts';
 import type { AuditContext } from './audit-source.ts';
 
 /**

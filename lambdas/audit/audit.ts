@@ -1,12 +1,13 @@
 import { AwsError } from '../aws/errors.ts';
 import type { Problem } from '../contracts/problem.ts';
 import { assessInSteps } from '../expiry/assess-expiry.ts';
-import type { MemberObservation, Observation, SourceId } from '../expiry/observation.ts';
+import type { MemberObservation, Observation } from '../expiry/observation.ts';
 import type { Snapshot } from '../expiry/snapshot.ts';
 import type { Thresholds } from '../expiry/thresholds.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { printable } from '../printable.ts';
 import { stepsInTurns } from '../processor-time.ts';
+import type { SourceId } from '../tables/audit-sources.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { isAbsent } from './absent.ts';
 import type { AuditContext, AuditSource, SourceObservations } from './audit-source.ts';

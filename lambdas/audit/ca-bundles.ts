@@ -1,4 +1,5 @@
-import type { Observation, SourceId } from '../expiry/observation.ts';
+import type { Observation } from '../expiry/observation.ts';
+import type { SourceId } from '../tables/audit-sources.ts';
 import { type CertificateBundle, decodeBundle } from '../x509/certificate-bundle.ts';
 import type { AuditContext } from './audit-source.ts';
 import { bundleAt } from './certificates-at.ts';

@@ -1,6 +1,6 @@
-import type { Provider } from '../contracts/identifiers.ts';
 import { certificateObservation, type Sighting } from '../expiry/certificate-observation.ts';
 import type { Observation } from '../expiry/observation.ts';
+import type { Provider } from '../identifiers.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { type CertificateBundle, decodeBundle } from '../x509/certificate-bundle.ts';
 

@@ -1,14 +1,9 @@
 import { KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
-import type { CertificateClass } from '../expiry/certificate-classes.ts';
-import {
-  type Observation,
-  REMEMBERED_OF_ONE_PLACE,
-  SEVERAL_AT_A_PLACE,
-  type UnreadObservation,
-} from '../expiry/observation.ts';
+import { type Observation, REMEMBERED_OF_ONE_PLACE, type UnreadObservation } from '../expiry/observation.ts';
 import { printable } from '../printable.ts';
 import { inTurns } from '../processor-time.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import type { AuditContext } from './audit-source.ts';
@@ -121,7 +116,7 @@ function observe(
   };
   return {
     place: `${what} ${where}`,
-    several: SEVERAL_AT_A_PLACE.has(what),
+    several: CERTIFICATE_CLASSES[what].severalAtAPlace,
     fingerprint: leaf?.fingerprint ?? '',
     found: bundleAt(sighting, bundle, context.target.cluster.provider).observations,
   };

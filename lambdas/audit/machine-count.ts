@@ -1,4 +1,5 @@
-import type { SourceId, UnreadObservation } from '../expiry/observation.ts';
+import type { UnreadObservation } from '../expiry/observation.ts';
+import type { SourceId } from '../tables/audit-sources.ts';
 
 /** An int32 that counts something. */
 export function isCount(value: unknown): value is number {

@@ -1,6 +1,7 @@
-import type { SourceId, UnreadObservation } from '../expiry/observation.ts';
+import type { UnreadObservation } from '../expiry/observation.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { inTurns } from '../processor-time.ts';
+import type { SourceId } from '../tables/audit-sources.ts';
 import { unreadBecause } from './unread.ts';
 
 /** A list, read to its end or up to a problem. */

@@ -1,11 +1,12 @@
 import { type AuditSummary, type ClassEnd, MAX_SUMMARY_FINDINGS, SUMMARY_LIMITS } from '../contracts/audit-summary.ts';
 import { certificateGroups } from '../expiry/certificate-groups.ts';
-import { type KeptFinding, SEVERITIES, type Severity } from '../expiry/finding.ts';
+import type { KeptFinding } from '../expiry/finding.ts';
 import { byUrgency, mostUrgent } from '../expiry/findings.ts';
 import type { Observation } from '../expiry/observation.ts';
 import type { Snapshot } from '../expiry/snapshot.ts';
 import { DEFAULT_THRESHOLDS } from '../expiry/thresholds.ts';
 import { printable } from '../printable.ts';
+import { SEVERITIES, type Severity } from '../tables/finding-codes.ts';
 import { largestTally, tallyOf } from './tally.ts';
 
 /** Bytes of JSON of a summary's findings: the summaries of a thousand clusters that all have too many are then under 8 MB. */

@@ -1,7 +1,7 @@
-import type { Provider } from '../contracts/identifiers.ts';
-import { renewedBy } from '../expiry/certificate-classes.ts';
 import type { Sighting } from '../expiry/certificate-observation.ts';
 import type { CertificateObservation } from '../expiry/observation.ts';
+import type { Provider } from '../identifiers.ts';
+import { renewedBy } from '../tables/certificate-classes.ts';
 import { timestamp } from './instant.ts';
 
 /** What somebody says of a certificate. Times in milliseconds since the epoch. */

@@ -1,6 +1,6 @@
-import { layerOf } from '../expiry/layers.ts';
 import type { Observation } from '../expiry/observation.ts';
 import type { Snapshot } from '../expiry/snapshot.ts';
+import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 
 /**
  * Whether an audit saw all that it needs, so that it may do without what was known before: every source was read, and every server of the control
@@ -13,5 +13,5 @@ export function isWhole({ observations }: Pick<Snapshot, 'observations'>): boole
 function isMissed(observation: Observation): boolean {
   if (observation.kind !== 'unread' || observation.usual === true) return false;
   const { where, what } = observation;
-  return where === undefined || (what !== undefined && layerOf(what) === 'control plane');
+  return where === undefined || (what !== undefined && CERTIFICATE_CLASSES[what].layer === 'control plane');
 }

@@ -1,7 +1,8 @@
 import { canonicalJson } from '../canonical-json.ts';
 import type { ExpiryFinding } from '../expiry/finding.ts';
-import { type Observation, REMEMBERED_SOURCES } from '../expiry/observation.ts';
+import type { Observation } from '../expiry/observation.ts';
 import type { Snapshot } from '../expiry/snapshot.ts';
+import { REMEMBERED_SOURCES } from '../tables/audit-sources.ts';
 
 /** A stored snapshot is never older than that and one cadence of audits. Milliseconds. */
 const LONGEST_MS = 2 * 3_600_000;

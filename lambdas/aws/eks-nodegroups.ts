@@ -12,7 +12,7 @@ import {
 import type { Problem } from '../contracts/problem.ts';
 import type { AwsScope } from '../contracts/target.ts';
 import { printable } from '../printable.ts';
-import type { ObservedEksCluster, ObservedNodeGroup, ObservedUpdate } from '../rollout/observed-node-groups.ts';
+import type { ObservedEksCluster, ObservedNodeGroup, ObservedUpdate } from '../resources/eks.ts';
 import { LAST_INSTANT } from '../time.ts';
 import { type Call, callAws, describeCall } from './call.ts';
 import { invalid } from './classify.ts';

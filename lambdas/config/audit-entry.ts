@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CERTIFICATE_CLASSES, type CertificateClass } from '../expiry/certificate-classes.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
 import { kindOf } from './describe-issue.ts';
 import { formatDuration } from './duration.ts';
 import { duration, list } from './values.ts';

@@ -1,4 +1,4 @@
-import { ACCOUNT_ID, LANE_NAME, REGION_NAME } from '../contracts/identifiers.ts';
+import { ACCOUNT_ID, LANE_NAME, REGION_NAME } from '../identifiers.ts';
 import { DEFAULT_LANE, SELF } from './fleet.ts';
 
 // The forms that AWS gives to its names. A wrong one is refused here, not half an hour later by CloudFormation.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { CLUSTER_NAME, DEFAULT_NAMESPACE, PROVIDERS } from '../contracts/identifiers.ts';
-import { isAuthenticatorUuid } from '../fleet/token-server.ts';
+import { isAuthenticatorUuid } from '../aws/token-server.ts';
+import { CLUSTER_NAME, DEFAULT_NAMESPACE, PROVIDERS } from '../identifiers.ts';
 import { DEFAULT_LANE } from './fleet.ts';
 import {
   auditOptIns,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { matchesGlob } from '../approval/selection.ts';
-import { isAuthenticatorUuid } from '../fleet/token-server.ts';
+import { isAuthenticatorUuid } from '../aws/token-server.ts';
 import { AUTHENTICATOR_REMEDY, ClusterEntry, ManagementClusterEntry } from './cluster-entries.ts';
 import { DiscoveryEntry } from './discovery-entry.ts';
 import { type RuleProblem, readable, repeatedNames, type Sections } from './rule.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { EXTERNAL_ID } from '../contracts/identifiers.ts';
 import { MAX_SESSION_TAGS } from '../contracts/target.ts';
+import { EXTERNAL_ID } from '../identifiers.ts';
 import { ACCOUNT, REGION, ROLE_NAME, sessionTagKeyProblem, tagKeyProblem, tagValueProblem } from './aws-names.ts';
 import { kindOf } from './describe-issue.ts';
 import { SELF } from './fleet.ts';

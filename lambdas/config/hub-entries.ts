@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ACCOUNT_ID, REGION_NAME } from '../contracts/identifiers.ts';
+import { ACCOUNT_ID, REGION_NAME } from '../identifiers.ts';
 import { KMS_KEY_ARN, laneNameProblem, SECURITY_GROUP_ID, SUBNET_ID, VPC_ID } from './aws-names.ts';
 import { list, matching, quote, refusing, text } from './values.ts';
 

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../approval/policy.ts';
-import type { Provider } from '../contracts/identifiers.ts';
-import type { Threshold } from '../expiry/thresholds.ts';
-import { ALARMS, type AlarmId, type AlarmSettings } from '../health/alarms.ts';
 import type { MaintenanceWindow } from '../health/maintenance.ts';
+import type { Provider } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../rollout/policy.ts';
+import { ALARMS, type AlarmId, type AlarmSettings } from '../tables/alarms.ts';
+import type { Threshold } from '../tables/certificate-classes.ts';
 import type { OnceWindow, WeeklyWindow } from '../window/window.ts';
 import type { Audit, ThresholdEntry } from './audit-entry.ts';
 import { describeIssue, describeUnknownKey } from './describe-issue.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ALARM_SEVERITIES, ALARMS, type AlarmId } from '../health/alarms.ts';
+import { ALARM_IDS, ALARM_SEVERITIES, ALARMS, type AlarmId } from '../tables/alarms.ts';
 import { WEEKDAYS } from '../window/window.ts';
 import { kindOf } from './describe-issue.ts';
 import { formatDuration } from './duration.ts';
@@ -7,7 +7,7 @@ import { DEFAULT_MONITORING } from './fleet.ts';
 import { clockTime, instant, timeZone } from './time-values.ts';
 import { duration, fleetGlob, list, text } from './values.ts';
 
-// Every alarm has an entry with the threshold that its metric can have, so that one that never rings, or always, is refused here.
+// Every alarm has an entry, with the threshold that its metric can have, so that one that never rings, or always, is refused here.
 
 /** A sweep is a minute apart from the next, and its alarm takes two or three of them. */
 const SHORTEST_SECONDS = 2 * 60;
@@ -18,22 +18,22 @@ const LEAST_OBJECTIVE = 0.9;
 
 const severity = z.enum([...ALARM_SEVERITIES, 'off']).exactOptional();
 
-/** @param threshold absent where there is nothing to choose */
-function alarm<T extends z.ZodType<number>>(id: AlarmId, threshold: T) {
+function alarm(id: AlarmId) {
+  const threshold = thresholdOf(id);
+  const entry = { severity: severityOf(id) };
   return z
-    .strictObject({ threshold: threshold.exactOptional(), severity: severityOf(id) })
-    .exactOptional()
-    .meta({
-      description: ALARMS[id].meaning,
-    });
-}
-
-/** Where there is no threshold to choose: it is so, or it is not. */
-function plain(id: AlarmId) {
-  return z
-    .strictObject({ severity: severityOf(id) })
+    .strictObject(threshold === undefined ? entry : { threshold: threshold.exactOptional(), ...entry })
     .exactOptional()
     .meta({ description: ALARMS[id].meaning });
+}
+
+/** Undefined where there is none to choose: it is so, or it is not. */
+function thresholdOf(id: AlarmId) {
+  const { setting } = ALARMS[id];
+  if (setting === 'none') return undefined;
+  if (setting === 'seconds') return seconds(id);
+  if (setting === 'count') return count(id);
+  return setting === 'burn' ? burn(id) : share(id, setting.shareOf);
 }
 
 function severityOf(id: AlarmId) {
@@ -80,7 +80,7 @@ function share(id: AlarmId, of: string) {
     });
 }
 
-function burn(id: AlarmId) {
+export function burn(id: AlarmId) {
   const form = 'write how many times faster than allowed, above 0, for example 14.4';
   const wrong = ({ input }: { readonly input?: unknown }) => `${form}, not ${kindOf(input)}`;
   return z
@@ -93,34 +93,10 @@ function burn(id: AlarmId) {
 }
 
 /** `monitoring.alarms`: one key for each alarm. */
-export const AlarmsSection = z.strictObject({
-  DispatchHeartbeat: plain('DispatchHeartbeat'),
-  ReportHeartbeat: plain('ReportHeartbeat'),
-  OldestSweep: alarm('OldestSweep', seconds('OldestSweep')),
-  FunctionErrors: alarm('FunctionErrors', count('FunctionErrors')),
-  FunctionThrottles: alarm('FunctionThrottles', count('FunctionThrottles')),
-  FunctionDuration: alarm('FunctionDuration', share('FunctionDuration', 'its timeout')),
-  QueueAge: alarm('QueueAge', share('QueueAge', 'the time that the queue keeps a message')),
-  DiscoveryProblems: alarm('DiscoveryProblems', count('DiscoveryProblems')),
-  SnapshotsUnwritten: alarm('SnapshotsUnwritten', count('SnapshotsUnwritten')),
-  JournalUnwritten: alarm('JournalUnwritten', count('JournalUnwritten')),
-  ClusterUnreadable: alarm('ClusterUnreadable', seconds('ClusterUnreadable')),
-  ClusterNeverRead: alarm('ClusterNeverRead', seconds('ClusterNeverRead')),
-  ClusterIncomplete: alarm('ClusterIncomplete', seconds('ClusterIncomplete')),
-  AuditStale: alarm('AuditStale', seconds('AuditStale')),
-  CertificateCritical: alarm('CertificateCritical', count('CertificateCritical')),
-  CertificateWarning: alarm('CertificateWarning', count('CertificateWarning')),
-  KubeletOverdue: alarm('KubeletOverdue', count('KubeletOverdue')),
-  CoverageLost: alarm('CoverageLost', count('CoverageLost')),
-  RequestsStuck: alarm('RequestsStuck', count('RequestsStuck')),
-  RequestsWaiting: alarm('RequestsWaiting', count('RequestsWaiting')),
-  ImpersonationAttempt: alarm('ImpersonationAttempt', count('ImpersonationAttempt')),
-  SloFastBurn: alarm('SloFastBurn', burn('SloFastBurn')),
-  SloSlowBurn: alarm('SloSlowBurn', burn('SloSlowBurn')),
-  RolloutHeld: plain('RolloutHeld'),
-  RolloutNeeded: plain('RolloutNeeded'),
-  RecoveryModeOpen: plain('RecoveryModeOpen'),
-} satisfies Record<AlarmId, z.ZodType>);
+export const AlarmsSection = z.strictObject(
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
+  Object.fromEntries(ALARM_IDS.map((id) => [id, alarm(id)])) as Record<AlarmId, ReturnType<typeof alarm>>,
+);
 
 const weekdays = list(z.enum(WEEKDAYS)).refine((days) => new Set(days).size === days.length, {
   error: 'a day is there twice; keep one of the two',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { ALARMS } from '../health/alarms.ts';
+import { ALARM_IDS, ALARMS, type AlarmId } from '../tables/alarms.ts';
 import { WEEKDAYS } from '../window/window.ts';
-import { AlarmsSection, Monitoring } from './monitoring-entry.ts';
+import { burn, Monitoring } from './monitoring-entry.ts';
 import { type RuleProblem, readable, type Sections } from './rule.ts';
 import { instant } from './time-values.ts';
 
@@ -11,7 +11,7 @@ const Times = z.object({ from: z.unknown().optional(), until: z.unknown().option
 const Objective = z.object({ objective: Monitoring.shape.objective });
 
 const MAINTENANCE = ['monitoring', 'maintenance'] as const;
-const BURNS = ['SloFastBurn', 'SloSlowBurn'] as const;
+const BURNS = ALARM_IDS.filter((id) => ALARMS[id].setting === 'burn');
 
 export function monitoringRules({ maintenance, monitoring }: Sections): readonly RuleProblem[] {
   return [
@@ -66,14 +66,12 @@ function neverEnds(maintenance: readonly unknown[]): readonly RuleProblem[] {
 }
 
 /** Where every request is missed, a budget of a hundredth burns a hundred times faster than allowed, and never faster. */
-function neverReached(monitoring: unknown, id: (typeof BURNS)[number]): readonly RuleProblem[] {
+function neverReached(monitoring: unknown, id: AlarmId): readonly RuleProblem[] {
   const objective = Objective.safeParse(monitoring);
   if (!objective.success) return [];
   const most = 1 / (1 - objective.data.objective);
   const rounded = Math.round(most * 10) / 10;
-  const written = z
-    .object({ alarms: z.object({ [id]: z.object({ threshold: AlarmsSection.shape[id].unwrap().shape.threshold }) }) })
-    .safeParse(monitoring);
+  const written = z.object({ alarms: z.object({ [id]: z.object({ threshold: burn(id) }) }) }).safeParse(monitoring);
   const threshold = written.success ? written.data.alarms[id]?.threshold : undefined;
   if ((threshold ?? ALARMS[id].threshold) < most) return [];
   return threshold === undefined

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { DEFAULT_POLICY, EVIDENCE_SOURCES, KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
-import { PROVIDERS } from '../contracts/identifiers.ts';
+import { DEFAULT_POLICY, KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
+import { PROVIDERS } from '../identifiers.ts';
+import { EVIDENCE_SOURCE_IDS } from '../tables/evidence-sources.ts';
 import { dnsPatternProblem } from './dns-pattern.ts';
 import { formatDuration } from './duration.ts';
 import { cidr, clusterGlob, duration, list, name, refusing, text } from './values.ts';
@@ -90,7 +91,7 @@ export const PolicyEntry = z
       .meta({
         description: 'Signers whose requests are judged. Only the one for kubelet serving certificates is supported.',
       }),
-    evidence: list(z.enum(EVIDENCE_SOURCES))
+    evidence: list(z.enum(EVIDENCE_SOURCE_IDS))
       .prefault([...DEFAULT_POLICY.evidence])
       .meta({
         description:

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { DEFAULT_POLICY, needsNodes } from '../approval/policy.ts';
+import { DEFAULT_POLICY } from '../approval/policy.ts';
 import { isFor } from '../approval/selection.ts';
+import { needsNodes } from '../tables/evidence-sources.ts';
 import { ClusterEntry, ManagementClusterEntry } from './cluster-entries.ts';
 import { formatDuration } from './duration.ts';
 import { PolicyEntry } from './policy-entry.ts';
@@ -75,7 +76,7 @@ function unknownServices(
 ): readonly RuleProblem[] {
   const read = PolicySelection.safeParse(policy);
   if (!read.success) return [];
-  const listed = read.data.evidence.findIndex(needsNodes);
+  const listed = read.data.evidence.findIndex((source) => needsNodes(String(source)));
   if (listed === -1) return [];
   const unknown = withoutServices.filter((cluster) => isFor(read.data, cluster));
   if (unknown.length === 0) return [];

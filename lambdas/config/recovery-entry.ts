@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CLUSTER_ID, LONGEST_EXPIRED_AT_MOST_MS } from '../contracts/identifiers.ts';
+import { CLUSTER_ID, LONGEST_EXPIRED_AT_MOST_MS } from '../identifiers.ts';
 import { formatDuration } from './duration.ts';
 import { instant } from './time-values.ts';
 import { duration, matching } from './values.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { CLUSTER_NAME, DEFAULT_NAMESPACE, NAMESPACE, SECRET_ARN } from '../contracts/identifiers.ts';
 import { MAX_NAMESPACES } from '../contracts/registry.ts';
 import { MAX_SERVICE_CIDRS } from '../contracts/values.ts';
+import { CLUSTER_NAME, DEFAULT_NAMESPACE, NAMESPACE, SECRET_ARN } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import { cidrProblem } from './cidr.ts';
 import { kindOf } from './describe-issue.ts';

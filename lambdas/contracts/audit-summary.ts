@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
-import { CERTIFICATE_CLASSES } from '../expiry/certificate-classes.ts';
-import { SEVERITIES } from '../expiry/finding.ts';
-import { FINDING_CODES, runbookOf } from '../expiry/finding-codes.ts';
-import { SOURCE_IDS } from '../expiry/observation.ts';
-import { type Contract, keysOf, list, lossy, printed } from './contract.ts';
+import { SOURCE_IDS } from '../tables/audit-sources.ts';
+import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
+import { FINDING_CODES, runbookOf, SEVERITIES } from '../tables/finding-codes.ts';
+import { keysOf } from '../tables/keys.ts';
+import { type Contract, list, lossy, printed } from './contract.ts';
 import { CertificateTime, ClusterId, Count, Flag, Time } from './values.ts';
 
 /** Findings in a summary; the snapshot has all of them. */

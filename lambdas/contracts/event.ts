@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
-import { ALARM_SEVERITIES, ALARMS } from '../health/alarms.ts';
-import { CLUSTER_STATES } from '../health/fleet-health.ts';
-import { type Contract, keysOf } from './contract.ts';
+import { ALARM_IDS, ALARM_SEVERITIES } from '../tables/alarms.ts';
+import { CLUSTER_STATES } from '../tables/cluster-states.ts';
+import type { Contract } from './contract.ts';
 
 // schema/event.schema.json is made of these, words included.
 
@@ -18,7 +18,7 @@ const share = z.number().check(z.gte(0), z.lte(1));
 export const AlarmEvent = z
   .object({
     version,
-    alarm: z.enum(keysOf(ALARMS)).check(z.describe('What rings: docs/runbooks/alarms has a page for each.')),
+    alarm: z.enum(ALARM_IDS).check(z.describe('What rings: docs/runbooks/alarms has a page for each.')),
     severity: z.enum(ALARM_SEVERITIES),
     state: z.enum(['opened', 'closed']),
     cluster: z.optional(

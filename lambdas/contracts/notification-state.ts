@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import { ALARMS, alarmRunbook } from '../health/alarms.ts';
-import { type Contract, keysOf, list, lossyRecord, read, text } from './contract.ts';
+import { ALARM_IDS, ALARMS, alarmRunbook } from '../tables/alarms.ts';
+import { type Contract, list, lossyRecord, read, text } from './contract.ts';
 import { AlarmEvent, DigestEvent } from './event.ts';
 import { Flag, isAhead, Time } from './values.ts';
 
@@ -59,7 +59,6 @@ const UnsentEvent = z
 /** An event that EventBridge did not take yet. */
 export type UnsentEvent = BusEvent & { readonly refused?: true };
 
-const ALARM_IDS = keysOf(ALARMS);
 const OfAlarms = z.partialRecord(z.enum(ALARM_IDS), lossyRecord(OpenAlarm, MAX_ENTRIES, KEY));
 
 const NotificationState = z.object({

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
+import { LONGEST_EXPIRED_AT_MOST_MS } from '../identifiers.ts';
 import { type Contract, list, matching, type Reading, readJson, text } from './contract.ts';
-import { LONGEST_EXPIRED_AT_MOST_MS } from './identifiers.ts';
 import { RecoveryWindow } from './recovery-window.ts';
 import { MAX_NAMESPACES } from './registry.ts';
 import { Target } from './target.ts';

@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
-import { REASONS } from '../approval/reasons.ts';
+import { keysOf } from '../tables/keys.ts';
+import { REASONS } from '../tables/reasons.ts';
 import { AuditSummary } from './audit-summary.ts';
-import { type Contract, keysOf, list, lossy, lossyList, printed } from './contract.ts';
+import { type Contract, list, lossy, lossyList, printed } from './contract.ts';
 import { FateRows } from './fates.ts';
 import { Problem } from './problem.ts';
 import { RolloutSummary } from './rollout-summary.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { ROLLOUT_STATES } from '../rollout/step.ts';
+import { ROLLOUT_STATES } from '../tables/rollout-states.ts';
 import { type Contract, list, matching, printed } from './contract.ts';
 import { RolloutId, Trigger } from './rollout-mark.ts';
 import { Count, Flag, Time } from './values.ts';

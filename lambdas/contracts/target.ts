@@ -1,5 +1,4 @@
 import * as z from 'zod/mini';
-import { type Contract, matching, record, text } from './contract.ts';
 import {
   ACCOUNT_ID,
   CLUSTER_NAME,
@@ -9,7 +8,8 @@ import {
   REGION_NAME,
   SECRET_ARN,
   VPC_ID,
-} from './identifiers.ts';
+} from '../identifiers.ts';
+import { type Contract, matching, record, text } from './contract.ts';
 import { ClusterId, ClusterName, Flag, HttpsUrl, Namespace, Provider, ServiceCidrs } from './values.ts';
 
 const ROLE_ARN = /^arn:aws[a-z-]{0,20}:iam::\d{12}:role\/[\w+=,.@/-]{1,576}$/;

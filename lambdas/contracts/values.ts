@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
+import { CLUSTER_ID, CLUSTER_NAME, NAMESPACE, PROVIDERS, SERVER } from '../identifiers.ts';
 import { addressRanges } from '../names.ts';
 import { LAST_INSTANT } from '../time.ts';
 import { matching } from './contract.ts';
-import { CLUSTER_ID, CLUSTER_NAME, NAMESPACE, PROVIDERS, SERVER } from './identifiers.ts';
 
 export const Provider = z.enum(PROVIDERS);
 export const ClusterId = matching(CLUSTER_ID, 'the id of a cluster');

@@ -1,5 +1,5 @@
-import type { AlarmEntry } from '../health/alarms.ts';
 import type { HUB_SIZES } from '../hub-sizes.ts';
+import type { AlarmEntry } from '../tables/alarms.ts';
 import { MEASURED, type Measured } from './measured.ts';
 import { PRICES, type Price, type PriceId } from './prices.ts';
 

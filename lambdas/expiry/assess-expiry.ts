@@ -1,4 +1,4 @@
-import type { Provider } from '../contracts/identifiers.ts';
+import type { Provider } from '../identifiers.ts';
 import { finished, type Steps } from '../steps.ts';
 import { authorityFindings } from './authority-rules.ts';
 import { boundInSteps, cutFindings } from './bound-observations.ts';

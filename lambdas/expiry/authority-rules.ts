@@ -1,14 +1,14 @@
-import type { Provider } from '../contracts/identifiers.ts';
+import type { Provider } from '../identifiers.ts';
 import { eachInSteps, flatMapInSteps, groupInSteps, type Steps, sortInSteps } from '../steps.ts';
+import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { DAY_MS } from '../time.ts';
-import { CERTIFICATE_CLASSES } from './certificate-classes.ts';
+import { compare, counted, date, firstOf, isoOf, span, timeOf } from '../words.ts';
 import { about } from './certificate-findings.ts';
 import { nameOf } from './certificate-rules.ts';
 import type { KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
 import { FirstInRange, SHOWN } from './first-in-range.ts';
 import { type Life, lengthOf } from './thresholds.ts';
-import { compare, counted, date, firstOf, isoOf, span, timeOf } from './words.ts';
 
 /** A signer cuts what it signs at its own end; within this they end together. */
 const TOGETHER_MS = DAY_MS;
@@ -146,7 +146,7 @@ function bounds(
         message: `${ends}, and so ${counted(cut, 'certificate')} that it signed ${cut === 1 ? 'is' : 'are'} cut short: ${firstOf(names, SHOWN, cut)}`,
       },
     ];
-  const signs = CERTIFICATE_CLASSES[what].layer === 'authority' && what !== 'ca-bundle';
+  const signs = CERTIFICATE_CLASSES[what].layer === 'authority';
   // What a server only sends along was made with its certificate, and signs nothing again.
   if (!signs && (usual === 0 || said.every(({ source }) => source === 'tls'))) return [];
   const life = usual > 0 ? usual : LEAF_LIFE_MS;

@@ -1,9 +1,10 @@
 import { eachInSteps, finished, mapInSteps, type Steps, sortInSteps } from '../steps.ts';
+import type { SourceId } from '../tables/audit-sources.ts';
+import { CERTIFICATE_CLASSES, type Layer } from '../tables/certificate-classes.ts';
+import { compare, counted, firstOf, timeOf } from '../words.ts';
 import { classOf } from './certificates.ts';
 import type { Draft } from './draft.ts';
-import { layerOf } from './layers.ts';
-import type { Observation, SourceId } from './observation.ts';
-import { compare, counted, firstOf, timeOf } from './words.ts';
+import type { Observation } from './observation.ts';
 
 /** Of one cluster: one of 5,000 nodes, with Machines and handshakes, has 30,000. */
 export const MAX_OBSERVATIONS = 50_000;
@@ -77,10 +78,10 @@ const OF_WORKLOADS: ReadonlySet<SourceId> = new Set<SourceId>([
 function tierOf(observation: Observation): Tier {
   switch (observation.kind) {
     case 'certificate':
-      return tierOfLayer(layerOf(classOf(observation)));
+      return tierOfLayer(CERTIFICATE_CLASSES[classOf(observation)].layer);
     case 'unread':
       if (observation.where === undefined) return TIERS.cluster;
-      if (observation.what !== undefined) return tierOfLayer(layerOf(observation.what));
+      if (observation.what !== undefined) return tierOfLayer(CERTIFICATE_CLASSES[observation.what].layer);
       return OF_WORKLOADS.has(observation.source) ? TIERS.workloads : TIERS.nodes;
     case 'member':
     case 'renewal':
@@ -95,7 +96,7 @@ function tierOf(observation: Observation): Tier {
   }
 }
 
-function tierOfLayer(layer: ReturnType<typeof layerOf>): Tier {
+function tierOfLayer(layer: Layer): Tier {
   if (layer === 'workload') return TIERS.workloads;
   return layer === 'node' ? TIERS.nodes : TIERS.controlPlane;
 }

@@ -1,12 +1,12 @@
-import type { Provider } from '../contracts/identifiers.ts';
+import type { Provider } from '../identifiers.ts';
 import { eachInSteps, type Steps } from '../steps.ts';
-import { CERTIFICATE_CLASSES, renewedBy } from './certificate-classes.ts';
+import { CERTIFICATE_CLASSES, renewedBy } from '../tables/certificate-classes.ts';
+import { compare, date, span, timeOf } from '../words.ts';
 import { judgeByRules, nameOf } from './certificate-rules.ts';
 import { classOf, dissenters, type KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
 import type { CertificateObservation, Observation } from './observation.ts';
 import type { Thresholds } from './thresholds.ts';
-import { compare, date, span, timeOf } from './words.ts';
 
 /** What is wrong with each certificate, and where two sources disagree about one. */
 export function* certificateFindings(

@@ -1,6 +1,6 @@
-import type { Provider } from '../contracts/identifiers.ts';
+import type { Provider } from '../identifiers.ts';
+import { renewedBy } from '../tables/certificate-classes.ts';
 import type { Certificate } from '../x509/certificate.ts';
-import { renewedBy } from './certificate-classes.ts';
 import type { CertificateObservation } from './observation.ts';
 
 /** Where a certificate was seen, by whom, and when. */

@@ -1,13 +1,12 @@
 import { printable } from '../printable.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
+import type { FindingCode, Severity } from '../tables/finding-codes.ts';
 import { DAY_MS } from '../time.ts';
-import { CERTIFICATE_CLASSES, type CertificateClass } from './certificate-classes.ts';
+import { date, isoOf, span, timeOf } from '../words.ts';
 import { classOf } from './certificates.ts';
-import type { Severity } from './finding.ts';
-import type { FindingCode } from './finding-codes.ts';
 import type { CertificateObservation } from './observation.ts';
 import { isOfAnother } from './proof.ts';
 import { expirySeverity, type Life, lengthOf, type Thresholds } from './thresholds.ts';
-import { date, isoOf, span, timeOf } from './words.ts';
 
 /** Everything a rule for one certificate looks at. */
 export interface JudgedCertificate {
@@ -52,32 +51,6 @@ interface Rule {
 const SKEW_MS = 5 * 60_000;
 /** Longer than anybody remembers. */
 const VERY_LONG_MS = 3 * 365.25 * DAY_MS;
-/** A kubelet renews before that (client-go, certificate manager). */
-const KUBELET_DEADLINE = 0.9;
-
-const ROTATED_BY_KUBELET: ReadonlySet<CertificateClass> = new Set(['kubelet-serving', 'kubelet-client']);
-
-/** That they end harms nobody, or nobody knows whether it does: servers that nobody verifies, certificates that were issued or stored, maybe for nothing. */
-const MILD: ReadonlySet<CertificateClass> = new Set([
-  'kubelet-self-signed',
-  'tls-secret',
-  'issued-client',
-  'issued-other',
-]);
-
-/** Signed by themselves, or by whomever their owner likes. */
-const ANY_ISSUER: ReadonlySet<CertificateClass> = new Set([
-  'kubelet-self-signed',
-  'kube-controller-manager',
-  'kube-scheduler',
-  'eks-api-server',
-  'endpoint',
-  'tls-secret',
-  'cert-manager',
-  'ca-bundle',
-  'hybrid-node',
-  'hybrid-activation',
-]);
 
 const warning = (message: string): Omit<Judgement, 'code'> => ({ severity: 'warning', message });
 const info = (message: string): Omit<Judgement, 'code'> => ({ severity: 'info', message });
@@ -134,7 +107,7 @@ const CERTIFICATE_RULES = [
     judge: ({ name, observation, what }) => {
       const notBefore = timeOf(observation.notBefore);
       const notAfter = timeOf(observation.notAfter);
-      const isLeaf = observation.isAuthority !== true && CERTIFICATE_CLASSES[what].layer !== 'authority';
+      const isLeaf = observation.isAuthority !== true && !CERTIFICATE_CLASSES[what].authority;
       if (!isLeaf || observation.basis !== 'certificate' || notBefore === undefined || notAfter === undefined)
         return undefined;
       if (notAfter - notBefore <= VERY_LONG_MS) return undefined;
@@ -167,7 +140,7 @@ const CERTIFICATE_RULES = [
         return warning(
           `${name} is self-signed, and the one that it showed before was issued by the cluster: the kubelet lost serverTLSBootstrap, or something else answers in its place`,
         );
-      if (issuedByCluster !== false || ANY_ISSUER.has(what) || !authorityKnown) return undefined;
+      if (issuedByCluster !== false || CERTIFICATE_CLASSES[what].anyIssuer || !authorityKnown) return undefined;
       return warning(`no authority that the cluster shows signed ${name}; it says ${printable(issuer)} did`);
     },
   },
@@ -239,7 +212,7 @@ export function severityOf(judged: Pick<JudgedCertificate, 'lives' | 'what' | 't
 }
 
 function isMild({ what, spare }: Pick<JudgedCertificate, 'what' | 'spare'>): boolean {
-  return spare || MILD.has(what);
+  return spare || CERTIFICATE_CLASSES[what].mild;
 }
 
 function hasEnded({ notAfter, now }: JudgedCertificate): boolean {
@@ -247,9 +220,9 @@ function hasEnded({ notAfter, now }: JudgedCertificate): boolean {
 }
 
 function isOverdue({ what, lives, now }: JudgedCertificate): boolean {
+  const { overdueAfter } = CERTIFICATE_CLASSES[what];
   return (
-    ROTATED_BY_KUBELET.has(what) &&
-    lives.some((life) => life.notAfter - now <= (1 - KUBELET_DEADLINE) * lengthOf(life, what))
+    overdueAfter !== undefined && lives.some((life) => life.notAfter - now <= (1 - overdueAfter) * lengthOf(life, what))
   );
 }
 

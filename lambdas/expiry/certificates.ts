@@ -1,12 +1,12 @@
 import { flatMapInSteps, groupInSteps, mapInSteps, type Steps } from '../steps.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
 import { DAY_MS } from '../time.ts';
-import { CERTIFICATE_CLASSES, type CertificateClass } from './certificate-classes.ts';
+import { compare, timeOf } from '../words.ts';
 import { withinEvidence } from './inferred-ends.ts';
 import { namesOf } from './keep-observations.ts';
-import { type CertificateObservation, type Observation, SEVERAL_AT_A_PLACE } from './observation.ts';
+import type { CertificateObservation, Observation } from './observation.ts';
 import { isProven } from './proof.ts';
 import type { Life } from './thresholds.ts';
-import { compare, timeOf } from './words.ts';
 
 /** One certificate, wherever it is and whoever speaks of it. */
 export interface KnownCertificate {
@@ -73,14 +73,15 @@ function nodesOfMembers(observations: readonly Observation[]): ReadonlyMap<strin
 
 /** An authority that a server sends along is none of the server's own certificates. */
 export function classOf({ what, isAuthority, position = 0 }: CertificateObservation): CertificateClass {
-  return isAuthority === true && position > 0 && CERTIFICATE_CLASSES[what].layer !== 'authority' ? 'ca-bundle' : what;
+  return isAuthority === true && position > 0 && !CERTIFICATE_CLASSES[what].authority ? 'ca-bundle' : what;
 }
 
 /** Of one member and class there is one certificate; where there is no member, at one place; and of what was issued at request, each is one. */
 function slotOf(observation: CertificateObservation, nodes: ReadonlyMap<string, string>): string {
   const { where, position = 0, member, fingerprint } = observation;
   const what = classOf(observation);
-  if (member === undefined && SEVERAL_AT_A_PLACE.has(what)) return `${what}\n${where}\n${position}\n${fingerprint}`;
+  if (member === undefined && CERTIFICATE_CLASSES[what].severalAtAPlace)
+    return `${what}\n${where}\n${position}\n${fingerprint}`;
   return member === undefined || position > 0
     ? `${what}\n${where}\n${position}`
     : `${what}\n${nodes.get(member) ?? member}`;
@@ -199,16 +200,6 @@ function isSpare(
   return (validInBundle.get(bundleOf(observation)) ?? 0) > own;
 }
 
-/** Classes of certificates that whoever runs the cluster knows by their place; the others only say that one is there. */
-const VAGUE: ReadonlySet<CertificateClass> = new Set([
-  'ca-bundle',
-  'endpoint',
-  'tls-secret',
-  'cert-manager',
-  'issued-client',
-  'issued-other',
-]);
-
 /** The same bytes are the same certificate. */
 function identityOf({ best, object }: KnownCertificate): string {
   return best.basis === 'certificate' && best.fingerprint !== undefined && best.fingerprint !== ''
@@ -242,7 +233,7 @@ function isOfServer({ best: { source, position = 0 } }: KnownCertificate): boole
 
 function byTelling(a: KnownCertificate, b: KnownCertificate): number {
   return (
-    Number(VAGUE.has(a.what)) - Number(VAGUE.has(b.what)) ||
+    Number(CERTIFICATE_CLASSES[a.what].generic) - Number(CERTIFICATE_CLASSES[b.what].generic) ||
     // Behind an endpoint another machine may answer the next time.
     Number(a.member === undefined) - Number(b.member === undefined) ||
     compare(a.object, b.object) ||

@@ -1,8 +1,9 @@
-import type { Provider } from '../contracts/identifiers.ts';
-import { type CertificateClass, isRolled } from './certificate-classes.ts';
+import { type CommandCluster, clusterCommand, isWord, word } from '../command.ts';
+import type { Provider } from '../identifiers.ts';
+import { SOURCE_IDS, type SourceId } from '../tables/audit-sources.ts';
+import { type CertificateClass, isRolled } from '../tables/certificate-classes.ts';
+import type { FindingCode } from '../tables/finding-codes.ts';
 import type { KeptFinding } from './finding.ts';
-import type { FindingCode } from './finding-codes.ts';
-import { SOURCE_IDS, type SourceId } from './observation.ts';
 
 /** What a command can name; every text may come from a cluster. */
 export interface CommandWords {
@@ -27,45 +28,6 @@ export interface CommandContext extends CommandWords {
   readonly provider: Provider;
   /** The certificate that it is about. */
   readonly what?: CertificateClass | undefined;
-}
-
-/**
- * No character of these means anything to a shell, and the first makes no option of it. What has others is replaced by a word that a person fills in:
- * a command that is pasted must not be written by a node.
- */
-const HARMLESS = /^[A-Za-z0-9](?:[A-Za-z0-9._:/@-]{0,251}[A-Za-z0-9])?$/;
-
-/** A text as one word of a command; `otherwise` where a shell would see more in it. */
-export function word(text: string | undefined, otherwise: string): string {
-  return text !== undefined && HARMLESS.test(text) ? text : otherwise;
-}
-
-/** A cluster as a command has to name it. */
-export interface CommandCluster {
-  /** Its name, which is not its id in the fleet: that says nothing to a kubeconfig. */
-  readonly name: string;
-  /** Of its Cluster in Cluster API, where that is not the default. */
-  readonly namespace?: string | undefined;
-  readonly provider?: Provider | undefined;
-  /** Whether its Machines are in another cluster. */
-  readonly isManaged?: boolean;
-}
-
-/**
- * A command about one cluster, as it can be typed once KUBECONFIG, and MANAGEMENT where it is there, are replaced by files: `--cluster` chooses no server, and what
- * `KUBECONFIG` of the environment names may be another cluster.
- *
- * @param command of this program, without the cluster: `audit`
- */
-export function clusterCommand(
-  command: string,
-  { name, namespace, provider, isManaged = false }: CommandCluster,
-): string {
-  const management = isManaged ? ' --management-kubeconfig MANAGEMENT' : '';
-  // The kubeconfig of an EKS cluster runs `aws eks get-token`.
-  const exec = provider === 'eks' ? ' --allow-exec' : '';
-  const where = namespace === undefined ? '' : ` --namespace ${word(namespace, 'NAMESPACE')}`;
-  return `certmarshal ${command} --kubeconfig KUBECONFIG${management} --cluster ${word(name, 'CLUSTER')}${where}${exec}`;
 }
 
 /**
@@ -152,12 +114,10 @@ const place = (context: CommandContext): string =>
 /** The requests of a signer, the newest last. */
 const requests = ({ signer }: CommandContext): string =>
   `kubectl get certificatesigningrequests --sort-by=.metadata.creationTimestamp${
-    signer !== undefined && HARMLESS.test(signer) ? ` --field-selector=spec.signerName=${signer}` : ''
+    isWord(signer) ? ` --field-selector=spec.signerName=${signer}` : ''
   }`;
 const request = (context: CommandContext): string =>
-  context.request !== undefined && HARMLESS.test(context.request)
-    ? `kubectl describe certificatesigningrequest ${context.request}`
-    : requests(context);
+  isWord(context.request) ? `kubectl describe certificatesigningrequest ${context.request}` : requests(context);
 const kubelet = (): string => requests({ cluster: '', provider: 'eks', signer: 'kubernetes.io/kubelet-serving' });
 const node = ({ node: name }: CommandContext): string => `kubectl describe node ${word(name, 'NODE')}`;
 const authority = ({ authority: id, ...context }: CommandContext): string =>

@@ -1,12 +1,12 @@
-import type { Provider } from '../contracts/identifiers.ts';
+import type { Provider } from '../identifiers.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass, renewedBy } from '../tables/certificate-classes.ts';
 import { DAY_MS } from '../time.ts';
-import { CERTIFICATE_CLASSES, type CertificateClass, renewedBy } from './certificate-classes.ts';
+import { compare, counted, firstOf, timeOf } from '../words.ts';
 import { classOf, type KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
 import type { ExpiryFinding } from './finding.ts';
 import { namesOf } from './keep-observations.ts';
 import type { GroupObservation, MemberObservation, MemberRole, Observation } from './observation.ts';
-import { compare, counted, firstOf, timeOf } from './words.ts';
 
 /** So long somebody may take to look at it; a rollout brings a new machine sooner. */
 const SHRUNK_MS = DAY_MS;
@@ -178,9 +178,9 @@ function titleOf(role: MemberRole): string {
 function notVisible({ provider, observations, certificates }: Coverage): readonly Draft[] {
   if (!observations.some(tellsOfCluster)) return [];
   const seen = new Set<CertificateClass>(certificates.flatMap(({ said }) => said.map(classOf)));
-  const classes = Object.entries<{ readonly title: string }>(CERTIFICATE_CLASSES)
+  const classes = Object.entries(CERTIFICATE_CLASSES)
     .filter(
-      ([what]) => isClass(what) && !seen.has(what) && EXPECTED.has(what) && renewedBy(what, provider) !== undefined,
+      ([what, { expected }]) => isClass(what) && !seen.has(what) && expected && renewedBy(what, provider) !== undefined,
     )
     .map(([, { title }]) => title);
   const off = observations.filter((observation) => observation.kind === 'off');
@@ -199,28 +199,6 @@ function tellsOfCluster(observation: Observation): boolean {
   if (observation.kind === 'unread') return observation.where === undefined;
   return observation.kind === 'read' || observation.kind === 'off' || observation.kind === 'member';
 }
-
-/** Every cluster of the provider has these; the others are there where somebody wants them. */
-const EXPECTED: ReadonlySet<CertificateClass> = new Set([
-  'kube-apiserver',
-  'eks-api-server',
-  'control-plane-clients',
-  'kube-controller-manager',
-  'kube-scheduler',
-  'etcd-server',
-  'etcd-peer',
-  'etcd-healthcheck-client',
-  'apiserver-etcd-client',
-  'cluster-ca',
-  'eks-cluster-ca',
-  'client-ca',
-  'front-proxy-ca',
-  'etcd-ca',
-  'cluster-kubeconfig',
-  'user-kubeconfig',
-  'kubelet-client',
-  'kubelet-serving',
-]);
 
 function isClass(text: string): text is CertificateClass {
   return Object.hasOwn(CERTIFICATE_CLASSES, text);

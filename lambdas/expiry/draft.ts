@@ -1,4 +1,4 @@
-import type { CertificateClass } from './certificate-classes.ts';
+import type { CertificateClass } from '../tables/certificate-classes.ts';
 import type { CommandWords } from './commands.ts';
 import type { ExpiryFinding } from './finding.ts';
 

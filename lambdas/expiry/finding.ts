@@ -1,9 +1,5 @@
-import type { CertificateClass } from './certificate-classes.ts';
-import type { FindingCode } from './finding-codes.ts';
-
-/** From the worst on. */
-export const SEVERITIES = ['critical', 'warning', 'info'] as const;
-export type Severity = (typeof SEVERITIES)[number];
+import type { CertificateClass } from '../tables/certificate-classes.ts';
+import type { FindingCode, Severity } from '../tables/finding-codes.ts';
 
 /** As it is kept and sent: what a person runs is made where it is shown, never read from what someone may have written. */
 export type KeptFinding = Omit<ExpiryFinding, 'command'>;

@@ -1,13 +1,12 @@
-import type { Provider } from '../contracts/identifiers.ts';
+import type { Provider } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import { eachInSteps, filterInSteps, finished, mapInSteps, type Steps, sortInSteps } from '../steps.ts';
-import type { Layer } from './certificate-classes.ts';
+import { CERTIFICATE_CLASSES, type Layer } from '../tables/certificate-classes.ts';
+import { type FindingCode, runbookOf, SEVERITIES } from '../tables/finding-codes.ts';
+import { compare, isoOf, timeOf } from '../words.ts';
 import { COMMANDS } from './commands.ts';
 import type { Draft } from './draft.ts';
-import { type ExpiryFinding, type KeptFinding, SEVERITIES } from './finding.ts';
-import { type FindingCode, runbookOf } from './finding-codes.ts';
-import { layerOf } from './layers.ts';
-import { compare, isoOf, timeOf } from './words.ts';
+import type { ExpiryFinding, KeptFinding } from './finding.ts';
 
 /** Of one cluster; whoever has more mends these first, and one of them says how many there are. */
 export const MAX_FINDINGS = 10_000;
@@ -116,7 +115,7 @@ function* firstByTurns<T extends Urgency>(
 type Sizes = ReadonlyMap<KeptFinding, number>;
 
 function isOfWorkload({ what }: Pick<Draft, 'what'>): boolean {
-  return what !== undefined && layerOf(what) === 'workload';
+  return what !== undefined && CERTIFICATE_CLASSES[what].layer === 'workload';
 }
 
 /** The first ones, `least` of them whatever their size. */
@@ -196,7 +195,7 @@ const LAYERS: readonly (Layer | undefined)[] = [
 ];
 
 function rankOf({ what }: Pick<Draft, 'what'>): number {
-  return LAYERS.indexOf(what === undefined ? undefined : layerOf(what));
+  return LAYERS.indexOf(what === undefined ? undefined : CERTIFICATE_CLASSES[what].layer);
 }
 
 type Urgency = Pick<Draft, 'code' | 'severity' | 'object' | 'message' | 'what' | 'due'>;

@@ -1,4 +1,4 @@
-import { compare } from './words.ts';
+import { compare } from '../words.ts';
 
 /** Names of a part of the row. */
 export const SHOWN = 3;

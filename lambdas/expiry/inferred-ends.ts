@@ -1,21 +1,7 @@
-import type { CertificateClass } from './certificate-classes.ts';
+import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
+import { isoOf, timeOf } from '../words.ts';
 import type { KnownCertificate } from './certificates.ts';
 import type { Observation } from './observation.ts';
-import { isoOf, timeOf } from './words.ts';
-
-/**
- * What kubeadm or etcdadm makes on a machine in one run, with one validity. What a kubelet renews is not of that run, and neither is what kube-controller-manager and
- * kube-scheduler make for themselves at each start.
- *
- * Source: kubeadm, `init` and `join` phase certs; etcdadm, `init` and `join` phase certificates.
- */
-const OF_ONE_RUN: ReadonlySet<CertificateClass> = new Set<CertificateClass>([
-  'kube-apiserver',
-  'control-plane-clients',
-  'etcd-server',
-  'etcd-peer',
-  'etcd-healthcheck-client',
-]);
 
 /**
  * Bounds each end that is only inferred. It follows from the age of a Machine, and `clusterctl move` and a restore from a backup make Machines anew: so it is never later than
@@ -48,7 +34,7 @@ export function withinEvidence(
     if (best.basis !== 'inference') return certificate;
     // Made at the end of a rollout of etcd: not before the oldest of its machines.
     if (what === 'apiserver-etcd-client' && member === undefined) return bounded(certificate, undefined, ofEtcd);
-    if (member === undefined || !OF_ONE_RUN.has(what)) return certificate;
+    if (member === undefined || !CERTIFICATE_CLASSES[what].ofOneRun) return certificate;
     const end = seen.get(member);
     return bounded(certificate, nodeSince.get(member), end === undefined ? [] : [end]);
   });
@@ -76,7 +62,7 @@ function bounded(certificate: KnownCertificate, since: number | undefined, ends:
 function earliestEnds(certificates: readonly KnownCertificate[]): ReadonlyMap<string, number> {
   return earliest(
     certificates.flatMap(({ what, member, said }) =>
-      member === undefined || !OF_ONE_RUN.has(what)
+      member === undefined || !CERTIFICATE_CLASSES[what].ofOneRun
         ? []
         : said.flatMap(({ basis, position = 0, isAuthority, notAfter }) =>
             basis === 'inference' || position > 0 || isAuthority === true ? [] : [[member, timeOf(notAfter)] as const],

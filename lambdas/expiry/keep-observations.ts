@@ -1,17 +1,16 @@
+import { REMEMBERED_SOURCES, type SourceId } from '../tables/audit-sources.ts';
+import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
+import { codeOfUnread } from '../tables/finding-codes.ts';
 import { DAY_MS } from '../time.ts';
-import { codeOfUnread } from './finding-codes.ts';
+import { compare, timeOf } from '../words.ts';
 import {
   type CertificateObservation,
   type MemberObservation,
   type Observation,
   REMEMBERED_OF_ONE_PLACE,
-  REMEMBERED_SOURCES,
-  SEVERAL_AT_A_PLACE,
-  type SourceId,
   type UnreadObservation,
 } from './observation.ts';
 import { isOfServer, provesLess } from './proof.ts';
-import { compare, timeOf } from './words.ts';
 
 /** All that counts: what was seen now, and what was before and could not be looked at again. */
 export interface KnownObservations {
@@ -248,7 +247,7 @@ function isMore(before: Observation, now: Observation): boolean {
 
 /** One of a source that forgets, which holds beside a newer one at the same place. */
 function isOneOfSeveral({ source, what, member }: CertificateObservation): boolean {
-  return member === undefined && REMEMBERED_SOURCES.has(source) && SEVERAL_AT_A_PLACE.has(what);
+  return member === undefined && REMEMBERED_SOURCES.has(source) && CERTIFICATE_CLASSES[what].severalAtAPlace;
 }
 
 function newestRemembered(

@@ -1,8 +1,8 @@
+import { counted, firstOf } from '../words.ts';
 import type { KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
 import type { Observation } from './observation.ts';
 import { lengthOf } from './thresholds.ts';
-import { counted, firstOf } from './words.ts';
 
 /** A kubelet does not renew before that (client-go, certificate manager), so until then what failed was mended. */
 const RENEWS_FROM = 0.7;

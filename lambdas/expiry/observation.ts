@@ -1,55 +1,7 @@
-import type { CertificateClass } from './certificate-classes.ts';
+import type { SourceId } from '../tables/audit-sources.ts';
+import type { CertificateClass } from '../tables/certificate-classes.ts';
 
-/**
- * Where an audit looks; each is read on its own, with its own deadline, and fails on its own.
- *
- * - `nodes`, `signing-requests`, `trust-configmaps`, `webhooks`, `api-services`, `crd-conversions`, `cert-manager`, `tls-secrets`,
- *   `kubelet-metrics`: the cluster's API server.
- * - `machines`, `kubeadm-configs`, `kubeadm-control-plane`, `etcdadm-cluster`, `eks-anywhere`, `cluster-secrets`: its management cluster.
- * - `eks-cluster`, `eks-authorities`, `eks-nodegroups`: EKS.
- * - `tls`: handshakes.
- * - `clock`: the Date of the answers of the API server.
- */
-export const SOURCE_IDS = [
-  'nodes',
-  'signing-requests',
-  'trust-configmaps',
-  'webhooks',
-  'api-services',
-  'crd-conversions',
-  'cert-manager',
-  'tls-secrets',
-  'kubelet-metrics',
-  'machines',
-  'kubeadm-configs',
-  'kubeadm-control-plane',
-  'etcdadm-cluster',
-  'eks-anywhere',
-  'cluster-secrets',
-  'eks-cluster',
-  'eks-authorities',
-  'eks-nodegroups',
-  'tls',
-  'clock',
-] as const;
-export type SourceId = (typeof SOURCE_IDS)[number];
-
-/**
- * Sources that show a certificate only for a while: the object it was issued in is removed within the hour (kube-controller-manager, the cleaner of
- * requests). That they no longer show one proves nothing; it holds until they show a newer one at the same place, or its member is gone.
- */
-export const REMEMBERED_SOURCES: ReadonlySet<SourceId> = new Set<SourceId>(['signing-requests']);
-
-/**
- * Of these, who asked under the same name once more may hold both certificates. So what a remembered source showed of them holds until it ends, also beside a
- * newer one; of a kubelet the newest takes the place of the one before.
- */
-export const SEVERAL_AT_A_PLACE: ReadonlySet<CertificateClass> = new Set<CertificateClass>([
-  'issued-client',
-  'issued-other',
-]);
-
-/** So many of them at one place: the newest, and those that end first. */
+/** So many certificates of a class with `severalAtAPlace` at one place: the newest, and those that end first. */
 export const REMEMBERED_OF_ONE_PLACE = 16;
 
 /**

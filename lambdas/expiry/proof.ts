@@ -1,4 +1,4 @@
-import { isOfControlPlane } from './layers.ts';
+import { isOfControlPlane } from '../tables/certificate-classes.ts';
 import type { CertificateObservation } from './observation.ts';
 
 /** Whether a handshake showed it as the certificate of a server of the control plane or of etcd. What kubelets show is told by its class. */

@@ -1,12 +1,14 @@
-import { PROVIDERS } from '../contracts/identifiers.ts';
+import { PROVIDERS } from '../identifiers.ts';
 import { printable } from '../printable.ts';
+import { SOURCE_IDS } from '../tables/audit-sources.ts';
+import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
+import { FINDING_CODES, SEVERITIES } from '../tables/finding-codes.ts';
+import { isoOf } from '../words.ts';
 import type { AssessedCluster } from './assess-expiry.ts';
 import { MAX_OBSERVATIONS } from './bound-observations.ts';
-import { CERTIFICATE_CLASSES } from './certificate-classes.ts';
-import { type ExpiryFinding, SEVERITIES } from './finding.ts';
-import { FINDING_CODES } from './finding-codes.ts';
+import type { ExpiryFinding } from './finding.ts';
 import { MAX_FINDINGS } from './findings.ts';
-import { BASES, type Observation, SOURCE_IDS } from './observation.ts';
+import { BASES, type Observation } from './observation.ts';
 import {
   count,
   Expected,
@@ -27,7 +29,6 @@ import {
   wrongValue,
 } from './read-values.ts';
 import type { Snapshot } from './snapshot.ts';
-import { isoOf } from './words.ts';
 
 /** Told of one line; the others are counted. */
 const MAX_PROBLEMS = 20;

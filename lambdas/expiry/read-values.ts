@@ -1,6 +1,6 @@
 import { didYouMean } from '../did-you-mean.ts';
 import { printable } from '../printable.ts';
-import { isoOf } from './words.ts';
+import { isoOf } from '../words.ts';
 
 // Readers of values that came as JSON. Each gives the value, typed and harmless, or says what it should have been.
 

@@ -1,4 +1,4 @@
-import type { Provider } from '../contracts/identifiers.ts';
+import type { Provider } from '../identifiers.ts';
 import type { ExpiryFinding } from './finding.ts';
 import type { Observation } from './observation.ts';
 

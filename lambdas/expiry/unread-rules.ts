@@ -1,19 +1,14 @@
+import { REMEMBERED_SOURCES, type SourceId } from '../tables/audit-sources.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
+import { codeOfUnread } from '../tables/finding-codes.ts';
 import { DAY_MS } from '../time.ts';
-import { CERTIFICATE_CLASSES, type CertificateClass } from './certificate-classes.ts';
+import { compare, counted, firstOf, isoOf, span, timeOf } from '../words.ts';
 import type { KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
 import type { ExpiryFinding } from './finding.ts';
-import { codeOfUnread } from './finding-codes.ts';
 import { type KnownObservations, placesOf } from './keep-observations.ts';
-import {
-  type CertificateObservation,
-  type Observation,
-  REMEMBERED_SOURCES,
-  type SourceId,
-  type UnreadObservation,
-} from './observation.ts';
+import type { CertificateObservation, Observation, UnreadObservation } from './observation.ts';
 import { expirySeverity, type Thresholds } from './thresholds.ts';
-import { compare, counted, firstOf, isoOf, span, timeOf } from './words.ts';
 
 /** Until then it is a disturbance; after that nobody knows the cluster any more. */
 const LOST_MS = DAY_MS;

@@ -2,7 +2,6 @@ import type { z } from 'zod/mini';
 import { AuditSummary } from '../contracts/audit-summary.ts';
 import { type Contract, type Reading, read, readJson } from '../contracts/contract.ts';
 import { areOfSweep, FateRows } from '../contracts/fates.ts';
-import { CLUSTER_NAME, NAMESPACE, SERVER } from '../contracts/identifiers.ts';
 import {
   type DispatchOutcome,
   MAX_DISPATCH_PROBLEMS,
@@ -17,6 +16,7 @@ import {
 import { boundedProblem, type Problem } from '../contracts/problem.ts';
 import { RolloutSummary } from '../contracts/rollout-summary.ts';
 import { isDuring } from '../contracts/values.ts';
+import { CLUSTER_NAME, NAMESPACE, SERVER } from '../identifiers.ts';
 import { firstProblems } from './first-problems.ts';
 import { fitting } from './fitting.ts';
 

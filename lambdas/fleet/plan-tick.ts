@@ -1,5 +1,4 @@
 import type { ExpiredServerOfCluster } from '../config/fleet.ts';
-import { entryOf } from '../contracts/contract.ts';
 import type { FleetIndex } from '../contracts/fleet-index.ts';
 import type { OrderedAudit, SweepOrder } from '../contracts/order.ts';
 import type { Problem } from '../contracts/problem.ts';
@@ -8,6 +7,7 @@ import type { RegisteredCluster, Registry } from '../contracts/registry.ts';
 import type { Target } from '../contracts/target.ts';
 import { openWindowOf } from '../recovery/open-window.ts';
 import type { RolloutPolicy } from '../rollout/policy.ts';
+import { entryOf } from '../tables/keys.ts';
 import { MINUTE_MS } from '../time.ts';
 import { DEADLINE_MS, SHORT_DEADLINE_MS } from './deadlines.ts';
 import { expiredServerOf } from './expired-server.ts';

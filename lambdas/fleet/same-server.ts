@@ -1,7 +1,7 @@
-import { entryOf } from '../contracts/contract.ts';
 import type { FleetIndex } from '../contracts/fleet-index.ts';
 import { boundedProblem, type Problem } from '../contracts/problem.ts';
 import type { RegisteredCluster } from '../contracts/registry.ts';
+import { entryOf } from '../tables/keys.ts';
 
 const SHOWN = 5;
 

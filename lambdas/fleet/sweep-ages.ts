@@ -1,6 +1,6 @@
-import { entryOf } from '../contracts/contract.ts';
 import type { FleetIndex } from '../contracts/fleet-index.ts';
 import type { Registry } from '../contracts/registry.ts';
+import { entryOf } from '../tables/keys.ts';
 
 export interface SweepAge {
   readonly id: string;

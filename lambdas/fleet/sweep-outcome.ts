@@ -1,7 +1,7 @@
-import { SERVER } from '../contracts/identifiers.ts';
 import type { SweepOutcome, WorkloadCluster } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { Target } from '../contracts/target.ts';
+import { SERVER } from '../identifiers.ts';
 import type { SweepReport } from '../sweep/report.ts';
 import { verdictLines } from './verdict-lines.ts';
 

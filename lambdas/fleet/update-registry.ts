@@ -1,6 +1,6 @@
-import { entryOf } from '../contracts/contract.ts';
 import { boundedProblem, type Problem } from '../contracts/problem.ts';
 import type { RegisteredCluster, Registry, SourceRecord } from '../contracts/registry.ts';
+import { entryOf } from '../tables/keys.ts';
 import { DAY_MS, MINUTE_MS } from '../time.ts';
 import type { FoundCluster, SourceResult } from './discover.ts';
 import { LISTED } from './sources.ts';

@@ -1,8 +1,8 @@
 import { MAX_VERDICTS, VERDICT_LIMITS, type VerdictLine } from '../contracts/outcome.ts';
-import { compare } from '../expiry/words.ts';
 import { printable } from '../printable.ts';
 import type { SweepRow } from '../sweep/report.ts';
 import { DAY_MS } from '../time.ts';
+import { compare } from '../words.ts';
 
 const KEPT_MS = 7 * DAY_MS;
 

@@ -1,10 +1,10 @@
 import type { Fleet, ManagementCluster } from '../config/fleet.ts';
-import { entryOf } from '../contracts/contract.ts';
 import type { FleetIndex, IndexedCluster } from '../contracts/fleet-index.ts';
 import type { WorkloadCluster } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { Registry } from '../contracts/registry.ts';
 import type { Access, KubeconfigAccess, Target } from '../contracts/target.ts';
+import { entryOf } from '../tables/keys.ts';
 import { isWanted } from './cluster-selection.ts';
 import type { FoundCluster, SourceResult } from './discover.ts';
 import { clusterApiSource } from './sources.ts';

@@ -12,9 +12,9 @@ import { foldOutcomes } from '../fleet/fold-outcomes.ts';
 import { decodeOutcome } from '../fleet/outcome-message.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
 import { sweepAges } from '../fleet/sweep-ages.ts';
-import { signalsByClass } from '../health/alarms.ts';
 import { type FleetHealth, fleetHealth, type Monitoring } from '../health/fleet-health.ts';
-import { SIGNALS } from '../health/signals.ts';
+import { signalsByClass } from '../tables/alarms.ts';
+import { SIGNALS } from '../tables/signals.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { recordHealth } from '../telemetry/record-health.ts';
 

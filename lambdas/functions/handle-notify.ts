@@ -16,7 +16,6 @@ import {
 } from '../contracts/notification-state.ts';
 import { parseRegistry } from '../contracts/registry.ts';
 import { STATE_KEYS, type StateObject } from '../fleet/state-keys.ts';
-import type { AlarmSeverity } from '../health/alarms.ts';
 import { type FleetHealth, fleetHealth, type Monitoring } from '../health/fleet-health.ts';
 import { type AlarmMessage, readAlarmMessage } from '../notify/alarm-message.ts';
 import { alarmOf } from '../notify/alarm-name.ts';
@@ -32,6 +31,7 @@ import {
   MOST_UNSENT,
   NOTHING_TOLD,
 } from '../notify/told.ts';
+import type { AlarmSeverity } from '../tables/alarms.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 
 /** Hundreds of messages may come at once: all but one find that somebody tells it already. */

@@ -1,13 +1,13 @@
+import { word } from '../command.ts';
 import type { Finding } from '../contracts/fleet-index.ts';
 import type { VerdictLine } from '../contracts/outcome.ts';
-import { word } from '../expiry/commands.ts';
-import { compare } from '../expiry/words.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
 import { printable } from '../printable.ts';
+import { CLASS_SIGNALS, type Signal } from '../tables/signals.ts';
+import { compare } from '../words.ts';
 import { type FindingGroup, findingGroups } from './finding-groups.ts';
 import { commandFor, commandForFinding, type KnownCluster, LONGEST_STORY } from './known-cluster.ts';
 import { isOfRecovery, recoveryOpen, rolloutHeld, rolloutNeeded } from './rollout-signals.ts';
-import { CLASS_SIGNALS, type Signal } from './signals.ts';
 
 /** A cluster that is found, or a sweep that is late, has this long before it counts. Seconds. */
 const FIRST_MINUTES = 120;

@@ -1,19 +1,19 @@
 import {
+  ALARM_IDS,
   ALARMS,
   type AlarmEntry,
   type AlarmId,
   type AlarmSettings,
   type AlarmSeverity,
   alarmSetting,
-} from './alarms.ts';
+} from '../tables/alarms.ts';
+import type { Signal, SignalId } from '../tables/signals.ts';
 import type { ClusterHealth, FleetHealth } from './fleet-health.ts';
-import type { Signal, SignalId } from './signals.ts';
 
 /** The signal of clusters that an alarm looks at; undefined when none makes it ring. The oldest sweep is the largest `SweepAge` of all clusters. */
 export function watchedSignal(id: AlarmId): SignalId | undefined {
   const { watches }: AlarmEntry = ALARMS[id];
-  if ('signal' in watches) return watches.signal;
-  return id === 'OldestSweep' ? 'SweepAge' : undefined;
+  return 'signal' in watches ? watches.signal : watches.largest;
 }
 
 /** The clusters that make an alarm ring, the worst first; none when it is off, or about certmarshal itself. Pure. */
@@ -27,9 +27,6 @@ export function culpritsOf(
   if (watched === undefined || severity === 'off') return [];
   return clusters.filter(({ signals }) => signals.some(({ id, value }) => id === watched && value >= threshold));
 }
-
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
-const ALARM_IDS = Object.keys(ALARMS) as AlarmId[];
 
 const ALARMS_OF: ReadonlyMap<SignalId, readonly AlarmId[]> = Map.groupBy(
   ALARM_IDS.filter((id) => watchedSignal(id) !== undefined),

@@ -1,8 +1,8 @@
 import type { AuditSummary, FindingTally } from '../contracts/audit-summary.ts';
 import type { KeptFinding } from '../expiry/finding.ts';
 import { byUrgency } from '../expiry/findings.ts';
+import type { SignalId } from '../tables/signals.ts';
 import { signalOf } from './finding-signals.ts';
-import type { SignalId } from './signals.ts';
 
 /** The findings of an audit that count for one signal. */
 export interface FindingGroup {

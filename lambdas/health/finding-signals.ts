@@ -1,7 +1,7 @@
-import type { KeptFinding, Severity } from '../expiry/finding.ts';
-import type { FindingCode } from '../expiry/finding-codes.ts';
-import { isOfControlPlane } from '../expiry/layers.ts';
-import type { SignalId } from './signals.ts';
+import type { KeptFinding } from '../expiry/finding.ts';
+import { isOfControlPlane } from '../tables/certificate-classes.ts';
+import type { FindingCode, Severity } from '../tables/finding-codes.ts';
+import type { SignalId } from '../tables/signals.ts';
 
 /**
  * Which signal a finding of an audit counts for, by its severity; `info` never does.

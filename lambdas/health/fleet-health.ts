@@ -1,15 +1,16 @@
 import type { AuditSummary } from '../contracts/audit-summary.ts';
 import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from '../contracts/fleet-index.ts';
-import type { Provider } from '../contracts/identifiers.ts';
 import type { VerdictLine } from '../contracts/outcome.ts';
 import type { RegisteredCluster, Registry } from '../contracts/registry.ts';
+import type { Provider } from '../identifiers.ts';
 import { type SloState, sloState } from '../slo/objective.ts';
-import { ALARM_SEVERITIES, type AlarmSettings } from './alarms.ts';
+import { ALARM_SEVERITIES, type AlarmSettings } from '../tables/alarms.ts';
+import { CLUSTER_STATES, type ClusterState } from '../tables/cluster-states.ts';
+import { SIGNAL_IDS, SIGNALS, type Signal, type SignalId } from '../tables/signals.ts';
 import { clusterSignals, sinceFound } from './cluster-signals.ts';
 import { EXPLAINED_BY_MAINTENANCE, ringsAt } from './culprits.ts';
 import { wordsFor } from './known-cluster.ts';
 import { coveredBy, type MaintenanceWindow, type OpenWindow, openWindows } from './maintenance.ts';
-import { SIGNALS, type Signal, type SignalId } from './signals.ts';
 
 /** How a fleet is watched; plain data that travels beside the bundles. */
 export interface Monitoring {
@@ -39,10 +40,6 @@ export interface FleetHealth {
   /** What dispatch says of the discovery and of the registry. */
   readonly problems: readonly Finding[];
 }
-
-/** From the worst on. `well` has no signal that an alarm would ring at; of `new` neither, but no sweep could read it yet. */
-export const CLUSTER_STATES = ['critical', 'warning', 'new', 'maintenance', 'well', 'gone'] as const;
-export type ClusterState = (typeof CLUSTER_STATES)[number];
 
 export interface ClusterHealth {
   readonly id: string;
@@ -107,13 +104,6 @@ interface Known {
   readonly open: readonly OpenWindow[];
 }
 
-/** What rings in a cluster that its tags no longer select, for the hour in which it is still swept: whoever takes them away must not be able to hide an attack. */
-const DESELECTED: ReadonlySet<SignalId> = new Set<SignalId>([
-  'RequestsHostile',
-  'CertificatesCritical',
-  'CertificatesWarning',
-]);
-
 function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, now: number): ClusterHealth {
   const { id, source, target, missingSince, untagged, seenAt } = registered;
   const { alarms, objective, auditEveryMinutes } = monitoring;
@@ -124,7 +114,10 @@ function healthOf({ registered, indexed, open }: Known, monitoring: Monitoring, 
   const told = (signal: Signal): boolean => {
     if (isAway)
       return (
-        untagged === true && target !== undefined && DESELECTED.has(signal.id) && ringsAt(signal, alarms) !== undefined
+        untagged === true &&
+        target !== undefined &&
+        'deselected' in SIGNALS[signal.id] &&
+        ringsAt(signal, alarms) !== undefined
       );
     return maintenance === undefined || !EXPLAINED_BY_MAINTENANCE.has(signal.id);
   };
@@ -165,9 +158,6 @@ function stateOf(signals: readonly Signal[], { maintenance, readableAt, alarms }
   if (maintenance !== undefined) return 'maintenance';
   return readableAt === undefined ? 'new' : 'well';
 }
-
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
-const SIGNAL_IDS = Object.keys(SIGNALS) as SignalId[];
 
 /** Those that an alarm rings for first, the more severe alarm in front; then what bites now before what bites later. */
 function byRank(alarms: AlarmSettings, now: number): (a: Signal, b: Signal) => number {

@@ -1,8 +1,9 @@
+import { type CommandCluster, clusterCommand } from '../command.ts';
 import type { IndexedCluster } from '../contracts/fleet-index.ts';
-import { DEFAULT_NAMESPACE } from '../contracts/identifiers.ts';
 import type { RegisteredCluster } from '../contracts/registry.ts';
-import { type CommandCluster, clusterCommand, commandOf, nameInId } from '../expiry/commands.ts';
+import { commandOf, nameInId } from '../expiry/commands.ts';
 import type { KeptFinding } from '../expiry/finding.ts';
+import { DEFAULT_NAMESPACE } from '../identifiers.ts';
 import type { SloState } from '../slo/objective.ts';
 
 /** Characters of a story; it has to fit on a phone. */

@@ -1,9 +1,9 @@
+import { word } from '../command.ts';
 import type { IndexedRollout } from '../contracts/fleet-index.ts';
-import { word } from '../expiry/commands.ts';
-import { span } from '../expiry/words.ts';
 import { printable } from '../printable.ts';
+import type { Signal } from '../tables/signals.ts';
+import { span } from '../words.ts';
 import { commandFor, type KnownCluster, LONGEST_STORY } from './known-cluster.ts';
-import type { Signal } from './signals.ts';
 
 /** Two looks: what could not be read once is no reason to ask a person, and a rollout is due for weeks. Milliseconds. */
 const NEEDED_AFTER_MS = 30 * 60_000;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { NameProof } from '../approval/verdict.ts';
 import { printable } from '../printable.ts';
 import type { Acted } from '../sweep/act.ts';
+import { EVIDENCE_SOURCE_IDS, EVIDENCE_SOURCES } from '../tables/evidence-sources.ts';
 import type { DecisionEntry, JournalEntry, JournalEvidence } from './entry.ts';
 
 /** What all decisions of one sweep have in common. */
@@ -119,13 +120,7 @@ function evidenceOf(names: readonly NameProof[], readAt: string): JournalEvidenc
   return [...found.values()];
 }
 
-const SOURCES: readonly (readonly [words: string, source: JournalEvidence['source']])[] = [
-  ['Machine ', 'machine'],
-  ['EC2 instance ', 'ec2'],
-  ['certificate ', 'renewal'],
-];
-
 /** By the words that {@link Owner.object} begins with. */
 function sourceOf(object: string): JournalEvidence['source'] {
-  return SOURCES.find(([words]) => object.startsWith(words))?.[1] ?? 'node';
+  return EVIDENCE_SOURCE_IDS.find((id) => object.startsWith(EVIDENCE_SOURCES[id].object ?? '\n')) ?? 'node';
 }

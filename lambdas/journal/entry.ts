@@ -1,6 +1,6 @@
-import type { EvidenceSource } from '../approval/policy.ts';
-import type { Reason } from '../approval/reasons.ts';
 import type { RecoveryReason } from '../recovery/reasons.ts';
+import type { EvidenceSource } from '../tables/evidence-sources.ts';
+import type { Reason } from '../tables/reasons.ts';
 
 /**
  * One line of a journal object. Flat and stable: fields are added, never changed, and one that several kinds have means the same in each. Nothing secret is in it: no key,

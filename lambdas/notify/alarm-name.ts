@@ -1,5 +1,5 @@
-import { kebab } from '../expiry/words.ts';
-import { ALARMS, type AlarmId } from '../health/alarms.ts';
+import { ALARMS, type AlarmId } from '../tables/alarms.ts';
+import { kebab } from '../words.ts';
 
 /** Begins the name of every alarm in CloudWatch. */
 export const ALARM_PREFIX = 'certmarshal';

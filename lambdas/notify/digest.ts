@@ -1,10 +1,11 @@
 import type { DigestEvent } from '../contracts/event.ts';
 import type { DigestMemory, Told } from '../contracts/notification-state.ts';
-import { CERTIFICATE_CLASSES, renewedBy } from '../expiry/certificate-classes.ts';
-import { compare, counted, date, span, timeOf } from '../expiry/words.ts';
-import type { ClusterHealth, ClusterState, FleetHealth } from '../health/fleet-health.ts';
+import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { printable } from '../printable.ts';
+import { CERTIFICATE_CLASSES, renewedBy } from '../tables/certificate-classes.ts';
+import type { ClusterState } from '../tables/cluster-states.ts';
 import { DAY_MS } from '../time.ts';
+import { compare, counted, date, span, timeOf } from '../words.ts';
 import type { Notification } from './message.ts';
 import { isOfHub } from './plan.ts';
 import { withinBytes } from './publication.ts';

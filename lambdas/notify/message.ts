@@ -1,5 +1,5 @@
 import type { AlarmEvent, DigestEvent } from '../contracts/event.ts';
-import type { AlarmSeverity } from '../health/alarms.ts';
+import type { AlarmSeverity } from '../tables/alarms.ts';
 
 /** What a person gets on a phone. */
 export interface HumanMessage {

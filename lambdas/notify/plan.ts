@@ -1,10 +1,17 @@
 import type { AlarmEvent } from '../contracts/event.ts';
 import type { OpenAlarm, Told } from '../contracts/notification-state.ts';
-import { ALARMS, type AlarmId, type AlarmSettings, type AlarmSeverity, alarmSetting } from '../health/alarms.ts';
 import { watchedSignal } from '../health/culprits.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
-import type { SignalId } from '../health/signals.ts';
 import { printable } from '../printable.ts';
+import {
+  ALARM_IDS,
+  ALARMS,
+  type AlarmId,
+  type AlarmSettings,
+  type AlarmSeverity,
+  alarmSetting,
+} from '../tables/alarms.ts';
+import { SIGNALS } from '../tables/signals.ts';
 import type { AlarmMessage } from './alarm-message.ts';
 import { alarmName, type NamedAlarm } from './alarm-name.ts';
 import type { Notification } from './message.ts';
@@ -118,9 +125,6 @@ export function planUnknown({ message, told, link, now }: Pick<PlanInput, 'messa
 export function isOfHub(alarm: AlarmId): boolean {
   return watchedSignal(alarm) === undefined;
 }
-
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
-const ALARM_IDS = Object.keys(ALARMS) as (keyof typeof ALARMS)[];
 
 /** One alarm, in the fleet and in what people were told. */
 interface Compared {
@@ -318,18 +322,6 @@ function recoveryOf(
   };
 }
 
-/** Signals that an audit has no part in. */
-const OF_SWEEPS: ReadonlySet<SignalId | undefined> = new Set<SignalId>([
-  'UnreadableFor',
-  'NeverReadFor',
-  'IncompleteFor',
-  'SweepAge',
-  'RequestsHostile',
-  'SloFastBurn',
-  'SloSlowBurn',
-  'RecoveriesOpen',
-]);
-
 /** Where the index was lost a cluster has no findings until it is swept and audited again; that is no recovery. Nor is that nobody knows when it was readable. */
 function isKnown({ state, sweptAt, audit, readable, readableAt }: ClusterHealth, alarm: AlarmId): boolean {
   if (state === 'gone') return true;
@@ -337,7 +329,9 @@ function isKnown({ state, sweptAt, audit, readable, readableAt }: ClusterHealth,
   if (watched === 'UnreadableFor' && !readable && readableAt === undefined) return false;
   // What a sweep could not do is not known again before one can read the cluster.
   if (watched === 'IncompleteFor' && !readable) return false;
-  return sweptAt !== undefined && (audit !== undefined || OF_SWEEPS.has(watched));
+  return (
+    sweptAt !== undefined && (audit !== undefined || (watched !== undefined && SIGNALS[watched].knownFrom === 'sweep'))
+  );
 }
 
 /** Something of certmarshal, which no cluster says anything about: CloudWatch's word counts, in the order of its own times. */

@@ -1,8 +1,8 @@
-import { compare, counted, span, timeOf } from '../expiry/words.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import { printable } from '../printable.ts';
-import type { RolloutState } from '../rollout/step.ts';
+import type { RolloutState } from '../tables/rollout-states.ts';
 import { DAY_MS } from '../time.ts';
+import { compare, counted, span, timeOf } from '../words.ts';
 
 type Rollout = NonNullable<ClusterHealth['rollout']>;
 

@@ -1,10 +1,10 @@
+import { word } from '../command.ts';
 import type { AlarmEvent } from '../contracts/event.ts';
-import { word } from '../expiry/commands.ts';
-import { counted, date, firstOf, span, timeOf } from '../expiry/words.ts';
-import { ALARMS, type AlarmId, type AlarmSeverity, alarmRunbook } from '../health/alarms.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
-import type { Signal } from '../health/signals.ts';
 import { printable } from '../printable.ts';
+import { ALARMS, type AlarmId, type AlarmSeverity, alarmRunbook } from '../tables/alarms.ts';
+import type { Signal } from '../tables/signals.ts';
+import { counted, date, firstOf, span, timeOf } from '../words.ts';
 import type { AlarmMessage } from './alarm-message.ts';
 import type { NamedAlarm } from './alarm-name.ts';
 import type { HumanMessage } from './message.ts';

@@ -1,5 +1,5 @@
 import type { AlarmChange, DigestMemory, OpenAlarm, Told, UnsentEvent } from '../contracts/notification-state.ts';
-import type { AlarmId } from '../health/alarms.ts';
+import type { AlarmId } from '../tables/alarms.ts';
 
 /** In place of a cluster or part that is not known, or is the only one. */
 export const NOBODY = '-';

@@ -1,13 +1,13 @@
-import { CERTIFICATE_CLASSES } from '../expiry/certificate-classes.ts';
 import { commandOf } from '../expiry/commands.ts';
 import type { KeptFinding } from '../expiry/finding.ts';
-import { compare } from '../expiry/words.ts';
-import { ALARMS, type AlarmId, type AlarmSettings, alarmSetting, isByClass } from '../health/alarms.ts';
 import { culpritsOf, watchedSignal } from '../health/culprits.ts';
 import { type FindingGroup, findingGroups } from '../health/finding-groups.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
-import type { Signal } from '../health/signals.ts';
 import { printable } from '../printable.ts';
+import { ALARMS, type AlarmId, type AlarmSettings, alarmSetting, isByClass } from '../tables/alarms.ts';
+import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
+import type { Signal } from '../tables/signals.ts';
+import { compare } from '../words.ts';
 
 /** Parts of one cluster that are told apart; of more only the first. */
 const MOST_PARTS = 30;

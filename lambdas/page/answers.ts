@@ -1,5 +1,5 @@
-import { CERTIFICATE_CLASSES } from '../expiry/certificate-classes.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
+import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { DAY_MS } from '../time.ts';
 import type { CertificateEnd } from './ends.ts';
 import { type Html, html } from './html.ts';

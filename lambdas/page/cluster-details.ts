@@ -1,8 +1,8 @@
-import { CERTIFICATE_CLASSES } from '../expiry/certificate-classes.ts';
 import { commandOf } from '../expiry/commands.ts';
-import { SOURCE_IDS } from '../expiry/observation.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import { FATES } from '../slo/fates.ts';
+import { SOURCE_IDS } from '../tables/audit-sources.ts';
+import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { MINUTE_MS } from '../time.ts';
 import { urgencyByClass } from './ends.ts';
 import { rolloutDetails } from './rollout-details.ts';

@@ -1,5 +1,5 @@
-import { CERTIFICATE_CLASSES } from '../expiry/certificate-classes.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
+import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { type Html, html } from './html.ts';
 import type { Known } from './known.ts';
 import { number, percent, STATE_WORDS, timeTag } from './words.ts';

@@ -1,6 +1,6 @@
-import type { CertificateClass } from '../expiry/certificate-classes.ts';
-import type { FindingCode } from '../expiry/finding-codes.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
+import type { CertificateClass } from '../tables/certificate-classes.ts';
+import type { FindingCode } from '../tables/finding-codes.ts';
 
 /** The certificates of one class in one cluster: one mark of the timeline. */
 export interface CertificateEnd {

@@ -1,7 +1,7 @@
+import { clusterCommand } from '../command.ts';
 import type { IndexedRollout } from '../contracts/fleet-index.ts';
-import { clusterCommand } from '../expiry/commands.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
-import type { RolloutState } from '../rollout/step.ts';
+import type { RolloutState } from '../tables/rollout-states.ts';
 import type { Depth } from './cluster-details.ts';
 
 const SHORT = { failed: 1, reasons: 1, machines: 0, message: 160 } as const;

@@ -1,4 +1,4 @@
-import { CERTIFICATE_CLASSES, renewedBy } from '../expiry/certificate-classes.ts';
+import { CERTIFICATE_CLASSES, renewedBy } from '../tables/certificate-classes.ts';
 import { type CertificateEnd, URGENCIES, type Urgency } from './ends.ts';
 import { type Html, html } from './html.ts';
 import { position, share, TICKS, ZONES } from './scale.ts';

@@ -1,4 +1,4 @@
-import type { ClusterState } from '../health/fleet-health.ts';
+import type { ClusterState } from '../tables/cluster-states.ts';
 import { type Html, html } from './html.ts';
 
 /** Symbol and word of each state; the colour comes from the class of the same name. */

@@ -1,4 +1,4 @@
-import type { Reason } from '../approval/reasons.ts';
+import type { Reason } from '../tables/reasons.ts';
 
 interface RecoveryReasonEntry {
   /** What it says about the request. */

@@ -1,5 +1,5 @@
+import { word } from '../command.ts';
 import { type Problem, problemOf } from '../contracts/problem.ts';
-import { word } from '../expiry/commands.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { createLease, type LeaseName, microTime, patchLease } from '../kubernetes/leases.ts';

@@ -6,6 +6,7 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import { inTurns } from '../processor-time.ts';
+import type { ObservedEksNode } from '../resources/eks.ts';
 import { OPT_IN_ANNOTATION } from '../rollout/annotations.ts';
 import { NO_HISTORY, type RolloutHistory } from '../rollout/history.ts';
 import {
@@ -15,7 +16,7 @@ import {
   planNodeGroups,
   successorOf,
 } from '../rollout/node-groups.ts';
-import type { ObservedEksNode, ObservedNodeGroups } from '../rollout/observed-node-groups.ts';
+import type { ObservedNodeGroups } from '../rollout/observed-node-groups.ts';
 import { readEksNode } from '../rollout/read-eks-node.ts';
 import type { RolloutWritten } from './act-rollout.ts';
 import type { StepOptions } from './step-rollout.ts';

@@ -6,8 +6,9 @@ import { NO_HISTORY, type RolloutHistory, UNDONE_MS } from '../rollout/history.t
 import type { ObservedRollout } from '../rollout/observed.ts';
 import { planRollout } from '../rollout/plan-rollout.ts';
 import type { RolloutPolicy, Waiver } from '../rollout/policy.ts';
-import type { RolloutState, RolloutStep, RolloutWrite } from '../rollout/step.ts';
+import type { RolloutStep, RolloutWrite } from '../rollout/step.ts';
 import { LEASE_TURN_MS, TURN_MS } from '../rollout/turn.ts';
+import type { RolloutState } from '../tables/rollout-states.ts';
 import { endOfWindow } from '../window/window.ts';
 import { actRollout, type BeginWrite, isBegin, type RolloutWritten } from './act-rollout.ts';
 import { observeRollout, type RolloutTarget } from './observe-rollout.ts';

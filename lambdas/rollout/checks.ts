@@ -1,4 +1,5 @@
 import type { RolloutTrigger } from '../contracts/rollout-mark.ts';
+import { keysOf } from '../tables/keys.ts';
 import { everythingRead, optedInByFleet, optedInByOwner } from './checks/agreement.ts';
 import { clusterNotPaused, eksAnywhereSettled, noClusterClass } from './checks/cluster.ts';
 import {
@@ -31,48 +32,57 @@ import type { ObservedRollout } from './observed.ts';
 import type { RolloutPolicy, Waiver } from './policy.ts';
 import type { RolloutCheck } from './step.ts';
 
-/** Everything that has to hold before a rollout is begun. Each has a page of the runbooks: `docs/runbooks/rollouts/<id>.md`. */
-export const CHECK_IDS = [
-  'opted-in-by-fleet',
-  'opted-in-by-owner',
-  'everything-read',
-  'not-expired',
-  'due',
-  'not-too-late',
-  'maintenance-window',
-  'cool-down',
-  'loop-guard',
-  'fleet-budget',
-  'one-of-its-management-cluster',
-  'management-cluster-last',
-  'eks-anywhere-settled',
-  'cluster-not-paused',
-  'no-cluster-class',
-  'control-plane-not-paused',
-  'control-plane-settled',
-  'control-plane-certificates',
-  'control-plane-healthy',
-  'etcd-healthy',
-  'not-rolling-already',
-  'not-remediating',
-  'rolling-update',
-  'no-rollout-planned',
-  'no-hold',
-  'machines-settled',
-  'machines-healthy',
-  'machine-hooks',
-  'health-checks',
-  'single-replica',
-  'surge',
-  'spare-capacity',
-  'machine-template',
-  'authority-outlives',
-  'etcd-backup',
-  'handshakes',
-  'external-etcd-settled',
-  'etcd-controller-restarted',
-] as const;
-export type CheckId = (typeof CHECK_IDS)[number];
+interface Check {
+  /** Undefined where it does not apply. */
+  readonly judge: (question: CheckQuestion) => Verdict | undefined;
+  /** A person who begins a rollout at a keyboard answers for it, without naming it. */
+  readonly waived: boolean;
+}
+
+/** Everything that has to hold before a rollout is begun, in the order in which it is told. Each has a page of the runbooks: `docs/runbooks/rollouts/<id>.md`. */
+const CHECKS = {
+  'opted-in-by-fleet': { judge: optedInByFleet, waived: true },
+  'opted-in-by-owner': { judge: optedInByOwner, waived: true },
+  'everything-read': { judge: everythingRead, waived: false },
+  'not-expired': { judge: notExpired, waived: false },
+  due: { judge: due, waived: true },
+  'not-too-late': { judge: notTooLate, waived: true },
+  'maintenance-window': { judge: maintenanceWindow, waived: true },
+  'cool-down': { judge: coolDown, waived: false },
+  'loop-guard': { judge: loopGuard, waived: true },
+  'fleet-budget': { judge: fleetBudget, waived: true },
+  'one-of-its-management-cluster': { judge: oneOfItsManagementCluster, waived: false },
+  'management-cluster-last': { judge: managementClusterLast, waived: false },
+  'eks-anywhere-settled': { judge: eksAnywhereSettled, waived: false },
+  'cluster-not-paused': { judge: clusterNotPaused, waived: false },
+  'no-cluster-class': { judge: noClusterClass, waived: false },
+  'control-plane-not-paused': { judge: controlPlaneNotPaused, waived: false },
+  'control-plane-settled': { judge: controlPlaneSettled, waived: false },
+  'control-plane-certificates': { judge: controlPlaneCertificates, waived: false },
+  'control-plane-healthy': { judge: controlPlaneHealthy, waived: false },
+  'etcd-healthy': { judge: etcdHealthy, waived: false },
+  'not-rolling-already': { judge: notRollingAlready, waived: false },
+  'not-remediating': { judge: notRemediating, waived: false },
+  'rolling-update': { judge: rollingUpdate, waived: false },
+  'no-rollout-planned': { judge: noRolloutPlanned, waived: false },
+  'no-hold': { judge: noHold, waived: false },
+  'machines-settled': { judge: machinesSettled, waived: false },
+  'machines-healthy': { judge: machinesHealthy, waived: false },
+  'machine-hooks': { judge: machineHooks, waived: false },
+  'health-checks': { judge: healthChecks, waived: false },
+  'single-replica': { judge: singleReplica, waived: false },
+  surge: { judge: surge, waived: false },
+  'spare-capacity': { judge: spareCapacity, waived: true },
+  'machine-template': { judge: machineTemplate, waived: false },
+  'authority-outlives': { judge: authorityOutlives, waived: false },
+  'etcd-backup': { judge: etcdBackup, waived: true },
+  handshakes: { judge: handshakes, waived: false },
+  'external-etcd-settled': { judge: externalEtcdSettled, waived: false },
+  'etcd-controller-restarted': { judge: etcdControllerRestarted, waived: false },
+} as const satisfies Record<string, Check>;
+
+export type CheckId = keyof typeof CHECKS;
+export const CHECK_IDS = keysOf(CHECKS);
 
 export interface CheckQuestion {
   readonly observed: ObservedRollout;
@@ -80,7 +90,7 @@ export interface CheckQuestion {
   readonly policy: RolloutPolicy | undefined;
   readonly history: RolloutHistory;
   readonly trigger: RolloutTrigger;
-  /** What the person at the keyboard names beside `WAIVED`. @default nothing */
+  /** What the person at the keyboard answers for by name. @default nothing */
   readonly waivers?: readonly Waiver[];
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -90,64 +100,10 @@ export interface CheckQuestion {
 export function checksOf(question: CheckQuestion): readonly RolloutCheck[] {
   const named = new Set<CheckId>(question.waivers);
   return CHECK_IDS.flatMap((id) => {
-    const verdict = CHECKS[id](question);
+    const { judge, waived: isWaived }: Check = CHECKS[id];
+    const verdict = judge(question);
     if (verdict === undefined) return [];
-    const waived = !verdict.passed && question.trigger === 'person' && (WAIVED.has(id) || named.has(id));
-    return [{ id, ...verdict, ...(waived ? { waived } : {}) }];
+    const waived = !verdict.passed && question.trigger === 'person' && (isWaived || named.has(id));
+    return [{ id, ...verdict, waived: waived || undefined }];
   });
 }
-
-/** What a person answers for who begins a rollout at a keyboard, without naming it. */
-const WAIVED: ReadonlySet<CheckId> = new Set([
-  'opted-in-by-fleet',
-  'opted-in-by-owner',
-  'due',
-  'not-too-late',
-  'maintenance-window',
-  'loop-guard',
-  'fleet-budget',
-  'spare-capacity',
-  'etcd-backup',
-]);
-
-/** Each undefined where it does not apply. */
-const CHECKS: Readonly<Record<CheckId, (question: CheckQuestion) => Verdict | undefined>> = {
-  'opted-in-by-fleet': optedInByFleet,
-  'opted-in-by-owner': optedInByOwner,
-  'everything-read': everythingRead,
-  'not-expired': notExpired,
-  due,
-  'not-too-late': notTooLate,
-  'maintenance-window': maintenanceWindow,
-  'cool-down': coolDown,
-  'loop-guard': loopGuard,
-  'fleet-budget': fleetBudget,
-  'one-of-its-management-cluster': oneOfItsManagementCluster,
-  'management-cluster-last': managementClusterLast,
-  'eks-anywhere-settled': eksAnywhereSettled,
-  'cluster-not-paused': clusterNotPaused,
-  'no-cluster-class': noClusterClass,
-  'control-plane-not-paused': controlPlaneNotPaused,
-  'control-plane-settled': controlPlaneSettled,
-  'control-plane-certificates': controlPlaneCertificates,
-  'control-plane-healthy': controlPlaneHealthy,
-  'etcd-healthy': etcdHealthy,
-  'not-rolling-already': notRollingAlready,
-  'not-remediating': notRemediating,
-  'rolling-update': rollingUpdate,
-  'no-rollout-planned': noRolloutPlanned,
-  'no-hold': noHold,
-  'machines-settled': machinesSettled,
-  'machines-healthy': machinesHealthy,
-  'machine-hooks': machineHooks,
-  'health-checks': healthChecks,
-  'single-replica': singleReplica,
-  surge,
-  'spare-capacity': spareCapacity,
-  'machine-template': machineTemplate,
-  'authority-outlives': authorityOutlives,
-  'etcd-backup': etcdBackup,
-  handshakes,
-  'external-etcd-settled': externalEtcdSettled,
-  'etcd-controller-restarted': etcdControllerRestarted,
-};

@@ -1,6 +1,6 @@
 import type { Problem } from '../contracts/problem.ts';
-import { compare, firstOf } from '../expiry/words.ts';
 import { printable } from '../printable.ts';
+import { compare, firstOf } from '../words.ts';
 import { OPT_IN } from './annotations.ts';
 import type { ObservedEksAnywhere } from './observed.ts';
 

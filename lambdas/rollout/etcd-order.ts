@@ -1,7 +1,7 @@
 import type { RolloutMark } from '../contracts/rollout-mark.ts';
 import type { HoldReason } from '../contracts/rollout-summary.ts';
-import { counted, span } from '../expiry/words.ts';
 import { MINUTE_MS } from '../time.ts';
+import { counted, span } from '../words.ts';
 import { holdReason } from './hold-reasons.ts';
 import type { ObservedControlPlane, ObservedEtcd, ObservedRollout } from './observed.ts';
 import type { RolloutProgress } from './progress.ts';

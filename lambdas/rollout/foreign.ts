@@ -1,5 +1,5 @@
-import { date } from '../expiry/words.ts';
 import { DAY_MS } from '../time.ts';
+import { date } from '../words.ts';
 import type { ObservedControlPlane, ObservedMachine } from './observed.ts';
 
 /**

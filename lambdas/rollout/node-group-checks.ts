@@ -1,11 +1,12 @@
-import { compare, counted, date, firstOf, span } from '../expiry/words.ts';
 import { printable } from '../printable.ts';
+import type { ObservedAuthority, ObservedNodeGroup } from '../resources/eks.ts';
 import { DAY_MS } from '../time.ts';
 import { endOfWindow } from '../window/window.ts';
+import { compare, counted, date, firstOf, span } from '../words.ts';
 import { OPT_IN, OPT_IN_ANNOTATION } from './annotations.ts';
 import type { RolloutHistory } from './history.ts';
 import { nextWindowOf } from './next-window.ts';
-import type { ObservedAuthority, ObservedNodeGroup, ObservedNodeGroups } from './observed-node-groups.ts';
+import type { ObservedNodeGroups } from './observed-node-groups.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from './policy.ts';
 import type { RolloutCheck } from './step.ts';
 import { hasTurn } from './turn.ts';

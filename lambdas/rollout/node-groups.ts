@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import type { PastRollout } from '../contracts/rollout-ledger.ts';
 import type { HoldReason } from '../contracts/rollout-summary.ts';
-import { compare, counted, date, firstOf } from '../expiry/words.ts';
 import { printable } from '../printable.ts';
-import { MINUTE_MS } from '../time.ts';
-import type { RolloutHistory } from './history.ts';
-import { nextWindowOf } from './next-window.ts';
-import { deadlineOf, isUpdating, type NodeGroupCheck, nodeGroupChecksOf } from './node-group-checks.ts';
 import type {
   NodeKind,
   ObservedAuthority,
   ObservedEksNode,
   ObservedNodeGroup,
-  ObservedNodeGroups,
   ObservedUpdate,
-} from './observed-node-groups.ts';
+} from '../resources/eks.ts';
+import type { RolloutState } from '../tables/rollout-states.ts';
+import { MINUTE_MS } from '../time.ts';
+import { compare, counted, date, firstOf } from '../words.ts';
+import type { RolloutHistory } from './history.ts';
+import { nextWindowOf } from './next-window.ts';
+import { deadlineOf, isUpdating, type NodeGroupCheck, nodeGroupChecksOf } from './node-group-checks.ts';
+import type { ObservedNodeGroups } from './observed-node-groups.ts';
 import type { RolloutPolicy } from './policy.ts';
-import type { RolloutState } from './step.ts';
 
 /** What a sweep does next about the node groups of one EKS cluster: one thing. */
 export type NodeGroupStep = NodeGroupNothing | NodeGroupHold | NodeGroupAsk | NodeGroupAct;

@@ -1,4 +1,5 @@
 import type { Problem } from '../contracts/problem.ts';
+import type { ObservedAuthority, ObservedEksCluster, ObservedEksNode, ObservedNodeGroup } from '../resources/eks.ts';
 
 /*
  * All that is known of an EKS cluster when the next update of one of its node groups is planned. Plain data; times are milliseconds since the epoch; texts are
@@ -13,86 +14,4 @@ export interface ObservedNodeGroups {
   readonly nodes: readonly ObservedEksNode[];
   /** What could not be read. No update begins while anything is in here. */
   readonly unread: readonly Problem[];
-}
-
-export interface ObservedEksCluster {
-  /** In the fleet. */
-  readonly id: string;
-  /** As EKS calls it. */
-  readonly name: string;
-  readonly account: string;
-  readonly region: string;
-  /** `ACTIVE`, `UPDATING`, … Absent where the cluster could not be read. */
-  readonly status?: string;
-  /** `1.34` */
-  readonly version?: string;
-  /** Value of the tag `OPT_IN_ANNOTATION`. */
-  readonly mode?: string;
-  /** Of the cluster itself, not of its node groups. */
-  readonly updates: readonly ObservedUpdate[];
-}
-
-/** Source: EKS API reference, CertificateAuthority. */
-export interface ObservedAuthority {
-  readonly id: string;
-  readonly createdAt: number;
-  readonly signingStatus: 'NOT_USED' | 'ACTIVATING' | 'IN_USE';
-  readonly distributionStatus: 'IN_PROGRESS' | 'COMPLETE' | 'FAILED' | 'DELETING';
-  /** When EKS activates it by itself. */
-  readonly firstAutoActivation?: number;
-  /** When EKS activates it for good, after somebody took an activation back. */
-  readonly finalAutoActivation?: number;
-}
-
-/** Source: EKS API reference, Nodegroup. */
-export interface ObservedNodeGroup {
-  readonly name: string;
-  readonly createdAt: number;
-  /** `ACTIVE`, `UPDATING`, `DEGRADED`, … */
-  readonly status: string;
-  /** Codes of `health.issues`. */
-  readonly issues: readonly string[];
-  /** Of Kubernetes: `1.34`. */
-  readonly version?: string;
-  /** Of the image. */
-  readonly releaseVersion?: string;
-  /** `CUSTOM` where the launch template names the image. */
-  readonly amiType?: string;
-  /** Id of the launch template of its owner; absent where it has none. */
-  readonly launchTemplate?: string;
-  /** Of `updateConfig`: `MINIMAL` ends nodes before their successors are there. */
-  readonly strategy?: string;
-  /** The newest ones. */
-  readonly updates: readonly ObservedUpdate[];
-}
-
-/** Source: EKS API reference, Update. */
-export interface ObservedUpdate {
-  readonly id: string;
-  /** `InProgress`, `Successful`, `Failed`, `Cancelled`. */
-  readonly status: string;
-  /** `VersionUpdate`, `ConfigUpdate`, … */
-  readonly type: string;
-  readonly createdAt: number;
-  /** What EKS says of a failed one: `PodEvictionFailure`. */
-  readonly errors: readonly string[];
-}
-
-/**
- * Who replaces a node:
- *
- * - `managed`: EKS, when its node group is updated.
- * - `auto-mode`, `fargate`: EKS, by itself.
- * - `hybrid`, `karpenter`, `self-managed`: its owner.
- */
-export type NodeKind = 'managed' | 'auto-mode' | 'fargate' | 'hybrid' | 'karpenter' | 'self-managed';
-
-export interface ObservedEksNode {
-  readonly name: string;
-  /** Of its Node object: its machine is as old, or older. */
-  readonly createdAt: number;
-  readonly deleting: boolean;
-  readonly kind: NodeKind;
-  /** The label `eks.amazonaws.com/nodegroup`. */
-  readonly nodegroup?: string;
 }

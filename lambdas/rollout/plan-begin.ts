@@ -1,5 +1,6 @@
 import type { HoldReason } from '../contracts/rollout-summary.ts';
-import { counted, date, span } from '../expiry/words.ts';
+import type { RolloutState } from '../tables/rollout-states.ts';
+import { counted, date, span } from '../words.ts';
 import { renewedCertificates, rolloutSpan } from './checks/span.ts';
 import type { CheckQuestion } from './checks.ts';
 import { versionOf } from './etcd-order.ts';
@@ -7,7 +8,7 @@ import { holdReason } from './hold-reasons.ts';
 import { nextWindowOf } from './next-window.ts';
 import type { ObservedControlPlane, ObservedMachine } from './observed.ts';
 import { markOf, startOf, startOfMark } from './rollout-mark.ts';
-import type { RolloutCheck, RolloutState, RolloutStep } from './step.ts';
+import type { RolloutCheck, RolloutStep } from './step.ts';
 import { dueFor, hasWaitedItsTurn, WAITED_MS } from './turn.ts';
 import { nameOf } from './watch.ts';
 

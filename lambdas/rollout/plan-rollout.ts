@@ -1,7 +1,8 @@
 import type { RolloutMark, RolloutTrigger } from '../contracts/rollout-mark.ts';
-import { counted, span } from '../expiry/words.ts';
 import { printable } from '../printable.ts';
+import type { RolloutState } from '../tables/rollout-states.ts';
 import { DAY_MS } from '../time.ts';
+import { counted, span } from '../words.ts';
 import { renewedCertificates, rolloutSpan } from './checks/span.ts';
 import { CAPI_CLUSTERS, CONTROL_PLANES } from './checks/verdict.ts';
 import { type CheckQuestion, checksOf } from './checks.ts';
@@ -14,7 +15,7 @@ import { factsOf, isAllSeen, isInTheWay, isTooLate, planBegin, reasonsOf } from 
 import { type Going, goingOf, isDone, planHeld, planWatch } from './plan-watch.ts';
 import { COOL_DOWN_DAYS, type RolloutPolicy, type Waiver } from './policy.ts';
 import { seconds } from './rollout-mark.ts';
-import type { RolloutAct, RolloutCheck, RolloutHold, RolloutState, RolloutStep } from './step.ts';
+import type { RolloutAct, RolloutCheck, RolloutHold, RolloutStep } from './step.ts';
 import { nameOf, troublesOf } from './watch.ts';
 
 /**

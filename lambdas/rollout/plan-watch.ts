@@ -1,7 +1,8 @@
 import type { RolloutMark } from '../contracts/rollout-mark.ts';
 import type { HoldReason } from '../contracts/rollout-summary.ts';
-import { counted, span, timeOf } from '../expiry/words.ts';
+import type { RolloutState } from '../tables/rollout-states.ts';
 import { DAY_MS } from '../time.ts';
+import { counted, span, timeOf } from '../words.ts';
 import { renewedCertificates, rolloutSpan } from './checks/span.ts';
 import { type CheckQuestion, checksOf } from './checks.ts';
 import { etcdTurn, isEtcdDone, pauseOf, versionOf } from './etcd-order.ts';
@@ -11,7 +12,7 @@ import { factsOf, isAllSeen, isInTheWay, isTooLate, planBegin, reasonsOf } from 
 import { COOL_DOWN_DAYS, LOOP_GUARD_DAYS } from './policy.ts';
 import { isVerified, progressOf, type RolloutProgress } from './progress.ts';
 import { holdOf, startOfMark } from './rollout-mark.ts';
-import type { RolloutHold, RolloutState, RolloutStep } from './step.ts';
+import type { RolloutHold, RolloutStep } from './step.ts';
 import { CLOCK_TOLERANCE_MS } from './verification.ts';
 import { nameOf, troublesOf } from './watch.ts';
 

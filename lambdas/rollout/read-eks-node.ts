@@ -1,7 +1,7 @@
 import { printable } from '../printable.ts';
+import type { NodeKind, ObservedEksNode } from '../resources/eks.ts';
 import { text } from '../resources/fields.ts';
 import { isDeleting, nameAt, timeAt } from '../resources/values.ts';
-import type { NodeKind, ObservedEksNode } from './observed-node-groups.ts';
 
 const MAX_LABEL = 63;
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { HoldMark, RolloutMark, RolloutTrigger } from '../contracts/rollout-mark.ts';
 import type { HoldReason } from '../contracts/rollout-summary.ts';
-import { isoOf, timeOf } from '../expiry/words.ts';
 import { printable } from '../printable.ts';
+import { isoOf, timeOf } from '../words.ts';
 
 /** Clocks of API servers differ: a start that is not over yet would begin nothing until the next resync of Cluster API. */
 const BEFORE_NOW_MS = 5000;

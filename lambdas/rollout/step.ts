@@ -1,6 +1,7 @@
 import type { HoldMark, RolloutMark } from '../contracts/rollout-mark.ts';
 import type { HoldReason } from '../contracts/rollout-summary.ts';
 import type { ObjectVersion } from '../resources/values.ts';
+import type { RolloutState } from '../tables/rollout-states.ts';
 import type { CheckId } from './checks.ts';
 import type { RolloutProgress } from './progress.ts';
 
@@ -25,34 +26,6 @@ interface Planned {
   /** Of certmarshal, that is going on or was the last. */
   readonly mark?: RolloutMark;
 }
-
-/**
- * - `off`: not opted in, or there is nothing that a rollout renews.
- * - `idle`: nothing is due.
- * - `waiting`: due, and something that passes by itself is in the way: a window, a turn, a cool-down.
- * - `refused`: due, and a check fails that a person has to look at.
- * - `assist`: due, and a person has to do it.
- * - `ready`: due, and nothing is in the way.
- * - `rolling`, `verifying`, `held`, `done`, `aborted`: of a rollout of ours.
- * - `foreign`: somebody else rolls it.
- * - `expired`: certificates ended; nothing is done by itself any more.
- */
-export const ROLLOUT_STATES = [
-  'off',
-  'idle',
-  'waiting',
-  'refused',
-  'assist',
-  'ready',
-  'rolling',
-  'verifying',
-  'held',
-  'done',
-  'aborted',
-  'foreign',
-  'expired',
-] as const;
-export type RolloutState = (typeof ROLLOUT_STATES)[number];
 
 export interface RolloutNothing extends Planned {
   readonly kind: 'nothing';

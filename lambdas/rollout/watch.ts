@@ -1,7 +1,7 @@
 import type { HoldReason } from '../contracts/rollout-summary.ts';
-import { counted, span } from '../expiry/words.ts';
 import type { Condition } from '../resources/values.ts';
 import { MINUTE_MS } from '../time.ts';
+import { counted, span } from '../words.ts';
 import { holdReason } from './hold-reasons.ts';
 import type { ObservedControlPlane, ObservedRollout } from './observed.ts';
 import type { RolloutProgress } from './progress.ts';

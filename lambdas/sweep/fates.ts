@@ -1,7 +1,6 @@
 import { decideApproval } from '../approval/decide.ts';
 import type { Evidence } from '../approval/evidence.ts';
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
-import type { Reason } from '../approval/reasons.ts';
 import type { ClusterContext, SigningRequest } from '../approval/request.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
 import { isFor } from '../approval/selection.ts';
@@ -9,6 +8,7 @@ import type { Verdict } from '../approval/verdict.ts';
 import type { FateRow } from '../contracts/fates.ts';
 import { eachInTurns } from '../processor-time.ts';
 import { FATES, type Fate, toldMinutes } from '../slo/fates.ts';
+import type { Reason } from '../tables/reasons.ts';
 import { MINUTE_MS } from '../time.ts';
 import { type Acted, CONDITION_REASONS } from './act.ts';
 import type { OpenRequest } from './open-requests.ts';

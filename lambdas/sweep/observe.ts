@@ -9,9 +9,8 @@ import {
 } from '../approval/evidence.ts';
 import { ownerFromMachine } from '../approval/machine-evidence.ts';
 import { ownerFromNode } from '../approval/node-evidence.ts';
-import { type ApprovalPolicy, KUBELET_SERVING_SIGNER, needsNodes } from '../approval/policy.ts';
+import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
 import { readSigningRequest, type UnreadableRequest } from '../approval/read-request.ts';
-import type { Reason } from '../approval/reasons.ts';
 import type { ClusterContext } from '../approval/request.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
 import { isFor } from '../approval/selection.ts';
@@ -24,6 +23,8 @@ import { KubernetesError } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import { listMachines, type MachineSelection } from '../kubernetes/machines.ts';
 import { eachInTurns, inTurns, stepsInTurns } from '../processor-time.ts';
+import { EVIDENCE_SOURCES, needsNodes } from '../tables/evidence-sources.ts';
+import type { Reason } from '../tables/reasons.ts';
 import { type AskedRequests, collectAsked } from './fates.ts';
 import { collectOpenRequests, type OpenRequest } from './open-requests.ts';
 import { type Handshake, readServedCertificates } from './renewal-evidence.ts';
@@ -297,8 +298,6 @@ type ListedSource = Exclude<ReadableSource, 'renewal'>;
 /** Four times the nodes that Kubernetes supports in a cluster. */
 const MAX_OWNERS = 20_000;
 const MIB = 1024 * 1024;
-/** Estimated bytes. 5,000 nodes with ten names each take 7 MiB; what EC2 says is not in the hand of a cluster. */
-const MAX_BYTES: Readonly<Record<ListedSource, number>> = { machine: 16 * MIB, node: 16 * MIB, ec2: 64 * MIB };
 /** What a name takes beside its characters: the string, and its entry in the index. */
 const NAME_OVERHEAD = 100;
 
@@ -317,7 +316,7 @@ async function readSource(
       owners.push(owner);
       bytes += bytesOf(owner);
     }
-    return owners.length > MAX_OWNERS || bytes > MAX_BYTES[source];
+    return owners.length > MAX_OWNERS || bytes > EVIDENCE_SOURCES[source].maxMib * MIB;
   };
   try {
     for await (const page of pages)
@@ -347,7 +346,7 @@ function tooMuch(source: ListedSource): SourceReading {
     source,
     ok: false,
     kind: 'too-large',
-    problem: `there are more than ${MAX_OWNERS} of them, or more names and addresses than ${MAX_BYTES[source] / MIB} MiB hold`,
+    problem: `there are more than ${MAX_OWNERS} of them, or more names and addresses than ${EVIDENCE_SOURCES[source].maxMib} MiB hold`,
     remedy: 'Find out who makes so many of them; Kubernetes supports 5,000 nodes in a cluster.',
   };
 }

@@ -1,14 +1,14 @@
 import type { SourceReading } from '../approval/evidence.ts';
-import type { EvidenceSource, Mode } from '../approval/policy.ts';
-import { REASONS, type Reason } from '../approval/reasons.ts';
+import type { Mode } from '../approval/policy.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
-import type { VerdictKind } from '../approval/verdict.ts';
 import type { FateRow } from '../contracts/fates.ts';
-import type { Provider } from '../contracts/identifiers.ts';
 import { type Problem, problemOf } from '../contracts/problem.ts';
+import type { Provider } from '../identifiers.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { describeSkew, type ServerClock, SKEW_REMEDY } from '../kubernetes/server-clock.ts';
 import { printable } from '../printable.ts';
+import type { EvidenceSource } from '../tables/evidence-sources.ts';
+import { REASONS, type Reason, type VerdictKind } from '../tables/reasons.ts';
 import type { Acted, Outcome } from './act.ts';
 import type { Observed } from './observe.ts';
 

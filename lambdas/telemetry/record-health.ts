@@ -1,6 +1,6 @@
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
-import type { Signal, SignalId } from '../health/signals.ts';
+import type { Signal, SignalId } from '../tables/signals.ts';
 import { dimensionValue } from './dimension-value.ts';
 import { METRIC } from './metric-names.ts';
 import { createMetrics } from './metrics.ts';

@@ -1,8 +1,8 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import type { Reason } from '../approval/reasons.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { SweepReport, SweepRow } from '../sweep/report.ts';
+import type { Reason } from '../tables/reasons.ts';
 import { METRIC } from './metric-names.ts';
 
 /** Of the requests left and of the problems; a hostile cluster decides how many there are, not how much is logged. */

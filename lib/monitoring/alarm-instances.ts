@@ -1,7 +1,6 @@
 import { ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
-import { ALARMS, type AlarmId, isByClass } from '../../lambdas/health/alarms.ts';
+import { ALARMS, type AlarmId, isByClass } from '../../lambdas/tables/alarms.ts';
 import { METRIC } from '../../lambdas/telemetry/metric-names.ts';
-import { FIRST_COMMANDS, isSignalAlarm, type SignalAlarmId } from './first-commands.ts';
 import { fleetMetric, MINUTE, signalQuery } from './metrics.ts';
 import type { WatchedFunction, WatchedHub } from './watched.ts';
 
@@ -24,15 +23,21 @@ const REACHED = {
 
 /** @param threshold as `fleet.yaml` has it */
 export function alarmInstances(id: AlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
-  if (isSignalAlarm(id)) {
-    const { signal } = ALARMS[id].watches;
-    const byClass = isByClass(signal, threshold);
-    return [{ ...REACHED, metric: signalQuery({ signal, byClass }), threshold, first: FIRST_COMMANDS[id] }];
-  }
-  return ofHub(id, threshold, hub);
+  if (isOfHub(id)) return ofHub(id, threshold, hub);
+  const { watches, firstCommand } = ALARMS[id];
+  const byClass = isByClass(watches.signal, threshold);
+  return [{ ...REACHED, metric: signalQuery({ signal: watches.signal, byClass }), threshold, first: firstCommand }];
 }
 
-function ofHub(id: Exclude<AlarmId, SignalAlarmId>, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
+type HubAlarmId = {
+  [Id in AlarmId]: (typeof ALARMS)[Id]['watches'] extends { readonly hub: string } ? Id : never;
+}[AlarmId];
+
+function isOfHub(id: AlarmId): id is HubAlarmId {
+  return 'hub' in ALARMS[id].watches;
+}
+
+function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
   const { dispatch, report, functions, queues } = hub;
   const ofEach = (make: (watched: WatchedFunction) => Pick<AlarmInstance, 'metric' | 'threshold' | 'first'>) =>
     functions.map((watched) => ({ ...REACHED, disambiguator: watched.name, ...make(watched) }));

@@ -3,12 +3,13 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import {
+  ALARM_IDS,
   ALARMS,
   type AlarmId,
   type AlarmSettings,
   type AlarmSeverity,
   alarmSetting,
-} from '../../lambdas/health/alarms.ts';
+} from '../../lambdas/tables/alarms.ts';
 import { type AlarmInstance, alarmInstances } from './alarm-instances.ts';
 import { describeAlarm } from './description.ts';
 import { nameOf } from './naming.ts';
@@ -43,9 +44,7 @@ export function fleetAlarms(
   scope: Construct,
   { settings, hub, notified, people }: FleetAlarmsProps,
 ): readonly MadeAlarm[] {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
-  const ids = Object.keys(ALARMS) as AlarmId[];
-  return ids.flatMap((id) => {
+  return ALARM_IDS.flatMap((id) => {
     const { threshold, severity } = alarmSetting(id, settings);
     if (severity === 'off') return [];
     return alarmInstances(id, threshold, hub).map((instance) => {

@@ -2,7 +2,7 @@ import { AlarmRule, CompositeAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
-import { ALARM_SEVERITIES, type AlarmSeverity } from '../../lambdas/health/alarms.ts';
+import { ALARM_SEVERITIES, type AlarmSeverity } from '../../lambdas/tables/alarms.ts';
 import type { MadeAlarm } from './alarms.ts';
 import { nameOf } from './naming.ts';
 

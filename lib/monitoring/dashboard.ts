@@ -12,8 +12,8 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Duration, Stack } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
-import { ALARMS, alarmRunbook } from '../../lambdas/health/alarms.ts';
-import { CLASS_SIGNALS, type SignalId } from '../../lambdas/health/signals.ts';
+import { ALARMS, alarmRunbook } from '../../lambdas/tables/alarms.ts';
+import { CLASS_SIGNALS, type SignalId } from '../../lambdas/tables/signals.ts';
 import { METRIC, type Service } from '../../lambdas/telemetry/metric-names.ts';
 import type { MadeAlarm } from './alarms.ts';
 import type { PagingAlarm } from './composite.ts';

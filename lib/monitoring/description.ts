@@ -1,6 +1,6 @@
 import { Token } from 'aws-cdk-lib/core';
-import { ALARMS, type AlarmEntry, type AlarmId, alarmRunbook } from '../../lambdas/health/alarms.ts';
-import { SIGNALS } from '../../lambdas/health/signals.ts';
+import { ALARMS, type AlarmEntry, type AlarmId, alarmRunbook } from '../../lambdas/tables/alarms.ts';
+import { SIGNALS } from '../../lambdas/tables/signals.ts';
 
 export interface DescriptionProps {
   readonly alarm: AlarmId;
@@ -21,7 +21,8 @@ const LONGEST_TOKEN = 250;
  * @throws Error for one that CloudWatch would not take
  */
 export function describeAlarm({ alarm, threshold, first }: DescriptionProps): string {
-  const { meaning, datapoints, watches }: AlarmEntry = ALARMS[alarm];
+  const entry: AlarmEntry = ALARMS[alarm];
+  const { meaning, datapoints, watches } = entry;
   const minutes =
     datapoints.of === 1
       ? 'a minute shows'
@@ -33,18 +34,14 @@ export function describeAlarm({ alarm, threshold, first }: DescriptionProps): st
     'signal' in watches
       ? ` The contributor is the id of the cluster: ID stands for it, CLUSTER for its name.${exec}`
       : '';
-  const text = `${meaning} Rings when ${minutes} ${shown(alarm, threshold)}.${who}\nFirst: ${first}\nRunbook: ${alarmRunbook(alarm)}`;
+  const text = `${meaning} Rings when ${minutes} ${shown(entry, threshold)}.${who}\nFirst: ${first}\nRunbook: ${alarmRunbook(alarm)}`;
   if (lengthOf(text) > LONGEST) throw new Error(`the description of ${alarm} is longer than ${LONGEST} characters`);
   return text;
 }
 
-function shown(alarm: AlarmId, threshold: number): string {
-  const { watches }: AlarmEntry = ALARMS[alarm];
-  if (alarm === 'DispatchHeartbeat' || alarm === 'ReportHeartbeat') return 'nothing at all';
-  if (alarm === 'OldestSweep') return `${threshold} seconds or more, or nothing at all`;
-  if (alarm === 'QueueAge') return `${threshold} seconds or more`;
-  if (alarm === 'FunctionDuration') return `${threshold} ms or more`;
-  const unit = 'signal' in watches ? SIGNALS[watches.signal].unit : 'Count';
+function shown(entry: AlarmEntry, threshold: number): string {
+  if ('ringsAt' in entry) return entry.ringsAt.replace('N', String(threshold));
+  const { unit } = SIGNALS[entry.watches.signal];
   if (unit === 'Seconds') return `${threshold} seconds or more`;
   return unit === 'None' ? `${threshold} times the burn that is allowed, or more` : `${threshold} or more`;
 }

@@ -1,6 +1,6 @@
 import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Duration } from 'aws-cdk-lib/core';
-import type { SignalId } from '../../lambdas/health/signals.ts';
+import type { SignalId } from '../../lambdas/tables/signals.ts';
 import { type METRIC, METRICS_NAMESPACE, type Service } from '../../lambdas/telemetry/metric-names.ts';
 
 /** Every metric of certmarshal has a value a minute. */

@@ -1,5 +1,5 @@
-import type { AlarmId, AlarmSeverity } from '../../lambdas/health/alarms.ts';
 import { ALARM_PREFIX, alarmName } from '../../lambdas/notify/alarm-name.ts';
+import type { AlarmId, AlarmSeverity } from '../../lambdas/tables/alarms.ts';
 
 /** What a name of CloudWatch is made of. */
 export interface NameParts {

@@ -22,6 +22,8 @@ const GOALS: Readonly<Record<string, number>> = {
   health: 90,
   fleet: 90,
   journal: 90,
+  contracts: 90,
+  resources: 90,
 };
 const MUTANTS = 320;
 const LEAST_OF_ROOM = 20;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SIGNALS, type SignalId } from '../../lambdas/health/signals.ts';
+import { SIGNALS, type SignalId } from '../../lambdas/tables/signals.ts';
 import { type Story, startStory } from './alarms/story.ts';
 import { lastsLong, type TwoClusters, twoClusters, twoClustersFile } from './alarms/story-clusters.ts';
 import { AwsFault } from './aws/aws-fault.ts';

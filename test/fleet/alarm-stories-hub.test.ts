@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ALARMS, type AlarmId } from '../../lambdas/health/alarms.ts';
+import { ALARMS, type AlarmId } from '../../lambdas/tables/alarms.ts';
 import { type Story, startStory } from './alarms/story.ts';
 import { type TwoClusters, twoClusters, twoClustersFile, ZURICH } from './alarms/story-clusters.ts';
 import { HUB, SWEEP_ROLE } from './hub/places.ts';

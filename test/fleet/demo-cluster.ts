@@ -1,7 +1,7 @@
 import { parseAllDocuments } from 'yaml';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import type { Provider } from '../../lambdas/contracts/identifiers.ts';
+import type { Provider } from '../../lambdas/identifiers.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
 import type { SweepTarget } from '../../lambdas/sweep/observe.ts';

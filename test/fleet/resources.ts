@@ -1,5 +1,4 @@
-import type { Named } from './api-error.ts';
-import { type FieldProblem, invalid } from './api-error.ts';
+import { type FieldProblem, invalid, type Named } from './api-error.ts';
 import type { PolicyRule, User } from './authorization.ts';
 import type { KubeObject, StoredMetadata } from './kube-object.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ALARMS } from '../../lambdas/health/alarms.ts';
+import { ALARMS } from '../../lambdas/tables/alarms.ts';
 import { realComponents } from '../control-plane/real.ts';
 import { installMiniStack, REGION, SPOKE_ACCOUNT } from './ministack.ts';
 import { rehearse } from './rehearse.ts';

@@ -98,10 +98,6 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
     const decisions = keys.flatMap((key) => (s3.s3.read('journal', key)?.toString('utf8') ?? '').trim().split('\n'));
     expect(decisions).toHaveLength(REQUESTS);
     expect(figures.peakMiB).toBeLessThan(MOST_MIB);
-    const [cold = 0, warm = 0] = figures.durationsMs;
-    process.stderr.write(
-      `init ${figures.initMs.toFixed(0)} ms, ${REQUESTS} approvals ${cold.toFixed(0)} ms, warm ${warm.toFixed(0)} ms, peak ${figures.peakMiB.toFixed(0)} MiB\n`,
-    );
   });
 });
 

@@ -36,6 +36,72 @@ function sourcesBelow(...folders: readonly string[]): readonly { readonly file: 
 const room = (path: string) =>
   path.startsWith('lambdas/') && path.split('/').length > 2 ? path.split('/')[1] : undefined;
 
+/** Of the whole product. Each may import of those before it, and of the files that stand in `lambdas` itself. */
+const ROOMS = [
+  'tables',
+  'window',
+  'x509',
+  'resources',
+  'contracts',
+  'kubernetes',
+  'aws',
+  'probe',
+  'slo',
+  'approval',
+  'expiry',
+  'rollout',
+  'recovery',
+  'health',
+  'cost',
+  'config',
+  'audit',
+  'sweep',
+  'recovery-sweep',
+  'rollout-step',
+  'journal',
+  'telemetry',
+  'notify',
+  'page',
+  'fleet',
+  'functions',
+  'lib',
+  'bin',
+];
+
+const floorOf = (path: string) => {
+  const [top = '', ...rest] = path.split('/');
+  return top === 'lambdas' ? ROOMS.indexOf(rest.length > 1 ? (rest[0] ?? '') : '') : ROOMS.indexOf(top);
+};
+
+/** Imports of a room that stands above, types too; not of packages. */
+function arrowsUp(imports: readonly Import[]): readonly Import[] {
+  return imports.filter(
+    ({ file, target }) => target.endsWith('.ts') && (floorOf(file) < floorOf(target) || !isKnown(target)),
+  );
+}
+
+function isKnown(path: string): boolean {
+  return floorOf(path) >= 0 || /^lambdas\/[^/]+$/.test(path);
+}
+
+/** Files that import each other, at whatever distance, and not only for types. */
+function circles(imports: readonly Import[]): readonly (readonly string[])[] {
+  const targets = Map.groupBy(
+    imports.filter(({ typesOnly }) => !typesOnly),
+    ({ file }) => file,
+  );
+  const done = new Set<string>();
+  const found: string[][] = [];
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) found.push([...path.slice(path.indexOf(file)), file]);
+    if (done.has(file) || path.includes(file)) return;
+    for (const { target } of targets.get(file) ?? []) visit(target, [...path, file]);
+    done.add(file);
+  };
+  for (const file of targets.keys()) visit(file, []);
+  return found;
+}
+
 describe('imports go one way', () => {
   const all = importsBelow('bin', 'lib', 'lambdas');
 
@@ -48,21 +114,51 @@ describe('imports go one way', () => {
     });
   });
 
+  it('holds for every room, and for types too', () => {
+    expect(arrowsUp(all)).toEqual([]);
+  });
+
+  it('leads in no circle', () => {
+    expect(circles(all)).toEqual([]);
+  });
+
+  it.each([
+    ['a pure room takes a type of one above it', 'lambdas/expiry/words.ts', 'lambdas/audit/audit.ts'],
+    ['a file that all rooms may import takes something of a room', 'lambdas/time.ts', 'lambdas/tables/alarms.ts'],
+    ['a room of nobody is imported', 'lambdas/functions/sweep.ts', 'lambdas/new/file.ts'],
+    ['a function imports what is deployed', 'lambdas/functions/sweep.ts', 'lib/hub-stack.ts'],
+  ])('would fail where %s', (_, file, target) => {
+    expect(arrowsUp([{ file, target, typesOnly: true }])).toHaveLength(1);
+  });
+
+  it('would fail where three files import each other, but not for a type alone', () => {
+    const planted = [
+      { file: 'a.ts', target: 'b.ts', typesOnly: false },
+      { file: 'b.ts', target: 'c.ts', typesOnly: false },
+      { file: 'c.ts', target: 'a.ts', typesOnly: false },
+    ];
+    expect(circles(planted)).toEqual([['a.ts', 'b.ts', 'c.ts', 'a.ts']]);
+    expect(circles(planted.map((one, index) => ({ ...one, typesOnly: index === 2 })))).toEqual([]);
+  });
+
   it('keeps I/O out of the pure rooms', () => {
-    const pure = new Set(['approval', 'contracts', 'expiry', 'recovery', 'resources', 'rollout', 'window', 'x509']);
+    const pure = new Set([
+      'approval',
+      'contracts',
+      'expiry',
+      'health',
+      'recovery',
+      'resources',
+      'rollout',
+      'slo',
+      'tables',
+      'window',
+      'x509',
+    ]);
+    const packages = new Set(['zod/mini', 'node:net', 'node:buffer', 'node:crypto']);
+    const io = new Set(['lambdas/allowed-addresses.ts', 'lambdas/processor-time.ts']);
     const allowed = (target: string) =>
-      pure.has(room(target) ?? '') ||
-      target === 'lambdas/printable.ts' ||
-      target === 'lambdas/names.ts' ||
-      target === 'lambdas/canonical-json.ts' ||
-      target === 'lambdas/time.ts' ||
-      target === 'lambdas/did-you-mean.ts' ||
-      target === 'lambdas/steps.ts' ||
-      room(target) === 'health' ||
-      target === 'zod/mini' ||
-      target === 'node:net' ||
-      target === 'node:buffer' ||
-      target === 'node:crypto';
+      pure.has(room(target) ?? '') || (/^lambdas\/[^/]+$/.test(target) && !io.has(target)) || packages.has(target);
     const wrong = all.filter(
       ({ file, target }) => pure.has(room(file) ?? '') && file !== 'lambdas/x509/peculiar.ts' && !allowed(target),
     );

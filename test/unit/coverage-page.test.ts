@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { PROVIDERS } from '../../lambdas/contracts/identifiers.ts';
-import { CERTIFICATE_CLASSES, type CertificateClass, renewedBy } from '../../lambdas/expiry/certificate-classes.ts';
-import { SOURCE_IDS } from '../../lambdas/expiry/observation.ts';
+import { PROVIDERS } from '../../lambdas/identifiers.ts';
+import { SOURCE_IDS } from '../../lambdas/tables/audit-sources.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass, renewedBy } from '../../lambdas/tables/certificate-classes.ts';
 
 const page = readFileSync(new URL('../../docs/coverage.md', import.meta.url), 'utf8');
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { describe, expect, it } from 'vitest';
-import { CLASS_SIGNALS, SIGNALS, type SignalId } from '../../lambdas/health/signals.ts';
+import { CLASS_SIGNALS, SIGNALS, type SignalId } from '../../lambdas/tables/signals.ts';
 import { METRIC, SOMETIMES } from '../../lambdas/telemetry/metric-names.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

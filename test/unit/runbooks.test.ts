@@ -3,11 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { REASONS } from '../../lambdas/approval/reasons.ts';
 import { DEFAULT_PORTS } from '../../lambdas/audit/audit-target.ts';
 import type { AwsErrorKind } from '../../lambdas/aws/errors.ts';
-import { FINDING_CODES, type FindingCode, runbookOf } from '../../lambdas/expiry/finding-codes.ts';
-import { ALARMS, type AlarmId, alarmRunbook } from '../../lambdas/health/alarms.ts';
 import type { KubernetesErrorKind } from '../../lambdas/kubernetes/errors.ts';
 import type { HandshakeFailureKind } from '../../lambdas/probe/handshake.ts';
 import { RECOVERY_REASONS } from '../../lambdas/recovery/reasons.ts';
@@ -15,6 +12,9 @@ import { CHECK_IDS } from '../../lambdas/rollout/checks.ts';
 import { HOLD_IDS } from '../../lambdas/rollout/hold-reasons.ts';
 import { NODE_GROUP_CHECK_IDS } from '../../lambdas/rollout/node-group-checks.ts';
 import { NODE_GROUP_HOLD_IDS, NODES_BY_HAND } from '../../lambdas/rollout/node-groups.ts';
+import { ALARMS, type AlarmId, alarmRunbook } from '../../lambdas/tables/alarms.ts';
+import { FINDING_CODES, type FindingCode, runbookOf } from '../../lambdas/tables/finding-codes.ts';
+import { REASONS } from '../../lambdas/tables/reasons.ts';
 
 /** All kinds, so that a new one does not compile without a row in a runbook. */
 const HANDSHAKE_FAILURES: Readonly<Record<HandshakeFailureKind, true>> = {

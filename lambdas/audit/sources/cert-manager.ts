@@ -1,8 +1,8 @@
-import { renewedBy } from '../../expiry/certificate-classes.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../expiry/observation.ts';
 import { listKind } from '../../kubernetes/list.ts';
 import { printable } from '../../printable.ts';
 import { list, text } from '../../resources/fields.ts';
+import { renewedBy } from '../../tables/certificate-classes.ts';
 import { instant } from '../../time.ts';
 import type { AuditContext, AuditSource } from '../audit-source.ts';
 import { shownName } from '../objects.ts';

@@ -1,4 +1,3 @@
-import type { CertificateClass } from '../../expiry/certificate-classes.ts';
 import type { Observation } from '../../expiry/observation.ts';
 import {
   CLUSTER_API_SECRETS,
@@ -7,6 +6,7 @@ import {
 } from '../../kubernetes/cluster-api-secret.ts';
 import { KubernetesError, type KubernetesErrorKind } from '../../kubernetes/errors.ts';
 import { printable } from '../../printable.ts';
+import type { CertificateClass } from '../../tables/certificate-classes.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { certificatesAt } from '../certificates-at.ts';
 import { timestamp } from '../instant.ts';

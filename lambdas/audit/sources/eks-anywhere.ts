@@ -1,6 +1,6 @@
-import type { Provider } from '../../contracts/identifiers.ts';
 import type { Problem } from '../../contracts/problem.ts';
 import type { MemberObservation, Observation } from '../../expiry/observation.ts';
+import type { Provider } from '../../identifiers.ts';
 import { listKind } from '../../kubernetes/list.ts';
 import { field, list, text } from '../../resources/fields.ts';
 import { ownersCluster } from '../../rollout/eks-anywhere-owner.ts';

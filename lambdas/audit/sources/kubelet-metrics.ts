@@ -1,8 +1,8 @@
-import { renewedBy } from '../../expiry/certificate-classes.ts';
 import type { Observation } from '../../expiry/observation.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
 import { readKubeletMetrics } from '../../kubernetes/kubelet-metrics.ts';
 import { printable } from '../../printable.ts';
+import { renewedBy } from '../../tables/certificate-classes.ts';
 import type { AuditContext, AuditSource } from '../audit-source.ts';
 import { unreadBecause } from '../unread.ts';
 

@@ -1,7 +1,6 @@
 import type { ClusterContext } from '../../approval/request.ts';
-import type { Provider } from '../../contracts/identifiers.ts';
-import type { CertificateClass } from '../../expiry/certificate-classes.ts';
 import type { MemberObservation, Observation } from '../../expiry/observation.ts';
+import type { Provider } from '../../identifiers.ts';
 import type { KubernetesError } from '../../kubernetes/errors.ts';
 import { listMachines } from '../../kubernetes/machines.ts';
 import { printable } from '../../printable.ts';
@@ -14,6 +13,7 @@ import {
   serverAddresses,
 } from '../../resources/machine.ts';
 import { isDeleting } from '../../resources/values.ts';
+import type { CertificateClass } from '../../tables/certificate-classes.ts';
 import { DAY_MS } from '../../time.ts';
 import { isAbsent } from '../absent.ts';
 import type { AuditSource } from '../audit-source.ts';

@@ -1,5 +1,5 @@
-import type { Provider } from '../../contracts/identifiers.ts';
 import type { MemberObservation, Observation } from '../../expiry/observation.ts';
+import type { Provider } from '../../identifiers.ts';
 import { listKind } from '../../kubernetes/list.ts';
 import { canonicalAddress } from '../../names.ts';
 import { printable } from '../../printable.ts';

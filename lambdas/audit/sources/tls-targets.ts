@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import type { Provider } from '../../contracts/identifiers.ts';
-import type { CertificateClass } from '../../expiry/certificate-classes.ts';
 import type { MemberObservation } from '../../expiry/observation.ts';
+import type { Provider } from '../../identifiers.ts';
+import type { CertificateClass } from '../../tables/certificate-classes.ts';
 import type { ServerPorts } from '../audit-target.ts';
 
 /** One server of a machine, and the addresses at which it may answer. */

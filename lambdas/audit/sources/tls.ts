@@ -1,5 +1,4 @@
 import { type AddressRule, machineAddresses } from '../../allowed-addresses.ts';
-import { CERTIFICATE_CLASSES } from '../../expiry/certificate-classes.ts';
 import { certificateObservation, type Sighting } from '../../expiry/certificate-observation.ts';
 import type { Observation, UnreadObservation } from '../../expiry/observation.ts';
 import { hostOf } from '../../kubernetes/connection.ts';
@@ -7,6 +6,7 @@ import { printable } from '../../printable.ts';
 import type { HandshakeFailure, HandshakeResult } from '../../probe/handshake.ts';
 import { handshakes } from '../../probe/handshakes.ts';
 import { eachInTurns } from '../../processor-time.ts';
+import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
 import type { Certificate, DecodedCertificate } from '../../x509/certificate.ts';
 import { isSelfSigned } from '../../x509/issued-by.ts';
 import { leadsTo } from '../../x509/leads-to.ts';

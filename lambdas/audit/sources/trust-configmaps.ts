@@ -1,9 +1,9 @@
-import type { CertificateClass } from '../../expiry/certificate-classes.ts';
 import type { UnreadObservation } from '../../expiry/observation.ts';
 import { readConfigMap } from '../../kubernetes/config-maps.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
 import type { JsonObject } from '../../kubernetes/json.ts';
 import { field, text } from '../../resources/fields.ts';
+import type { CertificateClass } from '../../tables/certificate-classes.ts';
 import type { Certificate } from '../../x509/certificate.ts';
 import type { AuditContext, AuditSource } from '../audit-source.ts';
 import { type CertificatesAtPlace, certificatesAt } from '../certificates-at.ts';

@@ -1,5 +1,5 @@
-import { counted, date, isoOf } from '../../expiry/words.ts';
 import { type Condition, shownCondition } from '../../resources/values.ts';
+import { counted, date, isoOf } from '../../words.ts';
 import { FIELD_MANAGER, HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../annotations.ts';
 import type { CheckQuestion } from '../checks.ts';
 import type { ControlPlaneCondition, ObservedControlPlane } from '../observed.ts';

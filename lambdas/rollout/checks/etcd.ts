@@ -1,6 +1,6 @@
-import { counted, date } from '../../expiry/words.ts';
 import { shownCondition } from '../../resources/values.ts';
 import { DAY_MS } from '../../time.ts';
+import { counted, date } from '../../words.ts';
 import { PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../annotations.ts';
 import type { CheckQuestion } from '../checks.ts';
 import { ETCD_CONDITIONS, type ObservedEtcd } from '../observed.ts';

@@ -1,5 +1,5 @@
-import { counted, date } from '../../expiry/words.ts';
 import { DAY_MS } from '../../time.ts';
+import { counted, date } from '../../words.ts';
 import type { CheckQuestion } from '../checks.ts';
 import type { ObservedMachine } from '../observed.ts';
 import { sharedCertificates } from '../progress.ts';

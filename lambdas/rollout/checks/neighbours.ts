@@ -1,6 +1,6 @@
-import { word } from '../../expiry/commands.ts';
-import { counted, firstOf, span } from '../../expiry/words.ts';
+import { word } from '../../command.ts';
 import { DAY_MS } from '../../time.ts';
+import { counted, firstOf, span } from '../../words.ts';
 import type { CheckQuestion } from '../checks.ts';
 import { DEFAULT_ROLLOUT_POLICY, FLOOR_DAYS } from '../policy.ts';
 import { hasWaitedItsTurn, isBinding, TURN_MS } from '../turn.ts';

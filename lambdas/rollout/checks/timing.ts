@@ -1,7 +1,7 @@
 import type { RolloutMark } from '../../contracts/rollout-mark.ts';
-import { counted, date, firstOf, span } from '../../expiry/words.ts';
 import { DAY_MS } from '../../time.ts';
 import { endOfWindow, nextOpening } from '../../window/window.ts';
+import { counted, date, firstOf, span } from '../../words.ts';
 import type { CheckQuestion } from '../checks.ts';
 import { COOL_DOWN_DAYS, LOOP_GUARD_DAYS } from '../policy.ts';
 import { hasTurn, MOST_UNDONE, TURN_MS } from '../turn.ts';

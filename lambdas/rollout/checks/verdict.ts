@@ -1,5 +1,5 @@
-import { word } from '../../expiry/commands.ts';
-import { firstOf } from '../../expiry/words.ts';
+import { word } from '../../command.ts';
+import { firstOf } from '../../words.ts';
 import type { ObservedRollout } from '../observed.ts';
 import type { RolloutCheck } from '../step.ts';
 

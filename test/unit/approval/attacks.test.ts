@@ -3,13 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { decideLines } from '../../../bin/commands/decide.ts';
 import { decideApproval } from '../../../lambdas/approval/decide.ts';
 import type { Evidence, Owners } from '../../../lambdas/approval/evidence.ts';
-import { DEFAULT_POLICY, type EvidenceSource } from '../../../lambdas/approval/policy.ts';
+import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../../lambdas/approval/request.ts';
 import type { Verdict } from '../../../lambdas/approval/verdict.ts';
 import { approvalSubjectOf, updateApproval } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
 import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { collectOpenRequests } from '../../../lambdas/sweep/open-requests.ts';
 import { report } from '../../../lambdas/sweep/report.ts';
+import type { EvidenceSource } from '../../../lambdas/tables/evidence-sources.ts';
 import { functionCalls } from '../function-calls.ts';
 import { makeRequest, toPem } from '../x509/request-factory.ts';
 import {

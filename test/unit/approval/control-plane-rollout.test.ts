@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decideApproval } from '../../../lambdas/approval/decide.ts';
-import { type ApprovalPolicy, DEFAULT_POLICY, type EvidenceSource } from '../../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../../lambdas/approval/request.ts';
+import type { EvidenceSource } from '../../../lambdas/tables/evidence-sources.ts';
 import { runs } from '../../runs.ts';
 import type { San } from '../x509/request-factory.ts';
 import {

@@ -1,6 +1,6 @@
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import type { Reason } from '../../../lambdas/approval/reasons.ts';
 import type { RuleId } from '../../../lambdas/approval/rules.ts';
+import type { Reason } from '../../../lambdas/tables/reasons.ts';
 import { octetString } from '../x509/der-writer.ts';
 import { extension, OID } from '../x509/request-factory.ts';
 import { type CsrFields, dns, ips, machine, nodeObject, RSA_USAGES, type Sources } from './fixtures.ts';

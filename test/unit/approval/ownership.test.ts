@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { indexEvidence } from '../../../lambdas/approval/evidence.ts';
 import { proveOwnership } from '../../../lambdas/approval/ownership.ts';
-import { type ApprovalPolicy, DEFAULT_POLICY, type EvidenceSource } from '../../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { EvidenceSource } from '../../../lambdas/tables/evidence-sources.ts';
 import type { GeneralName } from '../../../lambdas/x509/certificate-request.ts';
 import { BERLIN, DUBLIN, evidenceFor, instance, machine, nodeObject, type Sources } from './fixtures.ts';
 

@@ -2,10 +2,11 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decideApproval } from '../../../lambdas/approval/decide.ts';
 import { indexEvidence, isLive } from '../../../lambdas/approval/evidence.ts';
-import { type ApprovalPolicy, DEFAULT_POLICY, type EvidenceSource } from '../../../lambdas/approval/policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { RenewalProof } from '../../../lambdas/approval/renewal-evidence.ts';
 import type { SigningRequest } from '../../../lambdas/approval/request.ts';
 import type { Verdict } from '../../../lambdas/approval/verdict.ts';
+import type { EvidenceSource } from '../../../lambdas/tables/evidence-sources.ts';
 import { runs } from '../../runs.ts';
 import {
   BERLIN,

@@ -1,6 +1,6 @@
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { REASONS } from '../../../lambdas/approval/reasons.ts';
 import { type Judged, RULES } from '../../../lambdas/approval/rules.ts';
+import { REASONS } from '../../../lambdas/tables/reasons.ts';
 import { FAILURES } from './failures.ts';
 import { BERLIN, csrObject, signingRequest } from './fixtures.ts';
 

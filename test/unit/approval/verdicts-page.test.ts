@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FLOOD_LIMIT } from '../../../lambdas/approval/decide.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { REASONS, type Reason } from '../../../lambdas/approval/reasons.ts';
-import type { VerdictKind } from '../../../lambdas/approval/verdict.ts';
+import { REASONS, type Reason, type VerdictKind } from '../../../lambdas/tables/reasons.ts';
 import { FAILURES } from './failures.ts';
 import { reasonsTable, rulesTable } from './verdict-tables.ts';
 

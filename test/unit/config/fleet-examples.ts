@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
-import { EVIDENCE_SOURCES } from '../../../lambdas/approval/policy.ts';
-import { PROVIDERS } from '../../../lambdas/contracts/identifiers.ts';
+import { PROVIDERS } from '../../../lambdas/identifiers.ts';
+import { EVIDENCE_SOURCE_IDS } from '../../../lambdas/tables/evidence-sources.ts';
 
 export const SECRET = 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/berlin-Ab12Cd';
 
@@ -236,7 +236,7 @@ export const validFleet = fc.record(
           clusters: fc.array(glob, { minLength: 1, maxLength: 5 }),
           providers: lists(PROVIDERS),
           signers: fc.constant(['kubernetes.io/kubelet-serving']),
-          evidence: lists(EVIDENCE_SOURCES.filter((source) => source !== 'patterns')),
+          evidence: lists(EVIDENCE_SOURCE_IDS.filter((source) => source !== 'patterns')),
           keys: fc.record(
             {
               ecdsaCurves: fc.subarray(['P-256', 'P-384', 'P-521']),

@@ -5,9 +5,9 @@ import { DEFAULT_AUDIT } from '../../../lambdas/config/fleet.ts';
 import { type BillLine, bill, type Deployed, hubAlarms } from '../../../lambdas/cost/bill.ts';
 import { MEASURED, type Measured } from '../../../lambdas/cost/measured.ts';
 import { PRICE_LIST, PRICES } from '../../../lambdas/cost/prices.ts';
-import { ALARMS } from '../../../lambdas/health/alarms.ts';
-import { SIGNALS } from '../../../lambdas/health/signals.ts';
 import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
+import { ALARMS } from '../../../lambdas/tables/alarms.ts';
+import { SIGNALS } from '../../../lambdas/tables/signals.ts';
 import { METRIC, SOMETIMES } from '../../../lambdas/telemetry/metric-names.ts';
 
 const DEPLOYED: Deployed = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Assessment } from '../../../lambdas/expiry/assess-expiry.ts';
 import { boundObservations, MAX_OBSERVATIONS } from '../../../lambdas/expiry/bound-observations.ts';
-import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
 import type { Observation } from '../../../lambdas/expiry/observation.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { assess, certificate, DAY, days, found, MINUTE, member, NOW, read, unread } from './fixtures.ts';
 
 const many = (count: number, make: (n: number) => Observation) => Array.from({ length: count }, (_, n) => make(n));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../../lambdas/expiry/commands.ts';
-import { FINDING_CODES, type FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
+import { FINDING_CODES, type FindingCode } from '../../../lambdas/tables/finding-codes.ts';
 
 /** What a shell would understand, or a program as an option. Who makes an object of a cluster, or answers at an address, chooses its name. */
 const HOSTILE = [

@@ -1,6 +1,5 @@
 import { COMMANDS } from '../../../lambdas/expiry/commands.ts';
-import type { Severity } from '../../../lambdas/expiry/finding.ts';
-import { FINDING_CODES, type FindingCode, runbookOf } from '../../../lambdas/expiry/finding-codes.ts';
+import { FINDING_CODES, type FindingCode, runbookOf, type Severity } from '../../../lambdas/tables/finding-codes.ts';
 
 const EXAMPLES = {
   cluster: 'CLUSTER',

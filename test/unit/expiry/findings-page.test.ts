@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../../lambdas/expiry/commands.ts';
-import { FINDING_CODES, runbookOf } from '../../../lambdas/expiry/finding-codes.ts';
-import { DEFAULT_THRESHOLDS, type Threshold } from '../../../lambdas/expiry/thresholds.ts';
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
+import type { Threshold } from '../../../lambdas/tables/certificate-classes.ts';
+import { FINDING_CODES, runbookOf } from '../../../lambdas/tables/finding-codes.ts';
 import { findingsTable } from './finding-table.ts';
 import { DAY } from './fixtures.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
 import { byUrgency, findingsOf, MAX_FINDINGS, mostUrgent } from '../../../lambdas/expiry/findings.ts';
 import { finished } from '../../../lambdas/steps.ts';
+import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { expiryFinding } from '../fleet/values.ts';
 import { assess, BERLIN, certificate, days, NOW, read } from './fixtures.ts';
 

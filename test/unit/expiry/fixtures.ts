@@ -1,14 +1,14 @@
 import { type Assessment, assessExpiry } from '../../../lambdas/expiry/assess-expiry.ts';
 import type { ExpiryFinding } from '../../../lambdas/expiry/finding.ts';
-import type { FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
 import type {
   CertificateObservation,
   MemberObservation,
   Observation,
-  SourceId,
   UnreadObservation,
 } from '../../../lambdas/expiry/observation.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
+import type { SourceId } from '../../../lambdas/tables/audit-sources.ts';
+import type { FindingCode } from '../../../lambdas/tables/finding-codes.ts';
 
 export const NOW = Date.parse('2026-11-21T10:00:00Z');
 export const MINUTE = 60_000;

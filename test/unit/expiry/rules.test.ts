@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Assessment } from '../../../lambdas/expiry/assess-expiry.ts';
-import type { CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
 import { certificateGroups } from '../../../lambdas/expiry/certificate-groups.ts';
 import { judgeCertificate } from '../../../lambdas/expiry/certificate-rules.ts';
 import { knownCertificates } from '../../../lambdas/expiry/certificates.ts';
 import { COMMANDS } from '../../../lambdas/expiry/commands.ts';
-import { FINDING_CODES, type FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
-import { type CertificateObservation, type Observation, SOURCE_IDS } from '../../../lambdas/expiry/observation.ts';
+import type { CertificateObservation, Observation } from '../../../lambdas/expiry/observation.ts';
 import { DEFAULT_THRESHOLDS, expirySeverity } from '../../../lambdas/expiry/thresholds.ts';
 import { finished } from '../../../lambdas/steps.ts';
+import { SOURCE_IDS } from '../../../lambdas/tables/audit-sources.ts';
+import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
+import { FINDING_CODES, type FindingCode } from '../../../lambdas/tables/finding-codes.ts';
 import {
   assess,
   BERLIN,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { compare, counted, firstOf } from '../../../lambdas/expiry/words.ts';
+import { compare, counted, firstOf } from '../../../lambdas/words.ts';
 
 it.each([
   ['a', 'b', -1],

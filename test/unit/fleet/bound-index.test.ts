@@ -4,14 +4,14 @@ import type { FateRow, SloLedger } from '../../../lambdas/contracts/fates.ts';
 import { type FleetIndex, type IndexedCluster, parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import type { VerdictLine } from '../../../lambdas/contracts/outcome.ts';
 import type { ProgressSummary } from '../../../lambdas/contracts/rollout-summary.ts';
-import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
 import { commandOf } from '../../../lambdas/expiry/commands.ts';
-import { type KeptFinding, SEVERITIES } from '../../../lambdas/expiry/finding.ts';
-import { FINDING_CODES, type FindingCode, runbookOf } from '../../../lambdas/expiry/finding-codes.ts';
+import type { KeptFinding } from '../../../lambdas/expiry/finding.ts';
 import { boundIndex, MAX_INDEX_SIZE } from '../../../lambdas/fleet/bound-index.ts';
 import { DETAIL_CUTS, LAST_CUTS } from '../../../lambdas/fleet/cut-cluster.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import { type ClusterHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
+import { FINDING_CODES, type FindingCode, runbookOf, SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
 import {
   at,
   auditSummary,

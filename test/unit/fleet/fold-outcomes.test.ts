@@ -10,11 +10,12 @@ import {
   parseFleetIndex,
 } from '../../../lambdas/contracts/fleet-index.ts';
 import type { Outcome, SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
-import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
-import { type KeptFinding, SEVERITIES } from '../../../lambdas/expiry/finding.ts';
+import type { KeptFinding } from '../../../lambdas/expiry/finding.ts';
 import type { CertificateObservation } from '../../../lambdas/expiry/observation.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
+import { SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
 import {
   at,
   auditedFinding,

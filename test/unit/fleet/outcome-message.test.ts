@@ -4,9 +4,9 @@ import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import { MAX_TALLY } from '../../../lambdas/contracts/audit-summary.ts';
 import type { FateRow } from '../../../lambdas/contracts/fates.ts';
 import type { Outcome, SweepOutcome, VerdictLine } from '../../../lambdas/contracts/outcome.ts';
-import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
-import { FINDING_CODES, type FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
+import { FINDING_CODES, type FindingCode } from '../../../lambdas/tables/finding-codes.ts';
 import {
   at,
   auditedFinding,

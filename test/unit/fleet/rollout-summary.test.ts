@@ -9,7 +9,8 @@ import { ROLLOUT_LEDGER_KEY } from '../../../lambdas/fleet/rollout-ledger.ts';
 import { isUnderWay, summaryOf } from '../../../lambdas/fleet/rollout-summary.ts';
 import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
 import type { MachineProgress, RolloutProgress } from '../../../lambdas/rollout/progress.ts';
-import { ROLLOUT_STATES, type RolloutHold, type RolloutStep } from '../../../lambdas/rollout/step.ts';
+import type { RolloutHold, RolloutStep } from '../../../lambdas/rollout/step.ts';
+import { ROLLOUT_STATES } from '../../../lambdas/tables/rollout-states.ts';
 import { valueOf } from '../contracts/value-of.ts';
 import { at, DAY, MINUTE, NOW, rolloutSummary, swept } from './values.ts';
 

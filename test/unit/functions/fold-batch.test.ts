@@ -5,7 +5,7 @@ import type { Outcome } from '../../../lambdas/contracts/outcome.ts';
 import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { createFoldBatch, type PageOptions } from '../../../lambdas/functions/fold-batch.ts';
 import type { FleetHealth, Monitoring } from '../../../lambdas/health/fleet-health.ts';
-import { SIGNALS } from '../../../lambdas/health/signals.ts';
+import { SIGNALS } from '../../../lambdas/tables/signals.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
 import {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { SEVERITIES } from '../../../lambdas/expiry/finding.ts';
-import { FINDING_CODES, type FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
 import { signalOf } from '../../../lambdas/health/finding-signals.ts';
+import { FINDING_CODES, type FindingCode, SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
 
 const CODES = Object.keys(FINDING_CODES) as FindingCode[];
 

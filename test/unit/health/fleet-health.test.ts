@@ -5,14 +5,13 @@ import type { SloLedger } from '../../../lambdas/contracts/fates.ts';
 import type { Finding, IndexedCluster } from '../../../lambdas/contracts/fleet-index.ts';
 import type { VerdictLine } from '../../../lambdas/contracts/outcome.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
-import { SEVERITIES } from '../../../lambdas/expiry/finding.ts';
-import { FINDING_CODES, type FindingCode } from '../../../lambdas/expiry/finding-codes.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
-import { ALARMS, type AlarmId } from '../../../lambdas/health/alarms.ts';
 import { culpritsOf } from '../../../lambdas/health/culprits.ts';
 import { type ClusterHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
 import type { MaintenanceWindow } from '../../../lambdas/health/maintenance.ts';
-import { SIGNALS, type SignalId } from '../../../lambdas/health/signals.ts';
+import { ALARMS, type AlarmId } from '../../../lambdas/tables/alarms.ts';
+import { FINDING_CODES, type FindingCode, SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
+import { SIGNALS, type SignalId } from '../../../lambdas/tables/signals.ts';
 import {
   at,
   auditSummary,

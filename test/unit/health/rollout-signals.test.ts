@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Finding, IndexedCluster, IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
 import { culpritsOf } from '../../../lambdas/health/culprits.ts';
 import { fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
-import { ROLLOUT_STATES, type RolloutState } from '../../../lambdas/rollout/step.ts';
+import { ROLLOUT_STATES, type RolloutState } from '../../../lambdas/tables/rollout-states.ts';
 import { at, auditSummary, DAY, index, indexed, MINUTE, NOW, PARIS, registered, registry } from '../fleet/values.ts';
 
 const MONITORING: Monitoring = { alarms: {}, maintenance: [], objective: 0.999, auditEveryMinutes: 15 };

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ALARMS, type AlarmId } from '../../../lambdas/health/alarms.ts';
 import { alarmName, alarmOf } from '../../../lambdas/notify/alarm-name.ts';
+import { ALARMS, type AlarmId } from '../../../lambdas/tables/alarms.ts';
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
 const IDS = Object.keys(ALARMS) as AlarmId[];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ALARMS, type AlarmId } from '../../../lambdas/health/alarms.ts';
 import { planUnknown } from '../../../lambdas/notify/plan.ts';
 import { afterTelling, NOBODY, NOTHING_TOLD } from '../../../lambdas/notify/told.ts';
+import { ALARMS, type AlarmId } from '../../../lambdas/tables/alarms.ts';
 import { at, MINUTE, NOW } from '../fleet/values.ts';
 import { away, cluster, ETCD, fleet, largeFleet, message, open, planned, ringing } from './values.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Signal } from '../../../lambdas/health/signals.ts';
 import { openedText, recoveredText, type Scene, unnamedText } from '../../../lambdas/notify/texts.ts';
+import type { Signal } from '../../../lambdas/tables/signals.ts';
 import { at, auditSummary, DAY, expiryFinding, MINUTE, NOW } from '../fleet/values.ts';
 import { cluster, ETCD, message } from './values.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Told } from '../../../lambdas/contracts/notification-state.ts';
 import type { KeptFinding } from '../../../lambdas/expiry/finding.ts';
-import type { AlarmId } from '../../../lambdas/health/alarms.ts';
-import type { SignalId } from '../../../lambdas/health/signals.ts';
 import { planLook } from '../../../lambdas/notify/plan.ts';
 import { afterTelling, NOTHING_TOLD, openAlarms } from '../../../lambdas/notify/told.ts';
 import { signalOfPart, troublesOf } from '../../../lambdas/notify/troubles.ts';
+import type { AlarmId } from '../../../lambdas/tables/alarms.ts';
+import type { SignalId } from '../../../lambdas/tables/signals.ts';
 import { at, auditSummary, expiryFinding, MINUTE, NOW } from '../fleet/values.ts';
 import { cluster, fleet, message, open, planned } from './values.ts';
 

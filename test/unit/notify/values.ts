@@ -1,12 +1,12 @@
 import type { Told } from '../../../lambdas/contracts/notification-state.ts';
-import { ALARMS, type AlarmId } from '../../../lambdas/health/alarms.ts';
 import { watchedSignal } from '../../../lambdas/health/culprits.ts';
 import type { ClusterHealth, FleetHealth } from '../../../lambdas/health/fleet-health.ts';
-import { SIGNALS, type Signal, type SignalId } from '../../../lambdas/health/signals.ts';
 import type { AlarmMessage } from '../../../lambdas/notify/alarm-message.ts';
 import { alarmName, type NamedAlarm } from '../../../lambdas/notify/alarm-name.ts';
 import { type PlanInput, planNotifications } from '../../../lambdas/notify/plan.ts';
 import { afterTelling, NOTHING_TOLD, openAlarms } from '../../../lambdas/notify/told.ts';
+import { ALARMS, type AlarmId } from '../../../lambdas/tables/alarms.ts';
+import { SIGNALS, type Signal, type SignalId } from '../../../lambdas/tables/signals.ts';
 import { at, auditSummary, MINUTE, NOW } from '../fleet/values.ts';
 
 const NO_REQUESTS = { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 };

@@ -3,10 +3,10 @@ import type { AuditSummary, ClassEnd } from '../../../lambdas/contracts/audit-su
 import type { SloLedger } from '../../../lambdas/contracts/fates.ts';
 import type { IndexedCluster, IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
-import type { CertificateClass } from '../../../lambdas/expiry/certificate-classes.ts';
 import type { KeptFinding } from '../../../lambdas/expiry/finding.ts';
 import { type FleetHealth, fleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import type { MaintenanceWindow } from '../../../lambdas/health/maintenance.ts';
+import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 
 export const AT = '2026-11-22T02:00:00.000Z';
 const NOW = Date.parse(AT);

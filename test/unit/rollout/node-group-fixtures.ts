@@ -1,11 +1,11 @@
-import type { RolloutHistory } from '../../../lambdas/rollout/history.ts';
 import type {
   ObservedAuthority,
   ObservedEksNode,
   ObservedNodeGroup,
-  ObservedNodeGroups,
   ObservedUpdate,
-} from '../../../lambdas/rollout/observed-node-groups.ts';
+} from '../../../lambdas/resources/eks.ts';
+import type { RolloutHistory } from '../../../lambdas/rollout/history.ts';
+import type { ObservedNodeGroups } from '../../../lambdas/rollout/observed-node-groups.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
 
 export const HOUR_MS = 3_600_000;

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { PastRollout } from '../../../lambdas/contracts/rollout-ledger.ts';
+import type { NodeKind, ObservedEksCluster, ObservedNodeGroup } from '../../../lambdas/resources/eks.ts';
 import type { RolloutHistory } from '../../../lambdas/rollout/history.ts';
 import { NODE_GROUP_CHECK_IDS, type NodeGroupCheckId } from '../../../lambdas/rollout/node-group-checks.ts';
 import {
@@ -10,12 +11,7 @@ import {
   type NodeGroupStep,
   planNodeGroups,
 } from '../../../lambdas/rollout/node-groups.ts';
-import type {
-  NodeKind,
-  ObservedEksCluster,
-  ObservedNodeGroup,
-  ObservedNodeGroups,
-} from '../../../lambdas/rollout/observed-node-groups.ts';
+import type { ObservedNodeGroups } from '../../../lambdas/rollout/observed-node-groups.ts';
 import type { RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
 import { endOfWindow, type WeeklyWindow } from '../../../lambdas/window/window.ts';
 import { runs } from '../../runs.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterHealth, FleetHealth } from '../../../lambdas/health/fleet-health.ts';
-import { CLASS_SIGNALS, SIGNALS, type Signal, type SignalId } from '../../../lambdas/health/signals.ts';
 import type { SloState } from '../../../lambdas/slo/objective.ts';
+import { CLASS_SIGNALS, SIGNALS, type Signal, type SignalId } from '../../../lambdas/tables/signals.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
 import { MOST_CLUSTERS, recordHealth } from '../../../lambdas/telemetry/record-health.ts';

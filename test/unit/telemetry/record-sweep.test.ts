@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
-import { REASONS } from '../../../lambdas/approval/reasons.ts';
 import type { SweepReport } from '../../../lambdas/sweep/report.ts';
+import { REASONS } from '../../../lambdas/tables/reasons.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { METRIC } from '../../../lambdas/telemetry/metric-names.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { decideApproval } from '../../../../lambdas/approval/decide.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../../lambdas/approval/policy.ts';
-import type { Reason } from '../../../../lambdas/approval/reasons.ts';
 import type { ClusterContext } from '../../../../lambdas/approval/request.ts';
-import type { Verdict, VerdictKind } from '../../../../lambdas/approval/verdict.ts';
+import type { Verdict } from '../../../../lambdas/approval/verdict.ts';
+import type { Reason, VerdictKind } from '../../../../lambdas/tables/reasons.ts';
 import { BERLIN, type CsrFields, csrObject, evidenceFor, NOW, type Sources, signingRequest } from '../fixtures.ts';
 import { EXCLUSIONS } from './exclusions.ts';
 

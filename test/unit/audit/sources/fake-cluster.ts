@@ -1,14 +1,10 @@
 import type { AuditContext, AuditSource, SourceObservations } from '../../../../lambdas/audit/audit-source.ts';
 import type { AuditReach } from '../../../../lambdas/audit/audit-target.ts';
-import type { Provider } from '../../../../lambdas/contracts/identifiers.ts';
-import type {
-  CertificateObservation,
-  MemberObservation,
-  Observation,
-  SourceId,
-} from '../../../../lambdas/expiry/observation.ts';
+import type { CertificateObservation, MemberObservation, Observation } from '../../../../lambdas/expiry/observation.ts';
+import type { Provider } from '../../../../lambdas/identifiers.ts';
 import type { ApiCall, KubernetesClient } from '../../../../lambdas/kubernetes/client.ts';
 import { KubernetesError, type KubernetesErrorKind } from '../../../../lambdas/kubernetes/errors.ts';
+import type { SourceId } from '../../../../lambdas/tables/audit-sources.ts';
 
 export const SERVER = 'https://10.0.0.1:6443';
 export const NOW = Date.parse('2026-11-21T12:00:00Z');

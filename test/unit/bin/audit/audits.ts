@@ -1,8 +1,8 @@
 import type { AuditReport } from '../../../../lambdas/audit/audit.ts';
 import type { CertificateGroup } from '../../../../lambdas/expiry/certificate-groups.ts';
 import type { ExpiryFinding } from '../../../../lambdas/expiry/finding.ts';
-import { runbookOf } from '../../../../lambdas/expiry/finding-codes.ts';
 import type { CertificateObservation, Observation } from '../../../../lambdas/expiry/observation.ts';
+import { runbookOf } from '../../../../lambdas/tables/finding-codes.ts';
 
 export const NOW = Date.parse('2026-11-21T10:00:00Z');
 const SEEN = '2026-11-21T09:59:58.000Z';

@@ -8,7 +8,7 @@ import {
   type AlarmId,
   type AlarmSettings,
   alarmRunbook,
-} from '../../../../lambdas/health/alarms.ts';
+} from '../../../../lambdas/tables/alarms.ts';
 import { fleetOf, resource, stacksOf } from '../stacks.ts';
 
 const ids = Object.keys(ALARMS) as AlarmId[];

@@ -1,8 +1,8 @@
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_MONITORING } from '../../../../lambdas/config/fleet.ts';
-import { ALARMS, type AlarmId, alarmRunbook } from '../../../../lambdas/health/alarms.ts';
-import { SIGNALS } from '../../../../lambdas/health/signals.ts';
+import { ALARMS, type AlarmId, alarmRunbook } from '../../../../lambdas/tables/alarms.ts';
+import { SIGNALS } from '../../../../lambdas/tables/signals.ts';
 import { METRIC } from '../../../../lambdas/telemetry/metric-names.ts';
 import { fleetOf, stacksOf } from '../stacks.ts';
 

@@ -2,7 +2,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_MONITORING } from '../../../../lambdas/config/fleet.ts';
 import type { ClusterHealth, FleetHealth } from '../../../../lambdas/health/fleet-health.ts';
-import { CLASS_SIGNALS, SIGNALS, type SignalId } from '../../../../lambdas/health/signals.ts';
+import { CLASS_SIGNALS, SIGNALS, type SignalId } from '../../../../lambdas/tables/signals.ts';
 import { createLogger } from '../../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../../lambdas/telemetry/metrics.ts';
 import { recordHealth } from '../../../../lambdas/telemetry/record-health.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ALARMS, type AlarmId } from '../../../../lambdas/health/alarms.ts';
 import { alarmOf } from '../../../../lambdas/notify/alarm-name.ts';
+import { ALARMS, type AlarmId } from '../../../../lambdas/tables/alarms.ts';
 import { type NameParts, nameOf } from '../../../../lib/monitoring/naming.ts';
 
 describe('nameOf', () => {

@@ -1,6 +1,6 @@
-import type { IsEksEndpoint } from '../aws/eks-endpoint.ts';
 import type { Problem } from '../contracts/problem.ts';
 import { printable } from '../printable.ts';
+import type { IsEksEndpoint } from './eks-endpoint.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

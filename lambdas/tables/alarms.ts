@@ -1,4 +1,6 @@
-import { kebab } from '../expiry/words.ts';
+import { clusterCommand } from '../command.ts';
+import { kebab } from '../words.ts';
+import { keysOf } from './keys.ts';
 import { CLASS_SIGNALS, type SignalId } from './signals.ts';
 
 export const ALARM_SEVERITIES = ['critical', 'warning'] as const;
@@ -12,13 +14,10 @@ export interface AlarmSetting {
   readonly severity: AlarmSeverity | 'off';
 }
 
-export interface AlarmEntry extends AlarmSetting {
+interface Entry extends AlarmSetting {
   readonly severity: AlarmSeverity;
-  /**
-   * What it looks at: one signal of every cluster (`GROUP BY Cluster`), which names the culprit and needs no change when a cluster joins; or something of
-   * the hub, for which there is one alarm a function or queue.
-   */
-  readonly watches: { readonly signal: SignalId } | { readonly hub: 'heartbeat' | 'function' | 'queue' | 'metric' };
+  /** How `fleet.yaml` may write the threshold: a duration, a number, a factor, a share of something, or not at all. */
+  readonly setting: 'seconds' | 'count' | 'burn' | { readonly shareOf: string } | 'none';
   /** Minutes that ring, of how many. */
   readonly datapoints: { readonly atLeast: number; readonly of: number };
   /** Announced maintenance of a cluster explains it. */
@@ -26,6 +25,30 @@ export interface AlarmEntry extends AlarmSetting {
   /** What it means, in one sentence for whoever is woken up. */
   readonly meaning: string;
 }
+
+/** On one signal of every cluster (`GROUP BY Cluster`): it names the culprit and needs no change when a cluster joins. */
+interface SignalAlarm extends Entry {
+  readonly watches: { readonly signal: SignalId };
+  /** What to do first. The message of notify has it with the name of the cluster, and that of the request where it is one. */
+  readonly firstCommand: string;
+}
+
+/** On something of the hub: one for each function or queue, whose name is in the first command. */
+interface HubAlarm extends Entry {
+  /** `largest`: that of all clusters, of which report publishes the number of the fleet. */
+  readonly watches: { readonly hub: 'heartbeat' | 'function' | 'queue' | 'metric'; readonly largest?: SignalId };
+  /** For people: what rings, N being the threshold. */
+  readonly ringsAt: string;
+}
+
+export type AlarmEntry = SignalAlarm | HubAlarm;
+
+const DOCTOR = 'certmarshal doctor --fleet fleet.yaml --cluster ID';
+const AUDIT = clusterCommand('audit', { name: 'CLUSTER' });
+/** It lists what waits, the hostile first, with the command that explains it: CloudWatch does not know the request. */
+const OBSERVE = clusterCommand('sweep --observe', { name: 'CLUSTER' });
+/** Of EKS there are node groups only, which EKS rolls. */
+const NODE_GROUP = ' (of an EKS cluster: aws eks list-updates --name CLUSTER --nodegroup-name NODEGROUP)';
 
 /**
  * Every alarm. The key is its name in `fleet.yaml`, part of its name in CloudWatch and, in kebab case, of its runbook: `docs/runbooks/alarms/`.
@@ -35,6 +58,8 @@ export const ALARMS = {
   // certmarshal itself.
   DispatchHeartbeat: {
     watches: { hub: 'heartbeat' },
+    ringsAt: 'nothing at all',
+    setting: 'none',
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 3, of: 5 },
@@ -42,13 +67,17 @@ export const ALARMS = {
   },
   ReportHeartbeat: {
     watches: { hub: 'heartbeat' },
+    ringsAt: 'nothing at all',
+    setting: 'none',
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 3, of: 5 },
     meaning: 'Nothing is known any more of what becomes of the sweeps; they may run all the same.',
   },
   OldestSweep: {
-    watches: { hub: 'heartbeat' },
+    watches: { hub: 'heartbeat', largest: 'SweepAge' },
+    ringsAt: 'N seconds or more, or nothing at all',
+    setting: 'seconds',
     severity: 'critical',
     threshold: 300,
     datapoints: { atLeast: 3, of: 5 },
@@ -56,6 +85,8 @@ export const ALARMS = {
   },
   FunctionErrors: {
     watches: { hub: 'function' },
+    ringsAt: 'N or more',
+    setting: 'count',
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 3, of: 5 },
@@ -63,6 +94,8 @@ export const ALARMS = {
   },
   FunctionThrottles: {
     watches: { hub: 'function' },
+    ringsAt: 'N or more',
+    setting: 'count',
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 3, of: 5 },
@@ -70,6 +103,8 @@ export const ALARMS = {
   },
   FunctionDuration: {
     watches: { hub: 'function' },
+    ringsAt: 'N ms or more',
+    setting: { shareOf: 'its timeout' },
     severity: 'warning',
     // Of the timeout of the function.
     threshold: 0.95,
@@ -78,6 +113,8 @@ export const ALARMS = {
   },
   QueueAge: {
     watches: { hub: 'queue' },
+    ringsAt: 'N seconds or more',
+    setting: { shareOf: 'the time that the queue keeps a message' },
     severity: 'warning',
     // Of the retention of the queue.
     threshold: 0.75,
@@ -86,6 +123,8 @@ export const ALARMS = {
   },
   DiscoveryProblems: {
     watches: { hub: 'metric' },
+    ringsAt: 'N or more',
+    setting: 'count',
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 10, of: 15 },
@@ -93,6 +132,8 @@ export const ALARMS = {
   },
   SnapshotsUnwritten: {
     watches: { hub: 'metric' },
+    ringsAt: 'N or more',
+    setting: 'count',
     severity: 'warning',
     threshold: 1,
     // Of one cluster, and where audits are rare, no second one comes in time.
@@ -101,6 +142,8 @@ export const ALARMS = {
   },
   JournalUnwritten: {
     watches: { hub: 'metric' },
+    ringsAt: 'N or more',
+    setting: 'count',
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 1, of: 1 },
@@ -110,6 +153,8 @@ export const ALARMS = {
   // The clusters.
   ClusterUnreadable: {
     watches: { signal: 'UnreadableFor' },
+    firstCommand: DOCTOR,
+    setting: 'seconds',
     severity: 'critical',
     threshold: 600,
     datapoints: { atLeast: 2, of: 3 },
@@ -118,6 +163,8 @@ export const ALARMS = {
   },
   ClusterNeverRead: {
     watches: { signal: 'NeverReadFor' },
+    firstCommand: DOCTOR,
+    setting: 'seconds',
     severity: 'warning',
     threshold: 1_800,
     datapoints: { atLeast: 2, of: 3 },
@@ -126,6 +173,8 @@ export const ALARMS = {
   },
   ClusterIncomplete: {
     watches: { signal: 'IncompleteFor' },
+    firstCommand: DOCTOR,
+    setting: 'seconds',
     severity: 'warning',
     threshold: 1_800,
     datapoints: { atLeast: 2, of: 3 },
@@ -135,6 +184,8 @@ export const ALARMS = {
   },
   AuditStale: {
     watches: { signal: 'AuditAge' },
+    firstCommand: AUDIT,
+    setting: 'seconds',
     severity: 'warning',
     threshold: 7_200,
     datapoints: { atLeast: 2, of: 3 },
@@ -142,6 +193,8 @@ export const ALARMS = {
   },
   CertificateCritical: {
     watches: { signal: 'CertificatesCritical' },
+    firstCommand: AUDIT,
+    setting: 'count',
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
@@ -149,6 +202,8 @@ export const ALARMS = {
   },
   CertificateWarning: {
     watches: { signal: 'CertificatesWarning' },
+    firstCommand: AUDIT,
+    setting: 'count',
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
@@ -156,6 +211,8 @@ export const ALARMS = {
   },
   KubeletOverdue: {
     watches: { signal: 'KubeletsOverdue' },
+    firstCommand: AUDIT,
+    setting: 'count',
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
@@ -163,6 +220,8 @@ export const ALARMS = {
   },
   CoverageLost: {
     watches: { signal: 'CoverageLost' },
+    firstCommand: AUDIT,
+    setting: 'count',
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
@@ -171,6 +230,8 @@ export const ALARMS = {
   },
   RequestsStuck: {
     watches: { signal: 'RequestsStuck' },
+    firstCommand: OBSERVE,
+    setting: 'count',
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
@@ -178,6 +239,8 @@ export const ALARMS = {
   },
   RequestsWaiting: {
     watches: { signal: 'RequestsWaiting' },
+    firstCommand: OBSERVE,
+    setting: 'count',
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
@@ -186,6 +249,8 @@ export const ALARMS = {
   },
   ImpersonationAttempt: {
     watches: { signal: 'RequestsHostile' },
+    firstCommand: OBSERVE,
+    setting: 'count',
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 1, of: 1 },
@@ -193,6 +258,8 @@ export const ALARMS = {
   },
   SloFastBurn: {
     watches: { signal: 'SloFastBurn' },
+    firstCommand: OBSERVE,
+    setting: 'burn',
     severity: 'critical',
     threshold: 14.4,
     datapoints: { atLeast: 2, of: 3 },
@@ -201,6 +268,8 @@ export const ALARMS = {
   },
   SloSlowBurn: {
     watches: { signal: 'SloSlowBurn' },
+    firstCommand: OBSERVE,
+    setting: 'burn',
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
@@ -209,6 +278,8 @@ export const ALARMS = {
   },
   RolloutHeld: {
     watches: { signal: 'RolloutsHeld' },
+    firstCommand: `${clusterCommand('rollout status', { name: 'CLUSTER' })}${NODE_GROUP}`,
+    setting: 'none',
     severity: 'critical',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
@@ -216,6 +287,8 @@ export const ALARMS = {
   },
   RolloutNeeded: {
     watches: { signal: 'RolloutsNeeded' },
+    firstCommand: `${clusterCommand('rollout plan', { name: 'CLUSTER' })}${NODE_GROUP}`,
+    setting: 'none',
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
@@ -223,6 +296,8 @@ export const ALARMS = {
   },
   RecoveryModeOpen: {
     watches: { signal: 'RecoveriesOpen' },
+    firstCommand: DOCTOR,
+    setting: 'none',
     severity: 'warning',
     threshold: 1,
     datapoints: { atLeast: 2, of: 3 },
@@ -231,6 +306,7 @@ export const ALARMS = {
 } as const satisfies Record<string, AlarmEntry>;
 
 export type AlarmId = keyof typeof ALARMS;
+export const ALARM_IDS = keysOf(ALARMS);
 export type AlarmSettings = Readonly<Partial<Record<AlarmId, AlarmSetting>>>;
 
 /** What counts for an alarm: what `fleet.yaml` says, else what is above. */
@@ -249,9 +325,7 @@ export function isByClass(signal: SignalId, threshold: number): boolean {
 
 /** Signals that no alarm asks for but by class: the series of their cluster as a whole would be paid for nothing. */
 export function signalsByClass(settings: AlarmSettings): ReadonlySet<SignalId> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
-  const ids = Object.keys(ALARMS) as AlarmId[];
-  const together = ids.flatMap((id) => {
+  const together = ALARM_IDS.flatMap((id) => {
     const { watches }: AlarmEntry = ALARMS[id];
     const { threshold, severity } = alarmSetting(id, settings);
     return 'signal' in watches && severity !== 'off' && !isByClass(watches.signal, threshold) ? [watches.signal] : [];

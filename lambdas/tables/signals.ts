@@ -1,4 +1,5 @@
-import type { CertificateClass } from '../expiry/certificate-classes.ts';
+import type { CertificateClass } from './certificate-classes.ts';
+import { keysOf } from './keys.ts';
 
 /**
  * What can be wrong with one cluster, as one number each: 0 while it is well. Each is a metric with the dimension `Cluster`, published only while it is
@@ -8,68 +9,95 @@ export const SIGNALS = {
   UnreadableFor: {
     unit: 'Seconds',
     fleet: 'maximum',
+    knownFrom: 'sweep',
     meaning: 'Since the requests of a cluster that was readable before could be listed the last time.',
   },
   NeverReadFor: {
     unit: 'Seconds',
     fleet: 'maximum',
+    knownFrom: 'sweep',
     meaning: 'Since a cluster was found whose requests could never be listed.',
   },
   IncompleteFor: {
     unit: 'Seconds',
     fleet: 'maximum',
+    knownFrom: 'sweep',
     meaning: 'Since a sweep of a cluster whose requests can be listed could read, judge and write everything.',
   },
   SweepAge: {
     unit: 'Seconds',
     fleet: 'maximum',
+    knownFrom: 'sweep',
     meaning: 'Since a sweep tried to reach the cluster; a cluster that does not answer is tried all the same.',
   },
-  AuditAge: { unit: 'Seconds', fleet: 'maximum', meaning: 'Since the cluster was audited.' },
+  AuditAge: { unit: 'Seconds', fleet: 'maximum', knownFrom: 'audit', meaning: 'Since the cluster was audited.' },
   CertificatesCritical: {
     unit: 'Count',
     fleet: 'sum',
+    knownFrom: 'audit',
+    byClass: true,
+    deselected: true,
     meaning: 'Critical findings about certificates, their authorities and their renewal.',
   },
-  CertificatesWarning: { unit: 'Count', fleet: 'sum', meaning: 'The same, as warnings.' },
+  CertificatesWarning: {
+    unit: 'Count',
+    fleet: 'sum',
+    knownFrom: 'audit',
+    byClass: true,
+    deselected: true,
+    meaning: 'The same, as warnings.',
+  },
   KubeletsOverdue: {
     unit: 'Count',
     fleet: 'sum',
+    knownFrom: 'audit',
     meaning: 'Warnings about kubelets that do not renew their certificate in time.',
   },
   CoverageLost: {
     unit: 'Count',
     fleet: 'sum',
+    knownFrom: 'audit',
     meaning: 'Sources and places that were read before and cannot be read for so long that something may end unseen.',
   },
-  RequestsStuck: { unit: 'Count', fleet: 'sum', meaning: 'Critical findings about requests: a storm, a dead signer.' },
-  RequestsWaiting: { unit: 'Count', fleet: 'sum', meaning: 'Warnings about requests.' },
+  RequestsStuck: {
+    unit: 'Count',
+    fleet: 'sum',
+    knownFrom: 'audit',
+    meaning: 'Critical findings about requests: a storm, a dead signer.',
+  },
+  RequestsWaiting: { unit: 'Count', fleet: 'sum', knownFrom: 'audit', meaning: 'Warnings about requests.' },
   RequestsHostile: {
     unit: 'Count',
     fleet: 'sum',
+    knownFrom: 'sweep',
+    deselected: true,
     meaning: 'Requests of the last 25 minutes that claim what another node owns, or that have no innocent cause.',
   },
   SloFastBurn: {
     unit: 'None',
     fleet: 'maximum',
+    knownFrom: 'sweep',
     meaning: 'How many times faster than allowed the error budget burns, over an hour and over 15 minutes.',
   },
-  SloSlowBurn: { unit: 'None', fleet: 'maximum', meaning: 'The same, over three days.' },
+  SloSlowBurn: { unit: 'None', fleet: 'maximum', knownFrom: 'sweep', meaning: 'The same, over three days.' },
   RolloutsHeld: {
     unit: 'Count',
     fleet: 'sum',
+    knownFrom: 'audit',
     sometimes: true,
     meaning: 'Rollouts that are held until a person looks, or that nobody began before certificates ended.',
   },
   RolloutsNeeded: {
     unit: 'Count',
     fleet: 'sum',
+    knownFrom: 'audit',
     sometimes: true,
     meaning: 'Rollouts that are due for half an hour and that only a person can begin, or has to make possible.',
   },
   RecoveriesOpen: {
     unit: 'Count',
     fleet: 'sum',
+    knownFrom: 'sweep',
     sometimes: true,
     meaning:
       'Clusters that are entered although the certificate of their API server ended, or that have an open recovery window.',
@@ -82,13 +110,20 @@ interface SignalEntry {
   readonly fleet: 'maximum' | 'sum';
   /** The number of the fleet is published only while it is above 0 too: most fleets never have one, and each is paid for. */
   readonly sometimes?: true;
+  /** What has to be known of a cluster before its absence means something. */
+  readonly knownFrom: 'sweep' | 'audit';
+  /** It is published by class of certificate too, in a dimension `Class`. */
+  readonly byClass?: true;
+  /** It counts for the hour in which a cluster is still swept that its tags no longer select: whoever takes them away must not be able to hide an attack. */
+  readonly deselected?: true;
   readonly meaning: string;
 }
 
 export type SignalId = keyof typeof SIGNALS;
 
-/** Signals that are told by class of certificate too, in a dimension `Class`. */
-export const CLASS_SIGNALS: ReadonlySet<SignalId> = new Set<SignalId>(['CertificatesCritical', 'CertificatesWarning']);
+export const SIGNAL_IDS = keysOf(SIGNALS);
+
+export const CLASS_SIGNALS: ReadonlySet<SignalId> = new Set(SIGNAL_IDS.filter((id) => 'byClass' in SIGNALS[id]));
 
 /** One number above 0, and what a person needs to know of it. */
 export interface Signal {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ALARMS, type AlarmSettings, isByClass, signalsByClass } from '../../../lambdas/health/alarms.ts';
-import { CLASS_SIGNALS } from '../../../lambdas/health/signals.ts';
+import { ALARMS, type AlarmSettings, isByClass, signalsByClass } from '../../../lambdas/tables/alarms.ts';
+import { CLASS_SIGNALS } from '../../../lambdas/tables/signals.ts';
 
 describe('the alarms on signals that are told by class', () => {
   it('look at each class, but together where it takes more than one', () => {

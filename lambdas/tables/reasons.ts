@@ -1,4 +1,5 @@
-import type { VerdictKind } from './verdict.ts';
+/** What certmarshal does with one request. Only `approve` and `deny` are ever written, and only in mode `enforce`. */
+export type VerdictKind = 'approve' | 'deny' | 'leave' | 'ignore';
 
 interface ReasonEntry {
   readonly verdict: VerdictKind;

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../time.ts';
+import { DAY_MS } from './time.ts';
 
 // Without zod: what needs only a pattern or a bound does not load it.
 

@@ -1,5 +1,8 @@
-import type { Severity } from './finding.ts';
-import { kebab } from './words.ts';
+import { kebab } from '../words.ts';
+
+/** From the worst on. */
+export const SEVERITIES = ['critical', 'warning', 'info'] as const;
+export type Severity = (typeof SEVERITIES)[number];
 
 interface CodeEntry {
   /** The severities it can have, the worst first. */

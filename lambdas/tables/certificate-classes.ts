@@ -1,0 +1,256 @@
+import type { Provider } from '../identifiers.ts';
+import { DAY_MS } from '../time.ts';
+
+/** Where the certificates of a class live; `workload`: not the cluster's own, so there may be as many as someone likes. */
+export type Layer = 'control plane' | 'etcd' | 'node' | 'authority' | 'client' | 'workload';
+
+/**
+ * When a certificate is a finding: when less than `share` of its validity period is left, or less than `floorMs` where that is more, but never more than
+ * twice the share: a certificate of ten years, of 45 days and of ten minutes have one rule, and a floor of days does not ring all the time for a short one.
+ */
+export interface Threshold {
+  /** Of the validity period, from 0 to 1. */
+  readonly share: number;
+  /** Milliseconds. */
+  readonly floorMs: number;
+}
+
+export interface ClassThresholds {
+  readonly warning: Threshold;
+  readonly critical: Threshold;
+}
+
+interface ClassEntry {
+  /** For people: `etcd server`. */
+  readonly title: string;
+  readonly layer: Layer;
+  /** An authority, or a bundle of them: it lives ten years, and may live longer than three. */
+  readonly authority: boolean;
+  /** What renews it, by how the cluster is run; the first words of a sentence: `the kubelet, on its own`. A cluster of the other provider has none. */
+  readonly renewedBy: { readonly eks?: string; readonly 'eks-anywhere'?: string };
+  /** Its own thresholds, where those of the fleet do not fit. */
+  readonly thresholds: ClassThresholds | undefined;
+  /** People renew it, or start what does: the floor of its thresholds counts in full, however short it lives. */
+  readonly needsPeople: boolean;
+  /** Every cluster of the provider has one; the others are there where somebody wants them. */
+  readonly expected: boolean;
+  /** Signed by itself, or by whomever its owner likes: an unknown issuer is no finding. */
+  readonly anyIssuer: boolean;
+  /** Maybe its end harms nobody: a server that nobody verifies, or issued or stored for nothing. It is never critical. */
+  readonly mild: boolean;
+  /** A better name wins: its place only says that a certificate is there. */
+  readonly generic: boolean;
+  /** Who asks again under the same name may hold both: each holds until it ends. */
+  readonly severalAtAPlace: boolean;
+  /** kubeadm or etcdadm make all of them on a machine in one run, with one validity period. Source: `init` and `join` phases of both. */
+  readonly ofOneRun: boolean;
+  /** Share of its validity period after which its kubelet should have renewed it (client-go, certificate manager). */
+  readonly overdueAfter: number | undefined;
+}
+
+const EKS = 'EKS, on its own';
+const CONTROL_PLANE_ROLLOUT = 'a rollout of the control plane machines';
+const ETCD_ROLLOUT = 'a rollout of the etcd machines';
+const KUBELET = 'the kubelet, on its own, once its request is approved';
+const NOTHING = 'nothing: by hand';
+
+/** Renewed by a kubelet between 70 % and 90 % of its validity period (client-go, certificate manager): earlier is no news. */
+const BY_KUBELET: ClassThresholds = {
+  warning: { share: 0.1, floorMs: 0 },
+  critical: { share: 0.03, floorMs: 0 },
+};
+/** The kubeadm control plane provider renews its kubeconfig when half of the period is over (Cluster API, util/certs/consts.go). */
+const BY_CLUSTER_API: ClassThresholds = {
+  warning: { share: 0.4, floorMs: 0 },
+  critical: { share: 0.1, floorMs: 3 * DAY_MS },
+};
+
+// Families: a row says how it differs from its own.
+
+/** Part of every cluster, renewed without people. */
+const OF_CLUSTER = {
+  authority: false,
+  thresholds: undefined,
+  needsPeople: false,
+  expected: true,
+  anyIssuer: false,
+  mild: false,
+  generic: false,
+  severalAtAPlace: false,
+  ofOneRun: false,
+  overdueAfter: undefined,
+} as const;
+const BY_PEOPLE = { ...OF_CLUSTER, needsPeople: true } as const;
+const BY_KUBEADM = { ...BY_PEOPLE, ofOneRun: true } as const;
+const AUTHORITY = { ...BY_PEOPLE, layer: 'authority', authority: true } as const;
+const OF_KUBELET = { ...OF_CLUSTER, layer: 'node', thresholds: BY_KUBELET, overdueAfter: 0.9 } as const;
+/** There where its owner wants it, signed as its owner likes. */
+const OF_ITS_OWNER = { ...OF_CLUSTER, expected: false, anyIssuer: true } as const;
+const OF_WORKLOADS = { ...OF_ITS_OWNER, layer: 'workload', generic: true } as const;
+const ISSUED = { ...OF_WORKLOADS, anyIssuer: false, mild: true, severalAtAPlace: true } as const;
+
+/** Every kind of certificate that a cluster has, with how it is renewed. `docs/coverage.md` says where each is seen; a test compares them. */
+export const CERTIFICATE_CLASSES = {
+  'kube-apiserver': {
+    ...BY_KUBEADM,
+    title: 'kube-apiserver',
+    layer: 'control plane',
+    renewedBy: { 'eks-anywhere': CONTROL_PLANE_ROLLOUT },
+  },
+  'eks-api-server': {
+    ...OF_CLUSTER,
+    title: 'EKS API endpoint',
+    layer: 'control plane',
+    thresholds: BY_KUBELET,
+    anyIssuer: true,
+    renewedBy: { eks: EKS },
+  },
+  'control-plane-clients': {
+    ...BY_KUBEADM,
+    title: 'control plane clients',
+    layer: 'control plane',
+    renewedBy: { 'eks-anywhere': CONTROL_PLANE_ROLLOUT },
+  },
+  'kube-controller-manager': {
+    ...OF_CLUSTER,
+    title: 'kube-controller-manager',
+    layer: 'control plane',
+    anyIssuer: true,
+    renewedBy: { 'eks-anywhere': 'kube-controller-manager, with its next start, where it made the certificate itself' },
+  },
+  'kube-scheduler': {
+    ...OF_CLUSTER,
+    title: 'kube-scheduler',
+    layer: 'control plane',
+    anyIssuer: true,
+    renewedBy: { 'eks-anywhere': 'kube-scheduler, with its next start, where it made the certificate itself' },
+  },
+  'etcd-server': { ...BY_KUBEADM, title: 'etcd server', layer: 'etcd', renewedBy: { 'eks-anywhere': ETCD_ROLLOUT } },
+  'etcd-peer': { ...BY_KUBEADM, title: 'etcd peer', layer: 'etcd', renewedBy: { 'eks-anywhere': ETCD_ROLLOUT } },
+  'etcd-healthcheck-client': {
+    ...BY_KUBEADM,
+    title: 'etcd health check client',
+    layer: 'etcd',
+    renewedBy: { 'eks-anywhere': CONTROL_PLANE_ROLLOUT },
+  },
+  'apiserver-etcd-client': {
+    ...BY_PEOPLE,
+    title: 'etcd client',
+    layer: 'etcd',
+    renewedBy: { 'eks-anywhere': 'the end of an etcd rollout, then a rollout of the control plane machines' },
+  },
+  'cluster-ca': { ...AUTHORITY, title: 'cluster CA', renewedBy: { 'eks-anywhere': NOTHING } },
+  'eks-cluster-ca': {
+    ...AUTHORITY,
+    title: 'EKS cluster CA',
+    needsPeople: false,
+    renewedBy: { eks: 'EKS, or you, by activating its successor' },
+  },
+  'client-ca': { ...AUTHORITY, title: 'client CA', renewedBy: { eks: EKS, 'eks-anywhere': NOTHING } },
+  'front-proxy-ca': { ...AUTHORITY, title: 'front proxy CA', renewedBy: { eks: EKS, 'eks-anywhere': NOTHING } },
+  'etcd-ca': { ...AUTHORITY, title: 'etcd CA', renewedBy: { 'eks-anywhere': NOTHING } },
+  'aws-iam-authenticator-ca': {
+    ...AUTHORITY,
+    title: 'IAM authenticator CA',
+    needsPeople: false,
+    expected: false,
+    renewedBy: { 'eks-anywhere': NOTHING },
+  },
+  'cluster-kubeconfig': {
+    ...OF_CLUSTER,
+    title: 'kubeconfig of Cluster API',
+    layer: 'client',
+    thresholds: BY_CLUSTER_API,
+    renewedBy: { 'eks-anywhere': 'the kubeadm control plane provider, on its own' },
+  },
+  'user-kubeconfig': {
+    ...OF_CLUSTER,
+    title: "users' kubeconfigs",
+    layer: 'client',
+    renewedBy: { eks: NOTHING, 'eks-anywhere': NOTHING },
+  },
+  'kubelet-client': {
+    ...OF_KUBELET,
+    title: 'kubelet client',
+    renewedBy: { 'eks-anywhere': 'the kubelet, on its own; kube-controller-manager approves it' },
+  },
+  'kubelet-serving': { ...OF_KUBELET, title: 'kubelet serving', renewedBy: { eks: KUBELET, 'eks-anywhere': KUBELET } },
+  'kubelet-self-signed': {
+    ...OF_ITS_OWNER,
+    title: 'kubelet, self-signed',
+    layer: 'node',
+    mild: true,
+    renewedBy: {
+      eks: 'a restart of the kubelet without its files, or a new machine',
+      'eks-anywhere': 'a restart of the kubelet without its files, or a new machine',
+    },
+  },
+  'hybrid-node': { ...OF_ITS_OWNER, title: 'hybrid node', layer: 'node', renewedBy: { eks: 'your own PKI' } },
+  'hybrid-activation': {
+    ...OF_ITS_OWNER,
+    title: 'hybrid activation',
+    layer: 'node',
+    renewedBy: { eks: 'a new activation in Systems Manager' },
+  },
+  'app-serving': {
+    ...OF_WORKLOADS,
+    title: 'EKS app serving',
+    anyIssuer: false,
+    generic: false,
+    renewedBy: { eks: 'its owner, with a new request that somebody approves' },
+  },
+  'issued-client': {
+    ...ISSUED,
+    title: 'client, issued by request',
+    renewedBy: { eks: 'its owner, with a new request', 'eks-anywhere': 'its owner, with a new request' },
+  },
+  'issued-other': {
+    ...ISSUED,
+    title: 'issued by request',
+    renewedBy: { eks: 'its owner, with a new request', 'eks-anywhere': 'its owner, with a new request' },
+  },
+  'ca-bundle': {
+    ...OF_WORKLOADS,
+    title: 'CA bundle',
+    authority: true,
+    renewedBy: { eks: 'whoever wrote it there', 'eks-anywhere': 'whoever wrote it there' },
+  },
+  'cert-manager': {
+    ...OF_WORKLOADS,
+    title: 'cert-manager',
+    renewedBy: { eks: 'cert-manager, on its own', 'eks-anywhere': 'cert-manager, on its own' },
+  },
+  'tls-secret': {
+    ...OF_WORKLOADS,
+    title: 'TLS Secret',
+    mild: true,
+    renewedBy: { eks: 'its owner', 'eks-anywhere': 'its owner' },
+  },
+  endpoint: { ...OF_WORKLOADS, title: 'TLS endpoint', renewedBy: { eks: 'its owner', 'eks-anywhere': 'its owner' } },
+} as const satisfies Record<string, ClassEntry>;
+
+export type CertificateClass = keyof typeof CERTIFICATE_CLASSES;
+
+/** Of the control plane or of etcd. */
+export function isOfControlPlane(what: CertificateClass): boolean {
+  const { layer } = CERTIFICATE_CLASSES[what];
+  return layer === 'control plane' || layer === 'etcd';
+}
+
+/** What renews a certificate of a class, for people; undefined where a cluster of that provider has none. */
+export function renewedBy(what: CertificateClass, provider: Provider): string | undefined {
+  const entry: ClassEntry = CERTIFICATE_CLASSES[what];
+  return entry.renewedBy[provider];
+}
+
+/** Whether a rollout of machines renews it: what `certmarshal rollout plan` is about. */
+export function isRolled({
+  what,
+  provider,
+}: {
+  readonly what?: CertificateClass | undefined;
+  readonly provider: Provider;
+}): boolean {
+  const renewer = what && renewedBy(what, provider);
+  return renewer === CONTROL_PLANE_ROLLOUT || renewer === ETCD_ROLLOUT;
+}
