@@ -1,5 +1,5 @@
 import type { AuditReport } from '../../lambdas/audit/audit.ts';
-import type { CertificateObservation } from '../../lambdas/expiry/observation.ts';
+import type { CertificateObservation } from '../../lambdas/contracts/observation.ts';
 import { certificatesOf } from './view.ts';
 
 type Column = readonly [name: string, value: (certificate: CertificateObservation) => string | number | undefined];

@@ -1,5 +1,5 @@
 import type { AuditReport } from '../../lambdas/audit/audit.ts';
-import type { CertificateObservation } from '../../lambdas/expiry/observation.ts';
+import type { CertificateObservation } from '../../lambdas/contracts/observation.ts';
 import { FINDING_CODES, type FindingCode } from '../../lambdas/tables/finding-codes.ts';
 import { auditedSources } from './sources.ts';
 import { certificatesOf } from './view.ts';

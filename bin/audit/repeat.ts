@@ -1,4 +1,4 @@
-import type { ExpiryFinding } from '../../lambdas/expiry/finding.ts';
+import type { ExpiryFinding } from '../../lambdas/contracts/finding.ts';
 import { quote, repeatOptions } from '../target.ts';
 import type { AuditTargetOptions } from './open.ts';
 

@@ -3,7 +3,7 @@ import type {
   OffObservation,
   ReadObservation,
   UnreadObservation,
-} from '../../lambdas/expiry/observation.ts';
+} from '../../lambdas/contracts/observation.ts';
 import type { SourceId } from '../../lambdas/tables/audit-sources.ts';
 
 /** What became of each source of an audit. */

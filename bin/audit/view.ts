@@ -1,7 +1,7 @@
 import type { AuditReport } from '../../lambdas/audit/audit.ts';
+import type { ExpiryFinding } from '../../lambdas/contracts/finding.ts';
+import type { CertificateObservation } from '../../lambdas/contracts/observation.ts';
 import { type CertificateGroup, certificateGroups } from '../../lambdas/expiry/certificate-groups.ts';
-import type { ExpiryFinding } from '../../lambdas/expiry/finding.ts';
-import type { CertificateObservation } from '../../lambdas/expiry/observation.ts';
 import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
 import type { Severity } from '../../lambdas/tables/finding-codes.ts';
 

@@ -1,5 +1,5 @@
 import { assessExpiry } from '../../lambdas/expiry/assess-expiry.ts';
-import { readAssessment } from '../../lambdas/expiry/read-observations.ts';
+import { readAssessment } from '../../lambdas/expiry/read-assessment.ts';
 import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { field } from '../../lambdas/resources/fields.ts';

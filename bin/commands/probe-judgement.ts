@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
+import type { CertificateObservation } from '../../lambdas/contracts/observation.ts';
 import { certificateObservation } from '../../lambdas/expiry/certificate-observation.ts';
 import { judgeCertificate } from '../../lambdas/expiry/certificate-rules.ts';
-import type { CertificateObservation } from '../../lambdas/expiry/observation.ts';
 import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
 import { canonicalDnsName } from '../../lambdas/names.ts';
 import { printable } from '../../lambdas/printable.ts';

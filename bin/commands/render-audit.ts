@@ -1,7 +1,7 @@
+import type { ExpiryFinding } from '../../lambdas/contracts/finding.ts';
+import type { OffObservation, UnreadObservation } from '../../lambdas/contracts/observation.ts';
 import type { CertificateGroup } from '../../lambdas/expiry/certificate-groups.ts';
-import type { ExpiryFinding } from '../../lambdas/expiry/finding.ts';
-import type { Basis, OffObservation, UnreadObservation } from '../../lambdas/expiry/observation.ts';
-import type { SourceId } from '../../lambdas/tables/audit-sources.ts';
+import type { Basis, SourceId } from '../../lambdas/tables/audit-sources.ts';
 import type { FindingCode, Severity } from '../../lambdas/tables/finding-codes.ts';
 import { type AuditRepeat, asTyped } from '../audit/repeat.ts';
 import { type AuditedSources, auditedSources, handshakesOf } from '../audit/sources.ts';

@@ -1,4 +1,4 @@
-import type { CertificateObservation } from '../../lambdas/expiry/observation.ts';
+import type { CertificateObservation } from '../../lambdas/contracts/observation.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { Severity } from '../../lambdas/tables/finding-codes.ts';
 import { bar } from '../terminal/bar.ts';

@@ -11,7 +11,7 @@ import {
   parseFleetIndex,
 } from '../../lambdas/contracts/fleet-index.ts';
 import { parseRegistry, type RegisteredCluster, type Registry } from '../../lambdas/contracts/registry.ts';
-import type { Snapshot } from '../../lambdas/expiry/snapshot.ts';
+import type { Snapshot } from '../../lambdas/contracts/snapshot.ts';
 import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { remedyAtTheKeyboard } from '../doctor/at-the-keyboard.ts';

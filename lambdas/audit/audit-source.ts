@@ -1,4 +1,4 @@
-import type { MemberObservation, Observation } from '../expiry/observation.ts';
+import type { MemberObservation, Observation } from '../contracts/observation.ts';
 import type { SourceId } from '../tables/audit-sources.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import type { AuditTarget } from './audit-target.ts';

@@ -1,8 +1,8 @@
 import { AwsError } from '../aws/errors.ts';
+import type { MemberObservation, Observation } from '../contracts/observation.ts';
 import type { Problem } from '../contracts/problem.ts';
+import type { Snapshot } from '../contracts/snapshot.ts';
 import { assessInSteps } from '../expiry/assess-expiry.ts';
-import type { MemberObservation, Observation } from '../expiry/observation.ts';
-import type { Snapshot } from '../expiry/snapshot.ts';
 import type { Thresholds } from '../expiry/thresholds.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { printable } from '../printable.ts';

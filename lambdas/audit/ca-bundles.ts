@@ -1,4 +1,4 @@
-import type { Observation } from '../expiry/observation.ts';
+import type { Observation } from '../contracts/observation.ts';
 import type { SourceId } from '../tables/audit-sources.ts';
 import { type CertificateBundle, decodeBundle } from '../x509/certificate-bundle.ts';
 import type { AuditContext } from './audit-source.ts';

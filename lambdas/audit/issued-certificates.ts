@@ -1,8 +1,9 @@
 import { KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
 import { NODE_PREFIX } from '../approval/rules.ts';
-import { type Observation, REMEMBERED_OF_ONE_PLACE, type UnreadObservation } from '../expiry/observation.ts';
+import type { Observation, UnreadObservation } from '../contracts/observation.ts';
 import { printable } from '../printable.ts';
 import { inTurns } from '../processor-time.ts';
+import { REMEMBERED_OF_ONE_PLACE } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';

@@ -1,4 +1,4 @@
-import type { UnreadObservation } from '../expiry/observation.ts';
+import type { UnreadObservation } from '../contracts/observation.ts';
 import type { SourceId } from '../tables/audit-sources.ts';
 
 /** An int32 that counts something. */

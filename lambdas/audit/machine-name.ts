@@ -1,4 +1,4 @@
-import type { MemberObservation } from '../expiry/observation.ts';
+import type { MemberObservation } from '../contracts/observation.ts';
 import { printable } from '../printable.ts';
 import { text } from '../resources/fields.ts';
 

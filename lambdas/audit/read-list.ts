@@ -1,4 +1,4 @@
-import type { UnreadObservation } from '../expiry/observation.ts';
+import type { UnreadObservation } from '../contracts/observation.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { inTurns } from '../processor-time.ts';
 import type { SourceId } from '../tables/audit-sources.ts';

@@ -1,4 +1,4 @@
-import type { RequestState, RequestsObservation } from '../expiry/observation.ts';
+import type { RequestState, RequestsObservation } from '../contracts/observation.ts';
 import { printable } from '../printable.ts';
 import { HOUR_MS } from '../time.ts';
 

@@ -1,7 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { readSnapshot } from '../expiry/read-observations.ts';
-import type { Snapshot } from '../expiry/snapshot.ts';
+import { readSnapshot, type Snapshot } from '../contracts/snapshot.ts';
 
 /**
  * Bytes of JSON: a small file must not become a large one. An assessment has at most 52 MiB of observations and findings. A snapshot that is

@@ -1,4 +1,4 @@
-import type { Snapshot } from '../expiry/snapshot.ts';
+import type { Snapshot } from '../contracts/snapshot.ts';
 
 export interface StoredSnapshot {
   /** Undefined when it is damaged: then it is only good to be written anew. */

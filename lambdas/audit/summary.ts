@@ -1,9 +1,9 @@
 import { type AuditSummary, type ClassEnd, MAX_SUMMARY_FINDINGS, SUMMARY_LIMITS } from '../contracts/audit-summary.ts';
+import type { KeptFinding } from '../contracts/finding.ts';
+import type { Observation } from '../contracts/observation.ts';
+import type { Snapshot } from '../contracts/snapshot.ts';
 import { certificateGroups } from '../expiry/certificate-groups.ts';
-import type { KeptFinding } from '../expiry/finding.ts';
 import { byUrgency, mostUrgent } from '../expiry/findings.ts';
-import type { Observation } from '../expiry/observation.ts';
-import type { Snapshot } from '../expiry/snapshot.ts';
 import { DEFAULT_THRESHOLDS } from '../expiry/thresholds.ts';
 import { printable } from '../printable.ts';
 import { SEVERITIES, type Severity } from '../tables/finding-codes.ts';

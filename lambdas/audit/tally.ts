@@ -1,5 +1,5 @@
 import { type FindingTally, MAX_TALLY } from '../contracts/audit-summary.ts';
-import type { KeptFinding } from '../expiry/finding.ts';
+import type { KeptFinding } from '../contracts/finding.ts';
 import { SEVERITIES } from '../tables/finding-codes.ts';
 
 /** All of the findings, counted by kind. Pure. */

@@ -1,5 +1,5 @@
+import type { CertificateObservation } from '../contracts/observation.ts';
 import type { Sighting } from '../expiry/certificate-observation.ts';
-import type { CertificateObservation } from '../expiry/observation.ts';
 import type { Provider } from '../identifiers.ts';
 import { renewedBy } from '../tables/certificate-classes.ts';
 import { timestamp } from './instant.ts';

@@ -1,4 +1,4 @@
-import type { UnreadObservation } from '../expiry/observation.ts';
+import type { UnreadObservation } from '../contracts/observation.ts';
 import { printable } from '../printable.ts';
 
 /** What is known of a place, or of a whole source, before it is read. */

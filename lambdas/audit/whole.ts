@@ -1,5 +1,5 @@
-import type { Observation } from '../expiry/observation.ts';
-import type { Snapshot } from '../expiry/snapshot.ts';
+import type { Observation } from '../contracts/observation.ts';
+import type { Snapshot } from '../contracts/snapshot.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../canonical-json.ts';
-import type { ExpiryFinding } from '../expiry/finding.ts';
-import type { Observation } from '../expiry/observation.ts';
-import type { Snapshot } from '../expiry/snapshot.ts';
+import type { ExpiryFinding } from '../contracts/finding.ts';
+import type { Observation } from '../contracts/observation.ts';
+import type { Snapshot } from '../contracts/snapshot.ts';
 import { REMEMBERED_SOURCES } from '../tables/audit-sources.ts';
 
 /** A stored snapshot is never older than that and one cadence of audits. Milliseconds. */

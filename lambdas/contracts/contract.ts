@@ -23,6 +23,34 @@ export function read<S extends z.ZodMiniType>(schema: S, value: unknown, name = 
   return { ok: false, problem: first === undefined ? `${name} is not valid` : problemOf(first, name) };
 }
 
+/** One thing that is wrong. */
+export interface Wrong {
+  /** The field of the whole value where it is; empty for the whole. */
+  readonly field: string;
+  /** `is not a whole number` */
+  readonly problem: string;
+  /** The texts it may be, where these are few. */
+  readonly choices?: readonly string[];
+}
+
+/** {@link read}, for people who wrote the value: all that is wrong with it. */
+export function readWhole<S extends z.ZodMiniType>(
+  schema: S,
+  value: unknown,
+): { readonly ok: true; readonly value: Contract<S> } | { readonly ok: false; readonly wrong: readonly Wrong[] } {
+  const result = schema.safeParse(value, { error: wordsOf });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same type, read-only
+  if (result.success) return { ok: true, value: result.data as Contract<S> };
+  const wrong = result.error.issues.map(
+    (issue): Wrong => ({
+      field: String(issue.path[0] ?? ''),
+      problem: issue.message,
+      choices: issue.code === 'invalid_value' ? issue.values.map(String) : undefined,
+    }),
+  );
+  return { ok: false, wrong };
+}
+
 /**
  * {@link read}, of JSON.
  *

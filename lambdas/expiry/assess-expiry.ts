@@ -1,3 +1,6 @@
+import type { ExpiryFinding } from '../contracts/finding.ts';
+import type { Observation } from '../contracts/observation.ts';
+import type { Snapshot } from '../contracts/snapshot.ts';
 import type { Provider } from '../identifiers.ts';
 import { finished, type Steps } from '../steps.ts';
 import { authorityFindings } from './authority-rules.ts';
@@ -7,13 +10,10 @@ import { knownCertificates } from './certificates.ts';
 import { coverageFindings } from './coverage-rules.ts';
 import type { Draft } from './draft.ts';
 import { eksAuthorityFindings } from './eks-authority-rules.ts';
-import type { ExpiryFinding } from './finding.ts';
 import { findingsOf } from './findings.ts';
 import { keepObservations } from './keep-observations.ts';
 import { clockFindings, kubeletFindings } from './kubelet-rules.ts';
-import type { Observation } from './observation.ts';
 import { requestFindings } from './request-rules.ts';
-import type { Snapshot } from './snapshot.ts';
 import type { Thresholds } from './thresholds.ts';
 import { unreadFindings } from './unread-rules.ts';
 

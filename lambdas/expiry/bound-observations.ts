@@ -1,13 +1,12 @@
+import type { Observation } from '../contracts/observation.ts';
+import { MAX_OBSERVATIONS } from '../contracts/snapshot.ts';
 import { eachInSteps, finished, mapInSteps, type Steps, sortInSteps } from '../steps.ts';
 import type { SourceId } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type Layer } from '../tables/certificate-classes.ts';
 import { compare, counted, firstOf, timeOf } from '../words.ts';
 import { classOf } from './certificates.ts';
 import type { Draft } from './draft.ts';
-import type { Observation } from './observation.ts';
 
-/** Of one cluster: one of 5,000 nodes, with Machines and handshakes, has 30,000. */
-export const MAX_OBSERVATIONS = 50_000;
 /** Of the JSON of all of them: ordinary ones have under 800 bytes each. */
 const MAX_BYTES = 40 * 1024 * 1024;
 

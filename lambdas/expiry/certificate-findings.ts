@@ -1,3 +1,4 @@
+import type { CertificateObservation, Observation } from '../contracts/observation.ts';
 import type { Provider } from '../identifiers.ts';
 import { eachInSteps, type Steps } from '../steps.ts';
 import { CERTIFICATE_CLASSES, renewedBy } from '../tables/certificate-classes.ts';
@@ -5,7 +6,6 @@ import { compare, date, span, timeOf } from '../words.ts';
 import { judgeByRules, nameOf } from './certificate-rules.ts';
 import { classOf, dissenters, type KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
-import type { CertificateObservation, Observation } from './observation.ts';
 import type { Thresholds } from './thresholds.ts';
 
 /** What is wrong with each certificate, and where two sources disagree about one. */

@@ -1,12 +1,13 @@
+import type { Observation } from '../contracts/observation.ts';
+import type { Snapshot } from '../contracts/snapshot.ts';
 import type { Provider } from '../identifiers.ts';
 import { finished } from '../steps.ts';
+import type { Basis } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass, type Layer, renewedBy } from '../tables/certificate-classes.ts';
 import { SEVERITIES, type Severity } from '../tables/finding-codes.ts';
 import { compare, isoOf } from '../words.ts';
 import { severityOf } from './certificate-rules.ts';
 import { type KnownCertificate, knownCertificates } from './certificates.ts';
-import type { Basis, Observation } from './observation.ts';
-import type { Snapshot } from './snapshot.ts';
 import type { Thresholds } from './thresholds.ts';
 
 /** The certificates of one class, for a line of a timeline: all of them, and the one that ends first. All times RFC 3339. */

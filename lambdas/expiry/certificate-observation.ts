@@ -1,7 +1,7 @@
+import type { CertificateObservation } from '../contracts/observation.ts';
 import type { Provider } from '../identifiers.ts';
 import { renewedBy } from '../tables/certificate-classes.ts';
 import type { Certificate } from '../x509/certificate.ts';
-import type { CertificateObservation } from './observation.ts';
 
 /** Where a certificate was seen, by whom, and when. */
 export type Sighting = Pick<CertificateObservation, 'what' | 'where' | 'source' | 'observedAt'> &

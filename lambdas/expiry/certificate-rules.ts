@@ -1,10 +1,10 @@
+import type { CertificateObservation } from '../contracts/observation.ts';
 import { printable } from '../printable.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
 import type { FindingCode, Severity } from '../tables/finding-codes.ts';
 import { DAY_MS } from '../time.ts';
 import { date, isoOf, span, timeOf } from '../words.ts';
 import { classOf } from './certificates.ts';
-import type { CertificateObservation } from './observation.ts';
 import { isOfAnother } from './proof.ts';
 import { expirySeverity, type Life, lengthOf, type Thresholds } from './thresholds.ts';
 

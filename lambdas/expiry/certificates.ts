@@ -1,10 +1,10 @@
+import type { CertificateObservation, Observation } from '../contracts/observation.ts';
 import { flatMapInSteps, groupInSteps, mapInSteps, type Steps } from '../steps.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
 import { DAY_MS } from '../time.ts';
 import { compare, timeOf } from '../words.ts';
 import { withinEvidence } from './inferred-ends.ts';
 import { namesOf } from './keep-observations.ts';
-import type { CertificateObservation, Observation } from './observation.ts';
 import { isProven } from './proof.ts';
 import type { Life } from './thresholds.ts';
 

@@ -1,9 +1,9 @@
 import { type CommandCluster, clusterCommand, isWord, word } from '../command.ts';
+import type { KeptFinding } from '../contracts/finding.ts';
 import type { Provider } from '../identifiers.ts';
 import { SOURCE_IDS, type SourceId } from '../tables/audit-sources.ts';
 import { type CertificateClass, isRolled } from '../tables/certificate-classes.ts';
 import type { FindingCode } from '../tables/finding-codes.ts';
-import type { KeptFinding } from './finding.ts';
 
 /** What a command can name; every text may come from a cluster. */
 export interface CommandWords {

@@ -1,12 +1,12 @@
+import type { ExpiryFinding } from '../contracts/finding.ts';
+import type { GroupObservation, MemberObservation, MemberRole, Observation } from '../contracts/observation.ts';
 import type { Provider } from '../identifiers.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass, renewedBy } from '../tables/certificate-classes.ts';
 import { DAY_MS } from '../time.ts';
 import { compare, counted, firstOf, timeOf } from '../words.ts';
 import { classOf, type KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
-import type { ExpiryFinding } from './finding.ts';
 import { namesOf } from './keep-observations.ts';
-import type { GroupObservation, MemberObservation, MemberRole, Observation } from './observation.ts';
 
 /** So long somebody may take to look at it; a rollout brings a new machine sooner. */
 const SHRUNK_MS = DAY_MS;

@@ -1,6 +1,6 @@
+import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { CertificateClass } from '../tables/certificate-classes.ts';
 import type { CommandWords } from './commands.ts';
-import type { ExpiryFinding } from './finding.ts';
 
 /** A finding before it is told since when it is one, and what to do. */
 export type Draft = Pick<ExpiryFinding, 'code' | 'severity' | 'object' | 'message'> & {

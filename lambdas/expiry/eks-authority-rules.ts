@@ -1,7 +1,7 @@
+import type { AuthorityObservation, MemberObservation, Observation } from '../contracts/observation.ts';
 import { DAY_MS } from '../time.ts';
 import { compare, counted, date, firstOf, isoOf, span, timeOf } from '../words.ts';
 import type { Draft } from './draft.ts';
-import type { AuthorityObservation, MemberObservation, Observation } from './observation.ts';
 
 /** EKS warns that long before it activates a successor. */
 const URGENT_MS = 60 * DAY_MS;

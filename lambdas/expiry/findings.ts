@@ -1,3 +1,5 @@
+import type { ExpiryFinding, KeptFinding } from '../contracts/finding.ts';
+import { MAX_FINDINGS } from '../contracts/snapshot.ts';
 import type { Provider } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import { eachInSteps, filterInSteps, finished, mapInSteps, type Steps, sortInSteps } from '../steps.ts';
@@ -6,10 +8,7 @@ import { type FindingCode, runbookOf, SEVERITIES } from '../tables/finding-codes
 import { compare, isoOf, timeOf } from '../words.ts';
 import { COMMANDS } from './commands.ts';
 import type { Draft } from './draft.ts';
-import type { ExpiryFinding, KeptFinding } from './finding.ts';
 
-/** Of one cluster; whoever has more mends these first, and one of them says how many there are. */
-export const MAX_FINDINGS = 10_000;
 /** Of the JSON of all of them: ordinary ones have under 800 bytes each. */
 const MAX_BYTES = 12 * 1024 * 1024;
 const MAX_PLACES = 20;

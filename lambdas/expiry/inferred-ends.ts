@@ -1,7 +1,7 @@
+import type { Observation } from '../contracts/observation.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { isoOf, timeOf } from '../words.ts';
 import type { KnownCertificate } from './certificates.ts';
-import type { Observation } from './observation.ts';
 
 /**
  * Bounds each end that is only inferred. It follows from the age of a Machine, and `clusterctl move` and a restore from a backup make Machines anew: so it is never later than

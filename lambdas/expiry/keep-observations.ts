@@ -1,15 +1,14 @@
-import { REMEMBERED_SOURCES, type SourceId } from '../tables/audit-sources.ts';
+import type {
+  CertificateObservation,
+  MemberObservation,
+  Observation,
+  UnreadObservation,
+} from '../contracts/observation.ts';
+import { REMEMBERED_OF_ONE_PLACE, REMEMBERED_SOURCES, type SourceId } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { codeOfUnread } from '../tables/finding-codes.ts';
 import { DAY_MS } from '../time.ts';
 import { compare, timeOf } from '../words.ts';
-import {
-  type CertificateObservation,
-  type MemberObservation,
-  type Observation,
-  REMEMBERED_OF_ONE_PLACE,
-  type UnreadObservation,
-} from './observation.ts';
 import { isOfServer, provesLess } from './proof.ts';
 
 /** All that counts: what was seen now, and what was before and could not be looked at again. */

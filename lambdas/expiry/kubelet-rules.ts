@@ -1,7 +1,7 @@
+import type { Observation } from '../contracts/observation.ts';
 import { counted, firstOf } from '../words.ts';
 import type { KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
-import type { Observation } from './observation.ts';
 import { lengthOf } from './thresholds.ts';
 
 /** A kubelet does not renew before that (client-go, certificate manager), so until then what failed was mended. */

@@ -1,5 +1,5 @@
+import type { CertificateObservation } from '../contracts/observation.ts';
 import { isOfControlPlane } from '../tables/certificate-classes.ts';
-import type { CertificateObservation } from './observation.ts';
 
 /** Whether a handshake showed it as the certificate of a server of the control plane or of etcd. What kubelets show is told by its class. */
 export function isOfServer({ source, basis, what, position = 0 }: CertificateObservation): boolean {

@@ -1,8 +1,8 @@
+import type { Observation, RequestsObservation } from '../contracts/observation.ts';
 import { DAY_MS, MINUTE_MS } from '../time.ts';
 import { counted, span, timeOf } from '../words.ts';
 import type { KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
-import type { Observation, RequestsObservation } from './observation.ts';
 
 /** A kubelet gives up on a request then (client-go, certificateWaitTimeout). */
 const PENDING_MS = 15 * MINUTE_MS;

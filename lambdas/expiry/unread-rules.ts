@@ -1,3 +1,5 @@
+import type { ExpiryFinding } from '../contracts/finding.ts';
+import type { CertificateObservation, Observation, UnreadObservation } from '../contracts/observation.ts';
 import { REMEMBERED_SOURCES, type SourceId } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
 import { codeOfUnread } from '../tables/finding-codes.ts';
@@ -5,9 +7,7 @@ import { DAY_MS } from '../time.ts';
 import { compare, counted, firstOf, isoOf, span, timeOf } from '../words.ts';
 import type { KnownCertificate } from './certificates.ts';
 import type { Draft } from './draft.ts';
-import type { ExpiryFinding } from './finding.ts';
 import { type KnownObservations, placesOf } from './keep-observations.ts';
-import type { CertificateObservation, Observation, UnreadObservation } from './observation.ts';
 import { expirySeverity, type Thresholds } from './thresholds.ts';
 
 /** Until then it is a disturbance; after that nobody knows the cluster any more. */

@@ -1,10 +1,10 @@
 import { kindOf } from '../audit/tally.ts';
 import type { AuditSummary, FindingTally } from '../contracts/audit-summary.ts';
 import type { FateRow, SloLedger } from '../contracts/fates.ts';
+import type { KeptFinding } from '../contracts/finding.ts';
 import type { Finding, IndexedCluster } from '../contracts/fleet-index.ts';
 import type { VerdictLine } from '../contracts/outcome.ts';
 import type { HoldReason } from '../contracts/rollout-summary.ts';
-import type { KeptFinding } from '../expiry/finding.ts';
 import { byUrgency } from '../expiry/findings.ts';
 import { signalOf } from '../health/finding-signals.ts';
 import { fitting } from './fitting.ts';

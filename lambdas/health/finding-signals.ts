@@ -1,4 +1,4 @@
-import type { KeptFinding } from '../expiry/finding.ts';
+import type { KeptFinding } from '../contracts/finding.ts';
 import { isOfControlPlane } from '../tables/certificate-classes.ts';
 import type { FindingCode, Severity } from '../tables/finding-codes.ts';
 import type { SignalId } from '../tables/signals.ts';

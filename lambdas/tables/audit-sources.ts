@@ -37,3 +37,13 @@ export type SourceId = (typeof SOURCE_IDS)[number];
  * requests). That they no longer show one proves nothing; it holds until they show a newer one at the same place, or its member is gone.
  */
 export const REMEMBERED_SOURCES: ReadonlySet<SourceId> = new Set<SourceId>(['signing-requests']);
+
+/** So many certificates of a class with `severalAtAPlace` at one place: the newest, and those that end first. */
+export const REMEMBERED_OF_ONE_PLACE = 16;
+
+/**
+ * How the end of a certificate is known, the best first: the certificate itself was read; something whose business it is says so; somebody wrote
+ * it down once; it follows from the age of a machine.
+ */
+export const BASES = ['certificate', 'status', 'annotation', 'inference'] as const;
+export type Basis = (typeof BASES)[number];

@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { certificatesAt } from '../../lambdas/audit/certificates-at.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
+import type { Observation } from '../../lambdas/contracts/observation.ts';
 import { assessExpiry, assessInSteps } from '../../lambdas/expiry/assess-expiry.ts';
-import type { Observation } from '../../lambdas/expiry/observation.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/expiry/thresholds.ts';
 import {
   createCertificateAuthority,

@@ -10,7 +10,7 @@ import { ownerFromMachine } from '../../lambdas/approval/machine-evidence.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
 import { parseFleet } from '../../lambdas/config/load-fleet.ts';
-import { readAssessment } from '../../lambdas/expiry/read-observations.ts';
+import { readAssessment } from '../../lambdas/expiry/read-assessment.ts';
 import { report } from '../../lambdas/sweep/report.ts';
 import { csrOf, machineOf, requestOf } from '../bench/fixtures.ts';
 import { skip } from '../control-plane/real.ts';

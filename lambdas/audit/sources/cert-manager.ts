@@ -1,4 +1,4 @@
-import type { CertificateObservation, Observation, UnreadObservation } from '../../expiry/observation.ts';
+import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
 import { listKind } from '../../kubernetes/list.ts';
 import { printable } from '../../printable.ts';
 import { list, text } from '../../resources/fields.ts';

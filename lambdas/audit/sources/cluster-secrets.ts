@@ -1,4 +1,4 @@
-import type { Observation } from '../../expiry/observation.ts';
+import type { Observation } from '../../contracts/observation.ts';
 import {
   CLUSTER_API_SECRETS,
   type ClusterApiSecret,

@@ -1,5 +1,5 @@
+import type { MemberObservation, Observation } from '../../contracts/observation.ts';
 import type { Problem } from '../../contracts/problem.ts';
-import type { MemberObservation, Observation } from '../../expiry/observation.ts';
 import type { Provider } from '../../identifiers.ts';
 import { listKind } from '../../kubernetes/list.ts';
 import { field, list, text } from '../../resources/fields.ts';

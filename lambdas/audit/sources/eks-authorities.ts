@@ -1,5 +1,5 @@
 import type { EksAuthority } from '../../aws/eks-audit.ts';
-import type { AuthorityObservation, Observation } from '../../expiry/observation.ts';
+import type { AuthorityObservation, Observation } from '../../contracts/observation.ts';
 import { printable } from '../../printable.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { certificatesAt } from '../certificates-at.ts';

@@ -1,4 +1,4 @@
-import type { Observation } from '../../expiry/observation.ts';
+import type { Observation } from '../../contracts/observation.ts';
 import { listKind } from '../../kubernetes/list.ts';
 import { field, text } from '../../resources/fields.ts';
 import type { AuditSource } from '../audit-source.ts';

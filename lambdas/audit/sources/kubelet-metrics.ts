@@ -1,4 +1,4 @@
-import type { Observation } from '../../expiry/observation.ts';
+import type { Observation } from '../../contracts/observation.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
 import { readKubeletMetrics } from '../../kubernetes/kubelet-metrics.ts';
 import { printable } from '../../printable.ts';

@@ -1,5 +1,5 @@
 import type { ClusterContext } from '../../approval/request.ts';
-import type { MemberObservation, Observation } from '../../expiry/observation.ts';
+import type { MemberObservation, Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
 import type { KubernetesError } from '../../kubernetes/errors.ts';
 import { listMachines } from '../../kubernetes/machines.ts';

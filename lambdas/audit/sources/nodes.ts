@@ -1,4 +1,4 @@
-import type { MemberObservation, Observation } from '../../expiry/observation.ts';
+import type { MemberObservation, Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
 import { listKind } from '../../kubernetes/list.ts';
 import { canonicalAddress } from '../../names.ts';

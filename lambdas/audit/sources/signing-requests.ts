@@ -1,4 +1,4 @@
-import type { RequestState } from '../../expiry/observation.ts';
+import type { RequestState } from '../../contracts/observation.ts';
 import { listSigningRequests } from '../../kubernetes/certificate-signing-requests.ts';
 import { list, text } from '../../resources/fields.ts';
 import { instant } from '../../time.ts';

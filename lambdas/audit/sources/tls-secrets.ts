@@ -1,4 +1,4 @@
-import type { Observation } from '../../expiry/observation.ts';
+import type { Observation } from '../../contracts/observation.ts';
 import { listTlsSecrets, type TlsSecret } from '../../kubernetes/tls-secrets.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { certificatesAt } from '../certificates-at.ts';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { MemberObservation } from '../../expiry/observation.ts';
+import type { MemberObservation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
 import type { CertificateClass } from '../../tables/certificate-classes.ts';
 import type { ServerPorts } from '../audit-target.ts';

@@ -1,6 +1,6 @@
 import { type AddressRule, machineAddresses } from '../../allowed-addresses.ts';
+import type { Observation, UnreadObservation } from '../../contracts/observation.ts';
 import { certificateObservation, type Sighting } from '../../expiry/certificate-observation.ts';
-import type { Observation, UnreadObservation } from '../../expiry/observation.ts';
 import { hostOf } from '../../kubernetes/connection.ts';
 import { printable } from '../../printable.ts';
 import type { HandshakeFailure, HandshakeResult } from '../../probe/handshake.ts';

@@ -1,4 +1,4 @@
-import type { UnreadObservation } from '../../expiry/observation.ts';
+import type { UnreadObservation } from '../../contracts/observation.ts';
 import { readConfigMap } from '../../kubernetes/config-maps.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
 import type { JsonObject } from '../../kubernetes/json.ts';

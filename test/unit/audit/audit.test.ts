@@ -10,7 +10,7 @@ import { kubeadmControlPlane } from '../../../lambdas/audit/sources/kubeadm-cont
 import { machines } from '../../../lambdas/audit/sources/machines.ts';
 import { nodes } from '../../../lambdas/audit/sources/nodes.ts';
 import { trustConfigMaps } from '../../../lambdas/audit/sources/trust-configmaps.ts';
-import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
+import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 import { base64, createPki } from './sources/certificates.ts';
 import { type Answers, contextOf, failure, fakeClient, NOW } from './sources/fake-cluster.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { directorySnapshots } from '../../../lambdas/audit/directory-snapshots.ts';
-import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
+import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 
 const { signal } = new AbortController();
 

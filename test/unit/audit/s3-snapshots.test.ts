@@ -3,7 +3,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createS3Snapshots, snapshotKey } from '../../../lambdas/audit/s3-snapshots.ts';
 import type { Snapshots } from '../../../lambdas/audit/snapshots.ts';
-import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
+import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { awsClientConfig } from '../../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../../fleet/aws/simulated-aws.ts';
 import { steppedClock } from '../../fleet/clock.ts';

@@ -1,10 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { decodeSnapshot, encodeSnapshot } from '../../../lambdas/audit/snapshot-file.ts';
-import { MAX_OBSERVATIONS } from '../../../lambdas/expiry/bound-observations.ts';
-import type { CertificateObservation, MemberObservation } from '../../../lambdas/expiry/observation.ts';
-import { readSnapshot } from '../../../lambdas/expiry/read-observations.ts';
-import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
+import type { CertificateObservation, MemberObservation } from '../../../lambdas/contracts/observation.ts';
+import { MAX_OBSERVATIONS, readSnapshot, type Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { at, auditedFinding, DAY } from '../fleet/values.ts';
 import { functionCalls } from '../function-calls.ts';
 

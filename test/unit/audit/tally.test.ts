@@ -4,7 +4,7 @@ import { summaryOf, unionOf } from '../../../lambdas/audit/summary.ts';
 import { kindOf } from '../../../lambdas/audit/tally.ts';
 import { AuditSummary, type FindingTally, MAX_TALLY } from '../../../lambdas/contracts/audit-summary.ts';
 import { read } from '../../../lambdas/contracts/contract.ts';
-import type { ExpiryFinding } from '../../../lambdas/expiry/finding.ts';
+import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { FINDING_CODES, type FindingCode, SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
 import { valueOf } from '../contracts/value-of.ts';

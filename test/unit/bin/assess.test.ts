@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ExpiryFinding } from '../../../lambdas/expiry/finding.ts';
+import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import { certificateOf, NOW } from './audit/audits.ts';
 import { runCli } from './run-cli.ts';
 

@@ -10,7 +10,7 @@ import { UsageError } from '../../../bin/exit-codes.ts';
 import type { AuditSource } from '../../../lambdas/audit/audit-source.ts';
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
 import { directorySnapshots } from '../../../lambdas/audit/directory-snapshots.ts';
-import type { Observation } from '../../../lambdas/expiry/observation.ts';
+import type { Observation } from '../../../lambdas/contracts/observation.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';

@@ -4,7 +4,7 @@ import { auditRepeat } from '../../../bin/audit/repeat.ts';
 import type { AuditView } from '../../../bin/audit/view.ts';
 import { type AuditRendering, renderAudit } from '../../../bin/commands/render-audit.ts';
 import { styleFor } from '../../../bin/terminal/style.ts';
-import type { Observation } from '../../../lambdas/expiry/observation.ts';
+import type { Observation } from '../../../lambdas/contracts/observation.ts';
 import { certificateOf, findingOf, groupOf, NOW, READ, reportOf } from './audit/audits.ts';
 
 const PLAIN = styleFor({}, {});

@@ -9,7 +9,7 @@ import { directorySnapshots } from '../../../lambdas/audit/directory-snapshots.t
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import type { FleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import type { Registry } from '../../../lambdas/contracts/registry.ts';
-import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
+import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { runCli } from './run-cli.ts';
 
 const NOW = Date.parse('2026-11-22T02:00:00.000Z');

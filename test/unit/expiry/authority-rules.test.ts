@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import { authorityFindings } from '../../../lambdas/expiry/authority-rules.ts';
 import { type KnownCertificate, knownCertificates } from '../../../lambdas/expiry/certificates.ts';
 import type { Draft } from '../../../lambdas/expiry/draft.ts';
-import type { CertificateObservation } from '../../../lambdas/expiry/observation.ts';
 import { finished } from '../../../lambdas/steps.ts';
 import { certificate, days, NOW } from './fixtures.ts';
 

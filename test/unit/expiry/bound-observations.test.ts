@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { Observation } from '../../../lambdas/contracts/observation.ts';
+import { MAX_OBSERVATIONS } from '../../../lambdas/contracts/snapshot.ts';
 import type { Assessment } from '../../../lambdas/expiry/assess-expiry.ts';
-import { boundObservations, MAX_OBSERVATIONS } from '../../../lambdas/expiry/bound-observations.ts';
-import type { Observation } from '../../../lambdas/expiry/observation.ts';
+import { boundObservations } from '../../../lambdas/expiry/bound-observations.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { assess, certificate, DAY, days, found, MINUTE, member, NOW, read, unread } from './fixtures.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { byUrgency, findingsOf, MAX_FINDINGS, mostUrgent } from '../../../lambdas/expiry/findings.ts';
+import { MAX_FINDINGS } from '../../../lambdas/contracts/snapshot.ts';
+import { byUrgency, findingsOf, mostUrgent } from '../../../lambdas/expiry/findings.ts';
 import { finished } from '../../../lambdas/steps.ts';
 import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { expiryFinding } from '../fleet/values.ts';

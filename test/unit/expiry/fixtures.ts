@@ -1,11 +1,11 @@
-import { type Assessment, assessExpiry } from '../../../lambdas/expiry/assess-expiry.ts';
-import type { ExpiryFinding } from '../../../lambdas/expiry/finding.ts';
+import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type {
   CertificateObservation,
   MemberObservation,
   Observation,
   UnreadObservation,
-} from '../../../lambdas/expiry/observation.ts';
+} from '../../../lambdas/contracts/observation.ts';
+import { type Assessment, assessExpiry } from '../../../lambdas/expiry/assess-expiry.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 import type { SourceId } from '../../../lambdas/tables/audit-sources.ts';
 import type { FindingCode } from '../../../lambdas/tables/finding-codes.ts';

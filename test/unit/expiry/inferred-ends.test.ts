@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-
+import type { Observation } from '../../../lambdas/contracts/observation.ts';
 import { assessExpiry } from '../../../lambdas/expiry/assess-expiry.ts';
-import type { Observation } from '../../../lambdas/expiry/observation.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 
 const DAY = 86_400_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readAssessment } from '../../../lambdas/expiry/read-observations.ts';
+import { readAssessment } from '../../../lambdas/expiry/read-assessment.ts';
 import { days, NOW } from './fixtures.ts';
 
 /** What every object of JavaScript has, which is no word of an observation. */

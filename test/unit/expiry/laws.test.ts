@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
+import type { CertificateObservation, Observation } from '../../../lambdas/contracts/observation.ts';
 import { type Assessment, assessExpiry } from '../../../lambdas/expiry/assess-expiry.ts';
 import { knownCertificates } from '../../../lambdas/expiry/certificates.ts';
-import type { ExpiryFinding } from '../../../lambdas/expiry/finding.ts';
-import { BASES, type CertificateObservation, type Observation } from '../../../lambdas/expiry/observation.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 import { finished } from '../../../lambdas/steps.ts';
-import { SOURCE_IDS, type SourceId } from '../../../lambdas/tables/audit-sources.ts';
+import { BASES, SOURCE_IDS, type SourceId } from '../../../lambdas/tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { type FindingCode, SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
 import { runs } from '../../runs.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-
+import type { Observation } from '../../../lambdas/contracts/observation.ts';
 import type { Assessment } from '../../../lambdas/expiry/assess-expiry.ts';
-import type { Observation } from '../../../lambdas/expiry/observation.ts';
 import { assess, certificate, codes, DAY, days, found, HOUR, member, NOW, read, unread } from './fixtures.ts';
 
 const FIRST = '10.0.1.31';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { CertificateObservation, Observation } from '../../../lambdas/contracts/observation.ts';
 import type { Assessment } from '../../../lambdas/expiry/assess-expiry.ts';
 import { certificateGroups } from '../../../lambdas/expiry/certificate-groups.ts';
 import { judgeCertificate } from '../../../lambdas/expiry/certificate-rules.ts';
 import { knownCertificates } from '../../../lambdas/expiry/certificates.ts';
 import { COMMANDS } from '../../../lambdas/expiry/commands.ts';
-import type { CertificateObservation, Observation } from '../../../lambdas/expiry/observation.ts';
 import { DEFAULT_THRESHOLDS, expirySeverity } from '../../../lambdas/expiry/thresholds.ts';
 import { finished } from '../../../lambdas/steps.ts';
 import { SOURCE_IDS } from '../../../lambdas/tables/audit-sources.ts';

@@ -5,9 +5,9 @@ import { decodeSnapshot, encodeSnapshot } from '../../../lambdas/audit/snapshot-
 import type { Snapshots, StoredSnapshot } from '../../../lambdas/audit/snapshots.ts';
 import { AwsError, type AwsErrorKind } from '../../../lambdas/aws/errors.ts';
 import type { FleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
+import type { Observation } from '../../../lambdas/contracts/observation.ts';
+import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { assessExpiry } from '../../../lambdas/expiry/assess-expiry.ts';
-import type { Observation } from '../../../lambdas/expiry/observation.ts';
-import type { Snapshot } from '../../../lambdas/expiry/snapshot.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 import { type AuditEngine, createClusterAuditor, type DueAudit } from '../../../lambdas/fleet/cluster-auditor.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';

@@ -3,15 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import type { FateRow } from '../../../lambdas/contracts/fates.ts';
+import type { KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import {
   type Finding,
   type FleetIndex,
   type IndexedCluster,
   parseFleetIndex,
 } from '../../../lambdas/contracts/fleet-index.ts';
+import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Outcome, SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
-import type { KeptFinding } from '../../../lambdas/expiry/finding.ts';
-import type { CertificateObservation } from '../../../lambdas/expiry/observation.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';

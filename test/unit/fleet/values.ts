@@ -1,13 +1,13 @@
 import type { EksCluster } from '../../../lambdas/aws/eks-clusters.ts';
 import type { EksDiscovery, FleetCluster, ManagementCluster } from '../../../lambdas/config/fleet.ts';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
+import type { ExpiryFinding, KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import type { FleetIndex, IndexedCluster } from '../../../lambdas/contracts/fleet-index.ts';
 import type { DispatchOutcome, SweepOutcome, VerdictLine } from '../../../lambdas/contracts/outcome.ts';
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { RegisteredCluster, Registry } from '../../../lambdas/contracts/registry.ts';
 import type { RolloutSummary } from '../../../lambdas/contracts/rollout-summary.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
-import type { ExpiryFinding, KeptFinding } from '../../../lambdas/expiry/finding.ts';
 import type { HubIdentity } from '../../../lambdas/fleet/sources.ts';
 
 export const NOW = Date.UTC(2026, 10, 21, 10, 0);

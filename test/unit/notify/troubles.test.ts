@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import type { Told } from '../../../lambdas/contracts/notification-state.ts';
-import type { KeptFinding } from '../../../lambdas/expiry/finding.ts';
 import { planLook } from '../../../lambdas/notify/plan.ts';
 import { afterTelling, NOTHING_TOLD, openAlarms } from '../../../lambdas/notify/told.ts';
 import { signalOfPart, troublesOf } from '../../../lambdas/notify/troubles.ts';

@@ -1,9 +1,9 @@
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import type { AuditSummary, ClassEnd } from '../../../lambdas/contracts/audit-summary.ts';
 import type { SloLedger } from '../../../lambdas/contracts/fates.ts';
+import type { KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import type { IndexedCluster, IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
-import type { KeptFinding } from '../../../lambdas/expiry/finding.ts';
 import { type FleetHealth, fleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import type { MaintenanceWindow } from '../../../lambdas/health/maintenance.ts';
 import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';

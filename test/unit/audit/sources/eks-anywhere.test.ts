@@ -1,7 +1,7 @@
 import { expect, it, test } from 'vitest';
 
 import { eksAnywhere } from '../../../../lambdas/audit/sources/eks-anywhere.ts';
-import type { MemberObservation } from '../../../../lambdas/expiry/observation.ts';
+import type { MemberObservation } from '../../../../lambdas/contracts/observation.ts';
 import { contextOf, failure, fakeClient, outline, TOLD } from './fake-cluster.ts';
 import { machineMember, observeManaged } from './fake-management.ts';
 

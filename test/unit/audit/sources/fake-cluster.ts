@@ -1,6 +1,10 @@
 import type { AuditContext, AuditSource, SourceObservations } from '../../../../lambdas/audit/audit-source.ts';
 import type { AuditReach } from '../../../../lambdas/audit/audit-target.ts';
-import type { CertificateObservation, MemberObservation, Observation } from '../../../../lambdas/expiry/observation.ts';
+import type {
+  CertificateObservation,
+  MemberObservation,
+  Observation,
+} from '../../../../lambdas/contracts/observation.ts';
 import type { Provider } from '../../../../lambdas/identifiers.ts';
 import type { ApiCall, KubernetesClient } from '../../../../lambdas/kubernetes/client.ts';
 import { KubernetesError, type KubernetesErrorKind } from '../../../../lambdas/kubernetes/errors.ts';

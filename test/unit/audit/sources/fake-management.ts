@@ -1,6 +1,6 @@
 import type { AuditContext, AuditSource, SourceObservations } from '../../../../lambdas/audit/audit-source.ts';
 import type { EksAuditReader } from '../../../../lambdas/aws/eks-audit.ts';
-import type { MemberObservation, MemberRole } from '../../../../lambdas/expiry/observation.ts';
+import type { MemberObservation, MemberRole } from '../../../../lambdas/contracts/observation.ts';
 import {
   type Answers,
   contextOf,

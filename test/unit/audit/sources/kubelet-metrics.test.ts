@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 
 import { kubeletMetrics } from '../../../../lambdas/audit/sources/kubelet-metrics.ts';
-import type { MemberObservation } from '../../../../lambdas/expiry/observation.ts';
+import type { MemberObservation } from '../../../../lambdas/contracts/observation.ts';
 import { type Answers, contextOf, failure, fakeClient, observe, outline, TOLD } from './fake-cluster.ts';
 
 const path = (node: string) => `/api/v1/nodes/${node}/proxy/metrics`;

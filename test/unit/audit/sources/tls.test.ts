@@ -5,7 +5,7 @@ import type { AuditContext } from '../../../../lambdas/audit/audit-source.ts';
 import { DEFAULT_PORTS } from '../../../../lambdas/audit/audit-target.ts';
 import { tlsSource } from '../../../../lambdas/audit/sources/tls.ts';
 import { placeOf, serversOf } from '../../../../lambdas/audit/sources/tls-targets.ts';
-import type { MemberObservation, Observation } from '../../../../lambdas/expiry/observation.ts';
+import type { MemberObservation, Observation } from '../../../../lambdas/contracts/observation.ts';
 import type { Certificate } from '../../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../../lambdas/x509/certificate-bundle.ts';
 import type { CertificateAuthority } from '../../../../lambdas/x509/peculiar.ts';

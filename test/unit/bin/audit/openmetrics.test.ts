@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { auditOpenMetrics } from '../../../../bin/audit/openmetrics.ts';
-import type { Observation } from '../../../../lambdas/expiry/observation.ts';
+import type { Observation } from '../../../../lambdas/contracts/observation.ts';
 import { certificateOf, findingOf, reportOf } from './audits.ts';
 
 const SAMPLE = /^(?<name>[a-z_]+)\{(?<labels>(?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*"(?:,|(?=\})))*)\} (?<value>\S+)$/;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { auditedSources, handshakesOf } from '../../../../bin/audit/sources.ts';
-import type { Observation } from '../../../../lambdas/expiry/observation.ts';
+import type { Observation } from '../../../../lambdas/contracts/observation.ts';
 import { READ } from './audits.ts';
 
 const unread = (changes: object = {}): Observation => ({

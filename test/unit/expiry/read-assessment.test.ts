@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readAssessment, readSnapshot } from '../../../lambdas/expiry/read-observations.ts';
+import { readSnapshot } from '../../../lambdas/contracts/snapshot.ts';
+import { readAssessment } from '../../../lambdas/expiry/read-assessment.ts';
 import { functionCalls } from '../function-calls.ts';
 import { assess, certificate, days, member, NOW, read, unread } from './fixtures.ts';
 
