@@ -148,7 +148,7 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
       'Only a member has a node too, and it is never gone while the list that had it is not read; else it is dropped.',
   },
   {
-    file: 'lambdas/expiry/read-observations.ts',
+    file: 'lambdas/expiry/read-assessment.ts',
     before: 'found.length > 0 || cluster === undefined || now === undefined',
     after: 'found.length > 0 || cluster === undefined && now === undefined',
     reason: 'A cluster or a time that cannot be read is among the problems.',
@@ -164,12 +164,6 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     before: 'Date.parse(b) > Date.parse(a)',
     after: 'Date.parse(b) >= Date.parse(a)',
     reason: 'Of two equal times each is the later one.',
-  },
-  {
-    file: 'lambdas/health/cluster-signals.ts',
-    before: 'hostile[0] === undefined ? …',
-    after: 'false ? …',
-    reason: 'Where there is a newest one there is a first.',
   },
   {
     file: 'lambdas/health/cluster-signals.ts',
@@ -224,12 +218,6 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     before: 'if (first === undefined)',
     after: 'if (false)',
     reason: 'A group has one finding at least.',
-  },
-  {
-    file: 'lambdas/health/finding-groups.ts',
-    before: 'what === undefined ? …',
-    after: 'false ? …',
-    reason: 'What has no class is counted as one without a class.',
   },
   {
     file: 'lambdas/health/fleet-health.ts',
@@ -376,15 +364,9 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     reason: 'No cluster is called nothing.',
   },
   {
-    file: 'lambdas/fleet/hints.ts',
-    before: 'region === undefined ? …',
-    after: 'false ? …',
-    reason: 'No Region is any Region, whether the field is there or not.',
-  },
-  {
     file: 'lambdas/fleet/fits-fleet.ts',
-    before: "parts.find((key) => !isDeepStrictEqual(Reflect.get(first, key), Reflect.get(target, key))) ?? 'lane'",
-    after: 'parts.find((key) => !isDeepStrictEqual(Reflect.get(first, key), Reflect.get(target, key)))',
+    before: "parts.find((key) => !isSameJson(Reflect.get(first, key), Reflect.get(target, key))) ?? 'lane'",
+    after: 'parts.find((key) => !isSameJson(Reflect.get(first, key), Reflect.get(target, key)))',
     reason: 'Two targets that are not the same differ in a part.',
   },
   {
@@ -490,12 +472,6 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     reason: 'Neither is a type of an address.',
   },
   {
-    file: 'lambdas/recovery/decide.ts',
-    before: 'node === undefined ? …',
-    after: 'false ? …',
-    reason: 'A node that is undefined is none.',
-  },
-  {
     file: 'lambdas/sweep/act.ts',
     before: "code ?? ''",
     after: 'code',
@@ -530,12 +506,6 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     before: 'sign?.since ?? made.since',
     after: 'sign?.since',
     reason: 'What has no time is filtered out, and the latest of the others is never before `made.since`.',
-  },
-  {
-    file: 'lambdas/rollout/read-eks-anywhere.ts',
-    before: 'observedGeneration === undefined ? …',
-    after: 'false ? …',
-    reason: 'A generation that is undefined is none.',
   },
   {
     file: 'lambdas/rollout-step/step-rollout.ts',
