@@ -3,6 +3,9 @@ export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
+/** How far two clocks may be from each other: what is later than that is ahead. */
+export const CLOCKS_DIFFER_MS = 10 * MINUTE_MS;
+
 /** The end of the year 9999, the last that RFC 3339 can write. Milliseconds since the epoch. */
 export const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
@@ -13,4 +16,13 @@ export function instant(value: string | undefined): number | undefined {
   if (value === undefined || !RFC3339.test(value)) return undefined;
   const milliseconds = Date.parse(value);
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}
+
+/**
+ * Whether a time is too far ahead to be only of another clock: compared with it everything would be old until then.
+ *
+ * @param at RFC 3339, or milliseconds since the epoch, as `now`
+ */
+export function isAhead(at: string | number | undefined, now: number): boolean {
+  return at !== undefined && (typeof at === 'number' ? at : Date.parse(at)) - now > CLOCKS_DIFFER_MS;
 }

@@ -8,7 +8,7 @@ export function timeOf(text: string | undefined): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** `41 days`, `3 hours`, `12 minutes`; never rounded up, so that nobody believes to have more time than there is. */
+/** `41 days`, `3 hours`, `12 minutes`; never rounded up, so that no one counts on more time than there is. */
 export function span(milliseconds: number): string {
   const length = Math.abs(milliseconds);
   if (length >= 2 * YEAR_MS) return `${Math.floor((length / YEAR_MS) * 10) / 10} years`;

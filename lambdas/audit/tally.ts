@@ -1,6 +1,5 @@
-import { type FindingTally, MAX_TALLY } from '../contracts/audit-summary.ts';
+import { type FindingTally, kindOf, MAX_TALLY } from '../contracts/audit-summary.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
-import { SEVERITIES } from '../tables/finding-codes.ts';
 
 /** All of the findings, counted by kind. Pure. */
 export function tallyOf(findings: readonly KeptFinding[]): readonly FindingTally[] {
@@ -43,9 +42,4 @@ function combined(tally: readonly FindingTally[], of: (a: number, b: number) => 
     kinds.set(key, { ...entry, count: of(kinds.get(key)?.count ?? 0, entry.count) });
   }
   return [...kinds].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
-}
-
-/** What two findings have in common that are counted together; sorts the worst first. */
-export function kindOf({ code, severity, what }: Omit<FindingTally, 'count'>): string {
-  return `${SEVERITIES.indexOf(severity)} ${code} ${what ?? ''}`;
 }

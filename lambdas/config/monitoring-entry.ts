@@ -27,7 +27,7 @@ function alarm(id: AlarmId) {
     .meta({ description: ALARMS[id].meaning });
 }
 
-/** Undefined where there is none to choose: it is so, or it is not. */
+/** Undefined where the alarm has no threshold to choose. */
 function thresholdOf(id: AlarmId) {
   const { setting } = ALARMS[id];
   if (setting === 'none') return undefined;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { MAX_NAMESPACES } from '../contracts/registry.ts';
-import { MAX_SERVICE_CIDRS } from '../contracts/values.ts';
-import { CLUSTER_NAME, DEFAULT_NAMESPACE, NAMESPACE, SECRET_ARN } from '../identifiers.ts';
+import { CLUSTER_NAME, DEFAULT_NAMESPACE, MAX_SERVICE_CIDRS, NAMESPACE, SECRET_ARN } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import { cidrProblem } from './cidr.ts';
 import { kindOf } from './describe-issue.ts';

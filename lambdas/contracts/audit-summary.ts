@@ -49,6 +49,11 @@ export const KeptFinding = z.pipe(
 const FindingTally = z.object({ code: Code, severity: Severity, what: z.optional(Class), count: Count });
 export type FindingTally = Contract<typeof FindingTally>;
 
+/** What two findings have in common that are counted together; sorts the worst first. */
+export function kindOf({ code, severity, what }: Omit<FindingTally, 'count'>): string {
+  return `${SEVERITIES.indexOf(severity)} ${code} ${what ?? ''}`;
+}
+
 /** Of one class the certificate that ends first, and how many there are. */
 const ClassEnd = z.object({
   what: Class,
@@ -86,6 +91,8 @@ export type AuditSummary = Contract<typeof Summary>;
 /** A tally counts every finding once, or is dropped: a kind that it does not have would count as gone. */
 function isWhole({ tally, findingCount }: z.core.output<typeof Summary>): boolean {
   if (tally === undefined) return true;
-  const kinds = tally.map(({ code, severity, what }) => `${severity} ${code} ${what ?? ''}`);
-  return new Set(kinds).size === kinds.length && tally.reduce((sum, { count }) => sum + count, 0) === findingCount;
+  return (
+    new Set(tally.map(kindOf)).size === tally.length &&
+    tally.reduce((sum, { count }) => sum + count, 0) === findingCount
+  );
 }

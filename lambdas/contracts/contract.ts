@@ -16,10 +16,9 @@ export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly o
  * @param name of the whole value, with its article
  */
 export function read<S extends z.ZodMiniType>(schema: S, value: unknown, name = 'the message'): Reading<Contract<S>> {
-  const result = schema.safeParse(value, { error: wordsOf });
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same type, read-only
-  if (result.success) return { ok: true, value: result.data as Contract<S> };
-  const [first] = result.error.issues;
+  const result = parse(schema, value);
+  if (result.ok) return result;
+  const [first] = result.issues;
   return { ok: false, problem: first === undefined ? `${name} is not valid` : problemOf(first, name) };
 }
 
@@ -38,10 +37,9 @@ export function readWhole<S extends z.ZodMiniType>(
   schema: S,
   value: unknown,
 ): { readonly ok: true; readonly value: Contract<S> } | { readonly ok: false; readonly wrong: readonly Wrong[] } {
-  const result = schema.safeParse(value, { error: wordsOf });
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same type, read-only
-  if (result.success) return { ok: true, value: result.data as Contract<S> };
-  const wrong = result.error.issues.map(
+  const result = parse(schema, value);
+  if (result.ok) return result;
+  const wrong = result.issues.map(
     (issue): Wrong => ({
       field: String(issue.path[0] ?? ''),
       problem: issue.message,
@@ -49,6 +47,15 @@ export function readWhole<S extends z.ZodMiniType>(
     }),
   );
   return { ok: false, wrong };
+}
+
+function parse<S extends z.ZodMiniType>(
+  schema: S,
+  value: unknown,
+): { readonly ok: true; readonly value: Contract<S> } | { readonly ok: false; readonly issues: z.core.$ZodIssue[] } {
+  const { success, data, error } = schema.safeParse(value, { error: wordsOf });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same type, read-only
+  return success ? { ok: true, value: data as Contract<S> } : { ok: false, issues: error.issues };
 }
 
 /**

@@ -44,7 +44,7 @@ export const SloLedger = z.object({
   /** `[day since the epoch, …counts]`, of the 30 days before. Sparse. */
   days: rowsOf<FateRow>(6, MAX_PERIODS.days),
   /**
-   * The first look at the cluster. Milliseconds since the epoch. What was asked before does not count: nobody watched the cluster then, and that its
+   * The first look at the cluster. Milliseconds since the epoch. What was asked before does not count: no one watched the cluster then, and that its
    * requests wait is often why it was added. A ledger without it counts everything.
    */
   since: z.optional(Count),

@@ -20,11 +20,11 @@ export const ExpiryFinding = z.object({
   message: Sentence,
   /** RFC 3339: the first audit that found it, without a break. */
   since: AnyTime,
-  /** When it bites; absent where that is now, or cannot be told. */
+  /** When it is due; absent where that is now, or not known. */
   due: z.optional(AnyTime),
   /** How old the newest successful look is, where it could not be looked at now. RFC 3339. */
   lastSeen: z.optional(AnyTime),
-  /** What renews the certificate by itself or by whom. */
+  /** What or who renews the certificate. */
   renewedBy: z.optional(Name),
   /** The exact next command. */
   command: harmless(1_000),

@@ -1,11 +1,12 @@
 import * as z from 'zod/mini';
+import { isAhead } from '../time.ts';
 import { AuditSummary } from './audit-summary.ts';
 import { type Contract, list, lossy, lossyRecord, read } from './contract.ts';
 import { latestOf, SloLedger } from './fates.ts';
 import { MAX_WORKLOAD_CLUSTERS, SweepOutcome, VerdictLines, WorkloadCluster } from './outcome.ts';
 import { Problem } from './problem.ts';
 import { RolloutSummary } from './rollout-summary.ts';
-import { Count, Flag, isAhead, Time } from './values.ts';
+import { Count, Flag, Time } from './values.ts';
 
 const MAX_CLUSTERS = 100_000;
 const MAX_FINDINGS = 100;

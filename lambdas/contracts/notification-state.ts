@@ -1,8 +1,9 @@
 import * as z from 'zod/mini';
 import { ALARM_IDS, ALARMS, alarmRunbook } from '../tables/alarms.ts';
+import { isAhead } from '../time.ts';
 import { type Contract, list, lossyRecord, read, text } from './contract.ts';
 import { AlarmEvent, DigestEvent } from './event.ts';
-import { Flag, isAhead, Time } from './values.ts';
+import { Flag, Time } from './values.ts';
 
 const MAX_ENTRIES = 50_000;
 const MAX_EVENTS = 6_000;

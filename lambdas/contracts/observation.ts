@@ -52,7 +52,7 @@ const OBSERVED = { source: z.enum(SOURCE_IDS), observedAt: AnyTime };
 const Role = z.enum(['control-plane', 'etcd', 'worker', 'node-group']);
 export type MemberRole = z.infer<typeof Role>;
 
-/** One certificate seen at one place, or what somebody says of it. */
+/** One certificate seen at one place, or what another object says of it. */
 const CertificateObservation = z.object({
   kind: z.literal('certificate'),
   ...OBSERVED,
@@ -114,12 +114,12 @@ const MemberObservation = z.object({
   addresses: harmlessTexts(100, 64),
   /** One of its addresses is an ExternalIP, which is all that EKS Anywhere dials. */
   externalIp: Flag,
-  /** What the machine is managed by, where that renews certificates by itself (EKS Auto Mode, Fargate, Bottlerocket, hybrid). */
+  /** What the machine is managed by, where that renews certificates automatically (EKS Auto Mode, Fargate, Bottlerocket, hybrid). */
   kindOfNode: z.optional(z.enum(['fargate', 'auto-mode', 'hybrid'])),
 });
 export type MemberObservation = Contract<typeof MemberObservation>;
 
-/** How many members of a role there should be, as whoever makes them says: a KubeadmControlPlane, an EtcdadmCluster. */
+/** How many members of a role there should be, as the object that makes them says: a KubeadmControlPlane, an EtcdadmCluster. */
 const GroupObservation = z.object({
   kind: z.literal('group'),
   ...OBSERVED,
@@ -129,7 +129,7 @@ const GroupObservation = z.object({
   wanted: Count,
   /** It replaces members so many days before their certificates end. */
   rolloutBeforeDays: z.optional(Count),
-  /** It does nothing until somebody lets it. */
+  /** It does nothing until a person resumes it. */
   paused: Flag,
 });
 export type GroupObservation = Contract<typeof GroupObservation>;

@@ -66,7 +66,7 @@ export const SweepOutcome = z.object({
   /** Orders the outcomes of one cluster. */
   startedAt: Time,
   durationMs: Count,
-  /** Nobody tried to reach the cluster: certmarshal itself failed, or AWS kept it from that, or the order could not be read. */
+  /** No one tried to reach the cluster: certmarshal itself failed, or AWS kept it from that, or the order could not be read. */
   untried: Flag,
   /** As in SweepReport. */
   readable: z.boolean(),
@@ -87,7 +87,7 @@ export const SweepOutcome = z.object({
   fates: lossy(FateRows),
   /** Decisions of this sweep, hostile ones first; the log and the journal have all of them. */
   verdicts: lossy(VerdictLines),
-  /** Of its rollout, when somebody looked. */
+  /** Of its rollout, when this sweep looked. */
   rollout: lossy(RolloutSummary),
 });
 export type SweepOutcome = Contract<typeof SweepOutcome>;

@@ -39,7 +39,7 @@ export function problemOf({ kind, object, problem, remedy }: Failure): Problem {
   return boundedProblem({ kind, object, message: problem, remedy });
 }
 
-/** What nobody expected. */
+/** An error that was not expected. */
 export function bugOf(object: string, error: unknown): Problem {
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return boundedProblem({ kind: 'bug', object, message, remedy: 'Report this as a bug of certmarshal.' });

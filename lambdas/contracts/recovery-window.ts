@@ -35,7 +35,7 @@ const WindowFields = z.object({
   approvals: Count,
   /** Groups that a bootstrapper has beside `system:bootstrappers` and `system:authenticated`: exactly these. */
   bootstrapGroups: list(text(300), MOST_GROUPS),
-  /** Ids of windows of this cluster that somebody closed before their end: what they gave is nothing to this one. At most 8. @default none */
+  /** Ids of windows of this cluster that a person closed early: what they gave is nothing to this one. At most 8. @default none */
   replaces: z.optional(list(text(300), MOST_REPLACED)),
 });
 
@@ -67,7 +67,7 @@ export function parseRecoveryWindows(value: unknown): readonly StoredWindow[] | 
   return windows.ok ? windows.value.windows : undefined;
 }
 
-/** What is wrong with a window, whoever wrote it; undefined when it is one. Pure. */
+/** What is wrong with a window, no matter who wrote it; undefined when it is one. Pure. */
 export function windowProblem(window: RecoveryWindow): string | undefined {
   const { id, nodes, approvals, bootstrapGroups, replaces = [] } = window;
   const [openedAt, until] = [instant(window.openedAt), instant(window.until)];

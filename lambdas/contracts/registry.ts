@@ -1,8 +1,9 @@
 import * as z from 'zod/mini';
+import { isAhead } from '../time.ts';
 import { type Contract, list, matching, read, record } from './contract.ts';
 import { Problem } from './problem.ts';
 import { Target } from './target.ts';
-import { ClusterId, Flag, isAhead, Namespace, Time } from './values.ts';
+import { ClusterId, Flag, Namespace, Time } from './values.ts';
 
 /** Far more than a fleet has, each. */
 const MAX_SOURCES = 100_000;

@@ -26,12 +26,12 @@ const FailedCheck = z.object({
   found: sentence,
   /** What to do about it. */
   remedy: z.optional(sentence),
-  /** It passes by itself, in time. */
+  /** It passes with time, without anyone. */
   passing: Flag,
 });
 export type FailedCheck = Contract<typeof FailedCheck>;
 
-/** Why nothing goes on by itself. */
+/** Why nothing goes on automatically. */
 const HoldReason = z.object({ id: PageId, object: z.optional(object), message: sentence, remedy: sentence });
 export type HoldReason = Contract<typeof HoldReason>;
 
@@ -84,7 +84,7 @@ export const RolloutSummary = z.object({
   /** The first checks of `failedCount` that keep it from beginning. */
   failed: list(FailedCheck, MOST_FAILED),
   failedCount: Count,
-  /** Why nothing goes on by itself; the first ones of what can be few. */
+  /** Why nothing goes on automatically; the first ones of what can be few. */
   reasons: list(HoldReason, MOST_REASONS),
   /** Of the control plane, and of external etcd. */
   progress: z.optional(z.extend(Progress, { etcd: z.optional(Progress) })),

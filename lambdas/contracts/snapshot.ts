@@ -18,7 +18,7 @@ const Stored = z.object({
   server: z.optional(Name),
   /** RFC 3339: when the audit began. */
   auditedAt: AnyTime,
-  /** Something of before is lost, and was not looked at again since: what is missing here may be there all the same. */
+  /** Something that was known earlier is lost, and was not looked at again since: what is missing here may be there all the same. */
   partial: Flag,
   observations: z.array(z.unknown()).check(z.maxLength(MAX_OBSERVATIONS)),
   findings: z.array(z.unknown()).check(z.maxLength(MAX_FINDINGS)),
@@ -32,7 +32,7 @@ export interface Snapshot extends Omit<Contract<typeof Stored>, 'observations' |
 }
 
 /**
- * A snapshot that somebody stored. Single observations and findings that are not what they should be are passed over: a newer version of certmarshal
+ * A stored snapshot. Single observations and findings that are not what they should be are passed over: a newer version of certmarshal
  * may have written them, and the others are still worth more than nothing; it is partial then. Never throws.
  *
  * @returns undefined when it is no snapshot at all

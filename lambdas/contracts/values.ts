@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { CLUSTER_ID, CLUSTER_NAME, NAMESPACE, PROVIDERS, SERVER } from '../identifiers.ts';
+import { CLUSTER_ID, CLUSTER_NAME, MAX_SERVICE_CIDRS, NAMESPACE, PROVIDERS, SERVER } from '../identifiers.ts';
 import { addressRanges } from '../names.ts';
 import { LAST_INSTANT } from '../time.ts';
 import { matching } from './contract.ts';
@@ -42,9 +42,6 @@ export const HttpsUrl = z.string('is not an https URL').check(
   }, 'is not an https URL'),
 );
 
-/** Real clusters have one Service CIDR for each IP family, and a few more through ServiceCIDR objects. */
-export const MAX_SERVICE_CIDRS = 16;
-
 export const ServiceCidrs = z
   .array(z.string(), 'is not a list of CIDRs')
   .check(z.refine((cidrs) => cidrs.length <= MAX_SERVICE_CIDRS && areCidrs(cidrs), 'is not a list of CIDRs'));
@@ -56,18 +53,6 @@ function areCidrs(cidrs: readonly string[]): boolean {
   } catch {
     return false;
   }
-}
-
-/** Clocks differ. Milliseconds. */
-const CLOCKS_DIFFER_MS = 10 * 60_000;
-
-/**
- * Whether a time is too far ahead to be only of another clock: compared with it everything would be old until then.
- *
- * @param at RFC 3339, or milliseconds since the epoch, as `now`
- */
-export function isAhead(at: string | number | undefined, now: number): boolean {
-  return at !== undefined && (typeof at === 'number' ? at : Date.parse(at)) - now > CLOCKS_DIFFER_MS;
 }
 
 /** No function runs longer. Milliseconds. */

@@ -6,6 +6,7 @@ import { MAX_FINDINGS, MAX_OBSERVATIONS, type Snapshot } from '../contracts/snap
 import { didYouMean } from '../did-you-mean.ts';
 import { PROVIDERS } from '../identifiers.ts';
 import { printable } from '../printable.ts';
+import { isRecord } from '../resources/fields.ts';
 import { entryOf } from '../tables/keys.ts';
 import { isoOf } from '../words.ts';
 import type { AssessedCluster } from './assess-expiry.ts';
@@ -39,13 +40,13 @@ export type ReadAssessment =
 export function readAssessment(value: unknown, clock: () => number): ReadAssessment {
   const problems = problemList();
   const { report } = problems;
-  if (!isFields(value)) return { ok: false, problems: ['the line is not a JSON object'] };
+  if (!isRecord(value)) return { ok: false, problems: ['the line is not a JSON object'] };
   reportUnknown(value, ['cluster', 'observations', 'previous', 'now'], report);
-  const cluster = readCluster(own(value, 'cluster'), report);
-  const now = readNow(own(value, 'now'), clock, report);
+  const cluster = readCluster(entryOf(value, 'cluster'), report);
+  const now = readNow(entryOf(value, 'now'), clock, report);
   const observedAt = isoOf(now ?? 0);
-  const observations = readObservations(own(value, 'observations'), 'observations', { observedAt }, report);
-  const previous = readPrevious(own(value, 'previous'), report);
+  const observations = readObservations(entryOf(value, 'observations'), 'observations', { observedAt }, report);
+  const previous = readPrevious(entryOf(value, 'previous'), report);
   const found = problems.all();
   if (found.length > 0 || cluster === undefined || now === undefined) return { ok: false, problems: found };
   return { ok: true, input: { cluster, observations, previous, now } };
@@ -71,16 +72,16 @@ function problemList(): { readonly report: Report; readonly all: () => readonly 
 function readCluster(value: unknown, report: Report): AssessedCluster | undefined {
   if (typeof value === 'string' && value !== '' && value.length <= NAME_LIMIT)
     return { id: printable(value, NAME_LIMIT), provider: 'eks-anywhere' };
-  if (!isFields(value)) {
+  if (!isRecord(value)) {
     report('cluster', () => wrongValue(value, 'is not a name, or an object with a name or an id'));
     return undefined;
   }
   reportUnknown(value, ['id', 'name', 'provider'], (field, problem) => report(`cluster.${field}`, problem));
-  const name = own(value, 'name');
-  const id = own(value, 'id') ?? name;
+  const name = entryOf(value, 'name');
+  const id = entryOf(value, 'id') ?? name;
   const isName = typeof id === 'string' && id !== '' && id.length <= 16 * NAME_LIMIT;
   if (!isName) report('cluster.id', () => 'is missing: a text, or a name');
-  const said = own(value, 'provider') ?? 'eks-anywhere';
+  const said = entryOf(value, 'provider') ?? 'eks-anywhere';
   const provider = PROVIDERS.find((other) => other === said);
   if (provider === undefined)
     report('cluster.provider', () => wrongValue(said, `is not one of ${PROVIDERS.join(', ')}`, PROVIDERS));
@@ -102,13 +103,13 @@ function readNow(value: unknown, clock: () => number, report: Report): number | 
 
 function readPrevious(value: unknown, report: Report): Pick<Snapshot, 'observations' | 'findings'> | undefined {
   if (value === undefined || value === null) return undefined;
-  if (!isFields(value)) {
+  if (!isRecord(value)) {
     report('previous', () => 'is not an object with observations and findings');
     return undefined;
   }
   return {
-    observations: readObservations(own(value, 'observations') ?? [], 'previous.observations', {}, report),
-    findings: readList(own(value, 'findings') ?? [], 'previous.findings', MAX_FINDINGS, report, readFinding),
+    observations: readObservations(entryOf(value, 'observations') ?? [], 'previous.observations', {}, report),
+    findings: readList(entryOf(value, 'findings') ?? [], 'previous.findings', MAX_FINDINGS, report, readFinding),
   };
 }
 
@@ -140,17 +141,17 @@ function readList<T>(
 }
 
 function readFinding(value: unknown, report: Report): ExpiryFinding | undefined {
-  if (isFields(value)) return readFields(ExpiryFinding, value, {}, report);
+  if (isRecord(value)) return readFields(ExpiryFinding, value, {}, report);
   report('', () => 'is not an object');
   return undefined;
 }
 
 function readObservation(value: unknown, defaults: Fields, report: Report): Observation | undefined {
-  if (!isFields(value)) {
+  if (!isRecord(value)) {
     report('', () => 'is not an object');
     return undefined;
   }
-  const kind = own(value, 'kind') ?? 'certificate';
+  const kind = entryOf(value, 'kind') ?? 'certificate';
   const schema =
     typeof kind === 'string'
       ? entryOf<(typeof OBSERVATIONS)[keyof typeof OBSERVATIONS]>(OBSERVATIONS, kind)
@@ -160,7 +161,7 @@ function readObservation(value: unknown, defaults: Fields, report: Report): Obse
     report('kind', () => wrongValue(kind, `is not one of ${kinds.join(', ')}`, kinds));
     return undefined;
   }
-  const source = own(value, 'source') ?? 'tls';
+  const source = entryOf(value, 'source') ?? 'tls';
   const basis = typeof source === 'string' ? (entryOf(USUAL_BASES, source) ?? 'certificate') : 'certificate';
   const usual =
     kind === 'certificate' ? { ...defaults, kind, source, basis, what: 'endpoint' } : { ...defaults, kind, source };
@@ -179,8 +180,8 @@ function readFields<S extends z.ZodMiniType>(
   const whole = readWhole(schema, given);
   if (whole.ok) return whole.value;
   for (const { field, problem, choices } of whole.wrong)
-    report(field, () => wrongValue(own(given, field), problem, choices));
-  if (whole.wrong.some(({ field }) => own(given, field) === undefined))
+    report(field, () => wrongValue(entryOf(given, field), problem, choices));
+  if (whole.wrong.some(({ field }) => entryOf(given, field) === undefined))
     reportUnknown(value, Object.keys(schema.shape), report);
   return undefined;
 }
@@ -206,15 +207,6 @@ function unknownField(field: string, from: Fields, known: readonly string[]): st
 
 /** Of fields, where none is near. */
 const MOST_LISTED = 8;
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** `constructor` is a field like any other. */
-function own(from: Fields, field: string): unknown {
-  return Object.hasOwn(from, field) ? from[field] : undefined;
-}
 
 /** What a source says of an end that it has not read from a certificate. */
 const USUAL_BASES: Readonly<Record<string, string>> = {

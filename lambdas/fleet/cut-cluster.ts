@@ -1,5 +1,4 @@
-import { kindOf } from '../audit/tally.ts';
-import type { AuditSummary, FindingTally } from '../contracts/audit-summary.ts';
+import { type AuditSummary, type FindingTally, kindOf } from '../contracts/audit-summary.ts';
 import type { FateRow, SloLedger } from '../contracts/fates.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
 import type { Finding, IndexedCluster } from '../contracts/fleet-index.ts';

@@ -5,9 +5,8 @@ import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from '../con
 import type { DispatchOutcome, Outcome, SweepOutcome } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { RolloutSummary } from '../contracts/rollout-summary.ts';
-import { isAhead } from '../contracts/values.ts';
 import { foldFates } from '../slo/ledger.ts';
-import { DAY_MS } from '../time.ts';
+import { DAY_MS, isAhead } from '../time.ts';
 import { foldVerdicts } from './verdict-lines.ts';
 
 const KEPT_MS = 30 * DAY_MS;

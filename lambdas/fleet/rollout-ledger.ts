@@ -9,12 +9,11 @@ import {
   RolloutLedger as StoredLedger,
   type UndoneClaim,
 } from '../contracts/rollout-ledger.ts';
-import { isAhead } from '../contracts/values.ts';
 import { type RolloutHistory, UNDONE_MS } from '../rollout/history.ts';
 import type { RolloutLimits } from '../rollout/policy.ts';
 import { hasTurn } from '../rollout/turn.ts';
 import type { RolloutLedger } from '../rollout-step/step-rollout.ts';
-import { DAY_MS } from '../time.ts';
+import { DAY_MS, isAhead } from '../time.ts';
 
 /** Key in the state bucket. */
 export const ROLLOUT_LEDGER_KEY = 'rollouts.json';

@@ -1,4 +1,5 @@
 import { gunzipSync } from 'node:zlib';
+import { isRecord } from '../resources/fields.ts';
 
 /** Something that may be a new node. Nothing of it is believed but where it may be, and that only as far as the registry knows the place. */
 export type HintEvent =
@@ -37,8 +38,4 @@ function auditLog(data: unknown): HintEvent | undefined {
     // Not gzip, too large or not JSON: no hint. The next tick sweeps the cluster anyway.
     return undefined;
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

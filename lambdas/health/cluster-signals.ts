@@ -4,6 +4,7 @@ import type { VerdictLine } from '../contracts/outcome.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
 import { printable } from '../printable.ts';
 import { CLASS_SIGNALS, type Signal } from '../tables/signals.ts';
+import { CLOCKS_DIFFER_MS } from '../time.ts';
 import { compare } from '../words.ts';
 import { type FindingGroup, findingGroups } from './finding-groups.ts';
 import { commandFor, commandForFinding, type KnownCluster, LONGEST_STORY } from './known-cluster.ts';
@@ -16,9 +17,6 @@ const FIRST_MINUTES = 120;
  * as its node would have to be looked for.
  */
 const HOSTILE_MS = (HUB_SIZES.outcomes.retentionSeconds + 600) * 1_000;
-/** Clocks of functions differ, and a cluster is swept at once when it is found. Milliseconds. */
-const CLOCKS_DIFFER_MS = 10 * 60_000;
-
 /** The signals of a cluster that are above 0, in no order. Pure. */
 export function clusterSignals(known: KnownCluster, now: number): readonly Signal[] {
   return [

@@ -1,12 +1,11 @@
 import { isIP } from 'node:net';
+import { MAX_SERVICE_CIDRS } from '../identifiers.ts';
 import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
 import { isJsonObject } from './json.ts';
 import { listKind } from './list.ts';
 import type { MachineSelection } from './machines.ts';
 
-/** One for each IP family is ordinary. */
-export const MAX_SERVICE_CIDRS = 16;
 const LONGEST_TEXT = 253;
 
 /** What the `Cluster` of Cluster API says of its network. */

@@ -1,8 +1,9 @@
 import type { Problem } from '../contracts/problem.ts';
+import { MAX_SERVICE_CIDRS } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import type { KubernetesClient } from './client.ts';
 import { CLUSTER_NAME, clusterApiPath } from './cluster-api.ts';
-import { MAX_SERVICE_CIDRS, serviceCidrsOf } from './cluster-object.ts';
+import { serviceCidrsOf } from './cluster-object.ts';
 import { isJsonObject } from './json.ts';
 import { namespacePath } from './namespace-path.ts';
 import { listPages } from './paging.ts';

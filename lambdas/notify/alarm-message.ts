@@ -1,4 +1,5 @@
 import { printable } from '../printable.ts';
+import { isAhead } from '../time.ts';
 
 const STATES = ['ALARM', 'OK', 'INSUFFICIENT_DATA'] as const;
 
@@ -18,9 +19,6 @@ export interface AlarmMessage {
 const LONGEST_DESCRIPTION = 1_024;
 /** The commands that descriptions have, and nothing that means something to a shell. */
 const FIRST = /^First: (?<command>(?:aws|certmarshal) [\w./:=@, -]{1,390})$/m;
-
-/** Times that are further ahead are not believed: nothing would be newer until then. Milliseconds. */
-const CLOCKS_DIFFER_MS = 10 * 60_000;
 
 /**
  * Reads the message that CloudWatch publishes. Only the name and the new state are relied on: an alarm with several contributors writes fewer and other
@@ -67,6 +65,6 @@ function parsed(text: string): unknown {
 function timeOf(value: unknown, now: number): string | undefined {
   if (typeof value !== 'string' || value.length > 40) return undefined;
   const time = Date.parse(value.replace(/([+-]\d\d)(\d\d)$/, '$1:$2'));
-  if (Number.isNaN(time) || time < 0 || time - now > CLOCKS_DIFFER_MS) return undefined;
+  if (Number.isNaN(time) || time < 0 || isAhead(time, now)) return undefined;
   return new Date(time).toISOString();
 }

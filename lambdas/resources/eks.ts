@@ -23,9 +23,9 @@ export interface ObservedAuthority {
   readonly createdAt: number;
   readonly signingStatus: 'NOT_USED' | 'ACTIVATING' | 'IN_USE';
   readonly distributionStatus: 'IN_PROGRESS' | 'COMPLETE' | 'FAILED' | 'DELETING';
-  /** When EKS activates it by itself. */
+  /** When EKS activates it automatically. */
   readonly firstAutoActivation?: number;
-  /** When EKS activates it for good, after somebody took an activation back. */
+  /** When EKS activates it for good, after a person took an activation back. */
   readonly finalAutoActivation?: number;
 }
 
@@ -67,7 +67,7 @@ export interface ObservedUpdate {
  * Who replaces a node:
  *
  * - `managed`: EKS, when its node group is updated.
- * - `auto-mode`, `fargate`: EKS, by itself.
+ * - `auto-mode`, `fargate`: EKS, automatically.
  * - `hybrid`, `karpenter`, `self-managed`: its owner.
  */
 export type NodeKind = 'managed' | 'auto-mode' | 'fargate' | 'hybrid' | 'karpenter' | 'self-managed';

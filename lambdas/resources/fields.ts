@@ -9,7 +9,8 @@ export function field(value: unknown, ...path: readonly string[]): unknown {
   return at;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+/** A JSON object of which nothing is known yet. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -1,5 +1,5 @@
 import type { PastRollout } from '../contracts/rollout-ledger.ts';
-import { HOUR_MS } from '../time.ts';
+import { HOUR_MS, isAhead } from '../time.ts';
 import { openFor } from '../window/window.ts';
 import { renewedCertificates, rolloutSpan } from './checks/span.ts';
 import type { CheckQuestion } from './checks.ts';
@@ -16,8 +16,6 @@ export const LEASE_TURN_MS = 72 * HOUR_MS;
 export const LEASE_SILENT_MS = 24 * HOUR_MS;
 /** A rollout that is due, and is kept waiting for so long, is told. Milliseconds. */
 export const WAITED_MS = 72 * HOUR_MS;
-/** A time that is further ahead is not of another clock only: nothing may wait for it. Milliseconds. */
-const CLOCKS_DIFFER_MS = 10 * 60_000;
 /** What a cluster claims and never begins takes the turn of others too: after so many in `LOOP_GUARD_DAYS` a person has to look. */
 export const MOST_UNDONE = 3;
 
@@ -34,9 +32,8 @@ export function hasTurn({ startedAt, endedAt }: Pick<PastRollout, 'startedAt' | 
 export function isBinding(lease: ObservedLease, now: number, siblings: readonly Sibling[] = []): boolean {
   const { holder = '', acquiredAt, renewedAt } = lease;
   const since = acquiredAt ?? renewedAt;
-  const isAhead = (at: number): boolean => at - now > CLOCKS_DIFFER_MS;
-  if (holder === '' || since === undefined || isAhead(since) || now - since > LEASE_TURN_MS) return false;
-  const lastSign = renewedAt === undefined || isAhead(renewedAt) ? since : Math.max(since, renewedAt);
+  if (holder === '' || since === undefined || isAhead(since, now) || now - since > LEASE_TURN_MS) return false;
+  const lastSign = renewedAt === undefined || isAhead(renewedAt, now) ? since : Math.max(since, renewedAt);
   if (!(now - lastSign > LEASE_SILENT_MS)) return true;
   return siblings.some((one) => one.rolling && holder.startsWith(`${one.namespace}/${one.cluster} `));
 }

@@ -1,5 +1,5 @@
 import type { FateRow, SloLedger } from '../contracts/fates.ts';
-import { MINUTE_MS } from '../time.ts';
+import { CLOCKS_DIFFER_MS, MINUTE_MS } from '../time.ts';
 import { type FateCounts, toldMinutes } from './fates.ts';
 
 type OpenRow = SloLedger['open'][number];
@@ -12,8 +12,6 @@ const OPEN = 90;
 /** Windows end 16 minutes ago, and an hour counts for the one it begins in. */
 const HOURS_KEPT = 3 * DAY + HOUR;
 const DAYS_KEPT = 31 * DAY;
-/** As everywhere where outcomes are folded: a look further ahead is of a clock that is wrong. Milliseconds. */
-const CLOCKS_DIFFER_MS = 10 * MINUTE_MS;
 /** Far more than a cluster makes in a minute, and so few that 30 days of them are a safe integer. */
 const MOST = 1_000_000_000;
 

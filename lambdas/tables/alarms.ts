@@ -4,7 +4,7 @@ import { keysOf } from './keys.ts';
 import { CLASS_SIGNALS, type SignalId } from './signals.ts';
 
 export const ALARM_SEVERITIES = ['critical', 'warning'] as const;
-/** `critical` wakes somebody up, `warning` is for the morning. */
+/** `critical` pages, `warning` is for the morning. */
 export type AlarmSeverity = (typeof ALARM_SEVERITIES)[number];
 
 /** What `fleet.yaml` may change of an alarm. */
@@ -22,7 +22,7 @@ interface Entry extends AlarmSetting {
   readonly datapoints: { readonly atLeast: number; readonly of: number };
   /** Announced maintenance of a cluster explains it. */
   readonly maintenance?: true;
-  /** What it means, in one sentence for whoever is woken up. */
+  /** What it means, in one sentence for the person who is paged. */
   readonly meaning: string;
 }
 
@@ -316,7 +316,7 @@ export function alarmSetting(id: AlarmId, settings: AlarmSettings): AlarmSetting
 }
 
 /**
- * Whether the alarm on a signal looks at each class of certificate by itself: which one it is says more. With another threshold the classes of a cluster count
+ * Whether the alarm on a signal looks at each class of certificate alone: which one it is says more. With another threshold the classes of a cluster count
  * together, as they do on the report page.
  */
 export function isByClass(signal: SignalId, threshold: number): boolean {

@@ -42,8 +42,7 @@ export const REMEMBERED_SOURCES: ReadonlySet<SourceId> = new Set<SourceId>(['sig
 export const REMEMBERED_OF_ONE_PLACE = 16;
 
 /**
- * How the end of a certificate is known, the best first: the certificate itself was read; something whose business it is says so; somebody wrote
- * it down once; it follows from the age of a machine.
+ * How the end of a certificate is known, the best first: the certificate itself was read; the object that manages it says so; an annotation says so; it follows from the age of a machine.
  */
 export const BASES = ['certificate', 'status', 'annotation', 'inference'] as const;
 export type Basis = (typeof BASES)[number];

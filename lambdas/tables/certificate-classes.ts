@@ -32,11 +32,11 @@ interface ClassEntry {
   readonly thresholds: ClassThresholds | undefined;
   /** People renew it, or start what does: the floor of its thresholds counts in full, however short it lives. */
   readonly needsPeople: boolean;
-  /** Every cluster of the provider has one; the others are there where somebody wants them. */
+  /** Every cluster of the provider has one; the others are there where an owner wants them. */
   readonly expected: boolean;
-  /** Signed by itself, or by whomever its owner likes: an unknown issuer is no finding. */
+  /** Signed by itself, or by any CA that its owner likes: an unknown issuer is no finding. */
   readonly anyIssuer: boolean;
-  /** Maybe its end harms nobody: a server that nobody verifies, or issued or stored for nothing. It is never critical. */
+  /** Maybe it does no harm when it expires: no one verifies the server, or issued or stored for nothing. It is never critical. */
   readonly mild: boolean;
   /** A better name wins: its place only says that a certificate is there. */
   readonly generic: boolean;

@@ -2,7 +2,7 @@ import { entryOf, keysOf } from './keys.ts';
 
 interface EvidenceSourceEntry {
   /**
-   * 2: nobody can write it from the node. 1: the node writes it about itself. 0: it says what was so before, or what may be. An object contests a name of
+   * 2: it cannot be written from the node. 1: the node writes it about itself. 0: it says what was so before, or what may be. An object contests a name of
    * another node only where it is at least as independent as the proof, so that a lying Node cannot contest a Machine.
    */
   readonly independence: 0 | 1 | 2;
@@ -24,7 +24,7 @@ export const EVIDENCE_SOURCES = {
   ec2: { independence: 2, needsNodes: false, plural: 'EC2 instances', object: 'EC2 instance ', maxMib: 64 },
   /** `Node.status.addresses`, which the kubelet writes about itself; opt-in. */
   node: { independence: 1, needsNodes: true, plural: 'Nodes', object: 'Node ', maxMib: 16 },
-  /** The certificate that the node serves now, for a request of exactly its names; opt-in. Who has one of the names now contests it, and it contests nobody. */
+  /** The certificate that the node serves now, for a request of exactly its names; opt-in. Any object that has one of the names now contests it; it contests none. */
   renewal: {
     independence: 0,
     needsNodes: true,
@@ -44,7 +44,7 @@ export function needsNodes(source: string): boolean {
   return entryOf<EvidenceSourceEntry>(EVIDENCE_SOURCES, source)?.needsNodes === true;
 }
 
-/** Nobody can write it from the node. */
+/** It cannot be written from the node. */
 export function isIndependent({ source }: { readonly source: EvidenceSource }): boolean {
   return EVIDENCE_SOURCES[source].independence === 2;
 }

@@ -114,7 +114,7 @@ interface SignalEntry {
   readonly knownFrom: 'sweep' | 'audit';
   /** It is published by class of certificate too, in a dimension `Class`. */
   readonly byClass?: true;
-  /** It counts for the hour in which a cluster is still swept that its tags no longer select: whoever takes them away must not be able to hide an attack. */
+  /** It counts for the hour in which a cluster is still swept that its tags no longer select: who takes the tags away must not be able to hide an attack. */
   readonly deselected?: true;
   readonly meaning: string;
 }
@@ -137,7 +137,7 @@ export interface Signal {
   readonly story: string;
   /** RFC 3339. */
   readonly since?: string;
-  /** When it bites. RFC 3339. */
+  /** When it is due. RFC 3339. */
   readonly due?: string;
   /** The exact next command. */
   readonly command: string;

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { summaryOf, unionOf } from '../../../lambdas/audit/summary.ts';
-import { kindOf } from '../../../lambdas/audit/tally.ts';
-import { AuditSummary, type FindingTally, MAX_TALLY } from '../../../lambdas/contracts/audit-summary.ts';
+import { AuditSummary, type FindingTally, kindOf, MAX_TALLY } from '../../../lambdas/contracts/audit-summary.ts';
 import { read } from '../../../lambdas/contracts/contract.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
