@@ -1,5 +1,5 @@
+import type { SweepTarget } from '../lambdas/approval/observe.ts';
 import { regionOfEksEndpoint } from '../lambdas/aws/eks-endpoint.ts';
-import type { SweepTarget } from '../lambdas/sweep/observe.ts';
 
 /**
  * EC2 instances of the Region that an EKS endpoint names, read with the AWS credentials of the user's environment. For another host nothing is

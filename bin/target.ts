@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { handshakeFrom } from '../lambdas/approval/node-handshake.ts';
+import type { SweepTarget } from '../lambdas/approval/observe.ts';
 import type { ApprovalPolicy } from '../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../lambdas/approval/request.ts';
 import { isFor } from '../lambdas/approval/selection.ts';
@@ -19,8 +21,6 @@ import { createKubernetesClient, type KubernetesClient } from '../lambdas/kubern
 import { DEFAULT_EXPIRED_AT_MOST_MS, hostOf } from '../lambdas/kubernetes/connection.ts';
 import { KubeconfigError, loadKubeconfig } from '../lambdas/kubernetes/kubeconfig.ts';
 import { printable } from '../lambdas/printable.ts';
-import { handshakeFrom } from '../lambdas/sweep/node-handshake.ts';
-import type { SweepTarget } from '../lambdas/sweep/observe.ts';
 import { needsNodes } from '../lambdas/tables/evidence-sources.ts';
 import { UsageError } from './exit-codes.ts';
 import { eksRegionOf, instancesOf } from './instances.ts';

@@ -1,8 +1,8 @@
 import type { AuditReport } from '../../lambdas/audit/audit.ts';
+import { type CertificateGroup, certificateGroups } from '../../lambdas/audit/rules/certificate-groups.ts';
+import type { Thresholds } from '../../lambdas/audit/rules/thresholds.ts';
 import type { ExpiryFinding } from '../../lambdas/contracts/finding.ts';
 import type { CertificateObservation } from '../../lambdas/contracts/observation.ts';
-import { type CertificateGroup, certificateGroups } from '../../lambdas/expiry/certificate-groups.ts';
-import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
 import type { Severity } from '../../lambdas/tables/finding-codes.ts';
 
 /** An audit, ready to be shown. */

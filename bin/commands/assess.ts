@@ -1,6 +1,6 @@
-import { assessExpiry } from '../../lambdas/expiry/assess-expiry.ts';
-import { readAssessment } from '../../lambdas/expiry/read-assessment.ts';
-import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
+import { assessExpiry } from '../../lambdas/audit/assess.ts';
+import { readAssessment } from '../../lambdas/audit/read-assessment.ts';
+import type { Thresholds } from '../../lambdas/audit/rules/thresholds.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { field } from '../../lambdas/resources/fields.ts';
 import { answerStandardInput, type Streams } from '../answers.ts';

@@ -2,11 +2,11 @@ import { type AuditOptions, type AuditReport, audit } from '../../lambdas/audit/
 import type { AuditTarget } from '../../lambdas/audit/audit-target.ts';
 import { directorySnapshots, snapshotFileName } from '../../lambdas/audit/directory-snapshots.ts';
 import { tryDirectory } from '../../lambdas/audit/make-directory.ts';
+import type { Thresholds } from '../../lambdas/audit/rules/thresholds.ts';
 import type { Snapshots, StoredSnapshot } from '../../lambdas/audit/snapshots.ts';
 import { AUDIT_SOURCES } from '../../lambdas/audit/sources.ts';
 import { isWhole } from '../../lambdas/audit/whole.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
-import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { SourceId } from '../../lambdas/tables/audit-sources.ts';
 import { SEVERITIES, type Severity } from '../../lambdas/tables/finding-codes.ts';

@@ -1,9 +1,14 @@
 import type { Readable, Writable } from 'node:stream';
-import { decideApproval } from '../../lambdas/approval/decide.ts';
-import { ownerFromInstance } from '../../lambdas/approval/ec2-evidence.ts';
-import { indexEvidence, type Owner, type ReadableSource, type SourceReading } from '../../lambdas/approval/evidence.ts';
-import { ownerFromMachine } from '../../lambdas/approval/machine-evidence.ts';
-import { ownerFromNode } from '../../lambdas/approval/node-evidence.ts';
+import { decideApproval } from '../../lambdas/approval/decide-approval.ts';
+import { ownerFromInstance } from '../../lambdas/approval/evidence/ec2.ts';
+import {
+  indexEvidence,
+  type Owner,
+  type ReadableSource,
+  type SourceReading,
+} from '../../lambdas/approval/evidence/evidence.ts';
+import { ownerFromMachine } from '../../lambdas/approval/evidence/machine.ts';
+import { ownerFromNode } from '../../lambdas/approval/evidence/node.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
 import type { ClusterContext } from '../../lambdas/approval/request.ts';

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { printable } from '../../lambdas/printable.ts';
-import type { HandshakeTarget } from '../../lambdas/probe/handshake.ts';
+import type { HandshakeTarget } from '../../lambdas/tls/handshake.ts';
 
 const DEFAULT_PORT = 443;
 const NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9_.])?$/;

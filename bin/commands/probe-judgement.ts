@@ -1,12 +1,12 @@
 import { isIP } from 'node:net';
+import { certificateObservation } from '../../lambdas/audit/certificate-observation.ts';
+import { judgeCertificate } from '../../lambdas/audit/rules/certificate.ts';
+import type { Thresholds } from '../../lambdas/audit/rules/thresholds.ts';
 import type { CertificateObservation } from '../../lambdas/contracts/observation.ts';
-import { certificateObservation } from '../../lambdas/expiry/certificate-observation.ts';
-import { judgeCertificate } from '../../lambdas/expiry/certificate-rules.ts';
-import type { Thresholds } from '../../lambdas/expiry/thresholds.ts';
 import { canonicalDnsName } from '../../lambdas/names.ts';
 import { printable } from '../../lambdas/printable.ts';
-import type { HandshakeResult, HandshakeTarget } from '../../lambdas/probe/handshake.ts';
 import { codeOfUnread, type FindingCode, SEVERITIES, type Severity } from '../../lambdas/tables/finding-codes.ts';
+import type { HandshakeResult, HandshakeTarget } from '../../lambdas/tls/handshake.ts';
 import type { Certificate } from '../../lambdas/x509/certificate.ts';
 import { isIssuedBy, isSelfSigned } from '../../lambdas/x509/issued-by.ts';
 import { leadsTo } from '../../lambdas/x509/leads-to.ts';

@@ -1,5 +1,5 @@
 import { canonicalAddress } from '../../lambdas/names.ts';
-import type { HandshakeResult, HandshakeTarget } from '../../lambdas/probe/handshake.ts';
+import type { HandshakeResult, HandshakeTarget } from '../../lambdas/tls/handshake.ts';
 
 /** The names of what a server showed. */
 export interface ShownNames {

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
+import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
 import { parseDuration } from '../../lambdas/config/duration.ts';
-import { DEFAULT_THRESHOLDS } from '../../lambdas/expiry/thresholds.ts';
 import { printable } from '../../lambdas/printable.ts';
-import type { HandshakeTarget } from '../../lambdas/probe/handshake.ts';
-import { handshakes } from '../../lambdas/probe/handshakes.ts';
+import type { HandshakeTarget } from '../../lambdas/tls/handshake.ts';
+import { handshakes } from '../../lambdas/tls/handshakes.ts';
 import type { Certificate } from '../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../lambdas/x509/certificate-bundle.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';

@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { stringify } from 'yaml';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
-import { RECOVERY_LEASE } from '../../lambdas/recovery-sweep/reservations.ts';
-import { ROLLOUT_LEASE } from '../../lambdas/rollout-step/rollout-lease.ts';
+import { RECOVERY_LEASE } from '../../lambdas/recovery/reservations.ts';
+import { ROLLOUT_LEASE } from '../../lambdas/rollout/rollout-lease.ts';
 import { needsNodes } from '../../lambdas/tables/evidence-sources.ts';
 import { UsageError } from '../exit-codes.ts';
 import {

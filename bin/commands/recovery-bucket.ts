@@ -11,7 +11,7 @@ import { parseRegistry } from '../../lambdas/contracts/registry.ts';
 import { didYouMean } from '../../lambdas/did-you-mean.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import { printable } from '../../lambdas/printable.ts';
-import { RECOVERY_LEASE } from '../../lambdas/recovery-sweep/reservations.ts';
+import { RECOVERY_LEASE } from '../../lambdas/recovery/reservations.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { quote } from '../target.ts';
 import { counted } from '../terminal/plural.ts';

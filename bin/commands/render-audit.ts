@@ -1,6 +1,6 @@
+import type { CertificateGroup } from '../../lambdas/audit/rules/certificate-groups.ts';
 import type { ExpiryFinding } from '../../lambdas/contracts/finding.ts';
 import type { OffObservation, UnreadObservation } from '../../lambdas/contracts/observation.ts';
-import type { CertificateGroup } from '../../lambdas/expiry/certificate-groups.ts';
 import type { Basis, SourceId } from '../../lambdas/tables/audit-sources.ts';
 import type { FindingCode, Severity } from '../../lambdas/tables/finding-codes.ts';
 import { type AuditRepeat, asTyped } from '../audit/repeat.ts';

@@ -1,4 +1,4 @@
-import { NODE_PREFIX } from '../../lambdas/approval/rules.ts';
+import { NODE_PREFIX } from '../../lambdas/approval/rules/rules.ts';
 import type { NameProof, Verdict } from '../../lambdas/approval/verdict.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { REASONS } from '../../lambdas/tables/reasons.ts';

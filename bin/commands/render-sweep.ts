@@ -1,5 +1,5 @@
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
-import type { SweepReport, SweepRow } from '../../lambdas/sweep/report.ts';
+import type { SweepReport, SweepRow } from '../../lambdas/approval/report.ts';
 import type { Reason } from '../../lambdas/tables/reasons.ts';
 import { pasteable } from '../program.ts';
 import { type NamedServer, serverWords } from '../target.ts';

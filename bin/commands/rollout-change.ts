@@ -1,7 +1,7 @@
+import type { RolloutWritten } from '../../lambdas/rollout/act.ts';
 import type { ObservedRollout } from '../../lambdas/rollout/observed.ts';
+import { endsSettled } from '../../lambdas/rollout/settled.ts';
 import type { RolloutAct, RolloutHold, RolloutStep } from '../../lambdas/rollout/step.ts';
-import type { RolloutWritten } from '../../lambdas/rollout-step/act-rollout.ts';
-import { endsSettled } from '../../lambdas/rollout-step/settled.ts';
 import { EXIT } from '../exit-codes.ts';
 import { pasteable } from '../program.ts';
 import { serverWords } from '../target.ts';

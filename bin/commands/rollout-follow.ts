@@ -1,8 +1,8 @@
 import type { Problem } from '../../lambdas/contracts/problem.ts';
+import type { RolloutWritten } from '../../lambdas/rollout/act.ts';
 import type { ObservedRollout } from '../../lambdas/rollout/observed.ts';
 import type { MachineProgress, RolloutProgress } from '../../lambdas/rollout/progress.ts';
 import type { RolloutStep } from '../../lambdas/rollout/step.ts';
-import type { RolloutWritten } from '../../lambdas/rollout-step/act-rollout.ts';
 import { EXIT } from '../exit-codes.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { styleFor } from '../terminal/style.ts';

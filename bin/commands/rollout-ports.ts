@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { planAbort, planResume, planRollout } from '../../lambdas/rollout/plan-rollout.ts';
+import { actRollout } from '../../lambdas/rollout/act.ts';
+import { observeRollout } from '../../lambdas/rollout/observe.ts';
+import { planAbort, planResume, planRollout } from '../../lambdas/rollout/plan.ts';
 import type { RolloutPolicy, Waiver } from '../../lambdas/rollout/policy.ts';
-import { actRollout } from '../../lambdas/rollout-step/act-rollout.ts';
-import { observeRollout } from '../../lambdas/rollout-step/observe-rollout.ts';
-import { stepRollout } from '../../lambdas/rollout-step/step-rollout.ts';
+import { stepRollout } from '../../lambdas/rollout/step-rollout.ts';
 import type { ProgressStream } from '../terminal/progress.ts';
 import type { OpenRolloutTarget } from './rollout-target.ts';
 

@@ -1,5 +1,5 @@
 import type { RolloutStep } from '../../lambdas/rollout/step.ts';
-import type { RolloutStepped } from '../../lambdas/rollout-step/step-rollout.ts';
+import type { RolloutStepped } from '../../lambdas/rollout/step-rollout.ts';
 import { EXIT } from '../exit-codes.ts';
 import { styleFor } from '../terminal/style.ts';
 import { hang, terminalWidth } from '../terminal/wrap.ts';

@@ -1,10 +1,10 @@
 import { matchesGlob } from '../../lambdas/approval/selection.ts';
+import { nameInId } from '../../lambdas/audit/commands.ts';
 import { word } from '../../lambdas/command.ts';
-import { nameInId } from '../../lambdas/expiry/commands.ts';
 import { matchesId } from '../../lambdas/fleet/rollout-policy-of.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { printable } from '../../lambdas/printable.ts';
-import { handshakes } from '../../lambdas/probe/handshakes.ts';
+import type { RolloutTarget } from '../../lambdas/rollout/observe.ts';
 import {
   ACCEPTANCES,
   type Acceptance,
@@ -13,7 +13,7 @@ import {
   WAIVERS,
   type Waiver,
 } from '../../lambdas/rollout/policy.ts';
-import type { RolloutTarget } from '../../lambdas/rollout-step/observe-rollout.ts';
+import { handshakes } from '../../lambdas/tls/handshakes.ts';
 import { UsageError } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
 import {

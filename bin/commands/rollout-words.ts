@@ -1,7 +1,7 @@
+import type { RolloutWritten } from '../../lambdas/rollout/act.ts';
 import { HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../../lambdas/rollout/annotations.ts';
 import type { ObservedControlPlane } from '../../lambdas/rollout/observed.ts';
 import type { RolloutStep, RolloutWrite } from '../../lambdas/rollout/step.ts';
-import type { RolloutWritten } from '../../lambdas/rollout-step/act-rollout.ts';
 import type { RolloutState } from '../../lambdas/tables/rollout-states.ts';
 import type { Style } from '../terminal/style.ts';
 

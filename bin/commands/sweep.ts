@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { SweepTarget } from '../../lambdas/approval/observe.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
+import type { SweepReport } from '../../lambdas/approval/report.ts';
 import { isFor } from '../../lambdas/approval/selection.ts';
+import { sweep } from '../../lambdas/approval/sweep.ts';
 import { parseDuration } from '../../lambdas/config/duration.ts';
-import type { SweepTarget } from '../../lambdas/sweep/observe.ts';
-import type { SweepReport } from '../../lambdas/sweep/report.ts';
-import { sweep } from '../../lambdas/sweep/sweep.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type OpenCluster, otherwiseNotice } from '../target.ts';
 import { startProgress } from '../terminal/progress.ts';

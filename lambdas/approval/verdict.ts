@@ -1,7 +1,7 @@
 import type { EvidenceSource } from '../tables/evidence-sources.ts';
 import type { Reason, VerdictKind } from '../tables/reasons.ts';
 import type { Mode } from './policy.ts';
-import type { RuleId } from './rules.ts';
+import type { RuleId } from './rules/rules.ts';
 
 /** One rule, evaluated. All rules are evaluated, also after the first that failed, so that a person sees the whole picture. */
 export interface Check {

@@ -2,16 +2,16 @@ import { AwsError } from '../aws/errors.ts';
 import type { MemberObservation, Observation } from '../contracts/observation.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
-import { assessInSteps } from '../expiry/assess-expiry.ts';
-import type { Thresholds } from '../expiry/thresholds.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { printable } from '../printable.ts';
 import { stepsInTurns } from '../processor-time.ts';
 import type { SourceId } from '../tables/audit-sources.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { isAbsent } from './absent.ts';
+import { assessInSteps } from './assess.ts';
 import type { AuditContext, AuditSource, SourceObservations } from './audit-source.ts';
 import type { AuditTarget } from './audit-target.ts';
+import type { Thresholds } from './rules/thresholds.ts';
 import { AUDIT_SOURCES } from './sources.ts';
 
 export interface AuditOptions {

@@ -1,8 +1,8 @@
 import type { Observation } from '../contracts/observation.ts';
-import { certificateObservation, type Sighting } from '../expiry/certificate-observation.ts';
 import type { Provider } from '../identifiers.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { type CertificateBundle, decodeBundle } from '../x509/certificate-bundle.ts';
+import { certificateObservation, type Sighting } from './certificate-observation.ts';
 
 /** What is at one place. */
 export interface CertificatesAtPlace {

@@ -1,5 +1,5 @@
 import { KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
-import { NODE_PREFIX } from '../approval/rules.ts';
+import { NODE_PREFIX } from '../approval/rules/rules.ts';
 import type { Observation, UnreadObservation } from '../contracts/observation.ts';
 import { printable } from '../printable.ts';
 import { inTurns } from '../processor-time.ts';

@@ -11,7 +11,7 @@ export const LARGEST_SNAPSHOT = 64 * 1024 * 1024;
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
-/** gzip of JSON. What is assessed is bounded already, see `lambdas/expiry/bound-observations.ts`. */
+/** gzip of JSON. What is assessed is bounded already, see `lambdas/audit/bound-observations.ts`. */
 export async function encodeSnapshot(snapshot: Snapshot): Promise<Buffer> {
   return compress(JSON.stringify(snapshot));
 }

@@ -2,11 +2,11 @@ import { type AuditSummary, type ClassEnd, MAX_SUMMARY_FINDINGS, SUMMARY_LIMITS 
 import type { KeptFinding } from '../contracts/finding.ts';
 import type { Observation } from '../contracts/observation.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
-import { certificateGroups } from '../expiry/certificate-groups.ts';
-import { byUrgency, mostUrgent } from '../expiry/findings.ts';
-import { DEFAULT_THRESHOLDS } from '../expiry/thresholds.ts';
 import { printable } from '../printable.ts';
 import { SEVERITIES, type Severity } from '../tables/finding-codes.ts';
+import { certificateGroups } from './rules/certificate-groups.ts';
+import { byUrgency, mostUrgent } from './rules/findings.ts';
+import { DEFAULT_THRESHOLDS } from './rules/thresholds.ts';
 import { largestTally, tallyOf } from './tally.ts';
 
 /** Bytes of JSON of a summary's findings: the summaries of a thousand clusters that all have too many are then under 8 MB. */

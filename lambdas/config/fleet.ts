@@ -1,6 +1,6 @@
 import type { ApprovalPolicy } from '../approval/policy.ts';
+import { DEFAULT_THRESHOLDS, type Thresholds } from '../audit/rules/thresholds.ts';
 import type { ExpiredServer } from '../contracts/order.ts';
-import { DEFAULT_THRESHOLDS, type Thresholds } from '../expiry/thresholds.ts';
 import type { Monitoring } from '../health/fleet-health.ts';
 import type { Provider } from '../identifiers.ts';
 import { DEFAULT_ROLLOUT_LIMITS, type RolloutLimits, type RolloutPolicy } from '../rollout/policy.ts';

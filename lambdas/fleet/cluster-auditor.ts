@@ -1,5 +1,7 @@
+import { assessInSteps } from '../audit/assess.ts';
 import { audit, auditUnopened } from '../audit/audit.ts';
 import type { AuditReach, AuditTarget } from '../audit/audit-target.ts';
+import type { Thresholds } from '../audit/rules/thresholds.ts';
 import type { Snapshots, StoredSnapshot } from '../audit/snapshots.ts';
 import { summaryOf } from '../audit/summary.ts';
 import { isWhole } from '../audit/whole.ts';
@@ -10,8 +12,6 @@ import type { AuditSummary } from '../contracts/audit-summary.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
 import type { AwsScope, Target } from '../contracts/target.ts';
-import { assessInSteps } from '../expiry/assess-expiry.ts';
-import type { Thresholds } from '../expiry/thresholds.ts';
 import { stepsInTurns } from '../processor-time.ts';
 import type { OpenTarget } from './open-target.ts';
 

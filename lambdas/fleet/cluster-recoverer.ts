@@ -4,7 +4,7 @@ import type { Target } from '../contracts/target.ts';
 import type { CollectedDecisions } from '../journal/decisions.ts';
 import type { RecoveryEntry } from '../journal/entry.ts';
 import { recoveryEntries } from '../journal/recovery-entry.ts';
-import { type RecoveryRow, sweepRecovery } from '../recovery-sweep/sweep-recovery.ts';
+import { type RecoveryRow, sweepRecovery } from '../recovery/sweep-recovery.ts';
 import type { OpenTarget } from './open-target.ts';
 
 /** A sweep of a window that is open. */

@@ -1,10 +1,10 @@
+import { byUrgency } from '../audit/rules/findings.ts';
 import { type AuditSummary, type FindingTally, kindOf } from '../contracts/audit-summary.ts';
 import type { FateRow, SloLedger } from '../contracts/fates.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
 import type { Finding, IndexedCluster } from '../contracts/fleet-index.ts';
 import type { VerdictLine } from '../contracts/outcome.ts';
 import type { HoldReason } from '../contracts/rollout-summary.ts';
-import { byUrgency } from '../expiry/findings.ts';
 import { signalOf } from '../health/finding-signals.ts';
 import { fitting } from './fitting.ts';
 

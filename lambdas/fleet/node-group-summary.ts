@@ -1,7 +1,7 @@
 import { type HoldReason, ROLLOUT_LIMITS, type RolloutSummary } from '../contracts/rollout-summary.ts';
 import { printable } from '../printable.ts';
 import { NODES_BY_HAND, type NodeGroupRequest, successorOf } from '../rollout/node-groups.ts';
-import type { NodeGroupsStepped } from '../rollout-step/step-node-groups.ts';
+import type { NodeGroupsStepped } from '../rollout/step-node-groups.ts';
 import { boundedReasons, failedChecks, textOf } from './rollout-summary.ts';
 
 /** What a look at the node groups of an EKS cluster came to, for people. The span is that from the successor of its authority to the last day of a beginning. Pure. */

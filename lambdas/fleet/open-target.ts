@@ -1,4 +1,5 @@
 import type { AddressRule } from '../allowed-addresses.ts';
+import type { SweepTarget } from '../approval/observe.ts';
 import type { ListInstances } from '../aws/ec2-instances.ts';
 import type { IsEksEndpoint } from '../aws/eks-endpoint.ts';
 import type { SignToken } from '../aws/eks-token.ts';
@@ -15,7 +16,6 @@ import { type Connection, type Credentials, hostOf } from '../kubernetes/connect
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { KubeconfigError } from '../kubernetes/kubeconfig-document.ts';
 import { loadSecretKubeconfig } from '../kubernetes/secret-kubeconfig.ts';
-import type { SweepTarget } from '../sweep/observe.ts';
 
 /** A target with its clients. */
 export interface OpenTarget extends SweepTarget {

@@ -11,8 +11,8 @@ import {
 } from '../contracts/rollout-ledger.ts';
 import { type RolloutHistory, UNDONE_MS } from '../rollout/history.ts';
 import type { RolloutLimits } from '../rollout/policy.ts';
+import type { RolloutLedger } from '../rollout/step-rollout.ts';
 import { hasTurn } from '../rollout/turn.ts';
-import type { RolloutLedger } from '../rollout-step/step-rollout.ts';
 import { DAY_MS, isAhead } from '../time.ts';
 
 /** Key in the state bucket. */

@@ -13,7 +13,7 @@ import {
 import { printable } from '../printable.ts';
 import type { MachineProgress, RolloutProgress } from '../rollout/progress.ts';
 import type { RolloutCheck, RolloutStep } from '../rollout/step.ts';
-import type { RolloutStepped } from '../rollout-step/step-rollout.ts';
+import type { RolloutStepped } from '../rollout/step-rollout.ts';
 import { LAST_INSTANT } from '../time.ts';
 import { fitting } from './fitting.ts';
 

@@ -1,6 +1,6 @@
+import type { SweepRow } from '../approval/report.ts';
 import { MAX_VERDICTS, VERDICT_LIMITS, type VerdictLine } from '../contracts/outcome.ts';
 import { printable } from '../printable.ts';
-import type { SweepRow } from '../sweep/report.ts';
 import { DAY_MS } from '../time.ts';
 import { compare } from '../words.ts';
 

@@ -1,8 +1,8 @@
+import type { Thresholds } from '../audit/rules/thresholds.ts';
 import type { ListInstances } from '../aws/ec2-instances.ts';
 import type { EksReader } from '../aws/eks-clusters.ts';
 import type { CredentialsOf } from '../aws/spoke-credentials.ts';
 import type { FleetRollouts } from '../config/fleet.ts';
-import type { Thresholds } from '../expiry/thresholds.ts';
 import type { AuditCluster } from '../fleet/cluster-auditor.ts';
 import type { ClusterRecovererOptions, RecoverCluster } from '../fleet/cluster-recoverer.ts';
 import type { EksOfClusters, RollCluster } from '../fleet/cluster-roller.ts';

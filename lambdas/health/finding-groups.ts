@@ -1,6 +1,6 @@
+import { byUrgency } from '../audit/rules/findings.ts';
 import type { AuditSummary, FindingTally } from '../contracts/audit-summary.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
-import { byUrgency } from '../expiry/findings.ts';
 import type { SignalId } from '../tables/signals.ts';
 import { signalOf } from './finding-signals.ts';
 

@@ -1,8 +1,8 @@
+import { commandOf, nameInId } from '../audit/commands.ts';
 import { type CommandCluster, clusterCommand } from '../command.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
 import type { IndexedCluster } from '../contracts/fleet-index.ts';
 import type { RegisteredCluster } from '../contracts/registry.ts';
-import { commandOf, nameInId } from '../expiry/commands.ts';
 import { DEFAULT_NAMESPACE } from '../identifiers.ts';
 import type { SloState } from '../slo/objective.ts';
 

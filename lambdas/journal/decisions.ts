@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { Acted } from '../approval/act.ts';
 import type { NameProof } from '../approval/verdict.ts';
 import { printable } from '../printable.ts';
-import type { Acted } from '../sweep/act.ts';
 import { EVIDENCE_SOURCE_IDS, EVIDENCE_SOURCES } from '../tables/evidence-sources.ts';
 import type { DecisionEntry, JournalEntry, JournalEvidence } from './entry.ts';
 

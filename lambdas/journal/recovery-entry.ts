@@ -1,6 +1,6 @@
 import type { RecoveryWindow } from '../contracts/recovery-window.ts';
 import { printable } from '../printable.ts';
-import type { RecoveryReport, RecoveryRow } from '../recovery-sweep/sweep-recovery.ts';
+import type { RecoveryReport, RecoveryRow } from '../recovery/sweep-recovery.ts';
 import type { CollectedDecisions } from './decisions.ts';
 import type { RecoveryEntry } from './entry.ts';
 

@@ -2,8 +2,8 @@ import type { RolloutMark } from '../contracts/rollout-mark.ts';
 import { printable } from '../printable.ts';
 import type { NodeGroupStep } from '../rollout/node-groups.ts';
 import type { RolloutStep, RolloutWrite } from '../rollout/step.ts';
-import type { NodeGroupsStepped } from '../rollout-step/step-node-groups.ts';
-import type { RolloutStepped } from '../rollout-step/step-rollout.ts';
+import type { NodeGroupsStepped } from '../rollout/step-node-groups.ts';
+import type { RolloutStepped } from '../rollout/step-rollout.ts';
 import type { RolloutEntry } from './entry.ts';
 
 /** What all entries of one look have in common. */

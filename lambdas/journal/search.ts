@@ -1,4 +1,4 @@
-import { NODE_PREFIX } from '../approval/rules.ts';
+import { NODE_PREFIX } from '../approval/rules/rules.ts';
 import { type RawLine, readLine } from './chain.ts';
 import type { JournalFiles } from './journal-files.ts';
 import { type JournalWindow, listObjects, readObjects } from './verify.ts';

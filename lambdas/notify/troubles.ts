@@ -1,5 +1,5 @@
+import { commandOf } from '../audit/commands.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
-import { commandOf } from '../expiry/commands.ts';
 import { culpritsOf, watchedSignal } from '../health/culprits.ts';
 import { type FindingGroup, findingGroups } from '../health/finding-groups.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';

@@ -1,4 +1,4 @@
-import { commandOf } from '../expiry/commands.ts';
+import { commandOf } from '../audit/commands.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import { FATES } from '../slo/fates.ts';
 import { SOURCE_IDS } from '../tables/audit-sources.ts';

@@ -1,5 +1,5 @@
-import { ownerFromInstance } from '../approval/ec2-evidence.ts';
-import { ownerFromMachine } from '../approval/machine-evidence.ts';
+import { ownerFromInstance } from '../approval/evidence/ec2.ts';
+import { ownerFromMachine } from '../approval/evidence/machine.ts';
 
 /** An object outside of the cluster's reach that says what a node is. */
 export interface Voucher {

@@ -1,5 +1,5 @@
 import type { ClusterContext } from '../approval/request.ts';
-import { type Judged, NODE_PREFIX, RULES } from '../approval/rules.ts';
+import { type Judged, NODE_PREFIX, RULES } from '../approval/rules/rules.ts';
 import type { RecoveryWindow } from '../contracts/recovery-window.ts';
 import { isDnsName } from '../names.ts';
 import { printable } from '../printable.ts';

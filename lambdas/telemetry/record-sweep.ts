@@ -1,7 +1,7 @@
 import type { Logger } from '@aws-lambda-powertools/logger';
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import type { SweepReport, SweepRow } from '../approval/report.ts';
 import type { Problem } from '../contracts/problem.ts';
-import type { SweepReport, SweepRow } from '../sweep/report.ts';
 import type { Reason } from '../tables/reasons.ts';
 import { METRIC } from './metric-names.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { audit } from '../../lambdas/audit/audit.ts';
 import { DEFAULT_PORTS } from '../../lambdas/audit/audit-target.ts';
-import { DEFAULT_THRESHOLDS } from '../../lambdas/expiry/thresholds.ts';
+import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadSecretKubeconfig } from '../../lambdas/kubernetes/secret-kubeconfig.ts';
 

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { assessExpiry, assessInSteps } from '../../lambdas/audit/assess.ts';
 import { certificatesAt } from '../../lambdas/audit/certificates-at.ts';
+import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
 import type { Observation } from '../../lambdas/contracts/observation.ts';
-import { assessExpiry, assessInSteps } from '../../lambdas/expiry/assess-expiry.ts';
-import { DEFAULT_THRESHOLDS } from '../../lambdas/expiry/thresholds.ts';
 import {
   createCertificateAuthority,
   createCertificateRequest,

@@ -1,6 +1,6 @@
-import { decideApproval } from '../../lambdas/approval/decide.ts';
-import { indexEvidence } from '../../lambdas/approval/evidence.ts';
-import { ownerFromMachine } from '../../lambdas/approval/machine-evidence.ts';
+import { decideApproval } from '../../lambdas/approval/decide-approval.ts';
+import { indexEvidence } from '../../lambdas/approval/evidence/evidence.ts';
+import { ownerFromMachine } from '../../lambdas/approval/evidence/machine.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
 import { csrOf, machineOf, requestOf } from './fixtures.ts';

@@ -1,12 +1,12 @@
 import { Agent, request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
+import { act } from '../../lambdas/approval/act.ts';
+import { decide } from '../../lambdas/approval/decide.ts';
+import { observe, type SweepTarget } from '../../lambdas/approval/observe.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { sweep } from '../../lambdas/approval/sweep.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
-import { act } from '../../lambdas/sweep/act.ts';
-import { decide } from '../../lambdas/sweep/decide.ts';
-import { observe, type SweepTarget } from '../../lambdas/sweep/observe.ts';
-import { sweep } from '../../lambdas/sweep/sweep.ts';
 import { type Admin, connectAdmin } from '../control-plane/admin.ts';
 import { resolveBinaries } from '../control-plane/binaries.ts';
 import { applyCrds } from '../control-plane/crds.ts';

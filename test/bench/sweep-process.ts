@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { sweep } from '../../lambdas/approval/sweep.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadSecretKubeconfig } from '../../lambdas/kubernetes/secret-kubeconfig.ts';
-import { sweep } from '../../lambdas/sweep/sweep.ts';
 
 // One sweep in a process of its own, as the Lambda function does it: prints what it approved and its peak memory.
 const [, , kubeconfig = ''] = process.argv;

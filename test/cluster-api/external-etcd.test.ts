@@ -3,19 +3,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { type ApiCall, createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
-import { handshakes } from '../../lambdas/probe/handshakes.ts';
+import { actRollout } from '../../lambdas/rollout/act.ts';
 import {
   HOLD_ANNOTATION,
   OPT_IN_ANNOTATION,
   PAUSED_ANNOTATION,
   ROLLOUT_ANNOTATION,
 } from '../../lambdas/rollout/annotations.ts';
+import { observeRollout, type RolloutTarget } from '../../lambdas/rollout/observe.ts';
 import type { ObservedRollout } from '../../lambdas/rollout/observed.ts';
-import { planResume } from '../../lambdas/rollout/plan-rollout.ts';
+import { planResume } from '../../lambdas/rollout/plan.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../lambdas/rollout/policy.ts';
-import { actRollout } from '../../lambdas/rollout-step/act-rollout.ts';
-import { observeRollout, type RolloutTarget } from '../../lambdas/rollout-step/observe-rollout.ts';
-import { type RolloutStepped, stepRollout } from '../../lambdas/rollout-step/step-rollout.ts';
+import { type RolloutStepped, stepRollout } from '../../lambdas/rollout/step-rollout.ts';
+import { handshakes } from '../../lambdas/tls/handshakes.ts';
 import { decodeBundle } from '../../lambdas/x509/certificate-bundle.ts';
 import { createAuthority } from '../control-plane/pki.ts';
 import { PATIENCE_MS } from '../patience.ts';

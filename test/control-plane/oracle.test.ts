@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decideApproval } from '../../lambdas/approval/decide.ts';
+import { decideApproval } from '../../lambdas/approval/decide-approval.ts';
 import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
-import type { RuleId } from '../../lambdas/approval/rules.ts';
+import type { RuleId } from '../../lambdas/approval/rules/rules.ts';
 import type { Verdict } from '../../lambdas/approval/verdict.ts';
 import { canonicalAddress, canonicalDnsName } from '../../lambdas/names.ts';
 import { runs } from '../runs.ts';

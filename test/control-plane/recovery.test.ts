@@ -7,9 +7,9 @@ import { DEFAULT_BOOTSTRAP_GROUPS, type RecoveryWindow } from '../../lambdas/con
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import type { Connection } from '../../lambdas/kubernetes/connection.ts';
 import { microTime } from '../../lambdas/kubernetes/leases.ts';
+import type { RecoveryTarget } from '../../lambdas/recovery/observe.ts';
 import { KUBELET_CLIENT_SIGNER } from '../../lambdas/recovery/request.ts';
-import type { RecoveryTarget } from '../../lambdas/recovery-sweep/observe-recovery.ts';
-import { type RecoveryReport, sweepRecovery } from '../../lambdas/recovery-sweep/sweep-recovery.ts';
+import { type RecoveryReport, sweepRecovery } from '../../lambdas/recovery/sweep-recovery.ts';
 import { keyPair, makeRequest, type RequestOptions } from '../unit/x509/request-factory.ts';
 import { type Admin, connectAdmin } from './admin.ts';
 import { applyCrds } from './crds.ts';

@@ -4,13 +4,13 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
+import { act } from '../../lambdas/approval/act.ts';
+import { decide } from '../../lambdas/approval/decide.ts';
+import { observe, type SweepTarget } from '../../lambdas/approval/observe.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { sweep } from '../../lambdas/approval/sweep.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
-import { act } from '../../lambdas/sweep/act.ts';
-import { decide } from '../../lambdas/sweep/decide.ts';
-import { observe, type SweepTarget } from '../../lambdas/sweep/observe.ts';
-import { sweep } from '../../lambdas/sweep/sweep.ts';
 import {
   attribute,
   extension,

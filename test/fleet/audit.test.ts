@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { assessInSteps } from '../../lambdas/audit/assess.ts';
 import { audit, auditUnopened } from '../../lambdas/audit/audit.ts';
 import type { AuditSource } from '../../lambdas/audit/audit-source.ts';
 import { snapshotKey } from '../../lambdas/audit/s3-snapshots.ts';
@@ -8,7 +9,6 @@ import { decodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
 import type { Snapshots } from '../../lambdas/audit/snapshots.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import { decodeOrder } from '../../lambdas/contracts/order.ts';
-import { assessInSteps } from '../../lambdas/expiry/assess-expiry.ts';
 import type { AuditEngine } from '../../lambdas/fleet/cluster-auditor.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { emfRecords } from '../unit/telemetry/emf.ts';

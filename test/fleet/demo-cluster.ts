@@ -1,10 +1,10 @@
 import { parseAllDocuments } from 'yaml';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
+import type { SweepTarget } from '../../lambdas/approval/observe.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import type { Provider } from '../../lambdas/identifiers.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
-import type { SweepTarget } from '../../lambdas/sweep/observe.ts';
 import { type SimulatedApiServer, startSimulatedApiServer } from './api-server.ts';
 import type { PolicyRule } from './authorization.ts';
 import type { Clock } from './clock.ts';

@@ -1,4 +1,4 @@
-import type { SweepReport } from '../../lambdas/sweep/report.ts';
+import type { SweepReport } from '../../lambdas/approval/report.ts';
 import type { Standing } from './demo-screen.ts';
 
 /** How a cluster stands after its latest sweep; before the first one nobody knows. */

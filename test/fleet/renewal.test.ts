@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { handshake } from '../../lambdas/probe/handshake.ts';
+import { handshake } from '../../lambdas/tls/handshake.ts';
 import {
   type CertificateAuthority,
   createCertificateAuthority,
@@ -10,8 +10,8 @@ import {
   privateKeyPem,
 } from '../../lambdas/x509/peculiar.ts';
 import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
-import { listenTls } from '../unit/probe/tls-servers.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
+import { listenTls } from '../unit/tls/tls-servers.ts';
 import { type SimulatedApiServer, startSimulatedApiServer } from './api-server.ts';
 import { startSimulatedAws } from './aws/simulated-aws.ts';
 import { steppedClock } from './clock.ts';

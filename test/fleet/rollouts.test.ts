@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { decodeOrder, encodeOrder } from '../../lambdas/contracts/order.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import type { ApiCall } from '../../lambdas/kubernetes/client.ts';
-import { stepRollout } from '../../lambdas/rollout-step/step-rollout.ts';
+import { stepRollout } from '../../lambdas/rollout/step-rollout.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { type SimulatedAws, startSimulatedAws } from './aws/simulated-aws.ts';
 import { steppedClock } from './clock.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { SweepTarget } from '../../lambdas/approval/observe.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import type { SweepReport } from '../../lambdas/approval/report.ts';
+import { sweep } from '../../lambdas/approval/sweep.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
-import type { SweepTarget } from '../../lambdas/sweep/observe.ts';
-import type { SweepReport } from '../../lambdas/sweep/report.ts';
-import { sweep } from '../../lambdas/sweep/sweep.ts';
 import { type SimulatedApiServer, startSimulatedApiServer } from './api-server.ts';
 import { steppedClock } from './clock.ts';
 import { addMachine, grantedRules } from './demo-cluster.ts';

@@ -4,17 +4,17 @@ import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { probeCommand } from '../../bin/commands/probe.ts';
-import { decideApproval } from '../../lambdas/approval/decide.ts';
-import { indexEvidence } from '../../lambdas/approval/evidence.ts';
-import { ownerFromMachine } from '../../lambdas/approval/machine-evidence.ts';
+import { decideApproval } from '../../lambdas/approval/decide-approval.ts';
+import { indexEvidence } from '../../lambdas/approval/evidence/evidence.ts';
+import { ownerFromMachine } from '../../lambdas/approval/evidence/machine.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
+import { report } from '../../lambdas/approval/report.ts';
+import { readAssessment } from '../../lambdas/audit/read-assessment.ts';
 import { parseFleet } from '../../lambdas/config/load-fleet.ts';
-import { readAssessment } from '../../lambdas/expiry/read-assessment.ts';
-import { report } from '../../lambdas/sweep/report.ts';
 import { csrOf, machineOf, requestOf } from '../bench/fixtures.ts';
 import { skip } from '../control-plane/real.ts';
-import { createAuthority, createServing, listenTls } from './probe/tls-servers.ts';
+import { createAuthority, createServing, listenTls } from './tls/tls-servers.ts';
 
 const page = (name: string) => readFileSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), 'utf8');
 

@@ -6,7 +6,6 @@ import { describe, expect, it } from 'vitest';
 import { DEFAULT_PORTS } from '../../lambdas/audit/audit-target.ts';
 import type { AwsErrorKind } from '../../lambdas/aws/errors.ts';
 import type { KubernetesErrorKind } from '../../lambdas/kubernetes/errors.ts';
-import type { HandshakeFailureKind } from '../../lambdas/probe/handshake.ts';
 import { RECOVERY_REASONS } from '../../lambdas/recovery/reasons.ts';
 import { CHECK_IDS } from '../../lambdas/rollout/checks.ts';
 import { HOLD_IDS } from '../../lambdas/rollout/hold-reasons.ts';
@@ -15,6 +14,7 @@ import { NODE_GROUP_HOLD_IDS, NODES_BY_HAND } from '../../lambdas/rollout/node-g
 import { ALARMS, type AlarmId, alarmRunbook } from '../../lambdas/tables/alarms.ts';
 import { FINDING_CODES, type FindingCode, runbookOf } from '../../lambdas/tables/finding-codes.ts';
 import { REASONS } from '../../lambdas/tables/reasons.ts';
+import type { HandshakeFailureKind } from '../../lambdas/tls/handshake.ts';
 
 /** All kinds, so that a new one does not compile without a row in a runbook. */
 const HANDSHAKE_FAILURES: Readonly<Record<HandshakeFailureKind, true>> = {
@@ -456,7 +456,7 @@ describe('runbooks', () => {
   });
 
   it('remedies of rollouts name commands of certmarshal that there are', () => {
-    const files = ['lambdas/rollout', 'lambdas/rollout/checks', 'lambdas/rollout-step'].flatMap((folder) =>
+    const files = ['lambdas/rollout', 'lambdas/rollout/checks'].flatMap((folder) =>
       readdirSync(`${ROOT}${folder}`)
         .filter((file) => file.endsWith('.ts'))
         .map((file) => `${ROOT}${folder}/${file}`),

@@ -1,18 +1,18 @@
 import { type AddressRule, machineAddresses } from '../../allowed-addresses.ts';
 import type { Observation, UnreadObservation } from '../../contracts/observation.ts';
-import { certificateObservation, type Sighting } from '../../expiry/certificate-observation.ts';
 import { hostOf } from '../../kubernetes/connection.ts';
 import { printable } from '../../printable.ts';
-import type { HandshakeFailure, HandshakeResult } from '../../probe/handshake.ts';
-import { handshakes } from '../../probe/handshakes.ts';
 import { eachInTurns } from '../../processor-time.ts';
 import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
+import type { HandshakeFailure, HandshakeResult } from '../../tls/handshake.ts';
+import { handshakes } from '../../tls/handshakes.ts';
 import type { Certificate, DecodedCertificate } from '../../x509/certificate.ts';
 import { isSelfSigned } from '../../x509/issued-by.ts';
 import { leadsTo } from '../../x509/leads-to.ts';
 import { VERIFICATIONS_A_HANDSHAKE, type Verifications, verifications } from '../../x509/verifications.ts';
 import type { AuditContext, AuditSource, SourceObservations } from '../audit-source.ts';
 import { DEFAULT_PORTS } from '../audit-target.ts';
+import { certificateObservation, type Sighting } from '../certificate-observation.ts';
 import { placeOf, type ServerTarget, serversOf } from './tls-targets.ts';
 
 /** Half of the time of the source: a second address of a machine has its turn too. */

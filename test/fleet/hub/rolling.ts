@@ -1,5 +1,5 @@
-import type { HandshakeResult } from '../../../lambdas/probe/handshake.ts';
-import type { RolloutTarget } from '../../../lambdas/rollout-step/observe-rollout.ts';
+import type { RolloutTarget } from '../../../lambdas/rollout/observe.ts';
+import type { HandshakeResult } from '../../../lambdas/tls/handshake.ts';
 import {
   DAY,
   NAME,
@@ -10,8 +10,8 @@ import {
   rawHealthCheck,
   rawMachine,
 } from '../../unit/rollout/fixtures.ts';
-import { type ManagementCluster, managementCluster } from '../../unit/rollout-step/management-cluster.ts';
-import { pathsOf, showing } from '../../unit/rollout-step/world.ts';
+import { type ManagementCluster, managementCluster } from '../../unit/rollout/management-cluster.ts';
+import { pathsOf, showing } from '../../unit/rollout/world.ts';
 
 /** A management cluster whose Cluster API rolls control planes: machines older than `rollout.after` are replaced, one at a time. */
 export interface RollingManagement {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decideApproval } from '../../../lambdas/approval/decide.ts';
+import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../../lambdas/approval/request.ts';
 import type { EvidenceSource } from '../../../lambdas/tables/evidence-sources.ts';

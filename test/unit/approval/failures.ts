@@ -1,5 +1,5 @@
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import type { RuleId } from '../../../lambdas/approval/rules.ts';
+import type { RuleId } from '../../../lambdas/approval/rules/rules.ts';
 import type { Reason } from '../../../lambdas/tables/reasons.ts';
 import { octetString } from '../x509/der-writer.ts';
 import { extension, OID } from '../x509/request-factory.ts';

@@ -1,10 +1,15 @@
-import { ownerFromInstance } from '../../../lambdas/approval/ec2-evidence.ts';
-import { type Evidence, indexEvidence, type Owner, type SourceReading } from '../../../lambdas/approval/evidence.ts';
-import { ownerFromMachine } from '../../../lambdas/approval/machine-evidence.ts';
-import { ownerFromNode } from '../../../lambdas/approval/node-evidence.ts';
+import { ownerFromInstance } from '../../../lambdas/approval/evidence/ec2.ts';
+import {
+  type Evidence,
+  indexEvidence,
+  type Owner,
+  type SourceReading,
+} from '../../../lambdas/approval/evidence/evidence.ts';
+import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts';
+import { ownerFromNode } from '../../../lambdas/approval/evidence/node.ts';
+import type { RenewalProof } from '../../../lambdas/approval/evidence/renewal.ts';
 import { KUBELET_SERVING_SIGNER } from '../../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../../lambdas/approval/read-request.ts';
-import type { RenewalProof } from '../../../lambdas/approval/renewal-evidence.ts';
 import type { ClusterContext, SigningRequest } from '../../../lambdas/approval/request.ts';
 import { makeRequest, type RequestOptions, type San } from '../x509/request-factory.ts';
 

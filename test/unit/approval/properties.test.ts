@@ -1,7 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decideApproval } from '../../../lambdas/approval/decide.ts';
-import { type Evidence, indexEvidence, type Owner, type SourceReading } from '../../../lambdas/approval/evidence.ts';
+import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
+import {
+  type Evidence,
+  indexEvidence,
+  type Owner,
+  type SourceReading,
+} from '../../../lambdas/approval/evidence/evidence.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../../lambdas/approval/read-request.ts';
 import type { SigningRequest } from '../../../lambdas/approval/request.ts';

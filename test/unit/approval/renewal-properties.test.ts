@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decideApproval } from '../../../lambdas/approval/decide.ts';
-import { indexEvidence, isLive } from '../../../lambdas/approval/evidence.ts';
+import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
+import { indexEvidence, isLive } from '../../../lambdas/approval/evidence/evidence.ts';
+import type { RenewalProof } from '../../../lambdas/approval/evidence/renewal.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import type { RenewalProof } from '../../../lambdas/approval/renewal-evidence.ts';
 import type { SigningRequest } from '../../../lambdas/approval/request.ts';
 import type { Verdict } from '../../../lambdas/approval/verdict.ts';
 import type { EvidenceSource } from '../../../lambdas/tables/evidence-sources.ts';

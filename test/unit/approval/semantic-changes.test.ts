@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decideApproval } from '../../../lambdas/approval/decide.ts';
+import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { makeRequest, type RequestOptions, type San, toPem } from '../x509/request-factory.ts';
 import { inAnotherForm, SEMANTIC_CHANGES } from '../x509/semantic-changes.ts';

@@ -1,5 +1,5 @@
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { type Judged, RULES } from '../../../lambdas/approval/rules.ts';
+import { type Judged, RULES } from '../../../lambdas/approval/rules/rules.ts';
 import { REASONS } from '../../../lambdas/tables/reasons.ts';
 import { FAILURES } from './failures.ts';
 import { BERLIN, csrObject, signingRequest } from './fixtures.ts';

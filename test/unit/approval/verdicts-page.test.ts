@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FLOOD_LIMIT } from '../../../lambdas/approval/decide.ts';
+import { FLOOD_LIMIT } from '../../../lambdas/approval/decide-approval.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { REASONS, type Reason, type VerdictKind } from '../../../lambdas/tables/reasons.ts';
 import { FAILURES } from './failures.ts';

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { audit } from '../../../lambdas/audit/audit.ts';
 import type { AuditSource } from '../../../lambdas/audit/audit-source.ts';
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { certManager } from '../../../lambdas/audit/sources/cert-manager.ts';
 import { clusterSecrets } from '../../../lambdas/audit/sources/cluster-secrets.ts';
 import { eksAnywhere } from '../../../lambdas/audit/sources/eks-anywhere.ts';
@@ -11,7 +12,6 @@ import { machines } from '../../../lambdas/audit/sources/machines.ts';
 import { nodes } from '../../../lambdas/audit/sources/nodes.ts';
 import { trustConfigMaps } from '../../../lambdas/audit/sources/trust-configmaps.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
-import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 import { base64, createPki } from './sources/certificates.ts';
 import { type Answers, contextOf, failure, fakeClient, NOW } from './sources/fake-cluster.ts';
 import { serving } from './sources/fake-management.ts';

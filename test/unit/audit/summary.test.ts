@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { certificateGroups } from '../../../lambdas/audit/rules/certificate-groups.ts';
+import { byUrgency } from '../../../lambdas/audit/rules/findings.ts';
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import { read } from '../../../lambdas/contracts/contract.ts';
 import type { ExpiryFinding, KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation, Observation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
-import { certificateGroups } from '../../../lambdas/expiry/certificate-groups.ts';
-import { byUrgency } from '../../../lambdas/expiry/findings.ts';
-import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 import { valueOf } from '../contracts/value-of.ts';
 import { at, auditedFinding, DAY, MINUTE } from '../fleet/values.ts';
 

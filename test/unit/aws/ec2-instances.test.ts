@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { ownerFromInstance } from '../../../lambdas/approval/ec2-evidence.ts';
+import { ownerFromInstance } from '../../../lambdas/approval/evidence/ec2.ts';
 import { createInstanceReader, type InstanceQuery, instanceFilters } from '../../../lambdas/aws/ec2-instances.ts';
 import type { AwsScope } from '../../../lambdas/contracts/target.ts';
 import { collect } from './collect.ts';

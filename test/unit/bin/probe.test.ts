@@ -12,8 +12,8 @@ import { styleFor } from '../../../bin/terminal/style.ts';
 import { FINDING_CODES, type Severity } from '../../../lambdas/tables/finding-codes.ts';
 import type { CertificateAuthority } from '../../../lambdas/x509/peculiar.ts';
 import { VERIFICATIONS_A_HANDSHAKE } from '../../../lambdas/x509/verifications.ts';
-import { hostileCertificate, hostileCrowd } from '../probe/hostile.ts';
-import { createAuthority, createServing, listen, listenRaw, listenTls } from '../probe/tls-servers.ts';
+import { hostileCertificate, hostileCrowd } from '../tls/hostile.ts';
+import { createAuthority, createServing, listen, listenRaw, listenTls } from '../tls/tls-servers.ts';
 
 let authority: CertificateAuthority;
 let ca: string;

@@ -5,8 +5,8 @@ import { type RecoveryWindowOptions, recoveryWindow } from '../../../bin/command
 import { UsageError } from '../../../bin/exit-codes.ts';
 import type { RecoveryEntry } from '../../../lambdas/journal/entry.ts';
 import type { Journal } from '../../../lambdas/journal/journal.ts';
-import type { RecoveryReport, RecoveryRow } from '../../../lambdas/recovery-sweep/sweep-recovery.ts';
-import { apiError } from '../recovery-sweep/fake-cluster.ts';
+import type { RecoveryReport, RecoveryRow } from '../../../lambdas/recovery/sweep-recovery.ts';
+import { apiError } from '../recovery/fake-cluster.ts';
 import { OPTIONS, outcomeOf, SUBJECT } from './rollouts.ts';
 
 const NOW = Date.parse('2026-11-22T05:00:00Z');

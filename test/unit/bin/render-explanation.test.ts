@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { Explanation } from '../../../bin/commands/explain.ts';
 import { renderExplanation } from '../../../bin/commands/render-explanation.ts';
 import { styleFor } from '../../../bin/terminal/style.ts';
-import { decideApproval } from '../../../lambdas/approval/decide.ts';
-import { indexEvidence } from '../../../lambdas/approval/evidence.ts';
-import { ownerFromMachine } from '../../../lambdas/approval/machine-evidence.ts';
+import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
+import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
+import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../../lambdas/approval/read-request.ts';
+import { evidenceProblem } from '../../../lambdas/approval/report.ts';
 import type { NameProof } from '../../../lambdas/approval/verdict.ts';
-import { evidenceProblem } from '../../../lambdas/sweep/report.ts';
 import { csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 
 const NOW = Date.parse('2026-01-01T00:03:00Z');

@@ -3,10 +3,10 @@ import { text } from 'node:stream/consumers';
 import type { RolloutOptions, RolloutPorts, RolloutSubject } from '../../../bin/commands/rollout-ports.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
-import { planAbort, planResume } from '../../../lambdas/rollout/plan-rollout.ts';
+import { planAbort, planResume } from '../../../lambdas/rollout/plan.ts';
 import type { RolloutProgress } from '../../../lambdas/rollout/progress.ts';
 import type { RolloutCheck, RolloutStep } from '../../../lambdas/rollout/step.ts';
-import type { RolloutStepped } from '../../../lambdas/rollout-step/step-rollout.ts';
+import type { RolloutStepped } from '../../../lambdas/rollout/step-rollout.ts';
 import { controlPlane, DAY, HOUR, healthyRollout, MINUTE, NOW, policy, served } from '../rollout/fixtures.ts';
 
 const management: KubernetesClient = {

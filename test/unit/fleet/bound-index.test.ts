@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { commandOf } from '../../../lambdas/audit/commands.ts';
 import type { FateRow, SloLedger } from '../../../lambdas/contracts/fates.ts';
 import type { KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import { type FleetIndex, type IndexedCluster, parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import type { VerdictLine } from '../../../lambdas/contracts/outcome.ts';
 import type { ProgressSummary } from '../../../lambdas/contracts/rollout-summary.ts';
-import { commandOf } from '../../../lambdas/expiry/commands.ts';
 import { boundIndex, MAX_INDEX_SIZE } from '../../../lambdas/fleet/bound-index.ts';
 import { DETAIL_CUTS, LAST_CUTS } from '../../../lambdas/fleet/cut-cluster.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';

@@ -1,14 +1,14 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { assessExpiry } from '../../../lambdas/audit/assess.ts';
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../../lambdas/audit/snapshot-file.ts';
 import type { Snapshots, StoredSnapshot } from '../../../lambdas/audit/snapshots.ts';
 import { AwsError, type AwsErrorKind } from '../../../lambdas/aws/errors.ts';
 import type { FleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import type { Observation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
-import { assessExpiry } from '../../../lambdas/expiry/assess-expiry.ts';
-import { DEFAULT_THRESHOLDS } from '../../../lambdas/expiry/thresholds.ts';
 import { type AuditEngine, createClusterAuditor, type DueAudit } from '../../../lambdas/fleet/cluster-auditor.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import type { OpenTarget } from '../../../lambdas/fleet/open-target.ts';

@@ -6,7 +6,7 @@ import { createClusterRoller, type EksOfClusters } from '../../../lambdas/fleet/
 import { nodeGroupSummaryOf } from '../../../lambdas/fleet/node-group-summary.ts';
 import { planNodeGroups } from '../../../lambdas/rollout/node-groups.ts';
 import type { ObservedNodeGroups } from '../../../lambdas/rollout/observed-node-groups.ts';
-import { type NodeGroupWritten, stepNodeGroups } from '../../../lambdas/rollout-step/step-node-groups.ts';
+import { type NodeGroupWritten, stepNodeGroups } from '../../../lambdas/rollout/step-node-groups.ts';
 import { valueOf } from '../contracts/value-of.ts';
 import {
   APPENDED,

@@ -7,11 +7,11 @@ import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas
 import { lazyRecoverer } from '../../../lambdas/functions/sweep-parts.ts';
 import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
 import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
-import type { RecoveryRow, sweepRecovery } from '../../../lambdas/recovery-sweep/sweep-recovery.ts';
+import type { RecoveryRow, sweepRecovery } from '../../../lambdas/recovery/sweep-recovery.ts';
 import { isOnLoopback } from '../../fleet/loopback.ts';
 import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
+import { apiError, CSRS, fakeCluster } from '../recovery/fake-cluster.ts';
 import { CLUSTER_ID, clientCsr, NOW, windowOf } from '../recovery/fixtures.ts';
-import { apiError, CSRS, fakeCluster } from '../recovery-sweep/fake-cluster.ts';
 import { auditSummary, PARIS, rolloutSummary, TROUBLE } from './values.ts';
 
 const never = new AbortController().signal;

@@ -7,7 +7,7 @@ import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas
 import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
 import type { Journal } from '../../../lambdas/journal/journal.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
-import type { stepRollout } from '../../../lambdas/rollout-step/step-rollout.ts';
+import type { stepRollout } from '../../../lambdas/rollout/step-rollout.ts';
 import { isOnLoopback } from '../../fleet/loopback.ts';
 import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
 import { auditSummary, DUBLIN, NOW, PARIS, rolloutSummary, TROUBLE } from './values.ts';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { Acted } from '../../../lambdas/approval/act.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { NameProof } from '../../../lambdas/approval/verdict.ts';
 import { createDecisionCollector, MOST_LEFT } from '../../../lambdas/journal/decisions.ts';
 import { policyHash } from '../../../lambdas/journal/policy-hash.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
-import type { Acted } from '../../../lambdas/sweep/act.ts';
 
 const STARTED = Date.UTC(2026, 10, 21, 10);
 const CONTEXT = { cluster: 'berlin', startedAt: STARTED, policyHash: 'ab', program: '1.2.3' };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MOST_LEFT_IN_RECOVERY, recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
-import type { RecoveryRow } from '../../../lambdas/recovery-sweep/sweep-recovery.ts';
+import type { RecoveryRow } from '../../../lambdas/recovery/sweep-recovery.ts';
 import { CLUSTER } from './values.ts';
 
 const WINDOW = { id: 'w1', by: 'ada', until: '2026-11-21T10:30:00.000Z' };

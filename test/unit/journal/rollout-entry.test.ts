@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { HoldMark, RolloutMark } from '../../../lambdas/contracts/rollout-mark.ts';
 import { nodeGroupEntries, rolloutEntries } from '../../../lambdas/journal/rollout-entry.ts';
+import type { RolloutWritten } from '../../../lambdas/rollout/act.ts';
 import type { NodeGroupStep } from '../../../lambdas/rollout/node-groups.ts';
 import type { RolloutStep, RolloutWrite } from '../../../lambdas/rollout/step.ts';
-import type { RolloutWritten } from '../../../lambdas/rollout-step/act-rollout.ts';
 import { CLUSTER } from './values.ts';
 
 const AT = '2026-11-21T10:00:00.000Z';

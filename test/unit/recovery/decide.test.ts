@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { RULES } from '../../../lambdas/approval/rules.ts';
+import { RULES } from '../../../lambdas/approval/rules/rules.ts';
 import { voucherFromInstance } from '../../../lambdas/recovery/control-plane.ts';
 import { decideRecovery, onlyNewest } from '../../../lambdas/recovery/decide.ts';
 import { livenessOf } from '../../../lambdas/recovery/liveness.ts';

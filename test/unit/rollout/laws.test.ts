@@ -15,7 +15,7 @@ import {
   type ObservedRollout,
   type Served,
 } from '../../../lambdas/rollout/observed.ts';
-import { planAbort, planResume, planRollout } from '../../../lambdas/rollout/plan-rollout.ts';
+import { planAbort, planResume, planRollout } from '../../../lambdas/rollout/plan.ts';
 import { ACCEPTANCES, type RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
 import { markOf, seconds } from '../../../lambdas/rollout/rollout-mark.ts';
 import type { RolloutStep, RolloutWrite } from '../../../lambdas/rollout/step.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { planRollout } from '../../../lambdas/rollout/plan-rollout.ts';
+import { planRollout } from '../../../lambdas/rollout/plan.ts';
 import { readSibling } from '../../../lambdas/rollout/read-sibling.ts';
 import { healthyRollout, history, NOW, policy } from './fixtures.ts';
 

@@ -4,7 +4,7 @@ import { createRolloutLedger } from '../../../lambdas/fleet/rollout-ledger.ts';
 import { checksOf } from '../../../lambdas/rollout/checks.ts';
 import { NO_HISTORY } from '../../../lambdas/rollout/history.ts';
 import type { ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
-import { planRollout } from '../../../lambdas/rollout/plan-rollout.ts';
+import { planRollout } from '../../../lambdas/rollout/plan.ts';
 import type { RolloutStep, RolloutWrite } from '../../../lambdas/rollout/step.ts';
 import { runs } from '../../runs.ts';
 import { memoryObjects } from '../functions/memory-objects.ts';

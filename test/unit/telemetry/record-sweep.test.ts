@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { SweepReport } from '../../../lambdas/sweep/report.ts';
+import type { SweepReport } from '../../../lambdas/approval/report.ts';
 import { REASONS } from '../../../lambdas/tables/reasons.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { METRIC } from '../../../lambdas/telemetry/metric-names.ts';

@@ -1,4 +1,4 @@
-import type { SweepReport, SweepRow } from '../../../lambdas/sweep/report.ts';
+import type { SweepReport, SweepRow } from '../../../lambdas/approval/report.ts';
 
 /** A complete sweep that found nothing, with the differences given. */
 export function reportOf(differences: Partial<SweepReport>): SweepReport {

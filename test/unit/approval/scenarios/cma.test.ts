@@ -10,7 +10,7 @@ import {
   nodeObject,
   RSA_USAGES,
 } from '../fixtures.ts';
-import { OTHER_CA, renewalProof, type Served } from '../served-certificates.ts';
+import { OTHER_CA, renewalProof, type Served } from '../served-certificate-fixtures.ts';
 import { testScenarios, type World } from './scenario.ts';
 
 // openshift/cluster-machine-approver, Test_authorizeCSR. Its 127.0.0.1 is 10.0.0.7 here, because loopback is reserved.

@@ -12,7 +12,12 @@ function range(prefix: string, first: number, last: number, why: string): Record
 export const EXCLUSIONS: Readonly<Record<string, string>> = {
   ...range('AX', 10, 11, 'answers of the SubjectAccessReview API: certmarshal asks none, the verdict is pure'),
   AX12: 'the write of the approval fails: the verdict is made before it',
-  ...range('CM', 55, 60, 'helper that dials a kubelet, before the verdict: test/unit/sweep/renewal-evidence.test.ts'),
+  ...range(
+    'CM',
+    55,
+    60,
+    'helper that dials a kubelet, before the verdict: test/unit/approval/served-certificates.test.ts',
+  ),
   ...range(
     'CM',
     61,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decideApproval } from '../../../../lambdas/approval/decide.ts';
+import { decideApproval } from '../../../../lambdas/approval/decide-approval.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../../../lambdas/approval/request.ts';
 import type { Verdict } from '../../../../lambdas/approval/verdict.ts';

@@ -10,8 +10,8 @@ import type { Certificate } from '../../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../../lambdas/x509/certificate-bundle.ts';
 import type { CertificateAuthority } from '../../../../lambdas/x509/peculiar.ts';
 import { VERIFICATIONS_A_HANDSHAKE } from '../../../../lambdas/x509/verifications.ts';
-import { hostileCrowd } from '../../probe/hostile.ts';
-import { createAuthority, createServing, listenRaw, listenTls } from '../../probe/tls-servers.ts';
+import { hostileCrowd } from '../../tls/hostile.ts';
+import { createAuthority, createServing, listenRaw, listenTls } from '../../tls/tls-servers.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 

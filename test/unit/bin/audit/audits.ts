@@ -1,7 +1,7 @@
 import type { AuditReport } from '../../../../lambdas/audit/audit.ts';
+import type { CertificateGroup } from '../../../../lambdas/audit/rules/certificate-groups.ts';
 import type { ExpiryFinding } from '../../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation, Observation } from '../../../../lambdas/contracts/observation.ts';
-import type { CertificateGroup } from '../../../../lambdas/expiry/certificate-groups.ts';
 import { runbookOf } from '../../../../lambdas/tables/finding-codes.ts';
 
 export const NOW = Date.parse('2026-11-21T10:00:00Z');

@@ -1,0 +1,233 @@
+import {
+  type ApprovalCondition,
+  type ApprovalSubject,
+  approvalSubjectOf,
+  getSigningRequest,
+  updateApproval,
+} from '../kubernetes/certificate-signing-requests.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { KubernetesError } from '../kubernetes/errors.ts';
+import { isJsonObject, type JsonObject } from '../kubernetes/json.ts';
+import { charged, inTurns } from '../processor-time.ts';
+import type { Decision } from './decide.ts';
+import { decideApproval, gateReason } from './decide-approval.ts';
+import type { Evidence } from './evidence/evidence.ts';
+import type { ApprovalPolicy } from './policy.ts';
+import { readSigningRequest } from './read-request.ts';
+import type { SigningRequest } from './request.ts';
+import type { Verdict } from './verdict.ts';
+import { createWriteLimiter } from './write-limiter.ts';
+
+/** The reason on the conditions that certmarshal writes; `kubectl get csr NAME -o yaml` shows it. */
+export const CONDITION_REASONS = { approve: 'CertMarshalApproved', deny: 'CertMarshalDenied' } as const;
+
+/**
+ * What became of a decision.
+ *
+ * - `none`: nothing to write (leave, ignore).
+ * - `written`: the condition is on the object.
+ * - `observed`: it would have been written; the policy is in mode observe.
+ * - `overtaken`: somebody else decided, deleted or replaced the object since it was read; nothing was written.
+ * - `failed`: the write was not sent, or refused; `error` says why.
+ * - `unfinished`: the time was over before the write began.
+ * - `unknown`: the write was sent, and no answer says whether it was done; `error` is absent where certmarshal itself failed.
+ */
+export type Outcome =
+  | { readonly kind: 'none' | 'written' | 'observed' | 'overtaken' | 'unfinished' }
+  | { readonly kind: 'failed'; readonly error: KubernetesError }
+  | { readonly kind: 'unknown'; readonly error?: KubernetesError };
+
+/** A decision that was carried out: what a report needs of it. After a conflict the verdict is that of the second look. */
+export interface Acted {
+  readonly csr: SigningRequest;
+  /** `names` only as it is told: hostile requests have a thousand each, too many to keep until a storm is over. */
+  readonly verdict: Omit<Verdict, 'checks' | 'names'> & Partial<Pick<Verdict, 'names'>>;
+  readonly outcome: Outcome;
+}
+
+interface Context {
+  readonly client: KubernetesClient;
+  readonly evidence: Evidence;
+  readonly policies: readonly ApprovalPolicy[];
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+  readonly onActed?: (acted: Acted) => void;
+  /** Told of the first bug, once all writes have ended: what was done has to be told all the same. @default it is thrown then */
+  readonly onBug?: (error: unknown) => void;
+}
+
+/**
+ * Writes the decisions, several at a time. Each write carries uid and resourceVersion of the object that was judged, so that
+ * it can only land on exactly that object. One failed write does not stop the others. When the signal aborts, what is left is not judged.
+ */
+export async function act(decisions: Iterable<Decision>, context: Context): Promise<readonly Acted[]> {
+  const acted: Acted[] = [];
+  const bugs: unknown[] = [];
+  const writes = new Set<Promise<void>>();
+  const done = (entry: Acted) => {
+    acted.push(withoutNames(entry));
+    context.onActed?.(entry);
+  };
+  await begin(decisions, context, { writes, done, bugs }).catch((error: unknown) => bugs.push(error));
+  await Promise.all(writes);
+  if (bugs.length > 0) {
+    const [bug] = bugs;
+    if (context.onBug === undefined) throw bug;
+    context.onBug(bug);
+  }
+  return acted;
+}
+
+interface UnderWay {
+  readonly writes: Set<Promise<void>>;
+  readonly done: (entry: Acted) => void;
+  readonly bugs: unknown[];
+}
+
+/** Ends when every write has begun. */
+async function begin(decisions: Iterable<Decision>, context: Context, { writes, done, bugs }: UnderWay): Promise<void> {
+  const limiter = createWriteLimiter(() => context.client.stats.throttled);
+  for await (const decision of inTurns(decisions, (decided) => decided)) {
+    if (context.signal.aborted) break;
+    const unwritten = outcomeWithoutWrite(decision.verdict);
+    if (unwritten !== undefined) {
+      done(actedOn(decision, unwritten));
+      continue;
+    }
+    await limiter.enter();
+    const underWay = writeDecision(decision, context)
+      .catch((error: unknown) => {
+        bugs.push(error);
+        return actedOn(decision, { kind: 'unknown' });
+      })
+      .then(done)
+      .catch((error: unknown) => void bugs.push(error))
+      .finally(() => {
+        limiter.leave();
+        writes.delete(underWay);
+      });
+    writes.add(underWay);
+  }
+}
+
+function outcomeWithoutWrite({ verdict, mode }: Verdict): Outcome | undefined {
+  if (verdict !== 'approve' && verdict !== 'deny') return { kind: 'none' };
+  return mode === 'enforce' ? undefined : { kind: 'observed' };
+}
+
+function actedOn({ csr, verdict: { checks: _checks, ...verdict } }: Decision, outcome: Outcome): Acted {
+  return { csr, verdict, outcome };
+}
+
+function withoutNames({ verdict: { names: _names, ...verdict }, ...entry }: Acted): Acted {
+  return { ...entry, verdict };
+}
+
+async function writeDecision(decision: Decision, context: Context): Promise<Acted> {
+  const { subject } = decision;
+  // `decide` never approves what it cannot write.
+  if (context.signal.aborted || subject === undefined) return actedOn(decision, { kind: 'unfinished' });
+  const written = await write(context, subject, decision.verdict);
+  if (written.kind === 'conflict') return secondLook(decision, written, context);
+  return actedOn(decision, outcomeOf(written));
+}
+
+/** The object changed since it was listed: read it again, judge it again, and write only if it is still the same object. */
+async function secondLook(decision: Decision, first: Conflict, context: Context): Promise<Acted> {
+  const { evidence, policies, signal } = context;
+  const look = await lookAgain(decision, first, context);
+  if ('outcome' in look) return actedOn(decision, look.outcome);
+  const { object } = look;
+  const read = readSigningRequest(object);
+  const subject = approvalSubjectOf(object);
+  if (!read.ok || subject === undefined || read.csr.uid !== decision.csr.uid || gateReason(read.csr) !== undefined)
+    return actedOn(decision, { kind: 'overtaken' });
+  const request = { ...decision.request, csr: read.csr };
+  const verdict = charged(() => decideApproval(request, evidence, policies, context.now()));
+  const again: Decision = { csr: read.csr, subject, request, verdict };
+  const unwritten = outcomeWithoutWrite(verdict);
+  if (unwritten !== undefined) return actedOn(again, unwritten);
+  if (signal.aborted) return actedOn(again, { kind: 'unfinished' });
+  const written = await write(context, subject, verdict);
+  if (written.kind !== 'conflict') return actedOn(again, outcomeOf(written));
+  // Somebody is busy with the object, and the next sweep sees what they made of it; unless it was our own write.
+  const last = await lookAgain(again, written, context);
+  return actedOn(again, 'outcome' in last ? last.outcome : { kind: 'overtaken' });
+}
+
+/** The object after a conflict; or what is known then. A write that was sent again may have met what it did itself the first time. */
+async function lookAgain(
+  { csr, verdict }: Decision,
+  { isRetried }: Conflict,
+  { client, signal }: Context,
+): Promise<{ readonly object: JsonObject } | { readonly outcome: Outcome }> {
+  try {
+    const object = await getSigningRequest(client, csr.name, signal);
+    return isRetried && isWritten(object, csr.uid, verdict) ? { outcome: { kind: 'written' } } : { object };
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    if (isRetried) return { outcome: { kind: 'unknown', error } };
+    if (error.kind === 'not-found') return { outcome: { kind: 'overtaken' } };
+    return { outcome: error.kind === 'aborted' && signal.aborted ? { kind: 'unfinished' } : { kind: 'failed', error } };
+  }
+}
+
+/** Where the write was sent once only, another certmarshal wrote that, and tells of it itself. */
+function isWritten({ metadata, status }: JsonObject, uid: string, verdict: Verdict): boolean {
+  if (!isJsonObject(metadata) || metadata['uid'] !== uid || !isJsonObject(status)) return false;
+  const { type, reason, message } = conditionOf(verdict);
+  const conditions = Array.isArray(status['conditions']) ? status['conditions'] : [];
+  return conditions.some(
+    (found) =>
+      isJsonObject(found) && found['type'] === type && found['reason'] === reason && found['message'] === message,
+  );
+}
+
+interface Conflict {
+  readonly kind: 'conflict';
+  /** This write may have been sent more than once. */
+  readonly isRetried: boolean;
+}
+
+type Written = { readonly kind: 'written' } | Conflict | { readonly kind: 'error'; readonly error: KubernetesError };
+
+async function write({ client, signal }: Context, subject: ApprovalSubject, verdict: Verdict): Promise<Written> {
+  const { retries } = client.stats;
+  try {
+    await updateApproval(client, subject, conditionOf(verdict), signal);
+    return { kind: 'written' };
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    // The client counts for all writes together: one retry makes each of those that end meanwhile doubtful.
+    if (error.kind === 'conflict') return { kind: 'conflict', isRetried: client.stats.retries !== retries };
+    return { kind: 'error', error };
+  }
+}
+
+function conditionOf(verdict: Verdict): ApprovalCondition {
+  const approve = verdict.verdict === 'approve';
+  return {
+    type: approve ? 'Approved' : 'Denied',
+    reason: CONDITION_REASONS[approve ? 'approve' : 'deny'],
+    message: `policy ${verdict.policy ?? ''}: ${approve ? '' : `${verdict.reason}: `}${verdict.message}`,
+  };
+}
+
+function outcomeOf(written: Exclude<Written, Conflict>): Outcome {
+  if (written.kind === 'written') return { kind: 'written' };
+  const { error } = written;
+  if (error.kind === 'not-found') return { kind: 'overtaken' };
+  return isRefused(error) ? { kind: 'failed', error } : { kind: 'unknown', error };
+}
+
+/** No connection was made. */
+const NOT_CONNECTED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
+/** Without an answer, these are errors of before the write was sent. */
+const NOT_SENT: ReadonlySet<string> = new Set(['credentials', 'invalid', 'certificate', 'unauthorized']);
+
+/** Certainly not done. A status 5xx does not say so, and of 2xx is only here what cannot be read. */
+function isRefused({ kind, status, code }: KubernetesError): boolean {
+  if (status !== undefined) return status >= 300 && status < 500;
+  return NOT_SENT.has(kind) || NOT_CONNECTED.has(code ?? '');
+}

@@ -1,0 +1,217 @@
+import { printable } from '../printable.ts';
+import { REASONS, type Reason } from '../tables/reasons.ts';
+import type { DecodedRequest } from '../x509/certificate-request.ts';
+import { decodeCertificateRequest } from '../x509/decode-certificate-request.ts';
+import { verifyRequestSignature } from '../x509/verify-signature.ts';
+import type { Evidence } from './evidence/evidence.ts';
+import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
+import type { ApprovalRequest, ClusterContext, SigningRequest } from './request.ts';
+import { mayBeControlPlane, proveOwnership } from './rules/ownership.ts';
+import { evaluateRules, type Judged, NODE_PREFIX } from './rules/rules.ts';
+import { isFor } from './selection.ts';
+import type { Check, NameProof, Verdict } from './verdict.ts';
+
+/** A kubelet waits 15 minutes for one request before it makes the next; more than this many pending ones is a flood. */
+export const FLOOD_LIMIT = 50;
+
+const CLOCK_TOLERANCE_MS = 5 * 60_000;
+
+/**
+ * Decides on one CertificateSigningRequest. Pure: no I/O, no clock, and a value for every input. Policies are combined by OR
+ * (one that approves is enough), the rules inside one by AND. A denial needs every policy that selects the request to want it.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function decideApproval(
+  request: ApprovalRequest,
+  evidence: Evidence,
+  policies: readonly ApprovalPolicy[],
+  now: number,
+): Verdict {
+  try {
+    return judge(request, evidence, policies, now);
+  } catch (error) {
+    // A bug. Whoever finds an input for it must not be able to stop the judgement of all others.
+    return unjudged(
+      'JudgeFailed',
+      printable(error instanceof Error ? `${error.name}: ${error.message}` : String(error)),
+    );
+  }
+}
+
+function judge(
+  request: ApprovalRequest,
+  evidence: Evidence,
+  policies: readonly ApprovalPolicy[],
+  now: number,
+): Verdict {
+  const { csr, cluster } = request;
+  const gate = gateReason(csr);
+  if (gate !== undefined) return unjudged(gate.reason, gate.message);
+
+  const selected = policies.filter((policy) => policy.signers.includes(csr.signerName) && isFor(policy, cluster));
+  if (selected.length === 0)
+    return unjudged(
+      'NoPolicySelected',
+      `no policy selects cluster ${printable(cluster.name, 100)} (${cluster.provider})`,
+    );
+
+  if (csr.createdAt === undefined)
+    return unjudged('ObjectMalformed', 'metadata.creationTimestamp is missing or unreadable');
+  const ageMs = now - csr.createdAt;
+  if (ageMs < -CLOCK_TOLERANCE_MS)
+    return unjudged('ClockSkew', `created ${seconds(-ageMs)} s in the future of this clock`);
+  const inTime = selected.filter((policy) => ageReason(ageMs, policy, cluster) === undefined);
+  const [first] = selected;
+  if (inTime.length === 0 && first !== undefined) {
+    const window = first.age[cluster.provider];
+    return unjudged(
+      ageReason(ageMs, first, cluster) ?? 'Orphaned',
+      `${seconds(Math.max(0, ageMs))} s old; judged between ${window.minSeconds} and ${window.maxSeconds} s`,
+      first,
+    );
+  }
+
+  if (request.siblings.supersededBy !== undefined)
+    return unjudged('Superseded', `${printable(request.siblings.supersededBy, 100)} is newer`);
+  if (request.siblings.pending > FLOOD_LIMIT)
+    return unjudged(
+      'RequesterQuarantined',
+      `${printable(csr.username, 100)} has ${request.siblings.pending} undecided requests; more than ${FLOOD_LIMIT} is a flood`,
+    );
+
+  // A policy that judges at another age keeps a say: what it would leave, no other policy denies.
+  const mayDeny = selected.every(({ onHostile }) => onHostile === 'deny');
+  return combine(judgeByEach(request, evidence, inTime), mayDeny);
+}
+
+/**
+ * What needs neither policy nor evidence: undefined for an open serving request of a node, else why it is none of ours.
+ * A sweep asks this first and keeps nothing of a request that is not open.
+ */
+export function gateReason(csr: SigningRequest): { readonly reason: Reason; readonly message: string } | undefined {
+  if (csr.signerName !== KUBELET_SERVING_SIGNER)
+    return { reason: 'NotKubeletServing', message: `signer is ${printable(csr.signerName, 100)}` };
+  if (csr.deleting) return { reason: 'Deleting', message: 'the request is being deleted' };
+  if (csr.issued) return { reason: 'AlreadyIssued', message: 'the certificate is issued' };
+  for (const [type, reason] of DECIDED) {
+    const condition = csr.conditions.find((candidate) => candidate.type === type);
+    if (condition !== undefined)
+      return { reason, message: `condition ${type}, reason ${printable(condition.reason, 100) || 'none'}` };
+  }
+  if (!csr.username.startsWith(NODE_PREFIX))
+    return { reason: 'RequesterNotNode', message: `requester is ${printable(csr.username, 100)}` };
+  return undefined;
+}
+
+// An approved request that the signer refused carries both conditions; Failed tells more.
+const DECIDED: readonly (readonly [type: string, reason: Reason])[] = [
+  ['Failed', 'AlreadyFailed'],
+  ['Denied', 'AlreadyDenied'],
+  ['Approved', 'AlreadyApproved'],
+];
+
+function ageReason(ageMs: number, policy: ApprovalPolicy, cluster: ClusterContext): Reason | undefined {
+  const { minSeconds, maxSeconds } = policy.age[cluster.provider];
+  if (Math.max(0, ageMs) < minSeconds * 1000) return 'TooYoung';
+  return ageMs > maxSeconds * 1000 ? 'Orphaned' : undefined;
+}
+
+interface Judgement {
+  readonly policy: ApprovalPolicy;
+  readonly checks: readonly Check[];
+  readonly names: readonly NameProof[];
+}
+
+function judgeByEach(
+  { csr, cluster }: ApprovalRequest,
+  evidence: Evidence,
+  policies: readonly ApprovalPolicy[],
+): readonly Judgement[] {
+  const node = csr.username.slice(NODE_PREFIX.length);
+  const decoded = decode(csr);
+  const signature = decoded.ok ? verifyRequestSignature(decoded.request) : undefined;
+  const maybe = mayBeControlPlane(node, evidence);
+  return policies.map((policy) => {
+    const ownership = decoded.ok
+      ? proveOwnership(decoded.request.subjectAltNames, node, evidence, policy, cluster)
+      : undefined;
+    const judged: Judged = { csr, cluster, policy, node, decoded, signature, ownership, mayBeControlPlane: maybe };
+    return { policy, checks: evaluateRules(judged), names: ownership?.proofs ?? [] };
+  });
+}
+
+function decode(csr: SigningRequest): DecodedRequest {
+  if (csr.request !== undefined) return decodeCertificateRequest(csr.request);
+  return { ok: false, refusal: { code: 'NotPem', message: 'spec.request is missing, not base64, or too large' } };
+}
+
+function combine(judgements: readonly Judgement[], mayDeny: boolean): Verdict {
+  const passed = judgements.filter(({ checks }) => checks.every((check) => check.passed));
+  const approving = passed.find(({ policy }) => policy.mode === 'enforce') ?? passed[0];
+  if (approving !== undefined)
+    return {
+      verdict: 'approve',
+      reason: 'Proven',
+      message: proof(approving.names),
+      policy: approving.policy.name,
+      mode: approving.policy.mode,
+      hostile: false,
+      checks: approving.checks,
+      names: approving.names,
+    };
+
+  const deny = mayDeny && judgements.every(({ checks }) => checks.some((check) => check.hostile));
+  // The policy that came nearest to approval has the most useful explanation.
+  const nearest = judgements.reduce((best, next) => (failures(next) < failures(best) ? next : best));
+  const failed = nearest.checks.filter((check) => !check.passed);
+  const decisive = (deny ? failed.find((check) => check.hostile) : undefined) ?? failed[0];
+  const enforced = judgements.every(({ policy }) => policy.mode === 'enforce');
+  return {
+    verdict: deny ? 'deny' : 'leave',
+    reason: decisive?.reason ?? 'ObjectMalformed',
+    message: decisive === undefined ? '' : sentence(decisive),
+    policy: nearest.policy.name,
+    mode: enforced ? nearest.policy.mode : 'observe',
+    hostile: nearest.checks.some((check) => check.hostile),
+    checks: nearest.checks,
+    names: nearest.names,
+  };
+}
+
+function failures({ checks }: Judgement): number {
+  return checks.filter((check) => !check.passed).length;
+}
+
+/** "worker-7, 10.0.1.23 ← Machine eksa-system/md-0-x7k2". */
+function proof(names: readonly NameProof[]): string {
+  const byObject = Map.groupBy(names, ({ provenBy }) => provenBy?.object ?? '');
+  return [...byObject]
+    .map(([object, proven]) => {
+      const shown = proven.slice(0, 6).map(({ name }) => name);
+      const more = proven.length > 6 ? ` and ${proven.length - 6} more` : '';
+      return `${shown.join(', ')}${more} ← ${printable(object, 150)}`;
+    })
+    .join('; ');
+}
+
+function sentence({ rule, expected, found }: Check): string {
+  return rule === 'san-proven' ? found : `${rule}: ${found}; expected ${expected}`;
+}
+
+function unjudged(reason: Reason, message: string, policy?: ApprovalPolicy): Verdict {
+  const verdict = REASONS[reason].verdict;
+  return {
+    verdict,
+    reason,
+    message,
+    ...(policy === undefined ? {} : { policy: policy.name, mode: policy.mode }),
+    hostile: false,
+    checks: [],
+    names: [],
+  };
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms / 1000);
+}

@@ -1,0 +1,151 @@
+import { canonicalDnsName } from '../../names.ts';
+import { field, list, text } from '../../resources/fields.ts';
+import { instant } from '../../time.ts';
+import { type Owner, ownedNames, type WeakAddress } from './evidence.ts';
+
+/** Interfaces of one launch are attached together, and no node runs code this early. Milliseconds. */
+const LAUNCH_MS = 5_000;
+
+/**
+ * What an EC2 instance (DescribeInstances shape, times as Date or RFC 3339 text) proves: the node that is called by the instance's private
+ * DNS name, its resource name or its instance id owns the addresses and DNS names that this node could not have got by itself. It is live only
+ * while it is `running`; in every other state that is shown it keeps its addresses. Undefined when it is no instance of this cluster: of another
+ * VPC than the cluster's, or not tagged `kubernetes.io/cluster/<name>` = owned|shared or `eks:cluster-name` = <name>.
+ *
+ * The role of a node usually has `AmazonEKS_CNI_Policy`, so whoever has the node may assign it secondary addresses
+ * (`ec2:AssignPrivateIpAddresses`, and for IPv6 `ec2:AssignIpv6Addresses`) and create, attach and detach network interfaces. It can replace neither the
+ * interface with device index 0 nor the primary address of an interface. So these count:
+ *
+ * - what the instance itself shows: private and public address, private and public DNS name
+ * - of the interface with device index 0, and of those attached at launch with it: the primary private address, its DNS name, the public
+ *   address and DNS name associated with it, and the primary IPv6 address; `Ipv6Address` of the instance where the interface has no other one
+ *
+ * Secondary addresses, which the VPC CNI gives to pods, and interfaces attached later are `weakAddresses`.
+ *
+ * Source: EC2 API `InstanceState`; AWS managed policies `AmazonEKS_CNI_Policy` and the IPv6 policy in "Amazon VPC CNI plugin: IAM role"; EC2 API `Instance`,
+ * `InstanceNetworkInterfaceAttachment`, `InstancePrivateIpAddress`, `InstanceIpv6Address`, DetachNetworkInterface; EC2 user guide "Amazon EC2
+ * instance hostname types".
+ *
+ * @param vpcId of the cluster, where it is known
+ */
+export function ownerFromInstance(instance: unknown, clusterName: string, vpcId?: string): Owner | undefined {
+  const id = text(instance, 'InstanceId');
+  if (id === undefined || !/^i-\w{1,40}$/.test(id)) return undefined;
+  if (vpcId !== undefined && text(instance, 'VpcId') !== vpcId) return undefined;
+  if (!isTaggedFor(instance, clusterName)) return undefined;
+  const state = text(instance, 'State', 'Name') ?? '';
+  if (state === '') return undefined;
+
+  const dnsNames: (string | undefined)[] = [text(instance, 'PrivateDnsName'), text(instance, 'PublicDnsName')];
+  const addresses: (string | undefined)[] = [text(instance, 'PrivateIpAddress'), text(instance, 'PublicIpAddress')];
+  const { atLaunch, others } = networkInterfaces(instance);
+  for (const networkInterface of atLaunch) {
+    for (const entry of list(networkInterface, 'PrivateIpAddresses')) {
+      if (field(entry, 'Primary') !== true) continue;
+      dnsNames.push(text(entry, 'PrivateDnsName'), text(entry, 'Association', 'PublicDnsName'));
+      addresses.push(text(entry, 'PrivateIpAddress'), text(entry, 'Association', 'PublicIp'));
+    }
+    const ipv6 = list(networkInterface, 'Ipv6Addresses');
+    for (const entry of ipv6) {
+      const address = text(entry, 'Ipv6Address');
+      const isOnlyOne = ipv6.length === 1 && address === text(instance, 'Ipv6Address');
+      if (field(entry, 'IsPrimaryIpv6') === true || isOnlyOne) addresses.push(address);
+    }
+  }
+
+  const privateDnsName = canonicalDnsName(text(instance, 'PrivateDnsName') ?? '');
+  const nodes = new Set([id]);
+  if (privateDnsName !== '') nodes.add(privateDnsName);
+  const domain = privateDomain(instance, privateDnsName);
+  if (domain !== undefined) nodes.add(`${id}.${domain}`);
+  const object = `EC2 instance ${id}`;
+  const owned = ownedNames([...present(dnsNames), ...nodes], present(addresses));
+  const weakAddresses = [
+    ...weak(atLaunch, owned.addresses, `is a secondary address of ${object}, which its node can assign to itself`),
+    ...weak(
+      others,
+      owned.addresses,
+      `is of a network interface not shown as attached at the launch of ${object}, and its node can attach one to itself`,
+    ),
+  ];
+  return {
+    source: 'ec2',
+    object,
+    nodes: [...nodes],
+    ...owned,
+    ...(weakAddresses.length === 0 ? {} : { weakAddresses }),
+    ...(isControlPlane(instance) ? { controlPlane: true } : {}),
+    ...(state === 'running' ? {} : { notLive: `is ${state}` }),
+  };
+}
+
+/** Those that the instance was launched with, as far as that is shown; without device index 0 none. */
+function networkInterfaces(instance: unknown): { atLaunch: readonly unknown[]; others: readonly unknown[] } {
+  const all = list(instance, 'NetworkInterfaces');
+  const first = all.find(isFirst);
+  const launch = attachedAt(first);
+  const atLaunch = all.filter((candidate) => {
+    if (candidate === first) return true;
+    const attached = attachedAt(candidate);
+    if (launch === undefined || attached === undefined) return false;
+    return text(candidate, 'Attachment', 'Status') === 'attached' && Math.abs(attached - launch) <= LAUNCH_MS;
+  });
+  return { atLaunch, others: all.filter((candidate) => !atLaunch.includes(candidate)) };
+}
+
+/** Large instances have several network cards, each with device indexes of its own. */
+function isFirst(networkInterface: unknown): boolean {
+  const card = field(networkInterface, 'Attachment', 'NetworkCardIndex') ?? 0;
+  return card === 0 && field(networkInterface, 'Attachment', 'DeviceIndex') === 0;
+}
+
+/** Milliseconds since the epoch; undefined when it does not tell. */
+function attachedAt(networkInterface: unknown): number | undefined {
+  const time = field(networkInterface, 'Attachment', 'AttachTime');
+  if (time instanceof Date) return Number.isNaN(time.getTime()) ? undefined : time.getTime();
+  return instant(typeof time === 'string' ? time : undefined);
+}
+
+/** What these interfaces have beside what is owned. */
+function weak(interfaces: readonly unknown[], owned: readonly string[], why: string): readonly WeakAddress[] {
+  const addresses = interfaces.flatMap((networkInterface) => [
+    ...list(networkInterface, 'PrivateIpAddresses').flatMap((entry) => [
+      text(entry, 'PrivateIpAddress'),
+      text(entry, 'Association', 'PublicIp'),
+    ]),
+    ...list(networkInterface, 'Ipv6Addresses').map((entry) => text(entry, 'Ipv6Address')),
+  ]);
+  return ownedNames([], present(addresses))
+    .addresses.filter((address) => !owned.includes(address))
+    .map((address) => ({ address, why }));
+}
+
+/** Source: Cluster API Provider AWS, `NameAWSClusterAPIRole` and `MachineScope.Role`. */
+const ROLE_TAG = 'sigs.k8s.io/cluster-api-provider-aws/role';
+
+function isControlPlane(instance: unknown): boolean {
+  const roles = list(instance, 'Tags').filter((tag) => text(tag, 'Key') === ROLE_TAG);
+  return roles.length === 1 && text(roles[0], 'Value') === 'control-plane';
+}
+
+function isTaggedFor(instance: unknown, clusterName: string): boolean {
+  return list(instance, 'Tags').some((tag) => {
+    const key = text(tag, 'Key');
+    const value = text(tag, 'Value');
+    if (key === 'eks:cluster-name') return value === clusterName;
+    return key === `kubernetes.io/cluster/${clusterName}` && (value === 'owned' || value === 'shared');
+  });
+}
+
+/** `ec2.internal` in us-east-1, `<region>.compute.internal` elsewhere; undefined when the instance does not tell. */
+function privateDomain(instance: unknown, privateDnsName: string): string | undefined {
+  const domain = privateDnsName.slice(privateDnsName.indexOf('.') + 1);
+  if (/^(?:ec2|[a-z0-9-]+\.compute)\.internal$/.test(domain)) return domain;
+  const region = text(instance, 'Placement', 'AvailabilityZone')?.match(/^([a-z]{2}(?:-[a-z]+)+-\d+)[a-z]$/)?.[1];
+  if (region === undefined) return undefined;
+  return region === 'us-east-1' ? 'ec2.internal' : `${region}.compute.internal`;
+}
+
+function present(values: readonly (string | undefined)[]): string[] {
+  return values.filter((value): value is string => value !== undefined && value !== '');
+}

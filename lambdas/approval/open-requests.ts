@@ -1,0 +1,101 @@
+import type { ApprovalSubject } from '../kubernetes/certificate-signing-requests.ts';
+import { FLOOD_LIMIT } from './decide-approval.ts';
+import type { SigningRequest } from './request.ts';
+
+/** The newest undecided request of one requester, with what a write to it needs. */
+export interface OpenRequest {
+  readonly csr: SigningRequest;
+  /** Absent when the object cannot be written back as it was; then it is not approved. */
+  readonly subject: ApprovalSubject | undefined;
+  /** Creation times of all undecided requests of the requester, this one included; no more than tell a flood. */
+  readonly askedAt: readonly number[];
+}
+
+/**
+ * The open requests of one cluster: of each requester the newest, because its kubelet has given up on the others. What is kept stays
+ * within a fixed amount of memory whatever the cluster sends, and large requests never take the room of ordinary ones.
+ */
+export interface OpenRequests {
+  /** `superseded`: this one, or the older one it replaces, is not judged. `refused`: there is no room for it. */
+  add(csr: SigningRequest, subject: ApprovalSubject | undefined): 'kept' | 'superseded' | 'refused';
+  all(): readonly OpenRequest[];
+}
+
+/** A kubelet's request with ten names takes about 3 KiB, its bookkeeping included. */
+const ORDINARY_BYTES = 8 * 1024;
+/** Of one sweep: over 10,000 ordinary requests, where Kubernetes supports 5,000 nodes. A function has up to ten sweeps at once. */
+const ROOM = { ordinary: 32 * 1024 * 1024, large: 4 * 1024 * 1024 } as const;
+/** What an entry costs besides its texts. */
+const OVERHEAD_BYTES = 2 * 1024;
+
+export function collectOpenRequests(room: { readonly ordinary: number; readonly large: number } = ROOM): OpenRequests {
+  const byRequester = new Map<
+    string,
+    { csr: SigningRequest; subject: ApprovalSubject | undefined; askedAt: number[] }
+  >();
+  const used = { ordinary: 0, large: 0 };
+
+  const take = (size: number): boolean => {
+    const kind = size <= ORDINARY_BYTES ? 'ordinary' : 'large';
+    if (used[kind] + size > room[kind]) return false;
+    used[kind] += size;
+    return true;
+  };
+  const giveBack = (size: number) => {
+    used[size <= ORDINARY_BYTES ? 'ordinary' : 'large'] -= size;
+  };
+
+  return {
+    add(csr, subject) {
+      // A creation time that cannot be read counts as one of this moment.
+      const askedAt = csr.createdAt ?? Number.POSITIVE_INFINITY;
+      const known = byRequester.get(csr.username);
+      if (known === undefined) {
+        if (!take(sizeOf(csr, subject))) return 'refused';
+        byRequester.set(csr.username, { csr, subject, askedAt: [askedAt] });
+        return 'kept';
+      }
+      // An object that was listed twice counts once.
+      if (known.csr.uid === csr.uid) return 'kept';
+      if (known.askedAt.length <= FLOOD_LIMIT) known.askedAt.push(askedAt);
+      else replaceOldest(known.askedAt, askedAt);
+      if (isNewer(csr, known.csr)) {
+        const old = sizeOf(known.csr, known.subject);
+        giveBack(old);
+        if (!take(sizeOf(csr, subject))) {
+          take(old);
+          return 'refused';
+        }
+        known.csr = csr;
+        known.subject = subject;
+      }
+      return 'superseded';
+    },
+    all: () => [...byRequester.values()],
+  };
+}
+
+/** Creation times have whole seconds; the name decides between equals so that every sweep picks the same one. */
+function isNewer(a: SigningRequest, b: SigningRequest): boolean {
+  const difference = (a.createdAt ?? 0) - (b.createdAt ?? 0);
+  return difference === 0 ? a.name > b.name : difference > 0;
+}
+
+function replaceOldest(times: number[], time: number): void {
+  const oldest = Math.min(...times);
+  if (time > oldest) times[times.indexOf(oldest)] = time;
+}
+
+function sizeOf(csr: SigningRequest, subject: ApprovalSubject | undefined): number {
+  const texts = [
+    ...csr.groups,
+    ...csr.usages,
+    ...csr.conditions.flatMap(({ type, status, reason }) => [type, status, reason]),
+  ];
+  return (
+    OVERHEAD_BYTES +
+    (csr.request?.length ?? 0) +
+    texts.reduce((sum, text) => sum + text.length, 0) +
+    (subject === undefined ? 0 : JSON.stringify([subject.metadata, subject.conditions]).length)
+  );
+}

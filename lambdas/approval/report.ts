@@ -1,0 +1,246 @@
+import type { FateRow } from '../contracts/fates.ts';
+import { type Problem, problemOf } from '../contracts/problem.ts';
+import type { Provider } from '../identifiers.ts';
+import { KubernetesError } from '../kubernetes/errors.ts';
+import { describeSkew, type ServerClock, SKEW_REMEDY } from '../kubernetes/server-clock.ts';
+import { printable } from '../printable.ts';
+import type { EvidenceSource } from '../tables/evidence-sources.ts';
+import { REASONS, type Reason, type VerdictKind } from '../tables/reasons.ts';
+import type { Acted, Outcome } from './act.ts';
+import type { SourceReading } from './evidence/evidence.ts';
+import type { Observed } from './observe.ts';
+import type { Mode } from './policy.ts';
+import { NODE_PREFIX } from './rules/rules.ts';
+
+/** One request that was judged. */
+export interface SweepRow {
+  readonly csr: string;
+  readonly uid: string;
+  readonly node: string;
+  readonly ageSeconds: number;
+  readonly verdict: VerdictKind;
+  readonly reason: Reason;
+  readonly message: string;
+  /** True when the request is provably hostile, also where the policy only leaves it. */
+  readonly hostile: boolean;
+  readonly policy?: string;
+  readonly mode?: Mode;
+  readonly outcome: Outcome['kind'];
+}
+
+/**
+ * The result of one sweep of one cluster: what the CLI prints as JSON, what the function counts as metrics. Stable: fields are
+ * added, never changed. Ignored requests are counted by reason, all others have a row.
+ */
+export interface SweepReport {
+  readonly version: 1;
+  readonly cluster: string;
+  readonly provider: Provider;
+  /** RFC 3339. */
+  readonly startedAt: string;
+  readonly durationMs: number;
+  /** False when the requests of the cluster could not be listed: then nothing is known about it. */
+  readonly readable: boolean;
+  /** False when anything could not be read, judged or written; `problems` then says what. */
+  readonly complete: boolean;
+  readonly counts: {
+    readonly approved: number;
+    readonly denied: number;
+    /** Decisions that mode observe kept from being written. */
+    readonly wouldWrite: number;
+    readonly left: number;
+    readonly ignored: number;
+    /** Decided, and not written for all that is known. */
+    readonly failed: number;
+  };
+  readonly ignored: Readonly<Partial<Record<Reason, number>>>;
+  readonly rows: readonly SweepRow[];
+  readonly evidence: readonly {
+    readonly source: EvidenceSource;
+    readonly lookedAt: number;
+    readonly problem?: string;
+    /** Of the error that is the problem: `unauthorized`, `denied`, … */
+    readonly kind?: string;
+  }[];
+  readonly problems: readonly Problem[];
+  /** What became of the requests of nodes that were made 15 to 60 minutes ago, by minute; absent when the requests could not be listed. */
+  readonly fates?: readonly FateRow[];
+  readonly requests: { readonly sent: number; readonly writes: number; readonly retries: number };
+}
+
+interface ReportInput {
+  readonly cluster: string;
+  readonly provider: Provider;
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  readonly observed?: Omit<Observed, 'asked' | 'cluster'>;
+  readonly acted: readonly Acted[];
+  readonly fates?: readonly FateRow[];
+  /** What made the sweep stop before it could judge anything. */
+  readonly failure?: KubernetesError;
+  /** Of the API server, if it answered. */
+  readonly serverClock?: ServerClock & { readonly server: string };
+  readonly requests: SweepReport['requests'];
+}
+
+/** Outcomes of decisions that were to be written, and that nobody saw written. */
+const UNWRITTEN: ReadonlySet<string> = new Set<Outcome['kind']>(['failed', 'unfinished', 'unknown']);
+
+/** Folds what was observed, decided and done into plain data. Pure. */
+export function report(input: ReportInput): SweepReport {
+  const { observed, acted, failure } = input;
+  const ignored = new Map(observed?.ignored);
+  const rows: SweepRow[] = [];
+  for (const entry of acted) {
+    const { reason, verdict } = entry.verdict;
+    if (verdict === 'ignore') ignored.set(reason, (ignored.get(reason) ?? 0) + 1);
+    else rows.push(rowOf(entry, input.startedAt));
+  }
+  const problems = [
+    ...(failure === undefined ? [] : [problemOf(failure)]),
+    ...clockProblem(input),
+    ...problemsOf(observed, acted),
+  ];
+  const count = (matches: (row: SweepRow) => boolean) => rows.filter(matches).length;
+  return {
+    version: 1,
+    cluster: input.cluster,
+    provider: input.provider,
+    startedAt: new Date(input.startedAt).toISOString(),
+    durationMs: Math.round(input.finishedAt - input.startedAt),
+    readable: observed !== undefined,
+    complete: problems.length === 0,
+    counts: {
+      approved: count(({ verdict, outcome }) => verdict === 'approve' && outcome === 'written'),
+      denied: count(({ verdict, outcome }) => verdict === 'deny' && outcome === 'written'),
+      wouldWrite: count(({ outcome }) => outcome === 'observed'),
+      left: count(({ verdict }) => verdict === 'leave'),
+      ignored: [...ignored.values()].reduce((sum, next) => sum + next, 0),
+      failed: count(({ outcome }) => UNWRITTEN.has(outcome)),
+    },
+    ignored: Object.fromEntries([...ignored].toSorted(([a], [b]) => a.localeCompare(b))),
+    rows,
+    evidence: (observed?.evidence.readings ?? []).map((reading) =>
+      reading.ok
+        ? { source: reading.source, lookedAt: reading.lookedAt }
+        : {
+            source: reading.source,
+            lookedAt: 0,
+            problem: reading.problem,
+            kind: reading.kind,
+          },
+    ),
+    problems,
+    fates: input.fates,
+    requests: input.requests,
+  };
+}
+
+function rowOf({ csr, verdict, outcome }: Acted, now: number): SweepRow {
+  return {
+    csr: printable(csr.name, 253),
+    uid: printable(csr.uid, 100),
+    node: printable(csr.username.slice(NODE_PREFIX.length), 253),
+    ageSeconds: Math.max(0, Math.round((now - (csr.createdAt ?? now)) / 1000)),
+    verdict: verdict.verdict,
+    reason: verdict.reason,
+    message: verdict.message,
+    hostile: verdict.hostile,
+    policy: verdict.policy,
+    mode: verdict.mode,
+    outcome: outcome.kind,
+  };
+}
+
+function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[]): Problem[] {
+  const unreadable = (observed?.unreadable ?? []).map(({ name, problem }) => ({
+    kind: 'unreadable',
+    object: `CertificateSigningRequest ${name === undefined ? '(without a name)' : printable(name, 253)}`,
+    message: problem,
+    remedy: REASONS.ObjectMalformed.next,
+  }));
+  const hidden = (observed?.unreadableCount ?? 0) - unreadable.length;
+  if (hidden > 0)
+    unreadable.push({
+      kind: 'unreadable',
+      object: `${hidden} more CertificateSigningRequests`,
+      message: 'not readable either',
+      remedy: REASONS.ObjectMalformed.next,
+    });
+  const unread = (observed?.evidence.readings ?? []).flatMap(evidenceProblem);
+  const unjudged = (observed?.open.length ?? acted.length) - acted.length;
+  const unfinished =
+    unjudged === 0
+      ? []
+      : [
+          {
+            kind: 'unfinished',
+            object: `${unjudged} CertificateSigningRequests`,
+            message: 'the time of the sweep was over before they were judged',
+            remedy: 'The next sweep judges them; if it happens again, find out who makes so many requests.',
+          },
+        ];
+  const unselected = acted.find(({ verdict }) => verdict.reason === 'NoPolicySelected');
+  const policy =
+    unselected === undefined
+      ? []
+      : [
+          {
+            kind: 'policy',
+            object: 'policies',
+            message: unselected.verdict.message,
+            remedy: REASONS.NoPolicySelected.next,
+          },
+        ];
+  const failed = acted.flatMap(({ csr, verdict, outcome }) => {
+    const object = `CertificateSigningRequest ${printable(csr.name, 253)}`;
+    if (verdict.reason === 'JudgeFailed')
+      return [{ kind: 'bug', object, message: verdict.message, remedy: REASONS.JudgeFailed.next }];
+    if (outcome.kind === 'failed')
+      return [{ ...problemOf(outcome.error), object, message: `${outcome.error.object}: ${outcome.error.problem}` }];
+    if (outcome.kind === 'unknown') return [unknownProblem(outcome.error, object)];
+    if (outcome.kind === 'unfinished')
+      return [
+        {
+          kind: 'unfinished',
+          object,
+          message: 'the time of the sweep was over before it was written',
+          remedy: 'The next sweep judges it again.',
+        },
+      ];
+    return [];
+  });
+  // What is about the whole cluster first: whoever shows only a few shows these.
+  return [...unread, ...policy, ...unfinished, ...unreadable, ...failed];
+}
+
+function unknownProblem(error: KubernetesError | undefined, object: string): Problem {
+  const [kind, why, remedy] = unansweredBy(error);
+  return {
+    kind,
+    object,
+    message: `its decision was sent, and no answer says whether it was written: ${why}`,
+    remedy: `The next sweep shows whether it was written. ${remedy}`.trimEnd(),
+  };
+}
+
+function unansweredBy(error: KubernetesError | undefined): readonly [kind: string, why: string, remedy: string] {
+  if (error === undefined) return ['bug', 'certmarshal itself failed', 'Report it as a bug.'];
+  if (error.kind === 'aborted') return ['unfinished', 'the time of the sweep was over', ''];
+  return [error.kind, `${error.object}: ${error.problem}`, error.remedy];
+}
+
+/** The age of a request is our time minus the server's: a wrong clock makes young requests old, or old ones young. */
+function clockProblem({ serverClock }: ReportInput): Problem[] {
+  const skew = describeSkew(serverClock);
+  if (serverClock === undefined || skew === undefined) return [];
+  const object = `API server ${serverClock.server}`;
+  return [{ kind: 'clock', object, message: `${skew}, by which requests are aged`, remedy: SKEW_REMEDY }];
+}
+
+/** What a person must know of a source of evidence before believing that a name is not proven: at most one problem. */
+export function evidenceProblem(reading: SourceReading): readonly Problem[] {
+  if (reading.ok) return [];
+  const { source, problem: message, remedy } = reading;
+  return [{ kind: 'evidence', object: `evidence ${source}`, message, remedy }];
+}

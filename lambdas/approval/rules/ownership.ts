@@ -1,0 +1,402 @@
+import { addressRanges, canonicalAddress, canonicalDnsName, spellsAddress } from '../../names.ts';
+import { printable } from '../../printable.ts';
+import { EVIDENCE_SOURCES, type EvidenceSource, isIndependent, needsNodes } from '../../tables/evidence-sources.ts';
+import type { Reason } from '../../tables/reasons.ts';
+import type { GeneralName } from '../../x509/certificate-request.ts';
+import { type Evidence, isLive, type Owner, type Owners, type ReadableSource } from '../evidence/evidence.ts';
+import { nodeWithoutInstance } from '../evidence/node-kinds.ts';
+import type { ApprovalPolicy } from '../policy.ts';
+import type { ClusterContext } from '../request.ts';
+import type { NameProof } from '../verdict.ts';
+import { deniedBy, type Renewal, type RenewalFault, renewalFor } from './renewal.ts';
+import { isEndpoint } from './reserved-names.ts';
+
+/** Whether every requested name belongs to the node, and if not, the most telling reason. */
+export interface OwnershipResult {
+  readonly proofs: readonly NameProof[];
+  /** Absent when every name is proven. */
+  readonly failure?: { readonly reason: Reason; readonly message: string; readonly hostile: boolean };
+}
+
+const independenceOf = (source: EvidenceSource): number => EVIDENCE_SOURCES[source].independence;
+
+/**
+ * Proves each DNS name and address of a request, once, for the node that asks, by the sources the policy names. A name is proven
+ * when a live owner of that very node lists it, and no object of another node has it: none that is equally independent or more, live or not.
+ */
+export function proveOwnership(
+  names: readonly GeneralName[],
+  node: string,
+  evidence: Evidence,
+  policy: ApprovalPolicy,
+  cluster: Pick<ClusterContext, 'endpoints'>,
+): OwnershipResult {
+  const known = ownersOfNode(names, node, evidence, policy);
+  const proofs: NameProof[] = [];
+  const judgedNames = new Set<string>();
+  let failure: OwnershipResult['failure'];
+  for (const name of names) {
+    if (name.kind !== 'dNSName' && name.kind !== 'iPAddress') continue;
+    const asked = askedName(name);
+    const key = `${asked.kind} ${asked.canonical ?? name.value}`;
+    if (judgedNames.has(key)) continue;
+    judgedNames.add(key);
+    const { proof, failure: why } = proveName(asked, node, known, evidence, policy);
+    proofs.push(proof);
+    if (why === undefined) continue;
+    const hostile = why.hostile && !isSharedEndpoint(asked, known, cluster);
+    // A name that is provably another's says more than one that is merely unknown.
+    if (failure === undefined || (hostile && !failure.hostile)) failure = { ...why, hostile };
+  }
+  return failure === undefined ? { proofs } : { proofs, failure };
+}
+
+/** The address of the endpoint moves between the machines of the control plane, and what they list of it may lag. */
+function isSharedEndpoint(
+  { kind, canonical }: AskedName,
+  { mayBeControlPlane: mayBe }: OwnersOfNode,
+  cluster: Pick<ClusterContext, 'endpoints'>,
+): boolean {
+  return canonical !== undefined && (kind === 'ip' || mayBe) && isEndpoint(canonical, cluster);
+}
+
+/** One name of a request. */
+interface AskedName {
+  readonly kind: 'dns' | 'ip';
+  /** Undefined for what is no address. */
+  readonly canonical: string | undefined;
+  /** For people, whole. */
+  readonly name: string;
+  /** For people: `IP 10.0.0.1`. */
+  readonly label: string;
+}
+
+function askedName({ kind, value }: Extract<GeneralName, { kind: 'dNSName' | 'iPAddress' }>): AskedName {
+  const name = printable(value, 253);
+  return kind === 'dNSName'
+    ? { kind: 'dns', canonical: canonicalDnsName(value), name, label: `DNS name ${printable(value, 100)}` }
+    : { kind: 'ip', canonical: canonicalAddress(value), name, label: `IP ${printable(value, 100)}` };
+}
+
+interface OwnersOfNode {
+  /** The one live object of each source, the most independent first. */
+  readonly trusted: readonly Owner[];
+  /** Sources in which several live objects claim to be the node. */
+  readonly ambiguous: readonly (readonly Owner[])[];
+  /** An object of the node that is not live, where a source that the policy names has no live one. */
+  readonly notLive: Owner | undefined;
+  readonly mayBeControlPlane: boolean;
+  readonly renewal: Renewal | undefined;
+}
+
+function ownersOfNode(
+  names: readonly GeneralName[],
+  node: string,
+  evidence: Evidence,
+  policy: ApprovalPolicy,
+): OwnersOfNode {
+  const trusted: Owner[] = [];
+  const ambiguous: Owner[][] = [];
+  let notLive: Owner | undefined;
+  const { owners: all, more } = evidence.ownersOf(node);
+  for (const source of policy.evidence) {
+    if (source === 'renewal') continue;
+    const owners = all.filter((owner) => owner.source === source);
+    const live = owners.filter(isLive);
+    if (live.length > 1 || more.some((crowded) => crowded === source)) ambiguous.push(owners);
+    else if (live.length === 1) trusted.push(...live);
+    else notLive ??= owners[0];
+  }
+  // The most independent proof of a name is the one that a rival has to match.
+  return {
+    trusted: trusted.toSorted(byIndependence),
+    ambiguous,
+    notLive,
+    mayBeControlPlane: mayBeControlPlane(node, evidence),
+    renewal: renewalFor(names, node, evidence, policy),
+  };
+}
+
+/** Whether a Machine or instance of the control plane is the node, or nothing that the node cannot write knows yet what it is. */
+export function mayBeControlPlane(node: string, evidence: Evidence): boolean {
+  const known = evidence.ownersOf(node).owners.filter(isIndependent);
+  return known.length === 0 || known.some(({ controlPlane }) => controlPlane === true);
+}
+
+function byIndependence(a: Owner, b: Owner): number {
+  return independenceOf(b.source) - independenceOf(a.source);
+}
+
+type Failure = NonNullable<OwnershipResult['failure']>;
+
+function proveName(
+  asked: AskedName,
+  node: string,
+  known: OwnersOfNode,
+  evidence: Evidence,
+  policy: ApprovalPolicy,
+): { readonly proof: NameProof; readonly failure?: Failure } {
+  const { kind, canonical, name, label } = asked;
+  const base = { kind, name };
+  if (canonical === undefined)
+    return fail(base, { reason: 'SanMalformed', message: `${label} is not an address`, hostile: true });
+
+  const holders = evidence.holdersOf(kind, canonical);
+  const listed = known.trusted.find((candidate) => holders.owners.includes(candidate));
+  const byPattern = listed === undefined && matchesPattern(kind, canonical, node, evidence, policy);
+  // Last, so that it takes no proof from the others.
+  const renewed = listed === undefined && !byPattern ? renewedBy(kind, canonical, node, known, evidence) : undefined;
+  const owner = listed ?? renewed;
+  const rank = owner !== undefined ? independenceOf(owner.source) : independenceOf('patterns');
+  const sameName = kind === 'dns' ? evidence.ownersOf(canonical) : undefined;
+  const crowded = crowdedSource(rank, holders) ?? (canonical === node ? undefined : crowdedSource(rank, sameName));
+  if (crowded !== undefined)
+    return fail(base, {
+      reason: 'SanContested',
+      message: `${label} belongs to more ${EVIDENCE_SOURCES[crowded].plural} than a name can belong to`,
+      hostile: false,
+    });
+  const rival = firstRival(node, rank, holders, sameName);
+
+  if (owner !== undefined || byPattern) {
+    const provenBy =
+      owner !== undefined
+        ? { source: owner.source, object: owner.object }
+        : ({ source: 'patterns', object: `pattern of policy ${policy.name}` } as const);
+    // A source that could have contested the proof and was not read might have done so.
+    const silent = unreadSource(evidence, policy, (source) => source !== 'renewal' && independenceOf(source) >= rank);
+    if (rival === undefined && silent !== undefined) return fail(base, unread(label, silent));
+    if (rival === undefined) return { proof: { ...base, proven: true, provenBy } };
+    return fail(
+      { ...base, ownedBy: ownedBy(rival) },
+      {
+        reason: 'SanContested',
+        message: `${label} is owned by ${printable(node, 100)} (${provenBy.object}) and by ${describe(rival)}`,
+        hostile: false,
+      },
+    );
+  }
+
+  if (rival !== undefined)
+    return fail(
+      { ...base, ownedBy: ownedBy(rival) },
+      {
+        reason: 'SanNotOwned',
+        message: `${label} belongs to ${describe(rival)}`,
+        // Only against a node whose own names are known, and by a live object: a name that moves may reach its new Machine late.
+        hostile: known.trusted.length > 0 && isLive(rival) && isIndependent(rival),
+      },
+    );
+  return fail(base, unproven(label, kind, canonical, node, known, evidence, policy));
+}
+
+/** A source with too many objects for one name, if it is at least as independent as `rank`: which of them would contest is not known. */
+function crowdedSource(rank: number, owners: Owners | undefined): ReadableSource | undefined {
+  return owners?.more.find((source) => source !== 'renewal' && independenceOf(source) >= rank);
+}
+
+/**
+ * The most telling object of another node that has a name, and is at least as independent as `rank`; a live one first. A Node's name is a name of that node even
+ * where no evidence lists it: it proves nothing, but no other node gets it. That a certificate has a name is of another day.
+ *
+ * Of EC2 alone, instances that do not run are not read: EC2 gives an address of a VPC to nothing else until its instance is terminated, so what proves a name
+ * there is the only one that has it. Where another source may prove names too, all instances of the cluster are read, in every state.
+ */
+function firstRival(node: string, rank: number, ...having: readonly (Owners | undefined)[]): Owner | undefined {
+  let first: Owner | undefined;
+  for (const entry of having)
+    for (const owner of entry?.owners ?? []) {
+      if (owner.source === 'renewal' || owner.nodes.includes(node) || independenceOf(owner.source) < rank) continue;
+      if (first === undefined || isMoreTelling(owner, first)) first = owner;
+    }
+  return first;
+}
+
+function isMoreTelling(a: Owner, b: Owner): boolean {
+  return isLive(a) === isLive(b) ? independenceOf(a.source) > independenceOf(b.source) : isLive(a);
+}
+
+function renewedBy(
+  kind: 'dns' | 'ip',
+  canonical: string,
+  node: string,
+  { renewal }: OwnersOfNode,
+  evidence: Evidence,
+): Owner | undefined {
+  if (renewal === undefined || renewal.fault !== undefined) return undefined;
+  return deniedBy(kind, canonical, node, evidence) === undefined ? renewal.certificate : undefined;
+}
+
+/** Why the certificate that the node serves does not prove a name that nothing else proves. */
+function notRenewed(
+  kind: 'dns' | 'ip',
+  canonical: string,
+  node: string,
+  { renewal }: OwnersOfNode,
+  evidence: Evidence,
+): RenewalFault | undefined {
+  if (renewal === undefined || renewal.fault !== undefined) return renewal?.fault;
+  const denied = deniedBy(kind, canonical, node, evidence);
+  if (denied === undefined) return undefined;
+  return { reason: 'SanNotOwned', why: `the ${printable(renewal.certificate.object, 150)} has it, but ${denied}` };
+}
+
+/** Nobody lists the name: why not, from the most to the least telling. */
+function unproven(
+  label: string,
+  kind: 'dns' | 'ip',
+  canonical: string,
+  node: string,
+  known: OwnersOfNode,
+  evidence: Evidence,
+  policy: ApprovalPolicy,
+): Failure {
+  const silent = unreadSource(evidence, policy, () => true);
+  if (silent !== undefined) return unread(label, silent);
+  const several = known.ambiguous[0];
+  if (several !== undefined)
+    return {
+      reason: 'EvidenceAmbiguous',
+      message: `${several.length} objects claim to be node ${printable(node, 100)}: ${several
+        .slice(0, 3)
+        .map((owner) => printable(owner.object, 100))
+        .join(', ')}`,
+      hostile: false,
+    };
+  const fault = notRenewed(kind, canonical, node, known, evidence);
+  const objects = known.trusted.map((owner) => printable(owner.object, 100)).join(', ');
+  // A Machine can have its Node a little before its addresses.
+  if (known.trusted.every(isNameless)) {
+    if (fault !== undefined)
+      return { reason: fault.reason, message: `${label} is not proven: ${fault.why}`, hostile: false };
+    const message =
+      known.trusted.length === 0 ? missing(node, known, evidence, policy) : `${objects} has no addresses yet`;
+    return { reason: 'EvidenceMissing', message, hostile: false };
+  }
+  for (const { weakAddresses = [] } of kind === 'ip' ? known.trusted : []) {
+    const weak = weakAddresses.find(({ address }) => address === canonical);
+    if (weak !== undefined)
+      return { reason: 'SanNotOwned', message: `${label} ${printable(weak.why, 200)}`, hostile: false };
+  }
+  return {
+    reason: 'SanNotOwned',
+    message: `${label} is not among the names of ${objects}${fault === undefined ? '' : `; ${fault.why}`}`,
+    hostile: kind === 'dns' && isForeign(canonical, node, known.trusted),
+  };
+}
+
+function isNameless({ addresses, weakAddresses = [], listsNoDnsName }: Owner): boolean {
+  return listsNoDnsName === true && addresses.length + weakAddresses.length === 0;
+}
+
+/**
+ * Whether a DNS name that no object has cannot be asked for in innocence. Addresses move, and evidence may lag; what lists no DNS name says nothing of one; and a
+ * node may call itself by its own name in a domain.
+ */
+function isForeign(canonical: string, node: string, trusted: readonly Owner[]): boolean {
+  if (spellsAddress(canonical) || canonical.startsWith(`${node}.`)) return false;
+  return trusted.some(({ dnsNames, listsNoDnsName }) => dnsNames.length > 0 && listsNoDnsName !== true);
+}
+
+/** Why no object proves anything for the node. */
+function missing(node: string, { notLive }: OwnersOfNode, evidence: Evidence, policy: ApprovalPolicy): string {
+  const certificate = withoutCertificate(node, evidence, policy);
+  if (notLive !== undefined)
+    return `${printable(notLive.object, 150)}, which is node ${printable(node, 100)}, ${printable(notLive.notLive ?? '', 50)}${certificate}`;
+  const why = nodeWithoutInstance(node);
+  const looked = `${lookedAt(evidence, policy)} names node ${printable(node, 100)}`;
+  return `${why === undefined ? `${looked} yet` : `${looked}: ${why}`}${certificate}`;
+}
+
+/** A source of the policy that could not be read, if it is one of those asked for. One that the cluster does not have has no reading. */
+function unreadSource(
+  evidence: Evidence,
+  policy: ApprovalPolicy,
+  isAsked: (source: ReadableSource) => boolean,
+): ReadableSource | undefined {
+  const counts = (source: ReadableSource) =>
+    policy.evidence.includes(source) || (source === 'node' && policy.evidence.some(needsNodes));
+  return evidence.readings.find(({ ok, source }) => !ok && counts(source) && isAsked(source))?.source;
+}
+
+function unread(label: string, source: ReadableSource): Failure {
+  return {
+    reason: 'EvidenceUnreadable',
+    message: `${label} is not proven: ${EVIDENCE_SOURCES[source].plural} could not be read`,
+    hostile: false,
+  };
+}
+
+/** "; what it serves at 10.0.1.23:10250 ended 2 h ago". */
+function withoutCertificate(node: string, evidence: Evidence, policy: ApprovalPolicy): string {
+  if (!policy.evidence.includes('renewal')) return '';
+  for (const reading of evidence.readings) {
+    const why = reading.ok ? reading.without?.get(node) : undefined;
+    if (why !== undefined) return `; ${printable(why, 200)}`;
+  }
+  return '';
+}
+
+/** "no Machine (42 looked at)". */
+function lookedAt(evidence: Evidence, policy: ApprovalPolicy): string {
+  const parts: string[] = [];
+  for (const reading of evidence.readings) {
+    if (!reading.ok || !policy.evidence.includes(reading.source)) continue;
+    parts.push(`no ${EVIDENCE_SOURCES[reading.source].plural.slice(0, -1)} (${reading.lookedAt} looked at)`);
+  }
+  return parts.length === 0
+    ? `no evidence was read (policy asks for ${policy.evidence.join(', ')}); nothing`
+    : parts.join(' and ');
+}
+
+/**
+ * Patterns are bound to the requester: a CIDR counts only for an address that its own Node shows, a DNS pattern only for a node
+ * whose Node there is, and whose name is one label: with dots in it, two nodes could spell the same name.
+ */
+function matchesPattern(
+  kind: 'dns' | 'ip',
+  canonical: string,
+  node: string,
+  evidence: Evidence,
+  policy: ApprovalPolicy,
+): boolean {
+  if (!policy.evidence.includes('patterns')) return false;
+  const { owners } = evidence.ownersOf(node);
+  const own = owners.filter(({ source }) => source === 'node');
+  // A Node outlives its machine.
+  if (own.length === 0 || owners.some((owner) => owner.source !== 'renewal' && !isLive(owner))) return false;
+  if (kind === 'ip') {
+    const holders = evidence.holdersOf(kind, canonical).owners;
+    return own.some((owner) => holders.includes(owner)) && cidrsOf(policy).has(canonical);
+  }
+  if (node.includes('.')) return false;
+  return policy.patterns.dnsNames.some(
+    (pattern) => canonicalDnsName(pattern.replaceAll('{node}', () => node)) === canonical,
+  );
+}
+
+const rangesByPolicy = new WeakMap<ApprovalPolicy, ReturnType<typeof addressRanges>>();
+
+function cidrsOf(policy: ApprovalPolicy): ReturnType<typeof addressRanges> {
+  let ranges = rangesByPolicy.get(policy);
+  if (ranges === undefined) {
+    ranges = addressRanges(policy.patterns.cidrs);
+    rangesByPolicy.set(policy, ranges);
+  }
+  return ranges;
+}
+
+/** `node-2 (Machine eksa-system/md-0-x7k2)`, `Machine eksa-system/cp-1, which is being deleted`. */
+function describe({ nodes: [node], object, notLive }: Owner): string {
+  const shown = printable(object, 150);
+  const named = node === undefined ? shown : `${printable(node, 100)} (${shown})`;
+  return notLive === undefined ? named : `${named}, which ${printable(notLive, 50)}`;
+}
+
+function ownedBy(owner: Owner): NonNullable<NameProof['ownedBy']> {
+  return { node: printable(owner.nodes[0] ?? '', 253), object: printable(owner.object, 300) };
+}
+
+function fail(base: Omit<NameProof, 'proven'>, failure: Failure): { proof: NameProof; failure: Failure } {
+  return { proof: { ...base, proven: false }, failure };
+}

@@ -1,0 +1,106 @@
+import type { FateRow } from '../contracts/fates.ts';
+import { KubernetesError } from '../kubernetes/errors.ts';
+import { type Acted, act } from './act.ts';
+import { decide } from './decide.ts';
+import { tellFates } from './fates.ts';
+import { type Observed, observe, type SweepTarget } from './observe.ts';
+import type { ApprovalPolicy } from './policy.ts';
+import { report, type SweepReport } from './report.ts';
+
+/** Milliseconds since the epoch. */
+export type Clock = () => number;
+
+/** For programs that show what is going on; a sweep does not depend on it. */
+export interface SweepProgress {
+  readonly observed?: (observed: Observed) => void;
+  readonly acted?: (acted: Acted) => void;
+}
+
+/** A bug in a sweep that had begun to decide. What it did stands, and `report` tells it. */
+export class SweepBugError extends Error {
+  override readonly name = 'SweepBugError';
+  readonly report: SweepReport;
+
+  /** @param bug what was thrown */
+  constructor(bug: unknown, found: SweepReport) {
+    super(`certmarshal itself failed (${bug instanceof Error ? bug.name : typeof bug})`, { cause: bug });
+    this.report = found;
+  }
+}
+
+/**
+ * Sweeps one cluster: observe, decide, act, report. Safe to repeat, to interrupt and to run twice at once: every write is bound to
+ * the object that was judged. What goes wrong with the cluster is part of the report; only a bug throws.
+ *
+ * @throws SweepBugError for a bug after the first decision
+ * @param promised the policies by which requests count as missed, where `policies` only observe because writes are held
+ */
+export async function sweep(
+  target: SweepTarget,
+  policies: readonly ApprovalPolicy[],
+  clock: Clock,
+  signal: AbortSignal,
+  progress: SweepProgress = {},
+  promised: readonly ApprovalPolicy[] = policies,
+): Promise<SweepReport> {
+  const startedAt = clock();
+  const before = requestsOf(target);
+  const clockBefore = target.workload.clock;
+  let observed: Observed | undefined;
+  let acted: readonly Acted[] = [];
+  let fates: readonly FateRow[] | undefined;
+  let failure: KubernetesError | undefined;
+  const bugs: unknown[] = [];
+  try {
+    observed = await observe(target, policies, signal, clock);
+    progress.observed?.(observed);
+    acted = await act(decide(observed.cluster, observed, policies, clock()), {
+      client: target.workload,
+      evidence: observed.evidence,
+      policies,
+      now: clock,
+      signal,
+      onBug: (bug) => void bugs.push(bug),
+      onActed: progress.acted,
+    });
+    const { asked, cluster, open, evidence } = observed;
+    fates = await tellFates(asked, { cluster, open, evidence, acted, policies: promised, signal });
+  } catch (error) {
+    if (error instanceof KubernetesError) failure = error;
+    else bugs.push(error);
+  }
+  if (bugs.length > 0 && acted.length === 0) throw bugs[0];
+  const after = requestsOf(target);
+  // The same object again means that no answer came.
+  const { clock: serverClock, server } = target.workload;
+  const answered = serverClock !== undefined && serverClock !== clockBefore;
+  const told = report({
+    cluster: target.cluster.name,
+    provider: target.cluster.provider,
+    startedAt,
+    finishedAt: clock(),
+    observed,
+    acted,
+    fates,
+    failure,
+    serverClock: answered ? { ...serverClock, server } : undefined,
+    requests: {
+      sent: after.sent - before.sent,
+      writes: after.writes - before.writes,
+      retries: after.retries - before.retries,
+    },
+  });
+  if (bugs.length > 0) throw new SweepBugError(bugs[0], told);
+  return told;
+}
+
+function requestsOf({ workload, management }: SweepTarget): SweepReport['requests'] {
+  const clients = new Set([workload, ...(management === undefined ? [] : [management])]);
+  const total = { sent: 0, writes: 0, retries: 0 };
+  for (const { stats } of clients) {
+    total.sent += stats.requests;
+    total.writes += stats.writes;
+    total.retries += stats.retries;
+  }
+  return total;
+}

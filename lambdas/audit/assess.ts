@@ -1,0 +1,83 @@
+import type { ExpiryFinding } from '../contracts/finding.ts';
+import type { Observation } from '../contracts/observation.ts';
+import type { Snapshot } from '../contracts/snapshot.ts';
+import type { Provider } from '../identifiers.ts';
+import { finished, type Steps } from '../steps.ts';
+import { boundInSteps, cutFindings } from './bound-observations.ts';
+import { knownCertificates } from './certificates.ts';
+import { keepObservations } from './keep-observations.ts';
+import { authorityFindings } from './rules/authority.ts';
+import { certificateFindings } from './rules/certificate-findings.ts';
+import { coverageFindings } from './rules/coverage.ts';
+import type { Draft } from './rules/draft.ts';
+import { eksAuthorityFindings } from './rules/eks-authority.ts';
+import { findingsOf } from './rules/findings.ts';
+import { clockFindings, kubeletFindings } from './rules/kubelet.ts';
+import { requestFindings } from './rules/request.ts';
+import type { Thresholds } from './rules/thresholds.ts';
+import { unreadFindings } from './rules/unread.ts';
+
+export interface AssessedCluster {
+  /** As in {@link Snapshot}. */
+  readonly id: string;
+  readonly provider: Provider;
+  /** What it is called in EKS or Cluster API, for commands. @default the id */
+  readonly name?: string;
+}
+
+export interface Assessment {
+  /** The worst first, then by what bites first. */
+  readonly findings: readonly ExpiryFinding[];
+  /** What was seen now, and what is kept of before; the most important of these where a snapshot cannot keep them all. */
+  readonly observations: readonly Observation[];
+}
+
+/**
+ * What of all that was seen will bite, bites, or is not known. Pure; never throws.
+ *
+ * No failed read removes a finding, lowers its severity, or moves its date: an observation of before is dropped only where its source was read
+ * to its end, and its place did not fail; until then it counts as if it was made now.
+ *
+ * @param previous of the same cluster
+ * @param now milliseconds since the epoch
+ */
+export function assessExpiry(
+  cluster: AssessedCluster,
+  observations: readonly Observation[],
+  previous: Pick<Snapshot, 'observations' | 'findings'> | undefined,
+  thresholds: Thresholds,
+  now: number,
+): Assessment {
+  return finished(assessInSteps(cluster, observations, previous, thresholds, now));
+}
+
+/** Does the same, and yields often enough that the caller can let others have the thread. */
+export function* assessInSteps(
+  ...[cluster, observations, previous, thresholds, now]: Parameters<typeof assessExpiry>
+): Steps<Assessment> {
+  const { provider } = cluster;
+  const before = previous ?? { observations: [], findings: [] };
+  const known = keepObservations(observations, before.observations, now);
+  yield;
+  const { all, kept } = known;
+  const certificates = yield* knownCertificates(all, kept, now);
+  const read = new Set(observations.filter(({ kind }) => kind === 'read').map(({ source }) => source));
+  const bounded = yield* boundInSteps(all, now);
+  const ofCertificates = yield* certificateFindings(certificates, all, provider, thresholds, now);
+  const ofAuthorities = yield* authorityFindings(certificates, provider, now);
+  const drafts = [...ofCertificates, ...ofAuthorities];
+  const rules: readonly (() => readonly Draft[])[] = [
+    () => eksAuthorityFindings(all, now),
+    () => kubeletFindings(all, certificates, now),
+    () => requestFindings(all, certificates, now),
+    () => clockFindings(all),
+    () => unreadFindings({ known, certificates, findings: before.findings, thresholds, now }),
+    () => coverageFindings({ provider, observations: all, certificates, before, read, now }),
+    () => cutFindings(bounded),
+  ];
+  for (const rule of rules) {
+    for (const draft of rule()) drafts.push(draft);
+    yield;
+  }
+  return { findings: yield* findingsOf(cluster, drafts, before.findings, now), observations: bounded.kept };
+}

@@ -1,0 +1,123 @@
+import type { Observation } from '../contracts/observation.ts';
+import { MAX_OBSERVATIONS } from '../contracts/snapshot.ts';
+import { eachInSteps, finished, mapInSteps, type Steps, sortInSteps } from '../steps.ts';
+import type { SourceId } from '../tables/audit-sources.ts';
+import { CERTIFICATE_CLASSES, type Layer } from '../tables/certificate-classes.ts';
+import { compare, counted, firstOf, timeOf } from '../words.ts';
+import { classOf } from './certificates.ts';
+import type { Draft } from './rules/draft.ts';
+
+/** Of the JSON of all of them: ordinary ones have under 800 bytes each. */
+const MAX_BYTES = 40 * 1024 * 1024;
+
+export interface BoundObservations {
+  /** In the order that they had. */
+  readonly kept: readonly Observation[];
+  readonly left: readonly Observation[];
+}
+
+/**
+ * What is kept of an audit. Beyond the bounds it is cut from below: whatever a workload can have more of goes before anything of the cluster itself.
+ * Pure.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function boundObservations(all: readonly Observation[], now: number): BoundObservations {
+  return finished(boundInSteps(all, now));
+}
+
+/** Does the same, and yields often enough that the caller can let others have the thread. */
+export function* boundInSteps(all: readonly Observation[], now: number): Steps<BoundObservations> {
+  const sizes = new Map(yield* mapInSteps(all, (observation) => [observation, bytesOf(observation)]));
+  const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  if (all.length <= MAX_OBSERVATIONS && total <= MAX_BYTES) return { kept: all, left: [] };
+  const kept = new Set<Observation>();
+  let room = MAX_BYTES;
+  yield* eachInSteps(yield* byImportance(all, now), (observation) => {
+    const size = sizes.get(observation) ?? 0;
+    if (kept.size >= MAX_OBSERVATIONS || size > room) return;
+    kept.add(observation);
+    room -= size;
+  });
+  return { kept: all.filter((one) => kept.has(one)), left: all.filter((one) => !kept.has(one)) };
+}
+
+/** Told by every audit in which it happens: what is not kept is not known when its source cannot be read the next time. */
+export function cutFindings({ kept, left }: BoundObservations): readonly Draft[] {
+  if (left.length === 0) return [];
+  const bySource = [...Map.groupBy(left, ({ source }) => source)].toSorted(
+    ([a, one], [b, other]) => other.length - one.length || compare(a, b),
+  );
+  const own = left.filter((observation) => tierOf(observation) !== TIERS.workloads).length;
+  return [
+    {
+      code: 'SourcePartial',
+      severity: 'warning',
+      object: 'snapshot',
+      message: `${left.length} of ${counted(kept.length + left.length, 'observation')} are more than a snapshot keeps, and are not known once their source cannot be read: ${firstOf(bySource.map(([source, { length }]) => `${length} of ${source}`))}${own === 0 ? ', all of workloads' : `, ${own} of them of the cluster itself`}; delete what is not in use any more, such as old TLS Secrets and Certificates`,
+      words: { source: bySource[0]?.[0] },
+    },
+  ];
+}
+
+/** The most important first. */
+const TIERS = { cluster: 0, controlPlane: 1, nodes: 2, workloads: 3 } as const;
+type Tier = (typeof TIERS)[keyof typeof TIERS];
+
+/** Sources whose places workloads make. */
+const OF_WORKLOADS: ReadonlySet<SourceId> = new Set<SourceId>([
+  'signing-requests',
+  'webhooks',
+  'api-services',
+  'crd-conversions',
+  'cert-manager',
+  'tls-secrets',
+]);
+
+function tierOf(observation: Observation): Tier {
+  switch (observation.kind) {
+    case 'certificate':
+      return tierOfLayer(CERTIFICATE_CLASSES[classOf(observation)].layer);
+    case 'unread':
+      if (observation.where === undefined) return TIERS.cluster;
+      if (observation.what !== undefined) return tierOfLayer(CERTIFICATE_CLASSES[observation.what].layer);
+      return OF_WORKLOADS.has(observation.source) ? TIERS.workloads : TIERS.nodes;
+    case 'member':
+    case 'renewal':
+      return TIERS.nodes;
+    case 'group':
+    case 'requests':
+    case 'authority':
+    case 'clock':
+    case 'read':
+    case 'off':
+      return TIERS.cluster;
+  }
+}
+
+function tierOfLayer(layer: Layer): Tier {
+  if (layer === 'workload') return TIERS.workloads;
+  return layer === 'node' ? TIERS.nodes : TIERS.controlPlane;
+}
+
+/** By tier. Of the certificates of one tier those first whose end is near, be it to come or past; a place without one comes after them. */
+function* byImportance(all: readonly Observation[], now: number): Steps<readonly Observation[]> {
+  const weighed = yield* mapInSteps(all, (observation) => ({
+    observation,
+    tier: tierOf(observation),
+    away:
+      observation.kind === 'certificate'
+        ? Math.abs((timeOf(observation.notAfter) ?? now) - now)
+        : Number(observation.kind === 'unread') * Number.MAX_SAFE_INTEGER,
+    place: 'where' in observation ? observation.where : '',
+  }));
+  const sorted = yield* sortInSteps(
+    weighed,
+    (a, b) => a.tier - b.tier || a.away - b.away || compare(a.place ?? '', b.place ?? ''),
+  );
+  return sorted.map(({ observation }) => observation);
+}
+
+function bytesOf(observation: Observation): number {
+  return Buffer.byteLength(JSON.stringify(observation)) + 1;
+}

@@ -1,0 +1,285 @@
+import type { CertificateObservation, Observation } from '../contracts/observation.ts';
+import { flatMapInSteps, groupInSteps, mapInSteps, type Steps } from '../steps.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
+import { DAY_MS } from '../time.ts';
+import { compare, timeOf } from '../words.ts';
+import { namesOf } from './keep-observations.ts';
+import { withinEvidence } from './rules/inferred-ends.ts';
+import { isProven } from './rules/proof.ts';
+import type { Life } from './rules/thresholds.ts';
+
+/** One certificate, wherever it is and whoever speaks of it. */
+export interface KnownCertificate {
+  readonly what: CertificateClass;
+  /** `kube-apiserver berlin-cp-1`: the same from one audit to the next. */
+  readonly object: string;
+  /** Whose word counts. */
+  readonly best: CertificateObservation;
+  readonly member?: string;
+  /** Of all of them, the first one first. */
+  readonly places: readonly string[];
+  /** Every end that is believed: one, but where the best word is old. */
+  readonly lives: readonly Life[];
+  /** The earliest of these. Milliseconds since the epoch. */
+  readonly notAfter: number;
+  /** Everybody who speaks of it. */
+  readonly said: readonly CertificateObservation[];
+  /** What a server shows for it without proof: it counts where it ends earlier. */
+  readonly unproven?: CertificateObservation;
+  /** The newest look at the best of it, milliseconds since the epoch; only where none of now shows it. */
+  readonly lastSeen?: number;
+  /** It is in a bundle in which another one is valid. */
+  readonly spare: boolean;
+  /** Only the age of a Machine tells its end: it can end earlier, for a Machine that was moved or restored is younger than its machine. */
+  readonly atMost?: true;
+}
+
+/** Observations whose end is no time are in none of them. */
+export function* knownCertificates(
+  observations: readonly Observation[],
+  kept: ReadonlySet<Observation>,
+  now: number,
+): Steps<readonly KnownCertificate[]> {
+  const nodes = nodesOfMembers(observations);
+  const ending = yield* flatMapInSteps(observations, (observation) =>
+    observation.kind === 'certificate' && timeOf(observation.notAfter) !== undefined ? [observation] : [],
+  );
+  const slots = yield* groupInSteps(ending, (certificate) => slotOf(certificate, nodes));
+  const validInBundle = validPlaces(observations, now);
+  const certificates = withinEvidence(
+    yield* mapInSteps(slots.values(), (said) => believed(said, kept, nodes, validInBundle, now)),
+    observations,
+    nodes,
+  );
+  const identities = yield* groupInSteps(certificates, identityOf);
+  return yield* flatMapInSteps(identities.values(), mergedByMember);
+}
+
+/** The Node of each Machine: one machine has two names. */
+function nodesOfMembers(observations: readonly Observation[]): ReadonlyMap<string, string> {
+  const nodes = new Map<string, string>();
+  for (const observation of observations) {
+    if (observation.kind !== 'member') continue;
+    const names = namesOf(observation);
+    const node = observation.node ?? names[1] ?? observation.name;
+    for (const name of names) {
+      const known = nodes.get(name);
+      // A Machine that has its Node by now says more than one that had none; of two Nodes the first, whoever came first.
+      if (known === undefined || known === names[1] || (node !== names[1] && node < known)) nodes.set(name, node);
+    }
+  }
+  return nodes;
+}
+
+/** An authority that a server sends along is none of the server's own certificates. */
+export function classOf({ what, isAuthority, position = 0 }: CertificateObservation): CertificateClass {
+  return isAuthority === true && position > 0 && !CERTIFICATE_CLASSES[what].authority ? 'ca-bundle' : what;
+}
+
+/** Of one member and class there is one certificate; where there is no member, at one place; and of what was issued at request, each is one. */
+function slotOf(observation: CertificateObservation, nodes: ReadonlyMap<string, string>): string {
+  const { where, position = 0, member, fingerprint } = observation;
+  const what = classOf(observation);
+  if (member === undefined && CERTIFICATE_CLASSES[what].severalAtAPlace)
+    return `${what}\n${where}\n${position}\n${fingerprint}`;
+  return member === undefined || position > 0
+    ? `${what}\n${where}\n${position}`
+    : `${what}\n${nodes.get(member) ?? member}`;
+}
+
+/**
+ * The lower the better: the certificate itself, what its owner says now, the newest certificate that was issued to it, what somebody wrote down,
+ * what follows from its age. A request tells what was issued, not what is in use.
+ */
+function rankOf({ basis, source }: CertificateObservation): number {
+  if (basis === 'certificate') return source === 'signing-requests' ? 2 : 0;
+  return { status: 1, annotation: 3, inference: 4 }[basis];
+}
+const ISSUED = 2;
+
+/** One audit takes less: what was seen that much later was seen by another one. */
+const LATER_AUDIT_MS = 10 * 60_000;
+
+function believed(
+  said: readonly CertificateObservation[],
+  kept: ReadonlySet<Observation>,
+  nodes: ReadonlyMap<string, string>,
+  validInBundle: ReadonlyMap<string, number>,
+  now: number,
+): KnownCertificate {
+  const unproven = said.filter((observation) => !isProven(observation)).toSorted(byEnd);
+  const proven = said.filter(isProven);
+  const counting = proven.length > 0 ? proven : unproven;
+  const rank = counting.map(rankOf).reduce(lesser);
+  const ranked = counting
+    .filter((observation) => rankOf(observation) === rank)
+    .toSorted(rank === ISSUED ? byNewest : byEnd);
+  const best = ranked[0] ?? said[0];
+  if (best === undefined) throw new Error('a slot without observations');
+  const isOld = kept.has(best);
+  const seenAt = timeOf(best.observedAt) ?? 0;
+  // What is old may have been replaced since: then whatever was said later counts too, where it says less.
+  const later = isOld
+    ? counting.filter(
+        (other) =>
+          rankOf(other) > rank &&
+          other.basis !== 'inference' &&
+          (timeOf(other.observedAt) ?? 0) > seenAt + LATER_AUDIT_MS,
+      )
+    : [];
+  const lives = [best, ...later, ...(proven.length > 0 ? unproven : [])].map((observation) =>
+    lifeOf(observation, best),
+  );
+  const what = classOf(best);
+  const member = best.member === undefined ? undefined : (nodes.get(best.member) ?? best.member);
+  const { where, position = 0 } = best;
+  return {
+    what,
+    object: `${what} ${member === undefined || position > 0 ? `${where}${position > 0 ? ` #${position + 1}` : ''}` : member}`,
+    best,
+    member,
+    places: [...new Set(ranked.map((observation) => observation.where))],
+    lives,
+    notAfter: lives.map(({ notAfter }) => notAfter).reduce(lesser),
+    said,
+    unproven: unproven[0],
+    lastSeen: isOld ? seenAt : undefined,
+    spare: best.what === 'ca-bundle' && isSpare(best, validInBundle, now),
+  };
+}
+
+/** Who says only an end means a certificate that lives as long as the best known one. */
+function lifeOf(observation: CertificateObservation, best: CertificateObservation): Life {
+  const notAfter = timeOf(observation.notAfter) ?? 0;
+  const notBefore = timeOf(observation.notBefore);
+  const [from, to] = [timeOf(best.notBefore), timeOf(best.notAfter)];
+  if (notBefore !== undefined || from === undefined || to === undefined) return { notBefore, notAfter };
+  return { notBefore: notAfter - (to - from), notAfter };
+}
+
+function byEnd(a: CertificateObservation, b: CertificateObservation): number {
+  return (timeOf(a.notAfter) ?? 0) - (timeOf(b.notAfter) ?? 0) || byPlace(a, b);
+}
+
+function byNewest(a: CertificateObservation, b: CertificateObservation): number {
+  return (timeOf(b.notBefore ?? b.notAfter) ?? 0) - (timeOf(a.notBefore ?? a.notAfter) ?? 0) || byEnd(a, b);
+}
+
+/** So that it does not matter who was heard first. */
+function byPlace(a: CertificateObservation, b: CertificateObservation): number {
+  return (
+    compare(a.where, b.where) ||
+    compare(a.source, b.source) ||
+    compare(a.fingerprint ?? '', b.fingerprint ?? '') ||
+    compare(b.observedAt, a.observedAt) ||
+    compare(JSON.stringify(a), JSON.stringify(b))
+  );
+}
+
+/** How many certificates of each bundle are valid. */
+function validPlaces(observations: readonly Observation[], now: number): ReadonlyMap<string, number> {
+  const valid = new Map<string, number>();
+  for (const observation of observations) {
+    if (observation.kind !== 'certificate' || observation.what !== 'ca-bundle') continue;
+    if ((timeOf(observation.notAfter) ?? 0) > now)
+      valid.set(bundleOf(observation), (valid.get(bundleOf(observation)) ?? 0) + 1);
+  }
+  return valid;
+}
+
+function bundleOf({ source, where }: CertificateObservation): string {
+  return `${source}\n${where}`;
+}
+
+function isSpare(
+  observation: CertificateObservation,
+  validInBundle: ReadonlyMap<string, number>,
+  now: number,
+): boolean {
+  const own = (timeOf(observation.notAfter) ?? 0) > now ? 1 : 0;
+  return (validInBundle.get(bundleOf(observation)) ?? 0) > own;
+}
+
+/** The same bytes are the same certificate. */
+function identityOf({ best, object }: KnownCertificate): string {
+  return best.basis === 'certificate' && best.fingerprint !== undefined && best.fingerprint !== ''
+    ? best.fingerprint
+    : `\n${object}`;
+}
+
+/**
+ * A server can show whatever it likes, also what another machine or a ConfigMap has: its certificate is one of its own, and takes the name of no other. Behind an
+ * endpoint are servers of machines: what both show, of one class, is one certificate.
+ */
+function mergedByMember(same: readonly KnownCertificate[]): readonly KnownCertificate[] {
+  const sorted = same.toSorted(byTelling);
+  const servers = [...Map.groupBy(sorted.filter(isOfMember), ({ member }) => member).values()];
+  const others = sorted.filter((certificate) => !isOfMember(certificate));
+  for (const places of Map.groupBy(others, isOfServer).values()) {
+    const server = servers.find(([first]) => first?.what === places[0]?.what);
+    if (server === undefined) servers.push(places);
+    else server.push(...places);
+  }
+  return servers.map(merged);
+}
+
+function isOfMember({ member, best: { position = 0 } }: KnownCertificate): boolean {
+  return member !== undefined && position === 0;
+}
+
+function isOfServer({ best: { source, position = 0 } }: KnownCertificate): boolean {
+  return source === 'tls' && position === 0;
+}
+
+function byTelling(a: KnownCertificate, b: KnownCertificate): number {
+  return (
+    Number(CERTIFICATE_CLASSES[a.what].generic) - Number(CERTIFICATE_CLASSES[b.what].generic) ||
+    // Behind an endpoint another machine may answer the next time.
+    Number(a.member === undefined) - Number(b.member === undefined) ||
+    compare(a.object, b.object) ||
+    byPlace(a.best, b.best)
+  );
+}
+
+function lesser(a: number, b: number): number {
+  return Math.min(a, b);
+}
+
+function greater(a: number, b: number): number {
+  return Math.max(a, b);
+}
+
+function merged(same: readonly KnownCertificate[]): KnownCertificate {
+  const [first, ...others] = same.toSorted(byTelling);
+  if (first === undefined) throw new Error('a certificate without observations');
+  if (others.length === 0) return first;
+  const { lastSeen, ...certificate } = first;
+  const unproven = same.flatMap((known) => known.unproven ?? [])[0];
+  const looks = same.flatMap((known) => known.lastSeen ?? []);
+  return {
+    ...certificate,
+    places: [...new Set([first, ...others].flatMap(({ places }) => places))],
+    lives: same.flatMap(({ lives }) => lives),
+    notAfter: same.map(({ notAfter }) => notAfter).reduce(lesser),
+    said: same.flatMap(({ said }) => said),
+    ...(unproven === undefined ? {} : { unproven }),
+    ...(lastSeen !== undefined && looks.length === same.length ? { lastSeen: looks.reduce(greater) } : {}),
+    spare: same.every(({ spare }) => spare),
+  };
+}
+
+/** Sources that disagree with the best by more than this do not mean the same certificate. */
+const AGREE_MS = 2 * DAY_MS;
+
+/** Who says another end than the one whose word counts; inference and requests never disagree with anything. */
+export function dissenters({ best, said }: KnownCertificate): readonly CertificateObservation[] {
+  const end = timeOf(best.notAfter) ?? 0;
+  if (best.basis === 'inference' || rankOf(best) === ISSUED) return [];
+  return said
+    .filter(
+      (other) =>
+        (other.basis === 'status' || other.basis === 'annotation') &&
+        Math.abs((timeOf(other.notAfter) ?? 0) - end) > AGREE_MS + (other.precisionMs ?? 0) + (best.precisionMs ?? 0),
+    )
+    .toSorted(byPlace);
+}

@@ -1,0 +1,392 @@
+import type {
+  CertificateObservation,
+  MemberObservation,
+  Observation,
+  UnreadObservation,
+} from '../contracts/observation.ts';
+import { REMEMBERED_OF_ONE_PLACE, REMEMBERED_SOURCES, type SourceId } from '../tables/audit-sources.ts';
+import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
+import { codeOfUnread } from '../tables/finding-codes.ts';
+import { DAY_MS } from '../time.ts';
+import { compare, timeOf } from '../words.ts';
+import { isOfServer, provesLess } from './rules/proof.ts';
+
+/** All that counts: what was seen now, and what was before and could not be looked at again. */
+export interface KnownObservations {
+  /** Those of now first. */
+  readonly all: readonly Observation[];
+  /** Those of before. */
+  readonly kept: ReadonlySet<Observation>;
+}
+
+/** Nobody renews what was asked for once, so it is forgotten when it has been over for a week. */
+const FORGET_AFTER_MS = 7 * DAY_MS;
+
+/** Who tells by whom a certificate may have been signed. */
+const AUTHORITY_SOURCES: readonly SourceId[] = [
+  'trust-configmaps',
+  'cluster-secrets',
+  'eks-cluster',
+  'eks-authorities',
+];
+
+/**
+ * What of before still holds. An observation is dropped only where
+ *
+ * - its source is off now,
+ * - the same thing was seen again at the same place, and what a server of the control plane shows proves no less than before,
+ * - its source was read to its end, and neither its place nor its member failed,
+ * - or its member is in no list any more, every list that had it was read to its end, and its place did not fail: a machine that got another name is
+ *   gone too.
+ */
+export function keepObservations(
+  now: readonly Observation[],
+  previous: readonly Observation[],
+  at: number,
+): KnownObservations {
+  if (previous.length === 0) return { all: now, kept: new Set() };
+  const sources = sourceStates(now);
+  const read = (source: SourceId): boolean => sources.get(source)?.read === true;
+  const seen = new Map(now.map((observation) => [keyOf(observation), observation]));
+  const members = memberLists(now, previous, read);
+  const servers = Map.groupBy(now.filter(isCertificate).filter(isOfServer), serverKeyOf);
+
+  const keeps = (before: Observation): boolean => {
+    const state = sources.get(before.source);
+    if (before.kind === 'read' || before.kind === 'off') return false;
+    if (state?.off === true) return false;
+    if (before.kind === 'unread' && before.where === undefined) return state === undefined;
+    const member = memberOf(before);
+    if (before.kind === 'certificate' && isOfServer(before)) {
+      const shown = servers.get(serverKeyOf(before)) ?? [];
+      if (shown.length > 0 && shown.every((other) => provesLess(other, before)))
+        return member === undefined || !members.isGone(member);
+    }
+    const again = seen.get(keyOf(before));
+    if (again !== undefined) return isNewest(before, again);
+    const failed = state !== undefined && placesOf(before).some((place) => state.unread.has(place));
+    if (!failed && member !== undefined && members.isGone(member)) return false;
+    if (state?.read !== true) return true;
+    if (failed) return isStillSo(before, state);
+    if (before.kind !== 'certificate') return false;
+    if (REMEMBERED_SOURCES.has(before.source)) return isRemembered(before);
+    return member !== undefined && members.isLost(member) && !state.members.has(`${before.what} ${member}`);
+  };
+
+  const isRemembered = ({ member, notAfter }: CertificateObservation): boolean =>
+    member === undefined
+      ? at - (timeOf(notAfter) ?? at) < FORGET_AFTER_MS
+      : !read('nodes') || members.nodes.has(member);
+
+  const kept = newestRemembered(previous.filter(keeps), now, at);
+  const earlier = new Map(previous.map((observation) => [exactKeyOf(observation), observation]));
+  const authoritiesRead = !AUTHORITY_SOURCES.some((source) => sources.get(source)?.read === false);
+  const issued = issuedKubelets(previous, now);
+  const inherited = now.map((observation) => {
+    const before = earlier.get(exactKeyOf(observation));
+    if (before !== undefined && !read(observation.source) && isMore(before, observation)) return before;
+    return inherit(observation, before, { authoritiesRead, issued });
+  });
+  return { all: [...inherited, ...kept], kept: new Set(kept) };
+}
+
+interface SourceState {
+  /** To its end; false where it failed. */
+  read: boolean;
+  off: boolean;
+  /** What of it failed: places, and members with what they have there. */
+  readonly unread: Set<string>;
+  /** Places and servers that answered, though not with what was looked for. */
+  readonly answered: Set<string>;
+  /** Members of which there are certificates, by class. */
+  readonly members: Set<string>;
+}
+
+function sourceStates(now: readonly Observation[]): ReadonlyMap<SourceId, SourceState> {
+  const states = new Map<SourceId, SourceState>();
+  const failed = new Set<SourceId>();
+  const stateOf = (source: SourceId): SourceState => {
+    const known = states.get(source);
+    if (known !== undefined) return known;
+    const fresh = {
+      read: false,
+      off: false,
+      unread: new Set<string>(),
+      answered: new Set<string>(),
+      members: new Set<string>(),
+    };
+    states.set(source, fresh);
+    return fresh;
+  };
+  for (const observation of now) {
+    const state = stateOf(observation.source);
+    if (observation.kind === 'read') state.read = true;
+    else if (observation.kind === 'off') state.off = true;
+    else if (observation.kind === 'unread') {
+      if (observation.where === undefined) failed.add(observation.source);
+      for (const place of placesOf(observation)) state.unread.add(place);
+      if (observation.problem === 'malformed')
+        for (const place of [observation.where ?? '', ...serverOf(observation)]) state.answered.add(place);
+    } else if (observation.kind === 'certificate' && observation.member !== undefined)
+      state.members.add(`${observation.what} ${observation.member}`);
+  }
+  for (const source of failed) Object.assign(stateOf(source), { read: false, off: false });
+  return states;
+}
+
+/** The same thing at the same place has the same key in every audit. */
+function keyOf(observation: Observation): string {
+  const { kind, source } = observation;
+  const parts: string[] = [kind, source];
+  switch (observation.kind) {
+    case 'certificate': {
+      const { what, where, position = 0, basis, member, fingerprint = '' } = observation;
+      const forgets = REMEMBERED_SOURCES.has(source);
+      parts.push(what, forgets ? (member ?? where) : where, String(position), basis);
+      if (isOneOfSeveral(observation)) parts.push(fingerprint);
+      break;
+    }
+    case 'member':
+      parts.push(observation.name);
+      break;
+    case 'group':
+      parts.push(observation.role, observation.name);
+      break;
+    case 'requests':
+      parts.push(observation.signer, observation.requester, observation.state);
+      break;
+    case 'authority':
+      parts.push(observation.id);
+      break;
+    case 'renewal':
+      parts.push(observation.what, observation.node);
+      break;
+    case 'clock':
+      parts.push(observation.server);
+      break;
+    case 'unread': {
+      const { where = '', what = '', member = '', problem } = observation;
+      parts.push(serverOf(observation)[0] ?? where, what, member, codeOfUnread(problem));
+      break;
+    }
+    case 'read':
+    case 'off':
+      break;
+  }
+  return parts.join('\n');
+}
+
+/** Of two certificates at one place, one of which does not replace the other, each has its own. */
+function exactKeyOf(observation: Observation): string {
+  return observation.kind === 'certificate' ? `${keyOf(observation)}\n${observation.fingerprint}` : keyOf(observation);
+}
+
+/** The server of a member, at whichever of its addresses. */
+function serverKeyOf({ what, member, where }: CertificateObservation): string {
+  return `${what}\n${member ?? where}`;
+}
+
+/** Where a thing is, in the words of an `unread` observation. */
+export function placesOf(observation: Observation): readonly string[] {
+  switch (observation.kind) {
+    case 'certificate':
+    case 'unread': {
+      const { where, what, member } = observation;
+      // A machine whose address changed is another place, and still the same machine.
+      return [
+        ...(where === undefined ? [] : [where]),
+        ...(observation.kind === 'unread' ? (observation.alsoTried ?? []) : []),
+        ...(member === undefined || what === undefined ? [] : [`${what} of ${member}`]),
+        // One that answers lost what it does not show now.
+        ...(observation.kind === 'unread' && observation.problem === 'malformed' ? [] : serverOf(observation)),
+      ];
+    }
+    case 'member':
+    case 'group':
+      return [observation.name];
+    case 'renewal':
+      return [`Node ${observation.node}`, observation.node, `${observation.what} of ${observation.node}`];
+    case 'authority':
+      return [observation.id];
+    case 'clock':
+      return [observation.server];
+    case 'requests':
+    case 'read':
+    case 'off':
+      return [];
+  }
+}
+
+/**
+ * The server of a machine that was looked at, at whichever of its addresses: `:6443 of berlin-cp-1`. All that it shows is of it: its certificate, of whatever
+ * class, and the authorities that it sends along.
+ */
+function serverOf({ source, where, member }: CertificateObservation | UnreadObservation): readonly string[] {
+  const [port] = source === 'tls' && member !== undefined ? (/:\d+$/.exec(where ?? '') ?? []) : [];
+  return port === undefined ? [] : [`${port} of ${member}`];
+}
+
+/** A place that answers is not unreachable any more, whatever its answer is worth. */
+function isStillSo(before: Observation, { answered }: SourceState): boolean {
+  if (before.kind !== 'unread' || before.problem === 'malformed') return true;
+  return ![before.where ?? '', ...serverOf(before)].some((place) => answered.has(place));
+}
+
+/** A request that is shown late may be older than one that is remembered. */
+function isNewest(before: Observation, now: Observation | undefined): boolean {
+  if (before.kind !== 'certificate' || now?.kind !== 'certificate' || !REMEMBERED_SOURCES.has(before.source))
+    return false;
+  return beginning(before) > beginning(now);
+}
+
+/** A list that was cut counts only what it has. */
+function isMore(before: Observation, now: Observation): boolean {
+  return before.kind === 'requests' && now.kind === 'requests' && before.count > now.count;
+}
+
+/** One of a source that forgets, which holds beside a newer one at the same place. */
+function isOneOfSeveral({ source, what, member }: CertificateObservation): boolean {
+  return member === undefined && REMEMBERED_SOURCES.has(source) && CERTIFICATE_CLASSES[what].severalAtAPlace;
+}
+
+function newestRemembered(
+  kept: readonly Observation[],
+  now: readonly Observation[],
+  at: number,
+): readonly Observation[] {
+  const over = supersededAtPlace(kept, now, at);
+  const newest = new Map<string, CertificateObservation>();
+  for (const observation of kept) {
+    if (observation.kind !== 'certificate' || !REMEMBERED_SOURCES.has(observation.source)) continue;
+    const key = keyOf(observation);
+    const other = newest.get(key);
+    if (other === undefined || beginning(observation) > beginning(other)) newest.set(key, observation);
+  }
+  return kept.filter(
+    (observation) =>
+      observation.kind !== 'certificate' ||
+      !REMEMBERED_SOURCES.has(observation.source) ||
+      (newest.get(keyOf(observation)) === observation && !over.has(observation)),
+  );
+}
+
+/** Of several at one place those that have ended, and those that are too many; never the newest one. */
+function supersededAtPlace(
+  kept: readonly Observation[],
+  now: readonly Observation[],
+  at: number,
+): ReadonlySet<Observation> {
+  const remembered = kept.filter(isCertificate).filter(isOneOfSeveral);
+  if (remembered.length === 0) return new Set();
+  const shown = Map.groupBy(now.filter(isCertificate).filter(isOneOfSeveral), placeOf);
+  const over = [...Map.groupBy(remembered, placeOf)].flatMap(([place, same]) => {
+    const newest = [...same, ...(shown.get(place) ?? [])].map(beginning).reduce((a, b) => Math.max(a, b));
+    const older = same.filter((certificate) => beginning(certificate) < newest);
+    const lasting = older
+      .filter((certificate) => ending(certificate) > at)
+      .toSorted((a, b) => ending(a) - ending(b) || compare(a.fingerprint ?? '', b.fingerprint ?? ''));
+    return [...older.filter((certificate) => ending(certificate) <= at), ...lasting.slice(REMEMBERED_OF_ONE_PLACE - 1)];
+  });
+  return new Set(over);
+}
+
+function placeOf({ source, what, where, position = 0 }: CertificateObservation): string {
+  return [source, what, where, position].join('\n');
+}
+
+function ending({ notAfter }: CertificateObservation): number {
+  return timeOf(notAfter) ?? 0;
+}
+
+function isCertificate(observation: Observation): observation is CertificateObservation {
+  return observation.kind === 'certificate';
+}
+
+function beginning({ notBefore, notAfter }: CertificateObservation): number {
+  return timeOf(notBefore) ?? timeOf(notAfter) ?? 0;
+}
+
+function memberOf(observation: Observation): string | undefined {
+  if (observation.kind === 'certificate' || observation.kind === 'unread') return observation.member;
+  return observation.kind === 'renewal' ? observation.node : undefined;
+}
+
+/** All that a member is called: `Machine eksa-system/berlin-x7k2`, `berlin-x7k2`, and its Node. */
+export function namesOf({ name, node }: MemberObservation): readonly string[] {
+  const bare = name.slice(Math.max(name.lastIndexOf(' '), name.lastIndexOf('/')) + 1);
+  return [name, bare, ...(node === undefined ? [] : [node])];
+}
+
+interface MemberLists {
+  /** Every list that had it was read to its end, and none has it now. */
+  isGone(member: string): boolean;
+  /** A list that had it could not be read: it may be there, unknown to whoever looks at each member. */
+  isLost(member: string): boolean;
+  /** Names of all that the list of Nodes has. */
+  readonly nodes: ReadonlySet<string>;
+}
+
+function memberLists(
+  now: readonly Observation[],
+  previous: readonly Observation[],
+  read: (source: SourceId) => boolean,
+): MemberLists {
+  const present = new Set<string>();
+  const nodes = new Set<string>();
+  const gone = new Set<string>();
+  const lost = new Set<string>();
+  for (const observation of now) {
+    if (observation.kind !== 'member') continue;
+    for (const name of namesOf(observation)) {
+      present.add(name);
+      if (observation.source === 'nodes') nodes.add(name);
+    }
+  }
+  for (const observation of previous) {
+    if (observation.kind !== 'member') continue;
+    const names = read(observation.source) ? gone : lost;
+    for (const name of namesOf(observation)) names.add(name);
+  }
+  return {
+    isGone: (member) => gone.has(member) && !lost.has(member) && !present.has(member),
+    isLost: (member) => lost.has(member) && !present.has(member),
+    nodes,
+  };
+}
+
+/** Members whose kubelet showed a certificate that the cluster issued, also if it has not since, and shows none now. */
+function issuedKubelets(previous: readonly Observation[], now: readonly Observation[]): ReadonlySet<string> {
+  const issued = previous.filter(isCertificate).filter((seen) => isIssuedKubelet(seen) || seen.issuedBefore === true);
+  const again = new Set(
+    now
+      .filter(isCertificate)
+      .filter(isIssuedKubelet)
+      .map(({ member }) => member),
+  );
+  return new Set(issued.flatMap(({ member }) => (member === undefined || again.has(member) ? [] : [member])));
+}
+
+function isIssuedKubelet({ source, what, issuedByCluster }: CertificateObservation): boolean {
+  return source === 'tls' && what === 'kubelet-serving' && issuedByCluster === true;
+}
+
+interface Before {
+  readonly authoritiesRead: boolean;
+  readonly issued: ReadonlySet<string>;
+}
+
+/**
+ * Who signed a certificate is told by comparing it with authorities. While one of their sources cannot be read, what was told of the same certificate
+ * before is worth more. That a kubelet signs its own is ordinary, but not after the cluster did.
+ */
+function inherit(now: Observation, before: Observation | undefined, { authoritiesRead, issued }: Before): Observation {
+  if (now.kind !== 'certificate') return now;
+  if (now.source === 'tls' && now.what === 'kubelet-self-signed' && issued.has(now.member ?? ''))
+    return { ...now, issuedBefore: true };
+  if (before?.kind !== 'certificate') return now;
+  const { issuedByCluster } = before;
+  if (issuedByCluster === undefined || now.fingerprint === undefined || now.fingerprint !== before.fingerprint)
+    return now;
+  if (now.issuedByCluster === undefined) return { ...now, issuedByCluster };
+  return authoritiesRead ? now : { ...now, issuedByCluster };
+}

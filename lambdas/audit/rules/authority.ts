@@ -1,0 +1,208 @@
+import type { Provider } from '../../identifiers.ts';
+import { eachInSteps, flatMapInSteps, groupInSteps, type Steps, sortInSteps } from '../../steps.ts';
+import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
+import { DAY_MS } from '../../time.ts';
+import { compare, counted, date, firstOf, isoOf, span, timeOf } from '../../words.ts';
+import type { KnownCertificate } from '../certificates.ts';
+import { nameOf } from './certificate.ts';
+import { about } from './certificate-findings.ts';
+import type { Draft } from './draft.ts';
+import { FirstInRange, SHOWN } from './first-in-range.ts';
+import { type Life, lengthOf } from './thresholds.ts';
+
+/** A signer cuts what it signs at its own end; within this they end together. */
+const TOGETHER_MS = DAY_MS;
+
+/** What the end of an authority does to those it signed. Its work does not grow with the pairs of authorities and what they signed. */
+export function* authorityFindings(
+  certificates: readonly KnownCertificate[],
+  provider: Provider,
+  now: number,
+): Steps<readonly Draft[]> {
+  const authorities = yield* sortInSteps(certificates.filter(isAuthority), byEnd);
+  const byName = yield* groupInSteps(authorities, ({ best }) => best.subject ?? '');
+  const byKey = yield* groupInSteps(
+    authorities.filter(({ best }) => best.subjectKeyId !== undefined),
+    ({ best }) => keyOf(best.subjectKeyId, best.subject ?? ''),
+  );
+  const works = new Map(authorities.map((authority) => [authority, emptyWork()]));
+  const outlived: Draft[] = [];
+  const bySigner = yield* groupInSteps(certificates.filter(isSigned), ({ best }) =>
+    keyOf(best.authorityKeyId, best.issuer ?? ''),
+  );
+  for (const leaves of bySigner.values()) {
+    const { authorityKeyId, issuer = '' } = leaves[0]?.best ?? {};
+    // By key identifier where both have one, else by name.
+    const signers = authorityKeyId === undefined ? byName.get(issuer) : byKey.get(keyOf(authorityKeyId, issuer));
+    if (signers === undefined) continue;
+    yield* addWork(leaves, signers, works);
+    yield* eachInSteps(leaves, (leaf) => outlived.push(...outlives(leaf, signers, provider)));
+  }
+  const bounded = yield* flatMapInSteps(works, ([authority, work]) => bounds(authority, work, provider, now));
+  return [...bounded, ...outlived];
+}
+
+function isSigned({ best }: KnownCertificate): boolean {
+  return best.basis === 'certificate' && best.issuer !== undefined;
+}
+
+function isAuthority({ best }: KnownCertificate): boolean {
+  return best.basis === 'certificate' && best.isAuthority === true;
+}
+
+/**
+ * Its own key may have signed it. Another authority of its name may be there: kube-controller-manager and kube-scheduler name theirs
+ * after the second in which they start.
+ */
+function isSelfSigned(certificate: KnownCertificate): boolean {
+  const { subject, issuer, authorityKeyId, subjectKeyId } = certificate.best;
+  return (
+    isAuthority(certificate) && subject === issuer && (authorityKeyId === undefined || authorityKeyId === subjectKeyId)
+  );
+}
+
+function keyOf(keyId: string | undefined, name: string): string {
+  return `${keyId ?? ''}\n${name}`;
+}
+
+/** What an authority signed, itself left out. */
+interface Work {
+  /** How many end together with it, though they were made later. */
+  cut: number;
+  /** The first of these, sorted. */
+  names: readonly string[];
+  /** Of all, the longest life. 0 where it signed nothing. Milliseconds. */
+  usual: number;
+}
+
+const emptyWork = (): Work => ({ cut: 0, names: [], usual: 0 });
+
+/** Adds leaves that all have the same signers to the work of each of these. */
+function* addWork(
+  leaves: readonly KnownCertificate[],
+  signers: readonly KnownCertificate[],
+  works: ReadonlyMap<KnownCertificate, Work>,
+): Steps<void> {
+  const longest = yield* twoLongest(leaves);
+  const inOrder = yield* sortInSteps(leaves, byEnd);
+  const ends = inOrder.map(endOf);
+  const made = new FirstInRange(inOrder.length);
+  const newestFirst = yield* sortInSteps(
+    inOrder.map((leaf, index) => ({ leaf, index, began: beginningOf(leaf) })),
+    (a, b) => descending(a.began, b.began),
+  );
+  const lastMadeFirst = yield* sortInSteps(signers, (a, b) => descending(beginningOf(a), beginningOf(b)));
+  let next = 0;
+  for (const signer of lastMadeFirst) {
+    const work = works.get(signer);
+    if (work === undefined) continue;
+    // One that was made together with its authority ends with it on purpose.
+    const since = beginningOf(signer) + TOGETHER_MS;
+    for (let leaf = newestFirst[next]; leaf !== undefined && leaf.began > since; leaf = newestFirst[next]) {
+      made.add(leaf.index, leaf.leaf.object);
+      next += 1;
+      if (next % 64 === 0) yield;
+    }
+    const cut = made.within(
+      firstIndex(ends, (end) => end >= endOf(signer) - TOGETHER_MS),
+      firstIndex(ends, (end) => end > endOf(signer) + TOGETHER_MS),
+    );
+    work.cut += cut.count;
+    work.names = [...work.names, ...cut.names].toSorted(compare).slice(0, SHOWN);
+    work.usual = Math.max(work.usual, longest.find(({ leaf }) => leaf !== signer)?.length ?? 0);
+    yield;
+  }
+}
+
+/** Two, as the longest may be the authority itself. */
+function* twoLongest(
+  leaves: readonly KnownCertificate[],
+): Steps<readonly { readonly leaf: KnownCertificate; readonly length: number }[]> {
+  let longest: { readonly leaf: KnownCertificate; readonly length: number }[] = [];
+  yield* eachInSteps(leaves, (leaf) => {
+    const length = lengthOf(lifeOf(leaf), leaf.what);
+    if (length > (longest[1]?.length ?? 0))
+      longest = [...longest, { leaf, length }].toSorted((a, b) => b.length - a.length).slice(0, 2);
+  });
+  return longest;
+}
+
+function bounds(
+  authority: KnownCertificate,
+  { cut, names, usual }: Work,
+  provider: Provider,
+  now: number,
+): readonly Draft[] {
+  const { best, what, said } = authority;
+  const notAfter = endOf(authority);
+  const name = nameOf(what, best, authority.member);
+  const common = { ...about(authority, provider), code: 'AuthorityBoundsLeaves', due: isoOf(notAfter) } as const;
+  const ends = `${name} ends ${notAfter > now ? `in ${span(notAfter - now)}` : `${span(now - notAfter)} ago`}, on ${date(notAfter)}`;
+  if (cut > 0)
+    return [
+      {
+        ...common,
+        severity: 'warning',
+        message: `${ends}, and so ${counted(cut, 'certificate')} that it signed ${cut === 1 ? 'is' : 'are'} cut short: ${firstOf(names, SHOWN, cut)}`,
+      },
+    ];
+  const signs = CERTIFICATE_CLASSES[what].layer === 'authority';
+  // What a server only sends along was made with its certificate, and signs nothing again.
+  if (!signs && (usual === 0 || said.every(({ source }) => source === 'tls'))) return [];
+  const life = usual > 0 ? usual : LEAF_LIFE_MS;
+  if (authority.notAfter - now >= life) return [];
+  return [
+    { ...common, severity: 'info', message: `${ends}, sooner than the ${span(life)} for which it usually signs` },
+  ];
+}
+
+/** Of kubeadm and etcdadm. */
+const LEAF_LIFE_MS = 365 * DAY_MS;
+
+/** Of all that may have signed it, the one that ends first: with that it ends. What signed itself depends on no other. */
+function outlives(leaf: KnownCertificate, signers: readonly KnownCertificate[], provider: Provider): readonly Draft[] {
+  const [authority] = signers;
+  if (authority === undefined || isSelfSigned(leaf) || endOf(leaf) <= endOf(authority)) return [];
+  return [
+    {
+      ...about(leaf, provider),
+      code: 'OutlivesIssuer',
+      severity: 'warning',
+      message: `${nameOf(leaf.what, leaf.best, leaf.member)} ends on ${date(endOf(leaf))}, but ${authority.object}, which signed it, ends before, on ${date(endOf(authority))}`,
+      due: isoOf(endOf(authority)),
+    },
+  ];
+}
+
+/** Its own, whatever else is believed of it: what a signer did is in the bytes. */
+function endOf({ best, notAfter }: KnownCertificate): number {
+  return timeOf(best.notAfter) ?? notAfter;
+}
+
+function beginningOf({ best }: KnownCertificate): number {
+  return timeOf(best.notBefore) ?? Number.NEGATIVE_INFINITY;
+}
+
+function lifeOf(certificate: KnownCertificate): Life {
+  return { notBefore: timeOf(certificate.best.notBefore), notAfter: endOf(certificate) };
+}
+
+function byEnd(a: KnownCertificate, b: KnownCertificate): number {
+  return endOf(a) - endOf(b) || compare(a.object, b.object);
+}
+
+/** Also of what is infinite. */
+function descending(a: number, b: number): number {
+  return Number(b > a) - Number(b < a);
+}
+
+/** The first index from which on it is so; the length where there is none. */
+function firstIndex(sorted: readonly number[], isSo: (value: number) => boolean): number {
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (isSo(sorted[middle] ?? 0)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}

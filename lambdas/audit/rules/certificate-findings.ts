@@ -1,0 +1,124 @@
+import type { CertificateObservation, Observation } from '../../contracts/observation.ts';
+import type { Provider } from '../../identifiers.ts';
+import { eachInSteps, type Steps } from '../../steps.ts';
+import { CERTIFICATE_CLASSES, renewedBy } from '../../tables/certificate-classes.ts';
+import { compare, date, span, timeOf } from '../../words.ts';
+import { classOf, dissenters, type KnownCertificate } from '../certificates.ts';
+import { judgeByRules, nameOf } from './certificate.ts';
+import type { Draft } from './draft.ts';
+import type { Thresholds } from './thresholds.ts';
+
+/** What is wrong with each certificate, and where two sources disagree about one. */
+export function* certificateFindings(
+  certificates: readonly KnownCertificate[],
+  observations: readonly Observation[],
+  provider: Provider,
+  thresholds: Thresholds,
+  now: number,
+): Steps<readonly Draft[]> {
+  const nodes = nodeNames(observations);
+  const knowsEtcdAuthority = certificates.some(({ what }) => what === 'etcd-ca');
+  const drafts: Draft[] = [];
+  yield* eachInSteps(certificates, (certificate) => {
+    const { what, best, member, lives, notAfter, spare, atMost, unproven } = certificate;
+    const node = member !== undefined && nodes.has(member) ? { node: member } : {};
+    const authorityKnown = CERTIFICATE_CLASSES[what].layer !== 'etcd' || knowsEtcdAuthority;
+    const name = nameOf(what, best, member);
+    const judged = {
+      observation: best,
+      shown: unproven ?? best,
+      what,
+      name,
+      lives,
+      notAfter,
+      spare,
+      ...node,
+      authorityKnown,
+      thresholds,
+      now,
+      ...(atMost ? { atMost } : {}),
+    };
+    for (const judgement of judgeByRules(judged))
+      drafts.push({
+        ...about(certificate, provider),
+        ...judgement,
+        message: `${judgement.message}${seenAgo(certificate, now)}`,
+      });
+    drafts.push(...stale(certificate, name, provider));
+  });
+  return [...drafts, ...unreadableEnds(observations)];
+}
+
+/** What every finding about a certificate has. */
+export function about(
+  { what, object, best, places, lastSeen, member }: KnownCertificate,
+  provider: Provider,
+): Pick<Draft, 'object' | 'what' | 'places' | 'lastSeen' | 'renewedBy' | 'words'> {
+  return {
+    object,
+    what,
+    places,
+    lastSeen,
+    renewedBy: best.renewedBy ?? renewedBy(what, provider),
+    words: { where: best.where, node: member, source: best.source },
+  };
+}
+
+function seenAgo({ lastSeen, best }: KnownCertificate, now: number): string {
+  if (lastSeen === undefined) return '';
+  return best.source === 'signing-requests'
+    ? `; its request was last seen ${span(now - lastSeen)} ago`
+    : `; it was last seen ${span(now - lastSeen)} ago and cannot be looked at now`;
+}
+
+function stale(certificate: KnownCertificate, name: string, provider: Provider): readonly Draft[] {
+  const { best, notAfter } = certificate;
+  const [other] = dissenters(certificate);
+  if (other === undefined) return [];
+  const says = ({ source, basis, where, notAfter: end }: CertificateObservation): string =>
+    `${basis === 'certificate' ? 'the certificate itself' : `the ${basis}`} (${source}, ${where}) says ${date(timeOf(end) ?? notAfter)}`;
+  const remedy =
+    other.basis === 'annotation' || other.source === 'machines'
+      ? '; delete the annotation machine.cluster.x-k8s.io/certificates-expiry of the KubeadmConfig, so that Cluster API reads the certificate again'
+      : '; believe the first';
+  return [
+    {
+      ...about(certificate, provider),
+      code: 'StaleAnnotation',
+      severity: 'warning',
+      message: `two sources disagree about the end of ${name}: ${says(best)}, ${says(other)}${remedy}`,
+      words: { where: other.where, source: other.source },
+    },
+  ];
+}
+
+/** What is said to end at no time at all. */
+function unreadableEnds(observations: readonly Observation[]): readonly Draft[] {
+  return observations
+    .filter((observation) => observation.kind === 'certificate')
+    .filter(({ notAfter }) => timeOf(notAfter) === undefined)
+    .toSorted((a, b) => compare(a.where, b.where))
+    .map((observation) => {
+      const { where, source, position = 0 } = observation;
+      const what = classOf(observation);
+      return {
+        code: 'CertificateUnreadable',
+        severity: 'warning',
+        object: `${what} ${where}${position > 0 ? ` #${position + 1}` : ''}`,
+        what,
+        message: `the end of ${nameOf(what, observation)} is no time`,
+        words: { where, source },
+      } as const;
+    });
+}
+
+/** Names of Nodes; where no list of members is known, every member is taken for one. */
+function nodeNames(observations: readonly Observation[]): { has(member: string): boolean } {
+  const members = observations.filter((observation) => observation.kind === 'member');
+  if (members.length === 0) return { has: () => true };
+  return new Set(
+    members.flatMap(
+      ({ node, name, source }) => node ?? (source === 'nodes' ? name.slice(name.lastIndexOf(' ') + 1) : []),
+    ),
+  );
+}

@@ -1,0 +1,91 @@
+import type { Observation } from '../../contracts/observation.ts';
+import type { Snapshot } from '../../contracts/snapshot.ts';
+import type { Provider } from '../../identifiers.ts';
+import { finished } from '../../steps.ts';
+import type { Basis } from '../../tables/audit-sources.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass, type Layer, renewedBy } from '../../tables/certificate-classes.ts';
+import { SEVERITIES, type Severity } from '../../tables/finding-codes.ts';
+import { compare, isoOf } from '../../words.ts';
+import { type KnownCertificate, knownCertificates } from '../certificates.ts';
+import { severityOf } from './certificate.ts';
+import type { Thresholds } from './thresholds.ts';
+
+/** The certificates of one class, for a line of a timeline: all of them, and the one that ends first. All times RFC 3339. */
+export interface CertificateGroup {
+  readonly what: CertificateClass;
+  readonly title: string;
+  readonly layer: Layer;
+  /** Different certificates, not places. */
+  readonly count: number;
+  /** How many of them are past their end. */
+  readonly ended: number;
+  readonly first: {
+    /** As in its findings. */
+    readonly object: string;
+    readonly notBefore?: string;
+    /** The end that counts: the earliest that is believed. */
+    readonly notAfter: string;
+    readonly where: string;
+    readonly member?: string;
+    readonly basis: Basis;
+    /** Only where it could not be looked at now. */
+    readonly lastSeen?: string;
+  };
+  /** How urgent the worst one of them is; `info` where none is. */
+  readonly severity: Severity;
+  readonly renewedBy?: string;
+}
+
+/** What a cluster has, by class; what bites first comes first. Pure. */
+export function certificateGroups(
+  { observations, provider, auditedAt }: Pick<Snapshot, 'observations' | 'provider' | 'auditedAt'>,
+  thresholds: Thresholds,
+  now: number,
+): readonly CertificateGroup[] {
+  const kept = new Set<Observation>(observations.filter(({ observedAt }) => observedAt < auditedAt));
+  const certificates = finished(knownCertificates(observations, kept, now));
+  return [...Map.groupBy(certificates, ({ what }) => what)]
+    .map(([what, same]) => groupOf(what, same, provider, thresholds, now))
+    .toSorted(
+      (a, b) =>
+        SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
+        Date.parse(a.first.notAfter) - Date.parse(b.first.notAfter) ||
+        compare(a.what, b.what),
+    );
+}
+
+function groupOf(
+  what: CertificateClass,
+  same: readonly KnownCertificate[],
+  provider: Provider,
+  thresholds: Thresholds,
+  now: number,
+): CertificateGroup {
+  const first = same.reduce((earliest, next) =>
+    next.notAfter < earliest.notAfter || (next.notAfter === earliest.notAfter && next.object < earliest.object)
+      ? next
+      : earliest,
+  );
+  const { best, object, member, notAfter, lastSeen } = first;
+  const severities = same.map(({ lives, spare }) => severityOf({ lives, what, thresholds, now, spare }));
+  const renewal = best.renewedBy ?? renewedBy(what, provider);
+  const { title, layer } = CERTIFICATE_CLASSES[what];
+  return {
+    what,
+    title,
+    layer,
+    count: same.length,
+    ended: same.filter((certificate) => certificate.notAfter <= now).length,
+    first: {
+      object,
+      notBefore: best.notBefore,
+      notAfter: isoOf(notAfter),
+      where: best.where,
+      member,
+      basis: best.basis,
+      lastSeen: lastSeen === undefined ? undefined : isoOf(lastSeen),
+    },
+    severity: SEVERITIES.find((severity) => severities.some((other) => other === severity)) ?? 'info',
+    renewedBy: renewal,
+  };
+}

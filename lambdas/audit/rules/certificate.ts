@@ -1,0 +1,242 @@
+import type { CertificateObservation } from '../../contracts/observation.ts';
+import { printable } from '../../printable.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../../tables/certificate-classes.ts';
+import type { FindingCode, Severity } from '../../tables/finding-codes.ts';
+import { DAY_MS } from '../../time.ts';
+import { date, isoOf, span, timeOf } from '../../words.ts';
+import { classOf } from '../certificates.ts';
+import { isOfAnother } from './proof.ts';
+import { expirySeverity, type Life, lengthOf, type Thresholds } from './thresholds.ts';
+
+/** Everything a rule for one certificate looks at. */
+export interface JudgedCertificate {
+  readonly observation: CertificateObservation;
+  /** What its server shows; not the same where that is not believed. */
+  readonly shown: CertificateObservation;
+  readonly what: CertificateClass;
+  /** `the kube-apiserver certificate of berlin-cp-1`. */
+  readonly name: string;
+  /** Each is believed; the earliest end counts. */
+  readonly lives: readonly Life[];
+  /** Milliseconds since the epoch. */
+  readonly notAfter: number;
+  /** It is one of several in a bundle in which another one is valid. */
+  readonly spare: boolean;
+  /** Name of its Node, where that is known. */
+  readonly node?: string;
+  /** Its end is only an upper bound. */
+  readonly atMost?: true;
+  /** Whether the authorities of its layer are known, so that a foreign issuer is news. */
+  readonly authorityKnown: boolean;
+  readonly thresholds: Thresholds;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+export interface Judgement {
+  readonly code: FindingCode;
+  readonly severity: Severity;
+  /** One sentence, without a full stop. */
+  readonly message: string;
+  /** RFC 3339. */
+  readonly due?: string;
+}
+
+interface Rule {
+  readonly id: FindingCode;
+  readonly judge: (judged: JudgedCertificate) => Omit<Judgement, 'code'> | undefined;
+}
+
+/** Clocks differ. */
+const SKEW_MS = 5 * 60_000;
+/** Longer than anybody remembers. */
+const VERY_LONG_MS = 3 * 365.25 * DAY_MS;
+
+const warning = (message: string): Omit<Judgement, 'code'> => ({ severity: 'warning', message });
+const info = (message: string): Omit<Judgement, 'code'> => ({ severity: 'info', message });
+
+/** All rules for one certificate; each gives at most one finding, and says it in the words of people. */
+const CERTIFICATE_RULES = [
+  {
+    id: 'CertificateExpired',
+    judge: (judged) => {
+      const { name, notAfter, now } = judged;
+      if (!hasEnded(judged)) return undefined;
+      return {
+        severity: isMild(judged) ? 'warning' : 'critical',
+        message: `${name} ended ${span(now - notAfter)} ago, on ${date(notAfter)}${basisOf(judged)}`,
+        due: isoOf(notAfter),
+      };
+    },
+  },
+  {
+    id: 'KubeletRenewalOverdue',
+    judge: (judged) => {
+      const { name, notAfter, now } = judged;
+      if (hasEnded(judged) || !isOverdue(judged)) return undefined;
+      return {
+        severity: severityOf(judged) ?? 'warning',
+        message: `${name} ends in ${span(notAfter - now)}, on ${date(notAfter)}; a kubelet renews before 90 % of the life is over, and this one did not`,
+        due: isoOf(notAfter),
+      };
+    },
+  },
+  {
+    id: 'CertificateExpiring',
+    judge: (judged) => {
+      const { name, notAfter, now } = judged;
+      const severity = severityOf(judged);
+      if (severity === undefined || hasEnded(judged) || isOverdue(judged)) return undefined;
+      return {
+        severity,
+        message: `${name} ends in ${span(notAfter - now)}, on ${date(notAfter)}${basisOf(judged)}`,
+        due: isoOf(notAfter),
+      };
+    },
+  },
+  {
+    id: 'CertificateNotYetValid',
+    judge: ({ name, observation, now }) => {
+      const notBefore = timeOf(observation.notBefore);
+      if (notBefore === undefined || notBefore - now <= SKEW_MS) return undefined;
+      return warning(`${name} is not valid before ${date(notBefore)}, ${span(notBefore - now)} from now`);
+    },
+  },
+  {
+    id: 'VeryLongLived',
+    judge: ({ name, observation, what }) => {
+      const notBefore = timeOf(observation.notBefore);
+      const notAfter = timeOf(observation.notAfter);
+      const isLeaf = observation.isAuthority !== true && !CERTIFICATE_CLASSES[what].authority;
+      if (!isLeaf || observation.basis !== 'certificate' || notBefore === undefined || notAfter === undefined)
+        return undefined;
+      if (notAfter - notBefore <= VERY_LONG_MS) return undefined;
+      return info(
+        `${name} lives ${span(notAfter - notBefore)}, until ${date(notAfter)}: longer than anybody remembers`,
+      );
+    },
+  },
+  {
+    id: 'WeakKey',
+    judge: ({ name, observation: { weakKey } }) =>
+      weakKey === undefined ? undefined : warning(`the key of ${name} is too weak: ${printable(weakKey)}`),
+  },
+  {
+    id: 'WeakSignature',
+    judge: ({ name, observation: { weakSignature } }) =>
+      weakSignature === undefined
+        ? undefined
+        : warning(`the signature of ${name} is too weak: ${printable(weakSignature)}`),
+  },
+  {
+    id: 'IssuerUnknown',
+    judge: ({ name, what, authorityKnown, shown }) => {
+      const { issuedByCluster, issuedBefore, issuer = 'somebody', subject = 'another' } = shown;
+      if (isOfAnother(shown))
+        return warning(
+          `where ${name} should be, a server shows that of ${printable(subject)}: something else answers there`,
+        );
+      if (issuedBefore)
+        return warning(
+          `${name} is self-signed, and the one that it showed before was issued by the cluster: the kubelet lost serverTLSBootstrap, or something else answers in its place`,
+        );
+      if (issuedByCluster !== false || CERTIFICATE_CLASSES[what].anyIssuer || !authorityKnown) return undefined;
+      return warning(`no authority that the cluster shows signed ${name}; it says ${printable(issuer)} did`);
+    },
+  },
+  {
+    id: 'KubeletNameMismatch',
+    judge: ({ name, what, node, observation: { basis, subject, commonName } }) => {
+      const isKnown = basis === 'certificate' && (commonName !== undefined || subject !== undefined);
+      if (what !== 'kubelet-serving' || node === undefined || !isKnown) return undefined;
+      if (commonName === `system:node:${node}`) return undefined;
+      const found = commonName === undefined ? 'absent' : printable(commonName);
+      return info(
+        `the common name of ${name} is ${found} and not system:node:${printable(node)}, which API servers will verify (KEP-4872)`,
+      );
+    },
+  },
+] as const satisfies readonly Rule[];
+
+/** What is wrong with one certificate of which nothing else is known; for a program that looks at one server. */
+export function judgeCertificate(
+  observation: CertificateObservation,
+  { thresholds, now }: { readonly thresholds: Thresholds; readonly now: number },
+): readonly Judgement[] {
+  const notAfter = timeOf(observation.notAfter);
+  const what = classOf(observation);
+  const name = nameOf(what, observation);
+  if (notAfter === undefined)
+    return [{ code: 'CertificateUnreadable', severity: 'warning', message: `the end of ${name} is no time` }];
+  const lives = [{ notBefore: timeOf(observation.notBefore), notAfter }];
+  return judgeByRules({
+    observation,
+    shown: observation,
+    what,
+    name,
+    lives,
+    notAfter,
+    spare: false,
+    authorityKnown: true,
+    thresholds,
+    now,
+  });
+}
+
+export function judgeByRules(judged: JudgedCertificate): readonly Judgement[] {
+  const judgements: Judgement[] = [];
+  for (const { id, judge } of CERTIFICATE_RULES) {
+    const judgement = judge(judged);
+    if (judgement !== undefined) judgements.push({ code: id, ...judgement });
+  }
+  return judgements;
+}
+
+/** `the kube-apiserver certificate of berlin-cp-1`, `the certificate 2 at 10.0.1.31:6443`. */
+export function nameOf(
+  what: CertificateClass,
+  { where, position = 0 }: CertificateObservation,
+  member?: string,
+): string {
+  const { title } = CERTIFICATE_CLASSES[what];
+  const owner = member === undefined || position > 0 ? `at ${printable(where)}` : `of ${printable(member)}`;
+  return `the ${title} certificate ${position > 0 ? `(number ${position + 1}) ` : ''}${owner}`;
+}
+
+/** The worst of what its believed lives say. */
+export function severityOf(judged: Pick<JudgedCertificate, 'lives' | 'what' | 'thresholds' | 'now' | 'spare'>) {
+  const { lives, what, thresholds, now } = judged;
+  const severities = lives.map((life) => expirySeverity(life, what, thresholds, now));
+  if (severities.includes('critical')) return isMild(judged) ? 'warning' : 'critical';
+  return severities.includes('warning') ? 'warning' : undefined;
+}
+
+function isMild({ what, spare }: Pick<JudgedCertificate, 'what' | 'spare'>): boolean {
+  return spare || CERTIFICATE_CLASSES[what].mild;
+}
+
+function hasEnded({ notAfter, now }: JudgedCertificate): boolean {
+  return notAfter <= now;
+}
+
+function isOverdue({ what, lives, now }: JudgedCertificate): boolean {
+  const { overdueAfter } = CERTIFICATE_CLASSES[what];
+  return (
+    overdueAfter !== undefined && lives.some((life) => life.notAfter - now <= (1 - overdueAfter) * lengthOf(life, what))
+  );
+}
+
+function basisOf({ observation: { basis }, atMost }: JudgedCertificate): string {
+  switch (basis) {
+    case 'certificate':
+      return '';
+    case 'status':
+      return ', as a status says';
+    case 'annotation':
+      return ', as an annotation says';
+    case 'inference':
+      return atMost
+        ? ' at the latest, as the age of its Machine tells: neither its Node nor a certificate of that machine was seen'
+        : ', as its age tells: no one saw the certificate itself';
+  }
+}

@@ -1,0 +1,205 @@
+import type { ExpiryFinding } from '../../contracts/finding.ts';
+import type { GroupObservation, MemberObservation, MemberRole, Observation } from '../../contracts/observation.ts';
+import type { Provider } from '../../identifiers.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass, renewedBy } from '../../tables/certificate-classes.ts';
+import { DAY_MS } from '../../time.ts';
+import { compare, counted, firstOf, timeOf } from '../../words.ts';
+import { classOf, type KnownCertificate } from '../certificates.ts';
+import { namesOf } from '../keep-observations.ts';
+import type { Draft } from './draft.ts';
+
+/** So long somebody may take to look at it; a rollout brings a new machine sooner. */
+const SHRUNK_MS = DAY_MS;
+
+/** Machines of these are few, and none goes away without a reason. */
+const COUNTED_ROLES: readonly MemberRole[] = ['control-plane', 'etcd'];
+
+export interface Coverage {
+  readonly provider: Provider;
+  readonly observations: readonly Observation[];
+  readonly certificates: readonly KnownCertificate[];
+  /** Observations and findings of the audit before. */
+  readonly before: { readonly observations: readonly Observation[]; readonly findings: readonly ExpiryFinding[] };
+  /** Sources that were read to their end now. */
+  readonly read: ReadonlySet<string>;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** What exists and is not seen, is not seen any more, or can never be. */
+export function coverageFindings(coverage: Coverage): readonly Draft[] {
+  return [
+    ...endsUnknown(coverage),
+    ...fewerThanWanted(coverage),
+    ...withoutControlPlane(coverage),
+    ...fewerThanBefore(coverage),
+    ...notVisible(coverage),
+  ];
+}
+
+/** Members without any word about the certificate that each of their kind has. */
+function endsUnknown({ provider, observations, certificates }: Coverage): readonly Draft[] {
+  const known = new Set<string>();
+  for (const { what, said, member } of certificates) {
+    if (member !== undefined) known.add(`${what} ${member}`);
+    for (const { member: name } of said) if (name !== undefined) known.add(`${what} ${name}`);
+  }
+  const members = observations.filter((observation) => observation.kind === 'member');
+  const looksAtKubelets = certificates.some(({ what }) => KUBELETS.includes(what));
+  const lacks = (classes: readonly CertificateClass[]) => (member: MemberObservation) =>
+    !namesOf(member).some((name) => classes.some((what) => known.has(`${what} ${name}`)));
+  const unknown = (what: CertificateClass, lacking: readonly MemberObservation[]): readonly Draft[] => {
+    if (lacking.length === 0) return [];
+    const names = lacking.map(({ name }) => name).toSorted(compare);
+    return [
+      {
+        code: 'ExpiryUnknown',
+        severity: 'warning',
+        object: `${what} of members`,
+        what,
+        places: names,
+        message: `nothing tells when the ${CERTIFICATE_CLASSES[what].title} certificate of ${firstOf(names)} ends`,
+        renewedBy: renewedBy(what, provider),
+      },
+    ];
+  };
+  const having = (role: MemberRole) => members.filter((member) => member.role === role);
+  return [
+    ...(provider === 'eks' ? [] : unknown('kube-apiserver', having('control-plane').filter(lacks(['kube-apiserver'])))),
+    ...(provider === 'eks' ? [] : unknown('etcd-server', having('etcd').filter(lacks(['etcd-server'])))),
+    ...(looksAtKubelets ? unknown('kubelet-serving', members.filter(hasKubelet).filter(lacks(KUBELETS))) : []),
+  ];
+}
+
+const KUBELETS: readonly CertificateClass[] = ['kubelet-serving', 'kubelet-self-signed'];
+
+/** EKS replaces the machines of Auto Mode and Fargate before a kubelet has anything to renew. */
+function hasKubelet({ source, kindOfNode }: MemberObservation): boolean {
+  return source === 'nodes' && kindOfNode !== 'fargate' && kindOfNode !== 'auto-mode';
+}
+
+function fewerThanWanted({ observations }: Coverage): readonly Draft[] {
+  const groups = observations.filter((observation) => observation.kind === 'group');
+  return [...Map.groupBy(groups, ({ role }) => role)].flatMap(([role, same]): readonly Draft[] => {
+    const wanted = same.reduce((sum, { wanted: count }) => sum + count, 0);
+    const seen = countOf(role, observations);
+    if (!(seen < wanted)) return [];
+    return [
+      {
+        code: 'CoverageShrunk',
+        severity: 'warning',
+        object: `${role} machines wanted`,
+        message: `${seen} of ${counted(wanted, `${titleOf(role)} machine`)} that ${firstOf(namesOfGroups(same))} wants ${seen === 1 ? 'is' : 'are'} seen`,
+        words: { source: 'machines' },
+      },
+    ];
+  });
+}
+
+/** The control plane of a cluster of EKS Anywhere is on Machines, in the namespace of the others; its Nodes do not stand for them. */
+function withoutControlPlane({ provider, observations }: Coverage): readonly Draft[] {
+  const machines = observations.filter((seen) => seen.kind === 'member').filter(({ source }) => source === 'machines');
+  if (provider === 'eks' || machines.length === 0 || machines.some(({ role }) => role === 'control-plane')) return [];
+  const names = machines.map(({ name }) => name).toSorted(compare);
+  return [
+    {
+      code: 'CoverageShrunk',
+      severity: 'warning',
+      object: 'control-plane machines',
+      message: `no control plane machine is among ${counted(machines.length, 'Machine')} (${firstOf(names)}); they are all in one namespace, which fleet.yaml names`,
+      words: { source: 'machines' },
+    },
+  ];
+}
+
+function namesOfGroups(groups: readonly GroupObservation[]): readonly string[] {
+  return groups.map(({ name }) => name).toSorted(compare);
+}
+
+/** A machine and its Node are two members: the list that has more of them counts. */
+function countOf(role: MemberRole, observations: readonly Observation[]): number {
+  const members = observations.filter((observation) => observation.kind === 'member' && observation.role === role);
+  return [...Map.groupBy(members, ({ source }) => source).values()].reduce(
+    (most, { length }) => Math.max(most, length),
+    0,
+  );
+}
+
+/** Members that were there in the audit before and are not now, without a new one in their place; told for a day. */
+function fewerThanBefore({ observations, before, read, now }: Coverage): readonly Draft[] {
+  const members = observations.filter((observation) => observation.kind === 'member');
+  return COUNTED_ROLES.flatMap((role): readonly Draft[] => {
+    const present = new Map(members.filter((member) => member.role === role).map((member) => [member.name, member]));
+    const known = before.observations.filter(
+      (observation) => observation.kind === 'member' && observation.role === role,
+    );
+    const names = new Set(known.flatMap((member) => (member.kind === 'member' ? member.name : [])));
+    const gone = [...names].filter((name) => !present.has(name));
+    const added = [...present.keys()].filter((name) => !names.has(name));
+    const told = before.findings.find(
+      ({ code, object }) => code === 'CoverageShrunk' && object === `${role} machines gone`,
+    );
+    const since = timeOf(told?.since) ?? now;
+    const isReplaced = [...present.values()].some(({ createdAt }) => (timeOf(createdAt) ?? 0) >= since);
+    const listed = [...present.values()].length === 0 || [...present.values()].some(({ source }) => read.has(source));
+    const still =
+      told === undefined || isReplaced || (now - since > SHRUNK_MS && listed)
+        ? []
+        : (told.places ?? []).filter((name) => !present.has(name));
+    // The machine too many of a rollout goes when its successor has been there for long.
+    if (isAsWanted(role, observations)) return [];
+    const missing = [...new Set([...(gone.length > added.length ? gone : []), ...still])].toSorted(compare);
+    if (missing.length === 0) return [];
+    return [
+      {
+        code: 'CoverageShrunk',
+        severity: 'warning',
+        object: `${role} machines gone`,
+        places: missing,
+        message: `${firstOf(missing)} ${missing.length === 1 ? 'was' : 'were'} among the ${titleOf(role)} machines and ${missing.length === 1 ? 'is' : 'are'} not seen any more, and no new one is; ${counted(present.size, 'machine')} left`,
+        words: { source: 'machines' },
+      },
+    ];
+  });
+}
+
+function isAsWanted(role: MemberRole, observations: readonly Observation[]): boolean {
+  const groups = observations
+    .filter((observation) => observation.kind === 'group')
+    .filter((group) => group.role === role);
+  return groups.length > 0 && countOf(role, observations) >= groups.reduce((sum, { wanted }) => sum + wanted, 0);
+}
+
+function titleOf(role: MemberRole): string {
+  return role === 'control-plane' ? 'control plane' : role;
+}
+
+/** What this audit cannot know, in one finding: an answer without it would look complete. */
+function notVisible({ provider, observations, certificates }: Coverage): readonly Draft[] {
+  if (!observations.some(tellsOfCluster)) return [];
+  const seen = new Set<CertificateClass>(certificates.flatMap(({ said }) => said.map(classOf)));
+  const classes = Object.entries(CERTIFICATE_CLASSES)
+    .filter(
+      ([what, { expected }]) => isClass(what) && !seen.has(what) && expected && renewedBy(what, provider) !== undefined,
+    )
+    .map(([, { title }]) => title);
+  const off = observations.filter((observation) => observation.kind === 'off');
+  const reasons = [...new Set(off.map(({ source, why }) => `${source} (${why})`))].toSorted(compare);
+  const places = [...classes, ...reasons.map((reason) => `source ${reason}`)];
+  const parts = [
+    ...(classes.length === 0 ? [] : [`these certificates were not seen: ${firstOf(classes, 30)}`]),
+    ...(reasons.length === 0 ? [] : [`these sources are off: ${firstOf(reasons, 20)}`]),
+  ];
+  if (parts.length === 0) return [];
+  return [{ code: 'NotVisible', severity: 'info', object: 'what cannot be seen', places, message: parts.join('; ') }];
+}
+
+/** Of a few endpoints alone nothing follows: what was not seen there was not looked for. */
+function tellsOfCluster(observation: Observation): boolean {
+  if (observation.kind === 'unread') return observation.where === undefined;
+  return observation.kind === 'read' || observation.kind === 'off' || observation.kind === 'member';
+}
+
+function isClass(text: string): text is CertificateClass {
+  return Object.hasOwn(CERTIFICATE_CLASSES, text);
+}

@@ -1,0 +1,79 @@
+import type { AuthorityObservation, MemberObservation, Observation } from '../../contracts/observation.ts';
+import { DAY_MS } from '../../time.ts';
+import { compare, counted, date, firstOf, isoOf, span, timeOf } from '../../words.ts';
+import type { Draft } from './draft.ts';
+
+/** EKS warns that long before it activates a successor. */
+const URGENT_MS = 60 * DAY_MS;
+
+/** Whether the Nodes of an EKS cluster are ready for the successor of its CA. */
+export function eksAuthorityFindings(observations: readonly Observation[], now: number): readonly Draft[] {
+  const authorities = observations.filter((observation) => observation.kind === 'authority');
+  const members = observations.filter((observation) => observation.kind === 'member');
+  return authorities.flatMap((authority) => [...failed(authority), ...untrusted(authority, members, now)]);
+}
+
+function failed({ id, distributionStatus }: AuthorityObservation): readonly Draft[] {
+  if (distributionStatus !== 'FAILED') return [];
+  return [
+    {
+      code: 'AuthorityDistributionFailed',
+      severity: 'critical',
+      object: `EKS certificate authority ${id}`,
+      message: `EKS could not distribute the certificate authority ${id}, so nothing trusts it yet`,
+      renewedBy: 'EKS',
+      words: { authority: id },
+    },
+  ];
+}
+
+function untrusted(
+  authority: AuthorityObservation,
+  members: readonly MemberObservation[],
+  now: number,
+): readonly Draft[] {
+  const { id, createdAt, signingStatus, firstAutoActivation } = authority;
+  const created = timeOf(createdAt);
+  if (signingStatus === 'IN_USE' || created === undefined) return [];
+  const older = ({ createdAt: at }: MemberObservation): boolean => (timeOf(at) ?? Number.POSITIVE_INFINITY) < created;
+  const nodes = members
+    .filter(
+      (member) =>
+        member.source === 'nodes' &&
+        member.role === 'worker' &&
+        // EKS replaces these by itself.
+        member.kindOfNode !== 'fargate' &&
+        member.kindOfNode !== 'auto-mode' &&
+        older(member),
+    )
+    .map(({ name, node = name.slice(name.lastIndexOf(' ') + 1) }) => node)
+    .toSorted(compare);
+  if (nodes.length === 0) return [];
+  const [nodegroup] = members
+    .filter((member) => member.role === 'node-group' && older(member))
+    .map(({ name }) => name.slice(name.lastIndexOf(' ') + 1))
+    .toSorted(compare);
+  const activation = timeOf(firstAutoActivation);
+  const activating = signingStatus === 'ACTIVATING';
+  const urgent = activating || (activation !== undefined && activation - now <= URGENT_MS);
+  const when = activating
+    ? 'it is being activated now'
+    : activation === undefined
+      ? 'EKS names no date of its activation'
+      : activation > now
+        ? `EKS activates it in ${span(activation - now)}, on ${date(activation)}`
+        : `EKS was to activate it on ${date(activation)}`;
+  return [
+    {
+      code: 'SuccessorNotTrusted',
+      severity: urgent ? 'critical' : 'warning',
+      object: `EKS certificate authority ${id}`,
+      what: 'eks-cluster-ca',
+      places: nodes,
+      message: `${counted(nodes.length, 'Node')} (${firstOf(nodes)}) ${nodes.length === 1 ? 'is' : 'are'} older than the successor of the cluster CA of ${date(created)} and will lose the API server with it; ${when}`,
+      due: activation === undefined ? undefined : isoOf(activation),
+      renewedBy: 'you, by replacing the Nodes',
+      words: { authority: id, nodegroup },
+    },
+  ];
+}

@@ -1,0 +1,216 @@
+import type { ExpiryFinding, KeptFinding } from '../../contracts/finding.ts';
+import { MAX_FINDINGS } from '../../contracts/snapshot.ts';
+import type { Provider } from '../../identifiers.ts';
+import { printable } from '../../printable.ts';
+import { eachInSteps, filterInSteps, finished, mapInSteps, type Steps, sortInSteps } from '../../steps.ts';
+import { CERTIFICATE_CLASSES, type Layer } from '../../tables/certificate-classes.ts';
+import { type FindingCode, runbookOf, SEVERITIES } from '../../tables/finding-codes.ts';
+import { compare, isoOf, timeOf } from '../../words.ts';
+import { COMMANDS } from '../commands.ts';
+import type { Draft } from './draft.ts';
+
+/** Of the JSON of all of them: ordinary ones have under 800 bytes each. */
+const MAX_BYTES = 12 * 1024 * 1024;
+const MAX_PLACES = 20;
+/** Characters. */
+const LIMITS = { object: 300, place: 200, message: 600, renewedBy: 200 };
+
+/** The same trouble under a stronger name: its beginning is that of the weaker. */
+const BEGAN_AS: Readonly<Partial<Record<FindingCode, readonly FindingCode[]>>> = {
+  SourceLost: ['SourceUnread', 'Unreachable'],
+};
+
+/** Adds what all findings have, bounds them, and sorts them by urgency. */
+export function* findingsOf(
+  { id, provider, name = id }: { readonly id: string; readonly provider: Provider; readonly name?: string },
+  drafts: readonly Draft[],
+  before: readonly ExpiryFinding[],
+  now: number,
+): Steps<readonly ExpiryFinding[]> {
+  const beginnings = new Map<string, string>();
+  for (const { code, object, since } of before) beginnings.set(keyOf(code, object), since);
+  const sinceOf = ({ code, since, object }: Draft): string => {
+    const times = [code, ...(BEGAN_AS[code] ?? [])]
+      .flatMap((known) => timeOf(beginnings.get(keyOf(known, object))) ?? [])
+      .concat(timeOf(since) ?? []);
+    return isoOf(Math.min(now, ...times));
+  };
+  const made = (draft: Draft): ExpiryFinding => findingOf(draft, id, sinceOf(draft), { cluster: name, provider });
+  const found = new Map<string, Draft>();
+  yield* eachInSteps(drafts, (given) => {
+    const draft = { ...given, object: printable(given.object, LIMITS.object) };
+    const key = keyOf(draft.code, draft.object);
+    const other = found.get(key);
+    if (other === undefined || byUrgency(draft, other) < 0) found.set(key, draft);
+  });
+  const sorted = yield* sortInSteps([...found.values()], byUrgency);
+  // No others can be shown, and to make a finding is most of the work.
+  const { theirs, own } = yield* firstByTurns(sorted, MAX_FINDINGS);
+  const first = new Set([...theirs, ...own]);
+  const candidates = sorted.filter((draft) => first.has(draft));
+  const findings = yield* mapInSteps(candidates, made);
+  const shown = yield* mostUrgentInSteps(findings, { most: MAX_FINDINGS, bytes: MAX_BYTES });
+  if (shown.length === sorted.length) return shown;
+  const kept = yield* mostUrgentInSteps(findings, { most: MAX_FINDINGS - 1, bytes: MAX_BYTES });
+  const keys = new Set(kept.map(({ code, object }) => keyOf(code, object)));
+  const left = yield* filterInSteps(sorted, ({ code, object }) => !keys.has(keyOf(code, object)));
+  return yield* sortInSteps([...kept, made(tooMany(left))], byUrgency);
+}
+
+/** What a list has room for. */
+export interface Room {
+  readonly most: number;
+  /** Of JSON. */
+  readonly bytes: number;
+}
+
+/**
+ * As many as there is room for, and at least one of the cluster itself if there is any. Those about workloads, of which a tenant can make as many as
+ * it likes, take at most half of what the others need. Of each severity every kind has a turn before any has another: many of one kind hide none of another. Pure.
+ *
+ * @param sorted by urgency, as is what is returned
+ */
+export function mostUrgent<T extends KeptFinding>(sorted: readonly T[], room: Room): readonly T[] {
+  return finished(mostUrgentInSteps(sorted, room));
+}
+
+function* mostUrgentInSteps<T extends KeptFinding>(sorted: readonly T[], room: Room): Steps<readonly T[]> {
+  const { theirs, own } = yield* firstByTurns(sorted, room.most);
+  const sizes: Sizes = new Map(yield* mapInSteps([...theirs, ...own], (finding) => [finding, bytesOf(finding)]));
+  const half = { most: Math.floor(room.most / 2), bytes: Math.floor(room.bytes / 2) };
+  const ownKept = fitting(own, without(room, fitting(theirs, half, sizes), sizes), sizes, 1);
+  const theirsKept = fitting(theirs, without(room, ownKept, sizes), sizes, ownKept.length === 0 ? 1 : 0);
+  const kept = new Set([...ownKept, ...theirsKept]);
+  return sorted.filter((finding) => kept.has(finding));
+}
+
+/**
+ * The first one of each kind, then the second, and so on; the worst severity first.
+ *
+ * @param most of those about workloads, and of the others
+ */
+function* firstByTurns<T extends Urgency>(
+  sorted: readonly T[],
+  most: number,
+): Steps<{ readonly theirs: readonly T[]; readonly own: readonly T[] }> {
+  const turns = new Map<string, number>();
+  const placed = yield* mapInSteps(sorted, (finding) => {
+    const { severity, code, what = '' } = finding;
+    const kind = `${severity} ${code} ${what}`;
+    const turn = turns.get(kind) ?? 0;
+    turns.set(kind, turn + 1);
+    return { finding, turn, severity: SEVERITIES.indexOf(severity) };
+  });
+  const byTurns = (yield* sortInSteps(placed, (a, b) => a.severity - b.severity || a.turn - b.turn)).map(
+    ({ finding }) => finding,
+  );
+  return {
+    theirs: byTurns.filter(isOfWorkload).slice(0, most),
+    own: byTurns.filter((finding) => !isOfWorkload(finding)).slice(0, most),
+  };
+}
+
+/** Bytes of the JSON of each. */
+type Sizes = ReadonlyMap<KeptFinding, number>;
+
+function isOfWorkload({ what }: Pick<Draft, 'what'>): boolean {
+  return what !== undefined && CERTIFICATE_CLASSES[what].layer === 'workload';
+}
+
+/** The first ones, `least` of them whatever their size. */
+function fitting<T extends KeptFinding>(
+  findings: readonly T[],
+  { most, bytes }: Room,
+  sizes: Sizes,
+  least = 0,
+): readonly T[] {
+  let size = 0;
+  const end = findings.findIndex((finding, index) => {
+    size += sizes.get(finding) ?? 0;
+    return index >= most || (index >= least && size > bytes);
+  });
+  return end === -1 ? findings : findings.slice(0, end);
+}
+
+function without({ most, bytes }: Room, taken: readonly KeptFinding[], sizes: Sizes): Room {
+  return {
+    most: most - taken.length,
+    bytes: taken.reduce((left, finding) => left - (sizes.get(finding) ?? 0), bytes),
+  };
+}
+
+function bytesOf(finding: KeptFinding): number {
+  return Buffer.byteLength(JSON.stringify(finding)) + 1;
+}
+
+function findingOf(
+  { code, severity, object, what, places, message, due, lastSeen, renewedBy, words }: Draft,
+  cluster: string,
+  since: string,
+  context: { readonly cluster: string; readonly name?: string; readonly provider: Provider },
+): ExpiryFinding {
+  return {
+    code,
+    severity,
+    cluster,
+    object,
+    what,
+    ...(places === undefined || places.length === 0
+      ? {}
+      : {
+          places: places.slice(0, MAX_PLACES).map((place) => printable(place, LIMITS.place)),
+          placeCount: places.length,
+        }),
+    message: printable(message, LIMITS.message),
+    since,
+    due,
+    lastSeen: lastSeen === undefined ? undefined : isoOf(lastSeen),
+    renewedBy: renewedBy === undefined ? undefined : printable(renewedBy, LIMITS.renewedBy),
+    command: COMMANDS[code]({ ...context, ...words, what }),
+    runbook: runbookOf(code),
+  };
+}
+
+function tooMany(left: readonly Draft[]): Draft {
+  const critical = left.filter(({ severity }) => severity === 'critical').length;
+  const theirs = left.filter(isOfWorkload).length;
+  return {
+    code: 'SourcePartial',
+    severity: 'warning',
+    object: 'findings',
+    message: `${left.length} more findings are left out, ${critical} of them critical and ${theirs} about certificates of workloads; delete what is not in use any more, such as old TLS Secrets`,
+  };
+}
+
+/** What everything in the cluster needs comes first, what a workload has last; what is about no certificate is in between. */
+const LAYERS: readonly (Layer | undefined)[] = [
+  'control plane',
+  'etcd',
+  'authority',
+  undefined,
+  'node',
+  'client',
+  'workload',
+];
+
+function rankOf({ what }: Pick<Draft, 'what'>): number {
+  return LAYERS.indexOf(what === undefined ? undefined : CERTIFICATE_CLASSES[what].layer);
+}
+
+type Urgency = Pick<Draft, 'code' | 'severity' | 'object' | 'message' | 'what' | 'due'>;
+
+/** The worst first, of these what most depends on, and then what bites first: what has no date bites now. */
+export function byUrgency(a: Urgency, b: Urgency): number {
+  return (
+    SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
+    rankOf(a) - rankOf(b) ||
+    compare(a.due ?? '', b.due ?? '') ||
+    compare(a.code, b.code) ||
+    compare(a.object, b.object) ||
+    compare(a.message, b.message)
+  );
+}
+
+function keyOf(code: FindingCode, object: string): string {
+  return `${code} ${object}`;
+}

@@ -1,0 +1,122 @@
+import type { Observation, RequestsObservation } from '../../contracts/observation.ts';
+import { DAY_MS, MINUTE_MS } from '../../time.ts';
+import { counted, span, timeOf } from '../../words.ts';
+import type { KnownCertificate } from '../certificates.ts';
+import type { Draft } from './draft.ts';
+
+/** A kubelet gives up on a request then (client-go, certificateWaitTimeout). */
+const PENDING_MS = 15 * MINUTE_MS;
+/** A signer takes seconds. */
+const ISSUE_MS = 10 * MINUTE_MS;
+/** A signer dates back what it signs by that. */
+const BACKDATED_MS = 5 * MINUTE_MS;
+const MANY_NOT_ISSUED = 100;
+const MANY_DENIED = 3;
+/** An undecided kubelet asks 4 times an hour, a denied one 112 times. */
+const STORM = { warning: 20, critical: 100, total: 10_000 };
+/** All further requesters together. */
+const OTHERS = '*';
+
+const KUBELET_SIGNERS: Readonly<Record<string, 'kubelet-serving' | 'kubelet-client'>> = {
+  'kubernetes.io/kubelet-serving': 'kubelet-serving',
+  'kubernetes.io/kube-apiserver-client-kubelet': 'kubelet-client',
+};
+
+/** CertificateSigningRequests that wait, were refused, or are too many. */
+export function requestFindings(
+  observations: readonly Observation[],
+  certificates: readonly KnownCertificate[],
+  now: number,
+): readonly Draft[] {
+  const requests = observations.filter((observation) => observation.kind === 'requests');
+  if (requests.length === 0) return [];
+  const began = new Map(
+    certificates.map(({ what, member, best }) => [
+      `${what} ${member}`,
+      timeOf(best.notBefore) ?? Number.NEGATIVE_INFINITY,
+    ]),
+  );
+  // A kubelet that has a newer certificate left its older requests behind.
+  const isLeftBehind = ({ signer, requester, newestAt }: RequestsObservation): boolean => {
+    const what = Object.hasOwn(KUBELET_SIGNERS, signer) ? KUBELET_SIGNERS[signer] : undefined;
+    const since = began.get(`${what} ${requester.replace(/^system:node:/, '')}`);
+    const asked = timeOf(newestAt);
+    return what !== undefined && since !== undefined && asked !== undefined && since + BACKDATED_MS > asked;
+  };
+  return [...requests.flatMap((group) => (isLeftBehind(group) ? [] : judge(group, now))), ...storms(requests)];
+}
+
+function judge(group: RequestsObservation, now: number): readonly Draft[] {
+  const { signer, requester, state, count, lastHour, oldestAt, examples, message } = group;
+  const who = requester === OTHERS ? 'further requesters' : requester;
+  const age = now - (timeOf(oldestAt) ?? now);
+  const says = message === undefined ? '' : `: ${message}`;
+  const common = { object: `${requester} ${signer}`, words: { signer, request: examples[0] } };
+  const many = `${counted(count, 'request')} of ${who} for ${signer}`;
+  switch (state) {
+    case 'pending':
+      if (!(age > PENDING_MS)) return [];
+      return [
+        {
+          ...common,
+          code: 'RequestPending',
+          severity: 'warning',
+          message: `${many} wait${count === 1 ? 's' : ''} undecided, the oldest for ${span(age)}; a kubelet gives up after 15 minutes`,
+        },
+      ];
+    case 'approved': {
+      if (!(age > ISSUE_MS)) return [];
+      const severity = count > MANY_NOT_ISSUED || age > DAY_MS ? 'critical' : 'warning';
+      return [
+        {
+          ...common,
+          code: 'RequestNotIssued',
+          severity,
+          message: `${many} ${count === 1 ? 'is' : 'are'} approved and not issued, the oldest for ${span(age)}; its signer does not run, or does not want to`,
+        },
+      ];
+    }
+    case 'failed':
+      if (!(count > 0)) return [];
+      return [{ ...common, code: 'RequestFailed', severity: 'warning', message: `the signer refused ${many}${says}` }];
+    case 'denied':
+      if (!(lastHour >= MANY_DENIED)) return [];
+      return [
+        {
+          ...common,
+          code: 'RequestDenied',
+          severity: 'warning',
+          message: `${lastHour} requests of ${who} for ${signer} were denied within an hour, and it asks again${says}`,
+        },
+      ];
+    case 'issued':
+      return [];
+  }
+}
+
+function storms(requests: readonly RequestsObservation[]): readonly Draft[] {
+  const asked = new Map<string, number>();
+  let total = 0;
+  for (const { requester, lastHour, count } of requests) {
+    total += count;
+    asked.set(requester, (asked.get(requester) ?? 0) + lastHour);
+  }
+  const drafts: Draft[] = [];
+  for (const [requester, lastHour] of asked) {
+    if (requester === OTHERS || !(lastHour > STORM.warning)) continue;
+    drafts.push({
+      code: 'RequestStorm',
+      severity: lastHour > STORM.critical ? 'critical' : 'warning',
+      object: requester,
+      message: `${requester} made ${lastHour} requests within an hour; a kubelet needs a few in months`,
+    });
+  }
+  if (total > STORM.total)
+    drafts.push({
+      code: 'RequestStorm',
+      severity: 'critical',
+      object: 'all requesters',
+      message: `there are ${total} requests in the cluster, which slows its API server and every controller that lists them`,
+    });
+  return drafts;
+}

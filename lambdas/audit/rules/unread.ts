@@ -1,0 +1,192 @@
+import type { ExpiryFinding } from '../../contracts/finding.ts';
+import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
+import { REMEMBERED_SOURCES, type SourceId } from '../../tables/audit-sources.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../../tables/certificate-classes.ts';
+import { codeOfUnread } from '../../tables/finding-codes.ts';
+import { DAY_MS } from '../../time.ts';
+import { compare, counted, firstOf, isoOf, span, timeOf } from '../../words.ts';
+import type { KnownCertificate } from '../certificates.ts';
+import { type KnownObservations, placesOf } from '../keep-observations.ts';
+import type { Draft } from './draft.ts';
+import { expirySeverity, type Thresholds } from './thresholds.ts';
+
+/** Until then it is a disturbance; after that nobody knows the cluster any more. */
+const LOST_MS = DAY_MS;
+
+export interface Unknown {
+  readonly known: KnownObservations;
+  readonly certificates: readonly KnownCertificate[];
+  /** Those of the audit before. */
+  readonly findings: readonly ExpiryFinding[];
+  readonly thresholds: Thresholds;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** What could not be looked at: never silent, and worse after a day. */
+export function unreadFindings(unknown: Unknown): readonly Draft[] {
+  return [...unreadSources(unknown), ...unreadPlaces(unknown)];
+}
+
+/** Sources that failed as a whole, and those that nobody looked at now although they said something before. */
+function unreadSources(unknown: Unknown): readonly Draft[] {
+  const { known, findings, now } = unknown;
+  const failures = new Map<SourceId, UnreadObservation>();
+  const looked = new Set<SourceId>();
+  for (const observation of known.all) {
+    const { source } = observation;
+    if (observation.kind === 'unread' && observation.where === undefined) {
+      const other = failures.get(source);
+      if (other === undefined || compare(observation.message, other.message) < 0) failures.set(source, observation);
+    } else if (!known.kept.has(observation)) looked.add(source);
+  }
+  const keptOf = Map.groupBy(known.kept, ({ source }) => source);
+  // A clock is read on the way: that nothing answered has been said by then.
+  const silent = [...keptOf.keys()].filter(
+    (source) => source !== 'clock' && !looked.has(source) && !failures.has(source),
+  );
+  return [...failures.keys(), ...silent].map((source) => {
+    const failure = failures.get(source);
+    const kept = keptOf.get(source) ?? [];
+    const object = `source ${source}`;
+    const lastSeen = lastSeenOf(source, kept);
+    const since = Math.min(beginningOf(findings, object) ?? now, lastSeen ?? now);
+    const count = kept.filter(({ kind }) => kind === 'certificate').length;
+    const isLost = now - since > LOST_MS;
+    const isBiting = isLost && bites(unknown, (said) => said.source === source);
+    const failed =
+      failure === undefined
+        ? `was not looked at${isLost ? ` for ${span(now - since)}` : ''}`
+        : `could not be read${isLost ? ` for ${span(now - since)}` : ''} (${failure.problem}: ${failure.message})`;
+    const holds =
+      count === 0
+        ? ''
+        : `; ${counted(count, 'certificate')} that it showed before still count${count === 1 ? 's' : ''}`;
+    return {
+      code: isLost ? 'SourceLost' : 'SourceUnread',
+      severity: isBiting ? 'critical' : 'warning',
+      object,
+      message: `the source ${source} ${failed}${holds}${advice(failure)}`,
+      lastSeen,
+      since: isoOf(since),
+      words: { source },
+    };
+  });
+}
+
+function lastSeenOf(source: SourceId, kept: readonly Observation[]): number | undefined {
+  // What is remembered is old although its source is read.
+  if (REMEMBERED_SOURCES.has(source)) return undefined;
+  let last: number | undefined;
+  for (const { kind, observedAt } of kept) {
+    const at = timeOf(observedAt);
+    if (kind !== 'unread' && at !== undefined && (last === undefined || at > last)) last = at;
+  }
+  return last;
+}
+
+/** Since when a source is a finding; the last audit knows. */
+function beginningOf(findings: readonly ExpiryFinding[], object: string): number | undefined {
+  const before = findings.find(
+    (finding) => finding.object === object && (finding.code === 'SourceUnread' || finding.code === 'SourceLost'),
+  );
+  return timeOf(before?.since);
+}
+
+/** One finding for each source and what it looks for there: a network that is cut is one trouble, not thousands. */
+function unreadPlaces(unknown: Unknown): readonly Draft[] {
+  const { known, now } = unknown;
+  const seenAt = lastSeenAt(known.kept);
+  // The place itself, and only where nothing was seen there what else its machine showed.
+  const seen = (place: UnreadObservation): number | undefined => {
+    const [exact, ...others] = idsOf(place).map((id) => seenAt.get(id));
+    return exact ?? greatest(others.filter((at) => at !== undefined));
+  };
+  const places = known.all
+    .filter((observation) => observation.kind === 'unread')
+    .filter((place) => place.where !== undefined && (place.usual !== true || seen(place) !== undefined));
+  const groups = Map.groupBy(places, ({ source, what, problem }) => `${codeOfUnread(problem)} ${source} ${what}`);
+  return [...groups.values()].flatMap((group) => {
+    const sorted = group.toSorted(
+      (a, b) => compare(a.where ?? '', b.where ?? '') || compare(a.problem, b.problem) || compare(a.message, b.message),
+    );
+    const [first] = sorted;
+    if (first === undefined) return [];
+    const { source, what } = first;
+    const wheres = [...new Set(sorted.flatMap(({ where }) => where ?? []))];
+    const old = sorted.filter((place) => now - (seen(place) ?? now) > LOST_MS);
+    const code = codeOfUnread(first.problem);
+    const isLost = code === 'Unreachable' && old.length > 0;
+    const lostIds = new Set(old.flatMap(idsOf));
+    const isBiting = isLost && bites(unknown, (said) => idsOf(said).some((id) => lostIds.has(id)));
+    const count = new Set(old.map(({ where }) => where)).size;
+    const lost = isLost ? `; ${count} of them ${count === 1 ? 'was' : 'were'} last seen over a day ago` : '';
+    const looks = sorted.flatMap((place) => seen(place) ?? []);
+    return [
+      {
+        code: isLost ? 'SourceLost' : code,
+        severity: isBiting ? 'critical' : 'warning',
+        object: what === undefined ? `places of ${source}` : `${source} ${what}`,
+        what,
+        places: wheres,
+        message: `${storyOf(code, wheres, sorted, what)}${lost}${advice(first)}`,
+        lastSeen: looks.reduce<number | undefined>((oldest, at) => Math.min(oldest ?? at, at), undefined),
+        words: { where: wheres.length === 1 ? wheres[0] : undefined, source },
+      },
+    ];
+  });
+}
+
+/** A machine may have answered at another address than the one that is looked at now. */
+function idsOf(observation: CertificateObservation | UnreadObservation): readonly string[] {
+  return placesOf(observation).map((place) => `${observation.source}\n${place}`);
+}
+
+function greatest(numbers: readonly number[]): number | undefined {
+  return numbers.reduce<number | undefined>((most, number) => Math.max(most ?? number, number), undefined);
+}
+
+/** When each place that cannot be looked at now was seen for the last time. */
+function lastSeenAt(kept: ReadonlySet<Observation>): ReadonlyMap<string, number> {
+  const seenAt = new Map<string, number>();
+  for (const observation of kept) {
+    if (observation.kind !== 'certificate') continue;
+    const at = timeOf(observation.observedAt) ?? 0;
+    for (const id of idsOf(observation)) seenAt.set(id, Math.max(seenAt.get(id) ?? 0, at));
+  }
+  return seenAt;
+}
+
+function storyOf(
+  code: ReturnType<typeof codeOfUnread>,
+  wheres: readonly string[],
+  unread: readonly UnreadObservation[],
+  what: CertificateClass | undefined,
+): string {
+  const [first] = unread;
+  const thing = what === undefined ? '' : ` (${CERTIFICATE_CLASSES[what].title})`;
+  const verb = {
+    Unreachable:
+      first?.source === 'tls' ? ['does not answer', 'do not answer'] : ['could not be read', 'could not be read'],
+    CertificateUnreadable: ['shows no certificate that can be read', 'show no certificate that can be read'],
+    SourcePartial: ['is left out', 'are left out'],
+  }[code];
+  if (wheres.length === 1) return `${wheres[0]}${thing} ${verb[0]} (${first?.problem}: ${first?.message})`;
+  const problems = [...Map.groupBy(unread, ({ problem }) => problem)]
+    .toSorted(([a], [b]) => compare(a, b))
+    .map(([problem, same]) => `${same.length} ${problem}`);
+  return `${wheres.length} places${thing} ${verb[1]}: ${firstOf(wheres)} (${firstOf(problems)})`;
+}
+
+/** Whether a certificate of which only these tell ends soon, or did. */
+function bites({ certificates, thresholds, now }: Unknown, only: (said: CertificateObservation) => boolean): boolean {
+  return certificates.some(
+    ({ said, lives, what }) =>
+      said.every(only) && lives.some((life) => expirySeverity(life, what, thresholds, now) !== undefined),
+  );
+}
+
+function advice(unread: UnreadObservation | undefined): string {
+  const remedy = unread?.remedy.replace(/\.$/, '') ?? '';
+  return remedy === '' ? '' : `; ${remedy.charAt(0).toLowerCase()}${remedy.slice(1)}`;
+}

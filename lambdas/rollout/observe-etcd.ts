@@ -1,0 +1,152 @@
+import type { AddressRule } from '../allowed-addresses.ts';
+import { etcdSelector } from '../kubernetes/cluster-api.ts';
+import { readClusterApiCertificates } from '../kubernetes/cluster-api-secret.ts';
+import { listKind } from '../kubernetes/list.ts';
+import { list, text } from '../resources/fields.ts';
+import { etcdClusterOf, isMachineOf } from '../resources/machine.ts';
+import { timeAt } from '../resources/values.ts';
+import type { Certificate } from '../x509/certificate.ts';
+import { decodeBundle } from '../x509/certificate-bundle.ts';
+import type { RolloutTarget } from './observe.ts';
+import type { ObservedEtcd, ObservedMachine } from './observed.ts';
+import { readEtcd } from './read-etcd.ts';
+import { observedMachine } from './read-machine.ts';
+import type { Reader } from './reader.ts';
+import { servedCertificates } from './served-certificates.ts';
+
+/** Source: etcdadm-controller, config/default. */
+const CONTROLLER_NAMESPACE = 'etcdadm-controller-system';
+const CONTROLLER_CONTAINER = 'manager';
+/** Of clients. */
+const ETCD_PORT = 2379;
+const MOST_ETCD_CLUSTERS = 10;
+const MOST_ETCD_MACHINES = 64;
+const MOST_PODS = 500;
+
+export interface EtcdPlace {
+  readonly namespace: string;
+  /** Of an EtcdadmCluster. Otherwise its user runs it, and there is nothing here to be read. */
+  readonly managed: boolean;
+  readonly addresses: AddressRule;
+}
+
+/** External etcd of a cluster; undefined where it is not one of etcdadm, or cannot be read. */
+export async function observeEtcd(
+  { name, management, handshakes, readEtcdClientSecret }: RolloutTarget,
+  { namespace, managed, addresses }: EtcdPlace,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<ObservedEtcd | undefined> {
+  const etcdCluster = `${name}-etcd`;
+  const found: unknown[] = [];
+  const pages = listKind(management, 'etcdadmclusters', { clusterName: name, namespace, signal });
+  const look = (object: unknown): void => {
+    if (text(object, 'metadata', 'name') === etcdCluster) found.push(object);
+  };
+  const end = await reader.each(pages, MOST_ETCD_CLUSTERS, look, ...(managed ? [] : (['not-found'] as const)));
+  const [object] = found;
+  if (object === undefined) {
+    if (managed && end === 'whole') reader.unread.push(missing(namespace, etcdCluster));
+    return undefined;
+  }
+  const owner = text(object, 'metadata', 'uid');
+  const machines: ObservedMachine[] = [];
+  const [clientCertificate, controllerStartedAt, authorities] = await Promise.all([
+    readEtcdClientSecret === true ? clientCertificateOf() : undefined,
+    startOfController(),
+    readEtcdClientSecret === true ? authoritiesOf() : undefined,
+    reader.each(etcdMachines(), MOST_ETCD_MACHINES, (candidate) => {
+      if (!isMachineOf(candidate, name) || etcdClusterOf(candidate) !== etcdCluster) return;
+      const machine = observedMachine(candidate, { owner, role: 'etcd' });
+      if (machine === undefined) reader.unread.push(malformed(`Machine ${namespace} of ${etcdCluster}`));
+      else machines.push(machine);
+    }),
+  ]);
+  const served = await servedCertificates(machines, handshakes, {
+    port: ETCD_PORT,
+    proof: false,
+    authorities,
+    addresses,
+    signal,
+  });
+  const etcd = readEtcd(object, served.machines);
+  if (etcd === undefined) {
+    reader.unread.push(malformed(`EtcdadmCluster ${namespace}/${etcdCluster}`));
+    return undefined;
+  }
+  return {
+    ...etcd,
+    ...(clientCertificate === undefined ? {} : { clientCertificate }),
+    ...(controllerStartedAt === undefined ? {} : { controllerStartedAt }),
+  };
+
+  /** Of the Secret only these two times are kept; its key ends where it is read. */
+  async function clientCertificateOf(): Promise<ObservedEtcd['clientCertificate']> {
+    const secret = { namespace, clusterName: name, secret: 'apiserver-etcd-client', signal } as const;
+    const pem = await reader.one(async () => readClusterApiCertificates(management, secret));
+    if (pem === undefined) return undefined;
+    const [first] = decodeBundle(pem).certificates;
+    if (first?.ok === true) return { notBefore: first.certificate.notBefore, notAfter: first.certificate.notAfter };
+    reader.unread.push(malformed(`the certificate in Secret ${namespace}/${name}-apiserver-etcd-client`));
+    return undefined;
+  }
+
+  /**
+   * The authority of etcd, which etcdadm-controller keeps without its key. Undefined where that may not be read, or is not there: then its machines have to agree.
+   *
+   * Source: etcdadm-controller, controllers/certs.go.
+   */
+  /** Those that it no longer owns too. */
+  async function* etcdMachines(): AsyncGenerator<readonly unknown[]> {
+    const labels = etcdSelector(etcdCluster, `list machines on ${management.server}`);
+    yield* listKind(management, 'machines', { labels, namespace, signal });
+  }
+
+  async function authoritiesOf(): Promise<readonly Certificate[] | undefined> {
+    const secret = { namespace, clusterName: name, secret: 'etcd', signal } as const;
+    const pem = await reader.one(async () => readClusterApiCertificates(management, secret), 'forbidden', 'not-found');
+    if (pem === undefined) return undefined;
+    const read = decodeBundle(pem).certificates.flatMap((one) => (one.ok ? [one.certificate] : []));
+    if (read.length === 0) reader.unread.push(malformed(`the certificate in Secret ${namespace}/${name}-etcd`));
+    return read;
+  }
+
+  /** A Lambda that may not read Pods knows nothing of it, and that is no problem. */
+  async function startOfController(): Promise<number | undefined> {
+    let oldest: number | undefined;
+    await reader.each(
+      listKind(management, 'pods', { namespace: CONTROLLER_NAMESPACE, signal }),
+      MOST_PODS,
+      (pod) => {
+        if (text(pod, 'status', 'phase') !== 'Running') return;
+        const manager = list(pod, 'status', 'containerStatuses').find(
+          (container) => text(container, 'name') === CONTROLLER_CONTAINER,
+        );
+        // Its container may have been started again since.
+        const started = timeAt(manager, 'state', 'running', 'startedAt') ?? timeAt(pod, 'status', 'startTime');
+        if (started !== undefined) oldest = Math.min(oldest ?? started, started);
+      },
+      'forbidden',
+      'not-found',
+    );
+    return oldest;
+  }
+}
+
+function missing(namespace: string, name: string) {
+  return {
+    kind: 'missing',
+    object: `EtcdadmCluster ${namespace}/${name}`,
+    message: 'the Cluster has managed external etcd, and there is no such object',
+    remedy: 'Look at spec.managedExternalEtcdRef of the Cluster: EKS Anywhere names its etcd after the cluster.',
+  };
+}
+
+function malformed(object: string) {
+  return {
+    kind: 'malformed',
+    object,
+    message: 'it is not as its controller writes it',
+    remedy: 'Look at the object in the management cluster, and at who wrote it last.',
+  };
+}

@@ -1,0 +1,476 @@
+import { machineAddresses } from '../allowed-addresses.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { type ClusterApiVersion, clusterApiVersion } from '../kubernetes/cluster-api.ts';
+import { hasInfrastructureTemplate } from '../kubernetes/infrastructure-templates.ts';
+import { getLease } from '../kubernetes/leases.ts';
+import { listKind } from '../kubernetes/list.ts';
+import { printable } from '../printable.ts';
+import { field, text } from '../resources/fields.ts';
+import { CLUSTER_LABEL, CONTROL_PLANE_LABEL, isMachineOf, roleOfMachine } from '../resources/machine.ts';
+import { countAt } from '../resources/values.ts';
+import type { handshakes } from '../tls/handshakes.ts';
+import type { Certificate } from '../x509/certificate.ts';
+import { decodeBundle } from '../x509/certificate-bundle.ts';
+import { OPT_IN, OPT_IN_ANNOTATION } from './annotations.ts';
+import { EKS_ANYWHERE_NAMESPACE, firstMade, ownersCluster } from './eks-anywhere-owner.ts';
+import { observeEtcd } from './observe-etcd.ts';
+import type {
+  ObservedCapiCluster,
+  ObservedControlPlane,
+  ObservedEksAnywhere,
+  ObservedHealthCheck,
+  ObservedLease,
+  ObservedMachine,
+  ObservedRollout,
+  Sibling,
+} from './observed.ts';
+import { readCapiCluster } from './read-capi-cluster.ts';
+import { readControlPlane, readTemplate, type TemplateReference } from './read-control-plane.ts';
+import { readEksAnywhere } from './read-eks-anywhere.ts';
+import { readHealthCheck } from './read-health-check.ts';
+import { readLease } from './read-lease.ts';
+import { observedMachine } from './read-machine.ts';
+import { readSibling } from './read-sibling.ts';
+import { createReader, type ListEnd, type Reader } from './reader.ts';
+import { ROLLOUT_LEASE } from './rollout-lease.ts';
+import { servedCertificates } from './served-certificates.ts';
+import { slimControlPlane } from './slim-control-plane.ts';
+
+/** One cluster, and what its rollouts are read from and written to. */
+export interface RolloutTarget {
+  /** In the fleet. */
+  readonly id: string;
+  /** As Cluster API calls it. */
+  readonly name: string;
+  /** Its management cluster; itself, where it manages itself. */
+  readonly management: KubernetesClient;
+  readonly managesItself: boolean;
+  /** Of its Cluster object, where that is known. @default found by its name, and it has to be the only one */
+  readonly namespace?: string;
+  /** Of the owner's Cluster of EKS Anywhere. @default found by its name; while there is more than one, its `auto` does not count */
+  readonly eksAnywhereNamespace?: string;
+  /** Of the API server of each control plane machine. @default 6443, or what the Cluster says */
+  readonly apiServerPort?: number;
+  /** Absent where the machines are not reached: then nothing begins, and nothing can be verified. */
+  readonly handshakes?: typeof handshakes;
+  /** PEM of the authorities of the cluster, where somebody has them: what a client of it trusts. @throws KubernetesError or AwsError */
+  readonly authorities?: () => Promise<string>;
+  /** `<cluster>-apiserver-etcd-client` may be read: it holds a private key beside the certificate. @default false */
+  readonly readEtcdClientSecret?: boolean;
+}
+
+const API_SERVER_PORT = 6443;
+const MOST_CLUSTERS = 2_000;
+/** With three of a cluster, and those that are being made. */
+const MOST_MACHINES = 10_000;
+const MOST_HEALTH_CHECKS = 5_000;
+/** Cluster API allows any odd number; etcd has no use for more than seven. */
+const MOST_OWN_MACHINES = 32;
+const MOST_AUTHORITIES = 32;
+
+/**
+ * Reads all that the next step of a rollout depends on: one LIST a kind, and a handshake with each control plane machine. Never throws for what is wrong with the
+ * cluster: what could not be read is in `unread`.
+ *
+ * The Lease is read first: as long as it is unchanged when it is taken, nothing has begun that is not seen here.
+ */
+export async function observeRollout(target: RolloutTarget, signal: AbortSignal): Promise<ObservedRollout> {
+  const { id, name, management, managesItself } = target;
+  const reader = createReader();
+  const lease = await observeLease(management, reader, signal);
+  const [clusters, eksAnywheres, upgrades, planes] = await Promise.all([
+    clustersOf(target, reader, signal),
+    eksAnywheresOf(target, reader, signal),
+    upgradesOf(management, reader, signal),
+    controlPlanesOf(management, reader, signal),
+  ]);
+  const cluster = theOne(
+    preferred(clusters),
+    `Cluster ${name}`,
+    'Name its namespace: several management clusters have one.',
+    reader,
+  );
+  const base = {
+    cluster: { id, name, managesItself },
+    lease,
+    unread: reader.unread,
+  };
+  if (cluster === undefined) {
+    return { ...base, machines: [], healthChecks: [], siblings: [], authorities: [] };
+  }
+  const { namespace } = cluster.read;
+  const isOwn = (candidate: SeenControlPlane): boolean =>
+    candidate.cluster === name && candidate.namespace === namespace;
+  const within = planes.end === 'too-large' ? await controlPlanesOf(management, reader, signal, namespace) : planes;
+  const own = within.seen.filter(isOwn);
+  const others = planes.seen.filter((candidate) => !isOwn(candidate));
+  const plane = theOne(own, `KubeadmControlPlane of ${namespace}/${name}`, 'Find out who made the others.', reader);
+  const controlPlane = plane?.read;
+  if (plane !== undefined && controlPlane === undefined)
+    reader.unread.push(unreadable('KubeadmControlPlane', namespace, name));
+
+  const [seen, template, authorities] = await Promise.all([
+    machinesOf(target, cluster, controlPlane, reader, signal),
+    plane?.template === undefined ? undefined : foundTemplate(management, plane.template, reader, signal),
+    givenAuthorities(target, reader),
+  ]);
+  const addresses = machineAddresses(management);
+  const [served, healthChecks, etcd] = await Promise.all([
+    servedCertificates(seen.own, target.handshakes, {
+      port: target.apiServerPort ?? cluster.port ?? API_SERVER_PORT,
+      proof: true,
+      authorities,
+      addresses,
+      signal,
+    }),
+    healthChecksOf(target, namespace, seen.labels, reader, signal),
+    cluster.managedEtcd || controlPlane?.etcd === 'external'
+      ? observeEtcd(target, { namespace, managed: cluster.managedEtcd, addresses }, reader, signal)
+      : undefined,
+  ]);
+  const eksAnywhere = namespace === EKS_ANYWHERE_NAMESPACE ? ownerOf(target, eksAnywheres, reader) : undefined;
+  return {
+    ...base,
+    capiCluster: cluster.read,
+    ...(eksAnywhere === undefined
+      ? {}
+      : { eksAnywhere: { ...eksAnywhere, controlPlaneUpgrade: upgrades.has(controlPlane?.name ?? name) } }),
+    ...(controlPlane === undefined ? {} : { controlPlane: withTemplate(controlPlane, template === true) }),
+    machines: served.machines,
+    ...(etcd === undefined ? {} : { etcd }),
+    healthChecks,
+    siblings: siblingsOf(others, seen.others, eksAnywheres.optedIn),
+    ...([planes.end, seen.end, eksAnywheres.end].includes('too-large') ? { moreSiblings: true } : {}),
+    authorities: endsOf([...(authorities ?? []), ...served.authorities]),
+  };
+}
+
+async function observeLease(
+  management: KubernetesClient,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<ObservedLease | undefined> {
+  const object = await reader.one(async () => getLease(management, { ...ROLLOUT_LEASE, signal }));
+  const lease = readLease(object);
+  if (object !== undefined && lease === undefined)
+    reader.unread.push(unreadable('Lease', ROLLOUT_LEASE.namespace, ROLLOUT_LEASE.name));
+  if (lease === undefined) return undefined;
+  const transitions = countAt(object, 'spec', 'leaseTransitions');
+  return transitions === undefined ? lease : { ...lease, transitions };
+}
+
+interface SeenCluster {
+  readonly read: ObservedCapiCluster;
+  /** EKS Anywhere: etcd is on machines of its own, of an EtcdadmCluster. */
+  readonly managedEtcd: boolean;
+  readonly endpoint: string | undefined;
+  readonly port: number | undefined;
+}
+
+async function clustersOf(
+  { name, namespace, management }: RolloutTarget,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<readonly SeenCluster[]> {
+  const seen: SeenCluster[] = [];
+  const pages = listKind(management, 'clusters', { clusterName: name, namespace, signal });
+  await reader.each(pages, MOST_CLUSTERS, (object) => {
+    const read = readCapiCluster(object);
+    // A server that does not select gives what was not asked for.
+    if (read === undefined || read.name !== name || (namespace !== undefined && read.namespace !== namespace)) return;
+    const port = countAt(object, 'spec', 'clusterNetwork', 'apiServerPort');
+    seen.push({
+      read,
+      managedEtcd: field(object, 'spec', 'managedExternalEtcdRef') != null,
+      endpoint: text(object, 'spec', 'controlPlaneEndpoint', 'host'),
+      port: port !== undefined && port > 0 && port < 65_536 ? port : undefined,
+    });
+  });
+  return seen;
+}
+
+/** Whoever may make Clusters may give one any name, but not in this namespace: it is that of EKS Anywhere. */
+function preferred(clusters: readonly SeenCluster[]): readonly SeenCluster[] {
+  const own = clusters.filter(({ read }) => read.namespace === EKS_ANYWHERE_NAMESPACE);
+  return own.length === 1 ? own : clusters;
+}
+
+interface SeenEksAnywheres {
+  /** Those that have the name of the cluster. */
+  readonly own: readonly ObservedEksAnywhere[];
+  /** Names that one Cluster alone has, and it is opted in. */
+  readonly optedIn: ReadonlySet<string>;
+  /** All of the name were read. */
+  readonly whole: boolean;
+  readonly end: ListEnd;
+}
+
+/** All of them: what the owners of other clusters agreed to is written there. */
+async function eksAnywheresOf(
+  { name, management, eksAnywhereNamespace }: RolloutTarget,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<SeenEksAnywheres> {
+  let own: ObservedEksAnywhere[] = [];
+  const agrees = new Map<string, boolean>();
+  const lookAtOwn = (object: unknown): void => {
+    const read = text(object, 'metadata', 'name') === name ? readEksAnywhere(object, false) : undefined;
+    if (read !== undefined) own.push(read);
+  };
+  const look = (object: unknown): void => {
+    lookAtOwn(object);
+    const found = text(object, 'metadata', 'name');
+    if (found === undefined) return;
+    const optedIn = text(object, 'metadata', 'annotations', OPT_IN_ANNOTATION) === OPT_IN;
+    agrees.set(found, optedIn && !agrees.has(found));
+  };
+  // Where fleet.yaml names its namespace, EKS Anywhere is there.
+  const fine = eksAnywhereNamespace === undefined ? (['not-found'] as const) : [];
+  const pages = listKind(management, 'eksAnywhereClusters', { signal });
+  const end = await reader.each(pages, MOST_CLUSTERS, look, ...fine, 'too-large');
+  let endOfOwn = end;
+  if (end === 'too-large') {
+    own = [];
+    const ofName = listKind(management, 'eksAnywhereClusters', {
+      clusterName: name,
+      namespace: eksAnywhereNamespace,
+      signal,
+    });
+    endOfOwn = await reader.each(ofName, MOST_CLUSTERS, lookAtOwn, ...fine);
+  }
+  const optedIn = new Set([...agrees].flatMap(([of, agreed]) => (agreed ? [of] : [])));
+  return { own, optedIn, whole: endOfOwn === 'whole', end };
+}
+
+function ownerOf(
+  { name, eksAnywhereNamespace }: RolloutTarget,
+  { own, whole }: SeenEksAnywheres,
+  reader: Reader,
+): ObservedEksAnywhere | undefined {
+  const found = ownersCluster(own, name, eksAnywhereNamespace);
+  if (found.kind === 'one') return found.cluster;
+  if (found.kind === 'contested') return firstMade(found.clusters);
+  // What it forbids is not known.
+  if (found.problem !== undefined && whole) reader.unread.push(found.problem);
+  return undefined;
+}
+
+/** Names of the control planes that EKS Anywhere upgrades in place. Source: EKS Anywhere, controllers/kubeadmcontrolplane_controller.go, `controlPlaneUpgrade`. */
+async function upgradesOf(
+  management: KubernetesClient,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const names = new Set<string>();
+  const look = (object: unknown): void => {
+    const name = text(object, 'spec', 'controlPlane', 'name');
+    if (name !== undefined) names.add(name);
+  };
+  const pages = listKind(management, 'controlplaneupgrades', { namespace: EKS_ANYWHERE_NAMESPACE, signal });
+  await reader.each(pages, MOST_CLUSTERS, look, 'not-found');
+  return names;
+}
+
+interface SeenControlPlane {
+  readonly namespace: string | undefined;
+  readonly cluster: string | undefined;
+  readonly read: ObservedControlPlane | undefined;
+  readonly template: TemplateReference | undefined;
+  readonly apiVersion: ClusterApiVersion;
+  /** What `readSibling` reads of it. */
+  readonly object: unknown;
+}
+
+/** Those of a namespace, or of all: then it is no problem that others have more than are read. */
+async function controlPlanesOf(
+  management: KubernetesClient,
+  reader: Reader,
+  signal: AbortSignal,
+  namespace?: string,
+): Promise<{ readonly seen: readonly SeenControlPlane[]; readonly end: ListEnd }> {
+  const apiVersion = await reader.one(async () =>
+    clusterApiVersion(management, signal, 'controlplane.cluster.x-k8s.io'),
+  );
+  const seen: SeenControlPlane[] = [];
+  if (apiVersion === undefined) return { seen, end: 'unread' };
+  const look = (object: unknown): void => {
+    seen.push({
+      namespace: text(object, 'metadata', 'namespace'),
+      cluster: text(object, 'metadata', 'labels', CLUSTER_LABEL) ?? text(object, 'metadata', 'name'),
+      read: readControlPlane(object, apiVersion),
+      template: readTemplate(object, apiVersion),
+      apiVersion,
+      object: slimControlPlane(object),
+    });
+  };
+  const pages = listKind(management, 'kubeadmcontrolplanes', { namespace, signal });
+  // What others have too much of, we need not see.
+  const fine = namespace === undefined ? (['too-large'] as const) : [];
+  const end = await reader.each(pages, MOST_CLUSTERS, look, ...fine);
+  return { seen, end };
+}
+
+interface SeenMachines {
+  readonly own: readonly ObservedMachine[];
+  /** What selectors of health checks see of our own. */
+  readonly labels: readonly unknown[];
+  /** Of other clusters, by namespace and name of those: what `readSibling` reads. */
+  readonly others: ReadonlyMap<string, readonly unknown[]>;
+  readonly end: ListEnd;
+}
+
+async function machinesOf(
+  { name, management }: RolloutTarget,
+  { read: { namespace }, endpoint }: SeenCluster,
+  controlPlane: ObservedControlPlane | undefined,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<SeenMachines> {
+  const ownObjects: unknown[] = [];
+  const others = new Map<string, unknown[]>();
+  const isOwn = (object: unknown): boolean =>
+    text(object, 'metadata', 'namespace') === namespace &&
+    isMachineOf(object, name) &&
+    roleOfMachine(object) === 'control-plane';
+  const lookAtOwn = (object: unknown): void => {
+    // One more than is read, so that it is told.
+    if (isOwn(object) && ownObjects.length <= MOST_OWN_MACHINES) ownObjects.push(object);
+  };
+  const look = (object: unknown): void => {
+    if (isOwn(object)) return lookAtOwn(object);
+    const of = text(object, 'metadata', 'labels', CLUSTER_LABEL) ?? text(object, 'spec', 'clusterName') ?? '';
+    const key = `${text(object, 'metadata', 'namespace') ?? ''}/${of}`;
+    const group = others.get(key) ?? [];
+    others.set(key, group);
+    group.push(slimMachine(object));
+  };
+  const end = await reader.each(
+    listKind(management, 'machines', { labels: CONTROL_PLANE_LABEL, signal }),
+    MOST_MACHINES,
+    look,
+    'too-large',
+  );
+  if (end === 'too-large') {
+    ownObjects.length = 0;
+    const ofNamespace = listKind(management, 'machines', { labels: CONTROL_PLANE_LABEL, namespace, signal });
+    await reader.each(ofNamespace, MOST_MACHINES, lookAtOwn);
+  }
+
+  const own: ObservedMachine[] = [];
+  const labels: unknown[] = [];
+  const role = controlPlane?.etcd === 'external' ? 'control-plane' : 'stacked';
+  for (const object of ownObjects) {
+    const machine = observedMachine(object, { owner: controlPlane?.uid, role, endpoint });
+    if (machine === undefined || own.length === MOST_OWN_MACHINES) {
+      reader.unread.push(unreadable('Machine', namespace, text(object, 'metadata', 'name') ?? ''));
+      continue;
+    }
+    own.push(machine);
+    labels.push({ metadata: { namespace, labels: field(object, 'metadata', 'labels') } });
+  }
+  return { own, labels, others, end };
+}
+
+async function foundTemplate(
+  management: KubernetesClient,
+  template: TemplateReference,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
+  return reader.one(async () => hasInfrastructureTemplate(management, { ...template, signal }));
+}
+
+function withTemplate(controlPlane: ObservedControlPlane, found: boolean): ObservedControlPlane {
+  const { template } = controlPlane;
+  return template === undefined ? controlPlane : { ...controlPlane, template: { ...template, found } };
+}
+
+async function healthChecksOf(
+  { name, management }: RolloutTarget,
+  namespace: string,
+  machines: readonly unknown[],
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<readonly ObservedHealthCheck[]> {
+  const seen: ObservedHealthCheck[] = [];
+  await reader.each(
+    listKind(management, 'machinehealthchecks', { namespace, signal }),
+    MOST_HEALTH_CHECKS,
+    (object) => {
+      const check = readHealthCheck(object, name, machines);
+      if (check !== undefined) seen.push(check);
+    },
+  );
+  return seen;
+}
+
+/** Undefined where nobody has them; empty where they cannot be read. */
+async function givenAuthorities(
+  { authorities }: RolloutTarget,
+  reader: Reader,
+): Promise<readonly Certificate[] | undefined> {
+  if (authorities === undefined) return undefined;
+  const pem = await reader.one(authorities);
+  if (pem === undefined) return [];
+  const { certificates, problem } = decodeBundle(pem);
+  const wrong = problem ?? certificates.flatMap((read) => (read.ok ? [] : [read.problem]))[0];
+  if (wrong !== undefined)
+    reader.unread.push({
+      kind: 'malformed',
+      object: 'the authorities of the cluster',
+      message: printable(wrong),
+      remedy: 'Look at what a client of the cluster is told to trust: certificate-authority-data of its kubeconfig.',
+    });
+  return certificates.flatMap((read) => (read.ok ? [read.certificate] : []));
+}
+
+function endsOf(authorities: readonly Certificate[]): ObservedRollout['authorities'] {
+  const byFingerprint = new Map(authorities.map((authority) => [authority.fingerprint, authority]));
+  return [...byFingerprint.values()]
+    .slice(0, MOST_AUTHORITIES)
+    .map(({ subject, notAfter }) => ({ name: printable(subject), notAfter }));
+}
+
+function siblingsOf(
+  planes: readonly SeenControlPlane[],
+  machines: ReadonlyMap<string, readonly unknown[]>,
+  optedIn: ReadonlySet<string>,
+): readonly Sibling[] {
+  return planes.flatMap(({ object, apiVersion, namespace, cluster }) => {
+    const agrees = namespace === EKS_ANYWHERE_NAMESPACE && optedIn.has(cluster ?? '');
+    const eksAnywhere = agrees ? { metadata: { annotations: { [OPT_IN_ANNOTATION]: OPT_IN } } } : undefined;
+    return readSibling(object, apiVersion, machines.get(`${namespace}/${cluster}`) ?? [], eksAnywhere) ?? [];
+  });
+}
+
+function slimMachine(object: unknown): unknown {
+  return {
+    metadata: {
+      creationTimestamp: field(object, 'metadata', 'creationTimestamp'),
+      deletionTimestamp: field(object, 'metadata', 'deletionTimestamp'),
+    },
+    status: {
+      nodeRef: field(object, 'status', 'nodeRef') == null ? undefined : {},
+      certificatesExpiryDate: text(object, 'status', 'certificatesExpiryDate'),
+    },
+  };
+}
+
+/** Undefined when there is none; more than one is a problem, for nobody knows which is meant. */
+function theOne<T>(found: readonly T[], object: string, remedy: string, reader: Reader): T | undefined {
+  const [first, second] = found;
+  if (second === undefined) return first;
+  reader.unread.push({ kind: 'ambiguous', object: printable(object), message: `there are ${found.length}`, remedy });
+  return undefined;
+}
+
+function unreadable(kind: string, namespace: string, name: string): Problem {
+  return {
+    kind: 'malformed',
+    object: `${kind} ${printable(namespace)}/${printable(name)}`,
+    message: 'it has not what every object has, or there are more than are read',
+    remedy:
+      'Check that the management cluster is one: an API server writes name, uid, resourceVersion and creationTimestamp.',
+  };
+}

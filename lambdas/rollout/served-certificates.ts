@@ -1,0 +1,146 @@
+import type { AddressRule } from '../allowed-addresses.ts';
+import { printable } from '../printable.ts';
+import type { HandshakeResult } from '../tls/handshake.ts';
+import type { handshakes } from '../tls/handshakes.ts';
+import type { Certificate } from '../x509/certificate.ts';
+import { leadsTo } from '../x509/leads-to.ts';
+import type { ObservedMachine, Served } from './observed.ts';
+
+/** A machine may have addresses that lead nowhere from here. */
+const MOST_ADDRESSES = 3;
+
+export interface Serving {
+  readonly port: number;
+  /**
+   * It has to show that it has the private key. A server that demands a certificate of its client may end the handshake before it did.
+   */
+  readonly proof: boolean;
+  /**
+   * Of the cluster: whoever shows what none of them issued is not the machine. Where they are not known, all machines have to agree on who issued theirs. Empty where
+   * they could not be read: then nobody is the machine.
+   */
+  readonly authorities: readonly Certificate[] | undefined;
+  readonly addresses: AddressRule;
+  readonly signal: AbortSignal;
+}
+
+/** What machines show, and the authorities that they send along. */
+export interface ServedCertificates {
+  readonly machines: readonly ObservedMachine[];
+  readonly authorities: readonly Certificate[];
+}
+
+/**
+ * Shakes hands with each machine, at its first address that answers.
+ *
+ * @param shake undefined where the machines are not reached: then `served` stays `none`
+ */
+export async function servedCertificates(
+  machines: readonly ObservedMachine[],
+  shake: typeof handshakes | undefined,
+  { port, proof, authorities: trusted, addresses, signal }: Serving,
+): Promise<ServedCertificates> {
+  if (shake === undefined) return { machines, authorities: [] };
+  const seen = new Map<ObservedMachine, Served>();
+  const issuers = new Set<string>();
+  const authorities: Certificate[] = [];
+  for (let turn = 0; turn < MOST_ADDRESSES; turn += 1) {
+    const asked = machines.flatMap((machine) => {
+      const host = machine.addresses[turn];
+      return host === undefined || seen.get(machine)?.kind === 'certificate' ? [] : [{ machine, host }];
+    });
+    if (asked.length === 0) break;
+    const results = await shake(
+      asked.map(({ host }) => ({ host, port })),
+      { addresses, signal },
+    );
+    for (const [index, { machine, host }] of asked.entries()) {
+      const result = results[index];
+      if (result === undefined) continue;
+      const { served, issuer } = servedOf(result, host, proof, trusted);
+      if (served.kind === 'certificate' || !seen.has(machine)) seen.set(machine, served);
+      if (issuer !== undefined) issuers.add(issuer);
+      if (served.kind === 'certificate') authorities.push(...authoritiesOf(result));
+    }
+  }
+  // Who of them is the impostor nobody can tell.
+  const agreed = trusted !== undefined || issuers.size <= 1;
+  const shown = (machine: ObservedMachine): Served => {
+    const served = seen.get(machine) ?? unaddressed(machine);
+    return agreed || served.kind !== 'certificate' ? served : disagreeing(served.address);
+  };
+  return {
+    machines: machines.map((machine) => ({ ...machine, served: shown(machine) })),
+    authorities: agreed ? authorities : [],
+  };
+}
+
+interface Shown {
+  readonly served: Served;
+  /** Who issued the certificate, as it says: its name and the identifier of its key. */
+  readonly issuer?: string;
+}
+
+function servedOf(
+  result: HandshakeResult,
+  address: string,
+  proof: boolean,
+  trusted: readonly Certificate[] | undefined,
+): Shown {
+  const failed = (problem: string, remedy: string): Shown => ({ served: { kind: 'failed', address, problem, remedy } });
+  if (!result.ok) return failed(result.failure.message, result.failure.remedy);
+  const [leaf, ...sent] = result.chain;
+  if (leaf?.ok !== true) {
+    const why = leaf === undefined ? '' : `: ${leaf.problem}`;
+    return failed(`its certificate cannot be read${why}`, 'Look at what answers there.');
+  }
+  if (proof && result.keyProven !== true)
+    return failed(
+      'it shows a certificate and not that it has the key of it',
+      'Look at what answers there: the handshake was not finished.',
+    );
+  const { certificate } = leaf;
+  const sentAlong = sent.flatMap((one) => (one.ok ? [one.certificate] : []));
+  const known = trusted === undefined ? !certificate.selfIssued : leadsTo(certificate, sentAlong, trusted) === true;
+  if (!known) return failed(...unknownIssuer(certificate, trusted));
+  const { notBefore, notAfter, fingerprint, issuer, authorityKeyId = '' } = certificate;
+  return {
+    served: { kind: 'certificate', address, notBefore, notAfter, fingerprint },
+    issuer: `${issuer}\n${authorityKeyId}`,
+  };
+}
+
+function unknownIssuer({ issuer }: Certificate, trusted: readonly Certificate[] | undefined): [string, string] {
+  if (trusted?.length === 0)
+    return [
+      'no authority of the cluster could be read, so nobody knows whether the machine answers there',
+      'See what is told of the authorities of the cluster, and mend that first.',
+    ];
+  return [
+    `its certificate is not issued by an authority of the cluster; it says ${printable(issuer, 200)} issued it`,
+    'Find out who answers at this address: another machine may have it. If it is the machine, give the kubeconfig of the cluster that has its own authority as certificate-authority-data.',
+  ];
+}
+
+function disagreeing(address: string): Served {
+  return {
+    kind: 'failed',
+    address,
+    problem: 'the machines show certificates of several authorities, so one of them may not be the machine',
+    remedy:
+      'Find out who answers at the address of each machine. Where the authority of the cluster is known, it decides: give its kubeconfig too.',
+  };
+}
+
+function authoritiesOf(result: HandshakeResult): readonly Certificate[] {
+  if (!result.ok) return [];
+  return result.chain.slice(1).flatMap((sent) => (sent.ok && sent.certificate.isAuthority ? [sent.certificate] : []));
+}
+
+function unaddressed({ addresses }: ObservedMachine): Served {
+  return {
+    kind: 'failed',
+    problem: addresses.length === 0 ? 'the Machine has no address' : 'not asked',
+    remedy: 'It is looked at again the next time; without an address see what its infrastructure provider says.',
+  };
+}

@@ -1,0 +1,237 @@
+import type { EksAuditReader } from '../aws/eks-audit.ts';
+import type { EksNodeGroups } from '../aws/eks-nodegroups.ts';
+import { AwsError } from '../aws/errors.ts';
+import { type Problem, problemOf } from '../contracts/problem.ts';
+import type { KubernetesClient } from '../kubernetes/client.ts';
+import { KubernetesError } from '../kubernetes/errors.ts';
+import { listKind } from '../kubernetes/list.ts';
+import { inTurns } from '../processor-time.ts';
+import type { ObservedEksNode } from '../resources/eks.ts';
+import type { RolloutWritten } from './act.ts';
+import { OPT_IN_ANNOTATION } from './annotations.ts';
+import { NO_HISTORY, type RolloutHistory } from './history.ts';
+import { affectedGroups, type NodeGroupAct, type NodeGroupStep, planNodeGroups, successorOf } from './node-groups.ts';
+import type { ObservedNodeGroups } from './observed-node-groups.ts';
+import { readEksNode } from './read-eks-node.ts';
+import type { StepOptions } from './step-rollout.ts';
+
+/** One EKS cluster, and what its node groups are read from and updated with. */
+export interface NodeGroupTarget {
+  /** In the fleet. */
+  readonly id: string;
+  /** As EKS calls it. */
+  readonly name: string;
+  readonly account: string;
+  readonly region: string;
+  readonly workload: KubernetesClient;
+  readonly authorities: EksAuditReader['authorities'];
+  readonly nodeGroups: EksNodeGroups;
+}
+
+/** As `RolloutWritten`; `nothing-to-roll`: EKS refused, and is not asked again for this successor. */
+export interface NodeGroupWritten extends Omit<RolloutWritten, 'kind'> {
+  readonly kind: Exclude<RolloutWritten['kind'], 'locked'> | 'nothing-to-roll';
+}
+
+/** What one look at the node groups of a cluster came to. */
+export interface NodeGroupsStepped {
+  readonly observed: ObservedNodeGroups;
+  readonly step: NodeGroupStep;
+  /** Absent when there was nothing to write, or writes are held. */
+  readonly written?: NodeGroupWritten;
+  /** What is wrong, for people: a refused update, a ledger that cannot be read, an update that was held back. */
+  readonly problems: readonly Problem[];
+  /** RFC 3339. */
+  readonly at: string;
+}
+
+/** Four times the nodes that Kubernetes supports in a cluster. */
+const MOST_NODES = 20_000;
+
+/**
+ * One look at the node groups of one EKS cluster: observe, plan, begin one update at most, report. Nothing is read where fleet.yaml does not opt in; nodes, groups and
+ * updates only while the authority of the cluster has a successor. Without a ledger nothing is begun: EKS does not remember what it refused. Safe to repeat, to interrupt
+ * and to run twice at once. Rejects only for a bug.
+ */
+export async function stepNodeGroups(
+  target: NodeGroupTarget,
+  options: Omit<StepOptions, 'trigger'>,
+): Promise<NodeGroupsStepped> {
+  const { policy, ledger, holdWrites, clock, signal } = options;
+  const at = new Date(clock()).toISOString();
+  const problems: Problem[] = [];
+  const history = await readHistory(ledger, problems, signal);
+  const observed = policy?.nodeGroups === true ? await observeNodeGroups(target, signal) : nothingOf(target);
+  const step = planNodeGroups(observed, policy, history, clock());
+  const stepped = { observed, step, problems, at };
+
+  if (holdWrites === undefined)
+    for (const id of step.ended) await end(ledger, { id, cluster: target.id, at: clock() }, problems, signal);
+  if (step.kind !== 'act') return stepped;
+  const why =
+    holdWrites ??
+    (ledger === undefined ? 'the fleet has no memory here: only a deployed certmarshal updates' : undefined);
+  if (why !== undefined) {
+    const message = `not updated: ${why}`;
+    problems.push({
+      kind: 'held',
+      object: `node group ${step.nodegroup}`,
+      message,
+      remedy: 'Nothing is to be done where that is meant.',
+    });
+    return stepped;
+  }
+  const before = history.rollouts.find(({ id }) => id === step.clientRequestToken);
+  const claimedAt = before?.startedAt ?? clock();
+  const claimed = before !== undefined || (await claim(ledger, target, step, claimedAt, problems, signal));
+  if (claimed !== true) return { ...stepped, written: { kind: claimed === false ? 'overtaken' : 'failed' } };
+  const written = await update(target, step, signal);
+  if (written.problem !== undefined) problems.push(written.problem);
+  if (written.kind !== 'written' && written.kind !== 'unknown') {
+    // What EKS refused as nothing to do is remembered; what did not begin is forgotten.
+    const undone = written.kind === 'nothing-to-roll' ? {} : { undone: { claimedAt } };
+    await end(ledger, { id: step.clientRequestToken, cluster: target.id, at: clock(), ...undone }, problems, signal);
+  }
+  return { ...stepped, written };
+}
+
+/** Reads all that the next step depends on, and no more. What could not be read is in `unread`. */
+async function observeNodeGroups(target: NodeGroupTarget, signal: AbortSignal): Promise<ObservedNodeGroups> {
+  const unread: Problem[] = [];
+  const read = async <T>(reading: Promise<T>, otherwise: T): Promise<T> => {
+    try {
+      return await reading;
+    } catch (error) {
+      unread.push(problemOf(known(error)));
+      return otherwise;
+    }
+  };
+  const eks = target.nodeGroups;
+  const [described, authorities] = await Promise.all([
+    read<Awaited<ReturnType<EksNodeGroups['cluster']>>>(eks.cluster(OPT_IN_ANNOTATION, signal), {}),
+    read(target.authorities(signal), []),
+  ]);
+  const nothing = nothingOf(target);
+  const cluster = { ...nothing.cluster, ...described };
+  if (successorOf(authorities) === undefined) return { ...nothing, cluster, authorities, unread };
+
+  const [nodes, named, updates] = await Promise.all([
+    read(readNodes(target.workload, unread, signal), []),
+    read(eks.nodeGroups(signal), []),
+    read(eks.updates(undefined, signal), []),
+  ]);
+  const affected = new Set(affectedGroups({ authorities, nodes, groups: named }));
+  const groups = await Promise.all(
+    named.map(async (group) => ({
+      ...group,
+      updates: affected.has(group) ? await read(eks.updates(group.name, signal), []) : [],
+    })),
+  );
+  return { cluster: { ...cluster, updates }, authorities, groups, nodes, unread };
+}
+
+const nothingOf = ({ id, name, account, region }: NodeGroupTarget): ObservedNodeGroups => ({
+  cluster: { id, name, account, region, updates: [] },
+  authorities: [],
+  groups: [],
+  nodes: [],
+  unread: [],
+});
+
+/** @throws KubernetesError */
+async function readNodes(
+  client: KubernetesClient,
+  unread: Problem[],
+  signal: AbortSignal,
+): Promise<readonly ObservedEksNode[]> {
+  const nodes: ObservedEksNode[] = [];
+  for await (const page of listKind(client, 'nodes', { signal })) {
+    for await (const node of inTurns(page, readEksNode)) {
+      if (typeof node === 'string')
+        unread.push({
+          kind: 'malformed',
+          object: 'Nodes',
+          message: node,
+          remedy: 'Look at it: kubectl get nodes -o yaml.',
+        });
+      else nodes.push(node);
+    }
+    if (nodes.length > MOST_NODES || unread.length > MOST_NODES) {
+      const message = `there are more than ${MOST_NODES} Nodes`;
+      unread.push({ kind: 'too-large', object: 'Nodes', message, remedy: 'Find out who creates so many of them.' });
+      break;
+    }
+  }
+  return nodes;
+}
+
+async function readHistory(
+  ledger: StepOptions['ledger'],
+  problems: Problem[],
+  signal: AbortSignal,
+): Promise<RolloutHistory> {
+  if (ledger === undefined) return NO_HISTORY;
+  try {
+    const history = await ledger.read(signal);
+    problems.push(...(history.problems ?? []));
+    return history;
+  } catch (error) {
+    const problem = problemOf(known(error));
+    problems.push(problem);
+    return { ...NO_HISTORY, unread: problem.message };
+  }
+}
+
+/** @returns undefined when it could not be written down */
+async function claim(
+  ledger: StepOptions['ledger'],
+  { id: cluster }: NodeGroupTarget,
+  { clientRequestToken: id }: NodeGroupAct,
+  at: number,
+  problems: Problem[],
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
+  try {
+    return await ledger?.claim({ id, cluster, trigger: 'schedule', at }, signal);
+  } catch (error) {
+    problems.push(problemOf(known(error)));
+    return undefined;
+  }
+}
+
+async function end(
+  ledger: StepOptions['ledger'],
+  rollout: Parameters<NonNullable<StepOptions['ledger']>['end']>[0],
+  problems: Problem[],
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await ledger?.end(rollout, signal);
+  } catch (error) {
+    problems.push(problemOf(known(error)));
+  }
+}
+
+async function update(
+  { nodeGroups }: NodeGroupTarget,
+  { nodegroup, clientRequestToken }: NodeGroupAct,
+  signal: AbortSignal,
+): Promise<NodeGroupWritten> {
+  try {
+    const updated = await nodeGroups.update(nodegroup, clientRequestToken, signal);
+    if (updated.kind === 'begun') return { kind: 'written' };
+    return { kind: updated.kind === 'busy' ? 'overtaken' : 'nothing-to-roll', problem: updated.problem };
+  } catch (error) {
+    const failure = known(error);
+    const problem = problemOf(failure);
+    // No answer, or one that cannot be read: EKS may have it.
+    const isUnknown = failure.kind === 'unavailable' || failure.kind === 'aborted' || failure.kind === 'invalid';
+    return { kind: isUnknown ? 'unknown' : failure.kind === 'denied' ? 'refused' : 'failed', problem };
+  }
+}
+
+/** @throws what is a bug */
+function known(error: unknown): AwsError | KubernetesError {
+  if (error instanceof AwsError || error instanceof KubernetesError) return error;
+  throw error;
+}

@@ -1,0 +1,530 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { observe, type SweepTarget } from '../../../lambdas/approval/observe.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { sweep } from '../../../lambdas/approval/sweep.ts';
+import type { InstanceQuery } from '../../../lambdas/aws/ec2-instances.ts';
+import { AwsError } from '../../../lambdas/aws/errors.ts';
+import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import { addressOf, csrOf, machineOf, nodeName, requestOf } from '../../bench/fixtures.ts';
+
+const { signal } = new AbortController();
+
+/** An API server with the open requests of this many nodes. */
+function withRequests(count: number): KubernetesClient {
+  const pem = requestOf(1);
+  const items = Array.from({ length: count }, (_, index) => csrOf(index, pem, '2026-01-01T00:00:00Z'));
+  return {
+    server: 'https://127.0.0.1',
+    stats: { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 },
+    request: async () => ({ items: [...items], metadata: {} }),
+    close() {},
+  };
+}
+
+type ListInstances = NonNullable<SweepTarget['listInstances']>;
+
+const benchTarget = (client: KubernetesClient): SweepTarget => ({
+  cluster: { name: 'bench', provider: 'eks-anywhere' },
+  workload: client,
+  management: client,
+  machinesNamespace: 'eksa-system',
+});
+
+const observeEks = (requests: number, listInstances: ListInstances, change: Partial<ApprovalPolicy> = {}) =>
+  observe(
+    {
+      cluster: { name: 'dublin', provider: 'eks' },
+      vpcId: 'vpc-1',
+      workload: withRequests(requests),
+      machinesNamespace: 'eksa-system',
+      listInstances,
+    },
+    [{ ...DEFAULT_POLICY, ...change }],
+    signal,
+  );
+
+/** A running instance of the cluster. */
+const running = (id: string, address: string) => ({
+  InstanceId: id,
+  VpcId: 'vpc-1',
+  State: { Name: 'running' },
+  PrivateIpAddress: address,
+  Tags: [{ Key: 'eks:cluster-name', Value: 'dublin' }],
+});
+const LATE = [{ PrivateIpAddresses: [{ PrivateIpAddress: '10.0.0.200' }] }];
+
+/** The Cluster of Cluster API, in the shape that v1beta1 and v1beta2 share (`ClusterSpec`). */
+const clusterObject = (spec: object = {}) => ({
+  metadata: { name: 'bench', namespace: 'eksa-system' },
+  spec: {
+    clusterNetwork: { services: { cidrBlocks: ['10.96.0.0/12'] } },
+    controlPlaneEndpoint: { host: '10.0.9.9', port: 6443 },
+    infrastructureRef: { kind: 'VSphereCluster', name: 'bench' },
+    ...spec,
+  },
+});
+
+/** A cluster of one open request, and this many pages of Machines or Nodes. */
+function withPages(
+  pages: number,
+  page: (index: number) => readonly unknown[],
+  clusters: () => readonly unknown[] = () => [clusterObject()],
+): KubernetesClient {
+  const requests = withRequests(1);
+  return {
+    ...requests,
+    request: async (call) => {
+      if (call.path.includes('certificatesigningrequests')) return requests.request(call);
+      if (call.path.endsWith('/cluster.x-k8s.io')) return { versions: [{ version: 'v1beta2' }] };
+      if (call.path.endsWith('/clusters')) return { items: [...clusters()], metadata: {} };
+      const index = Number(call.query?.['continue'] ?? 0);
+      return { items: [...page(index)], metadata: index + 1 < pages ? { continue: String(index + 1) } : {} };
+    },
+  };
+}
+
+describe('Machines of another namespace', () => {
+  const machine = (namespace: string) => ({
+    metadata: { name: 'm-1', namespace },
+    spec: { clusterName: 'bench' },
+    status: { nodeRef: { name: 'worker-1' }, addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] },
+  });
+  const { path, all } = {
+    path: '/apis/cluster.x-k8s.io/v1beta2/namespaces/eksa-system/machines',
+    all: '/apis/cluster.x-k8s.io/v1beta2/machines',
+  };
+  const having = (own: readonly unknown[], foreign: readonly unknown[]): KubernetesClient => {
+    const requests = withRequests(1);
+    const lists = new Map([
+      [path, own],
+      [all, [...own, ...foreign]],
+    ]);
+    return {
+      ...requests,
+      request: async (call) => {
+        if (call.path.includes('certificatesigningrequests')) return requests.request(call);
+        if (call.path.endsWith('/cluster.x-k8s.io')) return { versions: [{ version: 'v1beta2' }] };
+        if (call.path.endsWith('/clusters')) return { items: [clusterObject()], metadata: {} };
+        return { items: [...(lists.get(call.path) ?? [])], metadata: {} };
+      },
+    };
+  };
+  const readingOf = async (client: KubernetesClient) =>
+    (await observe(benchTarget(client), [DEFAULT_POLICY], signal)).evidence.readings;
+
+  it('change nothing, whatever node they name', async () => {
+    const alone = await readingOf(having([machine('eksa-system')], []));
+    expect(alone).toMatchObject([{ source: 'machine', ok: true, owners: [{ object: 'Machine eksa-system/m-1' }] }]);
+    expect(await readingOf(having([machine('eksa-system')], [machine('tenant-x'), machine('tenant-y')]))).toEqual(
+      alone,
+    );
+  });
+
+  it('are none of the cluster: without its own every request waits, and the reason names the namespace', async () => {
+    expect(await readingOf(having([], [machine('team-a')]))).toMatchObject([
+      {
+        source: 'machine',
+        ok: false,
+        problem: expect.stringContaining('namespace eksa-system has no Machine of cluster bench'),
+        remedy: expect.stringContaining('name and namespace of its Cluster at its entry in fleet.yaml'),
+      },
+    ]);
+  });
+});
+
+describe('evidence of a cluster', () => {
+  const machine = (index: number, addresses: number) => ({
+    metadata: { name: `m-${index}`, namespace: 'eksa-system' },
+    spec: { clusterName: 'bench' },
+    status: {
+      nodeRef: { name: `n-${index}` },
+      addresses: Array.from({ length: addresses }, (_, n) => ({
+        type: 'InternalIP',
+        address: `fd00::${index.toString(16)}:${n.toString(16)}`,
+      })),
+    },
+  });
+
+  async function machines(pages: number, each: number, addresses: number) {
+    let asked = 0;
+    const client = withPages(pages, (page) => {
+      asked += 1;
+      return Array.from({ length: each }, (_, n) => machine(page * each + n, addresses));
+    });
+    const { evidence } = await observe(benchTarget(client), [DEFAULT_POLICY], signal);
+    return { asked, reading: evidence.readings[0] };
+  }
+
+  it('is read for all nodes that Kubernetes supports', async () => {
+    const { reading } = await machines(10, 500, 8);
+    expect(reading).toMatchObject({ source: 'machine', ok: true, lookedAt: 5_000 });
+  });
+
+  it.each([
+    ['objects', 500, 1],
+    ['names', 100, 1_000],
+  ])('of more %s than a cluster has is not read on, and proves nothing', async (_, each, addresses) => {
+    const { asked, reading } = await machines(1_000, each, addresses);
+    expect(reading).toMatchObject({
+      ok: false,
+      kind: 'too-large',
+      problem: expect.stringMatching(/^there are more than 20000 of them/),
+      remedy: expect.stringContaining('5,000 nodes'),
+    });
+    expect(asked).toBeLessThan(50);
+  });
+
+  it('of longer names than a cluster has proves nothing', async () => {
+    const address = (n: number) => ({ type: 'InternalDNS', address: `n${n}${`.${'x'.repeat(60)}`.repeat(4)}` });
+    const client = withPages(4, (page) =>
+      Array.from({ length: 100 }, (_, n) => {
+        const { status, ...rest } = machine(page * 100 + n, 0);
+        return {
+          ...rest,
+          status: { ...status, addresses: Array.from({ length: 250 }, (_empty, each) => address(each)) },
+        };
+      }),
+    );
+    const { evidence } = await observe(benchTarget(client), [DEFAULT_POLICY], signal);
+    expect(evidence.readings[0]).toMatchObject({ ok: false, kind: 'too-large' });
+  });
+
+  const sweptBy = (client: KubernetesClient, sources: ApprovalPolicy['evidence'], more: object = {}) =>
+    observe(
+      { ...benchTarget(client), cluster: { name: 'bench', provider: 'eks-anywhere', ...more } },
+      [{ ...DEFAULT_POLICY, evidence: sources }],
+      signal,
+    );
+
+  it.each<ApprovalPolicy['evidence']>([['machine'], ['machine', 'node'], ['machine', 'renewal']])(
+    'has Machines that have no node yet, which contest, whatever a policy trusts: %s',
+    async (...sources) => {
+      const booting = { ...machine(1, 2), status: { ...machine(1, 2).status, nodeRef: undefined } };
+      const { evidence } = await sweptBy(
+        withPages(1, () => [machine(0, 2), booting]),
+        sources,
+      );
+      expect(evidence.readings[0]).toMatchObject({ source: 'machine', ok: true, lookedAt: 2, owners: [{}, {}] });
+      const holders = evidence.holdersOf('ip', 'fd00::1:0').owners.filter(({ source }) => source === 'machine');
+      expect(holders).toMatchObject([{ object: 'Machine eksa-system/m-1', nodes: [], notLive: 'has no node yet' }]);
+    },
+  );
+
+  it('with more Machines without a node than a cluster has proves nothing', async () => {
+    const { status, ...rest } = machine(0, 1);
+    const client = withPages(41, (page) =>
+      Array.from({ length: 500 }, (_, index) => ({
+        ...rest,
+        metadata: { name: `m-${page}-${index}` },
+        status: { ...status, nodeRef: undefined },
+      })),
+    );
+    const { evidence } = await sweptBy(client, ['machine']);
+    expect(evidence.readings[0]).toMatchObject({ source: 'machine', ok: false, kind: 'too-large' });
+  });
+
+  const UNKNOWN_SERVICES = { clusterNetwork: undefined };
+
+  it('has the endpoint and the service CIDRs of the Cluster, beside what was known', async () => {
+    const client = { ...withPages(1, () => [machine(0, 1)]), endpoints: ['api.example.com', '10.0.9.1'] };
+    const { cluster } = await sweptBy(client, ['machine'], {
+      endpoints: ['api.example.com'],
+      serviceCidrs: ['10.100.0.0/16'],
+    });
+    expect(cluster).toEqual({
+      name: 'bench',
+      provider: 'eks-anywhere',
+      endpoints: ['api.example.com', '10.0.9.1', '10.0.9.9'],
+      serviceCidrs: ['10.100.0.0/16', '10.96.0.0/12'],
+    });
+  });
+
+  it('has no endpoint where neither fleet.yaml nor the Cluster names one', async () => {
+    const { cluster } = await sweptBy(
+      withPages(
+        1,
+        () => [machine(0, 1)],
+        () => [clusterObject({ controlPlaneEndpoint: undefined })],
+      ),
+      ['machine'],
+    );
+    expect(cluster.endpoints).toEqual([]);
+  });
+
+  it('by Nodes is believed where only the Cluster says the service CIDRs', async () => {
+    const { evidence } = await sweptBy(
+      withPages(1, () => [machine(0, 1)]),
+      ['machine', 'node'],
+    );
+    expect(evidence.readings).toMatchObject([
+      { source: 'machine', ok: true },
+      { source: 'node', ok: true, lookedAt: 1 },
+    ]);
+  });
+
+  it('asks for the Cluster once, and only beside Machines for an open request', async () => {
+    const asked: string[] = [];
+    const counting = (client: KubernetesClient): KubernetesClient => ({
+      ...client,
+      request: async (call) => {
+        if (call.path.endsWith('/clusters')) asked.push(`${call.path} ${call.query?.['fieldSelector']}`);
+        return client.request(call);
+      },
+    });
+    await sweptBy(counting(withRequests(0)), ['machine']);
+    await sweptBy(counting(withPages(1, () => [])), ['node']);
+    expect(asked).toEqual([]);
+    await sweptBy(counting(withPages(1, () => [machine(0, 1)])), ['machine', 'node']);
+    expect(asked).toEqual(['/apis/cluster.x-k8s.io/v1beta2/namespaces/eksa-system/clusters metadata.name=bench']);
+  });
+
+  it.each<[string, object, object, boolean]>([
+    ['vSphere, with them', {}, {}, true],
+    ['vSphere, with those of fleet.yaml', UNKNOWN_SERVICES, { serviceCidrs: ['10.96.0.0/12'] }, true],
+    ['vSphere, without', UNKNOWN_SERVICES, {}, false],
+    ['vSphere, with what are no CIDRs', { clusterNetwork: { services: { cidrBlocks: ['all'] } } }, {}, false],
+    ...['NutanixCluster', 'DockerCluster', 'AWSSnowCluster', 'AWSCluster', 'tinkerbellcluster', ''].map(
+      (kind): [string, object, object, boolean] => [
+        `${kind}, without`,
+        { ...UNKNOWN_SERVICES, infrastructureRef: { kind } },
+        {},
+        false,
+      ],
+    ),
+    ['an unknown kind, without', { ...UNKNOWN_SERVICES, infrastructureRef: { kind: 'OtherCluster' } }, {}, false],
+    ['no kind, without', { ...UNKNOWN_SERVICES, infrastructureRef: undefined }, {}, false],
+    ['bare metal, without', { ...UNKNOWN_SERVICES, infrastructureRef: { kind: 'TinkerbellCluster' } }, {}, true],
+    ['CloudStack, without', { ...UNKNOWN_SERVICES, infrastructureRef: { kind: 'CloudStackCluster' } }, {}, true],
+  ])(
+    'by Machines is believed where a guest cannot pass off the address of a Service as its own: %s',
+    async (_, spec, more, ok) => {
+      const client = withPages(
+        1,
+        () => [machine(0, 1)],
+        () => [clusterObject(spec)],
+      );
+      const { evidence } = await sweptBy(client, ['machine'], more);
+      const remedy = expect.stringContaining('Write serviceCidrs of the cluster in fleet.yaml');
+      expect(evidence.readings).toMatchObject([ok ? { source: 'machine', ok } : { source: 'machine', ok, remedy }]);
+    },
+  );
+
+  it.each<[string, object, number]>([
+    ['another one', {}, 1],
+    ['the endpoint of the Cluster', { controlPlaneEndpoint: { host: addressOf(0), port: 6443 } }, 0],
+    ['in the service CIDR of the Cluster', { clusterNetwork: { services: { cidrBlocks: [`${addressOf(0)}/32`] } } }, 0],
+  ])(
+    'reserves what the Cluster says, in the decisions of a sweep: the address asked for is %s',
+    async (_, spec, approved) => {
+      const client = withPages(
+        1,
+        () => [machineOf(0)],
+        () => [clusterObject(spec)],
+      );
+      const csr = csrOf(0, requestOf(0), '2026-01-01T00:00:00Z');
+      const asked: KubernetesClient = {
+        ...client,
+        request: async (call) =>
+          call.path.includes('certificatesigningrequests')
+            ? { items: [structuredClone(csr)], metadata: {} }
+            : client.request(call),
+      };
+      const { counts, rows } = await sweep(
+        benchTarget(asked),
+        [{ ...DEFAULT_POLICY, mode: 'observe' }],
+        () => Date.UTC(2026, 0, 1, 0, 1),
+        signal,
+      );
+      expect([counts.wouldWrite, rows[0]?.reason]).toEqual([approved, approved === 1 ? 'Proven' : 'SanReserved']);
+    },
+  );
+
+  const failing = (kind: 'forbidden' | 'not-found' | 'timeout'): (() => never) => {
+    return () => {
+      throw new KubernetesError({ kind, object: 'list clusters', problem: 'no', remedy: 'Grant it.' });
+    };
+  };
+
+  it.each<[string, () => readonly unknown[], string]>([
+    ['forbidden', failing('forbidden'), 'Grant it.'],
+    ['not served', failing('not-found'), 'Grant it.'],
+    ['too slow', failing('timeout'), 'Grant it.'],
+    ['not there', () => [], 'kubectl get clusters'],
+  ])('by Machines is not believed when their Cluster is %s', async (_, clusters, remedy) => {
+    const read = await sweptBy(
+      withPages(1, () => [machine(0, 1)], clusters),
+      ['machine'],
+    );
+    const [reading] = read.evidence.readings;
+    expect(reading).toMatchObject({ source: 'machine', ok: false, remedy: expect.stringContaining(remedy) });
+  });
+
+  const NODE = {
+    metadata: { name: nodeName(0) },
+    status: { addresses: [{ type: 'InternalIP', address: '10.96.0.1' }] },
+  };
+
+  it.each<[string, ApprovalPolicy['evidence'], readonly string[] | undefined, boolean]>([
+    ['node', ['node'], undefined, false],
+    ['node', ['node'], [], false],
+    ['patterns', ['patterns'], undefined, false],
+    ['node', ['node'], ['10.96.0.0/12'], true],
+  ])('by %s is believed only where service CIDRs are known', async (_, sources, serviceCidrs, ok) => {
+    const policy: ApprovalPolicy = {
+      ...DEFAULT_POLICY,
+      evidence: sources,
+      patterns: { cidrs: ['10.0.0.0/8'], dnsNames: [] },
+    };
+    const cluster = {
+      name: 'bench',
+      provider: 'eks-anywhere' as const,
+      serviceCidrs: serviceCidrs ? serviceCidrs : undefined,
+    };
+    const report = await sweep(
+      { cluster, workload: withPages(1, () => [NODE]), machinesNamespace: 'eksa-system' },
+      [policy],
+      () => Date.UTC(2026, 0, 1, 0, 1),
+      signal,
+    );
+    expect(report.counts.approved).toBe(0);
+    expect(report.evidence).toMatchObject([{ source: 'node', lookedAt: ok ? 1 : 0 }]);
+    const problem = { kind: 'evidence', object: 'evidence node', remedy: expect.stringContaining('serviceCidrs') };
+    expect(report.problems).toMatchObject(ok ? [] : [problem]);
+  });
+});
+
+describe('EC2 evidence', () => {
+  it('is asked for the nodes of the open requests, never for more than 2,000 at once', async () => {
+    const asked: InstanceQuery[] = [];
+    const { evidence } = await observeEks(4_001, async function* (query) {
+      asked.push(query);
+      yield [{}, {}];
+    });
+    expect(asked.map(({ nodes }) => nodes.length)).toEqual([2_000, 2_000, 1]);
+    expect(new Set(asked.flatMap(({ nodes }) => nodes)).size).toBe(4_001);
+    expect(asked.every(({ vpcId, cluster }) => vpcId === 'vpc-1' && cluster === undefined)).toBe(true);
+    expect(evidence.readings).toMatchObject([{ source: 'ec2', ok: true, lookedAt: 6 }]);
+  });
+
+  it.each<[string, ApprovalPolicy['evidence']]>([
+    ['Nodes', ['ec2', 'node']],
+    ['renewals', ['ec2', 'renewal']],
+    ['patterns', ['machine', 'ec2', 'patterns']],
+  ])(
+    'is asked for all of the cluster where a policy trusts %s, so that every instance contests',
+    async (_, evidence) => {
+      const asked: InstanceQuery[] = [];
+      const listInstances: ListInstances = async function* (query) {
+        asked.push(query);
+        yield [running('i-0bbbbbbbb', '10.0.0.77'), { ...running('i-0cccccccc', '10.0.0.78'), VpcId: 'vpc-2' }];
+      };
+      const observed = await observeEks(1, listInstances, { evidence });
+      expect(asked).toEqual([{ nodes: [], vpcId: 'vpc-1', cluster: 'dublin' }]);
+      const holders = (address: string) => observed.evidence.holdersOf('ip', address).owners;
+      expect(holders('10.0.0.77')).toMatchObject([{ object: 'EC2 instance i-0bbbbbbbb' }]);
+      expect(holders('10.0.0.78')).toEqual([]);
+    },
+  );
+
+  it('is asked for all of the cluster beside Machines, whose addresses an instance in any state contests', async () => {
+    const asked: InstanceQuery[] = [];
+    const stopped = { ...running('i-0bbbbbbbb', '10.0.0.77'), State: { Name: 'stopped' } };
+    const listInstances: ListInstances = async function* (query) {
+      asked.push(query);
+      yield [stopped, { ...stopped, InstanceId: 'i-0cccccccc', VpcId: 'vpc-2' }];
+    };
+    const workload = withPages(1, () => []);
+    const { evidence } = await observe(
+      {
+        ...benchTarget(workload),
+        cluster: { name: 'dublin', provider: 'eks' },
+        vpcId: 'vpc-1',
+        listInstances,
+      },
+      [DEFAULT_POLICY],
+      signal,
+    );
+    expect(asked).toEqual([{ nodes: [], vpcId: 'vpc-1', cluster: 'dublin' }]);
+    const instance = { object: 'EC2 instance i-0bbbbbbbb', notLive: 'is stopped' };
+    expect(evidence.ownersOf('i-0bbbbbbbb').owners).toMatchObject([instance]);
+    expect(evidence.holdersOf('ip', '10.0.0.77').owners).toMatchObject([instance]);
+  });
+
+  it('keeps the weak addresses of the nodes that ask, and of no others', async () => {
+    const { open, evidence } = await observeEks(1, async function* () {
+      yield [
+        { ...running('i-0aaaaaaaa', '10.0.0.76'), PrivateDnsName: nodeName(0), NetworkInterfaces: LATE },
+        { ...running('i-0bbbbbbbb', '10.0.0.77'), NetworkInterfaces: LATE },
+      ];
+    });
+    expect(open).toHaveLength(1);
+    expect(evidence.ownersOf('i-0aaaaaaaa').owners[0]?.weakAddresses).toHaveLength(1);
+    expect(evidence.ownersOf('i-0bbbbbbbb').owners).toMatchObject([{ addresses: ['10.0.0.77'] }]);
+    expect(evidence.ownersOf('i-0bbbbbbbb').owners[0]).not.toHaveProperty('weakAddresses', expect.anything());
+  });
+
+  it('is not asked for when there is no open request', async () => {
+    const { evidence } = await observeEks(0, () => expect.unreachable());
+    expect(evidence.readings).toEqual([]);
+  });
+
+  const failing = (error: Error): ListInstances =>
+    // oxlint-disable-next-line require-yield -- it fails before
+    async function* () {
+      throw error;
+    };
+
+  it('that cannot be read is part of what was observed, with the kind of the error', async () => {
+    const details = {
+      kind: 'throttled',
+      object: 'ec2:DescribeInstances',
+      problem: 'too often',
+      remedy: 'Wait.',
+    } as const;
+    expect((await observeEks(1, failing(new AwsError(details)))).evidence.readings).toEqual([
+      { source: 'ec2', ok: false, kind: 'throttled', problem: 'ec2:DescribeInstances: too often', remedy: 'Wait.' },
+    ]);
+  });
+
+  it('does not hide a bug', async () => {
+    await expect(observeEks(1, failing(new TypeError('bug')))).rejects.toThrow(TypeError);
+  });
+});
+
+describe('a page of an API server', () => {
+  /** How often others have their turn while it is read. */
+  async function turnsOf(requests: number, machines: number): Promise<number> {
+    const client = withPages(1, () =>
+      Array.from({ length: machines }, (_, index) => ({ metadata: { name: `${index}` } })),
+    );
+    // Every look at the clock finds it 10 ms later.
+    let now = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => {
+      now += 10;
+      return now;
+    });
+    onTestFinished(() => clock.mockRestore());
+    let over = false;
+    let turns = 0;
+    const count = (): void => {
+      turns += 1;
+      if (!over) setImmediate(count);
+    };
+    setImmediate(count);
+    const workload = withRequests(requests);
+    const cluster = { name: 'bench', provider: 'eks-anywhere' } as const;
+    await observe(
+      { cluster, workload, management: client, machinesNamespace: 'eksa-system' },
+      [DEFAULT_POLICY],
+      signal,
+    );
+    over = true;
+    return turns;
+  }
+
+  it('is read in turns with other clusters: requests and Machines', async () => {
+    expect(await turnsOf(500, 1)).toBeGreaterThan(100);
+    expect(await turnsOf(1, 500)).toBeGreaterThan(100);
+  });
+});

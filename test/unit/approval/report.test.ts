@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import type { Acted, Outcome } from '../../../lambdas/approval/act.ts';
+import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
+import { report } from '../../../lambdas/approval/report.ts';
+import { csrObject, NOW, signingRequest } from './fixtures.ts';
+
+type Verdict = Acted['verdict'];
+
+function acted(verdict: Verdict['verdict'], kind: Outcome['kind'], changed: Partial<Verdict> = {}): Acted {
+  const outcome = { kind } as Outcome;
+  const about = { message: 'why', hostile: false, checks: [], names: [] };
+  return {
+    csr: signingRequest(csrObject()),
+    verdict: { verdict, reason: 'Proven', ...about, ...changed },
+    outcome,
+  } as unknown as Acted;
+}
+
+const of = (all: readonly Acted[], observed = {}) =>
+  report({
+    cluster: 'berlin',
+    provider: 'eks-anywhere',
+    startedAt: NOW,
+    finishedAt: NOW,
+    observed: {
+      open: all as never,
+      ignored: new Map(),
+      unreadable: [],
+      unreadableCount: 0,
+      evidence: indexEvidence([]),
+      ...observed,
+    },
+    acted: all,
+    requests: { sent: 0, writes: 0, retries: 0 },
+  });
+
+const NONE = { approved: 0, denied: 0, wouldWrite: 0, left: 0, ignored: 0, failed: 0 };
+
+describe('report', () => {
+  it.each<[Verdict['verdict'], Outcome['kind'], object]>([
+    ['approve', 'written', { approved: 1 }],
+    ['approve', 'observed', { wouldWrite: 1 }],
+    ['approve', 'overtaken', {}],
+    ['deny', 'written', { denied: 1 }],
+    ['deny', 'observed', { wouldWrite: 1 }],
+    ['leave', 'none', { left: 1 }],
+    ['ignore', 'none', { ignored: 1 }],
+  ])('counts %s that is %s', (verdict, outcome, counted) => {
+    expect(of([acted(verdict, outcome)]).counts).toEqual({ ...NONE, ...counted });
+  });
+
+  it('tells of a request for which the judge has a bug, and of no other one', () => {
+    const { problems } = of([
+      acted('leave', 'none', { reason: 'JudgeFailed', message: 'TypeError: a bug' }),
+      acted('leave', 'none', { reason: 'SanNotOwned' }),
+    ]);
+    expect(problems).toMatchObject([
+      { kind: 'bug', object: 'CertificateSigningRequest csr-1', message: 'TypeError: a bug' },
+    ]);
+  });
+
+  it('tells how many unreadable requests are not shown', () => {
+    const unreadable = [{ name: 'csr-1', problem: 'spec is missing' }];
+    const objects = (unreadableCount: number) =>
+      of([], { unreadable, unreadableCount }).problems.map(({ object }) => object);
+    expect(objects(1)).toEqual(['CertificateSigningRequest csr-1']);
+    expect(objects(3)).toEqual(['CertificateSigningRequest csr-1', '2 more CertificateSigningRequests']);
+  });
+});

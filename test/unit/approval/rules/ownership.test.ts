@@ -1,0 +1,502 @@
+import { describe, expect, it } from 'vitest';
+import { indexEvidence } from '../../../../lambdas/approval/evidence/evidence.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../../lambdas/approval/policy.ts';
+import { proveOwnership } from '../../../../lambdas/approval/rules/ownership.ts';
+import type { EvidenceSource } from '../../../../lambdas/tables/evidence-sources.ts';
+import type { GeneralName } from '../../../../lambdas/x509/certificate-request.ts';
+import { BERLIN, DUBLIN, evidenceFor, instance, machine, nodeObject, type Sources } from '../fixtures.ts';
+
+const dnsName = (value: string): GeneralName => ({ kind: 'dNSName', value });
+const ip = (value: string): GeneralName => ({ kind: 'iPAddress', value });
+const under = (change: Partial<ApprovalPolicy>): ApprovalPolicy => ({ ...DEFAULT_POLICY, ...change });
+
+/** What becomes of `names` when node-1 of berlin asks for them. */
+function prove(names: readonly GeneralName[], sources: Sources, policy = DEFAULT_POLICY) {
+  return proveOwnership(names, 'node-1', evidenceFor(BERLIN, sources), policy, BERLIN);
+}
+
+const mine = machine('node-1', { InternalIP: ['10.0.0.1', 'fd00::1'] });
+const named = machine('node-1', { InternalIP: ['10.0.0.1'], InternalDNS: ['node-1'] });
+
+describe('a proven name', () => {
+  it('names the object that proves it', () => {
+    expect(prove([dnsName('node-1'), ip('10.0.0.1')], { machines: [mine] })).toEqual({
+      proofs: [
+        {
+          kind: 'dns',
+          name: 'node-1',
+          proven: true,
+          provenBy: { source: 'machine', object: 'Machine eksa-system/md-0-node-1' },
+        },
+        {
+          kind: 'ip',
+          name: '10.0.0.1',
+          proven: true,
+          provenBy: { source: 'machine', object: 'Machine eksa-system/md-0-node-1' },
+        },
+      ],
+    });
+  });
+
+  it.each([
+    ['upper case and trailing dot', dnsName('NODE-1.')],
+    ['another text of the address', ip('FD00:0:0:0:0:0:0:1')],
+  ])('is compared in canonical form: %s', (_, name) => {
+    expect(prove([name], { machines: [mine] }).failure).toBeUndefined();
+  });
+
+  it('can be proven by another source than the next name', () => {
+    const names = [dnsName('i-1'), ip('10.0.1.23'), ip('203.0.113.1')];
+    const evidence = evidenceFor(DUBLIN, {
+      machines: [
+        {
+          ...machine('i-1', { ExternalIP: ['203.0.113.1'] }),
+          metadata: { name: 'm' },
+          spec: { clusterName: 'dublin' },
+        },
+      ],
+      instances: [instance('i-1', '10.0.1.23')],
+    });
+    const { proofs, failure } = proveOwnership(names, 'i-1', evidence, DEFAULT_POLICY, DUBLIN);
+    expect(failure).toBeUndefined();
+    expect(proofs.map(({ provenBy }) => provenBy?.source)).toEqual(['machine', 'ec2', 'machine']);
+  });
+});
+
+describe('an address that a node could have given itself', () => {
+  const attacker = instance('i-0aaaaaaaa', '10.0.1.23');
+  const secondary = {
+    ...attacker,
+    NetworkInterfaces: attacker.NetworkInterfaces.map((first) => ({
+      ...first,
+      PrivateIpAddresses: [...first.PrivateIpAddresses, { Primary: false, PrivateIpAddress: '10.0.1.200' }],
+    })),
+  };
+  const ask = (value: string, node: string, sources: Sources, policy = DEFAULT_POLICY) =>
+    proveOwnership([ip(value)], node, evidenceFor(DUBLIN, sources), policy, DUBLIN);
+
+  it('is not proven, and the reason says why', () => {
+    expect(ask('10.0.1.200', 'i-0aaaaaaaa', { instances: [secondary] }).failure).toEqual({
+      reason: 'SanNotOwned',
+      message: 'IP 10.0.1.200 is a secondary address of EC2 instance i-0aaaaaaaa, which its node can assign to itself',
+      hostile: false,
+    });
+  });
+
+  it('is not proven by a pattern that trusts its Node no more either, when another instance has it', () => {
+    const victim = instance('i-0bbbbbbbb', '10.0.1.200');
+    const nodes = [nodeObject('i-0aaaaaaaa', { InternalIP: ['10.0.1.200'] })];
+    const patterns = { cidrs: ['10.0.0.0/16'], dnsNames: [] };
+    for (const policy of [
+      under({ evidence: ['ec2', 'node'] }),
+      under({ evidence: ['ec2', 'patterns'], patterns }),
+      under({ evidence: ['ec2', 'node', 'patterns'], patterns }),
+    ])
+      expect(ask('10.0.1.200', 'i-0aaaaaaaa', { instances: [attacker, victim], nodes }, policy).failure).toMatchObject({
+        reason: 'SanContested',
+      });
+  });
+
+  it('does not take it from the instance that was launched with it', () => {
+    const victim = instance('i-0bbbbbbbb', '10.0.1.200');
+    expect(ask('10.0.1.200', 'i-0bbbbbbbb', { instances: [secondary, victim] }).failure).toBeUndefined();
+    expect(ask('10.0.1.200', 'i-0aaaaaaaa', { instances: [secondary, victim] }).failure).toMatchObject({
+      reason: 'SanNotOwned',
+      message: expect.stringContaining('belongs to i-0bbbbbbbb'),
+      hostile: true,
+    });
+  });
+});
+
+describe('a name that is not an address', () => {
+  it('is never looked for', () => {
+    expect(prove([ip('10.0.0.1%eth0')], { machines: [mine] }).failure).toMatchObject({ reason: 'SanMalformed' });
+  });
+});
+
+describe('evidence of an unlisted source', () => {
+  it.each([
+    ['Machine', { machines: [mine] }, under({ evidence: ['ec2', 'node'] })],
+    ['Node', { nodes: [nodeObject('node-1', { InternalIP: ['10.0.0.1'] })] }, under({ evidence: ['machine', 'ec2'] })],
+  ])('proves nothing: %s', (_, sources, policy) => {
+    expect(prove([ip('10.0.0.1')], sources, policy).failure).toMatchObject({ reason: 'EvidenceMissing' });
+  });
+});
+
+describe('an address of an instance that does not run', () => {
+  it.each(['pending', 'shutting-down', 'stopping', 'stopped'])('is still its own where it is %s', (Name) => {
+    const machines = [
+      { ...machine('node-1', { InternalIP: ['10.0.1.77'] }), metadata: { name: 'm' }, spec: { clusterName: 'dublin' } },
+    ];
+    const instances = [{ ...instance('i-2', '10.0.1.77'), State: { Name } }];
+    const reasonOf = (sources: Sources) =>
+      proveOwnership([ip('10.0.1.77')], 'node-1', evidenceFor(DUBLIN, sources), DEFAULT_POLICY, DUBLIN).failure?.reason;
+    expect([reasonOf({ machines }), reasonOf({ machines, instances })]).toEqual([undefined, 'SanContested']);
+  });
+});
+
+describe('a name of another node', () => {
+  const theirs = machine('node-2', { InternalIP: ['10.0.0.2'] });
+
+  it('is hostile when the asking node has names of its own', () => {
+    expect(prove([dnsName('node-1'), ip('10.0.0.2')], { machines: [mine, theirs] })).toEqual({
+      proofs: [
+        expect.objectContaining({ name: 'node-1', proven: true }),
+        {
+          kind: 'ip',
+          name: '10.0.0.2',
+          proven: false,
+          ownedBy: { node: 'node-2', object: 'Machine eksa-system/md-0-node-2' },
+        },
+      ],
+      failure: {
+        reason: 'SanNotOwned',
+        message: 'IP 10.0.0.2 belongs to node-2 (Machine eksa-system/md-0-node-2)',
+        hostile: true,
+      },
+    });
+  });
+
+  it('may be late evidence when nothing knows the asking node', () => {
+    expect(prove([ip('10.0.0.2')], { machines: [theirs] }).failure).toMatchObject({
+      reason: 'SanNotOwned',
+      hostile: false,
+    });
+  });
+
+  it('is not hostile when only the other node itself says so', () => {
+    const nodes = [nodeObject('node-2', { InternalIP: ['10.0.0.2'] })];
+    const policy = under({ evidence: ['machine', 'node'] });
+    expect(prove([ip('10.0.0.2')], { machines: [mine], nodes }, policy).failure).toMatchObject({
+      reason: 'SanNotOwned',
+      hostile: false,
+    });
+  });
+
+  it('is hostile by a Machine, whatever a Node says and in whatever order', () => {
+    const nodes = [nodeObject('node-3', { InternalIP: ['10.0.0.2'] })];
+    const index = evidenceFor(BERLIN, { machines: [mine, theirs], nodes });
+    for (const evidence of [['machine', 'node'], ['node', 'machine'], ['machine']] as const)
+      for (const read of [index, indexEvidence(index.readings.toReversed())]) {
+        const { failure } = proveOwnership([ip('10.0.0.2')], 'node-1', read, under({ evidence }), BERLIN);
+        expect(failure).toMatchObject({ hostile: true, message: expect.stringContaining('node-2') });
+      }
+  });
+
+  it('is named before one that is merely unknown', () => {
+    expect(prove([ip('10.0.0.77'), ip('10.0.0.2')], { machines: [mine, theirs] }).failure).toMatchObject({
+      message: expect.stringContaining('10.0.0.2'),
+      hostile: true,
+    });
+  });
+});
+
+describe('a name that nobody lists', () => {
+  it('is hostile as a DNS name, because DNS names do not drift', () => {
+    expect(prove([dnsName('auth.evil.io')], { machines: [named] }).failure).toEqual({
+      reason: 'SanNotOwned',
+      message: 'DNS name auth.evil.io is not among the names of Machine eksa-system/md-0-node-1',
+      hostile: true,
+    });
+  });
+
+  it.each<[string, Sources, string]>([
+    ['the Machine lists no DNS name, as on bare metal and CloudStack', { machines: [mine] }, 'auth.evil.io'],
+    ['it is the name of the node in a domain', { machines: [named] }, 'node-1.corp.example.com'],
+  ])('is not hostile where %s', (_, sources, name) => {
+    expect(prove([dnsName(name)], sources).failure).toMatchObject({ reason: 'SanNotOwned', hostile: false });
+  });
+
+  it('is hostile where it only begins as the name of the node does', () => {
+    expect(prove([dnsName('node-10.corp.example.com')], { machines: [named] }).failure).toMatchObject({
+      hostile: true,
+    });
+  });
+
+  it('is hostile where it is the name of another node in a domain, and that has it', () => {
+    const machines = [named, machine('node-1.corp.example.com')];
+    expect(prove([dnsName('node-1.corp.example.com')], { machines }).failure).toMatchObject({
+      reason: 'SanNotOwned',
+      message: expect.stringContaining('belongs to'),
+      hostile: true,
+    });
+  });
+
+  it.each([dnsName('node-1.corp.example.com'), dnsName('auth.evil.io'), ip('10.0.0.1')])(
+    'has to wait while the Machine has no addresses yet: $value',
+    (name) => {
+      expect(prove([dnsName('node-1'), name], { machines: [machine('node-1')] }).failure).toEqual({
+        reason: 'EvidenceMissing',
+        message: 'Machine eksa-system/md-0-node-1 has no addresses yet',
+        hostile: false,
+      });
+    },
+  );
+
+  it.each([
+    ['an address', ip('10.0.0.77')],
+    ['the private DNS name of an address', dnsName('ip-10-0-0-77.eu-west-1.compute.internal')],
+    ['the public DNS name of an address', dnsName('ec2-203-0-113-77.eu-west-1.compute.amazonaws.com')],
+  ])('is not hostile as %s, because addresses move', (_, name) => {
+    expect(prove([name], { machines: [mine] }).failure).toMatchObject({ reason: 'SanNotOwned', hostile: false });
+  });
+
+  it('is not hostile when the evidence of the node has no DNS name at all', () => {
+    const nodes = [nodeObject('node-1', { InternalIP: ['10.0.0.1'] })];
+    expect(prove([dnsName('node-1')], { nodes }, under({ evidence: ['node'] })).failure).toMatchObject({
+      reason: 'SanNotOwned',
+      hostile: false,
+    });
+  });
+
+  it('waits for evidence when no source knows the node, and says what was looked at', () => {
+    expect(prove([dnsName('node-1')], { machines: [machine('a'), machine('b')], instances: [] }).failure).toEqual({
+      reason: 'EvidenceMissing',
+      message: 'no Machine (2 looked at) and no EC2 instance (0 looked at) names node node-1 yet',
+      hostile: false,
+    });
+  });
+
+  it.each([
+    ['fargate-ip-10-0-1-23.eu-west-1.compute.internal', /: Fargate runs it outside your EC2/],
+    ['mi-0123456789abcdef0', /: a hybrid node has no EC2 instance.*evidence: \[node\]/],
+    ['i-0123456789abcdef0', /names node i-0123456789abcdef0 yet$/],
+    ['ip-10-0-1-23.eu-west-1.compute.internal', /names node ip-10-0-1-23\.eu-west-1\.compute\.internal yet$/],
+    ['mi-casa', /names node mi-casa yet$/],
+  ])('explains a node that can have no instance by its name: %s', (node, says) => {
+    const evidence = evidenceFor(DUBLIN, { instances: [] });
+    expect(proveOwnership([dnsName(node)], node, evidence, DEFAULT_POLICY, DUBLIN).failure).toEqual({
+      reason: 'EvidenceMissing',
+      message: expect.stringMatching(says),
+      hostile: false,
+    });
+  });
+
+  it('says so when no source was read', () => {
+    expect(prove([dnsName('node-1')], {}).failure).toEqual({
+      reason: 'EvidenceMissing',
+      message: 'no evidence was read (policy asks for machine, ec2); nothing names node node-1 yet',
+      hostile: false,
+    });
+  });
+
+  it('blames a source that could not be read', () => {
+    expect(prove([dnsName('node-1')], { unreadable: ['machine'] }).failure).toEqual({
+      reason: 'EvidenceUnreadable',
+      message: 'DNS name node-1 is not proven: Machines could not be read',
+      hostile: false,
+    });
+  });
+
+  it('blames no source that the policy does not ask', () => {
+    expect(prove([dnsName('node-1')], { machines: [], unreadable: ['node'] }).failure).toMatchObject({
+      reason: 'EvidenceMissing',
+    });
+  });
+});
+
+describe('an unreadable source', () => {
+  it('stops a proof that it could contest: it is as independent', () => {
+    expect(prove([ip('10.0.0.1')], { machines: [mine], unreadable: ['ec2'] }).failure).toEqual({
+      reason: 'EvidenceUnreadable',
+      message: 'IP 10.0.0.1 is not proven: EC2 instances could not be read',
+      hostile: false,
+    });
+  });
+
+  it.each<[string, EvidenceSource[], 'ec2' | 'node' | 'renewal']>([
+    ['that the policy does not ask', ['machine'], 'ec2'],
+    ['that is less independent', ['machine', 'node'], 'node'],
+    ['that contests nothing', ['machine', 'renewal'], 'renewal'],
+  ])('stops no proof where it is one %s', (_, evidence, source) => {
+    const policy = { ...DEFAULT_POLICY, evidence };
+    expect(prove([ip('10.0.0.1')], { machines: [mine], unreadable: [source] }, policy).failure).toBeUndefined();
+  });
+
+  it('takes the malice from a name that it might prove', () => {
+    expect(prove([dnsName('auth.evil.io')], { machines: [mine], unreadable: ['ec2'] }).failure).toMatchObject({
+      reason: 'EvidenceUnreadable',
+      hostile: false,
+    });
+  });
+});
+
+describe('several objects that claim to be one node', () => {
+  const twins = [
+    machine('node-1', { InternalIP: ['10.0.0.1'] }, 'old'),
+    machine('node-1', { InternalIP: ['10.0.0.1'] }, 'new'),
+  ];
+
+  it('prove nothing, even where they agree', () => {
+    expect(prove([ip('10.0.0.1')], { machines: twins }).failure).toEqual({
+      reason: 'EvidenceAmbiguous',
+      message: '2 objects claim to be node node-1: Machine eksa-system/old, Machine eksa-system/new',
+      hostile: false,
+    });
+  });
+
+  it('are told apart once one of them is being deleted', () => {
+    const [old, fresh] = twins;
+    const deleting = { ...old, metadata: { ...old?.metadata, deletionTimestamp: '2026-03-02T11:00:00Z' } };
+    expect(prove([ip('10.0.0.1')], { machines: [deleting, fresh] }).failure).toBeUndefined();
+  });
+
+  it('do not spoil another source', () => {
+    const nodes = [nodeObject('node-1', { InternalIP: ['10.0.0.1'] })];
+    const { failure, proofs } = prove(
+      [ip('10.0.0.1')],
+      { machines: twins, nodes },
+      under({ evidence: ['machine', 'node'] }),
+    );
+    expect(failure).toBeUndefined();
+    expect(proofs[0]?.provenBy?.source).toBe('node');
+  });
+});
+
+describe('a contested name', () => {
+  it('is left when two Machines own it', () => {
+    const rival = machine('node-2', { InternalIP: ['10.0.0.1'] });
+    expect(prove([ip('10.0.0.1')], { machines: [mine, rival] })).toEqual({
+      proofs: [
+        {
+          kind: 'ip',
+          name: '10.0.0.1',
+          proven: false,
+          ownedBy: { node: 'node-2', object: 'Machine eksa-system/md-0-node-2' },
+        },
+      ],
+      failure: {
+        reason: 'SanContested',
+        message:
+          'IP 10.0.0.1 is owned by node-1 (Machine eksa-system/md-0-node-1) and by node-2 (Machine eksa-system/md-0-node-2)',
+        hostile: false,
+      },
+    });
+  });
+
+  it('is left when an instance contests a Machine, though the policy asks no instances', () => {
+    const instances = [{ ...instance('i-2', '10.0.0.1'), Tags: [{ Key: 'eks:cluster-name', Value: 'berlin' }] }];
+    expect(
+      prove([ip('10.0.0.1')], { machines: [mine], instances }, under({ evidence: ['machine'] })).failure,
+    ).toMatchObject({ reason: 'SanContested' });
+  });
+
+  it.each([[['machine', 'node']], [['node', 'machine']]] as const)(
+    'is not contested by a Node against a Machine: a node cannot block another (%j)',
+    (evidence) => {
+      const nodes = [
+        nodeObject('node-1', { InternalIP: ['10.0.0.1'] }),
+        nodeObject('node-2', { InternalIP: ['10.0.0.1'] }),
+      ];
+      expect(prove([ip('10.0.0.1')], { machines: [mine], nodes }, under({ evidence })).failure).toBeUndefined();
+    },
+  );
+
+  it('is contested by a Node against a Node', () => {
+    const nodes = [
+      nodeObject('node-1', { InternalIP: ['10.0.0.1'] }),
+      nodeObject('node-2', { InternalIP: ['10.0.0.1'] }),
+    ];
+    expect(prove([ip('10.0.0.1')], { nodes }, under({ evidence: ['node'] })).failure).toMatchObject({
+      reason: 'SanContested',
+    });
+  });
+
+  it('is contested by a Machine against a Node', () => {
+    const nodes = [nodeObject('node-1', { InternalIP: ['10.0.0.2'] })];
+    const machines = [machine('node-2', { InternalIP: ['10.0.0.2'] })];
+    expect(prove([ip('10.0.0.2')], { nodes, machines }, under({ evidence: ['node'] })).failure).toMatchObject({
+      reason: 'SanContested',
+    });
+  });
+});
+
+describe('patterns', () => {
+  const policy = under({
+    evidence: ['machine', 'patterns'],
+    patterns: { cidrs: ['10.8.0.0/16', 'fd08::/32'], dnsNames: ['{node}.corp.example.com', 'api.{node}.{node}.test.'] },
+  });
+  const shown = [nodeObject('node-1', { InternalIP: ['10.8.0.1', 'fd08::1'] })];
+
+  it.each([
+    dnsName('node-1.corp.example.com'),
+    dnsName('Node-1.CORP.example.com.'),
+    dnsName('api.node-1.node-1.test'),
+    ip('10.8.0.1'),
+    ip('fd08:0::1'),
+  ])('prove $value', (name) => {
+    expect(prove([name], { nodes: shown }, policy)).toEqual({
+      proofs: [expect.objectContaining({ provenBy: { source: 'patterns', object: 'pattern of policy default' } })],
+    });
+  });
+
+  it.each([
+    ['another domain', dnsName('node-1.evil.io')],
+    ['the name of another node', dnsName('node-2.corp.example.com')],
+    ['more labels', dnsName('x.node-1.corp.example.com')],
+    ['an address in the CIDR that its Node does not show', ip('10.8.0.2')],
+    ['an address outside the CIDR that its Node shows', ip('10.9.0.1')],
+  ])('do not prove %s', (_, name) => {
+    const nodes = [nodeObject('node-1', { InternalIP: ['10.8.0.1', '10.9.0.1'] })];
+    expect(prove([name], { nodes }, policy).proofs[0]?.proven).toBe(false);
+  });
+
+  it('do not prove an address that another Node shows too', () => {
+    const nodes = [...shown, nodeObject('node-2', { InternalIP: ['10.8.0.1'] })];
+    expect(prove([ip('10.8.0.1')], { nodes }, policy).failure).toMatchObject({ reason: 'SanContested' });
+  });
+
+  it('do not prove a DNS name that another Machine has', () => {
+    const machines = [machine('node-2', { ExternalDNS: ['node-1.corp.example.com'] })];
+    expect(
+      prove([dnsName('node-1.corp.example.com')], { machines, nodes: [nodeObject('node-1')] }, policy).failure,
+    ).toMatchObject({
+      reason: 'SanContested',
+    });
+  });
+
+  describe.each([
+    ['beside Machines', ['machine', 'patterns']],
+    ['beside Machines and Nodes', ['machine', 'node', 'patterns']],
+    ['alone', ['patterns']],
+  ] as const)('%s', (_, evidence) => {
+    const listing = under({ evidence, patterns: policy.patterns });
+    const reasonOf = (sources: Sources) =>
+      prove([dnsName('node-1.corp.example.com')], sources, listing).failure?.reason;
+
+    it('prove nothing while Nodes cannot be read: another one could be called so', () => {
+      expect(reasonOf({ machines: [mine], unreadable: ['node'] })).toBe('EvidenceUnreadable');
+    });
+
+    it('prove nothing without the Node', () => {
+      expect(reasonOf({ machines: [mine], nodes: [nodeObject('node-2')] })).toBeDefined();
+    });
+
+    it('prove nothing of a Machine or an instance that goes, though its Node is still there', () => {
+      const going = { ...mine, metadata: { ...mine.metadata, deletionTimestamp: '2026-03-02T11:59:00Z' } };
+      expect(reasonOf({ machines: [going], nodes: shown })).toBeDefined();
+    });
+  });
+
+  it('prove nothing for a node whose instance does not run', () => {
+    const nodes = [nodeObject('i-1', { InternalIP: ['10.0.1.23'] })];
+    const reasonOf = (State: object) => {
+      const evidence = evidenceFor(DUBLIN, { instances: [{ ...instance('i-1', '10.0.1.23'), State }], nodes });
+      return proveOwnership(
+        [dnsName('i-1.corp.example.com')],
+        'i-1',
+        evidence,
+        under({ evidence: ['ec2', 'patterns'], patterns: policy.patterns }),
+        DUBLIN,
+      ).failure?.reason;
+    };
+    expect(reasonOf({ Code: 16, Name: 'running' })).toBeUndefined();
+    for (const Name of ['pending', 'shutting-down', 'terminated', 'stopping', 'stopped'])
+      expect([Name, reasonOf({ Name })]).not.toContain(undefined);
+  });
+
+  it('count for nothing in a policy that does not list them', () => {
+    const silent = under({ patterns: policy.patterns });
+    expect(prove([dnsName('node-1.corp.example.com'), ip('10.8.0.1')], { nodes: shown }, silent).failure).toBeDefined();
+  });
+});

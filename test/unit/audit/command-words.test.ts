@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../../lambdas/audit/commands.ts';
+import { FINDING_CODES, type FindingCode } from '../../../lambdas/tables/finding-codes.ts';
+
+/** What a shell would understand, or a program as an option. Who makes an object of a cluster, or answers at an address, chooses its name. */
+const HOSTILE = [
+  '$(reboot)',
+  '`id`',
+  'a;b',
+  "a'b",
+  'a"b',
+  'x\nreboot',
+  'a|b',
+  'a&b',
+  'a>b',
+  'a<b',
+  '-rf',
+  'a\\b',
+  '{a,b}',
+  '~x',
+  '!x',
+];
+
+/** Every place of what names where a certificate is. */
+const PLACES: Readonly<Record<string, (word: string) => string>> = {
+  'the kind of an object': (word) => `${word} a/b tls.crt`,
+  'a namespace': (word) => `Secret ${word}/b tls.crt`,
+  'the name of an object': (word) => `Secret a/${word} tls.crt`,
+  'the end of a name': (word) => `ConfigMap a/b${word}`,
+  'the name of an object without a namespace': (word) => `CertificateSigningRequest ${word}`,
+  'the key in an object': (word) => `Secret a/b ${word}.crt`,
+  'a host': (word) => `${word}:6443`,
+  'an IPv6 host': (word) => `[${word}]:6443`,
+  'a port': (word) => `h:${word}`,
+};
+
+describe.each(Object.entries(PLACES))(
+  'a command that people paste has nothing of %s that a shell understands',
+  (_, where) => {
+    it.each(Object.keys(FINDING_CODES) as FindingCode[])('%s', (code) => {
+      for (const word of HOSTILE)
+        for (const provider of ['eks', 'eks-anywhere'] as const) {
+          const command = COMMANDS[code]({ cluster: 'c', provider, where: where(word), what: 'tls-secret' });
+          // In the middle of a word it is no option.
+          expect(word !== '-rf' && command.includes(word)).toBe(false);
+          expect(command).not.toMatch(/\n|\s-rf/);
+        }
+    });
+  },
+);

@@ -1,0 +1,627 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Assessment, assessExpiry } from '../../../lambdas/audit/assess.ts';
+import { knownCertificates } from '../../../lambdas/audit/certificates.ts';
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
+import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
+import type { CertificateObservation, Observation } from '../../../lambdas/contracts/observation.ts';
+import { finished } from '../../../lambdas/steps.ts';
+import { BASES, SOURCE_IDS, type SourceId } from '../../../lambdas/tables/audit-sources.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
+import { type FindingCode, SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
+import { runs } from '../../runs.ts';
+import { BERLIN, DAY, DUBLIN, days, MINUTE, NOW, read, unread } from './fixtures.ts';
+
+const SEED = 20_261_121;
+const RUNS = runs(200);
+
+const CLASSES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
+const MEMBERS = ['worker-1', 'cp-1', 'etcd-1'] as const;
+const PLACES = ['10.0.1.31:6443', 'Secret eksa-system/berlin-ca tls.crt', 'Node worker-1'] as const;
+const FINGERPRINTS = ['a'.repeat(64), 'b'.repeat(64), 'c'.repeat(64)] as const;
+const SOURCES = ['tls', 'machines', 'nodes', 'kubeadm-configs', 'cluster-secrets', 'trust-configmaps'] as const;
+
+/** Few names and many ends, so that observations meet. */
+const anEnd = fc.integer({ min: -400, max: 4_000 }).map((at) => days(at / 4));
+const someOf = <const T>(...values: readonly T[]) => fc.constantFrom(...values);
+const optional = <T>(key: string, value: fc.Arbitrary<T>) =>
+  fc.option(value, { nil: undefined }).map((given) => (given === undefined ? {} : { [key]: given }));
+
+const aCertificate = (sources: readonly SourceId[]): fc.Arbitrary<Observation> =>
+  fc
+    .tuple(
+      fc.record({
+        kind: fc.constant('certificate' as const),
+        source: someOf(...sources),
+        what: someOf(...CLASSES),
+        where: someOf(...PLACES),
+        basis: someOf(...BASES),
+        notAfter: anEnd,
+      }),
+      optional(
+        'notBefore',
+        fc.integer({ min: -4_000, max: 100 }).map((at) => days(at)),
+      ),
+      optional('member', someOf(...MEMBERS)),
+      optional('position', fc.integer({ min: 0, max: 2 })),
+      optional('fingerprint', someOf(...FINGERPRINTS)),
+      optional('isAuthority', fc.boolean()),
+      optional('issuedByCluster', fc.boolean()),
+      optional('weakKey', fc.constant('RSA-1024')),
+      optional('subject', someOf('CN=ca', 'CN=leaf')),
+      optional('issuer', someOf('CN=ca', 'CN=leaf')),
+      optional('commonName', someOf('system:node:worker-1', 'x')),
+    )
+    .map((parts) => Object.assign({ observedAt: days(0) }, ...parts) as CertificateObservation);
+
+const anOther: fc.Arbitrary<Observation> = fc.oneof(
+  fc.record({
+    kind: fc.constant('requests' as const),
+    source: fc.constant('signing-requests' as const),
+    observedAt: fc.constant(days(0)),
+    signer: someOf('kubernetes.io/kubelet-serving', 'example.com/other'),
+    requester: someOf('system:node:worker-1', '*'),
+    state: someOf('pending', 'approved', 'issued', 'failed', 'denied'),
+    count: fc.integer({ min: 0, max: 20_000 }),
+    lastHour: fc.integer({ min: 0, max: 200 }),
+    oldestAt: fc.integer({ min: -48, max: 0 }).map((hours) => days(hours / 24)),
+    newestAt: fc.integer({ min: -48, max: 0 }).map((hours) => days(hours / 24)),
+    examples: fc.constant(['csr-1']),
+  }),
+  fc.record({
+    kind: fc.constant('authority' as const),
+    source: fc.constant('eks-authorities' as const),
+    observedAt: fc.constant(days(0)),
+    id: someOf('ca-1', 'ca-2'),
+    createdAt: anEnd,
+    signingStatus: someOf('NOT_USED', 'ACTIVATING', 'IN_USE'),
+    distributionStatus: someOf('IN_PROGRESS', 'COMPLETE', 'FAILED'),
+    firstAutoActivation: anEnd,
+  }),
+  fc.record({
+    kind: fc.constant('renewal' as const),
+    source: fc.constant('kubelet-metrics' as const),
+    observedAt: fc.constant(days(0)),
+    what: fc.constant('kubelet-serving' as const),
+    node: fc.constant('worker-1'),
+    errors: fc.integer({ min: 0, max: 3 }),
+    none: fc.boolean(),
+  }),
+  fc.record({
+    kind: fc.constant('clock' as const),
+    source: fc.constant('clock' as const),
+    observedAt: fc.constant(days(0)),
+    server: fc.constant('10.0.1.31'),
+    skewMs: fc.integer({ min: -120_000, max: 120_000 }),
+  }),
+  fc.record({
+    kind: fc.constant('group' as const),
+    source: fc.constant('kubeadm-control-plane' as const),
+    observedAt: fc.constant(days(0)),
+    role: fc.constant('control-plane' as const),
+    name: fc.constant('KubeadmControlPlane eksa-system/berlin'),
+    wanted: fc.integer({ min: 0, max: 4 }),
+  }),
+  fc
+    .record({
+      source: fc.constant('tls' as const),
+      where: someOf('10.0.1.99:2379', '10.0.1.98:2379'),
+      what: someOf('etcd-server', 'etcd-peer'),
+      problem: someOf('timeout', 'malformed', 'missing'),
+    })
+    .map(({ source, ...changes }) => unread(source, changes)),
+);
+
+const MEMBER_LIST: readonly Observation[] = MEMBERS.map((node) => ({
+  kind: 'member',
+  source: node === 'worker-1' ? 'nodes' : 'machines',
+  observedAt: days(0),
+  role: { 'worker-1': 'worker', 'cp-1': 'control-plane', 'etcd-1': 'etcd' }[node] as
+    | 'worker'
+    | 'control-plane'
+    | 'etcd',
+  name: node === 'worker-1' ? `Node ${node}` : `Machine eksa-system/${node}`,
+  node,
+  createdAt: days(-100),
+  addresses: [],
+}));
+
+/** What each source would say, if it could be read. */
+type World = readonly Observation[];
+
+const aWorld = (sources: readonly SourceId[] = SOURCES): fc.Arbitrary<World> =>
+  fc
+    .tuple(fc.array(aCertificate(sources), { maxLength: 14 }), fc.array(anOther, { maxLength: 5 }))
+    .map(([certificates, others]) => distinct([...MEMBER_LIST, ...certificates, ...others]));
+
+/** A source says one thing about one place. */
+function distinct(observations: readonly Observation[]): World {
+  const seen = new Map<string, Observation>();
+  for (const observation of observations) {
+    const { kind, source } = observation;
+    const key =
+      kind === 'certificate'
+        ? [kind, source, observation.what, observation.where, observation.position ?? 0, observation.basis]
+        : kind === 'requests'
+          ? [kind, observation.signer, observation.requester, observation.state]
+          : kind === 'authority'
+            ? [kind, observation.id]
+            : kind === 'unread'
+              ? [kind, observation.where, observation.what]
+              : kind === 'member'
+                ? [kind, observation.name]
+                : [kind];
+    seen.set(key.join(' '), observation);
+  }
+  return [...seen.values()];
+}
+
+interface Failures {
+  readonly sources: readonly SourceId[];
+  /** Of handshakes. */
+  readonly places: readonly string[];
+}
+
+const someFailures: fc.Arbitrary<Failures> = fc.record({
+  sources: fc.uniqueArray(someOf(...SOURCE_IDS), { maxLength: 8 }),
+  places: fc.uniqueArray(someOf(...PLACES), { maxLength: 2 }),
+});
+
+/** What an audit of the world sees at one time, where some of it cannot be read. */
+function audited(world: World, { sources, places }: Failures, now: number): readonly Observation[] {
+  const observedAt = new Date(now).toISOString();
+  const failed = new Set(sources);
+  const lost = new Set(places);
+  const observations = world
+    .filter(({ source }) => !failed.has(source))
+    .flatMap((observation): readonly Observation[] => {
+      const told = { ...observation, observedAt };
+      if (observation.kind !== 'certificate' || !lost.has(observation.where)) return [told];
+      const { source, where, what, member } = observation;
+      return [unread(source, { where, what, observedAt, member })];
+    });
+  return [
+    ...observations,
+    ...SOURCE_IDS.map((source) => (failed.has(source) ? unread(source, { observedAt }) : read(source, now))),
+  ];
+}
+
+const ALL: Failures = { sources: [], places: [] };
+
+function assessed(world: World, failures: Failures, previous: Assessment | undefined, now: number): Assessment {
+  return assessExpiry(BERLIN, audited(world, failures, now), previous, DEFAULT_THRESHOLDS, now);
+}
+
+/** Time goes on: what was one code becomes a stronger one of the same object. */
+const STRONGER: Partial<Record<FindingCode, readonly FindingCode[]>> = {
+  CertificateExpiring: ['CertificateExpired', 'KubeletRenewalOverdue'],
+  KubeletRenewalOverdue: ['CertificateExpired'],
+  SourceUnread: ['SourceLost'],
+  Unreachable: ['SourceLost'],
+};
+/** Ends by itself when its time comes. */
+const ENDS_BY_TIME: readonly FindingCode[] = ['CertificateNotYetValid'];
+
+function weakened(before: Assessment, after: Assessment): readonly ExpiryFinding[] {
+  const known = new Map(after.findings.map((finding) => [`${finding.code} ${finding.object}`, finding]));
+  return before.findings.filter((finding) => {
+    const { code, object, severity, due } = finding;
+    if (ENDS_BY_TIME.includes(code)) return false;
+    return ![code, ...(STRONGER[code] ?? [])].some((stronger) => {
+      const next = known.get(`${stronger} ${object}`);
+      return (
+        next !== undefined &&
+        SEVERITIES.indexOf(next.severity) <= SEVERITIES.indexOf(severity) &&
+        (due === undefined || next.due === undefined || next.due <= due)
+      );
+    });
+  });
+}
+
+const step = fc.integer({ min: 1, max: 40 * 24 * 60 });
+
+describe('no failed read', () => {
+  it('removes a finding, lowers its severity or moves its date, in any sequence of growing failures', () => {
+    fc.assert(
+      fc.property(aWorld(), fc.array(fc.tuple(someFailures, step), { minLength: 1, maxLength: 4 }), (world, audits) => {
+        let now = NOW;
+        let failures = ALL;
+        let last = assessed(world, ALL, undefined, now);
+        for (const [more, minutes] of audits) {
+          now += minutes * MINUTE;
+          failures = { sources: [...failures.sources, ...more.sources], places: [...failures.places, ...more.places] };
+          const next = assessed(world, failures, last, now);
+          expect(weakened(last, next)).toEqual([]);
+          last = next;
+        }
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+  });
+
+  it('says less than if its source had said the same again, whatever became of the others', () => {
+    fc.assert(
+      fc.property(aWorld(), aWorld(), someFailures, step, (world, changed, { sources }, minutes) => {
+        const now = NOW + minutes * MINUTE;
+        // While a list of members fails, even more is kept than what failed: what the servers of its members showed.
+        const failed = new Set<SourceId>(sources.filter((source) => source !== 'nodes' && source !== 'machines'));
+        const first = assessed(world, ALL, undefined, NOW);
+        const mixed = [
+          ...world.filter(({ source }) => failed.has(source)),
+          ...changed.filter(({ source }) => !failed.has(source)),
+        ];
+        const same = assessed(mixed, ALL, first, now);
+        expect(weakened(same, assessed(changed, { sources: [...failed], places: [] }, first, now))).toEqual([]);
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+  });
+
+  it('is forgotten when sources come back: then everything is as if it had never failed', () => {
+    fc.assert(
+      fc.property(aWorld(), someFailures, step, (world, failures, minutes) => {
+        const now = NOW + minutes * MINUTE;
+        const first = assessed(world, ALL, undefined, NOW);
+        const failed = assessed(world, failures, first, now);
+        const back = assessed(world, ALL, failed, now + MINUTE);
+        const never = assessed(world, ALL, first, now + MINUTE);
+        const plain = ({ findings }: Assessment) => findings.map((finding) => ({ ...finding, since: '' }));
+        expect(plain(back)).toEqual(plain(never));
+      }),
+      { seed: SEED, numRuns: RUNS / 2 },
+    );
+  });
+});
+
+describe('a certificate without proof', () => {
+  const SERVED = { 6443: 'kube-apiserver', 2379: 'etcd-server' } as const;
+  const aServer = fc.record({
+    port: someOf(6443, 2379),
+    member: someOf('cp-1', undefined),
+    notAfter: anEnd,
+    address: someOf('10.0.1.31', '10.0.1.32'),
+  });
+  const told = fc.option(fc.record({ basis: someOf('status', 'annotation', 'inference'), notAfter: anEnd }), {
+    nil: undefined,
+  });
+  const without = someOf<Partial<CertificateObservation>>(
+    { issuedByCluster: false },
+    { keyProven: false },
+    { commonName: 'system:node:worker-1' },
+    { isAuthority: true },
+  );
+
+  it('removes no finding, lowers no severity and moves no date later, whenever a server of the control plane shows it', () => {
+    fc.assert(
+      fc.property(
+        aServer,
+        told,
+        aServer,
+        without,
+        step,
+        fc.boolean(),
+        (honest, other, shown, lack, minutes, isFirst) => {
+          const now = NOW + minutes * MINUTE;
+          const proofs = { issuedByCluster: true, keyProven: true };
+          const at = ({ port, member, address, notAfter }: typeof honest, more: object): Observation => ({
+            kind: 'certificate',
+            source: 'tls',
+            observedAt: days(0),
+            what: SERVED[port],
+            where: `${member === undefined ? '10.0.1.100' : address}:${port}`,
+            basis: 'certificate',
+            notBefore: days(-1_000),
+            notAfter,
+            fingerprint: 'a'.repeat(64),
+            member,
+            ...proofs,
+            ...more,
+          });
+          const { port, member } = honest;
+          const elsewhere: World = [
+            ...MEMBER_LIST,
+            ...(other === undefined
+              ? []
+              : [
+                  {
+                    kind: 'certificate',
+                    source: 'kubeadm-configs',
+                    observedAt: days(0),
+                    what: SERVED[port],
+                    where: member === undefined ? '10.0.1.100:6443' : 'KubeadmConfig eksa-system/cp-1',
+                    member,
+                    ...other,
+                  } as const,
+                ]),
+          ];
+          const hostile = at({ ...shown, port, member }, { fingerprint: 'b'.repeat(64), ...lack });
+          const before = isFirst ? undefined : assessed([...elsewhere, at(honest, {})], ALL, undefined, NOW);
+          const well = assessed(isFirst ? elsewhere : [...elsewhere, at(honest, {})], ALL, before, now);
+          let last = before;
+          // Also when it is shown again, and at another address.
+          for (const address of ['10.0.1.31', '10.0.1.32', '10.0.1.31']) {
+            const where = `${member === undefined ? '10.0.1.100' : address}:${port}`;
+            last = assessed([...elsewhere, { ...hostile, where } as Observation], ALL, last, now);
+            // Of a place of which nothing else was ever known, it is all that tells an end.
+            expect(weakened(well, last).filter(({ code }) => code !== 'ExpiryUnknown')).toEqual([]);
+          }
+          // One with all proofs takes its place.
+          const renewed = at({ ...honest, notAfter: days(900) }, { fingerprint: 'c'.repeat(64) });
+          const after = assessed([...MEMBER_LIST, renewed], ALL, last, now);
+          expect(after.findings.map(({ code }) => code)).not.toContain('CertificateExpired');
+        },
+      ),
+      { seed: SEED, numRuns: RUNS },
+    );
+  });
+});
+
+/** Servers of a machine: what is looked for there, and what may be shown. */
+const SERVERS = {
+  6443: { what: 'kube-apiserver', shown: ['kube-apiserver'], usual: false },
+  10_259: { what: 'kube-scheduler', shown: ['kube-scheduler'], usual: true },
+  10_250: { what: 'kubelet-serving', shown: ['kubelet-serving', 'kubelet-self-signed'], usual: false },
+} as const;
+type Port = keyof typeof SERVERS;
+const PORTS = [6443, 10_259, 10_250] as const satisfies readonly Port[];
+
+interface MachineOfWorld {
+  readonly name: string;
+  readonly role: 'control-plane' | 'worker';
+  /** Which of its two addresses answers. */
+  readonly answersAt: 0 | 1;
+  readonly shown: Readonly<Record<Port, { readonly what: CertificateClass; readonly notAfter: string }>>;
+  /** The authority that it sends along. */
+  readonly along: string;
+  /** From this audit on none of its servers answers; and from then on, in every audit, it has another name or other addresses. */
+  readonly failsAt: number;
+  readonly becomes: 'the same' | 'another name' | 'other addresses' | 'no address';
+}
+
+const aShown = (port: Port) => fc.record({ what: someOf(...SERVERS[port].shown), notAfter: anEnd });
+const someMachines: fc.Arbitrary<readonly MachineOfWorld[]> = fc
+  .array(
+    fc.record({
+      role: someOf('control-plane', 'worker'),
+      answersAt: someOf(0, 1),
+      shown: fc.record({ 6443: aShown(6443), 10_259: aShown(10_259), 10_250: aShown(10_250) }),
+      along: anEnd,
+      failsAt: fc.integer({ min: 1, max: 5 }),
+      becomes: someOf('the same', 'another name', 'other addresses', 'no address'),
+    }),
+    { minLength: 1, maxLength: 4 },
+  )
+  .map((machines) => machines.map((machine, index) => ({ ...machine, name: `m${index}` })));
+
+/** What an audit sees of machines and their servers. */
+function machinesSeen(machines: readonly MachineOfWorld[], turn: number, now: number): readonly Observation[] {
+  const observedAt = new Date(now).toISOString();
+  const seen = machines.flatMap((machine, index): readonly Observation[] => {
+    const fails = turn >= machine.failsAt;
+    const became = fails ? machine.becomes : 'the same';
+    const node = became === 'another name' ? `${machine.name}-${turn}` : machine.name;
+    const net = became === 'other addresses' ? 10 * (turn + 1) + index : index;
+    const addresses = became === 'no address' ? [] : [`10.0.${net}.1`, `10.0.${net}.2`];
+    const told = { source: 'tls', observedAt, member: node } as const;
+    return [
+      {
+        kind: 'member',
+        source: 'nodes',
+        observedAt,
+        role: machine.role,
+        name: `Node ${node}`,
+        node,
+        createdAt: days(-100),
+        addresses,
+      },
+      ...PORTS.flatMap((port): readonly Observation[] => {
+        const { what, usual } = SERVERS[port];
+        const hidden = usual ? ({ usual } as const) : {};
+        if (fails) {
+          const [where = `${node}:${port}`, ...alsoTried] = addresses.map((address) => `${address}:${port}`);
+          return [unread('tls', { ...told, what, where, alsoTried, ...hidden })];
+        }
+        const where = `${addresses[machine.answersAt]}:${port}`;
+        const certificate = { kind: 'certificate', ...told, where, basis: 'certificate' } as const;
+        return [
+          { ...certificate, ...machine.shown[port] },
+          { ...certificate, what: 'ca-bundle', position: 1, isAuthority: true, notAfter: machine.along },
+        ];
+      }),
+    ];
+  });
+  return [...seen, ...SOURCE_IDS.map((source) => read(source, now))];
+}
+
+describe('a machine whose servers do not answer', () => {
+  it('takes nothing with it, at whichever address it was seen, and whatever name or address it gets', () => {
+    fc.assert(
+      fc.property(someMachines, fc.array(step, { minLength: 1, maxLength: 4 }), (machines, audits) => {
+        let now = NOW;
+        let last = assessExpiry(BERLIN, machinesSeen(machines, 0, now), undefined, DEFAULT_THRESHOLDS, now);
+        for (const [index, minutes] of audits.entries()) {
+          now += minutes * MINUTE;
+          const seen = machinesSeen(machines, index + 1, now);
+          const next = assessExpiry(BERLIN, seen, last, DEFAULT_THRESHOLDS, now);
+          expect(weakened(last, next)).toEqual([]);
+          const failing = machines.filter(({ failsAt }) => index + 1 >= failsAt).length;
+          for (const { what } of Object.values(SERVERS)) {
+            const told = next.findings.find(
+              ({ code, object }) => ['Unreachable', 'SourceLost'].includes(code) && object === `tls ${what}`,
+            );
+            expect(told?.placeCount ?? 0).toBe(failing);
+          }
+          last = next;
+        }
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+  });
+});
+
+/** Of one run of kubeadm or etcdadm. */
+const RUN = ['kube-apiserver', 'control-plane-clients', 'etcd-server', 'etcd-peer', 'etcd-healthcheck-client'] as const;
+
+describe('an inferred end', () => {
+  const told = (basis: 'certificate' | 'status' | 'annotation') =>
+    ({
+      certificate: { source: 'tls', where: '10.0.0.1:6443' } as const,
+      status: { source: 'eks-anywhere', where: 'Cluster default/berlin' } as const,
+      annotation: { source: 'kubeadm-configs', where: 'KubeadmConfig eksa-system/m-1' } as const,
+    })[basis];
+  const aRun = fc.record({
+    machine: fc.integer({ min: -500, max: 0 }),
+    node: fc.option(fc.integer({ min: -900, max: 0 }), { nil: undefined }),
+    days: fc.integer({ min: 1, max: 730 }),
+    inferred: fc.uniqueArray(someOf(...RUN), { minLength: 1 }),
+    seen: fc.array(
+      fc.record({
+        what: someOf(...RUN),
+        member: someOf('m-1', 'n-1'),
+        basis: someOf('certificate', 'status', 'annotation'),
+        notAfter: fc.integer({ min: -400, max: 800 }),
+      }),
+      { maxLength: 4 },
+    ),
+    kubelet: fc.integer({ min: -400, max: 800 }),
+  });
+
+  it('is never later than its Node and any seen certificate of its run allow, nor than it was', () => {
+    fc.assert(
+      fc.property(aRun, ({ machine, node, days: life, inferred, seen, kubelet }) => {
+        const observedAt = new Date(NOW).toISOString();
+        const member = { kind: 'member', observedAt, role: 'control-plane', addresses: [], node: 'n-1' } as const;
+        const observations: Observation[] = [
+          { ...member, source: 'machines', name: 'Machine eksa-system/m-1', createdAt: days(machine) },
+          ...(node === undefined
+            ? []
+            : [{ ...member, source: 'nodes', name: 'Node n-1', createdAt: days(node) } as const]),
+          ...inferred.map(
+            (what): Observation => ({
+              kind: 'certificate',
+              source: 'machines',
+              observedAt,
+              what,
+              where: 'Machine eksa-system/m-1',
+              member: 'n-1',
+              basis: 'inference',
+              notBefore: days(machine),
+              notAfter: days(machine + life),
+              precisionMs: DAY,
+            }),
+          ),
+          ...seen.map(
+            ({ basis, notAfter, ...of }): Observation => ({
+              kind: 'certificate',
+              observedAt,
+              ...told(basis),
+              ...of,
+              basis,
+              notAfter: days(notAfter),
+            }),
+          ),
+          {
+            kind: 'certificate',
+            source: 'tls',
+            observedAt,
+            what: 'kubelet-serving',
+            where: '10.0.0.1:10250',
+            member: 'n-1',
+            basis: 'certificate',
+            notAfter: days(kubelet),
+          },
+        ];
+        const since = Math.min(machine, node ?? machine);
+        const bound = Math.min(since + life, ...seen.map(({ notAfter }) => notAfter));
+        for (const { what, best, notAfter, lives } of finished(knownCertificates(observations, new Set(), NOW))) {
+          if (best.basis !== 'inference') continue;
+          expect(inferred).toContain(what);
+          expect(new Date(notAfter).toISOString()).toBe(days(bound));
+          expect(best.notAfter).toBe(days(bound));
+          expect(lives.every((one) => one.notAfter === notAfter)).toBe(true);
+        }
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+  });
+});
+
+describe('an assessment', () => {
+  it('does not depend on the order of what was seen, nor on anything but its input', () => {
+    fc.assert(
+      fc.property(
+        aWorld().chain((world) =>
+          fc.tuple(fc.constant(world), fc.shuffledSubarray([...world], { minLength: world.length })),
+        ),
+        someFailures,
+        ([world, shuffled], failures) => {
+          const first = assessed(world, ALL, undefined, NOW);
+          const now = NOW + DAY;
+          const { findings } = assessed(world, failures, first, now);
+          const mixed = { ...first, observations: first.observations.toReversed() };
+          expect(assessed(shuffled, failures, mixed, now).findings).toEqual(findings);
+          expect(assessed(world, failures, first, now).findings).toEqual(findings);
+        },
+      ),
+      { seed: SEED, numRuns: RUNS / 2 },
+    );
+  });
+
+  it('never throws, whatever the texts and numbers are, and says one plain sentence', () => {
+    const anyText = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('', '+275760-09-13T00:00:00Z', '9999-12-31T23:59:59Z', '0000-01-01T00:00:00Z'),
+    );
+    const garbage = aWorld().chain((world) =>
+      fc
+        .array(
+          fc.tuple(
+            fc.nat(),
+            fc.nat(),
+            fc.oneof(anyText, fc.constantFrom<unknown>(Number.NaN, 1e6, -1, Number.MAX_VALUE)),
+          ),
+        )
+        .map((changes) => {
+          const copies = world.map((observation): Record<string, unknown> => ({ ...observation }));
+          for (const [at, field, value] of changes) {
+            const observation = copies[at % copies.length] ?? {};
+            const fields = Object.keys(observation).filter(
+              (name) => !['kind', 'source', 'what', 'basis', 'role', 'state'].includes(name),
+            );
+            const name = fields[field % fields.length] ?? 'where';
+            if (typeof observation[name] === typeof value) observation[name] = value;
+          }
+          return copies as unknown as World;
+        }),
+    );
+    fc.assert(
+      fc.property(garbage, someFailures, (world, failures) => {
+        const first = assessed(world, ALL, undefined, NOW);
+        const next = assessed(world, failures, first, NOW + DAY);
+        for (const { message, command, runbook, since } of next.findings) {
+          expect(message).not.toMatch(/[\p{Cc}\p{Cs}]|undefined|NaN/u);
+          expect(message.length).toBeLessThanOrEqual(1_201);
+          expect(command).toMatch(/^[\x20-\x7e]+$/);
+          expect(runbook).toMatch(/^docs\/runbooks\/[a-z-]+\.md$/);
+          expect(Date.parse(since)).toBeLessThanOrEqual(NOW + DAY);
+        }
+      }),
+      { seed: SEED, numRuns: RUNS / 2 },
+    );
+  });
+
+  it('has at most 10,000 findings', () => {
+    const expired = Array.from({ length: 12_000 }, (_, index) => ({
+      ...(MEMBER_LIST[0] as Observation),
+      kind: 'certificate' as const,
+      source: 'tls' as const,
+      what: 'endpoint' as const,
+      where: `h${index}:443`,
+      basis: 'certificate' as const,
+      notAfter: days(-1),
+    }));
+    const { findings } = assessExpiry(DUBLIN, expired, undefined, DEFAULT_THRESHOLDS, NOW);
+    expect(findings).toHaveLength(10_000);
+    expect(findings).toContainEqual(expect.objectContaining({ code: 'SourcePartial', object: 'findings' }));
+  });
+});

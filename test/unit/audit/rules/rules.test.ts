@@ -1,0 +1,970 @@
+import { describe, expect, it } from 'vitest';
+import type { Assessment } from '../../../../lambdas/audit/assess.ts';
+import { knownCertificates } from '../../../../lambdas/audit/certificates.ts';
+import { COMMANDS } from '../../../../lambdas/audit/commands.ts';
+import { judgeCertificate } from '../../../../lambdas/audit/rules/certificate.ts';
+import { certificateGroups } from '../../../../lambdas/audit/rules/certificate-groups.ts';
+import { DEFAULT_THRESHOLDS, expirySeverity } from '../../../../lambdas/audit/rules/thresholds.ts';
+import type { CertificateObservation, Observation } from '../../../../lambdas/contracts/observation.ts';
+import { finished } from '../../../../lambdas/steps.ts';
+import { SOURCE_IDS } from '../../../../lambdas/tables/audit-sources.ts';
+import type { CertificateClass } from '../../../../lambdas/tables/certificate-classes.ts';
+import { FINDING_CODES, type FindingCode } from '../../../../lambdas/tables/finding-codes.ts';
+import {
+  assess,
+  BERLIN,
+  certificate,
+  codes,
+  DAY,
+  DUBLIN,
+  days,
+  found,
+  HOUR,
+  MINUTE,
+  member,
+  NOW,
+  read,
+  unread,
+} from '../fixtures.ts';
+
+describe('expirySeverity', () => {
+  it.each([
+    [365, 74, undefined],
+    [365, 72, 'warning'],
+    [365, 17, 'critical'],
+    // The floor of 14 days is more than the share, and more than twice of it.
+    [20, 8.1, undefined],
+    [20, 7.9, 'warning'],
+    [60, 14.1, undefined],
+    [60, 13.9, 'warning'],
+  ])('of a life of %d days with %d left is %s', (life, left, severity) => {
+    const notAfter = NOW + left * DAY;
+    expect(expirySeverity({ notBefore: notAfter - life * DAY, notAfter }, 'endpoint', DEFAULT_THRESHOLDS, NOW)).toBe(
+      severity,
+    );
+  });
+});
+
+describe('expirySeverity of what only people renew', () => {
+  it.each([
+    [20, 14.1, undefined],
+    [20, 13.9, 'warning'],
+    [2, 1.5, 'critical'],
+  ])('of a life of %d days with %d left is %s', (life, left, severity) => {
+    const notAfter = NOW + left * DAY;
+    const lived = { notBefore: notAfter - life * DAY, notAfter };
+    expect(expirySeverity(lived, 'kube-apiserver', DEFAULT_THRESHOLDS, NOW)).toBe(severity);
+  });
+});
+
+/** By class: what it is when it has ended, and with 2.9 of 10 days left. */
+const BY_CLASS: Readonly<Record<CertificateClass, readonly [ended: string, soon: string | undefined]>> = {
+  'kube-apiserver': ['critical', 'critical'],
+  'control-plane-clients': ['critical', 'critical'],
+  'etcd-server': ['critical', 'critical'],
+  'etcd-peer': ['critical', 'critical'],
+  'etcd-healthcheck-client': ['critical', 'critical'],
+  'apiserver-etcd-client': ['critical', 'critical'],
+  'cluster-ca': ['critical', 'critical'],
+  'client-ca': ['critical', 'critical'],
+  'front-proxy-ca': ['critical', 'critical'],
+  'etcd-ca': ['critical', 'critical'],
+  'eks-api-server': ['critical', undefined],
+  'kubelet-client': ['critical', undefined],
+  'kubelet-serving': ['critical', undefined],
+  'kubelet-self-signed': ['warning', 'warning'],
+  'issued-client': ['warning', 'warning'],
+  'issued-other': ['warning', 'warning'],
+  'tls-secret': ['warning', 'warning'],
+  'kube-controller-manager': ['critical', 'warning'],
+  'kube-scheduler': ['critical', 'warning'],
+  'eks-cluster-ca': ['critical', 'warning'],
+  'aws-iam-authenticator-ca': ['critical', 'warning'],
+  'cluster-kubeconfig': ['critical', 'warning'],
+  'user-kubeconfig': ['critical', 'warning'],
+  'hybrid-node': ['critical', 'warning'],
+  'hybrid-activation': ['critical', 'warning'],
+  'app-serving': ['critical', 'warning'],
+  'ca-bundle': ['critical', 'warning'],
+  'cert-manager': ['critical', 'warning'],
+  endpoint: ['critical', 'warning'],
+};
+
+describe.each(Object.entries(BY_CLASS))('%s', (what, [ended, soon]) => {
+  it.each([
+    ['has ended', -1, ended],
+    ['has 2.9 of 10 days left', 2.9, soon],
+  ])('that %s', (_, end, expected) => {
+    const life = { what: what as CertificateClass, notBefore: days(end - 10), notAfter: days(end) };
+    const judgements = judgeCertificate(certificate(life), { thresholds: DEFAULT_THRESHOLDS, now: NOW });
+    expect(judgements.find(({ code }) => /^(Certificate|Kubelet)/.test(code))?.severity).toBe(expected);
+  });
+});
+
+describe('judgeCertificate', () => {
+  const year = (end: number) => ({ notBefore: days(end - 365), notAfter: days(end) });
+  it.each<[string, Partial<CertificateObservation>, string[]]>([
+    ['well', year(200), []],
+    ['little left', year(60), ['warning CertificateExpiring']],
+    ['hardly any left', year(10), ['critical CertificateExpiring']],
+    ['no beginning', { notAfter: days(60), what: 'endpoint' }, ['warning CertificateExpiring']],
+    ['ended', year(-1), ['critical CertificateExpired']],
+    ['ends this moment', year(0), ['critical CertificateExpired']],
+    ['ended, harmless', { ...year(-1), what: 'kubelet-self-signed' }, ['warning CertificateExpired']],
+    ['ends soon, harmless', { ...year(1), what: 'tls-secret' }, ['warning CertificateExpiring']],
+    ['kubelet at 89 %', { ...year(40), what: 'kubelet-serving' }, []],
+    ['kubelet at 91 %', { ...year(32), what: 'kubelet-serving' }, ['warning KubeletRenewalOverdue']],
+    ['kubelet at 98 %', { ...year(7), what: 'kubelet-client' }, ['critical KubeletRenewalOverdue']],
+    ['kubelet ended', { ...year(-1), what: 'kubelet-serving' }, ['critical CertificateExpired']],
+    ['future', { notBefore: days(1), notAfter: days(366) }, ['warning CertificateNotYetValid']],
+    ['skew', { notBefore: new Date(NOW + 4 * MINUTE).toISOString(), notAfter: days(366) }, []],
+    ['ten years', { notBefore: days(-1), notAfter: days(3650) }, ['info VeryLongLived']],
+    [
+      'authority of ten years',
+      { notBefore: days(-1), notAfter: days(3650), what: 'cluster-ca', isAuthority: true },
+      [],
+    ],
+    [
+      'weak',
+      { ...year(200), weakKey: 'RSA-1024', weakSignature: 'SHA-1' },
+      ['warning WeakKey', 'warning WeakSignature'],
+    ],
+    ['foreign', { ...year(200), issuedByCluster: false, issuer: 'CN=x' }, ['warning IssuerUnknown']],
+    ['foreign endpoint', { ...year(200), issuedByCluster: false, what: 'endpoint' }, []],
+    ['no time', { notAfter: 'soon' }, ['warning CertificateUnreadable']],
+  ])('%s', (_, changes, expected) => {
+    const { notBefore: _notBefore, ...rest } = certificate(changes);
+    const observation = changes.notBefore === undefined ? rest : { ...rest, notBefore: changes.notBefore };
+    const judgements = judgeCertificate(observation, { thresholds: DEFAULT_THRESHOLDS, now: NOW });
+    expect(judgements.map(({ code, severity }) => `${severity} ${code}`)).toEqual(expected);
+  });
+});
+
+describe('whose word counts', () => {
+  const machine = { source: 'machines', where: 'Machine eksa-system/cp-1', basis: 'status', member: 'cp-1' } as const;
+  const served = certificate({ member: 'cp-1' });
+
+  const endOnly = (changes: Partial<CertificateObservation>): Observation => {
+    const { notBefore: _, ...observation } = certificate(changes);
+    return observation;
+  };
+
+  it('the certificate itself, and who says otherwise has a stale annotation', () => {
+    const result = assess([served, certificate({ ...machine, notAfter: days(5) })]);
+    expect(codes(result)).toEqual(['warning StaleAnnotation kube-apiserver cp-1']);
+    expect(found(result, 'StaleAnnotation')[0]?.message).toMatch(
+      /2027-09-17 .*2026-11-26 .*machine\.cluster\.x-k8s\.io\/certificates-expiry of the KubeadmConfig/,
+    );
+  });
+
+  it.each([
+    ['status', 1.9, []],
+    ['status', 2.1, ['warning StaleAnnotation kube-apiserver cp-1']],
+    ['annotation', 2.1, ['warning StaleAnnotation kube-apiserver cp-1']],
+    ['inference', 100, []],
+  ] as const)('a %s that differs by %d days', (basis, difference, expected) => {
+    expect(codes(assess([served, certificate({ ...machine, basis, notAfter: days(300 + difference) })]))).toEqual(
+      expected,
+    );
+  });
+
+  it('that of its status before what an annotation says', () => {
+    const status = certificate({ source: 'machines', basis: 'status', notAfter: days(10) });
+    const noted = { ...status, basis: 'annotation', notAfter: days(5) } as const;
+    expect(found(assess([status, noted]), 'CertificateExpiring')).toMatchObject([{ due: days(10) }]);
+  });
+
+  it('allows for what a source rounds', () => {
+    expect(codes(assess([served, certificate({ ...machine, notAfter: days(302.5), precisionMs: DAY })]))).toEqual([]);
+  });
+
+  it('allows for what the source of the best word rounds', () => {
+    const best = certificate({ ...machine, precisionMs: DAY });
+    expect(codes(assess([best, certificate({ ...machine, basis: 'annotation', notAfter: days(302.5) })]))).toEqual([]);
+  });
+
+  it('allows for two days, and for no millisecond more', () => {
+    const differing = (ms: number) =>
+      codes(assess([served, certificate({ ...machine, notAfter: days(300, NOW + ms) })]));
+    expect(differing(2 * DAY)).toEqual([]);
+    expect(differing(2 * DAY + 1)).toEqual(['warning StaleAnnotation kube-apiserver cp-1']);
+  });
+
+  it('an old word of the best still counts, with the earlier end that was said since', () => {
+    const first = assess([served, certificate({ ...machine, notAfter: days(301) }), read('tls'), read('machines')]);
+    const lost = unread('tls', { where: served.where, what: 'kube-apiserver', member: 'cp-1', observedAt: days(1) });
+    const said = (end: number) =>
+      assess(
+        [lost, read('tls'), endOnly({ ...machine, notAfter: days(end), observedAt: days(1) }), read('machines')],
+        first,
+        NOW + DAY,
+      );
+    expect(found(said(10), 'CertificateExpiring')).toMatchObject([
+      { severity: 'critical', due: days(10), lastSeen: days(0) },
+    ]);
+    expect(found(said(3000), 'CertificateExpiring')).toEqual([]);
+  });
+
+  it('of two of one member the one that ends first, wherever it is', () => {
+    const ends = { '10.0.1.31:6443': 300, '10.0.1.32:6443': 10, '10.0.1.33:6443': 200 };
+    const seen = Object.entries(ends).map(([where, end]) =>
+      certificate({ member: 'cp-1', where, notAfter: days(end), fingerprint: where }),
+    );
+    const [finding] = found(assess([member({ role: 'control-plane', node: 'cp-1' }), ...seen]), 'CertificateExpiring');
+    expect(finding).toMatchObject({ due: days(10), places: ['10.0.1.32:6443', '10.0.1.33:6443', '10.0.1.31:6443'] });
+  });
+
+  it('of two requests of one member the newer one, and one without a beginning is as new as its end', () => {
+    const request = { source: 'signing-requests', what: 'kubelet-serving', member: 'worker-3' } as const;
+    const old = certificate({ ...request, where: 'csr-1', notBefore: days(-345), notAfter: days(20) });
+    const renewed = endOnly({ ...request, where: 'csr-2', notAfter: days(300) });
+    expect(codes(assess([member(), old]))).toEqual(['warning KubeletRenewalOverdue kubelet-serving worker-3']);
+    expect(codes(assess([member(), old, renewed]))).toEqual([]);
+    expect(codes(assess([member(), renewed, old]))).toEqual([]);
+  });
+
+  it('that of a kubelet that was not seen since is overdue when its newer request says so', () => {
+    const place = { what: 'kubelet-serving', where: '10.0.1.43:10250', member: 'worker-3' } as const;
+    const lists = [member(), read('nodes'), read('signing-requests')];
+    const first = assess([certificate(place), ...lists, read('tls')]);
+    const request = certificate({
+      ...place,
+      source: 'signing-requests',
+      where: 'csr-1',
+      observedAt: days(1),
+      notBefore: days(-340),
+      notAfter: days(25),
+    });
+    const next = assess([unread('tls', { ...place, observedAt: days(1) }), request, ...lists], first, NOW + DAY);
+    expect(found(next, 'KubeletRenewalOverdue')).toMatchObject([{ severity: 'warning', due: days(25) }]);
+    expect(found(next, 'CertificateExpiring')).toEqual([]);
+  });
+
+  it('a life whose beginning nobody tells has none', () => {
+    const [one] = finished(knownCertificates([endOnly({ notAfter: days(60) })], new Set(), NOW));
+    expect(one?.lives).toEqual([{ notAfter: NOW + 60 * DAY }]);
+  });
+
+  it('what a Machine tells by its age since then takes no part', () => {
+    const first = assess([served, read('tls'), read('machines')]);
+    const lost = unread('tls', { where: served.where, what: 'kube-apiserver', member: 'cp-1', observedAt: days(1) });
+    const inferred = endOnly({ ...machine, basis: 'inference', notAfter: days(10), observedAt: days(1) });
+    const next = assess([lost, read('tls'), inferred, read('machines')], first, NOW + DAY);
+    expect(found(next, 'CertificateExpiring')).toEqual([]);
+  });
+
+  it('one certificate at many places was last seen at the newest look, once no place shows it any more', () => {
+    const same = { fingerprint: 'a'.repeat(64), notAfter: days(-2) } as const;
+    const trusted = certificate({ ...same, what: 'cluster-ca', source: 'trust-configmaps', where: 'ConfigMap a/b' });
+    const hook = certificate({ ...same, what: 'ca-bundle', source: 'webhooks', where: 'w' });
+    const lost = (source: 'trust-configmaps' | 'webhooks', at: number) => unread(source, { observedAt: days(at) });
+    const both = assess([trusted, hook, read('trust-configmaps'), read('webhooks')]);
+    const again = { ...hook, observedAt: days(1) };
+    const one = assess([lost('trust-configmaps', 1), again, read('webhooks', NOW + DAY)], both, NOW + DAY);
+    const none = assess([lost('trust-configmaps', 2), lost('webhooks', 2)], one, NOW + 2 * DAY);
+    const looks = [both, one, none].map((result) =>
+      found(result, 'CertificateExpired').map(({ placeCount, lastSeen }) => [placeCount, lastSeen]),
+    );
+    expect(looks).toEqual([[[2, undefined]], [[2, undefined]], [[2, days(1)]]]);
+  });
+
+  it('what a machine and the endpoint before it show is one certificate', () => {
+    const same = { fingerprint: 'a'.repeat(64), notAfter: days(-2) } as const;
+    const result = assess([
+      member({ role: 'control-plane', name: 'Node cp-1', node: 'cp-1' }),
+      certificate({ ...same, member: 'cp-1' }),
+      certificate({ ...same, where: 'api.example.com:6443' }),
+    ]);
+    expect(found(result, 'CertificateExpired')).toMatchObject([
+      { object: 'kube-apiserver cp-1', places: ['10.0.1.31:6443', 'api.example.com:6443'] },
+    ]);
+  });
+
+  it('one certificate at many places is one finding', () => {
+    const same = { fingerprint: 'a'.repeat(64), notAfter: days(-2), what: 'cluster-ca' } as const;
+    const result = assess([
+      certificate({ ...same, where: 'ConfigMap kube-system/kube-root-ca.crt', source: 'trust-configmaps' }),
+      certificate({ ...same, where: 'APIService v1.metrics', source: 'api-services', what: 'ca-bundle' }),
+    ]);
+    expect(found(result, 'CertificateExpired')).toMatchObject([
+      { object: 'cluster-ca ConfigMap kube-system/kube-root-ca.crt', placeCount: 2, severity: 'critical' },
+    ]);
+  });
+
+  describe('an authority of the cluster that ends tomorrow', () => {
+    const authority = { fingerprint: 'a'.repeat(64), isAuthority: true, notBefore: days(-3649), notAfter: days(1) };
+    const trusted = certificate({
+      ...authority,
+      what: 'cluster-ca',
+      source: 'trust-configmaps',
+      where: 'ConfigMap kube-system/kube-root-ca.crt',
+    });
+    const webhook = certificate({ ...authority, what: 'ca-bundle', source: 'webhooks', where: 'w' });
+    const eks = { ...trusted, what: 'eks-cluster-ca' } as const;
+    const worker = { ...authority, where: '10.0.1.43:10250', member: 'worker-3' };
+    const endpoint = { ...authority, where: '10.0.1.100:6443' };
+
+    it.each([
+      ['the cluster CA', 'a kubelet', trusted, { ...worker, what: 'kubelet-serving' }],
+      ['the cluster CA', 'a kubelet that signs its own', trusted, { ...worker, what: 'kubelet-self-signed' }],
+      ['the cluster CA', 'an endpoint', trusted, { ...endpoint, what: 'kube-apiserver' }],
+      ['the CA of EKS', 'an endpoint', eks, { ...endpoint, what: 'eks-api-server' }],
+      ['an etcd CA', 'a kubelet', { ...trusted, what: 'etcd-ca' }, { ...worker, what: 'kubelet-self-signed' }],
+      ['a bundle', 'a kubelet', webhook, { ...worker, what: 'kubelet-self-signed' }],
+    ] as const)('%s is told, whatever %s shows', (_ca, _server, place, shown) => {
+      const [honest] = found(assess([member(), place]), 'CertificateExpiring');
+      expect(honest).toMatchObject({ severity: 'critical', what: place.what });
+      const result = assess([member(), place, certificate(shown)]);
+      expect(found(result, 'CertificateExpiring')).toContainEqual(honest);
+      const groups = certificateGroups(
+        { ...result, provider: 'eks-anywhere', auditedAt: days(0) },
+        DEFAULT_THRESHOLDS,
+        NOW,
+      );
+      expect(groups.map(({ what }) => what)).toContain(place.what);
+    });
+  });
+
+  it.each([
+    ['ended', -1],
+    ['ends this moment', 0],
+    ['ends tomorrow', 1],
+  ])('a certificate of a bundle that %s is mild only while another one is valid', (_, end) => {
+    const bundle = { what: 'ca-bundle', source: 'webhooks', where: 'ValidatingWebhookConfiguration x' } as const;
+    const ending = certificate({ ...bundle, notAfter: days(end) });
+    const other = certificate({ ...bundle, position: 1 });
+    const severities = (...observations: Observation[]) =>
+      assess(observations).findings.map(({ severity }) => severity);
+    expect(severities(ending, other)).toEqual(['warning']);
+    expect(severities(ending, { ...other, notAfter: days(0) })).toContain('critical');
+    expect(severities(ending)).toEqual(['critical']);
+    // The same one in another bundle, where it is alone.
+    const same = { ...ending, fingerprint: 'a'.repeat(64) };
+    for (const where of ['APIService a', 'ZWebhook z'])
+      expect(severities(same, other, { ...same, where })).toEqual(['critical']);
+  });
+});
+
+describe('what is remembered', () => {
+  const issued = certificate({
+    source: 'signing-requests',
+    what: 'kubelet-serving',
+    where: 'CertificateSigningRequest csr-1',
+    member: 'worker-3',
+    notAfter: days(20),
+    notBefore: days(-345),
+  });
+  const first = assess([issued, member(), read('nodes'), read('signing-requests')]);
+
+  it('of requests that were deleted, while the Node is there', () => {
+    expect(codes(first)).toEqual(['warning KubeletRenewalOverdue kubelet-serving worker-3']);
+    expect(codes(assess([member(), read('nodes'), read('signing-requests')], first))).toEqual(codes(first));
+    expect(codes(assess([read('nodes'), read('signing-requests')], first))).toEqual([]);
+    expect(codes(assess([unread('nodes'), read('signing-requests')], first))).toContain(
+      'warning KubeletRenewalOverdue kubelet-serving worker-3',
+    );
+  });
+
+  it('until there is a newer one', () => {
+    const newer = { ...issued, where: 'CertificateSigningRequest csr-2', notBefore: days(0), notAfter: days(365) };
+    const next = assess([newer, member(), read('nodes'), read('signing-requests')], first);
+    expect(codes(next)).toEqual([]);
+    expect(next.observations.filter(({ kind }) => kind === 'certificate')).toEqual([newer]);
+  });
+
+  it.each(['issued-client', 'issued-other'] as const)('of two %s of one requester both, until they end', (what) => {
+    const one = (fingerprint: string, end: number) => {
+      const { member: _, ...request } = issued;
+      return { ...request, what, where: 'someone', fingerprint, notAfter: days(end) };
+    };
+    const both = assess([one('a'.repeat(64), 20), read('signing-requests')]);
+    const next = assess([one('b'.repeat(64), 300), read('signing-requests')], both);
+    expect(next.observations.filter(({ kind }) => kind === 'certificate')).toHaveLength(2);
+  });
+
+  it('and not replaced by an older one that is shown late', () => {
+    const newer = { ...issued, where: 'CertificateSigningRequest csr-2', notBefore: days(0), notAfter: days(365) };
+    const before = assess([newer, member(), read('nodes'), read('signing-requests')]);
+    const late = { ...issued, observedAt: days(1) };
+    expect(codes(assess([late, member(), read('nodes'), read('signing-requests')], before, NOW + DAY))).toEqual([]);
+  });
+
+  it('a source that is off is forgotten', () => {
+    const off: Observation = { kind: 'off', source: 'signing-requests', observedAt: days(0), why: 'not opted in' };
+    const result = assess([member(), read('nodes'), off], first);
+    expect(codes(result)).toEqual([]);
+    expect(found(result, 'NotVisible')[0]?.message).toContain('signing-requests (not opted in)');
+  });
+});
+
+describe('what cannot be seen', () => {
+  const off: Observation = { kind: 'off', source: 'nodes', observedAt: days(0), why: 'not opted in' };
+
+  it.each([
+    ['a source that was read', read('tls')],
+    ['one that could not be', unread('tls')],
+    ['one that is off', off],
+    ['a machine', member()],
+  ])('is told of a cluster that somebody looked at: %s', (_what, observation) => {
+    expect(found(assess([certificate(), observation]), 'NotVisible')).toHaveLength(1);
+    const before = assess([certificate(), read('tls'), observation]);
+    expect(found(assess([unread('tls')], before, NOW + HOUR), 'NotVisible')).toHaveLength(1);
+  });
+
+  it.each([
+    ['nothing', []],
+    ['one that answers', [certificate({ what: 'endpoint' })]],
+    ['one that does not', [certificate({ what: 'endpoint' }), unread('tls', { where: '10.0.1.32:6443' })]],
+  ])('is not told of endpoints alone: %s', (_what, observations) => {
+    expect(found(assess(observations), 'NotVisible')).toEqual([]);
+  });
+});
+
+describe('what could not be read', () => {
+  it('is one finding a source, and worse after a day', () => {
+    const ending = certificate({ notAfter: days(10) });
+    const first = assess([ending, read('tls')]);
+    const at = (hours: number) => assess([unread('tls')], first, NOW + hours * HOUR);
+    expect(codes(at(1))).toContain('warning SourceUnread source tls');
+    expect(codes(at(25))).toContain('critical SourceLost source tls');
+    expect(found(at(25), 'SourceLost')[0]).toMatchObject({ since: days(0), lastSeen: days(0) });
+    const well = assess([certificate(), read('tls')]);
+    expect(codes(assess([unread('tls')], well, NOW + 25 * HOUR))).toEqual(['warning SourceLost source tls']);
+  });
+
+  it('counts from its own first failure, whichever of the two findings the last audit had', () => {
+    const audits: Assessment[] = [];
+    for (const hours of [0, 1, 25, 26]) {
+      const machines = hours === 0 ? read('machines') : unread('machines');
+      audits.push(assess([unread('nodes'), machines], audits.at(-1), NOW + hours * HOUR));
+    }
+    const told = audits.map((result) =>
+      [...found(result, 'SourceUnread'), ...found(result, 'SourceLost')].map(
+        ({ code, object, since }) => `${code} ${object} ${(Date.parse(since) - NOW) / HOUR}`,
+      ),
+    );
+    expect(told).toEqual([
+      ['SourceUnread source nodes 0'],
+      ['SourceUnread source machines 1', 'SourceUnread source nodes 0'],
+      ['SourceUnread source machines 1', 'SourceLost source nodes 0'],
+      ['SourceLost source machines 1', 'SourceLost source nodes 0'],
+    ]);
+  });
+
+  it('says so even where nobody looked', () => {
+    const first = assess([certificate(), read('tls')]);
+    expect(found(assess([read('nodes')], first, NOW + HOUR), 'SourceUnread')[0]?.message).toMatch(
+      /source tls was not looked at; 1 certificate/,
+    );
+  });
+
+  it.each(SOURCE_IDS.filter((source) => source !== 'clock'))('says so even where nobody looked: %s', (source) => {
+    const first = assess([certificate({ source, where: 'x' }), read(source)]);
+    const nothing = source === 'nodes' ? read('machines') : read('nodes');
+    expect(found(assess([nothing], first, NOW + HOUR), 'SourceUnread')).toMatchObject([{ object: `source ${source}` }]);
+  });
+
+  it('is one finding for many places', () => {
+    const places = Array.from({ length: 30 }, (_, index) =>
+      unread('tls', {
+        where: `10.0.0.${index + 10}:10250`,
+        what: 'kubelet-serving',
+        problem: index < 3 ? 'refused' : 'timeout',
+      }),
+    );
+    expect(assess([...places, read('tls')]).findings[0]).toMatchObject({
+      code: 'Unreachable',
+      object: 'tls kubelet-serving',
+      placeCount: 30,
+      message: expect.stringMatching(
+        /^30 places \(kubelet serving\) do not answer: 10\.0\.0\.10:10250, .* and 27 more \(3 refused, 27 timeout\)/,
+      ) as string,
+    });
+  });
+
+  it('is silent about what is usual, until it was seen once', () => {
+    const scheduler = { where: '10.0.1.31:10259', what: 'kube-scheduler' } as const;
+    const usual = unread('tls', { ...scheduler, usual: true });
+    expect(codes(assess([usual, read('tls')]))).toEqual([]);
+    const first = assess([certificate(scheduler), read('tls')]);
+    expect(codes(assess([usual, read('tls')], first))).toEqual(['warning Unreachable tls kube-scheduler']);
+  });
+
+  it('was last seen when the first of the places was that anybody saw', () => {
+    const place = (name: string) => ({ what: 'kubelet-serving', where: `${name}:10250`, member: name }) as const;
+    const seen = (name: string, at: number) => certificate({ ...place(name), observedAt: days(at) });
+    const first = assess([seen('b', -0.1), seen('c', 0), read('tls')]);
+    const lost = (...names: readonly string[]) =>
+      found(assess([...names.map((name) => unread('tls', place(name))), read('tls')], first), 'Unreachable');
+    expect(lost('a')[0]?.lastSeen).toBeUndefined();
+    expect(lost('a', 'c', 'b')[0]?.lastSeen).toBe(days(-0.1));
+  });
+
+  it('names what is unreadable and what is left out', () => {
+    const result = assess([
+      unread('webhooks', { where: 'x', problem: 'malformed', what: 'ca-bundle' }),
+      unread('eks-anywhere', { where: 'y', problem: 'missing' }),
+      read('webhooks'),
+      read('eks-anywhere'),
+    ]);
+    expect(codes(result)).toEqual([
+      'warning SourcePartial places of eks-anywhere',
+      'warning CertificateUnreadable webhooks ca-bundle',
+    ]);
+  });
+});
+
+describe('requests', () => {
+  const group = (changes: object): Observation => ({
+    kind: 'requests',
+    source: 'signing-requests',
+    observedAt: days(0),
+    signer: 'kubernetes.io/kubelet-serving',
+    requester: 'system:node:worker-3',
+    state: 'pending',
+    count: 1,
+    lastHour: 1,
+    oldestAt: days(0, NOW - 16 * MINUTE),
+    newestAt: days(0, NOW - 16 * MINUTE),
+    examples: ['csr-9'],
+    ...changes,
+  });
+  const who = 'system:node:worker-3 kubernetes.io/kubelet-serving';
+
+  it.each<[object, string[]]>([
+    [{}, [`warning RequestPending ${who}`]],
+    [{ oldestAt: days(0, NOW - 14 * MINUTE) }, []],
+    [{ oldestAt: days(0, NOW - 15 * MINUTE) }, []],
+    [{ state: 'approved', oldestAt: days(0, NOW - 10 * MINUTE) }, []],
+    [{ state: 'approved', count: 100 }, [`warning RequestNotIssued ${who}`]],
+    [{ state: 'issued', lastHour: 20 }, []],
+    [{ state: 'issued', lastHour: 100 }, ['warning RequestStorm system:node:worker-3']],
+    [{ state: 'issued', count: 10_000 }, []],
+    [{ requester: '*' }, ['warning RequestPending * kubernetes.io/kubelet-serving']],
+    [{ state: 'approved' }, [`warning RequestNotIssued ${who}`]],
+    [{ state: 'approved', count: 101 }, [`critical RequestNotIssued ${who}`]],
+    [{ state: 'approved', oldestAt: days(-1.1) }, [`critical RequestNotIssued ${who}`]],
+    [{ state: 'failed' }, [`warning RequestFailed ${who}`]],
+    [{ state: 'failed', count: 0 }, []],
+    [{ state: 'denied', lastHour: 2 }, []],
+    [{ state: 'denied', lastHour: 3 }, [`warning RequestDenied ${who}`]],
+    [{ state: 'issued', lastHour: 21 }, ['warning RequestStorm system:node:worker-3']],
+    [{ state: 'issued', lastHour: 101 }, ['critical RequestStorm system:node:worker-3']],
+    [{ state: 'issued', count: 10_001 }, ['critical RequestStorm all requesters']],
+  ])('%j', (changes, expected) => {
+    expect(codes(assess([group(changes), read('signing-requests')]))).toEqual(expected);
+  });
+
+  it('of a list that was cut are as many as it shows, or as were known before where that is more', () => {
+    const first = assess([group({ count: 5 }), read('signing-requests')]);
+    const cut = (count: number) => assess([group({ count }), unread('signing-requests')], first).observations;
+    expect(cut(3)).toContainEqual(expect.objectContaining({ kind: 'requests', count: 5 }));
+    expect(cut(7)).toContainEqual(expect.objectContaining({ kind: 'requests', count: 7 }));
+  });
+
+  it('that a kubelet left behind are no news', () => {
+    const renewed = certificate({
+      what: 'kubelet-serving',
+      member: 'worker-3',
+      notBefore: days(0),
+      notAfter: days(365),
+      where: 'x:10250',
+    });
+    expect(codes(assess([group({}), renewed]))).toEqual([]);
+  });
+});
+
+describe('EKS authorities', () => {
+  const successor = (changes: object): Observation => ({
+    kind: 'authority',
+    source: 'eks-authorities',
+    observedAt: days(0),
+    id: 'ca-2',
+    createdAt: days(-10),
+    signingStatus: 'NOT_USED',
+    distributionStatus: 'COMPLETE',
+    firstAutoActivation: days(500),
+    ...changes,
+  });
+  const group = member({
+    source: 'eks-nodegroups',
+    role: 'node-group',
+    name: 'node group blue',
+    createdAt: days(-100),
+  });
+  const on = (...observations: Observation[]) => assess(observations, undefined, NOW, DUBLIN);
+
+  it.each<[object, string[]]>([
+    [{}, ['warning SuccessorNotTrusted EKS certificate authority ca-2']],
+    [{ firstAutoActivation: days(59) }, ['critical SuccessorNotTrusted EKS certificate authority ca-2']],
+    [{ signingStatus: 'ACTIVATING' }, ['critical SuccessorNotTrusted EKS certificate authority ca-2']],
+    [{ signingStatus: 'IN_USE' }, []],
+    [{ createdAt: days(-200) }, []],
+    [
+      { distributionStatus: 'FAILED', createdAt: days(-200) },
+      ['critical AuthorityDistributionFailed EKS certificate authority ca-2'],
+    ],
+  ])('%j', (changes, expected) => {
+    expect(codes(on(successor(changes), member(), group))).toEqual(expected);
+  });
+
+  it.each([
+    ['before the successor', { createdAt: days(-10.1) }, 1],
+    ['at the same moment', { createdAt: days(-10) }, 0],
+    ['nobody knows when', { createdAt: 'soon' }, 0],
+  ])('a Node that was made %s', (_, changes, count) => {
+    expect(found(on(successor({}), member(changes)), 'SuccessorNotTrusted')).toHaveLength(count);
+  });
+
+  it.each([
+    ['EKS activates it in 60 days, on 2027-01-20 10:00 UTC', { firstAutoActivation: days(60) }],
+    ['EKS was to activate it on 2026-11-21 10:00 UTC', { firstAutoActivation: days(0) }],
+    ['EKS was to activate it on 2026-11-20 10:00 UTC', { firstAutoActivation: days(-1) }],
+    ['EKS names no date of its activation', { firstAutoActivation: undefined }],
+    ['it is being activated now', { signingStatus: 'ACTIVATING' }],
+  ])('says when: %s', (when, changes) => {
+    const [finding] = found(on(successor(changes), member()), 'SuccessorNotTrusted');
+    expect(finding?.message.split('; ')[1]).toBe(when);
+  });
+
+  it('names the first node group, and spares nodes that EKS replaces', () => {
+    const [finding] = found(on(successor({}), member(), group), 'SuccessorNotTrusted');
+    expect(finding).toMatchObject({
+      due: days(500),
+      command: 'aws eks update-nodegroup-version --cluster-name dublin --nodegroup-name blue',
+    });
+  });
+
+  it('names no Node and no newer group as the node group that is to be replaced', () => {
+    const newer = { ...group, name: 'node group amber', createdAt: days(-1) };
+    const node = member({ name: 'Node amber-1', node: 'amber-1' });
+    const [finding] = found(on(successor({}), node, newer, group), 'SuccessorNotTrusted');
+    expect(finding?.command).toContain('--nodegroup-name blue');
+  });
+
+  it.each([
+    [undefined, ['warning SuccessorNotTrusted']],
+    ['hybrid', ['warning SuccessorNotTrusted']],
+    ['fargate', []],
+    ['auto-mode', []],
+  ] as const)('counts Nodes of the kind %s as what people have to replace, or not', (kindOfNode, expected) => {
+    const result = on(successor({}), member(kindOfNode === undefined ? {} : { kindOfNode }));
+    expect(codes(result).map((code) => code.split(' ').slice(0, 2).join(' '))).toEqual(expected);
+  });
+});
+
+describe('authorities and leaves', () => {
+  const authority = (end: number) =>
+    certificate({
+      what: 'cluster-ca',
+      source: 'trust-configmaps',
+      where: 'ConfigMap kube-system/kube-root-ca.crt',
+      isAuthority: true,
+      subject: 'CN=kubernetes',
+      issuer: 'CN=kubernetes',
+      notBefore: days(end - 3650),
+      notAfter: days(end),
+      subjectKeyId: 'aa',
+    });
+  const leaf = (end: number) =>
+    certificate({ issuer: 'CN=kubernetes', authorityKeyId: 'aa', notBefore: days(-5), notAfter: days(end) });
+
+  it('a leaf that ends with its authority is cut short', () => {
+    const result = assess([authority(800), leaf(800)]);
+    expect(codes(result)).toEqual(['warning AuthorityBoundsLeaves cluster-ca ConfigMap kube-system/kube-root-ca.crt']);
+  });
+  it('a leaf that outlives its authority', () => {
+    expect(codes(assess([authority(800), leaf(900)]))).toContain(
+      'warning OutlivesIssuer kube-apiserver 10.0.1.31:6443',
+    );
+  });
+  it.each([
+    ['signs nothing that is seen, and ends in a year', 365, [], []],
+    ['signs nothing that is seen, and ends a moment before', 364.99, [], ['info']],
+    ['signs for 100 days, and ends in 100 days', 100, [leaf(95)], []],
+    ['signs for 100 days, and ends a moment before', 99.99, [leaf(95)], ['info']],
+    ['signs for 100 days, and ends in a year less a moment', 364.99, [leaf(95)], []],
+  ])('an authority that %s', (_, end, leaves, severities) => {
+    const result = found(assess([authority(end), ...leaves]), 'AuthorityBoundsLeaves');
+    expect(result.map(({ severity }) => severity)).toEqual(severities);
+  });
+  it('an authority that ends before what it signs next', () => {
+    expect(codes(assess([authority(1000), leaf(350)]))).toEqual([]);
+    expect(codes(assess([authority(364), leaf(360)]))).toContain(
+      'info AuthorityBoundsLeaves cluster-ca ConfigMap kube-system/kube-root-ca.crt',
+    );
+  });
+});
+
+describe('coverage', () => {
+  const machine = (name: string, createdAt = days(-100)) =>
+    member({ source: 'machines', role: 'etcd', name: `Machine eksa-system/${name}`, node: name, createdAt });
+  const server = (name: string) => certificate({ what: 'etcd-server', where: `${name}:2379`, member: name });
+  const controlPlane = [
+    member({ source: 'machines', role: 'control-plane', name: 'Machine eksa-system/cp-1', node: 'cp-1' }),
+    certificate({ what: 'kube-apiserver', where: 'cp-1:6443', member: 'cp-1' }),
+  ];
+  const etcd = ['e1', 'e2', 'e3'].flatMap((name) => [machine(name), server(name)]);
+  const three = [...controlPlane, ...etcd];
+  const lists = [read('machines'), read('tls')];
+
+  it('a member of which nothing is known', () => {
+    expect(codes(assess([...three, machine('e4'), ...lists]))).toEqual([
+      'warning ExpiryUnknown etcd-server of members',
+    ]);
+  });
+
+  it.each([
+    [undefined, ['warning ExpiryUnknown kubelet-serving of members']],
+    ['hybrid', ['warning ExpiryUnknown kubelet-serving of members']],
+    ['fargate', []],
+    ['auto-mode', []],
+  ] as const)('a Node of the kind %s of whose kubelet nothing is known', (kindOfNode, expected) => {
+    const known = certificate({ what: 'kubelet-serving', where: 'worker-1:10250', member: 'worker-1' });
+    const nodes = [member({ name: 'Node worker-1', node: 'worker-1' })];
+    const other = member({ name: 'Node worker-2', node: 'worker-2', ...(kindOfNode && { kindOfNode }) });
+    expect(codes(assess([...nodes, other, known], undefined, NOW, DUBLIN))).toEqual(expected);
+  });
+
+  it('a machine that is gone without a new one is told for a day', () => {
+    const first = assess([...three, ...lists]);
+    const two = [...controlPlane, ...etcd.slice(2)];
+    const gone = assess([...two, ...lists], first, NOW + HOUR);
+    expect(codes(gone)).toEqual(['warning CoverageShrunk etcd machines gone']);
+    const later = assess([...two, ...lists], gone, NOW + 20 * HOUR);
+    expect(found(later, 'CoverageShrunk')[0]).toMatchObject({
+      since: new Date(NOW + HOUR).toISOString(),
+      places: ['Machine eksa-system/e1'],
+    });
+    expect(codes(assess([...two, ...lists], later, NOW + 26 * HOUR))).toEqual([]);
+    expect(codes(assess([...three, ...lists], later, NOW + 21 * HOUR))).toEqual([]);
+  });
+
+  it('a control plane without a Machine, where others have one; its Nodes do not stand for it', () => {
+    const node = member({ source: 'nodes', role: 'control-plane', name: 'Node cp-1', node: 'cp-1' });
+    const { findings } = assess([...etcd, node, certificate({ what: 'kube-apiserver', where: 'x', member: 'cp-1' })]);
+    expect(findings.filter(({ code }) => code === 'CoverageShrunk')).toMatchObject([
+      {
+        object: 'control-plane machines',
+        message: expect.stringContaining('no control plane machine is among 3 Machines (Machine eksa-system/e1,'),
+      },
+    ]);
+    expect(codes(assess([node, certificate({ what: 'kube-apiserver', where: 'x', member: 'cp-1' })]))).toEqual([]);
+  });
+
+  const wants = {
+    kind: 'group',
+    source: 'etcdadm-cluster',
+    observedAt: days(0),
+    role: 'etcd',
+    name: 'EtcdadmCluster x',
+    wanted: 5,
+  } as const satisfies Observation;
+
+  it('fewer than wanted', () => {
+    expect(codes(assess([...three, wants]))).toEqual(['warning CoverageShrunk etcd machines wanted']);
+    expect(codes(assess([...three, { ...wants, wanted: 3 }]))).toEqual([]);
+  });
+
+  it.each([
+    ['etcd', '3 of 5 etcd machines that EtcdadmCluster x wants are seen'],
+    ['control-plane', '1 of 5 control plane machines that EtcdadmCluster x wants is seen'],
+  ] as const)('fewer than wanted says so in words: %s', (role, message) => {
+    expect(found(assess([...three, { ...wants, role }]), 'CoverageShrunk')).toMatchObject([{ message }]);
+  });
+
+  it('the machine too many of a rollout is not missed when it goes, but one that is wanted is', () => {
+    const fourth = [machine('e4'), server('e4')];
+    const gone = (wanted: number) => {
+      const want = { ...wants, wanted };
+      const first = assess([...three, ...fourth, want, ...lists]);
+      return codes(assess([...three, want, ...lists], first, NOW + HOUR));
+    };
+    expect(gone(3)).toEqual([]);
+    expect(gone(4)).toContain('warning CoverageShrunk etcd machines gone');
+  });
+
+  it('what is known of a Machine is known of its Node, whatever that is called', () => {
+    const seen = (node: string) => [
+      member({ source: 'nodes', role: 'control-plane', name: `Node ${node}`, node }),
+      member({ source: 'machines', role: 'control-plane', name: 'Machine eksa-system/cp-1', node: 'ip-1' }),
+      certificate({ member: 'cp-1' }),
+    ];
+    expect(codes(assess(seen('ip-1')))).toEqual([]);
+    expect(found(assess(seen('ip-2')), 'ExpiryUnknown')).toMatchObject([{ places: ['Node ip-2'] }]);
+  });
+});
+
+describe('kubelets and clocks', () => {
+  const renewal = (errors: number, none: boolean): Observation => ({
+    kind: 'renewal',
+    source: 'kubelet-metrics',
+    observedAt: days(0),
+    what: 'kubelet-serving',
+    node: 'worker-3',
+    errors,
+    none,
+  });
+  const clock = (skewMs: number): Observation => ({
+    kind: 'clock',
+    source: 'clock',
+    observedAt: days(0),
+    server: 'https://x',
+    skewMs,
+  });
+  const kubelet = certificate({ what: 'kubelet-serving', member: 'worker-3', where: 'x:10250' });
+
+  it.each<[string, Observation[], string[]]>([
+    ['errors', [renewal(2, false)], ['warning RenewalErrors kubelet-serving worker-3']],
+    ['errors that were mended', [renewal(2, false), kubelet], []],
+    ['none', [renewal(0, true)], ['critical NoValidCertificate kubelet-serving worker-3']],
+    ['skew', [clock(-61_000)], ['warning ClockSkew clock of https://x']],
+    ['little skew', [clock(60_000)], []],
+    [
+      'another name',
+      [{ ...kubelet, commonName: 'system:node:other' }, member()],
+      ['info KubeletNameMismatch kubelet-serving worker-3'],
+    ],
+    ['its name', [{ ...kubelet, commonName: 'system:node:worker-3' }, member()], []],
+  ])('%s', (_, observations, expected) => {
+    expect(codes(assess(observations))).toEqual(expected);
+  });
+});
+
+it('what a kubelet said is forgotten with its Node, also while nothing can be read of it', () => {
+  const said: Observation = {
+    kind: 'renewal',
+    source: 'kubelet-metrics',
+    observedAt: days(0),
+    what: 'kubelet-serving',
+    node: 'worker-3',
+    errors: 2,
+    none: false,
+  };
+  const first = assess([said, member(), read('nodes'), read('kubelet-metrics')]);
+  const next = (...nodes: readonly Observation[]) =>
+    found(assess([...nodes, read('nodes'), unread('kubelet-metrics')], first, NOW + HOUR), 'RenewalErrors');
+  expect(next(member())).toHaveLength(1);
+  expect(next()).toEqual([]);
+});
+
+describe('commands', () => {
+  const HOSTILE = ['$(reboot)', '`id`', 'a;b', "a'b", 'a b', '-rf', '--output=x', 'a\nb', '*', '', 'a|b', '../x y'];
+  it.each(Object.keys(FINDING_CODES) as FindingCode[])('%s holds no word that a shell would understand', (code) => {
+    const plain = COMMANDS[code]({ cluster: '', provider: 'eks' });
+    for (const word of HOSTILE) {
+      const command = COMMANDS[code]({
+        cluster: word,
+        provider: 'eks',
+        where: `Secret a/b ${word}`,
+        node: word,
+        signer: word,
+        request: word,
+        nodegroup: word,
+        authority: word,
+      });
+      expect(command.replaceAll(/'[^']*'/g, '')).not.toMatch(
+        /[$`*;&<>\n]/u.test(plain.replaceAll(/'[^']*'/g, '')) ? /[$`*&<>\n]/u : /[$`*;&<>\n]/u,
+      );
+      expect(word.length > 2 && command.includes(word)).toBe(false);
+    }
+  });
+
+  it.each([
+    ['10.0.1.31:6443', 'certmarshal probe 10.0.1.31:6443'],
+    ['[fd00::1]:6443', "certmarshal probe '[fd00::1]:6443'"],
+    ['[fd00::1]:6443; reboot', 'certmarshal audit --kubeconfig KUBECONFIG --cluster c --allow-exec'],
+    ['ConfigMap kube-system/kube-root-ca.crt ca.crt', 'kubectl -n kube-system get configmap kube-root-ca.crt -o yaml'],
+    [
+      'Secret ns/x tls.crt',
+      String.raw`kubectl -n ns get secret x -o 'jsonpath={.data.tls\.crt}' | base64 -d | openssl x509 -noout -subject -issuer -enddate`,
+    ],
+  ])('looks at %s', (where, command) => {
+    expect(COMMANDS.CertificateExpired({ cluster: 'c', provider: 'eks', where })).toBe(command);
+  });
+
+  const PLAN = 'certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster berlin';
+  const PROBE = 'certmarshal probe 10.0.1.31:6443';
+  it.each([
+    ['kube-apiserver', 'eks-anywhere', PLAN],
+    ['control-plane-clients', 'eks-anywhere', PLAN],
+    ['etcd-server', 'eks-anywhere', PLAN],
+    ['etcd-peer', 'eks-anywhere', PLAN],
+    ['etcd-healthcheck-client', 'eks-anywhere', PLAN],
+    ['apiserver-etcd-client', 'eks-anywhere', PROBE],
+    ['cluster-ca', 'eks-anywhere', PROBE],
+    ['kubelet-serving', 'eks-anywhere', PROBE],
+    ['eks-api-server', 'eks', PROBE],
+    ['kube-apiserver', 'eks', PROBE],
+    [undefined, 'eks-anywhere', PROBE],
+  ] as const)('plans a rollout for what one renews, before its end only: %s of %s', (what, provider, expected) => {
+    const context = { cluster: 'mgmt/eksa-system/berlin', provider, what, where: '10.0.1.31:6443' };
+    expect(COMMANDS.CertificateExpiring(context)).toBe(expected);
+    expect(COMMANDS.CertificateExpired(context)).toBe(PROBE);
+  });
+
+  it('tells the plan in the finding itself', () => {
+    const [expiring] = found(
+      assess([certificate({ notBefore: days(-305), notAfter: days(60) })]),
+      'CertificateExpiring',
+    );
+    expect(expiring?.command).toMatch(
+      /^certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster \w+$/,
+    );
+    const [expired] = found(assess([certificate({ notBefore: days(-366), notAfter: days(-1) })]), 'CertificateExpired');
+    expect(expired?.command).toMatch(/^certmarshal probe /);
+  });
+});
+
+describe('certificateGroups', () => {
+  it('has one line a class, what bites first on top', () => {
+    const observations = [
+      certificate({ where: 'a:6443', notAfter: days(300), fingerprint: 'a'.repeat(64) }),
+      certificate({ where: 'b:6443', notAfter: days(200), fingerprint: 'b'.repeat(64) }),
+      certificate({ where: 'c:6443', notAfter: days(200), fingerprint: 'b'.repeat(64) }),
+      certificate({ what: 'etcd-server', where: 'e:2379', notAfter: days(2), observedAt: days(-1) }),
+    ];
+    const groups = certificateGroups(
+      { observations, provider: BERLIN.provider, auditedAt: days(0) },
+      DEFAULT_THRESHOLDS,
+      NOW,
+    );
+    expect(groups.map(({ what, count, severity }) => [what, count, severity])).toEqual([
+      ['etcd-server', 1, 'critical'],
+      ['kube-apiserver', 2, 'info'],
+    ]);
+    expect(groups[0]?.first).toMatchObject({ lastSeen: days(-1), where: 'e:2379' });
+    expect(groups[1]).toMatchObject({
+      first: { notAfter: days(200), where: 'b:6443' },
+      renewedBy: 'a rollout of the control plane machines',
+    });
+  });
+
+  it.each([
+    ['the one that ends first', ['b', 'c', 'a'], { a: 300, b: 200, c: 250 }],
+    ['the one that ends first, whoever was seen last', ['c', 'a', 'b'], { a: 300, b: 200, c: 250 }],
+    ['of one end, the first by name', ['c', 'b', 'd'], { b: 200, c: 200, d: 200 }],
+  ])('names %s', (_, order, ends) => {
+    const observations = order.map((where) =>
+      certificate({ where, notAfter: days(new Map(Object.entries(ends)).get(where) ?? 0), fingerprint: where }),
+    );
+    const [group] = certificateGroups({ observations, provider: 'eks', auditedAt: days(0) }, DEFAULT_THRESHOLDS, NOW);
+    expect(group?.first).toMatchObject({ where: 'b', notAfter: days(200) });
+  });
+
+  it('of one urgency, what ends first is on top, and of one end it is the name that decides', () => {
+    const ends = {
+      'etcd-peer': 300,
+      'kube-apiserver': 250,
+      endpoint: 200,
+      'etcd-server': 300,
+      'tls-secret': 250,
+    } as const;
+    const observations = Object.entries(ends).map(([what, end]) =>
+      certificate({ what: what as CertificateClass, where: what, notAfter: days(end), fingerprint: what }),
+    );
+    const groups = certificateGroups({ observations, provider: 'eks', auditedAt: days(0) }, DEFAULT_THRESHOLDS, NOW);
+    const expected = ['endpoint', 'kube-apiserver', 'tls-secret', 'etcd-peer', 'etcd-server'];
+    expect(groups.map(({ what }) => what)).toEqual(expected);
+  });
+});

@@ -1,0 +1,171 @@
+import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { KubernetesError, type KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
+import { isJsonObject, type JsonObject } from '../../../lambdas/kubernetes/json.ts';
+import type { RecoveryTarget } from '../../../lambdas/recovery/observe.ts';
+import { BERLIN } from '../approval/fixtures.ts';
+import { CLUSTER_ID, controlPlaneMachine } from './fixtures.ts';
+
+export const CSRS = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
+export const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
+export const LEASE = `${LEASES}/certmarshal-recovery`;
+const NODE_LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+
+interface Stored {
+  readonly metadata: JsonObject & { readonly name: string; readonly uid: string; readonly resourceVersion: string };
+  readonly [field: string]: unknown;
+}
+
+/** A cluster that recovers, of which only what a window reads and writes exists. */
+export interface FakeCluster {
+  readonly csrs: Map<string, Stored>;
+  readonly nodes: Map<string, JsonObject>;
+  readonly nodeLeases: Map<string, JsonObject>;
+  readonly machines: JsonObject[];
+  lease: Stored | undefined;
+  /** Writes that were done, as `METHOD path`. */
+  readonly writes: string[];
+  /** Before every call: to fail it, to change something, or to let others go first. */
+  before: (call: ApiCall) => void | Promise<void>;
+  /** Names of requests that were approved. */
+  approved(): readonly string[];
+  addCsr(object: object): void;
+  client(sees?: (name: string) => boolean): KubernetesClient;
+  target(changed?: Partial<RecoveryTarget>): RecoveryTarget;
+}
+
+export function apiError(kind: KubernetesErrorKind, status?: number): KubernetesError {
+  return new KubernetesError({
+    kind,
+    object: 'the call',
+    problem: kind,
+    remedy: 'Do something.',
+    status,
+  });
+}
+
+export function fakeCluster(): FakeCluster {
+  let version = 100;
+  const next = () => {
+    version += 1;
+    return String(version);
+  };
+  const named = (found: JsonObject | undefined) => ({ items: found === undefined ? [] : [found] });
+  const selected = ({ query }: ApiCall) => /^metadata\.name=(.+)$/.exec(query?.['fieldSelector'] ?? '')?.[1] ?? '';
+
+  const putLease = (body: JsonObject, old: Stored | undefined): JsonObject => {
+    const metadata = isJsonObject(body['metadata']) ? body['metadata'] : {};
+    if (old !== undefined && metadata['resourceVersion'] !== old.metadata.resourceVersion)
+      throw apiError('conflict', 409);
+    cluster.lease = {
+      ...body,
+      metadata: {
+        ...metadata,
+        name: 'certmarshal-recovery',
+        uid: old?.metadata.uid ?? 'uid-of-lease',
+        resourceVersion: next(),
+      },
+    };
+    return cluster.lease;
+  };
+  const approve = (name: string, body: JsonObject): JsonObject => {
+    const old = cluster.csrs.get(name);
+    if (old === undefined) throw apiError('not-found', 404);
+    const { metadata, status } = body;
+    if (!isJsonObject(metadata)) throw apiError('invalid', 422);
+    if (metadata['uid'] !== old.metadata.uid || metadata['resourceVersion'] !== old.metadata.resourceVersion)
+      throw apiError('conflict', 409);
+    const written = { ...old, metadata: { ...old.metadata, resourceVersion: next() }, status };
+    cluster.csrs.set(name, written);
+    return written;
+  };
+
+  const serve = (call: ApiCall, sees: (name: string) => boolean): JsonObject => {
+    const { method, path } = call;
+    const body = isJsonObject(call.body) ? call.body : {};
+    switch (`${method} ${path}`) {
+      case `GET ${CSRS}`:
+        return { items: [...cluster.csrs.values()].filter(({ metadata }) => sees(metadata.name)) };
+      case 'GET /api/v1/nodes':
+        return named(cluster.nodes.get(selected(call)));
+      case `GET ${NODE_LEASES}`:
+        return named(cluster.nodeLeases.get(selected(call)));
+      case 'GET /apis/cluster.x-k8s.io':
+        return { versions: [{ version: 'v1beta2' }] };
+      case `GET ${LEASE}`:
+        if (cluster.lease === undefined) throw apiError('not-found', 404);
+        return cluster.lease;
+      case `POST ${LEASES}`:
+        if (cluster.lease !== undefined) throw apiError('conflict', 409);
+        return putLease(body, undefined);
+      case `PUT ${LEASE}`:
+        if (cluster.lease === undefined) throw apiError('not-found', 404);
+        return putLease(body, cluster.lease);
+    }
+    const namespace = /^\/apis\/cluster\.x-k8s\.io\/v1beta2\/(?:namespaces\/([^/]+)\/)?machines$/.exec(path);
+    if (namespace !== null)
+      return {
+        items: cluster.machines.filter(({ metadata }) => [undefined, namespaceOf(metadata)].includes(namespace[1])),
+      };
+    const name = new RegExp(`^PUT ${CSRS}/([^/]+)/approval$`).exec(`${method} ${path}`)?.[1];
+    if (name === undefined) throw new Error(`nobody serves ${method} ${path}`);
+    return approve(name, body);
+  };
+
+  const cluster: FakeCluster = {
+    csrs: new Map(),
+    nodes: new Map(),
+    nodeLeases: new Map(),
+    machines: [],
+    lease: undefined,
+    writes: [],
+    before: () => {},
+    approved: () =>
+      [...cluster.csrs.values()].flatMap(({ metadata, status }) =>
+        JSON.stringify(status).includes('CertMarshalRecovered') ? [metadata.name] : [],
+      ),
+    addCsr(object) {
+      const stored: unknown = object;
+      if (!isStored(stored)) throw new Error('no object');
+      cluster.csrs.set(stored.metadata.name, stored);
+    },
+    client: (sees = () => true) => ({
+      server: 'https://berlin.example.com',
+      stats: { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 },
+      async request(call) {
+        await cluster.before(call);
+        if (call.signal?.aborted) throw apiError('aborted');
+        const answered = serve(call, sees);
+        if (call.method !== 'GET') cluster.writes.push(`${call.method} ${call.path}`);
+        return answered;
+      },
+      close() {},
+    }),
+    target(changed = {}) {
+      const client = cluster.client();
+      return {
+        clusterId: CLUSTER_ID,
+        cluster: BERLIN,
+        workload: client,
+        management: client,
+        machinesNamespace: 'eksa-system',
+        ...changed,
+      };
+    },
+  };
+  for (const node of ['cp-1', 'cp-2', 'cp-3']) {
+    cluster.nodes.set(node, {
+      metadata: { name: node },
+      status: { conditions: [{ type: 'Ready', status: 'Unknown' }] },
+    });
+    cluster.machines.push(controlPlaneMachine(node));
+  }
+  return cluster;
+}
+
+function namespaceOf(metadata: unknown): unknown {
+  return isJsonObject(metadata) ? metadata['namespace'] : undefined;
+}
+
+function isStored(value: unknown): value is Stored {
+  return isJsonObject(value) && isJsonObject(value['metadata']) && typeof value['metadata']['name'] === 'string';
+}

@@ -1,0 +1,561 @@
+import { describe, expect, it } from 'vitest';
+import type { KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
+import type { JsonObject } from '../../../lambdas/kubernetes/json.ts';
+import { optedInByOwner } from '../../../lambdas/rollout/checks/agreement.ts';
+import { NO_HISTORY } from '../../../lambdas/rollout/history.ts';
+import { observeRollout } from '../../../lambdas/rollout/observe.ts';
+import type { HandshakeResult } from '../../../lambdas/tls/handshake.ts';
+import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
+import { base64, createPki } from '../audit/sources/certificates.ts';
+import { EKS_ANYWHERE_PROVIDERS, type EksAnywhereProvider, madeByEksAnywhere } from './eks-anywhere-providers.ts';
+import {
+  DAY,
+  healthyExternal,
+  healthyRollout,
+  NAME,
+  NAMESPACE,
+  NOW,
+  rawCapiCluster,
+  rawEksAnywhere,
+} from './fixtures.ts';
+import { failure } from './management-cluster.ts';
+import { certificate, healthyWorld, holdLease, showing, type World, withEtcd } from './world.ts';
+
+const { signal } = new AbortController();
+const look = async ({ target }: World, changes: Partial<World['target']> = {}) =>
+  observeRollout({ ...target, ...changes }, signal);
+
+/** As the fixtures have it, but for what only the API server knows. */
+function asStored(world: World, model: ReturnType<typeof healthyRollout>) {
+  const { lease: _lease, ...rest } = model;
+  const version = (path: string) => world.management.get(path).metadata['resourceVersion'];
+  const at = (served: (typeof rest.machines)[number]['served'], address: string | undefined) => ({
+    ...served,
+    address,
+  });
+  return {
+    ...rest,
+    controlPlane: { ...rest.controlPlane, resourceVersion: version(world.paths.controlPlane) },
+    machines: rest.machines.map((machine) => ({ ...machine, served: at(machine.served, machine.addresses[0]) })),
+    ...(rest.etcd === undefined
+      ? {}
+      : {
+          etcd: {
+            ...rest.etcd,
+            resourceVersion: version(world.paths.etcd),
+            machines: rest.etcd.machines.map((machine) => ({
+              ...machine,
+              served: at(machine.served, machine.addresses[0]),
+            })),
+          },
+        }),
+  };
+}
+
+describe('a cluster that is well', () => {
+  it.each(['v1beta2', 'v1beta1'] as const)('is read from %s', async (version) => {
+    const world = healthyWorld(version);
+    const observed = await look(world);
+    const expected = asStored(world, healthyRollout());
+    expect(observed).toMatchObject({ ...expected, controlPlane: { ...expected.controlPlane, apiVersion: version } });
+  });
+
+  it('is read with one LIST a kind, after the Lease, and nothing is written', async () => {
+    const world = healthyWorld();
+    await look(world);
+    const paths = world.management.made.map(({ path }) => path);
+    expect(paths[0]).toBe(world.paths.lease);
+    expect(new Set(paths).size).toBe(paths.length);
+    expect(world.management.calls).toEqual([]);
+  });
+
+  it('has its external etcd', async () => {
+    const world = healthyWorld();
+    withEtcd(world);
+    const observed = await look(world);
+    const model = healthyExternal();
+    const { clientCertificate: _certificate, controllerStartedAt: _started, ...etcd } = model.etcd ?? {};
+    expect(observed.unread).toEqual([]);
+    expect(observed).toMatchObject(asStored(world, { ...model, etcd: { ...etcd } } as typeof model));
+  });
+});
+
+it('etcd is read that only the control plane calls external', async () => {
+  const world = healthyWorld();
+  withEtcd(world);
+  world.management.change(world.paths.cluster, { spec: { managedExternalEtcdRef: null } });
+  expect((await look(world)).etcd).toMatchObject({ name: `${NAME}-etcd` });
+});
+
+describe('the Lease', () => {
+  it('is told with its holder and how often it changed hands', async () => {
+    const world = healthyWorld();
+    holdLease(world, 'eksa-system/milan-prod milan-1', NOW);
+    expect((await look(world)).lease).toMatchObject({
+      holder: 'eksa-system/milan-prod milan-1',
+      renewedAt: NOW,
+      transitions: 4,
+    });
+  });
+});
+
+describe('what cannot be read', () => {
+  it.each([
+    ['clusters', '/cluster.x-k8s.io/v1beta2/clusters'],
+    ['kubeadmcontrolplanes', '/kubeadmcontrolplanes'],
+    ['machines', '/machines'],
+    ['machinehealthchecks', '/machinehealthchecks'],
+    ['the template', '/vspheremachinetemplates/'],
+    ['the Lease', '/leases/'],
+    ['EKS Anywhere', '/anywhere.eks.amazonaws.com/v1alpha1/clusters'],
+    ['upgrades', '/controlplaneupgrades'],
+  ])('is told: %s', async (_, part) => {
+    for (const kind of ['forbidden', 'timeout'] satisfies KubernetesErrorKind[]) {
+      const world = healthyWorld();
+      world.management.before = ({ path }) => {
+        if (path.includes(part)) throw failure(kind);
+      };
+      expect((await look(world)).unread).toMatchObject([{ kind }]);
+    }
+  });
+
+  it('is no problem where EKS Anywhere is not installed', async () => {
+    const world = healthyWorld();
+    world.management.before = ({ path }) => {
+      if (path.includes('anywhere.eks.amazonaws.com')) throw failure('not-found');
+    };
+    const observed = await look(world);
+    expect(observed.unread).toEqual([]);
+    expect(observed.eksAnywhere).toBeUndefined();
+  });
+
+  it('is a cluster that is there twice, unless its namespace is named', async () => {
+    const world = healthyWorld();
+    const { metadata: _, ...other } = rawCapiCluster();
+    for (const namespace of ['other', 'another'])
+      world.management.put(world.paths.cluster.replace(NAMESPACE, namespace), other);
+    expect((await look(world)).controlPlane).toBeDefined();
+    world.management.remove(world.paths.cluster);
+    expect((await look(world)).unread).toMatchObject([{ kind: 'ambiguous' }]);
+    const observed = await look(world, { namespace: 'other' });
+    expect(observed.unread).toEqual([]);
+    expect(observed.capiCluster?.namespace).toBe('other');
+  });
+
+  it('is not a Cluster of its name that somebody else made', async () => {
+    const world = healthyWorld();
+    const { metadata: _, ...other } = rawCapiCluster();
+    world.management.put(world.paths.cluster.replace(NAMESPACE, 'tenant-x'), other);
+    const observed = await look(world);
+    expect(observed.unread).toEqual([]);
+    expect(observed.capiCluster?.namespace).toBe(NAMESPACE);
+  });
+
+  it('is a second control plane of the cluster', async () => {
+    const world = healthyWorld();
+    const { metadata, ...rest } = world.management.get(world.paths.controlPlane);
+    world.management.put(`${world.paths.controlPlane}-2`, { ...rest, metadata: { labels: metadata['labels'] } });
+    const observed = await look(world);
+    expect(observed.unread).toMatchObject([{ kind: 'ambiguous' }]);
+    expect(observed.controlPlane).toBeUndefined();
+  });
+
+  it('is a machine without a time of creation', async () => {
+    const world = healthyWorld();
+    world.management.change(world.paths.machine('berlin-prod-1'), { metadata: { creationTimestamp: null } });
+    const observed = await look(world);
+    expect(observed.machines).toHaveLength(2);
+    expect(observed.unread).toMatchObject([{ kind: 'malformed', object: `Machine ${NAMESPACE}/berlin-prod-1` }]);
+  });
+
+  it('is an EtcdadmCluster that the Cluster has and nobody finds', async () => {
+    const world = healthyWorld();
+    withEtcd(world);
+    world.management.remove(world.paths.etcd);
+    const observed = await look(world);
+    expect(observed.etcd).toBeUndefined();
+    expect(observed.unread).toMatchObject([{ kind: 'missing' }]);
+  });
+});
+
+describe('what others make too much of', () => {
+  const tenant = (path: string, count: number, object: (world: World) => JsonObject) => (world: World) => {
+    const { metadata: _, ...rest } = object(world);
+    const labels = { 'cluster.x-k8s.io/cluster-name': 'flood', 'cluster.x-k8s.io/control-plane': '' };
+    const collection = path
+      .replace(NAMESPACE, 'tenant-x')
+      .replace('/default/', '/tenant-x/')
+      .replace(/[^/]+$/, '');
+    for (let index = 0; index < count; index += 1)
+      world.management.put(`${collection}flood-${index}`, { ...rest, metadata: { labels } });
+  };
+  const { paths } = healthyWorld();
+  const tooLarge = (collection: string) => (world: World) => {
+    world.management.before = ({ path }) => {
+      if (path.endsWith(`/${collection}`) && !path.includes('/namespaces/')) throw failure('too-large');
+    };
+  };
+
+  it.each<[string, (world: World) => void]>([
+    ['Machines', tenant(paths.machine('x'), 10_001, () => ({ spec: { clusterName: 'flood' } }))],
+    ['KubeadmControlPlanes', tenant(paths.controlPlane, 2_001, ({ management }) => management.get(paths.sibling))],
+    ['Clusters of EKS Anywhere', tenant(paths.eksAnywhere, 2_001, () => ({}))],
+    ['a Machine that is too large', tooLarge('machines')],
+    ['a KubeadmControlPlane that is too large', tooLarge('kubeadmcontrolplanes')],
+  ])('does not hide our own: %s', async (_, flood) => {
+    const world = healthyWorld();
+    flood(world);
+    const observed = await look(world);
+    const { siblings: _siblings, ...expected } = asStored(world, healthyRollout());
+    expect(observed).toMatchObject({ ...expected, moreSiblings: true, unread: [] });
+    expect(observed.machines).toHaveLength(3);
+  });
+
+  it('is nothing that is read: upgrades of other namespaces', async () => {
+    const world = healthyWorld();
+    tenant(paths.upgrade, 2_001, () => ({ spec: { controlPlane: { name: NAME } } }))(world);
+    const observed = await look(world);
+    expect(observed.unread).toEqual([]);
+    expect(observed.eksAnywhere?.controlPlaneUpgrade).toBe(false);
+    expect(observed.moreSiblings).toBeUndefined();
+  });
+
+  it('is told where it is in our own namespace', async () => {
+    const world = healthyWorld();
+    const machine = { metadata: { labels: { 'cluster.x-k8s.io/control-plane': '' } } };
+    for (let index = 0; index < 10_001; index += 1) world.management.put(paths.machine(`flood-${index}`), machine);
+    expect((await look(world)).unread).toMatchObject([{ kind: 'too-large' }]);
+  });
+});
+
+it('knows no cluster of another name', async () => {
+  const observed = await look(healthyWorld(), { name: 'hamburg' });
+  expect(observed).toMatchObject({ machines: [], siblings: [], unread: [] });
+  expect(observed.capiCluster).toBeUndefined();
+});
+
+it('sees an upgrade in place, and a template that is gone', async () => {
+  const world = healthyWorld();
+  world.management.put(world.paths.upgrade, { spec: { controlPlane: { name: 'berlin-prod' } } });
+  world.management.remove(world.paths.template);
+  const observed = await look(world);
+  expect(observed.eksAnywhere?.controlPlaneUpgrade).toBe(true);
+  expect(observed.controlPlane?.template?.found).toBe(false);
+  expect(observed.unread).toEqual([]);
+});
+
+describe('what machines show', () => {
+  it('is not known where nobody shakes hands', async () => {
+    const world = healthyWorld();
+    const { handshakes: _, ...target } = world.target;
+    const observed = await observeRollout(target, signal);
+    expect(observed.machines.map(({ served }) => served.kind)).toEqual(['none', 'none', 'none']);
+  });
+
+  it('comes from the next address where the first does not answer, at the port of the cluster', async () => {
+    const world = healthyWorld();
+    world.management.change(world.paths.cluster, { spec: { clusterNetwork: { apiServerPort: 443 } } });
+    world.management.change(world.paths.machine('berlin-prod-1'), {
+      status: {
+        addresses: [
+          { type: 'InternalIP', address: '10.9.9.9' },
+          { type: 'ExternalIP', address: '10.0.1.31' },
+        ],
+      },
+    });
+    world.shown.set('10.0.1.31:443', showing());
+    const [first, second] = (await look(world)).machines;
+    expect(first?.served).toMatchObject({ kind: 'certificate', address: '10.0.1.31' });
+    expect(second?.served).toMatchObject({ kind: 'failed', address: '10.0.1.32' });
+  });
+
+  it('counts only where its key was proven', async () => {
+    const world = healthyWorld();
+    const { keyProven: _, ...unproven } = showing();
+    world.shown.set('10.0.1.31:6443', unproven);
+    world.shown.set('10.0.1.32:6443', { ok: true, chain: [{ ok: false, problem: 'no DER' }], keyProven: true });
+    const [first, second] = (await look(world)).machines;
+    expect(first?.served.kind).toBe('failed');
+    expect(second?.served.kind).toBe('failed');
+  });
+
+  it('tells of authorities, and those that were given', async () => {
+    const world = healthyWorld();
+    const sent = certificate({
+      isAuthority: true,
+      subject: 'CN=sent',
+      fingerprint: 'cd'.repeat(32),
+      notAfter: NOW + DAY,
+    });
+    const leaf = showing();
+    world.shown.set('10.0.1.31:6443', { ...leaf, chain: [...leaf.chain, { ok: true, certificate: sent }] });
+    const unknown = await look(world);
+    expect(unknown.authorities).toHaveLength(2);
+    expect(unknown.authorities).toContainEqual({ name: 'CN=sent', notAfter: NOW + DAY });
+    const { ca } = await createPki();
+    const observed = await look(world, { authorities: async () => ca.certificate });
+    expect(observed.authorities).toMatchObject([{ name: 'CN=kubernetes' }]);
+    const damaged = await look(world, { authorities: async () => 'nothing' });
+    expect(damaged.unread).toMatchObject([{ kind: 'malformed' }]);
+  });
+});
+
+describe('whose certificate machines show', () => {
+  const kinds = (machines: readonly { readonly served: { readonly kind: string } }[]) =>
+    machines.map(({ served }) => served.kind);
+  /** What somebody answers with. */
+  const shownBy = async (pem: string): Promise<HandshakeResult> => {
+    const [first] = decodeBundle(pem).certificates;
+    if (first?.ok !== true) throw new Error('the test makes certificates');
+    return { ok: true, chain: [first], keyProven: true };
+  };
+  const everywhere = (world: World, shown: HandshakeResult) => {
+    for (const place of world.shown.keys()) world.shown.set(place, shown);
+  };
+
+  it('is that of an authority of the cluster', async () => {
+    const world = healthyWorld();
+    const [own, other] = [await createPki(), await createPki()];
+    everywhere(world, await shownBy(await own.leaf('kube-apiserver')));
+    // Of the same name, and another key.
+    world.shown.set('10.0.1.32:6443', await shownBy(await other.leaf('kube-apiserver')));
+    const { machines } = await look(world, { authorities: async () => own.ca.certificate });
+    expect(kinds(machines)).toEqual(['certificate', 'failed', 'certificate']);
+    expect(machines[1]?.served).toMatchObject({
+      address: '10.0.1.32',
+      problem: expect.stringContaining('not issued by an authority of the cluster'),
+    });
+    // While the authority is replaced there are two.
+    const both = `${own.ca.certificate}\n${other.ca.certificate}`;
+    const replaced = await look(world, { authorities: async () => both });
+    expect(kinds(replaced.machines)).toEqual(['certificate', 'certificate', 'certificate']);
+  });
+
+  it('is nobody’s where the authorities cannot be read', async () => {
+    const world = healthyWorld();
+    const authorities = async () => {
+      throw failure('timeout');
+    };
+    const { machines, unread } = await look(world, { authorities });
+    expect(kinds(machines)).toEqual(['failed', 'failed', 'failed']);
+    expect(unread).toHaveLength(1);
+  });
+
+  it('is one that all agree on where nobody knows the authority, and none that signed itself', async () => {
+    const world = healthyWorld();
+    expect(kinds((await look(world)).machines)).toEqual(['certificate', 'certificate', 'certificate']);
+    world.shown.set('10.0.1.32:6443', showing({ authorityKeyId: 'another' }));
+    const differing = await look(world);
+    expect(kinds(differing.machines)).toEqual(['failed', 'failed', 'failed']);
+    expect(differing.authorities).toEqual([]);
+    everywhere(world, showing({ selfIssued: true }));
+    expect(kinds((await look(world)).machines)).toEqual(['failed', 'failed', 'failed']);
+  });
+
+  it('is for etcd that of its own authority, where its certificate may be read', async () => {
+    const world = healthyWorld();
+    withEtcd(world);
+    const [own, other] = [await createPki(), await createPki()];
+    for (const number of [1, 2, 3])
+      world.shown.set(`10.0.1.${50 + number}:2379`, await shownBy(await own.leaf(`etcd-${number}`)));
+    const data = { 'tls.crt': base64(await own.leaf('client')), 'tls.key': base64(own.keyPem) };
+    world.management.put(world.paths.etcdSecret, { data });
+    const secret = world.paths.etcdSecret.replace('apiserver-etcd-client', 'etcd');
+    const etcdOf = async (readEtcdClientSecret: boolean) =>
+      kinds((await look(world, { readEtcdClientSecret })).etcd?.machines ?? []);
+    expect(await etcdOf(true)).toEqual(['certificate', 'certificate', 'certificate']);
+    world.management.put(secret, { data: { 'tls.crt': base64(other.ca.certificate) } });
+    expect(await etcdOf(true)).toEqual(['failed', 'failed', 'failed']);
+    expect(await etcdOf(false)).toEqual(['certificate', 'certificate', 'certificate']);
+    world.management.put(secret, { data: { 'tls.crt': base64(own.ca.certificate) } });
+    expect((await look(world, { readEtcdClientSecret: true })).unread).toEqual([]);
+    world.shown.set('10.0.1.52:2379', await shownBy(await other.leaf('etcd-2')));
+    expect(await etcdOf(true)).toEqual(['certificate', 'failed', 'certificate']);
+    expect(await etcdOf(false)).toEqual(['failed', 'failed', 'failed']);
+    world.management.put(secret, { data: { 'tls.crt': base64('nothing') } });
+    expect((await look(world, { readEtcdClientSecret: true })).unread).toMatchObject([
+      { kind: 'malformed', object: `the certificate in Secret ${NAMESPACE}/${NAME}-etcd` },
+    ]);
+  });
+});
+
+describe('the Cluster of EKS Anywhere', () => {
+  const tenants = `/apis/anywhere.eks.amazonaws.com/v1alpha1/namespaces/tenant-x/clusters/${NAME}`;
+  const raw = rawEksAnywhere();
+  const LATER = '2026-11-01T00:00:00Z';
+  const made = (mode: string | undefined, namespace = 'default', creationTimestamp = '2024-09-01T00:00:00Z') => {
+    const annotations = mode === undefined ? {} : { 'certmarshal.dev/rollout-mode': mode };
+    return { ...raw, metadata: { namespace, name: NAME, generation: 7, creationTimestamp, annotations } };
+  };
+  const worldOf = (...clusters: readonly ReturnType<typeof made>[]): World => {
+    const world = healthyWorld();
+    world.management.remove(world.paths.eksAnywhere);
+    for (const cluster of clusters)
+      world.management.put(world.paths.eksAnywhere.replace('/default/', `/${cluster.metadata.namespace}/`), cluster);
+    return world;
+  };
+  const verdictOf = async (world: World, changes: Partial<World['target']> = {}) => {
+    const observed = await look(world, changes);
+    const verdict = optedInByOwner({ observed, policy: undefined, history: NO_HISTORY, trigger: 'schedule', now: NOW });
+    return { observed, verdict };
+  };
+  const saysOnControlPlane = ({ management, paths }: World, mode: string) =>
+    management.change(paths.controlPlane, { metadata: { annotations: { 'certmarshal.dev/rollout-mode': mode } } });
+
+  const NONE = 'no annotation certmarshal.dev/rollout-mode';
+  const OFF = 'certmarshal.dev/rollout-mode is "off", not "auto"';
+  const CONTESTED =
+    ": Clusters of EKS Anywhere in default, tenant-x have the name, and fleet.yaml does not say which one is the owner's";
+  describe.each(Object.keys(EKS_ANYWHERE_PROVIDERS) as EksAnywhereProvider[])('on %s', (provider) => {
+    it.each([
+      [0, 'auto', NONE],
+      [1, 'auto', true],
+      [1, 'off', OFF],
+      [1, undefined, NONE],
+      [2, 'auto', `${NONE} that counts${CONTESTED}`],
+      [2, 'off', OFF + CONTESTED],
+      [2, undefined, `${NONE} that counts${CONTESTED}`],
+    ] as const)('%i of its name, which say %s', async (count, mode, expected) => {
+      const world = worldOf(...[made(mode), made(mode, 'tenant-x', LATER)].slice(0, count));
+      world.management.put(world.paths.cluster, madeByEksAnywhere(provider));
+      const { observed, verdict } = await verdictOf(world);
+      expect(observed.unread).toEqual([]);
+      expect(verdict.passed ? true : verdict.found).toBe(expected);
+    });
+  });
+
+  it('counts where fleet.yaml names its namespace, whatever another one of the name says', async () => {
+    for (const [mode, others] of [
+      ['auto', 'off'],
+      ['off', 'auto'],
+    ] as const) {
+      const world = worldOf(made(mode, 'default', LATER), made(others, 'tenant-x'));
+      const { observed, verdict } = await verdictOf(world, { eksAnywhereNamespace: 'default' });
+      expect([observed.eksAnywhere?.namespace, observed.unread, verdict.passed]).toEqual([
+        'default',
+        [],
+        mode === 'auto',
+      ]);
+    }
+  });
+
+  it('leaves the word to the control plane while two have the name', async () => {
+    const world = worldOf(made('auto'), made('off', 'tenant-x', LATER));
+    saysOnControlPlane(world, 'auto');
+    expect((await verdictOf(world)).verdict.passed).toBe(true);
+    const { remedy } = (await verdictOf(worldOf(made('auto'), made('auto', 'tenant-x', LATER)))).verdict;
+    expect(remedy).toContain('eksAnywhereNamespace');
+    expect(remedy).toContain('annotate kubeadmcontrolplanes.controlplane.cluster.x-k8s.io');
+    expect(remedy).not.toContain('clusters.anywhere');
+  });
+
+  it('still forbids, and has to be settled, when a stranger makes another one of its name', async () => {
+    for (const at of [LATER, '2024-09-01T00:00:00Z']) {
+      const world = worldOf(made('off'), made('auto', 'a-tenant', at));
+      saysOnControlPlane(world, 'auto');
+      expect((await verdictOf(world)).verdict.passed).toBe(false);
+    }
+    const paused = worldOf(made('auto'), made('auto', 'a-tenant', LATER));
+    paused.management.change(paused.paths.eksAnywhere, {
+      metadata: { annotations: { 'anywhere.eks.amazonaws.com/paused': 'true' } },
+    });
+    expect((await look(paused)).eksAnywhere).toMatchObject({ namespace: 'default', paused: true });
+  });
+
+  it('is not read from a label', async () => {
+    const world = worldOf(made('off'), made('auto', 'tenant-x', LATER));
+    const labels = { ...EKS_ANYWHERE_PROVIDERS.Snow.labels };
+    labels['cluster.anywhere.eks.amazonaws.com/cluster-namespace'] = 'tenant-x' as 'default';
+    world.management.change(world.paths.cluster, { metadata: { labels } });
+    expect((await look(world)).eksAnywhere).toMatchObject({ namespace: 'default', mode: 'off' });
+  });
+
+  it('is a problem where fleet.yaml names a namespace that has none', async () => {
+    const world = worldOf(made('off'));
+    const { observed } = await verdictOf(world, { eksAnywhereNamespace: 'platform' });
+    expect(observed.eksAnywhere).toBeUndefined();
+    expect(observed.unread).toEqual([
+      {
+        kind: 'missing',
+        object: `Cluster platform/${NAME} of EKS Anywhere`,
+        message: 'fleet.yaml names this namespace, and no such Cluster is in it',
+        remedy: expect.stringContaining('eksAnywhereNamespace'),
+      },
+    ]);
+    world.management.before = ({ path }) => {
+      if (path.includes('anywhere.eks.amazonaws.com')) throw failure('not-found');
+    };
+    const { unread } = await look(world, { eksAnywhereNamespace: 'platform' });
+    expect(unread.map(({ kind }) => kind)).toContain('not-found');
+    expect(unread.map(({ kind }) => kind)).not.toContain('missing');
+  });
+
+  it('is not that of a Cluster in another namespace than its own', async () => {
+    const world = worldOf(made('auto'));
+    world.management.remove(world.paths.cluster);
+    world.management.put(world.paths.cluster.replace(NAMESPACE, 'plain-capi'), { ...rawCapiCluster(), metadata: {} });
+    expect((await look(world)).eksAnywhere).toBeUndefined();
+  });
+
+  it('of another cluster counts as opted in while only one has its name', async () => {
+    const world = healthyWorld();
+    const optedIn = async () => (await look(world)).siblings.map((sibling) => sibling.optedIn);
+    expect(await optedIn()).toEqual([true]);
+    world.management.put(tenants.replace(NAME, 'milan-prod'), {});
+    expect(await optedIn()).toEqual([false]);
+  });
+
+  it('of another cluster that says nothing counts as not opted in', async () => {
+    const world = healthyWorld();
+    world.management.put(world.paths.siblingEksAnywhere, {});
+    expect((await look(world)).siblings.map(({ optedIn }) => optedIn)).toEqual([false]);
+  });
+});
+
+it('sees no upgrade in place that a tenant made', async () => {
+  const world = healthyWorld();
+  const upgrade = { spec: { controlPlane: { kind: 'KubeadmControlPlane', namespace: NAMESPACE, name: NAME } } };
+  world.management.put(world.paths.upgrade.replace(NAMESPACE, 'tenant-x'), upgrade);
+  expect((await look(world)).eksAnywhere?.controlPlaneUpgrade).toBe(false);
+  world.management.put(world.paths.upgrade, upgrade);
+  expect((await look(world)).eksAnywhere?.controlPlaneUpgrade).toBe(true);
+});
+
+describe('the client certificate and the controller of etcd', () => {
+  it('are read where that is allowed, and of the Secret only two times are kept', async () => {
+    const world = healthyWorld();
+    withEtcd(world);
+    const pki = await createPki();
+    const data = {
+      'tls.crt': base64(await pki.leaf('berlin-prod-kube-apiserver-etcd-client')),
+      'tls.key': base64(pki.keyPem),
+    };
+    world.management.put(world.paths.etcdSecret, { data });
+    const running = (startedAt: string) => ({
+      status: {
+        phase: 'Running',
+        startTime: '2026-01-01T00:00:00Z',
+        containerStatuses: [{ name: 'manager', state: { running: { startedAt } } }],
+      },
+    });
+    world.management.put(world.paths.pod('one'), running('2026-11-20T00:00:00Z'));
+    world.management.put(world.paths.pod('two'), running('2026-11-10T00:00:00Z'));
+    const { etcd, unread } = await look(world, { readEtcdClientSecret: true });
+    expect(unread).toEqual([]);
+    expect(Object.keys(etcd?.clientCertificate ?? {})).toEqual(['notBefore', 'notAfter']);
+    expect(etcd?.controllerStartedAt).toBe(Date.parse('2026-11-10T00:00:00Z'));
+  });
+
+  it('are left where that is not', async () => {
+    const world = healthyWorld();
+    withEtcd(world);
+    world.management.before = ({ path }) => {
+      if (path.endsWith('/pods')) throw failure('forbidden');
+      if (path.includes('/secrets/')) throw new Error('nobody asked for a Secret');
+    };
+    const { etcd, unread } = await look(world);
+    expect(unread).toEqual([]);
+    expect(etcd?.clientCertificate).toBeUndefined();
+    expect(etcd?.controllerStartedAt).toBeUndefined();
+  });
+});

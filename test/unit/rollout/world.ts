@@ -1,0 +1,174 @@
+import type { RolloutTarget } from '../../../lambdas/rollout/observe.ts';
+import type { HandshakeResult } from '../../../lambdas/tls/handshake.ts';
+import type { Certificate } from '../../../lambdas/x509/certificate.ts';
+import {
+  CLUSTER_ID,
+  DAY,
+  days,
+  NAME,
+  NAMESPACE,
+  NOW,
+  rawCapiCluster,
+  rawControlPlane,
+  rawEksAnywhere,
+  rawEtcd,
+  rawEtcdMachine,
+  rawHealthCheck,
+  rawLease,
+  rawMachine,
+} from './fixtures.ts';
+import { type ManagementCluster, managementCluster } from './management-cluster.ts';
+
+type Version = 'v1beta2' | 'v1beta1';
+
+const IN_NAMESPACE = `namespaces/${NAMESPACE}`;
+
+/** Where the objects of `healthyWorld` are. */
+export function pathsOf(version: Version = 'v1beta2') {
+  const core = `/apis/cluster.x-k8s.io/${version}/${IN_NAMESPACE}`;
+  return {
+    cluster: `${core}/clusters/${NAME}`,
+    controlPlane: `/apis/controlplane.cluster.x-k8s.io/${version}/${IN_NAMESPACE}/kubeadmcontrolplanes/${NAME}`,
+    sibling: `/apis/controlplane.cluster.x-k8s.io/${version}/${IN_NAMESPACE}/kubeadmcontrolplanes/milan-prod`,
+    machine: (name: string) => `${core}/machines/${name}`,
+    healthCheck: `${core}/machinehealthchecks/berlin-prod-kcp-unhealthy`,
+    eksAnywhere: `/apis/anywhere.eks.amazonaws.com/v1alpha1/namespaces/default/clusters/${NAME}`,
+    siblingEksAnywhere: '/apis/anywhere.eks.amazonaws.com/v1alpha1/namespaces/default/clusters/milan-prod',
+    upgrade: `/apis/anywhere.eks.amazonaws.com/v1alpha1/${IN_NAMESPACE}/controlplaneupgrades/berlin-prod-cp-upgrade`,
+    template: `/apis/infrastructure.cluster.x-k8s.io/v1beta1/${IN_NAMESPACE}/vspheremachinetemplates/berlin-prod-control-plane-1`,
+    lease: '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/certmarshal-rollout',
+    etcd: `/apis/etcdcluster.cluster.x-k8s.io/v1beta1/${IN_NAMESPACE}/etcdadmclusters/${NAME}-etcd`,
+    etcdSecret: `/api/v1/${IN_NAMESPACE}/secrets/${NAME}-apiserver-etcd-client`,
+    pod: (name: string) => `/api/v1/namespaces/etcdadm-controller-system/pods/${name}`,
+  };
+}
+
+export interface World {
+  readonly management: ManagementCluster;
+  readonly paths: ReturnType<typeof pathsOf>;
+  /** What the server at an address shows; `host:port`. */
+  readonly shown: Map<string, HandshakeResult>;
+  readonly target: RolloutTarget;
+}
+
+/** What `healthyRollout()` is the model of: a cluster that is due and has nothing in the way. */
+export function healthyWorld(version: Version = 'v1beta2'): World {
+  const management = managementCluster({
+    'cluster.x-k8s.io': [version],
+    'controlplane.cluster.x-k8s.io': [version],
+    'infrastructure.cluster.x-k8s.io': ['v1beta1'],
+    'anywhere.eks.amazonaws.com': ['v1alpha1'],
+    'etcdcluster.cluster.x-k8s.io': ['v1beta1'],
+    'coordination.k8s.io': ['v1'],
+  });
+  const paths = pathsOf(version);
+  management.put(paths.cluster, rawCapiCluster(version));
+  management.put(paths.controlPlane, rawControlPlane(version));
+  const { metadata: _, ...sibling } = rawControlPlane(version);
+  const labels = { 'cluster.x-k8s.io/cluster-name': 'milan-prod' };
+  management.put(paths.sibling, { ...sibling, metadata: { labels } });
+  management.put(paths.eksAnywhere, rawEksAnywhere());
+  management.put(paths.siblingEksAnywhere, { metadata: { annotations: { 'certmarshal.dev/rollout-mode': 'auto' } } });
+  management.put(paths.healthCheck, rawHealthCheck());
+  management.put(paths.template, {});
+  const shown = new Map<string, HandshakeResult>();
+  for (const number of [1, 2, 3]) {
+    management.put(paths.machine(`berlin-prod-${number}`), rawMachine(number, version));
+    shown.set(`10.0.1.${30 + number}:6443`, showing({ fingerprint: `0${number}`.repeat(32) }));
+  }
+  management.put(paths.machine('milan-prod-1'), {
+    metadata: {
+      creationTimestamp: days(-165),
+      labels: { ...labels, 'cluster.x-k8s.io/control-plane': '' },
+    },
+    spec: { clusterName: 'milan-prod' },
+    status: { nodeRef: { name: 'milan-prod-1' }, certificatesExpiryDate: days(200) },
+  });
+  const target: RolloutTarget = {
+    id: CLUSTER_ID,
+    name: NAME,
+    management: management.client,
+    managesItself: false,
+    handshakes: async (targets) =>
+      targets.map(
+        ({ host, port }) =>
+          shown.get(`${host}:${port}`) ?? {
+            ok: false,
+            failure: { kind: 'refused', message: 'it refuses', remedy: 'Start it.' },
+          },
+      ),
+  };
+  return { management, paths, shown, target };
+}
+
+/** Adds external etcd, as EKS Anywhere has it: what `healthyExternal()` is the model of. */
+export function withEtcd({ management, paths, shown }: World): void {
+  const reference = { kind: 'EtcdadmCluster', name: `${NAME}-etcd` };
+  management.change(paths.cluster, { spec: { managedExternalEtcdRef: reference } });
+  management.change(paths.controlPlane, {
+    spec: { kubeadmConfigSpec: { clusterConfiguration: { etcd: { local: null, external: { endpoints: [] } } } } },
+  });
+  management.put(paths.etcd, rawEtcd());
+  for (const number of [1, 2, 3]) {
+    management.put(paths.machine(`berlin-prod-etcd-${number}`), rawEtcdMachine(number));
+    const { keyProven: _, ...unproven } = showing({ fingerprint: `e${number}`.repeat(32) });
+    shown.set(`10.0.1.${50 + number}:2379`, unproven);
+  }
+}
+
+/** The Lease, in somebody's hands. */
+export function holdLease({ management, paths }: World, holder: string, renewedAt: number): void {
+  const renewTime = new Date(renewedAt).toISOString().replace('Z', '000Z');
+  management.put(paths.lease, { ...rawLease(), spec: { holderIdentity: holder, renewTime, leaseTransitions: 4 } });
+}
+
+export function showing(changes: Partial<Certificate> = {}): Extract<HandshakeResult, { ok: true }> {
+  const authority = certificate({
+    subject: 'berlin-prod-ca',
+    fingerprint: 'ca'.repeat(32),
+    isAuthority: true,
+    notAfter: NOW + 2850 * DAY,
+  });
+  const chain = [certificate(changes), authority].map((one) => ({ ok: true as const, certificate: one }));
+  return { ok: true, chain, keyProven: true };
+}
+
+export function certificate(changes: Partial<Certificate> = {}): Certificate {
+  return {
+    notBefore: NOW - 800 * DAY,
+    notAfter: NOW + 40 * DAY,
+    subject: 'CN=kube-apiserver',
+    issuer: 'CN=kubernetes',
+    organizations: [],
+    serialNumber: '01',
+    fingerprint: 'ab'.repeat(32),
+    isAuthority: false,
+    selfIssued: false,
+    key: 'RSA-2048',
+    verifiesFast: true,
+    dnsNames: [],
+    addresses: [],
+    otherNames: false,
+    der: Buffer.alloc(0),
+    ...changes,
+  };
+}
+
+/** Cluster API replaces every machine, and the new ones show new certificates. */
+export function replaceMachines({ management, paths, shown }: World, at: number): void {
+  const { machine } = paths;
+  for (const number of [1, 2, 3]) {
+    const old = management.get(machine(`berlin-prod-${number}`));
+    management.remove(machine(`berlin-prod-${number}`));
+    const name = `berlin-prod-new-${number}`;
+    const creationTimestamp = new Date(at).toISOString().replace(/\.\d+Z/, 'Z');
+    management.put(machine(name), {
+      ...old,
+      metadata: { ...old.metadata, name, uid: `uid of ${name}`, creationTimestamp },
+    });
+    shown.set(
+      `10.0.1.${30 + number}:6443`,
+      showing({ fingerprint: `f${number}`.repeat(32), notAfter: at + 365 * DAY }),
+    );
+  }
+}
