@@ -12,6 +12,9 @@ const OPEN = 90;
 /** Windows end 16 minutes ago, and an hour counts for the one it begins in. */
 const HOURS_KEPT = 3 * DAY + HOUR;
 const DAYS_KEPT = 31 * DAY;
+/** Of a ledger that has to be small. */
+const SPAN_HOURS = 6;
+const SPAN_DAYS = 8;
 /** Far more than a cluster makes in a minute, and so few that 30 days of them are a safe integer. */
 const MOST = 1_000_000_000;
 
@@ -75,6 +78,35 @@ export function fatesBetween(ledger: SloLedger | undefined, from: number, until:
   add(ledger.hours, HOUR, from);
   add(ledger.days, DAY, from);
   return sum;
+}
+
+/**
+ * The same counts in few rows: minutes are closed, and all but the last hours and days are told in spans. What was told stays told: minutes that are closed here
+ * count no second time. Pure; twice is once.
+ */
+export function coarsened(ledger: SloLedger): SloLedger {
+  const { open, since = 0, closedBefore = 0 } = ledger;
+  const told = open.filter(([minute]) => minute * MINUTE_MS >= since);
+  const hours = folded(ledger.hours, told, HOUR);
+  const recent = Math.floor((hours.at(-1)?.[0] ?? 0) / SPAN_HOURS) * SPAN_HOURS;
+  return {
+    ...ledger,
+    open: [],
+    hours: [
+      ...inSpans(
+        hours.filter(([hour]) => hour < recent),
+        SPAN_HOURS,
+      ),
+      ...hours.filter(([hour]) => hour >= recent),
+    ],
+    days: inSpans(ledger.days, SPAN_DAYS),
+    closedBefore: Math.max(closedBefore, ...open.map(([minute]) => minute + 1)),
+  };
+}
+
+/** Each span is told as its first hour or day. */
+function inSpans(rows: readonly FateRow[], units: number): readonly FateRow[] {
+  return folded([], rows, units).map(([span, ...counted]) => [span * units, ...counted]);
 }
 
 /** Whether a look is the one that counts. A tie is a bug or a repetition; then nothing gets better by it. */

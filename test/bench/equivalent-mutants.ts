@@ -478,7 +478,7 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     reason: 'No code is as little in the set as an empty one.',
   },
   {
-    file: 'lambdas/fleet/cut-cluster.ts',
+    file: 'lambdas/fleet/brief-cluster.ts',
     before: 'counts.get(kindOf(finding)) ?? 0',
     after: 'counts.get(kindOf(finding))',
     reason: 'At least the finding itself is shown: neither is as many.',

@@ -5,9 +5,8 @@ import type { FateRow, SloLedger } from '../../../lambdas/contracts/fates.ts';
 import type { KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import { type FleetIndex, type IndexedCluster, parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import type { VerdictLine } from '../../../lambdas/contracts/outcome.ts';
-import type { ProgressSummary } from '../../../lambdas/contracts/rollout-summary.ts';
 import { boundIndex, MAX_INDEX_SIZE } from '../../../lambdas/fleet/bound-index.ts';
-import { DETAIL_CUTS, LAST_CUTS } from '../../../lambdas/fleet/cut-cluster.ts';
+import { bare, brief, terse } from '../../../lambdas/fleet/brief-cluster.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import { type ClusterHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
@@ -23,7 +22,6 @@ import {
   NOW,
   registered,
   registry,
-  rolloutSummary,
   swept,
   TROUBLE,
   verdictLine,
@@ -117,7 +115,7 @@ function size(index: FleetIndex): number {
   return Buffer.byteLength(JSON.stringify(index));
 }
 
-/** All that is told of signals; of LAST_CUTS fewer words. */
+/** All that is told of signals. */
 function signalsOf(index: FleetIndex) {
   const all = registry(...Object.keys(index.clusters).map((id) => registered(id, { foundAt: at(-40 * DAY) })));
   return fleetHealth(all, index, MONITORING, NOW);
@@ -136,8 +134,7 @@ describe('boundIndex', () => {
     const audit = auditSummary({ findings, findingCount: findings.length });
     const whole = indexed(id, { name: 'dublin', provider: 'eks', audit });
     const commands = new Set(
-      [...DETAIL_CUTS, ...LAST_CUTS]
-        .map((cut) => cut(whole))
+      [brief(whole), terse(whole), bare(whole)]
         .flatMap((cluster) => cluster.audit?.findings ?? [])
         .filter((finding) => finding.object !== object)
         .map((finding) => commandOf(finding, { provider: 'eks' })),
@@ -153,24 +150,22 @@ describe('boundIndex', () => {
     expect(size(bound)).toBeLessThanOrEqual(most);
     expect(bound.clusters['small']).toBe(index.clusters['small']);
     expect([bound.clusters['loud']?.cut, bound.clusters['noisy']?.cut]).toEqual([true, true]);
-    // The first cuts were enough: nothing of the last ones was needed.
+    // To be brief was enough.
     expect(bound.clusters['loud']?.slo).toEqual(index.clusters['loud']?.slo);
     expect(parseFleetIndex(JSON.parse(JSON.stringify(bound)), NOW)).toEqual(bound);
   });
 
   it('keeps the whole text of the first problem of a sweep', () => {
     const long = { ...TROUBLE, message: 'm'.repeat(2_000), remedy: 'r'.repeat(2_000), since: at() };
-    const index = indexOf(indexed('paris', { findings: [long, long, long] }));
-    const [first, ...others] = boundIndex(index, size(index) - 100).clusters['paris']?.findings ?? [];
-    expect(first).toEqual(long);
-    expect(others.map(({ message }) => message.length < 2_000)).toEqual([true, true]);
+    const index = indexOf(indexed('paris', { findings: [long, long, long], findingCount: 3 }));
+    expect(boundIndex(index, size(index) - 100).clusters['paris']).toMatchObject({ findings: [long], findingCount: 3 });
   });
 
-  it('shortens the texts of what no signal tells, before it leaves anything out', () => {
+  it('shortens the texts of what no signal tells and no tally counts, and leaves none out', () => {
     const findings = Array.from({ length: 20 }, (_, n) =>
       expiryFinding({ cluster: 'paris', object: `Secret a/${n}`, message: 'm'.repeat(300), severity: 'info' }),
     );
-    const audit = auditSummary({ findings, findingCount: findings.length });
+    const audit = auditSummary({ findings, findingCount: findings.length, tally: undefined });
     const index = indexOf(indexed('paris', { audit }));
     const bound = boundIndex(index, size(index) - 1).clusters['paris']?.audit?.findings ?? [];
     expect(bound.length).toBe(findings.length);
@@ -263,25 +258,11 @@ const clusters = fc
   })
   .map(({ missed, ...rest }) => indexed('paris', { ...rest, readableAt: at(-DAY), slo: ledger(missed) }));
 
-const ROLLED: ProgressSummary = {
-  wanted: 9,
-  replaced: 9,
-  verified: 9,
-  machines: Array.from({ length: 9 }, (_, n) => ({
-    name: `${n}`,
-    state: 'verified' as const,
-    createdAt: at(),
-    notBefore: at(),
-    notAfter: at(DAY),
-  })),
-};
-
 describe('what is cut', () => {
   it('changes nothing that a signal tells, for as long as details are left', () => {
     fc.assert(
       fc.property(clusters, (cluster) => {
-        const cut = DETAIL_CUTS.reduce((before, next) => next(before), cluster);
-        const [before, after] = [cluster, cut].map((one) => signalsOf(indexOf(one)).clusters[0]);
+        const [before, after] = [cluster, brief(cluster)].map((one) => signalsOf(indexOf(one)).clusters[0]);
         expect(after?.signals).toEqual(before?.signals);
         expect(after?.state).toBe(before?.state);
         expect(after?.slo).toEqual(before?.slo);
@@ -292,7 +273,7 @@ describe('what is cut', () => {
 
   it('is nothing the second time', () => {
     fc.assert(
-      fc.property(clusters, fc.constantFrom(...DETAIL_CUTS, ...LAST_CUTS), (cluster, cut) => {
+      fc.property(clusters, fc.constantFrom(brief, terse, bare), (cluster, cut) => {
         const once = cut(cluster);
         expect(cut(once)).toEqual(once);
       }),
@@ -301,7 +282,7 @@ describe('what is cut', () => {
   });
 
   it('keeps every fate of the objective', () => {
-    const { slo } = LAST_CUTS.reduce((before, next) => next(before), hostile('paris'));
+    const { slo } = bare(hostile('paris'));
     expect(slo?.open).toEqual([]);
     const rows = [...(slo?.hours ?? []), ...(slo?.days ?? [])];
     const all = [1, 2, 3, 4, 5].map((fate) => rows.reduce((sum, row) => sum + (row[fate] ?? 0), 0));
@@ -318,33 +299,6 @@ describe('what is cut', () => {
         expect(boundIndex(bound, most)).toBe(bound);
       }),
       { seed: 24, numRuns: 100 },
-    );
-  });
-
-  it.each<[string, Partial<IndexedCluster>]>([
-    ['verdicts', { verdicts: Array.from({ length: 12 }, () => verdictLine({ message: 'm' })) }],
-    [
-      'machines',
-      {
-        rollout: {
-          ...rolloutSummary({ progress: { ...ROLLED, etcd: ROLLED } }),
-          since: at(),
-        },
-      },
-    ],
-  ])('is never measured too small: %s with few words', (_, changed) => {
-    const index = indexOf(indexed('paris', changed));
-    expect(boundIndex(index, size(index) - 1)).not.toBe(index);
-  });
-
-  it('is never measured too small', () => {
-    fc.assert(
-      fc.property(clusters, (cluster) => {
-        const index = indexOf(cluster);
-        // Whatever was not measured has room.
-        for (const most of [size(index) - 1, size(index) - 500]) expect(boundIndex(index, most)).not.toBe(index);
-      }),
-      { seed: 24, numRuns: 200 },
     );
   });
 });

@@ -1,0 +1,168 @@
+import { byUrgency } from '../audit/rules/findings.ts';
+import { type AuditSummary, type FindingTally, kindOf } from '../contracts/audit-summary.ts';
+import type { KeptFinding } from '../contracts/finding.ts';
+import type { IndexedCluster } from '../contracts/fleet-index.ts';
+import type { VerdictLine } from '../contracts/outcome.ts';
+import type { HoldReason } from '../contracts/rollout-summary.ts';
+import { signalOf } from '../health/finding-signals.ts';
+import { coarsened } from '../slo/ledger.ts';
+import { fitting } from './fitting.ts';
+
+/** Characters. The beginning of a text tells the most. */
+const SHORT = 80;
+/** The texts that are shortened. An object, place or name of a request says which one it is; those of {@link terse} lose their end too. */
+type Text = 'message' | 'remedy' | 'found' | 'object' | 'node';
+/** Of the audit, besides those that signals tell. */
+const FIRST_FINDINGS = 3;
+const BRIEF_ENDS = 3;
+/** Bytes of JSON. */
+const BRIEF_WORKLOAD_CLUSTERS = 2_000;
+
+/**
+ * A cluster in about 40 kB at most, without details: no signal, no story of one, no count, tally, severity or time changes, nor how and when the cluster was
+ * reached. Pure; twice is once.
+ */
+export function brief(cluster: IndexedCluster): IndexedCluster {
+  const { verdicts = [], findings, rollout, audit } = cluster;
+  const hostile = verdicts.filter((line) => line.hostile);
+  const newest = newestOf(hostile);
+  return {
+    ...cluster,
+    // Which nodes they name is told; of the older ones nothing else.
+    verdicts: orAbsent(hostile.map((line) => (line === newest ? line : { ...line, csr: cutName(line), message: '' }))),
+    findings: findings.slice(0, 1),
+    workloadClusters: fewerClusters(cluster, BRIEF_WORKLOAD_CLUSTERS),
+    audit: audit && { ...audit, findings: briefFindings(audit), ends: earliest(audit, BRIEF_ENDS) },
+    // What stops it stays by name; a machine is told by how many of them there are.
+    rollout: rollout && {
+      ...rollout,
+      failed: rollout.failed.map(({ id, found, passing }) => ({ id, found: short(found), passing })),
+      reasons: rollout.reasons.map((reason, n) => (n === 0 ? reason : shortReason(reason))),
+      progress: rollout.progress && {
+        ...rollout.progress,
+        machines: [],
+        etcd: rollout.progress.etcd && { ...rollout.progress.etcd, machines: [] },
+      },
+    },
+  };
+}
+
+/** {@link brief}, in about 20 kB: every text is short, and of the findings that are counted only the worst is told. Every signal stays. Pure; twice is once. */
+export function terse(whole: IndexedCluster): IndexedCluster {
+  const cluster = brief(whole);
+  const { verdicts, findings, rollout, audit } = cluster;
+  return {
+    ...cluster,
+    verdicts: verdicts?.map((line) => ({ ...shortened(line, 'node', 'message'), csr: cutName(line) })),
+    findings: findings.map((finding) => shortened(finding, 'message', 'remedy', 'object')),
+    workloadClusters: fewerClusters(cluster, 0),
+    audit: audit && { ...audit, findings: worstFinding(audit), ends: earliest(audit, 1) },
+    rollout: rollout && {
+      ...shortened(rollout, 'message'),
+      failed: rollout.failed.slice(0, 1),
+      reasons: rollout.reasons.slice(0, 1).map(shortReason),
+    },
+  };
+}
+
+/**
+ * {@link terse}, in about 6 kB, for when thousands of clusters each say as much as they can: the newest hostile request alone is told, findings are counted
+ * without their class, and the objective knows hours instead of minutes, so that of its burn only the slow one is told. Every other signal stays.
+ * Pure; twice is once.
+ */
+export function bare(whole: IndexedCluster): IndexedCluster {
+  const cluster = terse(whole);
+  const { verdicts, audit, slo } = cluster;
+  return {
+    ...cluster,
+    verdicts: verdicts?.filter((line) => line === newestOf(verdicts)),
+    audit: audit?.tally === undefined ? audit : { ...audit, ...withoutClasses(audit.findings, audit.tally) },
+    slo: slo && coarsened(slo),
+  };
+}
+
+/** Of each signal the finding that tells its story, and the first ones; others are left out where the tally counts them. */
+function briefFindings(audit: AuditSummary): AuditSummary['findings'] {
+  const sorted = audit.findings.toSorted(byUrgency);
+  const stories = Map.groupBy(sorted, signalOf);
+  const told = new Set(sorted.slice(0, FIRST_FINDINGS));
+  for (const [signal, [worst]] of stories) if (signal !== undefined && worst !== undefined) told.add(worst);
+  const counted = countedOf(audit);
+  return audit.findings.flatMap((finding) => {
+    if (told.has(finding)) return [finding];
+    return counted(finding) ? [] : [withoutPlaces(finding, 'message')];
+  });
+}
+
+function worstFinding(audit: AuditSummary): AuditSummary['findings'] {
+  const [worst] = audit.findings.toSorted(byUrgency);
+  const counted = countedOf(audit);
+  return audit.findings
+    .filter((finding) => finding === worst || !counted(finding))
+    .map((finding) => withoutPlaces(finding, 'message', 'object'));
+}
+
+/** Findings that have a class would be counted once more, as a kind of their own. */
+function withoutClasses(
+  findings: readonly KeptFinding[],
+  tally: readonly FindingTally[],
+): Pick<AuditSummary, 'findings' | 'tally'> {
+  const counts = new Map<string, FindingTally>();
+  for (const { code, severity, count } of tally) {
+    const kind = kindOf({ code, severity });
+    counts.set(kind, { code, severity, count: count + (counts.get(kind)?.count ?? 0) });
+  }
+  return { findings: findings.map((finding) => ({ ...finding, what: undefined })), tally: [...counts.values()] };
+}
+
+function withoutPlaces(finding: KeptFinding, ...texts: ('message' | 'object')[]): KeptFinding {
+  return { ...shortened(finding, ...texts), places: undefined, renewedBy: undefined };
+}
+
+/** Whether the tally counts at least as many of the kind of a finding as are shown; one of an earlier version counts none. */
+function countedOf({ findings, tally = [] }: AuditSummary): (finding: KeptFinding) => boolean {
+  const shown = Map.groupBy(findings, kindOf);
+  const counts = new Map(tally.map((entry) => [kindOf(entry), entry.count]));
+  return (finding) => (counts.get(kindOf(finding)) ?? 0) >= (shown.get(kindOf(finding))?.length ?? 0);
+}
+
+function earliest({ ends }: AuditSummary, most: number): AuditSummary['ends'] {
+  return ends.toSorted((a, b) => Date.parse(a.notAfter) - Date.parse(b.notAfter)).slice(0, most);
+}
+
+/** Nothing is concluded from one that is not among them: what was found stays, and a new one is found when there is room again. */
+function fewerClusters({ workloadClusters }: IndexedCluster, size: number): IndexedCluster['workloadClusters'] {
+  if (workloadClusters === undefined) return undefined;
+  const clusters = fitting(workloadClusters.clusters, Number.POSITIVE_INFINITY, size);
+  return clusters.length === workloadClusters.clusters.length
+    ? workloadClusters
+    : { ...workloadClusters, clusters, cut: true };
+}
+
+/** That of which people are told: the same as in the signal of hostile requests. */
+function newestOf(hostile: readonly VerdictLine[]): VerdictLine | undefined {
+  return hostile
+    .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at) || (a.csr < b.csr ? -1 : Number(a.csr > b.csr)))
+    .at(-1);
+}
+
+function orAbsent<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list;
+}
+
+function shortReason(reason: HoldReason): HoldReason {
+  return shortened({ ...reason, object: undefined }, 'message', 'remedy');
+}
+
+/** Without an ellipsis: of two at the same time the greater name counts as the newer. */
+function cutName({ csr }: VerdictLine): string {
+  return csr.slice(0, SHORT).toWellFormed();
+}
+
+function shortened<T extends { readonly [Key in K]?: string }, K extends Text>(value: T, ...texts: readonly K[]): T {
+  return texts.reduce((sum, key) => ({ ...sum, [key]: short(value[key] ?? '') }), value);
+}
+
+function short(text: string): string {
+  return text.length <= SHORT ? text : `${text.slice(0, SHORT - 1).toWellFormed()}…`;
+}
