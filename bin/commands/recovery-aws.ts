@@ -2,7 +2,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { callAws } from '../../lambdas/aws/call.ts';
 import { invalid } from '../../lambdas/aws/classify.ts';
-import { createJsonObjects } from '../../lambdas/aws/json-objects.ts';
+import { createStateObjects } from '../../lambdas/fleet/state-objects.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { requireRegion } from '../aws-region.ts';
 import type { AwsConfig } from '../doctor/aws-calls.ts';
@@ -25,7 +25,7 @@ export async function recoveryBucket(name: string, config: AwsConfig = {}): Prom
   const object = 'sts:GetCallerIdentity';
   return {
     name,
-    objects: createJsonObjects({ client, bucket: name }),
+    objects: createStateObjects({ client, bucket: name }),
     async caller(signal) {
       const { Arn } = await callAws({ object }, signal, (abortSignal) =>
         sts.send(new GetCallerIdentityCommand({}), { abortSignal }),

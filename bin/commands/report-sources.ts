@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { decodeSnapshot, LARGEST_SNAPSHOT } from '../../lambdas/audit/snapshot-file.ts';
 import { summaryOf } from '../../lambdas/audit/summary.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
-import type { JsonObjects } from '../../lambdas/aws/json-objects.ts';
+import { type JsonObjects, jsonOf } from '../../lambdas/aws/json-objects.ts';
 import {
   type Finding,
   type FleetIndex,
@@ -12,7 +12,7 @@ import {
 } from '../../lambdas/contracts/fleet-index.ts';
 import { parseRegistry, type RegisteredCluster, type Registry } from '../../lambdas/contracts/registry.ts';
 import type { Snapshot } from '../../lambdas/contracts/snapshot.ts';
-import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
+import { KEYS_BEFORE, STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { remedyAtTheKeyboard } from '../doctor/at-the-keyboard.ts';
 import { UsageError } from '../exit-codes.ts';
@@ -41,16 +41,18 @@ export function bucketReader(objects: Pick<JsonObjects, 'read'>, signal: AbortSi
 
 /** A directory with copies of the objects of the state bucket. */
 export function directoryReader(directory: string): ReadState {
-  return async (key) => {
-    try {
-      return { value: JSON.parse(await readFile(join(directory, key), 'utf8')) };
-    } catch (error) {
-      if (error instanceof SyntaxError) return { value: undefined };
+  const readFormat = async (key: string): Promise<{ readonly value: unknown } | undefined> => {
+    const bytes = await readFile(join(directory, key)).catch((error: unknown) => {
       if (isAbsent(error)) return undefined;
       throw new UsageError(`${printable(join(directory, key))} cannot be read: ${systemErrorWords(error)}.`, {
         cause: error,
       });
-    }
+    });
+    return bytes && { value: await jsonOf(bytes) };
+  };
+  return async (key) => {
+    const before = KEYS_BEFORE[key];
+    return (await readFormat(key)) ?? (before === undefined ? undefined : readFormat(before));
   };
 }
 

@@ -155,15 +155,15 @@ async function stateOf(source: ReportSource, now: number, signal: AbortSignal): 
     );
   if (snapshots !== undefined) return readSnapshots(snapshots, now);
   if (state !== undefined) return readState(directoryReader(state), state, now);
-  const [{ S3Client }, { createJsonObjects }] = await Promise.all([
+  const [{ S3Client }, { createStateObjects }] = await Promise.all([
     import('@aws-sdk/client-s3'),
-    import('../../lambdas/aws/json-objects.ts'),
+    import('../../lambdas/fleet/state-objects.ts'),
   ]);
   const name = bucket ?? '';
   const client = new S3Client();
   await requireRegion(client);
   try {
-    const objects = createJsonObjects({ client, bucket: name });
+    const objects = createStateObjects({ client, bucket: name });
     return await readState(bucketReader(objects, signal), `s3://${name}`, now);
   } catch (error) {
     if (error instanceof UsageError) throw error;

@@ -11,7 +11,10 @@ export function registerReport(program: Command, context: ProgramContext): void 
     .command('report')
     .description('Makes the report page of the fleet: one HTML file that needs nothing else.')
     .option('--bucket <name>', 'state bucket of a hub, read with the AWS credentials and Region of the environment')
-    .option('--state <directory>', 'directory with registry.json and fleet-index.json, copies of its objects')
+    .option(
+      '--state <directory>',
+      'directory with registry.v2.json.gz and fleet-index.v2.json.gz, copies of its objects',
+    )
     .option('--snapshots <directory>', 'directory that certmarshal audit --snapshots wrote; no hub is needed')
     .option('--policy <file>', 'fleet.yaml, whose monitoring counts; default: the built-in one')
     .option(

@@ -79,7 +79,7 @@ function notInFleet(id: string): Problem {
   return {
     kind: 'foreign',
     object: `cluster ${id}`,
-    message: 'registry.json has it, and fleet.yaml has nothing that finds it, so nothing is swept there',
+    message: 'registry.v2.json.gz has it, and fleet.yaml has nothing that finds it, so nothing is swept there',
     remedy:
       'Nothing, if fleet.yaml was just changed: the next discovery clears it. If not, find out who else writes to the bucket.',
   };
@@ -144,6 +144,6 @@ function refused(id: string, why: string): Problem {
     object: `cluster ${id}`,
     message: `an order to sweep it was not carried out: ${why}`,
     remedy:
-      'Nothing, if certmarshal was just deployed: the next order is as fleet.yaml says. If not, find out who else may write to registry.json and to the queues of orders.',
+      'Nothing, if certmarshal was just deployed: the next order is as fleet.yaml says. If not, find out who else may write to registry.v2.json.gz and to the queues of orders.',
   };
 }

@@ -1,10 +1,10 @@
 /** What outlives an invocation, each in one object of the state bucket. */
 export type StateObject = 'registry' | 'index' | 'page' | 'told' | 'rollouts' | 'recovery';
 
-/** Keys in the state bucket. Permissions name them one by one. */
+/** Keys in the state bucket. Permissions name them one by one. A format that an older certmarshal cannot read gets a key of its own: a rollback goes on with its object. */
 export const STATE_KEYS: Readonly<Record<StateObject, string>> = {
-  registry: 'registry.json',
-  index: 'fleet-index.json',
+  registry: 'registry.v2.json.gz',
+  index: 'fleet-index.v2.json.gz',
   /** The report page. */
   page: 'report.html',
   /** What notify told people last. */
@@ -13,4 +13,10 @@ export const STATE_KEYS: Readonly<Record<StateObject, string>> = {
   rollouts: 'rollouts.json',
   /** Recovery windows that somebody opened. */
   recovery: 'recovery.json',
+};
+
+/** By key the one of the format before, from which the first read migrates. */
+export const KEYS_BEFORE: Readonly<Record<string, string>> = {
+  [STATE_KEYS.registry]: 'registry.json',
+  [STATE_KEYS.index]: 'fleet-index.json',
 };

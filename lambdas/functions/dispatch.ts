@@ -5,12 +5,12 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 // oxlint-disable-next-line import/no-named-as-default -- its types have no other
 import middy from '@middy/core';
 import { createEksReader } from '../aws/eks-clusters.ts';
-import { createJsonObjects } from '../aws/json-objects.ts';
 import { sendMessage, sendOrders } from '../aws/queues.ts';
 import { createCredentials } from '../aws/spoke-credentials.ts';
 import type { Fleet } from '../config/fleet.ts';
 import { discoverEks } from '../fleet/discover.ts';
 import { encodeOutcome } from '../fleet/outcome-message.ts';
+import { createStateObjects } from '../fleet/state-objects.ts';
 import { tickOf } from '../fleet/tick.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -30,7 +30,7 @@ const reader = createEksReader({ credentials: createCredentials({ sessionName: '
 const dispatchTick = createDispatchTick({
   fleet,
   hub,
-  state: createJsonObjects({ client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') }),
+  state: createStateObjects({ client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') }),
   discover: (only, previous, signal) =>
     discoverEks(fleet.discovery, hub, fleet.lanes, reader, signal, { only, previous }),
   send: queueByLane((queueUrl) => async (messages, signal) => sendOrders(sqs, queueUrl, messages, signal)),

@@ -5,9 +5,9 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 // oxlint-disable-next-line import/no-named-as-default -- its types have no other
 import middy from '@middy/core';
 import type { ApprovalPolicy } from '../approval/policy.ts';
-import { createJsonObjects } from '../aws/json-objects.ts';
 import { sendMessage, sendOrders } from '../aws/queues.ts';
 import type { FleetOfTargets } from '../fleet/fits-fleet.ts';
+import { createStateObjects } from '../fleet/state-objects.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { hubIdentity, queueByLane, readBesideBundle, requiredVariable } from './environment.ts';
@@ -20,7 +20,7 @@ const waiting = requiredVariable('WAITING_QUEUE_URL');
 const policies = readBesideBundle<readonly ApprovalPolicy[]>(import.meta.url, 'policies.json');
 const fleet = readBesideBundle<FleetOfTargets>(import.meta.url, 'fleet.json');
 const handleHint = createHintHandler({
-  state: createJsonObjects({ client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') }),
+  state: createStateObjects({ client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') }),
   policies,
   fleet,
   hub: hubIdentity(),

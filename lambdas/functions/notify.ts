@@ -7,10 +7,10 @@ import { SNSClient } from '@aws-sdk/client-sns';
 // oxlint-disable-next-line import/no-named-as-default -- its types have no other
 import middy from '@middy/core';
 import { putEvents } from '../aws/events.ts';
-import { createJsonObjects } from '../aws/json-objects.ts';
 import { createLinks } from '../aws/presigned-link.ts';
 import { publish } from '../aws/topics.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
+import { createStateObjects } from '../fleet/state-objects.ts';
 import type { Monitoring } from '../health/fleet-health.ts';
 import type { AlarmSeverity } from '../tables/alarms.ts';
 import { createLogger } from '../telemetry/logger.ts';
@@ -31,7 +31,7 @@ const topics: Readonly<Record<AlarmSeverity, string>> = {
 const monitoring = readBesideBundle<Monitoring>(import.meta.url, 'monitoring.json');
 const link = createLinks(bucket, s3);
 const handleNotify = createNotifyHandler({
-  state: createJsonObjects({ client: s3, bucket }),
+  state: createStateObjects({ client: s3, bucket }),
   bucket,
   monitoring,
   publish: async (severity, message, signal) => publish(sns, topics[severity], message, signal),

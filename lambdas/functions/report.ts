@@ -7,7 +7,7 @@ import middy from '@middy/core';
 import type { SQSEvent } from 'aws-lambda';
 import packageJson from '../../package.json' with { type: 'json' };
 import { createByteObjects } from '../aws/byte-objects.ts';
-import { createJsonObjects } from '../aws/json-objects.ts';
+import { createStateObjects } from '../fleet/state-objects.ts';
 import type { Monitoring } from '../health/fleet-health.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
 import { createLogger } from '../telemetry/logger.ts';
@@ -23,7 +23,7 @@ const state = { client: new S3Client(), bucket: requiredVariable('STATE_BUCKET')
 const LARGEST_PAGE = 2_000_000;
 const pages = createByteObjects({ ...state, largest: LARGEST_PAGE, contentType: 'text/html; charset=utf-8' });
 const foldBatch = createFoldBatch({
-  state: createJsonObjects(state),
+  state: createStateObjects(state),
   clock: Date.now,
   random: Math.random,
   wait: async (ms, signal) => delay(ms, undefined, { signal }),

@@ -147,7 +147,7 @@ it(`says nothing in ${DAYS} quiet days but one digest a day`, async () => {
   const alarms = alarmsOf(Template.fromStack(stacksOf(fleetOf()).hub).toJSON());
   const simulator = createSimulator(alarms, store);
   const state = bucketOf({
-    'registry.json': registry(...CLUSTERS.map((target) => registered(target.id, { target, foundAt: at(-DAY) }))),
+    'registry.v2.json.gz': registry(...CLUSTERS.map((target) => registered(target.id, { target, foundAt: at(-DAY) }))),
   });
   let now = NOW;
   const monitoring = { ...DEFAULT_MONITORING, auditEveryMinutes: 15 };

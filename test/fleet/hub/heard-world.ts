@@ -38,8 +38,8 @@ export async function startHeardWorld(options: WorldOptions = {}): Promise<Heard
     indexes: () => index,
     async minute() {
       await world.minute();
-      registry += aws.s3.read(BUCKET, STATE_KEYS.registry)?.toString() ?? '';
-      index += aws.s3.read(BUCKET, STATE_KEYS.index)?.toString() ?? '';
+      registry += textOf(aws.s3.read(BUCKET, STATE_KEYS.registry));
+      index += textOf(aws.s3.read(BUCKET, STATE_KEYS.index));
     },
     expectNoSecretSaid() {
       for (const { secretAccessKey, sessionToken = '' } of aws.identity.issued) {
@@ -72,4 +72,8 @@ export async function startHeardWorld(options: WorldOptions = {}): Promise<Heard
       await world[Symbol.asyncDispose]();
     },
   };
+}
+
+function textOf(bytes: Uint8Array | undefined): string {
+  return bytes === undefined ? '' : gunzipSync(bytes).toString();
 }

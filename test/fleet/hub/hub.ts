@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import type { SQSEvent } from 'aws-lambda';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import { type Finding, type FleetIndex, parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
@@ -105,7 +106,7 @@ export function startHub(options: HubOptions): Hub {
 
   const stored = (key: string): unknown => {
     const body = aws.s3.read(BUCKET, key);
-    return body === undefined ? undefined : JSON.parse(body.toString('utf8'));
+    return body === undefined ? undefined : JSON.parse(gunzipSync(body).toString('utf8'));
   };
   return {
     queues,

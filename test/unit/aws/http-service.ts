@@ -10,6 +10,7 @@ export interface HttpCall {
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
+  readonly bytes: Buffer;
   /** Of the Query protocol: `body` as parameters. */
   readonly form: URLSearchParams;
   /** The Region that the signature is for. */
@@ -19,7 +20,7 @@ export interface HttpCall {
 export interface HttpAnswer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
 }
 
 export interface HttpService extends AsyncDisposable {
@@ -37,13 +38,15 @@ export async function startHttpService(answer: (call: HttpCall) => HttpAnswer | 
     request.on('data', (piece: Buffer) => pieces.push(piece));
     request.on('end', () => {
       const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
-      const body = Buffer.concat(pieces).toString('utf8');
+      const bytes = Buffer.concat(pieces);
+      const body = bytes.toString('utf8');
       const call: HttpCall = {
         method: request.method ?? '',
         path: pathname,
         query: searchParams,
         headers: request.headers,
         body,
+        bytes,
         form: new URLSearchParams(body),
         region: request.headers.authorization?.split('/')[2] ?? '',
       };

@@ -1,3 +1,4 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { S3Client } from '@aws-sdk/client-s3';
 import { describe, expect, it } from 'vitest';
 
@@ -8,10 +9,10 @@ import { type HttpAnswer, type HttpCall, s3Refusal, startHttpService } from './h
 const never = new AbortController().signal;
 
 /** S3 with one bucket, as far as conditions go. */
-function bucket() {
-  const objects = new Map<string, { body: string; etag: string }>();
+function bucket(initial: Readonly<Record<string, { body: string | Uint8Array; etag: string }>> = {}) {
+  const objects = new Map<string, { body: string | Uint8Array; etag: string }>(Object.entries(initial));
   let writes = 0;
-  return ({ method, path, headers, body }: HttpCall): HttpAnswer => {
+  return ({ method, path, headers, bytes: body }: HttpCall): HttpAnswer => {
     const found = objects.get(path);
     if (method === 'GET')
       return found === undefined ? s3Refusal('NoSuchKey', 404) : { headers: { etag: found.etag }, body: found.body };
@@ -28,11 +29,12 @@ function bucket() {
 async function use<T>(
   answer: (call: HttpCall) => HttpAnswer | undefined,
   work: (objects: JsonObjects) => Promise<T>,
+  before?: Readonly<Record<string, string>>,
 ): Promise<{ result: T; calls: readonly HttpCall[] }> {
   await using s3 = await startHttpService(answer);
   const client = new S3Client({ ...s3.config, forcePathStyle: true, maxAttempts: 1 });
   try {
-    return { result: await work(createJsonObjects({ client, bucket: 'state' })), calls: s3.calls };
+    return { result: await work(createJsonObjects({ client, bucket: 'state', before })), calls: s3.calls };
   } finally {
     client.destroy();
   }
@@ -151,5 +153,46 @@ describe('createJsonObjects', () => {
       (objects) => awsFailure(read(AbortSignal.timeout(30))(objects)),
     );
     expect(result).toMatchObject({ kind: 'aborted' });
+  });
+
+  it('compresses what its key says is compressed', async () => {
+    const value = { clusters: Array.from({ length: 1_000 }, (_, n) => ({ name: `c-${n}`, city: 'München' })) };
+    const { result, calls } = await use(bucket(), async (objects) => {
+      await objects.write('registry.json.gz', value, undefined, never);
+      return objects.read('registry.json.gz', never);
+    });
+    expect(result).toEqual({ value, etag: '"1"' });
+    expect(JSON.parse(gunzipSync(calls[0]?.bytes ?? '').toString())).toEqual(value);
+    expect(calls[0]?.bytes.length).toBeLessThan(JSON.stringify(value).length / 5);
+  });
+
+  it.each([
+    ['cut off', gzipSync(JSON.stringify({ a: 1 })).subarray(0, 15)],
+    ['no JSON', gzipSync('{"a":')],
+    ['a small file that becomes a large one', gzipSync(' '.repeat(40 * 1024 * 1024))],
+  ])('takes a compressed object that is %s for damaged', async (_, body) => {
+    const { result } = await use(
+      () => ({ headers: { etag: '"1"' }, body }),
+      async (objects) => objects.read('registry.json.gz', never),
+    );
+    expect(result).toEqual({ value: undefined, etag: '"1"' });
+  });
+
+  it('reads the format before until there is one of this format, and leaves it', async () => {
+    const old = { '/state/old.json': { body: '{"old":true}', etag: '"old"' } };
+    const { calls } = await use(
+      bucket(old),
+      async (objects) => {
+        const found = await objects.read('new.json.gz', never);
+        expect(found).toEqual({ value: { old: true }, etag: undefined });
+        const etag = await objects.write('new.json.gz', { old: false }, found?.etag, never);
+        expect(await objects.read('new.json.gz', never)).toEqual({ value: { old: false }, etag });
+        expect(await objects.read('other.json', never)).toBeUndefined();
+      },
+      { 'new.json.gz': 'old.json' },
+    );
+    expect(calls.filter(({ method }) => method === 'PUT').map(({ path }) => path)).toEqual(['/state/new.json.gz']);
+    // One that is there is not looked for twice.
+    expect(calls.filter(({ path }) => path === '/state/old.json')).toHaveLength(1);
   });
 });

@@ -37,10 +37,10 @@ function bucketOf(known: Readonly<Record<string, unknown>> = {}): Bucket {
   };
   const berlin = registered(BERLIN.id, { target: BERLIN });
   put(
-    'registry.json',
+    'registry.v2.json.gz',
     registry(berlin, registered(DUBLIN.id, { target: DUBLIN }), registered('rome', { problem: TROUBLE })),
   );
-  put('fleet-index.json', index(indexed(BERLIN.id)));
+  put('fleet-index.v2.json.gz', index(indexed(BERLIN.id)));
   for (const [key, value] of Object.entries(known)) put(key, value);
   const bucket: Bucket = {
     name: 'certmarshal-state',
@@ -154,14 +154,14 @@ describe('certmarshal recovery open --bucket', () => {
   });
 
   it('refuses a bucket that is not that of a hub', async () => {
-    const bucket = bucketOf({ 'registry.json': { hello: 'world' } });
+    const bucket = bucketOf({ 'registry.v2.json.gz': { hello: 'world' } });
     await expect(open(bucket)).rejects.toThrow('FleetBucketName');
   });
 
   it('says that the sweep does not reach the cluster, and opens all the same', async () => {
     const finding = { ...TROUBLE, message: 'the certificate\u001b[2J has expired', since: new Date(NOW).toISOString() };
     const bucket = bucketOf({
-      'fleet-index.json': index(indexed(BERLIN.id, { readable: false, findings: [finding], findingCount: 1 })),
+      'fleet-index.v2.json.gz': index(indexed(BERLIN.id, { readable: false, findings: [finding], findingCount: 1 })),
     });
     const { status, stderr } = await open(bucket);
     expect(status).toBe(0);

@@ -98,7 +98,7 @@ describe('certmarshal report', () => {
   };
 
   it('makes the page of a copy of the state, and tells its story in one line', async () => {
-    await store({ 'registry.json': REGISTRY, 'fleet-index.json': INDEX });
+    await store({ 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': INDEX });
     expect(await run({ state: directory })).toBe(0);
     expect(stdout).toMatch(/^\S+out\.html: 2 clusters, 0 critical, \d warnings?, (?:\d new, )?\d+ kB\n$/);
     expect(stderr).toBe('');
@@ -106,24 +106,28 @@ describe('certmarshal report', () => {
   });
 
   it('prints the data of the page as JSON, and writes no file', async () => {
-    await store({ 'registry.json': REGISTRY, 'fleet-index.json': INDEX });
+    await store({ 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': INDEX });
     expect(await run({ state: directory, output: 'json' })).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ at: new Date(NOW).toISOString(), counts: { critical: 0 } });
     expect(await readdir(directory)).toHaveLength(2);
   });
 
   it('prints the page itself, its story beside it', async () => {
-    await store({ 'registry.json': REGISTRY, 'fleet-index.json': INDEX });
+    await store({ 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': INDEX });
     expect(await run({ state: directory, output: '-' })).toBe(0);
     expect(stdout).toMatch(/^<!doctype html>/);
     expect(stderr).toMatch(/^report: 2 clusters/);
   });
 
   it.each([
-    ['a damaged index', { 'registry.json': REGISTRY, 'fleet-index.json': '{"version":' }, 'fleet-index.json in'],
-    ['an index of something else', { 'registry.json': REGISTRY, 'fleet-index.json': [] }, 'is damaged'],
-    ['no index', { 'registry.json': REGISTRY }, 'nothing is known of any sweep'],
-    ['a damaged registry', { 'registry.json': '{}', 'fleet-index.json': INDEX }, 'registry.json in'],
+    [
+      'a damaged index',
+      { 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': '{"version":' },
+      'fleet-index.v2.json.gz in',
+    ],
+    ['an index of something else', { 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': [] }, 'is damaged'],
+    ['no index', { 'registry.v2.json.gz': REGISTRY }, 'nothing is known of any sweep'],
+    ['a damaged registry', { 'registry.v2.json.gz': '{}', 'fleet-index.v2.json.gz': INDEX }, 'registry.v2.json.gz in'],
   ])('says so and has exit status 1 with %s, and makes a page of the rest', async (_name, objects, words) => {
     await store(objects);
     expect(await run({ state: directory })).toBe(1);
@@ -132,9 +136,9 @@ describe('certmarshal report', () => {
   });
 
   it.each([
-    ['a damaged registry', { 'registry.json': '{}', 'fleet-index.json': INDEX }],
-    ['a damaged index', { 'registry.json': REGISTRY, 'fleet-index.json': '[]' }],
-    ['no index', { 'registry.json': REGISTRY }],
+    ['a damaged registry', { 'registry.v2.json.gz': '{}', 'fleet-index.v2.json.gz': INDEX }],
+    ['a damaged index', { 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': '[]' }],
+    ['no index', { 'registry.v2.json.gz': REGISTRY }],
   ])('makes no calm page with %s, and leaves an older one as it is', async (_name, objects) => {
     await store(objects);
     expect(await run({ state: directory })).toBe(1);
@@ -150,12 +154,16 @@ describe('certmarshal report', () => {
   });
 
   it.each(['csv', 'html', '', 'fleet.yaml', '.html'])('does not write a page to %j', async (name) => {
-    await store({ 'registry.json': REGISTRY, 'fleet-index.json': INDEX });
+    await store({ 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': INDEX });
     await expect(run({ state: directory, output: name })).rejects.toThrow('--output takes a file that ends in .html');
   });
 
   it('overwrites a report, and nothing else', async () => {
-    await store({ 'registry.json': REGISTRY, 'fleet-index.json': INDEX, 'out.html': '<!doctype html><p>mine' });
+    await store({
+      'registry.v2.json.gz': REGISTRY,
+      'fleet-index.v2.json.gz': INDEX,
+      'out.html': '<!doctype html><p>mine',
+    });
     await expect(run({ state: directory })).rejects.toThrow('is no report of certmarshal');
     expect(await readFile(file(), 'utf8')).toBe('<!doctype html><p>mine');
     await rm(file());
@@ -174,7 +182,7 @@ describe('certmarshal report', () => {
 
   it('refuses what is no state', async () => {
     await expect(run({ state: directory })).rejects.toThrow(UsageError);
-    await expect(run({ state: directory })).rejects.toThrow('There is no registry.json');
+    await expect(run({ state: directory })).rejects.toThrow('There is no registry.v2.json.gz');
     await expect(run({ state: directory })).rejects.toThrow('FleetBucketName');
   });
 
@@ -186,7 +194,7 @@ describe('certmarshal report', () => {
   );
 
   it('says why the page cannot be written', async () => {
-    await store({ 'registry.json': REGISTRY, 'fleet-index.json': INDEX });
+    await store({ 'registry.v2.json.gz': REGISTRY, 'fleet-index.v2.json.gz': INDEX });
     expect(await run({ state: directory, output: join(directory, 'no', 'such', 'place.html') })).toBe(1);
     expect(stderr).toContain('cannot be written: no such file or directory.');
   });
@@ -195,10 +203,10 @@ describe('certmarshal report', () => {
     const keys: string[] = [];
     const read = async (key: string) => {
       keys.push(key);
-      return { value: key === 'registry.json' ? REGISTRY : INDEX, etag: 'e' };
+      return { value: key === 'registry.v2.json.gz' ? REGISTRY : INDEX, etag: 'e' };
     };
     const state = await readState(bucketReader({ read }, NEVER), 's3://state', NOW);
-    expect(keys).toEqual(['registry.json', 'fleet-index.json']);
+    expect(keys).toEqual(['registry.v2.json.gz', 'fleet-index.v2.json.gz']);
     expect(Object.keys(state.index?.clusters ?? {})).toEqual(['berlin', 'oslo']);
     expect(state.problems).toEqual([]);
   });

@@ -71,7 +71,7 @@ describe('createFoldBatch', () => {
       return waits;
     };
   }
-  const indexIn = (state: MemoryObjects) => parseFleetIndex(state.objects.get('fleet-index.json')?.value, NOW);
+  const indexIn = (state: MemoryObjects) => parseFleetIndex(state.objects.get('fleet-index.v2.json.gz')?.value, NOW);
   const published = () => emfRecords(output.text());
   /** Of the fleet. */
   const measured = () => published().find(({ dimensions }) => Object.keys(dimensions).length === 1)?.metrics;
@@ -82,7 +82,7 @@ describe('createFoldBatch', () => {
 
   it('folds the outcomes of a batch, and measures the fleet', async () => {
     const lost = registered('lost', { target: { ...PARIS, id: 'lost' }, foundAt: at(-5 * MINUTE) });
-    const state = memoryObjects({ 'registry.json': registry(PARIS_REGISTERED, lost) });
+    const state = memoryObjects({ 'registry.v2.json.gz': registry(PARIS_REGISTERED, lost) });
     await fold(state, [dispatched(), swept(), swept({ id: DUBLIN.id, readable: false, complete: false })]);
     const index = indexIn(state);
     expect(Object.keys(index?.clusters ?? {})).toContain('paris');
@@ -107,13 +107,13 @@ describe('createFoldBatch', () => {
   });
 
   it('counts registered clusters that could not be read', async () => {
-    const state = memoryObjects({ 'registry.json': registry(PARIS_REGISTERED) });
+    const state = memoryObjects({ 'registry.v2.json.gz': registry(PARIS_REGISTERED) });
     await fold(state, [swept({ readable: false, complete: false })]);
     expect(measured()).toMatchObject({ ClustersUnreadable: [1] });
   });
 
   it('measures no age of a cluster that cannot be swept', async () => {
-    const state = memoryObjects({ 'registry.json': registry(registered('x', { foundAt: at(-60 * MINUTE) })) });
+    const state = memoryObjects({ 'registry.v2.json.gz': registry(registered('x', { foundAt: at(-60 * MINUTE) })) });
     await fold(state, [dispatched()]);
     expect(measured()).toMatchObject({ OldestSweep: [0] });
   });
@@ -141,7 +141,10 @@ describe('createFoldBatch', () => {
   it('folds again into what another writer wrote meanwhile', async () => {
     const state = memoryObjects();
     state.before = () => {
-      state.objects.set('fleet-index.json', { value: { version: 1, writtenAt: at(), clusters: {} }, etag: '"theirs"' });
+      state.objects.set('fleet-index.v2.json.gz', {
+        value: { version: 1, writtenAt: at(), clusters: {} },
+        etag: '"theirs"',
+      });
     };
     expect(await fold(state, [swept()])).toEqual([250]);
     expect(Object.keys(indexIn(state)?.clusters ?? {})).toEqual(['paris']);
@@ -160,7 +163,7 @@ describe('createFoldBatch', () => {
 
   it('gives the batch back at once when S3 refuses', async () => {
     const state = memoryObjects();
-    state.broken.add('fleet-index.json');
+    state.broken.add('fleet-index.v2.json.gz');
     await expect(fold(state, [swept()])).rejects.toThrow('unavailable in this test');
   });
 
@@ -171,7 +174,7 @@ describe('createFoldBatch', () => {
     }));
     const loud = (n: number) => indexed(`loud-${n}`, { workloadClusters: { readAt: at(), clusters } });
     const many = Array.from({ length: 160 }, (_, n) => loud(n));
-    const state = memoryObjects({ 'fleet-index.json': indexOf(...many) });
+    const state = memoryObjects({ 'fleet-index.v2.json.gz': indexOf(...many) });
     await fold(state, [swept()]);
     const written = indexIn(state);
     expect(JSON.stringify(written).length).toBeLessThan(24 * 1024 * 1024);
@@ -180,7 +183,7 @@ describe('createFoldBatch', () => {
   });
 
   it.each([{ version: 99 }, undefined])('writes the damaged index %j anew', async (value) => {
-    const state = memoryObjects({ 'fleet-index.json': value });
+    const state = memoryObjects({ 'fleet-index.v2.json.gz': value });
     await fold(state, [swept()]);
     expect(Object.keys(indexIn(state)?.clusters ?? {})).toEqual(['paris']);
     expect(output.text()).toContain('index written anew');
@@ -188,7 +191,7 @@ describe('createFoldBatch', () => {
 
   it('says how many clusters of the index it could not read, and keeps the others', async () => {
     const { clusters, ...rest } = indexOf(indexed('rome'));
-    const state = memoryObjects({ 'fleet-index.json': { ...rest, clusters: { ...clusters, oslo: 'nonsense' } } });
+    const state = memoryObjects({ 'fleet-index.v2.json.gz': { ...rest, clusters: { ...clusters, oslo: 'nonsense' } } });
     await fold(state, [swept()]);
     expect(Object.keys(indexIn(state)?.clusters ?? {}).toSorted()).toEqual(['paris', 'rome']);
     expect(output.text()).toMatch(/"message":"clusters left out of the index".*"count":1/);
@@ -197,12 +200,12 @@ describe('createFoldBatch', () => {
 
   it.each([
     ['cannot be read', memoryObjects()],
-    ['is damaged', memoryObjects({ 'registry.json': 'nonsense' })],
-    ['is no JSON', memoryObjects({ 'registry.json': undefined })],
+    ['is damaged', memoryObjects({ 'registry.v2.json.gz': 'nonsense' })],
+    ['is no JSON', memoryObjects({ 'registry.v2.json.gz': undefined })],
     ['is lost, and dispatch knows clusters', memoryObjects(), dispatched({ registered: 500 })],
     ['is lost, and dispatch says nothing', memoryObjects(), swept()],
   ])('measures no age when the registry %s: silence rings', async (how, state, outcome: Outcome = swept()) => {
-    if (how === 'cannot be read') state.broken.add('registry.json');
+    if (how === 'cannot be read') state.broken.add('registry.v2.json.gz');
     await fold(state, [outcome]);
     expect(measured()).toEqual({ OutcomesFolded: [1] });
     expect(indexIn(state)).toBeDefined();
@@ -217,7 +220,7 @@ describe('createFoldBatch', () => {
         pages.push(health);
       },
     };
-    const stored = () => memoryObjects({ 'registry.json': registry(PARIS_REGISTERED) });
+    const stored = () => memoryObjects({ 'registry.v2.json.gz': registry(PARIS_REGISTERED) });
 
     it('is made at once, and again when it is five minutes old', async () => {
       const foldOne = folding(stored(), page);

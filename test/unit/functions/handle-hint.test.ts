@@ -75,8 +75,8 @@ describe('createHintHandler', () => {
       clusters.length === 0
         ? {}
         : {
-            'registry.json': registry(...clusters),
-            'fleet-index.json': index(
+            'registry.v2.json.gz': registry(...clusters),
+            'fleet-index.v2.json.gz': index(
               indexed(DUBLIN.id, { server: 'one:443' }),
               indexed('twin', { server: 'one:443' }),
             ),

@@ -42,8 +42,10 @@ const UNREADABLE = alarmed('cluster-unreadable', 'ALARM');
 /** Paris was readable an hour ago, and is not since; or is. */
 const stateOf = (readable: boolean) =>
   memoryObjects({
-    'registry.json': registry(registered('paris', { target: PARIS, foundAt: at(-DAY) })),
-    'fleet-index.json': index(indexed('paris', readable ? {} : { readable: false, readableAt: at(-60 * MINUTE) })),
+    'registry.v2.json.gz': registry(registered('paris', { target: PARIS, foundAt: at(-DAY) })),
+    'fleet-index.v2.json.gz': index(
+      indexed('paris', readable ? {} : { readable: false, readableAt: at(-60 * MINUTE) }),
+    ),
   });
 
 describe('createNotifyHandler', () => {
@@ -127,20 +129,23 @@ describe('createNotifyHandler', () => {
     expect(toldIn(state)?.open.ClusterUnreadable ?? {}).toEqual({});
   });
 
-  it.each(['registry.json', 'fleet-index.json'])('tells from the alarm alone when %s cannot be read', async (key) => {
-    for (const spoil of [
-      (state: MemoryObjects) => void state.broken.add(key),
-      (state: MemoryObjects) => void state.objects.delete(key),
-      (state: MemoryObjects) => void state.objects.set(key, { value: 'nonsense', etag: '"x"' }),
-    ]) {
-      const state = stateOf(false);
-      spoil(state);
-      const one = notifier(state);
-      await one.handle(UNREADABLE);
-      expect(one.sent).toHaveLength(1);
-      expect(one.sent[0]?.message).toContain('the state of the fleet cannot be read');
-    }
-  });
+  it.each(['registry.v2.json.gz', 'fleet-index.v2.json.gz'])(
+    'tells from the alarm alone when %s cannot be read',
+    async (key) => {
+      for (const spoil of [
+        (state: MemoryObjects) => void state.broken.add(key),
+        (state: MemoryObjects) => void state.objects.delete(key),
+        (state: MemoryObjects) => void state.objects.set(key, { value: 'nonsense', etag: '"x"' }),
+      ]) {
+        const state = stateOf(false);
+        spoil(state);
+        const one = notifier(state);
+        await one.handle(UNREADABLE);
+        expect(one.sent).toHaveLength(1);
+        expect(one.sent[0]?.message).toContain('the state of the fleet cannot be read');
+      }
+    },
+  );
 
   it('tells all the same when what was told cannot be read, and does not write over it', async () => {
     const state = stateOf(false);
@@ -251,7 +256,7 @@ describe('createNotifyHandler', () => {
         ends: [],
       });
       const clusters = index(indexed('paris', { audit, verdicts: nodes.map(verdict) }));
-      state.objects.set('fleet-index.json', { value: clusters, etag: '"i"' });
+      state.objects.set('fleet-index.v2.json.gz', { value: clusters, etag: '"i"' });
     };
     const state = stateOf(true);
     put(state, ['user-kubeconfig'], ['decoy']);
@@ -275,7 +280,7 @@ describe('createNotifyHandler', () => {
     ]);
   });
 
-  it.each(['told.json', 'fleet-index.json'])('takes no end for told that %s hides', async (key) => {
+  it.each(['told.json', 'fleet-index.v2.json.gz'])('takes no end for told that %s hides', async (key) => {
     const state = stateOf(false);
     const one = notifier(state);
     await one.handle(UNREADABLE);
@@ -302,7 +307,7 @@ describe('createNotifyHandler', () => {
     await one.handle({ digest: true });
     expect(one.subjects()).toEqual([expect.stringMatching(/^warning \[digest\] Fleet: \d of 1 cluster/)]);
     expect(one.events).toMatchObject([{ detailType: 'certmarshal digest' }]);
-    state.broken.add('fleet-index.json');
+    state.broken.add('fleet-index.v2.json.gz');
     const later = notifier(state, { now: NOW + DAY });
     await later.handle({ digest: true });
     expect(later.subjects()).toEqual([expect.stringContaining('Fleet: unknown')]);

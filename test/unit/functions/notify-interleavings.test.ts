@@ -16,7 +16,7 @@ const LOOK = { look: true };
 /** A fleet, a bucket and somebody who reads every event; `turn` is waited for in every call. */
 function world(turn: () => Promise<void>) {
   const targets = IDS.map((id) => registered(id, { target: { ...PARIS, id }, foundAt: at(-DAY) }));
-  const memory = memoryObjects({ 'registry.json': registry(...targets) });
+  const memory = memoryObjects({ 'registry.v2.json.gz': registry(...targets) });
   let now = NOW;
   const [open, wrong]: [Set<string>, string[]] = [new Set(), []];
   const read = (state: string, id: string): void => {
@@ -62,7 +62,7 @@ function world(turn: () => Promise<void>) {
       const clusters = IDS.map((id) =>
         indexed(id, unwell.includes(id) ? { readable: false, readableAt: at(-60 * MINUTE) } : {}),
       );
-      memory.objects.set('fleet-index.json', { value: index(...clusters), etag: '"i"' });
+      memory.objects.set('fleet-index.v2.json.gz', { value: index(...clusters), etag: '"i"' });
     },
     said: (state: string, early = 0) => ({
       Records: [
@@ -201,7 +201,7 @@ describe('people, whatever comes at once, late, twice or ends in between', () =>
   });
 
   it('are told by the next run when SNS did not answer', async () => {
-    const state = memoryObjects({ 'registry.json': registry() });
+    const state = memoryObjects({ 'registry.v2.json.gz': registry() });
     let broken = true;
     let sent = 0;
     const notify = createNotifyHandler({

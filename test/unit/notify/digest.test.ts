@@ -142,8 +142,15 @@ describe('digestOf', () => {
 
   it('says that nothing is known, and compares with what was known later', () => {
     const told = afterTelling(NOTHING_TOLD, digest({ health: fleet(berlin) }).change);
-    const made = digest({ health: undefined, problem: 'fleet-index.json: it is not there', told, now: NOW + DAY });
-    expect(textOf(made)).toMatch(/^Fleet: unknown\..*\nfleet-index\.json: it is not there\nFirst: certmarshal doctor/);
+    const made = digest({
+      health: undefined,
+      problem: 'fleet-index.v2.json.gz: it is not there',
+      told,
+      now: NOW + DAY,
+    });
+    expect(textOf(made)).toMatch(
+      /^Fleet: unknown\..*\nfleet-index\.v2\.json\.gz: it is not there\nFirst: certmarshal doctor/,
+    );
     expect(made.change.digest).toEqual({ at: at(DAY), critical: ['berlin-prod'], warning: [] });
   });
 

@@ -169,7 +169,7 @@ describe('what it tells', () => {
   });
 
   it.each([[[wellCluster(3)]], [[]]])('says of nothing that it is well without the state: %#', (clusters) => {
-    const html = renderPage(healthOf(clusters), { program: '1', unread: ['registry.json'] });
+    const html = renderPage(healthOf(clusters), { program: '1', unread: ['registry.v2.json.gz'] });
     expect(html).toContain('The state could not be read.');
     const summary = html.slice(html.indexOf('<main>'), html.indexOf('id="clusters"'));
     expect(summary).not.toMatch(/✔|is well|needs somebody now/);
