@@ -4,21 +4,21 @@ import { DEFAULT_NAMESPACE } from '../lambdas/identifiers.ts';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import { SEVERITIES } from '../lambdas/tables/finding-codes.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import type { AuditTargetOptions } from './audit/open.ts';
-import type { AuditCommandOptions } from './commands/audit.ts';
-import type { CredentialsOptions } from './commands/credentials.ts';
+import type { AuditCommandOptions } from './commands/audit/audit.ts';
+import type { AuditTargetOptions } from './commands/audit/target.ts';
+import { registerCost } from './commands/cost-register.ts';
+import type { CredentialsOptions } from './commands/credentials/create.ts';
 import type { DoctorOptions } from './commands/doctor.ts';
-import type { ProbeOptions } from './commands/probe.ts';
+import { registerJournal } from './commands/journal/journal.ts';
+import type { ProbeOptions } from './commands/probe/probe.ts';
 import type { RbacOptions } from './commands/rbac.ts';
+import { registerRecovery } from './commands/recovery/recovery.ts';
+import { registerReport } from './commands/report/register.ts';
+import { registerRollout } from './commands/rollout/rollout.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 import { loadFleet } from './fleet.ts';
 import { pasteable, programName } from './program.ts';
 import type { ProgramContext } from './register/context.ts';
-import { registerCost } from './register/cost.ts';
-import { registerJournal } from './register/journal.ts';
-import { registerRecovery } from './register/recovery.ts';
-import { registerReport } from './register/report.ts';
-import { registerRollout } from './register/rollout.ts';
 import { systemErrorWords } from './system-error.ts';
 import { openTarget, repeatOptions, type TargetOptions } from './target.ts';
 
@@ -297,9 +297,9 @@ Exit status:
     .action(async (options: AuditTargetOptions & AuditCommandOptions & { policy?: string }) => {
       const fleet = await loadFleet(options.policy);
       const [{ openAuditTarget }, { auditRepeat }, { auditCommand, trySnapshots }] = await Promise.all([
-        import('./audit/open.ts'),
-        import('./audit/repeat.ts'),
-        import('./commands/audit.ts'),
+        import('./commands/audit/target.ts'),
+        import('./commands/audit/repeat.ts'),
+        import('./commands/audit/audit.ts'),
       ]);
       if (options.snapshots !== undefined) await trySnapshots(options.snapshots);
       const target = await openAuditTarget(options, fleet);
@@ -370,7 +370,7 @@ Exit status:
   2  wrong usage; nothing was done`,
     )
     .action(async (endpoints: readonly string[], options: ProbeOptions) => {
-      const { probeCommand } = await import('./commands/probe.ts');
+      const { probeCommand } = await import('./commands/probe/probe.ts');
       status = await probeCommand(endpoints, options, process, interruption('what was seen by now is shown'));
     });
 }
@@ -412,7 +412,7 @@ ${EXIT_HELP}`,
     )
     .action(async (options: CredentialsOptions & { policy?: string }) => {
       const { policies } = await loadFleet(options.policy);
-      const { createCredentialsCommand } = await import('./commands/credentials.ts');
+      const { createCredentialsCommand } = await import('./commands/credentials/create.ts');
       status = await createCredentialsCommand(options, policies, interruption());
     });
 }

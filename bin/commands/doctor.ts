@@ -8,7 +8,7 @@ import type { TargetOptions } from '../target.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { styleFor } from '../terminal/style.ts';
 import { terminalWidth } from '../terminal/wrap.ts';
-import { renderDoctor } from './render-doctor.ts';
+import { renderDoctor } from './doctor-view.ts';
 
 /** Groups tried at once: most of the time is spent waiting for clusters that do not answer. */
 const AT_ONCE = 8;

@@ -15,7 +15,7 @@ import { EXIT } from '../exit-codes.ts';
 import { type NamedServer, otherwiseNotice } from '../target.ts';
 import { styleFor } from '../terminal/style.ts';
 import { terminalWidth } from '../terminal/wrap.ts';
-import { renderExplanation } from './render-explanation.ts';
+import { renderExplanation } from './explain-view.ts';
 
 /** Judges one live request as a sweep would, writes nothing, and shows every check. */
 export async function explainCommand(

@@ -10,7 +10,7 @@ import { type OpenCluster, otherwiseNotice } from '../target.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { styleFor } from '../terminal/style.ts';
 import { terminalWidth } from '../terminal/wrap.ts';
-import { renderSweep } from './render-sweep.ts';
+import { renderSweep } from './sweep-view.ts';
 
 export interface SweepOptions {
   readonly observe?: boolean;

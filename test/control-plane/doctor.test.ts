@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as x509 from '@peculiar/x509';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { renderDoctor } from '../../bin/commands/render-doctor.ts';
+import { renderDoctor } from '../../bin/commands/doctor-view.ts';
 import { type GroupResult, runGroup } from '../../bin/doctor/check.ts';
 import { localGroups } from '../../bin/doctor/local-groups.ts';
 import { styleFor } from '../../bin/terminal/style.ts';

@@ -1,5 +1,5 @@
-import { viewOf } from '../../bin/audit/view.ts';
-import { renderTimeline } from '../../bin/commands/render-audit.ts';
+import { viewOf } from '../../bin/commands/audit/groups.ts';
+import { renderTimeline } from '../../bin/commands/audit/view.ts';
 import { styleFor } from '../../bin/terminal/style.ts';
 import { hang, terminalWidth } from '../../bin/terminal/wrap.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { probeCommand } from '../../bin/commands/probe.ts';
+import { probeCommand } from '../../bin/commands/probe/probe.ts';
 import { decideApproval } from '../../lambdas/approval/decide-approval.ts';
 import { indexEvidence } from '../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromMachine } from '../../lambdas/approval/evidence/machine.ts';

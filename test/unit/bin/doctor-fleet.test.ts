@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { renderDoctor } from '../../../bin/commands/render-doctor.ts';
+import { renderDoctor } from '../../../bin/commands/doctor-view.ts';
 import { connectAws } from '../../../bin/doctor/aws-calls.ts';
 import { type CheckResult, type GroupResult, runGroup } from '../../../bin/doctor/check.ts';
 import { fleetGroups } from '../../../bin/doctor/fleet-groups.ts';

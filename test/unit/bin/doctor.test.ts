@@ -4,7 +4,7 @@ import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { renderDoctor } from '../../../bin/commands/render-doctor.ts';
+import { renderDoctor } from '../../../bin/commands/doctor-view.ts';
 import { type Check, failed, type GroupResult, passed, runGroup, untold, warning } from '../../../bin/doctor/check.ts';
 import { kubeconfigSecretsCheck } from '../../../bin/doctor/cluster-checks.ts';
 import { roleOf } from '../../../bin/doctor/hub-roles.ts';

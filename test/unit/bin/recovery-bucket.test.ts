@@ -6,9 +6,9 @@ import {
   recoveryCloseInBucket,
   recoveryListInBucket,
   recoveryOpenInBucket,
-} from '../../../bin/commands/recovery-bucket.ts';
-import { withOpened } from '../../../bin/commands/recovery-stored.ts';
-import { recoveryWindow } from '../../../bin/commands/recovery-window.ts';
+} from '../../../bin/commands/recovery/bucket.ts';
+import { withOpened } from '../../../bin/commands/recovery/stored.ts';
+import { recoveryWindow } from '../../../bin/commands/recovery/window.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { parseRecoveryWindows, type StoredWindow } from '../../../lambdas/contracts/recovery-window.ts';
 import { openWindowOf } from '../../../lambdas/recovery/open-window.ts';

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { type RecoveryPorts, recoveryOpenCommand } from '../../../bin/commands/recovery-open.ts';
-import { type RecoveryWindowOptions, recoveryWindow } from '../../../bin/commands/recovery-window.ts';
+import { type RecoveryPorts, recoveryOpenCommand } from '../../../bin/commands/recovery/open.ts';
+import { type RecoveryWindowOptions, recoveryWindow } from '../../../bin/commands/recovery/window.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
 import type { RecoveryEntry } from '../../../lambdas/journal/entry.ts';
 import type { Journal } from '../../../lambdas/journal/journal.ts';

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { auditRepeat } from '../../../bin/audit/repeat.ts';
-import type { AuditView } from '../../../bin/audit/view.ts';
-import { type AuditRendering, renderAudit } from '../../../bin/commands/render-audit.ts';
+import type { AuditView } from '../../../bin/commands/audit/groups.ts';
+import { auditRepeat } from '../../../bin/commands/audit/repeat.ts';
+import { type AuditRendering, renderAudit } from '../../../bin/commands/audit/view.ts';
 import { styleFor } from '../../../bin/terminal/style.ts';
 import type { Observation } from '../../../lambdas/contracts/observation.ts';
 import { certificateOf, findingOf, groupOf, NOW, READ, reportOf } from './audit/audits.ts';

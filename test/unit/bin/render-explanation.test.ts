@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { Explanation } from '../../../bin/commands/explain.ts';
-import { renderExplanation } from '../../../bin/commands/render-explanation.ts';
+import { renderExplanation } from '../../../bin/commands/explain-view.ts';
 import { styleFor } from '../../../bin/terminal/style.ts';
 import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
 import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { renderSweep, type SweepView } from '../../../bin/commands/render-sweep.ts';
+import { renderSweep, type SweepView } from '../../../bin/commands/sweep-view.ts';
 import { styleFor } from '../../../bin/terminal/style.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { reportOf, rowOf } from '../telemetry/reports.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { rolloutPlanCommand } from '../../../bin/commands/rollout-plan.ts';
+import { rolloutPlanCommand } from '../../../bin/commands/rollout/plan.ts';
 import { planRollout } from '../../../lambdas/rollout/plan.ts';
 import { DAY, HOUR, healthyRollout, machine, NAMESPACE, NOW } from '../rollout/fixtures.ts';
 import { OPTIONS, outcomeOf, SUBJECT, scripted } from './rollouts.ts';

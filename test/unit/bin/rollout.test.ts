@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { rolloutChangeCommand } from '../../../bin/commands/rollout-change.ts';
-import { rolloutPlanCommand } from '../../../bin/commands/rollout-plan.ts';
-import { rolloutStartCommand } from '../../../bin/commands/rollout-start.ts';
-import { rolloutDriveCommand, rolloutStatusCommand } from '../../../bin/commands/rollout-status.ts';
+import { rolloutChangeCommand } from '../../../bin/commands/rollout/change.ts';
+import { rolloutPlanCommand } from '../../../bin/commands/rollout/plan.ts';
+import { rolloutStartCommand } from '../../../bin/commands/rollout/start.ts';
+import { rolloutDriveCommand, rolloutStatusCommand } from '../../../bin/commands/rollout/status.ts';
 import { pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
 import type { RolloutCheck, RolloutStep } from '../../../lambdas/rollout/step.ts';
 import { controlPlane, etcd, healthyRollout, machine, NOW } from '../rollout/fixtures.ts';

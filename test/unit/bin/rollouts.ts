@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { RolloutOptions, RolloutPorts, RolloutSubject } from '../../../bin/commands/rollout-ports.ts';
+import type { RolloutOptions, RolloutPorts, RolloutSubject } from '../../../bin/commands/rollout/ports.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import { planAbort, planResume } from '../../../lambdas/rollout/plan.ts';

@@ -1,0 +1,190 @@
+import type { Problem } from '../../../lambdas/contracts/problem.ts';
+import type { RolloutWritten } from '../../../lambdas/rollout/act.ts';
+import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
+import type { MachineProgress, RolloutProgress } from '../../../lambdas/rollout/progress.ts';
+import type { RolloutStep } from '../../../lambdas/rollout/step.ts';
+import { EXIT } from '../../exit-codes.ts';
+import { startProgress } from '../../terminal/progress.ts';
+import { styleFor } from '../../terminal/style.ts';
+import { terminalWidth } from '../../terminal/wrap.ts';
+import { noSuchCluster, problemLines, safe, unwellWords } from './lines.ts';
+import type { RolloutOptions, RolloutPorts, RolloutSubject } from './ports.ts';
+import { MACHINE_STATES, renderRolloutStatus } from './status-view.ts';
+import { goesOn, isBad, WRITTEN_WORDS, writeWords } from './words.ts';
+
+/** One look at a rollout, and what it wrote, if anything. */
+export interface RolloutLook {
+  readonly observed: ObservedRollout;
+  readonly step: RolloutStep;
+  readonly written?: RolloutWritten;
+  readonly problems: readonly Problem[];
+}
+
+export interface FollowOptions extends RolloutOptions {
+  /** Milliseconds between two looks; absent for a single one. */
+  readonly everyMs?: number;
+}
+
+/** A cluster that manages itself does not answer for a while, whenever its machines are replaced. */
+const PATIENCE_MS = 10 * 60_000;
+
+/**
+ * Looks at a rollout until it does not go on, and tells what changes: one line a change, all of it at the beginning and at the end. As JSON one document a look.
+ *
+ * @returns the exit status: `done` when it is done or nothing goes on, else `incomplete`
+ */
+export async function followRollout(
+  subject: RolloutSubject,
+  look: (signal: AbortSignal) => Promise<RolloutLook>,
+  options: FollowOptions,
+  signal: AbortSignal,
+  ports: RolloutPorts,
+): Promise<number> {
+  const { stdout, stderr, clock } = ports;
+  const { everyMs } = options;
+  let before: RolloutLook | undefined;
+  let seenAt = clock();
+  for (;;) {
+    const progress = startProgress(stderr, clock);
+    progress.say(`${subject.target.name}: ${before === undefined ? 'reading' : storyOf(before.step)}`);
+    const now = await look(signal).finally(() => progress.done());
+    if (signal.aborted) return stopped(subject, before ?? now, options, ports);
+    const readable = now.observed.unread.length === 0;
+    if (readable) seenAt = clock();
+    // What could not be looked at is not over.
+    const waits = !readable && before !== undefined && goesOn(before.step) && clock() - seenAt < PATIENCE_MS;
+    const ends = everyMs === undefined || (!goesOn(now.step) && !waits);
+    if (options.output === 'json') stdout.write(`${JSON.stringify(documentOf(now, clock()))}\n`);
+    else if (before === undefined || ends)
+      print(subject, now, { ...options, ...(ends ? {} : { nextMs: everyMs }) }, ports);
+    else printChanges(before, now, options, ports);
+    if (ends) {
+      const isWell = readable && noSuchCluster(now.observed) === undefined && now.problems.length === 0;
+      return isWell && !isBad(now.step) ? EXIT.done : EXIT.incomplete;
+    }
+    if (!waits) before = now;
+    try {
+      await ports.sleep(everyMs, signal);
+    } catch {
+      return stopped(subject, now, options, ports);
+    }
+  }
+}
+
+function stopped(
+  { target }: RolloutSubject,
+  { step }: RolloutLook,
+  { program, repeat }: RolloutOptions,
+  { stderr }: RolloutPorts,
+): number {
+  stderr.write(
+    goesOn(step)
+      ? `Stopped looking at ${safe(target.name)}; its rollout goes on, nothing was undone. ${program} rollout status --watch${repeat}\n`
+      : `Stopped looking at ${safe(target.name)}.\n`,
+  );
+  return EXIT.incomplete;
+}
+
+function storyOf({ state, progress }: RolloutStep): string {
+  if (progress === undefined) return state;
+  const { wanted, replaced, verified } = progress;
+  return `${state}, ${replaced} of ${wanted} replaced, ${verified} verified`;
+}
+
+function documentOf({ observed, step, written, problems }: RolloutLook, now: number) {
+  return {
+    version: 1,
+    kind: 'status',
+    at: new Date(now).toISOString(),
+    cluster: observed.cluster,
+    step,
+    written,
+    problems,
+    unread: observed.unread,
+  };
+}
+
+function print(
+  { target }: RolloutSubject,
+  look: RolloutLook,
+  options: RolloutOptions & { readonly nextMs?: number },
+  { stdout, env, clock }: RolloutPorts,
+): void {
+  const style = styleFor(stdout, env);
+  const width = terminalWidth(stdout);
+  const view = { ...look, ...options, server: target.server, now: clock() };
+  for (const line of writtenLines(look)) stdout.write(`${line}\n`);
+  stdout.write(`${renderRolloutStatus(view, style, width)}\n`);
+}
+
+function printChanges(
+  before: RolloutLook,
+  now: RolloutLook,
+  { program }: RolloutOptions,
+  { stdout, env, clock }: RolloutPorts,
+): void {
+  const style = styleFor(stdout, env);
+  const width = terminalWidth(stdout);
+  const time = style.faint(new Date(clock()).toISOString().slice(11, 19));
+  const known = said([...before.observed.unread, ...before.problems]);
+  const news = [...now.observed.unread, ...now.problems].filter(
+    ({ object, message }) => !known.has(`${object}\n${message}`),
+  );
+  const lines = [
+    ...(before.step.state === now.step.state
+      ? []
+      : [`${before.step.state} → ${now.step.state}: ${safe(now.step.message.replace(`${now.step.state}: `, ''))}`]),
+    ...changes(before.step.progress, now.step.progress),
+    ...changes(before.step.progress?.etcd, now.step.progress?.etcd),
+    ...writtenLines(now),
+  ];
+  for (const line of lines) stdout.write(`${time}  ${line}\n`);
+  for (const line of problemLines(news, program, style, width)) stdout.write(`${line}\n`);
+}
+
+function said(problems: readonly Problem[]): ReadonlySet<string> {
+  return new Set(problems.map(({ object, message }) => `${object}\n${message}`));
+}
+
+function writtenLines({ step, written }: RolloutLook): readonly string[] {
+  if (written === undefined) return [];
+  const write = step.kind === 'act' || step.kind === 'hold' ? step.write : undefined;
+  if (write === undefined) return [WRITTEN_WORDS[written.kind]];
+  const { object, fields } = writeWords(write);
+  return [`${safe(object)} ${fields.map(safe).join(', ')}: ${WRITTEN_WORDS[written.kind]}`];
+}
+
+type Machines = Omit<RolloutProgress, 'etcd'>;
+
+/** One line for each machine that is not as it was. */
+function changes(before: Machines | undefined, now: Machines | undefined): readonly string[] {
+  if (now === undefined) return [];
+  const past = new Map((before?.machines ?? []).map((machine) => [machine.name, machine]));
+  const there = new Set(now.machines.map(({ name }) => name));
+  let verified = [...past.values()].filter(({ name, state }) => state === 'verified' && there.has(name)).length;
+  const count = (machine: MachineProgress): string => {
+    if (machine.state !== 'verified' || past.get(machine.name)?.state === 'verified') return '';
+    verified += 1;
+    return `, ${verified} of ${now.wanted}`;
+  };
+  return [
+    ...now.machines.flatMap((machine) => {
+      const line = changeOf(past.get(machine.name), machine);
+      return line === undefined ? [] : [`${line}${count(machine)}`];
+    }),
+    ...[...past.values()].filter(({ name }) => !there.has(name)).map(({ name }) => `· ${safe(name)} gone`),
+  ];
+}
+
+function changeOf(
+  before: MachineProgress | undefined,
+  { name, node, state, unhealthy }: MachineProgress,
+): string | undefined {
+  const where = node === undefined || node === name ? '' : ` on ${safe(node)}`;
+  const who = `${MACHINE_STATES[state]} ${safe(name)}${where}`;
+  if (before === undefined) return `${who} ${state}`;
+  if (before.state !== state) return `${who} ${before.state} → ${state}`;
+  // While a machine is made or goes its conditions change all the time.
+  if (state === 'new' || state === 'leaving' || unhealthy.length > 0 === before.unhealthy.length > 0) return undefined;
+  return `${who} ${unhealthy.length === 0 ? 'well again' : `not well: ${unwellWords(unhealthy)}`}`;
+}

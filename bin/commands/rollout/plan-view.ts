@@ -1,0 +1,340 @@
+import { ROLLOUT_ANNOTATION } from '../../../lambdas/rollout/annotations.ts';
+import type { ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
+import type { RolloutCheck, RolloutStep } from '../../../lambdas/rollout/step.ts';
+import type { RolloutState } from '../../../lambdas/tables/rollout-states.ts';
+import { pasteable } from '../../program.ts';
+import { type NamedServer, serverWords } from '../../target.ts';
+import { bar } from '../../terminal/bar.ts';
+import { counted } from '../../terminal/plural.ts';
+import type { Style } from '../../terminal/style.ts';
+import { table } from '../../terminal/table.ts';
+import { hang } from '../../terminal/wrap.ts';
+import {
+  about,
+  dayOf,
+  headline,
+  moment,
+  noSuchCluster,
+  otherReasons,
+  problemLines,
+  reasonLines,
+  safe,
+  writeLines,
+} from './lines.ts';
+import { afterField, goesOn } from './words.ts';
+
+export interface RolloutPlanView {
+  readonly observed: ObservedRollout;
+  /** What the schedule of a deployed certmarshal does next. */
+  readonly schedule: RolloutStep;
+  /** What `rollout start` would do. */
+  readonly person: RolloutStep;
+  readonly server?: NamedServer;
+  /** How often a deployed certmarshal looks; absent without a fleet.yaml. */
+  readonly everyMinutes?: number;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly program: string;
+  readonly repeat: string;
+  /** Every check that passed, too. */
+  readonly verbose?: boolean;
+  /** It is begun right after: no command is named. */
+  readonly following?: boolean;
+}
+
+/**
+ * The plan of a rollout as people read it: the whole story, what is in the way, what would be written, when, and the next command.
+ *
+ * @param width columns of the terminal; undefined wraps nothing
+ */
+export function renderRolloutPlan(view: RolloutPlanView, style: Style, width: number | undefined): string {
+  const { observed, server, program } = view;
+  const missing = noSuchCluster(observed);
+  const head = [
+    ...headline(observed.cluster.name, missing ?? storyOf(view), style, width),
+    ...(server === undefined ? [] : hang('  ', style.faint(serverWords(server)), width)),
+  ];
+  if (missing !== undefined) return head.join('\n');
+  return [
+    ...head,
+    ...block(checkLines(view, style, width)),
+    ...block(reasonsOf(view, style, width)),
+    ...block(problemLines(observed.unread, program, style, width)),
+    ...block(intentions(view, style, width)),
+    ...block(life(view, style, width)),
+    ...block(next(view, style, width)),
+  ].join('\n');
+}
+
+/** Without a fleet.yaml nobody knows of a schedule, and who asks is the one who may begin: the owner's agreement is only a part of the story. */
+function storyOf({ schedule, person, everyMinutes }: RolloutPlanView): Pick<RolloutStep, 'state' | 'message'> {
+  const due = schedule.checks.find(({ id }) => id === 'due');
+  if (everyMinutes !== undefined || schedule.state !== 'off' || due === undefined) return schedule;
+  return isDue(schedule) ? person : { state: 'idle', message: `nothing is due: ${due.found}` };
+}
+
+/** Also where nobody knows: what is not due passes by itself. */
+function isDue({ checks }: RolloutStep): boolean {
+  return checks.every(({ id, passed, passing }) => id !== 'due' || passed || passing !== true);
+}
+
+function block(lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+function checkLines(view: RolloutPlanView, style: Style, width: number | undefined): string[] {
+  const { schedule, person, program, everyMinutes, verbose = false } = view;
+  const checks = schedule.checks.length > 0 ? schedule.checks : person.checks;
+  const isAnswered = (check: RolloutCheck): boolean =>
+    check.id !== 'due' && sameCheck(check, person.checks)?.waived === true;
+  // While nothing is due nobody has to answer for anything yet.
+  const later = verbose || isDue(schedule) ? [] : checks.filter((check) => !check.passed && isAnswered(check));
+  const failing = checks.filter((check) => !check.passed && !later.includes(check));
+  const passed = checks.filter((check) => check.passed);
+  const unknown = (id: string): string | undefined =>
+    NOT_KNOWN_HERE[id] ?? (everyMinutes === undefined ? WITHOUT_FLEET[id] : undefined);
+  const unknowns = passed.filter(({ id }) => unknown(id) !== undefined).map(({ id }) => id);
+  const count = passed.length - unknowns.length;
+  return [
+    ...failing
+      .toSorted((a, b) => weight(a, person.checks) - weight(b, person.checks))
+      .flatMap((check) => [
+        ...hang(
+          `  ${mark(check, person.checks, style)} `,
+          `${about(check.object ?? check.id, check.found)}  ${style.faint(aside(check, person.checks))}`.trimEnd(),
+          width,
+        ),
+        ...(check.remedy === undefined ? [] : hang('    → ', pasteable(safe(check.remedy), program), width)),
+      ]),
+    ...(later.length === 0
+      ? []
+      : hang(
+          `  ${style.faint('·')} `,
+          `for you to answer when it is due: ${later.map(({ id }) => id).join(', ')}`,
+          width,
+        )),
+    ...(passed.length === 0 || verbose
+      ? []
+      : [
+          ...(unknowns.length === 0
+            ? []
+            : hang(
+                `  ${style.faint('·')} `,
+                `not known here, ${unknowns.length} in all: ${unknowns.join(', ')}`,
+                width,
+              )),
+          `  ${style.good('✔')} ${count}${failing.length + later.length > 0 ? ' more passed' : ' passed'}; --verbose lists them`,
+        ]),
+    ...(verbose
+      ? table(
+          passed.map(({ id, found }) => {
+            const why = unknown(id);
+            return [why === undefined ? style.good('✔') : style.faint('·'), id, why ?? safe(found)];
+          }),
+          { width, stackBelow: 60 },
+        )
+      : []),
+  ];
+}
+
+/** Checks that pass here only because nobody looked: a deployed certmarshal remembers what they are about. */
+const NOT_KNOWN_HERE: Readonly<Record<string, string>> = {
+  'loop-guard': 'not looked at: what the schedule did before is in the state bucket of a deployed certmarshal',
+  'fleet-budget': 'not looked at: what else rolls is in the state bucket of a deployed certmarshal',
+};
+const WITHOUT_FLEET: Readonly<Record<string, string>> = {
+  'opted-in-by-fleet': 'not looked at: no --fleet is given',
+  'maintenance-window': 'not looked at: no --fleet is given',
+};
+
+function sameCheck(check: RolloutCheck, checks: readonly RolloutCheck[]): RolloutCheck | undefined {
+  return checks.find(({ id, object }) => id === check.id && object === check.object);
+}
+
+function mark(check: RolloutCheck, person: readonly RolloutCheck[], style: Style): string {
+  if (check.passing === true) return style.warn('◌');
+  return sameCheck(check, person)?.waived === true ? style.warn('!') : style.bad('✖');
+}
+
+/** What nobody can waive comes first. */
+function weight(check: RolloutCheck, person: readonly RolloutCheck[]): number {
+  if (sameCheck(check, person)?.waived === true) return 2;
+  return check.passing === true ? 1 : 0;
+}
+
+function aside(check: RolloutCheck, person: readonly RolloutCheck[]): string {
+  const parts = [
+    check.object === undefined ? undefined : check.id,
+    check.passing === true ? 'passes by itself' : undefined,
+    sameCheck(check, person)?.waived === true ? 'at rollout start you answer for it' : undefined,
+  ].filter((part) => part !== undefined);
+  return parts.length === 0 ? '' : `(${parts.join('; ')})`;
+}
+
+function reasonsOf(
+  { observed, schedule, program }: RolloutPlanView,
+  style: Style,
+  width: number | undefined,
+): string[] {
+  // The checks say it already, where there are any.
+  if (schedule.kind !== 'hold' && schedule.kind !== 'ask') return [];
+  const known: ReadonlySet<string> = new Set(schedule.checks.filter(({ passed }) => !passed).map(({ id }) => id));
+  return reasonLines(
+    otherReasons(schedule.reasons, observed.unread).filter(({ id }) => !known.has(id)),
+    program,
+    style,
+    width,
+  );
+}
+
+/** What the schedule does, what a person could do, and what would be written. */
+function intentions(view: RolloutPlanView, style: Style, width: number | undefined): string[] {
+  const { schedule, person, observed, everyMinutes } = view;
+  const fields = would(view, width);
+  return [
+    ...table(
+      [
+        [
+          'schedule',
+          everyMinutes === undefined
+            ? `${scheduleWords(schedule)} (no --fleet is given: the built-in times)`
+            : scheduleWords(schedule),
+        ],
+        ['by hand', personWords(person, observed)],
+      ],
+      { width, stackBelow: 60 },
+    ),
+    ...(fields.length === 0 ? [] : ['', ...fields]),
+    ...(goesOn(schedule)
+      ? []
+      : hang('  ', style.faint('Workers are not rolled: kubelets renew their own certificates.'), width)),
+  ];
+}
+
+function scheduleWords(step: RolloutStep): string {
+  if (step.kind === 'act') return 'writes it with the next look';
+  if (step.kind === 'ask') return `asks a person: ${safe(step.command)}`;
+  if (step.state === 'off' && step.checks.some(({ id, passed }) => id.startsWith('opted-in-by-') && !passed))
+    return 'leaves it alone: not opted in';
+  return SCHEDULE[step.state] ?? 'does nothing until a person has looked';
+}
+
+const SCHEDULE: Readonly<Partial<Record<RolloutState, string>>> = {
+  off: 'has nothing to do',
+  idle: 'has nothing to do',
+  waiting: 'waits; what is in the way passes by itself',
+  rolling: 'watches the rollout that goes on',
+  verifying: 'watches the rollout that goes on',
+  done: 'is done',
+  aborted: 'leaves it alone for a week: it was aborted',
+};
+
+function personWords(step: RolloutStep, observed: ObservedRollout): string {
+  const waived = step.checks.filter((check) => !check.passed && check.waived === true);
+  const failing = step.checks.filter((check) => !check.passed && check.waived !== true);
+  if (step.kind === 'act') {
+    const answers = waived.map(({ id }) => id).join(', ');
+    return `rollout start --yes begins it now${answers === '' ? '' : `; you answer for: ${answers}`}`;
+  }
+  if (step.kind === 'ask') return `run ${safe(step.command)}`;
+  if (goesOn(step)) return 'nothing to start: it goes on';
+  if (step.state === 'expired') return 'refused: certificates have ended; see docs/runbooks/rollouts/not-expired.md';
+  const refused = failing.filter(({ passing }) => passing !== true);
+  if (refused.length > 0) return `refused: ${refused.map(({ id }) => id).join(', ')}`;
+  if (failing.length > 0) return `not yet, and that passes by itself: ${failing.map(({ id }) => id).join(', ')}`;
+  return observed.unread.length > 0
+    ? 'refused: not everything could be read'
+    : `nothing to start: ${safe(step.message)}`;
+}
+
+/** The exact write, by whoever may make it first. */
+function would(
+  { schedule, person, observed: { controlPlane, etcd } }: RolloutPlanView,
+  width: number | undefined,
+): string[] {
+  const act = [schedule, person].find((step) => step.kind === 'act');
+  if (act?.kind === 'act') return writeLines('It would write, in one patch of', act.write, width);
+  if (goesOn(schedule) || ['done', 'idle', 'aborted', 'held', 'expired'].includes(schedule.state)) return [];
+  if (controlPlane === undefined || controlPlane.etcd === 'external' || etcd !== undefined) return [];
+  const object = `KubeadmControlPlane ${controlPlane.namespace}/${controlPlane.name}`;
+  return [
+    ...hang('  ', safe(`It would write, in one patch of ${object}:`), width),
+    `    ${afterField(controlPlane)} = now`,
+    `    annotation ${ROLLOUT_ANNOTATION} = its id, start and reason`,
+  ];
+}
+
+/** The life of the certificate that ends first, and in it the span in which the schedule may begin. */
+function life(
+  { observed: { machines }, schedule, now }: RolloutPlanView,
+  style: Style,
+  width: number | undefined,
+): string[] {
+  const shown = machines.flatMap(certificateOf).toSorted((a, b) => a.notAfter - b.notAfter);
+  const [first] = shown;
+  if (first === undefined) return [];
+  const { from, notAfter } = first;
+  const columns = Math.max(20, Math.min(60, (width ?? 100) - 30));
+  const at = (time: number) =>
+    Math.max(0, Math.min(columns, Math.round(((time - from) / (notAfter - from)) * columns)));
+  const cells = Array.from(bar((now - from) / (notAfter - from), columns));
+  const { span } = schedule;
+  if (span !== undefined)
+    for (let column = at(span.from); column < at(span.until); column += 1)
+      if (cells[column] === '░') cells[column] = '▒';
+  const which =
+    shown.length === 1 ? 'is the only one seen' : `ends first of ${counted(shown.length, 'certificate')} seen`;
+  return [
+    `  ${dayOf(from)} ${cells.join('')} ${dayOf(notAfter)}`,
+    ...hang(
+      '  ',
+      style.faint(
+        `█ lived  ░ left${span === undefined ? '' : '  ▒ time to begin'}  · that of ${safe(first.name)} ${which}`,
+      ),
+      width,
+    ),
+  ];
+}
+
+function certificateOf({ name, createdAt, served }: ObservedMachine) {
+  if (served.kind !== 'certificate' || served.notAfter <= served.notBefore) return [];
+  // kubeadm dates a leaf back to the beginning of its authority: it lives since the machine does.
+  const from = createdAt > served.notBefore && createdAt < served.notAfter ? createdAt : served.notBefore;
+  return [{ name, from, notAfter: served.notAfter }];
+}
+
+function next(view: RolloutPlanView, style: Style, width: number | undefined): string[] {
+  const { schedule, everyMinutes, now } = view;
+  const { nextWindow, soonestEnd } = schedule;
+  const span = schedule.state === 'expired' ? undefined : schedule.span;
+  const times = [
+    soonestEnd === undefined ? undefined : `first end ${moment(soonestEnd, now)}`,
+    span === undefined ? undefined : `due ${span.from > now ? 'from' : 'since'} ${moment(span.from, now)}`,
+    span === undefined ? undefined : `latest safe start ${span.until > now ? '' : 'was '}${moment(span.until, now)}`,
+    nextWindow === undefined
+      ? undefined
+      : `window opens ${new Date(nextWindow).toISOString().slice(0, 16).replace('T', ' ')} UTC`,
+    everyMinutes === undefined || goesOn(schedule) ? undefined : `next look within ${everyMinutes} min`,
+  ].filter((part) => part !== undefined);
+  const text = times.join('; ');
+  const command = nextCommand(view);
+  return [
+    ...(text === '' ? [] : hang('  ', `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`, width)),
+    ...(command === undefined ? [] : [`  ${style.strong('Next')}  ${command}`]),
+  ];
+}
+
+/** Undefined where what follows carries it on. */
+function nextCommand({ observed, schedule, person, program, repeat, following }: RolloutPlanView): string | undefined {
+  if (following === true) return undefined;
+  if (schedule.kind === 'ask') return safe(schedule.command);
+  const run = (command: string): string => `${program} rollout ${command}${repeat}`;
+  if (goesOn(schedule)) return run('status --watch');
+  if (schedule.state === 'held') return `${run('resume')}, when what is above is mended`;
+  // Nobody is asked to begin what is not due.
+  if (!isDue(schedule)) return `nothing is to be done; ${program} audit shows every certificate`;
+  if (person.kind === 'act') return run('start --yes --watch');
+  return observed.unread.length > 0 || person.kind === 'hold'
+    ? `${run('plan')}, when what is above is mended`
+    : run('plan');
+}
