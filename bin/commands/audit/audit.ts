@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import { type AuditOptions, type AuditReport, audit } from '../../../lambdas/audit/audit.ts';
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
 import { directorySnapshots, snapshotFileName } from '../../../lambdas/audit/directory-snapshots.ts';
@@ -10,19 +11,22 @@ import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { SourceId } from '../../../lambdas/tables/audit-sources.ts';
 import { SEVERITIES, type Severity } from '../../../lambdas/tables/finding-codes.ts';
+import { firstOf } from '../../../lambdas/words.ts';
+import { type Register, repeatable, withCluster, withOutput } from '../../command.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
+import { loadFleet } from '../../fleet.ts';
+import { type Io, PROCESS, print, printJson } from '../../io.ts';
 import { systemErrorWords } from '../../system-error.ts';
 import { type NamedServer, otherwiseNotice } from '../../target.ts';
-import { type ProgressStream, startProgress } from '../../terminal/progress.ts';
-import { styleFor } from '../../terminal/style.ts';
-import { terminalWidth } from '../../terminal/wrap.ts';
+import { startProgress } from '../../terminal/progress.ts';
 import { auditCsv } from './csv.ts';
 import { viewOf } from './groups.ts';
 import { auditJson } from './json.ts';
 import { auditOpenMetrics } from './openmetrics.ts';
-import type { AuditRepeat } from './repeat.ts';
+import { type AuditRepeat, auditRepeat } from './repeat.ts';
 import { auditedSources } from './sources.ts';
-import { type AuditRendering, renderAudit } from './view.ts';
+import { type AuditTargetOptions, openAuditTarget } from './target.ts';
+import { auditLines } from './view.ts';
 
 export interface AuditCommandOptions extends AuditRepeat {
   readonly output: 'table' | 'json' | 'csv' | 'openmetrics';
@@ -35,14 +39,67 @@ export interface AuditCommandOptions extends AuditRepeat {
   readonly program: string;
 }
 
-/** What an audit needs beside the cluster; tests have their own. */
-export interface AuditDependencies {
-  readonly stdout: ProgressStream;
-  readonly stderr: ProgressStream;
-  readonly env: NodeJS.ProcessEnv;
-  readonly clock: () => number;
+/** @default every source of an audit */
+export interface AuditIo extends Pick<Io, 'stdout' | 'stderr' | 'env' | 'clock'> {
   readonly sources?: AuditOptions['sources'];
 }
+
+export const register: Register = (program, { program: name, interruption, run }) => {
+  withOutput(
+    withCluster(program.command('audit'))
+      .description('Shows when every certificate of one cluster ends, what renews it, and what could not be seen.')
+      .option('--policy <file>', 'fleet.yaml, whose audit.thresholds count; default: the built-in ones')
+      .option('--no-handshakes', 'no TLS handshakes with machines and Nodes; only one with the API endpoint')
+      .option('--secrets', 'read TLS Secrets and those of Cluster API too: certmarshal rbac --audit-secrets')
+      .option('--kubelet-metrics', 'ask the kubelets through the API server: certmarshal rbac --kubelet-metrics')
+      .option(
+        '--port <name=port>',
+        'where a server of the machines listens, if not where Kubernetes and etcd do; repeatable; names: kube-apiserver, kubelet, etcd, etcd-peer, kube-controller-manager, kube-scheduler',
+        repeatable,
+      )
+      .option(
+        '--snapshots <directory>',
+        'remember what was seen from one audit to the next, in a file of this directory',
+      )
+      .addOption(
+        new Option('--fail-on <severity>', 'exit status 1 for a finding that is at least so severe').choices(
+          SEVERITIES,
+        ),
+      )
+      .option('--verbose', 'every finding by itself; in JSON every observation'),
+    'table for people, json for programs, csv for a spreadsheet, openmetrics',
+    ['json', 'csv', 'openmetrics'],
+  )
+    .addHelpText(
+      'after',
+      `
+Nothing is written to the cluster. A handshake sends nothing but the handshake. docs/output.md describes every output,
+docs/findings.md every finding, docs/coverage.md what is seen where.
+
+Examples:
+  ${name} audit --kubeconfig berlin.yaml
+  ${name} audit --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --snapshots snapshots
+  ${name} audit --kubeconfig berlin.yaml --no-handshakes --policy fleet.yaml --output json
+  ${name} audit --kubeconfig berlin.yaml --output openmetrics > certmarshal.prom
+  ${name} audit --kubeconfig berlin.yaml --fail-on critical --port kubelet=10250
+
+Exit status:
+  0  done
+  1  a source or a snapshot could not be read or written, or a finding is as severe as --fail-on; the output says what
+  2  wrong usage or configuration; nothing was done`,
+    )
+    .action(
+      run(async (options: AuditTargetOptions & AuditCommandOptions & { policy?: string }) => {
+        const { snapshots, policy } = options;
+        const fleet = await loadFleet(policy);
+        if (snapshots !== undefined) await trySnapshots(snapshots);
+        const target = await openAuditTarget(options, fleet);
+        const given = { ...options, program: name, ...auditRepeat(options) };
+        const signal = interruption('what was read by now is shown');
+        return auditCommand(target, fleet.audit.thresholds, given, signal, PROCESS).finally(() => target.close());
+      }),
+    );
+};
 
 /**
  * Makes the directory of the snapshots and tries it: an audit takes minutes, so that none can be written is to be known before.
@@ -71,21 +128,18 @@ export async function auditCommand(
   thresholds: Thresholds,
   options: AuditCommandOptions,
   signal: AbortSignal,
-  dependencies: AuditDependencies = { ...process, stdout: process.stdout, stderr: process.stderr, clock: Date.now },
+  io: AuditIo,
 ): Promise<number> {
-  const { stdout, stderr } = dependencies;
-  stderr.write(otherwiseNotice(target.cluster.name, target.server) ?? '');
+  const { stderr } = io;
+  const { server } = target;
+  stderr.write(otherwiseNotice(target.cluster.name, server) ?? '');
   const snapshots = options.snapshots === undefined ? undefined : directorySnapshots(options.snapshots);
   const before = await readBefore(snapshots, target.id, stderr, signal);
   refuseAnother(before, target, options.snapshots);
-  const audited = await auditWithProgress(
-    target,
-    { previous: before.stored?.snapshot, thresholds, signal },
-    dependencies,
-  );
+  const audited = await auditWithProgress(target, { previous: before.stored?.snapshot, thresholds, signal }, io);
   const partial = lossOf(before, audited, stderr);
   const report = partial === undefined ? audited : { ...audited, snapshot: { ...audited.snapshot, partial } };
-  stdout.write(printed(report, thresholds, { ...options, server: target.server }, dependencies));
+  show(report, thresholds, options, server, io);
   const interrupted = signal.aborted;
   if (interrupted)
     stderr.write(
@@ -95,7 +149,7 @@ export async function auditCommand(
     snapshots === undefined ||
     (before.readable &&
       !interrupted &&
-      (await writeAfter(snapshots, ofServer(report, target.server), before.stored?.etag, stderr)));
+      (await writeAfter(snapshots, ofServer(report, server), before.stored?.etag, stderr)));
   const { findings, observations } = report.snapshot;
   const complete = kept && partial === undefined && !interrupted && auditedSources(observations).unread.length === 0;
   const failed = options.failOn !== undefined && findings.some(({ severity }) => reaches(severity, options.failOn));
@@ -108,55 +162,51 @@ function reaches(severity: Severity, limit: Severity = 'critical'): boolean {
   return SEVERITIES.indexOf(severity) <= SEVERITIES.indexOf(limit);
 }
 
-function printed(
+function show(
   report: AuditReport,
   thresholds: Thresholds,
-  { output, verbose = false, ...given }: AuditCommandOptions & Pick<AuditRendering, 'server'>,
-  { stdout, env, clock }: AuditDependencies,
-): string {
-  const now = clock();
-  switch (output) {
+  options: AuditCommandOptions,
+  server: NamedServer | undefined,
+  io: AuditIo,
+): void {
+  const now = io.clock();
+  const { verbose = false } = options;
+  switch (options.output) {
     case 'csv':
-      return auditCsv(report);
+      io.stdout.write(auditCsv(report));
+      break;
     case 'openmetrics':
-      return auditOpenMetrics(report);
+      io.stdout.write(auditOpenMetrics(report));
+      break;
     case 'json':
-      return `${JSON.stringify(auditJson(viewOf(report, thresholds, now), verbose))}\n`;
-    case 'table': {
-      const rendering = { ...given, verbose, now };
-      return `${renderAudit(viewOf(report, thresholds, now), rendering, styleFor(stdout, env), terminalWidth(stdout))}\n`;
-    }
+      printJson(io, auditJson(viewOf(report, thresholds, now), verbose));
+      break;
+    case 'table':
+      print(io, auditLines(viewOf(report, thresholds, now), { ...options, verbose, server, now }));
   }
 }
 
-async function auditWithProgress(
+function auditWithProgress(
   target: AuditTarget,
   options: Pick<AuditOptions, 'previous' | 'thresholds' | 'signal'>,
-  { stderr, clock, sources = AUDIT_SOURCES }: AuditDependencies,
+  { stderr, clock, sources = AUDIT_SOURCES }: AuditIo,
 ): Promise<AuditReport> {
   const progress = startProgress(stderr);
   const waiting = new Set<SourceId>(sources.map(({ id }) => id));
-  const say = () => {
-    const names = [...waiting];
-    const more = names.length > 3 ? ` and ${names.length - 3} more` : '';
+  const say = () =>
     progress.say(
-      `${target.cluster.name}: ${sources.length - names.length} of ${sources.length} sources read, waiting for ${names.slice(0, 3).join(', ')}${more}`,
+      `${target.cluster.name}: ${sources.length - waiting.size} of ${sources.length} sources read, waiting for ${firstOf([...waiting])}`,
     );
-  };
   say();
-  try {
-    return await audit(target, {
-      ...options,
-      clock,
-      sources,
-      onSource(source) {
-        waiting.delete(source);
-        say();
-      },
-    });
-  } finally {
-    progress.done();
-  }
+  return audit(target, {
+    ...options,
+    clock,
+    sources,
+    onSource(source) {
+      waiting.delete(source);
+      say();
+    },
+  }).finally(() => progress.done());
 }
 
 interface Before {

@@ -1,5 +1,6 @@
 import type { AuditReport } from '../../../lambdas/audit/audit.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
+import { csvCell } from '../../terminal/phrases.ts';
 import { certificatesOf } from './groups.ts';
 
 type Column = readonly [name: string, value: (certificate: CertificateObservation) => string | number | undefined];
@@ -27,16 +28,10 @@ export function auditCsv(report: AuditReport): string {
   const rows = certificatesOf(report)
     .toSorted((a, b) => Date.parse(a.notAfter) - Date.parse(b.notAfter))
     .map((certificate) => [report.snapshot.cluster, ...COLUMNS.map(([, value]) => value(certificate) ?? '')]);
-  return [['cluster', ...COLUMNS.map(([name]) => name)], ...rows]
-    .map((row) => `${row.map((value) => cell(String(value))).join(',')}\r\n`)
-    .join('');
-}
-
-/** A spreadsheet takes what begins like this for a formula, and runs it. */
-const FORMULA = /^[=+\-@\t\r]/;
-
-/** Quoted always: which character ends a cell depends on where the spreadsheet is opened. */
-function cell(value: string): string {
-  const harmless = FORMULA.test(value) ? `'${value}` : value;
-  return `"${harmless.replaceAll('"', '""')}"`;
+  return (
+    [['cluster', ...COLUMNS.map(([name]) => name)], ...rows]
+      // Quoted always: which character ends a cell depends on where the spreadsheet is opened.
+      .map((row) => `${row.map((value) => csvCell(String(value), () => true)).join(',')}\r\n`)
+      .join('')
+  );
 }

@@ -1,5 +1,5 @@
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
-import { quote, repeatOptions } from '../../target.ts';
+import { repeatedFlags, repeatOptions } from '../../target.ts';
 import type { AuditTargetOptions } from './target.ts';
 
 /** Options as they were given, for commands that are to be pasted. */
@@ -18,28 +18,27 @@ export function auditRepeat(
   const { policy, ...target } = options;
   const repeat = repeatOptions(target);
   const { kubeconfig, context, managementKubeconfig } = options;
-  const workload = flag('kubeconfig', kubeconfig) + flag('context', context);
+  const workload = repeatedFlags([
+    ['--kubeconfig', kubeconfig],
+    ['--context', context],
+  ]);
   return {
     repeat,
-    repeatAudit: [
-      repeat,
-      flag('policy', policy),
-      options.handshakes === false ? ' --no-handshakes' : '',
-      options.secrets === true ? ' --secrets' : '',
-      options.kubeletMetrics === true ? ' --kubelet-metrics' : '',
-      ...(options.port ?? []).map((port) => flag('port', port)),
-      flag('snapshots', options.snapshots),
-    ].join(''),
+    repeatAudit: `${repeat}${repeatedFlags([
+      ['--policy', policy],
+      ['--no-handshakes', options.handshakes === false],
+      ['--secrets', options.secrets],
+      ['--kubelet-metrics', options.kubeletMetrics],
+      ...(options.port ?? []).map((port) => ['--port', port] as const),
+      ['--snapshots', options.snapshots],
+    ])}`,
     // Without one of its own, the cluster is its own management cluster.
     kubectl: {
       workload,
-      management: managementKubeconfig === undefined ? workload : flag('kubeconfig', managementKubeconfig),
+      management:
+        managementKubeconfig === undefined ? workload : repeatedFlags([['--kubeconfig', managementKubeconfig]]),
     },
   };
-}
-
-function flag(name: string, value: string | undefined): string {
-  return value === undefined ? '' : ` --${name} ${quote(value)}`;
 }
 
 /** Kinds that are in the management cluster. */

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { ApprovalPolicy } from '../../../lambdas/approval/policy.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
@@ -11,8 +10,11 @@ import type { LoadedKubeconfig } from '../../../lambdas/kubernetes/kubeconfig.ts
 import { mayI, type Right, reviewSelf } from '../../../lambdas/kubernetes/self-review.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { field, text } from '../../../lambdas/resources/fields.ts';
+import { EXIT_HELP, type Register, withOutput } from '../../command.ts';
 import { type Role, rightsOf } from '../../doctor/rights.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
+import { loadFleet } from '../../fleet.ts';
+import { type Io, PROCESS, printJson } from '../../io.ts';
 import { defaultKubeconfig, load, providerOf } from '../../target.ts';
 import { type RbacOptions, rbacManifests } from '../rbac.ts';
 import { fleetLines } from './fleet-lines.ts';
@@ -38,6 +40,57 @@ export interface CredentialsOptions {
   readonly kubeletMetrics?: boolean;
 }
 
+/** What the command does it with; tests have their own store. */
+export interface CredentialsIo extends Io {
+  readonly storeSecret: StoreSecret;
+}
+
+export const register: Register = (program, { program: name, interruption, run }) => {
+  withOutput(
+    program
+      .command('credentials')
+      .description('Makes the credentials that certmarshal sweeps a cluster with.')
+      .addHelpText('after', EXIT_HELP)
+      .command('create')
+      .description('Makes ServiceAccount, RBAC and a kubeconfig in a cluster, tries the kubeconfig and stores it.')
+      .option('--kubeconfig <file>', 'kubeconfig of an administrator; default: $KUBECONFIG, else ~/.kube/config')
+      .option('--context <name>', 'context of the kubeconfig; default: its current one')
+      .option('--allow-exec', 'run the credential command that the kubeconfig names')
+      .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
+      .option('--management', 'a management cluster, or one that manages itself: read Machines and Clusters too')
+      .option(
+        '--workload-of <cluster>',
+        'a workload cluster of this management cluster: the lines for fleet.yaml go there',
+      )
+      .option('--policy <file>', 'fleet.yaml: what its policies use is granted')
+      .option('--no-audit', 'only what approving takes, nothing of what an audit reads')
+      .option('--audit-secrets', 'for an audit with --secrets: read Secrets, and the private keys in them')
+      .option('--kubelet-metrics', 'for an audit with --kubelet-metrics: reach every kubelet through the API server')
+      .option('--namespace <namespace>', 'of the ServiceAccount', 'kube-system')
+      .option('--name <name>', 'of the ServiceAccount', 'certmarshal')
+      .requiredOption('--store <store>', 'secretsmanager:NAME, or stdout for the kubeconfig and nothing else'),
+    'table or json',
+  )
+    .addHelpText(
+      'after',
+      `
+Running it again repairs what was changed, and deletes nothing. AWS credentials and Region come from the environment, as for the AWS CLI.
+
+Examples:
+  ${name} credentials create --kubeconfig berlin.yaml --management --store stdout > certmarshal.yaml
+  ${name} credentials create --kubeconfig mgmt.yaml --management --policy fleet.yaml --store secretsmanager:certmarshal/mgmt
+  ${name} credentials create --kubeconfig berlin.yaml --workload-of mgmt --policy fleet.yaml --store secretsmanager:certmarshal/berlin
+${EXIT_HELP}`,
+    )
+    .action(
+      run(async (options: CredentialsOptions & { policy?: string }) => {
+        const { policies } = await loadFleet(options.policy);
+        const io = { ...PROCESS, storeSecret: storeInSecretsManager };
+        return createCredentialsCommand(options, policies, interruption(), io);
+      }),
+    );
+};
+
 /** The controller fills the Secret within a second; RBAC takes effect as fast. */
 const PATIENCE_MS = 30_000;
 const PAUSE_MS = 200;
@@ -53,8 +106,11 @@ export async function createCredentialsCommand(
   options: CredentialsOptions,
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
-  storeSecret: StoreSecret = storeInSecretsManager,
+  io: CredentialsIo,
 ): Promise<number> {
+  const { stdout, stderr, env } = io;
+  // Progress, for people; never anything of the token.
+  const say = (line: string): void => void stderr.write(`${line}\n`);
   const store = parseStore(options.store);
   const { namespace, name, management = false, workloadOf } = options;
   requireOnePlace(options);
@@ -62,7 +118,7 @@ export async function createCredentialsCommand(
   const roles: readonly Role[] = management ? ['workload', 'management'] : ['workload'];
   const manifests = [...rolesOf(options, policies, roles), tokenSecret(namespace, name)];
   const admin = {
-    ...(await load(options.kubeconfig ?? defaultKubeconfig(process.env), options)),
+    ...(await load(options.kubeconfig ?? defaultKubeconfig(env), options)),
     addresses: 'local' as const,
   };
   const cluster = options.cluster ?? admin.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
@@ -74,44 +130,41 @@ export async function createCredentialsCommand(
     await asAdministrator(async () => {
       for (const manifest of manifests) say(`${describe(manifest)} ${await ensureObject(client, manifest, signal)}`);
     });
-    token = await readToken(client, tokenSecret(namespace, name), signal);
+    token = await readToken(client, tokenSecret(namespace, name), signal, io);
   } finally {
     client.close();
   }
   const connection: Connection = { ...admin, credentials: { kind: 'token', token } };
-  await tryToken(
-    connection,
-    `system:serviceaccount:${namespace}:${name}`,
-    roles.flatMap((role) => rightsOf(role, policies, granted(options, role))),
-    signal,
-  );
+  const rights = roles.flatMap((role) => rightsOf(role, policies, granted(options, role)));
+  await tryToken(connection, `system:serviceaccount:${namespace}:${name}`, rights, signal, io);
+  say(`tried: ${rights.length} rights are granted`);
 
   const kubeconfig = kubeconfigOf(admin, cluster, token);
+  const isJson = options.output === 'json';
   if (store.kind === 'stdout') {
-    if (process.stdout.isTTY) say('the token in this kubeconfig is now on your screen; > FILE keeps it off');
+    if (stdout.isTTY) say('the token in this kubeconfig is now on your screen; > FILE keeps it off');
     // JSON is YAML: either is a kubeconfig.
-    process.stdout.write(options.output === 'json' ? `${JSON.stringify(kubeconfig)}\n` : stringify(kubeconfig));
+    if (isJson) printJson(io, kubeconfig);
+    else stdout.write(stringify(kubeconfig));
     return EXIT.done;
   }
   try {
-    const { arn, created } = await storeSecret(store.name, stringify(kubeconfig), signal);
+    const { arn, created } = await io.storeSecret(store.name, stringify(kubeconfig), signal);
     say(`secret ${store.name} ${created ? 'created' : 'given a new version'}`);
+    const provider = providerOf(undefined, admin.server);
     const { fleet, yaml, when } = fleetLines({
       name: cluster,
       kubeconfigSecret: arn,
-      provider: providerOf(undefined, admin.server),
+      provider,
       management,
       workloadOf,
     });
-    process.stdout.write(
-      options.output === 'json'
-        ? `${JSON.stringify({ version: 1, secret: arn, created, fleet })}\n`
-        : `${arn}\n\nFor fleet.yaml:\n\n${yaml}\n${when}\n`,
-    );
+    if (isJson) printJson(io, { version: 1, secret: arn, created, fleet });
+    else stdout.write(`${arn}\n\nFor fleet.yaml:\n\n${yaml}\n${when}\n`);
     return EXIT.done;
   } catch (error) {
     if (!(error instanceof AwsError)) throw error;
-    process.stderr.write(`${error.message}\nThe credentials exist in the cluster; running this again stores them.\n`);
+    say(`${error.message}\nThe credentials exist in the cluster; running this again stores them.`);
     return EXIT.incomplete;
   }
 }
@@ -123,11 +176,6 @@ function requireOnePlace({ management, workloadOf }: CredentialsOptions): void {
     throw new UsageError('--management and --workload-of exclude each other: a cluster has one place in fleet.yaml.');
   if (!CLUSTER_NAME.test(workloadOf))
     throw new UsageError('--workload-of takes the name that the management cluster has in fleet.yaml.');
-}
-
-/** Progress, for people; never anything of the token. */
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
 }
 
 function describe({ kind, metadata: { namespace, name } }: Manifest): string {
@@ -182,23 +230,23 @@ async function asAdministrator(work: () => Promise<void>): Promise<void> {
 }
 
 /** @throws KubernetesError of kind `timeout` when the controller does not write a token */
-async function readToken(client: KubernetesClient, secret: Manifest, signal: AbortSignal): Promise<string> {
+async function readToken(client: KubernetesClient, secret: Manifest, signal: AbortSignal, io: Io): Promise<string> {
   const path = objectPath(secret);
   const account = secret.metadata['annotations'];
-  for (const deadline = Date.now() + PATIENCE_MS; ; ) {
+  for (const deadline = io.clock() + PATIENCE_MS; ; ) {
     const found = await client.request({ method: 'GET', path, signal });
     const token = Buffer.from(text(found, 'data', 'token') ?? '', 'base64').toString('latin1');
     // Both are written at once, and a token of a Secret that somebody else wrote is nobody's.
     if (token !== '' && text(found, 'data', 'ca.crt') !== undefined && text(found, 'type') === secret['type'])
       return token;
-    if (Date.now() > deadline)
+    if (io.clock() > deadline)
       throw new KubernetesError({
         kind: 'timeout',
         object: `${describe(secret)} on ${client.server}`,
         problem: `it has no token after ${PATIENCE_MS / 1000} s`,
         remedy: `kube-controller-manager fills it for ${String(field(account, 'kubernetes.io/service-account.name'))}: look at its serviceaccount-token controller, then run this again.`,
       });
-    await pause(signal);
+    await pause(signal, io);
   }
 }
 
@@ -208,23 +256,23 @@ async function tryToken(
   username: string,
   rights: readonly Right[],
   signal: AbortSignal,
+  io: Io,
 ): Promise<void> {
   const client = createKubernetesClient(connection);
   try {
     await requireIdentity(client, connection, username, signal);
-    const deadline = Date.now() + PATIENCE_MS;
+    const deadline = io.clock() + PATIENCE_MS;
     for (const right of rights)
       while (!(await mayI(client, right, signal))) {
-        if (Date.now() > deadline)
+        if (io.clock() > deadline)
           throw new KubernetesError({
             kind: 'forbidden',
             object: `${right.verb} ${right.resource} on ${client.server}`,
             problem: 'the new credentials may not do it, so they are not stored',
             remedy: 'Find out what else decides in this cluster beside RBAC: kubectl auth can-i --list',
           });
-        await pause(signal);
+        await pause(signal, io);
       }
-    say(`tried: ${rights.length} rights are granted`);
   } finally {
     client.close();
   }
@@ -272,9 +320,9 @@ export function subjectOf(token: string): string {
   }
 }
 
-async function pause(signal: AbortSignal): Promise<void> {
+async function pause(signal: AbortSignal, { sleep }: Io): Promise<void> {
   // The next call says that it was interrupted.
-  await delay(PAUSE_MS, undefined, { signal }).catch(() => {});
+  await sleep(PAUSE_MS, signal).catch(() => {});
 }
 
 /** Everything inline, and nothing but what reaching this server takes. */

@@ -3,7 +3,7 @@ import { parseDuration } from '../../../lambdas/config/duration.ts';
 import { directoryJournalFiles } from '../../../lambdas/journal/directory-files.ts';
 import type { JournalFiles } from '../../../lambdas/journal/journal-files.ts';
 import { printable } from '../../../lambdas/printable.ts';
-import { requireRegion } from '../../aws-region.ts';
+import { requireBucketName, requireRegion } from '../../aws-region.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { systemErrorWords } from '../../system-error.ts';
 
@@ -20,15 +20,12 @@ export interface OpenJournal {
   readonly name: string;
 }
 
-const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
-
 /** @throws UsageError when there is none, or no Region is named */
 export async function openJournal({ bucket, directory }: JournalSource): Promise<OpenJournal> {
   if ((bucket === undefined) === (directory === undefined))
     throw new UsageError('Name the journal: either --bucket NAME, or --directory of a copy of it.');
   if (directory !== undefined) return { files: await openDirectory(directory), name: printable(directory) };
-  const name = bucket ?? '';
-  if (!BUCKET.test(name)) throw new UsageError(`--bucket takes the name of an S3 bucket; got ${printable(name)}.`);
+  const name = requireBucketName(bucket ?? '');
   const [{ S3Client }, { s3JournalFiles }] = await Promise.all([
     import('@aws-sdk/client-s3'),
     import('../../../lambdas/journal/journal-files.ts'),
@@ -66,9 +63,4 @@ export function sinceOf(duration: string, now: number): number {
   if (seconds < 1 || since < 0)
     throw new UsageError(`--since takes a duration, for example 30d; got ${printable(duration)}.`);
   return since;
-}
-
-/** `2026-11-21`, UTC. */
-export function dayOf(time: number): string {
-  return new Date(time).toISOString().slice(0, 10);
 }

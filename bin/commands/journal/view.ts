@@ -3,20 +3,13 @@ import type { SearchResult } from '../../../lambdas/journal/search.ts';
 import type { Verification } from '../../../lambdas/journal/verify.ts';
 import type { ChainProblem, TamperKind, VerifiedChain } from '../../../lambdas/journal/verify-chain.ts';
 import { printable } from '../../../lambdas/printable.ts';
+import { list } from '../../../lambdas/resources/fields.ts';
+import { counted } from '../../../lambdas/words.ts';
 import { quote } from '../../target.ts';
-import { counted } from '../../terminal/plural.ts';
-import type { Style } from '../../terminal/style.ts';
-import { table } from '../../terminal/table.ts';
-import { ago } from '../../terminal/time.ts';
-import { hang } from '../../terminal/wrap.ts';
-
-export interface JournalView {
-  readonly style: Style;
-  /** Columns of the terminal; undefined wraps nothing. */
-  readonly width: number | undefined;
-  /** How the user starts this program. */
-  readonly program: string;
-}
+import { hang, type Lines, table } from '../../terminal/draw.ts';
+import { bad, faint, good, strong, warn } from '../../terminal/paint.ts';
+import { csvCell } from '../../terminal/phrases.ts';
+import { ago } from '../../terminal/words.ts';
 
 /** What was verified. */
 export interface VerifiedWhat {
@@ -24,6 +17,8 @@ export interface VerifiedWhat {
   readonly cluster: string | undefined;
   /** `--bucket certmarshal-journal`. */
   readonly source: string;
+  /** How the user starts this program. */
+  readonly program: string;
 }
 
 /** Problems that are shown of each chain. */
@@ -61,54 +56,35 @@ export const TAMPER_REMEDIES: Readonly<Record<TamperKind, string>> = {
 };
 
 /** A verification for people: the first line is the whole story. */
-export function renderVerification(
-  { chains, strays, strayCount }: Verification,
-  what: VerifiedWhat,
-  { style, width, program }: JournalView,
-): string {
+export function verificationLines({ chains, strays, strayCount }: Verification, what: VerifiedWhat): Lines {
   const broken = chains.filter(({ problemCount }) => problemCount > 0);
-  const lines = chains.reduce((sum, chain) => sum + chain.lines, 0);
-  const head = headline(chains, broken, lines, strayCount);
   const isFine = broken.length === 0 && strayCount === 0;
-  const out: string[] = hang(isFine ? '✔ ' : '✖ ', head, width).map(isFine ? style.good : style.bad);
-  if (what.since !== undefined)
-    out.push(
-      ...hang(
-        '  ',
-        `Looked at from ${what.since} on. What was before is taken as it is; without --since everything is.`,
-        width,
-      ),
-    );
-  for (const chain of broken) out.push('', ...brokenLines(chain, { style, width }));
-  if (strayCount > 0) {
-    out.push(
-      '',
-      style.strong(counted(strayCount, 'object that does not', 'objects that do not') + ' belong to the journal'),
-    );
-    for (const stray of strays.slice(0, SHOWN_PROBLEMS)) out.push(...hang('  ✖ ', printable(stray.object, 300), width));
-    out.push(...hang('    → ', TAMPER_REMEDIES.stray, width));
-  }
   const pending = chains.filter((chain) => chain.pending);
-  if (pending.length > 0)
-    out.push(
+  return [
+    hang(isFine ? '✔ ' : '✖ ', headline(chains, broken, strayCount), isFine ? good : bad),
+    what.since !== undefined &&
+      hang('  ', `Looked at from ${what.since} on. What was before is taken as it is; without --since everything is.`),
+    broken.map((chain) => ['', brokenLines(chain)]),
+    strayCount > 0 && [
       '',
-      ...hang(
+      strong(`${counted(strayCount, 'object that does not', 'objects that do not')} belong to the journal`),
+      strays.slice(0, SHOWN_PROBLEMS).map(({ object }) => hang('  ✖ ', printable(object, 300))),
+      hang('    → ', TAMPER_REMEDIES.stray),
+    ],
+    pending.length > 0 && [
+      '',
+      hang(
         '  · ',
         `${counted(pending.length, 'chain')} whose last lines are in its head only: a sweep was interrupted. Nothing is lost; the next decision completes it.`,
-        width,
       ),
-    );
-  out.push(...anchorLines(chains, what, { program, width }));
-  return out.join('\n');
+    ],
+    anchorLines(chains, what),
+  ];
 }
 
-function headline(
-  chains: readonly VerifiedChain[],
-  broken: readonly VerifiedChain[],
-  lines: number,
-  strayCount: number,
-): string {
-  const all = `${counted(chains.length, 'chain')}, ${NUMBERS.format(lines)} ${lines === 1 ? 'line' : 'lines'}`;
+function headline(chains: readonly VerifiedChain[], broken: readonly VerifiedChain[], strayCount: number): string {
+  const lines = chains.reduce((sum, chain) => sum + chain.lines, 0);
+  const all = `${counted(chains.length, 'chain')}, ${numbered(lines, 'line')}`;
   const [first] = broken;
   const [problem] = first?.problems ?? [];
   if (first !== undefined && problem !== undefined) {
@@ -116,98 +92,96 @@ function headline(
     return `${which}: ${printable(first.cluster)}, ${printable(problem.message, 300)}`;
   }
   if (chains.length === 0 && strayCount === 0) return 'the journal has no line yet (0 chains, 0 lines)';
-  return strayCount > 0
-    ? `${all}, unbroken; ${counted(strayCount, 'object does', 'objects do')} not belong there`
-    : `${all}, unbroken`;
+  const others = strayCount > 0 ? `; ${counted(strayCount, 'object does', 'objects do')} not belong there` : '';
+  return `${all}, unbroken${others}`;
 }
 
-function brokenLines(chain: VerifiedChain, { style, width }: Omit<JournalView, 'program'>): string[] {
-  const out = [`${style.strong(printable(chain.cluster))}  ${counted(chain.problemCount, 'problem')}`];
-  const shown = chain.problems.slice(0, SHOWN_PROBLEMS);
-  for (const problem of shown) {
-    out.push(...hang(`  ${style.bad('✖')} `, `${printable(problem.message, 300)}  ${problem.kind}`, width));
-    out.push(...hang('    ', style.faint(placeOf(problem)), undefined));
-  }
-  if (chain.problemCount > shown.length) out.push(`  … ${chain.problemCount - shown.length} more`);
-  for (const remedy of new Set(shown.map(({ kind }) => TAMPER_REMEDIES[kind])))
-    out.push(...hang('  → ', remedy, width));
-  return out;
+/** `1,204 lines`. */
+function numbered(count: number, thing: string): string {
+  return `${NUMBERS.format(count)} ${thing}${count === 1 ? '' : 's'}`;
+}
+
+function brokenLines({ cluster, problems, problemCount }: VerifiedChain): Lines {
+  const shown = problems.slice(0, SHOWN_PROBLEMS);
+  return [
+    `${strong(printable(cluster))}  ${counted(problemCount, 'problem')}`,
+    shown.map((problem) => [
+      hang(`  ${bad('✖')} `, `${printable(problem.message, 300)}  ${problem.kind}`),
+      `    ${faint(placeOf(problem))}`,
+    ]),
+    problemCount > shown.length && `  … ${problemCount - shown.length} more`,
+    [...new Set(shown.map(({ kind }) => TAMPER_REMEDIES[kind]))].map((remedy) => hang('  → ', remedy)),
+  ];
 }
 
 function placeOf({ object, line }: ChainProblem): string {
   return `${printable(object, 600)}${line === undefined ? '' : ` line ${line}`}`;
 }
 
-function anchorLines(
-  chains: readonly VerifiedChain[],
-  { cluster, source }: VerifiedWhat,
-  { program, width }: Omit<JournalView, 'style'>,
-): string[] {
+function anchorLines(chains: readonly VerifiedChain[], { cluster, source, program }: VerifiedWhat): Lines {
   const anchors = chains.flatMap(({ cluster: id, end, problemCount }) =>
     end === undefined || problemCount > 0 ? [] : [{ id, ...end }],
   );
-  if (anchors.length === 0) return [];
   const shown = anchors.slice(0, SHOWN_ANCHORS);
   const more = anchors.length - shown.length;
   const which = cluster === undefined ? '' : ` --cluster ${quote(printable(cluster))}`;
-  return [
-    '',
-    ...hang(
+  return (
+    anchors.length > 0 && [
       '',
-      'Note down, outside of this account, where the unbroken chains end now. Later this finds them whole, or says which is not:',
-      width,
-    ),
-    // Never wrapped: it is to be pasted.
-    [
-      `  ${program} journal verify ${source}${which}`,
-      ...shown.map(({ id, seq, hash }) => `    --expect ${quote(printable(`${id}=${seq}:${hash}`, 600))}`),
-    ].join(' \\\n'),
-    ...(more > 0 ? [`  … ${more} more; --output json has all`] : []),
-  ];
+      hang(
+        '',
+        'Note down, outside of this account, where the unbroken chains end now. Later this finds them whole, or says which is not:',
+      ),
+      // Never wrapped: it is to be pasted.
+      [
+        `  ${program} journal verify ${source}${which}`,
+        ...shown.map(({ id, seq, hash }) => `    --expect ${quote(printable(`${id}=${seq}:${hash}`, 600))}`),
+      ].join(' \\\n'),
+      more > 0 && `  … ${more} more; --output json has all`,
+    ]
+  );
 }
 
 const text = (value: unknown, limit = 300): string =>
   typeof value === 'string' ? printable(value, limit) : typeof value === 'number' ? String(value) : '';
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** Names that are shown of a line; JSON and CSV have all. */
 const SHOWN_NAMES = 6;
 
-/** Lines that were found, for people: the newest first. */
-export function renderSearch(
+/** Lines that were found, for people: the newest first. @param what was looked for, in words */
+export function searchLines(
   { lines, found, searched, unreadable }: SearchResult,
-  { what, now }: { readonly what: string; readonly now: number },
-  { style, width, program }: JournalView,
-): string {
-  const told = `${NUMBERS.format(found)} ${found === 1 ? 'decision' : 'decisions'} ${what} (${NUMBERS.format(searched)} ${searched === 1 ? 'line' : 'lines'} looked at)`;
-  const out = hang('', told, width).map(style.strong);
-  if (unreadable > 0)
-    out.push(
-      ...hang(
+  what: string,
+  now: number,
+  program: string,
+): Lines {
+  return [
+    hang('', `${numbered(found, 'decision')} ${what} (${numbered(searched, 'line')} looked at)`, strong),
+    unreadable > 0 &&
+      hang(
         '✖ ',
         `${counted(unreadable, 'line or object', 'lines or objects')} could not be read: ${program} journal verify says which`,
-        width,
-      ).map(style.bad),
-    );
-  if (lines.length > 0) {
-    const rows = lines.map((line) => rowOf(line, now, style));
-    out.push(
+        bad,
+      ),
+    lines.length > 0 && [
       '',
-      ...table([['WHEN', 'CLUSTER', 'CSR OR OBJECT', 'VERDICT OR WRITE', 'OUTCOME', 'WHO, WHAT AND WHY'], ...rows], {
-        width,
-        stackBelow: 120,
-      }),
-    );
-  }
-  if (found > lines.length) out.push('', `The newest ${lines.length}; --limit shows more, --output json and csv too.`);
-  return out.join('\n');
+      table(
+        [
+          ['WHEN', 'CLUSTER', 'CSR OR OBJECT', 'VERDICT OR WRITE', 'OUTCOME', 'WHO, WHAT AND WHY'],
+          ...lines.map((line) => rowOf(line, now)),
+        ],
+        120,
+      ),
+    ],
+    found > lines.length && ['', `The newest ${lines.length}; --limit shows more, --output json and csv too.`],
+  ];
 }
 
-function rowOf(line: RawLine, now: number, style: Style): string[] {
+function rowOf(line: RawLine, now: number): string[] {
   const { at, cluster, value, intact } = line;
-  if (value['kind'] === 'rollout') return rolloutRowOf(line, now, style);
+  if (value['kind'] === 'rollout') return rolloutRowOf(line, now);
   const { verdict, reason, message, requester, names, nameCount, csr, outcome } = value;
-  const all = listOf(names).map((name) => text(name, 100));
+  const all = list(names).map((name) => text(name, 100));
   const count = typeof nameCount === 'number' ? nameCount : all.length;
   const shown = all.slice(0, SHOWN_NAMES).join(', ') + (count > SHOWN_NAMES ? ` and ${count - SHOWN_NAMES} more` : '');
   const hostile = value['hostile'] === true ? 'hostile: ' : '';
@@ -217,12 +191,12 @@ function rowOf(line: RawLine, now: number, style: Style): string[] {
       : shown === ''
         ? 'no name that could be read'
         : shown;
-  const why = `${changedOf(intact, style)}${text(requester)} asked for ${asked}: ${hostile}${text(message, 600)}  ${text(reason)}`;
-  return [whenOf(at, now), printable(cluster, 150), text(csr), paint(verdict, style), text(outcome), why];
+  const why = `${changedOf(intact)}${text(requester)} asked for ${asked}: ${hostile}${text(message, 600)}  ${text(reason)}`;
+  return [whenOf(at, now), printable(cluster, 150), text(csr), paint(verdict), text(outcome), why];
 }
 
 /** A write of a rollout: the object where a request has its name, and what was to be written where that has its verdict. */
-function rolloutRowOf({ at, cluster, value, intact }: RawLine, now: number, style: Style): string[] {
+function rolloutRowOf({ at, cluster, value, intact }: RawLine, now: number): string[] {
   const { object, write, outcome, rollout, trigger, reason, message } = value;
   const which = rollout === undefined ? 'no rollout' : `rollout ${text(rollout)}`;
   const who = trigger === undefined ? '' : `, by ${trigger === 'person' ? 'a person' : 'the schedule'}`;
@@ -231,9 +205,9 @@ function rolloutRowOf({ at, cluster, value, intact }: RawLine, now: number, styl
     whenOf(at, now),
     printable(cluster, 150),
     text(object),
-    write === 'hold' ? style.bad(`✖ ${text(write, 30)}`) : style.strong(text(write, 30)),
+    write === 'hold' ? bad(`✖ ${text(write, 30)}`) : strong(text(write, 30)),
     text(outcome),
-    `${changedOf(intact, style)}${which}${who}: ${text(reason)}${words}`,
+    `${changedOf(intact)}${which}${who}: ${text(reason)}${words}`,
   ];
 }
 
@@ -241,13 +215,13 @@ function whenOf(at: string, now: number): string {
   return `${at.slice(0, 16).replace('T', ' ')} (${ago((now - Date.parse(at)) / 1000)})`;
 }
 
-function changedOf(intact: boolean, style: Style): string {
-  return intact ? '' : `${style.bad('✖ this line was changed after it was written')}; `;
+function changedOf(intact: boolean): string {
+  return intact ? '' : `${bad('✖ this line was changed after it was written')}; `;
 }
 
-function paint(verdict: unknown, style: Style): string {
-  if (verdict === 'approve') return style.good('✔ approve');
-  return verdict === 'deny' ? style.bad('✖ deny') : style.warn(`◌ ${text(verdict, 20)}`);
+function paint(verdict: unknown): string {
+  if (verdict === 'approve') return good('✔ approve');
+  return verdict === 'deny' ? bad('✖ deny') : warn(`◌ ${text(verdict, 20)}`);
 }
 
 const COLUMNS = [
@@ -284,10 +258,14 @@ const COLUMNS = [
   'until',
 ] as const;
 
+const isSpecial = (value: string) => /[",\r\n]/.test(value);
+
 /** One row a line under a row of names. Source: RFC 4180. */
 export function searchCsv(lines: readonly RawLine[]): string {
   const rows = lines.map(({ value, intact }) => [...COLUMNS.map((name) => flat(value[name])), String(intact)]);
-  return [[...COLUMNS, 'intact'], ...rows].map((row) => `${row.map(cell).join(',')}\r\n`).join('');
+  return [[...COLUMNS, 'intact'], ...rows]
+    .map((row) => `${row.map((value) => csvCell(value, isSpecial)).join(',')}\r\n`)
+    .join('');
 }
 
 function flat(value: unknown): string {
@@ -298,12 +276,4 @@ function flat(value: unknown): string {
       )
       .join(' ');
   return typeof value === 'boolean' ? String(value) : text(value, 600);
-}
-
-/** A spreadsheet takes what begins so for a formula, and runs it. */
-const FORMULA = /^[=+\-@\t\r]/;
-
-function cell(value: string): string {
-  const harmless = FORMULA.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

@@ -3,14 +3,16 @@ import { certificateObservation } from '../../../lambdas/audit/certificate-obser
 import { judgeCertificate } from '../../../lambdas/audit/rules/certificate.ts';
 import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
-import { canonicalDnsName } from '../../../lambdas/names.ts';
+import { canonicalAddress, canonicalDnsName } from '../../../lambdas/names.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { codeOfUnread, type FindingCode, SEVERITIES, type Severity } from '../../../lambdas/tables/finding-codes.ts';
 import type { HandshakeResult, HandshakeTarget } from '../../../lambdas/tls/handshake.ts';
+import { firstOf } from '../../../lambdas/words.ts';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
 import { isIssuedBy, isSelfSigned } from '../../../lambdas/x509/issued-by.ts';
 import { leadsTo } from '../../../lambdas/x509/leads-to.ts';
 import { type Verifications, verifications } from '../../../lambdas/x509/verifications.ts';
+import { dayOf } from '../../terminal/words.ts';
 
 /** What is wrong with one endpoint. */
 export interface ProbeFinding {
@@ -130,7 +132,7 @@ function outlivesIssuer(
   if (last === undefined || last.notAfter >= certificate.notAfter || isIssuedBy(certificate, last, made) !== true)
     return [];
   const due = new Date(last.notAfter).toISOString();
-  const message = `${name} says that it lives until ${day(certificate.notAfter)}, but ${last.subject}, which signed it, ends on ${day(last.notAfter)}`;
+  const message = `${name} says that it lives until ${dayOf(certificate.notAfter)}, but ${last.subject}, which signed it, ends on ${dayOf(last.notAfter)}`;
   return [finding({ code: 'OutlivesIssuer', severity: 'warning', message, due })];
 }
 
@@ -160,14 +162,10 @@ function nameMismatch(
   const wanted = canonicalDnsName(serverName);
   if (dnsNames.some((name) => covers(name, wanted))) return [];
   const names = [...dnsNames, ...addresses];
-  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
-  const shown = `${names.slice(0, MOST_NAMES).join(', ')}${more}`;
-  const has = names.length > 0 ? shown : `no names${otherNames ? ' of servers' : ''}`;
+  const has = names.length > 0 ? firstOf(names) : `no names${otherNames ? ' of servers' : ''}`;
   const message = `the certificate at ${where} is not for ${printable(serverName)}; it has ${has}`;
   return [finding({ code: 'NameMismatch', severity: 'warning', message })];
 }
-
-const MOST_NAMES = 3;
 
 /** A wildcard stands for the whole first label, and for nothing else (RFC 9525 §6.3). */
 function covers(name: string, wanted: string): boolean {
@@ -176,6 +174,19 @@ function covers(name: string, wanted: string): boolean {
   return dot > 0 && wanted.slice(dot) === name.slice(1);
 }
 
-function day(time: number): string {
-  return new Date(time).toISOString().split('T')[0] ?? '';
+/** The names of what a server showed. */
+export interface ShownNames {
+  /** Of the first certificate, DNS names first; absent where none could be read. */
+  readonly names?: readonly string[];
+  /** Whether what was asked for was looked for among them: a name is; an address only counts where it is one of them. */
+  readonly nameChecked?: boolean;
+}
+
+/** Pure. What a mismatch is, `nameMismatch` says; an address that is not there is none, since whoever probes one usually has no name. */
+export function namesOf({ host, serverName }: HandshakeTarget, result: HandshakeResult): ShownNames {
+  const first = result.ok ? result.chain[0] : undefined;
+  if (first?.ok !== true) return {};
+  const { dnsNames, addresses } = first.certificate;
+  const address = serverName === undefined ? canonicalAddress(host) : undefined;
+  return { names: [...dnsNames, ...addresses], nameChecked: address === undefined || addresses.includes(address) };
 }

@@ -1,22 +1,19 @@
-import { once } from 'node:events';
-import type { Writable } from 'node:stream';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { parseDuration } from '../../../lambdas/config/duration.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { HandshakeTarget } from '../../../lambdas/tls/handshake.ts';
 import { handshakes } from '../../../lambdas/tls/handshakes.ts';
+import { counted } from '../../../lambdas/words.ts';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
+import { type Register, withOutput } from '../../command.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
-import { counted } from '../../terminal/plural.ts';
+import { type Io, PROCESS, print, printJsonLines } from '../../io.ts';
 import { startProgress } from '../../terminal/progress.ts';
-import { styleFor } from '../../terminal/style.ts';
-import { terminalWidth } from '../../terminal/wrap.ts';
 import { readTextFile } from '../../text-file.ts';
 import { isServerName, parseEndpoint } from './endpoints.ts';
-import { judgeEndpoint } from './judgement.ts';
-import { namesOf } from './names.ts';
-import { renderProbe, type ShownEndpoint } from './view.ts';
+import { judgeEndpoint, namesOf } from './judgement.ts';
+import { probeLines, type ShownEndpoint } from './view.ts';
 
 export interface ProbeOptions {
   /** PEM file of the authorities that may have signed the certificates. */
@@ -28,31 +25,55 @@ export interface ProbeOptions {
   readonly output: 'table' | 'json';
 }
 
-/** The standard streams of a process. */
-export interface ProbeStreams {
-  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
-  readonly stderr: NodeJS.WriteStream;
-}
-
 const DEFAULT_TIMEOUT = '5s';
 const MAX_TIMEOUT_SECONDS = 600;
+
+export const register: Register = (program, { program: name, interruption, run }) => {
+  withOutput(
+    program
+      .command('probe')
+      .argument('<host:port...>', 'TLS endpoints; an IPv6 address in brackets')
+      .description('Shows the certificates of TLS servers and what is wrong with them; no cluster is needed.')
+      .option('--ca <file>', 'PEM file of the authorities that may have signed them')
+      .option('--sni <name>', 'name to ask every endpoint for; default: the host, where that is a name')
+      .option('--timeout <duration>', 'for each endpoint; default: 5s'),
+    'table for people, json for programs: one line an endpoint',
+  )
+    .addHelpText(
+      'after',
+      `
+Nothing is trusted, and nothing but a handshake is sent.
+
+Examples:
+  ${name} probe 10.0.1.31:2379 10.0.1.31:2380
+  ${name} probe 10.0.1.31:6443 --ca ca.pem --sni kubernetes --output json
+
+Exit status:
+  0  done
+  1  an endpoint did not show a certificate, or a finding is at least a warning
+  2  wrong usage; nothing was done`,
+    )
+    .action(
+      run((endpoints: readonly string[], options: ProbeOptions) =>
+        probeCommand(endpoints, options, interruption('what was seen by now is shown'), PROCESS),
+      ),
+    );
+};
 
 /**
  * Shows the certificates of TLS servers, and what is wrong with them. JSON is one line an endpoint, in their order.
  *
- * @param now milliseconds since the epoch
  * @returns the exit status: 1 when a finding is at least a warning
  * @throws UsageError with everything that is wrong with endpoints and options
  */
 export async function probeCommand(
   endpoints: readonly string[],
   options: ProbeOptions,
-  { stdout, stderr }: ProbeStreams,
   signal: AbortSignal,
-  now: () => number = Date.now,
+  io: Pick<Io, 'stdout' | 'stderr' | 'env' | 'clock'>,
 ): Promise<number> {
   const { targets, timeoutMs, authorities } = await readUsage(endpoints, options);
-  const progress = startProgress(stderr);
+  const progress = startProgress(io.stderr);
   const say = (done: number) => progress.say(`${done} of ${counted(targets.length, 'endpoint')} answered or given up`);
   let done = 0;
   say(done);
@@ -66,17 +87,14 @@ export async function probeCommand(
     },
   }).finally(() => progress.done());
 
-  const rules = { authorities, thresholds: DEFAULT_THRESHOLDS, now: now() };
+  const rules = { authorities, thresholds: DEFAULT_THRESHOLDS, now: io.clock() };
   const probed = targets.flatMap((target, index): readonly ShownEndpoint[] => {
     const result = results[index];
     if (result === undefined) return [];
     return [{ ...judgeEndpoint(endpoints[index] ?? '', target, result, rules), ...namesOf(target, result) }];
   });
-  if (options.output === 'json') {
-    for (const each of probed) if (!stdout.write(`${JSON.stringify(each)}\n`)) await once(stdout, 'drain');
-  } else {
-    stdout.write(`${renderProbe(probed, rules.now, styleFor(stdout, process.env), terminalWidth(stdout))}\n`);
-  }
+  if (options.output === 'json') await printJsonLines(io, probed);
+  else print(io, probeLines(probed, rules.now));
   const unwell = probed.some(({ findings }) => findings.some(({ severity }) => severity !== 'info'));
   return unwell ? EXIT.incomplete : EXIT.done;
 }
@@ -93,7 +111,7 @@ async function readUsage(
 ): Promise<Usage> {
   const problems: string[] = [];
   const targets = endpoints.map(parseEndpoint).flatMap((target) => {
-    if (typeof target !== 'string') return [{ ...target, ...(sni === undefined ? {} : { serverName: sni }) }];
+    if (typeof target !== 'string') return [{ ...target, serverName: sni }];
     problems.push(`${target}.`);
     return [];
   });

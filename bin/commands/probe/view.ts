@@ -1,14 +1,13 @@
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { Severity } from '../../../lambdas/tables/finding-codes.ts';
+import { counted, firstOf } from '../../../lambdas/words.ts';
 import { bar } from '../../terminal/bar.ts';
-import { counted } from '../../terminal/plural.ts';
-import type { Style } from '../../terminal/style.ts';
-import { table } from '../../terminal/table.ts';
-import { span } from '../../terminal/time.ts';
-import { hang } from '../../terminal/wrap.ts';
-import type { ProbedEndpoint, ProbeFinding } from './judgement.ts';
-import type { ShownNames } from './names.ts';
+import { hang, type Lines, table } from '../../terminal/draw.ts';
+import { faint, strong } from '../../terminal/paint.ts';
+import { MARKS } from '../../terminal/phrases.ts';
+import { day, joined, span } from '../../terminal/words.ts';
+import type { ProbedEndpoint, ProbeFinding, ShownNames } from './judgement.ts';
 
 const BAR = 20;
 /** On a terminal narrower than this a bar takes half. */
@@ -26,91 +25,79 @@ export type ShownEndpoint = ProbedEndpoint & ShownNames;
  * What a probe showed as people read it: the whole story, then each endpoint with the lives of its certificates and its findings.
  *
  * @param now milliseconds since the epoch
- * @param width columns of the terminal; undefined wraps nothing
  */
-export function renderProbe(
-  probed: readonly ShownEndpoint[],
-  now: number,
-  style: Style,
-  width: number | undefined,
-): string {
-  return [
-    ...hang('', headline(probed, now, style), width),
-    ...probed.flatMap((each) => ['', ...endpointLines(each, now, style, width)]),
-  ].join('\n');
+export function probeLines(probed: readonly ShownEndpoint[], now: number): Lines {
+  return [hang('', headline(probed, now)), probed.map((each) => ['', endpointLines(each, now)])];
 }
 
 /** The whole story: how many are well, and at which something happens first. */
-function headline(probed: readonly ProbedEndpoint[], now: number, style: Style): string {
+function headline(probed: readonly ProbedEndpoint[], now: number): string {
   const findings = probed.flatMap((each) => each.findings);
   const leaves = probed.flatMap(({ endpoint, observations: [leaf] }) =>
     leaf === undefined ? [] : [{ endpoint, leaf }],
   );
   const [first] = leaves.toSorted((a, b) => Date.parse(turn(a.leaf, now)) - Date.parse(turn(b.leaf, now)));
   const [only] = probed;
-  const isOne = only !== undefined && probed.length === 1;
   const end = first === undefined ? 'no certificate' : `${left(first.leaf, now)}, ${day(turn(first.leaf, now))}`;
-  const story = isOne
-    ? `${printable(only.endpoint)}: ${countsOf(findings)} · ${end}`
-    : `${fleetOf(probed)} · ${first === undefined ? '' : `${printable(first.endpoint)} first: `}${end}`;
-  return `${mark(worstOf(findings), style)} ${style.strong(story)}`;
+  const story =
+    only !== undefined && probed.length === 1
+      ? `${printable(only.endpoint)}: ${countsOf(findings)} · ${end}`
+      : `${fleetOf(probed)} · ${first === undefined ? '' : `${printable(first.endpoint)} first: `}${end}`;
+  return `${mark(worstOf(findings))} ${strong(story)}`;
 }
 
 /** `1 critical, 2 warnings`. */
 function countsOf(findings: readonly ProbeFinding[]): string {
   const count = (wanted: Severity) => findings.filter(({ severity }) => severity === wanted).length;
-  const told = [
-    ...(count('critical') > 0 ? [`${count('critical')} critical`] : []),
-    ...(count('warning') > 0 ? [counted(count('warning'), 'warning')] : []),
-  ];
-  return told.length === 0 ? 'well' : told.join(', ');
+  const [critical, warnings] = [count('critical'), count('warning')];
+  return joined([critical > 0 && `${critical} critical`, warnings > 0 && counted(warnings, 'warning')]) || 'well';
 }
 
 /** `9 endpoints: 2 critical, 4 with warnings, 3 well · 3 show no certificate`; each endpoint counts as the worst of it. */
 function fleetOf(probed: readonly ProbedEndpoint[]): string {
   const worst = probed.map(({ findings }) => worstOf(findings));
-  const count = (wanted: Severity | undefined) => worst.filter((severity) => severity === wanted).length;
-  const states = [
-    { count: count('critical'), name: 'critical' },
-    { count: count('warning'), name: 'with warnings' },
-    { count: count(undefined), name: 'well' },
-  ].filter((state) => state.count > 0);
+  const states = STATES.map(([wanted, name]) => {
+    const count = worst.filter((severity) => severity === wanted).length;
+    return count > 0 && `${count} ${name}`;
+  });
   const silent = probed.filter(({ observations }) => observations.length === 0).length;
-  return [
-    `${counted(probed.length, 'endpoint')}: ${states.map((state) => `${state.count} ${state.name}`).join(', ')}`,
-    ...(silent > 0 ? [`${silent} ${silent === 1 ? 'shows' : 'show'} no certificate`] : []),
-  ].join(' · ');
+  const told = `${counted(probed.length, 'endpoint')}: ${joined(states)}`;
+  return joined([told, silent > 0 && `${silent} ${silent === 1 ? 'shows' : 'show'} no certificate`], ' · ');
 }
+
+const STATES = [
+  ['critical', 'critical'],
+  ['warning', 'with warnings'],
+  ['well', 'well'],
+] as const;
 
 function endpointLines(
   { endpoint, protocol, observations, findings, names, nameChecked }: ShownEndpoint,
   now: number,
-  style: Style,
-  width: number | undefined,
-): readonly string[] {
-  const about = [
-    ...(protocol === undefined ? [] : [protocol]),
-    ...(observations.length === 0 ? [] : [counted(observations.length, 'certificate')]),
-  ];
-  const shown = observations.slice(0, MOST_CERTIFICATES);
-  const told = findings.slice(0, MOST_FINDINGS);
+): Lines {
+  const certificates = observations.length > 0 && counted(observations.length, 'certificate');
   return [
-    [style.strong(printable(endpoint)), ...about].join(' · '),
-    ...table(
-      shown.map((observation) => certificateRow(observation, now, style, width)),
-      { width, stackBelow: NARROW },
-    ),
-    ...more(observations.length - shown.length, 'certificate', style),
-    ...namesLines(names, nameChecked, style, width),
-    ...told.flatMap((finding) => findingLines(finding, style, width)),
-    ...more(findings.length - told.length, 'finding', style),
+    joined([strong(printable(endpoint)), protocol, certificates], ' · '),
+    (width) =>
+      table(
+        observations.slice(0, MOST_CERTIFICATES).map((observation) => certificateRow(observation, now, width)),
+        NARROW,
+      ),
+    more(observations.length - MOST_CERTIFICATES, 'certificate'),
+    names && nameLines(names, nameChecked),
+    findings
+      .slice(0, MOST_FINDINGS)
+      .map(({ code, severity, message, remedy }) => [
+        hang(`  ${mark(severity)} `, `${severity} ${code}: ${message}`),
+        hang('    → ', remedy),
+      ]),
+    more(findings.length - MOST_FINDINGS, 'finding'),
   ];
 }
 
 function certificateRow(
   observation: CertificateObservation,
   now: number,
-  style: Style,
   width: number | undefined,
 ): readonly string[] {
   const { subject = '', issuer = '', key = '' } = observation;
@@ -121,25 +108,21 @@ function certificateRow(
     bar(share(observation, now), columns),
     left(observation, now),
     day(turn(observation, now)),
-    `${printable(name, MAX_NAME)}, ${style.faint(`${key}, ${by}`)}`,
+    `${printable(name, MAX_NAME)}, ${faint(`${key}, ${by}`)}`,
   ];
 }
 
 /** The names of the first certificate: where an address was asked for, a person has to look at them. */
-function namesLines(
-  names: readonly string[] | undefined,
-  isChecked: boolean | undefined,
-  style: Style,
-  width: number | undefined,
-): readonly string[] {
-  if (names === undefined) return [];
-  const told = names.slice(0, MOST_NAMES).map((name) => printable(name, MAX_NAME));
-  const rest = names.length > told.length ? ` and ${names.length - told.length} more` : '';
-  const lines = [
-    told.length === 0 ? 'no DNS names and no addresses' : `for ${told.join(', ')}${rest}`,
-    ...(isChecked === false ? ['name not checked: asked by address; --sni NAME checks it'] : []),
+function nameLines(names: readonly string[], isChecked: boolean | undefined): Lines {
+  const told = firstOf(
+    names.slice(0, MOST_NAMES).map((name) => printable(name, MAX_NAME)),
+    MOST_NAMES,
+    names.length,
+  );
+  return [
+    hang('  ', names.length === 0 ? 'no DNS names and no addresses' : `for ${told}`, faint),
+    isChecked === false && hang('  ', 'name not checked: asked by address; --sni NAME checks it', faint),
   ];
-  return lines.flatMap((line) => hang('  ', line, width).map(style.faint));
 }
 
 /** What of a life is over. */
@@ -162,42 +145,17 @@ function left({ notBefore, notAfter }: CertificateObservation, now: number): str
   return begin > now ? `begins in ${span(begin - now)}` : `${span(end - now)} left`;
 }
 
-function findingLines(
-  { code, severity, message, remedy }: ProbeFinding,
-  style: Style,
-  width: number | undefined,
-): readonly string[] {
-  return [
-    ...hang(`  ${mark(severity, style)} `, `${severity} ${code}: ${message}`, width),
-    ...hang('    → ', remedy, width),
-  ];
+function more(count: number, what: string): Lines {
+  return count > 0 && faint(`  … and ${counted(count, `more ${what}`)}: --output json has all`);
 }
 
-function more(count: number, what: string, style: Style): readonly string[] {
-  return count > 0 ? [style.faint(`  … and ${counted(count, `more ${what}`)}: --output json has all`)] : [];
-}
-
-function mark(severity: Severity | undefined, style: Style): string {
-  switch (severity) {
-    case 'critical':
-      return style.bad('✖');
-    case 'warning':
-      return style.warn('!');
-    case 'info':
-      return style.faint('·');
-    case undefined:
-      return style.good('✔');
-  }
+function mark(severity: keyof typeof MARKS): string {
+  const [symbol, paint] = MARKS[severity];
+  return paint(symbol);
 }
 
 /** They are in the order of their severity, endpoint by endpoint. */
-function worstOf(findings: readonly ProbeFinding[]): Severity | undefined {
+function worstOf(findings: readonly ProbeFinding[]): 'critical' | 'warning' | 'well' {
   const found = new Set(findings.map(({ severity }) => severity));
-  if (found.has('critical')) return 'critical';
-  return found.has('warning') ? 'warning' : undefined;
-}
-
-/** `2027-01-01`; years beyond 9999 keep their sign. */
-function day(time: string): string {
-  return time.split('T')[0] ?? '';
+  return found.has('critical') ? 'critical' : found.has('warning') ? 'warning' : 'well';
 }

@@ -3,13 +3,9 @@ import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { callAws } from '../../../lambdas/aws/call.ts';
 import { invalid } from '../../../lambdas/aws/classify.ts';
 import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
-import { printable } from '../../../lambdas/printable.ts';
-import { requireRegion } from '../../aws-region.ts';
+import { requireBucketName, requireRegion } from '../../aws-region.ts';
 import type { AwsConfig } from '../../doctor/aws-calls.ts';
-import { UsageError } from '../../exit-codes.ts';
 import type { RecoveryBucket } from './bucket.ts';
-
-const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
 /**
  * The state bucket, with the AWS credentials and Region of the environment.
@@ -17,8 +13,8 @@ const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
  * @param config of tests. @default the environment says where and as whom
  * @throws UsageError when it is no name of a bucket, or no Region is named
  */
-export async function recoveryBucket(name: string, config: AwsConfig = {}): Promise<RecoveryBucket> {
-  if (!BUCKET.test(name)) throw new UsageError(`--bucket takes the name of an S3 bucket; got ${printable(name, 100)}.`);
+export async function recoveryBucket(given: string, config: AwsConfig = {}): Promise<RecoveryBucket> {
+  const name = requireBucketName(given, 100);
   const client = new S3Client(config);
   await requireRegion(client);
   const sts = new STSClient(config);

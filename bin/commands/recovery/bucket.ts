@@ -12,14 +12,15 @@ import { didYouMean } from '../../../lambdas/did-you-mean.ts';
 import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { RECOVERY_LEASE } from '../../../lambdas/recovery/reservations.ts';
+import { DAY_MS } from '../../../lambdas/time.ts';
+import { counted } from '../../../lambdas/words.ts';
+import { awsErrorWords } from '../../doctor/at-the-keyboard.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
+import { type Io, print, printJson } from '../../io.ts';
 import { quote } from '../../target.ts';
-import { counted } from '../../terminal/plural.ts';
-import { styleFor } from '../../terminal/style.ts';
-import { table } from '../../terminal/table.ts';
-import { ago, span } from '../../terminal/time.ts';
-import { terminalWidth } from '../../terminal/wrap.ts';
-import { awsErrorWords } from '../report/sources.ts';
+import { type Lines, table } from '../../terminal/draw.ts';
+import { faint, warn } from '../../terminal/paint.ts';
+import { ago, span } from '../../terminal/words.ts';
 import { type ChangedWindows, stateOf, withClosed, withOpened } from './stored.ts';
 
 /** The state bucket of a deployed certmarshal, and who we are. */
@@ -35,18 +36,7 @@ export interface BucketCommandOptions {
   readonly program: string;
 }
 
-/** What the commands do it with; tests have their own. */
-export interface BucketPorts {
-  readonly stdout: NodeJS.WritableStream & { readonly columns?: number; readonly isTTY?: boolean };
-  readonly stderr: NodeJS.WritableStream;
-  readonly env: NodeJS.ProcessEnv;
-  /** Milliseconds since the epoch. */
-  readonly clock: () => number;
-}
-
-export function bucketPorts(): BucketPorts {
-  return { stdout: process.stdout, stderr: process.stderr, env: process.env, clock: Date.now };
-}
+type BucketIo = Pick<Io, 'stdout' | 'stderr' | 'env' | 'clock'>;
 
 /** Two people at once conflict once. */
 const TRIES = 4;
@@ -60,18 +50,18 @@ const BY_THEN = 'within 2 minutes';
  * @returns the exit status
  * @throws UsageError
  */
-export async function recoveryOpenInBucket(
+export function recoveryOpenInBucket(
   bucket: RecoveryBucket,
   windowBy: (by: string, now: number) => RecoveryWindow,
-  options: BucketCommandOptions,
+  { output, program }: BucketCommandOptions,
   signal: AbortSignal,
-  ports: BucketPorts,
+  io: BucketIo,
 ): Promise<number> {
-  const { clock, stdout, stderr } = ports;
-  return told(ports, async () => {
+  const { clock } = io;
+  return told(io, async () => {
     const [by, state] = await Promise.all([bucket.caller(signal), readFleet(bucket, clock(), signal)]);
     const { cluster } = windowBy(by, clock());
-    const doubt = requireSweepable(cluster, state, options.program);
+    const doubt = requireSweepable(cluster, state, program);
     const { window } = await change(bucket, signal, (windows) => {
       const now = clock();
       const changed = withOpened(windows, windowBy(by, now), now);
@@ -79,14 +69,12 @@ export async function recoveryOpenInBucket(
         throw new UsageError(
           `${MOST_WINDOWS} recovery windows are open in ${place(bucket)}: close those that nobody needs.`,
         );
-      if ('open' in changed) throw new UsageError(alreadyOpen(changed.open, bucket, options.program, now));
+      if ('open' in changed) throw new UsageError(alreadyOpen(changed.open, bucket, program, now));
       return changed;
     });
-    if (doubt !== undefined) stderr.write(`! ${doubt}\n`);
-    if (options.output === 'json')
-      stdout.write(`${JSON.stringify({ version: 1, kind: 'opened', bucket: bucket.name, window })}\n`);
-    else stdout.write(opened(window, bucket, options.program, clock()));
-    return EXIT.done;
+    if (doubt !== undefined) io.stderr.write(`! ${doubt}\n`);
+    if (output === 'json') printJson(io, { version: 1, kind: 'opened', bucket: bucket.name, window });
+    else io.stdout.write(opened(window, bucket, program, clock()));
   });
 }
 
@@ -96,18 +84,17 @@ export async function recoveryOpenInBucket(
  * @returns the exit status
  * @throws UsageError when none is open
  */
-export async function recoveryCloseInBucket(
+export function recoveryCloseInBucket(
   bucket: RecoveryBucket,
   cluster: string,
-  options: BucketCommandOptions,
+  { output }: BucketCommandOptions,
   signal: AbortSignal,
-  ports: BucketPorts,
+  io: BucketIo,
 ): Promise<number> {
-  const { clock, stdout } = ports;
-  return told(ports, async () => {
+  return told(io, async () => {
     const by = await bucket.caller(signal);
     const { window } = await change(bucket, signal, (windows) => {
-      const now = clock();
+      const now = io.clock();
       const changed = withClosed(windows, cluster, now, by);
       if (changed !== undefined) return changed;
       const open = windows.filter((each) => stateOf(each, now) === 'open').map((each) => each.cluster);
@@ -115,72 +102,62 @@ export async function recoveryCloseInBucket(
         `No recovery window of ${printable(cluster, 310)} is open in ${place(bucket)}. ${open.length === 0 ? 'None is open at all.' : `Open are those of: ${printable(open.join(', '), 1_000)}.`}`,
       );
     });
-    if (options.output === 'json')
-      stdout.write(`${JSON.stringify({ version: 1, kind: 'closed', bucket: bucket.name, window })}\n`);
+    if (output === 'json') printJson(io, { version: 1, kind: 'closed', bucket: bucket.name, window });
     else
-      stdout.write(
+      io.stdout.write(
         `Recovery window ${window.id} of ${window.cluster} is closed, by ${printable(by, 2_048)}. No sweep gets it any more; one that has it already ends ${BY_THEN}.\n`,
       );
-    return EXIT.done;
   });
 }
 
 /** Shows the windows that are open, and those that were over within a day. @returns the exit status */
-export async function recoveryListInBucket(
+export function recoveryListInBucket(
   bucket: RecoveryBucket,
-  options: BucketCommandOptions,
+  { output }: BucketCommandOptions,
   signal: AbortSignal,
-  ports: BucketPorts,
+  io: BucketIo,
 ): Promise<number> {
-  const { clock, stdout, env } = ports;
-  return told(ports, async () => {
+  return told(io, async () => {
     const { windows } = await readWindows(bucket, signal);
-    const now = clock();
-    const rows = windows
-      .map((window) => ({ state: stateOf(window, now), window }))
-      .filter(({ window }) => now - Date.parse(window.until) < 24 * 60 * 60_000)
+    const now = io.clock();
+    const shown = windows
+      .map((window) => ({ state: stateOf(window, now), ...window }))
+      .filter(({ until }) => now - Date.parse(until) < DAY_MS)
       .toSorted(
         (a, b) =>
-          Number(b.state === 'open') - Number(a.state === 'open') ||
-          Date.parse(b.window.openedAt) - Date.parse(a.window.openedAt),
+          Number(b.state === 'open') - Number(a.state === 'open') || Date.parse(b.openedAt) - Date.parse(a.openedAt),
       );
-    if (options.output === 'json') {
-      stdout.write(
-        `${JSON.stringify({ version: 1, kind: 'windows', bucket: bucket.name, windows: rows.map(({ state, window }) => ({ state, ...window })) })}\n`,
-      );
-      return EXIT.done;
-    }
-    const style = styleFor(stdout, env);
-    const open = rows.filter(({ state }) => state === 'open').length;
-    stdout.write(
-      [
-        `${counted(open, 'recovery window')} ${open === 1 ? 'is' : 'are'} open in ${place(bucket)}.`,
-        ...(rows.length === 0
-          ? []
-          : [
-              '',
-              ...table(
-                [
-                  ['', ...['CLUSTER', 'STATE', 'NODES', 'OPENED BY'].map(style.faint)],
-                  ...rows.map(({ state, window }) => [
-                    state === 'open' ? style.warn('!') : ' ',
-                    printable(window.cluster, 310),
-                    stateWords(window, state, now),
-                    window.nodes.map((node) => printable(node, 253)).join(', '),
-                    printable(`${window.by}, at ${window.openedAt}`, 2_100),
-                  ]),
-                ],
-                { width: terminalWidth(stdout), stackBelow: 100 },
-              ),
-            ]),
-        '',
-      ].join('\n'),
-    );
-    return EXIT.done;
+    if (output === 'json') printJson(io, { version: 1, kind: 'windows', bucket: bucket.name, windows: shown });
+    else print(io, windowLines(shown, bucket, now));
   });
 }
 
-function stateWords({ until, closed }: StoredWindow, state: ReturnType<typeof stateOf>, now: number): string {
+type ShownWindow = StoredWindow & { readonly state: ReturnType<typeof stateOf> };
+
+function windowLines(windows: readonly ShownWindow[], bucket: RecoveryBucket, now: number): Lines {
+  const open = windows.filter(({ state }) => state === 'open').length;
+  return [
+    `${counted(open, 'recovery window')} ${open === 1 ? 'is' : 'are'} open in ${place(bucket)}.`,
+    windows.length > 0 && [
+      '',
+      table(
+        [
+          ['', ...['CLUSTER', 'STATE', 'NODES', 'OPENED BY'].map(faint)],
+          ...windows.map((window) => [
+            window.state === 'open' ? warn('!') : ' ',
+            printable(window.cluster, 310),
+            stateWords(window, now),
+            window.nodes.map((node) => printable(node, 253)).join(', '),
+            printable(`${window.by}, at ${window.openedAt}`, 2_100),
+          ]),
+        ],
+        100,
+      ),
+    ],
+  ];
+}
+
+function stateWords({ state, until, closed }: ShownWindow, now: number): string {
   switch (state) {
     case 'open':
       return `open for ${span(Date.parse(until) - now)} more`;
@@ -312,13 +289,13 @@ async function change(
   }
 }
 
-/** What AWS does not let us do is one sentence. */
-async function told({ stderr }: BucketPorts, work: () => Promise<number>): Promise<number> {
+/** What AWS does not let us do is one sentence. @returns the exit status */
+async function told({ stderr }: BucketIo, work: () => Promise<void>): Promise<number> {
   try {
-    return await work();
+    await work();
+    return EXIT.done;
   } catch (error) {
-    if (!(error instanceof AwsError) && !(error instanceof DamagedError)) throw error;
-    stderr.write(`${error instanceof AwsError ? awsErrorWords(error) : error.message}\n`);
+    stderr.write(`${error instanceof DamagedError ? error.message : awsErrorWords(error)}\n`);
     return EXIT.incomplete;
   }
 }

@@ -1,6 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
-import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { RecoveryWindow } from '../../../lambdas/contracts/recovery-window.ts';
 import type { Journal } from '../../../lambdas/journal/journal.ts';
 import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
@@ -9,16 +7,17 @@ import { printable } from '../../../lambdas/printable.ts';
 import type { RecoveryTarget } from '../../../lambdas/recovery/observe.ts';
 import { endWindow, RECOVERY_LEASE } from '../../../lambdas/recovery/reservations.ts';
 import { type RecoveryReport, type RecoveryRow, sweepRecovery } from '../../../lambdas/recovery/sweep-recovery.ts';
+import { counted } from '../../../lambdas/words.ts';
 import { EXIT } from '../../exit-codes.ts';
+import { type Io, PROCESS, print, printJson } from '../../io.ts';
 import { pasteable } from '../../program.ts';
 import { systemErrorWords } from '../../system-error.ts';
 import { type NamedServer, quote, serverWords } from '../../target.ts';
-import { counted } from '../../terminal/plural.ts';
-import { type ProgressStream, startProgress } from '../../terminal/progress.ts';
-import { type Style, styleFor } from '../../terminal/style.ts';
-import { table } from '../../terminal/table.ts';
-import { span } from '../../terminal/time.ts';
-import { hang, terminalWidth } from '../../terminal/wrap.ts';
+import { hang, type Lines, table } from '../../terminal/draw.ts';
+import { bad, faint, good, warn } from '../../terminal/paint.ts';
+import { nextLine, problemLines } from '../../terminal/phrases.ts';
+import { during } from '../../terminal/progress.ts';
+import { span } from '../../terminal/words.ts';
 
 export interface RecoveryOptions {
   readonly output: 'table' | 'json';
@@ -32,29 +31,12 @@ export interface RecoveryOptions {
 }
 
 /** What the command does it with; tests have their own. */
-export interface RecoveryPorts {
-  readonly stdout: ProgressStream;
-  readonly stderr: ProgressStream;
-  readonly env: NodeJS.ProcessEnv;
-  /** Milliseconds since the epoch. */
-  readonly clock: () => number;
-  /** Rejects when the signal aborts. */
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+export interface RecoveryPorts extends Io {
   readonly sweep: typeof sweepRecovery;
   readonly end: typeof endWindow;
 }
 
-export function recoveryPorts(): RecoveryPorts {
-  return {
-    stdout: process.stdout,
-    stderr: process.stderr,
-    env: process.env,
-    clock: Date.now,
-    sleep: (ms, signal) => delay(ms, undefined, { signal }),
-    sweep: sweepRecovery,
-    end: endWindow,
-  };
-}
+export const RECOVERY_PORTS: RecoveryPorts = { ...PROCESS, sweep: sweepRecovery, end: endWindow };
 
 /** A kubelet that waits for its certificate asks again after some seconds, then less often. */
 const EVERY_MS = 10_000;
@@ -85,35 +67,36 @@ export async function recoveryOpenCommand(
   signal: AbortSignal,
   ports: RecoveryPorts,
 ): Promise<number> {
-  const { stdout, stderr, clock, sleep, sweep } = ports;
+  const { stderr, clock, sleep, sweep } = ports;
   const isJson = options.output === 'json';
   const told = new Set<string>();
   const rows = new Map<string, RecoveryRow>();
   const given = new Map<string, number>();
+  const left = () => Date.parse(window.until) - clock();
   stderr.write(opening(target, window, clock()));
   stderr.write(recordNotice(window, options));
-  if (isJson) stdout.write(`${JSON.stringify({ version: 1, kind: 'window', window })}\n`);
+  if (isJson) printJson(ports, { version: 1, kind: 'window', window });
   let unkept: string | undefined;
-  while (!signal.aborted && clock() < Date.parse(window.until)) {
-    const progress = startProgress(stderr, clock);
-    progress.say(`${target.cluster.name}: window open for ${span(Date.parse(window.until) - clock())} more`);
-    const report = await sweep(target, window, { clock, signal, given }).finally(() => progress.done());
-    if (isJson) stdout.write(`${JSON.stringify({ kind: 'sweep', ...report })}\n`);
-    else print(report, told, options, ports);
+  while (!signal.aborted && left() > 0) {
+    const report = await during(ports, `${target.cluster.name}: window open for ${span(left())} more`, () =>
+      sweep(target, window, { clock, signal, given }),
+    );
+    const news = isJson ? [] : newsOf(report, told, options.program);
+    if (isJson) printJson(ports, { kind: 'sweep', ...report });
+    else if (news.length > 0) print(ports, news);
     for (const row of report.rows) rows.set(row.uid, row);
     unkept = await keep(report, window, options);
-    if (unkept !== undefined || report.closed !== undefined) break;
-    const rest = Date.parse(window.until) - clock();
-    if (rest <= 0) break;
+    const rest = left();
+    if (unkept !== undefined || report.closed !== undefined || rest <= 0) break;
     // Ctrl-C is no error: the loop sees it.
     await sleep(Math.min(EVERY_MS, rest), signal).catch(() => {});
   }
   const outcomes = window.nodes.map((node) => outcomeOf(node, [...rows.values()]));
   const isRecovered = outcomes.every(({ approvals, last }) => approvals > 0 || last?.reason === 'StillValid');
-  if (isJson) stdout.write(`${JSON.stringify({ version: 1, kind: 'closed', window: window.id, nodes: outcomes })}\n`);
-  else stdout.write(`${closing(window, outcomes, options, styleFor(stdout, ports.env), terminalWidth(stdout))}\n`);
+  if (isJson) printJson(ports, { version: 1, kind: 'closed', window: window.id, nodes: outcomes });
+  else print(ports, closing(window, outcomes, options));
   if (unkept !== undefined) stderr.write(`${unkept}\n`);
-  if (clock() < Date.parse(window.until)) stderr.write(await closeEarly(target, window, ports));
+  if (left() > 0) stderr.write(await closeEarly(target, window, ports));
   return isRecovered && unkept === undefined ? EXIT.done : EXIT.incomplete;
 }
 
@@ -180,56 +163,39 @@ function opening(
 }
 
 /** What was not told before. */
-function print(
-  report: RecoveryReport,
-  told: Set<string>,
-  { program }: RecoveryOptions,
-  { stdout, env }: RecoveryPorts,
-): void {
-  const style = styleFor(stdout, env);
-  const width = terminalWidth(stdout);
+function newsOf(report: RecoveryReport, told: Set<string>, program: string): readonly Lines[] {
   const isNew = (key: string): boolean => !told.has(key) && told.add(key).has(key);
-  const time = style.faint(report.startedAt.slice(11, 19));
+  const time = faint(report.startedAt.slice(11, 19));
   const { recovering } = report;
-  const lines = [
+  return [
     ...(recovering !== undefined && isNew(recovering.sha256)
-      ? hang(
-          `${style.warn('!')} `,
-          `tolerated: the certificate of the API server ended ${recovering.notAfter} (sha256:${recovering.sha256}, proven by ${recovering.pin})`,
-          width,
-        )
+      ? [
+          hang(
+            `${warn('!')} `,
+            `tolerated: the certificate of the API server ended ${recovering.notAfter} (sha256:${recovering.sha256}, proven by ${recovering.pin})`,
+          ),
+        ]
       : []),
     ...report.rows
       .filter(({ csr, reason, outcome }) => isNew(`${csr}\n${reason}\n${outcome}`))
-      .flatMap((row) => hang(`${time}  ${symbolOf(row, style)} `, rowWords(row), width)),
+      .map((row) => hang(`${time}  ${symbolOf(row)} `, rowWords(row))),
     ...report.problems
       .filter(({ object, message }) => isNew(`${object}\n${message}`))
-      .flatMap((problem) => problemLines(problem, program, style, width)),
+      .map(({ object, message, remedy }) =>
+        problemLines(printable(`${object}: ${message}`, 600), pasteable(printable(remedy, 600), program)),
+      ),
   ];
-  for (const line of lines) stdout.write(`${line}\n`);
 }
 
-function symbolOf({ verdict, outcome, hostile }: RecoveryRow, style: Style): string {
-  if (hostile) return style.bad('✖');
-  if (verdict !== 'approve') return style.warn('◌');
-  return outcome === 'written' ? style.good('✔') : style.bad('✖');
+function symbolOf({ verdict, outcome, hostile }: RecoveryRow): string {
+  if (hostile) return bad('✖');
+  if (verdict !== 'approve') return warn('◌');
+  return outcome === 'written' ? good('✔') : bad('✖');
 }
 
 function rowWords({ csr, node, verdict, outcome, reason, message, requester }: RecoveryRow): string {
   const what = verdict === 'approve' ? (outcome === 'written' ? 'approved' : `approve: ${outcome}`) : 'left';
   return printable(`${csr}  ${node ?? 'no node'}  ${what}  ${message} (${reason}; asked by ${requester})`, 900);
-}
-
-function problemLines(
-  { object, message, remedy }: Problem,
-  program: string,
-  style: Style,
-  width: number | undefined,
-): string[] {
-  return [
-    ...hang(`  ${style.bad('✖')} `, printable(`${object}: ${message}`, 600), width),
-    ...hang('    → ', pasteable(printable(remedy, 600), program), width),
-  ];
 }
 
 function outcomeOf(node: string, rows: readonly RecoveryRow[]): NodeOutcome {
@@ -243,32 +209,29 @@ function closing(
   { id, approvals: most }: RecoveryWindow,
   outcomes: readonly NodeOutcome[],
   { program }: RecoveryOptions,
-  style: Style,
-  width: number | undefined,
-): string {
+): Lines {
   const given = outcomes.filter(({ approvals }) => approvals > 0).length;
-  const paint = given === outcomes.length ? style.good : style.warn;
+  const paint = given === outcomes.length ? good : warn;
   return [
     '',
-    ...hang(
+    hang(
       '',
       `${paint(`${given} of ${counted(outcomes.length, 'node')}`)} got a certificate approved; window ${id} is closed.`,
-      width,
     ),
     '',
-    ...table(
+    table(
       [
-        ['', ...['NODE', 'APPROVED', 'LAST REQUEST'].map(style.faint)],
+        ['', ...['NODE', 'APPROVED', 'LAST REQUEST'].map(faint)],
         ...outcomes.map(({ node, approvals, last }) => [
-          approvals > 0 ? style.good('✔') : style.warn('◌'),
+          approvals > 0 ? good('✔') : warn('◌'),
           node,
           `${approvals} of ${most}`,
           last === undefined ? 'it did not ask' : printable(`${last.csr}: ${last.message} (${last.reason})`, 600),
         ]),
       ],
-      { width, stackBelow: 80 },
+      80,
     ),
     '',
-    `  ${style.strong('Next')}  kubectl get nodes; then ${program} audit shows what else has ended`,
-  ].join('\n');
+    nextLine(`kubectl get nodes; then ${program} audit shows what else has ended`),
+  ];
 }

@@ -2,19 +2,17 @@ import { open, writeFile } from 'node:fs/promises';
 import { type FleetHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
 import { renderPage } from '../../../lambdas/page/page.ts';
 import { printable } from '../../../lambdas/printable.ts';
+import { counted } from '../../../lambdas/words.ts';
+import packageJson from '../../../package.json' with { type: 'json' };
 import { requireRegion } from '../../aws-region.ts';
+import { EXIT_HELP, type Register } from '../../command.ts';
+import { awsErrorWords } from '../../doctor/at-the-keyboard.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
+import { loadFleet } from '../../fleet.ts';
+import { type Io, PROCESS, printJson } from '../../io.ts';
 import { systemErrorWords } from '../../system-error.ts';
-import { counted } from '../../terminal/plural.ts';
-import {
-  awsErrorWords,
-  bucketReader,
-  directoryReader,
-  type FleetState,
-  readSnapshots,
-  readState,
-  STATE_PROBLEM,
-} from './sources.ts';
+import { joined } from '../../terminal/words.ts';
+import { bucketReader, directoryReader, type FleetState, readSnapshots, readState, STATE_PROBLEM } from './sources.ts';
 
 /** Where the state of the fleet is: exactly one of them. */
 export interface ReportSource {
@@ -30,12 +28,39 @@ export interface ReportOptions extends ReportSource {
   readonly version: string;
 }
 
-/** What a report needs beside the state; tests have their own. */
-export interface ReportDependencies {
-  readonly stdout: NodeJS.WritableStream;
-  readonly stderr: NodeJS.WritableStream;
-  readonly clock: () => number;
-}
+export const register: Register = (program, { program: name, interruption, run }) => {
+  program
+    .command('report')
+    .description('Makes the report page of the fleet: one HTML file that needs nothing else.')
+    .option('--bucket <name>', 'state bucket of a hub, read with the AWS credentials and Region of the environment')
+    .option('--state <directory>', 'directory with registry.json and fleet-index.json, copies of its objects')
+    .option('--snapshots <directory>', 'directory that certmarshal audit --snapshots wrote; no hub is needed')
+    .option('--policy <file>', 'fleet.yaml, whose monitoring counts; default: the built-in one')
+    .option(
+      '--output <file>',
+      'file of the page, named .html; - for standard output; json for the data of the page',
+      'report.html',
+    )
+    .addHelpText(
+      'after',
+      `
+Exactly one of --bucket, --state and --snapshots. Nothing is written but the page. docs/report.md describes it.
+
+Examples:
+  ${name} report --bucket certmarshal-state --policy fleet.yaml
+  ${name} report --snapshots snapshots --output berlin.html
+  ${name} report --state state --output - > report.html
+  ${name} report --state state --output json | jq .counts
+${EXIT_HELP}`,
+    )
+    .action(
+      run(async ({ policy, ...options }: Omit<ReportOptions, 'version'> & { readonly policy?: string }) => {
+        const { monitoring } = await loadFleet(policy);
+        const given = { ...options, version: packageJson.version };
+        return reportCommand(given, monitoring, interruption('nothing is written'), PROCESS);
+      }),
+    );
+};
 
 /**
  * Makes the report page of a fleet. Its first line tells the story of the page.
@@ -47,15 +72,11 @@ export async function reportCommand(
   options: ReportOptions,
   monitoring: Monitoring,
   signal: AbortSignal,
-  { stdout, stderr, clock }: ReportDependencies = {
-    ...process,
-    stdout: process.stdout,
-    stderr: process.stderr,
-    clock: Date.now,
-  },
+  io: Pick<Io, 'stdout' | 'stderr' | 'clock'>,
 ): Promise<number> {
-  const { output } = options;
-  const now = clock();
+  const { stdout, stderr } = io;
+  const { output, version, snapshots } = options;
+  const now = io.clock();
   const before = await checkedOutput(output);
   const state = await stateOf(options, now, signal);
   if (typeof state === 'string') {
@@ -64,29 +85,28 @@ export async function reportCommand(
   }
   const health = healthOf(state, options, monitoring, now);
   const unread = state.unread ?? [];
-  const status = health.problems.some(isOfTheState) ? EXIT.incomplete : EXIT.done;
-  const complain = () =>
-    health.problems
-      .filter(isOfTheState)
-      .forEach(({ object, message, remedy }) => stderr.write(`${object}: ${message}. ${remedy}\n`));
+  // Not those of the discovery of a hub, of which the page tells and which are no failure of the report.
+  const problems = health.problems.filter(({ kind }) => kind === STATE_PROBLEM);
+  const told = (): number => {
+    for (const { object, message, remedy } of problems) stderr.write(`${object}: ${message}. ${remedy}\n`);
+    return problems.length > 0 ? EXIT.incomplete : EXIT.done;
+  };
   if (output === 'json') {
-    stdout.write(`${JSON.stringify(health)}\n`);
-    complain();
-    return status;
+    printJson(io, health);
+    return told();
   }
   const page = renderPage(health, {
-    program: options.version,
+    program: version,
     unread,
-    basis: options.snapshots === undefined ? undefined : 'snapshots',
+    basis: snapshots === undefined ? undefined : 'snapshots',
   });
   if (output === '-') {
     stdout.write(page);
     stderr.write(`${story('report', health, page)}\n`);
-    complain();
-    return status;
+    return told();
   }
   if (unread.length > 0 && before === 'a report') {
-    complain();
+    told();
     stderr.write(`${printable(output)} is left as it was: an older report says more than one without the state.\n`);
     return EXIT.incomplete;
   }
@@ -97,8 +117,7 @@ export async function reportCommand(
     return EXIT.incomplete;
   }
   stdout.write(`${story(printable(output), health, page)}\n`);
-  complain();
-  return status;
+  return told();
 }
 
 /** Audits by hand come when somebody thinks of them. Minutes; twice as long is too old. */
@@ -108,11 +127,6 @@ function healthOf(state: FleetState, { snapshots }: ReportSource, monitoring: Mo
   const auditEveryMinutes = Math.max(monitoring.auditEveryMinutes, snapshots === undefined ? 0 : BY_HAND_EVERY);
   const health = fleetHealth(state.registry, state.index, { ...monitoring, auditEveryMinutes }, now);
   return { ...health, problems: [...state.problems, ...health.problems] };
-}
-
-/** Not one of the discovery of a hub, of which the page tells and which is no failure of the report. */
-function isOfTheState({ kind }: FleetHealth['problems'][number]): boolean {
-  return kind === STATE_PROBLEM;
 }
 
 const PAGE_NAME = /[^/\\]\.html?$/i;
@@ -173,16 +187,13 @@ async function stateOf(source: ReportSource, now: number, signal: AbortSignal): 
 
 /** `report.html: 214 clusters, 2 critical, 3 warnings, 180 kB`. */
 function story(name: string, { clusters, counts }: FleetHealth, page: string): string {
-  const others = [
-    ...(counts.new > 0 ? [`${counts.new} new`] : []),
-    ...(counts.maintenance > 0 ? [`${counts.maintenance} in maintenance`] : []),
-    ...(counts.gone > 0 ? [`${counts.gone} gone`] : []),
-  ];
-  return [
+  return joined([
     `${name}: ${counted(clusters.length - counts.gone, 'cluster')}`,
     `${counts.critical} critical`,
     counted(counts.warning, 'warning'),
-    ...others,
+    counts.new > 0 && `${counts.new} new`,
+    counts.maintenance > 0 && `${counts.maintenance} in maintenance`,
+    counts.gone > 0 && `${counts.gone} gone`,
     `${Math.ceil(Buffer.byteLength(page) / 1000)} kB`,
-  ].join(', ');
+  ]);
 }

@@ -2,7 +2,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeSnapshot, LARGEST_SNAPSHOT } from '../../../lambdas/audit/snapshot-file.ts';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
-import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { JsonObjects } from '../../../lambdas/aws/json-objects.ts';
 import {
   type Finding,
@@ -14,7 +13,6 @@ import { parseRegistry, type RegisteredCluster, type Registry } from '../../../l
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { STATE_KEYS, type StateObject } from '../../../lambdas/fleet/state-keys.ts';
 import { printable } from '../../../lambdas/printable.ts';
-import { remedyAtTheKeyboard } from '../../doctor/at-the-keyboard.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { systemErrorWords } from '../../system-error.ts';
 
@@ -71,43 +69,32 @@ export async function readState(read: ReadState, place: string, now: number): Pr
   const at = new Date(now).toISOString();
   const registry = parseRegistry(storedRegistry.value, now);
   const index = storedIndex && parseFleetIndex(storedIndex.value, now);
-  const problemWith = (object: StateObject, message: string, remedy: string): Finding => ({
+  const problemWith = (object: StateObject, message = DAMAGED, remedy = WRITTEN_ANEW): Finding => ({
     kind: STATE_PROBLEM,
     object: `${STATE_KEYS[object]} in ${printable(place)}`,
     message,
     remedy,
     since: at,
   });
-  const damaged = (object: StateObject) =>
-    problemWith(
-      object,
-      'it is damaged, or of another version of certmarshal',
-      'The hub writes it anew within minutes: make the report again then.',
-    );
-  const unread = [
-    ...(registry === undefined ? [STATE_KEYS.registry] : []),
-    ...(index === undefined ? [STATE_KEYS.index] : []),
-  ];
+  const unread = (['registry', 'index'] as const).filter((object) => ({ registry, index })[object] === undefined);
   return {
     registry: registry === undefined ? emptyRegistry(at) : index === undefined ? asFoundAt(registry, at) : registry,
     index,
-    problems: [
-      ...(registry === undefined ? [damaged('registry')] : []),
-      ...(storedIndex === undefined
-        ? [
-            problemWith(
-              'index',
-              'it is not there: nothing is known of any sweep',
-              'A hub writes it with its first sweep; a copy of the state needs it too.',
-            ),
-          ]
-        : index === undefined
-          ? [damaged('index')]
-          : []),
-    ],
-    unread: unread.length === 0 ? undefined : unread,
+    problems: unread.map((object) =>
+      object === 'index' && storedIndex === undefined
+        ? problemWith(
+            object,
+            'it is not there: nothing is known of any sweep',
+            'A hub writes it with its first sweep; a copy of the state needs it too.',
+          )
+        : problemWith(object),
+    ),
+    unread: unread.length === 0 ? undefined : unread.map((object) => STATE_KEYS[object]),
   };
 }
+
+const DAMAGED = 'it is damaged, or of another version of certmarshal';
+const WRITTEN_ANEW = 'The hub writes it anew within minutes: make the report again then.';
 
 function emptyRegistry(at: string): Registry {
   return { version: 1, writtenAt: at, sources: {}, clusters: {} };
@@ -272,10 +259,4 @@ function byId<T extends { readonly id: string }>(all: readonly T[]): Readonly<Re
 
 function isAbsent(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
-}
-
-/** An error of AWS as one sentence for the person at the keyboard; what is none is thrown. */
-export function awsErrorWords(error: unknown): string {
-  if (!(error instanceof AwsError)) throw error;
-  return `${error.object}: ${error.problem}. ${remedyAtTheKeyboard(error)}`;
 }

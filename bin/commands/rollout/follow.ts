@@ -4,12 +4,13 @@ import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import type { MachineProgress, RolloutProgress } from '../../../lambdas/rollout/progress.ts';
 import type { RolloutStep } from '../../../lambdas/rollout/step.ts';
 import { EXIT } from '../../exit-codes.ts';
-import { startProgress } from '../../terminal/progress.ts';
-import { styleFor } from '../../terminal/style.ts';
-import { terminalWidth } from '../../terminal/wrap.ts';
-import { noSuchCluster, problemLines, safe, unwellWords } from './lines.ts';
+import { print, printJson } from '../../io.ts';
+import type { Lines } from '../../terminal/draw.ts';
+import { faint } from '../../terminal/paint.ts';
+import { during } from '../../terminal/progress.ts';
+import { documentOf, noSuchCluster, problemsLines, safe, unwellWords } from './lines.ts';
 import type { RolloutOptions, RolloutPorts, RolloutSubject } from './ports.ts';
-import { MACHINE_STATES, renderRolloutStatus } from './status-view.ts';
+import { MACHINE_STATES, rolloutStatusLines } from './status-view.ts';
 import { goesOn, isBad, WRITTEN_WORDS, writeWords } from './words.ts';
 
 /** One look at a rollout, and what it wrote, if anything. */
@@ -22,7 +23,7 @@ export interface RolloutLook {
 
 export interface FollowOptions extends RolloutOptions {
   /** Milliseconds between two looks; absent for a single one. */
-  readonly everyMs?: number;
+  readonly everyMs?: number | undefined;
 }
 
 /** A cluster that manages itself does not answer for a while, whenever its machines are replaced. */
@@ -40,27 +41,39 @@ export async function followRollout(
   signal: AbortSignal,
   ports: RolloutPorts,
 ): Promise<number> {
-  const { stdout, stderr, clock } = ports;
-  const { everyMs } = options;
+  const { clock } = ports;
+  const { everyMs, program } = options;
+  const { name, server } = subject.target;
   let before: RolloutLook | undefined;
   let seenAt = clock();
   for (;;) {
-    const progress = startProgress(stderr, clock);
-    progress.say(`${subject.target.name}: ${before === undefined ? 'reading' : storyOf(before.step)}`);
-    const now = await look(signal).finally(() => progress.done());
+    const going = before === undefined ? 'reading' : storyOf(before.step);
+    const now = await during(ports, `${name}: ${going}`, () => look(signal));
     if (signal.aborted) return stopped(subject, before ?? now, options, ports);
-    const readable = now.observed.unread.length === 0;
+    const { observed, step, written, problems } = now;
+    const readable = observed.unread.length === 0;
     if (readable) seenAt = clock();
     // What could not be looked at is not over.
     const waits = !readable && before !== undefined && goesOn(before.step) && clock() - seenAt < PATIENCE_MS;
-    const ends = everyMs === undefined || (!goesOn(now.step) && !waits);
-    if (options.output === 'json') stdout.write(`${JSON.stringify(documentOf(now, clock()))}\n`);
-    else if (before === undefined || ends)
-      print(subject, now, { ...options, ...(ends ? {} : { nextMs: everyMs }) }, ports);
-    else printChanges(before, now, options, ports);
+    const ends = everyMs === undefined || (!goesOn(step) && !waits);
+    if (options.output === 'json')
+      printJson(ports, {
+        ...documentOf('status', clock(), observed),
+        step,
+        written,
+        problems,
+        unread: observed.unread,
+      });
+    else if (before === undefined || ends) {
+      const view = { ...now, ...options, server, now: clock(), nextMs: ends ? undefined : everyMs };
+      print(ports, [writtenLines(now), rolloutStatusLines(view)]);
+    } else {
+      const news = changeLines(before, now, program, clock());
+      if (news.length > 0) print(ports, news);
+    }
     if (ends) {
-      const isWell = readable && noSuchCluster(now.observed) === undefined && now.problems.length === 0;
-      return isWell && !isBad(now.step) ? EXIT.done : EXIT.incomplete;
+      const isWell = readable && noSuchCluster(observed) === undefined && problems.length === 0;
+      return isWell && !isBad(step) ? EXIT.done : EXIT.incomplete;
     }
     if (!waits) before = now;
     try {
@@ -91,59 +104,22 @@ function storyOf({ state, progress }: RolloutStep): string {
   return `${state}, ${replaced} of ${wanted} replaced, ${verified} verified`;
 }
 
-function documentOf({ observed, step, written, problems }: RolloutLook, now: number) {
-  return {
-    version: 1,
-    kind: 'status',
-    at: new Date(now).toISOString(),
-    cluster: observed.cluster,
-    step,
-    written,
-    problems,
-    unread: observed.unread,
-  };
-}
+const keyOf = ({ object, message }: Problem) => `${object}\n${message}`;
 
-function print(
-  { target }: RolloutSubject,
-  look: RolloutLook,
-  options: RolloutOptions & { readonly nextMs?: number },
-  { stdout, env, clock }: RolloutPorts,
-): void {
-  const style = styleFor(stdout, env);
-  const width = terminalWidth(stdout);
-  const view = { ...look, ...options, server: target.server, now: clock() };
-  for (const line of writtenLines(look)) stdout.write(`${line}\n`);
-  stdout.write(`${renderRolloutStatus(view, style, width)}\n`);
-}
-
-function printChanges(
-  before: RolloutLook,
-  now: RolloutLook,
-  { program }: RolloutOptions,
-  { stdout, env, clock }: RolloutPorts,
-): void {
-  const style = styleFor(stdout, env);
-  const width = terminalWidth(stdout);
-  const time = style.faint(new Date(clock()).toISOString().slice(11, 19));
-  const known = said([...before.observed.unread, ...before.problems]);
-  const news = [...now.observed.unread, ...now.problems].filter(
-    ({ object, message }) => !known.has(`${object}\n${message}`),
-  );
-  const lines = [
-    ...(before.step.state === now.step.state
+function changeLines(before: RolloutLook, now: RolloutLook, program: string, at: number): readonly Lines[] {
+  const time = faint(new Date(at).toISOString().slice(11, 19));
+  const known = new Set([...before.observed.unread, ...before.problems].map(keyOf));
+  const news = [...now.observed.unread, ...now.problems].filter((problem) => !known.has(keyOf(problem)));
+  const { state, message, progress } = now.step;
+  const changed = [
+    ...(before.step.state === state
       ? []
-      : [`${before.step.state} → ${now.step.state}: ${safe(now.step.message.replace(`${now.step.state}: `, ''))}`]),
-    ...changes(before.step.progress, now.step.progress),
-    ...changes(before.step.progress?.etcd, now.step.progress?.etcd),
+      : [`${before.step.state} → ${state}: ${safe(message.replace(`${state}: `, ''))}`]),
+    ...changes(before.step.progress, progress),
+    ...changes(before.step.progress?.etcd, progress?.etcd),
     ...writtenLines(now),
   ];
-  for (const line of lines) stdout.write(`${time}  ${line}\n`);
-  for (const line of problemLines(news, program, style, width)) stdout.write(`${line}\n`);
-}
-
-function said(problems: readonly Problem[]): ReadonlySet<string> {
-  return new Set(problems.map(({ object, message }) => `${object}\n${message}`));
+  return [...changed.map((line) => `${time}  ${line}`), ...problemsLines(news, program)];
 }
 
 function writtenLines({ step, written }: RolloutLook): readonly string[] {
@@ -162,8 +138,8 @@ function changes(before: Machines | undefined, now: Machines | undefined): reado
   const past = new Map((before?.machines ?? []).map((machine) => [machine.name, machine]));
   const there = new Set(now.machines.map(({ name }) => name));
   let verified = [...past.values()].filter(({ name, state }) => state === 'verified' && there.has(name)).length;
-  const count = (machine: MachineProgress): string => {
-    if (machine.state !== 'verified' || past.get(machine.name)?.state === 'verified') return '';
+  const count = ({ name, state }: MachineProgress): string => {
+    if (state !== 'verified' || past.get(name)?.state === 'verified') return '';
     verified += 1;
     return `, ${verified} of ${now.wanted}`;
   };
@@ -172,7 +148,7 @@ function changes(before: Machines | undefined, now: Machines | undefined): reado
       const line = changeOf(past.get(machine.name), machine);
       return line === undefined ? [] : [`${line}${count(machine)}`];
     }),
-    ...[...past.values()].filter(({ name }) => !there.has(name)).map(({ name }) => `· ${safe(name)} gone`),
+    ...[...past.keys()].filter((name) => !there.has(name)).map((name) => `· ${safe(name)} gone`),
   ];
 }
 

@@ -4,20 +4,21 @@ import { printable } from '../../../lambdas/printable.ts';
 import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import type { RolloutStep, RolloutWrite } from '../../../lambdas/rollout/step.ts';
 import { pasteable } from '../../program.ts';
-import type { Style } from '../../terminal/style.ts';
-import { span } from '../../terminal/time.ts';
-import { hang } from '../../terminal/wrap.ts';
+import { hang, type Lines } from '../../terminal/draw.ts';
+import { faint, strong } from '../../terminal/paint.ts';
+import { problemLines } from '../../terminal/phrases.ts';
+import { dayOf, span } from '../../terminal/words.ts';
 import { STATES, writeWords } from './words.ts';
 
+/** What every document begins with. */
+export function documentOf(kind: string, at: number, { cluster }: Pick<ObservedRollout, 'cluster'>) {
+  return { version: 1, kind, at: new Date(at).toISOString(), cluster };
+}
+
 /** The first line: the whole story. */
-export function headline(
-  name: string,
-  { state, message }: Pick<RolloutStep, 'state' | 'message'>,
-  style: Style,
-  width: number | undefined,
-): string[] {
-  const { symbol, paint } = STATES[state];
-  return hang(`${paint(style)(symbol)} `, `${style.strong(safe(name))}: ${paint(style)(safe(message))}.`, width);
+export function headline(name: string, { state, message }: Pick<RolloutStep, 'state' | 'message'>): Lines {
+  const [symbol, paint] = STATES[state];
+  return hang(`${paint(symbol)} `, `${strong(safe(name))}: ${paint(safe(message))}.`);
 }
 
 /** The first line where the name is that of no cluster, for which there is nothing to plan. Undefined where it is, or nobody could look. */
@@ -32,25 +33,16 @@ export function noSuchCluster({
 }
 
 /** A patch, a line a field. */
-export function writeLines(what: string, write: RolloutWrite, width: number | undefined): string[] {
+export function writeLines(what: string, write: RolloutWrite): Lines {
   const { object, fields } = writeWords(write);
-  return [
-    ...hang('  ', `${what} ${safe(object)}:`, width),
-    ...fields.flatMap((field) => hang('    ', safe(field), width)),
-  ];
+  return [hang('  ', `${what} ${safe(object)}:`), fields.map((field) => hang('    ', safe(field)))];
 }
 
 /** Reasons why nothing goes on by itself, each with what to do. */
-export function reasonLines(
-  reasons: readonly HoldReason[],
-  program: string,
-  style: Style,
-  width: number | undefined,
-): string[] {
-  return reasons.flatMap(({ id, object, message, remedy }) => [
-    ...hang(`  ${style.bad('✖')} `, about(object, message), width),
-    ...hang('    → ', pasteable(safe(remedy), program), width),
-    ...hang('    ', style.faint(runbook(id)), width),
+export function reasonLines(reasons: readonly HoldReason[], program: string): Lines {
+  return reasons.map(({ id, object, message, remedy }) => [
+    problemLines(about(object, message), pasteable(safe(remedy), program)),
+    hang('    ', faint(runbook(id))),
   ]);
 }
 
@@ -72,27 +64,18 @@ export function otherReasons(reasons: readonly HoldReason[], unread: readonly Pr
 }
 
 /** What could not be read or written, and what to do; said once, where it is the same for several. */
-export function problemLines(
-  problems: readonly Problem[],
-  program: string,
-  style: Style,
-  width: number | undefined,
-): string[] {
-  return problems.flatMap(({ object, message, remedy }, index) => [
-    ...hang(`  ${style.bad('✖')} `, about(object, message), width),
-    ...(problems[index + 1]?.remedy === remedy ? [] : hang('    → ', pasteable(safe(remedy), program), width)),
-  ]);
+export function problemsLines(problems: readonly Problem[], program: string): readonly Lines[] {
+  return problems.map(({ object, message, remedy }, index) =>
+    problemLines(
+      about(object, message),
+      problems[index + 1]?.remedy === remedy ? undefined : pasteable(safe(remedy), program),
+    ),
+  );
 }
 
 /** `2026-12-22 (in 30 d)`: the day, and how far it is. Milliseconds since the epoch. */
 export function moment(at: number, now: number): string {
   return `${dayOf(at)} (${at >= now ? `in ${span(at - now)}` : `${span(now - at)} ago`})`;
-}
-
-/** `2026-12-22`; what no calendar has is told as it is. */
-export function dayOf(at: number): string {
-  const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? 'no day' : date.toISOString().slice(0, 10);
 }
 
 /** What is read is bounded and printable already; here nothing depends on that. The lines of a condition's message become one. */

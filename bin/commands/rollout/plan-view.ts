@@ -2,21 +2,21 @@ import { ROLLOUT_ANNOTATION } from '../../../lambdas/rollout/annotations.ts';
 import type { ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import type { RolloutCheck, RolloutStep } from '../../../lambdas/rollout/step.ts';
 import type { RolloutState } from '../../../lambdas/tables/rollout-states.ts';
+import { counted } from '../../../lambdas/words.ts';
 import { pasteable } from '../../program.ts';
-import { type NamedServer, serverWords } from '../../target.ts';
+import type { NamedServer } from '../../target.ts';
 import { bar } from '../../terminal/bar.ts';
-import { counted } from '../../terminal/plural.ts';
-import type { Style } from '../../terminal/style.ts';
-import { table } from '../../terminal/table.ts';
-import { hang } from '../../terminal/wrap.ts';
+import { block, hang, type Lines, table } from '../../terminal/draw.ts';
+import { bad, faint, good, warn } from '../../terminal/paint.ts';
+import { nextLine, serverLine } from '../../terminal/phrases.ts';
+import { dayOf, joined, sentence } from '../../terminal/words.ts';
 import {
   about,
-  dayOf,
   headline,
   moment,
   noSuchCluster,
   otherReasons,
-  problemLines,
+  problemsLines,
   reasonLines,
   safe,
   writeLines,
@@ -42,28 +42,21 @@ export interface RolloutPlanView {
   readonly following?: boolean;
 }
 
-/**
- * The plan of a rollout as people read it: the whole story, what is in the way, what would be written, when, and the next command.
- *
- * @param width columns of the terminal; undefined wraps nothing
- */
-export function renderRolloutPlan(view: RolloutPlanView, style: Style, width: number | undefined): string {
+/** The plan of a rollout as people read it: the whole story, what is in the way, what would be written, when, and the next command. */
+export function rolloutPlanLines(view: RolloutPlanView): Lines {
   const { observed, server, program } = view;
   const missing = noSuchCluster(observed);
-  const head = [
-    ...headline(observed.cluster.name, missing ?? storyOf(view), style, width),
-    ...(server === undefined ? [] : hang('  ', style.faint(serverWords(server)), width)),
-  ];
-  if (missing !== undefined) return head.join('\n');
+  const head = [headline(observed.cluster.name, missing ?? storyOf(view)), serverLine(server)];
+  if (missing !== undefined) return head;
   return [
-    ...head,
-    ...block(checkLines(view, style, width)),
-    ...block(reasonsOf(view, style, width)),
-    ...block(problemLines(observed.unread, program, style, width)),
-    ...block(intentions(view, style, width)),
-    ...block(life(view, style, width)),
-    ...block(next(view, style, width)),
-  ].join('\n');
+    head,
+    block(checkLines(view)),
+    block(reasonsOf(view)),
+    block(problemsLines(observed.unread, program)),
+    block(intentions(view)),
+    block(life(view)),
+    block(nextLines(view)),
+  ];
 }
 
 /** Without a fleet.yaml nobody knows of a schedule, and who asks is the one who may begin: the owner's agreement is only a part of the story. */
@@ -78,62 +71,42 @@ function isDue({ checks }: RolloutStep): boolean {
   return checks.every(({ id, passed, passing }) => id !== 'due' || passed || passing !== true);
 }
 
-function block(lines: readonly string[]): readonly string[] {
-  return lines.length === 0 ? [] : ['', ...lines];
-}
-
-function checkLines(view: RolloutPlanView, style: Style, width: number | undefined): string[] {
+function checkLines(view: RolloutPlanView): Lines {
   const { schedule, person, program, everyMinutes, verbose = false } = view;
   const checks = schedule.checks.length > 0 ? schedule.checks : person.checks;
-  const isAnswered = (check: RolloutCheck): boolean =>
-    check.id !== 'due' && sameCheck(check, person.checks)?.waived === true;
+  const isWaived = (check: RolloutCheck): boolean => sameCheck(check, person.checks)?.waived === true;
   // While nothing is due nobody has to answer for anything yet.
-  const later = verbose || isDue(schedule) ? [] : checks.filter((check) => !check.passed && isAnswered(check));
+  const later =
+    verbose || isDue(schedule) ? [] : checks.filter((check) => !check.passed && check.id !== 'due' && isWaived(check));
   const failing = checks.filter((check) => !check.passed && !later.includes(check));
   const passed = checks.filter((check) => check.passed);
   const unknown = (id: string): string | undefined =>
     NOT_KNOWN_HERE[id] ?? (everyMinutes === undefined ? WITHOUT_FLEET[id] : undefined);
   const unknowns = passed.filter(({ id }) => unknown(id) !== undefined).map(({ id }) => id);
-  const count = passed.length - unknowns.length;
+  const more = failing.length + later.length > 0 ? ' more passed' : ' passed';
   return [
-    ...failing
-      .toSorted((a, b) => weight(a, person.checks) - weight(b, person.checks))
-      .flatMap((check) => [
-        ...hang(
-          `  ${mark(check, person.checks, style)} `,
-          `${about(check.object ?? check.id, check.found)}  ${style.faint(aside(check, person.checks))}`.trimEnd(),
-          width,
-        ),
-        ...(check.remedy === undefined ? [] : hang('    → ', pasteable(safe(check.remedy), program), width)),
+    failing
+      .toSorted((a, b) => weight(a, isWaived(a)) - weight(b, isWaived(b)))
+      .map((check) => [
+        hang(`  ${mark(check, isWaived(check))} `, checkWords(check, isWaived(check))),
+        check.remedy !== undefined && hang('    → ', pasteable(safe(check.remedy), program)),
       ]),
-    ...(later.length === 0
-      ? []
-      : hang(
-          `  ${style.faint('·')} `,
-          `for you to answer when it is due: ${later.map(({ id }) => id).join(', ')}`,
-          width,
-        )),
-    ...(passed.length === 0 || verbose
-      ? []
-      : [
-          ...(unknowns.length === 0
-            ? []
-            : hang(
-                `  ${style.faint('·')} `,
-                `not known here, ${unknowns.length} in all: ${unknowns.join(', ')}`,
-                width,
-              )),
-          `  ${style.good('✔')} ${count}${failing.length + later.length > 0 ? ' more passed' : ' passed'}; --verbose lists them`,
-        ]),
-    ...(verbose
-      ? table(
-          passed.map(({ id, found }) => {
-            const why = unknown(id);
-            return [why === undefined ? style.good('✔') : style.faint('·'), id, why ?? safe(found)];
-          }),
-          { width, stackBelow: 60 },
-        )
-      : []),
+    later.length > 0 &&
+      hang(`  ${faint('·')} `, `for you to answer when it is due: ${later.map(({ id }) => id).join(', ')}`),
+    passed.length > 0 &&
+      !verbose && [
+        unknowns.length > 0 &&
+          hang(`  ${faint('·')} `, `not known here, ${unknowns.length} in all: ${unknowns.join(', ')}`),
+        `  ${good('✔')} ${passed.length - unknowns.length}${more}; --verbose lists them`,
+      ],
+    verbose &&
+      table(
+        passed.map(({ id, found }) => {
+          const why = unknown(id);
+          return [why === undefined ? good('✔') : faint('·'), id, why ?? safe(found)];
+        }),
+        60,
+      ),
   ];
 }
 
@@ -151,63 +124,50 @@ function sameCheck(check: RolloutCheck, checks: readonly RolloutCheck[]): Rollou
   return checks.find(({ id, object }) => id === check.id && object === check.object);
 }
 
-function mark(check: RolloutCheck, person: readonly RolloutCheck[], style: Style): string {
-  if (check.passing === true) return style.warn('◌');
-  return sameCheck(check, person)?.waived === true ? style.warn('!') : style.bad('✖');
+function mark({ passing }: RolloutCheck, isWaived: boolean): string {
+  if (passing === true) return warn('◌');
+  return isWaived ? warn('!') : bad('✖');
 }
 
-/** What nobody can waive comes first. */
-function weight(check: RolloutCheck, person: readonly RolloutCheck[]): number {
-  if (sameCheck(check, person)?.waived === true) return 2;
-  return check.passing === true ? 1 : 0;
+/** What nobody can waive comes first, then what passes by itself. */
+function weight({ passing }: RolloutCheck, isWaived: boolean): number {
+  return isWaived ? 2 : Number(passing === true);
 }
 
-function aside(check: RolloutCheck, person: readonly RolloutCheck[]): string {
-  const parts = [
-    check.object === undefined ? undefined : check.id,
-    check.passing === true ? 'passes by itself' : undefined,
-    sameCheck(check, person)?.waived === true ? 'at rollout start you answer for it' : undefined,
-  ].filter((part) => part !== undefined);
-  return parts.length === 0 ? '' : `(${parts.join('; ')})`;
-}
-
-function reasonsOf(
-  { observed, schedule, program }: RolloutPlanView,
-  style: Style,
-  width: number | undefined,
-): string[] {
-  // The checks say it already, where there are any.
-  if (schedule.kind !== 'hold' && schedule.kind !== 'ask') return [];
-  const known: ReadonlySet<string> = new Set(schedule.checks.filter(({ passed }) => !passed).map(({ id }) => id));
-  return reasonLines(
-    otherReasons(schedule.reasons, observed.unread).filter(({ id }) => !known.has(id)),
-    program,
-    style,
-    width,
+function checkWords({ id, object, found, passing }: RolloutCheck, isWaived: boolean): string {
+  const aside = joined(
+    [
+      object !== undefined && id,
+      passing === true && 'passes by itself',
+      isWaived && 'at rollout start you answer for it',
+    ],
+    '; ',
   );
+  return `${about(object ?? id, found)}${aside === '' ? '' : `  ${faint(`(${aside})`)}`}`.trimEnd();
+}
+
+function reasonsOf({ observed, schedule, program }: RolloutPlanView): Lines {
+  if (schedule.kind !== 'hold' && schedule.kind !== 'ask') return [];
+  // The checks say it already, where there are any.
+  const known: ReadonlySet<string> = new Set(schedule.checks.filter(({ passed }) => !passed).map(({ id }) => id));
+  const others = otherReasons(schedule.reasons, observed.unread).filter(({ id }) => !known.has(id));
+  return reasonLines(others, program);
 }
 
 /** What the schedule does, what a person could do, and what would be written. */
-function intentions(view: RolloutPlanView, style: Style, width: number | undefined): string[] {
+function intentions(view: RolloutPlanView): Lines {
   const { schedule, person, observed, everyMinutes } = view;
-  const fields = would(view, width);
+  const without = everyMinutes === undefined ? ' (no --fleet is given: the built-in times)' : '';
   return [
-    ...table(
+    table(
       [
-        [
-          'schedule',
-          everyMinutes === undefined
-            ? `${scheduleWords(schedule)} (no --fleet is given: the built-in times)`
-            : scheduleWords(schedule),
-        ],
+        ['schedule', `${scheduleWords(schedule)}${without}`],
         ['by hand', personWords(person, observed)],
       ],
-      { width, stackBelow: 60 },
+      60,
     ),
-    ...(fields.length === 0 ? [] : ['', ...fields]),
-    ...(goesOn(schedule)
-      ? []
-      : hang('  ', style.faint('Workers are not rolled: kubelets renew their own certificates.'), width)),
+    block(would(view)),
+    !goesOn(schedule) && hang('  ', faint('Workers are not rolled: kubelets renew their own certificates.')),
   ];
 }
 
@@ -248,51 +208,40 @@ function personWords(step: RolloutStep, observed: ObservedRollout): string {
 }
 
 /** The exact write, by whoever may make it first. */
-function would(
-  { schedule, person, observed: { controlPlane, etcd } }: RolloutPlanView,
-  width: number | undefined,
-): string[] {
+function would({ schedule, person, observed: { controlPlane, etcd } }: RolloutPlanView): Lines {
   const act = [schedule, person].find((step) => step.kind === 'act');
-  if (act?.kind === 'act') return writeLines('It would write, in one patch of', act.write, width);
+  if (act?.kind === 'act') return writeLines('It would write, in one patch of', act.write);
   if (goesOn(schedule) || ['done', 'idle', 'aborted', 'held', 'expired'].includes(schedule.state)) return [];
   if (controlPlane === undefined || controlPlane.etcd === 'external' || etcd !== undefined) return [];
   const object = `KubeadmControlPlane ${controlPlane.namespace}/${controlPlane.name}`;
   return [
-    ...hang('  ', safe(`It would write, in one patch of ${object}:`), width),
+    hang('  ', safe(`It would write, in one patch of ${object}:`)),
     `    ${afterField(controlPlane)} = now`,
     `    annotation ${ROLLOUT_ANNOTATION} = its id, start and reason`,
   ];
 }
 
 /** The life of the certificate that ends first, and in it the span in which the schedule may begin. */
-function life(
-  { observed: { machines }, schedule, now }: RolloutPlanView,
-  style: Style,
-  width: number | undefined,
-): string[] {
+function life({ observed: { machines }, schedule: { span }, now }: RolloutPlanView): Lines {
   const shown = machines.flatMap(certificateOf).toSorted((a, b) => a.notAfter - b.notAfter);
   const [first] = shown;
   if (first === undefined) return [];
   const { from, notAfter } = first;
-  const columns = Math.max(20, Math.min(60, (width ?? 100) - 30));
-  const at = (time: number) =>
-    Math.max(0, Math.min(columns, Math.round(((time - from) / (notAfter - from)) * columns)));
-  const cells = Array.from(bar((now - from) / (notAfter - from), columns));
-  const { span } = schedule;
-  if (span !== undefined)
-    for (let column = at(span.from); column < at(span.until); column += 1)
-      if (cells[column] === '░') cells[column] = '▒';
   const which =
     shown.length === 1 ? 'is the only one seen' : `ends first of ${counted(shown.length, 'certificate')} seen`;
+  const legend = `█ lived  ░ left${span === undefined ? '' : '  ▒ time to begin'}`;
   return [
-    `  ${dayOf(from)} ${cells.join('')} ${dayOf(notAfter)}`,
-    ...hang(
-      '  ',
-      style.faint(
-        `█ lived  ░ left${span === undefined ? '' : '  ▒ time to begin'}  · that of ${safe(first.name)} ${which}`,
-      ),
-      width,
-    ),
+    (width) => {
+      const columns = Math.max(20, Math.min(60, (width ?? 100) - 30));
+      const at = (time: number) =>
+        Math.max(0, Math.min(columns, Math.round(((time - from) / (notAfter - from)) * columns)));
+      const cells = Array.from(bar((now - from) / (notAfter - from), columns));
+      if (span !== undefined)
+        for (let column = at(span.from); column < at(span.until); column += 1)
+          if (cells[column] === '░') cells[column] = '▒';
+      return `  ${dayOf(from)} ${cells.join('')} ${dayOf(notAfter)}`;
+    },
+    hang('  ', faint(`${legend}  · that of ${safe(first.name)} ${which}`)),
   ];
 }
 
@@ -303,25 +252,23 @@ function certificateOf({ name, createdAt, served }: ObservedMachine) {
   return [{ name, from, notAfter: served.notAfter }];
 }
 
-function next(view: RolloutPlanView, style: Style, width: number | undefined): string[] {
+function nextLines(view: RolloutPlanView): Lines {
   const { schedule, everyMinutes, now } = view;
   const { nextWindow, soonestEnd } = schedule;
   const span = schedule.state === 'expired' ? undefined : schedule.span;
-  const times = [
-    soonestEnd === undefined ? undefined : `first end ${moment(soonestEnd, now)}`,
-    span === undefined ? undefined : `due ${span.from > now ? 'from' : 'since'} ${moment(span.from, now)}`,
-    span === undefined ? undefined : `latest safe start ${span.until > now ? '' : 'was '}${moment(span.until, now)}`,
-    nextWindow === undefined
-      ? undefined
-      : `window opens ${new Date(nextWindow).toISOString().slice(0, 16).replace('T', ' ')} UTC`,
-    everyMinutes === undefined || goesOn(schedule) ? undefined : `next look within ${everyMinutes} min`,
-  ].filter((part) => part !== undefined);
-  const text = times.join('; ');
+  const times = joined(
+    [
+      soonestEnd !== undefined && `first end ${moment(soonestEnd, now)}`,
+      span && `due ${span.from > now ? 'from' : 'since'} ${moment(span.from, now)}`,
+      span && `latest safe start ${span.until > now ? '' : 'was '}${moment(span.until, now)}`,
+      nextWindow !== undefined &&
+        `window opens ${new Date(nextWindow).toISOString().slice(0, 16).replace('T', ' ')} UTC`,
+      everyMinutes !== undefined && !goesOn(schedule) && `next look within ${everyMinutes} min`,
+    ],
+    '; ',
+  );
   const command = nextCommand(view);
-  return [
-    ...(text === '' ? [] : hang('  ', `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`, width)),
-    ...(command === undefined ? [] : [`  ${style.strong('Next')}  ${command}`]),
-  ];
+  return [times !== '' && hang('  ', `${sentence(times)}.`), command !== undefined && nextLine(command)];
 }
 
 /** Undefined where what follows carries it on. */

@@ -2,12 +2,11 @@ import { NO_HISTORY } from '../../../lambdas/rollout/history.ts';
 import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import type { RolloutStep } from '../../../lambdas/rollout/step.ts';
 import { EXIT } from '../../exit-codes.ts';
-import { startProgress } from '../../terminal/progress.ts';
-import { styleFor } from '../../terminal/style.ts';
-import { terminalWidth } from '../../terminal/wrap.ts';
-import { noSuchCluster } from './lines.ts';
-import { renderRolloutPlan } from './plan-view.ts';
-import type { RolloutOptions, RolloutPorts, RolloutSubject } from './ports.ts';
+import { print, printJson } from '../../io.ts';
+import { during } from '../../terminal/progress.ts';
+import { documentOf, noSuchCluster } from './lines.ts';
+import { rolloutPlanLines } from './plan-view.ts';
+import type { RolloutCommand, RolloutOptions, RolloutPorts, RolloutSubject } from './ports.ts';
 
 /** One look, and what comes of it for whom. */
 export interface LookedAt {
@@ -21,12 +20,12 @@ export interface LookedAt {
 /** Reads everything and plans for both who can want a rollout. Writes nothing. What the fleet remembers is not known at a keyboard. */
 export async function lookAt(
   { target, policy, waivers }: RolloutSubject,
-  { observe, plan, clock, stderr }: RolloutPorts,
+  ports: RolloutPorts,
   signal: AbortSignal,
 ): Promise<LookedAt> {
-  const progress = startProgress(stderr, clock);
-  progress.say(`${target.name}: reading its control plane, and a handshake with each machine`);
-  const observed = await observe(target, signal).finally(() => progress.done());
+  const { observe, plan, clock } = ports;
+  const reading = `${target.name}: reading its control plane, and a handshake with each machine`;
+  const observed = await during(ports, reading, () => observe(target, signal));
   const now = clock();
   return {
     observed,
@@ -36,49 +35,23 @@ export async function lookAt(
   };
 }
 
-/**
- * Shows what the schedule and what `rollout start` would do. Writes nothing.
- *
- * @returns the exit status: `incomplete` when something could not be read, or there is no such cluster
- */
-export async function rolloutPlanCommand(
-  subject: RolloutSubject,
-  options: RolloutOptions & { readonly verbose?: boolean },
-  signal: AbortSignal,
-  ports: RolloutPorts,
-): Promise<number> {
+/** Shows what the schedule and what `rollout start` would do, and ends with `incomplete` when something could not be read, or there is no such cluster. */
+export const rolloutPlanCommand: RolloutCommand = async (subject, options, signal, ports) => {
   const looked = await lookAt(subject, ports, signal);
-  printPlan(subject, looked, options, ports);
+  showPlan(subject, looked, options, ports);
   const { observed } = looked;
   const isSeen = observed.unread.length === 0 && noSuchCluster(observed) === undefined;
   return isSeen && !signal.aborted ? EXIT.done : EXIT.incomplete;
-}
+};
 
-export function printPlan(
-  { target, everyMinutes }: RolloutSubject,
+export function showPlan(
+  { target: { server }, everyMinutes }: RolloutSubject,
   looked: LookedAt,
-  options: RolloutOptions & { readonly verbose?: boolean; readonly following?: boolean },
-  { stdout, env }: Pick<RolloutPorts, 'stdout' | 'env'>,
+  options: RolloutOptions & { readonly following?: boolean },
+  ports: RolloutPorts,
 ): void {
   const { observed, schedule, person, now } = looked;
-  if (options.output === 'json') {
-    const document = {
-      version: 1,
-      kind: 'plan',
-      at: new Date(now).toISOString(),
-      cluster: observed.cluster,
-      schedule,
-      person,
-      unread: observed.unread,
-    };
-    stdout.write(`${JSON.stringify(document)}\n`);
-    return;
-  }
-  const view = {
-    ...looked,
-    ...options,
-    server: target.server,
-    ...(everyMinutes === undefined ? {} : { everyMinutes }),
-  };
-  stdout.write(`${renderRolloutPlan(view, styleFor(stdout, env), terminalWidth(stdout))}\n`);
+  if (options.output === 'json')
+    printJson(ports, { ...documentOf('plan', now, observed), schedule, person, unread: observed.unread });
+  else print(ports, rolloutPlanLines({ ...looked, ...options, server, everyMinutes }));
 }

@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { actRollout } from '../../../lambdas/rollout/act.ts';
+import { actRollout, type RolloutWritten } from '../../../lambdas/rollout/act.ts';
 import { observeRollout } from '../../../lambdas/rollout/observe.ts';
 import { planAbort, planResume, planRollout } from '../../../lambdas/rollout/plan.ts';
 import type { RolloutPolicy, Waiver } from '../../../lambdas/rollout/policy.ts';
 import { stepRollout } from '../../../lambdas/rollout/step-rollout.ts';
-import type { ProgressStream } from '../../terminal/progress.ts';
+import { type Io, PROCESS } from '../../io.ts';
 import type { OpenRolloutTarget } from './target.ts';
 
 /** What every command about a rollout is about. */
@@ -24,17 +23,24 @@ export interface RolloutOptions {
   readonly program: string;
   /** The options that say which cluster, for the commands it recommends. */
   readonly repeat: string;
+  /** The checks that passed, too. */
+  readonly verbose?: boolean;
+  /** Writes; without it nothing is written. */
+  readonly yes?: boolean;
+  /** Goes on until the rollout is over. */
+  readonly watch?: boolean;
 }
 
+/** One of the commands. @returns the exit status */
+export type RolloutCommand = (
+  subject: RolloutSubject,
+  options: RolloutOptions,
+  signal: AbortSignal,
+  ports: RolloutPorts,
+) => Promise<number>;
+
 /** What the commands do it with; tests have their own. */
-export interface RolloutPorts {
-  readonly stdout: ProgressStream;
-  readonly stderr: ProgressStream;
-  readonly env: NodeJS.ProcessEnv;
-  /** Milliseconds since the epoch. */
-  readonly clock: () => number;
-  /** Rejects when the signal aborts. */
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+export interface RolloutPorts extends Io {
   readonly observe: typeof observeRollout;
   readonly plan: typeof planRollout;
   readonly planAbort: typeof planAbort;
@@ -43,18 +49,24 @@ export interface RolloutPorts {
   readonly act: typeof actRollout;
 }
 
-export function rolloutPorts(): RolloutPorts {
-  return {
-    stdout: process.stdout,
-    stderr: process.stderr,
-    env: process.env,
-    clock: Date.now,
-    sleep: (ms, signal) => delay(ms, undefined, { signal }),
-    observe: observeRollout,
-    plan: planRollout,
-    planAbort,
-    planResume,
-    step: stepRollout,
-    act: actRollout,
-  };
+export const ROLLOUT_PORTS: RolloutPorts = {
+  ...PROCESS,
+  observe: observeRollout,
+  plan: planRollout,
+  planAbort,
+  planResume,
+  step: stepRollout,
+  act: actRollout,
+};
+
+/** A write that controllers overtake is planned anew, so often in all. */
+const MOST_TRIES = 5;
+
+/** Controllers write to the object too: what they overtook is looked at and planned anew. */
+export async function untilNotOvertaken<T extends { readonly written?: RolloutWritten }>(
+  once: () => Promise<T>,
+): Promise<T> {
+  let done = await once();
+  for (let tries = 1; tries < MOST_TRIES && done.written?.kind === 'overtaken'; tries += 1) done = await once();
+  return done;
 }

@@ -1,28 +1,15 @@
-import { type Command, Option } from 'commander';
-import type { ProgramContext } from '../../register/context.ts';
-import type { RolloutOptions, RolloutPorts, RolloutSubject } from './ports.ts';
-import type { RolloutTargetOptions } from './target.ts';
+import type { Command } from 'commander';
+import { type Register, withCluster, withOutput } from '../../command.ts';
+import { rolloutChangeCommand } from './change.ts';
+import { rolloutPlanCommand } from './plan.ts';
+import { ROLLOUT_PORTS, type RolloutCommand, type RolloutOptions } from './ports.ts';
+import { rolloutStartCommand } from './start.ts';
+import { rolloutDriveCommand, rolloutStatusCommand } from './status.ts';
+import { openSubject, type RolloutTargetOptions, repeatRollout } from './target.ts';
 
-interface Given extends RolloutTargetOptions {
-  readonly output: 'table' | 'json';
-  readonly verbose?: boolean;
-  readonly yes?: boolean;
-  readonly watch?: boolean;
-}
+const FINISHED = 'a write under way is finished, no new one begins';
 
-type Run = (
-  subject: RolloutSubject,
-  options: RolloutOptions & Given,
-  signal: AbortSignal,
-  ports: RolloutPorts,
-) => Promise<number>;
-
-/** `certmarshal rollout`. */
-export function registerRollout(
-  program: Command,
-  { program: name, setStatus, interruption }: ProgramContext,
-  withCluster: (command: Command) => Command,
-): void {
+export const register: Register = (program, { program: name, interruption, run }) => {
   const rollout = program
     .command('rollout')
     .description(
@@ -30,36 +17,24 @@ export function registerRollout(
     );
 
   const command = (verb: string): Command =>
-    withCluster(rollout.command(verb))
-      .option('--fleet <file>', 'fleet.yaml, whose rollouts count; default: the built-in times, for every cluster')
-      .option(
-        '--accept <list>',
-        'what you vouch for, beside the file: single-replica, no-surge, spare-capacity, etcd-backup; and at rollout start for you alone, never for the schedule: one-of-its-management-cluster, management-cluster-last',
-      )
-      .option('--secrets', 'external etcd: read its client certificate, and the private key beside it in the Secret')
-      .addOption(
-        new Option('--output <format>', 'table for people, json for programs: one document a look')
-          .choices(['table', 'json'])
-          .default('table'),
-      );
+    withOutput(
+      withCluster(rollout.command(verb))
+        .option('--fleet <file>', 'fleet.yaml, whose rollouts count; default: the built-in times, for every cluster')
+        .option(
+          '--accept <list>',
+          'what you vouch for, beside the file: single-replica, no-surge, spare-capacity, etcd-backup; and at rollout start for you alone, never for the schedule: one-of-its-management-cluster, management-cluster-last',
+        )
+        .option('--secrets', 'external etcd: read its client certificate, and the private key beside it in the Secret'),
+      'table for people, json for programs: one document a look',
+    );
 
-  const run =
-    (means: string, load: () => Promise<Run>) =>
-    async (options: Given): Promise<void> => {
+  const does = (work: RolloutCommand, means = 'nothing is written') =>
+    run(async (options: RolloutTargetOptions & Omit<RolloutOptions, 'program' | 'repeat'>) => {
       const signal = interruption(means);
-      const [{ openSubject, repeatRollout }, { rolloutPorts }, work] = await Promise.all([
-        import('./target.ts'),
-        import('./ports.ts'),
-        load(),
-      ]);
       const subject = await openSubject(options);
-      try {
-        const asked = { ...options, program: name, repeat: repeatRollout(options) };
-        setStatus(await work(subject, asked, signal, rolloutPorts()));
-      } finally {
-        subject.target.close();
-      }
-    };
+      const asked = { ...options, program: name, repeat: repeatRollout(options) };
+      return work(subject, asked, signal, ROLLOUT_PORTS).finally(() => subject.target.close());
+    });
 
   command('plan')
     .description('Shows every check, what would be written, and when; for the schedule and for you. Writes nothing.')
@@ -80,7 +55,7 @@ Exit status:
   1  something could not be read, or there is no such cluster; the output says what
   2  wrong usage or configuration; nothing was done`,
     )
-    .action(run('nothing is written', async () => (await import('./plan.ts')).rolloutPlanCommand));
+    .action(does(rolloutPlanCommand));
 
   command('start')
     .description('Begins a rollout now, with one write, after every check that nobody can answer for.')
@@ -105,12 +80,7 @@ Exit status:
   1  nothing was begun, or with --watch it is held or aborted; the output says why
   2  wrong usage or configuration; nothing was done`,
     )
-    .action(
-      run(
-        'a write under way is finished, no new one begins',
-        async () => (await import('./start.ts')).rolloutStartCommand,
-      ),
-    );
+    .action(does(rolloutStartCommand, FINISHED));
 
   command('status')
     .description('Shows how far the rollout is, machine by machine, by handshakes with each. Writes nothing.')
@@ -132,7 +102,7 @@ Exit status:
   1  it is held, aborted or refused, somebody else rolls, certificates have ended, or something could not be read
   2  wrong usage or configuration; nothing was done`,
     )
-    .action(run('nothing is written', async () => (await import('./status.ts')).rolloutStatusCommand));
+    .action(does(rolloutStatusCommand));
 
   command('drive')
     .description('Carries on the rollout that goes on, where no certmarshal is deployed; begins none.')
@@ -152,28 +122,22 @@ Exit status:
   1  it is held or aborted, it was stopped, or something could not be read or written
   2  wrong usage or configuration; nothing was done`,
     )
-    .action(
-      run(
-        'a write under way is finished, no new one begins',
-        async () => (await import('./status.ts')).rolloutDriveCommand,
-      ),
-    );
+    .action(does(rolloutDriveCommand, FINISHED));
 
-  for (const change of ['abort', 'resume'] as const)
+  for (const [change, description, also] of [
+    [
+      'abort',
+      'Stops the rollout of certmarshal: machines that were not replaced stay as they are.',
+      '\nA hold is taken away with it. Neither the schedule nor a person begins another rollout for 7 days.',
+    ],
+    ['resume', 'Takes a hold off a rollout, after you have mended why it was held.', ''],
+  ] as const)
     command(change)
-      .description(
-        change === 'abort'
-          ? 'Stops the rollout of certmarshal: machines that were not replaced stay as they are.'
-          : 'Takes a hold off a rollout, after you have mended why it was held.',
-      )
+      .description(description)
       .option('--yes', 'write; without it what would be written is shown')
       .addHelpText(
         'after',
-        `${
-          change === 'abort'
-            ? '\nA hold is taken away with it. Neither the schedule nor a person begins another rollout for 7 days.'
-            : ''
-        }
+        `${also}
 Of a cluster that another one manages, its own --kubeconfig is not needed here: all of it is in the management cluster.
 
 Examples:
@@ -185,11 +149,5 @@ Exit status:
   1  nothing was written; the output says why
   2  wrong usage or configuration; nothing was done`,
       )
-      .action(
-        run('a write under way is finished, no new one begins', async () => {
-          const { rolloutChangeCommand } = await import('./change.ts');
-          return async (subject, options, signal, ports) =>
-            rolloutChangeCommand(change, subject, options, signal, ports);
-        }),
-      );
-}
+      .action(does(rolloutChangeCommand(change), FINISHED));
+};

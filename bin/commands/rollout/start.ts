@@ -1,91 +1,59 @@
 import type { RolloutStep } from '../../../lambdas/rollout/step.ts';
 import type { RolloutStepped } from '../../../lambdas/rollout/step-rollout.ts';
 import { EXIT } from '../../exit-codes.ts';
-import { styleFor } from '../../terminal/style.ts';
-import { hang, terminalWidth } from '../../terminal/wrap.ts';
-import { noSuchCluster, problemLines, reasonLines, safe, writeLines } from './lines.ts';
-import { lookAt, printPlan } from './plan.ts';
-import type { RolloutOptions, RolloutPorts, RolloutSubject } from './ports.ts';
+import { print, printJson } from '../../io.ts';
+import { hang, type Lines } from '../../terminal/draw.ts';
+import { bad, good, strong } from '../../terminal/paint.ts';
+import { nextLine } from '../../terminal/phrases.ts';
+import { noSuchCluster, problemsLines, reasonLines, safe, writeLines } from './lines.ts';
+import { lookAt, showPlan } from './plan.ts';
+import { type RolloutCommand, type RolloutOptions, untilNotOvertaken } from './ports.ts';
 import { rolloutDriveCommand } from './status.ts';
-import { goesOn, MOST_TRIES, WRITTEN_WORDS } from './words.ts';
-
-export interface RolloutStartOptions extends RolloutOptions {
-  readonly yes?: boolean;
-  /** Carries it on until it is over. */
-  readonly watch?: boolean;
-  readonly verbose?: boolean;
-}
+import { goesOn, WRITTEN_WORDS } from './words.ts';
 
 /**
- * Begins the rollout of one cluster, for the person at the keyboard: the plan, what the person answers for, and with `yes` one write.
- *
- * @returns the exit status: `incomplete` when nothing was begun
+ * Begins the rollout of one cluster, for the person at the keyboard: the plan, what the person answers for, and with `yes` one write. It ends with `incomplete` when
+ * nothing was begun.
  */
-export async function rolloutStartCommand(
-  subject: RolloutSubject,
-  options: RolloutStartOptions,
-  signal: AbortSignal,
-  ports: RolloutPorts,
-): Promise<number> {
+export const rolloutStartCommand: RolloutCommand = async (subject, options, signal, ports) => {
   const looked = await lookAt(subject, ports, signal);
   const { person } = looked;
   const { yes = false, output, program, repeat } = options;
   const begins = person.kind === 'act' && !goesOn(person) && !signal.aborted;
-  if (output === 'table' || !yes || !begins)
-    printPlan(subject, looked, { ...options, following: begins && yes }, ports);
+  if (output === 'table' || !yes || !begins) showPlan(subject, looked, { ...options, following: begins && yes }, ports);
   if (!begins || !yes) {
+    const { message } = noSuchCluster(looked.observed) ?? (goesOn(person) ? { message: 'a rollout goes on' } : person);
     ports.stderr.write(
-      begins
-        ? `Nothing was written: --yes begins it. ${program} rollout start --yes${repeat}\n`
-        : `Nothing was written: ${(noSuchCluster(looked.observed) ?? (goesOn(person) ? { message: 'a rollout goes on' } : person)).message}.\n`,
+      `Nothing was written: ${begins ? `--yes begins it. ${program} rollout start --yes${repeat}` : `${message}.`}\n`,
     );
     return EXIT.incomplete;
   }
   const { target, policy, waivers } = subject;
   const asked = { policy, waivers, trigger: 'person', clock: ports.clock, signal } as const;
-  let stepped = await ports.step(target, asked);
-  // Controllers write to the object too: what they overtook is looked at and planned anew.
-  for (let tries = 1; tries < MOST_TRIES && stepped.written?.kind === 'overtaken'; tries += 1)
-    stepped = await ports.step(target, asked);
-  printStepped(stepped, options, ports);
-  const begun = stepped.written?.kind === 'written';
-  if (!begun || options.watch !== true) return begun && stepped.problems.length === 0 ? EXIT.done : EXIT.incomplete;
-  return rolloutDriveCommand(subject, options, signal, ports);
-}
-
-function printStepped(
-  { observed, step, written, problems, at }: RolloutStepped,
-  { output, program, repeat, watch }: RolloutStartOptions,
-  { stdout, env }: RolloutPorts,
-): void {
-  if (output === 'json') {
-    const document = { version: 1, kind: 'start', at, cluster: observed.cluster, step, written, problems };
-    stdout.write(`${JSON.stringify(document)}\n`);
-    return;
-  }
-  const style = styleFor(stdout, env);
-  const width = terminalWidth(stdout);
+  const stepped = await untilNotOvertaken(() => ports.step(target, asked));
+  const { observed, step, written, problems, at } = stepped;
+  if (output === 'json')
+    printJson(ports, { version: 1, kind: 'start', at, cluster: observed.cluster, step, written, problems });
+  else print(ports, ['', startLines(stepped, options)]);
   const begun = written?.kind === 'written';
-  const { name } = observed.cluster;
-  const lines = [
-    ...hang(
-      begun ? style.good('✔ ') : style.bad('✖ '),
-      `${style.strong(safe(name))}: ${outcome(step, written)}.`,
-      width,
-    ),
-    ...(begun && step.kind === 'act' ? writeLines('Written, in one patch of', step.write, width) : []),
-    ...(begun ? answers(step) : []).flatMap((text) => hang('  ', text, width)),
-    ...(begun || (step.kind !== 'hold' && step.kind !== 'ask') ? [] : reasonLines(step.reasons, program, style, width)),
-    ...problemLines(problems, program, style, width),
-    ...(begun && watch !== true
-      ? [
-          '',
-          `  ${style.strong('Next')}  ${program} rollout ${observed.etcd === undefined ? 'status --watch' : 'drive'}${repeat}`,
-        ]
-      : []),
-    ...(begun && watch === true ? [''] : []),
+  if (!begun || options.watch !== true) return begun && problems.length === 0 ? EXIT.done : EXIT.incomplete;
+  return rolloutDriveCommand(subject, options, signal, ports);
+};
+
+function startLines(
+  { observed, step, written, problems }: RolloutStepped,
+  { program, repeat, watch }: RolloutOptions,
+): Lines {
+  const begun = written?.kind === 'written';
+  const drive = observed.etcd === undefined ? 'status --watch' : 'drive';
+  return [
+    hang(begun ? good('✔ ') : bad('✖ '), `${strong(safe(observed.cluster.name))}: ${outcome(step, written)}.`),
+    begun && step.kind === 'act' && writeLines('Written, in one patch of', step.write),
+    begun && answers(step),
+    !begun && (step.kind === 'hold' || step.kind === 'ask') && reasonLines(step.reasons, program),
+    problemsLines(problems, program),
+    begun && ['', watch !== true && nextLine(`${program} rollout ${drive}${repeat}`)],
   ];
-  stdout.write(`\n${lines.join('\n')}\n`);
 }
 
 function outcome(step: RolloutStep, written: RolloutStepped['written']): string {
@@ -94,8 +62,8 @@ function outcome(step: RolloutStep, written: RolloutStepped['written']): string 
   return written.kind === 'written' ? `rollout ${safe(step.mark?.id ?? '')} begun` : WRITTEN_WORDS[written.kind];
 }
 
-function answers({ checks }: RolloutStep): readonly string[] {
+function answers({ checks }: RolloutStep): Lines {
   const waived = checks.filter((check) => !check.passed && check.waived === true);
-  if (waived.length === 0) return [];
-  return [`You answer for: ${waived.map(({ id, found }) => `${id} (${safe(found)})`).join(', ')}.`];
+  const told = waived.map(({ id, found }) => `${id} (${safe(found)})`).join(', ');
+  return waived.length > 0 && hang('  ', `You answer for: ${told}.`);
 }

@@ -2,13 +2,13 @@ import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import type { MachineProgress, RolloutProgress } from '../../../lambdas/rollout/progress.ts';
 import type { RolloutStep } from '../../../lambdas/rollout/step.ts';
-import { type NamedServer, serverWords } from '../../target.ts';
+import type { NamedServer } from '../../target.ts';
 import { bar } from '../../terminal/bar.ts';
-import type { Style } from '../../terminal/style.ts';
-import { table } from '../../terminal/table.ts';
-import { shortDuration, span } from '../../terminal/time.ts';
-import { hang } from '../../terminal/wrap.ts';
-import { dayOf, headline, noSuchCluster, otherReasons, problemLines, reasonLines, safe, unwellWords } from './lines.ts';
+import { block, hang, type Lines, table } from '../../terminal/draw.ts';
+import { bad, faint, good, type Paint, warn } from '../../terminal/paint.ts';
+import { nextLine, serverLine } from '../../terminal/phrases.ts';
+import { dayOf, joined, shortDuration, span } from '../../terminal/words.ts';
+import { headline, noSuchCluster, otherReasons, problemsLines, reasonLines, safe, unwellWords } from './lines.ts';
 import { goesOn } from './words.ts';
 
 export interface RolloutStatusView {
@@ -21,7 +21,7 @@ export interface RolloutStatusView {
   readonly program: string;
   readonly repeat: string;
   /** Milliseconds until the next look; absent where this is the last one. */
-  readonly nextMs?: number;
+  readonly nextMs?: number | undefined;
 }
 
 /** What a machine is doing, in a symbol; the word is that of the state. */
@@ -33,77 +33,67 @@ export const MACHINE_STATES: Readonly<Record<MachineProgress['state'], string>> 
   leaving: '↓',
 };
 
-/**
- * Where a rollout is, as people read it: the whole story, how far each machine is, why it does not go on, and the next command.
- *
- * @param width columns of the terminal; undefined wraps nothing
- */
-export function renderRolloutStatus(view: RolloutStatusView, style: Style, width: number | undefined): string {
-  const { observed, step, server, now, program } = view;
+/** Where a rollout is, as people read it: the whole story, how far each machine is, why it does not go on, and the next command. */
+export function rolloutStatusLines(view: RolloutStatusView): Lines {
+  const { observed, step, server, now, program, nextMs } = view;
   const { progress, mark } = step;
+  const moved = progress === undefined ? '' : `; last sign of life ${span(now - progress.movedAt)} ago`;
+  const by = mark?.trigger === 'person' ? 'a person' : 'the schedule';
   return [
-    ...headline(observed.cluster.name, noSuchCluster(observed) ?? step, style, width),
-    ...(server === undefined ? [] : hang('  ', style.faint(serverWords(server)), width)),
-    ...(mark === undefined
-      ? []
-      : hang(
-          '  ',
-          style.faint(
-            safe(
-              `${mark.id}, begun ${mark.start} by ${mark.trigger === 'person' ? 'a person' : 'the schedule'}${progress === undefined ? '' : `; last sign of life ${span(now - progress.movedAt)} ago`}`,
-            ),
-          ),
-          width,
-        )),
-    ...(progress === undefined ? [] : ['', ...machines('control plane', progress, now, style, width)]),
-    ...(progress?.etcd === undefined ? [] : ['', ...machines('etcd', progress.etcd, now, style, width)]),
-    ...reasons(view, style, width),
+    headline(observed.cluster.name, noSuchCluster(observed) ?? step),
+    serverLine(server),
+    mark && hang('  ', faint(safe(`${mark.id}, begun ${mark.start} by ${by}${moved}`))),
+    progress && ['', machineLines('control plane', progress, now)],
+    progress?.etcd && ['', machineLines('etcd', progress.etcd, now)],
+    block(
+      (step.kind === 'hold' || step.kind === 'ask') &&
+        reasonLines(otherReasons(step.reasons, observed.unread), program),
+      problemsLines([...observed.unread, ...view.problems], program),
+    ),
     '',
-    view.nextMs === undefined
-      ? `  ${style.strong('Next')}  ${nextCommand(view, program)}`
-      : `  Looking every ${view.nextMs / 1000} s, times in UTC. Ctrl-C stops the looking, never the rollout.`,
-  ].join('\n');
+    nextMs === undefined
+      ? nextLine(nextCommand(view))
+      : `  Looking every ${nextMs / 1000} s, times in UTC. Ctrl-C stops the looking, never the rollout.`,
+  ];
 }
 
-function machines(
-  title: string,
-  progress: Omit<RolloutProgress, 'etcd'>,
-  now: number,
-  style: Style,
-  width: number | undefined,
-): string[] {
+function machineLines(title: string, progress: Omit<RolloutProgress, 'etcd'>, now: number): Lines {
   const { wanted, replaced, verified } = progress;
-  const columns = Math.max(12, Math.min(32, (width ?? 80) - 48));
-  const share = (count: number) => (wanted > 0 ? count / wanted : 0);
+  const share = wanted > 0 ? verified / wanted : 0;
+  const machines = progress.machines.toSorted(
+    (a, b) => b.unhealthy.length - a.unhealthy.length || a.createdAt - b.createdAt,
+  );
   return [
-    ...hang(
-      '  ',
-      `${bar(share(verified), columns)}  ${title}: ${verified} of ${wanted} verified, ${replaced} replaced`,
-      width,
-    ),
-    ...table(
+    (width) =>
+      hang(
+        '  ',
+        `${bar(share, Math.max(12, Math.min(32, (width ?? 80) - 48)))}  ${title}: ${verified} of ${wanted} verified, ${replaced} replaced`,
+      ),
+    table(
       [
-        ['', ...['MACHINE', 'NODE', 'STATE', 'AGE', 'CERTIFICATE'].map(style.faint)],
-        ...progress.machines
-          .toSorted((a, b) => b.unhealthy.length - a.unhealthy.length || a.createdAt - b.createdAt)
-          .map((machine) => [
-            paintOf(machine, style)(MACHINE_STATES[machine.state]),
-            safe(machine.name),
-            safe(machine.node ?? 'no node yet'),
-            paintOf(machine, style)(machine.state),
-            shortDuration((now - machine.createdAt) / 1000),
-            [served(machine), unwell(machine, style)].filter((part) => part !== undefined).join('; '),
-          ]),
+        ['', ...['MACHINE', 'NODE', 'STATE', 'AGE', 'CERTIFICATE'].map(faint)],
+        ...machines.map((machine) => {
+          const { name, node = 'no node yet', state, createdAt } = machine;
+          const paint = paintOf(machine);
+          return [
+            paint(MACHINE_STATES[state]),
+            safe(name),
+            safe(node),
+            paint(state),
+            shortDuration((now - createdAt) / 1000),
+            joined([served(machine), unwell(machine)], '; '),
+          ];
+        }),
       ],
-      { width, stackBelow: 80 },
+      80,
     ),
   ];
 }
 
-function paintOf({ state, unhealthy }: MachineProgress, style: Style): (text: string) => string {
-  if (unhealthy.length > 0 && state !== 'leaving' && state !== 'new') return style.bad;
-  if (state === 'verified') return style.good;
-  return state === 'old' || state === 'leaving' ? style.faint : style.warn;
+function paintOf({ state, unhealthy }: MachineProgress): Paint {
+  if (unhealthy.length > 0 && state !== 'leaving' && state !== 'new') return bad;
+  if (state === 'verified') return good;
+  return state === 'old' || state === 'leaving' ? faint : warn;
 }
 
 function served({ served: certificate, state }: MachineProgress): string {
@@ -113,31 +103,15 @@ function served({ served: certificate, state }: MachineProgress): string {
 }
 
 /** A machine that is being made or goes is not well, and need not be. */
-function unwell({ state, unhealthy }: MachineProgress, style: Style): string | undefined {
+function unwell({ state, unhealthy }: MachineProgress): string | undefined {
   const words = state === 'new' || state === 'leaving' ? undefined : unwellWords(unhealthy);
-  return words === undefined ? undefined : style.bad(words);
+  return words && bad(words);
 }
 
-function reasons(
-  { observed, step, problems, program }: RolloutStatusView,
-  style: Style,
-  width: number | undefined,
-): string[] {
-  const lines = [
-    ...(step.kind === 'hold' || step.kind === 'ask'
-      ? reasonLines(otherReasons(step.reasons, observed.unread), program, style, width)
-      : []),
-    ...problemLines([...observed.unread, ...problems], program, style, width),
-  ];
-  return lines.length === 0 ? [] : ['', ...lines];
-}
-
-function nextCommand({ step, repeat }: RolloutStatusView, program: string): string {
+function nextCommand({ step, program, repeat }: RolloutStatusView): string {
   if (step.kind === 'ask') return safe(step.command);
-  if (goesOn(step)) return `${program} rollout status --watch${repeat}`;
-  if (step.state === 'held')
-    return `${program} rollout resume${repeat}, when what is above is mended; or ${program} rollout abort${repeat}`;
-  return step.state === 'done'
-    ? `nothing is left to do; ${program} audit shows every certificate`
-    : `${program} rollout plan${repeat}`;
+  const run = (command: string): string => `${program} rollout ${command}${repeat}`;
+  if (goesOn(step)) return run('status --watch');
+  if (step.state === 'held') return `${run('resume')}, when what is above is mended; or ${run('abort')}`;
+  return step.state === 'done' ? `nothing is left to do; ${program} audit shows every certificate` : run('plan');
 }

@@ -1,38 +1,30 @@
 import { pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
 import { NO_HISTORY } from '../../../lambdas/rollout/history.ts';
 import { followRollout, type RolloutLook } from './follow.ts';
-import type { RolloutOptions, RolloutPorts, RolloutSubject } from './ports.ts';
+import type { RolloutCommand, RolloutPorts, RolloutSubject } from './ports.ts';
 import { goesOn } from './words.ts';
 
 const WATCH_EVERY_MS = 5_000;
 const DRIVE_EVERY_MS = 15_000;
 
 /**
- * Shows where the rollout of a cluster is, once or until it is over. Writes nothing: that it is done is concluded from what is there.
- *
- * @returns the exit status: `done` also where nothing goes on; `incomplete` when it is held or aborted, or something could not be read
+ * Shows where the rollout of a cluster is, once or until it is over. Writes nothing: that it is done is concluded from what is there. It ends with `done` also
+ * where nothing goes on, and with `incomplete` when it is held or aborted, or something could not be read.
  */
-export async function rolloutStatusCommand(
-  subject: RolloutSubject,
-  { watch = false, ...options }: RolloutOptions & { readonly watch?: boolean },
-  signal: AbortSignal,
-  ports: RolloutPorts,
-): Promise<number> {
-  const follow = { ...options, ...(watch ? { everyMs: WATCH_EVERY_MS } : {}) };
-  return followRollout(subject, (until) => read(subject, ports, until), follow, signal, ports);
-}
+export const rolloutStatusCommand: RolloutCommand = (subject, options, signal, ports) =>
+  followRollout(
+    subject,
+    (until) => read(subject, ports, until),
+    { ...options, everyMs: options.watch === true ? WATCH_EVERY_MS : undefined },
+    signal,
+    ports,
+  );
 
 /**
- * Carries on the rollout that goes on, as a deployed certmarshal does, until it is over: the next write of its order, the Lease, a hold. Begins none.
- *
- * @returns the exit status, as that of `rolloutStatusCommand`
+ * Carries on the rollout that goes on, as a deployed certmarshal does, until it is over: the next write of its order, the Lease, a hold. Begins none. It ends as
+ * `rolloutStatusCommand` does.
  */
-export async function rolloutDriveCommand(
-  subject: RolloutSubject,
-  options: RolloutOptions,
-  signal: AbortSignal,
-  ports: RolloutPorts,
-): Promise<number> {
+export const rolloutDriveCommand: RolloutCommand = (subject, options, signal, ports) => {
   const look = async (until: AbortSignal): Promise<RolloutLook> => {
     const seen = await read(subject, ports, until);
     // Stepping through a cluster where nothing goes on could begin a rollout. After one, its Lease is given back.
@@ -47,7 +39,7 @@ export async function rolloutDriveCommand(
     return ports.step(target, { policy, waivers, trigger, clock: ports.clock, signal: until });
   };
   return followRollout(subject, look, { ...options, everyMs: DRIVE_EVERY_MS }, signal, ports);
-}
+};
 
 async function read(
   { target, policy }: RolloutSubject,

@@ -26,7 +26,7 @@ import {
   type NamedServer,
   namespaceOf,
   providerOf,
-  quote,
+  repeatedFlags,
   repeatOptions,
   type TargetOptions,
   toleranceNotice,
@@ -112,7 +112,7 @@ async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): 
   const management = createKubernetesClient({
     ...connection,
     addresses: 'local',
-    ...(expiredServer === undefined ? {} : { expiredServer }),
+    expiredServer,
   });
   return {
     id: entry?.id ?? name,
@@ -179,10 +179,9 @@ export function acceptances(given: string | undefined): {
 
 /** The options again as they were given, for the exact next command. */
 export function repeatRollout(options: RolloutTargetOptions): string {
-  const given: readonly (readonly [flag: string, value: string | undefined])[] = [
+  return `${repeatOptions(options)}${repeatedFlags([
     ['--fleet', options.fleet],
     ['--accept', options.accept],
-  ];
-  const words = given.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${quote(value)}`]));
-  return `${repeatOptions(options)}${words.join('')}${options.secrets === true ? ' --secrets' : ''}`;
+    ['--secrets', options.secrets === true],
+  ])}`;
 }

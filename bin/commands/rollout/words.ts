@@ -3,7 +3,7 @@ import { HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../../..
 import type { ObservedControlPlane } from '../../../lambdas/rollout/observed.ts';
 import type { RolloutStep, RolloutWrite } from '../../../lambdas/rollout/step.ts';
 import type { RolloutState } from '../../../lambdas/tables/rollout-states.ts';
-import type { Style } from '../../terminal/style.ts';
+import { bad, faint, good, type Paint, warn } from '../../terminal/paint.ts';
 
 /** Where Cluster API has the one field that begins a rollout. */
 export function afterField({ apiVersion }: Pick<ObservedControlPlane, 'apiVersion'>): string {
@@ -48,9 +48,6 @@ function controlPlaneFields(write: Exclude<RolloutWrite, { kind: 'roll-etcd' }>,
   }
 }
 
-/** A write that controllers overtake is planned anew, so often in all. */
-export const MOST_TRIES = 5;
-
 /** What became of a write, without a full stop. */
 export const WRITTEN_WORDS: Readonly<Record<RolloutWritten['kind'], string>> = {
   written: 'written',
@@ -62,22 +59,20 @@ export const WRITTEN_WORDS: Readonly<Record<RolloutWritten['kind'], string>> = {
 };
 
 /** A symbol, and how it is painted; the word is that of the state. */
-export const STATES: Readonly<
-  Record<RolloutState, { readonly symbol: string; readonly paint: (style: Style) => (text: string) => string }>
-> = {
-  off: { symbol: '·', paint: (style) => style.faint },
-  idle: { symbol: '✔', paint: (style) => style.good },
-  waiting: { symbol: '◌', paint: (style) => style.warn },
-  refused: { symbol: '✖', paint: (style) => style.bad },
-  assist: { symbol: '!', paint: (style) => style.warn },
-  ready: { symbol: '◇', paint: (style) => style.good },
-  rolling: { symbol: '↻', paint: (style) => style.warn },
-  verifying: { symbol: '↻', paint: (style) => style.warn },
-  held: { symbol: '✖', paint: (style) => style.bad },
-  done: { symbol: '✔', paint: (style) => style.good },
-  aborted: { symbol: '✖', paint: (style) => style.warn },
-  foreign: { symbol: '!', paint: (style) => style.warn },
-  expired: { symbol: '✖', paint: (style) => style.bad },
+export const STATES: Readonly<Record<RolloutState, readonly [symbol: string, paint: Paint]>> = {
+  off: ['·', faint],
+  idle: ['✔', good],
+  waiting: ['◌', warn],
+  refused: ['✖', bad],
+  assist: ['!', warn],
+  ready: ['◇', good],
+  rolling: ['↻', warn],
+  verifying: ['↻', warn],
+  held: ['✖', bad],
+  done: ['✔', good],
+  aborted: ['✖', warn],
+  foreign: ['!', warn],
+  expired: ['✖', bad],
 };
 
 /** A rollout of ours that is not over. */
