@@ -1,3 +1,4 @@
+import { printable } from '../lambdas/printable.ts';
 import { UsageError } from './exit-codes.ts';
 
 /**
@@ -16,4 +17,10 @@ export async function requireRegion(client: {
       cause: error,
     });
   }
+}
+
+/** @throws UsageError for what no S3 bucket can be called */
+export function requireBucketName(name: string, limit?: number): string {
+  if (/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name)) return name;
+  throw new UsageError(`--bucket takes the name of an S3 bucket; got ${printable(name, limit)}.`);
 }

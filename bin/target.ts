@@ -125,7 +125,7 @@ export async function openCluster(
   const workload = createKubernetesClient({
     ...connection,
     addresses: 'local',
-    ...(expiredServer === undefined ? {} : { expiredServer }),
+    expiredServer,
   });
   const management = await openManagement(options, provider, workload);
   return {
@@ -265,7 +265,7 @@ export function defaultKubeconfig(env: NodeJS.ProcessEnv): string {
 
 /** The options again as they were given, for the exact next command. */
 export function repeatOptions(options: TargetOptions & { readonly policy?: string }): string {
-  const given: readonly (readonly [flag: string, value: string | undefined])[] = [
+  return repeatedFlags([
     ['--kubeconfig', options.kubeconfig],
     ['--context', options.context],
     ['--management-kubeconfig', options.managementKubeconfig],
@@ -276,9 +276,20 @@ export function repeatOptions(options: TargetOptions & { readonly policy?: strin
     ['--tolerate-expired', options.tolerateExpired],
     ['--expired-at-most', options.expiredAtMost],
     ...(options.serviceCidr ?? []).map((cidr) => ['--service-cidr', cidr] as const),
-  ];
-  const words = given.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${quote(value)}`]));
-  return words.join('') + (options.allowExec === true ? ' --allow-exec' : '');
+    ['--allow-exec', options.allowExec === true],
+  ]);
+}
+
+/** Flags to be pasted behind a command, each with its value; those that were not given are left out. */
+export function repeatedFlags(
+  flags: readonly (readonly [flag: string, value: string | boolean | undefined])[],
+): string {
+  return flags
+    .map(([flag, value]) => {
+      if (typeof value === 'string') return ` ${flag} ${quote(value)}`;
+      return value === true ? ` ${flag}` : '';
+    })
+    .join('');
 }
 
 /** A word as a POSIX shell takes it back. */

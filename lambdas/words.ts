@@ -31,9 +31,9 @@ export function isoOf(time: number): string {
 }
 
 /** `1 place`, `12 places`. */
-export function counted(count: number, thing: string): string {
-  if (!Number.isFinite(count)) return `some ${thing}s`;
-  return `${count} ${thing}${count === 1 ? '' : 's'}`;
+export function counted(count: number, thing: string, things = `${thing}s`): string {
+  if (!Number.isFinite(count)) return `some ${things}`;
+  return `${count} ${count === 1 ? thing : things}`;
 }
 
 /**

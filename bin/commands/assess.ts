@@ -3,15 +3,45 @@ import { readAssessment } from '../../lambdas/audit/read-assessment.ts';
 import type { Thresholds } from '../../lambdas/audit/rules/thresholds.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { field } from '../../lambdas/resources/fields.ts';
-import { answerStandardInput, type Streams } from '../answers.ts';
+import { answerStandardInput, type InputIo } from '../answers.ts';
+import { EXIT_HELP, type Register } from '../command.ts';
+import { loadFleet } from '../fleet.ts';
+import { PROCESS } from '../io.ts';
 
 /** The largest snapshot as `previous`, and as many observations again. */
 const MAX_LINE_BYTES = 96 * 1024 * 1024;
 
-export interface AssessOptions {
+interface AssessOptions {
   /** Answer with what is seen and kept, too: an answer is then the `previous` of the next line. */
   readonly observations?: boolean;
 }
+
+export const register: Register = (program, { program: name, run }) => {
+  program
+    .command('assess')
+    .description(
+      'Assesses recorded observations: one JSON object a line on standard input, its findings a line on standard output.',
+    )
+    .option('--policy <file>', 'fleet.yaml, whose audit.thresholds count; default: the built-in ones')
+    .option('--observations', 'answer with the observations that are kept, too: the previous of the next line')
+    .addHelpText(
+      'after',
+      `
+A line is {"cluster":{"id","provider"},"observations":[…],"previous":snapshot,"now":RFC3339}. An answer is
+{"cluster","findings":[…]}, in the order of the lines. docs/output.md describes both.
+
+Examples:
+  ${name} assess < observations.ndjson
+  ${name} assess --policy fleet.yaml --observations < observations.ndjson > findings.ndjson
+${EXIT_HELP}`,
+    )
+    .action(
+      run(async ({ policy, ...options }: AssessOptions & { policy?: string }) => {
+        const { audit } = await loadFleet(policy);
+        return assessCommand(audit.thresholds, options, { ...PROCESS, stdin: process.stdin });
+      }),
+    );
+};
 
 /**
  * Assesses the recorded observations on standard input, one cluster at one time a line.
@@ -19,46 +49,22 @@ export interface AssessOptions {
  * @returns the exit status
  * @throws UsageError when standard input cannot be read at all
  */
-export function assessCommand(
-  streams: Streams,
-  thresholds: Thresholds,
-  options: AssessOptions,
-  now: () => number = Date.now,
-): Promise<number> {
-  return answerStandardInput(streams, 'assess', {
+function assessCommand(thresholds: Thresholds, options: AssessOptions, io: InputIo): Promise<number> {
+  return answerStandardInput(io, 'assess', {
     maxLineBytes: MAX_LINE_BYTES,
-    answer: (line, number) => assessLine(line, number, thresholds, options, now),
-    refuse: (number, error) => refusal(null, number, error),
+    named: (record) => ({ cluster: nameIn(record) }),
+    answer(record) {
+      const read = readAssessment(record, io.clock);
+      if (!read.ok) return read.problems.join('; ');
+      const { cluster, observations, previous, now } = read.input;
+      const assessed = assessExpiry(cluster, observations, previous, thresholds, now);
+      return {
+        cluster: cluster.id,
+        findings: assessed.findings,
+        observations: options.observations === true ? assessed.observations : undefined,
+      };
+    },
   });
-}
-
-function refusal(cluster: string | null, line: number, error: string): object {
-  return { cluster, line, error };
-}
-
-function assessLine(
-  line: string,
-  number: number,
-  thresholds: Thresholds,
-  options: AssessOptions,
-  clock: () => number,
-): object {
-  let record: unknown;
-  try {
-    record = JSON.parse(line);
-  } catch (error) {
-    const cause = error instanceof Error ? printable(error.message) : '';
-    return refusal(null, number, `line ${number} is not JSON: ${cause}`);
-  }
-  const read = readAssessment(record, clock);
-  if (!read.ok) return refusal(nameIn(record), number, `line ${number}: ${read.problems.join('; ')}`);
-  const { cluster, observations, previous, now } = read.input;
-  const assessed = assessExpiry(cluster, observations, previous, thresholds, now);
-  return {
-    cluster: cluster.id,
-    findings: assessed.findings,
-    observations: options.observations === true ? assessed.observations : undefined,
-  };
 }
 
 /** What the line calls its cluster, for whoever looks for it in the output. */

@@ -5,10 +5,11 @@ import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import { ALARMS } from '../../lambdas/tables/alarms.ts';
 import { SIGNALS } from '../../lambdas/tables/signals.ts';
 import { METRIC, SOMETIMES } from '../../lambdas/telemetry/metric-names.ts';
+import { EXIT_HELP, type Register, withOutput } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
-import { type Style, styleFor } from '../terminal/style.ts';
-import { table } from '../terminal/table.ts';
-import { terminalWidth, wrap } from '../terminal/wrap.ts';
+import { type Io, PROCESS, print, printJson } from '../io.ts';
+import { hang, type Lines, table } from '../terminal/draw.ts';
+import { strong } from '../terminal/paint.ts';
 
 /** More than any account has room for. */
 const MOST_CLUSTERS = 1_000_000;
@@ -25,19 +26,39 @@ export interface CostOptions {
   readonly output: 'table' | 'json';
 }
 
+export const register: Register = (program, { program: name, run }) => {
+  // Required by the command itself: a required option would be missed before a misspelt one is seen.
+  withOutput(
+    program
+      .command('cost')
+      .description('Prints what a month of certmarshal costs in AWS, by line, for a number of clusters.')
+      .option('--clusters <number>', 'how many clusters it watches')
+      .option('--unwell <share>', 'how many of them are not well, all month long', '2%'),
+  )
+    .addHelpText(
+      'after',
+      `
+Asks nobody: list prices, and the sizes that are deployed. docs/cost.md says how each quantity is found.
+
+Examples:
+  ${name} cost --clusters 40
+  ${name} cost --clusters 1000 --unwell 5%
+  ${name} cost --clusters 1000 --output json
+${EXIT_HELP}`,
+    )
+    .action(run((options: CostOptions) => costCommand(options, PROCESS)));
+};
+
 /**
  * Prints what a month costs.
  *
  * @returns the exit status
  * @throws UsageError
  */
-export function costCommand(options: CostOptions): number {
-  const made = billOf(clustersOf(options.clusters), shareOf(options.unwell));
-  const text =
-    options.output === 'json'
-      ? JSON.stringify(jsonOf(made))
-      : renderBill(made, styleFor(process.stdout, process.env), terminalWidth(process.stdout));
-  process.stdout.write(`${text}\n`);
+export function costCommand({ clusters, unwell, output }: CostOptions, io: Io): number {
+  const made = billOf(clustersOf(clusters), shareOf(unwell));
+  if (output === 'json') printJson(io, jsonOf(made));
+  else print(io, billLines(made));
   return EXIT.done;
 }
 
@@ -88,44 +109,43 @@ function jsonOf({ clusters, unwell, perClusterMonthUsd, totalUsd, lines }: Bill)
 }
 
 /** The bill for people. */
-export function renderBill(made: Bill, style: Style, width: number | undefined): string {
-  const { clusters, unwell, perClusterMonthUsd, totalUsd, lines } = made;
+export function billLines({ clusters, unwell, perClusterMonthUsd, totalUsd, lines }: Bill): Lines {
   const services = [...Map.groupBy(lines, ({ service }) => service)];
   const notes = [
     `List prices of ${PRICE_LIST.region}, ${PRICE_LIST.asOf}, without free tiers. A month has 730 hours. Lines under a cent are in the sums only.`,
     NOT_IN_IT,
     'How each quantity is found, what was measured and what is assumed: docs/cost.md.',
   ];
-  const isNarrow = width !== undefined && width < NARROW;
-  const wrapped = (text: string) => (width === undefined ? [text] : wrap(text, width));
   return [
-    ...wrapped(
+    hang(
+      '',
       `${count(clusters)} ${clusters === 1 ? 'cluster' : 'clusters'}: $${dollars(totalUsd)} a month, $${small(perClusterMonthUsd)} a cluster`,
-    ).map(style.strong),
-    ...wrapped(
+      strong,
+    ),
+    hang(
+      '',
       `${percent(unwell)} of them not well all month, every cluster swept each minute and audited every ${DEFAULT_AUDIT.everyMinutes} minutes`,
     ),
     '',
-    ...table(
-      services.flatMap(([service, ofService]) => rowsOf(service, ofService, style, isNarrow)),
-      { width },
-    ),
+    (width) => {
+      const isNarrow = width !== undefined && width < NARROW;
+      return table(services.flatMap(([service, ofService]) => rowsOf(service, ofService, isNarrow)));
+    },
     '',
-    ...notes.flatMap(wrapped),
-  ].join('\n');
+    notes.map((note) => hang('', note)),
+  ];
 }
 
-function rowsOf(service: string, lines: readonly BillLine[], style: Style, isNarrow: boolean): string[][] {
+function rowsOf(service: string, lines: readonly BillLine[], isNarrow: boolean): string[][] {
   const sum = lines.reduce((total, { usd }) => total + usd, 0);
   const shown = lines.filter(({ usd }) => usd >= 0.005);
-  if (isNarrow)
-    return [
-      [style.strong(amount(sum)), style.strong(service)],
-      ...shown.map(({ what, quantity, unit, usd }) => [amount(usd), `· ${what}, ${quantified(quantity, unit)}`]),
-    ];
   return [
-    [style.strong(amount(sum)), style.strong(service), ''],
-    ...shown.map(({ what, quantity, unit, usd }) => [amount(usd), `  ${what}`, quantified(quantity, unit)]),
+    [strong(amount(sum)), strong(service), ...(isNarrow ? [] : [''])],
+    ...shown.map(({ what, quantity, unit, usd }) =>
+      isNarrow
+        ? [amount(usd), `· ${what}, ${quantified(quantity, unit)}`]
+        : [amount(usd), `  ${what}`, quantified(quantity, unit)],
+    ),
   ];
 }
 

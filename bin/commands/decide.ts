@@ -1,4 +1,3 @@
-import type { Readable, Writable } from 'node:stream';
 import { decideApproval } from '../../lambdas/approval/decide-approval.ts';
 import { ownerFromInstance } from '../../lambdas/approval/evidence/ec2.ts';
 import {
@@ -14,14 +13,42 @@ import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
 import type { ClusterContext } from '../../lambdas/approval/request.ts';
 import { DEFAULT_NAMESPACE, PROVIDERS } from '../../lambdas/identifiers.ts';
 import { addressRanges } from '../../lambdas/names.ts';
-import { printable } from '../../lambdas/printable.ts';
 import { field, text } from '../../lambdas/resources/fields.ts';
 import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
 import { instant } from '../../lambdas/time.ts';
-import { type Answered, type Answering, answerLines, answerStandardInput, type Streams } from '../answers.ts';
+import { answerStandardInput, type InputIo } from '../answers.ts';
+import { EXIT_HELP, type Register } from '../command.ts';
+import { loadFleet } from '../fleet.ts';
+import { PROCESS } from '../io.ts';
 
 /** Names of objects have at most 253 characters. */
 const MAX_ID_LENGTH = 256;
+
+export const register: Register = (program, { program: name, run }) => {
+  program
+    .command('decide')
+    .description(
+      'Judges recorded requests: one JSON object a line on standard input, one verdict a line on standard output.',
+    )
+    .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
+    .addHelpText(
+      'after',
+      `
+A line is {"id","cluster":{"name","provider"},"csr":CertificateSigningRequest,"nodes":[…],"machines":[…],
+"ec2Instances":[…],"now":RFC3339}; a source that is absent was not read. An answer is
+{"id","verdict":"approve|deny|leave|ignore","reason","message","checks":[…]}, in the order of the lines.
+
+Examples:
+  ${name} decide < recorded.ndjson
+  ${name} decide --policy fleet.yaml < recorded.ndjson > verdicts.ndjson
+${EXIT_HELP}`,
+    )
+    .action(
+      run(async ({ policy }: { policy?: string }) =>
+        decideCommand((await loadFleet(policy)).policies, { ...PROCESS, stdin: process.stdin }),
+      ),
+    );
+};
 
 /**
  * Judges the records on standard input.
@@ -29,62 +56,30 @@ const MAX_ID_LENGTH = 256;
  * @returns the exit status
  * @throws UsageError when standard input cannot be read at all
  */
-export function decideCommand(streams: Streams, policies: readonly ApprovalPolicy[]): Promise<number> {
-  return answerStandardInput(streams, 'decide', answering(policies, Date.now));
+export function decideCommand(policies: readonly ApprovalPolicy[], io: InputIo): Promise<number> {
+  return answerStandardInput(io, 'decide', {
+    named: (record) => ({ id: idOf(record) ?? null }),
+    answer: (record) => decideRecord(record, policies, io.clock),
+  });
 }
 
-/**
- * Reads one JSON object a line and writes one verdict a line, in order, while reading. A line that cannot be judged gets a
- * line with `error`; the others are not affected.
- */
-export function decideLines(
-  input: Readable,
-  output: Writable,
-  policies: readonly ApprovalPolicy[],
-  now: () => number,
-): Promise<Answered> {
-  return answerLines(input, output, answering(policies, now));
-}
-
-function answering(policies: readonly ApprovalPolicy[], now: () => number): Answering {
-  return {
-    answer: (line, number) => decideLine(line, number, policies, now),
-    refuse: (number, error) => refusal(null, number, error),
-  };
-}
-
-type Id = string | number | null;
-
-function refusal(id: Id, line: number, error: string): object {
-  return { id, line, error };
-}
-
-function decideLine(line: string, number: number, policies: readonly ApprovalPolicy[], clock: () => number): object {
-  let record: unknown;
-  try {
-    record = JSON.parse(line);
-  } catch (error) {
-    const cause = error instanceof Error ? printable(error.message) : '';
-    return refusal(null, number, `line ${number} is not JSON: ${cause}`);
-  }
-  const id = readId(field(record, 'id') ?? null);
-  const fail = (problem: string) => refusal(id ?? null, number, `line ${number}: ${problem}`);
-  if (id === undefined)
-    return fail(`id is neither a string of at most ${MAX_ID_LENGTH} characters nor a number up to 2^53`);
+function decideRecord(record: unknown, policies: readonly ApprovalPolicy[], clock: () => number): object | string {
+  const id = idOf(record);
+  if (id === undefined) return `id is neither a string of at most ${MAX_ID_LENGTH} characters nor a number up to 2^53`;
 
   const cluster = readCluster(record);
-  if (typeof cluster === 'string') return fail(cluster);
+  if (typeof cluster === 'string') return cluster;
   const namespace = text(record, 'cluster', 'namespace') ?? DEFAULT_NAMESPACE;
   const nowText = field(record, 'now');
   const now = nowText === undefined ? clock() : instant(typeof nowText === 'string' ? nowText : undefined);
-  if (now === undefined) return fail('now is not an RFC 3339 time, for example 2026-01-31T12:00:00Z');
-  if (field(record, 'csr') === undefined) return fail('csr is missing');
+  if (now === undefined) return 'now is not an RFC 3339 time, for example 2026-01-31T12:00:00Z';
+  if (field(record, 'csr') === undefined) return 'csr is missing';
 
   const readings: SourceReading[] = [];
   for (const [key, source, ownerOf] of EVIDENCE_FIELDS) {
     const items = field(record, key);
     if (items === undefined || items === null) continue;
-    if (!Array.isArray(items)) return fail(`${key} is not a list`);
+    if (!Array.isArray(items)) return `${key} is not a list`;
     const own = key === 'machines' ? items.filter((item) => text(item, 'metadata', 'namespace') === namespace) : items;
     const owners = own.map((item) => ownerOf(item, cluster.name)).filter((owner) => owner !== undefined);
     readings.push({ source, ok: true, lookedAt: own.length, owners });
@@ -93,25 +88,19 @@ function decideLine(line: string, number: number, policies: readonly ApprovalPol
   const read = readSigningRequest(field(record, 'csr'));
   if (!read.ok) {
     const reason: Reason = 'ObjectMalformed';
-    return {
-      id,
-      verdict: REASONS[reason].verdict,
-      reason,
-      message: read.problem,
-      hostile: false,
-      checks: [],
-      names: [],
-    };
+    const { verdict } = REASONS[reason];
+    return { id, verdict, reason, message: read.problem, hostile: false, checks: [], names: [] };
   }
   const request = { cluster, csr: read.csr, siblings: { pending: 1 } };
   return { id, ...decideApproval(request, indexEvidence(readings), policies, now) };
 }
 
 /** It is repeated in the answer, so it must come out as it went in: nothing nested, no number that JSON.parse has rounded. */
-function readId(value: unknown): Id | undefined {
-  if (typeof value === 'string') return value.length <= MAX_ID_LENGTH ? value : undefined;
-  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? value : undefined;
-  return value === null ? null : undefined;
+function idOf(record: unknown): string | number | null | undefined {
+  const id = field(record, 'id') ?? null;
+  if (typeof id === 'string') return id.length <= MAX_ID_LENGTH ? id : undefined;
+  if (typeof id === 'number') return Math.abs(id) <= Number.MAX_SAFE_INTEGER ? id : undefined;
+  return id === null ? null : undefined;
 }
 
 const EVIDENCE_FIELDS: readonly (readonly [

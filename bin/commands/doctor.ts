@@ -1,14 +1,61 @@
 import { isEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
+import { NAMESPACE_OPTION, providerOption, type Register, withOutput } from '../command.ts';
 import { type CheckGroup, type GroupResult, runGroup } from '../doctor/check.ts';
 import { requireRoleArn } from '../doctor/hub-roles.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
+import { type Io, PROCESS, print, printJson } from '../io.ts';
 import { pasteable } from '../program.ts';
 import type { TargetOptions } from '../target.ts';
 import { startProgress } from '../terminal/progress.ts';
-import { styleFor } from '../terminal/style.ts';
-import { terminalWidth } from '../terminal/wrap.ts';
-import { renderDoctor } from './render-doctor.ts';
+import { doctorLines } from './doctor-view.ts';
+
+export const register: Register = (program, { program: name, interruption, run }) => {
+  withOutput(
+    program
+      .command('doctor')
+      .description('Tries everything that a sweep needs and says how to mend what is missing; writes nothing.')
+      .option('--fleet <file>', 'fleet.yaml: try its clusters and places, as whom the AWS credentials here are')
+      .option(
+        '--sweep-role <arn>',
+        'with --fleet: the role that the functions sweep with; default: by hub.account and hub.region of the file',
+      )
+      .option('--cluster <name>', 'name of the cluster; with --fleet the id of the only one to try')
+      .option('--kubeconfig <file>', 'without --fleet: kubeconfig to try; default: $KUBECONFIG, else ~/.kube/config')
+      .option('--context <name>', 'context of the kubeconfig; default: its current one')
+      .option(
+        '--management-kubeconfig <file>',
+        'kubeconfig of the Cluster API management cluster that has the Machines',
+      )
+      .option(...NAMESPACE_OPTION)
+      .addOption(providerOption('default: by the endpoint'))
+      .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
+      .option('--allow-exec', 'run the credential command that the kubeconfig names (aws eks get-token, …)'),
+    'table or json',
+  )
+    .addHelpText(
+      'after',
+      `
+docs/doctor.md describes every check.
+
+Examples:
+  ${name} doctor --kubeconfig berlin.yaml
+  ${name} doctor --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod
+  ${name} doctor --fleet fleet.yaml --cluster berlin-prod --output json
+
+Exit status:
+  0  no check failed; a warning is no failure
+  1  a check failed; a kubeconfig that cannot be used is one
+  2  wrong usage or configuration; nothing was tried`,
+    )
+    .action(
+      run(async (options: DoctorOptions & { output: 'table' | 'json' }) => {
+        const signal = interruption();
+        const groups = await doctorGroups(options, name, signal);
+        return doctorCommand(groups, { output: options.output, program: name }, signal, PROCESS);
+      }),
+    );
+};
 
 /** Groups tried at once: most of the time is spent waiting for clusters that do not answer. */
 const AT_ONCE = 8;
@@ -18,18 +65,16 @@ const AT_ONCE = 8;
  *
  * @returns the exit status: `incomplete` when any check failed
  */
-export async function doctorCommand(
+async function doctorCommand(
   groups: readonly CheckGroup[],
   { output, program }: { readonly output: 'table' | 'json'; readonly program: string },
   signal: AbortSignal,
+  io: Io,
 ): Promise<number> {
-  const results = asTyped(await runGroups(groups, signal), program);
+  const results = asTyped(await runGroups(groups, signal, io), program);
   const ok = results.every(({ checks }) => checks.every(({ status }) => status !== 'failed'));
-  process.stdout.write(
-    output === 'json'
-      ? `${JSON.stringify({ version: 1, ok, groups: results })}\n`
-      : `${renderDoctor(results, styleFor(process.stdout, process.env), terminalWidth(process.stdout))}\n`,
-  );
+  if (output === 'json') printJson(io, { version: 1, ok, groups: results });
+  else print(io, doctorLines(results));
   return ok ? EXIT.done : EXIT.incomplete;
 }
 
@@ -43,7 +88,7 @@ function asTyped(groups: readonly GroupResult[], program: string): GroupResult[]
   }));
 }
 
-export interface DoctorOptions extends TargetOptions {
+interface DoctorOptions extends TargetOptions {
   /** fleet.yaml. */
   readonly fleet?: string;
   readonly policy?: string;
@@ -67,7 +112,7 @@ const ALONE = [
  *
  * @throws UsageError
  */
-export async function doctorGroups(
+async function doctorGroups(
   options: DoctorOptions,
   program: string,
   signal: AbortSignal,
@@ -82,12 +127,7 @@ export async function doctorGroups(
   const sweepRole = options.sweepRole === undefined ? undefined : requireRoleArn(options.sweepRole);
   const file = options.fleet ?? options.policy;
   const fleet = await loadFleet(file, '--fleet');
-  const group = {
-    policies: fleet.policies,
-    policyFile: file,
-    program,
-    now: Date.now,
-  };
+  const group = { policies: fleet.policies, policyFile: file, program, now: Date.now };
   if (options.fleet === undefined) {
     const { localGroups } = await import('../doctor/local-groups.ts');
     return localGroups(options, group, fleet);
@@ -99,16 +139,16 @@ export async function doctorGroups(
       ...group,
       addresses: 'cluster',
       isEksEndpoint,
-      ...(options.cluster === undefined ? {} : { only: options.cluster }),
-      ...(sweepRole === undefined ? {} : { sweepRole }),
+      only: options.cluster,
+      sweepRole,
     },
     signal,
   );
 }
 
 /** In the order of the groups. */
-async function runGroups(groups: readonly CheckGroup[], signal: AbortSignal): Promise<GroupResult[]> {
-  const progress = startProgress(process.stderr);
+async function runGroups(groups: readonly CheckGroup[], signal: AbortSignal, { stderr }: Io): Promise<GroupResult[]> {
+  const progress = startProgress(stderr);
   const results = new Map<CheckGroup, GroupResult>();
   const waiting = groups.values();
   const worker = async (): Promise<void> => {

@@ -4,59 +4,65 @@ import { observe, type SweepTarget } from '../../lambdas/approval/observe.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
 import { evidenceProblem } from '../../lambdas/approval/report.ts';
-import type { SigningRequest } from '../../lambdas/approval/request.ts';
 import type { Verdict } from '../../lambdas/approval/verdict.ts';
-import type { Problem } from '../../lambdas/contracts/problem.ts';
 import { getSigningRequest } from '../../lambdas/kubernetes/certificate-signing-requests.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
+import { EXIT_HELP, type Register, withTarget } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type NamedServer, otherwiseNotice } from '../target.ts';
-import { styleFor } from '../terminal/style.ts';
-import { terminalWidth } from '../terminal/wrap.ts';
-import { renderExplanation } from './render-explanation.ts';
+import { loadFleet } from '../fleet.ts';
+import { type Io, PROCESS, print, printJson } from '../io.ts';
+import { type NamedServer, openTarget, otherwiseNotice, type TargetOptions } from '../target.ts';
+import { type Explanation, explanationLines } from './explain-view.ts';
+
+export const register: Register = (program, { program: name, interruption, run }) => {
+  withTarget(program.command('explain').argument('<csr-name>', 'name of the CertificateSigningRequest'))
+    .description('Shows every check of one live request and what to do about it; writes nothing.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  ${name} explain csr-q77zt --kubeconfig ~/.kube/config
+  ${name} explain csr-q77zt --kubeconfig berlin.yaml --management-kubeconfig management.yaml --output json
+${EXIT_HELP}`,
+    )
+    .action(
+      run(async (csr: string, options: TargetOptions & { policy?: string; output: 'table' | 'json' }) => {
+        const fleet = await loadFleet(options.policy);
+        const target = await openTarget(options, fleet);
+        return explainCommand(target, fleet.policies, csr, options.output, interruption(), PROCESS).finally(() =>
+          target.close(),
+        );
+      }),
+    );
+};
 
 /** Judges one live request as a sweep would, writes nothing, and shows every check. */
-export async function explainCommand(
+// oxlint-disable-next-line max-params
+async function explainCommand(
   target: SweepTarget & { readonly server?: NamedServer },
   policies: readonly ApprovalPolicy[],
   name: string,
   output: 'table' | 'json',
   signal: AbortSignal,
+  io: Io,
 ): Promise<number> {
-  const now = Date.now();
-  process.stderr.write(otherwiseNotice(target.cluster.name, target.server) ?? '');
-  let explanation: Explanation;
+  const now = io.clock();
+  const { cluster, server } = target;
+  io.stderr.write(otherwiseNotice(cluster.name, server) ?? '');
   try {
-    explanation = await explain(target, policies, name, now, signal);
+    const explanation = await explain(target, policies, name, now, signal);
+    if (output === 'json') printJson(io, { csr: name, ...explanation.verdict });
+    else print(io, explanationLines({ ...explanation, cluster: cluster.name, server }, name, now));
+    return explanation.verdict.reason === 'ObjectMalformed' ? EXIT.incomplete : EXIT.done;
   } catch (error) {
     if (!(error instanceof KubernetesError) || error.kind !== 'not-found') throw error;
-    process.stderr.write(
-      `${target.cluster.name} has no CertificateSigningRequest ${printable(name)}. Kubernetes removes them an hour after the decision; kubectl get csr lists those that are left.\n`,
+    io.stderr.write(
+      `${cluster.name} has no CertificateSigningRequest ${printable(name)}. Kubernetes removes them an hour after the decision; kubectl get csr lists those that are left.\n`,
     );
     return EXIT.incomplete;
   }
-  process.stdout.write(
-    output === 'json'
-      ? `${JSON.stringify({ csr: name, ...explanation.verdict })}\n`
-      : `${renderExplanation({ ...explanation, ...whichOf(target) }, name, now, styleFor(process.stdout, process.env), terminalWidth(process.stdout))}\n`,
-  );
-  return explanation.verdict.reason === 'ObjectMalformed' ? EXIT.incomplete : EXIT.done;
-}
-
-export interface Explanation {
-  readonly verdict: Verdict;
-  /** The cluster that was asked. */
-  readonly cluster?: string;
-  readonly server?: NamedServer;
-  readonly csr?: SigningRequest;
-  /** Of the evidence: what it could not show. */
-  readonly problems?: readonly Problem[];
-}
-
-function whichOf({ cluster, server }: SweepTarget & { readonly server?: NamedServer }) {
-  return { cluster: cluster.name, server };
 }
 
 async function explain(

@@ -1,16 +1,18 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { SweepTarget } from '../../lambdas/approval/observe.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
 import { isFor } from '../../lambdas/approval/selection.ts';
 import { sweep } from '../../lambdas/approval/sweep.ts';
 import { parseDuration } from '../../lambdas/config/duration.ts';
+import { EXIT_HELP, type Register, withTarget } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
-import { type OpenCluster, otherwiseNotice } from '../target.ts';
+import { loadFleet } from '../fleet.ts';
+import { type Io, PROCESS, print, printJson } from '../io.ts';
+import { type OpenCluster, openTarget, otherwiseNotice, repeatOptions, type TargetOptions } from '../target.ts';
+import { draw, screenOf } from '../terminal/draw.ts';
+import { faint } from '../terminal/paint.ts';
 import { startProgress } from '../terminal/progress.ts';
-import { styleFor } from '../terminal/style.ts';
-import { terminalWidth } from '../terminal/wrap.ts';
-import { renderSweep } from './render-sweep.ts';
+import { sweepLines } from './sweep-view.ts';
 
 export interface SweepOptions {
   readonly observe?: boolean;
@@ -22,40 +24,62 @@ export interface SweepOptions {
   readonly repeat: string;
 }
 
+export const register: Register = (program, { program: name, interruption, run }) => {
+  withTarget(program.command('sweep'))
+    .description('Judges every pending kubelet serving request of one cluster and approves the proven ones.')
+    .option('--observe', 'make every decision, write nothing')
+    .option('--every <duration>', 'sweep again after this pause until Ctrl-C, for example 30s')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  ${name} sweep --kubeconfig ~/.kube/config --observe
+  ${name} sweep --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod
+  ${name} sweep --kubeconfig berlin.yaml --service-cidr 10.96.0.0/12 --service-cidr fd00:10:96::/112 --observe
+  ${name} sweep --kubeconfig berlin.yaml --policy fleet.yaml --every 30s
+  ${name} sweep --kubeconfig berlin.yaml --output json
+${EXIT_HELP}`,
+    )
+    .action(
+      run(async (options: TargetOptions & { policy?: string } & Omit<SweepOptions, 'program' | 'repeat'>) => {
+        const fleet = await loadFleet(options.policy);
+        const given = { ...options, program: name, repeat: repeatOptions(options) };
+        return sweepCommand(() => openTarget(options, fleet), fleet.policies, given, interruption(), PROCESS);
+      }),
+    );
+};
+
 /**
  * Sweeps one cluster once, or again and again with `every` until the signal aborts. JSON is one document a sweep, on one line. The target
  * is opened anew for each sweep: credentials of a kubeconfig expire.
  *
  * @returns the exit status of the worst sweep
  */
-export async function sweepCommand(
+async function sweepCommand(
   open: () => Promise<SweepTarget & Pick<OpenCluster, 'server' | 'close'>>,
   policies: readonly ApprovalPolicy[],
   options: SweepOptions,
   signal: AbortSignal,
+  io: Io,
 ): Promise<number> {
   const pauseMs = options.every === undefined ? undefined : everyMs(options.every);
   const inForce: readonly ApprovalPolicy[] =
     options.observe === true ? policies.map((policy) => ({ ...policy, mode: 'observe' as const })) : policies;
+  const { stdout, stderr, clock } = io;
   let status: number = EXIT.done;
-  const style = styleFor(process.stdout, process.env);
   for (let round = 1; ; round += 1) {
     if (pauseMs !== undefined && options.output === 'table')
-      process.stdout.write(`${round === 1 ? '' : '\n'}${style.faint(localTime(new Date()))}\n`);
+      stdout.write(`${round === 1 ? '' : '\n'}${draw(faint(localTime(clock())), screenOf(stdout, io.env))}\n`);
     const target = await open();
-    if (round === 1) process.stderr.write(otherwiseNotice(target.cluster.name, target.server) ?? '');
-    const report = await sweepOnce(target, inForce, signal).finally(() => target.close());
-    const { server } = target;
-    const view = { ...options, report, server, policies: inForce.filter((policy) => isFor(policy, target.cluster)) };
-    process.stdout.write(
-      options.output === 'json'
-        ? `${JSON.stringify(report)}\n`
-        : `${renderSweep(view, style, terminalWidth(process.stdout))}\n`,
-    );
+    const { cluster, server } = target;
+    if (round === 1) stderr.write(otherwiseNotice(cluster.name, server) ?? '');
+    const report = await sweepOnce(target, inForce, signal, io).finally(() => target.close());
+    if (options.output === 'json') printJson(io, report);
+    else print(io, sweepLines({ ...options, report, server, policies: inForce.filter((one) => isFor(one, cluster)) }));
     if (!report.complete) status = EXIT.incomplete;
     if (pauseMs === undefined || signal.aborted) return status;
     try {
-      await delay(pauseMs, undefined, { signal });
+      await io.sleep(pauseMs, signal);
     } catch {
       return status;
     }
@@ -66,30 +90,27 @@ async function sweepOnce(
   target: SweepTarget,
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
+  { stderr, clock }: Io,
 ): Promise<SweepReport> {
-  const progress = startProgress(process.stderr);
+  const progress = startProgress(stderr);
   const { name } = target.cluster;
   progress.say(`${name}: reading requests and evidence`);
   let open = 0;
   let judged = 0;
-  try {
-    return await sweep(target, policies, Date.now, signal, {
-      observed: (observed) => {
-        open = observed.open.length;
-      },
-      acted: () => {
-        judged += 1;
-        progress.say(`${name}: ${judged} of ${open} open requests judged`);
-      },
-    });
-  } finally {
-    progress.done();
-  }
+  return sweep(target, policies, clock, signal, {
+    observed: (observed) => {
+      open = observed.open.length;
+    },
+    acted: () => {
+      judged += 1;
+      progress.say(`${name}: ${judged} of ${open} open requests judged`);
+    },
+  }).finally(() => progress.done());
 }
 
 /** `14:03:05`: what the clock on the wall says. */
-function localTime(time: Date): string {
-  return time.toTimeString().slice(0, 8);
+function localTime(now: number): string {
+  return new Date(now).toTimeString().slice(0, 8);
 }
 
 function everyMs(text: string): number {

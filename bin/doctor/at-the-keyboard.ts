@@ -1,4 +1,4 @@
-import type { AwsError } from '../../lambdas/aws/errors.ts';
+import { AwsError } from '../../lambdas/aws/errors.ts';
 
 /** The remedies of AwsError are for those who run the functions. At a keyboard other things come first. */
 export function remedyAtTheKeyboard(
@@ -12,4 +12,10 @@ export function remedyAtTheKeyboard(
   if (kind === 'unavailable')
     return 'Look at your own network first: whether the name resolves (DNS), and whether there is a way that needs no proxy, which is not used. Then look at the health of the service in that Region.';
   return remedy;
+}
+
+/** An error of AWS as one sentence for the person at the keyboard; what is none is thrown. */
+export function awsErrorWords(error: unknown): string {
+  if (!(error instanceof AwsError)) throw error;
+  return `${error.object}: ${error.problem}. ${remedyAtTheKeyboard(error)}`;
 }

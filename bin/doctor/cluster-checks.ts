@@ -7,7 +7,7 @@ import { mayI } from '../../lambdas/kubernetes/self-review.ts';
 import { listWorkloadClusters } from '../../lambdas/kubernetes/workload-clusters.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { field, text } from '../../lambdas/resources/fields.ts';
-import { counted } from '../terminal/plural.ts';
+import { counted } from '../../lambdas/words.ts';
 import { type Check, type Fix, failed, passed, warning } from './check.ts';
 import { known, type Server } from './server-checks.ts';
 

@@ -1,9 +1,9 @@
 import { parseAllDocuments } from 'yaml';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { type Identity, mayI, type Right } from '../../lambdas/kubernetes/self-review.ts';
+import { counted } from '../../lambdas/words.ts';
 import { type RbacOptions, rbacManifests } from '../commands/rbac.ts';
 import { quote } from '../target.ts';
-import { counted } from '../terminal/plural.ts';
 import { type Check, type Fix, failed, passed, warning } from './check.ts';
 import { known, type Server } from './server-checks.ts';
 

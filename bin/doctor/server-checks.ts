@@ -5,9 +5,9 @@ import { type Connection, hostOf } from '../../lambdas/kubernetes/connection.ts'
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { type Identity, mayI, reviewSelf } from '../../lambdas/kubernetes/self-review.ts';
 import { describeSkew, SKEW_REMEDY } from '../../lambdas/kubernetes/server-clock.ts';
-import { printable } from '../../lambdas/printable.ts';
 import { DAY_MS } from '../../lambdas/time.ts';
 import { systemErrorWords } from '../system-error.ts';
+import { dayOf } from '../terminal/words.ts';
 import { type Answer, type Check, either, type Fix, failed, passed, warning } from './check.ts';
 import { type Probe, probeServer } from './probe.ts';
 
@@ -141,8 +141,8 @@ function bundleAnswer(caPem: string | undefined, renew: Fix, now: number): Answe
   if (caPem === undefined) return passed('none given: public authorities are trusted');
   const ends = parseCaBundle(caPem).map(({ validToDate }) => validToDate.getTime());
   const last = Math.max(...ends);
-  if (last <= now) return failed(`expired on ${day(last)}`, renew);
-  const found = `${ends.length === 1 ? 'valid' : `${ends.length} certificates, valid`} until ${day(last)}`;
+  if (last <= now) return failed(`expired on ${dayOf(last)}`, renew);
+  const found = `${ends.length === 1 ? 'valid' : `${ends.length} certificates, valid`} until ${dayOf(last)}`;
   return last - now > CA_WARNING_DAYS * DAY_MS
     ? passed(found)
     : warning(found, { text: 'Rotate the CA of the cluster in time, then put its new bundle where the old one is.' });
@@ -155,7 +155,7 @@ function certificateAnswer(probe: Probe, renew: Fix, now: number): Answer {
   }
   if (probe.certificate === undefined) return passed('trusted');
   const end = probe.certificate.validToDate.getTime();
-  const found = `trusted, valid until ${day(end)}`;
+  const found = `trusted, valid until ${dayOf(end)}`;
   return end - now > CERTIFICATE_WARNING_DAYS * DAY_MS
     ? passed(found)
     : warning(found, {
@@ -173,7 +173,3 @@ const CLOCK_FIX: Fix = {
   text: `${SKEW_REMEDY} Where it is wrong:`,
   command: 'sudo timedatectl set-ntp true',
 };
-
-function day(time: number): string {
-  return printable(new Date(time).toISOString().slice(0, 10));
-}

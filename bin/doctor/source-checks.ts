@@ -1,7 +1,7 @@
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import type { AwsScope } from '../../lambdas/contracts/target.ts';
 import type { EksSource } from '../../lambdas/fleet/sources.ts';
-import { counted } from '../terminal/plural.ts';
+import { counted } from '../../lambdas/words.ts';
 import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
 import type { AwsCaller, AwsCalls } from './aws-calls.ts';
 import { allowFix } from './aws-fixes.ts';

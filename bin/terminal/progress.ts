@@ -34,3 +34,14 @@ export function startProgress(stream: ProgressStream, now: () => number = Date.n
     },
   };
 }
+
+/** Says what is going on for as long as it does. */
+export function during<T>(
+  { stderr, clock }: { readonly stderr: ProgressStream; readonly clock: () => number },
+  text: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const progress = startProgress(stderr, clock);
+  progress.say(text);
+  return work().finally(() => progress.done());
+}

@@ -1,6 +1,6 @@
 import { cpus, totalmem } from 'node:os';
-import { styleFor } from '../../bin/terminal/style.ts';
-import { table } from '../../bin/terminal/table.ts';
+import { draw, screenOf, table } from '../../bin/terminal/draw.ts';
+import { bad, good } from '../../bin/terminal/paint.ts';
 import type { Figure } from './statistics.ts';
 
 type Bench = (say: (text: string) => void, options: readonly string[]) => Promise<Figure[]>;
@@ -61,7 +61,6 @@ const machine = {
 
 if (json) process.stdout.write(`${JSON.stringify({ bench: name, machine, figures })}\n`);
 else {
-  const style = styleFor(process.stdout, process.env);
   const number = (value: number) => value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 2 : 0 });
   const rows = figures.map((entry) => [
     entry.name,
@@ -70,12 +69,14 @@ else {
     entry.runs > 1 ? `${number(entry.min)} – ${number(entry.max)}` : '',
     `${entry.runs}`,
     entry.goal ?? '',
-    entry.met === undefined ? '' : entry.met ? style.good('✔ met') : style.bad('✖ missed'),
+    entry.met === undefined ? '' : entry.met ? good('✔ met') : bad('✖ missed'),
   ]);
   process.stdout.write(
     `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, Node.js ${machine.node}, OpenSSL ${machine.openssl}, ${machine.platform}\n\n`,
   );
-  process.stdout.write(`${table([['FIGURE', 'MEDIAN', 'UNIT', 'RANGE', 'RUNS', 'GOAL', ''], ...rows]).join('\n')}\n`);
+  const lines = table([['FIGURE', 'MEDIAN', 'UNIT', 'RANGE', 'RUNS', 'GOAL', ''], ...rows]);
+  const { colours } = screenOf(process.stdout, process.env);
+  process.stdout.write(`${draw(lines, { colours })}\n`);
   const details = figures.flatMap((entry) => entry.details ?? []);
   if (details.length > 0) process.stdout.write(`\n${details.map((line) => `  ${line}\n`).join('')}`);
 }

@@ -10,10 +10,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as x509 from '@peculiar/x509';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { renderDoctor } from '../../bin/commands/render-doctor.ts';
+import { doctorLines } from '../../bin/commands/doctor-view.ts';
 import { type GroupResult, runGroup } from '../../bin/doctor/check.ts';
 import { localGroups } from '../../bin/doctor/local-groups.ts';
-import { styleFor } from '../../bin/terminal/style.ts';
+import { draw } from '../../bin/terminal/draw.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { type Admin, connectAdmin, type KubeObject } from './admin.ts';
 import { applyCrds } from './crds.ts';
@@ -71,7 +71,7 @@ describe.skipIf(real.missing)('certmarshal doctor on a real control plane', () =
     );
     return Promise.all(groups.map((group) => runGroup(group, new AbortController().signal)));
   };
-  const printed = (groups: readonly GroupResult[]) => renderDoctor(groups, styleFor({}, {}), undefined);
+  const printed = (groups: readonly GroupResult[]) => draw(doctorLines(groups));
   const failed = (groups: readonly GroupResult[]) =>
     groups.flatMap(({ checks }) => checks).flatMap(({ id, status }) => (status === 'failed' ? id : []));
 

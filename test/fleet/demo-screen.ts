@@ -1,6 +1,6 @@
-import { type Style, styleFor } from '../../bin/terminal/style.ts';
-import { table } from '../../bin/terminal/table.ts';
-import { terminalWidth, wrap } from '../../bin/terminal/wrap.ts';
+import { draw as drawn, type Lines, screenOf, table } from '../../bin/terminal/draw.ts';
+import { bad, faint, good, strong, warn } from '../../bin/terminal/paint.ts';
+import { wrap } from '../../bin/terminal/wrap.ts';
 
 /** How one cluster stands at one moment. */
 export interface Standing {
@@ -26,8 +26,8 @@ export interface Screen {
 }
 
 export function openScreen(stream: NodeJS.WriteStream, minutes: () => string): Screen {
-  const style = styleFor(stream, process.env);
-  const paints = { plain: style.faint, good: style.good, warn: style.warn, bad: style.bad } as const;
+  const paints = { plain: faint, good, warn, bad } as const;
+  const shown = (lines: Lines) => drawn(lines, screenOf(stream, process.env));
   let board: string[] = [];
   let latest: readonly Standing[] = [];
 
@@ -41,26 +41,28 @@ export function openScreen(stream: NodeJS.WriteStream, minutes: () => string): S
     stream.write(`${board.join('\n')}\n`);
   };
   const render = (rows: readonly Standing[]): string[] =>
-    table(
-      rows.map(({ cluster, served, nodes, note, mood }) => [
-        style.strong(cluster),
-        bar(served, nodes, style),
-        nodes === 0 ? '' : `${served}/${nodes}`,
-        `${paints[mood](SYMBOLS[mood])} ${note}`,
-      ]),
-      // A line that the terminal breaks by itself could not be erased.
-      { width: terminalWidth(stream) },
-    );
+    // A line that the terminal breaks by itself could not be erased.
+    shown(
+      table(
+        rows.map(({ cluster, served, nodes, note, mood }) => [
+          strong(cluster),
+          bar(served, nodes),
+          nodes === 0 ? '' : `${served}/${nodes}`,
+          `${paints[mood](SYMBOLS[mood])} ${note}`,
+        ]),
+      ),
+    ).split('\n');
 
   return {
     event(cluster, mood, text) {
       erase();
       const symbol = mood === 'plain' ? ' ' : paints[mood](SYMBOLS[mood]);
-      const width = Math.max(30, (terminalWidth(stream) ?? 120) - INDENT - 1);
+      const width = Math.max(30, (screenOf(stream, process.env).width ?? 120) - INDENT - 1);
       const [first = '', ...rest] = text.split('\n').flatMap((paragraph) => wrap(paragraph, width));
-      const paint = mood === 'bad' ? style.bad : (line: string) => line;
-      stream.write(`  ${style.faint(minutes())}  ${cluster.padEnd(6)}  ${symbol} ${paint(first)}\n`);
-      for (const line of rest) stream.write(`${' '.repeat(INDENT)}${paint(line)}\n`);
+      const paint = mood === 'bad' ? bad : (line: string) => line;
+      const lines = [`  ${faint(minutes())}  ${cluster.padEnd(6)}  ${symbol} ${paint(first)}`];
+      for (const line of rest) lines.push(`${' '.repeat(INDENT)}${paint(line)}`);
+      stream.write(`${shown(lines)}\n`);
       draw();
     },
     standing(rows) {
@@ -77,7 +79,7 @@ export function openScreen(stream: NodeJS.WriteStream, minutes: () => string): S
 }
 
 /** Full only when nothing is missing. */
-function bar(part: number, whole: number, style: Style): string {
+function bar(part: number, whole: number): string {
   const filled = whole === 0 ? 0 : Math.floor((part / whole) * BAR);
-  return style.good('█'.repeat(filled)) + style.faint('░'.repeat(BAR - filled));
+  return good('█'.repeat(filled)) + faint('░'.repeat(BAR - filled));
 }

@@ -1,7 +1,6 @@
-import { viewOf } from '../../bin/audit/view.ts';
-import { renderTimeline } from '../../bin/commands/render-audit.ts';
-import { styleFor } from '../../bin/terminal/style.ts';
-import { hang, terminalWidth } from '../../bin/terminal/wrap.ts';
+import { viewOf } from '../../bin/commands/audit/groups.ts';
+import { timelineLines } from '../../bin/commands/audit/view.ts';
+import { draw, hang, type Lines, screenOf } from '../../bin/terminal/draw.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
 import { sweep } from '../../lambdas/approval/sweep.ts';
@@ -35,12 +34,11 @@ const worker = (index: number): SimulatedNode => ({
   ipAddresses: [`10.20.0.${index}`],
 });
 
-const width = terminalWidth(process.stdout) ?? 120;
+const terminal = { width: 120, ...screenOf(process.stdout, process.env) };
 say(
   hang(
     '',
     `certmarshal demo · 3 simulated clusters behind real TLS · 1 second here is ${SPEED} seconds there · a sweep a minute`,
-    width,
   ),
 );
 say(['']);
@@ -113,7 +111,7 @@ for (const [cluster, ...sentences] of [
     'look at a cluster of your own; the first says what it would approve, the second what ends when. Neither writes:',
   ],
 ] as const)
-  say(hang(`  ${(cluster ?? '').padEnd(8)}`, sentences.join(' '), width));
+  say(hang(`  ${(cluster ?? '').padEnd(8)}`, sentences.join(' ')));
 // Never wrapped: it is to be pasted.
 say([
   '',
@@ -121,8 +119,8 @@ say([
   '  npm run -s certmarshal -- audit --kubeconfig ~/.kube/config',
 ]);
 
-function say(lines: readonly string[]): void {
-  process.stdout.write(`${lines.join('\n')}\n`);
+function say(lines: Lines): void {
+  process.stdout.write(`${draw(lines, terminal)}\n`);
 }
 
 async function sweepCluster(cluster: DemoCluster): Promise<void> {
@@ -156,8 +154,7 @@ async function auditCluster({ name, target }: DemoCluster): Promise<void> {
     },
   );
   const now = clock.now();
-  const style = styleFor(process.stdout, process.env);
-  say(['', ...renderTimeline(viewOf(report, DEFAULT_THRESHOLDS, now), now, style, width)]);
+  say(['', timelineLines(viewOf(report, DEFAULT_THRESHOLDS, now), now)]);
 }
 
 function tellOnce(cluster: DemoCluster, mood: 'warn' | 'bad', text: string): void {

@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { probeCommand } from '../../bin/commands/probe.ts';
+import { probeCommand } from '../../bin/commands/probe/probe.ts';
 import { decideApproval } from '../../lambdas/approval/decide-approval.ts';
 import { indexEvidence } from '../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromMachine } from '../../lambdas/approval/evidence/machine.ts';
@@ -14,6 +13,7 @@ import { readAssessment } from '../../lambdas/audit/read-assessment.ts';
 import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { csrOf, machineOf, requestOf } from '../bench/fixtures.ts';
 import { skip } from '../control-plane/real.ts';
+import { recordedIo } from './bin/io.ts';
 import { createAuthority, createServing, listenTls } from './tls/tls-servers.ts';
 
 const page = (name: string) => readFileSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), 'utf8');
@@ -91,17 +91,10 @@ describe('docs/output.md on a probe', () => {
     const authority = await createAuthority('Test CA');
     const expired = await listenTls(await createServing(authority, { ipAddresses: ['127.0.0.1'], from: -20, to: -1 }));
     const other = await listenTls(await createServing(authority, { dnsNames: ['other'] }));
-    let text = '';
-    const stdout = new Writable({
-      write: (chunk: Buffer, _encoding, done) => {
-        text += chunk.toString();
-        done();
-      },
-    });
-    const stderr = new Writable({ write: (_chunk, _encoding, done) => done() }) as unknown as NodeJS.WriteStream;
+    const io = recordedIo({ now: Date.now() });
     const endpoints = [`127.0.0.1:${expired}`, `localhost:${other}`, '127.0.0.1:1'];
-    await probeCommand(endpoints, { output: 'json' }, { stdout, stderr }, new AbortController().signal);
-    return text;
+    await probeCommand(endpoints, { output: 'json' }, new AbortController().signal, io);
+    return io.stdout.text();
   }
 
   it('names every field', async () => {

@@ -1,6 +1,6 @@
-import { Readable, Writable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { decideLines } from '../../../bin/commands/decide.ts';
+import { decideCommand } from '../../../bin/commands/decide.ts';
 import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
 import type { Evidence, Owners } from '../../../lambdas/approval/evidence/evidence.ts';
 import { collectOpenRequests } from '../../../lambdas/approval/open-requests.ts';
@@ -11,6 +11,7 @@ import type { Verdict } from '../../../lambdas/approval/verdict.ts';
 import { approvalSubjectOf, updateApproval } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
 import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import type { EvidenceSource } from '../../../lambdas/tables/evidence-sources.ts';
+import { recordedIo } from '../bin/io.ts';
 import { functionCalls } from '../function-calls.ts';
 import { makeRequest, toPem } from '../x509/request-factory.ts';
 import {
@@ -318,15 +319,10 @@ describe('certmarshal decide', () => {
     });
 
   async function decided(...lines: string[]): Promise<Record<string, unknown>[]> {
-    const answers: Record<string, unknown>[] = [];
-    const output = new Writable({
-      write(chunk, _encoding, done) {
-        answers.push(JSON.parse(String(chunk)) as Record<string, unknown>);
-        done();
-      },
-    });
-    await decideLines(Readable.from([`${lines.join('\n')}\n`]), output, [DEFAULT_POLICY], () => NOW);
-    return answers;
+    const io = recordedIo({ now: NOW });
+    await decideCommand([DEFAULT_POLICY], { ...io, stdin: Readable.from([`${lines.join('\n')}\n`]) });
+    const answers = io.stdout.text().trimEnd().split('\n');
+    return answers.map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
   // the id goes out as it came in, and JSON.stringify throws; the lines after it are never judged.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asTyped, auditRepeat } from '../../../bin/audit/repeat.ts';
+import { asTyped, auditRepeat } from '../../../bin/commands/audit/repeat.ts';
 
 const GIVEN = auditRepeat({
   kubeconfig: 'berlin prod.yaml',

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
-import { billOf, costCommand, renderBill } from '../../../bin/commands/cost.ts';
+import { billLines, billOf, costCommand } from '../../../bin/commands/cost.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
-import { styleFor } from '../../../bin/terminal/style.ts';
+import { draw } from '../../../bin/terminal/draw.ts';
 import { PRICE_LIST } from '../../../lambdas/cost/prices.ts';
+import { recordedIo } from './io.ts';
 import { runCli } from './run-cli.ts';
-
-const style = styleFor({ isTTY: false }, {});
 
 describe('certmarshal cost', () => {
   it('tells the whole story in the first line, then every line of the bill, then what is not in it', async () => {
@@ -52,7 +51,7 @@ describe('certmarshal cost', () => {
     ['10', '-1%', '--unwell takes'],
     ['10', '%', '--unwell takes'],
   ])('refuses %j clusters with %j unwell', (clusters, unwell, message) => {
-    const command = () => costCommand({ clusters, unwell, output: 'json' });
+    const command = () => costCommand({ clusters, unwell, output: 'json' }, recordedIo());
     expect(command).toThrow(UsageError);
     expect(command).toThrow(message);
   });
@@ -69,13 +68,15 @@ describe('certmarshal cost', () => {
   });
 
   it.each([1, 10, 100, 1_000, 10_000, 1_000_000])('lines up the figures of %i clusters', (clusters) => {
-    const rows = renderBill(billOf(clusters, 0.02), style, 100).split('\n').slice(3);
+    const rows = draw(billLines(billOf(clusters, 0.02)), { width: 100 })
+      .split('\n')
+      .slice(3);
     const amounts = rows.slice(0, rows.indexOf('')).map((row) => row.search(/\.\d\d  /));
     expect(new Set(amounts).size).toBe(1);
   });
 
   it('speaks of one cluster, and leaves out lines under a cent', () => {
-    const text = renderBill(billOf(1, 0), style, undefined);
+    const text = draw(billLines(billOf(1, 0)));
     expect(text).toMatch(/^1 cluster: \$\d+ a month/);
     expect(text).not.toContain(' 0.00 ');
     expect(text).toContain('1 dashboard\n');
@@ -84,7 +85,7 @@ describe('certmarshal cost', () => {
   });
 
   it('is no wider than the terminal', () => {
-    const lines = renderBill(billOf(1_000_000, 0.02), style, 45).split('\n');
+    const lines = draw(billLines(billOf(1_000_000, 0.02)), { width: 45 }).split('\n');
     expect(lines.filter((line) => line.length > 45)).toEqual([]);
   });
 });

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createCredentialsCommand, subjectOf } from '../../../bin/commands/credentials.ts';
-import { parseStore, type StoreSecret } from '../../../bin/commands/credentials-store.ts';
+import { createCredentialsCommand, subjectOf } from '../../../bin/commands/credentials/create.ts';
+import { parseStore, type StoreSecret } from '../../../bin/commands/credentials/store.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { answer, startTlsServer, statusBody } from '../kubernetes/tls-server.ts';
+import { recordedIo } from './io.ts';
 import { runCli } from './run-cli.ts';
 
 describe('--store', () => {
@@ -85,10 +86,6 @@ describe('a token', () => {
     };
     await writeFile(file, JSON.stringify(config));
     const store = vi.fn<StoreSecret>(async () => ({ arn: 'an ARN', created: true }));
-    for (const stream of [process.stdout, process.stderr]) {
-      const silent = vi.spyOn(stream, 'write').mockReturnValue(true);
-      onTestFinished(() => silent.mockRestore());
-    }
     const status = createCredentialsCommand(
       {
         kubeconfig: file,
@@ -99,7 +96,7 @@ describe('a token', () => {
       },
       [DEFAULT_POLICY],
       new AbortController().signal,
-      store,
+      { ...recordedIo({ now: Date.now() }), storeSecret: store },
     );
     return { status, store };
   }

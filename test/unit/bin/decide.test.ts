@@ -171,7 +171,7 @@ describe('certmarshal decide', () => {
   it('says that it reads from a keyboard', async () => {
     const stderr = new PassThrough();
     const stdin = Object.assign(Readable.from(['\n']), { isTTY: true });
-    await decideCommand({ stdin, stdout: new PassThrough(), stderr }, [DEFAULT_POLICY]);
+    await decideCommand([DEFAULT_POLICY], { stdin, stdout: new PassThrough(), stderr, clock: Date.now });
     stderr.end();
     expect(await textOf(stderr)).toMatch(/^Reading records from the keyboard, one JSON object a line; Ctrl-D ends\.\n/);
   });
@@ -186,12 +186,13 @@ describe('certmarshal decide', () => {
       ),
       stdout: new PassThrough(),
       stderr: new PassThrough(),
+      clock: Date.now,
     });
-    await expect(decideCommand(broken(), [DEFAULT_POLICY])).rejects.toThrow(
+    await expect(decideCommand([DEFAULT_POLICY], broken())).rejects.toThrow(
       'Standard input cannot be read: i/o error. Give it a file',
     );
     const later = broken(`${line(1)}\n`);
-    expect(await decideCommand(later, [DEFAULT_POLICY])).toBe(1);
+    expect(await decideCommand([DEFAULT_POLICY], later)).toBe(1);
     later.stdout.end();
     later.stderr.end();
     expect(parse(await textOf(later.stdout))).toMatchObject([{ id: 'r1', verdict: 'approve' }]);

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { renderDoctor } from '../../../bin/commands/render-doctor.ts';
+import { doctorLines } from '../../../bin/commands/doctor-view.ts';
 import { connectAws } from '../../../bin/doctor/aws-calls.ts';
 import { type CheckResult, type GroupResult, runGroup } from '../../../bin/doctor/check.ts';
 import { fleetGroups } from '../../../bin/doctor/fleet-groups.ts';
-import { styleFor } from '../../../bin/terminal/style.ts';
+import { draw } from '../../../bin/terminal/draw.ts';
 import { isEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
@@ -493,7 +493,7 @@ managementClusters:
   });
 
   it('shows no secret in what it prints', async () => {
-    const output = renderDoctor(await examine(), styleFor({}, {}), 120) + JSON.stringify(await examine());
+    const output = draw(doctorLines(await examine()), { width: 120 }) + JSON.stringify(await examine());
     expect(output).not.toContain(cluster.tokenFor('certmarshal'));
     expect(output).not.toMatch(/k8s-aws-v1\.|token-of-/);
   });

@@ -4,14 +4,14 @@ import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { renderDoctor } from '../../../bin/commands/render-doctor.ts';
+import { doctorLines } from '../../../bin/commands/doctor-view.ts';
 import { type Check, failed, type GroupResult, passed, runGroup, untold, warning } from '../../../bin/doctor/check.ts';
 import { kubeconfigSecretsCheck } from '../../../bin/doctor/cluster-checks.ts';
 import { roleOf } from '../../../bin/doctor/hub-roles.ts';
 import { probeServer } from '../../../bin/doctor/probe.ts';
 import { grantFix, rightChecks, rightsOf } from '../../../bin/doctor/rights.ts';
 import { type Server, serverChecks } from '../../../bin/doctor/server-checks.ts';
-import { styleFor } from '../../../bin/terminal/style.ts';
+import { draw, screenOf } from '../../../bin/terminal/draw.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
@@ -138,7 +138,7 @@ describe('what the doctor prints', () => {
   ];
 
   it('is aligned, names each repair once, and lets no cluster draw on the terminal', () => {
-    expect(renderDoctor(groups, styleFor({}, {}), undefined)).toBe(`2 of 5 checks failed, 1 warning, 1 not tried.
+    expect(draw(doctorLines(groups))).toBe(`2 of 5 checks failed, 1 warning, 1 not tried.
 
 berlin-prod
   ✔  resolve           berlin.example.com  10.0.0.1
@@ -163,7 +163,7 @@ berlin-prod
     }));
     const [resolve] = groups[0]?.checks ?? [];
     const checks = [{ ...resolve!, status: 'warning' as const, fix: { text: 'Look.' } }, ...skipped];
-    const printed = renderDoctor([{ subject: 'x', note: 'tried as y', checks }], styleFor({}, {}), undefined);
+    const printed = draw(doctorLines([{ subject: 'x', note: 'tried as y', checks }]));
     expect(printed).toBe(`Nothing failed, 1 warning, 3 not tried.
 
 x: tried as y
@@ -183,7 +183,7 @@ x: tried as y
       { ...result, id: 'approve-signers', object: 'approve signers kubernetes.io/kubelet-serving', found: 'granted' },
     ];
     expect(
-      renderDoctor([{ subject: 'x', checks }], styleFor({}, {}), 80)
+      draw(doctorLines([{ subject: 'x', checks }]), { width: 80 })
         .split('\n')
         .slice(2),
     ).toEqual([
@@ -198,10 +198,10 @@ x: tried as y
 
   it('has colours only for a person who wants them, and never breaks a command', () => {
     const terminal = { isTTY: true };
-    expect(renderDoctor(groups, styleFor(terminal, {}), 80)).toContain('\u001b[31m✖');
+    expect(draw(doctorLines(groups), screenOf({ ...terminal, columns: 80 }, {}))).toContain('\u001b[31m✖');
     const command = `mend ${'x'.repeat(200)} it`;
     const long = [{ subject: 'x', checks: [{ ...groups[0]!.checks[1]!, fix: { text: 'y '.repeat(100), command } }] }];
-    const plain = renderDoctor(long, styleFor(terminal, { NO_COLOR: '1' }), 80);
+    const plain = draw(doctorLines(long), screenOf({ ...terminal, columns: 80 }, { NO_COLOR: '1' }));
     expect(plain).not.toContain('\u001b');
     expect(plain.split('\n')).toContain(`      ${command}`);
   });

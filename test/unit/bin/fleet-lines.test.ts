@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { fleetLines, type NewCredentials } from '../../../bin/commands/fleet-lines.ts';
+import { fleetLines, type NewCredentials } from '../../../bin/commands/credentials/fleet-lines.ts';
 import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
 
 describe('the lines for fleet.yaml', () => {

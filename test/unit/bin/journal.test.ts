@@ -2,27 +2,22 @@ import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type JournalSearchOptions, journalSearchCommand } from '../../../bin/commands/journal-search.ts';
-import { type JournalVerifyOptions, journalVerifyCommand } from '../../../bin/commands/journal-verify.ts';
-import { TAMPER_REMEDIES } from '../../../bin/commands/render-journal.ts';
+import { type JournalSearchOptions, journalSearchCommand } from '../../../bin/commands/journal/search.ts';
+import { type JournalVerifyOptions, journalVerifyCommand } from '../../../bin/commands/journal/verify.ts';
+import { TAMPER_REMEDIES } from '../../../bin/commands/journal/view.ts';
 import { CHAIN_START, chainLines, readLine } from '../../../lambdas/journal/chain.ts';
 import { CLUSTER, entry, memoryBucket, never, recovery, rollout, writerOf } from '../journal/values.ts';
+import { outcomeOf, type RecordedIo, recordedIo } from './io.ts';
 import { runCli } from './run-cli.ts';
 
 const NOW = Date.UTC(2026, 10, 22, 10);
 
-function sink() {
-  const chunks: string[] = [];
-  const stream = new Writable({
-    write: (chunk: Buffer, _encoding, done) => {
-      chunks.push(chunk.toString());
-      done();
-    },
-  });
-  return Object.assign(stream, { text: () => chunks.join('') });
+async function ran(command: (io: RecordedIo) => Promise<number>) {
+  const io = recordedIo({ now: NOW });
+  const { status, stdout, stderr } = await outcomeOf(io, command(io));
+  return { status, text: stdout, errors: stderr };
 }
 
 /** A copy of a journal with three lines of dublin and one of berlin. */
@@ -50,18 +45,12 @@ async function copy(change: (objects: Map<string, Buffer>) => void = () => undef
 }
 
 async function verify(options: Partial<JournalVerifyOptions>, signal = never) {
-  const [stdout, stderr] = [sink(), sink()];
-  const streams = { stdout, stderr: stderr as unknown as NodeJS.WriteStream };
-  const status = await journalVerifyCommand({ output: 'table', ...options }, streams, signal, () => NOW);
-  return { status, text: stdout.text(), errors: stderr.text() };
+  return ran((io) => journalVerifyCommand({ output: 'table', program: 'certmarshal', ...options }, signal, io));
 }
 
 async function search(options: Partial<JournalSearchOptions>) {
-  const [stdout, stderr] = [sink(), sink()];
-  const streams = { stdout, stderr: stderr as unknown as NodeJS.WriteStream };
-  const all = { since: '30d', limit: '1000', output: 'table', ...options } as const;
-  const status = await journalSearchCommand(all, streams, never, () => NOW);
-  return { status, text: stdout.text(), errors: stderr.text() };
+  const all = { since: '30d', limit: '1000', output: 'table', program: 'certmarshal', ...options } as const;
+  return ran((io) => journalSearchCommand(all, never, io));
 }
 
 const edit = (objects: Map<string, Buffer>): void => {

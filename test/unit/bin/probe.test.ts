@@ -2,18 +2,18 @@ import { X509Certificate } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type ProbeOptions, probeCommand } from '../../../bin/commands/probe.ts';
-import { parseEndpoint } from '../../../bin/commands/probe-endpoints.ts';
-import { renderProbe, type ShownEndpoint } from '../../../bin/commands/render-probe.ts';
+import { parseEndpoint } from '../../../bin/commands/probe/endpoints.ts';
+import { type ProbeOptions, probeCommand } from '../../../bin/commands/probe/probe.ts';
+import { probeLines, type ShownEndpoint } from '../../../bin/commands/probe/view.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
-import { styleFor } from '../../../bin/terminal/style.ts';
+import { draw } from '../../../bin/terminal/draw.ts';
 import { FINDING_CODES, type Severity } from '../../../lambdas/tables/finding-codes.ts';
 import type { CertificateAuthority } from '../../../lambdas/x509/peculiar.ts';
 import { VERIFICATIONS_A_HANDSHAKE } from '../../../lambdas/x509/verifications.ts';
 import { hostileCertificate, hostileCrowd } from '../tls/hostile.ts';
 import { createAuthority, createServing, listen, listenRaw, listenTls } from '../tls/tls-servers.ts';
+import { outcomeOf, recordedIo } from './io.ts';
 
 let authority: CertificateAuthority;
 let ca: string;
@@ -26,17 +26,6 @@ beforeAll(async () => {
   return () => rm(directory, { recursive: true });
 });
 
-function sink(more: object = {}) {
-  const chunks: string[] = [];
-  const stream = new Writable({
-    write: (chunk: Buffer, _encoding, done) => {
-      chunks.push(chunk.toString());
-      done();
-    },
-  });
-  return Object.assign(stream, { text: () => chunks.join(''), ...more });
-}
-
 interface Line {
   readonly endpoint: string;
   readonly observations: readonly Record<string, unknown>[];
@@ -44,16 +33,12 @@ interface Line {
 }
 
 async function probe(endpoints: readonly string[], options: Partial<ProbeOptions> = {}, columns?: number) {
-  const stdout = sink(columns === undefined ? {} : { isTTY: true, columns });
-  const stderr = sink() as unknown as NodeJS.WriteStream;
-  const { signal } = new AbortController();
-  const status = await probeCommand(
-    endpoints,
-    { output: 'json', timeout: '2s', ...options },
-    { stdout, stderr },
-    signal,
+  const io = recordedIo({ columns, now: Date.now() });
+  const { status, stdout } = await outcomeOf(
+    io,
+    probeCommand(endpoints, { output: 'json', timeout: '2s', ...options }, new AbortController().signal, io),
   );
-  return { status, text: stdout.text() };
+  return { status, text: stdout };
 }
 
 async function probeJson(endpoints: readonly string[], options: Partial<ProbeOptions> = {}) {
@@ -302,7 +287,6 @@ test('the table: the whole story first, a bar a certificate, a remedy a finding'
 
 describe('what a person sees', () => {
   const NOW = Date.parse('2026-11-21T10:00:00Z');
-  const plain = styleFor({}, {});
   const leaf = (changes: object = {}): ShownEndpoint['observations'][number] => ({
     kind: 'certificate',
     source: 'tls',
@@ -323,7 +307,7 @@ describe('what a person sees', () => {
   });
   const having = (severity: Severity, observations = [leaf()]) =>
     shown({ observations, findings: [{ code: 'CertificateExpiring', severity, message: 'm', remedy: 'r' }] });
-  const headline = (...probed: readonly ShownEndpoint[]) => renderProbe(probed, NOW, plain, undefined).split('\n')[0];
+  const headline = (...probed: readonly ShownEndpoint[]) => draw(probeLines(probed, NOW)).split('\n')[0];
   const critical = having('critical');
   const warning = having('warning');
   const silent = having('warning', []);
@@ -346,7 +330,7 @@ describe('what a person sees', () => {
 
   test('a life that is still to come is told with the date it begins on', () => {
     const future = leaf({ notBefore: '2026-11-23T09:00:00.000Z', notAfter: '2027-09-17T00:00:00.000Z' });
-    const lines = renderProbe([shown({ observations: [future] })], NOW, plain, undefined).split('\n');
+    const lines = draw(probeLines([shown({ observations: [future] })], NOW)).split('\n');
     expect(lines[0]).toBe('✔ x:443: well · begins in 47 h, 2026-11-23');
     expect(lines[3]).toContain('begins in 47 h  2026-11-23  CN=x');
     expect(headline(well, shown({ endpoint: 'next:443', observations: [future] }))).toMatch(
@@ -358,9 +342,9 @@ describe('what a person sees', () => {
 
   test('names are printable, few and short', () => {
     const names = ['a\u001b[2J', 'b'.repeat(200), 'c', 'd', 'e', 'f', 'g'];
-    const text = renderProbe([shown({ names, nameChecked: true })], NOW, plain, undefined);
+    const text = draw(probeLines([shown({ names, nameChecked: true })], NOW));
     expect(text.split('\n')[4]).toBe(String.raw`  for a\u{1b}[2J, ${'b'.repeat(60)}…, c, d, e and 2 more`);
-    expect(renderProbe([shown({ names: [], nameChecked: true })], NOW, plain, undefined)).toMatch(
+    expect(draw(probeLines([shown({ names: [], nameChecked: true })], NOW))).toMatch(
       /\n {2}no DNS names and no addresses$/,
     );
   });
@@ -393,11 +377,10 @@ test('the names of a certificate, and whether the one that was asked for is amon
 test('Ctrl-C ends it, and says what was not done', async () => {
   const port = await listenRaw(() => {});
   const controller = new AbortController();
-  const stdout = sink();
-  const stderr = sink() as unknown as NodeJS.WriteStream;
-  const under = probeCommand([`127.0.0.1:${port}`], { output: 'json' }, { stdout, stderr }, controller.signal);
+  const io = recordedIo();
+  const under = probeCommand([`127.0.0.1:${port}`], { output: 'json' }, controller.signal, io);
   onTestFinished(() => controller.abort());
   setTimeout(() => controller.abort(), 100);
   expect(await under).toBe(1);
-  expect(stdout.text()).toContain('not done');
+  expect(io.stdout.text()).toContain('not done');
 });

@@ -1,19 +1,17 @@
-import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import {
-  type BucketPorts,
   type RecoveryBucket,
   recoveryCloseInBucket,
   recoveryListInBucket,
   recoveryOpenInBucket,
-} from '../../../bin/commands/recovery-bucket.ts';
-import { withOpened } from '../../../bin/commands/recovery-stored.ts';
-import { recoveryWindow } from '../../../bin/commands/recovery-window.ts';
+} from '../../../bin/commands/recovery/bucket.ts';
+import { withOpened } from '../../../bin/commands/recovery/stored.ts';
+import { recoveryWindow } from '../../../bin/commands/recovery/window.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { parseRecoveryWindows, type StoredWindow } from '../../../lambdas/contracts/recovery-window.ts';
 import { openWindowOf } from '../../../lambdas/recovery/open-window.ts';
 import { BERLIN, DUBLIN, index, indexed, MINUTE, NOW, registered, registry, TROUBLE } from '../fleet/values.ts';
-import { outcomeOf } from './rollouts.ts';
+import { outcomeOf, type RecordedIo, recordedIo } from './io.ts';
 
 const ARN = 'arn:aws:sts::111122223333:assumed-role/admin/ada';
 const KEY = 'recovery.json';
@@ -63,9 +61,9 @@ function bucketOf(known: Readonly<Record<string, unknown>> = {}): Bucket {
 
 let ids = 0;
 /** Runs a command against a bucket, `minutes` after the first one. */
-function run(work: (ports: BucketPorts) => Promise<number>, minutes = 0) {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  return outcomeOf({ stdout, stderr }, work({ stdout, stderr, env: {}, clock: () => NOW + minutes * MINUTE }));
+function run(work: (io: RecordedIo) => Promise<number>, minutes = 0) {
+  const io = recordedIo({ now: NOW + minutes * MINUTE });
+  return outcomeOf(io, work(io));
 }
 const options = (output: 'table' | 'json' = 'table') => ({ output, program: 'certmarshal' });
 const open = (

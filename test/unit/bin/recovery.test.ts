@@ -1,13 +1,13 @@
-import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { type RecoveryPorts, recoveryOpenCommand } from '../../../bin/commands/recovery-open.ts';
-import { type RecoveryWindowOptions, recoveryWindow } from '../../../bin/commands/recovery-window.ts';
+import { type RecoveryPorts, recoveryOpenCommand } from '../../../bin/commands/recovery/open.ts';
+import { type RecoveryWindowOptions, recoveryWindow } from '../../../bin/commands/recovery/window.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
 import type { RecoveryEntry } from '../../../lambdas/journal/entry.ts';
 import type { Journal } from '../../../lambdas/journal/journal.ts';
 import type { RecoveryReport, RecoveryRow } from '../../../lambdas/recovery/sweep-recovery.ts';
 import { apiError } from '../recovery/fake-cluster.ts';
-import { OPTIONS, outcomeOf, SUBJECT } from './rollouts.ts';
+import { outcomeOf, recordedIo } from './io.ts';
+import { OPTIONS, SUBJECT } from './rollouts.ts';
 
 const NOW = Date.parse('2026-11-22T05:00:00Z');
 const GIVEN: RecoveryWindowOptions = { nodes: 'cp-1, cp-2,cp-1', for: '1m', by: 'ada' };
@@ -93,12 +93,9 @@ async function open(
   const slept: number[] = [];
   let sweeps = 0;
   const ended: string[] = [];
-  const stdout = new PassThrough();
-  const stderr = new PassThrough();
+  const io = recordedIo();
   const ports: RecoveryPorts = {
-    stdout,
-    stderr,
-    env: {},
+    ...io,
     clock: () => now,
     sleep: async (ms) => {
       slept.push(ms);
@@ -122,7 +119,7 @@ async function open(
     ...(journal === undefined ? {} : { journal: { journal, directory: 'kept' } }),
   };
   const command = recoveryOpenCommand(TARGET, WINDOW, options, controller.signal, ports);
-  return { ...(await outcomeOf({ stdout, stderr }, command)), slept, sweeps, ended };
+  return { ...(await outcomeOf(io, command)), slept, sweeps, ended };
 }
 
 describe('certmarshal recovery open', () => {

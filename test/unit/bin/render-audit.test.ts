@@ -1,14 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { auditRepeat } from '../../../bin/audit/repeat.ts';
-import type { AuditView } from '../../../bin/audit/view.ts';
-import { type AuditRendering, renderAudit } from '../../../bin/commands/render-audit.ts';
-import { styleFor } from '../../../bin/terminal/style.ts';
+import type { AuditView } from '../../../bin/commands/audit/groups.ts';
+import { auditRepeat } from '../../../bin/commands/audit/repeat.ts';
+import { type AuditRendering, auditLines } from '../../../bin/commands/audit/view.ts';
+import { draw, type Screen } from '../../../bin/terminal/draw.ts';
 import type { Observation } from '../../../lambdas/contracts/observation.ts';
 import { certificateOf, findingOf, groupOf, NOW, READ, reportOf } from './audit/audits.ts';
 
-const PLAIN = styleFor({}, {});
-const COLOURED = styleFor({ isTTY: true }, {});
 const { first: FIRST } = groupOf();
 
 const WELL = groupOf({
@@ -50,14 +48,13 @@ const GROUPS = [groupOf(), groupOf({ count: 3, severity: 'warning' }), WELL];
 
 function render(
   view: Partial<AuditView> = {},
-  { style = PLAIN, width, ...more }: { style?: typeof PLAIN; width?: number } & Partial<AuditRendering> = {},
+  { colours = false, width, ...more }: Screen & Partial<AuditRendering> = {},
 ) {
-  return renderAudit(
+  const lines = auditLines(
     { report: reportOf([certificateOf()], ALL), groups: GROUPS, ...view },
     { verbose: false, program: 'kubectl certmarshal', ...auditRepeat({ kubeconfig: 'k' }), now: NOW, ...more },
-    style,
-    width,
   );
+  return draw(lines, { colours, width });
 }
 
 describe('the table of an audit', () => {
@@ -195,7 +192,7 @@ describe('the table of an audit', () => {
 
 describe('the table of an audit on a terminal', () => {
   it.each([200, 120, 110, 109, 80, 72])('fits into %i columns', (width) => {
-    const lines = render({}, { style: COLOURED, width }).split('\n').map(stripVTControlCharacters);
+    const lines = render({}, { colours: true, width }).split('\n').map(stripVTControlCharacters);
     const command = /^ +→ |^ {2}Next /;
     expect(lines.filter((line) => Array.from(line).length > width && !command.test(line))).toEqual([]);
   });
@@ -208,7 +205,7 @@ describe('the table of an audit on a terminal', () => {
   });
 
   it('loses only colours without one', () => {
-    expect(stripVTControlCharacters(render({}, { style: COLOURED }))).toBe(render());
-    expect(render({}, { style: COLOURED })).toContain('\u001b[31m✖ critical\u001b[39m');
+    expect(stripVTControlCharacters(render({}, { colours: true }))).toBe(render());
+    expect(render({}, { colours: true })).toContain('\u001b[31m✖ critical\u001b[39m');
   });
 });

@@ -1,8 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { Explanation } from '../../../bin/commands/explain.ts';
-import { renderExplanation } from '../../../bin/commands/render-explanation.ts';
-import { styleFor } from '../../../bin/terminal/style.ts';
+import { type Explanation, explanationLines } from '../../../bin/commands/explain-view.ts';
+import { draw } from '../../../bin/terminal/draw.ts';
 import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
 import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts';
@@ -30,7 +29,7 @@ function explain(steals?: number, mode: 'enforce' | 'observe' = 'enforce') {
 }
 
 const render = (explanation: Explanation = explain(), width?: number) =>
-  renderExplanation(explanation, 'csr-8', NOW, styleFor({ isTTY: width !== undefined }, {}), width);
+  draw(explanationLines(explanation, 'csr-8', NOW), { width, colours: width !== undefined });
 
 describe('the explanation of a request', () => {
   it('names the node once', () => {

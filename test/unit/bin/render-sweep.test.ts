@@ -1,25 +1,19 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { renderSweep, type SweepView } from '../../../bin/commands/render-sweep.ts';
-import { styleFor } from '../../../bin/terminal/style.ts';
+import { type SweepView, sweepLines } from '../../../bin/commands/sweep-view.ts';
+import { draw, type Screen } from '../../../bin/terminal/draw.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { reportOf, rowOf } from '../telemetry/reports.ts';
 
-const PLAIN = styleFor({}, {});
-const COLOURED = styleFor({ isTTY: true }, {});
-
-function render(view: Partial<SweepView>, { style = PLAIN, width }: { style?: typeof PLAIN; width?: number } = {}) {
-  return renderSweep(
-    {
-      report: reportOf({}),
-      policies: [DEFAULT_POLICY],
-      program: 'certmarshal',
-      repeat: ' --kubeconfig k',
-      ...view,
-    },
-    style,
-    width,
-  );
+function render(view: Partial<SweepView>, screen: Screen = {}) {
+  const lines = sweepLines({
+    report: reportOf({}),
+    policies: [DEFAULT_POLICY],
+    program: 'certmarshal',
+    repeat: ' --kubeconfig k',
+    ...view,
+  });
+  return draw(lines, screen);
 }
 
 const left = { verdict: 'leave', outcome: 'none' } as const;
@@ -66,7 +60,7 @@ describe('the table of a sweep', () => {
   });
 
   it('paints the hostile red', () => {
-    expect(render({ report: REPORT }, { style: COLOURED })).toContain('\u001b[31m✖ leave\u001b[39m');
+    expect(render({ report: REPORT }, { colours: true })).toContain('\u001b[31m✖ leave\u001b[39m');
   });
 
   it('says nothing but why of a cluster that could not be read', () => {
@@ -87,7 +81,7 @@ describe('the table of a sweep', () => {
         '12 ms, 1 read',
       ].join('\n'),
     );
-    expect(render({ report }, { style: COLOURED }).split('\n')[0]).toBe(
+    expect(render({ report }, { colours: true }).split('\n')[0]).toBe(
       '\u001b[31m✖ \u001b[39m\u001b[31mberlin · EKS Anywhere · not readable\u001b[39m',
     );
   });
@@ -113,7 +107,7 @@ describe('the table of a sweep', () => {
 
 describe('the table of a sweep on a terminal', () => {
   it.each([200, 120, 100, 80, 79, 60, 40])('fits into %i columns', (width) => {
-    const lines = render({ report: REPORT }, { style: COLOURED, width }).split('\n').map(stripVTControlCharacters);
+    const lines = render({ report: REPORT }, { colours: true, width }).split('\n').map(stripVTControlCharacters);
     const mayBeLonger = /^ {2}→ certmarshal|^ {2}\S+ +worker-1 /;
     expect(lines.filter((line) => line.length > width && !mayBeLonger.test(line))).toEqual([]);
   });

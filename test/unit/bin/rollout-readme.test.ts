@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { rolloutPlanCommand } from '../../../bin/commands/rollout-plan.ts';
+import { rolloutPlanCommand } from '../../../bin/commands/rollout/plan.ts';
 import { planRollout } from '../../../lambdas/rollout/plan.ts';
 import { DAY, HOUR, healthyRollout, machine, NAMESPACE, NOW } from '../rollout/fixtures.ts';
-import { OPTIONS, outcomeOf, SUBJECT, scripted } from './rollouts.ts';
+import { outcomeOf } from './io.ts';
+import { OPTIONS, SUBJECT, scripted } from './rollouts.ts';
 
 const README = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
 /** A Wednesday afternoon: its maintenance window is not open. */

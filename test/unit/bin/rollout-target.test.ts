@@ -7,7 +7,7 @@ import {
   openSubject,
   type RolloutTargetOptions,
   repeatRollout,
-} from '../../../bin/commands/rollout-target.ts';
+} from '../../../bin/commands/rollout/target.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
 import { expiredServerOf, repeatOptions, toleranceNotice, toleratedNotice } from '../../../bin/target.ts';
 import { createAuthority } from '../../control-plane/pki.ts';

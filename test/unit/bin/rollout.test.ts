@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { rolloutChangeCommand } from '../../../bin/commands/rollout-change.ts';
-import { rolloutPlanCommand } from '../../../bin/commands/rollout-plan.ts';
-import { rolloutStartCommand } from '../../../bin/commands/rollout-start.ts';
-import { rolloutDriveCommand, rolloutStatusCommand } from '../../../bin/commands/rollout-status.ts';
+import { rolloutChangeCommand } from '../../../bin/commands/rollout/change.ts';
+import { rolloutPlanCommand } from '../../../bin/commands/rollout/plan.ts';
+import { rolloutStartCommand } from '../../../bin/commands/rollout/start.ts';
+import { rolloutDriveCommand, rolloutStatusCommand } from '../../../bin/commands/rollout/status.ts';
 import { pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
 import type { RolloutCheck, RolloutStep } from '../../../lambdas/rollout/step.ts';
 import { controlPlane, etcd, healthyRollout, machine, NOW } from '../rollout/fixtures.ts';
+import { outcomeOf } from './io.ts';
 import {
   CLOSED,
   held,
   MARK,
   NO_CAPACITY,
   OPTIONS,
-  outcomeOf,
   ready,
   refused,
   rolling,
@@ -449,7 +449,7 @@ describe('a cluster that is not there', () => {
     plan: rolloutPlanCommand,
     start: rolloutStartCommand,
     status: rolloutStatusCommand,
-    abort: rolloutChangeCommand.bind(undefined, 'abort'),
+    abort: rolloutChangeCommand('abort'),
   };
 
   it.each(Object.entries(commands))('%s says so, and ends with status 1', async (_name, command) => {
@@ -524,7 +524,7 @@ describe('certmarshal rollout abort and resume', () => {
     output: 'table' | 'json' = 'table',
   ) => {
     const run = scripted({ observed: [healthyRollout({ controlPlane: controlled })] });
-    const command = rolloutChangeCommand(verb, SUBJECT, { ...OPTIONS, output, yes }, signal, run.ports);
+    const command = rolloutChangeCommand(verb)(SUBJECT, { ...OPTIONS, output, yes }, signal, run.ports);
     return { ...(await outcomeOf(run, command)), acts: run.done.acts };
   };
 
@@ -549,13 +549,13 @@ describe('certmarshal rollout abort and resume', () => {
   it.each(['abort', 'resume'] as const)('%s does not take what cannot be read for nothing', async (verb) => {
     const { controlPlane: _, ...observed } = healthyRollout({ unread: [UNREAD] });
     const run = scripted({ observed: [observed] });
-    const command = rolloutChangeCommand(verb, SUBJECT, { ...OPTIONS, yes: true }, signal, run.ports);
+    const command = rolloutChangeCommand(verb)(SUBJECT, { ...OPTIONS, yes: true }, signal, run.ports);
     const { status, stdout } = await outcomeOf(run, command);
     expect({ status, acts: run.done.acts }).toEqual({ status: 1, acts: [] });
     expect(stdout).toMatch(/^✖ berlin-prod: its control plane could not be read: nothing was written\.\n/);
     expect(stdout).not.toContain('There is no');
     const json = scripted({ observed: [observed] });
-    const document = rolloutChangeCommand(verb, SUBJECT, { ...OPTIONS, output: 'json' }, signal, json.ports);
+    const document = rolloutChangeCommand(verb)(SUBJECT, { ...OPTIONS, output: 'json' }, signal, json.ports);
     expect(JSON.parse((await outcomeOf(json, document)).stdout)).toMatchObject({
       step: { kind: 'hold', state: 'refused', reasons: [{ id: 'everything-read', object: UNREAD.object }] },
     });
@@ -568,13 +568,13 @@ describe('certmarshal rollout abort and resume', () => {
       ...run.ports,
       act: async () => ({ kind: acts.push('act') < 3 ? ('overtaken' as const) : ('written' as const) }),
     };
-    const command = rolloutChangeCommand('abort', SUBJECT, { ...OPTIONS, yes: true }, signal, ports);
+    const command = rolloutChangeCommand('abort')(SUBJECT, { ...OPTIONS, yes: true }, signal, ports);
     expect((await outcomeOf(run, command)).status).toBe(0);
     expect(acts).toHaveLength(3);
 
     const busy = scripted({ observed: [healthyRollout({ controlPlane: going })] });
     const never = { ...busy.ports, act: async () => ({ kind: 'overtaken' as const }) };
-    const given = rolloutChangeCommand('abort', SUBJECT, { ...OPTIONS, yes: true }, signal, never);
+    const given = rolloutChangeCommand('abort')(SUBJECT, { ...OPTIONS, yes: true }, signal, never);
     const { status, stdout } = await outcomeOf(busy, given);
     expect(status).toBe(1);
     expect(stdout).toMatch(/^✖ berlin-prod: not written: somebody changed the object meanwhile\.\n/);

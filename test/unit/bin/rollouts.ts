@@ -1,6 +1,4 @@
-import { PassThrough } from 'node:stream';
-import { text } from 'node:stream/consumers';
-import type { RolloutOptions, RolloutPorts, RolloutSubject } from '../../../bin/commands/rollout-ports.ts';
+import type { RolloutOptions, RolloutPorts, RolloutSubject } from '../../../bin/commands/rollout/ports.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import { planAbort, planResume } from '../../../lambdas/rollout/plan.ts';
@@ -8,6 +6,7 @@ import type { RolloutProgress } from '../../../lambdas/rollout/progress.ts';
 import type { RolloutCheck, RolloutStep } from '../../../lambdas/rollout/step.ts';
 import type { RolloutStepped } from '../../../lambdas/rollout/step-rollout.ts';
 import { controlPlane, DAY, HOUR, healthyRollout, MINUTE, NOW, policy, served } from '../rollout/fixtures.ts';
+import { recordedIo } from './io.ts';
 
 const management: KubernetesClient = {
   server: 'https://10.0.1.10:6443',
@@ -152,18 +151,14 @@ export interface Script {
 
 /** Ports of a command that reads what is in a script, and what it did with them. */
 export function scripted({ observed = [], schedule = [], person, stepped, columns }: Script = {}) {
-  const stdout = Object.assign(new PassThrough(), columns === undefined ? {} : { isTTY: true, columns });
-  const stderr = new PassThrough();
+  const io = recordedIo({ now: NOW, columns });
   const done = { steps: [] as string[], acts: [] as string[], slept: [] as number[] };
   let looks = 0;
   let plans = 0;
   const at = <T>(list: readonly T[], index: number, otherwise: T): T =>
     list[Math.min(index, list.length - 1)] ?? otherwise;
   const ports: RolloutPorts = {
-    stdout,
-    stderr,
-    env: { NO_COLOR: '1' },
-    clock: () => NOW,
+    ...io,
     sleep: async (ms) => {
       done.slept.push(ms);
       if (done.slept.length > 500) throw new Error('these tests look forever');
@@ -188,21 +183,7 @@ export function scripted({ observed = [], schedule = [], person, stepped, column
       return { kind: 'written' };
     },
   };
-  return { ports, done, stdout, stderr };
+  return { ports, done, stdout: io.stdout, stderr: io.stderr };
 }
 
 export const OPTIONS: RolloutOptions = { output: 'table', program: 'certmarshal', repeat: ' --kubeconfig berlin.yaml' };
-
-/** Runs a command to its end. */
-export async function outcomeOf(
-  { stdout, stderr }: Pick<ReturnType<typeof scripted>, 'stdout' | 'stderr'>,
-  command: Promise<number>,
-): Promise<{ readonly status: number; readonly stdout: string; readonly stderr: string }> {
-  const printed = Promise.all([text(stdout), text(stderr)]);
-  const status = await command.finally(() => {
-    stdout.end();
-    stderr.end();
-  });
-  const [out, err] = await printed;
-  return { status, stdout: out, stderr: err };
-}

@@ -1,7 +1,8 @@
-import { stripVTControlCharacters, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hang, terminalWidth, visibleWidth, wrap } from '../../../bin/terminal/wrap.ts';
+import { draw, hang, screenOf } from '../../../bin/terminal/draw.ts';
+import { visibleWidth, wrap } from '../../../bin/terminal/wrap.ts';
 
 describe('text on a terminal', () => {
   it.each([
@@ -34,11 +35,12 @@ describe('text on a terminal', () => {
   });
 
   it('hangs further lines under the first word', () => {
-    expect(hang('  ✖ ', 'one two three four five six', 24)).toEqual(['  ✖ one two three four', '    five six']);
-    expect(hang('  ✖ ', 'one two three four five six', undefined)).toEqual(['  ✖ one two three four five six']);
-    expect(stripVTControlCharacters(hang(styleText('red', '✖ ', { validateStream: false }), 'a', 80).join())).toBe(
-      '✖ a',
-    );
+    const lines = hang('  ✖ ', 'one two three four five six');
+    expect(draw(lines, { width: 24 })).toBe('  ✖ one two three four\n    five six');
+    expect(draw(lines)).toBe('  ✖ one two three four five six');
+    const red = styleText('red', '✖ ', { validateStream: false });
+    expect(draw(hang(red, 'a'), { width: 80, colours: true })).toBe(`${red}a`);
+    expect(draw(hang(red, 'a'), { width: 80 })).toBe('✖ a');
   });
 
   it.each([
@@ -47,6 +49,6 @@ describe('text on a terminal', () => {
     [{ columns: 120 }, undefined],
     [{ isTTY: false }, undefined],
   ])('%j has %s columns', (stream, width) => {
-    expect(terminalWidth(stream)).toBe(width);
+    expect(screenOf(stream, {}).width).toBe(width);
   });
 });

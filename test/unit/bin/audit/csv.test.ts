@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { auditCsv } from '../../../../bin/audit/csv.ts';
+import { auditCsv } from '../../../../bin/commands/audit/csv.ts';
 import { certificateOf, reportOf } from './audits.ts';
 
 /** As RFC 4180 has it. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { auditOpenMetrics } from '../../../../bin/audit/openmetrics.ts';
+import { auditOpenMetrics } from '../../../../bin/commands/audit/openmetrics.ts';
 import type { Observation } from '../../../../lambdas/contracts/observation.ts';
 import { certificateOf, findingOf, reportOf } from './audits.ts';
 

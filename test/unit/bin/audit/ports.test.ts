@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { serverPorts } from '../../../../bin/audit/ports.ts';
+import { serverPorts } from '../../../../bin/commands/audit/ports.ts';
 import { DEFAULT_PORTS } from '../../../../lambdas/audit/audit-target.ts';
 
 describe('--port', () => {

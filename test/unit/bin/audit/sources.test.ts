@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { auditedSources, handshakesOf } from '../../../../bin/audit/sources.ts';
+import { auditedSources, handshakesOf } from '../../../../bin/commands/audit/sources.ts';
 import type { Observation } from '../../../../lambdas/contracts/observation.ts';
 import { READ } from './audits.ts';
 

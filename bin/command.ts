@@ -1,0 +1,78 @@
+import { type Command, Option } from 'commander';
+import { DEFAULT_NAMESPACE } from '../lambdas/identifiers.ts';
+
+/** What a command is registered with. */
+export interface Context {
+  /** How the user starts this program. */
+  readonly program: string;
+  /** Aborts on the first Ctrl-C, so that a command can say what it did not finish. @param means what happens then */
+  readonly interruption: (means?: string) => AbortSignal;
+  /** The work of a command, whose exit status becomes that of the program. */
+  readonly run: <Given extends readonly unknown[]>(
+    work: (...given: Given) => number | Promise<number>,
+  ) => (...given: Given) => Promise<void>;
+}
+
+/** What a file of `commands/` exports: it adds its command to the program. */
+export type Register = (program: Command, context: Context) => void;
+
+export const EXIT_HELP = `
+Exit status:
+  0  done
+  1  something could not be judged, read or written; the output says what
+  2  wrong usage or configuration; nothing was done`;
+
+export function repeatable(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}
+
+/** The option that chooses between a table and other formats. */
+export function withOutput(
+  command: Command,
+  description = 'table for people, json for programs',
+  others: readonly string[] = ['json'],
+): Command {
+  return command.addOption(new Option('--output <format>', description).choices(['table', ...others]).default('table'));
+}
+
+export const NAMESPACE_OPTION = [
+  '--namespace <namespace>',
+  `of the Cluster in Cluster API, its Machines and Secrets; default: as fleet.yaml says, else ${DEFAULT_NAMESPACE}`,
+] as const;
+
+export function providerOption(description: string): Option {
+  return new Option('--provider <provider>', description).choices(['eks', 'eks-anywhere']);
+}
+
+/** Which cluster. */
+export function withCluster(command: Command): Command {
+  return command
+    .option('--kubeconfig <file>', 'kubeconfig of the cluster; default: $KUBECONFIG, else ~/.kube/config')
+    .option('--context <name>', 'context of the kubeconfig; default: its current one')
+    .option('--management-kubeconfig <file>', 'kubeconfig of the Cluster API management cluster that has the Machines')
+    .option(...NAMESPACE_OPTION)
+    .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
+    .addOption(providerOption('default: eks for an EKS endpoint, else eks-anywhere'))
+    .option('--allow-exec', 'run the credential command that the kubeconfig names (aws eks get-token, …)')
+    .option(
+      '--tolerate-expired <pin>',
+      'connect although the certificate of the API server has expired, if authority: one of the kubeconfig issued it; or sha256:…: it is this one',
+    )
+    .option(
+      '--expired-at-most <time>',
+      'with --tolerate-expired authority: how long ago that may have been, for example 180d; default: 90d, at most 366d',
+    );
+}
+
+/** Which cluster, judged by which policies. */
+export function withTarget(command: Command): Command {
+  return withOutput(
+    withCluster(command)
+      .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
+      .option(
+        '--service-cidr <cidr>',
+        'service CIDR, whose addresses no node gets; repeatable; fleet.yaml may have it too',
+        repeatable,
+      ),
+  );
+}

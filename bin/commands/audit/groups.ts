@@ -1,0 +1,27 @@
+import type { AuditReport } from '../../../lambdas/audit/audit.ts';
+import { type CertificateGroup, certificateGroups } from '../../../lambdas/audit/rules/certificate-groups.ts';
+import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
+import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
+import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
+import type { Severity } from '../../../lambdas/tables/finding-codes.ts';
+
+/** An audit, ready to be shown. */
+export interface AuditView {
+  readonly report: AuditReport;
+  /** Its certificates by class, what bites first in front. */
+  readonly groups: readonly CertificateGroup[];
+}
+
+export function severityCounts(findings: readonly ExpiryFinding[]): Readonly<Record<Severity, number>> {
+  const count = (severity: Severity) => findings.filter((finding) => finding.severity === severity).length;
+  return { critical: count('critical'), warning: count('warning'), info: count('info') };
+}
+
+export function certificatesOf({ snapshot }: AuditReport): readonly CertificateObservation[] {
+  return snapshot.observations.filter((observation) => observation.kind === 'certificate');
+}
+
+/** @param now milliseconds since the epoch */
+export function viewOf(report: AuditReport, thresholds: Thresholds, now: number): AuditView {
+  return { report, groups: certificateGroups(report.snapshot, thresholds, now) };
+}

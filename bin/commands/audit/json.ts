@@ -1,0 +1,28 @@
+import { type AuditView, certificatesOf, severityCounts } from './groups.ts';
+import { auditedSources, handshakesOf } from './sources.ts';
+
+/** The audit as a program reads it: docs/output.md. @param verbose with every other observation */
+export function auditJson({ report, groups }: AuditView, verbose: boolean): object {
+  const { snapshot, durationMs, requests } = report;
+  const { version, cluster, provider, auditedAt, findings, observations } = snapshot;
+  const sources = auditedSources(observations);
+  return {
+    version,
+    cluster,
+    provider,
+    auditedAt,
+    durationMs,
+    requests,
+    handshakes: handshakesOf(sources),
+    counts: severityCounts(findings),
+    findings,
+    groups,
+    sources: {
+      read: sources.read.map(({ source, count }) => ({ source, count })),
+      unread: sources.unread.map(({ source, problem, message, remedy }) => ({ source, problem, message, remedy })),
+      off: sources.off.map(({ source, why }) => ({ source, why })),
+    },
+    certificates: certificatesOf(report),
+    observations: verbose ? observations.filter(({ kind }) => kind !== 'certificate') : undefined,
+  };
+}

@@ -1,0 +1,61 @@
+import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
+import { repeatedFlags, repeatOptions } from '../../target.ts';
+import type { AuditTargetOptions } from './target.ts';
+
+/** Options as they were given, for commands that are to be pasted. */
+export interface AuditRepeat {
+  /** Of this program, which cluster. */
+  readonly repeat: string;
+  /** Of `certmarshal audit`, all of them. */
+  readonly repeatAudit: string;
+  /** Of kubectl. */
+  readonly kubectl: { readonly workload: string; readonly management: string };
+}
+
+export function auditRepeat(
+  options: AuditTargetOptions & { readonly policy?: string; readonly snapshots?: string },
+): AuditRepeat {
+  const { policy, ...target } = options;
+  const repeat = repeatOptions(target);
+  const { kubeconfig, context, managementKubeconfig } = options;
+  const workload = repeatedFlags([
+    ['--kubeconfig', kubeconfig],
+    ['--context', context],
+  ]);
+  return {
+    repeat,
+    repeatAudit: `${repeat}${repeatedFlags([
+      ['--policy', policy],
+      ['--no-handshakes', options.handshakes === false],
+      ['--secrets', options.secrets],
+      ['--kubelet-metrics', options.kubeletMetrics],
+      ...(options.port ?? []).map((port) => ['--port', port] as const),
+      ['--snapshots', options.snapshots],
+    ])}`,
+    // Without one of its own, the cluster is its own management cluster.
+    kubectl: {
+      workload,
+      management:
+        managementKubeconfig === undefined ? workload : repeatedFlags([['--kubeconfig', managementKubeconfig]]),
+    },
+  };
+}
+
+/** Kinds that are in the management cluster. */
+const MANAGED = /cluster\.x-k8s\.io|anywhere\.eks\.amazonaws\.com| get (?:machine|kubeadm|etcdadm|cluster )/;
+
+/** A command as the user has to type it: for this program, and for the cluster that was audited. */
+export function asTyped(
+  { command, what }: Pick<ExpiryFinding, 'command' | 'what'>,
+  program: string,
+  given: AuditRepeat,
+) {
+  if (command.startsWith('certmarshal audit --kubeconfig KUBECONFIG ')) return `${program} audit${given.repeatAudit}`;
+  if (command.startsWith('certmarshal rollout plan --kubeconfig KUBECONFIG '))
+    return `${program} rollout plan${given.repeat}`;
+  if (!command.startsWith('kubectl ')) return command.replace(/^certmarshal /, `${program} `);
+  const { workload, management } = given.kubectl;
+  // Secrets of Cluster API are beside its Machines; those of workloads are in the cluster.
+  const isManaged = MANAGED.test(command) || (command.includes(' get secret ') && what !== 'tls-secret');
+  return command.replace('kubectl', `kubectl${isManaged ? management : workload}`);
+}

@@ -1,0 +1,38 @@
+import type {
+  Observation,
+  OffObservation,
+  ReadObservation,
+  UnreadObservation,
+} from '../../../lambdas/contracts/observation.ts';
+import type { SourceId } from '../../../lambdas/tables/audit-sources.ts';
+
+/** What became of each source of an audit. */
+export interface AuditedSources {
+  readonly read: readonly ReadObservation[];
+  /** As a whole; a place of one that could not be read is a finding. */
+  readonly unread: readonly UnreadObservation[];
+  readonly off: readonly OffObservation[];
+}
+
+/** The newest word about each source: what is kept of before is older. */
+export function auditedSources(observations: readonly Observation[]): AuditedSources {
+  const newest = new Map<SourceId, ReadObservation | UnreadObservation | OffObservation>();
+  for (const observation of observations) {
+    if (observation.kind !== 'read' && observation.kind !== 'unread' && observation.kind !== 'off') continue;
+    if (observation.kind === 'unread' && observation.where !== undefined) continue;
+    const known = newest.get(observation.source);
+    if (known === undefined || Date.parse(known.observedAt) <= Date.parse(observation.observedAt))
+      newest.set(observation.source, observation);
+  }
+  const all = [...newest.values()].toSorted((a, b) => (a.source < b.source ? -1 : 1));
+  return {
+    read: all.filter((observation) => observation.kind === 'read'),
+    unread: all.filter((observation) => observation.kind === 'unread'),
+    off: all.filter((observation) => observation.kind === 'off'),
+  };
+}
+
+/** Servers that were shaken hands with, or tried to. */
+export function handshakesOf({ read }: AuditedSources): number {
+  return read.find(({ source }) => source === 'tls')?.count ?? 0;
+}

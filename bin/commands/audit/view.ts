@@ -1,0 +1,268 @@
+import type { CertificateGroup } from '../../../lambdas/audit/rules/certificate-groups.ts';
+import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
+import type { OffObservation, UnreadObservation } from '../../../lambdas/contracts/observation.ts';
+import type { Basis, SourceId } from '../../../lambdas/tables/audit-sources.ts';
+import type { FindingCode } from '../../../lambdas/tables/finding-codes.ts';
+import { counted, firstOf } from '../../../lambdas/words.ts';
+import type { NamedServer } from '../../target.ts';
+import { bar } from '../../terminal/bar.ts';
+import { hang, type Lines, table } from '../../terminal/draw.ts';
+import { bad, faint, type Paint, strong, warn } from '../../terminal/paint.ts';
+import { MARKS, nextLine, PROVIDER_NAMES, serverLine } from '../../terminal/phrases.ts';
+import { day, joined, span, took } from '../../terminal/words.ts';
+import { visibleWidth } from '../../terminal/wrap.ts';
+import { type AuditView, severityCounts } from './groups.ts';
+import { type AuditRepeat, asTyped } from './repeat.ts';
+import { type AuditedSources, auditedSources, handshakesOf } from './sources.ts';
+
+/** What is said without --verbose. */
+const MOST_FINDINGS = 30;
+const MOST_OBJECTS = 3;
+/** Narrower than this, what renews a certificate gets a line of its own. */
+const NARROW = 110;
+/** An audit takes less; what is older was found by one before. */
+const NEW_MS = 60_000;
+
+export interface AuditRendering extends AuditRepeat {
+  /** Every finding by itself. */
+  readonly verbose: boolean;
+  /** How the user starts this program, for the commands it recommends. */
+  readonly program: string;
+  readonly server?: NamedServer | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** An audit as people read it: the whole story, a timeline of what bites first, the findings with the next command of each, and what was not seen. */
+export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
+  const { findings, observations } = view.report.snapshot;
+  const sources = auditedSources(observations);
+  const notVisible = findings.filter(({ code }) => code === 'NotVisible');
+  const notRead = findings.filter(({ code }) => NOT_READ.has(code));
+  const others = findings.filter(({ code }) => code !== 'NotVisible' && !NOT_READ.has(code));
+  const first = findings.find(({ severity }) => severity !== 'info');
+  const { program, repeat } = rendering;
+  // What is the matter with the way to a cluster is found by trying each step of it.
+  const next = isUnreadable(sources) ? `${program} doctor${repeat}` : first && asTyped(first, program, rendering);
+  return [
+    timelineLines(view, rendering.now, rendering.server),
+    findingsBlock(counted(others.length, 'finding'), others, rendering),
+    notRead.length > 0 && findingsBlock(`${notRead.length} not read`, notRead, rendering),
+    notVisibleBlock(notVisible),
+    offBlock(sources.off),
+    next !== undefined && ['', nextLine(next)],
+    '',
+    faint(cost(view, sources)),
+  ];
+}
+
+/** Its first lines: the whole story, which server it is about, and the timeline of what bites first. */
+export function timelineLines(view: AuditView, now: number, server?: NamedServer): Lines {
+  const sources = auditedSources(view.report.snapshot.observations);
+  return [headline(view, sources, now), serverLine(server), timeline(view, now)];
+}
+
+const NOT_READ: ReadonlySet<FindingCode> = new Set(['SourceUnread', 'SourceLost', 'Unreachable']);
+
+/** They tell something of a cluster of which nothing else can be read. */
+const FROM_OUTSIDE: ReadonlySet<SourceId> = new Set([
+  'clock',
+  'tls',
+  'eks-cluster',
+  'eks-authorities',
+  'eks-nodegroups',
+]);
+
+function isUnreadable({ read, unread }: Pick<AuditedSources, 'read' | 'unread'>): boolean {
+  return unread.some(({ source }) => !FROM_OUTSIDE.has(source)) && read.every(({ source }) => FROM_OUTSIDE.has(source));
+}
+
+function headline({ report, groups }: AuditView, { read, unread }: AuditedSources, now: number): Lines {
+  const { cluster, provider, findings } = report.snapshot;
+  const name = `${cluster} · ${PROVIDER_NAMES[provider]}`;
+  if (isUnreadable({ read, unread }))
+    return hang(bad('✖ '), bad(`${name} · not readable: ${answerOf(unread[0])}${remembered(groups, now)}`));
+  const certificates = counted(
+    groups.reduce((sum, { count }) => sum + count, 0),
+    'certificate',
+  );
+  const worst = findings.find(({ severity }) => severity !== 'info');
+  const [, paint] = MARKS[worst?.severity ?? 'well'];
+  return hang('', `${strong(name)} · ${certificates}: ${paint(story(worst, groups, now))}`);
+}
+
+/** Whichever list failed first, the server is what does not answer. */
+function answerOf(unread: UnreadObservation | undefined): string | undefined {
+  return unread?.message.replace(/^(?:list|get) .{1,200}? on (?=https:)/, '');
+}
+
+/** What is shown of a cluster that nobody can look at. */
+function remembered(groups: readonly CertificateGroup[], now: number): string {
+  const oldest = groups.flatMap(({ first: { lastSeen } }) => lastSeen ?? []).toSorted()[0];
+  return oldest === undefined ? '' : `; shown is what was seen ${span(now - Date.parse(oldest))} ago`;
+}
+
+function story(worst: ExpiryFinding | undefined, [first]: readonly CertificateGroup[], now: number): string {
+  if (worst !== undefined) return worst.message;
+  if (first === undefined) return 'none was seen';
+  const { notAfter } = first.first;
+  return `all well; ${first.title} ends first, in ${span(Date.parse(notAfter) - now)} (${day(notAfter)})`;
+}
+
+/** One bar a class: how much of its life is used by the certificate that ends first. */
+function timeline({ groups }: AuditView, now: number): Lines {
+  if (groups.length === 0) return ['', '  0 certificates'];
+  const titles = groups.map(({ title, count }) => `${title}${count > 1 ? ` ×${count}` : ''}`);
+  const fixed = 2 + 10 + 2 + Math.max(...titles.map(visibleWidth), 'CLASS'.length) + 2 + 2 + 11 + 2 + 10 + 2;
+  return (width) => {
+    const narrow = width !== undefined && width < NARROW;
+    const barWidth = Math.max(8, Math.min(44, (width ?? 140) - fixed - (narrow ? 0 : 40)));
+    const rows = groups.map((group, index) => {
+      const { first, renewedBy = 'nothing that is known' } = group;
+      const [symbol, paint, word] = standing(group);
+      const left = Date.parse(first.notAfter) - now;
+      return [
+        paint(`${symbol} ${word}`),
+        titles[index] ?? '',
+        lifeBar(group, now, barWidth, paint),
+        left > 0 ? `${span(left)} left` : paint(`${span(left)} ago`),
+        day(first.notAfter),
+        joined([renewedBy, ...asides(group, now)], '; '),
+      ];
+    });
+    const head = ['CLASS', 'LIFE USED', 'LEFT', 'ENDS'].map(faint);
+    return ['', table([['', ...head, narrow ? '' : faint('RENEWED BY')], ...rows], NARROW)];
+  };
+}
+
+/** What could not be looked at now was well when it was. */
+function standing({ severity, first }: CertificateGroup): readonly [symbol: string, paint: Paint, word: string] {
+  if (severity === 'info' && first.lastSeen !== undefined) return ['?', warn, 'not seen'];
+  const word = severity === 'info' ? 'well' : severity;
+  return [...MARKS[word], word];
+}
+
+const TOLD_BY: Readonly<Record<Basis, string | undefined>> = {
+  certificate: undefined,
+  status: 'the end is what a status says',
+  annotation: 'the end is what an annotation says',
+  inference: 'the end is inferred from the age of a machine',
+};
+
+function asides({ count, ended, first: { basis, lastSeen } }: CertificateGroup, now: number) {
+  return [
+    ended > 0 && count > 1 && `${ended} of ${count} have ended`,
+    TOLD_BY[basis],
+    lastSeen !== undefined && `last seen ${span(now - Date.parse(lastSeen))} ago`,
+  ];
+}
+
+function lifeBar(
+  { first: { notBefore, notAfter } }: CertificateGroup,
+  now: number,
+  width: number,
+  paint: Paint,
+): string {
+  if (notBefore === undefined) return 'life unknown'.slice(0, width).padEnd(width);
+  const begin = Date.parse(notBefore);
+  return paint(bar((now - begin) / Math.max(1, Date.parse(notAfter) - begin), width));
+}
+
+function findingsBlock(title: string, findings: readonly ExpiryFinding[], rendering: AuditRendering): Lines {
+  const { verbose } = rendering;
+  const kinds = verbose ? findings.map((finding) => [finding]) : alike(findings);
+  const shown = verbose ? kinds : kinds.slice(0, MOST_FINDINGS);
+  const hidden = kinds.length - shown.length;
+  const { critical, warning, info } = severityCounts(findings);
+  const counts = joined([
+    critical > 0 && `${critical} critical`,
+    warning > 0 && counted(warning, 'warning'),
+    info > 0 && `${info} info`,
+  ]);
+  return [
+    '',
+    `  ${strong(title)}${counts === '' ? '' : `: ${counts}`}`,
+    shown.map((kind) => ['', findingLines(kind, rendering)]),
+    hidden > 0 && ['', `  … and ${hidden} more kinds; --verbose shows them all`],
+  ];
+}
+
+/** Those of one code, severity and class are one kind: a person reads it once. In the order of the findings. */
+function alike(findings: readonly ExpiryFinding[]): readonly (readonly ExpiryFinding[])[] {
+  return [...Map.groupBy(findings, ({ severity, code, what }) => `${severity} ${code} ${what ?? ''}`).values()];
+}
+
+function findingLines(kind: readonly ExpiryFinding[], rendering: AuditRendering): Lines {
+  const [first] = kind;
+  if (first === undefined) return [];
+  const { severity, code, message, since, runbook } = first;
+  const [symbol, paint] = MARKS[severity];
+  const many = kind.length > 1;
+  const objects = firstOf(
+    kind.slice(0, MOST_OBJECTS).map(({ object }) => object),
+    MOST_OBJECTS,
+    kind.length,
+  );
+  return [
+    hang(`  ${paint(`${symbol} ${severity}`)}  `, `${strong(code)}${many ? ` ×${kind.length}` : ''}  ${objects}`),
+    hang('      ', many ? `${message} (the first one; --verbose shows each)` : message),
+    hang('      ', faint(`${sinceWhen(since, rendering.now)} · ${runbook}`)),
+    // A command is pasted: it is one line, however long.
+    `      → ${asTyped(first, rendering.program, rendering)}`,
+  ];
+}
+
+function notVisibleBlock(findings: readonly ExpiryFinding[]): Lines {
+  // Sources that are off have lines of their own.
+  const places = findings.flatMap((finding) => finding.places ?? []).filter((place) => !place.startsWith('source '));
+  return (
+    places.length > 0 && [
+      '',
+      `  ${strong(`${places.length} not visible`)}: neither seen from here nor inferred`,
+      hang('  · ', places.join(', ')),
+    ]
+  );
+}
+
+function offBlock(off: readonly OffObservation[]): Lines {
+  return (
+    off.length > 0 && [
+      '',
+      `  ${strong(`${off.length} not looked at`)}`,
+      [...Map.groupBy(off, reason)].map(([why, sources]) =>
+        hang('  · ', `${sources.map(({ source }) => source).join(', ')}: ${why}`),
+      ),
+    ]
+  );
+}
+
+const OPT_INS: Readonly<Partial<Record<SourceId, string>>> = {
+  'tls-secrets': '--secrets',
+  'cluster-secrets': '--secrets',
+  'kubelet-metrics': '--kubelet-metrics',
+};
+
+function reason({ source, why }: OffObservation): string {
+  const option = OPT_INS[source];
+  return option === undefined ? why : `only with ${option}`;
+}
+
+function cost({ report: { durationMs, requests, snapshot } }: AuditView, sources: AuditedSources): string {
+  const places = snapshot.findings.reduce(
+    (sum, { code, object, placeCount = 0 }) =>
+      sum + (NOT_READ.has(code) && !object.startsWith('source ') ? placeCount : 0),
+    0,
+  );
+  return joined([
+    took(durationMs),
+    counted(requests, 'API request'),
+    counted(handshakesOf(sources), 'handshake'),
+    `${counted(sources.read.length, 'source')} read, ${sources.unread.length} not`,
+    places !== 0 && `${counted(places, 'place')} not`,
+  ]);
+}
+
+function sinceWhen(since: string, now: number): string {
+  const age = now - Date.parse(since);
+  return age < NEW_MS ? 'new' : `since ${day(since)}, ${span(age)} ago`;
+}

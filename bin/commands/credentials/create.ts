@@ -1,0 +1,347 @@
+import { parseAllDocuments, stringify } from 'yaml';
+import type { ApprovalPolicy } from '../../../lambdas/approval/policy.ts';
+import { AwsError } from '../../../lambdas/aws/errors.ts';
+import { CLUSTER_NAME } from '../../../lambdas/identifiers.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import type { Connection } from '../../../lambdas/kubernetes/connection.ts';
+import { ensureObject, type Manifest, objectPath } from '../../../lambdas/kubernetes/ensure-object.ts';
+import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import type { LoadedKubeconfig } from '../../../lambdas/kubernetes/kubeconfig.ts';
+import { mayI, type Right, reviewSelf } from '../../../lambdas/kubernetes/self-review.ts';
+import { printable } from '../../../lambdas/printable.ts';
+import { field, text } from '../../../lambdas/resources/fields.ts';
+import { EXIT_HELP, type Register, withOutput } from '../../command.ts';
+import { type Role, rightsOf } from '../../doctor/rights.ts';
+import { EXIT, UsageError } from '../../exit-codes.ts';
+import { loadFleet } from '../../fleet.ts';
+import { type Io, PROCESS, printJson } from '../../io.ts';
+import { defaultKubeconfig, load, providerOf } from '../../target.ts';
+import { type RbacOptions, rbacManifests } from '../rbac.ts';
+import { fleetLines } from './fleet-lines.ts';
+import { parseStore, type StoreSecret, storeInSecretsManager } from './store.ts';
+
+export interface CredentialsOptions {
+  /** Of an administrator. */
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly allowExec?: boolean;
+  readonly cluster?: string;
+  /** Grant the reading of Machines and Clusters too. */
+  readonly management?: boolean;
+  /** Name of the management cluster, for a workload cluster. */
+  readonly workloadOf?: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly store: string;
+  readonly output: 'table' | 'json';
+  /** What of an audit is granted, as by `certmarshal rbac`. */
+  readonly audit?: boolean;
+  readonly auditSecrets?: boolean;
+  readonly kubeletMetrics?: boolean;
+}
+
+/** What the command does it with; tests have their own store. */
+export interface CredentialsIo extends Io {
+  readonly storeSecret: StoreSecret;
+}
+
+export const register: Register = (program, { program: name, interruption, run }) => {
+  withOutput(
+    program
+      .command('credentials')
+      .description('Makes the credentials that certmarshal sweeps a cluster with.')
+      .addHelpText('after', EXIT_HELP)
+      .command('create')
+      .description('Makes ServiceAccount, RBAC and a kubeconfig in a cluster, tries the kubeconfig and stores it.')
+      .option('--kubeconfig <file>', 'kubeconfig of an administrator; default: $KUBECONFIG, else ~/.kube/config')
+      .option('--context <name>', 'context of the kubeconfig; default: its current one')
+      .option('--allow-exec', 'run the credential command that the kubeconfig names')
+      .option('--cluster <name>', 'name of the cluster in Cluster API, EKS and policies; default: as in the kubeconfig')
+      .option('--management', 'a management cluster, or one that manages itself: read Machines and Clusters too')
+      .option(
+        '--workload-of <cluster>',
+        'a workload cluster of this management cluster: the lines for fleet.yaml go there',
+      )
+      .option('--policy <file>', 'fleet.yaml: what its policies use is granted')
+      .option('--no-audit', 'only what approving takes, nothing of what an audit reads')
+      .option('--audit-secrets', 'for an audit with --secrets: read Secrets, and the private keys in them')
+      .option('--kubelet-metrics', 'for an audit with --kubelet-metrics: reach every kubelet through the API server')
+      .option('--namespace <namespace>', 'of the ServiceAccount', 'kube-system')
+      .option('--name <name>', 'of the ServiceAccount', 'certmarshal')
+      .requiredOption('--store <store>', 'secretsmanager:NAME, or stdout for the kubeconfig and nothing else'),
+    'table or json',
+  )
+    .addHelpText(
+      'after',
+      `
+Running it again repairs what was changed, and deletes nothing. AWS credentials and Region come from the environment, as for the AWS CLI.
+
+Examples:
+  ${name} credentials create --kubeconfig berlin.yaml --management --store stdout > certmarshal.yaml
+  ${name} credentials create --kubeconfig mgmt.yaml --management --policy fleet.yaml --store secretsmanager:certmarshal/mgmt
+  ${name} credentials create --kubeconfig berlin.yaml --workload-of mgmt --policy fleet.yaml --store secretsmanager:certmarshal/berlin
+${EXIT_HELP}`,
+    )
+    .action(
+      run(async (options: CredentialsOptions & { policy?: string }) => {
+        const { policies } = await loadFleet(options.policy);
+        const io = { ...PROCESS, storeSecret: storeInSecretsManager };
+        return createCredentialsCommand(options, policies, interruption(), io);
+      }),
+    );
+};
+
+/** The controller fills the Secret within a second; RBAC takes effect as fast. */
+const PATIENCE_MS = 30_000;
+const PAUSE_MS = 200;
+
+/**
+ * Makes a ServiceAccount with what `certmarshal rbac` grants and a token that does not end, tries it, and stores a kubeconfig of it.
+ * Running it again changes nothing that is as it should be. Nothing is deleted. The token is written to the store and nowhere else.
+ *
+ * @returns the exit status
+ * @throws UsageError, KubernetesError
+ */
+export async function createCredentialsCommand(
+  options: CredentialsOptions,
+  policies: readonly ApprovalPolicy[],
+  signal: AbortSignal,
+  io: CredentialsIo,
+): Promise<number> {
+  const { stdout, stderr, env } = io;
+  // Progress, for people; never anything of the token.
+  const say = (line: string): void => void stderr.write(`${line}\n`);
+  const store = parseStore(options.store);
+  const { namespace, name, management = false, workloadOf } = options;
+  requireOnePlace(options);
+  // Checks both names before anything is written.
+  const roles: readonly Role[] = management ? ['workload', 'management'] : ['workload'];
+  const manifests = [...rolesOf(options, policies, roles), tokenSecret(namespace, name)];
+  const admin = {
+    ...(await load(options.kubeconfig ?? defaultKubeconfig(env), options)),
+    addresses: 'local' as const,
+  };
+  const cluster = options.cluster ?? admin.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
+  if (!CLUSTER_NAME.test(cluster))
+    throw new UsageError('The kubeconfig names its cluster as no cluster can be named; name it with --cluster.');
+  const client = createKubernetesClient(admin);
+  let token: string;
+  try {
+    await asAdministrator(async () => {
+      for (const manifest of manifests) say(`${describe(manifest)} ${await ensureObject(client, manifest, signal)}`);
+    });
+    token = await readToken(client, tokenSecret(namespace, name), signal, io);
+  } finally {
+    client.close();
+  }
+  const connection: Connection = { ...admin, credentials: { kind: 'token', token } };
+  const rights = roles.flatMap((role) => rightsOf(role, policies, granted(options, role)));
+  await tryToken(connection, `system:serviceaccount:${namespace}:${name}`, rights, signal, io);
+  say(`tried: ${rights.length} rights are granted`);
+
+  const kubeconfig = kubeconfigOf(admin, cluster, token);
+  const isJson = options.output === 'json';
+  if (store.kind === 'stdout') {
+    if (stdout.isTTY) say('the token in this kubeconfig is now on your screen; > FILE keeps it off');
+    // JSON is YAML: either is a kubeconfig.
+    if (isJson) printJson(io, kubeconfig);
+    else stdout.write(stringify(kubeconfig));
+    return EXIT.done;
+  }
+  try {
+    const { arn, created } = await io.storeSecret(store.name, stringify(kubeconfig), signal);
+    say(`secret ${store.name} ${created ? 'created' : 'given a new version'}`);
+    const provider = providerOf(undefined, admin.server);
+    const { fleet, yaml, when } = fleetLines({
+      name: cluster,
+      kubeconfigSecret: arn,
+      provider,
+      management,
+      workloadOf,
+    });
+    if (isJson) printJson(io, { version: 1, secret: arn, created, fleet });
+    else stdout.write(`${arn}\n\nFor fleet.yaml:\n\n${yaml}\n${when}\n`);
+    return EXIT.done;
+  } catch (error) {
+    if (!(error instanceof AwsError)) throw error;
+    say(`${error.message}\nThe credentials exist in the cluster; running this again stores them.`);
+    return EXIT.incomplete;
+  }
+}
+
+/** @throws UsageError */
+function requireOnePlace({ management, workloadOf }: CredentialsOptions): void {
+  if (workloadOf === undefined) return;
+  if (management)
+    throw new UsageError('--management and --workload-of exclude each other: a cluster has one place in fleet.yaml.');
+  if (!CLUSTER_NAME.test(workloadOf))
+    throw new UsageError('--workload-of takes the name that the management cluster has in fleet.yaml.');
+}
+
+function describe({ kind, metadata: { namespace, name } }: Manifest): string {
+  return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
+}
+
+/** What goes beyond listing is about the cluster that has the Nodes. */
+function granted(
+  { audit = true, auditSecrets = false, kubeletMetrics = false }: CredentialsOptions,
+  role: Role,
+): Pick<RbacOptions, 'audit' | 'auditSecrets' | 'kubeletMetrics'> {
+  return role === 'management' ? { audit } : { audit, auditSecrets, kubeletMetrics };
+}
+
+/** The objects of `certmarshal rbac`, each once. @throws UsageError */
+function rolesOf(options: CredentialsOptions, policies: readonly ApprovalPolicy[], roles: readonly Role[]): Manifest[] {
+  const serviceAccount = `${options.namespace}/${options.name}`;
+  const texts = roles.map((role) =>
+    rbacManifests({ serviceAccount, management: role === 'management', ...granted(options, role) }, policies),
+  );
+  const manifests = texts.flatMap((yaml) => parseAllDocuments(yaml).map((document): Manifest => document.toJS()));
+  return [...new Map(manifests.map((manifest) => [describe(manifest), manifest])).values()];
+}
+
+/** Source: kubernetes.io "Managing Service Accounts", long-lived API tokens. */
+function tokenSecret(namespace: string, account: string): Manifest {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'kubernetes.io/service-account-token',
+    metadata: {
+      name: `${account}-token`,
+      namespace,
+      annotations: { 'kubernetes.io/service-account.name': account },
+    },
+  };
+}
+
+/** A 403 here is the administrator's: `certmarshal rbac` would not help. */
+async function asAdministrator(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof KubernetesError) || (error.kind !== 'forbidden' && error.kind !== 'invalid')) throw error;
+    const { kind, object, problem } = error;
+    const remedy =
+      kind === 'forbidden'
+        ? 'Use the kubeconfig of an administrator of this cluster.'
+        : 'An object of this name is there and is something else: choose another --name, or remove it yourself.';
+    throw new KubernetesError({ kind, object, problem, remedy });
+  }
+}
+
+/** @throws KubernetesError of kind `timeout` when the controller does not write a token */
+async function readToken(client: KubernetesClient, secret: Manifest, signal: AbortSignal, io: Io): Promise<string> {
+  const path = objectPath(secret);
+  const account = secret.metadata['annotations'];
+  for (const deadline = io.clock() + PATIENCE_MS; ; ) {
+    const found = await client.request({ method: 'GET', path, signal });
+    const token = Buffer.from(text(found, 'data', 'token') ?? '', 'base64').toString('latin1');
+    // Both are written at once, and a token of a Secret that somebody else wrote is nobody's.
+    if (token !== '' && text(found, 'data', 'ca.crt') !== undefined && text(found, 'type') === secret['type'])
+      return token;
+    if (io.clock() > deadline)
+      throw new KubernetesError({
+        kind: 'timeout',
+        object: `${describe(secret)} on ${client.server}`,
+        problem: `it has no token after ${PATIENCE_MS / 1000} s`,
+        remedy: `kube-controller-manager fills it for ${String(field(account, 'kubernetes.io/service-account.name'))}: look at its serviceaccount-token controller, then run this again.`,
+      });
+    await pause(signal, io);
+  }
+}
+
+/** @throws KubernetesError when the token is another identity's, or a right is not there in time */
+async function tryToken(
+  connection: Connection,
+  username: string,
+  rights: readonly Right[],
+  signal: AbortSignal,
+  io: Io,
+): Promise<void> {
+  const client = createKubernetesClient(connection);
+  try {
+    await requireIdentity(client, connection, username, signal);
+    const deadline = io.clock() + PATIENCE_MS;
+    for (const right of rights)
+      while (!(await mayI(client, right, signal))) {
+        if (io.clock() > deadline)
+          throw new KubernetesError({
+            kind: 'forbidden',
+            object: `${right.verb} ${right.resource} on ${client.server}`,
+            problem: 'the new credentials may not do it, so they are not stored',
+            remedy: 'Find out what else decides in this cluster beside RBAC: kubectl auth can-i --list',
+          });
+        await pause(signal, io);
+      }
+  } finally {
+    client.close();
+  }
+}
+
+/** The token Secret may have been there before, and hold the token of an account that may do more. */
+async function requireIdentity(
+  client: KubernetesClient,
+  { credentials }: Connection,
+  username: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const found = await whoami(client, credentials, signal);
+  if (found === username) return;
+  throw new KubernetesError({
+    kind: 'invalid',
+    object: `token of ${username} on ${client.server}`,
+    problem: `the API server takes it for ${found}, so it is not stored`,
+    remedy: 'Find out who wrote the token Secret and remove it, or choose another --name.',
+  });
+}
+
+/** Before Kubernetes 1.28 there is no SelfSubjectReview; then what the token of a ServiceAccount says of itself, which the server has to accept after that. */
+async function whoami(
+  client: KubernetesClient,
+  credentials: Connection['credentials'],
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    return (await reviewSelf(client, signal)).username;
+  } catch (error) {
+    if (!(error instanceof KubernetesError) || error.kind !== 'not-found') throw error;
+    const token = credentials.kind === 'token' && typeof credentials.token === 'string' ? credentials.token : '';
+    return subjectOf(token);
+  }
+}
+
+/** `sub` of a JSON Web Token (RFC 7519, 4.1.2). */
+export function subjectOf(token: string): string {
+  try {
+    const { sub }: { sub?: unknown } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+    return typeof sub === 'string' ? printable(sub, 300) : 'nobody it names';
+  } catch {
+    return 'nobody it names';
+  }
+}
+
+async function pause(signal: AbortSignal, { sleep }: Io): Promise<void> {
+  // The next call says that it was interrupted.
+  await sleep(PAUSE_MS, signal).catch(() => {});
+}
+
+/** Everything inline, and nothing but what reaching this server takes. */
+function kubeconfigOf({ server, caPem, tlsServerName }: LoadedKubeconfig, cluster: string, token: string): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'certmarshal',
+    contexts: [{ name: 'certmarshal', context: { cluster, user: 'certmarshal' } }],
+    clusters: [
+      {
+        name: cluster,
+        cluster: {
+          server,
+          'certificate-authority-data': caPem === undefined ? undefined : Buffer.from(caPem).toString('base64'),
+          'tls-server-name': tlsServerName,
+        },
+      },
+    ],
+    users: [{ name: 'certmarshal', user: { token } }],
+  };
+}

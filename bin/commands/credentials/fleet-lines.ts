@@ -1,0 +1,60 @@
+import { stringify } from 'yaml';
+import type { Provider } from '../../../lambdas/identifiers.ts';
+
+/** Where fleet.yaml names new credentials. */
+export interface FleetLines {
+  /** The same as data. */
+  readonly fleet: object;
+  /** YAML, with what else may be said there in comments. */
+  readonly yaml: string;
+  /** When this is the right place, in one sentence. */
+  readonly when: string;
+}
+
+export interface NewCredentials {
+  /** Of the cluster. */
+  readonly name: string;
+  /** ARN. */
+  readonly kubeconfigSecret: string;
+  readonly provider: Provider;
+  /** They read Machines and Clusters too. */
+  readonly management: boolean;
+  /** Name of the management cluster that has the cluster. */
+  readonly workloadOf?: string;
+}
+
+const LANE = '# lane: NAME  # one of lanes, where only a VPC reaches it';
+const SERVICE_CIDRS = '# serviceCidrs: [10.96.0.0/12]  # its own; a policy that believes Nodes needs them';
+const MACHINES = '# managementKubeconfigSecret: ARN  # of the cluster that has its Machines';
+
+/** The lines of fleet.yaml that name new credentials. */
+export function fleetLines({ name, kubeconfigSecret, provider, management, workloadOf }: NewCredentials): FleetLines {
+  if (workloadOf !== undefined) {
+    const workloadClusters = { kubeconfigSecrets: { [name]: kubeconfigSecret } };
+    const fleet = { managementClusters: [{ name: workloadOf, workloadClusters }] };
+    return {
+      fleet,
+      yaml: yamlOf(fleet),
+      when: `For a workload cluster that is found through ${workloadOf}, whose entry has the other lines.`,
+    };
+  }
+  if (management) {
+    const fleet = { managementClusters: [{ name, kubeconfigSecret }] };
+    return {
+      fleet,
+      yaml: yamlOf(fleet, [LANE, SERVICE_CIDRS]),
+      when: 'For a cluster with Cluster API in it: its workload clusters are found through it.',
+    };
+  }
+  const fleet = { clusters: [{ name, provider, kubeconfigSecret }] };
+  return {
+    fleet,
+    yaml: yamlOf(fleet, [...(provider === 'eks' ? [] : [MACHINES]), LANE, SERVICE_CIDRS]),
+    when: 'For a cluster that nothing finds; for one of a management cluster give --workload-of, for one with Cluster API in it --management.',
+  };
+}
+
+/** The comments belong to the first entry of the one list. */
+function yamlOf(fleet: object, comments: readonly string[] = []): string {
+  return stringify(fleet, { lineWidth: 0 }) + comments.map((comment) => `    ${comment}\n`).join('');
+}

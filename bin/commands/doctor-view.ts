@@ -1,0 +1,92 @@
+import { printable } from '../../lambdas/printable.ts';
+import { counted } from '../../lambdas/words.ts';
+import type { CheckResult, Fix, GroupResult } from '../doctor/check.ts';
+import { hang, type Lines, table } from '../terminal/draw.ts';
+import { bad, faint, good, strong, warn } from '../terminal/paint.ts';
+import { joined, sentence } from '../terminal/words.ts';
+
+/** On a narrower terminal a table has no room for what was found. */
+const TABLE_FROM = 120;
+
+/**
+ * What the doctor found as people read it: the whole story, one table a group, and below it what to do. A command stands on a line of its
+ * own and is never wrapped, so that it can be pasted.
+ */
+export function doctorLines(groups: readonly GroupResult[]): Lines {
+  return [
+    hang('', strong(story(groups))),
+    groups.map(({ subject, note, checks }) => [
+      '',
+      hang('', strong(printable(subject)) + (note === undefined ? '' : `: ${printable(note, 500)}`)),
+      rowLines(rows(checks)),
+      fixes(checks).map(([ids, fix]) => fixLines(ids, fix)),
+    ]),
+  ];
+}
+
+function story(groups: readonly GroupResult[]): string {
+  const all = groups.flatMap(({ checks }) => checks);
+  const count = (status: CheckResult['status']) => all.filter((check) => check.status === status).length;
+  const [failures, warnings, skipped] = [count('failed'), count('warning'), count('skipped')];
+  const first =
+    failures > 0
+      ? `${failures} of ${counted(all.length, 'check')} failed`
+      : skipped === 0
+        ? 'everything works'
+        : 'nothing failed';
+  const told = [sentence(first), warnings > 0 && counted(warnings, 'warning'), skipped > 0 && `${skipped} not tried`];
+  return `${joined(told)}.`;
+}
+
+const MARKS = { passed: '✔', failed: '✖', warning: '!', skipped: '·' } as const;
+
+type Row = readonly [mark: string, id: string, object: string, found: string];
+
+function rowLines(lines: readonly Row[]): Lines {
+  return (width) =>
+    width === undefined || width >= TABLE_FROM
+      ? table(lines)
+      : lines.map(([mark, id, object, found]) => {
+          const rest = [object, found].filter((text) => text !== '').join(': ');
+          return hang(`  ${mark}  `, rest === '' ? id : `${id}  ${rest}`);
+        });
+}
+
+/** One for each check that was tried, and below it one for all that it keeps from being tried. */
+function rows(checks: readonly CheckResult[]): Row[] {
+  const skipped = Object.groupBy(checks, ({ status, found }) => (status === 'skipped' ? found : ''));
+  return checks
+    .filter(({ status }) => status !== 'skipped')
+    .flatMap((check): Row[] => {
+      const count = skipped[`needs ${check.id}`]?.length ?? 0;
+      const needing = faint(`${counted(count, 'check')} ${count === 1 ? 'needs' : 'need'} it`);
+      return count === 0 ? [row(check)] : [row(check), [faint(MARKS.skipped), needing, '', '']];
+    });
+}
+
+function row({ id, status, object, found }: CheckResult): Row {
+  const paint = { passed: good, failed: bad, warning: warn, skipped: faint }[status];
+  return [paint(MARKS[status]), id, beside(id, printable(object)), printable(found, 500)];
+}
+
+/** What the object says more than the id: of a right, its name. */
+function beside(id: string, object: string): string {
+  return object.replaceAll(/[ /]/g, '-').startsWith(id) ? object.slice(id.length).trim() : object;
+}
+
+/** Each repair once, with the checks that it is for. */
+function fixes(checks: readonly CheckResult[]): readonly (readonly [ids: readonly string[], fix: Fix])[] {
+  const fixed = checks.flatMap(({ id, fix }) => (fix === undefined ? [] : [{ id, fix }]));
+  return [...Map.groupBy(fixed, ({ fix }) => JSON.stringify(fix)).values()].map((same) => [
+    same.map(({ id }) => id),
+    same[0]?.fix ?? { text: '' },
+  ]);
+}
+
+function fixLines(ids: readonly string[], { text, command }: Fix): Lines {
+  return [
+    '',
+    hang('  → ', `${strong(ids.join(', '))}: ${printable(text, 1000)}`),
+    command !== undefined && `      ${printable(command, 2000)}`,
+  ];
+}

@@ -1,0 +1,105 @@
+import { AwsError } from '../../../lambdas/aws/errors.ts';
+import { HEAD_PREFIX, parseHeadKey } from '../../../lambdas/journal/keys.ts';
+import { listObjects } from '../../../lambdas/journal/verify.ts';
+import { printable } from '../../../lambdas/printable.ts';
+import { counted } from '../../../lambdas/words.ts';
+import { remedyAtTheKeyboard } from '../../doctor/at-the-keyboard.ts';
+import { EXIT, UsageError } from '../../exit-codes.ts';
+import type { Io } from '../../io.ts';
+import { systemErrorWords } from '../../system-error.ts';
+import { quote } from '../../target.ts';
+import { startProgress } from '../../terminal/progress.ts';
+import { type JournalSource, type OpenJournal, openJournal } from './source.ts';
+
+export interface JournalOptions extends JournalSource {
+  readonly cluster?: string;
+  /** How the user starts this program. */
+  readonly program: string;
+}
+
+/** Reads a journal, telling each object it is at. */
+export interface JournalReader<T> {
+  readonly read: (files: OpenJournal['files'], onObject: (key: string) => void) => Promise<T>;
+  /** What to say of an object while it is read. */
+  readonly at: (key: string) => string;
+  /** Whether nothing was found of a cluster: its name may be wrong. */
+  readonly isEmpty: (result: T) => boolean;
+  /** @returns the exit status */
+  readonly show: (result: T, name: string) => number | Promise<number>;
+}
+
+/**
+ * Reads a journal to its end and shows what was found; where it cannot be read, what kept it from that.
+ *
+ * @returns the exit status
+ * @throws UsageError
+ */
+export async function readJournal<T>(
+  options: JournalOptions,
+  { read, at, isEmpty, show }: JournalReader<T>,
+  signal: AbortSignal,
+  { stderr }: Pick<Io, 'stderr'>,
+): Promise<number> {
+  const { cluster } = options;
+  const journal = await openJournal(options);
+  const { files, name } = journal;
+  const progress = startProgress(stderr);
+  let objects = 0;
+  progress.say(`looking what is in ${name}`);
+  try {
+    const result = await read(files, (key) => {
+      objects += 1;
+      progress.say(`${counted(objects, 'object')} read; at ${at(key)}`);
+    }).finally(() => progress.done());
+    if (cluster !== undefined && isEmpty(result)) {
+      const unknown = await unknownCluster(journal, cluster, signal);
+      if (unknown !== undefined) throw new UsageError(unknown);
+    }
+    return await show(result, name);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    stderr.write(unreadable(name, error, signal, objects));
+    return EXIT.incomplete;
+  }
+}
+
+/** What kept a journal from being read to its end. */
+function unreadable(name: string, error: unknown, signal: AbortSignal, objects: number): string {
+  const far = `after ${counted(objects, 'object')}`;
+  if (signal.aborted) return `Stopped ${far} of ${name}: nothing can be said about the journal.\n`;
+  if (error instanceof AwsError)
+    return `${printable(error.object, 500)}: ${error.problem}, ${far}; nothing can be said about the journal. ${remedyAtTheKeyboard(error)}\n`;
+  if (error instanceof Error && 'code' in error)
+    return `${name} cannot be read ${far}: ${systemErrorWords(error)}; nothing can be said about the journal.\n`;
+  throw error;
+}
+
+/** Heads that are looked at for a better name. */
+const MOST_HEADS = 10_000;
+
+/**
+ * What to say where a journal has nothing of a cluster, so that a wrong name does not look like a cluster without decisions.
+ *
+ * @returns undefined where it has a head or a line
+ * @throws AwsError, or an error of the file system
+ */
+async function unknownCluster(
+  { files, name }: OpenJournal,
+  cluster: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const others: string[] = [];
+  for await (const { key } of files.objects(HEAD_PREFIX, signal)) {
+    const id = parseHeadKey(key);
+    if (id === cluster) return undefined;
+    if (id !== undefined && others.push(id) === MOST_HEADS) break;
+  }
+  const line = await listObjects(files, { cluster }, signal).next();
+  if (line.done !== true) return undefined;
+  const meant = others.filter((id) => id.endsWith(`/${cluster}`)).slice(0, 3);
+  const hint =
+    meant.length > 0
+      ? `Did you mean ${meant.map((id) => `--cluster ${quote(printable(id))}`).join(' or ')}?`
+      : 'The id is that of the fleet, as certmarshal journal verify lists it.';
+  return `${name} has no line of a cluster ${printable(cluster)}. ${hint}`;
+}

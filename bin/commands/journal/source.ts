@@ -1,0 +1,66 @@
+import { stat } from 'node:fs/promises';
+import { parseDuration } from '../../../lambdas/config/duration.ts';
+import { directoryJournalFiles } from '../../../lambdas/journal/directory-files.ts';
+import type { JournalFiles } from '../../../lambdas/journal/journal-files.ts';
+import { printable } from '../../../lambdas/printable.ts';
+import { requireBucketName, requireRegion } from '../../aws-region.ts';
+import { UsageError } from '../../exit-codes.ts';
+import { systemErrorWords } from '../../system-error.ts';
+
+/** Which journal. */
+export interface JournalSource {
+  readonly bucket?: string;
+  /** A copy of the bucket. */
+  readonly directory?: string;
+}
+
+/** A journal that can be read, and how to call it. */
+export interface OpenJournal {
+  readonly files: JournalFiles;
+  readonly name: string;
+}
+
+/** @throws UsageError when there is none, or no Region is named */
+export async function openJournal({ bucket, directory }: JournalSource): Promise<OpenJournal> {
+  if ((bucket === undefined) === (directory === undefined))
+    throw new UsageError('Name the journal: either --bucket NAME, or --directory of a copy of it.');
+  if (directory !== undefined) return { files: await openDirectory(directory), name: printable(directory) };
+  const name = requireBucketName(bucket ?? '');
+  const [{ S3Client }, { s3JournalFiles }] = await Promise.all([
+    import('@aws-sdk/client-s3'),
+    import('../../../lambdas/journal/journal-files.ts'),
+  ]);
+  const client = new S3Client();
+  await requireRegion(client);
+  return { files: s3JournalFiles({ client, bucket: name }), name };
+}
+
+async function openDirectory(directory: string): Promise<JournalFiles> {
+  const files = directoryJournalFiles(directory);
+  const { signal } = new AbortController();
+  try {
+    if (!(await stat(directory)).isDirectory()) throw new UsageError(`${printable(directory)} is not a directory.`);
+    const folders = await files.folders('', signal);
+    if (!folders.includes('journal') && !folders.includes('heads'))
+      throw new UsageError(
+        `${printable(directory)} is no copy of a journal: it has neither journal/ nor heads/. aws s3 sync s3://BUCKET ${printable(directory)}`,
+      );
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${printable(directory)} cannot be read: ${systemErrorWords(error)}.`);
+  }
+  return files;
+}
+
+/**
+ * Milliseconds since the epoch, so long before now.
+ *
+ * @throws UsageError
+ */
+export function sinceOf(duration: string, now: number): number {
+  const seconds = parseDuration(duration) ?? 0;
+  const since = now - seconds * 1000;
+  if (seconds < 1 || since < 0)
+    throw new UsageError(`--since takes a duration, for example 30d; got ${printable(duration)}.`);
+  return since;
+}

@@ -1,0 +1,192 @@
+import { isIP } from 'node:net';
+import { certificateObservation } from '../../../lambdas/audit/certificate-observation.ts';
+import { judgeCertificate } from '../../../lambdas/audit/rules/certificate.ts';
+import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
+import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
+import { canonicalAddress, canonicalDnsName } from '../../../lambdas/names.ts';
+import { printable } from '../../../lambdas/printable.ts';
+import { codeOfUnread, type FindingCode, SEVERITIES, type Severity } from '../../../lambdas/tables/finding-codes.ts';
+import type { HandshakeResult, HandshakeTarget } from '../../../lambdas/tls/handshake.ts';
+import { firstOf } from '../../../lambdas/words.ts';
+import type { Certificate } from '../../../lambdas/x509/certificate.ts';
+import { isIssuedBy, isSelfSigned } from '../../../lambdas/x509/issued-by.ts';
+import { leadsTo } from '../../../lambdas/x509/leads-to.ts';
+import { type Verifications, verifications } from '../../../lambdas/x509/verifications.ts';
+import { dayOf } from '../../terminal/words.ts';
+
+/** What is wrong with one endpoint. */
+export interface ProbeFinding {
+  readonly code: FindingCode;
+  readonly severity: Severity;
+  /** One sentence, without a full stop. */
+  readonly message: string;
+  /** RFC 3339: when it bites. */
+  readonly due?: string;
+  /** One sentence: what a person does about it. */
+  readonly remedy: string;
+}
+
+/** What one endpoint showed, and what is wrong with that. */
+export interface ProbedEndpoint {
+  /** As it was asked for. */
+  readonly endpoint: string;
+  /** `TLSv1.3`; absent where the handshake ended before. */
+  readonly protocol?: string;
+  readonly observations: readonly CertificateObservation[];
+  /** The worst first. */
+  readonly findings: readonly ProbeFinding[];
+}
+
+export interface ProbeRules {
+  /** Who may have signed the certificates; any where it is absent. */
+  readonly authorities?: readonly Certificate[] | undefined;
+  readonly thresholds: Thresholds;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Judges what an endpoint showed by the rules of an audit. Pure. */
+export function judgeEndpoint(
+  endpoint: string,
+  target: HandshakeTarget,
+  result: HandshakeResult,
+  rules: ProbeRules,
+): ProbedEndpoint {
+  const where = isIP(target.host) === 6 ? `[${target.host}]:${target.port}` : `${target.host}:${target.port}`;
+  if (!result.ok) {
+    const { kind, message, remedy } = result.failure;
+    const code = codeOfUnread(kind === 'too-large' ? 'malformed' : kind);
+    return {
+      endpoint,
+      observations: [],
+      findings: [{ code, severity: 'warning', message: `${where}: ${message}`, remedy }],
+    };
+  }
+
+  const observedAt = new Date(rules.now).toISOString();
+  const sighting = { what: 'endpoint', where, source: 'tls', observedAt } as const;
+  const observations: CertificateObservation[] = [];
+  const findings: ProbeFinding[] = [];
+  const certificates = result.chain.flatMap((read) => (read.ok ? [read.certificate] : []));
+  const known = [...certificates, ...(rules.authorities ?? [])];
+  const made = verifications();
+  for (const [position, read] of result.chain.entries()) {
+    if (!read.ok) {
+      const message = `certificate ${position + 1} at ${where} cannot be read: ${read.problem}`;
+      findings.push(finding({ code: 'CertificateUnreadable', severity: 'warning', message }));
+      continue;
+    }
+    const { renewedBy: _, ...observation } = certificateObservation({ ...sighting, position }, read.certificate, 'eks');
+    observations.push(observation);
+    findings.push(...judgeCertificate(observation, rules).map(finding));
+    findings.push(...outlivesIssuer(read.certificate, known, made, `certificate ${position + 1} at ${where}`));
+  }
+  const [first] = result.chain;
+  if (first?.ok === true) {
+    findings.push(
+      ...unknownIssuer(first.certificate, certificates.slice(1), rules.authorities, made, where),
+      ...nameMismatch(first.certificate, target, where),
+    );
+  }
+  return {
+    endpoint,
+    protocol: result.protocol,
+    observations,
+    findings: findings.toSorted((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity)),
+  };
+}
+
+type Judged = Omit<ProbeFinding, 'remedy'>;
+
+function finding(judged: Judged): ProbeFinding {
+  return { ...judged, remedy: REMEDIES[judged.code] ?? 'Look at the server.' };
+}
+
+const RENEW = 'Renew it where the server keeps it, and let the server load it.';
+const REMEDIES: Readonly<Partial<Record<FindingCode, string>>> = {
+  CertificateExpired: RENEW,
+  CertificateExpiring: RENEW,
+  CertificateNotYetValid: 'Check the clock here, and that of whoever issued it.',
+  VeryLongLived: 'Write down who renews it and how, or let something renew it every year.',
+  WeakKey: 'Issue a certificate for a new key: ECDSA P-256, or RSA of 2048 bits or more.',
+  WeakSignature: 'Issue it again, signed with SHA-256 or better.',
+  OutlivesIssuer: 'Renew the authority first, then what it signed.',
+  IssuerUnknown: 'Find out who answers there; if it is the right server, give --ca its authorities.',
+  NameMismatch: 'Ask for a name that it has with --sni, or issue it again with this name.',
+  CertificateUnreadable: 'Replace it: a client cannot read it either.',
+};
+
+/** Of several certificates of one authority the one that lives longest counts. What would take long to find out is not said. */
+function outlivesIssuer(
+  certificate: Certificate,
+  known: readonly Certificate[],
+  made: Verifications,
+  name: string,
+): readonly ProbeFinding[] {
+  const named = known.filter(({ subject }) => subject === certificate.issuer);
+  if (named.every(({ notAfter }) => notAfter >= certificate.notAfter)) return [];
+  if (isSelfSigned(certificate, made) !== false) return [];
+  const last = named
+    .toSorted((a, b) => b.notAfter - a.notAfter)
+    .find((other) => isIssuedBy(certificate, other, made) !== false);
+  if (last === undefined || last.notAfter >= certificate.notAfter || isIssuedBy(certificate, last, made) !== true)
+    return [];
+  const due = new Date(last.notAfter).toISOString();
+  const message = `${name} says that it lives until ${dayOf(certificate.notAfter)}, but ${last.subject}, which signed it, ends on ${dayOf(last.notAfter)}`;
+  return [finding({ code: 'OutlivesIssuer', severity: 'warning', message, due })];
+}
+
+function unknownIssuer(
+  leaf: Certificate,
+  sentAlong: readonly Certificate[],
+  authorities: readonly Certificate[] | undefined,
+  made: Verifications,
+  where: string,
+): readonly ProbeFinding[] {
+  const known = authorities === undefined || leadsTo(leaf, sentAlong, authorities, made);
+  if (known === true) return [];
+  const message =
+    known === false
+      ? `none of the authorities in the --ca file signed the certificate at ${where}; it says ${leaf.issuer} did`
+      : `it was not found out whether an authority in the --ca file signed the certificate at ${where}: to verify what it sent would take long`;
+  return [finding({ code: 'IssuerUnknown', severity: 'warning', message })];
+}
+
+/** Names of SNI are looked for as clients do (RFC 9525): among the subject alternative names only. An address that is asked for is no name. */
+function nameMismatch(
+  { dnsNames, addresses, otherNames }: Certificate,
+  { host, serverName = host }: HandshakeTarget,
+  where: string,
+): readonly ProbeFinding[] {
+  if (isIP(serverName) !== 0) return [];
+  const wanted = canonicalDnsName(serverName);
+  if (dnsNames.some((name) => covers(name, wanted))) return [];
+  const names = [...dnsNames, ...addresses];
+  const has = names.length > 0 ? firstOf(names) : `no names${otherNames ? ' of servers' : ''}`;
+  const message = `the certificate at ${where} is not for ${printable(serverName)}; it has ${has}`;
+  return [finding({ code: 'NameMismatch', severity: 'warning', message })];
+}
+
+/** A wildcard stands for the whole first label, and for nothing else (RFC 9525 §6.3). */
+function covers(name: string, wanted: string): boolean {
+  if (!name.startsWith('*.')) return name === wanted;
+  const dot = wanted.indexOf('.');
+  return dot > 0 && wanted.slice(dot) === name.slice(1);
+}
+
+/** The names of what a server showed. */
+export interface ShownNames {
+  /** Of the first certificate, DNS names first; absent where none could be read. */
+  readonly names?: readonly string[];
+  /** Whether what was asked for was looked for among them: a name is; an address only counts where it is one of them. */
+  readonly nameChecked?: boolean;
+}
+
+/** Pure. What a mismatch is, `nameMismatch` says; an address that is not there is none, since whoever probes one usually has no name. */
+export function namesOf({ host, serverName }: HandshakeTarget, result: HandshakeResult): ShownNames {
+  const first = result.ok ? result.chain[0] : undefined;
+  if (first?.ok !== true) return {};
+  const { dnsNames, addresses } = first.certificate;
+  const address = serverName === undefined ? canonicalAddress(host) : undefined;
+  return { names: [...dnsNames, ...addresses], nameChecked: address === undefined || addresses.includes(address) };
+}

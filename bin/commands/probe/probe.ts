@@ -1,0 +1,140 @@
+import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
+import { parseDuration } from '../../../lambdas/config/duration.ts';
+import { printable } from '../../../lambdas/printable.ts';
+import type { HandshakeTarget } from '../../../lambdas/tls/handshake.ts';
+import { handshakes } from '../../../lambdas/tls/handshakes.ts';
+import { counted } from '../../../lambdas/words.ts';
+import type { Certificate } from '../../../lambdas/x509/certificate.ts';
+import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
+import { type Register, withOutput } from '../../command.ts';
+import { EXIT, UsageError } from '../../exit-codes.ts';
+import { type Io, PROCESS, print, printJsonLines } from '../../io.ts';
+import { startProgress } from '../../terminal/progress.ts';
+import { readTextFile } from '../../text-file.ts';
+import { isServerName, parseEndpoint } from './endpoints.ts';
+import { judgeEndpoint, namesOf } from './judgement.ts';
+import { probeLines, type ShownEndpoint } from './view.ts';
+
+export interface ProbeOptions {
+  /** PEM file of the authorities that may have signed the certificates. */
+  readonly ca?: string;
+  /** Name to ask every endpoint for. */
+  readonly sni?: string;
+  /** For each endpoint. @default 5s */
+  readonly timeout?: string;
+  readonly output: 'table' | 'json';
+}
+
+const DEFAULT_TIMEOUT = '5s';
+const MAX_TIMEOUT_SECONDS = 600;
+
+export const register: Register = (program, { program: name, interruption, run }) => {
+  withOutput(
+    program
+      .command('probe')
+      .argument('<host:port...>', 'TLS endpoints; an IPv6 address in brackets')
+      .description('Shows the certificates of TLS servers and what is wrong with them; no cluster is needed.')
+      .option('--ca <file>', 'PEM file of the authorities that may have signed them')
+      .option('--sni <name>', 'name to ask every endpoint for; default: the host, where that is a name')
+      .option('--timeout <duration>', 'for each endpoint; default: 5s'),
+    'table for people, json for programs: one line an endpoint',
+  )
+    .addHelpText(
+      'after',
+      `
+Nothing is trusted, and nothing but a handshake is sent.
+
+Examples:
+  ${name} probe 10.0.1.31:2379 10.0.1.31:2380
+  ${name} probe 10.0.1.31:6443 --ca ca.pem --sni kubernetes --output json
+
+Exit status:
+  0  done
+  1  an endpoint did not show a certificate, or a finding is at least a warning
+  2  wrong usage; nothing was done`,
+    )
+    .action(
+      run((endpoints: readonly string[], options: ProbeOptions) =>
+        probeCommand(endpoints, options, interruption('what was seen by now is shown'), PROCESS),
+      ),
+    );
+};
+
+/**
+ * Shows the certificates of TLS servers, and what is wrong with them. JSON is one line an endpoint, in their order.
+ *
+ * @returns the exit status: 1 when a finding is at least a warning
+ * @throws UsageError with everything that is wrong with endpoints and options
+ */
+export async function probeCommand(
+  endpoints: readonly string[],
+  options: ProbeOptions,
+  signal: AbortSignal,
+  io: Pick<Io, 'stdout' | 'stderr' | 'env' | 'clock'>,
+): Promise<number> {
+  const { targets, timeoutMs, authorities } = await readUsage(endpoints, options);
+  const progress = startProgress(io.stderr);
+  const say = (done: number) => progress.say(`${done} of ${counted(targets.length, 'endpoint')} answered or given up`);
+  let done = 0;
+  say(done);
+  const results = await handshakes(targets, {
+    timeoutMs,
+    signal,
+    addresses: 'local',
+    onResult: () => {
+      done += 1;
+      say(done);
+    },
+  }).finally(() => progress.done());
+
+  const rules = { authorities, thresholds: DEFAULT_THRESHOLDS, now: io.clock() };
+  const probed = targets.flatMap((target, index): readonly ShownEndpoint[] => {
+    const result = results[index];
+    if (result === undefined) return [];
+    return [{ ...judgeEndpoint(endpoints[index] ?? '', target, result, rules), ...namesOf(target, result) }];
+  });
+  if (options.output === 'json') await printJsonLines(io, probed);
+  else print(io, probeLines(probed, rules.now));
+  const unwell = probed.some(({ findings }) => findings.some(({ severity }) => severity !== 'info'));
+  return unwell ? EXIT.incomplete : EXIT.done;
+}
+
+interface Usage {
+  readonly targets: readonly HandshakeTarget[];
+  readonly timeoutMs: number;
+  readonly authorities: readonly Certificate[] | undefined;
+}
+
+async function readUsage(
+  endpoints: readonly string[],
+  { ca, sni, timeout = DEFAULT_TIMEOUT }: ProbeOptions,
+): Promise<Usage> {
+  const problems: string[] = [];
+  const targets = endpoints.map(parseEndpoint).flatMap((target) => {
+    if (typeof target !== 'string') return [{ ...target, serverName: sni }];
+    problems.push(`${target}.`);
+    return [];
+  });
+  if (endpoints.length === 0) problems.push('Name at least one HOST:PORT, for example 10.0.1.31:6443.');
+  if (sni !== undefined && !isServerName(sni)) problems.push(`--sni takes a DNS name; got ${printable(sni)}.`);
+  const seconds = parseDuration(timeout) ?? 0;
+  if (seconds < 1 || seconds > MAX_TIMEOUT_SECONDS)
+    problems.push(`--timeout takes a duration from 1s to 10m, for example 5s; got ${printable(timeout)}.`);
+  const authorities = ca === undefined ? undefined : await readAuthorities(ca, problems);
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  return { targets, timeoutMs: seconds * 1000, authorities };
+}
+
+async function readAuthorities(file: string, problems: string[]): Promise<readonly Certificate[] | undefined> {
+  try {
+    const { certificates, problem } = decodeBundle(await readTextFile(file));
+    for (const [index, read] of certificates.entries())
+      if (!read.ok) problems.push(`--ca ${printable(file)}: certificate ${index + 1}: ${read.problem}.`);
+    if (problem !== undefined) problems.push(`--ca ${printable(file)}: ${problem}.`);
+    return certificates.flatMap((read) => (read.ok ? [read.certificate] : []));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    problems.push(`--ca: ${error.message}`);
+    return undefined;
+  }
+}

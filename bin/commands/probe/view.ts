@@ -1,0 +1,161 @@
+import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
+import { printable } from '../../../lambdas/printable.ts';
+import type { Severity } from '../../../lambdas/tables/finding-codes.ts';
+import { counted, firstOf } from '../../../lambdas/words.ts';
+import { bar } from '../../terminal/bar.ts';
+import { hang, type Lines, table } from '../../terminal/draw.ts';
+import { faint, strong } from '../../terminal/paint.ts';
+import { MARKS } from '../../terminal/phrases.ts';
+import { day, joined, span } from '../../terminal/words.ts';
+import type { ProbedEndpoint, ProbeFinding, ShownNames } from './judgement.ts';
+
+const BAR = 20;
+/** On a terminal narrower than this a bar takes half. */
+const NARROW = 100;
+const MAX_NAME = 60;
+/** Of one endpoint; what is beyond is counted, and in JSON. */
+const MOST_CERTIFICATES = 8;
+const MOST_FINDINGS = 10;
+const MOST_NAMES = 5;
+
+/** What is told of one endpoint. */
+export type ShownEndpoint = ProbedEndpoint & ShownNames;
+
+/**
+ * What a probe showed as people read it: the whole story, then each endpoint with the lives of its certificates and its findings.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function probeLines(probed: readonly ShownEndpoint[], now: number): Lines {
+  return [hang('', headline(probed, now)), probed.map((each) => ['', endpointLines(each, now)])];
+}
+
+/** The whole story: how many are well, and at which something happens first. */
+function headline(probed: readonly ProbedEndpoint[], now: number): string {
+  const findings = probed.flatMap((each) => each.findings);
+  const leaves = probed.flatMap(({ endpoint, observations: [leaf] }) =>
+    leaf === undefined ? [] : [{ endpoint, leaf }],
+  );
+  const [first] = leaves.toSorted((a, b) => Date.parse(turn(a.leaf, now)) - Date.parse(turn(b.leaf, now)));
+  const [only] = probed;
+  const end = first === undefined ? 'no certificate' : `${left(first.leaf, now)}, ${day(turn(first.leaf, now))}`;
+  const story =
+    only !== undefined && probed.length === 1
+      ? `${printable(only.endpoint)}: ${countsOf(findings)} · ${end}`
+      : `${fleetOf(probed)} · ${first === undefined ? '' : `${printable(first.endpoint)} first: `}${end}`;
+  return `${mark(worstOf(findings))} ${strong(story)}`;
+}
+
+/** `1 critical, 2 warnings`. */
+function countsOf(findings: readonly ProbeFinding[]): string {
+  const count = (wanted: Severity) => findings.filter(({ severity }) => severity === wanted).length;
+  const [critical, warnings] = [count('critical'), count('warning')];
+  return joined([critical > 0 && `${critical} critical`, warnings > 0 && counted(warnings, 'warning')]) || 'well';
+}
+
+/** `9 endpoints: 2 critical, 4 with warnings, 3 well · 3 show no certificate`; each endpoint counts as the worst of it. */
+function fleetOf(probed: readonly ProbedEndpoint[]): string {
+  const worst = probed.map(({ findings }) => worstOf(findings));
+  const states = STATES.map(([wanted, name]) => {
+    const count = worst.filter((severity) => severity === wanted).length;
+    return count > 0 && `${count} ${name}`;
+  });
+  const silent = probed.filter(({ observations }) => observations.length === 0).length;
+  const told = `${counted(probed.length, 'endpoint')}: ${joined(states)}`;
+  return joined([told, silent > 0 && `${silent} ${silent === 1 ? 'shows' : 'show'} no certificate`], ' · ');
+}
+
+const STATES = [
+  ['critical', 'critical'],
+  ['warning', 'with warnings'],
+  ['well', 'well'],
+] as const;
+
+function endpointLines(
+  { endpoint, protocol, observations, findings, names, nameChecked }: ShownEndpoint,
+  now: number,
+): Lines {
+  const certificates = observations.length > 0 && counted(observations.length, 'certificate');
+  return [
+    joined([strong(printable(endpoint)), protocol, certificates], ' · '),
+    (width) =>
+      table(
+        observations.slice(0, MOST_CERTIFICATES).map((observation) => certificateRow(observation, now, width)),
+        NARROW,
+      ),
+    more(observations.length - MOST_CERTIFICATES, 'certificate'),
+    names && nameLines(names, nameChecked),
+    findings
+      .slice(0, MOST_FINDINGS)
+      .map(({ code, severity, message, remedy }) => [
+        hang(`  ${mark(severity)} `, `${severity} ${code}: ${message}`),
+        hang('    → ', remedy),
+      ]),
+    more(findings.length - MOST_FINDINGS, 'finding'),
+  ];
+}
+
+function certificateRow(
+  observation: CertificateObservation,
+  now: number,
+  width: number | undefined,
+): readonly string[] {
+  const { subject = '', issuer = '', key = '' } = observation;
+  const columns = width !== undefined && width < NARROW ? BAR / 2 : BAR;
+  const name = subject === '' ? 'no subject' : subject;
+  const by = issuer === subject ? 'by itself' : `by ${printable(issuer, MAX_NAME)}`;
+  return [
+    bar(share(observation, now), columns),
+    left(observation, now),
+    day(turn(observation, now)),
+    `${printable(name, MAX_NAME)}, ${faint(`${key}, ${by}`)}`,
+  ];
+}
+
+/** The names of the first certificate: where an address was asked for, a person has to look at them. */
+function nameLines(names: readonly string[], isChecked: boolean | undefined): Lines {
+  const told = firstOf(
+    names.slice(0, MOST_NAMES).map((name) => printable(name, MAX_NAME)),
+    MOST_NAMES,
+    names.length,
+  );
+  return [
+    hang('  ', names.length === 0 ? 'no DNS names and no addresses' : `for ${told}`, faint),
+    isChecked === false && hang('  ', 'name not checked: asked by address; --sni NAME checks it', faint),
+  ];
+}
+
+/** What of a life is over. */
+function share({ notBefore, notAfter }: CertificateObservation, now: number): number {
+  const end = Date.parse(notAfter);
+  const begin = Date.parse(notBefore ?? notAfter);
+  if (now >= end) return 1;
+  return now <= begin ? 0 : (now - begin) / (end - begin);
+}
+
+/** When that changes: RFC 3339 of its end, or of its begin where that is still to come. */
+function turn({ notBefore, notAfter }: CertificateObservation, now: number): string {
+  return notBefore !== undefined && Date.parse(notBefore) > now && Date.parse(notAfter) > now ? notBefore : notAfter;
+}
+
+function left({ notBefore, notAfter }: CertificateObservation, now: number): string {
+  const end = Date.parse(notAfter);
+  if (end <= now) return `ended ${span(now - end)} ago`;
+  const begin = Date.parse(notBefore ?? notAfter);
+  return begin > now ? `begins in ${span(begin - now)}` : `${span(end - now)} left`;
+}
+
+function more(count: number, what: string): Lines {
+  return count > 0 && faint(`  … and ${counted(count, `more ${what}`)}: --output json has all`);
+}
+
+function mark(severity: keyof typeof MARKS): string {
+  const [symbol, paint] = MARKS[severity];
+  return paint(symbol);
+}
+
+/** They are in the order of their severity, endpoint by endpoint. */
+function worstOf(findings: readonly ProbeFinding[]): 'critical' | 'warning' | 'well' {
+  const found = new Set(findings.map(({ severity }) => severity));
+  return found.has('critical') ? 'critical' : found.has('warning') ? 'warning' : 'well';
+}

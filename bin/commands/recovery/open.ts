@@ -1,0 +1,237 @@
+import { AwsError } from '../../../lambdas/aws/errors.ts';
+import type { RecoveryWindow } from '../../../lambdas/contracts/recovery-window.ts';
+import type { Journal } from '../../../lambdas/journal/journal.ts';
+import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
+import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import { printable } from '../../../lambdas/printable.ts';
+import type { RecoveryTarget } from '../../../lambdas/recovery/observe.ts';
+import { endWindow, RECOVERY_LEASE } from '../../../lambdas/recovery/reservations.ts';
+import { type RecoveryReport, type RecoveryRow, sweepRecovery } from '../../../lambdas/recovery/sweep-recovery.ts';
+import { counted } from '../../../lambdas/words.ts';
+import { EXIT } from '../../exit-codes.ts';
+import { type Io, PROCESS, print, printJson } from '../../io.ts';
+import { pasteable } from '../../program.ts';
+import { systemErrorWords } from '../../system-error.ts';
+import { type NamedServer, quote, serverWords } from '../../target.ts';
+import { hang, type Lines, table } from '../../terminal/draw.ts';
+import { bad, faint, good, warn } from '../../terminal/paint.ts';
+import { nextLine, problemLines } from '../../terminal/phrases.ts';
+import { during } from '../../terminal/progress.ts';
+import { span } from '../../terminal/words.ts';
+
+export interface RecoveryOptions {
+  readonly output: 'table' | 'json';
+  readonly program: string;
+  /** Version of certmarshal, for the journal. */
+  readonly version: string;
+  /** What keeps a record, as text for the reader of the journal: a directory. @default nothing but the output does */
+  readonly journal?: { readonly journal: Journal; readonly directory: string };
+  /** The command again, without its output. */
+  readonly repeat: string;
+}
+
+/** What the command does it with; tests have their own. */
+export interface RecoveryPorts extends Io {
+  readonly sweep: typeof sweepRecovery;
+  readonly end: typeof endWindow;
+}
+
+export const RECOVERY_PORTS: RecoveryPorts = { ...PROCESS, sweep: sweepRecovery, end: endWindow };
+
+/** A kubelet that waits for its certificate asks again after some seconds, then less often. */
+const EVERY_MS = 10_000;
+/** Who pressed Ctrl-C waits no longer for the cluster to hear of it. */
+const END_MS = 10_000;
+/** For the disk. */
+const JOURNAL_MS = 10_000;
+
+/** What became of a node of the window. */
+interface NodeOutcome {
+  readonly node: string;
+  /** Given in this window. */
+  readonly approvals: number;
+  /** Of its newest request; absent when it did not ask. */
+  readonly last?: RecoveryRow;
+}
+
+/**
+ * Keeps a recovery window open at the keyboard: sweeps every 10 seconds, tells each verdict once, and closes it at its end or when the signal aborts; then also in the cluster, so that
+ * another one may begin at once. Where a journal is to be kept and cannot be, it closes too. As JSON the window, one document a sweep, and what became of each node.
+ *
+ * @returns the exit status: `done` when every node of the window was approved, or has a valid certificate
+ */
+export async function recoveryOpenCommand(
+  target: RecoveryTarget & { readonly server: NamedServer },
+  window: RecoveryWindow,
+  options: RecoveryOptions,
+  signal: AbortSignal,
+  ports: RecoveryPorts,
+): Promise<number> {
+  const { stderr, clock, sleep, sweep } = ports;
+  const isJson = options.output === 'json';
+  const told = new Set<string>();
+  const rows = new Map<string, RecoveryRow>();
+  const given = new Map<string, number>();
+  const left = () => Date.parse(window.until) - clock();
+  stderr.write(opening(target, window, clock()));
+  stderr.write(recordNotice(window, options));
+  if (isJson) printJson(ports, { version: 1, kind: 'window', window });
+  let unkept: string | undefined;
+  while (!signal.aborted && left() > 0) {
+    const report = await during(ports, `${target.cluster.name}: window open for ${span(left())} more`, () =>
+      sweep(target, window, { clock, signal, given }),
+    );
+    const news = isJson ? [] : newsOf(report, told, options.program);
+    if (isJson) printJson(ports, { kind: 'sweep', ...report });
+    else if (news.length > 0) print(ports, news);
+    for (const row of report.rows) rows.set(row.uid, row);
+    unkept = await keep(report, window, options);
+    const rest = left();
+    if (unkept !== undefined || report.closed !== undefined || rest <= 0) break;
+    // Ctrl-C is no error: the loop sees it.
+    await sleep(Math.min(EVERY_MS, rest), signal).catch(() => {});
+  }
+  const outcomes = window.nodes.map((node) => outcomeOf(node, [...rows.values()]));
+  const isRecovered = outcomes.every(({ approvals, last }) => approvals > 0 || last?.reason === 'StillValid');
+  if (isJson) printJson(ports, { version: 1, kind: 'closed', window: window.id, nodes: outcomes });
+  else print(ports, closing(window, outcomes, options));
+  if (unkept !== undefined) stderr.write(`${unkept}\n`);
+  if (left() > 0) stderr.write(await closeEarly(target, window, ports));
+  return isRecovered && unkept === undefined ? EXIT.done : EXIT.incomplete;
+}
+
+/** Ends it in the cluster too, where a deployed sweep or another keyboard would have to wait for its end. */
+async function closeEarly(
+  { workload }: RecoveryTarget,
+  window: RecoveryWindow,
+  { clock, end }: RecoveryPorts,
+): Promise<string> {
+  const { namespace, name } = RECOVERY_LEASE;
+  const otherwise = (why: string): string =>
+    `The window is closed: nothing more is approved. ${why} Another one for this cluster before ${window.until} needs: kubectl -n ${namespace} delete lease ${name}\n`;
+  try {
+    const ended = await end(workload, window, clock(), AbortSignal.timeout(END_MS));
+    if (ended === 'busy') return otherwise('Its Lease could not be written: others write it all the time.');
+    if (ended === 'other')
+      return `The window is closed: nothing more is approved. The Lease ${namespace}/${name} is no longer its own.\n`;
+    return 'The window is closed: nothing more is approved. Another one for this cluster may be opened at once.\n';
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    return otherwise(`Its Lease could not be written: ${printable(`${error.object}: ${error.problem}`, 400)}.`);
+  }
+}
+
+/** @returns why it could not be kept */
+async function keep(
+  report: RecoveryReport,
+  window: RecoveryWindow,
+  { journal, version }: RecoveryOptions,
+): Promise<string | undefined> {
+  if (journal === undefined) return undefined;
+  const { entries } = recoveryEntries(report, window, version);
+  if (entries.length === 0) return undefined;
+  try {
+    await journal.journal.append(report.cluster, entries, AbortSignal.timeout(JOURNAL_MS));
+    return undefined;
+  } catch (error) {
+    const why = error instanceof AwsError ? error.message : systemErrorWords(error);
+    return `The journal in ${printable(journal.directory)} could not be written, so the window is closed: ${why}. These lines are not in it:\n${entries.map((entry) => JSON.stringify(entry)).join('\n')}`;
+  }
+}
+
+/** Who was approved, and why, has to be found again. */
+function recordNotice(window: RecoveryWindow, { journal, output, program, repeat }: RecoveryOptions): string {
+  if (journal !== undefined)
+    return `! Every decision is kept in ${printable(journal.directory)}: ${program} journal verify --directory ${quote(journal.directory)}\n`;
+  const nothing = '! Nothing but this output keeps a record of what is approved.';
+  return output === 'json'
+    ? `${nothing} Keep it.\n`
+    : `${nothing} To keep one, with --journal DIRECTORY, or: ${repeat} --output json | tee recovery-${window.id}.ndjson\n`;
+}
+
+/** Loud: nobody shall open one without knowing. */
+function opening(
+  { cluster, server }: Parameters<typeof recoveryOpenCommand>[0],
+  window: RecoveryWindow,
+  now: number,
+): string {
+  const { nodes, approvals, until, by, id } = window;
+  return `! Recovery window ${id} of ${printable(cluster.name)} (${serverWords(server)}) is open for ${span(Date.parse(until) - now)}, until ${until}, by ${by}.
+! Client certificates of kubelets are approved for ${nodes.join(', ')}: ${approvals} each, and only where a Machine of the control plane vouches for the Node and its certificate has ended.
+! Ctrl-C closes it.
+`;
+}
+
+/** What was not told before. */
+function newsOf(report: RecoveryReport, told: Set<string>, program: string): readonly Lines[] {
+  const isNew = (key: string): boolean => !told.has(key) && told.add(key).has(key);
+  const time = faint(report.startedAt.slice(11, 19));
+  const { recovering } = report;
+  return [
+    ...(recovering !== undefined && isNew(recovering.sha256)
+      ? [
+          hang(
+            `${warn('!')} `,
+            `tolerated: the certificate of the API server ended ${recovering.notAfter} (sha256:${recovering.sha256}, proven by ${recovering.pin})`,
+          ),
+        ]
+      : []),
+    ...report.rows
+      .filter(({ csr, reason, outcome }) => isNew(`${csr}\n${reason}\n${outcome}`))
+      .map((row) => hang(`${time}  ${symbolOf(row)} `, rowWords(row))),
+    ...report.problems
+      .filter(({ object, message }) => isNew(`${object}\n${message}`))
+      .map(({ object, message, remedy }) =>
+        problemLines(printable(`${object}: ${message}`, 600), pasteable(printable(remedy, 600), program)),
+      ),
+  ];
+}
+
+function symbolOf({ verdict, outcome, hostile }: RecoveryRow): string {
+  if (hostile) return bad('✖');
+  if (verdict !== 'approve') return warn('◌');
+  return outcome === 'written' ? good('✔') : bad('✖');
+}
+
+function rowWords({ csr, node, verdict, outcome, reason, message, requester }: RecoveryRow): string {
+  const what = verdict === 'approve' ? (outcome === 'written' ? 'approved' : `approve: ${outcome}`) : 'left';
+  return printable(`${csr}  ${node ?? 'no node'}  ${what}  ${message} (${reason}; asked by ${requester})`, 900);
+}
+
+function outcomeOf(node: string, rows: readonly RecoveryRow[]): NodeOutcome {
+  const own = rows.filter((row) => row.node === node);
+  const given = own.filter(({ outcome }) => outcome === 'written');
+  const last = given.at(-1) ?? own.at(-1);
+  return { node, approvals: given.length, last };
+}
+
+function closing(
+  { id, approvals: most }: RecoveryWindow,
+  outcomes: readonly NodeOutcome[],
+  { program }: RecoveryOptions,
+): Lines {
+  const given = outcomes.filter(({ approvals }) => approvals > 0).length;
+  const paint = given === outcomes.length ? good : warn;
+  return [
+    '',
+    hang(
+      '',
+      `${paint(`${given} of ${counted(outcomes.length, 'node')}`)} got a certificate approved; window ${id} is closed.`,
+    ),
+    '',
+    table(
+      [
+        ['', ...['NODE', 'APPROVED', 'LAST REQUEST'].map(faint)],
+        ...outcomes.map(({ node, approvals, last }) => [
+          approvals > 0 ? good('✔') : warn('◌'),
+          node,
+          `${approvals} of ${most}`,
+          last === undefined ? 'it did not ask' : printable(`${last.csr}: ${last.message} (${last.reason})`, 600),
+        ]),
+      ],
+      80,
+    ),
+    '',
+    nextLine(`kubectl get nodes; then ${program} audit shows what else has ended`),
+  ];
+}

@@ -1,0 +1,242 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, mkdir } from 'node:fs/promises';
+import { hostname, userInfo } from 'node:os';
+import type { Journal } from '../../../lambdas/journal/journal.ts';
+import { printable } from '../../../lambdas/printable.ts';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { type Register, repeatable, withCluster, withOutput } from '../../command.ts';
+import { UsageError } from '../../exit-codes.ts';
+import { loadFleet } from '../../fleet.ts';
+import { PROCESS } from '../../io.ts';
+import { systemErrorWords } from '../../system-error.ts';
+import { openCluster, repeatedFlags, repeatOptions, type TargetOptions } from '../../target.ts';
+import { type RecoveryBucket, recoveryCloseInBucket, recoveryListInBucket, recoveryOpenInBucket } from './bucket.ts';
+import { RECOVERY_PORTS, recoveryOpenCommand } from './open.ts';
+import { type RecoveryWindowOptions, recoveryWindow } from './window.ts';
+
+type OpenOptions = TargetOptions &
+  Omit<RecoveryWindowOptions, 'by'> & {
+    readonly bucket?: string;
+    readonly by?: string;
+    readonly fleet?: string;
+    readonly journal?: string;
+    readonly output: 'table' | 'json';
+  };
+
+interface BucketOptions {
+  readonly bucket?: string;
+  readonly cluster?: string;
+  readonly output: 'table' | 'json';
+}
+
+/** What says how to reach the cluster from here, or by whom: a deployed certmarshal knows the one, and STS the other. */
+const KEYBOARD_OPTIONS = [
+  ['kubeconfig', '--kubeconfig'],
+  ['context', '--context'],
+  ['managementKubeconfig', '--management-kubeconfig'],
+  ['namespace', '--namespace'],
+  ['provider', '--provider'],
+  ['allowExec', '--allow-exec'],
+  ['tolerateExpired', '--tolerate-expired'],
+  ['expiredAtMost', '--expired-at-most'],
+  ['fleet', '--fleet'],
+  ['by', '--by'],
+  ['journal', '--journal'],
+] as const satisfies readonly (readonly [keyof OpenOptions, string])[];
+
+const JSON_OF = (json: string) => `table for people, json for programs: ${json}`;
+const BUCKET_OPTION = [
+  '--bucket <name>',
+  'state bucket of a hub, with the AWS credentials and Region of the environment',
+] as const;
+const SEE_LIST = 'look at recovery list whether the window is open';
+
+export const register: Register = (parent, { program, interruption, run }) => {
+  const recovery = parent
+    .command('recovery')
+    .description('Brings back a control plane that slept through the end of its certificates.');
+
+  withOutput(
+    withCluster(recovery.command('open'))
+      .description(
+        'Approves client certificates of control plane kubelets that have ended, for named Nodes, for a while.',
+      )
+      .option('--bucket <name>', 'state bucket of a hub, whose sweep then does it; needs AWS credentials only')
+      .option('--nodes <list>', 'names of the control plane Nodes, with commas; at most 9')
+      .option('--for <duration>', 'how long the window is open, at most 1h', '30m')
+      .option('--approvals <number>', 'for each Node, at most 5; default: 2')
+      .option('--by <name>', 'who opens it, for the record; default: your user name and host; with --bucket your ARN')
+      .option(
+        '--bootstrap-group <group>',
+        'that the bootstrap tokens of the Nodes have; repeatable; default: that of kubeadm',
+        repeatable,
+      )
+      .option('--fleet <file>', 'fleet.yaml, for the id of the cluster')
+      .option('--journal <directory>', 'keep every decision there, in lines that prove that none was changed'),
+    JSON_OF('one document a sweep'),
+  )
+    .addHelpText(
+      'after',
+      `
+Without --bucket it runs until the window closes, and sweeps every 10 s. docs/runbooks/recovery.md says what comes before and after:
+kube-apiserver has to answer, with --tolerate-expired also when its certificate has ended. Rights: ${program} rbac --recovery --user YOU
+With --bucket the sweep that is deployed does it, within 2 minutes; it needs the same rights, as whoever it enters with:
+${program} rbac --recovery --service-account kube-system/certmarshal
+Where the certificate of the API server has ended, recovery in fleet.yaml lets it in.
+
+Examples:
+  ${program} recovery open --kubeconfig berlin.yaml --nodes berlin-cp-1,berlin-cp-2,berlin-cp-3 --for 30m
+  ${program} recovery open --kubeconfig berlin.yaml --nodes berlin-cp-1 --tolerate-expired authority --journal journal
+  ${program} recovery open --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --nodes berlin-cp-1 --by ada@example.com
+  ${program} recovery open --bucket certmarshal-state --cluster berlin-prod --nodes berlin-cp-1,berlin-cp-2 --for 30m
+
+Exit status:
+  0  done: every Node of the window was approved, or has a valid certificate; with --bucket: the window is open
+  1  a Node was not, or something could not be read or written; the output says what
+  2  wrong usage or configuration, or a window is open already; nothing was done`,
+    )
+    .action(run((options: OpenOptions) => (options.bucket === undefined ? openHere(options) : openDeployed(options))));
+
+  async function openDeployed({ bucket, output, ...options }: OpenOptions): Promise<number> {
+    const useless = KEYBOARD_OPTIONS.filter(([key]) => options[key] !== undefined).map(([, flag]) => flag);
+    if (useless.length > 0)
+      throw new UsageError(
+        `With --bucket the deployed sweep enters the cluster, and your ARN is the record: leave out ${useless.join(', ')}.`,
+      );
+    const cluster = requireCluster(options.cluster);
+    const id = windowId();
+    const windowBy = (by: string, now: number) => recoveryWindow({ ...options, by }, { id, cluster, now });
+    // Before anything is connected to: all that is wrong with the options.
+    windowBy('you', Date.now());
+    const opened = await connect(bucket);
+    return recoveryOpenInBucket(opened, windowBy, { output, program }, interruption(SEE_LIST), PROCESS);
+  }
+
+  async function openHere(options: OpenOptions): Promise<number> {
+    const opening = { id: windowId(), now: Date.now() };
+    const given = { ...options, by: options.by ?? `${userInfo().username} on ${hostname()}` };
+    // Before anything is connected to: all that is wrong with the options.
+    recoveryWindow(given, { ...opening, cluster: options.cluster ?? '' });
+    const journal = options.journal === undefined ? undefined : await openJournal(options.journal);
+    const fleet = await loadFleet(options.fleet, '--fleet');
+    const { id, ...target } = await openCluster(options, fleet, ({ provider }) => {
+      if (provider === 'eks')
+        throw new UsageError('This is an EKS cluster: AWS keeps its control plane, there is nothing to recover.');
+    });
+    try {
+      const window = recoveryWindow(given, { ...opening, cluster: id, now: Date.now() });
+      const signal = interruption('the window is closed');
+      const command = {
+        output: options.output,
+        program,
+        version: packageJson.version,
+        repeat: `${program} recovery open${repeatOptions(options)}${repeatWindow(options)}`,
+        journal,
+      };
+      return await recoveryOpenCommand({ ...target, clusterId: id }, window, command, signal, RECOVERY_PORTS);
+    } finally {
+      target.close();
+    }
+  }
+
+  withOutput(
+    recovery
+      .command('close')
+      .description('Closes the recovery window of a cluster of a deployed certmarshal before its end.')
+      .option(...BUCKET_OPTION)
+      .option('--cluster <id>', 'id of the cluster in the fleet'),
+    JSON_OF('the window'),
+  )
+    .addHelpText(
+      'after',
+      `
+No sweep gets the window any more; one that has it already ends within 2 minutes. A window at the keyboard is closed with Ctrl-C.
+
+Example:
+  ${program} recovery close --bucket certmarshal-state --cluster berlin-prod
+
+Exit status:
+  0  done
+  1  the bucket could not be read or written; the output says why
+  2  wrong usage, or no window of the cluster is open; nothing was done`,
+    )
+    .action(
+      run(async ({ bucket, cluster, output }: BucketOptions) => {
+        const id = requireCluster(cluster);
+        const opened = await connect(bucket);
+        return recoveryCloseInBucket(opened, id, { output, program }, interruption(SEE_LIST), PROCESS);
+      }),
+    );
+
+  withOutput(
+    recovery
+      .command('list')
+      .description('Shows the recovery windows of a deployed certmarshal that are open, or were within a day.')
+      .option(...BUCKET_OPTION),
+    JSON_OF('one document'),
+  )
+    .addHelpText(
+      'after',
+      `
+Example:
+  ${program} recovery list --bucket certmarshal-state
+
+Exit status:
+  0  done, also when there is none
+  1  the bucket could not be read; the output says why
+  2  wrong usage`,
+    )
+    .action(
+      run(async ({ bucket, output }: BucketOptions) => {
+        const opened = await connect(bucket);
+        return recoveryListInBucket(opened, { output, program }, interruption('nothing is written'), PROCESS);
+      }),
+    );
+};
+
+/** @throws UsageError */
+async function connect(bucket: string | undefined): Promise<RecoveryBucket> {
+  if (bucket === undefined)
+    throw new UsageError('Name the state bucket with --bucket: output FleetBucketName of the hub stack.');
+  // The SDK is only loaded by those who have a bucket.
+  const { recoveryBucket } = await import('./aws.ts');
+  return recoveryBucket(bucket);
+}
+
+/** @throws UsageError */
+function requireCluster(cluster: string | undefined): string {
+  if (cluster === undefined) throw new UsageError('--cluster takes the id of the cluster in the fleet.');
+  return cluster;
+}
+
+function windowId(): string {
+  return `${Date.now().toString(36)}-${randomBytes(4).toString('hex')}`;
+}
+
+/** A directory that cannot be written is found out before anybody is approved. */
+async function openJournal(directory: string): Promise<{ readonly journal: Journal; readonly directory: string }> {
+  try {
+    await mkdir(directory).catch((error: unknown) => {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    });
+    await access(directory, constants.W_OK);
+  } catch (error) {
+    throw new UsageError(`--journal ${printable(directory)} cannot be written: ${systemErrorWords(error)}.`, {
+      cause: error,
+    });
+  }
+  const { createDirectoryJournal } = await import('../../../lambdas/journal/directory-journal.ts');
+  return { journal: createDirectoryJournal(directory), directory };
+}
+
+function repeatWindow({ nodes = '', for: length, approvals, by, bootstrapGroup = [], fleet }: OpenOptions): string {
+  return repeatedFlags([
+    ['--nodes', nodes],
+    ['--for', length],
+    ['--approvals', approvals],
+    ['--by', by],
+    ...bootstrapGroup.map((group) => ['--bootstrap-group', group] as const),
+    ['--fleet', fleet],
+  ]);
+}

@@ -1,0 +1,202 @@
+import { open, writeFile } from 'node:fs/promises';
+import { type FleetHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
+import { renderPage } from '../../../lambdas/page/page.ts';
+import { printable } from '../../../lambdas/printable.ts';
+import { counted } from '../../../lambdas/words.ts';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { requireRegion } from '../../aws-region.ts';
+import { EXIT_HELP, type Register } from '../../command.ts';
+import { awsErrorWords } from '../../doctor/at-the-keyboard.ts';
+import { EXIT, UsageError } from '../../exit-codes.ts';
+import { loadFleet } from '../../fleet.ts';
+import { type Io, PROCESS, printJson } from '../../io.ts';
+import { systemErrorWords } from '../../system-error.ts';
+import { joined } from '../../terminal/words.ts';
+import { bucketReader, directoryReader, type FleetState, readSnapshots, readState, STATE_PROBLEM } from './sources.ts';
+
+/** Where the state of the fleet is: exactly one of them. */
+export interface ReportSource {
+  readonly bucket?: string;
+  readonly state?: string;
+  readonly snapshots?: string;
+}
+
+export interface ReportOptions extends ReportSource {
+  /** A file, `-` for the page on standard output, or `json` for the data it is made of. */
+  readonly output: string;
+  /** Version of certmarshal. */
+  readonly version: string;
+}
+
+export const register: Register = (program, { program: name, interruption, run }) => {
+  program
+    .command('report')
+    .description('Makes the report page of the fleet: one HTML file that needs nothing else.')
+    .option('--bucket <name>', 'state bucket of a hub, read with the AWS credentials and Region of the environment')
+    .option(
+      '--state <directory>',
+      'directory with registry.v2.json.gz and fleet-index.v2.json.gz, copies of its objects',
+    )
+    .option('--snapshots <directory>', 'directory that certmarshal audit --snapshots wrote; no hub is needed')
+    .option('--policy <file>', 'fleet.yaml, whose monitoring counts; default: the built-in one')
+    .option(
+      '--output <file>',
+      'file of the page, named .html; - for standard output; json for the data of the page',
+      'report.html',
+    )
+    .addHelpText(
+      'after',
+      `
+Exactly one of --bucket, --state and --snapshots. Nothing is written but the page. docs/report.md describes it.
+
+Examples:
+  ${name} report --bucket certmarshal-state --policy fleet.yaml
+  ${name} report --snapshots snapshots --output berlin.html
+  ${name} report --state state --output - > report.html
+  ${name} report --state state --output json | jq .counts
+${EXIT_HELP}`,
+    )
+    .action(
+      run(async ({ policy, ...options }: Omit<ReportOptions, 'version'> & { readonly policy?: string }) => {
+        const { monitoring } = await loadFleet(policy);
+        const given = { ...options, version: packageJson.version };
+        return reportCommand(given, monitoring, interruption('nothing is written'), PROCESS);
+      }),
+    );
+};
+
+/**
+ * Makes the report page of a fleet. Its first line tells the story of the page.
+ *
+ * @returns the exit status: `incomplete` when something of the state could not be read, or the page not be written
+ * @throws UsageError
+ */
+export async function reportCommand(
+  options: ReportOptions,
+  monitoring: Monitoring,
+  signal: AbortSignal,
+  io: Pick<Io, 'stdout' | 'stderr' | 'clock'>,
+): Promise<number> {
+  const { stdout, stderr } = io;
+  const { output, version, snapshots } = options;
+  const now = io.clock();
+  const before = await checkedOutput(output);
+  const state = await stateOf(options, now, signal);
+  if (typeof state === 'string') {
+    stderr.write(`${state}\n`);
+    return EXIT.incomplete;
+  }
+  const health = healthOf(state, options, monitoring, now);
+  const unread = state.unread ?? [];
+  // Not those of the discovery of a hub, of which the page tells and which are no failure of the report.
+  const problems = health.problems.filter(({ kind }) => kind === STATE_PROBLEM);
+  const told = (): number => {
+    for (const { object, message, remedy } of problems) stderr.write(`${object}: ${message}. ${remedy}\n`);
+    return problems.length > 0 ? EXIT.incomplete : EXIT.done;
+  };
+  if (output === 'json') {
+    printJson(io, health);
+    return told();
+  }
+  const page = renderPage(health, {
+    program: version,
+    unread,
+    basis: snapshots === undefined ? undefined : 'snapshots',
+  });
+  if (output === '-') {
+    stdout.write(page);
+    stderr.write(`${story('report', health, page)}\n`);
+    return told();
+  }
+  if (unread.length > 0 && before === 'a report') {
+    told();
+    stderr.write(`${printable(output)} is left as it was: an older report says more than one without the state.\n`);
+    return EXIT.incomplete;
+  }
+  try {
+    await writeFile(output, page);
+  } catch (error) {
+    stderr.write(`${printable(output)} cannot be written: ${systemErrorWords(error)}.\n`);
+    return EXIT.incomplete;
+  }
+  stdout.write(`${story(printable(output), health, page)}\n`);
+  return told();
+}
+
+/** Audits by hand come when somebody thinks of them. Minutes; twice as long is too old. */
+const BY_HAND_EVERY = 12 * 60;
+
+function healthOf(state: FleetState, { snapshots }: ReportSource, monitoring: Monitoring, now: number): FleetHealth {
+  const auditEveryMinutes = Math.max(monitoring.auditEveryMinutes, snapshots === undefined ? 0 : BY_HAND_EVERY);
+  const health = fleetHealth(state.registry, state.index, { ...monitoring, auditEveryMinutes }, now);
+  return { ...health, problems: [...state.problems, ...health.problems] };
+}
+
+const PAGE_NAME = /[^/\\]\.html?$/i;
+/** Bytes that tell whether a file is a report of ours; its title is among the first. */
+const HEAD_BYTES = 2_000;
+
+/**
+ * Whether there may be a page of that name, before anything is read.
+ *
+ * @returns what is there now
+ * @throws UsageError for a name that is none of a page, and for a file that is none
+ */
+async function checkedOutput(output: string): Promise<'a report' | 'nothing'> {
+  if (output === '-' || output === 'json') return 'nothing';
+  if (!PAGE_NAME.test(output))
+    throw new UsageError(
+      `--output takes a file that ends in .html, - for the page on standard output, or json for its data; got ${output === '' ? 'nothing' : printable(output)}.`,
+    );
+  let head: string;
+  try {
+    await using file = await open(output, 'r');
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    head = buffer.toString('utf8', 0, bytesRead);
+  } catch {
+    // Writing it says what is wrong with it.
+    return 'nothing';
+  }
+  if (head === '') return 'nothing';
+  if (!head.startsWith('<!doctype html>') || !head.includes('<title>Fleet report · certmarshal</title>'))
+    throw new UsageError(`${printable(output)} is there, and is no report of certmarshal: it is not overwritten.`);
+  return 'a report';
+}
+
+/** A sentence says why there is none. */
+async function stateOf(source: ReportSource, now: number, signal: AbortSignal): Promise<FleetState | string> {
+  const { bucket, state, snapshots } = source;
+  if ([bucket, state, snapshots].filter((place) => place !== undefined).length !== 1)
+    throw new UsageError(
+      'Name one place of the state: --bucket NAME of a hub, --state DIRECTORY with a copy of its objects, or --snapshots DIRECTORY that audits wrote.',
+    );
+  if (snapshots !== undefined) return readSnapshots(snapshots, now);
+  if (state !== undefined) return readState(directoryReader(state), state, now);
+  const [{ S3Client }, { createStateObjects }] = await Promise.all([
+    import('@aws-sdk/client-s3'),
+    import('../../../lambdas/fleet/state-objects.ts'),
+  ]);
+  const name = bucket ?? '';
+  const client = new S3Client();
+  await requireRegion(client);
+  try {
+    const objects = createStateObjects({ client, bucket: name });
+    return await readState(bucketReader(objects, signal), `s3://${name}`, now);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    return awsErrorWords(error);
+  }
+}
+
+/** `report.html: 214 clusters, 2 critical, 3 warnings, 180 kB`. */
+function story(name: string, { clusters, counts }: FleetHealth, page: string): string {
+  return joined([
+    `${name}: ${counted(clusters.length - counts.gone, 'cluster')}`,
+    `${counts.critical} critical`,
+    counted(counts.warning, 'warning'),
+    counts.new > 0 && `${counts.new} new`,
+    counts.maintenance > 0 && `${counts.maintenance} in maintenance`,
+    counts.gone > 0 && `${counts.gone} gone`,
+    `${Math.ceil(Buffer.byteLength(page) / 1000)} kB`,
+  ]);
+}

@@ -1,0 +1,264 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { decodeSnapshot, LARGEST_SNAPSHOT } from '../../../lambdas/audit/snapshot-file.ts';
+import { summaryOf } from '../../../lambdas/audit/summary.ts';
+import { type JsonObjects, jsonOf } from '../../../lambdas/aws/json-objects.ts';
+import {
+  type Finding,
+  type FleetIndex,
+  type IndexedCluster,
+  parseFleetIndex,
+} from '../../../lambdas/contracts/fleet-index.ts';
+import { parseRegistry, type RegisteredCluster, type Registry } from '../../../lambdas/contracts/registry.ts';
+import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
+import { KEYS_BEFORE, STATE_KEYS, type StateObject } from '../../../lambdas/fleet/state-keys.ts';
+import { printable } from '../../../lambdas/printable.ts';
+import { UsageError } from '../../exit-codes.ts';
+import { systemErrorWords } from '../../system-error.ts';
+
+/** The kind of problems of what was to be read; others are those of the discovery of a hub. */
+export const STATE_PROBLEM = 'unread-state';
+
+/** What a report is made of. */
+export interface FleetState {
+  readonly registry: Registry;
+  readonly index: FleetIndex | undefined;
+  /** What could not be read, and what to do about it. */
+  readonly problems: readonly Finding[];
+  /** Parts of the state of which nothing is known. */
+  readonly unread?: readonly string[];
+}
+
+/** Reads one object of the state; `undefined` when there is none, `value: undefined` when it is no JSON. */
+export type ReadState = (key: string) => Promise<{ readonly value: unknown } | undefined>;
+
+/** The state bucket of a hub. */
+export function bucketReader(objects: Pick<JsonObjects, 'read'>, signal: AbortSignal): ReadState {
+  return async (key) => objects.read(key, signal);
+}
+
+/** A directory with copies of the objects of the state bucket. */
+export function directoryReader(directory: string): ReadState {
+  const readFormat = async (key: string): Promise<{ readonly value: unknown } | undefined> => {
+    const bytes = await readFile(join(directory, key)).catch((error: unknown) => {
+      if (isAbsent(error)) return undefined;
+      throw new UsageError(`${printable(join(directory, key))} cannot be read: ${systemErrorWords(error)}.`, {
+        cause: error,
+      });
+    });
+    return bytes && { value: await jsonOf(bytes) };
+  };
+  return async (key) => {
+    const before = KEYS_BEFORE[key];
+    return (await readFormat(key)) ?? (before === undefined ? undefined : readFormat(before));
+  };
+}
+
+/**
+ * The registry and the fleet index.
+ *
+ * @param place where they are, for people: `s3://bucket`
+ * @param now milliseconds since the epoch
+ * @throws UsageError where there is no registry: this is no state of certmarshal
+ * @throws AwsError
+ */
+export async function readState(read: ReadState, place: string, now: number): Promise<FleetState> {
+  const [storedRegistry, storedIndex] = await Promise.all([read(STATE_KEYS.registry), read(STATE_KEYS.index)]);
+  if (storedRegistry === undefined)
+    throw new UsageError(
+      `There is no ${STATE_KEYS.registry} in ${printable(place)}. Name what holds the state of certmarshal: the output FleetBucketName of the hub stack, or a copy of it.`,
+    );
+  const at = new Date(now).toISOString();
+  const registry = parseRegistry(storedRegistry.value, now);
+  const index = storedIndex && parseFleetIndex(storedIndex.value, now);
+  const problemWith = (object: StateObject, message = DAMAGED, remedy = WRITTEN_ANEW): Finding => ({
+    kind: STATE_PROBLEM,
+    object: `${STATE_KEYS[object]} in ${printable(place)}`,
+    message,
+    remedy,
+    since: at,
+  });
+  const unread = (['registry', 'index'] as const).filter((object) => ({ registry, index })[object] === undefined);
+  return {
+    registry: registry === undefined ? emptyRegistry(at) : index === undefined ? asFoundAt(registry, at) : registry,
+    index,
+    problems: unread.map((object) =>
+      object === 'index' && storedIndex === undefined
+        ? problemWith(
+            object,
+            'it is not there: nothing is known of any sweep',
+            'A hub writes it with its first sweep; a copy of the state needs it too.',
+          )
+        : problemWith(object),
+    ),
+    unread: unread.length === 0 ? undefined : unread.map((object) => STATE_KEYS[object]),
+  };
+}
+
+const DAMAGED = 'it is damaged, or of another version of certmarshal';
+const WRITTEN_ANEW = 'The hub writes it anew within minutes: make the report again then.';
+
+function emptyRegistry(at: string): Registry {
+  return { version: 1, writtenAt: at, sources: {}, clusters: {} };
+}
+
+/** Without an index nothing may be said of a cluster, neither that it is well nor that it was never swept. */
+function asFoundAt(registry: Registry, at: string): Registry {
+  const clusters = Object.entries(registry.clusters).map(([id, cluster]) => [id, { ...cluster, foundAt: at }] as const);
+  return { ...registry, clusters: Object.fromEntries(clusters) };
+}
+
+const SUFFIX = '.json.gz';
+
+/**
+ * The same, made of what `certmarshal audit --snapshots` wrote: each cluster as its newest audit saw it. One whose snapshot cannot be read is there too, as one
+ * of which nothing is known.
+ *
+ * @param now milliseconds since the epoch
+ * @throws UsageError when the directory cannot be read, or holds no snapshot
+ */
+export async function readSnapshots(directory: string, now: number): Promise<FleetState> {
+  const files = await snapshotFiles(directory);
+  if (files.length === 0)
+    throw new UsageError(
+      `There is no snapshot in ${printable(directory)}. certmarshal audit --snapshots ${printable(directory)} writes one for each cluster.`,
+    );
+  const at = new Date(now).toISOString();
+  const source = 'snapshots';
+  const registered: RegisteredCluster[] = [];
+  const indexed: IndexedCluster[] = [];
+  const findings: Finding[] = [];
+  for (const file of files) {
+    const snapshot = await readOne(join(directory, file));
+    if (typeof snapshot === 'string') {
+      registered.push({ id: idOf(file), source, foundAt: at, seenAt: at });
+      findings.push({
+        kind: STATE_PROBLEM,
+        object: `snapshot ${printable(file)}`,
+        message: snapshot,
+        remedy: 'Audit the cluster again with --snapshots: that writes a new one.',
+        since: at,
+      });
+    } else {
+      const cluster = clusterOf(snapshot, at);
+      registered.push(registeredOf(cluster, source, at));
+      indexed.push(cluster);
+    }
+  }
+  return {
+    registry: {
+      version: 1,
+      writtenAt: at,
+      sources: { [source]: { triedAt: at, readAt: at } },
+      clusters: byId(registered),
+    },
+    index: {
+      version: 1,
+      writtenAt: at,
+      dispatch: { at, registered: registered.length, dispatched: 0, problems: findings },
+      clusters: byId(indexed),
+    },
+    // The index has them, as problems of the discovery.
+    problems: [],
+  };
+}
+
+/**
+ * Nobody promised to sweep it: what is about sweeps alone must not ring. An audit that could not list the requests says so in its findings.
+ *
+ * @param now RFC 3339
+ */
+function registeredOf(
+  { id, name, provider, readable, readableAt }: IndexedCluster,
+  source: string,
+  now: string,
+): RegisteredCluster {
+  // What was before a cluster was found says nothing of it.
+  const entry = { id, source, foundAt: readableAt ?? now, seenAt: now };
+  if (!readable || provider === undefined || name === undefined)
+    return {
+      ...entry,
+      problem: {
+        kind: 'passing',
+        object: id,
+        message: 'its audit could not list its requests',
+        remedy: 'certmarshal audit tells why.',
+      },
+    };
+  return {
+    ...entry,
+    target: { id, cluster: { name, provider }, access: { kind: 'kubeconfig', secret: '' }, lane: '' },
+  };
+}
+
+/**
+ * An audit lists the requests as a sweep does, and so tells whether somebody could.
+ *
+ * @param now RFC 3339: by then nobody was to sweep it
+ */
+function clusterOf(snapshot: Snapshot, now: string): IndexedCluster {
+  const { cluster: id, provider, auditedAt: at, partial, observations } = snapshot;
+  const audit = summaryOf(snapshot, { durationMs: 0, partial });
+  const readable = audit.sources.read.includes('signing-requests');
+  const complete = readable && audit.sources.unread.length === 0;
+  // Also of an earlier audit, which this one remembers.
+  const readableAt = observations
+    .filter(({ kind, source }) => kind === 'read' && source === 'signing-requests')
+    .map(({ observedAt }) => observedAt)
+    .toSorted()
+    .at(-1);
+  return {
+    id,
+    name: id,
+    provider,
+    durationMs: 0,
+    readable,
+    complete,
+    sweptAt: at,
+    triedAt: now,
+    readableAt,
+    completeAt: complete ? at : undefined,
+    findings: [],
+    findingCount: 0,
+    audit,
+  };
+}
+
+async function snapshotFiles(directory: string): Promise<readonly string[]> {
+  try {
+    const names = await readdir(directory);
+    return names.filter((name) => name.endsWith(SUFFIX) && !name.startsWith('.')).toSorted();
+  } catch (error) {
+    throw new UsageError(`--snapshots ${printable(directory)}: it cannot be read: ${systemErrorWords(error)}.`, {
+      cause: error,
+    });
+  }
+}
+
+/** Why it cannot be read, where it cannot. */
+async function readOne(path: string): Promise<Snapshot | string> {
+  try {
+    const bytes = await readFile(path);
+    if (bytes.length > LARGEST_SNAPSHOT) return 'it is too large';
+    return (await decodeSnapshot(bytes)) ?? 'it is damaged';
+  } catch (error) {
+    return systemErrorWords(error);
+  }
+}
+
+function idOf(file: string): string {
+  const name = file.slice(0, -SUFFIX.length);
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+function byId<T extends { readonly id: string }>(all: readonly T[]): Readonly<Record<string, T>> {
+  return Object.fromEntries(all.map((entry) => [entry.id, entry]));
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}

@@ -1,0 +1,287 @@
+import { ROLLOUT_ANNOTATION } from '../../../lambdas/rollout/annotations.ts';
+import type { ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
+import type { RolloutCheck, RolloutStep } from '../../../lambdas/rollout/step.ts';
+import type { RolloutState } from '../../../lambdas/tables/rollout-states.ts';
+import { counted } from '../../../lambdas/words.ts';
+import { pasteable } from '../../program.ts';
+import type { NamedServer } from '../../target.ts';
+import { bar } from '../../terminal/bar.ts';
+import { block, hang, type Lines, table } from '../../terminal/draw.ts';
+import { bad, faint, good, warn } from '../../terminal/paint.ts';
+import { nextLine, serverLine } from '../../terminal/phrases.ts';
+import { dayOf, joined, sentence } from '../../terminal/words.ts';
+import {
+  about,
+  headline,
+  moment,
+  noSuchCluster,
+  otherReasons,
+  problemsLines,
+  reasonLines,
+  safe,
+  writeLines,
+} from './lines.ts';
+import { afterField, goesOn } from './words.ts';
+
+export interface RolloutPlanView {
+  readonly observed: ObservedRollout;
+  /** What the schedule of a deployed certmarshal does next. */
+  readonly schedule: RolloutStep;
+  /** What `rollout start` would do. */
+  readonly person: RolloutStep;
+  readonly server?: NamedServer;
+  /** How often a deployed certmarshal looks; absent without a fleet.yaml. */
+  readonly everyMinutes?: number;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly program: string;
+  readonly repeat: string;
+  /** Every check that passed, too. */
+  readonly verbose?: boolean;
+  /** It is begun right after: no command is named. */
+  readonly following?: boolean;
+}
+
+/** The plan of a rollout as people read it: the whole story, what is in the way, what would be written, when, and the next command. */
+export function rolloutPlanLines(view: RolloutPlanView): Lines {
+  const { observed, server, program } = view;
+  const missing = noSuchCluster(observed);
+  const head = [headline(observed.cluster.name, missing ?? storyOf(view)), serverLine(server)];
+  if (missing !== undefined) return head;
+  return [
+    head,
+    block(checkLines(view)),
+    block(reasonsOf(view)),
+    block(problemsLines(observed.unread, program)),
+    block(intentions(view)),
+    block(life(view)),
+    block(nextLines(view)),
+  ];
+}
+
+/** Without a fleet.yaml nobody knows of a schedule, and who asks is the one who may begin: the owner's agreement is only a part of the story. */
+function storyOf({ schedule, person, everyMinutes }: RolloutPlanView): Pick<RolloutStep, 'state' | 'message'> {
+  const due = schedule.checks.find(({ id }) => id === 'due');
+  if (everyMinutes !== undefined || schedule.state !== 'off' || due === undefined) return schedule;
+  return isDue(schedule) ? person : { state: 'idle', message: `nothing is due: ${due.found}` };
+}
+
+/** Also where nobody knows: what is not due passes by itself. */
+function isDue({ checks }: RolloutStep): boolean {
+  return checks.every(({ id, passed, passing }) => id !== 'due' || passed || passing !== true);
+}
+
+function checkLines(view: RolloutPlanView): Lines {
+  const { schedule, person, program, everyMinutes, verbose = false } = view;
+  const checks = schedule.checks.length > 0 ? schedule.checks : person.checks;
+  const isWaived = (check: RolloutCheck): boolean => sameCheck(check, person.checks)?.waived === true;
+  // While nothing is due nobody has to answer for anything yet.
+  const later =
+    verbose || isDue(schedule) ? [] : checks.filter((check) => !check.passed && check.id !== 'due' && isWaived(check));
+  const failing = checks.filter((check) => !check.passed && !later.includes(check));
+  const passed = checks.filter((check) => check.passed);
+  const unknown = (id: string): string | undefined =>
+    NOT_KNOWN_HERE[id] ?? (everyMinutes === undefined ? WITHOUT_FLEET[id] : undefined);
+  const unknowns = passed.filter(({ id }) => unknown(id) !== undefined).map(({ id }) => id);
+  const more = failing.length + later.length > 0 ? ' more passed' : ' passed';
+  return [
+    failing
+      .toSorted((a, b) => weight(a, isWaived(a)) - weight(b, isWaived(b)))
+      .map((check) => [
+        hang(`  ${mark(check, isWaived(check))} `, checkWords(check, isWaived(check))),
+        check.remedy !== undefined && hang('    → ', pasteable(safe(check.remedy), program)),
+      ]),
+    later.length > 0 &&
+      hang(`  ${faint('·')} `, `for you to answer when it is due: ${later.map(({ id }) => id).join(', ')}`),
+    passed.length > 0 &&
+      !verbose && [
+        unknowns.length > 0 &&
+          hang(`  ${faint('·')} `, `not known here, ${unknowns.length} in all: ${unknowns.join(', ')}`),
+        `  ${good('✔')} ${passed.length - unknowns.length}${more}; --verbose lists them`,
+      ],
+    verbose &&
+      table(
+        passed.map(({ id, found }) => {
+          const why = unknown(id);
+          return [why === undefined ? good('✔') : faint('·'), id, why ?? safe(found)];
+        }),
+        60,
+      ),
+  ];
+}
+
+/** Checks that pass here only because nobody looked: a deployed certmarshal remembers what they are about. */
+const NOT_KNOWN_HERE: Readonly<Record<string, string>> = {
+  'loop-guard': 'not looked at: what the schedule did before is in the state bucket of a deployed certmarshal',
+  'fleet-budget': 'not looked at: what else rolls is in the state bucket of a deployed certmarshal',
+};
+const WITHOUT_FLEET: Readonly<Record<string, string>> = {
+  'opted-in-by-fleet': 'not looked at: no --fleet is given',
+  'maintenance-window': 'not looked at: no --fleet is given',
+};
+
+function sameCheck(check: RolloutCheck, checks: readonly RolloutCheck[]): RolloutCheck | undefined {
+  return checks.find(({ id, object }) => id === check.id && object === check.object);
+}
+
+function mark({ passing }: RolloutCheck, isWaived: boolean): string {
+  if (passing === true) return warn('◌');
+  return isWaived ? warn('!') : bad('✖');
+}
+
+/** What nobody can waive comes first, then what passes by itself. */
+function weight({ passing }: RolloutCheck, isWaived: boolean): number {
+  return isWaived ? 2 : Number(passing === true);
+}
+
+function checkWords({ id, object, found, passing }: RolloutCheck, isWaived: boolean): string {
+  const aside = joined(
+    [
+      object !== undefined && id,
+      passing === true && 'passes by itself',
+      isWaived && 'at rollout start you answer for it',
+    ],
+    '; ',
+  );
+  return `${about(object ?? id, found)}${aside === '' ? '' : `  ${faint(`(${aside})`)}`}`.trimEnd();
+}
+
+function reasonsOf({ observed, schedule, program }: RolloutPlanView): Lines {
+  if (schedule.kind !== 'hold' && schedule.kind !== 'ask') return [];
+  // The checks say it already, where there are any.
+  const known: ReadonlySet<string> = new Set(schedule.checks.filter(({ passed }) => !passed).map(({ id }) => id));
+  const others = otherReasons(schedule.reasons, observed.unread).filter(({ id }) => !known.has(id));
+  return reasonLines(others, program);
+}
+
+/** What the schedule does, what a person could do, and what would be written. */
+function intentions(view: RolloutPlanView): Lines {
+  const { schedule, person, observed, everyMinutes } = view;
+  const without = everyMinutes === undefined ? ' (no --fleet is given: the built-in times)' : '';
+  return [
+    table(
+      [
+        ['schedule', `${scheduleWords(schedule)}${without}`],
+        ['by hand', personWords(person, observed)],
+      ],
+      60,
+    ),
+    block(would(view)),
+    !goesOn(schedule) && hang('  ', faint('Workers are not rolled: kubelets renew their own certificates.')),
+  ];
+}
+
+function scheduleWords(step: RolloutStep): string {
+  if (step.kind === 'act') return 'writes it with the next look';
+  if (step.kind === 'ask') return `asks a person: ${safe(step.command)}`;
+  if (step.state === 'off' && step.checks.some(({ id, passed }) => id.startsWith('opted-in-by-') && !passed))
+    return 'leaves it alone: not opted in';
+  return SCHEDULE[step.state] ?? 'does nothing until a person has looked';
+}
+
+const SCHEDULE: Readonly<Partial<Record<RolloutState, string>>> = {
+  off: 'has nothing to do',
+  idle: 'has nothing to do',
+  waiting: 'waits; what is in the way passes by itself',
+  rolling: 'watches the rollout that goes on',
+  verifying: 'watches the rollout that goes on',
+  done: 'is done',
+  aborted: 'leaves it alone for a week: it was aborted',
+};
+
+function personWords(step: RolloutStep, observed: ObservedRollout): string {
+  const waived = step.checks.filter((check) => !check.passed && check.waived === true);
+  const failing = step.checks.filter((check) => !check.passed && check.waived !== true);
+  if (step.kind === 'act') {
+    const answers = waived.map(({ id }) => id).join(', ');
+    return `rollout start --yes begins it now${answers === '' ? '' : `; you answer for: ${answers}`}`;
+  }
+  if (step.kind === 'ask') return `run ${safe(step.command)}`;
+  if (goesOn(step)) return 'nothing to start: it goes on';
+  if (step.state === 'expired') return 'refused: certificates have ended; see docs/runbooks/rollouts/not-expired.md';
+  const refused = failing.filter(({ passing }) => passing !== true);
+  if (refused.length > 0) return `refused: ${refused.map(({ id }) => id).join(', ')}`;
+  if (failing.length > 0) return `not yet, and that passes by itself: ${failing.map(({ id }) => id).join(', ')}`;
+  return observed.unread.length > 0
+    ? 'refused: not everything could be read'
+    : `nothing to start: ${safe(step.message)}`;
+}
+
+/** The exact write, by whoever may make it first. */
+function would({ schedule, person, observed: { controlPlane, etcd } }: RolloutPlanView): Lines {
+  const act = [schedule, person].find((step) => step.kind === 'act');
+  if (act?.kind === 'act') return writeLines('It would write, in one patch of', act.write);
+  if (goesOn(schedule) || ['done', 'idle', 'aborted', 'held', 'expired'].includes(schedule.state)) return [];
+  if (controlPlane === undefined || controlPlane.etcd === 'external' || etcd !== undefined) return [];
+  const object = `KubeadmControlPlane ${controlPlane.namespace}/${controlPlane.name}`;
+  return [
+    hang('  ', safe(`It would write, in one patch of ${object}:`)),
+    `    ${afterField(controlPlane)} = now`,
+    `    annotation ${ROLLOUT_ANNOTATION} = its id, start and reason`,
+  ];
+}
+
+/** The life of the certificate that ends first, and in it the span in which the schedule may begin. */
+function life({ observed: { machines }, schedule: { span }, now }: RolloutPlanView): Lines {
+  const shown = machines.flatMap(certificateOf).toSorted((a, b) => a.notAfter - b.notAfter);
+  const [first] = shown;
+  if (first === undefined) return [];
+  const { from, notAfter } = first;
+  const which =
+    shown.length === 1 ? 'is the only one seen' : `ends first of ${counted(shown.length, 'certificate')} seen`;
+  const legend = `█ lived  ░ left${span === undefined ? '' : '  ▒ time to begin'}`;
+  return [
+    (width) => {
+      const columns = Math.max(20, Math.min(60, (width ?? 100) - 30));
+      const at = (time: number) =>
+        Math.max(0, Math.min(columns, Math.round(((time - from) / (notAfter - from)) * columns)));
+      const cells = Array.from(bar((now - from) / (notAfter - from), columns));
+      if (span !== undefined)
+        for (let column = at(span.from); column < at(span.until); column += 1)
+          if (cells[column] === '░') cells[column] = '▒';
+      return `  ${dayOf(from)} ${cells.join('')} ${dayOf(notAfter)}`;
+    },
+    hang('  ', faint(`${legend}  · that of ${safe(first.name)} ${which}`)),
+  ];
+}
+
+function certificateOf({ name, createdAt, served }: ObservedMachine) {
+  if (served.kind !== 'certificate' || served.notAfter <= served.notBefore) return [];
+  // kubeadm dates a leaf back to the beginning of its authority: it lives since the machine does.
+  const from = createdAt > served.notBefore && createdAt < served.notAfter ? createdAt : served.notBefore;
+  return [{ name, from, notAfter: served.notAfter }];
+}
+
+function nextLines(view: RolloutPlanView): Lines {
+  const { schedule, everyMinutes, now } = view;
+  const { nextWindow, soonestEnd } = schedule;
+  const span = schedule.state === 'expired' ? undefined : schedule.span;
+  const times = joined(
+    [
+      soonestEnd !== undefined && `first end ${moment(soonestEnd, now)}`,
+      span && `due ${span.from > now ? 'from' : 'since'} ${moment(span.from, now)}`,
+      span && `latest safe start ${span.until > now ? '' : 'was '}${moment(span.until, now)}`,
+      nextWindow !== undefined &&
+        `window opens ${new Date(nextWindow).toISOString().slice(0, 16).replace('T', ' ')} UTC`,
+      everyMinutes !== undefined && !goesOn(schedule) && `next look within ${everyMinutes} min`,
+    ],
+    '; ',
+  );
+  const command = nextCommand(view);
+  return [times !== '' && hang('  ', `${sentence(times)}.`), command !== undefined && nextLine(command)];
+}
+
+/** Undefined where what follows carries it on. */
+function nextCommand({ observed, schedule, person, program, repeat, following }: RolloutPlanView): string | undefined {
+  if (following === true) return undefined;
+  if (schedule.kind === 'ask') return safe(schedule.command);
+  const run = (command: string): string => `${program} rollout ${command}${repeat}`;
+  if (goesOn(schedule)) return run('status --watch');
+  if (schedule.state === 'held') return `${run('resume')}, when what is above is mended`;
+  // Nobody is asked to begin what is not due.
+  if (!isDue(schedule)) return `nothing is to be done; ${program} audit shows every certificate`;
+  if (person.kind === 'act') return run('start --yes --watch');
+  return observed.unread.length > 0 || person.kind === 'hold'
+    ? `${run('plan')}, when what is above is mended`
+    : run('plan');
+}

@@ -1,0 +1,51 @@
+import { pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
+import { NO_HISTORY } from '../../../lambdas/rollout/history.ts';
+import { followRollout, type RolloutLook } from './follow.ts';
+import type { RolloutCommand, RolloutPorts, RolloutSubject } from './ports.ts';
+import { goesOn } from './words.ts';
+
+const WATCH_EVERY_MS = 5_000;
+const DRIVE_EVERY_MS = 15_000;
+
+/**
+ * Shows where the rollout of a cluster is, once or until it is over. Writes nothing: that it is done is concluded from what is there. It ends with `done` also
+ * where nothing goes on, and with `incomplete` when it is held or aborted, or something could not be read.
+ */
+export const rolloutStatusCommand: RolloutCommand = (subject, options, signal, ports) =>
+  followRollout(
+    subject,
+    (until) => read(subject, ports, until),
+    { ...options, everyMs: options.watch === true ? WATCH_EVERY_MS : undefined },
+    signal,
+    ports,
+  );
+
+/**
+ * Carries on the rollout that goes on, as a deployed certmarshal does, until it is over: the next write of its order, the Lease, a hold. Begins none. It ends as
+ * `rolloutStatusCommand` does.
+ */
+export const rolloutDriveCommand: RolloutCommand = (subject, options, signal, ports) => {
+  const look = async (until: AbortSignal): Promise<RolloutLook> => {
+    const seen = await read(subject, ports, until);
+    // Stepping through a cluster where nothing goes on could begin a rollout. After one, its Lease is given back.
+    const { state, mark } = seen.step;
+    const ours = goesOn(seen.step) || state === 'done' || state === 'aborted';
+    if (!ours || mark === undefined || until.aborted) return seen;
+    const { target, policy, waivers } = subject;
+    // What a person answers for counts where he is, and nowhere else: before etcd begins everything is checked once more.
+    const { paused } = seen.observed.controlPlane ?? {};
+    const waits = seen.step.state === 'rolling' && paused === pauseOf(mark);
+    const trigger = waits && mark.trigger === 'person' ? 'person' : 'schedule';
+    return ports.step(target, { policy, waivers, trigger, clock: ports.clock, signal: until });
+  };
+  return followRollout(subject, look, { ...options, everyMs: DRIVE_EVERY_MS }, signal, ports);
+};
+
+async function read(
+  { target, policy }: RolloutSubject,
+  { observe, plan, clock }: RolloutPorts,
+  signal: AbortSignal,
+): Promise<RolloutLook> {
+  const observed = await observe(target, signal);
+  return { observed, step: plan(observed, policy, NO_HISTORY, clock(), 'schedule'), problems: [] };
+}

@@ -1,0 +1,133 @@
+import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
+import type { SweepReport, SweepRow } from '../../lambdas/approval/report.ts';
+import type { Reason } from '../../lambdas/tables/reasons.ts';
+import { compare, counted } from '../../lambdas/words.ts';
+import { pasteable } from '../program.ts';
+import type { NamedServer } from '../target.ts';
+import { hang, type Lines, table } from '../terminal/draw.ts';
+import { bad, faint, good, strong, warn } from '../terminal/paint.ts';
+import { PROVIDER_NAMES, problemLines, serverLine } from '../terminal/phrases.ts';
+import { joined, shortDuration, took } from '../terminal/words.ts';
+
+// What a person must see comes first and is never cut; approvals are only an assurance.
+const MOST_APPROVALS = 20;
+const MOST_OTHERS = 100;
+
+export interface SweepView {
+  readonly report: SweepReport;
+  readonly server?: NamedServer;
+  /** The policies that select the cluster. */
+  readonly policies: readonly ApprovalPolicy[];
+  /** How the user starts this program, and the options that say which cluster: for the commands it recommends. */
+  readonly program: string;
+  readonly repeat: string;
+}
+
+/** The result of a sweep as people read it: the whole story, then what needs a person, then the rest. */
+export function sweepLines(view: SweepView): Lines {
+  const { report, server, program } = view;
+  const { cluster, provider, readable } = report;
+  return [
+    // Where nothing is known of the cluster a count, even of zero, would say otherwise.
+    readable
+      ? judged(view)
+      : [hang(bad('✖ '), bad(`${cluster} · ${PROVIDER_NAMES[provider]} · not readable`)), serverLine(server)],
+    report.problems
+      .slice(0, MOST_OTHERS)
+      .map(({ object, message, remedy }) => ['', problemLines(`${object}: ${message}`, pasteable(remedy, program))]),
+    '',
+    faint(cost(report)),
+  ];
+}
+
+function judged({ report, server, policies, program, repeat }: SweepView): Lines {
+  const inForce = policies.map(({ name, mode }) => `policy ${name} (${mode})`).join(', ') || 'no policy selects it';
+  const rows = report.rows.toSorted((a, b) => urgency(a) - urgency(b) || compare(a.reason, b.reason));
+  const others = rows.filter(({ verdict }) => verdict !== 'approve');
+  const approvals = rows.filter(({ verdict }) => verdict === 'approve');
+  const shown = [...others.slice(0, MOST_OTHERS), ...approvals.slice(0, MOST_APPROVALS)];
+  const hidden = rows.length - shown.length;
+  const [first] = others;
+  return [
+    hang('', `${strong(report.cluster)} · ${PROVIDER_NAMES[report.provider]} · ${inForce}`),
+    serverLine(server),
+    '',
+    table(summary(report, others)),
+    shown.length > 0 && [
+      '',
+      table(
+        [
+          ['CSR', 'NODE', 'AGE', 'VERDICT', 'WHY'].map(faint),
+          ...shown.map((row, index) => cells(row, shown[index - 1])),
+        ],
+        80,
+      ),
+    ],
+    hidden > 0 && `  … and ${hidden} more; --output json lists them all`,
+    first !== undefined && KUBERNETES_NAME.test(first.csr) && ['', `  → ${program} explain ${first.csr}${repeat}`],
+  ];
+}
+
+// The only names that CertificateSigningRequests can have; no other text of a cluster gets into a command that is to be pasted.
+const KUBERNETES_NAME = /^[a-z0-9][a-z0-9.-]{0,252}$/;
+
+const ABOUT_FOREIGN_NAMES: ReadonlySet<Reason> = new Set(['SanNotOwned', 'SanReserved', 'SanContested']);
+
+/** What bites first has the smallest figure. */
+function urgency({ verdict, hostile, reason, outcome }: SweepRow): number {
+  if (verdict === 'approve') return outcome === 'written' || outcome === 'observed' ? 5 : 4;
+  if (hostile) return 0;
+  if (ABOUT_FOREIGN_NAMES.has(reason)) return 1;
+  // Most of these prove themselves a minute later.
+  return reason === 'EvidenceMissing' ? 3 : 2;
+}
+
+function summary({ counts, ignored }: SweepReport, others: readonly SweepRow[]): string[][] {
+  const lines: string[][] = [];
+  if (counts.approved > 0 || counts.wouldWrite === 0)
+    lines.push([good('✔'), `${counts.approved} approved`, counts.approved > 0 ? 'every name proven' : '']);
+  if (counts.wouldWrite > 0)
+    lines.push([good('◇'), `${counts.wouldWrite} would be written`, 'observe only: nothing was']);
+  if (counts.denied > 0) lines.push([bad('✖'), `${counts.denied} denied`, 'provably hostile']);
+  if (counts.failed > 0) lines.push([bad('✖'), `${counts.failed} not written`, 'see below']);
+  const left = others.filter(({ verdict }) => verdict === 'leave');
+  const mark = left.some(({ hostile }) => hostile) ? bad('✖') : warn('◌');
+  lines.push([mark, `${counts.left} left`, byReason(left)]);
+  const reasons = Object.entries(ignored).map(([reason, count]) => `${count} ${reason}`);
+  lines.push([faint('·'), `${counts.ignored} ignored`, reasons.join(', ')]);
+  return lines;
+}
+
+function byReason(rows: readonly SweepRow[]): string {
+  const groups = Map.groupBy(rows, ({ reason, hostile }) => `${reason}${hostile ? ' (provably hostile)' : ''}`);
+  return [...groups].map(([label, group]) => `${group.length} ${label}`).join(', ');
+}
+
+// These say something about the cluster, not about the request: once is enough.
+const ABOUT_THE_CLUSTER: ReadonlySet<Reason> = new Set(['NoPolicySelected', 'EvidenceUnreadable']);
+
+function cells(row: SweepRow, above: SweepRow | undefined): string[] {
+  const repeats = above?.reason === row.reason && ABOUT_THE_CLUSTER.has(row.reason);
+  const message = repeats ? 'as above' : row.message;
+  const why = row.verdict === 'approve' ? message : `${message}  ${faint(row.reason)}`;
+  return [row.csr, row.node, shortDuration(row.ageSeconds), verdictCell(row), why];
+}
+
+function verdictCell({ verdict, outcome, hostile }: SweepRow): string {
+  if (verdict === 'leave') return hostile ? bad('✖ leave') : warn('◌ leave');
+  if (verdict === 'ignore') return faint('· ignore');
+  const paint = verdict === 'deny' ? bad : good;
+  if (outcome === 'written') return paint(verdict === 'deny' ? '✖ deny' : '✔ approve');
+  if (outcome === 'observed') return paint(`◇ would ${verdict}`);
+  // Somebody else was faster, or it went wrong: then a problem below says how.
+  return outcome === 'overtaken' ? faint(`· ${verdict} (overtaken)`) : bad(`✖ ${verdict} (${outcome})`);
+}
+
+function cost({ durationMs, requests: { sent, writes, retries }, readable }: SweepReport): string {
+  return joined([
+    took(durationMs),
+    counted(sent - writes, 'read'),
+    readable && counted(writes, 'write'),
+    retries > 0 && counted(retries, 'retry', 'retries'),
+  ]);
+}

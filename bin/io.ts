@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { draw, type Lines, screenOf } from './terminal/draw.ts';
+import type { ProgressStream } from './terminal/progress.ts';
+
+/** What every command writes to and tells the time with. A command that needs more of the world extends it; tests have their own. */
+export interface Io {
+  readonly stdout: ProgressStream;
+  readonly stderr: ProgressStream;
+  readonly env: NodeJS.ProcessEnv;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+  /** Rejects when the signal aborts. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Those of this process. */
+export const PROCESS: Io = {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  clock: () => Date.now(),
+  sleep: (ms, signal) => delay(ms, undefined, { signal }),
+};
+
+/** Prints lines for a person. */
+export function print({ stdout, env }: Pick<Io, 'stdout' | 'env'>, lines: Lines): void {
+  stdout.write(`${draw(lines, screenOf(stdout, env))}\n`);
+}
+
+/** Prints a document for a program, on one line. */
+export function printJson({ stdout }: Pick<Io, 'stdout'>, document: object): void {
+  stdout.write(`${JSON.stringify(document)}\n`);
+}
+
+/** Prints many documents, a line each, no faster than they are read. @param replacer as of `JSON.stringify` */
+export async function printJsonLines(
+  { stdout }: Pick<Io, 'stdout'>,
+  documents: Iterable<object>,
+  replacer?: (name: string, value: unknown) => unknown,
+): Promise<void> {
+  for (const document of documents)
+    if (!stdout.write(`${JSON.stringify(document, replacer)}\n`)) await once(stdout, 'drain');
+}

@@ -1,0 +1,55 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lambdas/time.ts';
+
+/** The largest unit that is at least one. */
+function inUnits(seconds: number): readonly [count: number, unit: 's' | 'min' | 'h' | 'd'] {
+  if (seconds < 60) return [seconds, 's'];
+  if (seconds < 3600) return [Math.floor(seconds / 60), 'min'];
+  return seconds < 86_400 ? [Math.floor(seconds / 3600), 'h'] : [Math.floor(seconds / 86_400), 'd'];
+}
+
+/** `41s`, `3m`, `2h`, `5d`. */
+export function shortDuration(seconds: number): string {
+  const [count, unit] = inUnits(Math.max(0, Math.round(seconds)));
+  return `${count}${unit.charAt(0)}`;
+}
+
+/** `3 min ago`, `41 s ago`. */
+export function ago(seconds: number): string {
+  return `${inUnits(Math.max(0, Math.round(seconds))).join(' ')} ago`;
+}
+
+/** `1.3 s` or `850 ms`. */
+export function took(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+/** `41 s`, `3 min`, `5 h`, `12 d`, `8.7 y`: a time to come or gone by. Never rounded up, so that nobody believes to have more time than there is. */
+export function span(ms: number): string {
+  const length = Math.abs(ms);
+  if (length < MINUTE_MS) return `${Math.floor(length / 1000)} s`;
+  if (length < HOUR_MS) return `${Math.floor(length / MINUTE_MS)} min`;
+  if (length < 2 * DAY_MS) return `${Math.floor(length / HOUR_MS)} h`;
+  const days = Math.floor(length / DAY_MS);
+  return days < 2 * 365 ? `${days} d` : `${Math.floor((days / 365.25) * 10) / 10} y`;
+}
+
+/** `2026-12-03`, of RFC 3339; years beyond 9999 keep their sign. */
+export function day(time: string): string {
+  return time.split('T', 1)[0] ?? time;
+}
+
+/** `2026-12-03`, of milliseconds since the epoch; what no calendar has is told as it is. */
+export function dayOf(time: number): string {
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? 'no day' : day(date.toISOString());
+}
+
+/** The words with a capital letter. */
+export function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
+/** Those that are there, with commas. */
+export function joined(parts: readonly (string | false | undefined)[], separator = ', '): string {
+  return parts.filter((part) => typeof part === 'string').join(separator);
+}
