@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import { isJsonObject, type JsonObject } from '../resources/fields.ts';
 import { KubernetesError, type KubernetesErrorKind } from './errors.ts';
 import type { Reply } from './exchange.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
 import { hasTooManyValues } from './json-values.ts';
 import { missingRight } from './missing-right.ts';
 import { printable } from './printable.ts';

@@ -1,6 +1,6 @@
+import { isJsonObject, type JsonObject } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
 import { listPages } from './paging.ts';
 
 /** Clusters with half a million requests that nobody issued have been seen; they are counted page by page. */

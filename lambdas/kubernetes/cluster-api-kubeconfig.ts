@@ -1,7 +1,7 @@
+import { isJsonObject } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { CLUSTER_NAME } from './cluster-api.ts';
 import { KubernetesError } from './errors.ts';
-import { isJsonObject } from './json.ts';
 import { namespacePath } from './namespace-path.ts';
 
 /** etcd takes Secrets of 1 MiB; base64 and metadata come on top. */

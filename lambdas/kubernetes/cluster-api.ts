@@ -1,6 +1,6 @@
+import { isJsonObject, type JsonObject } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
 
 /** What a Cluster can be called: a DNS label, in which older versions of Cluster API allow dots. */
 export const CLUSTER_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,61}[a-z0-9])?$/;

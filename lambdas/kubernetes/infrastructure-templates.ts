@@ -1,6 +1,6 @@
+import { isJsonObject, type JsonObject } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
 import { namespacePath } from './namespace-path.ts';
 
 /** What machines are made of, as `infrastructureRef` of a KubeadmControlPlane names it. */

@@ -1,7 +1,7 @@
+import { isJsonObject, type JsonObject } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { describeCall } from './describe-call.ts';
 import { KubernetesError } from './errors.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
 
 export interface ListRequest {
   readonly path: string;

@@ -1,6 +1,6 @@
+import { isJsonObject } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
-import { isJsonObject } from './json.ts';
 import { printable } from './printable.ts';
 
 /** Whom the API server takes us for. */

@@ -1,5 +1,5 @@
+import { isJsonObject } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
-import { isJsonObject } from './json.ts';
 import { listPages } from './paging.ts';
 
 /** A certificate with its chain and key takes 4 to 10 KB. */

@@ -14,7 +14,8 @@ import { listMachines } from '../kubernetes/machines.ts';
 import { listPages } from '../kubernetes/paging.ts';
 import { printable } from '../printable.ts';
 import { eachInTurns, inTurns } from '../processor-time.ts';
-import { field, list, text } from '../resources/fields.ts';
+import { field, text } from '../resources/fields.ts';
+import type { SigningRequest } from '../resources/signing-request.ts';
 import { instant } from '../time.ts';
 import { type ControlPlaneReading, type Voucher, voucherFromInstance, voucherFromMachine } from './control-plane.ts';
 import { nodeOfRequest, recoveryGate } from './decide.ts';
@@ -92,7 +93,7 @@ export async function listRecoveries(
     }
     const { csr } = read.request;
     const gate = recoveryGate(csr);
-    if (gate?.reason === 'AlreadyApproved' && isRecovered(item, openedAt)) {
+    if (gate?.reason === 'AlreadyApproved' && isRecovered(csr, openedAt)) {
       const node = nodeOfRequest(csr);
       if (node !== undefined) given.set(node, (given.get(node) ?? 0) + 1);
     }
@@ -115,12 +116,12 @@ export async function listRecoveries(
 }
 
 /** Approved by a recovery since then. The API server dates every condition; one without a date counts. Kubernetes removes approved requests an hour later. */
-function isRecovered(item: unknown, openedAt: string): boolean {
+function isRecovered({ conditions }: SigningRequest, openedAt: string): boolean {
   const since = instant(openedAt) ?? 0;
-  return list(item, 'status', 'conditions').some((condition) => {
-    if (text(condition, 'type') !== 'Approved' || text(condition, 'reason') !== RECOVERED_CONDITION) return false;
-    return (instant(text(condition, 'lastUpdateTime') ?? '') ?? since) >= since;
-  });
+  return conditions.some(
+    ({ type, reason, updated }) =>
+      type === 'Approved' && reason === RECOVERED_CONDITION && (instant(updated) ?? since) >= since,
+  );
 }
 
 /** What Machines and EC2 instances say of the nodes of a window. A source that cannot be read is part of the result. */

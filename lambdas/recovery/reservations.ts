@@ -3,9 +3,9 @@ import type { Problem } from '../contracts/problem.ts';
 import { RecoveryRecord, type RecoveryWindow } from '../contracts/recovery-window.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
-import { isJsonObject, type JsonObject } from '../kubernetes/json.ts';
 import { getLease } from '../kubernetes/leases.ts';
 import { printable } from '../printable.ts';
+import { isJsonObject, type JsonObject } from '../resources/fields.ts';
 import { instant } from '../time.ts';
 import { closedBecause } from './open-window.ts';
 

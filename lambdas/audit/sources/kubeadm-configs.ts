@@ -2,8 +2,9 @@ import type { Observation } from '../../contracts/observation.ts';
 import { listKind } from '../../kubernetes/list.ts';
 import { printable } from '../../printable.ts';
 import { field, list, text } from '../../resources/fields.ts';
+import { timeOf } from '../../resources/values.ts';
+import { timestamp } from '../../time.ts';
 import type { AuditSource } from '../audit-source.ts';
-import { instantOf, timestamp } from '../instant.ts';
 import { machineMembers, memberName } from '../machine-name.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
@@ -45,7 +46,7 @@ export const kubeadmConfigs: AuditSource = {
         where: `KubeadmConfig ${shownName(config)}`,
         ...(owner === undefined ? {} : { member: memberName(machine ?? { name: owner }) }),
       };
-      const at = instantOf(expiry);
+      const at = timeOf(expiry);
       observations.push(
         at === undefined
           ? {
