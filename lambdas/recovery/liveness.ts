@@ -16,6 +16,9 @@ export type Liveness =
   | { readonly kind: 'missing' }
   | { readonly kind: 'unreadable'; readonly problem: string };
 
+/** Here a kubelet renews the Lease of its Node. */
+export const NODE_LEASE_NAMESPACE = 'kube-node-lease';
+
 /** A kubelet renews its Lease every 10 seconds; this long ago it is not alive, whatever the clocks. */
 export const LEASE_COUNTS_MS = 5 * 60_000;
 

@@ -10,16 +10,16 @@ import {
 } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
+import { listKind } from '../kubernetes/list.ts';
 import { listMachines } from '../kubernetes/machines.ts';
-import { listPages } from '../kubernetes/paging.ts';
 import { printable } from '../printable.ts';
 import { eachInTurns, inTurns } from '../processor-time.ts';
-import { field, text } from '../resources/fields.ts';
+import { text } from '../resources/fields.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { instant } from '../time.ts';
 import { type ControlPlaneReading, type Voucher, voucherFromInstance, voucherFromMachine } from './control-plane.ts';
 import { nodeOfRequest, recoveryGate } from './decide.ts';
-import { type Liveness, livenessOf } from './liveness.ts';
+import { type Liveness, livenessOf, NODE_LEASE_NAMESPACE } from './liveness.ts';
 import type { RecoveryReason } from './reasons.ts';
 import { KUBELET_CLIENT_SIGNER, type RecoveryRequest, readRecoveryRequest } from './request.ts';
 
@@ -178,17 +178,17 @@ export async function readLiveness(
   { nodes }: RecoveryWindow,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Liveness>> {
-  const named = async (path: string, name: string): Promise<unknown> => {
-    for await (const page of listPages(workload, { path, fieldSelector: `metadata.name=${name}`, signal, limit: 1 })) {
+  const named = async (kind: 'nodes' | 'leases', name: string, namespace?: string): Promise<unknown> => {
+    for await (const page of listKind(workload, kind, { name, namespace, signal })) {
       // Whatever a server makes of the selector.
       const found = page.find((item) => text(item, 'metadata', 'name') === name);
-      if (field(found, 'metadata') !== undefined) return found;
+      if (found !== undefined) return found;
     }
     return undefined;
   };
   const entries = nodes.map(async (node): Promise<[string, Liveness]> => {
     try {
-      const [object, lease] = await Promise.all([named(NODES, node), named(NODE_LEASES, node)]);
+      const [object, lease] = await Promise.all([named('nodes', node), named('leases', node, NODE_LEASE_NAMESPACE)]);
       return [node, livenessOf(object, lease)];
     } catch (error) {
       if (!(error instanceof KubernetesError)) throw error;
@@ -197,6 +197,3 @@ export async function readLiveness(
   });
   return new Map(await Promise.all(entries));
 }
-
-const NODES = '/api/v1/nodes';
-const NODE_LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
