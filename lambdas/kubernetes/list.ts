@@ -17,7 +17,7 @@ export type ListPurpose =
 
 /** A kind that is listed. */
 export interface ListedKind {
-  readonly for: readonly ListPurpose[];
+  readonly for: readonly [ListPurpose, ...ListPurpose[]];
   /** Group and version as in the path of its API; `served`: the version of Cluster API that the server has. */
   readonly api: string | { readonly served: ClusterApiGroup };
   /** @default the key of its row */

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../resources/fields.ts';
+import { type JsonObject, text } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { describeCall } from './describe-call.ts';
 import { KubernetesError } from './errors.ts';
@@ -118,7 +118,5 @@ function pageOf(answer: JsonObject, object: string): Page {
       remedy: 'Check that the server is an API server.',
     });
   }
-  const metadata = isJsonObject(answer['metadata']) ? answer['metadata'] : {};
-  const token = metadata['continue'];
-  return { items, continueToken: typeof token === 'string' && token !== '' ? token : undefined };
+  return { items, continueToken: text(answer, 'metadata', 'continue') || undefined };
 }
