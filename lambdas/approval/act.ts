@@ -1,14 +1,13 @@
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node';
 import {
   type ApprovalCondition,
-  type ApprovalSubject,
-  approvalSubjectOf,
   getSigningRequest,
   updateApproval,
 } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { charged, inTurns } from '../processor-time.ts';
+import { type ApprovalSubject, approvalSubjectOf } from '../resources/approval-subject.ts';
 import { type JsonObject, list, raw, text } from '../resources/fields.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { readSigningRequest } from '../resources/signing-request.ts';

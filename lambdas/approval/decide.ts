@@ -1,4 +1,4 @@
-import type { ApprovalSubject } from '../kubernetes/certificate-signing-requests.ts';
+import type { ApprovalSubject } from '../resources/approval-subject.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { decideApproval } from './decide-approval.ts';
 import type { Observed } from './observe.ts';

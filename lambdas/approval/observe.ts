@@ -1,12 +1,13 @@
 import type { InstanceQuery } from '../aws/ec2-instances.ts';
 import { AwsError } from '../aws/errors.ts';
-import { approvalSubjectOf, listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
+import { listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { readClusterObject } from '../kubernetes/cluster-object.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import { listMachines, type MachineSelection } from '../kubernetes/machines.ts';
 import { eachInTurns, inTurns, stepsInTurns } from '../processor-time.ts';
+import { approvalSubjectOf } from '../resources/approval-subject.ts';
 import type { Cluster } from '../resources/cluster.ts';
 import { readSigningRequest, type UnreadableRequest } from '../resources/signing-request.ts';
 import { EVIDENCE_SOURCES, needsNodes } from '../tables/evidence-sources.ts';

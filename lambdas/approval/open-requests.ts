@@ -1,4 +1,4 @@
-import type { ApprovalSubject } from '../kubernetes/certificate-signing-requests.ts';
+import type { ApprovalSubject } from '../resources/approval-subject.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { FLOOD_LIMIT } from './decide-approval.ts';
 

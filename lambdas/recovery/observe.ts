@@ -3,17 +3,14 @@ import type { InstanceQuery } from '../aws/ec2-instances.ts';
 import { AwsError } from '../aws/errors.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { RecoveryWindow } from '../contracts/recovery-window.ts';
-import {
-  type ApprovalSubject,
-  approvalSubjectOf,
-  listSigningRequests,
-} from '../kubernetes/certificate-signing-requests.ts';
+import { listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import { listMachines } from '../kubernetes/machines.ts';
 import { printable } from '../printable.ts';
 import { eachInTurns, inTurns } from '../processor-time.ts';
+import { type ApprovalSubject, approvalSubjectOf } from '../resources/approval-subject.ts';
 import { text } from '../resources/fields.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { instant } from '../time.ts';

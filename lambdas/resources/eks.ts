@@ -1,4 +1,4 @@
-import type { Node } from './node.ts';
+import type { Node, NodeLabels } from './node.ts';
 
 // What EKS answers. Times are milliseconds since the epoch; texts are printable and bounded.
 
@@ -66,7 +66,7 @@ export interface ObservedUpdate {
 }
 
 /** A Node of an EKS cluster. */
-export interface ObservedEksNode extends Pick<Node, 'name' | 'deleting' | 'kind' | 'nodegroup'> {
+export interface ObservedEksNode extends Pick<Node, 'name' | 'deleting'>, Pick<NodeLabels, 'kind' | 'nodegroup'> {
   /** Of its Node object: its machine is as old, or older. */
   readonly createdAt: number;
 }

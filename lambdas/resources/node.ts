@@ -13,12 +13,16 @@ export interface Node {
   /** Its machine is as old, or older. */
   readonly createdAt?: number;
   readonly deleting: boolean;
+  readonly addresses: StatusAddresses;
+}
+
+/** What the labels of a Node say. Read apart: an approval does not look. */
+export interface NodeLabels {
   readonly controlPlane: boolean;
   /** Of an EKS cluster. */
   readonly kind: NodeKind;
   /** The label `eks.amazonaws.com/nodegroup`. */
   readonly nodegroup?: string;
-  readonly addresses: StatusAddresses;
 }
 
 /**
@@ -45,15 +49,22 @@ export function readNode(object: unknown): Node | undefined {
   const node = raw<V1Node>(object);
   const name = nameAt(node, 'metadata', 'name');
   if (name === undefined) return undefined;
-  const nodegroup = label(node, 'eks.amazonaws.com/nodegroup');
   return {
     name,
     createdAt: timeAt(node, 'metadata', 'creationTimestamp'),
     deleting: isDeleting(node),
+    addresses: statusAddresses(node),
+  };
+}
+
+/** Never throws. */
+export function readNodeLabels(object: unknown, name: string): NodeLabels {
+  const node = raw<V1Node>(object);
+  const nodegroup = label(node, 'eks.amazonaws.com/nodegroup');
+  return {
     controlPlane: CONTROL_PLANE.some((role) => field(node, 'metadata', 'labels', role) !== undefined),
     kind: kindOf(node, name, nodegroup),
     nodegroup: nodegroup === undefined ? undefined : printable(nodegroup, 100),
-    addresses: statusAddresses(node),
   };
 }
 

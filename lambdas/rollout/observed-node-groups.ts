@@ -1,6 +1,6 @@
 import type { Problem } from '../contracts/problem.ts';
 import type { ObservedAuthority, ObservedEksCluster, ObservedEksNode, ObservedNodeGroup } from '../resources/eks.ts';
-import { readNode } from '../resources/node.ts';
+import { readNode, readNodeLabels } from '../resources/node.ts';
 
 /*
  * All that is known of an EKS cluster when the next update of one of its node groups is planned. Plain data; times are milliseconds since the epoch; texts are
@@ -21,7 +21,8 @@ export interface ObservedNodeGroups {
 export function readEksNode(object: unknown): ObservedEksNode | string {
   const node = readNode(object);
   if (node === undefined) return 'metadata.name is missing or longer than a name';
-  const { name, createdAt, deleting, kind, nodegroup } = node;
+  const { name, createdAt, deleting } = node;
   if (createdAt === undefined) return `Node ${name}: metadata.creationTimestamp is missing or no time`;
+  const { kind, nodegroup } = readNodeLabels(object, name);
   return { name, createdAt, deleting, kind, nodegroup };
 }

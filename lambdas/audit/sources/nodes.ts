@@ -1,7 +1,7 @@
 import type { MemberObservation, Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
 import { listKind } from '../../kubernetes/list.ts';
-import { readNode } from '../../resources/node.ts';
+import { readNode, readNodeLabels } from '../../resources/node.ts';
 import { serverAddresses } from '../../resources/status-addresses.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { shownName } from '../objects.ts';
@@ -47,8 +47,9 @@ function memberFromNode(
 ): Omit<MemberObservation, 'source' | 'observedAt'> | string {
   const node = readNode(object);
   if (node === undefined) return 'metadata.name is missing or longer than a name';
-  const { name, createdAt, controlPlane, kind, addresses } = node;
+  const { name, createdAt, addresses } = node;
   if (createdAt === undefined) return 'metadata.creationTimestamp is missing or no time';
+  const { controlPlane, kind } = readNodeLabels(object, name);
   return {
     kind: 'member',
     role: controlPlane ? 'control-plane' : 'worker',
