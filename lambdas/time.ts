@@ -18,6 +18,11 @@ export function instant(value: string | undefined): number | undefined {
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
 }
 
+/** RFC 3339; a time that it cannot write becomes the last one that it can. */
+export function timestamp(at: number): string {
+  return new Date(Math.min(at, LAST_INSTANT)).toISOString();
+}
+
 /**
  * Whether a time is too far ahead to be only of another clock: compared with it everything would be old until then.
  *

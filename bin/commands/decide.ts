@@ -9,11 +9,11 @@ import {
 import { ownerFromMachine } from '../../lambdas/approval/evidence/machine.ts';
 import { ownerFromNode } from '../../lambdas/approval/evidence/node.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
-import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
 import type { ClusterContext } from '../../lambdas/approval/request.ts';
 import { DEFAULT_NAMESPACE, PROVIDERS } from '../../lambdas/identifiers.ts';
 import { addressRanges } from '../../lambdas/names.ts';
 import { field, text } from '../../lambdas/resources/fields.ts';
+import { readSigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
 import { instant } from '../../lambdas/time.ts';
 import { answerStandardInput, type InputIo } from '../answers.ts';

@@ -1,8 +1,8 @@
-import type { SigningRequest } from '../../lambdas/approval/request.ts';
 import { NODE_PREFIX } from '../../lambdas/approval/rules/rules.ts';
 import type { NameProof, Verdict } from '../../lambdas/approval/verdict.ts';
 import type { Problem } from '../../lambdas/contracts/problem.ts';
 import { printable } from '../../lambdas/printable.ts';
+import type { SigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { REASONS } from '../../lambdas/tables/reasons.ts';
 import { type NamedServer, serverWords } from '../target.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';

@@ -1,4 +1,5 @@
 import { CLUSTER_API_SECRETS } from '../../lambdas/kubernetes/cluster-api-secret.ts';
+import { LISTED_KINDS, type ListedKind, type ListPurpose } from '../../lambdas/kubernetes/list.ts';
 import { UsageError } from '../exit-codes.ts';
 
 export interface AuditRbacOptions {
@@ -20,25 +21,23 @@ export interface Rule {
   readonly verbs: readonly string[];
 }
 
-/** What an audit lists in every cluster, beside Nodes and requests. */
-export const AUDIT_RULES: readonly Rule[] = [
-  {
-    apiGroups: ['admissionregistration.k8s.io'],
-    resources: ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'],
-    verbs: ['list'],
-  },
-  { apiGroups: ['apiregistration.k8s.io'], resources: ['apiservices'], verbs: ['list'] },
-  { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['list'] },
-  { apiGroups: ['cert-manager.io'], resources: ['certificates'], verbs: ['list'] },
-];
+/** Also read by their name. */
+const GET_TOO: ReadonlySet<ListPurpose> = new Set(['evidence', 'management', 'rollouts']);
 
-/** What an audit lists in a management cluster, beside Clusters and Machines. */
-export const MANAGEMENT_AUDIT_RULES: readonly Rule[] = [
-  { apiGroups: ['bootstrap.cluster.x-k8s.io'], resources: ['kubeadmconfigs'], verbs: ['list'] },
-  { apiGroups: ['controlplane.cluster.x-k8s.io'], resources: ['kubeadmcontrolplanes'], verbs: ['list'] },
-  { apiGroups: ['etcdcluster.cluster.x-k8s.io'], resources: ['etcdadmclusters'], verbs: ['list'] },
-  { apiGroups: ['anywhere.eks.amazonaws.com'], resources: ['clusters'], verbs: ['list'] },
-];
+/** What lists for these purposes take: one rule a group of the API. */
+export function listRules(...purposes: readonly ListPurpose[]): readonly Rule[] {
+  const rights = Object.entries<ListedKind>(LISTED_KINDS).flatMap(([id, { api, plural = id, for: all }]) => {
+    const wanted = all.filter((purpose) => purposes.includes(purpose));
+    if (wanted.length === 0) return [];
+    const group = typeof api === 'string' ? (/^apis\/(?<group>[^/]+)/.exec(api)?.groups?.['group'] ?? '') : api.served;
+    return [{ group, plural, get: wanted.some((purpose) => GET_TOO.has(purpose)) }];
+  });
+  return [...Map.groupBy(rights, ({ group, get }) => `${group} ${get}`).values()].map((same) => ({
+    apiGroups: same.slice(0, 1).map(({ group }) => group),
+    resources: same.map(({ plural }) => plural),
+    verbs: same[0]?.get === true ? ['get', 'list'] : ['list'],
+  }));
+}
 
 /** ConfigMaps that publish the authorities of a cluster, by namespace. */
 export const TRUST_CONFIGMAPS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -47,7 +46,6 @@ export const TRUST_CONFIGMAPS: ReadonlyMap<string, readonly string[]> = new Map(
 ]);
 
 /** RBAC cannot ask for a type of Secret, and a list carries what is in them. */
-export const TLS_SECRETS_RULE: Rule = { apiGroups: [''], resources: ['secrets'], verbs: ['list'] };
 export const TLS_SECRETS_COMMENT = `Reads every Secret of the cluster, private keys and tokens among them: RBAC cannot grant only those of type
 kubernetes.io/tls. certmarshal asks for that type alone, and keeps nothing but the certificates.`;
 

@@ -1,5 +1,5 @@
 import { UsageError } from '../exit-codes.ts';
-import type { Rule } from './rbac-audit.ts';
+import { listRules, type Rule } from './rbac-audit.ts';
 
 export interface RolloutRbacOptions {
   /** A management cluster: what `certmarshal rollout plan` and `status` read. */
@@ -24,23 +24,9 @@ const MACHINE_TEMPLATES = [
 
 /** What the plan of a rollout is made from, beside what is read with names of its own. */
 export const ROLLOUT_RULES: readonly Rule[] = [
-  {
-    apiGroups: ['cluster.x-k8s.io'],
-    resources: ['clusters', 'machines', 'machinehealthchecks'],
-    verbs: ['get', 'list'],
-  },
-  { apiGroups: ['controlplane.cluster.x-k8s.io'], resources: ['kubeadmcontrolplanes'], verbs: ['get', 'list'] },
-  { apiGroups: ['etcdcluster.cluster.x-k8s.io'], resources: ['etcdadmclusters'], verbs: ['get', 'list'] },
-  {
-    apiGroups: ['anywhere.eks.amazonaws.com'],
-    resources: ['clusters', 'controlplaneupgrades'],
-    verbs: ['get', 'list'],
-  },
+  ...listRules('rollouts'),
   { apiGroups: ['infrastructure.cluster.x-k8s.io'], resources: MACHINE_TEMPLATES, verbs: ['get'] },
 ];
-
-/** Here a kubelet renews the Lease of its Node. */
-export const NODE_LEASE_NAMESPACE = 'kube-node-lease';
 
 export function readLeaseRule(name: string): Rule {
   return { ...LEASES, resourceNames: [name], verbs: ['get'] };
@@ -83,7 +69,6 @@ export const ETCD_CLUSTERS_COMMENT = `Experimental: etcd: auto-experimental of f
 
 /** Whether its controller was started since it has the newest client certificate. In a namespace that is there where etcd is external. */
 export const ETCD_CONTROLLER_NAMESPACE = 'etcdadm-controller-system';
-export const ETCD_CONTROLLER_RULE: Rule = { apiGroups: [''], resources: ['pods'], verbs: ['list'] };
 
 /** Beside what approving serving certificates takes. */
 export const RECOVERY_RULES: readonly Rule[] = [
@@ -95,11 +80,8 @@ export const RECOVERY_RULES: readonly Rule[] = [
     resourceNames: ['kubernetes.io/kube-apiserver-client-kubelet'],
     verbs: ['approve'],
   },
-  { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
+  ...listRules('recovery'),
 ];
-
-/** Whether a Node still renews its Lease: then its certificate is valid. */
-export const NODE_LEASES_RULE: Rule = { ...LEASES, verbs: ['list'] };
 
 export const RECOVERY_COMMENT = `Whoever has this can make anybody a Node of the cluster. Grant it for a recovery, and take it away when it is over:
 certmarshal rbac --recovery, with the same subject, | kubectl delete -f -`;

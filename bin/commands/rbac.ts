@@ -1,22 +1,21 @@
 import { Buffer } from 'node:buffer';
 import { stringify } from 'yaml';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
+import { NODE_LEASE_NAMESPACE } from '../../lambdas/recovery/liveness.ts';
 import { RECOVERY_LEASE } from '../../lambdas/recovery/reservations.ts';
 import { ROLLOUT_LEASE } from '../../lambdas/rollout/rollout-lease.ts';
 import { needsNodes } from '../../lambdas/tables/evidence-sources.ts';
 import { UsageError } from '../exit-codes.ts';
 import {
-  AUDIT_RULES,
   type AuditRbacOptions,
   CLUSTER_SECRETS_COMMENT,
   clusterSecretNames,
   KUBELET_METRICS_COMMENT,
   KUBELET_METRICS_RULE,
-  MANAGEMENT_AUDIT_RULES,
+  listRules,
   type Rule,
   requireAuditOptions,
   TLS_SECRETS_COMMENT,
-  TLS_SECRETS_RULE,
   TRUST_CONFIGMAPS,
 } from './rbac-audit.ts';
 import {
@@ -24,10 +23,7 @@ import {
   controlPlaneRule,
   ETCD_CLUSTERS_COMMENT,
   ETCD_CONTROLLER_NAMESPACE,
-  ETCD_CONTROLLER_RULE,
   etcdClusterRule,
-  NODE_LEASE_NAMESPACE,
-  NODE_LEASES_RULE,
   RECOVERY_COMMENT,
   RECOVERY_RULES,
   ROLLOUT_RULES,
@@ -81,7 +77,7 @@ export function rbacManifests(options: RbacOptions, policies: readonly ApprovalP
         )
       : []),
     ...(auditSecrets && !management
-      ? clusterManifests(`${NAME}-audit-secrets`, [TLS_SECRETS_RULE], subject, TLS_SECRETS_COMMENT)
+      ? clusterManifests(`${NAME}-audit-secrets`, listRules('audit-secrets'), subject, TLS_SECRETS_COMMENT)
       : []),
     ...(kubeletMetrics
       ? clusterManifests(`${NAME}-kubelet-metrics`, [KUBELET_METRICS_RULE], subject, KUBELET_METRICS_COMMENT)
@@ -160,16 +156,12 @@ function workloadRules(policies: readonly ApprovalPolicy[], audit: boolean): rea
     { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests'], verbs: ['get', 'list'] },
     { apiGroups: ['certificates.k8s.io'], resources: ['certificatesigningrequests/approval'], verbs: ['update'] },
     { apiGroups: ['certificates.k8s.io'], resources: ['signers'], resourceNames: signers, verbs: ['approve'] },
-    ...(proves || audit ? [{ apiGroups: [''], resources: ['nodes'], verbs: proves ? ['get', 'list'] : ['list'] }] : []),
-    ...(audit ? AUDIT_RULES : []),
+    ...listRules(...(proves ? (['evidence'] as const) : []), ...(audit ? (['audit'] as const) : [])),
   ];
 }
 
 function managementRules(audit: boolean): readonly Rule[] {
-  return [
-    { apiGroups: ['cluster.x-k8s.io'], resources: ['clusters', 'machines'], verbs: ['get', 'list'] },
-    ...(audit ? MANAGEMENT_AUDIT_RULES : []),
-  ];
+  return audit ? listRules('management', 'management-audit') : listRules('management');
 }
 
 // A namespace is a DNS label, and so is a Cluster, in which older versions of Cluster API allow dots.
@@ -226,7 +218,7 @@ function rolloutManifests(options: RbacOptions, subject: Subject): Manifest[] {
       clusters.flatMap((cluster) => clusterToRoll(namespace, cluster, options, subject)),
     ),
     ...(options.rolloutEtcd === true
-      ? namespaceManifests(`${NAME}-rollouts`, ETCD_CONTROLLER_NAMESPACE, subject, [ETCD_CONTROLLER_RULE])
+      ? namespaceManifests(`${NAME}-rollouts`, ETCD_CONTROLLER_NAMESPACE, subject, listRules('rollout-etcd'))
       : []),
   ];
 }
@@ -249,7 +241,7 @@ function clusterToRoll(
 function recoveryManifests(subject: Subject): Manifest[] {
   return [
     ...clusterManifests(`${NAME}-recovery`, RECOVERY_RULES, subject, RECOVERY_COMMENT),
-    ...namespaceManifests(`${NAME}-recovery`, NODE_LEASE_NAMESPACE, subject, [NODE_LEASES_RULE]),
+    ...namespaceManifests(`${NAME}-recovery`, NODE_LEASE_NAMESPACE, subject, listRules('recovery-leases')),
     ...namespaceManifests(
       `${NAME}-recovery`,
       RECOVERY_LEASE.namespace,

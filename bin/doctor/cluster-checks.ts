@@ -6,7 +6,8 @@ import { listMachines, type MachineSelection } from '../../lambdas/kubernetes/ma
 import { mayI } from '../../lambdas/kubernetes/self-review.ts';
 import { listWorkloadClusters } from '../../lambdas/kubernetes/workload-clusters.ts';
 import { printable } from '../../lambdas/printable.ts';
-import { field, text } from '../../lambdas/resources/fields.ts';
+import { readSigningRequest, type SigningRequest } from '../../lambdas/resources/signing-request.ts';
+import { instant } from '../../lambdas/time.ts';
 import { counted } from '../../lambdas/words.ts';
 import { type Check, type Fix, failed, passed, warning } from './check.ts';
 import { known, type Server } from './server-checks.ts';
@@ -72,8 +73,10 @@ export function signerCheck(server: Server, now: () => number): Check {
         signal,
       })) {
         for (const request of page) {
-          if (text(request, 'status', 'certificate') !== undefined) signed += 1;
-          else if (waitsSince(request) < now() - SIGNER_PATIENCE_MS) waiting += 1;
+          const read = readSigningRequest(request);
+          if (!read.ok) continue;
+          if (read.csr.issued) signed += 1;
+          else if (waitsSince(read.csr) < now() - SIGNER_PATIENCE_MS) waiting += 1;
         }
         pages += 1;
         if (pages === MOST_PAGES) break;
@@ -89,13 +92,9 @@ export function signerCheck(server: Server, now: () => number): Check {
 }
 
 /** When it was approved, milliseconds since the epoch; infinite for one that nobody has to sign. */
-function waitsSince(request: unknown): number {
-  const conditions = field(request, 'status', 'conditions');
-  if (!Array.isArray(conditions) || conditions.some((condition) => text(condition, 'type') === 'Failed'))
-    return Infinity;
-  const approved: unknown = conditions.find((condition) => text(condition, 'type') === 'Approved');
-  const since = Date.parse(text(approved, 'lastUpdateTime') ?? '');
-  return Number.isNaN(since) ? Infinity : since;
+function waitsSince({ conditions }: SigningRequest): number {
+  if (conditions.some(({ type }) => type === 'Failed')) return Infinity;
+  return instant(conditions.find(({ type }) => type === 'Approved')?.updated) ?? Infinity;
 }
 
 /**

@@ -1,20 +1,20 @@
+import type { V1CertificateSigningRequest } from '@kubernetes/client-node';
 import {
   type ApprovalCondition,
-  type ApprovalSubject,
-  approvalSubjectOf,
   getSigningRequest,
   updateApproval,
 } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
-import { isJsonObject, type JsonObject } from '../kubernetes/json.ts';
 import { charged, inTurns } from '../processor-time.ts';
+import { type ApprovalSubject, approvalSubjectOf } from '../resources/approval-subject.ts';
+import { type JsonObject, list, raw, text } from '../resources/fields.ts';
+import type { SigningRequest } from '../resources/signing-request.ts';
+import { readSigningRequest } from '../resources/signing-request.ts';
 import type { Decision } from './decide.ts';
 import { decideApproval, gateReason } from './decide-approval.ts';
 import type { Evidence } from './evidence/evidence.ts';
 import type { ApprovalPolicy } from './policy.ts';
-import { readSigningRequest } from './read-request.ts';
-import type { SigningRequest } from './request.ts';
 import type { Verdict } from './verdict.ts';
 import { createWriteLimiter } from './write-limiter.ts';
 
@@ -174,13 +174,14 @@ async function lookAgain(
 }
 
 /** Where the write was sent once only, another certmarshal wrote that, and tells of it itself. */
-function isWritten({ metadata, status }: JsonObject, uid: string, verdict: Verdict): boolean {
-  if (!isJsonObject(metadata) || metadata['uid'] !== uid || !isJsonObject(status)) return false;
+function isWritten(object: JsonObject, uid: string, verdict: Verdict): boolean {
+  const request = raw<V1CertificateSigningRequest>(object);
   const { type, reason, message } = conditionOf(verdict);
-  const conditions = Array.isArray(status['conditions']) ? status['conditions'] : [];
-  return conditions.some(
-    (found) =>
-      isJsonObject(found) && found['type'] === type && found['reason'] === reason && found['message'] === message,
+  return (
+    text(request, 'metadata', 'uid') === uid &&
+    list(request, 'status', 'conditions').some(
+      (found) => text(found, 'type') === type && text(found, 'reason') === reason && text(found, 'message') === message,
+    )
   );
 }
 

@@ -1,11 +1,12 @@
 import { printable } from '../printable.ts';
+import type { SigningRequest } from '../resources/signing-request.ts';
 import { REASONS, type Reason } from '../tables/reasons.ts';
 import type { DecodedRequest } from '../x509/certificate-request.ts';
 import { decodeCertificateRequest } from '../x509/decode-certificate-request.ts';
 import { verifyRequestSignature } from '../x509/verify-signature.ts';
 import type { Evidence } from './evidence/evidence.ts';
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
-import type { ApprovalRequest, ClusterContext, SigningRequest } from './request.ts';
+import type { ApprovalRequest, ClusterContext } from './request.ts';
 import { mayBeControlPlane, proveOwnership } from './rules/ownership.ts';
 import { evaluateRules, type Judged, NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';

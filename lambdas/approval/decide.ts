@@ -1,8 +1,9 @@
-import type { ApprovalSubject } from '../kubernetes/certificate-signing-requests.ts';
+import type { ApprovalSubject } from '../resources/approval-subject.ts';
+import type { SigningRequest } from '../resources/signing-request.ts';
 import { decideApproval } from './decide-approval.ts';
 import type { Observed } from './observe.ts';
 import type { ApprovalPolicy } from './policy.ts';
-import type { ApprovalRequest, ClusterContext, SigningRequest } from './request.ts';
+import type { ApprovalRequest, ClusterContext } from './request.ts';
 import type { Verdict } from './verdict.ts';
 
 /** One open request and what becomes of it. */

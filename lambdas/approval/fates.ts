@@ -1,5 +1,6 @@
 import type { FateRow } from '../contracts/fates.ts';
 import { eachInTurns } from '../processor-time.ts';
+import type { SigningRequest } from '../resources/signing-request.ts';
 import { FATES, type Fate, toldMinutes } from '../slo/fates.ts';
 import type { Reason } from '../tables/reasons.ts';
 import { MINUTE_MS } from '../time.ts';
@@ -8,7 +9,7 @@ import { decideApproval } from './decide-approval.ts';
 import type { Evidence } from './evidence/evidence.ts';
 import type { OpenRequest } from './open-requests.ts';
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
-import type { ClusterContext, SigningRequest } from './request.ts';
+import type { ClusterContext } from './request.ts';
 import { NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';
 import type { Verdict } from './verdict.ts';

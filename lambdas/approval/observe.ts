@@ -1,12 +1,15 @@
 import type { InstanceQuery } from '../aws/ec2-instances.ts';
 import { AwsError } from '../aws/errors.ts';
-import { approvalSubjectOf, listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
+import { listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { type ClusterObject, readClusterObject } from '../kubernetes/cluster-object.ts';
+import { readClusterObject } from '../kubernetes/cluster-object.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import { listMachines, type MachineSelection } from '../kubernetes/machines.ts';
 import { eachInTurns, inTurns, stepsInTurns } from '../processor-time.ts';
+import { approvalSubjectOf } from '../resources/approval-subject.ts';
+import type { Cluster } from '../resources/cluster.ts';
+import { readSigningRequest, type UnreadableRequest } from '../resources/signing-request.ts';
 import { EVIDENCE_SOURCES, needsNodes } from '../tables/evidence-sources.ts';
 import type { Reason } from '../tables/reasons.ts';
 import { gateReason } from './decide-approval.ts';
@@ -23,7 +26,6 @@ import { ownerFromNode } from './evidence/node.ts';
 import { type AskedRequests, collectAsked } from './fates.ts';
 import { collectOpenRequests, type OpenRequest } from './open-requests.ts';
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
-import { readSigningRequest, type UnreadableRequest } from './read-request.ts';
 import type { ClusterContext } from './request.ts';
 import { NODE_PREFIX } from './rules/rules.ts';
 import { isFor } from './selection.ts';
@@ -128,9 +130,10 @@ export async function observe(
 }
 
 /** What is reserved is never too much: what fleet.yaml says, what the Cluster says, and where connections led. */
-function withLearned({ cluster, workload }: SweepTarget, object: ClusterObject | undefined): ClusterContext {
+function withLearned({ cluster, workload }: SweepTarget, object: Cluster | undefined): ClusterContext {
   const { endpoints = [], serviceCidrs = [] } = cluster;
-  const cidrs = new Set([...serviceCidrs, ...(object?.serviceCidrs ?? [])]);
+  const told = object?.serviceCidrs ?? [];
+  const cidrs = new Set([...serviceCidrs, ...(told === 'unusable' ? [] : told)]);
   const hosts = [...endpoints, ...(workload.endpoints ?? []), object?.endpoint ?? ''];
   return {
     ...cluster,
@@ -141,7 +144,7 @@ function withLearned({ cluster, workload }: SweepTarget, object: ClusterObject |
 
 interface ReadEvidence {
   /** Of the cluster in Cluster API, where Machines are read. */
-  readonly object?: ClusterObject | undefined;
+  readonly object?: Cluster | undefined;
   readonly readings: readonly SourceReading[];
 }
 
@@ -153,7 +156,7 @@ async function readEvidence(
   const wanted = new Set(policies.flatMap(({ evidence }) => evidence));
   // A CIDR counts only for an address that the Node shows and no other Node does.
   // A node that is gone renews nothing, and an address that another Node shows is not the old one's.
-  const nodes = async (object?: ClusterObject): Promise<readonly SourceReading[]> => {
+  const nodes = async (object?: Cluster): Promise<readonly SourceReading[]> => {
     if (![...wanted].some(needsNodes)) return [];
     if (!knowsServices(withLearned(target, object))) return [SERVICES_NOT_KNOWN];
     return [await readSource('node', listKind(target.workload, 'nodes', { signal }), ownerFromNode)];
@@ -177,7 +180,7 @@ async function readEvidence(
 async function readCluster(
   management: KubernetesClient,
   selection: MachineSelection,
-): Promise<ClusterObject | KubernetesError> {
+): Promise<Cluster | KubernetesError> {
   try {
     return await readClusterObject(management, selection);
   } catch (error) {

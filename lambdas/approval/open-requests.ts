@@ -1,6 +1,6 @@
-import type { ApprovalSubject } from '../kubernetes/certificate-signing-requests.ts';
+import type { ApprovalSubject } from '../resources/approval-subject.ts';
+import type { SigningRequest } from '../resources/signing-request.ts';
 import { FLOOD_LIMIT } from './decide-approval.ts';
-import type { SigningRequest } from './request.ts';
 
 /** The newest undecided request of one requester, with what a write to it needs. */
 export interface OpenRequest {

@@ -1,31 +1,5 @@
 import type { Provider } from '../identifiers.ts';
-
-/** A CertificateSigningRequest as the judge sees it: read once from the wire, every field checked or absent. */
-export interface SigningRequest {
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  /** Milliseconds since the epoch; undefined when `metadata.creationTimestamp` is missing or unreadable. */
-  readonly createdAt: number | undefined;
-  readonly deleting: boolean;
-  readonly signerName: string;
-  /** Set by kube-apiserver from the authenticated requester, never by the client. */
-  readonly username: string;
-  readonly groups: readonly string[];
-  readonly usages: readonly string[];
-  readonly expirationSeconds: number | undefined;
-  /** `spec.request`, base64-decoded: PEM. Undefined when it was missing or not base64. */
-  readonly request: Uint8Array | undefined;
-  readonly conditions: readonly SigningCondition[];
-  /** True when `status.certificate` holds anything. */
-  readonly issued: boolean;
-}
-
-export interface SigningCondition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason: string;
-}
+import type { SigningRequest } from '../resources/signing-request.ts';
 
 /** What the judge knows of the cluster a request comes from. */
 export interface ClusterContext {

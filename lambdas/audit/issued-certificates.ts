@@ -3,6 +3,7 @@ import { NODE_PREFIX } from '../approval/rules/rules.ts';
 import type { Observation, UnreadObservation } from '../contracts/observation.ts';
 import { printable } from '../printable.ts';
 import { inTurns } from '../processor-time.ts';
+import type { CountedRequest } from '../resources/signing-request.ts';
 import { REMEMBERED_OF_ONE_PLACE } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
 import type { Certificate } from '../x509/certificate.ts';
@@ -28,14 +29,7 @@ const MOST_CHARACTERS = 32 * 1024 * 1024;
 const LONGEST = 64 * 1024;
 
 /** A request that has its certificate. */
-export interface IssuedRequest {
-  readonly signer: string;
-  readonly requester: string;
-  /** Milliseconds since the epoch. */
-  readonly createdAt: number;
-  /** Base64 of PEM. */
-  readonly certificate: string;
-}
+export type IssuedRequest = Pick<CountedRequest, 'signer' | 'requester' | 'createdAt' | 'certificate'>;
 
 export interface IssuedCertificates {
   add(request: IssuedRequest): void;

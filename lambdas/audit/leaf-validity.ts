@@ -2,7 +2,7 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import type { KubernetesError } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import type { MachineSelection } from '../kubernetes/machines.ts';
-import { field } from '../resources/fields.ts';
+import { certificateValidityDays } from '../resources/kubeadm-control-plane.ts';
 import { readList } from './read-list.ts';
 
 /** Of kubeadm and etcdadm. */
@@ -21,8 +21,8 @@ export interface LeafValidity {
 export async function leafValidity(client: KubernetesClient, selection: MachineSelection): Promise<LeafValidity> {
   let shortest: number | undefined;
   const { problem } = await readList(listKind(client, 'kubeadmcontrolplanes', selection), (plane) => {
-    const days = field(plane, 'spec', 'kubeadmConfigSpec', 'clusterConfiguration', 'certificateValidityPeriodDays');
-    if (typeof days === 'number' && Number.isInteger(days) && days > 0) shortest = Math.min(shortest ?? days, days);
+    const days = certificateValidityDays(plane);
+    if (days !== undefined) shortest = Math.min(shortest ?? days, days);
     return 'more';
   });
   return { days: shortest ?? DEFAULT_VALIDITY_DAYS, problem };

@@ -1,11 +1,13 @@
+import type { KubernetesObject } from '@kubernetes/client-node';
 import { printable } from '../printable.ts';
-import { text } from '../resources/fields.ts';
+import { raw, text } from '../resources/fields.ts';
 
 /** The longest name that Kubernetes gives. */
 const LONGEST = 253;
 
 /** `name` or `namespace/name` of an object from a cluster, for people. */
-export function shownName(object: unknown): string {
+export function shownName(item: unknown): string {
+  const object = raw<KubernetesObject>(item);
   const name = text(object, 'metadata', 'name') || '(without a name)';
   const namespace = text(object, 'metadata', 'namespace');
   return printable(namespace === undefined ? name : `${namespace}/${name}`, 2 * LONGEST);

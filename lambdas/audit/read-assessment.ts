@@ -6,7 +6,7 @@ import { MAX_FINDINGS, MAX_OBSERVATIONS, type Snapshot } from '../contracts/snap
 import { didYouMean } from '../did-you-mean.ts';
 import { PROVIDERS } from '../identifiers.ts';
 import { printable } from '../printable.ts';
-import { isRecord } from '../resources/fields.ts';
+import { isJsonObject } from '../resources/fields.ts';
 import { entryOf } from '../tables/keys.ts';
 import { isoOf } from '../words.ts';
 import type { AssessedCluster } from './assess.ts';
@@ -40,7 +40,7 @@ export type ReadAssessment =
 export function readAssessment(value: unknown, clock: () => number): ReadAssessment {
   const problems = problemList();
   const { report } = problems;
-  if (!isRecord(value)) return { ok: false, problems: ['the line is not a JSON object'] };
+  if (!isJsonObject(value)) return { ok: false, problems: ['the line is not a JSON object'] };
   reportUnknown(value, ['cluster', 'observations', 'previous', 'now'], report);
   const cluster = readCluster(entryOf(value, 'cluster'), report);
   const now = readNow(entryOf(value, 'now'), clock, report);
@@ -72,7 +72,7 @@ function problemList(): { readonly report: Report; readonly all: () => readonly 
 function readCluster(value: unknown, report: Report): AssessedCluster | undefined {
   if (typeof value === 'string' && value !== '' && value.length <= NAME_LIMIT)
     return { id: printable(value, NAME_LIMIT), provider: 'eks-anywhere' };
-  if (!isRecord(value)) {
+  if (!isJsonObject(value)) {
     report('cluster', () => wrongValue(value, 'is not a name, or an object with a name or an id'));
     return undefined;
   }
@@ -103,7 +103,7 @@ function readNow(value: unknown, clock: () => number, report: Report): number | 
 
 function readPrevious(value: unknown, report: Report): Pick<Snapshot, 'observations' | 'findings'> | undefined {
   if (value === undefined || value === null) return undefined;
-  if (!isRecord(value)) {
+  if (!isJsonObject(value)) {
     report('previous', () => 'is not an object with observations and findings');
     return undefined;
   }
@@ -141,13 +141,13 @@ function readList<T>(
 }
 
 function readFinding(value: unknown, report: Report): ExpiryFinding | undefined {
-  if (isRecord(value)) return readFields(ExpiryFinding, value, {}, report);
+  if (isJsonObject(value)) return readFields(ExpiryFinding, value, {}, report);
   report('', () => 'is not an object');
   return undefined;
 }
 
 function readObservation(value: unknown, defaults: Fields, report: Report): Observation | undefined {
-  if (!isRecord(value)) {
+  if (!isJsonObject(value)) {
     report('', () => 'is not an object');
     return undefined;
   }

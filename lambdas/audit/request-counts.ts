@@ -1,5 +1,6 @@
-import type { RequestState, RequestsObservation } from '../contracts/observation.ts';
+import type { RequestsObservation } from '../contracts/observation.ts';
 import { printable } from '../printable.ts';
+import type { CountedRequest } from '../resources/signing-request.ts';
 import { HOUR_MS } from '../time.ts';
 
 /** Groups of requests that are kept apart in the result. */
@@ -16,18 +17,6 @@ const MAX_TEXT = 253;
 /** All others: no requester and no signer has this name. */
 const ALL_OTHERS = '*';
 
-/** One request, as far as it is counted. */
-export interface CountedRequest {
-  readonly name: string;
-  readonly signer: string;
-  readonly requester: string;
-  readonly state: RequestState;
-  /** Milliseconds since the epoch. */
-  readonly createdAt: number;
-  /** What a Failed or Denied condition says. */
-  readonly message: string | undefined;
-}
-
 interface Group extends Pick<CountedRequest, 'signer' | 'requester' | 'state' | 'message'> {
   count: number;
   lastHour: number;
@@ -39,7 +28,7 @@ interface Group extends Pick<CountedRequest, 'signer' | 'requester' | 'state' | 
 }
 
 export interface RequestCounts {
-  add(request: CountedRequest): void;
+  add(request: Omit<CountedRequest, 'certificate'>): void;
   /** The largest and the oldest groups, and the rest of each signer and state together. */
   observations(observedAt: string): readonly RequestsObservation[];
 }

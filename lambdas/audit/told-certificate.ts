@@ -1,8 +1,8 @@
 import type { CertificateObservation } from '../contracts/observation.ts';
 import type { Provider } from '../identifiers.ts';
 import { renewedBy } from '../tables/certificate-classes.ts';
+import { timestamp } from '../time.ts';
 import type { Sighting } from './certificate-observation.ts';
-import { timestamp } from './instant.ts';
 
 /** What somebody says of a certificate. Times in milliseconds since the epoch. */
 export interface Told {

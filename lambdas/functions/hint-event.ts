@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import { isRecord } from '../resources/fields.ts';
+import { isJsonObject } from '../resources/fields.ts';
 
 /** Something that may be a new node. Nothing of it is believed but where it may be, and that only as far as the registry knows the place. */
 export type HintEvent =
@@ -12,11 +12,14 @@ const LARGEST_LOGS = 16 * 1024 * 1024;
 
 /** Undefined when it is nothing that hint is invoked with, or a message that only keeps a subscription alive. Never throws. */
 export function readHintEvent(event: unknown): HintEvent | undefined {
-  if (!isRecord(event)) return undefined;
+  if (!isJsonObject(event)) return undefined;
   const { awslogs, Records: records } = event;
-  if (isRecord(awslogs)) return auditLog(awslogs['data']);
+  if (isJsonObject(awslogs)) return auditLog(awslogs['data']);
   if (Array.isArray(records))
-    return { kind: 'due', bodies: records.map((record: unknown) => (isRecord(record) ? String(record['body']) : '')) };
+    return {
+      kind: 'due',
+      bodies: records.map((record: unknown) => (isJsonObject(record) ? String(record['body']) : '')),
+    };
   const { source, account, region } = event;
   return source === 'aws.autoscaling' && typeof account === 'string' && typeof region === 'string'
     ? { kind: 'launch', account, region }
@@ -30,7 +33,7 @@ function auditLog(data: unknown): HintEvent | undefined {
     const logs: unknown = JSON.parse(
       gunzipSync(Buffer.from(data, 'base64'), { maxOutputLength: LARGEST_LOGS }).toString('utf8'),
     );
-    if (!isRecord(logs)) return undefined;
+    if (!isJsonObject(logs)) return undefined;
     const { messageType, owner, logGroup } = logs;
     if (messageType !== 'DATA_MESSAGE' || typeof owner !== 'string' || typeof logGroup !== 'string') return undefined;
     return { kind: 'audit-log', owner, logGroup };

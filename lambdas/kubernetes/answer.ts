@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import { isJsonObject, type JsonObject, text } from '../resources/fields.ts';
 import { KubernetesError, type KubernetesErrorKind } from './errors.ts';
 import type { Reply } from './exchange.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
 import { hasTooManyValues } from './json-values.ts';
 import { missingRight } from './missing-right.ts';
 import { printable } from './printable.ts';
@@ -119,10 +119,8 @@ function refusal(reply: Reply, mediaType: string, context: AnswerContext): Kuber
   if (mediaType === 'text/html') return html(status, object, wait);
   const body = mediaType === 'application/json' && reply.body !== undefined ? parseObject(reply.body) : undefined;
   const answered = body?.['kind'] === 'Status' ? body : {};
-  const text = (value: unknown): string => (typeof value === 'string' ? printable(value, secrets) : '');
-  const reason = text(answered['reason']);
-  const message = text(answered['message']);
-  const metadata = isJsonObject(answered['metadata']) ? answered['metadata'] : {};
+  const reason = printable(text(answered, 'reason') ?? '', secrets);
+  const message = printable(text(answered, 'message') ?? '', secrets);
   const kind = kindOf(status);
   const skew = kind === 'unauthorized' ? describeSkew(context.clock) : undefined;
   const answeredSo = [`answered ${status}`, reason, message && `(${message})`].filter((part) => part !== '').join(' ');
@@ -134,9 +132,7 @@ function refusal(reply: Reply, mediaType: string, context: AnswerContext): Kuber
     remedy: skew === undefined ? remedyFor(kind, path, context.credentials) : SKEW_REMEDY,
     reason: reason === '' ? undefined : reason,
     ...wait,
-    ...(typeof metadata['continue'] === 'string' && metadata['continue'] !== ''
-      ? { continueToken: metadata['continue'] }
-      : {}),
+    continueToken: text(answered, 'metadata', 'continue') || undefined,
   });
 }
 

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { type AddressRule, allowedLookup, ForbiddenAddressError, isAllowedAddress } from '../allowed-addresses.ts';
 import { charged, ProcessorTimeError } from '../processor-time.ts';
+import type { JsonObject } from '../resources/fields.ts';
 import { type AnswerContext, readAnswer, readTextAnswer } from './answer.ts';
 import { createBearer } from './bearer-token.ts';
 import { connectionError, forbiddenAddress } from './broken-connection.ts';
@@ -14,7 +15,6 @@ import { describeCall } from './describe-call.ts';
 import { KubernetesError } from './errors.ts';
 import { ExchangeFailure, exchange, type Reply } from './exchange.ts';
 import { type Recovering, RecoveryAgent } from './expired-server.ts';
-import type { JsonObject } from './json.ts';
 import { retryDelayMs } from './retry.ts';
 import { type ServerClock, serverClock } from './server-clock.ts';
 

@@ -1,7 +1,8 @@
+import type { V1Secret } from '@kubernetes/client-node';
+import { raw, text } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { CLUSTER_NAME } from './cluster-api.ts';
 import { KubernetesError } from './errors.ts';
-import { isJsonObject } from './json.ts';
 import { namespacePath } from './namespace-path.ts';
 
 /** etcd takes Secrets of 1 MiB; base64 and metadata come on top. */
@@ -30,9 +31,8 @@ export async function readClusterApiKubeconfig(
   }
   const path = `/api/v1/${namespacePath(namespace, object)}/secrets/${name}-kubeconfig`;
   const secret = await client.request({ method: 'GET', path, signal, maxResponseBytes: MAX_SECRET_BYTES });
-  const value = isJsonObject(secret['data']) ? secret['data']['value'] : undefined;
-  if (typeof value === 'string' && value !== '' && /^[A-Za-z0-9+/]+={0,2}$/.test(value))
-    return Buffer.from(value, 'base64').toString('utf8');
+  const value = text(raw<V1Secret>(secret), 'data', 'value');
+  if (value !== undefined && /^[A-Za-z0-9+/]+={0,2}$/.test(value)) return Buffer.from(value, 'base64').toString('utf8');
   throw new KubernetesError({
     kind: 'invalid',
     object: `Secret ${namespace}/${name}-kubeconfig on ${client.server}`,

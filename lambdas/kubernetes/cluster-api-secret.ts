@@ -1,7 +1,8 @@
+import type { V1Secret } from '@kubernetes/client-node';
+import { raw, text } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { CLUSTER_NAME } from './cluster-api.ts';
 import { KubernetesError } from './errors.ts';
-import { isJsonObject } from './json.ts';
 import { KubeconfigError, SECRET_LIMITS, selectContext } from './kubeconfig-document.ts';
 import { namespacePath } from './namespace-path.ts';
 
@@ -54,9 +55,9 @@ export async function readClusterApiCertificates(
   const path = `/api/v1/${namespacePath(namespace, attempt)}/secrets/${clusterName}-${secret}`;
   const answer = await client.request({ method: 'GET', path, signal, maxResponseBytes: MAX_SECRET_BYTES });
   const key = CLUSTER_API_SECRETS[secret];
-  const value = isJsonObject(answer['data']) ? answer['data'][key] : undefined;
-  const text = typeof value === 'string' && BASE64.test(value) ? Buffer.from(value, 'base64').toString('utf8') : '';
-  const pem = secret === 'kubeconfig' ? clientCertificate(text) : text;
+  const value = text(raw<V1Secret>(answer), 'data', key) ?? '';
+  const decoded = BASE64.test(value) ? Buffer.from(value, 'base64').toString('utf8') : '';
+  const pem = secret === 'kubeconfig' ? clientCertificate(decoded) : decoded;
   if (pem !== undefined && pem !== '') return pem;
   throw new KubernetesError({
     kind: 'invalid',

@@ -1,6 +1,7 @@
+import type { V1APIGroup } from '@kubernetes/client-node';
+import { type JsonObject, list, raw, text } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
 
 /** What a Cluster can be called: a DNS label, in which older versions of Cluster API allow dots. */
 export const CLUSTER_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,61}[a-z0-9])?$/;
@@ -113,8 +114,7 @@ async function discover(
         'Name the management cluster, with --management-kubeconfig on the command line or managementKubeconfigSecret in fleet.yaml; if this is the one you named, its kubeconfig leads elsewhere or Cluster API is not installed there.',
     });
   }
-  const versions = Array.isArray(group['versions']) ? group['versions'] : [];
-  const offered = new Set(versions.map((entry: unknown) => (isJsonObject(entry) ? entry['version'] : undefined)));
+  const offered = new Set(list(raw<V1APIGroup>(group), 'versions').map((entry) => text(entry, 'version')));
   const version = VERSIONS.find((candidate) => offered.has(candidate));
   if (version) return version;
   throw new KubernetesError({

@@ -1,5 +1,5 @@
+import { isJsonObject, type JsonObject } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
 import { namespacePath } from './namespace-path.ts';
 
 /** etcd takes ConfigMaps of 1 MiB; escapes and metadata come on top. */

@@ -1,6 +1,7 @@
+import type { V1APIGroup } from '@kubernetes/client-node';
+import { type JsonObject, raw, text } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
 import { namespacePath } from './namespace-path.ts';
 
 /** What machines are made of, as `infrastructureRef` of a KubeadmControlPlane names it. */
@@ -50,6 +51,5 @@ export async function hasInfrastructureTemplate(
 
 /** Empty when it names none. Source: `APIGroup` of meta/v1. */
 function preferredVersion(group: JsonObject): string {
-  const preferred = isJsonObject(group['preferredVersion']) ? group['preferredVersion'] : {};
-  return typeof preferred['version'] === 'string' ? preferred['version'] : '';
+  return text(raw<V1APIGroup>(group), 'preferredVersion', 'version') ?? '';
 }

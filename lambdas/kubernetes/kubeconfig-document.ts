@@ -1,8 +1,7 @@
 import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
-
+import { isJsonObject, type JsonObject } from '../resources/fields.ts';
 import { parseCaBundle } from './ca-bundle.ts';
 import { type Connection, type Credentials, isServerName, parseServerUrl } from './connection.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
 import { printable } from './printable.ts';
 import { describeYamlFault } from './yaml-fault.ts';
 

@@ -1,7 +1,7 @@
+import type { JsonObject } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { describeCall } from './describe-call.ts';
 import { KubernetesError } from './errors.ts';
-import type { JsonObject } from './json.ts';
 import { mergePatch } from './merge-patch.ts';
 import { namespacePath } from './namespace-path.ts';
 

@@ -3,8 +3,21 @@ import { type ClusterApiGroup, clusterApiPath, clusterSelector, requireClusterNa
 import { namespacePath } from './namespace-path.ts';
 import { listPages } from './paging.ts';
 
+/** What a kind is listed for, and `certmarshal rbac` grants it for. `evidence` is that of a policy that trusts Nodes. */
+export type ListPurpose =
+  | 'audit'
+  | 'audit-secrets'
+  | 'evidence'
+  | 'management'
+  | 'management-audit'
+  | 'rollouts'
+  | 'rollout-etcd'
+  | 'recovery'
+  | 'recovery-leases';
+
 /** A kind that is listed. */
-interface ListedKind {
+export interface ListedKind {
+  readonly for: readonly [ListPurpose, ...ListPurpose[]];
   /** Group and version as in the path of its API; `served`: the version of Cluster API that the server has. */
   readonly api: string | { readonly served: ClusterApiGroup };
   /** @default the key of its row */
@@ -15,6 +28,8 @@ interface ListedKind {
   readonly ofCluster?: 'label' | ((cluster: string) => string);
   /** A further label that has to be there. */
   readonly label?: string;
+  /** What a field has to be. */
+  readonly field?: string;
   /** Items a page, where they are large. @default 500 */
   readonly aPage?: number;
 }
@@ -25,41 +40,65 @@ const CLUSTER_API = { served: 'cluster.x-k8s.io' } as const;
 const EKS_ANYWHERE = 'apis/anywhere.eks.amazonaws.com/v1alpha1';
 const WEBHOOKS = 'apis/admissionregistration.k8s.io/v1';
 
-/** Every kind that is only listed. */
+/** Every kind that is only listed, in the order of the rules that grant it. */
 export const LISTED_KINDS = {
   // A Node lists up to 50 images with all their names: 20 to 30 KB each are ordinary.
-  nodes: { api: 'api/v1', aPage: 200 },
-  pods: { api: 'api/v1' },
-  apiservices: { api: 'apis/apiregistration.k8s.io/v1' },
-  mutatingwebhookconfigurations: { api: WEBHOOKS },
-  validatingwebhookconfigurations: { api: WEBHOOKS },
+  nodes: { for: ['audit', 'evidence', 'recovery'], api: 'api/v1', aPage: 200 },
+  pods: { for: ['rollout-etcd'], api: 'api/v1' },
+  /** Whether a Node still renews its Lease: then its certificate is valid. */
+  leases: { for: ['recovery-leases'], api: 'apis/coordination.k8s.io/v1' },
+  // A certificate with its chain and key takes 4 to 10 KB. Source: core/v1, SecretTypeTLS.
+  tlsSecrets: {
+    for: ['audit-secrets'],
+    api: 'api/v1',
+    plural: 'secrets',
+    field: 'type=kubernetes.io/tls',
+    aPage: 250,
+  },
+  mutatingwebhookconfigurations: { for: ['audit'], api: WEBHOOKS },
+  validatingwebhookconfigurations: { for: ['audit'], api: WEBHOOKS },
+  apiservices: { for: ['audit'], api: 'apis/apiregistration.k8s.io/v1' },
   // Schemas make 20 to 100 KB of one ordinary, and a few hundred are.
-  customresourcedefinitions: { api: 'apis/apiextensions.k8s.io/v1', aPage: 50 },
+  customresourcedefinitions: { for: ['audit'], api: 'apis/apiextensions.k8s.io/v1', aPage: 50 },
   /** Of cert-manager. */
-  certificates: { api: 'apis/cert-manager.io/v1' },
-  clusters: { api: CLUSTER_API, ofCluster: SAME_NAME },
-  machines: { api: CLUSTER_API, ofCluster: 'label' },
-  machinehealthchecks: { api: CLUSTER_API },
-  // With a ClusterClass its name is made up; the Cluster controller sets the label.
-  kubeadmcontrolplanes: { api: { served: 'controlplane.cluster.x-k8s.io' }, ofCluster: 'label' },
+  certificates: { for: ['audit'], api: 'apis/cert-manager.io/v1' },
+  clusters: { for: ['management', 'rollouts'], api: CLUSTER_API, ofCluster: SAME_NAME },
+  machines: { for: ['management', 'rollouts'], api: CLUSTER_API, ofCluster: 'label' },
+  machinehealthchecks: { for: ['rollouts'], api: CLUSTER_API },
   // Those of workers say nothing of certificates, and each can carry many KiB of files. The control plane provider labels a KubeadmConfig as it labels its Machine.
   // Source: Cluster API, `ControlPlaneMachineLabels`.
   kubeadmconfigs: {
+    for: ['management-audit'],
     api: { served: 'bootstrap.cluster.x-k8s.io' },
     ofCluster: 'label',
     label: 'cluster.x-k8s.io/control-plane',
   },
+  // With a ClusterClass its name is made up; the Cluster controller sets the label.
+  kubeadmcontrolplanes: {
+    for: ['management-audit', 'rollouts'],
+    api: { served: 'controlplane.cluster.x-k8s.io' },
+    ofCluster: 'label',
+  },
   // Source: etcdadm-controller, api/v1beta1; EKS Anywhere, `EtcdClusterName`.
-  etcdadmclusters: { api: 'apis/etcdcluster.cluster.x-k8s.io/v1beta1', ofCluster: (cluster) => `${cluster}-etcd` },
+  etcdadmclusters: {
+    for: ['management-audit', 'rollouts'],
+    api: 'apis/etcdcluster.cluster.x-k8s.io/v1beta1',
+    ofCluster: (cluster) => `${cluster}-etcd`,
+  },
   // Each is in a namespace that its user chose, while its objects of Cluster API are in eksa-system: `ownersCluster` says which one counts.
   eksAnywhereClusters: {
+    for: ['management-audit', 'rollouts'],
     api: EKS_ANYWHERE,
     plural: 'clusters',
     called: 'clusters.anywhere.eks.amazonaws.com',
     ofCluster: SAME_NAME,
   },
   // `spec.controlPlane` names the KubeadmControlPlane of each. Source: EKS Anywhere, pkg/api/v1alpha1, `ControlPlaneUpgradeSpec`.
-  controlplaneupgrades: { api: EKS_ANYWHERE, called: 'controlplaneupgrades.anywhere.eks.amazonaws.com' },
+  controlplaneupgrades: {
+    for: ['rollouts'],
+    api: EKS_ANYWHERE,
+    called: 'controlplaneupgrades.anywhere.eks.amazonaws.com',
+  },
 } as const satisfies Record<string, ListedKind>;
 
 export type ListedKindId = keyof typeof LISTED_KINDS;
@@ -69,6 +108,8 @@ export interface Selection {
   readonly namespace?: string | undefined;
   /** Name of the cluster that they are of. @default all of them */
   readonly clusterName?: string | undefined;
+  /** Name of the only one. */
+  readonly name?: string;
   /** Further labels. */
   readonly labels?: string;
   readonly signal: AbortSignal;
@@ -82,7 +123,7 @@ export interface Selection {
 export async function* listKind(
   client: KubernetesClient,
   id: ListedKindId,
-  { namespace, clusterName, labels, signal }: Selection,
+  { namespace, clusterName, name, labels, signal }: Selection,
 ): AsyncGenerator<readonly unknown[]> {
   const kind: ListedKind = LISTED_KINDS[id];
   const { plural = id, called = plural, aPage } = kind;
@@ -93,7 +134,7 @@ export async function* listKind(
   const api = typeof kind.api === 'string' ? `/${kind.api}` : await clusterApiPath(client, signal, kind.api.served);
   yield* listPages(client, {
     path: `${api}/${within}${plural}`,
-    fieldSelector: selected.fieldSelector,
+    fieldSelector: selected.fieldSelector ?? kind.field ?? (name === undefined ? undefined : `metadata.name=${name}`),
     labelSelector: labelSelector === '' ? undefined : labelSelector,
     limit: aPage,
     signal,

@@ -1,9 +1,8 @@
 import type { RequestOptions } from 'node:https';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-
+import { isJsonObject, type JsonObject } from '../resources/fields.ts';
 import type { Credentials } from './connection.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
 import {
   bundleProblems,
   type Entry,

@@ -1,6 +1,6 @@
+import type { JsonObject } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import type { ClusterApiVersion } from './cluster-api.ts';
-import type { JsonObject } from './json.ts';
 import { namespacePath } from './namespace-path.ts';
 
 /** One JSON merge patch of one object. */

@@ -1,7 +1,7 @@
+import { type JsonObject, text } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { describeCall } from './describe-call.ts';
 import { KubernetesError } from './errors.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
 
 export interface ListRequest {
   readonly path: string;
@@ -118,7 +118,5 @@ function pageOf(answer: JsonObject, object: string): Page {
       remedy: 'Check that the server is an API server.',
     });
   }
-  const metadata = isJsonObject(answer['metadata']) ? answer['metadata'] : {};
-  const token = metadata['continue'];
-  return { items, continueToken: typeof token === 'string' && token !== '' ? token : undefined };
+  return { items, continueToken: text(answer, 'metadata', 'continue') || undefined };
 }

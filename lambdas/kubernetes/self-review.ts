@@ -1,6 +1,7 @@
+import type { V1SelfSubjectAccessReview, V1SelfSubjectReview } from '@kubernetes/client-node';
+import { field, list, raw, text } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { KubernetesError } from './errors.ts';
-import { isJsonObject } from './json.ts';
 import { printable } from './printable.ts';
 
 /** Whom the API server takes us for. */
@@ -37,13 +38,12 @@ export async function reviewSelf(client: KubernetesClient, signal: AbortSignal):
     body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
     signal,
   });
-  const status = isJsonObject(answer['status']) ? answer['status'] : {};
-  const user = isJsonObject(status['userInfo']) ? status['userInfo'] : {};
-  const groups: readonly unknown[] = Array.isArray(user['groups']) ? user['groups'] : [];
-  if (typeof user['username'] !== 'string') throw noReview('create selfsubjectreviews', client);
+  const review = raw<V1SelfSubjectReview>(answer);
+  const username = text(review, 'status', 'userInfo', 'username');
+  if (username === undefined) throw noReview('create selfsubjectreviews', client);
   return {
-    username: printable(user['username']),
-    groups: groups
+    username: printable(username),
+    groups: list(review, 'status', 'userInfo', 'groups')
       .slice(0, MOST_GROUPS)
       .filter((group) => typeof group === 'string')
       .map((group) => printable(group)),
@@ -67,7 +67,7 @@ export async function mayI(client: KubernetesClient, right: Right, signal: Abort
     },
     signal,
   });
-  const allowed = isJsonObject(answer['status']) ? answer['status']['allowed'] : undefined;
+  const allowed = field(raw<V1SelfSubjectAccessReview>(answer), 'status', 'allowed');
   if (typeof allowed !== 'boolean') throw noReview('create selfsubjectaccessreviews', client);
   return allowed;
 }

@@ -1,9 +1,7 @@
+import type { V1Secret } from '@kubernetes/client-node';
+import { field, raw } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
-import { isJsonObject } from './json.ts';
-import { listPages } from './paging.ts';
-
-/** A certificate with its chain and key takes 4 to 10 KB. */
-const SECRETS_A_PAGE = 250;
+import { listKind } from './list.ts';
 
 /** What is taken of a Secret of type `kubernetes.io/tls`. */
 export interface TlsSecret {
@@ -16,20 +14,19 @@ export interface TlsSecret {
 /**
  * The Secrets of type `kubernetes.io/tls` in all namespaces, page by page; the server selects. The private key is in the same answer:
  * here it ends, nothing else of a Secret goes any further.
- *
- * Source: core/v1, SecretTypeTLS.
  */
 export async function* listTlsSecrets(
   client: KubernetesClient,
   { signal }: { readonly signal: AbortSignal },
 ): AsyncGenerator<readonly TlsSecret[]> {
-  const list = { path: '/api/v1/secrets', fieldSelector: 'type=kubernetes.io/tls', signal, limit: SECRETS_A_PAGE };
-  for await (const page of listPages(client, list)) yield page.map(withoutKey);
+  for await (const page of listKind(client, 'tlsSecrets', { signal })) yield page.map(withoutKey);
 }
 
 function withoutKey(item: unknown): TlsSecret {
-  const secret = isJsonObject(item) ? item : {};
-  const metadata = isJsonObject(secret['metadata']) ? secret['metadata'] : {};
-  const data = isJsonObject(secret['data']) ? secret['data'] : {};
-  return { namespace: metadata['namespace'], name: metadata['name'], certificate: data['tls.crt'] };
+  const secret = raw<V1Secret>(item);
+  return {
+    namespace: field(secret, 'metadata', 'namespace'),
+    name: field(secret, 'metadata', 'name'),
+    certificate: field(secret, 'data', 'tls.crt'),
+  };
 }

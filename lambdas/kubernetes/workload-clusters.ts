@@ -1,12 +1,11 @@
 import type { Problem } from '../contracts/problem.ts';
 import { MAX_SERVICE_CIDRS } from '../identifiers.ts';
 import { printable } from '../printable.ts';
+import { readCluster } from '../resources/cluster.ts';
+import { text } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
-import { CLUSTER_NAME, clusterApiPath } from './cluster-api.ts';
-import { serviceCidrsOf } from './cluster-object.ts';
-import { isJsonObject } from './json.ts';
-import { namespacePath } from './namespace-path.ts';
-import { listPages } from './paging.ts';
+import { CLUSTER_NAME } from './cluster-api.ts';
+import { listKind } from './list.ts';
 
 /** Far above what one management cluster is known to carry. */
 const MAX_CLUSTERS = 1_000;
@@ -54,36 +53,23 @@ export async function listWorkloadClusters(
     ],
   });
   for (const namespace of new Set(namespaces)) {
-    const path = `${await clusterApiPath(client, signal)}/${namespacePath(namespace, object)}/clusters`;
-    for await (const page of listPages(client, { path, signal })) {
+    for await (const page of listKind(client, 'clusters', { namespace, signal })) {
       for (const item of page) {
         seen += 1;
         if (seen > MAX_CLUSTERS) return result(true);
-        const cluster = clusterOf(item, namespace);
-        if (cluster === undefined) {
-          nameless.push(shownName(item, namespace));
+        const cluster = readCluster(item);
+        if (cluster?.namespace !== namespace || !CLUSTER_NAME.test(cluster.name)) {
+          nameless.push(`${namespace}/${printable(text(item, 'metadata', 'name') ?? '(without a name)', 100)}`);
           continue;
         }
-        const cidrs = serviceCidrsOf(item);
-        if (cidrs === 'unusable') withoutCidrs.push(`${namespace}/${cluster.name}`);
-        clusters.push(Array.isArray(cidrs) ? { ...cluster, serviceCidrs: cidrs } : cluster);
+        const { name, serviceCidrs } = cluster;
+        if (serviceCidrs === 'unusable') withoutCidrs.push(`${namespace}/${name}`);
+        const known = serviceCidrs !== 'unusable' && serviceCidrs.length > 0;
+        clusters.push({ namespace, name, serviceCidrs: known ? serviceCidrs : undefined });
       }
     }
   }
   return result(false);
-}
-
-function clusterOf(item: unknown, namespace: string): Pick<WorkloadClusterObject, 'namespace' | 'name'> | undefined {
-  const metadata = isJsonObject(item) && isJsonObject(item['metadata']) ? item['metadata'] : {};
-  const { name } = metadata;
-  if (metadata['namespace'] !== namespace || typeof name !== 'string' || !CLUSTER_NAME.test(name)) return undefined;
-  return { namespace, name };
-}
-
-function shownName(item: unknown, namespace: string): string {
-  const metadata = isJsonObject(item) && isJsonObject(item['metadata']) ? item['metadata'] : {};
-  const { name } = metadata;
-  return `${namespace}/${typeof name === 'string' ? printable(name, 100) : '(without a name)'}`;
 }
 
 interface Unusable {

@@ -1,6 +1,6 @@
 import { DEFAULT_POLICY } from '../approval/policy.ts';
-import type { SigningRequest } from '../approval/request.ts';
 import { printable } from '../printable.ts';
+import type { SigningRequest } from '../resources/signing-request.ts';
 import type { DecodedRequest } from '../x509/certificate-request.ts';
 import { decodeCertificateRequest } from '../x509/decode-certificate-request.ts';
 import { verifyRequestSignature } from '../x509/verify-signature.ts';

@@ -1,4 +1,7 @@
-import { field, list, text } from '../resources/fields.ts';
+import type { V1Lease } from '@kubernetes/client-node';
+import { field, raw } from '../resources/fields.ts';
+import { isReady } from '../resources/node.ts';
+import { isDeleting } from '../resources/values.ts';
 import { instant } from '../time.ts';
 
 /** What a cluster says of whether a node is alive, and so has a certificate that is valid. */
@@ -13,6 +16,9 @@ export type Liveness =
   | { readonly kind: 'missing' }
   | { readonly kind: 'unreadable'; readonly problem: string };
 
+/** Here a kubelet renews the Lease of its Node. */
+export const NODE_LEASE_NAMESPACE = 'kube-node-lease';
+
 /** A kubelet renews its Lease every 10 seconds; this long ago it is not alive, whatever the clocks. */
 export const LEASE_COUNTS_MS = 5 * 60_000;
 
@@ -25,10 +31,9 @@ export const LEASE_COUNTS_MS = 5 * 60_000;
  * @param lease of the namespace kube-node-lease; undefined where there is none
  */
 export function livenessOf(node: unknown, lease: unknown): Liveness {
-  if (node === undefined || field(node, 'metadata', 'deletionTimestamp') != null) return { kind: 'missing' };
-  const conditions = list(node, 'status', 'conditions').filter((condition) => text(condition, 'type') === 'Ready');
-  const ready = conditions.some((condition) => text(condition, 'status') === 'True');
-  const renewTime = field(lease, 'spec', 'renewTime') ?? undefined;
+  if (node === undefined || isDeleting(node)) return { kind: 'missing' };
+  const ready = isReady(node);
+  const renewTime = field(raw<V1Lease>(lease), 'spec', 'renewTime') ?? undefined;
   if (renewTime === undefined) return { kind: 'known', ready, leaseRenewedAt: undefined };
   const leaseRenewedAt = typeof renewTime === 'string' ? instant(renewTime) : undefined;
   if (leaseRenewedAt === undefined) return { kind: 'unreadable', problem: 'spec.renewTime of its Lease is no time' };

@@ -3,22 +3,20 @@ import type { InstanceQuery } from '../aws/ec2-instances.ts';
 import { AwsError } from '../aws/errors.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { RecoveryWindow } from '../contracts/recovery-window.ts';
-import {
-  type ApprovalSubject,
-  approvalSubjectOf,
-  listSigningRequests,
-} from '../kubernetes/certificate-signing-requests.ts';
+import { listSigningRequests } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
+import { listKind } from '../kubernetes/list.ts';
 import { listMachines } from '../kubernetes/machines.ts';
-import { listPages } from '../kubernetes/paging.ts';
 import { printable } from '../printable.ts';
 import { eachInTurns, inTurns } from '../processor-time.ts';
-import { field, list, text } from '../resources/fields.ts';
+import { type ApprovalSubject, approvalSubjectOf } from '../resources/approval-subject.ts';
+import { text } from '../resources/fields.ts';
+import type { SigningRequest } from '../resources/signing-request.ts';
 import { instant } from '../time.ts';
 import { type ControlPlaneReading, type Voucher, voucherFromInstance, voucherFromMachine } from './control-plane.ts';
 import { nodeOfRequest, recoveryGate } from './decide.ts';
-import { type Liveness, livenessOf } from './liveness.ts';
+import { type Liveness, livenessOf, NODE_LEASE_NAMESPACE } from './liveness.ts';
 import type { RecoveryReason } from './reasons.ts';
 import { KUBELET_CLIENT_SIGNER, type RecoveryRequest, readRecoveryRequest } from './request.ts';
 
@@ -92,7 +90,7 @@ export async function listRecoveries(
     }
     const { csr } = read.request;
     const gate = recoveryGate(csr);
-    if (gate?.reason === 'AlreadyApproved' && isRecovered(item, openedAt)) {
+    if (gate?.reason === 'AlreadyApproved' && isRecovered(csr, openedAt)) {
       const node = nodeOfRequest(csr);
       if (node !== undefined) given.set(node, (given.get(node) ?? 0) + 1);
     }
@@ -115,12 +113,12 @@ export async function listRecoveries(
 }
 
 /** Approved by a recovery since then. The API server dates every condition; one without a date counts. Kubernetes removes approved requests an hour later. */
-function isRecovered(item: unknown, openedAt: string): boolean {
+function isRecovered({ conditions }: SigningRequest, openedAt: string): boolean {
   const since = instant(openedAt) ?? 0;
-  return list(item, 'status', 'conditions').some((condition) => {
-    if (text(condition, 'type') !== 'Approved' || text(condition, 'reason') !== RECOVERED_CONDITION) return false;
-    return (instant(text(condition, 'lastUpdateTime') ?? '') ?? since) >= since;
-  });
+  return conditions.some(
+    ({ type, reason, updated }) =>
+      type === 'Approved' && reason === RECOVERED_CONDITION && (instant(updated) ?? since) >= since,
+  );
 }
 
 /** What Machines and EC2 instances say of the nodes of a window. A source that cannot be read is part of the result. */
@@ -177,17 +175,17 @@ export async function readLiveness(
   { nodes }: RecoveryWindow,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Liveness>> {
-  const named = async (path: string, name: string): Promise<unknown> => {
-    for await (const page of listPages(workload, { path, fieldSelector: `metadata.name=${name}`, signal, limit: 1 })) {
+  const named = async (kind: 'nodes' | 'leases', name: string, namespace?: string): Promise<unknown> => {
+    for await (const page of listKind(workload, kind, { name, namespace, signal })) {
       // Whatever a server makes of the selector.
       const found = page.find((item) => text(item, 'metadata', 'name') === name);
-      if (field(found, 'metadata') !== undefined) return found;
+      if (found !== undefined) return found;
     }
     return undefined;
   };
   const entries = nodes.map(async (node): Promise<[string, Liveness]> => {
     try {
-      const [object, lease] = await Promise.all([named(NODES, node), named(NODE_LEASES, node)]);
+      const [object, lease] = await Promise.all([named('nodes', node), named('leases', node, NODE_LEASE_NAMESPACE)]);
       return [node, livenessOf(object, lease)];
     } catch (error) {
       if (!(error instanceof KubernetesError)) throw error;
@@ -196,6 +194,3 @@ export async function readLiveness(
   });
   return new Map(await Promise.all(entries));
 }
-
-const NODES = '/api/v1/nodes';
-const NODE_LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';

@@ -1,11 +1,13 @@
+import type { V1Lease } from '@kubernetes/client-node';
 import { readJson } from '../contracts/contract.ts';
 import type { Problem } from '../contracts/problem.ts';
 import { RecoveryRecord, type RecoveryWindow } from '../contracts/recovery-window.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
-import { isJsonObject, type JsonObject } from '../kubernetes/json.ts';
 import { getLease } from '../kubernetes/leases.ts';
 import { printable } from '../printable.ts';
+import { isJsonObject, type JsonObject, raw, text } from '../resources/fields.ts';
+import { readLease } from '../resources/lease.ts';
 import { instant } from '../time.ts';
 import { closedBecause } from './open-window.ts';
 
@@ -151,8 +153,8 @@ async function write(
 }
 
 /** The API takes a write without them as unconditional. */
-function requireVersion(client: KubernetesClient, { metadata }: JsonObject): void {
-  if (isJsonObject(metadata) && isId(metadata['uid']) && isId(metadata['resourceVersion'])) return;
+function requireVersion(client: KubernetesClient, lease: JsonObject): void {
+  if (readLease(lease) !== undefined) return;
   throw new KubernetesError({
     kind: 'not-kubernetes',
     object: `get lease ${RECOVERY_LEASE.name} on ${client.server}`,
@@ -161,16 +163,10 @@ function requireVersion(client: KubernetesClient, { metadata }: JsonObject): voi
   });
 }
 
-function isId(value: unknown): boolean {
-  return typeof value === 'string' && value !== '';
-}
-
 function recordOf(lease: JsonObject): RecoveryRecord | undefined {
-  const metadata = isJsonObject(lease['metadata']) ? lease['metadata'] : {};
-  const annotations = isJsonObject(metadata['annotations']) ? metadata['annotations'] : {};
-  const text = annotations[RECOVERY_ANNOTATION];
-  if (typeof text !== 'string') return undefined;
-  const record = readJson(RecoveryRecord, text, MAX_ANNOTATION);
+  const written = text(raw<V1Lease>(lease), 'metadata', 'annotations', RECOVERY_ANNOTATION);
+  if (written === undefined) return undefined;
+  const record = readJson(RecoveryRecord, written, MAX_ANNOTATION);
   return record.ok ? record.value : undefined;
 }
 

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { type Problem, problemOf } from '../contracts/problem.ts';
 import type { RecoveryWindow } from '../contracts/recovery-window.ts';
-import { type ApprovalSubject, updateApproval } from '../kubernetes/certificate-signing-requests.ts';
+import { updateApproval } from '../kubernetes/certificate-signing-requests.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { toWhoeverEnters } from '../kubernetes/missing-right.ts';
 import { printable } from '../printable.ts';
 import { inTurns } from '../processor-time.ts';
+import { type ApprovalSubject } from '../resources/approval-subject.ts';
 import { instant } from '../time.ts';
 import { decideRecovery, onlyNewest, type RecoveryDecision, type RecoveryVerdict } from './decide.ts';
 import {

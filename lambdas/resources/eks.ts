@@ -1,3 +1,5 @@
+import type { Node, NodeLabels } from './node.ts';
+
 // What EKS answers. Times are milliseconds since the epoch; texts are printable and bounded.
 
 export interface ObservedEksCluster {
@@ -63,21 +65,8 @@ export interface ObservedUpdate {
   readonly errors: readonly string[];
 }
 
-/**
- * Who replaces a node:
- *
- * - `managed`: EKS, when its node group is updated.
- * - `auto-mode`, `fargate`: EKS, automatically.
- * - `hybrid`, `karpenter`, `self-managed`: its owner.
- */
-export type NodeKind = 'managed' | 'auto-mode' | 'fargate' | 'hybrid' | 'karpenter' | 'self-managed';
-
-export interface ObservedEksNode {
-  readonly name: string;
+/** A Node of an EKS cluster. */
+export interface ObservedEksNode extends Pick<Node, 'name' | 'deleting'>, Pick<NodeLabels, 'kind' | 'nodegroup'> {
   /** Of its Node object: its machine is as old, or older. */
   readonly createdAt: number;
-  readonly deleting: boolean;
-  readonly kind: NodeKind;
-  /** The label `eks.amazonaws.com/nodegroup`. */
-  readonly nodegroup?: string;
 }

@@ -1,25 +1,72 @@
-/** Careful steps through JSON that came from a cluster: a field of the wrong type is absent, never an exception. */
-
-export function field(value: unknown, ...path: readonly string[]): unknown {
-  let at: unknown = value;
-  for (const key of path) {
-    if (!isRecord(at) || !Object.hasOwn(at, key)) return undefined;
-    at = at[key];
-  }
-  return at;
-}
+/**
+ * Careful steps through JSON that came from a cluster: a field of the wrong type is absent, never an exception. Of a {@link Raw} object, a field that its type does
+ * not have does not compile.
+ */
 
 /** A JSON object of which nothing is known yet. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function text(value: unknown, ...path: readonly string[]): string | undefined {
-  const found = field(value, ...path);
-  return typeof found === 'string' ? found : undefined;
+declare const KIND: unique symbol;
+
+/** JSON that ought to be a `T`: only the names of its fields are believed. */
+export interface Raw<T> {
+  readonly [KIND]?: T;
 }
 
-export function list(value: unknown, ...path: readonly string[]): readonly unknown[] {
-  const found = field(value, ...path);
+export function raw<T>(object: unknown): Raw<T>;
+export function raw(object: unknown): unknown {
+  return object;
+}
+
+type KindOf<V> = V extends { readonly [KIND]?: infer T } ? T : unknown;
+
+type Path<T, P extends readonly string[]> = unknown extends T
+  ? P
+  : P extends readonly [infer K extends string, ...infer R extends readonly string[]]
+    ? K extends keyof NonNullable<T>
+      ? readonly [K, ...Path<NonNullable<T>[K], R>]
+      : readonly [keyof NonNullable<T>, ...string[]]
+    : readonly [];
+
+type Known<V, P extends readonly string[]> = P extends Path<KindOf<V>, P> ? P : Path<KindOf<V>, P>;
+
+type At<T, P extends readonly string[]> = P extends readonly [infer K, ...infer R extends readonly string[]]
+  ? K extends keyof NonNullable<T>
+    ? At<NonNullable<T>[K], R>
+    : unknown
+  : T;
+
+type Entry<T> = NonNullable<T> extends readonly (infer E extends object)[] ? Raw<E> : unknown;
+
+/** Reads the field that a path leads to. */
+export type FieldReader<R> = <V, const P extends readonly string[]>(value: V, ...path: Known<V, P>) => R;
+
+/** @param of makes something of what is there; undefined where nothing is */
+export function reader<R>(of: (found: unknown) => R): FieldReader<R> {
+  return (value, ...path) => of(at(value, path));
+}
+
+function at(value: unknown, path: readonly string[]): unknown {
+  let found = value;
+  for (const key of path) {
+    if (!isJsonObject(found) || !Object.hasOwn(found, key)) return undefined;
+    found = found[key];
+  }
+  return found;
+}
+
+export const field = reader((found) => found);
+
+export const text = reader((found) => (typeof found === 'string' ? found : undefined));
+
+export function list<V, const P extends readonly string[]>(
+  value: V,
+  ...path: Known<V, P>
+): readonly Entry<At<KindOf<V>, P>>[] {
+  const found = at(value, path);
   return Array.isArray(found) ? found : [];
 }

@@ -1,6 +1,5 @@
-import { canonicalAddress } from '../names.ts';
 import { printable } from '../printable.ts';
-import { field, list, text } from './fields.ts';
+import { field, isJsonObject, list, text } from './fields.ts';
 import { type StatusAddresses, statusAddresses } from './status-addresses.ts';
 import { annotation, type Condition, conditionsAt, isDeleting, nameAt, timeAt } from './values.ts';
 
@@ -12,7 +11,6 @@ const ETCD_READY_LABEL = 'cluster.x-k8s.io/etcd-ready';
 /** What a user writes there wins over what the control plane provider found. Source: Cluster API, `reconcileCertificateExpiry`. */
 export const EXPIRY_ANNOTATION = 'machine.cluster.x-k8s.io/certificates-expiry';
 
-const MOST_ADDRESSES = 16;
 const MOST_ANNOTATIONS = 1000;
 const MOST_HOOKS = 16;
 const MOST_OWNERS = 64;
@@ -108,24 +106,6 @@ export function etcdClusterOf(object: unknown): string | undefined {
   return text(object, 'metadata', 'labels', ETCD_LABEL);
 }
 
-/**
- * Where its servers answer, canonical. On vSphere, the machine that holds the address of the API endpoint just now has it too; another one may answer there.
- *
- * @param endpoint address of the API endpoint
- */
-export function serverAddresses(
-  { addresses }: Pick<Machine, 'addresses'>,
-  endpoint: string | undefined,
-): readonly string[] {
-  const canonical = [...addresses.internalIps, ...addresses.externalIps]
-    .slice(0, MOST_ADDRESSES * 4)
-    .flatMap((address) => canonicalAddress(address) ?? []);
-  const all = [...new Set(canonical)];
-  const shared = endpoint === undefined ? undefined : canonicalAddress(endpoint);
-  const own = all.filter((address) => address !== shared);
-  return (own.length > 0 ? own : all).slice(0, MOST_ADDRESSES);
-}
-
 function controllerOf(object: unknown): string | undefined {
   const owners = list(object, 'metadata', 'ownerReferences').slice(0, MOST_OWNERS);
   return nameAt(
@@ -136,8 +116,7 @@ function controllerOf(object: unknown): string | undefined {
 
 function hooksOf(object: unknown): readonly string[] {
   const annotations = field(object, 'metadata', 'annotations');
-  if (typeof annotations !== 'object' || annotations === null || Array.isArray(annotations)) return [];
-  return Object.keys(annotations)
+  return Object.keys(isJsonObject(annotations) ? annotations : {})
     .slice(0, MOST_ANNOTATIONS)
     .filter((key) => HOOK.test(key) && key !== OWN_HOOK)
     .slice(0, MOST_HOOKS)

@@ -1,3 +1,4 @@
+import { canonicalAddress } from '../names.ts';
 import { list, text } from './fields.ts';
 
 export interface StatusAddresses {
@@ -5,6 +6,8 @@ export interface StatusAddresses {
   readonly internalIps: readonly string[];
   readonly externalIps: readonly string[];
 }
+
+const MOST_ADDRESSES = 16;
 
 const LISTS: Readonly<Record<string, keyof StatusAddresses>> = {
   InternalIP: 'internalIps',
@@ -29,4 +32,20 @@ export function statusAddresses(object: unknown): StatusAddresses {
     if (address !== undefined && into !== undefined) found[into].push(address);
   }
   return found;
+}
+
+/**
+ * Where the servers of a machine answer, canonical, internal addresses first. On vSphere, the machine that holds the address of the API endpoint just now has it too;
+ * another one may answer there.
+ *
+ * @param endpoint address of the API endpoint
+ */
+export function serverAddresses({ internalIps, externalIps }: StatusAddresses, endpoint?: string): readonly string[] {
+  const canonical = [...internalIps, ...externalIps]
+    .slice(0, MOST_ADDRESSES * 4)
+    .flatMap((address) => canonicalAddress(address) ?? []);
+  const all = [...new Set(canonical)];
+  const shared = endpoint === undefined ? undefined : canonicalAddress(endpoint);
+  const own = all.filter((address) => address !== shared);
+  return (own.length > 0 ? own : all).slice(0, MOST_ADDRESSES);
 }

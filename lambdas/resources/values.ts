@@ -1,12 +1,13 @@
 import { printable } from '../printable.ts';
-import { instant } from '../time.ts';
-import { field, list, text } from './fields.ts';
+import { instant, LAST_INSTANT } from '../time.ts';
+import { field, list, reader, text } from './fields.ts';
 
 // Readers of values of objects from a cluster: what is not as it should be is absent, never an exception.
 
 /** The longest name that Kubernetes gives. */
 const LONGEST_NAME = 253;
 const MOST_CONDITIONS = 64;
+const LONGEST_TIME = 40;
 const LONGEST_WORD = 100;
 const LONGEST_MESSAGE = 300;
 
@@ -28,31 +29,33 @@ export interface ObjectVersion {
 }
 
 /** A name, printable and bounded; undefined when there is none. */
-export function nameAt(object: unknown, ...path: readonly string[]): string | undefined {
-  const found = text(object, ...path);
-  return found === undefined || found === '' || found.length > LONGEST_NAME
-    ? undefined
-    : printable(found, LONGEST_NAME);
-}
+export const nameAt = reader((found) =>
+  typeof found !== 'string' || found === '' || found.length > LONGEST_NAME ? undefined : printable(found, LONGEST_NAME),
+);
 
 /** Words for people; undefined when there are none. */
-export function wordsAt(object: unknown, ...path: readonly string[]): string | undefined {
-  const found = text(object, ...path);
-  return found === undefined || found === '' ? undefined : printable(found, LONGEST_MESSAGE);
-}
+export const wordsAt = reader((found) =>
+  typeof found !== 'string' || found === '' ? undefined : printable(found, LONGEST_MESSAGE),
+);
 
 /** A whole number of int64 that JSON carries exactly, not below zero. */
-export function countAt(object: unknown, ...path: readonly string[]): number | undefined {
-  const found = field(object, ...path);
+export function countOf(found: unknown): number | undefined {
   return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : undefined;
 }
+export const countAt = reader(countOf);
 
-/** Milliseconds since the epoch; undefined for what is no RFC 3339 time since 1970. */
-export function timeAt(object: unknown, ...path: readonly string[]): number | undefined {
-  const found = text(object, ...path);
-  const at = found === undefined || found.length > 40 ? undefined : instant(found);
-  return at !== undefined && at >= 0 ? at : undefined;
+/** The same of int32. */
+export function smallCountOf(found: unknown): number | undefined {
+  const count = countOf(found);
+  return count !== undefined && count < 2 ** 31 ? count : undefined;
 }
+
+/** Milliseconds since the epoch; undefined for what is no RFC 3339 time since 1970 that can be written again. */
+export function timeOf(found: unknown): number | undefined {
+  const time = typeof found === 'string' && found.length <= LONGEST_TIME ? instant(found) : undefined;
+  return time !== undefined && time >= 0 && time <= LAST_INSTANT ? time : undefined;
+}
+export const timeAt = reader(timeOf);
 
 export function isDeleting(object: unknown): boolean {
   return field(object, 'metadata', 'deletionTimestamp') != null;
@@ -79,10 +82,10 @@ export function objectVersion(object: unknown): ObjectVersion | undefined {
 
 export const MISSING: Condition = { status: 'Missing' };
 
-/** Those below a path, by type; the first of a type is the one. */
-export function conditionsAt(object: unknown, ...path: readonly string[]): ReadonlyMap<string, Condition> {
+/** Those of a list, by type; the first of a type is the one. */
+export const conditionsAt = reader((found): ReadonlyMap<string, Condition> => {
   const conditions = new Map<string, Condition>();
-  for (const entry of list(object, ...path).slice(0, MOST_CONDITIONS)) {
+  for (const entry of list(found).slice(0, MOST_CONDITIONS)) {
     const type = text(entry, 'type');
     if (type === undefined || type.length > LONGEST_WORD || conditions.has(type)) continue;
     const status = text(entry, 'status');
@@ -97,7 +100,7 @@ export function conditionsAt(object: unknown, ...path: readonly string[]): Reado
     });
   }
   return conditions;
-}
+});
 
 /** `False, RollingUpdateInProgress: 1 of 3 machines`, for people. */
 export function shownCondition({ status, reason, message }: Condition): string {

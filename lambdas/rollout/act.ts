@@ -1,10 +1,10 @@
 import { type Problem, problemOf } from '../contracts/problem.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
-import type { JsonObject } from '../kubernetes/json.ts';
 import { patchEtcdadmCluster, patchKubeadmControlPlane } from '../kubernetes/merge-patch.ts';
-import { FIELD_MANAGER } from './annotations.ts';
-import type { ObservedLease } from './observed.ts';
+import { FIELD_MANAGER } from '../resources/annotations.ts';
+import type { JsonObject } from '../resources/fields.ts';
+import type { Lease } from '../resources/lease.ts';
 import { acquireLease, isHeldBy, type LeaseOptions, releaseLease } from './rollout-lease.ts';
 import { differsFrom, patchOf } from './rollout-patch.ts';
 import type { RolloutWrite } from './step.ts';
@@ -26,7 +26,7 @@ export interface RolloutWritten {
 
 export interface ActOptions extends LeaseOptions {
   /** As it was observed, before the plan: what begins a rollout is bound to it, and what aborts one gives it back. */
-  readonly lease?: ObservedLease | undefined;
+  readonly lease?: Lease | undefined;
   /** Nothing moves after this write, which aborts a rollout (`endsSettled`): only then the Lease is given back with it. @default false: a later look gives it back */
   readonly settled?: boolean;
   /** Aborts when nothing may begin any more. */

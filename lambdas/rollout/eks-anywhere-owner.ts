@@ -1,7 +1,7 @@
 import type { Problem } from '../contracts/problem.ts';
 import { printable } from '../printable.ts';
+import { OPT_IN } from '../resources/annotations.ts';
 import { compare, firstOf } from '../words.ts';
-import { OPT_IN } from './annotations.ts';
 import type { ObservedEksAnywhere } from './observed.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { printable } from '../printable.ts';
+import { OPT_IN, OPT_IN_ANNOTATION } from '../resources/annotations.ts';
 import type { ObservedAuthority, ObservedNodeGroup } from '../resources/eks.ts';
 import { DAY_MS } from '../time.ts';
 import { endOfWindow } from '../window/window.ts';
 import { compare, counted, date, firstOf, span } from '../words.ts';
-import { OPT_IN, OPT_IN_ANNOTATION } from './annotations.ts';
 import type { RolloutHistory } from './history.ts';
 import { nextWindowOf } from './next-window.ts';
 import type { ObservedNodeGroups } from './observed-node-groups.ts';

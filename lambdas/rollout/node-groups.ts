@@ -2,13 +2,8 @@ import { createHash } from 'node:crypto';
 import type { PastRollout } from '../contracts/rollout-ledger.ts';
 import type { HoldReason } from '../contracts/rollout-summary.ts';
 import { printable } from '../printable.ts';
-import type {
-  NodeKind,
-  ObservedAuthority,
-  ObservedEksNode,
-  ObservedNodeGroup,
-  ObservedUpdate,
-} from '../resources/eks.ts';
+import type { ObservedAuthority, ObservedEksNode, ObservedNodeGroup, ObservedUpdate } from '../resources/eks.ts';
+import type { NodeKind } from '../resources/node.ts';
 import type { RolloutState } from '../tables/rollout-states.ts';
 import { MINUTE_MS } from '../time.ts';
 import { compare, counted, date, firstOf } from '../words.ts';

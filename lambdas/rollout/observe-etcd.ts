@@ -1,16 +1,17 @@
+import type { V1Pod } from '@kubernetes/client-node';
 import type { AddressRule } from '../allowed-addresses.ts';
 import { etcdSelector } from '../kubernetes/cluster-api.ts';
 import { readClusterApiCertificates } from '../kubernetes/cluster-api-secret.ts';
 import { listKind } from '../kubernetes/list.ts';
-import { list, text } from '../resources/fields.ts';
+import { readEtcdadmCluster } from '../resources/etcdadm-cluster.ts';
+import { list, raw, text } from '../resources/fields.ts';
 import { etcdClusterOf, isMachineOf } from '../resources/machine.ts';
 import { timeAt } from '../resources/values.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import type { RolloutTarget } from './observe.ts';
 import type { ObservedEtcd, ObservedMachine } from './observed.ts';
-import { readEtcd } from './read-etcd.ts';
-import { observedMachine } from './read-machine.ts';
+import { observedMachine } from './observed-machine.ts';
 import type { Reader } from './reader.ts';
 import { servedCertificates } from './served-certificates.ts';
 
@@ -69,15 +70,16 @@ export async function observeEtcd(
     addresses,
     signal,
   });
-  const etcd = readEtcd(object, served.machines);
+  const etcd = readEtcdadmCluster(object);
   if (etcd === undefined) {
     reader.unread.push(malformed(`EtcdadmCluster ${namespace}/${etcdCluster}`));
     return undefined;
   }
   return {
     ...etcd,
-    ...(clientCertificate === undefined ? {} : { clientCertificate }),
-    ...(controllerStartedAt === undefined ? {} : { controllerStartedAt }),
+    machines: served.machines,
+    clientCertificate,
+    controllerStartedAt,
   };
 
   /** Of the Secret only these two times are kept; its key ends where it is read. */
@@ -117,7 +119,8 @@ export async function observeEtcd(
     await reader.each(
       listKind(management, 'pods', { namespace: CONTROLLER_NAMESPACE, signal }),
       MOST_PODS,
-      (pod) => {
+      (item) => {
+        const pod = raw<V1Pod>(item);
         if (text(pod, 'status', 'phase') !== 'Running') return;
         const manager = list(pod, 'status', 'containerStatuses').find(
           (container) => text(container, 'name') === CONTROLLER_CONTAINER,

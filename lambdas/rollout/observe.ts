@@ -1,41 +1,30 @@
 import { machineAddresses } from '../allowed-addresses.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { type ClusterApiVersion, clusterApiVersion } from '../kubernetes/cluster-api.ts';
+import { clusterApiVersion } from '../kubernetes/cluster-api.ts';
 import { hasInfrastructureTemplate } from '../kubernetes/infrastructure-templates.ts';
 import { getLease } from '../kubernetes/leases.ts';
 import { listKind } from '../kubernetes/list.ts';
 import { printable } from '../printable.ts';
+import { OPT_IN, OPT_IN_ANNOTATION } from '../resources/annotations.ts';
+import { type Cluster, readCluster } from '../resources/cluster.ts';
+import { readEksAnywhere } from '../resources/eks-anywhere.ts';
 import { field, text } from '../resources/fields.ts';
+import type { KubeadmControlPlane } from '../resources/kubeadm-control-plane.ts';
+import { type Lease, readLease } from '../resources/lease.ts';
 import { CLUSTER_LABEL, CONTROL_PLANE_LABEL, isMachineOf, roleOfMachine } from '../resources/machine.ts';
-import { countAt } from '../resources/values.ts';
+import { type MachineHealthCheck, readMachineHealthCheck } from '../resources/machine-health-check.ts';
 import type { handshakes } from '../tls/handshakes.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
-import { OPT_IN, OPT_IN_ANNOTATION } from './annotations.ts';
 import { EKS_ANYWHERE_NAMESPACE, firstMade, ownersCluster } from './eks-anywhere-owner.ts';
 import { observeEtcd } from './observe-etcd.ts';
-import type {
-  ObservedCapiCluster,
-  ObservedControlPlane,
-  ObservedEksAnywhere,
-  ObservedHealthCheck,
-  ObservedLease,
-  ObservedMachine,
-  ObservedRollout,
-  Sibling,
-} from './observed.ts';
-import { readCapiCluster } from './read-capi-cluster.ts';
-import { readControlPlane, readTemplate, type TemplateReference } from './read-control-plane.ts';
-import { readEksAnywhere } from './read-eks-anywhere.ts';
-import { readHealthCheck } from './read-health-check.ts';
-import { readLease } from './read-lease.ts';
-import { observedMachine } from './read-machine.ts';
-import { readSibling } from './read-sibling.ts';
+import type { ObservedEksAnywhere, ObservedMachine, ObservedRollout, Sibling } from './observed.ts';
+import { observedMachine } from './observed-machine.ts';
 import { createReader, type ListEnd, type Reader } from './reader.ts';
 import { ROLLOUT_LEASE } from './rollout-lease.ts';
 import { servedCertificates } from './served-certificates.ts';
-import { slimControlPlane } from './slim-control-plane.ts';
+import { type SeenControlPlane, type SiblingMachine, seenControlPlane, siblingMachine, siblingOf } from './siblings.ts';
 
 /** One cluster, and what its rollouts are read from and written to. */
 export interface RolloutTarget {
@@ -99,7 +88,7 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
   if (cluster === undefined) {
     return { ...base, machines: [], healthChecks: [], siblings: [], authorities: [] };
   }
-  const { namespace } = cluster.read;
+  const { namespace } = cluster;
   const isOwn = (candidate: SeenControlPlane): boolean =>
     candidate.cluster === name && candidate.namespace === namespace;
   const within = planes.end === 'too-large' ? await controlPlanesOf(management, reader, signal, namespace) : planes;
@@ -110,15 +99,18 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
   if (plane !== undefined && controlPlane === undefined)
     reader.unread.push(unreadable('KubeadmControlPlane', namespace, name));
 
-  const [seen, template, authorities] = await Promise.all([
+  const template = controlPlane?.template;
+  const [seen, templateFound, authorities] = await Promise.all([
     machinesOf(target, cluster, controlPlane, reader, signal),
-    plane?.template === undefined ? undefined : foundTemplate(management, plane.template, reader, signal),
+    template === undefined
+      ? undefined
+      : reader.one(async () => hasInfrastructureTemplate(management, { ...template, signal })),
     givenAuthorities(target, reader),
   ]);
   const addresses = machineAddresses(management);
   const [served, healthChecks, etcd] = await Promise.all([
     servedCertificates(seen.own, target.handshakes, {
-      port: target.apiServerPort ?? cluster.port ?? API_SERVER_PORT,
+      port: target.apiServerPort ?? cluster.apiServerPort ?? API_SERVER_PORT,
       proof: true,
       authorities,
       addresses,
@@ -132,11 +124,11 @@ export async function observeRollout(target: RolloutTarget, signal: AbortSignal)
   const eksAnywhere = namespace === EKS_ANYWHERE_NAMESPACE ? ownerOf(target, eksAnywheres, reader) : undefined;
   return {
     ...base,
-    capiCluster: cluster.read,
+    capiCluster: cluster,
     ...(eksAnywhere === undefined
       ? {}
       : { eksAnywhere: { ...eksAnywhere, controlPlaneUpgrade: upgrades.has(controlPlane?.name ?? name) } }),
-    ...(controlPlane === undefined ? {} : { controlPlane: withTemplate(controlPlane, template === true) }),
+    ...(controlPlane === undefined ? {} : { controlPlane: { ...controlPlane, templateFound: templateFound === true } }),
     machines: served.machines,
     ...(etcd === undefined ? {} : { etcd }),
     healthChecks,
@@ -150,49 +142,32 @@ async function observeLease(
   management: KubernetesClient,
   reader: Reader,
   signal: AbortSignal,
-): Promise<ObservedLease | undefined> {
+): Promise<Lease | undefined> {
   const object = await reader.one(async () => getLease(management, { ...ROLLOUT_LEASE, signal }));
   const lease = readLease(object);
   if (object !== undefined && lease === undefined)
     reader.unread.push(unreadable('Lease', ROLLOUT_LEASE.namespace, ROLLOUT_LEASE.name));
-  if (lease === undefined) return undefined;
-  const transitions = countAt(object, 'spec', 'leaseTransitions');
-  return transitions === undefined ? lease : { ...lease, transitions };
-}
-
-interface SeenCluster {
-  readonly read: ObservedCapiCluster;
-  /** EKS Anywhere: etcd is on machines of its own, of an EtcdadmCluster. */
-  readonly managedEtcd: boolean;
-  readonly endpoint: string | undefined;
-  readonly port: number | undefined;
+  return lease;
 }
 
 async function clustersOf(
   { name, namespace, management }: RolloutTarget,
   reader: Reader,
   signal: AbortSignal,
-): Promise<readonly SeenCluster[]> {
-  const seen: SeenCluster[] = [];
+): Promise<readonly Cluster[]> {
+  const seen: Cluster[] = [];
   const pages = listKind(management, 'clusters', { clusterName: name, namespace, signal });
   await reader.each(pages, MOST_CLUSTERS, (object) => {
-    const read = readCapiCluster(object);
+    const read = readCluster(object);
     // A server that does not select gives what was not asked for.
-    if (read === undefined || read.name !== name || (namespace !== undefined && read.namespace !== namespace)) return;
-    const port = countAt(object, 'spec', 'clusterNetwork', 'apiServerPort');
-    seen.push({
-      read,
-      managedEtcd: field(object, 'spec', 'managedExternalEtcdRef') != null,
-      endpoint: text(object, 'spec', 'controlPlaneEndpoint', 'host'),
-      port: port !== undefined && port > 0 && port < 65_536 ? port : undefined,
-    });
+    if (read?.name === name && (namespace === undefined || read.namespace === namespace)) seen.push(read);
   });
   return seen;
 }
 
 /** Whoever may make Clusters may give one any name, but not in this namespace: it is that of EKS Anywhere. */
-function preferred(clusters: readonly SeenCluster[]): readonly SeenCluster[] {
-  const own = clusters.filter(({ read }) => read.namespace === EKS_ANYWHERE_NAMESPACE);
+function preferred(clusters: readonly Cluster[]): readonly Cluster[] {
+  const own = clusters.filter(({ namespace }) => namespace === EKS_ANYWHERE_NAMESPACE);
   return own.length === 1 ? own : clusters;
 }
 
@@ -215,8 +190,8 @@ async function eksAnywheresOf(
   let own: ObservedEksAnywhere[] = [];
   const agrees = new Map<string, boolean>();
   const lookAtOwn = (object: unknown): void => {
-    const read = text(object, 'metadata', 'name') === name ? readEksAnywhere(object, false) : undefined;
-    if (read !== undefined) own.push(read);
+    const read = text(object, 'metadata', 'name') === name ? readEksAnywhere(object) : undefined;
+    if (read !== undefined) own.push({ ...read, controlPlaneUpgrade: false });
   };
   const look = (object: unknown): void => {
     lookAtOwn(object);
@@ -272,16 +247,6 @@ async function upgradesOf(
   return names;
 }
 
-interface SeenControlPlane {
-  readonly namespace: string | undefined;
-  readonly cluster: string | undefined;
-  readonly read: ObservedControlPlane | undefined;
-  readonly template: TemplateReference | undefined;
-  readonly apiVersion: ClusterApiVersion;
-  /** What `readSibling` reads of it. */
-  readonly object: unknown;
-}
-
 /** Those of a namespace, or of all: then it is no problem that others have more than are read. */
 async function controlPlanesOf(
   management: KubernetesClient,
@@ -295,14 +260,8 @@ async function controlPlanesOf(
   const seen: SeenControlPlane[] = [];
   if (apiVersion === undefined) return { seen, end: 'unread' };
   const look = (object: unknown): void => {
-    seen.push({
-      namespace: text(object, 'metadata', 'namespace'),
-      cluster: text(object, 'metadata', 'labels', CLUSTER_LABEL) ?? text(object, 'metadata', 'name'),
-      read: readControlPlane(object, apiVersion),
-      template: readTemplate(object, apiVersion),
-      apiVersion,
-      object: slimControlPlane(object),
-    });
+    const plane = seenControlPlane(object, apiVersion);
+    if (plane !== undefined) seen.push(plane);
   };
   const pages = listKind(management, 'kubeadmcontrolplanes', { namespace, signal });
   // What others have too much of, we need not see.
@@ -315,20 +274,20 @@ interface SeenMachines {
   readonly own: readonly ObservedMachine[];
   /** What selectors of health checks see of our own. */
   readonly labels: readonly unknown[];
-  /** Of other clusters, by namespace and name of those: what `readSibling` reads. */
-  readonly others: ReadonlyMap<string, readonly unknown[]>;
+  /** Of other clusters, by namespace and name of those. */
+  readonly others: ReadonlyMap<string, readonly SiblingMachine[]>;
   readonly end: ListEnd;
 }
 
 async function machinesOf(
   { name, management }: RolloutTarget,
-  { read: { namespace }, endpoint }: SeenCluster,
-  controlPlane: ObservedControlPlane | undefined,
+  { namespace, endpoint }: Cluster,
+  controlPlane: KubeadmControlPlane | undefined,
   reader: Reader,
   signal: AbortSignal,
 ): Promise<SeenMachines> {
   const ownObjects: unknown[] = [];
-  const others = new Map<string, unknown[]>();
+  const others = new Map<string, SiblingMachine[]>();
   const isOwn = (object: unknown): boolean =>
     text(object, 'metadata', 'namespace') === namespace &&
     isMachineOf(object, name) &&
@@ -343,7 +302,7 @@ async function machinesOf(
     const key = `${text(object, 'metadata', 'namespace') ?? ''}/${of}`;
     const group = others.get(key) ?? [];
     others.set(key, group);
-    group.push(slimMachine(object));
+    group.push(siblingMachine(object));
   };
   const end = await reader.each(
     listKind(management, 'machines', { labels: CONTROL_PLANE_LABEL, signal }),
@@ -372,33 +331,19 @@ async function machinesOf(
   return { own, labels, others, end };
 }
 
-async function foundTemplate(
-  management: KubernetesClient,
-  template: TemplateReference,
-  reader: Reader,
-  signal: AbortSignal,
-): Promise<boolean | undefined> {
-  return reader.one(async () => hasInfrastructureTemplate(management, { ...template, signal }));
-}
-
-function withTemplate(controlPlane: ObservedControlPlane, found: boolean): ObservedControlPlane {
-  const { template } = controlPlane;
-  return template === undefined ? controlPlane : { ...controlPlane, template: { ...template, found } };
-}
-
 async function healthChecksOf(
   { name, management }: RolloutTarget,
   namespace: string,
   machines: readonly unknown[],
   reader: Reader,
   signal: AbortSignal,
-): Promise<readonly ObservedHealthCheck[]> {
-  const seen: ObservedHealthCheck[] = [];
+): Promise<readonly MachineHealthCheck[]> {
+  const seen: MachineHealthCheck[] = [];
   await reader.each(
     listKind(management, 'machinehealthchecks', { namespace, signal }),
     MOST_HEALTH_CHECKS,
     (object) => {
-      const check = readHealthCheck(object, name, machines);
+      const check = readMachineHealthCheck(object, name, machines);
       if (check !== undefined) seen.push(check);
     },
   );
@@ -434,27 +379,14 @@ function endsOf(authorities: readonly Certificate[]): ObservedRollout['authoriti
 
 function siblingsOf(
   planes: readonly SeenControlPlane[],
-  machines: ReadonlyMap<string, readonly unknown[]>,
+  machines: ReadonlyMap<string, readonly SiblingMachine[]>,
   optedIn: ReadonlySet<string>,
 ): readonly Sibling[] {
-  return planes.flatMap(({ object, apiVersion, namespace, cluster }) => {
-    const agrees = namespace === EKS_ANYWHERE_NAMESPACE && optedIn.has(cluster ?? '');
-    const eksAnywhere = agrees ? { metadata: { annotations: { [OPT_IN_ANNOTATION]: OPT_IN } } } : undefined;
-    return readSibling(object, apiVersion, machines.get(`${namespace}/${cluster}`) ?? [], eksAnywhere) ?? [];
+  return planes.flatMap((plane) => {
+    const { namespace, cluster } = plane;
+    const agreed = namespace === EKS_ANYWHERE_NAMESPACE && optedIn.has(cluster);
+    return siblingOf(plane, machines.get(`${namespace}/${cluster}`) ?? [], agreed) ?? [];
   });
-}
-
-function slimMachine(object: unknown): unknown {
-  return {
-    metadata: {
-      creationTimestamp: field(object, 'metadata', 'creationTimestamp'),
-      deletionTimestamp: field(object, 'metadata', 'deletionTimestamp'),
-    },
-    status: {
-      nodeRef: field(object, 'status', 'nodeRef') == null ? undefined : {},
-      certificatesExpiryDate: text(object, 'status', 'certificatesExpiryDate'),
-    },
-  };
 }
 
 /** Undefined when there is none; more than one is a problem, for nobody knows which is meant. */

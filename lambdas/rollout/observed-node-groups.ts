@@ -1,5 +1,6 @@
 import type { Problem } from '../contracts/problem.ts';
 import type { ObservedAuthority, ObservedEksCluster, ObservedEksNode, ObservedNodeGroup } from '../resources/eks.ts';
+import { readNode, readNodeLabels } from '../resources/node.ts';
 
 /*
  * All that is known of an EKS cluster when the next update of one of its node groups is planned. Plain data; times are milliseconds since the epoch; texts are
@@ -14,4 +15,14 @@ export interface ObservedNodeGroups {
   readonly nodes: readonly ObservedEksNode[];
   /** What could not be read. No update begins while anything is in here. */
   readonly unread: readonly Problem[];
+}
+
+/** A Node of an EKS cluster, or what is wrong with it. Never throws. */
+export function readEksNode(object: unknown): ObservedEksNode | string {
+  const node = readNode(object);
+  if (node === undefined) return 'metadata.name is missing or longer than a name';
+  const { name, createdAt, deleting } = node;
+  if (createdAt === undefined) return `Node ${name}: metadata.creationTimestamp is missing or no time`;
+  const { kind, nodegroup } = readNodeLabels(object, name);
+  return { name, createdAt, deleting, kind, nodegroup };
 }

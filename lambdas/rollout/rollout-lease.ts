@@ -5,9 +5,9 @@ import { KubernetesError } from '../kubernetes/errors.ts';
 import { createLease, type LeaseName, microTime, patchLease } from '../kubernetes/leases.ts';
 import { toWhoeverEnters } from '../kubernetes/missing-right.ts';
 import { printable } from '../printable.ts';
-import { text } from '../resources/fields.ts';
-import { FIELD_MANAGER } from './annotations.ts';
-import type { ObservedLease } from './observed.ts';
+import { FIELD_MANAGER } from '../resources/annotations.ts';
+import type { Lease } from '../resources/lease.ts';
+import { readLease } from '../resources/lease.ts';
 import { isBinding, LEASE_SILENT_MS, LEASE_TURN_MS } from './turn.ts';
 
 /** One of a management cluster: whoever has it may begin a rollout there. */
@@ -35,12 +35,12 @@ export interface LeaseOptions {
 export interface LeaseOutcome {
   readonly kind: 'held' | 'overtaken' | 'locked' | 'failed';
   /** As it is now; only when it is held. */
-  readonly lease?: Pick<ObservedLease, 'uid' | 'resourceVersion'>;
+  readonly lease?: Pick<Lease, 'uid' | 'resourceVersion'>;
   readonly problem?: Problem;
 }
 
 /** Whether a rollout of this cluster has it, whichever. */
-export function isHeldBy(lease: ObservedLease | undefined, cluster: string): boolean {
+export function isHeldBy(lease: Lease | undefined, cluster: string): boolean {
   return lease?.holder?.startsWith(`${cluster} `) === true;
 }
 
@@ -51,7 +51,7 @@ export function isHeldBy(lease: ObservedLease | undefined, cluster: string): boo
  * @param lease as observed; undefined when there was none
  */
 export async function acquireLease(
-  lease: ObservedLease | undefined,
+  lease: Lease | undefined,
   rollout: string,
   options: LeaseOptions,
 ): Promise<LeaseOutcome> {
@@ -79,20 +79,20 @@ export async function acquireLease(
 }
 
 /** Says that the rollout goes on. Rejects only for a bug. */
-export async function renewLease(lease: ObservedLease, options: LeaseOptions): Promise<LeaseOutcome> {
+export async function renewLease(lease: Lease, options: LeaseOptions): Promise<LeaseOutcome> {
   return patched(lease, { renewTime: microTime(options.clock()) }, options);
 }
 
 /** Gives it back. Rejects only for a bug. */
 export async function releaseLease(
-  lease: Pick<ObservedLease, 'uid' | 'resourceVersion'>,
+  lease: Pick<Lease, 'uid' | 'resourceVersion'>,
   options: LeaseOptions,
 ): Promise<LeaseOutcome> {
   return patched(lease, { holderIdentity: '', renewTime: microTime(options.clock()) }, options);
 }
 
 async function patched(
-  { uid, resourceVersion }: Pick<ObservedLease, 'uid' | 'resourceVersion'>,
+  { uid, resourceVersion }: Pick<Lease, 'uid' | 'resourceVersion'>,
   spec: Readonly<Record<string, string>>,
   { management, cluster, signal }: LeaseOptions,
 ): Promise<LeaseOutcome> {
@@ -102,13 +102,7 @@ async function patched(
 
 async function outcomeOf(cluster: string, write: () => Promise<unknown>): Promise<LeaseOutcome> {
   try {
-    const answer = await write();
-    const uid = text(answer, 'metadata', 'uid');
-    const resourceVersion = text(answer, 'metadata', 'resourceVersion');
-    return {
-      kind: 'held',
-      lease: uid === undefined || resourceVersion === undefined ? undefined : { uid, resourceVersion },
-    };
+    return { kind: 'held', lease: readLease(await write()) };
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     const gone = error.kind === 'conflict' || error.kind === 'not-found';
@@ -123,7 +117,7 @@ async function outcomeOf(cluster: string, write: () => Promise<unknown>): Promis
   }
 }
 
-function locked({ holder = '' }: ObservedLease, { server }: KubernetesClient): LeaseOutcome {
+function locked({ holder = '' }: Lease, { server }: KubernetesClient): LeaseOutcome {
   const { namespace, name } = ROLLOUT_LEASE;
   return {
     kind: 'locked',

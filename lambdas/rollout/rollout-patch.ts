@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { formatHoldMark, formatRolloutMark, type RolloutMark } from '../contracts/rollout-mark.ts';
-import { isJsonObject, type JsonObject } from '../kubernetes/json.ts';
-import { HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from './annotations.ts';
+import { HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../resources/annotations.ts';
+import { isJsonObject, type JsonObject } from '../resources/fields.ts';
 import { pauseOf } from './etcd-order.ts';
 import type { RolloutWrite } from './step.ts';
 

@@ -6,13 +6,12 @@ import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import { inTurns } from '../processor-time.ts';
+import { OPT_IN_ANNOTATION } from '../resources/annotations.ts';
 import type { ObservedEksNode } from '../resources/eks.ts';
 import type { RolloutWritten } from './act.ts';
-import { OPT_IN_ANNOTATION } from './annotations.ts';
 import { NO_HISTORY, type RolloutHistory } from './history.ts';
 import { affectedGroups, type NodeGroupAct, type NodeGroupStep, planNodeGroups, successorOf } from './node-groups.ts';
-import type { ObservedNodeGroups } from './observed-node-groups.ts';
-import { readEksNode } from './read-eks-node.ts';
+import { type ObservedNodeGroups, readEksNode } from './observed-node-groups.ts';
 import type { StepOptions } from './step-rollout.ts';
 
 /** One EKS cluster, and what its node groups are read from and updated with. */

@@ -1,9 +1,10 @@
 import type { PastRollout } from '../contracts/rollout-ledger.ts';
+import type { Lease } from '../resources/lease.ts';
 import { HOUR_MS, isAhead } from '../time.ts';
 import { openFor } from '../window/window.ts';
 import { renewedCertificates, rolloutSpan } from './checks/span.ts';
 import type { CheckQuestion } from './checks.ts';
-import type { ObservedLease, Sibling } from './observed.ts';
+import type { Sibling } from './observed.ts';
 
 /**
  * For so long a rollout has its place in the budget of the fleet, and for so long of its own time a cluster waits for machines of others that hold no Lease: five
@@ -29,7 +30,7 @@ export function hasTurn({ startedAt, endedAt }: Pick<PastRollout, 'startedAt' | 
  *
  * @param siblings of which one may be the holder: while its machines move, it needs no sign of life. Leave it out where they were not read
  */
-export function isBinding(lease: ObservedLease, now: number, siblings: readonly Sibling[] = []): boolean {
+export function isBinding(lease: Lease, now: number, siblings: readonly Sibling[] = []): boolean {
   const { holder = '', acquiredAt, renewedAt } = lease;
   const since = acquiredAt ?? renewedAt;
   if (holder === '' || since === undefined || isAhead(since, now) || now - since > LEASE_TURN_MS) return false;

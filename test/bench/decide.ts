@@ -2,7 +2,7 @@ import { decideApproval } from '../../lambdas/approval/decide-approval.ts';
 import { indexEvidence } from '../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromMachine } from '../../lambdas/approval/evidence/machine.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
+import { readSigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { csrOf, machineOf, requestOf } from './fixtures.ts';
 import { type Figure, figure } from './statistics.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { ROLLOUT_ANNOTATION } from '../../lambdas/rollout/annotations.ts';
+import { ROLLOUT_ANNOTATION } from '../../lambdas/resources/annotations.ts';
 import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
 import { type ApiserverEndpoints, openApiserverEndpoints } from './apiserver-endpoints.ts';
 import { type ControlPlaneCluster, createControlPlaneCluster, type Machine } from './control-plane-cluster.ts';

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { type ApiCall, createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
-import { actRollout } from '../../lambdas/rollout/act.ts';
 import {
   HOLD_ANNOTATION,
   OPT_IN_ANNOTATION,
   PAUSED_ANNOTATION,
   ROLLOUT_ANNOTATION,
-} from '../../lambdas/rollout/annotations.ts';
+} from '../../lambdas/resources/annotations.ts';
+import { actRollout } from '../../lambdas/rollout/act.ts';
 import { observeRollout, type RolloutTarget } from '../../lambdas/rollout/observe.ts';
 import type { ObservedRollout } from '../../lambdas/rollout/observed.ts';
 import { planResume } from '../../lambdas/rollout/plan.ts';

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { type ApiCall, createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
+import { HOLD_ANNOTATION, OPT_IN_ANNOTATION, ROLLOUT_ANNOTATION } from '../../lambdas/resources/annotations.ts';
 import { actRollout, type RolloutWritten } from '../../lambdas/rollout/act.ts';
-import { HOLD_ANNOTATION, OPT_IN_ANNOTATION, ROLLOUT_ANNOTATION } from '../../lambdas/rollout/annotations.ts';
 import { observeRollout, type RolloutTarget } from '../../lambdas/rollout/observe.ts';
 import { planAbort, planResume } from '../../lambdas/rollout/plan.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../lambdas/rollout/policy.ts';

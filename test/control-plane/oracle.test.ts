@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decideApproval } from '../../lambdas/approval/decide-approval.ts';
-import { readSigningRequest } from '../../lambdas/approval/read-request.ts';
 import type { RuleId } from '../../lambdas/approval/rules/rules.ts';
 import type { Verdict } from '../../lambdas/approval/verdict.ts';
 import { canonicalAddress, canonicalDnsName } from '../../lambdas/names.ts';
+import { readSigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { runs } from '../runs.ts';
 import { evidenceFor, NOW } from '../unit/approval/fixtures.ts';
 import { mutatedRequests } from '../unit/approval/mutations.ts';

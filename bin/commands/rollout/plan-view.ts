@@ -1,4 +1,4 @@
-import { ROLLOUT_ANNOTATION } from '../../../lambdas/rollout/annotations.ts';
+import { ROLLOUT_ANNOTATION } from '../../../lambdas/resources/annotations.ts';
 import type { ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import type { RolloutCheck, RolloutStep } from '../../../lambdas/rollout/step.ts';
 import type { RolloutState } from '../../../lambdas/tables/rollout-states.ts';

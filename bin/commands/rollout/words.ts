@@ -1,5 +1,5 @@
+import { HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../../../lambdas/resources/annotations.ts';
 import type { RolloutWritten } from '../../../lambdas/rollout/act.ts';
-import { HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../../../lambdas/rollout/annotations.ts';
 import type { ObservedControlPlane } from '../../../lambdas/rollout/observed.ts';
 import type { RolloutStep, RolloutWrite } from '../../../lambdas/rollout/step.ts';
 import type { RolloutState } from '../../../lambdas/tables/rollout-states.ts';

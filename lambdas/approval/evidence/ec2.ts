@@ -1,5 +1,6 @@
+import type { Instance, InstanceNetworkInterface } from '@aws-sdk/client-ec2';
 import { canonicalDnsName } from '../../names.ts';
-import { field, list, text } from '../../resources/fields.ts';
+import { field, list, type Raw, raw, text } from '../../resources/fields.ts';
 import { instant } from '../../time.ts';
 import { type Owner, ownedNames, type WeakAddress } from './evidence.ts';
 
@@ -28,7 +29,8 @@ const LAUNCH_MS = 5_000;
  *
  * @param vpcId of the cluster, where it is known
  */
-export function ownerFromInstance(instance: unknown, clusterName: string, vpcId?: string): Owner | undefined {
+export function ownerFromInstance(item: unknown, clusterName: string, vpcId?: string): Owner | undefined {
+  const instance = raw<Instance>(item);
   const id = text(instance, 'InstanceId');
   if (id === undefined || !/^i-\w{1,40}$/.test(id)) return undefined;
   if (vpcId !== undefined && text(instance, 'VpcId') !== vpcId) return undefined;
@@ -80,7 +82,10 @@ export function ownerFromInstance(instance: unknown, clusterName: string, vpcId?
 }
 
 /** Those that the instance was launched with, as far as that is shown; without device index 0 none. */
-function networkInterfaces(instance: unknown): { atLaunch: readonly unknown[]; others: readonly unknown[] } {
+function networkInterfaces(instance: Raw<Instance>): {
+  readonly atLaunch: readonly Raw<InstanceNetworkInterface>[];
+  readonly others: readonly Raw<InstanceNetworkInterface>[];
+} {
   const all = list(instance, 'NetworkInterfaces');
   const first = all.find(isFirst);
   const launch = attachedAt(first);
@@ -94,20 +99,24 @@ function networkInterfaces(instance: unknown): { atLaunch: readonly unknown[]; o
 }
 
 /** Large instances have several network cards, each with device indexes of its own. */
-function isFirst(networkInterface: unknown): boolean {
+function isFirst(networkInterface: Raw<InstanceNetworkInterface>): boolean {
   const card = field(networkInterface, 'Attachment', 'NetworkCardIndex') ?? 0;
   return card === 0 && field(networkInterface, 'Attachment', 'DeviceIndex') === 0;
 }
 
 /** Milliseconds since the epoch; undefined when it does not tell. */
-function attachedAt(networkInterface: unknown): number | undefined {
+function attachedAt(networkInterface: Raw<InstanceNetworkInterface> | undefined): number | undefined {
   const time = field(networkInterface, 'Attachment', 'AttachTime');
   if (time instanceof Date) return Number.isNaN(time.getTime()) ? undefined : time.getTime();
   return instant(typeof time === 'string' ? time : undefined);
 }
 
 /** What these interfaces have beside what is owned. */
-function weak(interfaces: readonly unknown[], owned: readonly string[], why: string): readonly WeakAddress[] {
+function weak(
+  interfaces: readonly Raw<InstanceNetworkInterface>[],
+  owned: readonly string[],
+  why: string,
+): readonly WeakAddress[] {
   const addresses = interfaces.flatMap((networkInterface) => [
     ...list(networkInterface, 'PrivateIpAddresses').flatMap((entry) => [
       text(entry, 'PrivateIpAddress'),
@@ -123,12 +132,12 @@ function weak(interfaces: readonly unknown[], owned: readonly string[], why: str
 /** Source: Cluster API Provider AWS, `NameAWSClusterAPIRole` and `MachineScope.Role`. */
 const ROLE_TAG = 'sigs.k8s.io/cluster-api-provider-aws/role';
 
-function isControlPlane(instance: unknown): boolean {
+function isControlPlane(instance: Raw<Instance>): boolean {
   const roles = list(instance, 'Tags').filter((tag) => text(tag, 'Key') === ROLE_TAG);
   return roles.length === 1 && text(roles[0], 'Value') === 'control-plane';
 }
 
-function isTaggedFor(instance: unknown, clusterName: string): boolean {
+function isTaggedFor(instance: Raw<Instance>, clusterName: string): boolean {
   return list(instance, 'Tags').some((tag) => {
     const key = text(tag, 'Key');
     const value = text(tag, 'Value');
@@ -138,7 +147,7 @@ function isTaggedFor(instance: unknown, clusterName: string): boolean {
 }
 
 /** `ec2.internal` in us-east-1, `<region>.compute.internal` elsewhere; undefined when the instance does not tell. */
-function privateDomain(instance: unknown, privateDnsName: string): string | undefined {
+function privateDomain(instance: Raw<Instance>, privateDnsName: string): string | undefined {
   const domain = privateDnsName.slice(privateDnsName.indexOf('.') + 1);
   if (/^(?:ec2|[a-z0-9-]+\.compute)\.internal$/.test(domain)) return domain;
   const region = text(instance, 'Placement', 'AvailabilityZone')?.match(/^([a-z]{2}(?:-[a-z]+)+-\d+)[a-z]$/)?.[1];

@@ -1,5 +1,4 @@
-import { field, text } from '../../resources/fields.ts';
-import { statusAddresses } from '../../resources/status-addresses.ts';
+import { readNode } from '../../resources/node.ts';
 import { type Owner, ownedNames } from './evidence.ts';
 
 /**
@@ -8,12 +7,11 @@ import { type Owner, ownedNames } from './evidence.ts';
  *
  * Source: core/v1 `NodeAddress`.
  */
-export function ownerFromNode(node: unknown): Owner | undefined {
-  const name = text(node, 'metadata', 'name');
-  if (name === undefined || name === '') return undefined;
-  if (field(node, 'metadata', 'deletionTimestamp') != null) return undefined;
-
-  const { dnsNames, internalIps, externalIps } = statusAddresses(node);
+export function ownerFromNode(object: unknown): Owner | undefined {
+  const node = readNode(object);
+  if (node === undefined || node.deleting) return undefined;
+  const { name, addresses } = node;
+  const { dnsNames, internalIps, externalIps } = addresses;
   return {
     source: 'node',
     object: `Node ${name}`,

@@ -1,9 +1,10 @@
 import { canonicalAddress, canonicalDnsName, isDnsName } from '../../names.ts';
 import { printable } from '../../printable.ts';
+import type { SigningRequest } from '../../resources/signing-request.ts';
 import type { Reason } from '../../tables/reasons.ts';
 import type { CertificateRequest, DecodedRequest, GeneralName } from '../../x509/certificate-request.ts';
 import type { ApprovalPolicy, KeyPolicy } from '../policy.ts';
-import type { ClusterContext, SigningRequest } from '../request.ts';
+import type { ClusterContext } from '../request.ts';
 import type { Check } from '../verdict.ts';
 import type { OwnershipResult } from './ownership.ts';
 import { type Reserved, reservedAddress, reservedDnsName } from './reserved-names.ts';

@@ -1,5 +1,6 @@
+import type { V1APIService } from '@kubernetes/client-node';
 import { listKind } from '../../kubernetes/list.ts';
-import { field } from '../../resources/fields.ts';
+import { field, raw } from '../../resources/fields.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { collectCaBundles } from '../ca-bundles.ts';
 import { shownName } from '../objects.ts';
@@ -15,7 +16,7 @@ export const apiServices: AuditSource = {
     const bundles = collectCaBundles('api-services', context);
     const { target, now, signal } = context;
     const reading = await readList(listKind(target.workload, 'apiservices', { signal }), (item) =>
-      bundles.add(`APIService ${shownName(item)}`, field(item, 'spec', 'caBundle')),
+      bundles.add(`APIService ${shownName(item)}`, field(raw<V1APIService>(item), 'spec', 'caBundle')),
     );
     const told = { source: 'api-services' as const, observedAt: new Date(now()).toISOString() };
     return { observations: [...bundles.observations, ...cutShort(told, reading)], count: reading.count };

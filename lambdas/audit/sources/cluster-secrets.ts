@@ -7,9 +7,9 @@ import {
 import { KubernetesError, type KubernetesErrorKind } from '../../kubernetes/errors.ts';
 import { printable } from '../../printable.ts';
 import type { CertificateClass } from '../../tables/certificate-classes.ts';
+import { timestamp } from '../../time.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { certificatesAt } from '../certificates-at.ts';
-import { timestamp } from '../instant.ts';
 import { unreadBecause } from '../unread.ts';
 
 const SECRETS: readonly (readonly [ClusterApiSecret, CertificateClass])[] = [

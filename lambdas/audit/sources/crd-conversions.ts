@@ -1,5 +1,6 @@
+import type { V1CustomResourceDefinition } from '@kubernetes/client-node';
 import { listKind } from '../../kubernetes/list.ts';
-import { field } from '../../resources/fields.ts';
+import { field, raw } from '../../resources/fields.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { collectCaBundles } from '../ca-bundles.ts';
 import { shownName } from '../objects.ts';
@@ -17,7 +18,7 @@ export const crdConversions: AuditSource = {
     const reading = await readList(listKind(target.workload, 'customresourcedefinitions', { signal }), (item) =>
       bundles.add(
         `CustomResourceDefinition ${shownName(item)} (conversion)`,
-        field(item, 'spec', 'conversion', 'webhook', 'clientConfig', 'caBundle'),
+        field(raw<V1CustomResourceDefinition>(item), 'spec', 'conversion', 'webhook', 'clientConfig', 'caBundle'),
       ),
     );
     const told = { source: 'crd-conversions' as const, observedAt: new Date(now()).toISOString() };

@@ -2,13 +2,16 @@ import type { MemberObservation, Observation } from '../../contracts/observation
 import type { Problem } from '../../contracts/problem.ts';
 import type { Provider } from '../../identifiers.ts';
 import { listKind } from '../../kubernetes/list.ts';
-import { field, list, text } from '../../resources/fields.ts';
+import {
+  type CertificateScan,
+  type EksAnywhereCluster,
+  readCertificateScan,
+  readEksAnywhere,
+} from '../../resources/eks-anywhere.ts';
 import { ownersCluster } from '../../rollout/eks-anywhere-owner.ts';
-import { DAY_MS } from '../../time.ts';
+import { DAY_MS, timestamp } from '../../time.ts';
 import type { AuditSource } from '../audit-source.ts';
-import { instantOf, timestamp } from '../instant.ts';
 import { machineMembers, memberName } from '../machine-name.ts';
-import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
 import { toldCertificate } from '../told-certificate.ts';
 
@@ -16,7 +19,6 @@ import { toldCertificate } from '../told-certificate.ts';
 const MOST_CLUSTERS = 10;
 /** A hundred years. */
 const MOST_DAYS = 36_525;
-const LONGEST_NAME = 253;
 
 /** What the scanner of EKS Anywhere dials, by role. */
 const SCANNED = {
@@ -40,18 +42,18 @@ export const eksAnywhere: AuditSource = {
     if (management === undefined) return { observations: [], count: 0 };
     const at = now();
     const told = { source: 'eks-anywhere' as const, observedAt: timestamp(at) };
-    const found: { readonly namespace: string; readonly object: unknown }[] = [];
+    const found: ScannedCluster[] = [];
     const clusters = listKind(management, 'eksAnywhereClusters', { clusterName: cluster.name, namespace, signal });
     const reading = await readList(clusters, (object) => {
-      const of = text(object, 'metadata', 'namespace');
-      if (of === undefined || text(object, 'metadata', 'name') !== cluster.name) return 'more';
-      if (found.length < MOST_CLUSTERS) found.push({ namespace: of, object });
+      const read = readEksAnywhere(object);
+      if (read?.name === cluster.name && found.length < MOST_CLUSTERS)
+        found.push({ ...read, scan: readCertificateScan(object) });
       return 'more';
     });
     const owners = ownersCluster(found, cluster.name, namespace);
     const observations =
       owners.kind === 'one'
-        ? scanned(owners.cluster.object, scannedMachines(members), cluster.provider, { ...told, now: at })
+        ? scanned(owners.cluster, scannedMachines(members), cluster.provider, { ...told, now: at })
         : [];
     const unknown = owners.kind === 'one' || owners.problem === undefined ? [] : [leftOut(told, owners.problem)];
     return { observations: [...observations, ...unknown, ...cutShort(told, reading)], count: reading.count };
@@ -70,18 +72,19 @@ interface Observing {
   readonly now: number;
 }
 
+type ScannedCluster = EksAnywhereCluster & { readonly scan: CertificateScan };
+
 /** What one Cluster says, and does not say, of each machine. */
 function scanned(
-  cluster: unknown,
+  cluster: ScannedCluster,
   machines: ReadonlyMap<string, Scanned>,
   provider: Provider,
   { now, ...told }: Observing,
 ): readonly Observation[] {
   const countedAt = countedBy(cluster, now);
-  const days = daysByMachine(cluster);
-  const leavesOut = isScanned(cluster);
+  const { days, done } = cluster.scan;
   return [...machines].flatMap(([name, { member, what, port }]): readonly Observation[] => {
-    const where = `Cluster ${shownName(cluster)} status (machine ${name})`;
+    const where = `Cluster ${cluster.namespace}/${cluster.name} status (machine ${name})`;
     const sighting = { ...told, what, where, member: memberName(member) };
     const expiresInDays = days.get(name);
     if (isDays(expiresInDays)) {
@@ -89,7 +92,7 @@ function scanned(
       return [toldCertificate(sighting, { basis: 'status', notAfter, precisionMs: DAY_MS }, provider)];
     }
     if (days.has(name)) return [{ kind: 'unread', ...sighting, ...NO_DAYS }];
-    if (!leavesOut || member.externalIp !== true || now - Date.parse(member.createdAt) <= DAY_MS) return [];
+    if (!done || member.externalIp !== true || now - Date.parse(member.createdAt) <= DAY_MS) return [];
     return [{ kind: 'unread', ...sighting, ...missing(name, port) }];
   });
 }
@@ -121,28 +124,8 @@ function scannedMachines(members: readonly MemberObservation[]): ReadonlyMap<str
   );
 }
 
-function daysByMachine(cluster: unknown): ReadonlyMap<string, unknown> {
-  const entries = list(cluster, 'status', 'clusterCertificateInfo');
-  return new Map(
-    entries.flatMap((entry) => {
-      const machine = text(entry, 'machine');
-      return machine === undefined || machine.length > LONGEST_NAME
-        ? []
-        : [[machine, field(entry, 'expiresInDays')] as const];
-    }),
-  );
-}
-
 function isDays(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= MOST_DAYS;
-}
-
-/** Also with an empty list: that is what is left when no machine could be reached. */
-function isScanned(cluster: unknown): boolean {
-  if (field(cluster, 'status', 'clusterCertificateInfo') != null) return true;
-  const [, major = '0', minor = '0'] =
-    /^v(\d{1,3})\.(\d{1,3})\./.exec(text(cluster, 'spec', 'eksaVersion') ?? '') ?? [];
-  return Number(major) > 0 || Number(minor) >= 23;
 }
 
 /**
@@ -151,14 +134,7 @@ function isScanned(cluster: unknown): boolean {
  *
  * @param now milliseconds since the epoch, as what is returned
  */
-function countedBy(cluster: unknown, now: number): number {
-  let newestWrite: number | undefined;
-  for (const entry of list(cluster, 'metadata', 'managedFields')) {
-    const at = text(entry, 'subresource') === 'status' ? instantOf(field(entry, 'time')) : undefined;
-    if (at !== undefined && (newestWrite === undefined || at > newestWrite)) newestWrite = at;
-  }
-  const ready = list(cluster, 'status', 'conditions').find((condition) => text(condition, 'type') === 'Ready');
-  const unreadySince =
-    ready === undefined || text(ready, 'status') === 'True' ? undefined : instantOf(field(ready, 'lastTransitionTime'));
-  return Math.min(now, newestWrite ?? now, unreadySince ?? now);
+function countedBy({ scan, ready }: ScannedCluster, now: number): number {
+  const unreadySince = ready.status === 'True' ? undefined : ready.since;
+  return Math.min(now, scan.writtenAt ?? now, unreadySince ?? now);
 }

@@ -1,9 +1,9 @@
 import type { EksAuthority } from '../../aws/eks-audit.ts';
 import type { AuthorityObservation, Observation } from '../../contracts/observation.ts';
 import { printable } from '../../printable.ts';
+import { timestamp } from '../../time.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { certificatesAt } from '../certificates-at.ts';
-import { timestamp } from '../instant.ts';
 import { toldCertificate } from '../told-certificate.ts';
 
 /** The certificate authorities of an EKS cluster: which signs, which is to follow, and when EKS activates that by itself. */

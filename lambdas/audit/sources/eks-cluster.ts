@@ -1,6 +1,6 @@
+import { timestamp } from '../../time.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { certificatesAt } from '../certificates-at.ts';
-import { timestamp } from '../instant.ts';
 
 /** The authorities that EKS gives out for clients of the cluster: one, or two while they are rotated. */
 export const eksCluster: AuditSource = {

@@ -1,6 +1,6 @@
 import { printable } from '../../printable.ts';
+import { timestamp } from '../../time.ts';
 import type { AuditSource } from '../audit-source.ts';
-import { timestamp } from '../instant.ts';
 
 /** Managed node groups: what a person updates so that its nodes trust another authority. How old the nodes are, the Nodes say. */
 export const eksNodegroups: AuditSource = {

@@ -2,8 +2,10 @@ import type { Observation } from '../../contracts/observation.ts';
 import { listKind } from '../../kubernetes/list.ts';
 import { printable } from '../../printable.ts';
 import { field, list, text } from '../../resources/fields.ts';
+import { EXPIRY_ANNOTATION } from '../../resources/machine.ts';
+import { timeOf } from '../../resources/values.ts';
+import { timestamp } from '../../time.ts';
 import type { AuditSource } from '../audit-source.ts';
-import { instantOf, timestamp } from '../instant.ts';
 import { machineMembers, memberName } from '../machine-name.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
@@ -11,8 +13,6 @@ import { toldCertificate } from '../told-certificate.ts';
 
 /** Far above the machines of any control plane. */
 const MOST_CONFIGS = 1_000;
-
-const EXPIRY_ANNOTATION = 'machine.cluster.x-k8s.io/certificates-expiry';
 
 /**
  * KubeadmConfigs: where the control plane provider wrote down, once, when the kube-apiserver certificate of the machine ends.
@@ -45,7 +45,7 @@ export const kubeadmConfigs: AuditSource = {
         where: `KubeadmConfig ${shownName(config)}`,
         ...(owner === undefined ? {} : { member: memberName(machine ?? { name: owner }) }),
       };
-      const at = instantOf(expiry);
+      const at = timeOf(expiry);
       observations.push(
         at === undefined
           ? {

@@ -10,14 +10,13 @@ import {
   type Machine,
   readMachine,
   roleOfMachine,
-  serverAddresses,
 } from '../../resources/machine.ts';
-import { isDeleting } from '../../resources/values.ts';
+import { serverAddresses } from '../../resources/status-addresses.ts';
+import { isDeleting, timeOf } from '../../resources/values.ts';
 import type { CertificateClass } from '../../tables/certificate-classes.ts';
-import { DAY_MS } from '../../time.ts';
+import { DAY_MS, timestamp } from '../../time.ts';
 import { isAbsent } from '../absent.ts';
 import type { AuditSource } from '../audit-source.ts';
-import { instantOf, timestamp } from '../instant.ts';
 import { DEFAULT_VALIDITY_DAYS, leafValidity } from '../leaf-validity.ts';
 import { memberName } from '../machine-name.ts';
 import { shownName } from '../objects.ts';
@@ -117,7 +116,7 @@ function memberOf(machine: Machine | undefined, endpoint: string | undefined, to
       name,
       node,
       createdAt: timestamp(createdAt),
-      addresses: serverAddresses(machine, endpoint),
+      addresses: serverAddresses(addresses, endpoint),
       // On vSphere and Docker; the providers of bare metal, CloudStack and Nutanix list an InternalIP alone. Source: EKS Anywhere, pkg/certificates/scanner.go.
       externalIp: addresses.externalIps.length > 0 ? true : undefined,
     },
@@ -142,8 +141,8 @@ function noMachine(object: unknown, told: Observing): Observation {
 /** The one that wins first. The status copies the annotation, so that it alone is told where they agree. */
 function expiriesOf({ role, expiryAnnotation, certificatesExpiryDate }: Machine, where: string): readonly Expiry[] {
   if (role !== 'control-plane') return [];
-  const override = { where: `${where} annotation`, at: instantOf(expiryAnnotation) };
-  const copied = { where, at: instantOf(certificatesExpiryDate) };
+  const override = { where: `${where} annotation`, at: timeOf(expiryAnnotation) };
+  const copied = { where, at: timeOf(certificatesExpiryDate) };
   return [
     ...(expiryAnnotation === undefined || (override.at !== undefined && override.at === copied.at) ? [] : [override]),
     ...(certificatesExpiryDate === undefined ? [] : [copied]),

@@ -1,15 +1,9 @@
-import type { RequestState } from '../../contracts/observation.ts';
 import { listSigningRequests } from '../../kubernetes/certificate-signing-requests.ts';
-import { list, text } from '../../resources/fields.ts';
-import { instant } from '../../time.ts';
+import { MAX_REQUEST_NAME, readCountedRequest } from '../../resources/signing-request.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { collectIssued } from '../issued-certificates.ts';
 import { cutShort, readList } from '../read-list.ts';
 import { countRequests } from '../request-counts.ts';
-
-const MAX_TEXT = 1024;
-/** Far more than a request has, which has one of each type. */
-const MAX_CONDITIONS = 16;
 
 /**
  * All CertificateSigningRequests: how many of whom are in which state, and the certificates that were issued within the hour. Clusters with half a
@@ -27,12 +21,11 @@ export const signingRequests: AuditSource = {
     const issued = collectIssued();
     const unread = { malformed: 0, long: 0 };
     const reading = await readList(listSigningRequests(target.workload, { signal }), (item) => {
-      const request = readRequest(item);
+      const request = readCountedRequest(item);
       if (typeof request === 'string') unread[request] += 1;
       else {
         counts.add(request);
-        const certificate = text(item, 'status', 'certificate') ?? '';
-        if (certificate !== '') issued.add({ ...request, certificate });
+        if (request.state === 'issued') issued.add(request);
       }
       return 'more';
     });
@@ -67,41 +60,7 @@ function tooLong(count: number) {
   return {
     where: 'CertificateSigningRequests with long names',
     problem: 'malformed',
-    message: `${count} have a name, signer or requester of more than ${MAX_TEXT} characters`,
+    message: `${count} have a name, signer or requester of more than ${MAX_REQUEST_NAME} characters`,
     remedy: 'Look at them: kubectl get csr -o yaml.',
   };
-}
-
-function readRequest(item: unknown) {
-  const name = text(item, 'metadata', 'name');
-  const signer = text(item, 'spec', 'signerName');
-  const requester = text(item, 'spec', 'username');
-  const createdAt = instant(text(item, 'metadata', 'creationTimestamp'));
-  if (name === undefined || signer === undefined || requester === undefined || createdAt === undefined)
-    return 'malformed';
-  if ([name, signer, requester].some(({ length }) => length > MAX_TEXT)) return 'long';
-  return { name, signer, requester, createdAt, ...stateOf(item) };
-}
-
-/** Source: certificates.k8s.io/v1, RequestConditionType. Failed is of the signer, after an approval. */
-function stateOf(item: unknown): { readonly state: RequestState; readonly message: string | undefined } {
-  if ((text(item, 'status', 'certificate') ?? '') !== '') return { state: 'issued', message: undefined };
-  const conditions = list(item, 'status', 'conditions').slice(0, MAX_CONDITIONS);
-  const having = (type: string) =>
-    conditions.find((condition) => text(condition, 'type') === type && text(condition, 'status') !== 'False');
-  for (const [type, state] of [
-    ['Denied', 'denied'],
-    ['Failed', 'failed'],
-  ] as const) {
-    const condition = having(type);
-    if (condition !== undefined) return { state, message: messageOf(condition) };
-  }
-  return { state: having('Approved') === undefined ? 'pending' : 'approved', message: undefined };
-}
-
-function messageOf(condition: unknown): string | undefined {
-  const said = [text(condition, 'reason'), text(condition, 'message')].filter(
-    (part) => part !== undefined && part !== '',
-  );
-  return said.length === 0 ? undefined : said.join(': ');
 }

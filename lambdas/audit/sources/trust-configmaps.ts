@@ -1,7 +1,7 @@
 import type { UnreadObservation } from '../../contracts/observation.ts';
 import { readConfigMap } from '../../kubernetes/config-maps.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
-import type { JsonObject } from '../../kubernetes/json.ts';
+import type { JsonObject } from '../../resources/fields.ts';
 import { field, text } from '../../resources/fields.ts';
 import type { CertificateClass } from '../../tables/certificate-classes.ts';
 import type { Certificate } from '../../x509/certificate.ts';

@@ -1,6 +1,7 @@
+import type { V1MutatingWebhookConfiguration, V1ValidatingWebhookConfiguration } from '@kubernetes/client-node';
 import { listKind } from '../../kubernetes/list.ts';
 import { printable } from '../../printable.ts';
-import { field, list, text } from '../../resources/fields.ts';
+import { field, list, raw, text } from '../../resources/fields.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { collectCaBundles } from '../ca-bundles.ts';
 import { shownName } from '../objects.ts';
@@ -23,7 +24,10 @@ export const webhooks: AuditSource = {
     const readings = await Promise.all(
       KINDS.map(async ([plural, kind]) =>
         readList(listKind(target.workload, plural, { signal }), (item) => {
-          const full = list(item, 'webhooks').some((webhook) => {
+          const full = list(
+            raw<V1ValidatingWebhookConfiguration | V1MutatingWebhookConfiguration>(item),
+            'webhooks',
+          ).some((webhook) => {
             const where = `${kind} ${shownName(item)} (webhook ${printable(text(webhook, 'name') ?? '', 253)})`;
             return bundles.add(where, field(webhook, 'clientConfig', 'caBundle')) === 'full';
           });

@@ -1,4 +1,4 @@
-import { OPT_IN, OPT_IN_ANNOTATION } from '../annotations.ts';
+import { OPT_IN, OPT_IN_ANNOTATION } from '../../resources/annotations.ts';
 import type { CheckQuestion } from '../checks.ts';
 import { NAME_IT, namespacesOf } from '../eks-anywhere-owner.ts';
 import {

@@ -1,5 +1,5 @@
+import { PAUSED_ANNOTATION } from '../../resources/annotations.ts';
 import { shownCondition } from '../../resources/values.ts';
-import { PAUSED_ANNOTATION } from '../annotations.ts';
 import type { CheckQuestion } from '../checks.ts';
 import { CAPI_CLUSTERS, EKS_ANYWHERE_CLUSTERS, fails, kubectl, objectOf, type Verdict, verdictOf } from './verdict.ts';
 

@@ -1,8 +1,9 @@
+import { FIELD_MANAGER, HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../../resources/annotations.ts';
+import type { ControlPlaneCondition } from '../../resources/kubeadm-control-plane.ts';
 import { type Condition, shownCondition } from '../../resources/values.ts';
 import { counted, date, isoOf } from '../../words.ts';
-import { FIELD_MANAGER, HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../annotations.ts';
 import type { CheckQuestion } from '../checks.ts';
-import type { ControlPlaneCondition, ObservedControlPlane } from '../observed.ts';
+import type { ObservedControlPlane } from '../observed.ts';
 import { CONTROL_PLANES, fails, kubectl, objectOf, passes, type Verdict, verdictOf } from './verdict.ts';
 
 type Check = (controlPlane: ObservedControlPlane, question: CheckQuestion) => Verdict | undefined;

@@ -1,9 +1,10 @@
+import { PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../../resources/annotations.ts';
+import { ETCD_CONDITIONS } from '../../resources/etcdadm-cluster.ts';
 import { shownCondition } from '../../resources/values.ts';
 import { DAY_MS } from '../../time.ts';
 import { counted, date } from '../../words.ts';
-import { PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../annotations.ts';
 import type { CheckQuestion } from '../checks.ts';
-import { ETCD_CONDITIONS, type ObservedEtcd } from '../observed.ts';
+import { type ObservedEtcd } from '../observed.ts';
 import { ETCD_CLUSTERS, fails, kubectl, objectOf, passes, type Verdict, verdictOf } from './verdict.ts';
 
 /** Undefined with stacked etcd. */

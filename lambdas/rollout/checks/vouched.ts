@@ -98,8 +98,8 @@ export function etcdBackup(question: CheckQuestion): Verdict | undefined {
 
 export function machineTemplate({ observed: { controlPlane } }: CheckQuestion): Verdict | undefined {
   if (controlPlane === undefined) return undefined;
-  const { template } = controlPlane;
-  if (template?.found === true)
+  const { template, templateFound } = controlPlane;
+  if (template !== undefined && templateFound)
     return passes('the template of its machines is there', `${template.kind} ${template.name}`);
   return fails({
     object: objectOf('KubeadmControlPlane', controlPlane),

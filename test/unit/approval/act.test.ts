@@ -6,7 +6,7 @@ import { report } from '../../../lambdas/approval/report.ts';
 import { createDecisionCollector } from '../../../lambdas/journal/decisions.ts';
 import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError, type KubernetesErrorDetails } from '../../../lambdas/kubernetes/errors.ts';
-import { isJsonObject, type JsonObject } from '../../../lambdas/kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../../lambdas/resources/fields.ts';
 
 const STARTED = Date.UTC(2026, 10, 21, 10);
 const OURS = { type: 'Approved', status: 'True', reason: 'CertMarshalApproved', message: 'policy default: all proven' };

@@ -3,8 +3,9 @@ import { decide as decideAll } from '../../../lambdas/approval/decide.ts';
 import { decideApproval, FLOOD_LIMIT, gateReason } from '../../../lambdas/approval/decide-approval.ts';
 import { collectOpenRequests } from '../../../lambdas/approval/open-requests.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import type { ClusterContext, Siblings, SigningRequest } from '../../../lambdas/approval/request.ts';
+import type { ClusterContext, Siblings } from '../../../lambdas/approval/request.ts';
 import { RULES } from '../../../lambdas/approval/rules/rules.ts';
+import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import {
   BERLIN,
   type CsrFields,

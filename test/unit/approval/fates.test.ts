@@ -5,12 +5,12 @@ import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts'
 import { collectAsked, tellFates } from '../../../lambdas/approval/fates.ts';
 import { collectOpenRequests } from '../../../lambdas/approval/open-requests.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { readSigningRequest } from '../../../lambdas/approval/read-request.ts';
-import type { SigningCondition, SigningRequest } from '../../../lambdas/approval/request.ts';
 import { sweep } from '../../../lambdas/approval/sweep.ts';
 import type { FateRow, SloLedger } from '../../../lambdas/contracts/fates.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import type { SigningCondition, SigningRequest } from '../../../lambdas/resources/signing-request.ts';
+import { readSigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import { FATES, type Fate } from '../../../lambdas/slo/fates.ts';
 import { fatesBetween, foldFates } from '../../../lambdas/slo/ledger.ts';
 import { sloState } from '../../../lambdas/slo/objective.ts';

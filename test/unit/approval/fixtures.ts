@@ -9,8 +9,9 @@ import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts'
 import { ownerFromNode } from '../../../lambdas/approval/evidence/node.ts';
 import type { RenewalProof } from '../../../lambdas/approval/evidence/renewal.ts';
 import { KUBELET_SERVING_SIGNER } from '../../../lambdas/approval/policy.ts';
-import { readSigningRequest } from '../../../lambdas/approval/read-request.ts';
-import type { ClusterContext, SigningRequest } from '../../../lambdas/approval/request.ts';
+import type { ClusterContext } from '../../../lambdas/approval/request.ts';
+import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
+import { readSigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import { makeRequest, type RequestOptions, type San } from '../x509/request-factory.ts';
 
 /** The instant of every test: what the judge calls now. */

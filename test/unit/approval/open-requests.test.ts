@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { collectOpenRequests } from '../../../lambdas/approval/open-requests.ts';
-import type { SigningRequest } from '../../../lambdas/approval/request.ts';
-import type { ApprovalSubject } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
+import type { ApprovalSubject } from '../../../lambdas/resources/approval-subject.ts';
+import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 
 const csr = (name: string, username: string, createdAt: number, bytes = 500): SigningRequest => ({
   name,

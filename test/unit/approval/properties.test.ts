@@ -8,10 +8,10 @@ import {
   type SourceReading,
 } from '../../../lambdas/approval/evidence/evidence.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { readSigningRequest } from '../../../lambdas/approval/read-request.ts';
-import type { SigningRequest } from '../../../lambdas/approval/request.ts';
 import type { Verdict } from '../../../lambdas/approval/verdict.ts';
 import { field, list, text } from '../../../lambdas/resources/fields.ts';
+import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
+import { readSigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import type { EvidenceSource } from '../../../lambdas/tables/evidence-sources.ts';
 import { REASONS } from '../../../lambdas/tables/reasons.ts';
 import { readWithPeculiar } from '../../../lambdas/x509/peculiar.ts';

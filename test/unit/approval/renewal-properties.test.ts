@@ -4,8 +4,8 @@ import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
 import { indexEvidence, isLive } from '../../../lambdas/approval/evidence/evidence.ts';
 import type { RenewalProof } from '../../../lambdas/approval/evidence/renewal.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import type { SigningRequest } from '../../../lambdas/approval/request.ts';
 import type { Verdict } from '../../../lambdas/approval/verdict.ts';
+import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import type { EvidenceSource } from '../../../lambdas/tables/evidence-sources.ts';
 import { runs } from '../../runs.ts';
 import {

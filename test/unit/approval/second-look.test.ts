@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { act } from '../../../lambdas/approval/act.ts';
 import { decide } from '../../../lambdas/approval/decide.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { approvalSubjectOf } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
 import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import { approvalSubjectOf } from '../../../lambdas/resources/approval-subject.ts';
 import { BERLIN, csrObject, dns, evidenceFor, ips, machine, NOW, signingRequest } from './fixtures.ts';
 
 // A node may delete its request and make another one of the same name, or have one judged and send other names, between the LIST and the write.

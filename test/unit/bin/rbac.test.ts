@@ -3,9 +3,28 @@ import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { type RbacOptions, rbacManifests } from '../../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { LISTED_KINDS, type ListedKind } from '../../../lambdas/kubernetes/list.ts';
 import { runCli } from './run-cli.ts';
 
 const documents = (text: string) => parseAllDocuments(text).map((document) => document.toJS());
+
+/** All that can be granted; what a recovery takes is printed alone. */
+const everything = [
+  { user: 'eve', auditSecrets: true },
+  { user: 'eve', management: true, rollouts: true, rolloutOf: ['eksa-system/berlin'], rolloutEtcd: true },
+  { user: 'eve', recovery: true },
+].flatMap((options) => documents(rbacManifests(options, [DEFAULT_POLICY])).flatMap(({ rules = [] }) => rules));
+
+it.each(Object.entries<ListedKind>(LISTED_KINDS))('%s are listed, and so granted', (id, { api, plural = id }) => {
+  const group = typeof api === 'string' ? api.replace(/^apis?\/(?:v1$)?/, '').replace(/\/.*/, '') : api.served;
+  expect(everything).toContainEqual(
+    expect.objectContaining({
+      apiGroups: [group],
+      resources: expect.arrayContaining([plural]),
+      verbs: expect.arrayContaining(['list']),
+    }),
+  );
+});
 
 describe('certmarshal rbac', () => {
   it('grants a group what approving takes, and nothing else, where nothing is audited', () => {

@@ -6,9 +6,9 @@ import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
 import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { readSigningRequest } from '../../../lambdas/approval/read-request.ts';
 import { evidenceProblem } from '../../../lambdas/approval/report.ts';
 import type { NameProof } from '../../../lambdas/approval/verdict.ts';
+import { readSigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import { csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 
 const NOW = Date.parse('2026-01-01T00:03:00Z');

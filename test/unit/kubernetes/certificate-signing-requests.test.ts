@@ -4,12 +4,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 
 import {
   type ApprovalCondition,
-  approvalSubjectOf,
   getSigningRequest,
   listSigningRequests,
   updateApproval,
 } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { approvalSubjectOf } from '../../../lambdas/resources/approval-subject.ts';
 import { answer, type Handler, startTlsServer, statusBody, type TlsServer } from './tls-server.ts';
 
 const COLLECTION = '/apis/certificates.k8s.io/v1/certificatesigningrequests';

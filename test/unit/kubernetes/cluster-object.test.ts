@@ -26,13 +26,16 @@ const spec = {
   controlPlaneEndpoint: { host: '10.0.1.5', port: 6443 },
   infrastructureRef: { kind: 'VSphereCluster', name: 'berlin' },
 };
+const metadata = { name: 'berlin', namespace: 'eksa-system' };
+const BARE = { ...metadata, deleting: false, paused: false, topology: false, managedEtcd: false };
 const read = (client: KubernetesClient) =>
   readClusterObject(client, { clusterName: 'berlin', namespace: 'eksa-system', signal });
 
 describe('readClusterObject', () => {
   it.each(['v1beta1', 'v1beta2'])('reads one of %s with one LIST', async (version) => {
-    const { client, asked } = management(version, { spec });
+    const { client, asked } = management(version, { metadata, spec });
     expect(await read(client)).toEqual({
+      ...BARE,
       serviceCidrs: ['10.96.0.0/12', 'fd00:10:96::/112'],
       endpoint: '10.0.1.5',
       infrastructure: 'VSphereCluster',
@@ -42,9 +45,9 @@ describe('readClusterObject', () => {
     ]);
   });
 
-  it.each<[string, unknown]>([
-    ['nothing', {}],
-    ['null', { clusterNetwork: null, controlPlaneEndpoint: null, infrastructureRef: null }],
+  it.each<[string, unknown, readonly string[] | 'unusable']>([
+    ['nothing', {}, []],
+    ['null', { clusterNetwork: null, controlPlaneEndpoint: null, infrastructureRef: null }, []],
     [
       'what is of the wrong kind',
       {
@@ -52,6 +55,7 @@ describe('readClusterObject', () => {
         controlPlaneEndpoint: { host: ['10.0.1.5'] },
         infrastructureRef: { kind: 7 },
       },
+      'unusable',
     ],
     [
       'what is no CIDR, and texts without end',
@@ -60,10 +64,15 @@ describe('readClusterObject', () => {
         controlPlaneEndpoint: { host: 'x'.repeat(254) },
         infrastructureRef: { kind: '' },
       },
+      'unusable',
     ],
-    ['too many', { clusterNetwork: { services: { cidrBlocks: Array.from({ length: 17 }, () => '10.96.0.0/12') } } }],
-  ])('takes nothing from one that says %s', async (_, given) => {
-    expect(await read(management('v1beta2', { spec: given }).client)).toEqual({ serviceCidrs: [] });
+    [
+      'too many',
+      { clusterNetwork: { services: { cidrBlocks: Array.from({ length: 17 }, () => '10.96.0.0/12') } } },
+      'unusable',
+    ],
+  ])('takes nothing from one that says %s', async (_, given, serviceCidrs) => {
+    expect(await read(management('v1beta2', { metadata, spec: given }).client)).toEqual({ ...BARE, serviceCidrs });
   });
 
   it('says where it looked when there is none', async () => {

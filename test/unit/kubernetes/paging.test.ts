@@ -4,8 +4,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { createKubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
-import { isJsonObject } from '../../../lambdas/kubernetes/json.ts';
 import { type ListRequest, listPages } from '../../../lambdas/kubernetes/paging.ts';
+import { isJsonObject } from '../../../lambdas/resources/fields.ts';
 import { answer, type Handler, startTlsServer, statusBody, type TlsServer } from './tls-server.ts';
 
 const { signal } = new AbortController();

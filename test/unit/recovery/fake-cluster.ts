@@ -1,7 +1,7 @@
 import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError, type KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
-import { isJsonObject, type JsonObject } from '../../../lambdas/kubernetes/json.ts';
 import type { RecoveryTarget } from '../../../lambdas/recovery/observe.ts';
+import { isJsonObject, type JsonObject } from '../../../lambdas/resources/fields.ts';
 import { BERLIN } from '../approval/fixtures.ts';
 import { CLUSTER_ID, controlPlaneMachine } from './fixtures.ts';
 

@@ -1,5 +1,7 @@
+import type { V1Node } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
-import { field, list, text } from '../../../lambdas/resources/fields.ts';
+import { field, list, raw, text } from '../../../lambdas/resources/fields.ts';
+import { timeAt } from '../../../lambdas/resources/values.ts';
 
 const object = JSON.parse('{"a":{"b":"text","c":["x"],"d":null,"e":0},"__proto__":{"polluted":"yes"}}');
 
@@ -32,5 +34,23 @@ describe('text and list', () => {
     expect(text(object, 'a', 'e')).toBeUndefined();
     expect(list(object, 'a', 'c')).toEqual(['x']);
     expect(list(object, 'a', 'b')).toEqual([]);
+  });
+});
+
+describe('a field that the type does not have', () => {
+  const node = raw<V1Node>({ status: { addresses: [{ address: '10.0.0.1' }] }, metadata: { labels: { a: 'b' } } });
+
+  it('does not compile', () => {
+    // @ts-expect-error it is called metadata
+    expect(text(node, 'metdata', 'labels', 'a')).toBeUndefined();
+    // @ts-expect-error it is called creationTimestamp
+    expect(timeAt(node, 'metadata', 'createdAt')).toBeUndefined();
+    // @ts-expect-error it is called address
+    expect(list(node, 'status', 'addresses').map((entry) => text(entry, 'ip'))).toEqual([undefined]);
+  });
+
+  it('is not taken for a label, or for something in a list', () => {
+    expect(text(node, 'metadata', 'labels', 'a')).toBe('b');
+    expect(list(node, 'status', 'addresses').map((entry) => text(entry, 'address'))).toEqual(['10.0.0.1']);
   });
 });

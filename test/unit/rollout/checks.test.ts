@@ -274,7 +274,12 @@ const ONE_THING: Readonly<Record<CheckId, Readonly<Record<string, CheckQuestion>
   },
   'spare-capacity': { 'nobody vouches': question({ policy: policy({ accepted: ['etcd-backup'] }) }) },
   'machine-template': {
-    'not there': seen({ controlPlane: controlPlane({ template: { kind: 'T', name: 't', found: false } }) }),
+    'not there': seen({
+      controlPlane: controlPlane({
+        template: { group: 'g', kind: 'T', namespace: 'n', name: 't' },
+        templateFound: false,
+      }),
+    }),
   },
   'authority-outlives': {
     'ends in a year': seen({ authorities: [{ name: 'ca', notAfter: NOW + 365 * DAY }] }),

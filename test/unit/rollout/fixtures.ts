@@ -1,10 +1,11 @@
-import type { Condition } from '../../../lambdas/resources/values.ts';
-import type { RolloutHistory } from '../../../lambdas/rollout/history.ts';
+import { ETCD_CONDITIONS, type EtcdCondition } from '../../../lambdas/resources/etcdadm-cluster.ts';
 import {
   CONTROL_PLANE_CONDITIONS,
   type ControlPlaneCondition,
-  ETCD_CONDITIONS,
-  type EtcdCondition,
+} from '../../../lambdas/resources/kubeadm-control-plane.ts';
+import type { Condition } from '../../../lambdas/resources/values.ts';
+import type { RolloutHistory } from '../../../lambdas/rollout/history.ts';
+import {
   type ObservedControlPlane,
   type ObservedEksAnywhere,
   type ObservedEtcd,
@@ -143,7 +144,13 @@ export function controlPlane(changes: Partial<ObservedControlPlane> = {}): Obser
     remediating: false,
     inPlaceUpgrade: false,
     etcd: 'stacked',
-    template: { kind: 'VSphereMachineTemplate', name: 'berlin-prod-control-plane-1', found: true },
+    template: {
+      group: 'infrastructure.cluster.x-k8s.io',
+      kind: 'VSphereMachineTemplate',
+      namespace: NAMESPACE,
+      name: 'berlin-prod-control-plane-1',
+    },
+    templateFound: true,
     ...changes,
   };
 }

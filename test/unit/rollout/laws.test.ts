@@ -2,13 +2,13 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PastRollout } from '../../../lambdas/contracts/rollout-ledger.ts';
 import type { HoldMark, RolloutMark } from '../../../lambdas/contracts/rollout-mark.ts';
+import { ETCD_CONDITIONS } from '../../../lambdas/resources/etcdadm-cluster.ts';
+import { CONTROL_PLANE_CONDITIONS } from '../../../lambdas/resources/kubeadm-control-plane.ts';
 import type { Condition } from '../../../lambdas/resources/values.ts';
 import { checksOf } from '../../../lambdas/rollout/checks.ts';
 import { nonceOf, pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
 import type { RolloutHistory } from '../../../lambdas/rollout/history.ts';
 import {
-  CONTROL_PLANE_CONDITIONS,
-  ETCD_CONDITIONS,
   type ObservedControlPlane,
   type ObservedEtcd,
   type ObservedMachine,
@@ -143,7 +143,6 @@ const plane: fc.Arbitrary<ObservedControlPlane> = record<ObservedControlPlane>({
   strategy: maybe(fc.oneof(words, fc.constant('RollingUpdate'))),
   maxSurge: maybe(count),
   rolloutAfter: maybe(fc.oneof(time, fc.constant(SINCE))),
-  rolloutBeforeDays: maybe(count),
   kubernetesVersion: maybe(words),
   certificateValidityDays: maybe(count),
   mode: maybe(words),
@@ -152,7 +151,8 @@ const plane: fc.Arbitrary<ObservedControlPlane> = record<ObservedControlPlane>({
   remediating: fc.boolean(),
   inPlaceUpgrade: fc.boolean(),
   etcd: fc.constantFrom('stacked', 'external'),
-  template: maybe(fc.record({ kind: words, name: words, found: fc.boolean() })),
+  template: maybe(fc.record({ group: words, kind: words, namespace: words, name: words })),
+  templateFound: fc.boolean(),
 });
 const external: fc.Arbitrary<ObservedEtcd> = record<ObservedEtcd>({
   namespace: words,

@@ -1,6 +1,6 @@
 import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError, type KubernetesErrorDetails } from '../../../lambdas/kubernetes/errors.ts';
-import { isJsonObject, type JsonObject } from '../../../lambdas/kubernetes/json.ts';
+import { isJsonObject, type JsonObject } from '../../../lambdas/resources/fields.ts';
 
 /** An object as it is stored. */
 export type Stored = JsonObject & { readonly metadata: JsonObject };

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { PastRollout } from '../../../lambdas/contracts/rollout-ledger.ts';
-import type { NodeKind, ObservedEksCluster, ObservedNodeGroup } from '../../../lambdas/resources/eks.ts';
+import type { ObservedEksCluster, ObservedNodeGroup } from '../../../lambdas/resources/eks.ts';
+import type { NodeKind } from '../../../lambdas/resources/node.ts';
 import type { RolloutHistory } from '../../../lambdas/rollout/history.ts';
 import { NODE_GROUP_CHECK_IDS, type NodeGroupCheckId } from '../../../lambdas/rollout/node-group-checks.ts';
 import {

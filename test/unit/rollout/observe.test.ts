@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
-import type { JsonObject } from '../../../lambdas/kubernetes/json.ts';
+import type { JsonObject } from '../../../lambdas/resources/fields.ts';
 import { optedInByOwner } from '../../../lambdas/rollout/checks/agreement.ts';
 import { NO_HISTORY } from '../../../lambdas/rollout/history.ts';
 import { observeRollout } from '../../../lambdas/rollout/observe.ts';
@@ -240,7 +240,7 @@ it('sees an upgrade in place, and a template that is gone', async () => {
   world.management.remove(world.paths.template);
   const observed = await look(world);
   expect(observed.eksAnywhere?.controlPlaneUpgrade).toBe(true);
-  expect(observed.controlPlane?.template?.found).toBe(false);
+  expect(observed.controlPlane?.templateFound).toBe(false);
   expect(observed.unread).toEqual([]);
 });
 

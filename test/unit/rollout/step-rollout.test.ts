@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createRolloutLedger, ROLLOUT_LEDGER_KEY } from '../../../lambdas/fleet/rollout-ledger.ts';
-import { isJsonObject } from '../../../lambdas/kubernetes/json.ts';
+import { isJsonObject } from '../../../lambdas/resources/fields.ts';
 import { type RolloutLedger, type StepOptions, stepRollout } from '../../../lambdas/rollout/step-rollout.ts';
 import { type MemoryObjects, memoryObjects } from '../functions/memory-objects.ts';
 import { CLUSTER_ID, DAY, HOUR, MINUTE, NAME, NAMESPACE, NOW, policy, rawControlPlane } from './fixtures.ts';

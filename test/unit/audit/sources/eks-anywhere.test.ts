@@ -174,8 +174,12 @@ test('hostile values', async () => {
     { machine: 7 },
     ...Array.from({ length: 10_000 }, () => ({ machine: evil, expiresInDays: 3 })),
   ];
-  const read = await observe(cluster({ clusterCertificateInfo: info }, { namespace: evil }));
+  const status = { clusterCertificateInfo: info };
+  const read = await observe(cluster(status, { namespace: evil.slice(0, 253) }));
   expect(outline(read).map((line) => line.slice(-7))).toEqual(['missing', 'missing']);
+  expect(JSON.stringify(read.observations)).not.toContain('\\u001b');
+  // No namespace has such a name.
+  expect((await observe(cluster(status, { namespace: evil }))).observations).toEqual([]);
 });
 
 test('a status that was written very often', async () => {

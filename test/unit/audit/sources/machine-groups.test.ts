@@ -1,7 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-
-import { etcdadmCluster } from '../../../../lambdas/audit/sources/etcdadm-cluster.ts';
-import { kubeadmControlPlane } from '../../../../lambdas/audit/sources/kubeadm-control-plane.ts';
+import { etcdadmCluster, kubeadmControlPlane } from '../../../../lambdas/audit/sources/machine-groups.ts';
 import { contextOf, failure, fakeClient, TOLD } from './fake-cluster.ts';
 import { NAMESPACE, observeManaged, serving, VERSIONS } from './fake-management.ts';
 

@@ -1,4 +1,5 @@
-import { type MachineState, readMachine, readMachineState, serverAddresses } from '../resources/machine.ts';
+import { type MachineState, readMachine, readMachineState } from '../resources/machine.ts';
+import { serverAddresses } from '../resources/status-addresses.ts';
 import { MISSING, shownCondition } from '../resources/values.ts';
 import type { ObservedMachine } from './observed.ts';
 
@@ -34,7 +35,7 @@ export function observedMachine(
 ): ObservedMachine | undefined {
   const machine = readMachine(object);
   if (machine === undefined) return undefined;
-  const { namespace, name, uid, createdAt, deleting, node, phase } = machine;
+  const { namespace, name, uid, createdAt, deleting, node, addresses, phase } = machine;
   if (namespace === undefined || uid === undefined || createdAt === undefined) return undefined;
   const state = readMachineState(object);
   return {
@@ -45,7 +46,7 @@ export function observedMachine(
     deleting,
     owned: owner !== undefined && state.controller === owner,
     node,
-    addresses: serverAddresses(machine, endpoint),
+    addresses: serverAddresses(addresses, endpoint),
     phase,
     unhealthy: unhealthyOf({ ...state, phase }, role),
     hooks: state.hooks,

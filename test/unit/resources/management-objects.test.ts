@@ -1,16 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatHoldMark, formatRolloutMark } from '../../../lambdas/contracts/rollout-mark.ts';
+import { readCluster } from '../../../lambdas/resources/cluster.ts';
+import { readCertificateScan, readEksAnywhere } from '../../../lambdas/resources/eks-anywhere.ts';
+import { readEtcdadmCluster } from '../../../lambdas/resources/etcdadm-cluster.ts';
+import { readControlPlane, rolloutBeforeDays } from '../../../lambdas/resources/kubeadm-control-plane.ts';
+import { readLease } from '../../../lambdas/resources/lease.ts';
 import { etcdClusterOf, isMachineOf, roleOfMachine } from '../../../lambdas/resources/machine.ts';
-import { readCapiCluster } from '../../../lambdas/rollout/read-capi-cluster.ts';
-import { readControlPlane, readTemplate } from '../../../lambdas/rollout/read-control-plane.ts';
-import { readEksAnywhere } from '../../../lambdas/rollout/read-eks-anywhere.ts';
-import { readEtcd } from '../../../lambdas/rollout/read-etcd.ts';
-import { readHealthCheck } from '../../../lambdas/rollout/read-health-check.ts';
-import { readLease } from '../../../lambdas/rollout/read-lease.ts';
-import { observedMachine } from '../../../lambdas/rollout/read-machine.ts';
-import { readSibling } from '../../../lambdas/rollout/read-sibling.ts';
-import { markOf } from '../../../lambdas/rollout/rollout-mark.ts';
+import { readMachineHealthCheck } from '../../../lambdas/resources/machine-health-check.ts';
+import { observedMachine } from '../../../lambdas/rollout/observed-machine.ts';
+import { seenControlPlane, siblingMachine, siblingOf } from '../../../lambdas/rollout/siblings.ts';
 import {
   CONTROL_PLANE_UID,
   controlPlane,
@@ -32,7 +31,7 @@ import {
   rawHealthCheck,
   rawLease,
   rawMachine,
-} from './fixtures.ts';
+} from '../rollout/fixtures.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -55,7 +54,8 @@ function bare(read: ReturnType<typeof readControlPlane>) {
   return { ...read, conditions };
 }
 
-const AS_MODEL = bare(controlPlane());
+const { templateFound: _found, ...MODEL } = controlPlane();
+const AS_MODEL = bare(MODEL);
 const ANNOTATIONS = 'metadata>annotations';
 
 describe('a KubeadmControlPlane', () => {
@@ -63,13 +63,13 @@ describe('a KubeadmControlPlane', () => {
     ['v1beta2', rawControlPlane(), 'v1beta2'],
     ['v1beta1', rawControlPlane('v1beta1'), 'v1beta1'],
   ] as const)('reads the same in %s', (_, raw, apiVersion) => {
-    const read = readControlPlane(raw, apiVersion, true);
+    const read = readControlPlane(raw, apiVersion);
     expect(bare(read)).toEqual({ ...AS_MODEL, apiVersion });
     expect(read?.conditions.RollingOut.since).toBe(NOW - 30 * DAY);
   });
 
   it('reads v1beta1 of before Cluster API 1.9 but for what that does not say', () => {
-    const read = readControlPlane(rawControlPlane('v1beta1', true), 'v1beta1', true);
+    const read = readControlPlane(rawControlPlane('v1beta1', true), 'v1beta1');
     const conditions = { ...AS_MODEL?.conditions, Remediating: 'Missing' };
     expect(bare(read)).toEqual({ ...AS_MODEL, apiVersion: 'v1beta1', conditions });
   });
@@ -91,7 +91,10 @@ describe('a KubeadmControlPlane', () => {
     ['v1beta1', 'spec>rolloutAfter', 'spec>rolloutBefore>certificatesExpiryDays'],
   ] as const)('knows when %s is to be rolled', (version, after, before) => {
     const raw = set(set(rawControlPlane(version), after, days(-1)), before, 30);
-    expect(readControlPlane(raw, version)).toMatchObject({ rolloutAfter: NOW - DAY, rolloutBeforeDays: 30 });
+    expect(readControlPlane(raw, version)).toMatchObject({ rolloutAfter: NOW - DAY });
+    expect(rolloutBeforeDays(raw)).toBe(30);
+    for (const never of [undefined, null, 0, -1, 0.5, '30', 2 ** 31])
+      expect(rolloutBeforeDays(set(raw, before, never))).toBeUndefined();
     const broken = readControlPlane(set(raw, after, 'soon'), version);
     expect(broken?.rolloutAfter).toBe(Number.MAX_SAFE_INTEGER);
     expect(readControlPlane(set(raw, after, null), version)).not.toHaveProperty('rolloutAfter', expect.anything());
@@ -166,10 +169,11 @@ describe('a KubeadmControlPlane', () => {
       namespace: 'eksa-system',
       name: 'berlin-prod-control-plane-1',
     };
-    expect(readTemplate(rawControlPlane(), 'v1beta2')).toEqual(expected);
-    expect(readTemplate(rawControlPlane('v1beta1'), 'v1beta1')).toEqual(expected);
-    expect(readTemplate({}, 'v1beta2')).toBeUndefined();
-    expect(readControlPlane(rawControlPlane(), 'v1beta2')?.template?.found).toBe(false);
+    expect(readControlPlane(rawControlPlane(), 'v1beta2')?.template).toEqual(expected);
+    expect(readControlPlane(rawControlPlane('v1beta1'), 'v1beta1')?.template).toEqual(expected);
+    expect(readControlPlane(set(rawControlPlane(), 'spec>machineTemplate', undefined), 'v1beta2')?.template).toBe(
+      undefined,
+    );
   });
 
   it.each(['metadata>uid', 'metadata>resourceVersion', 'metadata>name', 'metadata>namespace'])(
@@ -288,51 +292,57 @@ describe('a Machine', () => {
 
 describe('objects around a control plane', () => {
   it('reads a Cluster of Cluster API', () => {
-    expect(readCapiCluster(rawCapiCluster())).toEqual(healthyRollout().capiCluster);
-    expect(readCapiCluster(rawCapiCluster('v1beta1'))).toEqual(healthyRollout().capiCluster);
+    const whole = {
+      ...healthyRollout().capiCluster,
+      managedEtcd: false,
+      apiServerPort: undefined,
+      serviceCidrs: [],
+    };
+    expect(readCluster(rawCapiCluster())).toEqual(whole);
+    expect(readCluster(rawCapiCluster('v1beta1'))).toEqual(whole);
     const paused = { paused: true };
-    expect(readCapiCluster(set(rawCapiCluster(), 'spec>paused', true))).toMatchObject(paused);
-    expect(readCapiCluster(set(rawCapiCluster(), 'spec>paused', false))).toMatchObject({ paused: false });
+    expect(readCluster(set(rawCapiCluster(), 'spec>paused', true))).toMatchObject(paused);
+    expect(readCluster(set(rawCapiCluster(), 'spec>paused', false))).toMatchObject({ paused: false });
     const annotated = set(rawCapiCluster(), ANNOTATIONS, { 'cluster.x-k8s.io/paused': 'false' });
-    expect(readCapiCluster(annotated)).toMatchObject(paused);
+    expect(readCluster(annotated)).toMatchObject(paused);
     const topology = set(rawCapiCluster(), 'spec>topology', { classRef: { name: 'c' } });
-    expect(readCapiCluster(topology)).toMatchObject({ topology: true });
+    expect(readCluster(topology)).toMatchObject({ topology: true });
   });
 
   it('reads a Cluster of EKS Anywhere', () => {
-    expect(readEksAnywhere(rawEksAnywhere(), false)).toEqual(eksAnywhere());
+    const { controlPlaneUpgrade: _upgrade, ...expected } = eksAnywhere();
+    expect(readEksAnywhere(rawEksAnywhere())).toEqual(expected);
     const paused = (value: string) =>
-      readEksAnywhere(set(rawEksAnywhere(), ANNOTATIONS, { 'anywhere.eks.amazonaws.com/paused': value }), true);
-    expect(paused('true')).toMatchObject({ paused: true, controlPlaneUpgrade: true });
+      readEksAnywhere(set(rawEksAnywhere(), ANNOTATIONS, { 'anywhere.eks.amazonaws.com/paused': value }));
+    expect(paused('true')).toMatchObject({ paused: true });
     expect(paused('false')).toMatchObject({ paused: false });
     const failed = set(rawEksAnywhere(), 'status', { failureMessage: 'bad\u{1b}[2J' });
-    expect(readEksAnywhere(failed, false)).toMatchObject({
+    expect(readEksAnywhere(failed)).toMatchObject({
       failureMessage: String.raw`bad\u{1b}[2J`,
       ready: { status: 'Missing' },
     });
   });
 
   it('reads an EtcdadmCluster, and its commands exactly', () => {
-    const { clientCertificate: _client, controllerStartedAt: _started, ...expected } = etcd();
-    const read = readEtcd(rawEtcd(), expected.machines);
+    const { clientCertificate: _client, controllerStartedAt: _started, machines: _machines, ...expected } = etcd();
+    const read = readEtcdadmCluster(rawEtcd());
     expect(read).toEqual({
       ...expected,
       conditions: expect.objectContaining({ EtcdMachinesSpecUpToDate: { status: 'True', since: NOW - 30 * DAY } }),
     });
     const commands = ['echo \u{200b}', ''];
     const path = 'spec>etcdadmConfigSpec>postEtcdadmCommands';
-    expect(readEtcd(set(rawEtcd(), path, commands), [])?.postEtcdadmCommands).toEqual(commands);
-    expect(readEtcd(set(rawEtcd(), path, ['true', 1]), [])).toBeUndefined();
-    expect(readEtcd(set(rawEtcd(), path, 'true'), [])).toBeUndefined();
-    expect(readEtcd(set(rawEtcd(), path, ['x'.repeat(4097)]), [])).toBeUndefined();
+    expect(readEtcdadmCluster(set(rawEtcd(), path, commands))?.postEtcdadmCommands).toEqual(commands);
+    expect(readEtcdadmCluster(set(rawEtcd(), path, ['true', 1]))).toBeUndefined();
+    expect(readEtcdadmCluster(set(rawEtcd(), path, 'true'))).toBeUndefined();
+    expect(readEtcdadmCluster(set(rawEtcd(), path, ['x'.repeat(4097)]))).toBeUndefined();
     expect(
-      readEtcd(
+      readEtcdadmCluster(
         set(
           rawEtcd(),
           path,
           Array.from({ length: 65 }, () => 'true'),
         ),
-        [],
       ),
     ).toBeUndefined();
     const annotated = set(rawEtcd(), ANNOTATIONS, {
@@ -341,7 +351,7 @@ describe('objects around a control plane', () => {
       'cluster.x-k8s.io/paused': '',
       'certmarshal.dev/rollout': '?',
     });
-    expect(readEtcd(annotated, [])).toMatchObject({
+    expect(readEtcdadmCluster(annotated)).toMatchObject({
       upgrading: true,
       upgradeComplete: true,
       paused: true,
@@ -350,7 +360,7 @@ describe('objects around a control plane', () => {
   });
 
   it('reads conditions that an EtcdadmCluster has not yet as missing', () => {
-    expect(readEtcd(set(rawEtcd(), 'status', undefined), [])?.conditions).toEqual({
+    expect(readEtcdadmCluster(set(rawEtcd(), 'status', undefined))?.conditions).toEqual({
       EtcdMachinesSpecUpToDate: { status: 'Missing' },
       EtcdCertificatesAvailable: { status: 'Missing' },
       EtcdClusterHasNoOutdatedMachines: { status: 'Missing' },
@@ -378,7 +388,7 @@ describe('objects around a control plane', () => {
 
   it('reads at most 32 endpoints of etcd', () => {
     const endpoints = Array.from({ length: 33 }, (_, n) => `https://10.0.1.${n}:2379`);
-    expect(readEtcd(set(rawEtcd(), 'status>endpoints', endpoints.join(',')), [])?.endpoints).toEqual(
+    expect(readEtcdadmCluster(set(rawEtcd(), 'status>endpoints', endpoints.join(',')))?.endpoints).toEqual(
       endpoints.slice(0, 32),
     );
   });
@@ -388,7 +398,9 @@ describe('objects around a control plane', () => {
   });
 
   it('reads no MachineHealthCheck without a name', () => {
-    expect(readHealthCheck(set(rawHealthCheck(), 'metadata>name', undefined), NAME, [rawMachine(1)])).toBeUndefined();
+    expect(
+      readMachineHealthCheck(set(rawHealthCheck(), 'metadata>name', undefined), NAME, [rawMachine(1)]),
+    ).toBeUndefined();
   });
 
   const CONTROL_PLANE = 'cluster.x-k8s.io/control-plane';
@@ -409,86 +421,31 @@ describe('objects around a control plane', () => {
     ['a value that is none', { matchLabels: { [CONTROL_PLANE]: 1 } }, true],
   ])('knows whether a MachineHealthCheck selects control plane machines: %s', (_, selector, selects) => {
     const raw = set(rawHealthCheck(), 'spec>selector', selector);
-    const read = readHealthCheck(raw, NAME, [rawMachine(1)]);
+    const read = readMachineHealthCheck(raw, NAME, [rawMachine(1)]);
     expect(read).toEqual(selects ? healthyRollout().healthChecks[0] : undefined);
   });
 
   it('takes no MachineHealthCheck of another cluster or namespace for its own', () => {
-    expect(readHealthCheck(rawHealthCheck(), 'milan-prod', [rawMachine(1)])).toBeUndefined();
+    expect(readMachineHealthCheck(rawHealthCheck(), 'milan-prod', [rawMachine(1)])).toBeUndefined();
     const elsewhere = set(rawHealthCheck(), 'metadata>namespace', 'default');
-    expect(readHealthCheck(elsewhere, NAME, [rawMachine(1)])).toBeUndefined();
-  });
-});
-
-describe('another control plane of the same management cluster', () => {
-  const machines = [1, 2, 3].map((number) => rawMachine(number));
-  const settled = {
-    namespace: 'eksa-system',
-    cluster: NAME,
-    rolling: false,
-    optedIn: false,
-    soonestEnd: NOW + 40 * DAY,
-  };
-
-  it('is settled', () => {
-    expect(readSibling(rawControlPlane(), 'v1beta2', machines)).toEqual(settled);
-    expect(readSibling(rawControlPlane('v1beta1', true), 'v1beta1', machines, rawEksAnywhere())).toEqual({
-      ...settled,
-      optedIn: true,
-    });
-    const sooner = [rawMachine(1), set(rawMachine(2), 'status>certificatesExpiryDate', days(30))];
-    expect(readSibling(rawControlPlane(), 'v1beta2', sooner)?.soonestEnd).toBe(NOW + 30 * DAY);
-    const done = set(rawControlPlane(), 'spec>rollout>after', days(-326));
-    expect(readSibling(done, 'v1beta2', machines)).toEqual(settled);
-  });
-
-  it.each([
-    ['its label', 'milan-prod', 'milan-prod'],
-    ['its own name where the label is empty', '', NAME],
-    ['its own name where it has no label', undefined, NAME],
-  ])('is named by %s', (_, label, cluster) => {
-    const raw = set(rawControlPlane(), 'metadata>labels>cluster.x-k8s.io/cluster-name', label);
-    expect(readSibling(raw, 'v1beta2', machines)).toEqual({ ...settled, cluster });
-  });
-
-  it.each([
-    ['machines older than rollout.after', set(rawControlPlane(), 'spec>rollout>after', days(-1))],
-    ['one machine too many', set(rawControlPlane(), 'spec>replicas', 2)],
-    ['RollingOut', set(rawControlPlane(), 'status>conditions', [{ type: 'RollingOut', status: 'True' }])],
-    ['no uid', set(rawControlPlane(), 'metadata>uid', undefined)],
-  ])('rolls: %s', (_, raw) => {
-    expect(readSibling(raw, 'v1beta2', machines)?.rolling).toBe(true);
-  });
-
-  it.each([
-    ['a hold', { 'certmarshal.dev/rollout-hold': 'x' }],
-    ['a mark', { 'certmarshal.dev/rollout': formatRolloutMark(markOf('mine', NOW, 'x', 'person')) }],
-    ['a mark that nobody can read', { 'certmarshal.dev/rollout': 'x' }],
-    ['our pause', { 'cluster.x-k8s.io/paused': 'certmarshal-rollout/a' }],
-  ])('is settled, whatever its owner writes: %s', (_, annotations) => {
-    expect(readSibling(set(rawControlPlane(), ANNOTATIONS, annotations), 'v1beta2', machines)).toEqual(settled);
-  });
-
-  it.each([
-    ['that goes', 'metadata>deletionTimestamp', days(0)],
-    ['without a Node', 'status>nodeRef', undefined],
-  ])('rolls: a machine %s', (_, path, value) => {
-    const changed = [set(rawMachine(1), path, value), rawMachine(2), rawMachine(3)];
-    expect(readSibling(rawControlPlane(), 'v1beta2', changed)?.rolling).toBe(true);
+    expect(readMachineHealthCheck(elsewhere, NAME, [rawMachine(1)])).toBeUndefined();
   });
 });
 
 describe('what a cluster writes', () => {
   const READERS: Readonly<Record<string, (object: unknown) => unknown>> = {
-    capi: readCapiCluster,
-    eksa: (object) => readEksAnywhere(object, false),
+    capi: readCluster,
+    eksa: readEksAnywhere,
+    scan: (object) => readCertificateScan(object).writtenAt,
     v1beta2: (object) => readControlPlane(object, 'v1beta2'),
     v1beta1: (object) => readControlPlane(object, 'v1beta1'),
-    template: (object) => readTemplate(object, 'v1beta1'),
     machine: (object) => observedMachine(object, { owner: 'x', role: 'stacked', endpoint: 'x' }),
-    etcd: (object) => readEtcd(object, []),
-    check: (object) => readHealthCheck(object, NAME, [object, rawMachine(1)]),
-    sibling: (object) => readSibling(object, 'v1beta2', [object], object),
+    etcd: (object) => readEtcdadmCluster(object),
+    check: (object) => readMachineHealthCheck(object, NAME, [object, rawMachine(1)]),
+    sibling: (object) => {
+      const seen = seenControlPlane(object, 'v1beta2');
+      return seen && siblingOf(seen, [siblingMachine(object)], false);
+    },
     lease: readLease,
   };
   const RAW = [

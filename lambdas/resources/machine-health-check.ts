@@ -1,46 +1,52 @@
-import { field, list, text } from '../resources/fields.ts';
-import { countAt, nameAt } from '../resources/values.ts';
-import type { ObservedHealthCheck } from './observed.ts';
+import type { V1LabelSelector, V1LabelSelectorRequirement } from '@kubernetes/client-node';
+import { field, isJsonObject, list, type Raw, raw, text } from './fields.ts';
+import { countAt, nameAt } from './values.ts';
 
 const MOST_TERMS = 64;
 
+/** A MachineHealthCheck of machines of a control plane. */
+export interface MachineHealthCheck {
+  readonly namespace: string;
+  readonly name: string;
+  readonly expected?: number;
+  readonly healthy?: number;
+}
+
 /**
  * A MachineHealthCheck, v1beta1 or v1beta2, where its selector selects one of these machines; undefined when it does not, or is of another cluster. A selector that
- * makes no sense here counts as selecting. Pure; never throws.
+ * makes no sense here counts as selecting. Never throws.
  *
  * Source: Cluster API, `MachineHealthCheckSpec`; apimachinery, `LabelSelectorAsSelector`.
  *
  * @param machines of the control plane, as they were read
  */
-export function readHealthCheck(
+export function readMachineHealthCheck(
   object: unknown,
   cluster: string,
   machines: readonly unknown[],
-): ObservedHealthCheck | undefined {
+): MachineHealthCheck | undefined {
   const namespace = nameAt(object, 'metadata', 'namespace');
   const name = nameAt(object, 'metadata', 'name');
   if (namespace === undefined || name === undefined) return undefined;
   const of = text(object, 'spec', 'clusterName');
   if (of !== undefined && of !== cluster) return undefined;
-  const selector = field(object, 'spec', 'selector');
+  const selector = raw<V1LabelSelector>(field(object, 'spec', 'selector'));
   const selects = machines.some(
     (machine) =>
       text(machine, 'metadata', 'namespace') === namespace && matches(selector, field(machine, 'metadata', 'labels')),
   );
   if (!selects) return undefined;
-  const expected = countAt(object, 'status', 'expectedMachines');
-  const healthy = countAt(object, 'status', 'currentHealthy');
   return {
     namespace,
     name,
-    expected,
-    healthy,
+    expected: countAt(object, 'status', 'expectedMachines'),
+    healthy: countAt(object, 'status', 'currentHealthy'),
   };
 }
 
-function matches(selector: unknown, labels: unknown): boolean {
+function matches(selector: Raw<V1LabelSelector>, labels: unknown): boolean {
   const wanted = field(selector, 'matchLabels');
-  const pairs = typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted) ? Object.entries(wanted) : [];
+  const pairs = Object.entries(isJsonObject(wanted) ? wanted : {});
   const terms = list(selector, 'matchExpressions');
   if (pairs.length > MOST_TERMS || terms.length > MOST_TERMS) return true;
   return (
@@ -49,7 +55,7 @@ function matches(selector: unknown, labels: unknown): boolean {
   );
 }
 
-function holds(term: unknown, labels: unknown): boolean {
+function holds(term: Raw<V1LabelSelectorRequirement>, labels: unknown): boolean {
   const key = text(term, 'key');
   if (key === undefined) return true;
   const value = field(labels, key);

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readSigningRequest } from '../../../lambdas/approval/read-request.ts';
 import { field } from '../../../lambdas/resources/fields.ts';
+import { readSigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import { instant } from '../../../lambdas/time.ts';
-import { csrObject, NOW } from './fixtures.ts';
+import { csrObject, NOW } from '../approval/fixtures.ts';
 
 const good = csrObject({ expirationSeconds: 3600, conditions: ['Approved'] });
 const withSpec = (change: object) => ({ ...good, spec: { ...good.spec, ...change } });

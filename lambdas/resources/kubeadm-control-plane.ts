@@ -1,6 +1,7 @@
-import { parseHoldMark, parseRolloutMark } from '../contracts/rollout-mark.ts';
+import { type HoldMark, parseHoldMark, parseRolloutMark, type RolloutMark } from '../contracts/rollout-mark.ts';
 import { printable } from '../printable.ts';
-import { field } from '../resources/fields.ts';
+import { HOLD_ANNOTATION, OPT_IN_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from './annotations.ts';
+import { field, list, text } from './fields.ts';
 import {
   annotation,
   type Condition,
@@ -9,17 +10,69 @@ import {
   isDeleting,
   MISSING,
   nameAt,
+  type ObjectVersion,
   objectVersion,
-  timeAt,
-} from '../resources/values.ts';
-import { HOLD_ANNOTATION, OPT_IN_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from './annotations.ts';
-import type { ControlPlaneCondition, ObservedControlPlane } from './observed.ts';
-
-type Version = ObservedControlPlane['apiVersion'];
+  smallCountOf,
+  timeOf,
+} from './values.ts';
 
 const REMEDIATING = 'controlplane.cluster.x-k8s.io/remediation-in-progress';
 /** Of the Cluster API of EKS Anywhere; the group is spelled like this. Source: EKS Anywhere, `inPlaceUpgradeNeededAnnotation`. */
 const IN_PLACE_UPGRADE = 'controlplane.clusters.x-k8s.io/in-place-upgrade-needed';
+
+export interface KubeadmControlPlane extends ObjectVersion {
+  /** That it was read in. */
+  readonly apiVersion: 'v1beta2' | 'v1beta1';
+  readonly generation: number;
+  readonly observedGeneration?: number;
+  readonly deleting: boolean;
+  /** Value of `PAUSED_ANNOTATION`; empty where it has none. Absent when it is not paused. */
+  readonly paused?: string;
+  readonly replicas: number;
+  readonly status: {
+    readonly replicas?: number;
+    readonly ready?: number;
+    /** v1beta1: replicas without unavailable ones. */
+    readonly available?: number;
+    readonly upToDate?: number;
+  };
+  /** v1beta1 has not all of them: what its own conditions say is told in these names, the others are `Missing`. */
+  readonly conditions: Readonly<Record<ControlPlaneCondition, Condition>>;
+  /** `RollingUpdate`, `InPlace`, …; absent when not set. */
+  readonly strategy?: string;
+  readonly maxSurge?: number;
+  /** `rollout.after`, whoever wrote it. */
+  readonly rolloutAfter?: number;
+  readonly kubernetesVersion?: string;
+  /** `kubeadmConfigSpec.clusterConfiguration.certificateValidityPeriodDays`; absent where it is that of kubeadm, 365. */
+  readonly certificateValidityDays?: number;
+  /** Value of `OPT_IN_ANNOTATION`. */
+  readonly mode?: string;
+  /** Absent when there is none; `unreadable` when somebody wrote what certmarshal did not. */
+  readonly mark?: RolloutMark | 'unreadable';
+  readonly hold?: HoldMark | 'unreadable';
+  /** `controlplane.cluster.x-k8s.io/remediation-in-progress` is there. */
+  readonly remediating: boolean;
+  /** `controlplane.clusters.x-k8s.io/in-place-upgrade-needed` is there. */
+  readonly inPlaceUpgrade: boolean;
+  readonly etcd: 'stacked' | 'external';
+  /** What has to exist for a machine to be made; absent when it does not say. */
+  readonly template?: TemplateReference;
+}
+
+type Version = KubeadmControlPlane['apiVersion'];
+
+export const CONTROL_PLANE_CONDITIONS = [
+  'CertificatesAvailable',
+  'ControlPlaneComponentsHealthy',
+  'EtcdClusterHealthy',
+  'RollingOut',
+  'ScalingUp',
+  'ScalingDown',
+  'Remediating',
+  'Deleting',
+] as const;
+export type ControlPlaneCondition = (typeof CONTROL_PLANE_CONDITIONS)[number];
 
 /** The infrastructure template that a control plane makes its machines of. */
 export interface TemplateReference {
@@ -32,8 +85,7 @@ export interface TemplateReference {
 }
 
 /**
- * A KubeadmControlPlane; undefined when a write could not name it. Numbers that it does not say read so that no check passes: generation 0, replicas 0. Pure; never
- * throws.
+ * Undefined when a write could not name it. Numbers that it does not say read so that no check passes: generation 0, replicas 0. Never throws.
  *
  * v1beta1 of Cluster API 1.9 and later has the conditions of v1beta2 in `status.v1beta2`. Before that its own are told in their names: `Resized` False for
  * ScalingUp or ScalingDown, and `MachinesSpecUpToDate` False for RollingOut. That one is missing until a first rollout, and Remediating has none.
@@ -41,13 +93,8 @@ export interface TemplateReference {
  * Source: Cluster API, api/controlplane/kubeadm/v1beta1 and v1beta2.
  *
  * @param apiVersion that it was read in
- * @param templateFound whether the object that `readTemplate` names exists
  */
-export function readControlPlane(
-  object: unknown,
-  apiVersion: Version,
-  templateFound = false,
-): ObservedControlPlane | undefined {
+export function readControlPlane(object: unknown, apiVersion: Version): KubeadmControlPlane | undefined {
   const version = objectVersion(object);
   if (version === undefined) return undefined;
   const deleting = isDeleting(object);
@@ -55,44 +102,53 @@ export function readControlPlane(
   const mode = annotation(object, OPT_IN_ANNOTATION);
   const mark = annotation(object, ROLLOUT_ANNOTATION);
   const hold = annotation(object, HOLD_ANNOTATION);
-  const template = readTemplate(object, apiVersion);
   const external = field(object, 'spec', 'kubeadmConfigSpec', 'clusterConfiguration', 'etcd', 'external');
-  const observedGeneration = countAt(object, 'status', 'observedGeneration');
-  const kubernetesVersion = nameAt(object, 'spec', 'version');
-  const validity = countAt(
-    object,
-    'spec',
-    'kubeadmConfigSpec',
-    'clusterConfiguration',
-    'certificateValidityPeriodDays',
-  );
   return {
     ...version,
     apiVersion,
     generation: countAt(object, 'metadata', 'generation') ?? 0,
-    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    observedGeneration: countAt(object, 'status', 'observedGeneration'),
     deleting,
-    ...(paused === undefined ? {} : { paused: printable(paused) }),
+    paused: paused === undefined ? undefined : printable(paused),
     replicas: countAt(object, 'spec', 'replicas') ?? 0,
     status: apiVersion === 'v1beta2' ? replicas(object) : oldReplicas(object),
     conditions: conditionsOf(object, apiVersion, deleting),
     ...strategyOf(object, apiVersion),
-    ...rolloutOf(object, apiVersion),
-    ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
-    // 0 is that of kubeadm, as nothing is.
-    ...(validity === undefined || validity === 0 ? {} : { certificateValidityDays: validity }),
-    ...(mode === undefined ? {} : { mode: printable(mode) }),
-    ...(mark === undefined ? {} : { mark: parseRolloutMark(mark) }),
-    ...(hold === undefined ? {} : { hold: parseHoldMark(hold) }),
+    rolloutAfter: rolloutAfter(object, apiVersion),
+    kubernetesVersion: nameAt(object, 'spec', 'version'),
+    certificateValidityDays: certificateValidityDays(object),
+    mode: mode === undefined ? undefined : printable(mode),
+    mark: mark === undefined ? undefined : parseRolloutMark(mark),
+    hold: hold === undefined ? undefined : parseHoldMark(hold),
     remediating: annotation(object, REMEDIATING) !== undefined,
     inPlaceUpgrade: annotation(object, IN_PLACE_UPGRADE) !== undefined,
     etcd: external == null ? 'stacked' : 'external',
-    ...(template === undefined ? {} : { template: { kind: template.kind, name: template.name, found: templateFound } }),
+    template: templateOf(object, apiVersion),
   };
 }
 
-/** What has to exist for a machine to be made; undefined when the control plane does not say. Pure; never throws. */
-export function readTemplate(object: unknown, apiVersion: Version): TemplateReference | undefined {
+/** How many days the certificates of its machines live; undefined where it is as kubeadm has it, which 0 says too. Of both versions, since Cluster API 1.11. */
+export function certificateValidityDays(object: unknown): number | undefined {
+  const path = ['spec', 'kubeadmConfigSpec', 'clusterConfiguration', 'certificateValidityPeriodDays'] as const;
+  return countAt(object, ...path) || undefined;
+}
+
+/** So many days before their certificates end it replaces its machines by itself, in either version; undefined where it never does, which 0 and null say too. */
+export function rolloutBeforeDays(object: unknown): number | undefined {
+  const days =
+    field(object, 'spec', 'rollout', 'before', 'certificatesExpiryDays') ??
+    field(object, 'spec', 'rolloutBefore', 'certificatesExpiryDays');
+  return smallCountOf(days) || undefined;
+}
+
+/** Whether Cluster API says that it is paused. The condition (v1beta2, and in v1beta1 under status.v1beta2) also tells when the whole Cluster is. */
+export function isPaused(object: unknown): boolean {
+  if (annotation(object, PAUSED_ANNOTATION) !== undefined) return true;
+  const conditions = [...list(object, 'status', 'conditions'), ...list(object, 'status', 'v1beta2', 'conditions')];
+  return conditions.some((condition) => text(condition, 'type') === 'Paused' && text(condition, 'status') === 'True');
+}
+
+function templateOf(object: unknown, apiVersion: Version): TemplateReference | undefined {
   const reference =
     apiVersion === 'v1beta2'
       ? field(object, 'spec', 'machineTemplate', 'spec', 'infrastructureRef')
@@ -105,35 +161,29 @@ export function readTemplate(object: unknown, apiVersion: Version): TemplateRefe
   return { group, kind, namespace, name };
 }
 
-function replicas(object: unknown): ObservedControlPlane['status'] {
-  return counts({
+function replicas(object: unknown): KubeadmControlPlane['status'] {
+  return {
     replicas: countAt(object, 'status', 'replicas'),
     ready: countAt(object, 'status', 'readyReplicas'),
     available: countAt(object, 'status', 'availableReplicas'),
     upToDate: countAt(object, 'status', 'upToDateReplicas'),
-  });
+  };
 }
 
 /** v1beta1 leaves out zeros. */
-function oldReplicas(object: unknown): ObservedControlPlane['status'] {
+function oldReplicas(object: unknown): KubeadmControlPlane['status'] {
   const all = countAt(object, 'status', 'replicas');
   const unavailable = field(object, 'status', 'unavailableReplicas') ?? 0;
   const away = typeof unavailable === 'number' && Number.isSafeInteger(unavailable) ? unavailable : undefined;
-  return counts({
+  return {
     replicas: all,
     ready: countAt(object, 'status', 'readyReplicas'),
     available: all === undefined || away === undefined ? undefined : Math.max(0, all - Math.max(0, away)),
     upToDate: countAt(object, 'status', 'updatedReplicas'),
-  });
+  };
 }
 
-function counts(
-  found: Readonly<Record<keyof ObservedControlPlane['status'], number | undefined>>,
-): ObservedControlPlane['status'] {
-  return Object.fromEntries(Object.entries(found).filter(([, count]) => count !== undefined));
-}
-
-function strategyOf(object: unknown, apiVersion: Version): Pick<ObservedControlPlane, 'strategy' | 'maxSurge'> {
+function strategyOf(object: unknown, apiVersion: Version): Pick<KubeadmControlPlane, 'strategy' | 'maxSurge'> {
   const strategy =
     apiVersion === 'v1beta2' ? field(object, 'spec', 'rollout', 'strategy') : field(object, 'spec', 'rolloutStrategy');
   const type = nameAt(strategy, 'type');
@@ -143,22 +193,11 @@ function strategyOf(object: unknown, apiVersion: Version): Pick<ObservedControlP
   return { strategy: type, maxSurge };
 }
 
-function rolloutOf(
-  object: unknown,
-  apiVersion: Version,
-): Pick<ObservedControlPlane, 'rolloutAfter' | 'rolloutBeforeDays'> {
-  const path = apiVersion === 'v1beta2' ? (['spec', 'rollout', 'after'] as const) : (['spec', 'rolloutAfter'] as const);
-  const written = field(object, ...path);
+function rolloutAfter(object: unknown, apiVersion: Version): number | undefined {
+  const after =
+    apiVersion === 'v1beta2' ? field(object, 'spec', 'rollout', 'after') : field(object, 'spec', 'rolloutAfter');
   // A time that cannot be read may be in the future.
-  const after = written == null ? undefined : (timeAt(object, ...path) ?? Number.MAX_SAFE_INTEGER);
-  const beforeDays =
-    apiVersion === 'v1beta2'
-      ? countAt(object, 'spec', 'rollout', 'before', 'certificatesExpiryDays')
-      : countAt(object, 'spec', 'rolloutBefore', 'certificatesExpiryDays');
-  return {
-    rolloutAfter: after,
-    rolloutBeforeDays: beforeDays,
-  };
+  return after == null ? undefined : (timeOf(after) ?? Number.MAX_SAFE_INTEGER);
 }
 
 function conditionsOf(

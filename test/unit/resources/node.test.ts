@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { readEksNode } from '../../../lambdas/rollout/read-eks-node.ts';
+import { readEksNode } from '../../../lambdas/rollout/observed-node-groups.ts';
 
 const nodeOf = (labels: unknown, metadata: object = {}) => ({
   metadata: { name: 'ip-10-0-0-1', creationTimestamp: '2026-11-22T12:00:00Z', labels, ...metadata },

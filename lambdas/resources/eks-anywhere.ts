@@ -1,0 +1,91 @@
+import { printable } from '../printable.ts';
+import { OPT_IN_ANNOTATION } from './annotations.ts';
+import { field, list, text } from './fields.ts';
+import {
+  annotation,
+  type Condition,
+  conditionsAt,
+  countAt,
+  isDeleting,
+  MISSING,
+  nameAt,
+  timeAt,
+  wordsAt,
+} from './values.ts';
+
+/** Unlike that of Cluster API, its value has to be "true". Source: EKS Anywhere, `Cluster.IsReconcilePaused`. */
+const PAUSED = 'anywhere.eks.amazonaws.com/paused';
+const LONGEST_NAME = 253;
+
+/** A `Cluster` of EKS Anywhere, v1alpha1. */
+export interface EksAnywhereCluster {
+  readonly namespace: string;
+  readonly name: string;
+  readonly createdAt?: number;
+  readonly deleting: boolean;
+  /** The annotation `anywhere.eks.amazonaws.com/paused` is "true". */
+  readonly paused: boolean;
+  /** Value of `OPT_IN_ANNOTATION`. */
+  readonly mode?: string;
+  readonly ready: Condition;
+  /** 0, which no observed one is, where it has none. */
+  readonly generation: number;
+  readonly observedGeneration?: number;
+  readonly reconciledGeneration?: number;
+  readonly failureMessage?: string;
+  /** Kind of `spec.datacenterRef`. */
+  readonly datacenter?: string;
+}
+
+/** Undefined when it has no name and namespace. Never throws. */
+export function readEksAnywhere(object: unknown): EksAnywhereCluster | undefined {
+  const namespace = nameAt(object, 'metadata', 'namespace');
+  const name = nameAt(object, 'metadata', 'name');
+  if (namespace === undefined || name === undefined) return undefined;
+  const mode = annotation(object, OPT_IN_ANNOTATION);
+  return {
+    namespace,
+    name,
+    createdAt: timeAt(object, 'metadata', 'creationTimestamp'),
+    deleting: isDeleting(object),
+    paused: annotation(object, PAUSED) === 'true',
+    mode: mode === undefined ? undefined : printable(mode),
+    ready: conditionsAt(object, 'status', 'conditions').get('Ready') ?? MISSING,
+    generation: countAt(object, 'metadata', 'generation') ?? 0,
+    observedGeneration: countAt(object, 'status', 'observedGeneration'),
+    reconciledGeneration: countAt(object, 'status', 'reconciledGeneration'),
+    failureMessage: wordsAt(object, 'status', 'failureMessage'),
+    datacenter: nameAt(object, 'spec', 'datacenterRef', 'kind'),
+  };
+}
+
+/** What EKS Anywhere found when it dialed the machines. Read apart: only an audit looks. */
+export interface CertificateScan {
+  /** `expiresInDays` as it stands, by name of the Machine. */
+  readonly days: ReadonlyMap<string, unknown>;
+  /** It scans, and leaves out what it cannot reach; also when it could reach none. Since 0.23. */
+  readonly done: boolean;
+  /** Newest write of the status. */
+  readonly writtenAt?: number;
+}
+
+/** Never throws. */
+export function readCertificateScan(object: unknown): CertificateScan {
+  const days = list(object, 'status', 'clusterCertificateInfo').flatMap((entry) => {
+    const machine = text(entry, 'machine');
+    return machine === undefined || machine.length > LONGEST_NAME
+      ? []
+      : [[machine, field(entry, 'expiresInDays')] as const];
+  });
+  const [, major = '0', minor = '0'] = /^v(\d{1,3})\.(\d{1,3})\./.exec(text(object, 'spec', 'eksaVersion') ?? '') ?? [];
+  let writtenAt: number | undefined;
+  for (const entry of list(object, 'metadata', 'managedFields')) {
+    const at = text(entry, 'subresource') === 'status' ? timeAt(entry, 'time') : undefined;
+    if (at !== undefined && (writtenAt === undefined || at > writtenAt)) writtenAt = at;
+  }
+  return {
+    days: new Map(days),
+    done: field(object, 'status', 'clusterCertificateInfo') != null || Number(major) > 0 || Number(minor) >= 23,
+    writtenAt,
+  };
+}

@@ -1,0 +1,104 @@
+import { parseRolloutMark, type RolloutMark } from '../contracts/rollout-mark.ts';
+import { printable } from '../printable.ts';
+import { PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from './annotations.ts';
+import { field, list, text } from './fields.ts';
+import {
+  annotation,
+  type Condition,
+  conditionsAt,
+  countAt,
+  isDeleting,
+  MISSING,
+  type ObjectVersion,
+  objectVersion,
+} from './values.ts';
+
+const UPGRADING = 'etcdcluster.cluster.x-k8s.io/upgrading';
+const UPGRADE_COMPLETE = 'controlplane.cluster.x-k8s.io/upgrade-complete';
+
+const MOST_ENDPOINTS = 32;
+const LONGEST_ENDPOINTS = 8192;
+const MOST_COMMANDS = 64;
+const LONGEST_COMMAND = 4096;
+
+export interface EtcdadmCluster extends ObjectVersion {
+  readonly generation: number;
+  readonly observedGeneration?: number;
+  readonly deleting: boolean;
+  readonly paused: boolean;
+  readonly replicas: number;
+  readonly ready: boolean;
+  readonly endpoints: readonly string[];
+  /** `etcdcluster.cluster.x-k8s.io/upgrading` is there. */
+  readonly upgrading: boolean;
+  /** `controlplane.cluster.x-k8s.io/upgrade-complete` is there. */
+  readonly upgradeComplete: boolean;
+  readonly conditions: Readonly<Record<EtcdCondition, Condition>>;
+  readonly mark?: RolloutMark | 'unreadable';
+  /** `spec.etcdadmConfigSpec.postEtcdadmCommands`. */
+  readonly postEtcdadmCommands: readonly string[];
+}
+
+export const ETCD_CONDITIONS = [
+  'EtcdMachinesSpecUpToDate',
+  'EtcdCertificatesAvailable',
+  'EtcdClusterHasNoOutdatedMachines',
+] as const;
+export type EtcdCondition = (typeof ETCD_CONDITIONS)[number];
+
+/**
+ * Undefined when a write could not name it, or when its `postEtcdadmCommands` are not a list of texts that fits: a rollout writes that list back as it was read.
+ * Never throws.
+ *
+ * Source: etcdadm-controller, api/v1beta1; etcdadm-bootstrap-provider, `EtcdadmConfigSpec`.
+ */
+export function readEtcdadmCluster(object: unknown): EtcdadmCluster | undefined {
+  const version = objectVersion(object);
+  const postEtcdadmCommands = commandsOf(object);
+  if (version === undefined || postEtcdadmCommands === undefined) return undefined;
+  const mark = annotation(object, ROLLOUT_ANNOTATION);
+  const conditions = conditionsAt(object, 'status', 'conditions');
+  const of = (type: EtcdCondition): Condition => conditions.get(type) ?? MISSING;
+  return {
+    ...version,
+    generation: countAt(object, 'metadata', 'generation') ?? 0,
+    observedGeneration: countAt(object, 'status', 'observedGeneration'),
+    deleting: isDeleting(object),
+    paused: annotation(object, PAUSED_ANNOTATION) !== undefined,
+    replicas: countAt(object, 'spec', 'replicas') ?? 0,
+    ready: field(object, 'status', 'ready') === true,
+    endpoints: endpointsOf(object),
+    upgrading: annotation(object, UPGRADING) !== undefined,
+    upgradeComplete: annotation(object, UPGRADE_COMPLETE) !== undefined,
+    conditions: {
+      EtcdMachinesSpecUpToDate: of('EtcdMachinesSpecUpToDate'),
+      EtcdCertificatesAvailable: of('EtcdCertificatesAvailable'),
+      EtcdClusterHasNoOutdatedMachines: of('EtcdClusterHasNoOutdatedMachines'),
+    },
+    mark: mark === undefined ? undefined : parseRolloutMark(mark),
+    postEtcdadmCommands,
+  };
+}
+
+/** Texts exactly as they are: they are written back. */
+function commandsOf(object: unknown): readonly string[] | undefined {
+  const path = ['spec', 'etcdadmConfigSpec', 'postEtcdadmCommands'] as const;
+  const commands = list(object, ...path);
+  if (!Array.isArray(field(object, ...path) ?? []) || commands.length > MOST_COMMANDS) return undefined;
+  return commands.every(isCommand) ? commands : undefined;
+}
+
+function isCommand(command: unknown): command is string {
+  return typeof command === 'string' && command.length <= LONGEST_COMMAND;
+}
+
+/** `https://10.0.1.51:2379,https://10.0.1.52:2379` */
+function endpointsOf(object: unknown): readonly string[] {
+  const endpoints = text(object, 'status', 'endpoints') ?? '';
+  if (endpoints.length > LONGEST_ENDPOINTS) return [];
+  return endpoints
+    .split(',')
+    .filter((endpoint) => endpoint !== '')
+    .slice(0, MOST_ENDPOINTS)
+    .map((endpoint) => printable(endpoint));
+}

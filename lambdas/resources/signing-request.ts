@@ -1,0 +1,204 @@
+import type { V1CertificateSigningRequest } from '@kubernetes/client-node';
+import type { RequestState } from '../contracts/observation.ts';
+import { instant } from '../time.ts';
+import { field, list, type Raw, raw, reader, text } from './fields.ts';
+import { isDeleting } from './values.ts';
+
+/** A CertificateSigningRequest as a judge sees it: every field checked or absent. */
+export interface SigningRequest {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Milliseconds since the epoch; undefined when `metadata.creationTimestamp` is missing or unreadable. */
+  readonly createdAt: number | undefined;
+  readonly deleting: boolean;
+  readonly signerName: string;
+  /** Set by kube-apiserver from the authenticated requester, never by the client. */
+  readonly username: string;
+  readonly groups: readonly string[];
+  readonly usages: readonly string[];
+  readonly expirationSeconds: number | undefined;
+  /** `spec.request`, base64-decoded: PEM. Undefined when it was missing or not base64. */
+  readonly request: Uint8Array | undefined;
+  readonly conditions: readonly SigningCondition[];
+  /** True when `status.certificate` holds anything. */
+  readonly issued: boolean;
+}
+
+export interface SigningCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  /** `lastUpdateTime` as it stands. */
+  readonly updated?: string;
+}
+
+/** An object that is no CertificateSigningRequest as every API server writes it. */
+export interface UnreadableRequest {
+  /** `metadata.name` if it has one. */
+  readonly name: string | undefined;
+  /** Which field is missing or wrong. */
+  readonly problem: string;
+}
+
+// Base64 of the 64 KiB that the decoder takes; etcd accepts far more.
+const MAX_REQUEST_TEXT = 88 * 1024;
+const MAX_ENTRIES = 256;
+/** Names, users and groups; Kubernetes' own bounds are lower where it has any. */
+export const MAX_REQUEST_NAME = 1024;
+const MOST_CREDENTIALS = 16;
+/** Far more than a request has, which has one of each type. */
+const MOST_STATES = 16;
+
+/**
+ * Reads a `certificates.k8s.io/v1` CertificateSigningRequest from JSON. Fields that an API server always sets must be there
+ * with their type; all others may be absent. An absent `status` means undecided, as for a request just created.
+ */
+export function readSigningRequest(
+  object: unknown,
+): { readonly ok: true; readonly csr: SigningRequest } | ({ readonly ok: false } & UnreadableRequest) {
+  const request = raw<V1CertificateSigningRequest>(object);
+  const name = shortText(request, 'metadata', 'name');
+  const unreadable = (problem: string) => ({ ok: false as const, name, problem });
+
+  if (name === undefined || name === '') return unreadable('metadata.name is missing or too long');
+  const username = shortText(request, 'spec', 'username');
+  if (username === undefined) return unreadable('spec.username is missing or too long');
+  const signerName = shortText(request, 'spec', 'signerName');
+  if (signerName === undefined) return unreadable('spec.signerName is missing or too long');
+  const groups = strings(field(request, 'spec', 'groups'));
+  if (groups === undefined) return unreadable('spec.groups is not a list of strings');
+  const usages = strings(field(request, 'spec', 'usages'));
+  if (usages === undefined) return unreadable('spec.usages is not a list of strings');
+  const expirationSeconds = field(request, 'spec', 'expirationSeconds') ?? undefined;
+  if (
+    expirationSeconds !== undefined &&
+    (typeof expirationSeconds !== 'number' || !Number.isInteger(expirationSeconds))
+  )
+    return unreadable('spec.expirationSeconds is not an integer');
+  const conditions = readConditions(request);
+  if (conditions === undefined) return unreadable('status.conditions is not a list of conditions');
+
+  return {
+    ok: true,
+    csr: {
+      name,
+      uid: shortText(request, 'metadata', 'uid') ?? '',
+      resourceVersion: shortText(request, 'metadata', 'resourceVersion') ?? '',
+      createdAt: instant(text(request, 'metadata', 'creationTimestamp')),
+      deleting: isDeleting(request),
+      signerName,
+      username,
+      groups,
+      usages,
+      expirationSeconds,
+      request: base64(text(request, 'spec', 'request')),
+      conditions,
+      issued: (field(request, 'status', 'certificate') ?? '') !== '',
+    },
+  };
+}
+
+/** Text that is kept; longer text counts as missing. */
+const shortText = reader((found) =>
+  typeof found === 'string' && found.length <= MAX_REQUEST_NAME ? found : undefined,
+);
+
+function readConditions(request: Raw<V1CertificateSigningRequest>): readonly SigningCondition[] | undefined {
+  const entries = list(request, 'status', 'conditions');
+  if (!Array.isArray(field(request, 'status', 'conditions') ?? []) || entries.length > MAX_ENTRIES) return undefined;
+  const conditions: SigningCondition[] = [];
+  for (const entry of entries) {
+    const type = shortText(entry, 'type');
+    if (type === undefined) return undefined;
+    conditions.push({
+      type,
+      status: shortText(entry, 'status') ?? '',
+      reason: shortText(entry, 'reason') ?? '',
+      updated: shortText(entry, 'lastUpdateTime'),
+    });
+  }
+  return conditions;
+}
+
+/** Absent counts as empty; anything but strings is wrong. */
+function strings(value: unknown): readonly string[] | undefined {
+  const entries = value ?? [];
+  if (!Array.isArray(entries) || entries.length > MAX_ENTRIES) return undefined;
+  return entries.every((entry) => typeof entry === 'string' && entry.length <= MAX_REQUEST_NAME) ? entries : undefined;
+}
+
+function base64(value: string | undefined): Uint8Array | undefined {
+  if (value === undefined || value.length > MAX_REQUEST_TEXT) return undefined;
+  const bytes = Buffer.from(value, 'base64');
+  // Buffer skips what is not base64; only text that encodes back to itself is what the signer reads too.
+  return bytes.toString('base64') === value ? bytes : undefined;
+}
+
+/**
+ * What the requester authenticated with, as kube-apiserver wrote it: `X509SHA256=…` for a certificate. Empty where it says nothing, as before Kubernetes 1.32;
+ * undefined where it is no list of texts.
+ *
+ * Source: Kubernetes, `CredentialIDKey` (apiserver/pkg/authentication/user).
+ */
+export function credentialsOf(object: unknown): readonly string[] | undefined {
+  const request = raw<V1CertificateSigningRequest>(object);
+  const credentials = field(request, 'spec', 'extra', 'authentication.kubernetes.io/credential-id') ?? [];
+  return isTexts(credentials) ? credentials : undefined;
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length <= MOST_CREDENTIALS && value.every((entry) => typeof entry === 'string');
+}
+
+/** A request as far as it is counted: there may be half a million, of any signer. */
+export interface CountedRequest {
+  readonly name: string;
+  readonly signer: string;
+  readonly requester: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  readonly state: RequestState;
+  /** What a Failed or Denied condition says. */
+  readonly message: string | undefined;
+  /** Base64 of PEM; empty while it has none. */
+  readonly certificate: string;
+}
+
+/**
+ * `malformed` for what no API server writes, `long` for a name, signer or requester of more than `MAX_REQUEST_NAME` characters. Never throws.
+ *
+ * Source: certificates.k8s.io/v1, RequestConditionType. Failed is of the signer, after an approval.
+ */
+export function readCountedRequest(object: unknown): CountedRequest | 'malformed' | 'long' {
+  const request = raw<V1CertificateSigningRequest>(object);
+  const name = text(request, 'metadata', 'name');
+  const signer = text(request, 'spec', 'signerName');
+  const requester = text(request, 'spec', 'username');
+  const createdAt = instant(text(request, 'metadata', 'creationTimestamp'));
+  if (name === undefined || signer === undefined || requester === undefined || createdAt === undefined)
+    return 'malformed';
+  if ([name, signer, requester].some(({ length }) => length > MAX_REQUEST_NAME)) return 'long';
+  const certificate = text(request, 'status', 'certificate') ?? '';
+  return { name, signer, requester, createdAt, certificate, ...stateOf(request, certificate !== '') };
+}
+
+function stateOf(
+  request: Raw<V1CertificateSigningRequest>,
+  issued: boolean,
+): Pick<CountedRequest, 'state' | 'message'> {
+  if (issued) return { state: 'issued', message: undefined };
+  const conditions = list(request, 'status', 'conditions').slice(0, MOST_STATES);
+  const having = (type: string) =>
+    conditions.find((condition) => text(condition, 'type') === type && text(condition, 'status') !== 'False');
+  for (const [type, state] of [
+    ['Denied', 'denied'],
+    ['Failed', 'failed'],
+  ] as const) {
+    const condition = having(type);
+    if (condition === undefined) continue;
+    const said = [text(condition, 'reason'), text(condition, 'message')].filter((part) => part);
+    return { state, message: said.length === 0 ? undefined : said.join(': ') };
+  }
+  return { state: having('Approved') === undefined ? 'pending' : 'approved', message: undefined };
+}
