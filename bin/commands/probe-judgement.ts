@@ -8,9 +8,7 @@ import { printable } from '../../lambdas/printable.ts';
 import { codeOfUnread, type FindingCode, SEVERITIES, type Severity } from '../../lambdas/tables/finding-codes.ts';
 import type { HandshakeResult, HandshakeTarget } from '../../lambdas/tls/handshake.ts';
 import type { Certificate } from '../../lambdas/x509/certificate.ts';
-import { isIssuedBy, isSelfSigned } from '../../lambdas/x509/issued-by.ts';
-import { leadsTo } from '../../lambdas/x509/leads-to.ts';
-import { type Verifications, verifications } from '../../lambdas/x509/verifications.ts';
+import { isIssuedBy, isSelfSigned, leadsTo, type Verifications, verifications } from '../../lambdas/x509/issued-by.ts';
 
 /** What is wrong with one endpoint. */
 export interface ProbeFinding {

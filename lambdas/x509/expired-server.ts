@@ -1,10 +1,8 @@
 import type { Certificate } from './certificate.ts';
+import { extensionsIn } from './certificate-extensions.ts';
 import { decodeCertificate } from './decode-certificate.ts';
-import { DerReader, TAG } from './der.ts';
-import { isIssuedBy, possibleIssuers } from './issued-by.ts';
-import { oidText } from './oid-text.ts';
-import { Refused } from './refused.ts';
-import { type Verifications, verifications } from './verifications.ts';
+import { DerReader, Refused, TAG } from './der.ts';
+import { isIssuedBy, possibleIssuers, type Verifications, verifications } from './issued-by.ts';
 
 /** What a server showed, and what it is held against. Certificates are DER. */
 export interface ShownByServer {
@@ -187,12 +185,7 @@ function readChainExtensions(der: Buffer): ChainExtensions {
     understood: true,
   };
   if (signed.atEnd) return read;
-  const list = signed.enter(0xa3, what).enter(TAG.sequence, what);
-  while (!list.atEnd) {
-    const extension = list.enter(TAG.sequence, what);
-    const oid = oidText(extension.octets(TAG.objectIdentifier, what), what);
-    const critical = extension.nextTag === TAG.boolean && extension.octets(TAG.boolean, what)[0] !== 0;
-    const value = new DerReader(extension.octets(TAG.octetString, what));
+  for (const { oid, critical, value } of extensionsIn(signed.enter(0xa3, what))) {
     if (oid === NAME_CONSTRAINTS || (critical && !UNDERSTOOD.has(oid))) read = { ...read, understood: false };
     if (oid === BASIC_CONSTRAINTS) read = { ...read, ...readBasicConstraints(value) };
     if (oid === KEY_USAGE) {

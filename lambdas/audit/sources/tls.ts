@@ -7,9 +7,13 @@ import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
 import type { HandshakeFailure, HandshakeResult } from '../../tls/handshake.ts';
 import { handshakes } from '../../tls/handshakes.ts';
 import type { Certificate, DecodedCertificate } from '../../x509/certificate.ts';
-import { isSelfSigned } from '../../x509/issued-by.ts';
-import { leadsTo } from '../../x509/leads-to.ts';
-import { VERIFICATIONS_A_HANDSHAKE, type Verifications, verifications } from '../../x509/verifications.ts';
+import {
+  isSelfSigned,
+  leadsTo,
+  VERIFICATIONS_A_HANDSHAKE,
+  type Verifications,
+  verifications,
+} from '../../x509/issued-by.ts';
 import type { AuditContext, AuditSource, SourceObservations } from '../audit-source.ts';
 import { DEFAULT_PORTS } from '../audit-target.ts';
 import { certificateObservation, type Sighting } from '../certificate-observation.ts';

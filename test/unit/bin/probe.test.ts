@@ -10,8 +10,8 @@ import { renderProbe, type ShownEndpoint } from '../../../bin/commands/render-pr
 import { UsageError } from '../../../bin/exit-codes.ts';
 import { styleFor } from '../../../bin/terminal/style.ts';
 import { FINDING_CODES, type Severity } from '../../../lambdas/tables/finding-codes.ts';
+import { VERIFICATIONS_A_HANDSHAKE } from '../../../lambdas/x509/issued-by.ts';
 import type { CertificateAuthority } from '../../../lambdas/x509/peculiar.ts';
-import { VERIFICATIONS_A_HANDSHAKE } from '../../../lambdas/x509/verifications.ts';
 import { hostileCertificate, hostileCrowd } from '../tls/hostile.ts';
 import { createAuthority, createServing, listen, listenRaw, listenTls } from '../tls/tls-servers.ts';
 

@@ -4,8 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { decodeCertificate } from '../../../lambdas/x509/decode-certificate.ts';
-import { isIssuedBy, isSelfSigned } from '../../../lambdas/x509/issued-by.ts';
-import { leadsTo } from '../../../lambdas/x509/leads-to.ts';
+import { isIssuedBy, isSelfSigned, leadsTo } from '../../../lambdas/x509/issued-by.ts';
 import {
   createCertificateAuthority,
   createCertificateRequest,

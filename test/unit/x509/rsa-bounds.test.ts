@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeCertificate } from '../../../lambdas/x509/decode-certificate.ts';
 import { decodeCertificateRequest } from '../../../lambdas/x509/decode-certificate-request.ts';
-import { VERIFICATIONS_A_HANDSHAKE } from '../../../lambdas/x509/verifications.ts';
+import { VERIFICATIONS_A_HANDSHAKE } from '../../../lambdas/x509/issued-by.ts';
 import { verifyRequestSignature } from '../../../lambdas/x509/verify-signature.ts';
 import { certificate } from './certificate-writer.ts';
 import { bitString, nullValue, oid, sequence, TAG, tlv } from './der-writer.ts';

@@ -8,8 +8,8 @@ import { placeOf, serversOf } from '../../../../lambdas/audit/sources/tls-target
 import type { MemberObservation, Observation } from '../../../../lambdas/contracts/observation.ts';
 import type { Certificate } from '../../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../../lambdas/x509/certificate-bundle.ts';
+import { VERIFICATIONS_A_HANDSHAKE } from '../../../../lambdas/x509/issued-by.ts';
 import type { CertificateAuthority } from '../../../../lambdas/x509/peculiar.ts';
-import { VERIFICATIONS_A_HANDSHAKE } from '../../../../lambdas/x509/verifications.ts';
 import { hostileCrowd } from '../../tls/hostile.ts';
 import { createAuthority, createServing, listenRaw, listenTls } from '../../tls/tls-servers.ts';
 

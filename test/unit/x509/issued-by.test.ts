@@ -2,9 +2,14 @@ import { type KeyObject, type KeyPairKeyObjectResult, X509Certificate } from 'no
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
 import { decodeCertificate } from '../../../lambdas/x509/decode-certificate.ts';
-import { isIssuedBy, isSelfSigned, possibleIssuers } from '../../../lambdas/x509/issued-by.ts';
-import { leadsTo } from '../../../lambdas/x509/leads-to.ts';
-import { VERIFICATIONS_A_HANDSHAKE, verifications } from '../../../lambdas/x509/verifications.ts';
+import {
+  isIssuedBy,
+  isSelfSigned,
+  leadsTo,
+  possibleIssuers,
+  VERIFICATIONS_A_HANDSHAKE,
+  verifications,
+} from '../../../lambdas/x509/issued-by.ts';
 import { certificate, cn, extension, generateKeyPairSync, name, sequence, tlv } from './certificate-writer.ts';
 
 type Pair = KeyPairKeyObjectResult;
