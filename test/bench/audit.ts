@@ -9,13 +9,8 @@ import { certificatesAt } from '../../lambdas/audit/certificates-at.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
 import type { Observation } from '../../lambdas/contracts/observation.ts';
-import {
-  createCertificateAuthority,
-  createCertificateRequest,
-  createKeyPair,
-  issueCertificate,
-} from '../../lambdas/x509/peculiar.ts';
 import { NODE_OPTIONS } from '../../lib/node-options.ts';
+import { createCertificateAuthority, createCertificateRequest, createKeyPair, issueCertificate } from '../peculiar.ts';
 import { bundled } from './bundled.ts';
 import { type Figure, figure } from './statistics.ts';
 

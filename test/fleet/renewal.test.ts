@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { handshake } from '../../lambdas/tls/handshake.ts';
+import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
 import {
   type CertificateAuthority,
   createCertificateAuthority,
@@ -8,8 +9,7 @@ import {
   createKeyPair,
   issueCertificate,
   privateKeyPem,
-} from '../../lambdas/x509/peculiar.ts';
-import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
+} from '../peculiar.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { listenTls } from '../unit/tls/tls-servers.ts';
 import { type SimulatedApiServer, startSimulatedApiServer } from './api-server.ts';

@@ -4,7 +4,7 @@ import {
   createKeyPair,
   issueCertificate,
   privateKeyPem,
-} from '../../lambdas/x509/peculiar.ts';
+} from '../peculiar.ts';
 
 /** What a TLS server on 127.0.0.1 needs, all PEM, and what its clients have to trust. */
 export interface ServingCertificate {

@@ -1,4 +1,4 @@
-import { createCertificateAuthority, createKeyPair, issueCertificate } from '../../lambdas/x509/peculiar.ts';
+import { createCertificateAuthority, createKeyPair, issueCertificate } from '../peculiar.ts';
 import type { SimulatedApi } from './api.ts';
 import { type Background, inBackground } from './background.ts';
 import { type CertificationRequest, parseCertificationRequest } from './certification-request.ts';

@@ -8,7 +8,7 @@ import {
   createKeyPair,
   issueCertificate,
   privateKeyPem,
-} from '../../../lambdas/x509/peculiar.ts';
+} from '../../peculiar.ts';
 import { NOW } from './fixtures.ts';
 
 const DAY = 86_400_000;

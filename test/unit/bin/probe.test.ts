@@ -11,7 +11,7 @@ import { UsageError } from '../../../bin/exit-codes.ts';
 import { styleFor } from '../../../bin/terminal/style.ts';
 import { FINDING_CODES, type Severity } from '../../../lambdas/tables/finding-codes.ts';
 import { VERIFICATIONS_A_HANDSHAKE } from '../../../lambdas/x509/issued-by.ts';
-import type { CertificateAuthority } from '../../../lambdas/x509/peculiar.ts';
+import type { CertificateAuthority } from '../../peculiar.ts';
 import { hostileCertificate, hostileCrowd } from '../tls/hostile.ts';
 import { createAuthority, createServing, listen, listenRaw, listenTls } from '../tls/tls-servers.ts';
 

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type HandshakeResult, handshake } from '../../../lambdas/tls/handshake.ts';
 import { failureOf } from '../../../lambdas/tls/handshake-failure.ts';
 import { handshakes } from '../../../lambdas/tls/handshakes.ts';
-import type { CertificateAuthority } from '../../../lambdas/x509/peculiar.ts';
+import type { CertificateAuthority } from '../../peculiar.ts';
 import { createAuthority, createServing, listen, listenRaw, listenTls, type ServingPair } from './tls-servers.ts';
 
 const host = '127.0.0.1';

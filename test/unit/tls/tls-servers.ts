@@ -10,7 +10,7 @@ import {
   issueCertificate,
   type KeyKind,
   privateKeyPem,
-} from '../../../lambdas/x509/peculiar.ts';
+} from '../../peculiar.ts';
 
 const DAY = 86_400_000;
 

@@ -10,7 +10,7 @@ import {
   createCertificateRequest,
   createKeyPair,
   issueCertificate,
-} from '../../../lambdas/x509/peculiar.ts';
+} from '../../peculiar.ts';
 import { runs } from '../../runs.ts';
 import { functionCalls } from '../function-calls.ts';
 import {

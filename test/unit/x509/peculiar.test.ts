@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { decodeCertificateRequest } from '../../../lambdas/x509/decode-certificate-request.ts';
+import { verifyRequestSignature } from '../../../lambdas/x509/verify-signature.ts';
 import {
   createCertificateAuthority,
   createCertificateRequest,
@@ -8,8 +9,7 @@ import {
   issueCertificate,
   type KeyKind,
   privateKeyPem,
-} from '../../../lambdas/x509/peculiar.ts';
-import { verifyRequestSignature } from '../../../lambdas/x509/verify-signature.ts';
+} from '../../peculiar.ts';
 
 const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2027-01-01T00:00:00Z') };
 

@@ -5,7 +5,7 @@ import {
   createKeyPair,
   issueCertificate,
   privateKeyPem,
-} from '../../../../lambdas/x509/peculiar.ts';
+} from '../../../peculiar.ts';
 
 const notBefore = new Date('2026-11-01T00:00:00Z');
 export const CA_ENDS = '2036-11-01T00:00:00.000Z';

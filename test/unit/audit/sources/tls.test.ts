@@ -9,7 +9,7 @@ import type { MemberObservation, Observation } from '../../../../lambdas/contrac
 import type { Certificate } from '../../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../../lambdas/x509/certificate-bundle.ts';
 import { VERIFICATIONS_A_HANDSHAKE } from '../../../../lambdas/x509/issued-by.ts';
-import type { CertificateAuthority } from '../../../../lambdas/x509/peculiar.ts';
+import type { CertificateAuthority } from '../../../peculiar.ts';
 import { hostileCrowd } from '../../tls/hostile.ts';
 import { createAuthority, createServing, listenRaw, listenTls } from '../../tls/tls-servers.ts';
 
