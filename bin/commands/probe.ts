@@ -5,7 +5,7 @@ import { parseDuration } from '../../lambdas/config/duration.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { HandshakeTarget } from '../../lambdas/tls/handshake.ts';
 import { handshakes } from '../../lambdas/tls/handshakes.ts';
-import type { Certificate } from '../../lambdas/x509/certificate.ts';
+import { type Certificate, readable } from '../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../lambdas/x509/certificate-bundle.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { counted } from '../terminal/plural.ts';
@@ -113,7 +113,7 @@ async function readAuthorities(file: string, problems: string[]): Promise<readon
     for (const [index, read] of certificates.entries())
       if (!read.ok) problems.push(`--ca ${printable(file)}: certificate ${index + 1}: ${read.problem}.`);
     if (problem !== undefined) problems.push(`--ca ${printable(file)}: ${problem}.`);
-    return certificates.flatMap((read) => (read.ok ? [read.certificate] : []));
+    return readable(certificates);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     problems.push(`--ca: ${error.message}`);

@@ -6,7 +6,7 @@ import { eachInTurns } from '../../processor-time.ts';
 import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
 import type { HandshakeFailure, HandshakeResult } from '../../tls/handshake.ts';
 import { handshakes } from '../../tls/handshakes.ts';
-import type { Certificate, DecodedCertificate } from '../../x509/certificate.ts';
+import { type Certificate, readable } from '../../x509/certificate.ts';
 import {
   isSelfSigned,
   leadsTo,
@@ -137,7 +137,7 @@ function observationsOf(
   if (!result.ok) return [unread({ ...place, what }, server, result.failure)];
 
   const [first] = result.chain;
-  const sentAlong = certificatesIn(result.chain.slice(1));
+  const sentAlong = readable(result.chain.slice(1));
   const { provider } = context.target.cluster;
   const leaf =
     first?.ok === true
@@ -192,10 +192,6 @@ function leafSighting(
 
 function isOfKubelet(leaf: Certificate, what: Sighting['what'], made: Verifications | undefined): boolean {
   return what === 'kubelet-serving' && (KUBELETS_OWN_CA.test(leaf.issuer) || isSelfSigned(leaf, made) === true);
-}
-
-function certificatesIn(chain: readonly DecodedCertificate[]): readonly Certificate[] {
-  return chain.flatMap((read) => (read.ok ? [read.certificate] : []));
 }
 
 function unread(

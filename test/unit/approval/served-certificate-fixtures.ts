@@ -1,5 +1,5 @@
 import { ownerFromServedCertificate, type RenewalProof } from '../../../lambdas/approval/evidence/renewal.ts';
-import type { Certificate } from '../../../lambdas/x509/certificate.ts';
+import { type Certificate, readable } from '../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import {
   type CertificateAuthority,
@@ -70,7 +70,7 @@ export async function servingPair(served: Served = {}): Promise<{ readonly cert:
 }
 
 export function certificatesIn(pem: string): readonly Certificate[] {
-  return decodeBundle(pem).certificates.flatMap((read) => (read.ok ? [read.certificate] : []));
+  return readable(decodeBundle(pem).certificates);
 }
 
 /** What the certificate proves of `node` in a cluster whose CA is {@link CLUSTER_CA}. */

@@ -1,4 +1,4 @@
-import { type KeyPairKeyObjectResult, randomBytes, X509Certificate } from 'node:crypto';
+import { generateKeyPairSync, type KeyPairKeyObjectResult, randomBytes, X509Certificate } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
@@ -17,19 +17,16 @@ import {
   attribute,
   certificate,
   cn,
-  extension,
   generalizedTime,
-  generateKeyPairSync,
   name,
-  oid,
   type Parts,
   pem,
-  sequence,
   set,
-  tlv,
   utcTime,
   utf8,
 } from './certificate-writer.ts';
+import { oid, sequence, tlv } from './der-writer.ts';
+import { extension } from './request-factory.ts';
 
 /** What Node.js has for keys and signatures. */
 const KEYS = /^node:internal\/crypto\/(?:keys|sig|x509) /;
