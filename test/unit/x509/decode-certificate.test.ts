@@ -26,7 +26,7 @@ import {
   utf8,
 } from './certificate-writer.ts';
 import { oid, sequence, tlv } from './der-writer.ts';
-import { extension } from './request-factory.ts';
+import { extension, rsaKeyInfo } from './request-factory.ts';
 
 /** What Node.js has for keys and signatures. */
 const KEYS = /^node:internal\/crypto\/(?:keys|sig|x509) /;
@@ -298,10 +298,7 @@ describe('keys and signatures', () => {
     [[0x7f, 0x01], 'RSA-15'],
     [[0, 0x80, 0x01], 'RSA-16'],
   ])('an RSA modulus of the octets %j', (modulus, key) => {
-    const rsa = sequence(
-      sequence(oid('1.2.840.113549.1.1.1'), tlv(5)),
-      tlv(3, [0], sequence(tlv(2, modulus), tlv(2, [3]))),
-    );
+    const rsa = rsaKeyInfo(Buffer.from(modulus), Buffer.from([3]));
     expect(made({ key: rsa })).toMatchObject({ key });
   });
 
@@ -405,9 +402,8 @@ describe('what is no certificate', () => {
   }
 
   function rsa(modulus: number, exponent: number): Buffer {
-    const odd = (length: number) => tlv(2, [0x7f], randomBytes(length - 2), [1]);
-    const key = sequence(odd(modulus), odd(exponent));
-    return sequence(sequence(oid('1.2.840.113549.1.1.1'), tlv(5)), tlv(3, [0], key));
+    const odd = (length: number) => Buffer.concat([Buffer.from([0x7f]), randomBytes(length - 2), Buffer.from([1])]);
+    return rsaKeyInfo(odd(modulus), odd(exponent));
   }
 
   function explicitCurve(): Buffer {
