@@ -199,7 +199,6 @@ async function makeCertificates(): Promise<readonly string[]> {
   const notAfter = new Date(Date.now() + 300 * DAY_MS);
   const authority = await createCertificateAuthority({
     commonName: 'kubernetes',
-    keys: await createKeyPair('P-256'),
     notBefore,
     notAfter: new Date(Date.now() + 3_000 * DAY_MS),
   });

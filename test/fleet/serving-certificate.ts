@@ -29,10 +29,9 @@ export async function createServingCertificate(
   notAfter: Date,
   notBefore = dayBefore(notAfter),
 ): Promise<ServingCertificate> {
-  const [authorityKeys, keys] = await Promise.all([createKeyPair('P-256'), createKeyPair('P-256')]);
+  const keys = await createKeyPair('P-256');
   const authority = await createCertificateAuthority({
     commonName,
-    keys: authorityKeys,
     notBefore: dayBefore(notAfter),
     notAfter: new Date(Date.now() + 365 * DAY),
   });

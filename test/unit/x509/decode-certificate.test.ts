@@ -5,12 +5,7 @@ import type { Certificate } from '../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { decodeCertificate } from '../../../lambdas/x509/decode-certificate.ts';
 import { isIssuedBy, isSelfSigned, leadsTo } from '../../../lambdas/x509/issued-by.ts';
-import {
-  createCertificateAuthority,
-  createCertificateRequest,
-  createKeyPair,
-  issueCertificate,
-} from '../../peculiar.ts';
+import { createCertificateAuthority, createKeyPair, issuePair } from '../../peculiar.ts';
 import { runs } from '../../runs.ts';
 import { functionCalls } from '../function-calls.ts';
 import {
@@ -52,14 +47,14 @@ describe('a kubelet serving certificate', async () => {
     ...validity,
     keys: await createKeyPair('RSA-2048'),
   });
-  const request = await createCertificateRequest({
+  const { cert: text } = await issuePair(authority, {
     commonName: 'system:node:worker-3',
     organizations: ['system:nodes'],
     dnsNames: ['Worker-3.'],
     ipAddresses: ['10.0.1.23', 'fd00:0:0:0:0:0:0:1'],
     keys: await createKeyPair('P-384'),
+    ...validity,
   });
-  const text = await issueCertificate(authority, request, { purpose: 'server', ...validity });
   const leaf = read(new X509Certificate(text).raw);
   const ca = read(new X509Certificate(authority.certificate).raw);
 
@@ -99,7 +94,6 @@ describe('a kubelet serving certificate', async () => {
     const other = await createCertificateAuthority({
       commonName: 'kubernetes',
       ...validity,
-      keys: await createKeyPair('P-256'),
     });
     const impostor = read(new X509Certificate(other.certificate).raw);
     expect(isIssuedBy(leaf, ca)).toBe(true);

@@ -1,9 +1,8 @@
 import {
   type CertificateAuthority,
   createCertificateAuthority,
-  createCertificateRequest,
   createKeyPair,
-  issueCertificate,
+  issuePair,
   privateKeyPem,
 } from '../../../peculiar.ts';
 
@@ -33,8 +32,7 @@ export async function createPki(): Promise<Pki> {
     ca,
     keyPem: await privateKeyPem(keys),
     async leaf(commonName, { notAfter = new Date(LEAF_ENDS), dnsNames = ['worker-1'] } = {}) {
-      const request = await createCertificateRequest({ commonName, dnsNames, keys });
-      return issueCertificate(ca, request, { purpose: 'server', notBefore, notAfter });
+      return (await issuePair(ca, { commonName, dnsNames, keys, notBefore, notAfter })).cert;
     },
   };
 }
