@@ -1,5 +1,5 @@
 import type { HandshakeResult, HandshakeTarget } from '../tls/handshake.ts';
-import type { Certificate } from '../x509/certificate.ts';
+import { type Certificate, readable } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import { isLive, type Owner, type SourceReading } from './evidence/evidence.ts';
 import { ownerFromServedCertificate } from './evidence/renewal.ts';
@@ -146,7 +146,7 @@ function addressBook(
 }
 
 function authoritiesOf(caPem: string): readonly Certificate[] {
-  return decodeBundle(caPem).certificates.flatMap((read) => (read.ok ? [read.certificate] : []));
+  return readable(decodeBundle(caPem).certificates);
 }
 
 const NODES_REMEDY =

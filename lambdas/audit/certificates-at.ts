@@ -1,6 +1,6 @@
 import type { Observation } from '../contracts/observation.ts';
 import type { Provider } from '../identifiers.ts';
-import type { Certificate } from '../x509/certificate.ts';
+import { type Certificate, readable } from '../x509/certificate.ts';
 import { type CertificateBundle, decodeBundle } from '../x509/certificate-bundle.ts';
 import { certificateObservation, type Sighting } from './certificate-observation.ts';
 
@@ -31,7 +31,7 @@ export function bundleAt(
   );
   return {
     observations: problem === undefined ? observations : [...observations, malformed(sighting, problem)],
-    certificates: certificates.flatMap((read) => (read.ok ? [read.certificate] : [])),
+    certificates: readable(certificates),
   };
 }
 

@@ -3,7 +3,7 @@ import { printable } from '../printable.ts';
 import type { HandshakeResult } from '../tls/handshake.ts';
 import type { handshakes } from '../tls/handshakes.ts';
 import type { Certificate } from '../x509/certificate.ts';
-import { leadsTo } from '../x509/leads-to.ts';
+import { leadsTo } from '../x509/issued-by.ts';
 import type { ObservedMachine, Served } from './observed.ts';
 
 /** A machine may have addresses that lead nowhere from here. */

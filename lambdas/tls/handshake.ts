@@ -82,14 +82,10 @@ export async function handshake(target: HandshakeTarget, options: HandshakeOptio
   switch (sent.kind) {
     case 'certificates': {
       const chain = sent.certificates.map((der) => decodeCertificate(der));
-      return {
-        ok: true,
-        chain,
-        protocol,
-        // What we read of the bytes counts for nothing where OpenSSL read something else.
-        keyProven:
-          sent.certificates[0] !== undefined && proven?.equals(sent.certificates[0]) === true ? true : undefined,
-      };
+      const [leaf] = sent.certificates;
+      // What we read of the bytes counts for nothing where OpenSSL read something else.
+      const keyProven = proven !== undefined && leaf?.equals(proven) ? true : undefined;
+      return { ok: true, chain, protocol, keyProven };
     }
     case 'too-large':
       return { ok: false, failure: tooLarge(sent.message) };

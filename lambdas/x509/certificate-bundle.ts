@@ -5,10 +5,9 @@ import { decodeCertificate, MAX_CERTIFICATE_BYTES } from './decode-certificate.t
 const MAX_TEXT = 4 * 1024 * 1024;
 const MAX_CERTIFICATES = 1000;
 
-const BEGIN = '-----BEGIN ';
 const DASHES = '-----';
-/** `-----BEGIN` is at most this far from the end of its line. */
-const MAX_LABEL = 64;
+const BEGIN = '-----BEGIN ';
+const BEGIN_CERTIFICATE = '-----BEGIN CERTIFICATE-----';
 /** Base64 of the largest certificate in lines of one character. */
 const MAX_BODY = MAX_CERTIFICATE_BYTES * 4;
 
@@ -23,18 +22,13 @@ export interface CertificateBundle {
 export function decodeBundle(text: string): CertificateBundle {
   const read = text.slice(0, MAX_TEXT);
   const certificates: DecodedCertificate[] = [];
-  for (let at = nextBlock(read, 0); at !== -1; ) {
-    const { label, bodyStart } = labelAt(read, at);
-    if (label !== 'CERTIFICATE') {
-      at = nextBlock(read, bodyStart);
-      continue;
-    }
+  for (let at = nextBlock(read, 0), next: number; at !== -1; at = next) {
+    next = nextBlock(read, at + 1);
+    if (!read.startsWith(BEGIN_CERTIFICATE, at)) continue;
     if (certificates.length === MAX_CERTIFICATES) {
       return { certificates, problem: `only the first ${MAX_CERTIFICATES} certificates are read` };
     }
-    const next = nextBlock(read, bodyStart);
-    certificates.push(decodeBlock(read.slice(bodyStart, next === -1 ? undefined : next)));
-    at = next;
+    certificates.push(decodeBlock(read.slice(at + BEGIN_CERTIFICATE.length, next === -1 ? undefined : next)));
   }
   if (text.length > MAX_TEXT) return { certificates, problem: `only the first ${MAX_TEXT} characters are read` };
   return certificates.length === 0 ? { certificates, problem: 'no certificate in PEM' } : { certificates };
@@ -46,15 +40,6 @@ function nextBlock(text: string, from: number): number {
     if (at === 0 || text[at - 1] === '\n' || text[at - 1] === '\r') return at;
   }
   return -1;
-}
-
-/** The label is empty where the line does not end as one of PEM does. */
-function labelAt(text: string, at: number): { readonly label: string; readonly bodyStart: number } {
-  const start = at + BEGIN.length;
-  const line = text.slice(start, start + MAX_LABEL);
-  const end = line.indexOf(DASHES);
-  if (end === -1 || /[\r\n]/.test(line.slice(0, end))) return { label: '', bodyStart: start };
-  return { label: line.slice(0, end), bodyStart: start + end + DASHES.length };
 }
 
 /** @param text from the end of a BEGIN line up to the next one */

@@ -1,9 +1,7 @@
-import { SocketAddress } from 'node:net';
 import { canonicalDnsName } from '../names.ts';
 import { printable } from '../printable.ts';
-import { DerReader, TAG } from './der.ts';
-import { oidText } from './oid-text.ts';
-import { Refused } from './refused.ts';
+import { DerReader, Refused, TAG } from './der.ts';
+import { addressText } from './general-names.ts';
 
 /** Names that are kept. */
 const MAX_NAMES = 1024;
@@ -39,24 +37,34 @@ const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['2.5.29.37', readExtendedKeyUsage],
 ]);
 
-/** Reads the next value as Extensions (RFC 5280 §4.1). */
+/** Reads the next value as Extensions. */
 export function readExtensions(reader: DerReader): CertificateExtensions {
+  let extensions = NO_EXTENSIONS;
+  for (const { oid, value } of extensionsIn(reader)) extensions = { ...extensions, ...READERS.get(oid)?.(value) };
+  return extensions;
+}
+
+export interface CertificateExtension {
+  readonly oid: string;
+  readonly critical: boolean;
+  readonly value: DerReader;
+}
+
+/** The members of the next value, Extensions (RFC 5280 §4.1). None is there twice. */
+export function* extensionsIn(reader: DerReader): Generator<CertificateExtension> {
   const sequence = reader.enter(TAG.sequence, 'extensions');
   const seen = new Set<string>();
-  let extensions = NO_EXTENSIONS;
   while (!sequence.atEnd) {
     const extension = sequence.enter(TAG.sequence, 'extension');
-    const oid = oidText(extension.octets(TAG.objectIdentifier, 'extension'), 'extension');
+    const oid = extension.wideObjectIdentifier('extension');
     if (seen.has(oid)) throw new Refused('UnexpectedStructure', `extension ${oid}: it is there twice`);
     if (seen.size === MAX_EXTENSIONS) throw new Refused('TooLarge', `more than ${MAX_EXTENSIONS} extensions`);
     seen.add(oid);
-    if (extension.nextTag === TAG.boolean) extension.octets(TAG.boolean, 'critical');
+    const critical = extension.nextTag === TAG.boolean && extension.octets(TAG.boolean, 'critical')[0] !== 0;
     const value = extension.octets(TAG.octetString, `extension ${oid}`);
     extension.finish(`extension ${oid}`);
-    const read = READERS.get(oid);
-    if (read !== undefined) extensions = { ...extensions, ...read(new DerReader(value)) };
+    yield { oid, critical, value: new DerReader(value) };
   }
-  return extensions;
 }
 
 function readBasicConstraints(value: DerReader): Partial<CertificateExtensions> {
@@ -84,7 +92,7 @@ function readExtendedKeyUsage(value: DerReader): Partial<CertificateExtensions> 
   while (!sequence.atEnd) {
     if (extendedKeyUsages.length === MAX_USAGES)
       throw new Refused('TooLarge', `extendedKeyUsage: more than ${MAX_USAGES} usages`);
-    extendedKeyUsages.push(oidText(sequence.octets(TAG.objectIdentifier, 'extendedKeyUsage'), 'extendedKeyUsage'));
+    extendedKeyUsages.push(sequence.wideObjectIdentifier('extendedKeyUsage'));
   }
   return { extendedKeyUsages };
 }
@@ -98,20 +106,14 @@ function readSubjectAltName(value: DerReader): Partial<CertificateExtensions> {
     const tag = sequence.nextTag;
     const octets = sequence.enterAny('subjectAltName').rest();
     const full = dnsNames.length + addresses.length >= MAX_NAMES;
+    const address = tag === 0x87 ? addressText(octets) : undefined;
     if (!full && tag === 0x82 && octets.length <= MAX_DNS_NAME) {
       dnsNames.push(canonicalDnsName(printable(octets.toString('latin1'), MAX_DNS_NAME)));
-    } else if (!full && tag === 0x87 && (octets.length === 4 || octets.length === 16)) {
-      addresses.push(addressText(octets));
+    } else if (!full && address !== undefined) {
+      addresses.push(address);
     } else {
       otherNames = true;
     }
   }
   return { dnsNames, addresses, otherNames };
-}
-
-/** The text that inet_ntop writes. */
-function addressText(octets: Buffer): string {
-  if (octets.length === 4) return octets.join('.');
-  const groups = octets.toString('hex').replace(/.{4}(?!$)/g, '$&:');
-  return new SocketAddress({ address: groups, family: 'ipv6' }).address;
 }

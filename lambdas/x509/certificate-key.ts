@@ -1,7 +1,5 @@
-import { DerReader, TAG } from './der.ts';
+import { DerReader, Refused, TAG } from './der.ts';
 import { OID } from './object-identifiers.ts';
-import { oidText } from './oid-text.ts';
-import { Refused } from './refused.ts';
 
 const WHAT = 'public key';
 
@@ -52,7 +50,7 @@ export interface CertificateKey {
 export function readCertificateKey(reader: DerReader): CertificateKey {
   const info = reader.enter(TAG.sequence, WHAT);
   const algorithm = info.enter(TAG.sequence, `${WHAT} algorithm`);
-  const oid = oidText(algorithm.octets(TAG.objectIdentifier, WHAT), WHAT);
+  const oid = algorithm.wideObjectIdentifier(WHAT);
   // Not `bitString`: a key of a kind not known here may end within an octet.
   const key = info.octets(TAG.bitString, WHAT);
   info.finish(WHAT);
@@ -90,10 +88,7 @@ function rsaKey(key: Buffer): CertificateKey {
 
 /** RFC 5480 §2. A curve that is not known here is judged by the size of its points. */
 function ecKey(algorithm: DerReader, key: Buffer): CertificateKey {
-  const oid =
-    algorithm.nextTag === TAG.objectIdentifier
-      ? oidText(algorithm.octets(TAG.objectIdentifier, `${WHAT} curve`), `${WHAT} curve`)
-      : undefined;
+  const oid = algorithm.nextTag === TAG.objectIdentifier ? algorithm.wideObjectIdentifier(`${WHAT} curve`) : undefined;
   const known = oid === undefined ? undefined : CURVES.get(oid);
   const name = known ?? (oid === undefined ? OWN_CURVE : `EC with curve ${oid}`);
   const [, form] = key;

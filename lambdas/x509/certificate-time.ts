@@ -1,5 +1,4 @@
-import type { DerReader } from './der.ts';
-import { Refused } from './refused.ts';
+import { type DerReader, Refused } from './der.ts';
 
 const UTC_TIME = 0x17;
 const GENERALIZED_TIME = 0x18;
@@ -16,24 +15,15 @@ export function readTime(reader: DerReader, what: string): number {
   const text = octets.length <= 32 ? octets.toString('latin1') : '';
   const found = (tag === UTC_TIME ? UTC : GENERALIZED).exec(text);
   if (found === null) throw new Refused('UnexpectedStructure', `${what}: not a time in UTC`);
-  const [, yearText = '', month = '', day = '', hour = '', minute = '', second = '0', zone = 'Z'] = found;
-  const read = Number(yearText);
-  let year = read;
+  const [, digits = '', month, day, hour, minute, second = '00', zone = 'Z'] = found;
   // Two digits are 1950 to 2049.
-  if (tag === UTC_TIME) year = read < 50 ? 2000 + read : 1900 + read;
-
-  const time = new Date(0);
-  // Not Date.UTC, which takes the years 0 to 99 for 1900 to 1999.
-  time.setUTCFullYear(year, Number(month) - 1, Number(day));
-  time.setUTCHours(Number(hour), Number(minute), Number(second));
-  const exists =
-    time.getUTCMonth() === Number(month) - 1 &&
-    time.getUTCDate() === Number(day) &&
-    time.getUTCHours() === Number(hour) &&
-    time.getUTCMinutes() === Number(minute) &&
-    time.getUTCSeconds() === Number(second);
-  if (!exists) throw new Refused('UnexpectedStructure', `${what}: ${text} does not exist`);
-  return time.getTime() - offsetMs(zone);
+  const year = tag === GENERALIZED_TIME ? digits : `${Number(digits) < 50 ? 20 : 19}${digits}`;
+  const time = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  // Date takes the hour 24, and day 31 of every month, for the day after.
+  if (new Date(time).getUTCDate() !== Number(day)) {
+    throw new Refused('UnexpectedStructure', `${what}: ${text} does not exist`);
+  }
+  return time - offsetMs(zone);
 }
 
 function offsetMs(zone: string): number {

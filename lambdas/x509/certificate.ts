@@ -38,3 +38,8 @@ export interface Certificate {
 export type DecodedCertificate =
   | { readonly ok: true; readonly certificate: Certificate }
   | { readonly ok: false; readonly problem: string };
+
+/** Those that could be read. */
+export function readable(decoded: readonly DecodedCertificate[]): readonly Certificate[] {
+  return decoded.flatMap((one) => (one.ok ? [one.certificate] : []));
+}

@@ -1,7 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { StringType } from './certificate-request.ts';
-import { type DerReader, TAG } from './der.ts';
-import { Refused } from './refused.ts';
+import { type DerReader, Refused, TAG } from './der.ts';
 
 /** X.680 §41.4, table 10. `*`, `@`, `&` and `_` are not in it, whatever some issuers wrote. */
 const PRINTABLE = /^[A-Za-z0-9 '()+,\-./:=?]*$/;

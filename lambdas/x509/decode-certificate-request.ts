@@ -1,11 +1,10 @@
 import type { CertificateRequest, DecodedRequest, GeneralName, RequestedExtension } from './certificate-request.ts';
-import { DerReader, TAG } from './der.ts';
+import { DerReader, Refused, TAG } from './der.ts';
 import { readName } from './distinguished-name.ts';
 import { decodeSubjectAltName } from './general-names.ts';
-import { OID } from './object-identifiers.ts';
+import { OID, SIGNATURE_ALGORITHMS } from './object-identifiers.ts';
 import { decodePem } from './pem.ts';
 import { readPublicKey } from './public-key.ts';
-import { Refused } from './refused.ts';
 
 /**
  * Decodes `spec.request` of a CertificateSigningRequest: one PEM block holding a PKCS#10 request (RFC 2986) in DER.
@@ -133,22 +132,10 @@ function readSignatureAlgorithm(request: DerReader): string {
   const what = 'signatureAlgorithm';
   const algorithm = request.enter(TAG.sequence, what);
   const oid = algorithm.objectIdentifier(what);
-  switch (oid) {
-    case OID.sha256WithRSAEncryption:
-    case OID.sha384WithRSAEncryption:
-    case OID.sha512WithRSAEncryption:
-      if (!algorithm.atEnd) algorithm.null(what);
-      break;
-    case OID.ecdsaWithSHA256:
-    case OID.ecdsaWithSHA384:
-    case OID.ecdsaWithSHA512:
-    case OID.ed25519:
-    case OID.mlDsa44:
-    case OID.mlDsa65:
-    case OID.mlDsa87:
-      break;
-    default:
-      if (!algorithm.atEnd) algorithm.skip(what);
+  const known = SIGNATURE_ALGORITHMS.get(oid);
+  if (!algorithm.atEnd) {
+    if (known?.key === 'RSA') algorithm.null(what);
+    else if (known === undefined) algorithm.skip(what);
   }
   algorithm.finish(what);
   return oid;

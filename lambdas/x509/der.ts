@@ -1,4 +1,14 @@
-import { Refused } from './refused.ts';
+import type { DecodeRefusalCode } from './certificate-request.ts';
+
+/** Gives up on an input. Stays inside this room: decoders turn it into a value. */
+export class Refused extends Error {
+  readonly code: DecodeRefusalCode;
+
+  constructor(code: DecodeRefusalCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
 
 /** Identifier octets (X.690 §8.1.2) of the types that a request is made of. */
 export const TAG = {
@@ -137,10 +147,20 @@ export class DerReader {
     throw new Refused('UnexpectedStructure', `${what}: a BIT STRING that is not a whole number of octets`);
   }
 
-  /** An OBJECT IDENTIFIER in dotted form. */
+  /** An OBJECT IDENTIFIER in dotted form, as a signer takes it. */
   objectIdentifier(what: string): string {
     this.#expect(TAG.objectIdentifier, what);
     return this.#objectIdentifier(what);
+  }
+
+  /** An OBJECT IDENTIFIER in dotted form, of whatever size its arcs are: those below 2.25 have 128 bits. */
+  wideObjectIdentifier(what: string): string {
+    this.#expect(TAG.objectIdentifier, what);
+    const length = this.#contentEnd - this.#contentStart;
+    if (length === 0 || length > MAX_OID_OCTETS) {
+      throw new Refused('NotDer', `${what}: an OBJECT IDENTIFIER of ${length} octets`);
+    }
+    return this.#dotted(what, Infinity);
   }
 
   /** The rest, read as the content of an OBJECT IDENTIFIER under an implicit tag. */
@@ -222,31 +242,43 @@ export class DerReader {
   }
 
   #objectIdentifier(what: string): string {
-    const bytes = this.#bytes;
     const length = this.#contentEnd - this.#contentStart;
     if (length === 0) throw new Refused('NotDer', `${what}: an OBJECT IDENTIFIER without content`);
     if (length > MAX_OID_OCTETS) {
       throw new Refused('TooLarge', `${what}: an OBJECT IDENTIFIER of ${length} octets, ${MAX_OID_OCTETS} allowed`);
     }
+    return this.#dotted(what, MAX_ARC);
+  }
+
+  #dotted(what: string, maxArc: number): string {
+    const bytes = this.#bytes;
+    const end = this.#contentEnd;
     let dotted = '';
     let arc = 0;
-    let complete = true;
-    for (let at = this.#contentStart; at < this.#contentEnd; at++) {
+    let start = this.#contentStart;
+    for (let at = start; at < end; at++) {
       const octet = bytes[at]!;
-      if (complete && octet === 0x80) throw new Refused('NotDer', `${what}: an arc in non-minimal form`);
+      if (at === start && octet === 0x80) throw new Refused('NotDer', `${what}: an arc in non-minimal form`);
       arc = arc * 128 + (octet & 0x7f);
-      if (arc > MAX_ARC) throw new Refused('UnexpectedStructure', `${what}: an arc above 2^31-1`);
-      complete = octet < 0x80;
-      if (!complete) continue;
+      if (arc > maxArc) throw new Refused('UnexpectedStructure', `${what}: an arc above 2^31-1`);
+      if (octet >= 0x80) continue;
       // The first two arcs share one number (X.690 §8.19.4).
-      if (dotted !== '') dotted += `.${arc}`;
+      if (dotted !== '') dotted += `.${exactArc(arc, bytes, start, at)}`;
       else if (arc < 80) dotted = arc < 40 ? `0.${arc}` : `1.${arc - 40}`;
-      else dotted = `2.${arc - 80}`;
+      else dotted = `2.${exactArc(arc, bytes, start, at, 80)}`;
       arc = 0;
+      start = at + 1;
     }
-    if (!complete) throw new Refused('NotDer', `${what}: the last arc is cut short`);
+    if (start !== end) throw new Refused('NotDer', `${what}: the last arc is cut short`);
     return dotted;
   }
+}
+
+/** An arc less `shared`, also where a number cannot hold it. */
+function exactArc(arc: number, bytes: Buffer, start: number, last: number, shared = 0): number | bigint {
+  if (arc <= Number.MAX_SAFE_INTEGER) return arc - shared;
+  const octets = bytes.subarray(start, last + 1);
+  return octets.reduce((sum, octet) => (sum << 7n) | BigInt(octet & 0x7f), 0n) - BigInt(shared);
 }
 
 /** EXTERNAL, EMBEDDED PDV, SEQUENCE, SET and CHARACTER STRING: DER constructs no other universal type (X.690 §10.2). */

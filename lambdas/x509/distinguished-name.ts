@@ -1,7 +1,6 @@
 import type { NameAttribute, Subject } from './certificate-request.ts';
 import { readText } from './character-strings.ts';
-import { type DerReader, TAG } from './der.ts';
-import { Refused } from './refused.ts';
+import { type DerReader, Refused, TAG } from './der.ts';
 
 /** Reads the next value as a Name (RFC 5280 §4.1.2.4): every RDN and every attribute, in encoded order. */
 export function readName(reader: DerReader, what: string): Subject {

@@ -1,10 +1,8 @@
 import type { Certificate } from './certificate.ts';
+import { extensionsIn } from './certificate-extensions.ts';
 import { decodeCertificate } from './decode-certificate.ts';
-import { DerReader, TAG } from './der.ts';
-import { isIssuedBy, possibleIssuers } from './issued-by.ts';
-import { oidText } from './oid-text.ts';
-import { Refused } from './refused.ts';
-import { type Verifications, verifications } from './verifications.ts';
+import { DerReader, Refused, TAG } from './der.ts';
+import { isIssuedBy, possibleIssuers, type Verifications, verifications } from './issued-by.ts';
 
 /** What a server showed, and what it is held against. Certificates are DER. */
 export interface ShownByServer {
@@ -177,31 +175,23 @@ const CERTIFICATE_BIT = 0x04;
 /** @param der of a certificate that was decoded before. */
 function readChainExtensions(der: Buffer): ChainExtensions {
   const what = 'extensions';
-  const signed = new DerReader(der).enter(TAG.sequence, what).enter(TAG.sequence, what);
-  while (!signed.atEnd && signed.nextTag !== 0xa3) signed.enterAny(what);
-  let read: ChainExtensions = {
+  const read = {
     isAuthority: false,
     pathLength: Infinity,
     signsCertificates: true,
     signsHandshakes: true,
     understood: true,
   };
+  const signed = new DerReader(der).enter(TAG.sequence, what).enter(TAG.sequence, what);
+  while (!signed.atEnd && signed.nextTag !== 0xa3) signed.enterAny(what);
   if (signed.atEnd) return read;
-  const list = signed.enter(0xa3, what).enter(TAG.sequence, what);
-  while (!list.atEnd) {
-    const extension = list.enter(TAG.sequence, what);
-    const oid = oidText(extension.octets(TAG.objectIdentifier, what), what);
-    const critical = extension.nextTag === TAG.boolean && extension.octets(TAG.boolean, what)[0] !== 0;
-    const value = new DerReader(extension.octets(TAG.octetString, what));
-    if (oid === NAME_CONSTRAINTS || (critical && !UNDERSTOOD.has(oid))) read = { ...read, understood: false };
-    if (oid === BASIC_CONSTRAINTS) read = { ...read, ...readBasicConstraints(value) };
+  for (const { oid, critical, value } of extensionsIn(signed.enter(0xa3, what))) {
+    if (oid === NAME_CONSTRAINTS || (critical && !UNDERSTOOD.has(oid))) read.understood = false;
+    if (oid === BASIC_CONSTRAINTS) Object.assign(read, readBasicConstraints(value));
     if (oid === KEY_USAGE) {
       const bits = value.octets(TAG.bitString, what)[1] ?? 0;
-      read = {
-        ...read,
-        signsCertificates: (bits & CERTIFICATE_BIT) !== 0,
-        signsHandshakes: (bits & HANDSHAKE_BITS) !== 0,
-      };
+      read.signsCertificates = (bits & CERTIFICATE_BIT) !== 0;
+      read.signsHandshakes = (bits & HANDSHAKE_BITS) !== 0;
     }
   }
   return read;

@@ -1,9 +1,8 @@
-import { SocketAddress } from 'node:net';
+import { canonicalAddress } from '../names.ts';
 import type { GeneralName } from './certificate-request.ts';
 import { ia5Text } from './character-strings.ts';
-import { DerReader, TAG } from './der.ts';
+import { DerReader, Refused, TAG } from './der.ts';
 import { readName } from './distinguished-name.ts';
-import { Refused } from './refused.ts';
 
 /** A node asks for one to about twenty names. */
 const MAX_NAMES = 1024;
@@ -49,7 +48,7 @@ function readGeneralName(names: DerReader): GeneralName {
     case 0x86:
       return { kind: 'uniformResourceIdentifier', value: readIa5(content, 'uniformResourceIdentifier') };
     case 0x87:
-      return { kind: 'iPAddress', value: addressText(content.rest()) };
+      return { kind: 'iPAddress', value: readAddress(content.rest()) };
     case 0x88:
       content.implicitObjectIdentifier(`${WHAT} registeredID`);
       return { kind: 'registeredID' };
@@ -73,12 +72,14 @@ function readIa5(content: DerReader, kind: string): string {
   return text;
 }
 
-/** The text that inet_ntop writes. An IPv4-mapped IPv6 address stays one: `::ffff:10.0.0.1`. */
-function addressText(octets: Buffer): string {
-  if (octets.length === 4) return octets.join('.');
-  if (octets.length === 16) {
-    const groups = octets.toString('hex').replace(/.{4}(?!$)/g, '$&:');
-    return new SocketAddress({ address: groups, family: 'ipv6' }).address;
-  }
+function readAddress(octets: Buffer): string {
+  const text = addressText(octets);
+  if (text !== undefined) return text;
   throw new Refused('UnexpectedStructure', `${WHAT} iPAddress: ${octets.length} bytes found, 4 or 16 expected`);
+}
+
+/** The text that inet_ntop writes. An IPv4-mapped IPv6 address stays one: `::ffff:10.0.0.1`. Undefined for no address. */
+export function addressText(octets: Buffer): string | undefined {
+  if (octets.length === 4) return octets.join('.');
+  return octets.length === 16 ? canonicalAddress(octets.toString('hex').replace(/.{4}(?!$)/g, '$&:')) : undefined;
 }

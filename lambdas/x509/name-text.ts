@@ -1,8 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { printable } from '../printable.ts';
-import { type DerReader, TAG } from './der.ts';
-import { oidText } from './oid-text.ts';
-import { Refused } from './refused.ts';
+import { type DerReader, Refused, TAG } from './der.ts';
 
 /** Attributes of a Name. Those in use have fewer than 10. */
 const MAX_ATTRIBUTES = 1024;
@@ -58,7 +56,7 @@ export function readNameText(reader: DerReader, what: string): NameText {
       attributes += 1;
       if (attributes > MAX_ATTRIBUTES) throw new Refused('TooLarge', `${what}: more than ${MAX_ATTRIBUTES} attributes`);
       const pair = set.enter(TAG.sequence, what);
-      const oid = oidText(pair.octets(TAG.objectIdentifier, what), what);
+      const oid = pair.wideObjectIdentifier(what);
       const { encoded, text } = readValue(pair, what);
       pair.finish(what);
       if (text !== undefined && oid === '2.5.4.3') commonNames.push(printable(text, MAX_TEXT));

@@ -14,11 +14,24 @@ export const OID = {
   mlDsa44: '2.16.840.1.101.3.4.3.17',
   mlDsa65: '2.16.840.1.101.3.4.3.18',
   mlDsa87: '2.16.840.1.101.3.4.3.19',
-  // Signatures: RFC 4055, RFC 5758
-  sha256WithRSAEncryption: '1.2.840.113549.1.1.11',
-  sha384WithRSAEncryption: '1.2.840.113549.1.1.12',
-  sha512WithRSAEncryption: '1.2.840.113549.1.1.13',
-  ecdsaWithSHA256: '1.2.840.10045.4.3.2',
-  ecdsaWithSHA384: '1.2.840.10045.4.3.3',
-  ecdsaWithSHA512: '1.2.840.10045.4.3.4',
 } as const;
+
+export interface SignatureAlgorithm {
+  /** Kind of the key; of ML-DSA its parameter set. */
+  readonly key: 'ECDSA' | 'RSA' | 'Ed25519' | 'ML-DSA-44' | 'ML-DSA-65' | 'ML-DSA-87';
+  readonly digest: string | null;
+}
+
+/** Signature algorithms that are verified (RFC 4055, RFC 5758, RFC 8410, RFC 9881). Not so SHA-1, MD5, RSASSA-PSS, Ed448. */
+export const SIGNATURE_ALGORITHMS: ReadonlyMap<string, SignatureAlgorithm> = new Map([
+  ['1.2.840.10045.4.3.2', { key: 'ECDSA', digest: 'sha256' }],
+  ['1.2.840.10045.4.3.3', { key: 'ECDSA', digest: 'sha384' }],
+  ['1.2.840.10045.4.3.4', { key: 'ECDSA', digest: 'sha512' }],
+  ['1.2.840.113549.1.1.11', { key: 'RSA', digest: 'sha256' }],
+  ['1.2.840.113549.1.1.12', { key: 'RSA', digest: 'sha384' }],
+  ['1.2.840.113549.1.1.13', { key: 'RSA', digest: 'sha512' }],
+  [OID.ed25519, { key: 'Ed25519', digest: null }],
+  [OID.mlDsa44, { key: 'ML-DSA-44', digest: null }],
+  [OID.mlDsa65, { key: 'ML-DSA-65', digest: null }],
+  [OID.mlDsa87, { key: 'ML-DSA-87', digest: null }],
+]);

@@ -1,4 +1,4 @@
-import { Refused } from './refused.ts';
+import { Refused } from './der.ts';
 
 /** A kubelet's request takes about 500 bytes of PEM; one with 100 names of 253 characters takes 35 KiB. */
 const MAX_BYTES = 64 * 1024;

@@ -1,7 +1,6 @@
 import type { PublicKey } from './certificate-request.ts';
-import { type DerReader, TAG } from './der.ts';
+import { type DerReader, Refused, TAG } from './der.ts';
 import { OID } from './object-identifiers.ts';
-import { Refused } from './refused.ts';
 
 const WHAT = 'public key';
 

@@ -1,5 +1,4 @@
 import { DerReader, TAG } from './der.ts';
-import { oidText } from './oid-text.ts';
 
 /** Signature algorithms by the digest that makes them weak (RFC 3279, RFC 5758, OIW). */
 const WEAK: ReadonlyMap<string, string> = new Map([
@@ -23,12 +22,12 @@ const RSASSA_PSS = '1.2.840.113549.1.1.10';
 export function weakDigest(algorithm: Buffer): string | undefined {
   const what = 'signature algorithm';
   const reader = new DerReader(algorithm).enter(TAG.sequence, what);
-  const oid = oidText(reader.octets(TAG.objectIdentifier, what), what);
+  const oid = reader.wideObjectIdentifier(what);
   if (oid !== RSASSA_PSS) return WEAK.get(oid);
   // RFC 4055 §3.1: every parameter has a default, and that of the digest is SHA-1.
   if (reader.nextTag !== TAG.sequence) return undefined;
   const parameters = reader.enter(TAG.sequence, what);
   if (parameters.nextTag !== 0xa0) return 'SHA-1';
   const digest = parameters.enter(0xa0, what).enter(TAG.sequence, what);
-  return WEAK.get(oidText(digest.octets(TAG.objectIdentifier, what), what));
+  return WEAK.get(digest.wideObjectIdentifier(what));
 }

@@ -9,13 +9,8 @@ import { certificatesAt } from '../../lambdas/audit/certificates-at.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
 import type { Observation } from '../../lambdas/contracts/observation.ts';
-import {
-  createCertificateAuthority,
-  createCertificateRequest,
-  createKeyPair,
-  issueCertificate,
-} from '../../lambdas/x509/peculiar.ts';
 import { NODE_OPTIONS } from '../../lib/node-options.ts';
+import { createCertificateAuthority, createCertificateRequest, createKeyPair, issueCertificate } from '../peculiar.ts';
 import { bundled } from './bundled.ts';
 import { type Figure, figure } from './statistics.ts';
 
@@ -204,7 +199,6 @@ async function makeCertificates(): Promise<readonly string[]> {
   const notAfter = new Date(Date.now() + 300 * DAY_MS);
   const authority = await createCertificateAuthority({
     commonName: 'kubernetes',
-    keys: await createKeyPair('P-256'),
     notBefore,
     notAfter: new Date(Date.now() + 3_000 * DAY_MS),
   });

@@ -442,7 +442,7 @@ export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
     reason: 'Whatever is decoded, nothing else is thrown: a bug would be.',
   },
   {
-    file: 'lambdas/x509/leads-to.ts',
+    file: 'lambdas/x509/issued-by.ts',
     before: 'if (seen.has(current.fingerprint))',
     after: 'if (false)',
     reason: 'What was looked at is looked at again, and found to be the same.',

@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
 
-import { readWithPeculiar } from '../../lambdas/x509/peculiar.ts';
+import { readWithPeculiar } from '../peculiar.ts';
 
 /** What API server and signer look at in a PKCS #10 request. */
 export interface CertificationRequest {

@@ -1,15 +1,8 @@
 import { expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { handshake } from '../../lambdas/tls/handshake.ts';
-import {
-  type CertificateAuthority,
-  createCertificateAuthority,
-  createCertificateRequest,
-  createKeyPair,
-  issueCertificate,
-  privateKeyPem,
-} from '../../lambdas/x509/peculiar.ts';
 import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
+import { type CertificateAuthority, createCertificateAuthority, issuePair } from '../peculiar.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { listenTls } from '../unit/tls/tls-servers.ts';
 import { type SimulatedApiServer, startSimulatedApiServer } from './api-server.ts';
@@ -54,7 +47,6 @@ it('approves in each sweep of a lane that reaches nodes the renewal of exactly w
     const aws = parts.use(await startSimulatedAws({ clock }));
     const authority = await createCertificateAuthority({
       commonName: 'kubernetes',
-      keys: await createKeyPair('P-256'),
       ...VALIDITY,
     });
     const rules = grantedRules([{ ...DEFAULT_POLICY, evidence: ['renewal'] }]);
@@ -113,17 +105,14 @@ it('approves in each sweep of a lane that reaches nodes the renewal of exactly w
   }
 });
 
-async function kubeletPair(authority: CertificateAuthority, node: string, address: string) {
-  const keys = await createKeyPair('P-256');
-  const request = await createCertificateRequest({
+function kubeletPair(authority: CertificateAuthority, node: string, address: string) {
+  return issuePair(authority, {
     commonName: `system:node:${node}`,
     organizations: ['system:nodes'],
     dnsNames: [node],
     ipAddresses: [address],
-    keys,
+    ...VALIDITY,
   });
-  const cert = await issueCertificate(authority, request, { purpose: 'server', ...VALIDITY });
-  return { cert, key: await privateKeyPem(keys) };
 }
 
 function approvedNodes({ api }: SimulatedApiServer): readonly (string | undefined)[] {

@@ -4,7 +4,7 @@ import {
   createKeyPair,
   issueCertificate,
   privateKeyPem,
-} from '../../lambdas/x509/peculiar.ts';
+} from '../peculiar.ts';
 
 /** What a TLS server on 127.0.0.1 needs, all PEM, and what its clients have to trust. */
 export interface ServingCertificate {
@@ -29,10 +29,9 @@ export async function createServingCertificate(
   notAfter: Date,
   notBefore = dayBefore(notAfter),
 ): Promise<ServingCertificate> {
-  const [authorityKeys, keys] = await Promise.all([createKeyPair('P-256'), createKeyPair('P-256')]);
+  const keys = await createKeyPair('P-256');
   const authority = await createCertificateAuthority({
     commonName,
-    keys: authorityKeys,
     notBefore: dayBefore(notAfter),
     notAfter: new Date(Date.now() + 365 * DAY),
   });

@@ -1,4 +1,4 @@
-import { createCertificateAuthority, createKeyPair, issueCertificate } from '../../lambdas/x509/peculiar.ts';
+import { createCertificateAuthority, issueCertificate } from '../peculiar.ts';
 import type { SimulatedApi } from './api.ts';
 import { type Background, inBackground } from './background.ts';
 import { type CertificationRequest, parseCertificationRequest } from './certification-request.ts';
@@ -30,7 +30,6 @@ export async function startSigner(options: SignerOptions): Promise<Signer> {
   const { clock, csrs } = api;
   const authority = await createCertificateAuthority({
     commonName: 'certmarshal simulated signer',
-    keys: await createKeyPair('P-256'),
     notBefore: new Date(clock.now() - HOUR),
     notAfter: new Date(clock.now() + 10 * 365 * DAY),
   });

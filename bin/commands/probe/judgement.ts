@@ -8,10 +8,14 @@ import { printable } from '../../../lambdas/printable.ts';
 import { codeOfUnread, type FindingCode, SEVERITIES, type Severity } from '../../../lambdas/tables/finding-codes.ts';
 import type { HandshakeResult, HandshakeTarget } from '../../../lambdas/tls/handshake.ts';
 import { firstOf } from '../../../lambdas/words.ts';
-import type { Certificate } from '../../../lambdas/x509/certificate.ts';
-import { isIssuedBy, isSelfSigned } from '../../../lambdas/x509/issued-by.ts';
-import { leadsTo } from '../../../lambdas/x509/leads-to.ts';
-import { type Verifications, verifications } from '../../../lambdas/x509/verifications.ts';
+import { type Certificate, readable } from '../../../lambdas/x509/certificate.ts';
+import {
+  isIssuedBy,
+  isSelfSigned,
+  leadsTo,
+  type Verifications,
+  verifications,
+} from '../../../lambdas/x509/issued-by.ts';
 import { dayOf } from '../../terminal/words.ts';
 
 /** What is wrong with one endpoint. */
@@ -67,7 +71,7 @@ export function judgeEndpoint(
   const sighting = { what: 'endpoint', where, source: 'tls', observedAt } as const;
   const observations: CertificateObservation[] = [];
   const findings: ProbeFinding[] = [];
-  const certificates = result.chain.flatMap((read) => (read.ok ? [read.certificate] : []));
+  const certificates = readable(result.chain);
   const known = [...certificates, ...(rules.authorities ?? [])];
   const made = verifications();
   for (const [position, read] of result.chain.entries()) {

@@ -4,7 +4,7 @@ import { printable } from '../../../lambdas/printable.ts';
 import type { HandshakeTarget } from '../../../lambdas/tls/handshake.ts';
 import { handshakes } from '../../../lambdas/tls/handshakes.ts';
 import { counted } from '../../../lambdas/words.ts';
-import type { Certificate } from '../../../lambdas/x509/certificate.ts';
+import { type Certificate, readable } from '../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { type Register, withOutput } from '../../command.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
@@ -131,7 +131,7 @@ async function readAuthorities(file: string, problems: string[]): Promise<readon
     for (const [index, read] of certificates.entries())
       if (!read.ok) problems.push(`--ca ${printable(file)}: certificate ${index + 1}: ${read.problem}.`);
     if (problem !== undefined) problems.push(`--ca ${printable(file)}: ${problem}.`);
-    return certificates.flatMap((read) => (read.ok ? [read.certificate] : []));
+    return readable(certificates);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     problems.push(`--ca: ${error.message}`);

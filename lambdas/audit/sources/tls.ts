@@ -6,10 +6,14 @@ import { eachInTurns } from '../../processor-time.ts';
 import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
 import type { HandshakeFailure, HandshakeResult } from '../../tls/handshake.ts';
 import { handshakes } from '../../tls/handshakes.ts';
-import type { Certificate, DecodedCertificate } from '../../x509/certificate.ts';
-import { isSelfSigned } from '../../x509/issued-by.ts';
-import { leadsTo } from '../../x509/leads-to.ts';
-import { VERIFICATIONS_A_HANDSHAKE, type Verifications, verifications } from '../../x509/verifications.ts';
+import { type Certificate, readable } from '../../x509/certificate.ts';
+import {
+  isSelfSigned,
+  leadsTo,
+  VERIFICATIONS_A_HANDSHAKE,
+  type Verifications,
+  verifications,
+} from '../../x509/issued-by.ts';
 import type { AuditContext, AuditSource, SourceObservations } from '../audit-source.ts';
 import { DEFAULT_PORTS } from '../audit-target.ts';
 import { certificateObservation, type Sighting } from '../certificate-observation.ts';
@@ -133,7 +137,7 @@ function observationsOf(
   if (!result.ok) return [unread({ ...place, what }, server, result.failure)];
 
   const [first] = result.chain;
-  const sentAlong = certificatesIn(result.chain.slice(1));
+  const sentAlong = readable(result.chain.slice(1));
   const { provider } = context.target.cluster;
   const leaf =
     first?.ok === true
@@ -188,10 +192,6 @@ function leafSighting(
 
 function isOfKubelet(leaf: Certificate, what: Sighting['what'], made: Verifications | undefined): boolean {
   return what === 'kubelet-serving' && (KUBELETS_OWN_CA.test(leaf.issuer) || isSelfSigned(leaf, made) === true);
-}
-
-function certificatesIn(chain: readonly DecodedCertificate[]): readonly Certificate[] {
-  return chain.flatMap((read) => (read.ok ? [read.certificate] : []));
 }
 
 function unread(

@@ -14,7 +14,7 @@ import type { SigningRequest } from '../../../lambdas/resources/signing-request.
 import { readSigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import type { EvidenceSource } from '../../../lambdas/tables/evidence-sources.ts';
 import { REASONS } from '../../../lambdas/tables/reasons.ts';
-import { readWithPeculiar } from '../../../lambdas/x509/peculiar.ts';
+import { readWithPeculiar } from '../../peculiar.ts';
 import { runs } from '../../runs.ts';
 import type { San } from '../x509/request-factory.ts';
 import { FAILURES } from './failures.ts';

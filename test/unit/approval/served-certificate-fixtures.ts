@@ -1,14 +1,13 @@
 import { ownerFromServedCertificate, type RenewalProof } from '../../../lambdas/approval/evidence/renewal.ts';
-import type { Certificate } from '../../../lambdas/x509/certificate.ts';
+import { type Certificate, readable } from '../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import {
   type CertificateAuthority,
+  type CertificatePair,
   createCertificateAuthority,
-  createCertificateRequest,
   createKeyPair,
-  issueCertificate,
-  privateKeyPem,
-} from '../../../lambdas/x509/peculiar.ts';
+  issuePair,
+} from '../../peculiar.ts';
 import { NOW } from './fixtures.ts';
 
 const DAY = 86_400_000;
@@ -27,7 +26,6 @@ const validity = ({ since = -200, until = 100 }: Life) => ({
 export async function authority(commonName: string, life: Life = {}): Promise<CertificateAuthority> {
   return createCertificateAuthority({
     commonName,
-    keys: await createKeyPair('P-256'),
     ...validity({ since: -3000, until: 600, ...life }),
   });
 }
@@ -56,21 +54,21 @@ export async function servingCertificate(served: Served = {}): Promise<string> {
 }
 
 /** The same with its private key, for a TLS server. */
-export async function servingPair(served: Served = {}): Promise<{ readonly cert: string; readonly key: string }> {
+export async function servingPair(served: Served = {}): Promise<CertificatePair> {
   const { node = 'node-1', signedBy = CLUSTER_CA, purpose = 'server' } = served;
-  const request = await createCertificateRequest({
+  return issuePair(signedBy, {
     commonName: served.commonName ?? `system:node:${node}`,
     organizations: served.organizations ?? ['system:nodes'],
     dnsNames: served.dnsNames ?? [node],
     ipAddresses: served.ipAddresses ?? ['10.0.0.1'],
     keys,
+    purpose,
+    ...validity(served),
   });
-  const cert = await issueCertificate(signedBy, request, { purpose, ...validity(served) });
-  return { cert, key: await privateKeyPem(keys) };
 }
 
 export function certificatesIn(pem: string): readonly Certificate[] {
-  return decodeBundle(pem).certificates.flatMap((read) => (read.ok ? [read.certificate] : []));
+  return readable(decodeBundle(pem).certificates);
 }
 
 /** What the certificate proves of `node` in a cluster whose CA is {@link CLUSTER_CA}. */

@@ -9,8 +9,8 @@ import { probeLines, type ShownEndpoint } from '../../../bin/commands/probe/view
 import { UsageError } from '../../../bin/exit-codes.ts';
 import { draw } from '../../../bin/terminal/draw.ts';
 import { FINDING_CODES, type Severity } from '../../../lambdas/tables/finding-codes.ts';
-import type { CertificateAuthority } from '../../../lambdas/x509/peculiar.ts';
-import { VERIFICATIONS_A_HANDSHAKE } from '../../../lambdas/x509/verifications.ts';
+import { VERIFICATIONS_A_HANDSHAKE } from '../../../lambdas/x509/issued-by.ts';
+import type { CertificateAuthority } from '../../peculiar.ts';
 import { hostileCertificate, hostileCrowd } from '../tls/hostile.ts';
 import { createAuthority, createServing, listen, listenRaw, listenTls } from '../tls/tls-servers.ts';
 import { outcomeOf, recordedIo } from './io.ts';

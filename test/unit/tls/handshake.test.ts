@@ -5,8 +5,8 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type HandshakeResult, handshake } from '../../../lambdas/tls/handshake.ts';
 import { failureOf } from '../../../lambdas/tls/handshake-failure.ts';
 import { handshakes } from '../../../lambdas/tls/handshakes.ts';
-import type { CertificateAuthority } from '../../../lambdas/x509/peculiar.ts';
-import { createAuthority, createServing, listen, listenRaw, listenTls, type ServingPair } from './tls-servers.ts';
+import type { CertificateAuthority, CertificatePair } from '../../peculiar.ts';
+import { createAuthority, createServing, listen, listenRaw, listenTls } from './tls-servers.ts';
 
 const host = '127.0.0.1';
 const { signal } = new AbortController();
@@ -14,9 +14,9 @@ const options = { signal, timeoutMs: 3000, addresses: 'local' } as const;
 
 let authority: CertificateAuthority;
 let unrelated: CertificateAuthority;
-let serving: ServingPair;
+let serving: CertificatePair;
 /** Leaf, an authority that has nothing to do with it, and its own. */
-let untidy: ServingPair;
+let untidy: CertificatePair;
 
 beforeAll(async () => {
   authority = await createAuthority('kubernetes');

@@ -1,16 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
-import {
-  certificate,
-  cn,
-  extension,
-  generalizedTime,
-  name,
-  oid,
-  pem,
-  sequence,
-  tlv,
-  utcTime,
-} from '../x509/certificate-writer.ts';
+import { certificate, cn, generalizedTime, name, pem, utcTime } from '../x509/certificate-writer.ts';
+import { oid, sequence, tlv } from '../x509/der-writer.ts';
+import { extension } from '../x509/request-factory.ts';
 
 export interface Hostile {
   readonly commonName?: string;

@@ -4,31 +4,23 @@ import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { onTestFinished } from 'vitest';
 import {
   type CertificateAuthority,
+  type CertificatePair,
   createCertificateAuthority,
-  createCertificateRequest,
   createKeyPair,
-  issueCertificate,
+  issuePair,
   type KeyKind,
-  privateKeyPem,
-} from '../../../lambdas/x509/peculiar.ts';
+} from '../../peculiar.ts';
 
 const DAY = 86_400_000;
 
-export interface ServingPair {
-  readonly cert: string;
-  readonly key: string;
-}
-
-export function createAuthority(commonName: string, kind: KeyKind = 'P-256'): Promise<CertificateAuthority> {
+export async function createAuthority(commonName: string, kind: KeyKind = 'P-256'): Promise<CertificateAuthority> {
   const now = Date.now();
-  return createKeyPair(kind).then((keys) =>
-    createCertificateAuthority({
-      commonName,
-      notBefore: new Date(now - 10 * DAY),
-      notAfter: new Date(now + 3650 * DAY),
-      keys,
-    }),
-  );
+  return createCertificateAuthority({
+    commonName,
+    notBefore: new Date(now - 10 * DAY),
+    notAfter: new Date(now + 3650 * DAY),
+    keys: await createKeyPair(kind),
+  });
 }
 
 export interface ServingOptions {
@@ -44,15 +36,14 @@ export interface ServingOptions {
 export async function createServing(
   authority: CertificateAuthority,
   { commonName = 'server', kind = 'P-256', from = -5, to = 360, ...names }: ServingOptions = {},
-): Promise<ServingPair> {
-  const keys = await createKeyPair(kind);
-  const request = await createCertificateRequest({ commonName, ...names, keys });
-  const cert = await issueCertificate(authority, request, {
-    purpose: 'server',
+): Promise<CertificatePair> {
+  return issuePair(authority, {
+    commonName,
+    ...names,
+    keys: await createKeyPair(kind),
     notBefore: new Date(Date.now() + from * DAY),
     notAfter: new Date(Date.now() + to * DAY),
   });
-  return { cert, key: await privateKeyPem(keys) };
 }
 
 /** A server on a free port of 127.0.0.1, which is closed when the test is over. */

@@ -1,37 +1,16 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { oid, sequence, tlv } from './der-writer.ts';
+import { toPem } from './request-factory.ts';
 
 /** Writes certificates that no library would, in DER. */
 
-export function tlv(tag: number, ...contents: readonly (Buffer | readonly number[])[]): Buffer {
-  const content = Buffer.concat(contents.map((part) => Buffer.from(part)));
-  const length = content.length;
-  if (length < 0x80) return Buffer.concat([Buffer.from([tag, length]), content]);
-  const octets = length < 0x100 ? [0x81, length] : [0x83, length >> 16, (length >> 8) & 0xff, length & 0xff];
-  const minimal = length >= 0x100 && length < 0x1_0000 ? [0x82, length >> 8, length & 0xff] : octets;
-  return Buffer.concat([Buffer.from([tag, ...minimal]), content]);
-}
-
-export const sequence = (...parts: readonly Buffer[]) => tlv(0x30, ...parts);
 export const set = (...parts: readonly Buffer[]) => tlv(0x31, ...parts);
-
-export function oid(dotted: string): Buffer {
-  const [first = 0n, second = 0n, ...arcs] = dotted.split('.').map(BigInt);
-  return tlv(6, [first * 40n + second, ...arcs].flatMap(base128));
-}
-
-function base128(arc: bigint): number[] {
-  const octets = [Number(arc & 0x7fn)];
-  for (let rest = arc >> 7n; rest > 0n; rest >>= 7n) octets.unshift(Number(rest & 0x7fn) | 0x80);
-  return octets;
-}
-
 export const utf8 = (text: string) => tlv(0x0c, Buffer.from(text));
 export const utcTime = (text: string) => tlv(0x17, Buffer.from(text));
 export const generalizedTime = (text: string) => tlv(0x18, Buffer.from(text));
 export const attribute = (type: string, value: Buffer) => sequence(oid(type), value);
 export const name = (...rdns: readonly Buffer[]) => sequence(...rdns);
 export const cn = (text: string) => set(attribute('2.5.4.3', utf8(text)));
-export const extension = (type: string, value: Buffer) => sequence(oid(type), tlv(4, value));
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 export const P256 = publicKey.export({ format: 'der', type: 'spki' });
@@ -72,8 +51,5 @@ export function certificate(parts: Parts = {}): Buffer {
 }
 
 export function pem(der: Buffer, label = 'CERTIFICATE'): string {
-  const lines = der.toString('base64').replace(/.{64}(?!$)/g, '$&\n');
-  return `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`;
+  return toPem(der, label).toString('latin1');
 }
-
-export { generateKeyPairSync };

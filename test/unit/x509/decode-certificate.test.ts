@@ -1,36 +1,27 @@
-import { type KeyPairKeyObjectResult, randomBytes, X509Certificate } from 'node:crypto';
+import { generateKeyPairSync, type KeyPairKeyObjectResult, randomBytes, X509Certificate } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { decodeCertificate } from '../../../lambdas/x509/decode-certificate.ts';
-import { isIssuedBy, isSelfSigned } from '../../../lambdas/x509/issued-by.ts';
-import { leadsTo } from '../../../lambdas/x509/leads-to.ts';
-import {
-  createCertificateAuthority,
-  createCertificateRequest,
-  createKeyPair,
-  issueCertificate,
-} from '../../../lambdas/x509/peculiar.ts';
+import { isIssuedBy, isSelfSigned, leadsTo } from '../../../lambdas/x509/issued-by.ts';
+import { createCertificateAuthority, createKeyPair, issuePair } from '../../peculiar.ts';
 import { runs } from '../../runs.ts';
 import { functionCalls } from '../function-calls.ts';
 import {
   attribute,
   certificate,
   cn,
-  extension,
   generalizedTime,
-  generateKeyPairSync,
   name,
-  oid,
   type Parts,
   pem,
-  sequence,
   set,
-  tlv,
   utcTime,
   utf8,
 } from './certificate-writer.ts';
+import { oid, sequence, tlv } from './der-writer.ts';
+import { extension, rsaKeyInfo } from './request-factory.ts';
 
 /** What Node.js has for keys and signatures. */
 const KEYS = /^node:internal\/crypto\/(?:keys|sig|x509) /;
@@ -56,14 +47,14 @@ describe('a kubelet serving certificate', async () => {
     ...validity,
     keys: await createKeyPair('RSA-2048'),
   });
-  const request = await createCertificateRequest({
+  const { cert: text } = await issuePair(authority, {
     commonName: 'system:node:worker-3',
     organizations: ['system:nodes'],
     dnsNames: ['Worker-3.'],
     ipAddresses: ['10.0.1.23', 'fd00:0:0:0:0:0:0:1'],
     keys: await createKeyPair('P-384'),
+    ...validity,
   });
-  const text = await issueCertificate(authority, request, { purpose: 'server', ...validity });
   const leaf = read(new X509Certificate(text).raw);
   const ca = read(new X509Certificate(authority.certificate).raw);
 
@@ -103,7 +94,6 @@ describe('a kubelet serving certificate', async () => {
     const other = await createCertificateAuthority({
       commonName: 'kubernetes',
       ...validity,
-      keys: await createKeyPair('P-256'),
     });
     const impostor = read(new X509Certificate(other.certificate).raw);
     expect(isIssuedBy(leaf, ca)).toBe(true);
@@ -302,10 +292,7 @@ describe('keys and signatures', () => {
     [[0x7f, 0x01], 'RSA-15'],
     [[0, 0x80, 0x01], 'RSA-16'],
   ])('an RSA modulus of the octets %j', (modulus, key) => {
-    const rsa = sequence(
-      sequence(oid('1.2.840.113549.1.1.1'), tlv(5)),
-      tlv(3, [0], sequence(tlv(2, modulus), tlv(2, [3]))),
-    );
+    const rsa = rsaKeyInfo(Buffer.from(modulus), Buffer.from([3]));
     expect(made({ key: rsa })).toMatchObject({ key });
   });
 
@@ -409,9 +396,8 @@ describe('what is no certificate', () => {
   }
 
   function rsa(modulus: number, exponent: number): Buffer {
-    const odd = (length: number) => tlv(2, [0x7f], randomBytes(length - 2), [1]);
-    const key = sequence(odd(modulus), odd(exponent));
-    return sequence(sequence(oid('1.2.840.113549.1.1.1'), tlv(5)), tlv(3, [0], key));
+    const odd = (length: number) => Buffer.concat([Buffer.from([0x7f]), randomBytes(length - 2), Buffer.from([1])]);
+    return rsaKeyInfo(odd(modulus), odd(exponent));
   }
 
   function explicitCurve(): Buffer {

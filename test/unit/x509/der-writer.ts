@@ -28,8 +28,8 @@ function lengthOctets(length: number): number[] {
 }
 
 /** One value in definite, minimal form. */
-export function tlv(tag: number, ...content: readonly Bytes[]): Buffer {
-  const body = Buffer.concat(content);
+export function tlv(tag: number, ...content: readonly (Bytes | readonly number[])[]): Buffer {
+  const body = Buffer.concat(content.map((part) => Buffer.from(part)));
   return Buffer.concat([Buffer.from([tag, ...lengthOctets(body.length)]), body]);
 }
 
@@ -69,14 +69,13 @@ const oids = new Map<string, Buffer>();
 export function oid(dotted: string): Buffer {
   let encoded = oids.get(dotted);
   if (encoded === undefined) {
-    const [first = 0, second = 0, ...others] = dotted.split('.').map(Number);
-    const octets = [first * 40 + second, ...others].flatMap((arc) => {
-      const digits = [arc % 128];
-      for (let rest = Math.floor(arc / 128); rest > 0; rest = Math.floor(rest / 128))
-        digits.unshift(128 + (rest % 128));
+    const [first = 0n, second = 0n, ...others] = dotted.split('.').map(BigInt);
+    const octets = [first * 40n + second, ...others].flatMap((arc) => {
+      const digits = [Number(arc & 0x7fn)];
+      for (let rest = arc >> 7n; rest > 0n; rest >>= 7n) digits.unshift(Number(rest & 0x7fn) | 0x80);
       return digits;
     });
-    encoded = tlv(TAG.oid, Buffer.from(octets));
+    encoded = tlv(TAG.oid, octets);
     oids.set(dotted, encoded);
   }
   return encoded;

@@ -1,17 +1,9 @@
-import type { KeyPairKeyObjectResult } from 'node:crypto';
+import { generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { proveExpired } from '../../../lambdas/x509/expired-server.ts';
-import {
-  certificate,
-  cn,
-  extension,
-  generateKeyPairSync,
-  name,
-  oid,
-  sequence,
-  tlv,
-  utcTime,
-} from './certificate-writer.ts';
+import { certificate, cn, name, utcTime } from './certificate-writer.ts';
+import { oid, sequence, tlv } from './der-writer.ts';
+import { extension } from './request-factory.ts';
 
 // What servers really send is tested with the client that asks: test/unit/kubernetes/expired-server.test.ts.
 it.each([

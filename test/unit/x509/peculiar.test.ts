@@ -1,15 +1,14 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { decodeCertificateRequest } from '../../../lambdas/x509/decode-certificate-request.ts';
+import { verifyRequestSignature } from '../../../lambdas/x509/verify-signature.ts';
 import {
   createCertificateAuthority,
   createCertificateRequest,
   createKeyPair,
-  issueCertificate,
+  issuePair,
   type KeyKind,
-  privateKeyPem,
-} from '../../../lambdas/x509/peculiar.ts';
-import { verifyRequestSignature } from '../../../lambdas/x509/verify-signature.ts';
+} from '../../peculiar.ts';
 
 const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2027-01-01T00:00:00Z') };
 
@@ -38,18 +37,17 @@ describe.each<KeyKind>(['P-256', 'P-384', 'RSA-2048', 'Ed25519'])('%s', (kind) =
 
   it('issues certificates that OpenSSL reads and chains', async () => {
     const keys = await createKeyPair(kind);
-    const request = await createCertificateRequest({ commonName: 'node-1', dnsNames: ['node-1'], keys });
     const authority = await createCertificateAuthority({
       commonName: 'kubernetes',
       keys: await createKeyPair(kind),
       ...validity,
     });
-    const pem = await issueCertificate(authority, request, { purpose: 'server', ...validity });
-    const issued = new X509Certificate(pem);
+    const { cert, key } = await issuePair(authority, { commonName: 'node-1', dnsNames: ['node-1'], keys, ...validity });
+    const issued = new X509Certificate(cert);
     const issuer = new X509Certificate(authority.certificate);
     expect(issued.checkIssued(issuer)).toBe(true);
     expect(issued.verify(issuer.publicKey)).toBe(true);
-    expect(issued.checkPrivateKey(createPrivateKey(await privateKeyPem(keys)))).toBe(true);
+    expect(issued.checkPrivateKey(createPrivateKey(key))).toBe(true);
     expect(issued.checkHost('node-1')).toBe('node-1');
     expect(issued.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
     expect([issued.validFromDate, issued.validToDate]).toEqual([validity.notBefore, validity.notAfter]);

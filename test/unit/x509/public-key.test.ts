@@ -2,13 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { PublicKey } from '../../../lambdas/x509/certificate-request.ts';
 import { bitString, integer, nullValue, oid, sequence, TAG, tlv } from './der-writer.ts';
 import { decoded, refusalOf } from './reading.ts';
-import { type KeyKind, makeRequest } from './request-factory.ts';
+import { type KeyKind, makeRequest, rsaKeyInfo } from './request-factory.ts';
 
-const rsa = (modulus: Buffer, exponent: Buffer, parameters = nullValue()): Buffer =>
-  sequence(
-    sequence(oid('1.2.840.113549.1.1.1'), parameters),
-    bitString(sequence(tlv(TAG.integer, modulus), tlv(TAG.integer, exponent))),
-  );
 const ec = (curve: Buffer, point: Buffer): Buffer =>
   sequence(sequence(oid('1.2.840.10045.2.1'), curve), bitString(point));
 const ed25519 = (parameters: readonly Buffer[], length: number): Buffer =>
@@ -44,7 +39,7 @@ describe('public keys', () => {
     [`00${'ff'.repeat(256)}`, 2048],
     [`7f${'ff'.repeat(255)}`, 2047],
   ])('an RSA modulus 0x%s has %d bits', (hex, bits) => {
-    const publicKeyInfo = rsa(Buffer.from(hex, 'hex'), three);
+    const publicKeyInfo = rsaKeyInfo(Buffer.from(hex, 'hex'), three);
     expect(decoded({ publicKeyInfo }).publicKey).toEqual({ kind: 'RSA', bits, exponent: 3 });
   });
 
@@ -88,30 +83,34 @@ describe('public keys', () => {
       sequence(sequence(oid('1.2.840.10045.2.1'), p256, nullValue()), bitString(Buffer.alloc(65, 4))),
       'TrailingData: public key algorithm: 2 bytes follow its last element',
     ],
-    ['RSA without NULL', rsa(modulus, three, Buffer.alloc(0)), 'UnexpectedStructure: public key algorithm: missing'],
+    [
+      'RSA without NULL',
+      rsaKeyInfo(modulus, three, Buffer.alloc(0)),
+      'UnexpectedStructure: public key algorithm: missing',
+    ],
     [
       'RSA with a negative modulus',
-      rsa(modulus.subarray(1), three),
+      rsaKeyInfo(modulus.subarray(1), three),
       'UnexpectedStructure: public key RSA modulus: not above zero',
     ],
     [
       'RSA with modulus zero',
-      rsa(Buffer.alloc(1), three),
+      rsaKeyInfo(Buffer.alloc(1), three),
       'UnexpectedStructure: public key RSA modulus: not above zero',
     ],
     [
       'RSA with a modulus in non-minimal form',
-      rsa(Buffer.concat([Buffer.alloc(1), modulus]), three),
+      rsaKeyInfo(Buffer.concat([Buffer.alloc(1), modulus]), three),
       'NotDer: public key RSA modulus: an INTEGER in non-minimal form',
     ],
     [
       'RSA with exponent zero',
-      rsa(modulus, Buffer.alloc(1)),
+      rsaKeyInfo(modulus, Buffer.alloc(1)),
       'UnexpectedStructure: public key RSA exponent: not above zero',
     ],
     [
       'RSA with a huge exponent',
-      rsa(modulus, Buffer.alloc(256, 0x7f)),
+      rsaKeyInfo(modulus, Buffer.alloc(256, 0x7f)),
       'TooLarge: public key RSA exponent: 256 bytes found, 6 allowed',
     ],
     [

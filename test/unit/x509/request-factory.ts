@@ -213,6 +213,12 @@ export function generalName(san: San): Buffer {
   return 'value' in san ? primitive(TEXT_CHOICE[san.kind], Buffer.from(san.value, 'latin1')) : OTHER_CHOICE[san.kind];
 }
 
+/** SubjectPublicKeyInfo of RSA; the numbers are the content of an INTEGER. */
+export function rsaKeyInfo(modulus: Bytes, exponent: Bytes, parameters = nullValue()): Buffer {
+  const key = sequence(tlv(TAG.integer, modulus), tlv(TAG.integer, exponent));
+  return sequence(sequence(oid('1.2.840.113549.1.1.1'), parameters), bitString(key));
+}
+
 /** One Extension; `value` is the DER inside the OCTET STRING. */
 export function extension(type: string, value: Bytes, critical = false): Buffer {
   return sequence(oid(type), ...(critical ? [boolean(true)] : []), octetString(value));

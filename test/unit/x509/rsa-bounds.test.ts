@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { decodeCertificate } from '../../../lambdas/x509/decode-certificate.ts';
 import { decodeCertificateRequest } from '../../../lambdas/x509/decode-certificate-request.ts';
-import { VERIFICATIONS_A_HANDSHAKE } from '../../../lambdas/x509/verifications.ts';
+import { VERIFICATIONS_A_HANDSHAKE } from '../../../lambdas/x509/issued-by.ts';
 import { verifyRequestSignature } from '../../../lambdas/x509/verify-signature.ts';
 import { certificate } from './certificate-writer.ts';
-import { bitString, nullValue, oid, sequence, TAG, tlv } from './der-writer.ts';
-import { makeRequest } from './request-factory.ts';
+import { nullValue, oid, sequence } from './der-writer.ts';
+import { makeRequest, rsaKeyInfo } from './request-factory.ts';
 
 // What a calculation with a key costs grows with the square of its modulus, and with its exponent.
 
@@ -15,11 +15,7 @@ function odd(bits: number): Buffer {
   const octets = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');
   return bits % 8 === 0 ? Buffer.concat([Buffer.alloc(1), octets]) : octets;
 }
-const keyOf = (modulusBits: number, exponentBits: number): Buffer =>
-  sequence(
-    sequence(oid('1.2.840.113549.1.1.1'), nullValue()),
-    bitString(sequence(tlv(TAG.integer, odd(modulusBits)), tlv(TAG.integer, odd(exponentBits)))),
-  );
+const keyOf = (modulusBits: number, exponentBits: number): Buffer => rsaKeyInfo(odd(modulusBits), odd(exponentBits));
 const signatureAlgorithm = sequence(oid('1.2.840.113549.1.1.11'), nullValue());
 
 describe('the RSA key of a request', () => {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CertificateRequest, GeneralName, StringType } from '../../../lambdas/x509/certificate-request.ts';
 import { decodeCertificateRequest } from '../../../lambdas/x509/decode-certificate-request.ts';
-import { readWithPeculiar } from '../../../lambdas/x509/peculiar.ts';
+import { readWithPeculiar } from '../../peculiar.ts';
 import { runs } from '../../runs.ts';
 import { constructed, integer, sequence } from './der-writer.ts';
 import { mutatedRequest } from './mutations.ts';

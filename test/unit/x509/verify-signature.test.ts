@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { CertificateRequest } from '../../../lambdas/x509/certificate-request.ts';
 import { verifyRequestSignature } from '../../../lambdas/x509/verify-signature.ts';
 import { functionCalls } from '../function-calls.ts';
-import { bitString, nullValue, oid, sequence, TAG, tlv } from './der-writer.ts';
+import { bitString, oid, sequence, TAG, tlv } from './der-writer.ts';
 import { decoded } from './reading.ts';
-import { type KeyKind, keyPair, type RequestOptions } from './request-factory.ts';
+import { type KeyKind, keyPair, type RequestOptions, rsaKeyInfo } from './request-factory.ts';
 
 const valid: readonly [KeyKind, RequestOptions['digest']?][] = [
   ['p256'],
@@ -42,11 +42,6 @@ describe('a signature by its own key', () => {
   });
 });
 
-const rsaKey = (modulus: Buffer, exponent: Buffer): Buffer =>
-  sequence(
-    sequence(oid('1.2.840.113549.1.1.1'), nullValue()),
-    bitString(sequence(tlv(TAG.integer, modulus), tlv(TAG.integer, exponent))),
-  );
 const rsaModulus = (bits: number): Buffer =>
   Buffer.concat([Buffer.from([0, 0x80]), Buffer.alloc(bits / 8 - 2), Buffer.from([1])]);
 const exponent = Buffer.from([1, 0, 1]);
@@ -88,32 +83,32 @@ describe('what is refused before any calculation', () => {
     ],
     [
       'RSA of 1,016 bits',
-      withRsaKey(rsaKey(rsaModulus(1016), exponent)),
+      withRsaKey(rsaKeyInfo(rsaModulus(1016), exponent)),
       'the RSA modulus has 1016 bits, 1024 to 8192 are accepted',
     ],
     [
       'RSA of 8,200 bits',
-      withRsaKey(rsaKey(rsaModulus(8200), exponent)),
+      withRsaKey(rsaKeyInfo(rsaModulus(8200), exponent)),
       'the RSA modulus has 8200 bits, 1024 to 8192 are accepted',
     ],
     [
       'RSA of 16,384 bits',
-      withRsaKey(rsaKey(rsaModulus(16_384), exponent)),
+      withRsaKey(rsaKeyInfo(rsaModulus(16_384), exponent)),
       'the RSA modulus has 16384 bits, 1024 to 8192 are accepted',
     ],
     [
       'RSA with exponent 1',
-      withRsaKey(rsaKey(rsaModulus(2048), Buffer.from([1]))),
+      withRsaKey(rsaKeyInfo(rsaModulus(2048), Buffer.from([1]))),
       'the RSA exponent is 1, odd numbers from 3 to 2^31-1 are accepted',
     ],
     [
       'RSA with an even exponent',
-      withRsaKey(rsaKey(rsaModulus(2048), Buffer.from([4]))),
+      withRsaKey(rsaKeyInfo(rsaModulus(2048), Buffer.from([4]))),
       'the RSA exponent is 4, odd numbers from 3 to 2^31-1 are accepted',
     ],
     [
       'RSA with exponent 2^31+1',
-      withRsaKey(rsaKey(rsaModulus(2048), Buffer.from([0, 0x80, 0, 0, 1]))),
+      withRsaKey(rsaKeyInfo(rsaModulus(2048), Buffer.from([0, 0x80, 0, 0, 1]))),
       'the RSA exponent is 2147483649, odd numbers from 3 to 2^31-1 are accepted',
     ],
   ];
@@ -125,7 +120,7 @@ describe('what is refused before any calculation', () => {
     const KEYS = /^node:internal\/crypto\/(?:keys|sig) /;
     const requests = refused.map(([, options]) => decoded(options));
     expect(functionCalls(() => requests.map(verifyRequestSignature), KEYS)).toBe(0);
-    const options = withRsaKey(rsaKey(rsaModulus(8192), Buffer.from([0x7f, 0xff, 0xff, 0xff])));
+    const options = withRsaKey(rsaKeyInfo(rsaModulus(8192), Buffer.from([0x7f, 0xff, 0xff, 0xff])));
     const largest = { ...decoded(options), signature: Buffer.alloc(1024, 0x11) };
     expect(verifyRequestSignature(largest).problem).toBe('the signature does not match the request');
     expect(functionCalls(() => verifyRequestSignature(largest), KEYS)).toBeGreaterThan(0);

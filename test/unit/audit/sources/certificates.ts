@@ -1,11 +1,10 @@
 import {
   type CertificateAuthority,
   createCertificateAuthority,
-  createCertificateRequest,
   createKeyPair,
-  issueCertificate,
+  issuePair,
   privateKeyPem,
-} from '../../../../lambdas/x509/peculiar.ts';
+} from '../../../peculiar.ts';
 
 const notBefore = new Date('2026-11-01T00:00:00Z');
 export const CA_ENDS = '2036-11-01T00:00:00.000Z';
@@ -33,8 +32,7 @@ export async function createPki(): Promise<Pki> {
     ca,
     keyPem: await privateKeyPem(keys),
     async leaf(commonName, { notAfter = new Date(LEAF_ENDS), dnsNames = ['worker-1'] } = {}) {
-      const request = await createCertificateRequest({ commonName, dnsNames, keys });
-      return issueCertificate(ca, request, { purpose: 'server', notBefore, notAfter });
+      return (await issuePair(ca, { commonName, dnsNames, keys, notBefore, notAfter })).cert;
     },
   };
 }

@@ -6,10 +6,10 @@ import { DEFAULT_PORTS } from '../../../../lambdas/audit/audit-target.ts';
 import { tlsSource } from '../../../../lambdas/audit/sources/tls.ts';
 import { placeOf, serversOf } from '../../../../lambdas/audit/sources/tls-targets.ts';
 import type { MemberObservation, Observation } from '../../../../lambdas/contracts/observation.ts';
-import type { Certificate } from '../../../../lambdas/x509/certificate.ts';
+import { type Certificate, readable } from '../../../../lambdas/x509/certificate.ts';
 import { decodeBundle } from '../../../../lambdas/x509/certificate-bundle.ts';
-import type { CertificateAuthority } from '../../../../lambdas/x509/peculiar.ts';
-import { VERIFICATIONS_A_HANDSHAKE } from '../../../../lambdas/x509/verifications.ts';
+import { VERIFICATIONS_A_HANDSHAKE } from '../../../../lambdas/x509/issued-by.ts';
+import type { CertificateAuthority } from '../../../peculiar.ts';
 import { hostileCrowd } from '../../tls/hostile.ts';
 import { createAuthority, createServing, listenRaw, listenTls } from '../../tls/tls-servers.ts';
 
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 
 function certificates(pem: string): readonly Certificate[] {
-  return decodeBundle(pem).certificates.flatMap((read) => (read.ok ? [read.certificate] : []));
+  return readable(decodeBundle(pem).certificates);
 }
 
 interface Wanted {

@@ -100,11 +100,11 @@ export interface CertificateAuthority {
   readonly keys: KeyPair;
 }
 
-/** Makes a self-signed certificate authority. */
+/** Makes a self-signed certificate authority, of P-256 where nothing else is said. */
 export async function createCertificateAuthority(
-  options: SubjectOptions & Validity & { readonly keys: KeyPair },
+  options: SubjectOptions & Validity & { readonly keys?: KeyPair },
 ): Promise<CertificateAuthority> {
-  const { keys, notBefore, notAfter } = options;
+  const { keys = await createKeyPair('P-256'), notBefore, notAfter } = options;
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     name: nameOf(options),
     notBefore,
@@ -147,6 +147,27 @@ export async function issueCertificate(
     ],
   });
   return pemText(certificate);
+}
+
+/** What a TLS server, or its client, needs: a certificate and its private key, in PEM. */
+export interface CertificatePair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Makes a request and issues it. New keys are of P-256. */
+export async function issuePair(
+  authority: CertificateAuthority,
+  options: Partial<CertificateRequestOptions> &
+    SubjectOptions &
+    Validity & {
+      readonly purpose?: 'server' | 'client';
+    },
+): Promise<CertificatePair> {
+  const { keys = await createKeyPair('P-256'), purpose = 'server', notBefore, notAfter } = options;
+  const request = await createCertificateRequest({ ...options, keys });
+  const cert = await issueCertificate(authority, request, { purpose, notBefore, notAfter });
+  return { cert, key: await privateKeyPem(keys) };
 }
 
 function nameOf({ commonName, organizations = [] }: SubjectOptions): x509.Name {

@@ -1,11 +1,18 @@
-import { type KeyObject, type KeyPairKeyObjectResult, X509Certificate } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject, type KeyPairKeyObjectResult, X509Certificate } from 'node:crypto';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
 import { decodeCertificate } from '../../../lambdas/x509/decode-certificate.ts';
-import { isIssuedBy, isSelfSigned, possibleIssuers } from '../../../lambdas/x509/issued-by.ts';
-import { leadsTo } from '../../../lambdas/x509/leads-to.ts';
-import { VERIFICATIONS_A_HANDSHAKE, verifications } from '../../../lambdas/x509/verifications.ts';
-import { certificate, cn, extension, generateKeyPairSync, name, sequence, tlv } from './certificate-writer.ts';
+import {
+  isIssuedBy,
+  isSelfSigned,
+  leadsTo,
+  possibleIssuers,
+  VERIFICATIONS_A_HANDSHAKE,
+  verifications,
+} from '../../../lambdas/x509/issued-by.ts';
+import { certificate, cn, name } from './certificate-writer.ts';
+import { sequence, tlv } from './der-writer.ts';
+import { extension } from './request-factory.ts';
 
 type Pair = KeyPairKeyObjectResult;
 const pair = (namedCurve = 'P-256'): Pair => generateKeyPairSync('ec', { namedCurve });
