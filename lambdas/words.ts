@@ -30,6 +30,11 @@ export function isoOf(time: number): string {
   return new Date(Math.max(-LAST, Math.min(LAST, Number.isNaN(time) ? LAST : time))).toISOString();
 }
 
+/** `99.95 %`; never rounded up to a hundred. */
+export function percent(share: number): string {
+  return `${Math.floor(share * 10_000 + 1e-9) / 100} %`;
+}
+
 /** `1 place`, `12 places`. */
 export function counted(count: number, thing: string, things = `${thing}s`): string {
   if (!Number.isFinite(count)) return `some ${things}`;

@@ -76,7 +76,7 @@ const NotificationState = z.object({
 });
 
 /** What people were told and not yet that it is over. notify alone writes it, to S3. */
-export interface Told extends Omit<Contract<typeof NotificationState>, 'unsent'> {
+export interface NotificationState extends Omit<Contract<typeof NotificationState>, 'unsent'> {
   readonly unsent: readonly UnsentEvent[];
 }
 
@@ -86,7 +86,7 @@ export interface Told extends Omit<Contract<typeof NotificationState>, 'unsent'>
  *
  * @param now milliseconds since the epoch
  */
-export function parseTold(value: unknown, now: number): Told | undefined {
+export function parseNotificationState(value: unknown, now: number): NotificationState | undefined {
   const state = read(NotificationState, value);
   if (!state.ok) return undefined;
   const { open, changes, lookedAt, digest, unsent } = state.value;
@@ -106,7 +106,7 @@ export function parseTold(value: unknown, now: number): Told | undefined {
 }
 
 /** How many events are dropped from it, so that they are not sent. */
-export function droppedEvents(value: unknown, { unsent }: Told): number {
+export function droppedEvents(value: unknown, { unsent }: NotificationState): number {
   const stored = read(z.object({ unsent: z.array(z.unknown()) }), value);
   return stored.ok ? stored.value.unsent.length - unsent.length : 0;
 }

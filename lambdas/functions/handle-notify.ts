@@ -10,8 +10,8 @@ import { parseFleetIndex } from '../contracts/fleet-index.ts';
 import {
   type BusEvent,
   droppedEvents,
-  parseTold,
-  type Told,
+  type NotificationState,
+  parseNotificationState,
   type UnsentEvent,
 } from '../contracts/notification-state.ts';
 import { parseRegistry } from '../contracts/registry.ts';
@@ -20,17 +20,17 @@ import { type FleetHealth, fleetHealth, type Monitoring } from '../health/fleet-
 import { type AlarmMessage, readAlarmMessage } from '../notify/alarm-message.ts';
 import { alarmOf } from '../notify/alarm-name.ts';
 import { digestOf } from '../notify/digest.ts';
-import type { Notification } from '../notify/message.ts';
-import { type Plan, planLook, planNotifications, planUnknown } from '../notify/plan.ts';
-import { publicationOf } from '../notify/publication.ts';
 import {
-  afterClaiming,
-  afterReleasing,
-  afterTelling,
   changesNothing,
+  claimNotifications,
   MOST_UNSENT,
-  NOTHING_TOLD,
-} from '../notify/told.ts';
+  markNotified,
+  NOTHING_NOTIFIED,
+  releaseNotifications,
+} from '../notify/notification-state.ts';
+import { type Plan, planLook, planNotifications, planUnknown } from '../notify/plan.ts';
+import { type Notification, publicationOf } from '../notify/publication.ts';
+import { field, text } from '../resources/fields.ts';
 import type { AlarmSeverity } from '../tables/alarms.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 
@@ -71,7 +71,7 @@ export interface NotifyOptions {
 export type HandleNotify = (event: unknown, signal: AbortSignal) => Promise<void>;
 
 interface Stored {
-  readonly told: Told;
+  readonly told: NotificationState;
   readonly etag?: string;
   /** S3 did not answer: it must not be written over. */
   readonly unknown?: true;
@@ -131,20 +131,16 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
           });
     const messages = await settle(planOf, signal, false);
     logger.info('look', { messages, problem });
-    const stored = await readTold(signal);
+    const stored = await readState(signal);
     if (stored.told.unsent.length > 0) await sendEvents(stored.told.unsent, signal);
   }
 
   async function digest(signal: AbortSignal): Promise<void> {
-    const [seen, stored, link] = await Promise.all([seeFleet(signal), readTold(signal), reportLink()]);
-    const { message, change } = digestOf({
-      ...seen,
-      told: stored.told,
-      now: clock(),
-      ...(link === undefined ? {} : { link }),
-    });
-    logger.info('digest', { messages: message === undefined ? 0 : 1 });
-    await tell({ messages: message === undefined ? [] : [message], change }, signal);
+    const [seen, stored, link] = await Promise.all([seeFleet(signal), readState(signal), reportLink()]);
+    const { message, change } = digestOf({ ...seen, told: stored.told, now: clock(), link });
+    const messages = message === undefined ? [] : [message];
+    logger.info('digest', { messages: messages.length });
+    await tell({ messages, change }, signal);
   }
 
   /**
@@ -155,7 +151,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
    */
   async function settle(planOf: (stored: Stored) => Plan, signal: AbortSignal, isNeeded: boolean): Promise<number> {
     for (let turn = 1; ; turn += 1) {
-      const stored = await readTold(signal);
+      const stored = await readState(signal);
       const plan = planOf(stored);
       const { messages, change, again } = plan;
       if (again !== undefined) throw new Error(`The message of CloudWatch cannot be used yet: ${again}.`);
@@ -167,7 +163,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
         return messages.length;
       }
       const at = new Date(clock()).toISOString();
-      const written = await write(stored, afterClaiming(stored.told, change, at), signal);
+      const written = await write(stored, claimNotifications(stored.told, change, at), signal);
       if (written === 'conflict' && turn < TRIES) {
         await options.wait(options.random() * LONGEST_WAIT_MS, signal);
         continue;
@@ -177,7 +173,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
         return 0;
       }
       const release = async (): Promise<void> => {
-        if (written === 'written') await update((told) => afterReleasing(told, stored.told, change, at), signal);
+        if (written === 'written') await update((told) => releaseNotifications(told, stored.told, change, at), signal);
       };
       await tell(plan, signal, release);
       return messages.length;
@@ -199,7 +195,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     const events = messages.flatMap(eventsOf);
     if (messages.length === 0) return;
     // With its events: who ends now has told people all the same, and the next look sends them.
-    await update((told) => afterTelling(told, change, kept([...told.unsent, ...events])), signal);
+    await update((told) => markNotified(told, change, kept([...told.unsent, ...events])), signal);
     const error = await sendEvents(events, signal);
     if (error !== undefined) throw error;
   }
@@ -224,9 +220,9 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       const rest = told.unsent.flatMap((event): readonly UnsentEvent[] => {
         const name = nameOf(event);
         if (!before.has(name)) return [event];
-        return left.has(name) ? [{ ...event, ...(isRefused ? { refused: true } : {}) }] : [];
+        return left.has(name) ? [isRefused ? { ...event, refused: true } : event] : [];
       });
-      return afterTelling(told, {}, rest);
+      return markNotified(told, {}, rest);
     }, signal);
     return error;
   }
@@ -237,9 +233,9 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
   }
 
   /** Never fails: people were told, and a second time is better than an error that tells them again for certain. */
-  async function update(next: (told: Told) => Told, signal: AbortSignal): Promise<void> {
+  async function update(next: (told: NotificationState) => NotificationState, signal: AbortSignal): Promise<void> {
     for (let turn = 1; turn <= TRIES; turn += 1) {
-      const stored = await readTold(signal);
+      const stored = await readState(signal);
       if (stored.unknown) return;
       const written = await write(stored, next(stored.told), signal);
       if (written !== 'conflict') return;
@@ -248,7 +244,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     logger.error('not remembered what was told', { problem: 'others wrote all the time' });
   }
 
-  async function write({ etag, unknown }: Stored, told: Told, signal: AbortSignal): Promise<Written> {
+  async function write({ etag, unknown }: Stored, told: NotificationState, signal: AbortSignal): Promise<Written> {
     if (unknown) return 'failed';
     try {
       await state.write(STATE_KEYS.told, told, etag, signal);
@@ -260,11 +256,11 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     }
   }
 
-  async function readTold(signal: AbortSignal): Promise<Stored> {
+  async function readState(signal: AbortSignal): Promise<Stored> {
     try {
       const found = await state.read(STATE_KEYS.told, signal);
-      if (found === undefined) return { told: NOTHING_TOLD };
-      const told = parseTold(found.value, clock());
+      if (found === undefined) return { told: NOTHING_NOTIFIED };
+      const told = parseNotificationState(found.value, clock());
       if (told !== undefined) {
         const count = droppedEvents(found.value, told);
         if (count > 0) logger.error('events dropped', { count, remedy: 'Find out who else writes to the bucket.' });
@@ -274,10 +270,10 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
         problem: `${STATE_KEYS.told} is not what certmarshal wrote there`,
         remedy: 'Nothing: it is written anew, and people may be told twice. Find out who else writes to the bucket.',
       });
-      return { told: NOTHING_TOLD, etag: found.etag };
+      return { told: NOTHING_NOTIFIED, etag: found.etag };
     } catch (error) {
       logger.error('told unreadable', { problem: awsProblem(STATE_KEYS.told, error) });
-      return { told: NOTHING_TOLD, unknown: true };
+      return { told: NOTHING_NOTIFIED, unknown: true };
     }
   }
 
@@ -336,19 +332,15 @@ function eventsOf({ events, digest }: Notification): readonly BusEvent[] {
 
 /** @throws Error for what is none of these: somebody has to look at it, and the message reaches people when this fails. */
 function readEvent(event: unknown, now: number): 'digest' | 'look' | readonly AlarmMessage[] {
-  if (typeof event === 'object' && event !== null) {
-    if ('digest' in event && event.digest === true) return 'digest';
-    if ('look' in event && event.look === true) return 'look';
-    if ('Records' in event && Array.isArray(event.Records))
-      return event.Records.map((record) => readRecord(record, now));
-  }
+  if (field(event, 'digest') === true) return 'digest';
+  if (field(event, 'look') === true) return 'look';
+  const records = field(event, 'Records');
+  if (Array.isArray(records)) return records.map((record) => readRecord(record, now));
   throw new Error('The event is neither a notification of SNS nor asks for a digest or a look.');
 }
 
 function readRecord(record: unknown, now: number): AlarmMessage {
-  const sns = typeof record === 'object' && record !== null && 'Sns' in record ? record.Sns : undefined;
-  const text = typeof sns === 'object' && sns !== null && 'Message' in sns ? sns.Message : undefined;
-  const message = typeof text === 'string' ? readAlarmMessage(text, now) : undefined;
+  const message = readAlarmMessage(text(record, 'Sns', 'Message') ?? '', now);
   if (message === undefined)
     throw new Error('The notification is not of an alarm of CloudWatch. Only CloudWatch may publish to this topic.');
   return message;

@@ -1,4 +1,5 @@
 import { printable } from '../printable.ts';
+import { field, text } from '../resources/fields.ts';
 import { isAhead } from '../time.ts';
 
 const STATES = ['ALARM', 'OK', 'INSUFFICIENT_DATA'] as const;
@@ -28,42 +29,37 @@ const FIRST = /^First: (?<command>(?:aws|certmarshal) [\w./:=@, -]{1,390})$/m;
  * @param now milliseconds since the epoch
  * @returns undefined when it is no such message
  */
-export function readAlarmMessage(text: string, now: number): AlarmMessage | undefined {
-  const value = parsed(text);
-  if (typeof value !== 'object' || value === null) return undefined;
-  const field = (name: string): unknown =>
-    Object.hasOwn(value, name) ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined;
-  const name = field('AlarmName');
-  const state = STATES.find((one) => one === field('NewStateValue'));
-  if (typeof name !== 'string' || name === '' || state === undefined) return undefined;
-  const changedAt = timeOf(field('StateChangeTime'), now);
-  const reason = field('NewStateReason');
-  const first = firstOf(field('AlarmDescription'));
+export function readAlarmMessage(json: string, now: number): AlarmMessage | undefined {
+  const value = parsed(json);
+  const name = text(value, 'AlarmName');
+  const state = STATES.find((one) => one === field(value, 'NewStateValue'));
+  if (name === undefined || name === '' || state === undefined) return undefined;
+  const reason = text(value, 'NewStateReason');
   return {
     name: printable(name, 255),
     state,
-    changedAt,
-    reason: typeof reason === 'string' && reason !== '' ? printable(reason, 300) : undefined,
-    first,
+    changedAt: timeOf(text(value, 'StateChangeTime'), now),
+    reason: reason === undefined || reason === '' ? undefined : printable(reason, 300),
+    first: firstOf(text(value, 'AlarmDescription')),
   };
 }
 
-function firstOf(description: unknown): string | undefined {
-  if (typeof description !== 'string' || description.length > LONGEST_DESCRIPTION) return undefined;
+function firstOf(description: string | undefined): string | undefined {
+  if (description === undefined || description.length > LONGEST_DESCRIPTION) return undefined;
   return FIRST.exec(description)?.groups?.['command'];
 }
 
-function parsed(text: string): unknown {
+function parsed(json: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(json);
   } catch {
     return undefined;
   }
 }
 
 /** CloudWatch writes `2026-11-22T01:46:18.123+0000`. */
-function timeOf(value: unknown, now: number): string | undefined {
-  if (typeof value !== 'string' || value.length > 40) return undefined;
+function timeOf(value: string | undefined, now: number): string | undefined {
+  if (value === undefined || value.length > 40) return undefined;
   const time = Date.parse(value.replace(/([+-]\d\d)(\d\d)$/, '$1:$2'));
   if (Number.isNaN(time) || time < 0 || isAhead(time, now)) return undefined;
   return new Date(time).toISOString();

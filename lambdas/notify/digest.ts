@@ -1,17 +1,16 @@
 import type { DigestEvent } from '../contracts/event.ts';
-import type { DigestMemory, Told } from '../contracts/notification-state.ts';
+import type { DigestMemory, NotificationState } from '../contracts/notification-state.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { printable } from '../printable.ts';
 import { CERTIFICATE_CLASSES, renewedBy } from '../tables/certificate-classes.ts';
 import type { ClusterState } from '../tables/cluster-states.ts';
 import { DAY_MS } from '../time.ts';
-import { compare, counted, date, span, timeOf } from '../words.ts';
-import type { Notification } from './message.ts';
+import { compare, counted, date, percent, span, timeOf } from '../words.ts';
+import { NOBODY, type NotificationChange, openAlarms } from './notification-state.ts';
 import { isOfHub } from './plan.ts';
-import { withinBytes } from './publication.ts';
-import { rolloutLines } from './rollout-lines.ts';
+import { type Notification, withinBytes } from './publication.ts';
+import { rolloutLines, type View } from './rollout-lines.ts';
 import { bounded, labelsOf, subjectOf } from './texts.ts';
-import { NOBODY, openAlarms, type ToldChange } from './told.ts';
 
 /** Lines of a section. */
 const MOST_LINES = 8;
@@ -33,9 +32,9 @@ export interface DigestInput {
   /** Undefined where the registry or the index cannot be read; `problem` then says why. */
   readonly health: FleetHealth | undefined;
   readonly problem?: string;
-  readonly told: Told;
+  readonly told: NotificationState;
   /** To the report page. */
-  readonly link?: string;
+  readonly link?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -43,7 +42,7 @@ export interface DigestInput {
 export interface Digest {
   /** Undefined for one that was sent already. */
   readonly message: Notification | undefined;
-  readonly change: ToldChange;
+  readonly change: NotificationChange;
 }
 
 /**
@@ -73,6 +72,7 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
   const current = health.clusters.filter(({ state }) => state !== 'gone');
   const labels = labelsOf(health.clusters);
   const labelOf = (id: string): string => printable(labels.get(id) ?? id, 120);
+  const view: View = { current, labelOf, now };
   const having = (state: ClusterState) => health.clusters.filter((cluster) => cluster.state === state);
   const critical = having('critical');
   const warning = having('warning');
@@ -83,31 +83,29 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
   const unknown = new Set(idsOf(current.filter(({ sweptAt }) => sweptAt === undefined)));
   const mended = [...before].filter((id) => !unwell.has(id) && !unknown.has(id));
 
-  const { counts } = health;
-  const story = storyOf(current, counts, labelOf, now);
+  const { counts, slo } = health;
+  const story = storyOf(view, counts);
   const named = (ids: readonly string[], sign: string) => ids.map((id) => `${sign} ${labelOf(id)}`);
   const sections = [
     section(
       'Critical',
-      critical.map((cluster) => unwellLine(cluster, labelOf)),
-      critical.length,
+      critical.map((cluster) => unwellLine(cluster, view)),
     ),
     section(
       'Warning',
-      warning.map((cluster) => unwellLine(cluster, labelOf)),
-      warning.length,
+      warning.map((cluster) => unwellLine(cluster, view)),
     ),
     section('Certmarshal itself', hubLines(told, now)),
-    section('Hostile requests of a day', hostileLines(health.clusters, labelOf, now)),
-    section('Not all done', incompleteLines(current, labelOf, now)),
-    section('Rollouts', rolloutLines(current, labelOf, now)),
-    section('Bites within 30 days', soonLines(current, labelOf, now)),
+    section('Hostile requests of a day', hostileLines(health.clusters, view)),
+    section('Not all done', incompleteLines(view)),
+    section('Rollouts', rolloutLines(view)),
+    section('Bites within 30 days', soonLines(view)),
     section('Unwell since the last digest', named(opened, '+')),
     section('Mended since the last digest', named(mended, '-')),
-    section('Not seen', unseenLines(current, labelOf, now)),
+    section('Not seen', unseenLines(view)),
     section(
       'In maintenance',
-      having('maintenance').map((cluster) => maintenanceLine(cluster, labelOf)),
+      having('maintenance').map((cluster) => maintenanceLine(cluster, view)),
     ),
     section(
       'Gone',
@@ -135,7 +133,7 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
     warning: idsOf(warning).slice(0, MOST_IDS),
     opened: opened.slice(0, MOST_IDS),
     mended: mended.slice(0, MOST_IDS),
-    objective: objectiveOf(health),
+    objective: { promised: slo.objective, attainment: slo.attainment, budgetLeft: slo.budgetLeft },
   };
   return { message: messageOf(lines, withinBytes(event, LARGEST_EVENT), link), change: { digest: memory } };
 }
@@ -162,12 +160,7 @@ function messageOf(lines: readonly string[], digest: DigestEvent, link: string |
 }
 
 /** `Fleet: 212 of 214 clusters well; 1 critical, 1 warning; next certificate ends in 12 days (berlin-prod, etcd client)` */
-function storyOf(
-  current: readonly ClusterHealth[],
-  counts: FleetHealth['counts'],
-  labelOf: (id: string) => string,
-  now: number,
-): string {
+function storyOf({ current, labelOf, now }: View, counts: FleetHealth['counts']): string {
   const others = (['critical', 'warning', 'new', 'maintenance'] as const)
     .filter((state) => counts[state] > 0)
     .map((state) => `${counts[state]} ${state === 'maintenance' ? 'in maintenance' : state}`);
@@ -191,13 +184,13 @@ function renewsItself({ provider = 'eks-anywhere' }: ClusterHealth, what: keyof 
   return renewedBy(what, provider)?.includes('on its own') === true;
 }
 
-function section(title: string, lines: readonly string[], count = lines.length): readonly string[] {
-  if (count === 0) return [];
-  const more = count - Math.min(lines.length, MOST_LINES);
-  return ['', `${title} (${count})`, ...lines.slice(0, MOST_LINES), ...(more > 0 ? [`and ${more} more`] : [])];
+function section(title: string, lines: readonly string[]): readonly string[] {
+  if (lines.length === 0) return [];
+  const more = lines.length - MOST_LINES;
+  return ['', `${title} (${lines.length})`, ...lines.slice(0, MOST_LINES), ...(more > 0 ? [`and ${more} more`] : [])];
 }
 
-function unwellLine({ id, signals }: ClusterHealth, labelOf: (id: string) => string): string {
+function unwellLine({ id, signals }: ClusterHealth, { labelOf }: View): string {
   const [worst] = signals;
   if (worst === undefined) return labelOf(id);
   const more = signals.length > 1 ? `, and ${signals.length - 1} more` : '';
@@ -205,7 +198,7 @@ function unwellLine({ id, signals }: ClusterHealth, labelOf: (id: string) => str
 }
 
 /** Alarms about certmarshal that nobody has told the end of. */
-function hubLines(told: Told, now: number): readonly string[] {
+function hubLines(told: NotificationState, now: number): readonly string[] {
   return openAlarms(told)
     .filter(({ alarm }) => isOfHub(alarm))
     .map(({ key, openedAt, story }) => {
@@ -215,11 +208,7 @@ function hubLines(told: Told, now: number): readonly string[] {
 }
 
 /** Also of clusters that are gone: they may only be hidden. The newest first. */
-function hostileLines(
-  clusters: readonly ClusterHealth[],
-  labelOf: (id: string) => string,
-  now: number,
-): readonly string[] {
+function hostileLines(clusters: readonly ClusterHealth[], { labelOf, now }: View): readonly string[] {
   return clusters
     .flatMap(({ id, verdicts }) =>
       verdicts.flatMap(({ hostile, at, node, csr, message }) => {
@@ -233,11 +222,7 @@ function hostileLines(
 }
 
 /** Clusters that can be read, and whose last sweep did not do all it should: what it found. */
-function incompleteLines(
-  current: readonly ClusterHealth[],
-  labelOf: (id: string) => string,
-  now: number,
-): readonly string[] {
+function incompleteLines({ current, labelOf, now }: View): readonly string[] {
   return current
     .filter(({ readable, complete, sweptAt }) => readable && !complete && sweptAt !== undefined)
     .map(({ id, findings: [first, ...others] }) => {
@@ -248,7 +233,7 @@ function incompleteLines(
     });
 }
 
-function soonLines(current: readonly ClusterHealth[], labelOf: (id: string) => string, now: number): readonly string[] {
+function soonLines({ current, labelOf, now }: View): readonly string[] {
   return current
     .flatMap(({ id, audit }) =>
       (audit?.findings ?? []).flatMap(({ due, severity, message }) => {
@@ -260,11 +245,7 @@ function soonLines(current: readonly ClusterHealth[], labelOf: (id: string) => s
     .map(({ id, at, message }) => `${date(at)} ${labelOf(id)}: ${printable(message, 120)}`);
 }
 
-function unseenLines(
-  current: readonly ClusterHealth[],
-  labelOf: (id: string) => string,
-  now: number,
-): readonly string[] {
+function unseenLines({ current, labelOf, now }: View): readonly string[] {
   return current.flatMap(({ id, readable, sweptAt, readableAt, audit, state }) => {
     if (sweptAt === undefined) return [`${labelOf(id)}: not swept yet`];
     if (!readable) return [`${labelOf(id)}: requests cannot be listed, ${agoOf(readableAt, now)}`];
@@ -279,7 +260,7 @@ function agoOf(at: string | undefined, now: number): string {
   return time === undefined ? 'and never could' : `for ${span(now - time)}`;
 }
 
-function maintenanceLine({ id, maintenance }: ClusterHealth, labelOf: (id: string) => string): string {
+function maintenanceLine({ id, maintenance }: ClusterHealth, { labelOf }: View): string {
   const reason = maintenance?.reason === undefined ? '' : ` (${printable(maintenance.reason, 80)})`;
   return `${labelOf(id)}: until ${dateOf(maintenance?.until)}${reason}`;
 }
@@ -292,16 +273,6 @@ function sloLines(health: FleetHealth): readonly string[] {
     '',
     `Objective: ${percent(attainment)} of ${percent(objective)} in 30 days, ${missed} missed, ${percent(budgetLeft)} of the error budget left`,
   ];
-}
-
-function objectiveOf({ slo }: FleetHealth): NonNullable<DigestEvent['objective']> {
-  const { objective, attainment, budgetLeft } = slo;
-  return { promised: objective, attainment, budgetLeft };
-}
-
-/** Rounded down: 99.99 % is not all. */
-function percent(share: number): string {
-  return `${Math.floor(share * 10_000 + 1e-6) / 100} %`;
 }
 
 function dateOf(at: string | undefined): string {

@@ -1,20 +1,23 @@
 import type { AlarmEvent } from '../contracts/event.ts';
-import type { OpenAlarm, Told } from '../contracts/notification-state.ts';
+import type { NotificationState, OpenAlarm } from '../contracts/notification-state.ts';
 import { watchedSignal } from '../health/culprits.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { printable } from '../printable.ts';
-import {
-  ALARM_IDS,
-  ALARMS,
-  type AlarmId,
-  type AlarmSettings,
-  type AlarmSeverity,
-  alarmSetting,
-} from '../tables/alarms.ts';
+import { ALARM_IDS, ALARMS, type AlarmId, type AlarmSettings, alarmSetting } from '../tables/alarms.ts';
+import { entryOf } from '../tables/keys.ts';
 import { SIGNALS } from '../tables/signals.ts';
 import type { AlarmMessage } from './alarm-message.ts';
 import { alarmName, type NamedAlarm } from './alarm-name.ts';
-import type { Notification } from './message.ts';
+import {
+  isFresh,
+  isOld,
+  lastChange,
+  NOBODY,
+  type NotificationChange,
+  openAlarms,
+  type TroubleName,
+} from './notification-state.ts';
+import type { Notification } from './publication.ts';
 import {
   type Culprit,
   labelsOf,
@@ -28,16 +31,15 @@ import {
   unnamedLabel,
   unnamedText,
 } from './texts.ts';
-import { isFresh, isOld, lastChange, NOBODY, openAlarms, type ToldChange, type TroubleName } from './told.ts';
 import { hasMore, readTroubleKey, signalOfPart, type Trouble, troublesOf } from './troubles.ts';
 
 export interface LookInput {
-  readonly told: Told;
+  readonly told: NotificationState;
   /** Undefined where the registry or the index cannot be read. */
   readonly health: FleetHealth | undefined;
   readonly settings: AlarmSettings;
   /** To the report page. */
-  readonly link?: string;
+  readonly link?: string | undefined;
   /** Where the state of the fleet is: a person has to name it. */
   readonly bucket?: string | undefined;
   /** Milliseconds since the epoch. */
@@ -52,7 +54,7 @@ export interface PlanInput extends LookInput {
 export interface Plan {
   readonly messages: readonly Notification[];
   /** What is to be remembered once they are sent. */
-  readonly change: ToldChange;
+  readonly change: NotificationChange;
   /** Why CloudWatch's message cannot be used now and has to come again. Then there is nothing else. */
   readonly again?: string;
 }
@@ -78,7 +80,7 @@ export function planNotifications(input: PlanInput): Plan {
     return message.state === 'OK'
       ? { ...NOTHING, again: 'what is over cannot be told while the state of the fleet cannot be read' }
       : planUnnamed(input);
-  const seen = compared(alarm, { ...input, health }, message);
+  const seen = compared(alarm, { ...input, health });
   if (message.state === 'ALARM' && seen.ringing.length === 0) return joined([planUnnamed(input), planEnds(seen)]);
   const made = joined([message.state === 'ALARM' ? planOpening(seen) : NOTHING, planEnds(seen)]);
   // Many clusters ring at once: only what changes anything is worth a write.
@@ -137,11 +139,8 @@ interface Compared {
   readonly health: FleetHealth;
 }
 
-function compared(
-  alarm: AlarmId,
-  { told, health, settings, link, bucket, now }: LookInput & { readonly health: FleetHealth },
-  message?: AlarmMessage,
-): Compared {
+function compared(alarm: AlarmId, input: SceneInput & { readonly health: FleetHealth }): Compared {
+  const { told, health, settings, message, now } = input;
   const open = told.open[alarm] ?? {};
   const ringing = troublesOf(alarm, health, settings, Object.keys(open));
   const fleet = {
@@ -149,10 +148,10 @@ function compared(
     ringing: new Set(ringing.map(({ cluster }) => cluster.id)).size,
   };
   const lostAt = endUnseen(told, message);
-  const news = ringing.filter(({ key }) => isNews(Object.hasOwn(open, key) ? open[key] : undefined, lostAt, now));
+  const news = ringing.filter(({ key }) => isNews(entryOf(open, key), lostAt, now));
   return {
     alarm,
-    scene: sceneOf(alarm, { settings, link, bucket, now, ...(message && { message }) }, fleet),
+    scene: sceneOf(alarm, input, fleet),
     ringing,
     news,
     open,
@@ -164,7 +163,7 @@ function compared(
  * When CloudWatch said that the alarm ended, where it rings again long after and nobody has looked at the fleet in between: what was open then has ended, though
  * nobody saw it.
  */
-function endUnseen(told: Told, message: AlarmMessage | undefined): string | undefined {
+function endUnseen(told: NotificationState, message: AlarmMessage | undefined): string | undefined {
   if (message?.state !== 'ALARM' || message.changedAt === undefined) return undefined;
   const last = lastChange(told, message.name);
   if (last?.state !== 'OK' || Date.parse(message.changedAt) - Date.parse(last.at) < AWAY_MS) return undefined;
@@ -195,17 +194,17 @@ function planOpening({ alarm, scene, news, open }: Compared): Plan {
   const culprits = [...Map.groupBy(news, ({ cluster }) => cluster.id).values()].flatMap((same) =>
     culpritOf(same, known),
   );
-  const unnamed = Object.hasOwn(open, NOBODY) ? open[NOBODY] : undefined;
+  const unnamed = entryOf(open, NOBODY);
   // Now that clusters can be named, nobody waits for the end of an alarm that named none.
   const closing = unnamed === undefined ? [] : [plainEvent('closed', closedOf(unnamed), scene)];
   const events = news.flatMap((trouble): readonly AlarmEvent[] => {
     const { key, cluster } = trouble;
-    const former = Object.hasOwn(open, key) ? open[key] : undefined;
+    const former = entryOf(open, key);
     const isTold = former !== undefined && former.claimedAt === undefined && former.closingAt === undefined;
     return [
       // Its end was nobody's to tell; people hear of the new beginning.
       ...(isTold ? [plainEvent('closed', { ...closedOf(former), ...readTroubleKey(key) }, scene)] : []),
-      { ...openedEvent({ cluster, signal: signalOfPart(trouble) }, scene), ...partOf(trouble) },
+      { ...openedEvent({ cluster, signal: signalOfPart(trouble) }, scene), part: trouble.part },
     ];
   });
   return {
@@ -254,13 +253,13 @@ function planUnnamed(input: PlanInput): Plan {
     health === undefined
       ? 'Which clusters cannot be told: the state of the fleet cannot be read.'
       : 'No cluster shows it any more: it may be over, or too new to be seen.';
-  const plan = unnamedPlan(named, message, why, sceneOf(named.alarm, input, undefined), NOBODY);
+  const plan = unnamedPlan(named, message, why, sceneOf(named.alarm, input), NOBODY);
   return { ...plan, change: { ...plan.change, changed: changeOf({ message, now }) } };
 }
 
 /** An alarm that named no cluster was claimed and perhaps never told. */
 function lostUnnamed({ alarm, scene, open, news }: Compared): Plan {
-  const entry = Object.hasOwn(open, NOBODY) ? open[NOBODY] : undefined;
+  const entry = entryOf(open, NOBODY);
   if (entry?.claimedAt === undefined || isFresh(entry.claimedAt, scene.now) || news.length > 0) return NOTHING;
   const message: AlarmMessage = { name: alarmName(alarm), state: 'ALARM' };
   return unnamedPlan({ alarm }, message, 'No cluster shows it any more: it may be over.', scene, NOBODY);
@@ -340,9 +339,8 @@ function planOfHub(input: PlanInput): Plan {
   const { alarm, part: key = NOBODY } = named;
   if (isRepeated(message, told)) return NOTHING;
   const changed = changeOf({ message, now });
-  const byKey = told.open[alarm] ?? {};
-  const open = Object.hasOwn(byKey, key) ? byKey[key] : undefined;
-  const scene = sceneOf(alarm, input, undefined);
+  const open = entryOf(told.open[alarm], key);
+  const scene = sceneOf(alarm, input);
   const plan =
     message.state === 'ALARM'
       ? unnamedPlan(named, message, '', scene, key)
@@ -353,14 +351,14 @@ function planOfHub(input: PlanInput): Plan {
 }
 
 /** CloudWatch says what it said before, or what is overtaken. Without a time it is the state that counts. */
-function isRepeated({ name, state, changedAt }: AlarmMessage, told: Told): boolean {
+function isRepeated({ name, state, changedAt }: AlarmMessage, told: NotificationState): boolean {
   if (changedAt === undefined) return lastChange(told, name)?.state === state;
   return isOld(told, { name, at: changedAt });
 }
 
 /** What somebody claimed and perhaps never told. */
 function lostOfHub(alarm: AlarmId, input: LookInput): readonly Plan[] {
-  const scene = sceneOf(alarm, input, undefined);
+  const scene = sceneOf(alarm, input);
   return Object.entries(input.told.open[alarm] ?? {}).flatMap(([key, entry]) => {
     const { claimedAt, closingAt } = entry;
     if (isFresh(claimedAt, input.now) || isFresh(closingAt, input.now)) return [];
@@ -385,7 +383,7 @@ function endOfHub(named: NamedAlarm, open: OpenAlarm, scene: Scene): Plan {
         severity: scene.severity,
         state: 'closed',
         human: recoveredText([recovered], scene),
-        events: [plainEvent('closed', { ...closedOf(open), ...partOf(named) }, scene)],
+        events: [plainEvent('closed', { ...closedOf(open), part: named.part }, scene)],
       },
     ],
     change: { closed: [{ alarm, key }] },
@@ -400,7 +398,7 @@ function unnamedPlan(named: NamedAlarm, message: AlarmMessage, why: string, scen
         severity: scene.severity,
         state: 'opened',
         human: unnamedText(named, message, why, scene),
-        events: [plainEvent('opened', { story, ...partOf(named) }, scene)],
+        events: [plainEvent('opened', { story, part: named.part }, scene)],
       },
     ],
     change: { opened: [{ alarm: named.alarm, key, ...openOf(story, scene) }] },
@@ -422,32 +420,24 @@ function joined(plans: readonly Plan[]): Plan {
   };
 }
 
-function sceneOf(
-  alarm: AlarmId,
-  {
-    settings,
+type SceneInput = LookInput & { readonly message?: AlarmMessage };
+
+function sceneOf(alarm: AlarmId, { settings, link, bucket, now, message }: SceneInput, fleet?: Scene['fleet']): Scene {
+  const { severity } = alarmSetting(alarm, settings);
+  return {
+    severity: severity === 'off' ? ALARMS[alarm].severity : severity,
+    alarm,
+    fleet,
     link,
     bucket,
+    first: message?.first,
     now,
-    message,
-  }: Pick<LookInput, 'settings' | 'now' | 'bucket'> & {
-    readonly link?: string | undefined;
-    readonly message?: AlarmMessage;
-  },
-  fleet: Scene['fleet'],
-): Scene {
-  const { severity } = alarmSetting(alarm, settings);
-  const told: AlarmSeverity = severity === 'off' ? ALARMS[alarm].severity : severity;
-  return { severity: told, alarm, fleet, link, bucket, first: message?.first, now };
+  };
 }
 
-function changeOf({ message, now }: Pick<PlanInput, 'message' | 'now'>): NonNullable<ToldChange['changed']> {
+function changeOf({ message, now }: Pick<PlanInput, 'message' | 'now'>): NonNullable<NotificationChange['changed']> {
   const { name, state, changedAt = new Date(now).toISOString() } = message;
   return { name, state: state === 'ALARM' ? 'ALARM' : 'OK', at: changedAt };
-}
-
-function partOf({ part }: { readonly part?: string }): { readonly part?: string } {
-  return part === undefined ? {} : { part };
 }
 
 function closedOf({ story, openedAt }: OpenAlarm): { readonly story: string; readonly since: string } {

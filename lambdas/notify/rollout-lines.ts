@@ -4,6 +4,15 @@ import type { RolloutState } from '../tables/rollout-states.ts';
 import { DAY_MS } from '../time.ts';
 import { compare, counted, span, timeOf } from '../words.ts';
 
+/** What the lines of a digest are made of. */
+export interface View {
+  /** Without clusters that are gone. */
+  readonly current: readonly ClusterHealth[];
+  readonly labelOf: (id: string) => string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
 type Rollout = NonNullable<ClusterHealth['rollout']>;
 
 /** What is over is told for a day. Milliseconds. */
@@ -26,12 +35,8 @@ const WORDS: Readonly<Partial<Record<RolloutState, string>>> = {
 const ORDER = Object.keys(WORDS);
 
 /** A line for each cluster that rolls, is due, or has rolled since yesterday: what needs somebody first. Pure. */
-export function rolloutLines(
-  clusters: readonly ClusterHealth[],
-  labelOf: (id: string) => string,
-  now: number,
-): readonly string[] {
-  return clusters
+export function rolloutLines({ current, labelOf, now }: View): readonly string[] {
+  return current
     .flatMap(({ id, rollout }) => {
       const word = rollout && WORDS[rollout.state];
       if (rollout === undefined || word === undefined || isLongOver(rollout, now)) return [];

@@ -7,7 +7,7 @@ import type { Signal } from '../tables/signals.ts';
 import { counted, date, firstOf, span, timeOf } from '../words.ts';
 import type { AlarmMessage } from './alarm-message.ts';
 import type { NamedAlarm } from './alarm-name.ts';
-import type { HumanMessage } from './message.ts';
+import type { HumanMessage } from './publication.ts';
 
 /** Clusters that have a line of their own. */
 const MOST_LINES = 10;

@@ -1,11 +1,12 @@
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { DAY_MS } from '../time.ts';
+import { percent } from '../words.ts';
 import type { CertificateEnd } from './ends.ts';
 import { type Html, html } from './html.ts';
 import { type Known, knowsSweeps } from './known.ts';
 
-import { counted, linkTo, number, percent, STATE_WORDS, timeTag } from './words.ts';
+import { counted, linkTo, number, STATE_WORDS, timeTag } from './words.ts';
 
 const SOON_DAYS = 30;
 /** A tile names so many clusters. */

@@ -5,7 +5,7 @@ import { SOURCE_IDS } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { MINUTE_MS } from '../time.ts';
 import { urgencyByClass } from './ends.ts';
-import { rolloutDetails } from './rollout-details.ts';
+import { filled, positive, rolloutDetails } from './rollout-details.ts';
 
 /** How much of a cluster is in the page: all that the fleet index has, what somebody needs who has to act, or nothing. */
 export type Depth = 'full' | 'short';
@@ -17,14 +17,22 @@ const CLASSES: readonly string[] = Object.keys(CERTIFICATE_CLASSES);
 
 /** What is the same for every cluster: the details name its entries by their index. */
 export const VOCABULARY = {
-  classes: Object.values(CERTIFICATE_CLASSES).map(({ title, renewedBy }) => [
+  classes: Object.values(CERTIFICATE_CLASSES).map(({ title, renewedBy }): readonly [string, string, string] => [
     title,
     'eks' in renewedBy ? renewedBy.eks : '',
     'eks-anywhere' in renewedBy ? renewedBy['eks-anywhere'] : '',
   ]),
   sources: SOURCE_IDS,
-  fates: FATES,
 } as const;
+
+export type ClusterDetails = ReturnType<typeof clusterDetails>;
+
+/** What the script reads; `null` is a cluster that there was no room for. */
+export type PageData = typeof VOCABULARY & {
+  /** When the page was made, in milliseconds since the epoch. */
+  readonly at: number;
+  readonly clusters: readonly (ClusterDetails | null)[];
+};
 
 /**
  * What the page shows of a cluster when it is opened, as plain data. Keys are short where a thousand well clusters have them; what is empty is absent.
@@ -32,9 +40,10 @@ export const VOCABULARY = {
  *
  * @param now milliseconds since the epoch
  */
-export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number): object {
+export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number) {
   const most = depth === 'full' ? FULL : SHORT;
   const { id, provider, source, signals, findings, audit, verdicts, slo, maintenance } = cluster;
+  const { us, others, missed, refused, unprovable } = slo.counts;
   const ends = audit?.ends ?? [];
   const auditFindings = audit?.findings ?? [];
   return {
@@ -45,7 +54,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     readableAt: cluster.readable ? undefined : (cluster.readableAt ?? 'never'),
     incomplete: cluster.readable && !cluster.complete ? true : undefined,
     gone: cluster.goneSince,
-    maintenance: maintenance && [maintenance.until, maintenance.reason?.slice(0, 200) ?? ''],
+    maintenance: maintenance && ([maintenance.until, maintenance.reason?.slice(0, 200) ?? ''] as const),
     signals: filled(
       signals.slice(0, most.signals).map(({ story, since, due, command }) => ({
         story: story.slice(0, 300),
@@ -99,15 +108,25 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     unread: filled(indexes(audit?.sources.unread)),
     off: filled(indexes(audit?.sources.off)),
     slo: FATES.some((fate) => slo.counts[fate] > 0)
-      ? [...FATES.map((fate) => slo.counts[fate]), slo.objective, rounded(slo.budgetLeft)]
+      ? ([
+          us,
+          others,
+          missed,
+          refused,
+          unprovable,
+          slo.objective,
+          Math.round(slo.budgetLeft * 10_000) / 10_000,
+        ] as const)
       : undefined,
   };
 }
 
 type End = NonNullable<ClusterHealth['audit']>['ends'][number];
 
-/** `[class, count, life in minutes or 0, minutes to its end, urgency, where]`. */
-function certificate(end: End, cluster: ClusterHealth, now: number): readonly (string | number)[] {
+type EndDetails = readonly [what: number, count: number, life: number, left: number, urgency: number, where: string];
+
+/** `life` and `left` are minutes, `life` 0 where it is not known. */
+function certificate(end: End, cluster: ClusterHealth, now: number): EndDetails {
   const at = Date.parse(end.notAfter);
   const from = end.notBefore === undefined ? Number.NaN : Date.parse(end.notBefore);
   const urgency = urgencyByClass(cluster).get(end.what);
@@ -123,16 +142,4 @@ function certificate(end: End, cluster: ClusterHealth, now: number): readonly (s
 
 function indexes(sources: readonly (typeof SOURCE_IDS)[number][] | undefined): readonly number[] {
   return (sources ?? []).map((source) => SOURCE_IDS.indexOf(source));
-}
-
-function filled<T>(list: readonly T[]): readonly T[] | undefined {
-  return list.length === 0 ? undefined : list;
-}
-
-function positive(count: number): number | undefined {
-  return count > 0 ? count : undefined;
-}
-
-function rounded(share: number): number {
-  return Math.round(share * 10_000) / 10_000;
 }

@@ -1,8 +1,9 @@
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
+import { percent } from '../words.ts';
 import { type Html, html } from './html.ts';
 import type { Known } from './known.ts';
-import { number, percent, STATE_WORDS, timeTag } from './words.ts';
+import { number, STATE_WORDS, timeTag } from './words.ts';
 
 /** One line of the table. Short: a page has a thousand of them. */
 export function clusterRow(cluster: ClusterHealth, known: Known): Html {

@@ -7,7 +7,7 @@ import { certificateEnds } from './ends.ts';
 import { type Fitted, fit } from './fit.ts';
 import { constant, embeddedJson, type Html, html, markupOf } from './html.ts';
 import type { Basis, Known } from './known.ts';
-import { SCRIPT } from './script.ts';
+import SCRIPT from './script.json' with { type: 'json' };
 import { STYLE } from './style.ts';
 import { timeline } from './timeline.ts';
 import { discovery, unknown } from './unknown.ts';

@@ -10,13 +10,15 @@ const FULL = { failed: 10, reasons: 5, machines: 9, message: 300 } as const;
 /** Of which one line says all. */
 const ONE_LINE: ReadonlySet<RolloutState> = new Set<RolloutState>(['off']);
 
+export type RolloutDetails = NonNullable<ReturnType<typeof rolloutDetails>>;
+
 /**
  * What the page shows of the rollout of a cluster, as plain data; what is empty is absent. Nothing for one that nobody ever looked at: it is not opted in.
  */
 export function rolloutDetails(
   { name, namespace, provider, rollout }: Pick<ClusterHealth, 'name' | 'namespace' | 'provider' | 'rollout'>,
   depth: Depth,
-): object | undefined {
+) {
   if (rollout === undefined) return undefined;
   const { state, since, soonestEnd, span, nextWindow, failed, failedCount, reasons, progress } = rollout;
   const most = depth === 'full' ? FULL : SHORT;
@@ -27,9 +29,9 @@ export function rolloutDetails(
     message,
     since,
     end: soonestEnd,
-    span: span && [span.from, span.until],
+    span: span && ([span.from, span.until] as const),
     window: nextWindow,
-    began: rollout.rollout && [rollout.rollout.start, rollout.rollout.trigger],
+    began: rollout.rollout && ([rollout.rollout.start, rollout.rollout.trigger] as const),
     aborted: rollout.rollout?.abortedAt,
     reasons: filled(
       reasons.slice(0, most.reasons).map(({ id, object, message: text, remedy }) => ({
@@ -60,28 +62,20 @@ export function rolloutDetails(
 
 type Part = Omit<NonNullable<IndexedRollout['progress']>, 'etcd'>;
 
-/** `[wanted, replaced, verified, [[name, node, state, from, until]]]` */
-function partOf({ wanted, replaced, verified, machines }: Part, most: number): readonly unknown[] {
-  return [
-    wanted,
-    replaced,
-    verified,
-    machines
-      .slice(0, most)
-      .map(({ name, node = '', state, notBefore = '', notAfter = '' }) => [
-        name.slice(0, 120),
-        node.slice(0, 120),
-        state,
-        notBefore,
-        notAfter,
-      ]),
-  ];
+function partOf({ wanted, replaced, verified, machines }: Part, most: number) {
+  const rows = machines
+    .slice(0, most)
+    .map(
+      ({ name, node = '', state, notBefore = '', notAfter = '' }) =>
+        [name.slice(0, 120), node.slice(0, 120), state, notBefore, notAfter] as const,
+    );
+  return [wanted, replaced, verified, rows] as const;
 }
 
-function filled<T>(list: readonly T[]): readonly T[] | undefined {
+export function filled<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-function positive(count: number): number | undefined {
+export function positive(count: number): number | undefined {
   return count > 0 ? count : undefined;
 }

@@ -21,12 +21,6 @@ export function number(count: number): string {
   return String(count).replaceAll(/(?<=\d)(?=(?:\d{3})+$)/g, ',');
 }
 
-/** `99.95 %`; never rounded up to a hundred. */
-export function percent(share: number): string {
-  const hundredths = Math.floor(share * 10_000 + 1e-9);
-  return `${hundredths / 100} %`;
-}
-
 /**
  * A time for a reader without a script, in UTC; the script makes the reader's own of it.
  *

@@ -7,11 +7,11 @@ import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
 import { publish } from '../../../lambdas/aws/topics.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import type { AlarmEvent } from '../../../lambdas/contracts/event.ts';
-import { parseTold } from '../../../lambdas/contracts/notification-state.ts';
+import { parseNotificationState } from '../../../lambdas/contracts/notification-state.ts';
 import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
 import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts';
 import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
-import { openAlarms } from '../../../lambdas/notify/told.ts';
+import { openAlarms } from '../../../lambdas/notify/notification-state.ts';
 import type { AlarmSeverity } from '../../../lambdas/tables/alarms.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
@@ -201,7 +201,7 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
         since('OK').flatMap(({ alarm, at, from }) => (from === 'ALARM' ? [[shortName(alarm), minuteOf(at)]] : [])),
       ),
     isOver: () => {
-      const remembered = parseTold(JSON.parse(aws.s3.read(BUCKET, STATE_KEYS.told)?.toString() ?? '{}'), clock.now());
+      const remembered = parseNotificationState(JSON.parse(aws.s3.read(BUCKET, STATE_KEYS.told)?.toString() ?? '{}'), clock.now());
       return story.ringing().length === 0 && again.length === 0 && (!remembered || openAlarms(remembered).length === 0);
     },
     told: () => [...told],

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TopicMessage } from '../../../lambdas/aws/topics.ts';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
-import { type BusEvent, parseTold } from '../../../lambdas/contracts/notification-state.ts';
+import { type BusEvent, parseNotificationState } from '../../../lambdas/contracts/notification-state.ts';
 import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
@@ -90,7 +90,7 @@ describe('createNotifyHandler', () => {
       },
     };
   }
-  const toldIn = (state: MemoryObjects) => parseTold(state.objects.get('told.json')?.value, NOW + DAY);
+  const toldIn = (state: MemoryObjects) => parseNotificationState(state.objects.get('told.json')?.value, NOW + DAY);
   const OPEN = [expect.stringMatching(/^critical \[critical\] paris: /)];
 
   it('tells of a cluster, on the topic of the severity, and tells EventBridge', async () => {

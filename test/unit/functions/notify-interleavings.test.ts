@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
-import { parseTold } from '../../../lambdas/contracts/notification-state.ts';
+import { parseNotificationState } from '../../../lambdas/contracts/notification-state.ts';
 import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts';
-import { openAlarms } from '../../../lambdas/notify/told.ts';
+import { openAlarms } from '../../../lambdas/notify/notification-state.ts';
 import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
 import { runs } from '../../runs.ts';
@@ -90,7 +90,8 @@ function world(turn: () => Promise<void>) {
       });
       await Promise.race([notify(event, new AbortController().signal), death.promise]);
     },
-    remembered: () => openAlarms(parseTold(memory.objects.get('told.json')?.value, now + DAY) ?? { open: {} }),
+    remembered: () =>
+      openAlarms(parseNotificationState(memory.objects.get('told.json')?.value, now + DAY) ?? { open: {} }),
   };
 }
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterHealth } from '../../../lambdas/health/fleet-health.ts';
 import { digestOf } from '../../../lambdas/notify/digest.ts';
-import { afterTelling, NOTHING_TOLD } from '../../../lambdas/notify/told.ts';
+import { markNotified, NOTHING_NOTIFIED } from '../../../lambdas/notify/notification-state.ts';
 import { at, auditSummary, DAY, expiryFinding, MINUTE, NOW, rolloutSummary } from '../fleet/values.ts';
 import { cluster, ETCD, fleet, largeFleet, open, SLO } from './values.ts';
 
 const digest = (changed: Partial<Parameters<typeof digestOf>[0]> = {}) =>
-  digestOf({ health: fleet(), told: NOTHING_TOLD, now: NOW, ...changed });
+  digestOf({ health: fleet(), told: NOTHING_NOTIFIED, now: NOW, ...changed });
 const textOf = (made: ReturnType<typeof digest>) => made.message?.human.text ?? '';
 
 const ends = [
@@ -68,7 +68,7 @@ describe('digestOf', () => {
   it('compares with the last one', () => {
     const first = digest({ health: fleet(berlin, cluster('oslo')) });
     expect(textOf(first)).not.toContain('Unwell since');
-    const told = afterTelling(NOTHING_TOLD, first.change);
+    const told = markNotified(NOTHING_NOTIFIED, first.change);
     const second = digest({
       health: fleet(cluster('berlin-prod'), cluster('oslo', [ETCD])),
       told,
@@ -80,7 +80,7 @@ describe('digestOf', () => {
   });
 
   it('takes nothing for mended that is not known any more', () => {
-    const told = afterTelling(NOTHING_TOLD, digest({ health: fleet(berlin) }).change);
+    const told = markNotified(NOTHING_NOTIFIED, digest({ health: fleet(berlin) }).change);
     const lost = fleet(cluster('berlin-prod', [], { state: 'new', sweptAt: undefined } as never));
     const { message, change } = digest({ health: lost, told, now: NOW + DAY });
     expect(message?.digest?.mended).toEqual([]);
@@ -141,7 +141,7 @@ describe('digestOf', () => {
   });
 
   it('says that nothing is known, and compares with what was known later', () => {
-    const told = afterTelling(NOTHING_TOLD, digest({ health: fleet(berlin) }).change);
+    const told = markNotified(NOTHING_NOTIFIED, digest({ health: fleet(berlin) }).change);
     const made = digest({
       health: undefined,
       problem: 'fleet-index.v2.json.gz: it is not there',
@@ -155,7 +155,7 @@ describe('digestOf', () => {
   });
 
   it('is sent once, though it is asked for twice', () => {
-    const told = afterTelling(NOTHING_TOLD, digest().change);
+    const told = markNotified(NOTHING_NOTIFIED, digest().change);
     expect(digest({ told, now: NOW + MINUTE })).toEqual({ message: undefined, change: {} });
     expect(digest({ told, now: NOW + 11 * MINUTE }).message).toBeDefined();
   });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import {
+  claimNotifications,
+  lastChange,
+  markNotified,
+  NOTHING_NOTIFIED,
+  openAlarms,
+  releaseNotifications,
+} from '../../../lambdas/notify/notification-state.ts';
 import { planLook } from '../../../lambdas/notify/plan.ts';
 import { publicationOf } from '../../../lambdas/notify/publication.ts';
-import {
-  afterClaiming,
-  afterReleasing,
-  afterTelling,
-  lastChange,
-  NOTHING_TOLD,
-  openAlarms,
-} from '../../../lambdas/notify/told.ts';
 import { at, MINUTE, NOW } from '../fleet/values.ts';
 import { cluster, ETCD, fleet, message, planned } from './values.ts';
 
@@ -23,33 +23,33 @@ describe('a cluster that is called as what every object has', () => {
     const first = planned({ named: NAMED, message: alarm, health });
     expect(first.messages.flatMap(({ events }) => events)).toMatchObject([{ state: 'opened', cluster: id }]);
 
-    const told = afterTelling(NOTHING_TOLD, first.change);
+    const told = markNotified(NOTHING_NOTIFIED, first.change);
     expect(openAlarms(told).map(({ key }) => key)).toEqual([id]);
     expect(planLook({ told, health, settings: {}, now: NOW + MINUTE }).messages).toEqual([]);
 
     const well = fleet(cluster(id));
     const seen = planLook({ told, health: well, settings: {}, now: NOW + MINUTE });
-    const away = afterTelling(told, seen.change);
+    const away = markNotified(told, seen.change);
     const over = planLook({ told: away, health: well, settings: {}, now: NOW + 20 * MINUTE });
     expect(over.messages.flatMap(({ events }) => events)).toMatchObject([{ state: 'closed', cluster: id }]);
-    expect(openAlarms(afterTelling(away, over.change))).toEqual([]);
+    expect(openAlarms(markNotified(away, over.change))).toEqual([]);
   });
 
   it.each(INHERITED)('%s leaves nothing behind that was not told', (id) => {
     const opened = [{ alarm: 'CertificateCritical' as const, key: id, openedAt: at(), story: 'it ends' }];
-    const claimed = afterClaiming(NOTHING_TOLD, { opened }, at());
-    expect(afterReleasing(claimed, NOTHING_TOLD, { opened }, at())).toEqual(NOTHING_TOLD);
+    const claimed = claimNotifications(NOTHING_NOTIFIED, { opened }, at());
+    expect(releaseNotifications(claimed, NOTHING_NOTIFIED, { opened }, at())).toEqual(NOTHING_NOTIFIED);
     const closed = [{ alarm: 'CertificateCritical' as const, key: id }];
     // What was never open is not closed.
-    expect(openAlarms(afterClaiming(openOther(), { closed }, at()))).toMatchObject([{ key: 'other' }]);
+    expect(openAlarms(claimNotifications(openOther(), { closed }, at()))).toMatchObject([{ key: 'other' }]);
   });
 
   it.each(INHERITED)('%s is no alarm that CloudWatch spoke of', (name) => {
-    expect(lastChange(NOTHING_TOLD, name)).toBeUndefined();
+    expect(lastChange(NOTHING_NOTIFIED, name)).toBeUndefined();
   });
 
   const openOther = () =>
-    afterTelling(NOTHING_TOLD, {
+    markNotified(NOTHING_NOTIFIED, {
       opened: [{ alarm: 'CertificateCritical', key: 'other', openedAt: at(), story: 'it ends' }],
     });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { markNotified, NOBODY, NOTHING_NOTIFIED } from '../../../lambdas/notify/notification-state.ts';
 import { planUnknown } from '../../../lambdas/notify/plan.ts';
-import { afterTelling, NOBODY, NOTHING_TOLD } from '../../../lambdas/notify/told.ts';
 import { ALARMS, type AlarmId } from '../../../lambdas/tables/alarms.ts';
 import { at, MINUTE, NOW } from '../fleet/values.ts';
 import { away, cluster, ETCD, fleet, largeFleet, message, open, planned, ringing } from './values.ts';
@@ -107,7 +107,7 @@ describe('an alarm that names no cluster', () => {
     expect(messages[0]?.human.text).toContain(words);
     expect(messages[0]?.human.text).toContain('CloudWatch: Threshold Crossed');
     expect(messages[0]?.events).toMatchObject([{ state: 'opened' }]);
-    const told = afterTelling(NOTHING_TOLD, change);
+    const told = markNotified(NOTHING_NOTIFIED, change);
     expect(planned({ named: CRITICAL, message: ALARM, told, health }).messages).toEqual([]);
     const later = { ...ALARM, changedAt: at(MINUTE) };
     expect(planned({ named: CRITICAL, message: later, told, health, now: NOW + MINUTE }).messages).toHaveLength(1);
@@ -117,7 +117,7 @@ describe('an alarm that names no cluster', () => {
     const told = open('CertificateCritical', NOBODY);
     const { messages, change } = planned({ named: CRITICAL, message: ALARM, told, health: fleet(berlin) });
     expect(messages[0]?.events).toMatchObject([{ state: 'opened', cluster: 'berlin-prod' }, { state: 'closed' }]);
-    expect(Object.keys(afterTelling(told, change).open.CertificateCritical ?? {})).toEqual(['berlin-prod']);
+    expect(Object.keys(markNotified(told, change).open.CertificateCritical ?? {})).toEqual(['berlin-prod']);
   });
 });
 
@@ -139,7 +139,7 @@ describe('OK', () => {
       state: 'closed',
       events: [{ state: 'closed', cluster: 'oslo', since: at(-60 * MINUTE) }],
     });
-    const after = afterTelling(told, change);
+    const after = markNotified(told, change);
     expect(Object.keys(after.open.CertificateCritical ?? {})).toEqual(['berlin-prod']);
     expect(
       planned({ named: CRITICAL, message: OK, told: after, health: fleet(berlin, cluster('oslo')) }).messages,
@@ -201,7 +201,7 @@ describe('an alarm about certmarshal', () => {
       'First: certmarshal doctor --fleet fleet.yaml      Runbook: docs/runbooks/alarms/function-errors.md',
     ]);
     expect(messages[0]?.events).toMatchObject([{ part: 'sweep', state: 'opened' }]);
-    expect(Object.keys(afterTelling(NOTHING_TOLD, change).open.FunctionErrors ?? {})).toEqual(['sweep']);
+    expect(Object.keys(markNotified(NOTHING_NOTIFIED, change).open.FunctionErrors ?? {})).toEqual(['sweep']);
   });
 
   it.each<[string, readonly ReturnType<typeof said>[], readonly string[]]>([
@@ -213,10 +213,10 @@ describe('an alarm about certmarshal', () => {
     ['also without times', [said('ALARM'), said('ALARM'), said('OK'), said('OK')], ['opened', 'closed']],
     ['not at all when its end came first', [said('OK', 1), said('ALARM', 0)], []],
   ])('is told %s', (_, messages, states) => {
-    let told = NOTHING_TOLD;
+    let told = NOTHING_NOTIFIED;
     const seen = messages.flatMap((one) => {
       const plan = planned({ named, message: one, told, now: NOW + 5 * MINUTE });
-      told = afterTelling(told, plan.change);
+      told = markNotified(told, plan.change);
       return plan.messages.map(({ state }) => state);
     });
     expect(seen).toEqual(states);
@@ -241,7 +241,7 @@ describe('an alarm about certmarshal', () => {
 describe('an alarm that certmarshal does not know', () => {
   const strange = { name: 'somebody-else', state: 'ALARM', changedAt: at() } as const;
   it('is told as critical, once', () => {
-    const plan = planUnknown({ message: strange, told: NOTHING_TOLD, now: NOW });
+    const plan = planUnknown({ message: strange, told: NOTHING_NOTIFIED, now: NOW });
     expect(plan.messages).toMatchObject([
       {
         severity: 'critical',
@@ -249,8 +249,10 @@ describe('an alarm that certmarshal does not know', () => {
         human: { subject: '[critical] alarm somebody-else rings, and certmarshal does not know it' },
       },
     ]);
-    const told = afterTelling(NOTHING_TOLD, plan.change);
+    const told = markNotified(NOTHING_NOTIFIED, plan.change);
     expect(planUnknown({ message: strange, told, now: NOW }).messages).toEqual([]);
-    expect(planUnknown({ message: { ...strange, state: 'OK' }, told: NOTHING_TOLD, now: NOW }).messages).toEqual([]);
+    expect(planUnknown({ message: { ...strange, state: 'OK' }, told: NOTHING_NOTIFIED, now: NOW }).messages).toEqual(
+      [],
+    );
   });
 });

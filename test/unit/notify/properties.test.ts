@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AlarmEvent } from '../../../lambdas/contracts/event.ts';
-import { parseTold, type Told } from '../../../lambdas/contracts/notification-state.ts';
+import { type NotificationState, parseNotificationState } from '../../../lambdas/contracts/notification-state.ts';
+import { markNotified, NOBODY, NOTHING_NOTIFIED } from '../../../lambdas/notify/notification-state.ts';
 import { planLook, planNotifications } from '../../../lambdas/notify/plan.ts';
-import { afterTelling, NOBODY, NOTHING_TOLD } from '../../../lambdas/notify/told.ts';
 import { MINUTE, NOW } from '../fleet/values.ts';
 import { cluster, ETCD, fleet, message } from './values.ts';
 
@@ -36,7 +36,7 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 /** What is wrong with what somebody who reads everything was told. */
 function wrongIn(all: readonly Step[]): readonly string[] {
   const wrong: string[] = [];
-  let told: Told = NOTHING_TOLD;
+  let told: NotificationState = NOTHING_NOTIFIED;
   let unwell: readonly string[] = [];
   let now = NOW;
   const open = new Set<string>();
@@ -54,7 +54,7 @@ function wrongIn(all: readonly Step[]): readonly string[] {
   const look = (health: ReturnType<typeof fleetOf> | undefined): void => {
     const plan = planLook({ told, health, settings: {}, now });
     read(plan.messages.flatMap(({ events }) => events));
-    told = afterTelling(told, plan.change);
+    told = markNotified(told, plan.change);
   };
   for (const one of all) {
     now += 11 * MINUTE;
@@ -71,7 +71,7 @@ function wrongIn(all: readonly Step[]): readonly string[] {
     const said = message('CertificateCritical', one.state, changedAt === undefined ? {} : { changedAt });
     const plan = planNotifications({ named: NAMED, message: said, told, health, settings: {}, now });
     read(plan.messages.flatMap(({ events }) => events));
-    told = afterTelling(told, plan.change);
+    told = markNotified(told, plan.change);
     if (plan.again !== undefined && !(one.blind && plan.messages.length === 0)) wrong.push('not used');
     const again = planNotifications({ named: NAMED, message: said, told, health, settings: {}, now: now + 1 });
     if (again.messages.length > 0) wrong.push(`${one.state} told twice`);
@@ -86,7 +86,7 @@ function wrongIn(all: readonly Step[]): readonly string[] {
     look(fleetOf(unwell));
   }
   for (const id of open) if (id !== NOBODY && !unwell.includes(id)) wrong.push(`${id} still open`);
-  const parsed = parseTold(JSON.parse(JSON.stringify(told)), now);
+  const parsed = parseNotificationState(JSON.parse(JSON.stringify(told)), now);
   if (JSON.stringify(parsed) !== JSON.stringify(told)) wrong.push('not read back');
   return wrong;
 }
@@ -107,7 +107,7 @@ describe('what people are told, whatever CloudWatch says when', () => {
         const { messages } = planNotifications({
           named: NAMED,
           message: message('CertificateCritical', 'ALARM'),
-          told: NOTHING_TOLD,
+          told: NOTHING_NOTIFIED,
           health: blind ? undefined : fleetOf(unwell),
           settings: {},
           now: NOW,

@@ -4,9 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { EventDetail, eventJsonSchema, NotificationDocument } from '../../../lambdas/contracts/event.ts';
 import { digestOf } from '../../../lambdas/notify/digest.ts';
-import type { Notification } from '../../../lambdas/notify/message.ts';
-import { publicationOf } from '../../../lambdas/notify/publication.ts';
-import { NOTHING_TOLD } from '../../../lambdas/notify/told.ts';
+import { NOTHING_NOTIFIED } from '../../../lambdas/notify/notification-state.ts';
+import { type Notification, publicationOf } from '../../../lambdas/notify/publication.ts';
 import { at, NOW } from '../fleet/values.ts';
 import { away, cluster, ETCD, fleet, message, open, planned, SLO } from './values.ts';
 
@@ -33,7 +32,7 @@ function everyKind(story: string, ids: readonly string[]): readonly Notification
     .flatMap(({ messages }) => messages)
     .concat(
       digestOf({ health: { ...health, slo: { ...SLO, attainment: 1 } }, told, now: NOW }).message ?? [],
-      digestOf({ health: undefined, problem: story, told: NOTHING_TOLD, now: NOW }).message ?? [],
+      digestOf({ health: undefined, problem: story, told: NOTHING_NOTIFIED, now: NOW }).message ?? [],
     );
 }
 
@@ -105,7 +104,7 @@ describe('publicationOf', () => {
       ...ids.map((id) => cluster([id, id, id].join('/'), [{ ...ETCD, story: '"\\\u20ac'.repeat(100) }])),
     );
     const before = { at: at(-1), critical: [], warning: ids.map((id) => `${id}/"\\`) };
-    const told = { ...NOTHING_TOLD, digest: { ...before, at: '2026-11-20T10:00:00.000Z' } };
+    const told = { ...NOTHING_NOTIFIED, digest: { ...before, at: '2026-11-20T10:00:00.000Z' } };
     const made = digestOf({ health, told, now: NOW }).message as Notification;
     expect(Buffer.byteLength(JSON.stringify(made.digest))).toBeLessThan(200_000);
     for (const one of [

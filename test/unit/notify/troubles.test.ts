@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { KeptFinding } from '../../../lambdas/contracts/finding.ts';
-import type { Told } from '../../../lambdas/contracts/notification-state.ts';
+import type { NotificationState } from '../../../lambdas/contracts/notification-state.ts';
+import { markNotified, NOTHING_NOTIFIED, openAlarms } from '../../../lambdas/notify/notification-state.ts';
 import { planLook } from '../../../lambdas/notify/plan.ts';
-import { afterTelling, NOTHING_TOLD, openAlarms } from '../../../lambdas/notify/told.ts';
 import { signalOfPart, troublesOf } from '../../../lambdas/notify/troubles.ts';
 import type { AlarmId } from '../../../lambdas/tables/alarms.ts';
 import type { SignalId } from '../../../lambdas/tables/signals.ts';
@@ -94,13 +94,13 @@ describe('what is told apart in an alarm that is not by class', () => {
 });
 
 it('tells of a cluster that changes the names of its requesters all the time six times at most, and closes all when it is over', () => {
-  let told: Told = open('RequestsWaiting', 'berlin a_kubernetes.io/kubelet-serving');
+  let told: NotificationState = open('RequestsWaiting', 'berlin a_kubernetes.io/kubelet-serving');
   const texts: string[] = [];
   const look = (minutes: number, findings: readonly KeptFinding[]) => {
     const health = healthOf('RequestsWaiting', findings);
     const { messages, change } = planLook({ told, health, settings: {}, now: NOW + minutes * MINUTE });
     texts.push(...messages.flatMap(({ events }) => events.map(({ state, part }) => `${state} ${part}`)));
-    told = afterTelling(told, change);
+    told = markNotified(told, change);
   };
   for (let step = 0; step < 100; step += 1) look(step * 20, [waiting(`x${step}`), waiting(`y${step}`)]);
   expect(texts.filter((text) => text.startsWith('opened'))).toHaveLength(6);
@@ -108,5 +108,5 @@ it('tells of a cluster that changes the names of its requesters all the time six
   expect(texts).toContain('opened +more');
   look(2_000, []);
   look(2_020, []);
-  expect(openAlarms(told)).toEqual(openAlarms(NOTHING_TOLD));
+  expect(openAlarms(told)).toEqual(openAlarms(NOTHING_NOTIFIED));
 });

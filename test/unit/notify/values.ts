@@ -1,10 +1,10 @@
-import type { Told } from '../../../lambdas/contracts/notification-state.ts';
+import type { NotificationState } from '../../../lambdas/contracts/notification-state.ts';
 import { watchedSignal } from '../../../lambdas/health/culprits.ts';
 import type { ClusterHealth, FleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import type { AlarmMessage } from '../../../lambdas/notify/alarm-message.ts';
 import { alarmName, type NamedAlarm } from '../../../lambdas/notify/alarm-name.ts';
+import { markNotified, NOTHING_NOTIFIED, openAlarms } from '../../../lambdas/notify/notification-state.ts';
 import { type PlanInput, planNotifications } from '../../../lambdas/notify/plan.ts';
-import { afterTelling, NOTHING_TOLD, openAlarms } from '../../../lambdas/notify/told.ts';
 import { ALARMS, type AlarmId } from '../../../lambdas/tables/alarms.ts';
 import { SIGNALS, type Signal, type SignalId } from '../../../lambdas/tables/signals.ts';
 import { at, auditSummary, MINUTE, NOW } from '../fleet/values.ts';
@@ -87,15 +87,15 @@ export function ringing(alarm: AlarmId, changed: Partial<Signal> = {}): Signal {
 }
 
 export function planned(changed: Partial<PlanInput> & { readonly message: AlarmMessage; readonly named: NamedAlarm }) {
-  return planNotifications({ told: NOTHING_TOLD, health: fleet(), settings: {}, now: NOW, ...changed });
+  return planNotifications({ told: NOTHING_NOTIFIED, health: fleet(), settings: {}, now: NOW, ...changed });
 }
 
-export const open = (alarm: AlarmId, ...keys: readonly string[]): Told => ({
-  ...NOTHING_TOLD,
+export const open = (alarm: AlarmId, ...keys: readonly string[]): NotificationState => ({
+  ...NOTHING_NOTIFIED,
   open: { [alarm]: Object.fromEntries(keys.map((key) => [key, { openedAt: at(-60 * MINUTE), story: ETCD.story }])) },
 });
 
 /** All that is open rings no more for so long that it is over. */
-export function away(told: Told, since: string = at(-20 * MINUTE)): Told {
-  return afterTelling(told, { away: openAlarms(told).map(({ alarm, key }) => ({ alarm, key, since })) });
+export function away(told: NotificationState, since: string = at(-20 * MINUTE)): NotificationState {
+  return markNotified(told, { away: openAlarms(told).map(({ alarm, key }) => ({ alarm, key, since })) });
 }

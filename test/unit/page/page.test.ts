@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
 import type { FleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import { renderPage } from '../../../lambdas/page/page.ts';
-import { SCRIPT } from '../../../lambdas/page/script.ts';
+import SCRIPT from '../../../lambdas/page/script.json' with { type: 'json' };
 import { STYLE } from '../../../lambdas/page/style.ts';
 import {
   AT,

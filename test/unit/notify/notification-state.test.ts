@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { droppedEvents, parseTold, type Told } from '../../../lambdas/contracts/notification-state.ts';
-import { afterTelling, NOTHING_TOLD, openAlarms } from '../../../lambdas/notify/told.ts';
+import {
+  droppedEvents,
+  type NotificationState,
+  parseNotificationState,
+} from '../../../lambdas/contracts/notification-state.ts';
+import { markNotified, NOTHING_NOTIFIED, openAlarms } from '../../../lambdas/notify/notification-state.ts';
 import { at, MINUTE, NOW } from '../fleet/values.ts';
 import { open } from './values.ts';
 
 const opened = (key: string, openedAt = at()) => ({ alarm: 'QueueAge' as const, key, openedAt, story: 'x' });
 
-describe('afterTelling', () => {
+describe('markNotified', () => {
   it('does twice what it does once', () => {
     const change = {
       opened: [opened('a')],
@@ -14,8 +18,8 @@ describe('afterTelling', () => {
       changed: { name: 'n', state: 'ALARM' as const, at: at() },
       digest: { at: at(), critical: ['a'], warning: [] },
     };
-    const once = afterTelling(open('QueueAge', 'b', 'c'), change);
-    expect(afterTelling(once, change)).toEqual(once);
+    const once = markNotified(open('QueueAge', 'b', 'c'), change);
+    expect(markNotified(once, change)).toEqual(once);
     expect(openAlarms(once).map(({ key }) => key)).toEqual(['c', 'a']);
   });
 
@@ -23,7 +27,7 @@ describe('afterTelling', () => {
     const many = Array.from({ length: 41_000 }, (_, index) =>
       opened(`${'x'.repeat(290)}${index}`, at(index - 60 * MINUTE)),
     );
-    const told = afterTelling(NOTHING_TOLD, {
+    const told = markNotified(NOTHING_NOTIFIED, {
       opened: many,
       digest: { at: at(), critical: many.map(({ key }) => key), warning: [] },
     });
@@ -32,7 +36,7 @@ describe('afterTelling', () => {
     expect(keys).toContain(many.at(-1)?.key);
     expect(keys).not.toContain(many[0]?.key);
     expect(Buffer.byteLength(JSON.stringify(told))).toBeLessThan(32 * 1024 * 1024);
-    expect(parseTold(told, NOW)).toEqual(told);
+    expect(parseNotificationState(told, NOW)).toEqual(told);
   });
 
   it('remembers 5,000 events that were not sent, the newest', () => {
@@ -41,14 +45,14 @@ describe('afterTelling', () => {
       detailType: 'certmarshal digest' as const,
       detail: { ...detail, story: String(index) },
     }));
-    const { unsent } = afterTelling(NOTHING_TOLD, {}, events);
+    const { unsent } = markNotified(NOTHING_NOTIFIED, {}, events);
     expect(unsent).toHaveLength(5_000);
     expect(unsent.at(-1)?.detail.story).toBe('5099');
   });
 });
 
-describe('parseTold', () => {
-  const told: Told = {
+describe('parseNotificationState', () => {
+  const told: NotificationState = {
     ...open('QueueAge', '-'),
     changes: { n: { state: 'ALARM', at: at() } },
     lookedAt: at(),
@@ -56,12 +60,12 @@ describe('parseTold', () => {
   };
 
   it('gives back what was written', () => {
-    expect(parseTold(JSON.parse(JSON.stringify(told)), NOW)).toEqual(told);
+    expect(parseNotificationState(JSON.parse(JSON.stringify(told)), NOW)).toEqual(told);
   });
 
   it('leaves out what is far ahead, and alarms of another version', () => {
     const ahead = at(11 * MINUTE);
-    const read = parseTold(
+    const read = parseNotificationState(
       {
         ...told,
         open: { QueueAge: { '-': { openedAt: ahead, story: 'x' } }, Unheard: { a: { openedAt: at(), story: 'x' } } },
@@ -72,7 +76,7 @@ describe('parseTold', () => {
       },
       NOW,
     );
-    expect(read).toEqual({ ...NOTHING_TOLD, open: { QueueAge: {} } });
+    expect(read).toEqual({ ...NOTHING_NOTIFIED, open: { QueueAge: {} } });
   });
 
   it('leaves out single entries that nobody here wrote', () => {
@@ -88,7 +92,7 @@ describe('parseTold', () => {
       },
       changes: { n: { state: 'ALARM', at: at() }, m: at(), Größe: { state: 'OK', at: at() } },
     };
-    const read = parseTold(spoilt, NOW);
+    const read = parseNotificationState(spoilt, NOW);
     expect(read?.open).toEqual({ QueueAge: { '-': { openedAt: at(), story: 'x' } } });
     expect(Object.keys(read?.changes ?? {})).toEqual(['n']);
   });
@@ -115,7 +119,7 @@ describe('parseTold', () => {
       { detailType: 'certmarshal digest', detail: { version: 1, at: at(), story: 's', critical: ['a'], evil: 1 } },
       1,
     ];
-    const read = parseTold({ ...told, unsent }, NOW);
+    const read = parseNotificationState({ ...told, unsent }, NOW);
     const { more: _, ...clean } = { ...detail, runbook: 'docs/runbooks/alarms/queue-age.md' };
     expect(read?.unsent).toEqual([
       { detailType, detail: clean },
@@ -134,6 +138,6 @@ describe('parseTold', () => {
     { ...told, unsent: 1 },
     { ...told, changes: [] },
   ])('does not take %j', (value) => {
-    expect(parseTold(value, NOW)).toBeUndefined();
+    expect(parseNotificationState(value, NOW)).toBeUndefined();
   });
 });

@@ -1,11 +1,18 @@
-import type { AlarmChange, DigestMemory, OpenAlarm, Told, UnsentEvent } from '../contracts/notification-state.ts';
+import type {
+  AlarmChange,
+  DigestMemory,
+  NotificationState,
+  OpenAlarm,
+  UnsentEvent,
+} from '../contracts/notification-state.ts';
 import type { AlarmId } from '../tables/alarms.ts';
+import { entryOf } from '../tables/keys.ts';
 
 /** In place of a cluster or part that is not known, or is the only one. */
 export const NOBODY = '-';
 
 /** As before anybody was told anything. */
-export const NOTHING_TOLD: Told = { version: 1, open: {}, changes: {}, unsent: [] };
+export const NOTHING_NOTIFIED: NotificationState = { version: 1, open: {}, changes: {}, unsent: [] };
 
 export interface TroubleName {
   readonly alarm: AlarmId;
@@ -13,7 +20,7 @@ export interface TroubleName {
 }
 
 /** What a message tells, and what was seen; applied to whatever is remembered by then. */
-export interface ToldChange {
+export interface NotificationChange {
   readonly opened?: readonly (OpenAlarm & TroubleName)[];
   readonly closed?: readonly TroubleName[];
   /** What rings no more; without `since` it rings again. */
@@ -38,11 +45,15 @@ export const MOST_UNSENT = 5_000;
  *
  * @param unsent in place of those remembered, where it is given
  */
-export function afterTelling(told: Told, change: ToldChange, unsent: readonly UnsentEvent[] = told.unsent): Told {
+export function markNotified(
+  told: NotificationState,
+  change: NotificationChange,
+  unsent: readonly UnsentEvent[] = told.unsent,
+): NotificationState {
   const open = new Map(openAlarms(told).map((entry) => [keyOf(entry), entry]));
   for (const { since, ...name } of change.away ?? []) {
-    const { awaySince: _, ...entry } = open.get(keyOf(name)) ?? {};
-    if ('openedAt' in entry) open.set(keyOf(name), { ...entry, ...(since === undefined ? {} : { awaySince: since }) });
+    const entry = open.get(keyOf(name));
+    if (entry !== undefined) open.set(keyOf(name), { ...entry, awaySince: since });
   }
   for (const gone of change.closed ?? []) open.delete(keyOf(gone));
   for (const entry of change.opened ?? []) open.set(keyOf(entry), entry);
@@ -66,13 +77,13 @@ export function afterTelling(told: Told, change: ToldChange, unsent: readonly Un
  *
  * @param at RFC 3339
  */
-export function afterClaiming(told: Told, change: ToldChange, at: string): Told {
+export function claimNotifications(told: NotificationState, change: NotificationChange, at: string): NotificationState {
   const { opened = [], closed = [], ...seen } = change;
   const closing = closed.flatMap((name) => {
     const entry = openAlarm(told, name);
     return entry === undefined ? [] : [{ ...name, ...entry, closingAt: at }];
   });
-  return afterTelling(told, { ...seen, opened: [...opened.map((entry) => ({ ...entry, claimedAt: at })), ...closing] });
+  return markNotified(told, { ...seen, opened: [...opened.map((entry) => ({ ...entry, claimedAt: at })), ...closing] });
 }
 
 /**
@@ -81,12 +92,12 @@ export function afterClaiming(told: Told, change: ToldChange, at: string): Told 
  * @param before what was remembered before the claim
  * @param at the time of the claim
  */
-export function afterReleasing(
-  told: Told,
-  before: Told,
-  { opened = [], closed = [], changed }: ToldChange,
+export function releaseNotifications(
+  told: NotificationState,
+  before: NotificationState,
+  { opened = [], closed = [], changed }: NotificationChange,
   at: string,
-): Told {
+): NotificationState {
   const mine = [...opened, ...closed].filter((name) => {
     const entry = openAlarm(told, name);
     return entry?.claimedAt === at || entry?.closingAt === at;
@@ -95,7 +106,7 @@ export function afterReleasing(
     const entry = openAlarm(before, { alarm, key });
     return entry === undefined ? [] : [{ alarm, key, ...entry }];
   });
-  const released = afterTelling(told, { closed: mine, opened: restored });
+  const released = markNotified(told, { closed: mine, opened: restored });
   const last = changed && lastChange(told, changed.name);
   if (changed === undefined || last?.at !== changed.at) return released;
   const { [changed.name]: _, ...others } = released.changes;
@@ -104,7 +115,7 @@ export function afterReleasing(
 }
 
 /** Whether the change tells nothing that is not remembered. Pure. */
-export function changesNothing(told: Told, change: ToldChange): boolean {
+export function changesNothing(told: NotificationState, change: NotificationChange): boolean {
   const { opened = [], closed = [], away = [], changed, lookedAt, digest } = change;
   return (
     [...opened, ...closed, ...away].length === 0 &&
@@ -115,23 +126,22 @@ export function changesNothing(told: Told, change: ToldChange): boolean {
 }
 
 /** All of them, as a list. */
-export function openAlarms({ open }: Pick<Told, 'open'>): readonly (OpenAlarm & TroubleName)[] {
+export function openAlarms({ open }: Pick<NotificationState, 'open'>): readonly (OpenAlarm & TroubleName)[] {
   return alarmIds(open).flatMap((alarm) =>
     Object.entries(open[alarm] ?? {}).map(([key, entry]) => ({ ...entry, alarm, key })),
   );
 }
 
-function openAlarm({ open }: Told, { alarm, key }: TroubleName): OpenAlarm | undefined {
-  const byKey = open[alarm] ?? {};
-  return Object.hasOwn(byKey, key) ? byKey[key] : undefined;
+function openAlarm({ open }: NotificationState, { alarm, key }: TroubleName): OpenAlarm | undefined {
+  return entryOf(open[alarm], key);
 }
 
-export function lastChange({ changes }: Told, name: string): AlarmChange | undefined {
-  return Object.hasOwn(changes, name) ? changes[name] : undefined;
+export function lastChange({ changes }: NotificationState, name: string): AlarmChange | undefined {
+  return entryOf(changes, name);
 }
 
 /** Whether what CloudWatch says was said before, or is overtaken. */
-export function isOld(told: Told, { name, at }: { readonly name: string; readonly at: string }): boolean {
+export function isOld(told: NotificationState, { name, at }: { readonly name: string; readonly at: string }): boolean {
   const last = lastChange(told, name);
   return last !== undefined && at <= last.at;
 }
@@ -141,26 +151,26 @@ export function isFresh(claimedAt: string | undefined, now: number): boolean {
   return claimedAt !== undefined && Math.abs(now - Date.parse(claimedAt)) < CLAIM_MS;
 }
 
-function alarmIds(open: Told['open']): readonly AlarmId[] {
+function alarmIds(open: NotificationState['open']): readonly AlarmId[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of such a record are these
   return Object.keys(open) as AlarmId[];
+}
+
+function withoutName({ openedAt, story, claimedAt, awaySince, closingAt }: OpenAlarm): OpenAlarm {
+  return { openedAt, story, claimedAt, awaySince, closingAt };
 }
 
 function keyOf({ alarm, key }: TroubleName): string {
   return `${alarm} ${key}`;
 }
 
-function nested(entries: ReturnType<typeof openAlarms>): Told['open'] {
+function nested(entries: ReturnType<typeof openAlarms>): NotificationState['open'] {
   return Object.fromEntries(
     [...Map.groupBy(entries, ({ alarm }) => alarm)].map(([alarm, same]) => [
       alarm,
-      Object.fromEntries(same.map(({ key, ...named }) => [key, entryOf(named)])),
+      Object.fromEntries(same.map((entry) => [entry.key, withoutName(entry)])),
     ]),
   );
-}
-
-function entryOf({ openedAt, story, claimedAt, awaySince, closingAt }: OpenAlarm): OpenAlarm {
-  return { openedAt, story, claimedAt, awaySince, closingAt };
 }
 
 function newest<T>(entries: readonly T[], at: (entry: T) => string, most: number): readonly T[] {

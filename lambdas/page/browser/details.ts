@@ -1,0 +1,190 @@
+import { MINUTE_MS } from '../../time.ts';
+import type { ClusterDetails } from '../cluster-details.ts';
+import { data } from './data.ts';
+import { type Child, make } from './dom.ts';
+import { bar, type Fact, factList, heading, labelledTable, list, soft } from './parts.ts';
+import { rolloutPart } from './rollout.ts';
+import { localDate, when } from './times.ts';
+
+const SYMBOLS = { critical: '✖ critical', warning: '! warning', info: '· info' };
+
+/** All that the page has of one cluster. */
+export function detailsOf(
+  details: ClusterDetails | null | undefined,
+  id: string,
+  isCritical: boolean,
+): readonly Child[] {
+  if (details === null || details === undefined)
+    return [
+      soft('There was no room in this page for the details of this cluster. '),
+      make('p', {}, make('code', {}, 'certmarshal report --output json'), ' has them.'),
+    ];
+  const { signals, rollout, ends, findings, moreFindings, verdicts, moreVerdicts, problems, moreProblems } = details;
+  return [
+    ...list('What to do', signals, ({ story, since, due, command }) =>
+      make(
+        'li',
+        { class: isCritical ? 'critical' : 'warning' },
+        make('b', {}, story),
+        make('div', { class: 'soft' }, ...(since ? ['since ', when(since), ' '] : []), ...bites(due)),
+        make('code', {}, command),
+      ),
+    ),
+    ...(rollout === undefined ? [] : rolloutPart(rollout)),
+    ...(ends === undefined ? [] : [heading('Certificates, by class'), certificates(ends, details)]),
+    ...list('Findings of the audit', findings, finding, moreFindings),
+    findings === undefined && moreFindings !== undefined && soft(`${moreFindings} findings are not shown here`),
+    ...(verdicts === undefined ? [] : [heading('Requests and verdicts'), verdictTable(verdicts)]),
+    verdicts !== undefined && moreVerdicts !== undefined && soft(`… and ${moreVerdicts} more in the journal`),
+    ...list(
+      'Problems of the sweeps',
+      problems,
+      ({ object, message, remedy, since }) =>
+        make(
+          'li',
+          { class: 'warning' },
+          make('b', {}, object),
+          ` ${message} `,
+          make('small', {}, 'since ', when(since)),
+          make('div', {}, remedy),
+        ),
+      moreProblems,
+    ),
+    heading('What is seen of it'),
+    factList(factsOf(details, id)),
+    details.cut && soft('Shortened, for want of room; certmarshal report --output json has all of it.'),
+  ];
+}
+
+function bites(due: string | undefined): readonly Child[] {
+  return due === undefined ? [] : ['· bites ', when(due, 'both')];
+}
+
+type Entry<List> = NonNullable<List> extends readonly (infer Item)[] ? Item : never;
+
+function finding(found: Entry<ClusterDetails['findings']>): HTMLElement {
+  const { severity, code, object, message, since, due, seen, renewal, command, runbook } = found;
+  return make(
+    'li',
+    { class: severity },
+    make('b', {}, `${SYMBOLS[severity]} ${code}`),
+    ` ${message}`,
+    make(
+      'div',
+      { class: 'soft' },
+      `${object} · since `,
+      when(since),
+      ...(due ? [' · bites ', when(due, 'both')] : []),
+      ...(seen ? [' · last seen ', when(seen)] : []),
+      renewal && ` · renewed by ${renewal}`,
+    ),
+    make('code', {}, command),
+    soft(`Runbook: ${runbook}`, 'div'),
+  );
+}
+
+const TONES = ['well', 'warning', 'critical'] as const;
+
+function certificates(ends: NonNullable<ClusterDetails['ends']>, { provider }: ClusterDetails): HTMLElement {
+  const rows = ends.map(([what, count, life, left, urgency, where]) => {
+    const [title, eks, anywhere] = data.classes[what] ?? ['', '', ''];
+    const at = data.at + left * MINUTE_MS;
+    const used = Math.min(1, Math.max(0, 1 - (at - Date.now()) / (life * MINUTE_MS)));
+    const tone = TONES[urgency] ?? 'well';
+    const renewal = provider === 'eks' ? eks : provider === undefined ? '' : anywhere;
+    return make(
+      'tr',
+      {},
+      make('th', { scope: 'row' }, title + (count > 1 ? ` ×${count}` : '')),
+      make(
+        'td',
+        { class: 'life' },
+        life > 0 ? bar(used, tone, `${Math.floor(used * 100)} % of its life used`) : 'unknown',
+      ),
+      make(
+        'td',
+        { class: tone === 'well' ? undefined : tone },
+        { well: '', warning: '! ', critical: '✖ ' }[tone],
+        at <= Date.now() && 'ended ',
+        when(at),
+        ` · ${localDate(at)}`,
+      ),
+      make('td', {}, renewal || 'not known'),
+      make('td', { class: 'soft' }, where),
+    );
+  });
+  return labelledTable(
+    'Certificates by class',
+    'classes',
+    ['Class', 'Life used', 'First end', 'Renewed by', 'Where'],
+    rows,
+  );
+}
+
+function verdictTable(verdicts: NonNullable<ClusterDetails['verdicts']>): HTMLElement {
+  const rows = verdicts.map(({ at, csr, node, verdict, reason, message, hostile }) => {
+    const isApproval = verdict === 'approve';
+    const [tone, symbol] = hostile ? ['critical', '✖'] : isApproval ? ['well', '✔'] : ['warning', '◌'];
+    return make(
+      'tr',
+      {},
+      make('td', { class: tone }, `${symbol} ${verdict}${hostile ? ', hostile' : ''}`),
+      make('th', { scope: 'row' }, node),
+      make('td', {}, reason),
+      make('td', {}, message),
+      make('td', { class: 'soft' }, csr),
+      make('td', {}, when(at)),
+    );
+  });
+  return labelledTable(
+    'Requests and verdicts',
+    undefined,
+    ['Verdict', 'Node', 'Reason', 'Why', 'Request', 'When'],
+    rows,
+  );
+}
+
+function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
+  const { readableAt, incomplete, auditedAt, unread, read, off, partial, snapshotProblem, maintenance, gone } = details;
+  const listed = incomplete ? '! listed, but not everything could be read, judged or written' : '✔ listed';
+  return [
+    readableAt === undefined
+      ? ['Requests', listed]
+      : readableAt === 'never'
+        ? ['Requests', '✖ could never be listed']
+        : ['Requests', '✖ cannot be listed; the last time ', when(readableAt, 'both')],
+    ['Audited', auditedAt === undefined ? '! never: nothing is known of its certificates' : when(auditedAt, 'both')],
+    unread && ['Not read', `! ${sourceNames(unread)}`],
+    read && ['Read', sourceNames(read)],
+    off && ['Switched off', sourceNames(off)],
+    partial && ['Before', '! The audit does not know what was seen before'],
+    snapshotProblem !== undefined && ['Snapshot', `! ${snapshotProblem}`],
+    ...sloFacts(details.slo),
+    maintenance && ['Maintenance', 'until ', when(maintenance[0], 'both'), maintenance[1] && `: ${maintenance[1]}`],
+    gone !== undefined && ['Gone', 'its source no longer shows it, since ', when(gone, 'both')],
+    ['Found by', details.source],
+    ['Id', `${id} `, make('a', { href: `#cluster=${encodeURIComponent(id)}` }, 'link to this cluster')],
+  ];
+}
+
+function sourceNames(indexes: readonly number[]): string {
+  return indexes.map((index) => data.sources[index]).join(', ');
+}
+
+function sloFacts(slo: ClusterDetails['slo']): readonly Fact[] {
+  if (slo === undefined) return [['Requests in 30 days', 'none that counts']];
+  const [us, others, missed, refused, unprovable, objective, left] = slo;
+  const kept = us + others;
+  const counted = kept + missed;
+  const attained = counted > 0 ? `${Math.floor((kept / counted) * 10_000) / 100} % in time; ` : '';
+  return [
+    [
+      'Requests in 30 days',
+      `${us} approved by certmarshal, ${others} by others, ${missed} missed, ${refused} refused, ${unprovable} without proof`,
+    ],
+    [
+      'Objective',
+      `${attained}objective ${Number((objective * 100).toFixed(3))} %, ${Math.floor(left * 100)} % of the budget left`,
+    ],
+  ];
+}

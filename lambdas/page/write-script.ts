@@ -1,0 +1,19 @@
+import { writeFileSync } from 'node:fs';
+import { buildSync } from 'esbuild';
+
+/** One classic script of all that is in `browser`: it is made here, because a page is also written where no compiler is. */
+export function buildScript(): string {
+  const { outputFiles } = buildSync({
+    entryPoints: [`${import.meta.dirname}/browser/script.ts`],
+    bundle: true,
+    format: 'iife',
+    target: 'es2023',
+    minify: true,
+    charset: 'utf8',
+    write: false,
+  });
+  return outputFiles[0]?.text.trimEnd() ?? '';
+}
+
+// Run after a change of what is in browser: node lambdas/page/write-script.ts
+if (import.meta.main) writeFileSync(`${import.meta.dirname}/script.json`, `${JSON.stringify(buildScript())}\n`);
