@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 
 import { rbacManifests } from '../../bin/commands/rbac.ts';
-import { type ApiCall, createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
+import type { ApiCall, KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { OPT_IN_ANNOTATION } from '../../lambdas/rollout/annotations.ts';
 import type { RolloutStep } from '../../lambdas/rollout/step.ts';
 import type { RolloutStepped } from '../../lambdas/rollout/step-rollout.ts';
 import type { Admin } from '../control-plane/admin.ts';
 import { PATIENCE_MS } from '../patience.ts';
+import { localClient } from '../support/local-client.ts';
 import type { Lifetime } from './apiserver-endpoints.ts';
 import { type ControlPlaneCluster, createdAt, type Machine, type Version } from './control-plane-cluster.ts';
 import type { ClusterApi } from './stack.ts';
@@ -69,9 +70,7 @@ export interface Spy {
 }
 
 export function spyOn(cluster: ClusterApi, serving: readonly Version[] = ['v1beta2', 'v1beta1']): Spy {
-  const credentials = { kind: 'token', token: cluster.tokenFor('certmarshal') } as const;
-  const { server, caPem } = cluster;
-  const inner = createKubernetesClient({ server, caPem, credentials, addresses: 'local' });
+  const inner = localClient(cluster, cluster.tokenFor('certmarshal'));
   const spied: Spy = {
     sent: [],
     writes: [],
