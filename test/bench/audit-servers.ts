@@ -5,6 +5,7 @@ import { fastClock } from '../fleet/clock.ts';
 import { kubernetesTime } from '../fleet/kube-object.ts';
 import { kubeconfigOf } from '../fleet/kubeconfig.ts';
 import { createServingCertificate } from '../fleet/serving-certificate.ts';
+import { freePorts, listening } from '../support/loopback.ts';
 
 // One API server with many Nodes, and their kubelets on addresses of 127/8, in a process of their own. Every tenth kubelet takes connections and
 // says nothing. Prints one JSON line, and ends with its parent.
@@ -17,7 +18,7 @@ const api = await startSimulatedApiServer({
   users: [{ name: 'certmarshal', groups: ['system:masters'] }],
 });
 const serving = await createServingCertificate('bench kubelets', new Date(Date.now() + 300 * 86_400_000));
-const port = await firstPort();
+const [port = 0] = await freePorts(1);
 for (let index = 0; index < Number(nodes); index += 1) {
   const name = `worker-${index}`;
   const address = `127.0.${1 + Math.floor(index / 250)}.${1 + (index % 250)}`;
@@ -36,15 +37,5 @@ function kubelet(index: number): Server {
 
 async function listen(server: Server, address: string): Promise<void> {
   server.on('connection', (socket) => socket.on('error', () => {}));
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, address, resolve);
-  });
-}
-
-async function firstPort(): Promise<number> {
-  const server = createTcpServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.1.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
+  await listening(server, address, port);
 }

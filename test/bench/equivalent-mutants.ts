@@ -1,516 +1,328 @@
-/** A mutant that no test can kill, because what it does is the same. */
-export interface EquivalentMutant {
-  readonly file: string;
-  readonly before: string;
-  readonly after: string;
-  readonly reason: string;
-}
-
-/** Subtracted from the mutants of `npm run bench -- mutants`, as it shows them. */
-export const EQUIVALENT_MUTANTS: readonly EquivalentMutant[] = [
-  {
-    file: 'lambdas/approval/rules/ownership.ts',
-    before: 'if (ranges === undefined)',
-    after: 'if (true)',
-    reason: 'What was worked out before is worked out again, and is the same.',
-  },
-  {
-    file: 'lambdas/approval/selection.ts',
-    before: 'first.length + last.length',
-    after: 'first.length - last.length',
-    reason: 'A name too short for both ends is refused by the last comparison too: `at` begins at `first.length`.',
-  },
-  {
-    file: 'lambdas/x509/der.ts',
-    before: '#contentStart = 0;',
-    after: '#contentStart = 1;',
-    reason: 'Nothing reads it before a header has been read, which sets it.',
-  },
-  {
-    file: 'lambdas/recovery/rules.ts',
-    before: "node ?? ''",
-    after: 'node',
-    reason: 'Approvals are counted by name: there is no count for no name, nor for an empty one.',
-  },
-  {
-    file: 'lambdas/recovery/decide.ts',
-    before: 'mayBeControlPlane: false,',
-    after: 'mayBeControlPlane: true,',
-    reason: 'Only the rule about reserved names asks, and a window does not have it.',
-  },
-  {
-    file: 'lambdas/approval/sweep.ts',
-    before: 'const total = { sent: 0, writes: 0, retries: 0 };',
-    after: 'const total = { sent: 1, writes: 0, retries: 0 };',
-    reason: 'A report tells the difference of two totals.',
-  },
-  {
-    file: 'lambdas/approval/sweep.ts',
-    before: 'const total = { sent: 0, writes: 0, retries: 0 };',
-    after: 'const total = { sent: 0, writes: 1, retries: 0 };',
-    reason: 'A report tells the difference of two totals.',
-  },
-  {
-    file: 'lambdas/approval/sweep.ts',
-    before: 'const total = { sent: 0, writes: 0, retries: 0 };',
-    after: 'const total = { sent: 0, writes: 0, retries: 1 };',
-    reason: 'A report tells the difference of two totals.',
-  },
-  {
-    file: 'lambdas/approval/fates.ts',
-    before: 'asked.undecided.size > 0',
-    after: 'asked.undecided.size >= 0',
-    reason: 'Adding none adds nothing.',
-  },
-  {
-    file: 'lambdas/recovery/decide.ts',
-    before: 'return difference === 0 ? a.name > b.name : difference > 0;',
-    after: 'return difference === 0 ? a.name > b.name : difference > 1;',
-    reason: 'The API server writes creation times in whole seconds: two differ by 1,000 ms or not at all.',
-  },
-  {
-    file: 'lambdas/audit/rules/first-in-range.ts',
-    before: 'this.#counts[node] = (this.#counts[node] ?? 0) + 1;',
-    after: 'this.#counts[node] = (this.#counts[node] ?? 1) + 1;',
-    reason: 'A typed array has a number at every index below its length.',
-  },
-  {
-    file: 'lambdas/audit/rules/authority.ts',
-    before: 'const life = usual > 0 ? usual : LEAF_LIFE_MS;',
-    after: 'const life = usual > 1 ? usual : LEAF_LIFE_MS;',
-    reason: 'Certificates begin and end in whole seconds: none lives for 1 ms.',
-  },
-  {
-    file: 'lambdas/audit/certificates.ts',
-    before: 'timeOf(observation.notAfter) ?? 0',
-    after: 'timeOf(observation.notAfter)',
-    reason: 'What has no end is in no slot; and in a bundle it is as little valid without a number as with 0.',
-  },
-  {
-    file: 'lambdas/audit/certificates.ts',
-    before: 'const notAfter = timeOf(observation.notAfter) ?? 0;',
-    after: 'const notAfter = timeOf(observation.notAfter) ?? 1;',
-    reason: 'What has no end is in no slot.',
-  },
-  {
-    file: 'lambdas/audit/certificates.ts',
-    before: 'const own = (timeOf(observation.notAfter) ?? 0) > now ? 1 : 0;',
-    after: 'const own = (timeOf(observation.notAfter) ?? 1) > now ? 1 : 0;',
-    reason: 'What has no end is in no slot.',
-  },
-  {
-    file: 'lambdas/audit/certificates.ts',
-    before: 'timeOf(a.notAfter) ?? 0',
-    after: 'timeOf(a.notAfter)',
-    reason: 'What has no end is in no slot.',
-  },
-  {
-    file: 'lambdas/audit/certificates.ts',
-    before: 'timeOf(best.notAfter) ?? 0',
-    after: 'timeOf(best.notAfter)',
-    reason: "What has no end is in no slot, and so it is nobody's best word.",
-  },
-  {
-    file: 'lambdas/audit/certificates.ts',
-    before: 'const end = timeOf(best.notAfter) ?? 0;',
-    after: 'const end = timeOf(best.notAfter) ?? 1;',
-    reason: "What has no end is in no slot, and so it is nobody's best word.",
-  },
-  {
-    file: 'lambdas/audit/rules/eks-authority.ts',
-    before: 'timeOf(at) ?? Number.POSITIVE_INFINITY',
-    after: 'timeOf(at)',
-    reason: 'Neither an infinite time nor none is before another.',
-  },
-  {
-    file: 'lambdas/audit/rules/inferred-ends.ts',
-    before: 'nodes.get(observation.name) ?? observation.name',
-    after: 'nodes.get(observation.name)',
-    reason: 'The map has every name of every member.',
-  },
-  {
-    file: 'lambdas/audit/keep-observations.ts',
-    before: "where ?? ''",
-    after: 'where',
-    reason: 'Neither an empty text nor the word that a regular expression makes of nothing ends with a port.',
-  },
-  {
-    file: 'lambdas/audit/keep-observations.ts',
-    before: "before.kind !== 'certificate' || now?.kind !== 'certificate'",
-    after: "before.kind !== 'certificate' && now?.kind !== 'certificate'",
-    reason: 'What is compared has one key, and the kind is part of it: both are certificates or none is.',
-  },
-  {
-    file: 'lambdas/audit/keep-observations.ts',
-    before: "observation.kind === 'renewal' ? …",
-    after: 'true ? …',
-    reason:
+/**
+ * Mutants that no test can kill, because what they do is the same: by file and reason, what is there and what stands for it. They are subtracted from the
+ * mutants of `npm run bench -- mutants`, as it shows them.
+ */
+export const EQUIVALENT_MUTANTS: Readonly<
+  Record<string, readonly (readonly [reason: string, ...changes: (readonly [before: string, after: string])[]])[]>
+> = {
+  'lambdas/approval/rules/ownership.ts': [
+    ['What was worked out before is worked out again, and is the same.', ['if (ranges === undefined)', 'if (true)']],
+    ['A failure that is undefined is none.', ['failure === undefined ? …', 'false ? …']],
+    ['A source that was not read has no list of them.', ['reading.ok ? …', 'true ? …']],
+  ],
+  'lambdas/approval/selection.ts': [
+    [
+      'A name too short for both ends is refused by the last comparison too: `at` begins at `first.length`.',
+      ['first.length + last.length', 'first.length - last.length'],
+    ],
+  ],
+  'lambdas/x509/der.ts': [
+    ['Nothing reads it before a header has been read, which sets it.', ['#contentStart = 0;', '#contentStart = 1;']],
+  ],
+  'lambdas/recovery/rules.ts': [
+    ['Approvals are counted by name: there is no count for no name, nor for an empty one.', ["node ?? ''", 'node']],
+  ],
+  'lambdas/recovery/decide.ts': [
+    [
+      'Only the rule about reserved names asks, and a window does not have it.',
+      ['mayBeControlPlane: false,', 'mayBeControlPlane: true,'],
+    ],
+    [
+      'The API server writes creation times in whole seconds: two differ by 1,000 ms or not at all.',
+      [
+        'return difference === 0 ? a.name > b.name : difference > 0;',
+        'return difference === 0 ? a.name > b.name : difference > 1;',
+      ],
+    ],
+  ],
+  'lambdas/approval/sweep.ts': [
+    [
+      'A report tells the difference of two totals.',
+      ['const total = { sent: 0, writes: 0, retries: 0 };', 'const total = { sent: 1, writes: 0, retries: 0 };'],
+      ['const total = { sent: 0, writes: 0, retries: 0 };', 'const total = { sent: 0, writes: 1, retries: 0 };'],
+      ['const total = { sent: 0, writes: 0, retries: 0 };', 'const total = { sent: 0, writes: 0, retries: 1 };'],
+    ],
+  ],
+  'lambdas/approval/fates.ts': [
+    ['Adding none adds nothing.', ['asked.undecided.size > 0', 'asked.undecided.size >= 0']],
+  ],
+  'lambdas/audit/rules/first-in-range.ts': [
+    [
+      'A typed array has a number at every index below its length.',
+      ['this.#counts[node] = (this.#counts[node] ?? 0) + 1;', 'this.#counts[node] = (this.#counts[node] ?? 1) + 1;'],
+    ],
+  ],
+  'lambdas/audit/rules/authority.ts': [
+    [
+      'Certificates begin and end in whole seconds: none lives for 1 ms.',
+      ['const life = usual > 0 ? usual : LEAF_LIFE_MS;', 'const life = usual > 1 ? usual : LEAF_LIFE_MS;'],
+    ],
+    ['The middle is before the end, so there is one.', ['sorted[middle] ?? 0', 'sorted[middle]']],
+  ],
+  'lambdas/audit/certificates.ts': [
+    [
+      'What has no end is in no slot; and in a bundle it is as little valid without a number as with 0.',
+      ['timeOf(observation.notAfter) ?? 0', 'timeOf(observation.notAfter)'],
+    ],
+    [
+      'What has no end is in no slot.',
+      ['const notAfter = timeOf(observation.notAfter) ?? 0;', 'const notAfter = timeOf(observation.notAfter) ?? 1;'],
+      [
+        'const own = (timeOf(observation.notAfter) ?? 0) > now ? 1 : 0;',
+        'const own = (timeOf(observation.notAfter) ?? 1) > now ? 1 : 0;',
+      ],
+      ['timeOf(a.notAfter) ?? 0', 'timeOf(a.notAfter)'],
+    ],
+    [
+      "What has no end is in no slot, and so it is nobody's best word.",
+      ['timeOf(best.notAfter) ?? 0', 'timeOf(best.notAfter)'],
+      ['const end = timeOf(best.notAfter) ?? 0;', 'const end = timeOf(best.notAfter) ?? 1;'],
+    ],
+  ],
+  'lambdas/audit/rules/eks-authority.ts': [
+    ['Neither an infinite time nor none is before another.', ['timeOf(at) ?? Number.POSITIVE_INFINITY', 'timeOf(at)']],
+  ],
+  'lambdas/audit/rules/inferred-ends.ts': [
+    [
+      'The map has every name of every member.',
+      ['nodes.get(observation.name) ?? observation.name', 'nodes.get(observation.name)'],
+    ],
+  ],
+  'lambdas/audit/keep-observations.ts': [
+    [
+      'Neither an empty text nor the word that a regular expression makes of nothing ends with a port.',
+      ["where ?? ''", 'where'],
+    ],
+    [
+      'What is compared has one key, and the kind is part of it: both are certificates or none is.',
+      [
+        "before.kind !== 'certificate' || now?.kind !== 'certificate'",
+        "before.kind !== 'certificate' && now?.kind !== 'certificate'",
+      ],
+    ],
+    [
       'Only a member has a node too, and it is never gone while the list that had it is not read; else it is dropped.',
-  },
-  {
-    file: 'lambdas/audit/read-assessment.ts',
-    before: 'found.length > 0 || cluster === undefined || now === undefined',
-    after: 'found.length > 0 || cluster === undefined && now === undefined',
-    reason: 'A cluster or a time that cannot be read is among the problems.',
-  },
-  {
-    file: 'lambdas/rollout/node-groups.ts',
-    before: "return { past, seen: false, state: past.endedAt !== undefined ? 'ended' : gone ? 'over' : 'running' };",
-    after: "return { past, seen: true, state: past.endedAt !== undefined ? 'ended' : gone ? 'over' : 'running' };",
-    reason: 'It is asked of the tries of a group that is there.',
-  },
-  {
-    file: 'lambdas/health/cluster-signals.ts',
-    before: 'Date.parse(b) > Date.parse(a)',
-    after: 'Date.parse(b) >= Date.parse(a)',
-    reason: 'Of two equal times each is the later one.',
-  },
-  {
-    file: 'lambdas/health/cluster-signals.ts',
-    before: 'name === undefined || owner === undefined',
-    after: 'name === undefined && owner === undefined',
-    reason: 'The expression has both groups or does not match.',
-  },
-  {
-    file: 'lambdas/health/cluster-signals.ts',
-    before: 'Number.isFinite(burnt) ? …',
-    after: 'true ? …',
-    reason: 'fleet.yaml has no objective of 1: a burn is a number.',
-  },
-  {
-    file: 'lambdas/health/cluster-signals.ts',
-    before: 'const value = Number.isFinite(burnt) ? Math.round(burnt * 1_000) / 1_000 : 0;',
-    after: 'const value = Number.isFinite(burnt) ? Math.round(burnt * 1_000) / 1_000 : 1;',
-    reason: 'fleet.yaml has no objective of 1: a burn is a number.',
-  },
-  {
-    file: 'lambdas/health/cluster-signals.ts',
-    before: 'return Number.isFinite(seconds) ? Math.max(0, seconds) : 0;',
-    after: 'return Number.isFinite(seconds) ? Math.max(1, seconds) : 0;',
-    reason: 'No signal is so young: each begins after minutes, or at one second.',
-  },
-  {
-    file: 'lambdas/health/cluster-signals.ts',
-    before: 'return Number.isFinite(seconds) ? Math.max(0, seconds) : 0;',
-    after: 'return Number.isFinite(seconds) ? Math.max(0, seconds) : 1;',
-    reason: 'No signal is so young: each begins after minutes, or at one second.',
-  },
-  {
-    file: 'lambdas/health/culprits.ts',
-    before: 'ALARMS_OF.get(id) ?? []',
-    after: 'ALARMS_OF.get(id)',
-    reason: 'Every signal has an alarm.',
-  },
-  {
-    file: 'lambdas/health/culprits.ts',
-    before: "severities.includes('critical') ? …",
-    after: 'false ? …',
-    reason: 'No signal has two alarms.',
-  },
-  {
-    file: 'lambdas/health/finding-groups.ts',
-    before: 'entry.count > most.get(key)?.count ?? 0',
-    after: 'entry.count >= most.get(key)?.count ?? 0',
-    reason: 'Two entries of one key and one count are the same.',
-  },
-  {
-    file: 'lambdas/health/finding-groups.ts',
-    before: 'if (first === undefined)',
-    after: 'if (false)',
-    reason: 'A group has one finding at least.',
-  },
-  {
-    file: 'lambdas/health/fleet-health.ts',
-    before: 'ledger === undefined ? …',
-    after: 'false ? …',
-    reason: 'No ledger counts as an empty one.',
-  },
-  {
-    file: 'lambdas/health/fleet-health.ts',
-    before: 'due === undefined ? …',
-    after: 'false ? …',
-    reason: 'No time is no number, for which the next line has now.',
-  },
-  {
-    file: 'lambdas/health/fleet-health.ts',
-    before: 'a.id < b.id',
-    after: 'a.id <= b.id',
-    reason: 'Ids are keys of the registry: no two are the same.',
-  },
-  {
-    file: 'lambdas/health/fleet-health.ts',
-    before: 'a.id > b.id',
-    after: 'a.id >= b.id',
-    reason: 'Ids are keys of the registry: no two are the same.',
-  },
-  {
-    file: 'lambdas/health/fleet-health.ts',
-    before: '(a.id < b.id ? -1 : Number(a.id > b.id));',
-    after: '(a.id < b.id ? -2 : Number(a.id > b.id));',
-    reason: 'A sort asks for the sign.',
-  },
-  {
-    file: 'lambdas/fleet/plan-tick.ts',
-    before: 'if (target === undefined)',
-    after: 'if (false)',
-    reason: 'Clusters without a target were left out before.',
-  },
-  {
-    file: 'lambdas/fleet/plan-tick.ts',
-    before: 'if (!quick) return 2;',
-    after: 'if (!quick) return 3;',
-    reason: 'It is the last rank either way.',
-  },
-  {
-    file: 'lambdas/fleet/plan-tick.ts',
-    before: 'if (everyMinutes === undefined)',
-    after: 'if (false)',
-    reason: 'In a cadence that is no number nothing has its turn.',
-  },
-  {
-    file: 'lambdas/fleet/update-registry.ts',
-    before: 'a < b',
-    after: 'a <= b',
-    reason: 'Ids are keys: no two are the same.',
-  },
-  {
-    file: 'lambdas/fleet/update-registry.ts',
-    before: 'a > b',
-    after: 'a >= b',
-    reason: 'Ids are keys: no two are the same.',
-  },
-  {
-    file: 'lambdas/fleet/update-registry.ts',
-    before: 'return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))));',
-    after: 'return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -2 : Number(a > b))));',
-    reason: 'A sort asks for the sign.',
-  },
-  {
-    file: 'lambdas/fleet/fold-outcomes.ts',
-    before: 'startedAt <= before.at',
-    after: 'startedAt < before.at',
-    reason: 'Two outcomes that began in the same millisecond are the same outcome.',
-  },
-  {
-    file: 'lambdas/fleet/fold-outcomes.ts',
-    before: 'startedAt <= before.sweptAt',
-    after: 'startedAt < before.sweptAt',
-    reason: 'Two outcomes that began in the same millisecond are the same outcome.',
-  },
-  {
-    file: 'lambdas/fleet/fold-outcomes.ts',
-    before: 'startedAt > time',
-    after: 'startedAt >= time',
-    reason: 'Two outcomes that began in the same millisecond are the same outcome.',
-  },
-  {
-    file: 'lambdas/fleet/fold-outcomes.ts',
-    before: 'ledger.since ?? now',
-    after: 'ledger.since',
-    reason: 'The time of a look without rows is for the first look alone, which a ledger without it does not have.',
-  },
-  {
-    file: 'lambdas/fleet/fold-outcomes.ts',
-    before: 'time < finding.since',
-    after: 'time <= finding.since',
-    reason: 'Of two equal times each is the earlier one.',
-  },
-  {
-    file: 'lambdas/fleet/fold-outcomes.ts',
-    before: 'a.sweptAt > b.sweptAt',
-    after: 'a.sweptAt >= b.sweptAt',
-    reason: 'Of two clusters that were swept at once either is kept.',
-  },
-  {
-    file: 'lambdas/fleet/fold-outcomes.ts',
-    before: 'a.sweptAt < b.sweptAt',
-    after: 'a.sweptAt <= b.sweptAt',
-    reason: 'Of two clusters that were swept at once either is kept.',
-  },
-  {
-    file: 'lambdas/fleet/fold-outcomes.ts',
-    before: '.toSorted((a, b) => (a.sweptAt > b.sweptAt ? -1 : Number(a.sweptAt < b.sweptAt)))',
-    after: '.toSorted((a, b) => (a.sweptAt > b.sweptAt ? -2 : Number(a.sweptAt < b.sweptAt)))',
-    reason: 'A sort asks for the sign.',
-  },
-  {
-    file: 'lambdas/fleet/fold-outcomes.ts',
-    before: 'a < b',
-    after: 'a <= b',
-    reason: 'Ids are keys: no two are the same.',
-  },
-  {
-    file: 'lambdas/fleet/fold-outcomes.ts',
-    before: 'a > b',
-    after: 'a >= b',
-    reason: 'Ids are keys: no two are the same.',
-  },
-  {
-    file: 'lambdas/fleet/fold-outcomes.ts',
-    before: 'return Object.fromEntries(newest.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))));',
-    after: 'return Object.fromEntries(newest.toSorted(([a], [b]) => (a < b ? -2 : Number(a > b))));',
-    reason: 'A sort asks for the sign.',
-  },
-  {
-    file: 'lambdas/fleet/rollout-ledger.ts',
-    before: 'rollouts.length <= MOST_ROLLOUTS',
-    after: 'rollouts.length < MOST_ROLLOUTS',
-    reason: 'As many as fit are all of them, in whatever order.',
-  },
-  {
-    file: 'lambdas/fleet/hints.ts',
-    before: 'if (name === undefined)',
-    after: 'if (false)',
-    reason: 'No cluster is called nothing.',
-  },
-  {
-    file: 'lambdas/fleet/fits-fleet.ts',
-    before: "parts.find((key) => !isSameJson(Reflect.get(first, key), Reflect.get(target, key))) ?? 'lane'",
-    after: 'parts.find((key) => !isSameJson(Reflect.get(first, key), Reflect.get(target, key)))',
-    reason: 'Two targets that are not the same differ in a part.',
-  },
-  {
-    file: 'lambdas/journal/verify.ts',
-    before: 'expected.get(cluster) ?? []',
-    after: 'expected.get(cluster)',
-    reason: 'A verifier that is told of no line expects none.',
-  },
-  {
-    file: 'lambdas/journal/verify.ts',
-    before: 'a < b',
-    after: 'a <= b',
-    reason: 'Clusters are keys: no two are the same.',
-  },
-  {
-    file: 'lambdas/journal/verify.ts',
-    before: 'const clusters = [...verifiers].toSorted(([a], [b]) => (a < b ? -1 : 1));',
-    after: 'const clusters = [...verifiers].toSorted(([a], [b]) => (a < b ? -2 : 1));',
-    reason: 'A sort asks for the sign.',
-  },
-  {
-    file: 'lambdas/journal/verify.ts',
-    before: 'const clusters = [...verifiers].toSorted(([a], [b]) => (a < b ? -1 : 1));',
-    after: 'const clusters = [...verifiers].toSorted(([a], [b]) => (a < b ? -1 : 2));',
-    reason: 'A sort asks for the sign.',
-  },
-  {
-    file: 'lambdas/journal/verify.ts',
-    before: 'from < clusters.length',
-    after: 'from <= clusters.length',
-    reason: 'Behind the last one there is none.',
-  },
-  {
-    file: 'lambdas/health/cluster-signals.ts',
-    before: 'Number.isFinite(seconds) ? …',
-    after: 'true ? …',
-    reason: 'What is no number is not above 0, and so no signal.',
-  },
-  {
-    file: 'lambdas/rollout/observe.ts',
-    before: 'if (found === undefined)',
-    after: 'if (false)',
-    reason: 'Nothing asks for an object without a name.',
-  },
-  {
-    file: 'lambdas/journal/directory-journal.ts',
-    before: "error instanceof Error && 'code' in error",
-    after: "error instanceof Error || 'code' in error",
-    reason: 'Node.js throws nothing but errors, and one without a code has another one than EEXIST.',
-  },
-  {
-    file: 'lambdas/journal/verify-chain.ts',
-    before: "parseJournalKey(key)?.day ?? ''",
-    after: 'parseJournalKey(key)?.day',
-    reason: 'The key of a head was parsed when the head was read.',
-  },
-  {
-    file: 'lambdas/x509/certificate-key.ts',
-    before: 'octets[first] ?? 0',
-    after: 'octets[first]',
-    reason: 'The octet was found by its index.',
-  },
-  {
-    file: 'lambdas/x509/decode-certificate-request.ts',
-    before: '[...count].find(([, times]) => times > 1) ?? []',
-    after: '[...count].find(([, times]) => times > 1)',
-    reason: 'It is called for what is there twice.',
-  },
-  {
-    file: 'lambdas/x509/decode-certificate.ts',
-    before: 'if (!(error instanceof Refused))',
-    after: 'if (false)',
-    reason: 'Whatever is decoded, nothing else is thrown: a bug would be.',
-  },
-  {
-    file: 'lambdas/x509/issued-by.ts',
-    before: 'if (seen.has(current.fingerprint))',
-    after: 'if (false)',
-    reason: 'What was looked at is looked at again, and found to be the same.',
-  },
-  {
-    file: 'lambdas/approval/decide-approval.ts',
-    before: "ageReason(ageMs, first, cluster) ?? 'Orphaned'",
-    after: 'ageReason(ageMs, first, cluster)',
-    reason: 'No policy judges at this age, so the first one has a reason.',
-  },
-  {
-    file: 'lambdas/approval/rules/ownership.ts',
-    before: 'failure === undefined ? …',
-    after: 'false ? …',
-    reason: 'A failure that is undefined is none.',
-  },
-  {
-    file: 'lambdas/approval/rules/ownership.ts',
-    before: 'reading.ok ? …',
-    after: 'true ? …',
-    reason: 'A source that was not read has no list of them.',
-  },
-  {
-    file: 'lambdas/resources/status-addresses.ts',
-    before: "text(entry, 'type') ?? ''",
-    after: "text(entry, 'type')",
-    reason: 'Neither is a type of an address.',
-  },
-  {
-    file: 'lambdas/approval/act.ts',
-    before: "code ?? ''",
-    after: 'code',
-    reason: 'No code is as little in the set as an empty one.',
-  },
-  {
-    file: 'lambdas/fleet/brief-cluster.ts',
-    before: 'counts.get(kindOf(finding)) ?? 0',
-    after: 'counts.get(kindOf(finding))',
-    reason: 'At least the finding itself is shown: neither is as many.',
-  },
-  {
-    file: 'lambdas/audit/rules/authority.ts',
-    before: 'sorted[middle] ?? 0',
-    after: 'sorted[middle]',
-    reason: 'The middle is before the end, so there is one.',
-  },
-  {
-    file: 'lambdas/rollout/checks/neighbours.ts',
-    before: "controlPlane?.namespace ?? ''",
-    after: 'controlPlane?.namespace',
-    reason: 'A rollout is planned for a control plane only, and no control plane is without a namespace.',
-  },
-  {
-    file: 'lambdas/rollout/etcd-order.ts',
-    before: 'replacedFor > STALLED_MS',
-    after: 'replacedFor >= STALLED_MS',
-    reason: 'Which of two true sentences is told, in one millisecond of a day.',
-  },
-  {
-    file: 'lambdas/rollout/progress.ts',
-    before: 'sign?.since ?? made.since',
-    after: 'sign?.since',
-    reason: 'What has no time is filtered out, and the latest of the others is never before `made.since`.',
-  },
-  {
-    file: 'lambdas/rollout/step-rollout.ts',
-    before: 'now - startedAt > TURN_MS',
-    after: 'now - startedAt >= TURN_MS',
-    reason: 'A rollout that is open for exactly six hours, to the millisecond, is looked at by chance only.',
-  },
-];
+      ["observation.kind === 'renewal' ? …", 'true ? …'],
+    ],
+  ],
+  'lambdas/audit/read-assessment.ts': [
+    [
+      'A cluster or a time that cannot be read is among the problems.',
+      [
+        'found.length > 0 || cluster === undefined || now === undefined',
+        'found.length > 0 || cluster === undefined && now === undefined',
+      ],
+    ],
+  ],
+  'lambdas/rollout/node-groups.ts': [
+    [
+      'It is asked of the tries of a group that is there.',
+      [
+        "return { past, seen: false, state: past.endedAt !== undefined ? 'ended' : gone ? 'over' : 'running' };",
+        "return { past, seen: true, state: past.endedAt !== undefined ? 'ended' : gone ? 'over' : 'running' };",
+      ],
+    ],
+  ],
+  'lambdas/health/cluster-signals.ts': [
+    ['Of two equal times each is the later one.', ['Date.parse(b) > Date.parse(a)', 'Date.parse(b) >= Date.parse(a)']],
+    [
+      'The expression has both groups or does not match.',
+      ['name === undefined || owner === undefined', 'name === undefined && owner === undefined'],
+    ],
+    [
+      'fleet.yaml has no objective of 1: a burn is a number.',
+      ['Number.isFinite(burnt) ? …', 'true ? …'],
+      [
+        'const value = Number.isFinite(burnt) ? Math.round(burnt * 1_000) / 1_000 : 0;',
+        'const value = Number.isFinite(burnt) ? Math.round(burnt * 1_000) / 1_000 : 1;',
+      ],
+    ],
+    [
+      'No signal is so young: each begins after minutes, or at one second.',
+      [
+        'return Number.isFinite(seconds) ? Math.max(0, seconds) : 0;',
+        'return Number.isFinite(seconds) ? Math.max(1, seconds) : 0;',
+      ],
+      [
+        'return Number.isFinite(seconds) ? Math.max(0, seconds) : 0;',
+        'return Number.isFinite(seconds) ? Math.max(0, seconds) : 1;',
+      ],
+    ],
+    ['What is no number is not above 0, and so no signal.', ['Number.isFinite(seconds) ? …', 'true ? …']],
+  ],
+  'lambdas/health/culprits.ts': [
+    ['Every signal has an alarm.', ['ALARMS_OF.get(id) ?? []', 'ALARMS_OF.get(id)']],
+    ['No signal has two alarms.', ["severities.includes('critical') ? …", 'false ? …']],
+  ],
+  'lambdas/health/finding-groups.ts': [
+    [
+      'Two entries of one key and one count are the same.',
+      ['entry.count > most.get(key)?.count ?? 0', 'entry.count >= most.get(key)?.count ?? 0'],
+    ],
+    ['A group has one finding at least.', ['if (first === undefined)', 'if (false)']],
+  ],
+  'lambdas/health/fleet-health.ts': [
+    ['No ledger counts as an empty one.', ['ledger === undefined ? …', 'false ? …']],
+    ['No time is no number, for which the next line has now.', ['due === undefined ? …', 'false ? …']],
+    [
+      'Ids are keys of the registry: no two are the same.',
+      ['a.id < b.id', 'a.id <= b.id'],
+      ['a.id > b.id', 'a.id >= b.id'],
+    ],
+    [
+      'A sort asks for the sign.',
+      ['(a.id < b.id ? -1 : Number(a.id > b.id));', '(a.id < b.id ? -2 : Number(a.id > b.id));'],
+    ],
+  ],
+  'lambdas/fleet/plan-tick.ts': [
+    ['Clusters without a target were left out before.', ['if (target === undefined)', 'if (false)']],
+    ['It is the last rank either way.', ['if (!quick) return 2;', 'if (!quick) return 3;']],
+    ['In a cadence that is no number nothing has its turn.', ['if (everyMinutes === undefined)', 'if (false)']],
+  ],
+  'lambdas/fleet/update-registry.ts': [
+    ['Ids are keys: no two are the same.', ['a < b', 'a <= b'], ['a > b', 'a >= b']],
+    [
+      'A sort asks for the sign.',
+      [
+        'return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))));',
+        'return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -2 : Number(a > b))));',
+      ],
+    ],
+  ],
+  'lambdas/fleet/fold-outcomes.ts': [
+    [
+      'Two outcomes that began in the same millisecond are the same outcome.',
+      ['startedAt <= before.at', 'startedAt < before.at'],
+      ['startedAt <= before.sweptAt', 'startedAt < before.sweptAt'],
+      ['startedAt > time', 'startedAt >= time'],
+    ],
+    [
+      'The time of a look without rows is for the first look alone, which a ledger without it does not have.',
+      ['ledger.since ?? now', 'ledger.since'],
+    ],
+    ['Of two equal times each is the earlier one.', ['time < finding.since', 'time <= finding.since']],
+    [
+      'Of two clusters that were swept at once either is kept.',
+      ['a.sweptAt > b.sweptAt', 'a.sweptAt >= b.sweptAt'],
+      ['a.sweptAt < b.sweptAt', 'a.sweptAt <= b.sweptAt'],
+    ],
+    [
+      'A sort asks for the sign.',
+      [
+        '.toSorted((a, b) => (a.sweptAt > b.sweptAt ? -1 : Number(a.sweptAt < b.sweptAt)))',
+        '.toSorted((a, b) => (a.sweptAt > b.sweptAt ? -2 : Number(a.sweptAt < b.sweptAt)))',
+      ],
+      [
+        'return Object.fromEntries(newest.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))));',
+        'return Object.fromEntries(newest.toSorted(([a], [b]) => (a < b ? -2 : Number(a > b))));',
+      ],
+    ],
+    ['Ids are keys: no two are the same.', ['a < b', 'a <= b'], ['a > b', 'a >= b']],
+  ],
+  'lambdas/fleet/rollout-ledger.ts': [
+    [
+      'As many as fit are all of them, in whatever order.',
+      ['rollouts.length <= MOST_ROLLOUTS', 'rollouts.length < MOST_ROLLOUTS'],
+    ],
+  ],
+  'lambdas/fleet/hints.ts': [['No cluster is called nothing.', ['if (name === undefined)', 'if (false)']]],
+  'lambdas/fleet/fits-fleet.ts': [
+    [
+      'Two targets that are not the same differ in a part.',
+      [
+        "parts.find((key) => !isSameJson(Reflect.get(first, key), Reflect.get(target, key))) ?? 'lane'",
+        'parts.find((key) => !isSameJson(Reflect.get(first, key), Reflect.get(target, key)))',
+      ],
+    ],
+  ],
+  'lambdas/journal/verify.ts': [
+    ['A verifier that is told of no line expects none.', ['expected.get(cluster) ?? []', 'expected.get(cluster)']],
+    ['Clusters are keys: no two are the same.', ['a < b', 'a <= b']],
+    [
+      'A sort asks for the sign.',
+      [
+        'const clusters = [...verifiers].toSorted(([a], [b]) => (a < b ? -1 : 1));',
+        'const clusters = [...verifiers].toSorted(([a], [b]) => (a < b ? -2 : 1));',
+      ],
+      [
+        'const clusters = [...verifiers].toSorted(([a], [b]) => (a < b ? -1 : 1));',
+        'const clusters = [...verifiers].toSorted(([a], [b]) => (a < b ? -1 : 2));',
+      ],
+    ],
+    ['Behind the last one there is none.', ['from < clusters.length', 'from <= clusters.length']],
+  ],
+  'lambdas/rollout/observe.ts': [
+    ['Nothing asks for an object without a name.', ['if (found === undefined)', 'if (false)']],
+  ],
+  'lambdas/journal/directory-journal.ts': [
+    [
+      'Node.js throws nothing but errors, and one without a code has another one than EEXIST.',
+      ["error instanceof Error && 'code' in error", "error instanceof Error || 'code' in error"],
+    ],
+  ],
+  'lambdas/journal/verify-chain.ts': [
+    [
+      'The key of a head was parsed when the head was read.',
+      ["parseJournalKey(key)?.day ?? ''", 'parseJournalKey(key)?.day'],
+    ],
+  ],
+  'lambdas/x509/certificate-key.ts': [['The octet was found by its index.', ['octets[first] ?? 0', 'octets[first]']]],
+  'lambdas/x509/decode-certificate-request.ts': [
+    [
+      'It is called for what is there twice.',
+      ['[...count].find(([, times]) => times > 1) ?? []', '[...count].find(([, times]) => times > 1)'],
+    ],
+  ],
+  'lambdas/x509/decode-certificate.ts': [
+    [
+      'Whatever is decoded, nothing else is thrown: a bug would be.',
+      ['if (!(error instanceof Refused))', 'if (false)'],
+    ],
+  ],
+  'lambdas/x509/issued-by.ts': [
+    [
+      'What was looked at is looked at again, and found to be the same.',
+      ['if (seen.has(current.fingerprint))', 'if (false)'],
+    ],
+  ],
+  'lambdas/approval/decide-approval.ts': [
+    [
+      'No policy judges at this age, so the first one has a reason.',
+      ["ageReason(ageMs, first, cluster) ?? 'Orphaned'", 'ageReason(ageMs, first, cluster)'],
+    ],
+  ],
+  'lambdas/resources/status-addresses.ts': [
+    ['Neither is a type of an address.', ["text(entry, 'type') ?? ''", "text(entry, 'type')"]],
+  ],
+  'lambdas/approval/act.ts': [['No code is as little in the set as an empty one.', ["code ?? ''", 'code']]],
+  'lambdas/fleet/brief-cluster.ts': [
+    [
+      'At least the finding itself is shown: neither is as many.',
+      ['counts.get(kindOf(finding)) ?? 0', 'counts.get(kindOf(finding))'],
+    ],
+  ],
+  'lambdas/rollout/checks/neighbours.ts': [
+    [
+      'A rollout is planned for a control plane only, and no control plane is without a namespace.',
+      ["controlPlane?.namespace ?? ''", 'controlPlane?.namespace'],
+    ],
+  ],
+  'lambdas/rollout/etcd-order.ts': [
+    [
+      'Which of two true sentences is told, in one millisecond of a day.',
+      ['replacedFor > STALLED_MS', 'replacedFor >= STALLED_MS'],
+    ],
+  ],
+  'lambdas/rollout/progress.ts': [
+    [
+      'What has no time is filtered out, and the latest of the others is never before `made.since`.',
+      ['sign?.since ?? made.since', 'sign?.since'],
+    ],
+  ],
+  'lambdas/rollout/step-rollout.ts': [
+    [
+      'A rollout that is open for exactly six hours, to the millisecond, is looked at by chance only.',
+      ['now - startedAt > TURN_MS', 'now - startedAt >= TURN_MS'],
+    ],
+  ],
+};

@@ -82,8 +82,8 @@ export async function benchMutants(say: (text: string) => void, options: readonl
     progress(() => `${durations.size} of ${tests.length} test files unchanged`);
   });
   await runners.each(mutants, async (mutant, runner) => {
-    const isEquivalent = EQUIVALENT_MUTANTS.some(
-      ({ file, before, after }) => file === mutant.file && before === mutant.before && after === mutant.after,
+    const isEquivalent = EQUIVALENT_MUTANTS[mutant.file]?.some(([, ...changes]) =>
+      changes.some(([before, after]) => before === mutant.before && after === mutant.after),
     );
     const related = withinBudget(nearest(mutant.file), durations);
     const run = () => runTests(runner, related, mutant);

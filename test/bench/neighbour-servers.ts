@@ -3,6 +3,7 @@ import { createServer } from 'node:https';
 import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
 import { kubernetesTime } from '../fleet/kube-object.ts';
 import { createServingCertificate } from '../fleet/serving-certificate.ts';
+import { listening } from '../support/loopback.ts';
 import { makeRequest } from '../unit/x509/request-factory.ts';
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from './fixtures.ts';
 
@@ -77,8 +78,7 @@ async function serve(bodies: {
     else response.end(listOf([]));
   };
   const server = createServer({ cert: serving.certificate, key: serving.key }, listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  return kubeconfigYaml(`https://127.0.0.1:${port}`, serving.caPem, 'certmarshal', { token: 'bench' });
+  return kubeconfigYaml(`https://127.0.0.1:${await listening(server)}`, serving.caPem, 'certmarshal', {
+    token: 'bench',
+  });
 }

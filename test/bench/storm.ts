@@ -6,12 +6,12 @@ import { decide } from '../../lambdas/approval/decide.ts';
 import { observe, type SweepTarget } from '../../lambdas/approval/observe.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { sweep } from '../../lambdas/approval/sweep.ts';
-import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { type Admin, connectAdmin } from '../control-plane/admin.ts';
 import { resolveBinaries } from '../control-plane/binaries.ts';
 import { applyCrds } from '../control-plane/crds.ts';
 import { CSRS, type Csr, createCsr, ensureCluster } from '../control-plane/fixtures.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/start.ts';
+import { localClient } from '../support/local-client.ts';
 import { machineOf, nodeName, requestOf } from './fixtures.ts';
 import { inParallel } from './in-parallel.ts';
 import { type Figure, figure } from './statistics.ts';
@@ -34,12 +34,7 @@ export async function benchStorm(say: (text: string) => void): Promise<Figure[]>
   if ('missing' in binaries) throw new Error(binaries.missing);
   const controlPlane = await startControlPlane({ binaries, controllerManager: false });
   const admin = connectAdmin(controlPlane);
-  const client = createKubernetesClient({
-    server: controlPlane.server,
-    caPem: controlPlane.caPem,
-    credentials: { kind: 'token', token: controlPlane.tokenFor('certmarshal') },
-    addresses: 'local',
-  });
+  const client = localClient(controlPlane, controlPlane.tokenFor('certmarshal'));
   const target: SweepTarget = {
     cluster: { name: 'bench', provider: 'eks-anywhere' },
     workload: client,

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FleetHealth } from '../../lambdas/health/fleet-health.ts';
 import { renderPage } from '../../lambdas/page/page.ts';
+import { listening } from '../support/loopback.ts';
 import {
   AT,
   criticalCluster,
@@ -418,11 +418,9 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
           'content-type': 'text/html; charset=utf-8',
         })
         .end(html);
-    }).listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    const { port } = server.address() as AddressInfo;
+    });
     const { page, incidents } = await openAt(
-      `http://127.0.0.1:${port}/report.html?X-Amz-Signature=abc#cluster=oslo-edge`,
+      `http://127.0.0.1:${await listening(server)}/report.html?X-Amz-Signature=abc#cluster=oslo-edge`,
     );
     expect(await opened(page).textContent()).toBe('oslo-edge');
     await page.locator('#q').fill('oslo');

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type Server } from 'node:tls';
 
 import { createAuthority, type KeyedCertificate, type TestAuthority } from '../control-plane/pki.ts';
-import { freePorts } from '../control-plane/ports.ts';
+import { freePorts, listening } from '../support/loopback.ts';
 import type { ControlPlaneCluster, Machine } from './control-plane-cluster.ts';
 
 /** When a certificate is valid. */
@@ -154,7 +154,6 @@ async function listen(options: {
     socket.on('error', () => {}).resume();
   });
   server.on('tlsClientError', () => {});
-  return new Promise((resolve, reject) => {
-    server.once('error', reject).listen(port, address, () => resolve(server));
-  });
+  await listening(server, address, port);
+  return server;
 }

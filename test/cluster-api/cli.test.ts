@@ -10,13 +10,10 @@ import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
 import { type ApiserverEndpoints, openApiserverEndpoints } from './apiserver-endpoints.ts';
 import { type ControlPlaneCluster, createControlPlaneCluster, type Machine } from './control-plane-cluster.ts';
 import { clusterApiParts } from './parts.ts';
+import { AUTHORITY_BEGAN, grantTemplates, holderOf, inDays, yearAfter } from './rolling.ts';
 import { type ClusterApi, startClusterApi } from './stack.ts';
 
 const ENTRY = fileURLToPath(new URL('../../bin/certmarshal.ts', import.meta.url));
-const DAY = 86_400_000;
-/** Kubeadm lets a leaf begin with its authority. */
-const AUTHORITY_BEGAN = new Date(Date.now() - 345 * DAY);
-const inDays = (days: number) => new Date(Date.now() + days * DAY);
 
 interface Outcome {
   readonly status: number | null;
@@ -43,9 +40,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     ]);
     ofBerlin = `--kubeconfig berlin.yaml --management-kubeconfig management.yaml --namespace ${berlin.namespace} --cluster berlin`;
     ofParis = `--kubeconfig management.yaml --namespace ${paris.namespace} --cluster paris`;
-    // Of a provider of machines that only tests have.
-    const templates = { apiGroups: ['infrastructure.cluster.x-k8s.io'], resources: ['devmachinetemplates'] };
-    await stack.grant('certmarshal', [{ ...templates, verbs: ['get'] }]);
+    await grantTemplates(stack);
     const { server, caPem } = stack;
     const token = stack.tokenFor('certmarshal');
     // A cluster that manages itself has one authority; here those of its machines have another than its API server.
@@ -117,11 +112,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
   const annotationsOf = async (cluster: ControlPlaneCluster): Promise<object> =>
     (await cluster.controlPlane()).metadata.annotations ?? {};
 
-  const holder = async (): Promise<string | undefined> => {
-    const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/certmarshal-rollout';
-    const { spec } = await stack.admin.get<{ readonly spec: { readonly holderIdentity?: string } }>(path);
-    return spec.holderIdentity;
-  };
+  const holder = () => holderOf(stack.admin);
 
   it('says which rights are missing, and takes those that rbac prints', async () => {
     const { status, stdout } = await run(`rollout plan ${ofBerlin}`);
@@ -327,8 +318,4 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
 
 function nameOf({ metadata }: Machine): string {
   return metadata.name;
-}
-
-function yearAfter({ metadata }: Machine): Date {
-  return new Date(Date.parse(String(metadata['creationTimestamp'])) + 365 * DAY);
 }

@@ -69,8 +69,6 @@ export interface ControlPlaneCluster {
   controlPlanePath(version?: Version): string;
   /** Merge patch of its KubeadmControlPlane as the administrator. @param query for example `dryRun=All` */
   patchControlPlane(patch: unknown, query?: string): Promise<KubeadmControlPlane>;
-  /** Says on a Machine when its certificates end, as a person may, and waits until its status says so. */
-  annotateExpiry(machine: Machine, notAfter: Date): Promise<void>;
   /** Says in a Machine's status at which addresses it is, as an infrastructure provider does. */
   giveAddress(machine: Machine, address: string): Promise<void>;
   /** `spec.paused` of the Cluster; returns when KubeadmControlPlane has noticed. */
@@ -79,8 +77,6 @@ export interface ControlPlaneCluster {
   waitFor(what: string, isSo: () => Promise<boolean>): Promise<void>;
   /** Waits until the rollout that was begun has ended: see {@link isRolledOut}. */
   untilRolledOut(): Promise<void>;
-  /** Where its own API server is, in the namespace of the network: see {@link ClusterApi.reach}. */
-  endpoint(): Promise<{ readonly host: string; readonly port: number }>;
 }
 
 /** The present time, the way `rollout.after` is written. */
@@ -144,8 +140,6 @@ function clusterOf(admin: Admin, namespace: string, name: string): ControlPlaneC
   const controlPlanePath = (version: Version = 'v1beta2'): string =>
     `/apis/controlplane.cluster.x-k8s.io/${version}/namespaces/${namespace}/kubeadmcontrolplanes/${name}`;
   const controlPlane = (): Promise<KubeadmControlPlane> => admin.get(controlPlanePath());
-  const machinePath = ({ metadata }: Machine): string =>
-    `${CORE}/v1beta2/namespaces/${namespace}/machines/${metadata.name}`;
   const clusterPath = `${CORE}/v1beta2/namespaces/${namespace}/clusters/${name}`;
 
   const waitFor = async (what: string, isSo: () => Promise<boolean>): Promise<void> =>
@@ -169,16 +163,6 @@ function clusterOf(admin: Admin, namespace: string, name: string): ControlPlaneC
     controlPlanePath,
     patchControlPlane: (patch, query) =>
       admin.patch(query === undefined ? controlPlanePath() : `${controlPlanePath()}?${query}`, patch),
-    async annotateExpiry(machine, notAfter) {
-      const text = `${notAfter.toISOString().slice(0, 19)}Z`;
-      await admin.patch(machinePath(machine), {
-        metadata: { annotations: { 'machine.cluster.x-k8s.io/certificates-expiry': text } },
-      });
-      await waitFor(`the expiry of ${machine.metadata.name} in its status`, async () => {
-        const { status } = await admin.get<Machine>(machinePath(machine));
-        return status?.certificatesExpiryDate === text;
-      });
-    },
     async giveAddress(machine, address) {
       const infrastructure = `/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/${namespace}/devmachines/${machine.spec.infrastructureRef.name}`;
       await admin.patch(`${infrastructure}/status`, {
@@ -192,18 +176,11 @@ function clusterOf(admin: Admin, namespace: string, name: string): ControlPlaneC
     },
     waitFor,
     untilRolledOut: () => waitFor('the end of the rollout', async () => isRolledOut(await controlPlane())),
-    async endpoint() {
-      const { spec } = await admin.get<Endpoint>(clusterPath);
-      return spec.controlPlaneEndpoint;
-    },
   };
 }
 
-interface Endpoint extends KubeObject {
-  readonly spec: { readonly controlPlaneEndpoint: { readonly host: string; readonly port: number } };
-}
-
-function createdAt({ metadata }: Machine): number {
+/** Milliseconds since the epoch. */
+export function createdAt({ metadata }: Machine): number {
   return Date.parse(String(metadata['creationTimestamp']));
 }
 

@@ -5,7 +5,14 @@ import { type Admin, ApiError, type KubeObject } from '../control-plane/admin.ts
 import type { TestAuthority } from '../control-plane/pki.ts';
 import { waitFor as waitUntil } from '../patience.ts';
 import type { ApiserverEndpoints, Lifetime } from './apiserver-endpoints.ts';
-import { conditionOf, isRolledOut, type KubeadmControlPlane, type Machine } from './control-plane-cluster.ts';
+import {
+  conditionOf,
+  createdAt,
+  isRolledOut,
+  type KubeadmControlPlane,
+  type Machine,
+  nowInSeconds,
+} from './control-plane-cluster.ts';
 
 /** What goes wrong; each may be changed while it runs. */
 export interface Trouble {
@@ -418,15 +425,8 @@ function draftOf({ status = {} }: EtcdadmCluster): Draft {
       const after =
         reason === undefined
           ? { type, status: 'True' as const }
-          : {
-              type,
-              status: 'False' as const,
-              severity: 'Warning',
-              reason,
-              message,
-            };
-      const lastTransitionTime =
-        since !== undefined && isDeepStrictEqual(before, after) ? since : `${new Date().toISOString().slice(0, 19)}Z`;
+          : { type, status: 'False' as const, severity: 'Warning', reason, message };
+      const lastTransitionTime = since !== undefined && isDeepStrictEqual(before, after) ? since : nowInSeconds();
       const others = draft.status.conditions?.filter((condition) => condition.type !== type) ?? [];
       const conditions = [...others, { ...after, lastTransitionTime }];
       draft.status = {
@@ -465,8 +465,4 @@ function only(status: number, instead?: () => Promise<unknown>) {
     if (!(error instanceof ApiError && error.status === status)) throw error;
     await instead?.();
   };
-}
-
-function createdAt({ metadata }: Machine): number {
-  return Date.parse(String(metadata['creationTimestamp']));
 }

@@ -1,14 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { rbacManifests } from '../../bin/commands/rbac.ts';
-import { type ApiCall, createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
-import {
-  HOLD_ANNOTATION,
-  OPT_IN_ANNOTATION,
-  PAUSED_ANNOTATION,
-  ROLLOUT_ANNOTATION,
-} from '../../lambdas/resources/annotations.ts';
+import type { ApiCall } from '../../lambdas/kubernetes/client.ts';
+import { HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../../lambdas/resources/annotations.ts';
 import { actRollout } from '../../lambdas/rollout/act.ts';
 import { observeRollout, type RolloutTarget } from '../../lambdas/rollout/observe.ts';
 import type { ObservedRollout } from '../../lambdas/rollout/observed.ts';
@@ -24,17 +17,31 @@ import {
   type ControlPlaneCluster,
   createControlPlaneCluster,
   type Machine,
+  nowInSeconds,
   type Version,
 } from './control-plane-cluster.ts';
 import { type PlayedEtcd, playEtcd } from './etcdadm-controller.ts';
 import { clusterApiParts } from './parts.ts';
+import {
+  AUTHORITY_BEGAN,
+  agree,
+  DAY,
+  ENDING,
+  endsAt,
+  followed,
+  grantRollouts,
+  holderOf,
+  inDays,
+  isControlPlane,
+  isLease,
+  isRehearsal,
+  type Spy,
+  spyOn,
+  yearAfter,
+} from './rolling.ts';
 import { type ClusterApi, startClusterApi } from './stack.ts';
 
-const DAY = 86_400_000;
 const MINUTE = 60_000;
-const AUTHORITY_BEGAN = new Date(Date.now() - 345 * DAY);
-/** Of machines that are there when the tests begin. */
-const ENDING: Lifetime = { notBefore: AUTHORITY_BEGAN, notAfter: new Date(Date.now() + 20 * DAY) };
 
 const ASSIST: RolloutPolicy = {
   ...DEFAULT_ROLLOUT_POLICY,
@@ -59,27 +66,19 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
 
   beforeAll(async () => {
     stack = await startClusterApi(parts);
-    const authority = await createAuthority('etcd-ca', new Date(Date.now() + 3650 * DAY), 'RSA');
+    const authority = await createAuthority('etcd-ca', inDays(3650), 'RSA');
     apiServers = await openApiserverEndpoints();
     members = await openApiserverEndpoints({ authority, commonName: 'etcd', dnsNames: ['localhost'] });
     let old = true;
     // Kubeadm and etcdadm let a leaf begin with its authority.
     const lifetimeOf = (machine: Machine): Lifetime =>
-      old ? ENDING : { notBefore: AUTHORITY_BEGAN, notAfter: new Date(createdAt(machine) + 365 * DAY) };
+      old ? ENDING : { notBefore: AUTHORITY_BEGAN, notAfter: yearAfter(machine) };
     const made = async (name: string, replicas: number): Promise<Rolled> => {
       const played: PlayedEtcd[] = [];
       const prepare = async (namespace: string) => {
         const { admin } = stack;
-        const client = ENDING;
-        const etcd = await playEtcd({
-          admin,
-          namespace,
-          cluster: name,
-          endpoints: members,
-          authority,
-          client,
-          lifetimeOf,
-        });
+        const ends = { client: ENDING, lifetimeOf };
+        const etcd = await playEtcd({ admin, namespace, cluster: name, endpoints: members, authority, ...ends });
         played.push(etcd);
         return etcd.controlPlaneSpec;
       };
@@ -98,59 +97,17 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
       const secrets = { apiGroups: [''], resources: ['secrets'], resourceNames: [`${name}-apiserver-etcd-client`] };
       await stack.grant('certmarshal', [{ ...secrets, verbs: ['get'] }], namespace);
     }
-    // What certmarshal rbac prints, and nothing more, but for the provider of machines that only tests have.
-    const rolloutOf = [berlin, paris].map(({ namespace, name }) => `${namespace}/${name}`);
-    const options = {
-      management: true,
-      user: 'certmarshal',
-      audit: false,
-      rollouts: true,
-      rolloutOf,
-      rolloutEtcd: true,
-    };
-    await stack.admin.apply(rbacManifests(options, []));
-    const devTemplates = { apiGroups: ['infrastructure.cluster.x-k8s.io'], resources: ['devmachinetemplates'] };
-    await stack.grant('certmarshal', [{ ...devTemplates, verbs: ['get'] }]);
-    for (const cluster of [berlin, paris])
-      await cluster.patchControlPlane({ metadata: { annotations: { [OPT_IN_ANNOTATION]: 'auto' } } });
+    await grantRollouts(stack, [berlin, paris], true);
+    for (const cluster of [berlin, paris]) await agree(cluster);
   });
+
   afterAll(async () => {
     await Promise.all([berlin, paris].map(async (cluster) => cluster?.etcd.stop()));
     await Promise.all([apiServers, members].map(async (endpoints) => endpoints?.stop()));
     await stack?.stop();
   });
 
-  /** What a client did. */
-  interface Spy {
-    readonly client: KubernetesClient;
-    /** Everything that changed an object, but the Lease; no rehearsals. */
-    readonly writes: ApiCall[];
-    /** Called before each call and after its answer; throws to play the end of the process. */
-    hook: (when: 'before' | 'after', call: ApiCall) => void;
-  }
-
-  function spy(serving: readonly Version[] = ['v1beta2', 'v1beta1']): Spy {
-    const { server, caPem } = stack;
-    const token = stack.tokenFor('certmarshal');
-    const inner = createKubernetesClient({ server, caPem, credentials: { kind: 'token', token }, addresses: 'local' });
-    const spied: Spy = {
-      writes: [],
-      hook: () => {},
-      client: {
-        ...inner,
-        stats: inner.stats,
-        async request(call) {
-          spied.hook('before', call);
-          const answer = await inner.request(call);
-          if (call.method !== 'GET' && !isLease(call) && !isRehearsal(call)) spied.writes.push(call);
-          spied.hook('after', call);
-          if (call.path !== '/apis/controlplane.cluster.x-k8s.io') return answer;
-          return { ...answer, versions: serving.map((version) => ({ version })) };
-        },
-      },
-    };
-    return spied;
-  }
+  const spy = (serving?: readonly Version[]): Spy => spyOn(stack, serving);
 
   const target = ({ client }: Spy, { name, namespace }: Rolled): RolloutTarget => ({
     id: `mgmt/${namespace}/${name}`,
@@ -178,27 +135,24 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
 
-  /** Looks again and again, as sweeps do, until it is done; every look on its own. */
+  /** Every look on its own. */
   async function followToDone(cluster: Rolled) {
-    const seen: string[] = [];
     const writes: ApiCall[] = [];
     let etcdRolled = 0;
-    for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(1_000)) {
+    const look = async () => {
       const spied = spy();
-      const { step: planned, observed, problems } = await step(spied, cluster);
+      const stepped = await step(spied, cluster);
       writes.push(...spied.writes);
-      expect(problems).toEqual([]);
-      if (isEtcdRolling(observed)) {
+      if (isEtcdRolling(stepped.observed)) {
         etcdRolled += 1;
-        expectOnlyEtcdRolls(observed);
+        expectOnlyEtcdRolls(stepped.observed);
       }
-      const { replaced, etcd } = planned.progress ?? {};
-      const line = `${planned.state} ${etcd?.replaced} ${replaced}`;
-      if (seen.at(-1) !== line) seen.push(line);
-      if (planned.state === 'held' || planned.state === 'refused') throw new Error(JSON.stringify(planned, null, 1));
-      if (planned.state === 'done') return { seen, writes, etcdRolled, last: planned };
-    }
-    throw new Error(`never done: ${seen.join(', ')}`);
+      return stepped;
+    };
+    const { seen, last } = await followed('done', look, ({ state, progress }) =>
+      [state, progress?.etcd?.replaced, progress?.replaced].join(' '),
+    );
+    return { seen, writes, etcdRolled, last };
   }
 
   const clientEnds = async ({ etcd }: Rolled): Promise<number> => {
@@ -261,9 +215,7 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
     const again = spy();
     expect((await step(again, berlin)).step).toMatchObject({ kind: 'nothing', state: 'done' });
     expect(again.writes).toEqual([]);
-    const lease = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/certmarshal-rollout';
-    const { spec } = await stack.admin.get<{ metadata: { name: string }; spec: { holderIdentity?: string } }>(lease);
-    expect(spec.holderIdentity ?? '').toBe('');
+    expect((await holderOf(stack.admin)) ?? '').toBe('');
   });
 
   /** Ends the process before and after each call of a write. @returns what was written, by all of them */
@@ -279,9 +231,7 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
         // Controllers write to the objects too: what they overtake is planned again.
         while (end === 'overtaken') {
           const spied = spy();
-          spied.hook = (at, call) => {
-            if (at === when && isIt(call)) throw new Error('the process ended');
-          };
+          spied.hook = endsAt(when, isIt);
           end = await step(spied, cluster).then(({ written }) => written?.kind ?? 'nothing written', String);
           sent.push(...spied.writes.map(whatOf));
         }
@@ -419,17 +369,14 @@ async function startController({ admin }: ClusterApi): Promise<void> {
   const pods = `/api/v1/namespaces/${namespace}/pods`;
   await admin.post(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'default' } });
   await admin.post(pods, { metadata: { name: 'controller' }, spec: { containers: [container] } });
-  const startedAt = `${new Date().toISOString().slice(0, 19)}Z`;
+  const startedAt = nowInSeconds();
   const running = { ready: true, restartCount: 0, imageID: 'etcdadm-controller', state: { running: { startedAt } } };
   await admin.patch(`${pods}/controller/status`, {
     status: { phase: 'Running', startTime: startedAt, containerStatuses: [{ ...container, ...running }] },
   });
 }
 
-const isControlPlane = ({ path }: ApiCall) => path.includes('/kubeadmcontrolplanes/');
 const isEtcd = ({ path }: ApiCall) => path.includes('/etcdadmclusters/');
-const isLease = ({ path }: ApiCall) => path.includes('/leases');
-const isRehearsal = ({ query }: ApiCall) => query?.['dryRun'] !== undefined;
 
 /** A write, as the step calls it. */
 function whatOf(call: ApiCall): string {
@@ -462,8 +409,4 @@ async function namesOf(machines: Pick<ControlPlaneCluster, 'machines'>): Promise
 
 function shared(some: readonly string[], others: readonly string[]): readonly string[] {
   return some.filter((one) => others.includes(one));
-}
-
-function createdAt({ metadata }: Machine): number {
-  return Date.parse(String(metadata['creationTimestamp']));
 }

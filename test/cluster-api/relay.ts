@@ -1,10 +1,13 @@
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+import { listening } from '../support/loopback.ts';
 
 /**
  * Listens on a socket file and connects whoever comes to the port of 127.0.0.1 that its first line names. Files are shared by
  * network namespaces, ports are not: this is the door into the one that the process runs in.
  */
-export async function relayFrom(path: string): Promise<Server> {
+export async function relayFrom(path: string): Promise<void> {
   const server = createServer({ allowHalfOpen: true }, (outside) => {
     outside.on('error', () => outside.destroy());
     let head = Buffer.alloc(0);
@@ -19,17 +22,20 @@ export async function relayFrom(path: string): Promise<Server> {
     };
     outside.on('data', onData);
   });
-  return listening(server, () => server.listen(path));
+  await once(server.listen(path), 'listening');
 }
 
 /** Listens on a free port of 127.0.0.1 and connects whoever comes to a port behind {@link relayFrom}. */
-export async function relayTo(path: string, port: number): Promise<Server> {
+export async function relayTo(
+  path: string,
+  port: number,
+): Promise<{ readonly port: number; readonly close: () => void }> {
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const door = connect({ path, allowHalfOpen: true });
     door.write(`${port}\n`);
     join(client, door);
   });
-  return listening(server, () => server.listen(0, '127.0.0.1'));
+  return { port: await listening(server), close: () => server.close() };
 }
 
 function join(one: Socket, other: Socket): void {
@@ -42,11 +48,4 @@ function join(one: Socket, other: Socket): void {
     from.on('error', () => to.destroy()).pipe(to);
     from.once('close', () => to.destroySoon());
   }
-}
-
-async function listening(server: Server, listen: () => void): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject).once('listening', () => resolve(server));
-    listen();
-  });
 }

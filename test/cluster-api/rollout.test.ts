@@ -1,10 +1,8 @@
 import { readFileSync, readlinkSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { rbacManifests } from '../../bin/commands/rbac.ts';
-import { type ApiCall, createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
-import { HOLD_ANNOTATION, OPT_IN_ANNOTATION, ROLLOUT_ANNOTATION } from '../../lambdas/resources/annotations.ts';
+import type { ApiCall } from '../../lambdas/kubernetes/client.ts';
+import { HOLD_ANNOTATION, ROLLOUT_ANNOTATION } from '../../lambdas/resources/annotations.ts';
 import { actRollout, type RolloutWritten } from '../../lambdas/rollout/act.ts';
 import { observeRollout, type RolloutTarget } from '../../lambdas/rollout/observe.ts';
 import { planAbort, planResume } from '../../lambdas/rollout/plan.ts';
@@ -19,18 +17,30 @@ import {
   type ControlPlaneCluster,
   conditionOf,
   createControlPlaneCluster,
+  createdAt,
   type KubeadmControlPlane,
   type Machine,
   nowInSeconds,
   type Version,
 } from './control-plane-cluster.ts';
 import { clusterApiParts } from './parts.ts';
+import {
+  AUTHORITY_BEGAN,
+  agree,
+  DAY,
+  ENDING,
+  endsAt,
+  followed,
+  grantRollouts,
+  holderOf,
+  isControlPlane,
+  isLease,
+  isRehearsal,
+  type Spy,
+  spyOn,
+  yearAfter,
+} from './rolling.ts';
 import { type ClusterApi, startClusterApi } from './stack.ts';
-
-const DAY = 86_400_000;
-const AUTHORITY_BEGAN = new Date(Date.now() - 345 * DAY);
-/** Of machines that are there when the tests begin. */
-const ENDING: Lifetime = { notBefore: AUTHORITY_BEGAN, notAfter: new Date(Date.now() + 20 * DAY) };
 
 const POLICY: RolloutPolicy = {
   ...DEFAULT_ROLLOUT_POLICY,
@@ -55,22 +65,14 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
       createControlPlaneCluster(stack, { name: 'rome' }),
     ]);
     const clusters = [berlin, paris, rome];
-    // What certmarshal rbac prints, and nothing more, but for the provider of machines that only tests have.
-    const rolloutOf = clusters.map(({ namespace, name }) => `${namespace}/${name}`);
-    const options = { management: true, user: 'certmarshal', audit: false, rollouts: true, rolloutOf };
-    await stack.admin.apply(rbacManifests(options, []));
-    const devTemplates = { apiGroups: ['infrastructure.cluster.x-k8s.io'], resources: ['devmachinetemplates'] };
-    await stack.grant('certmarshal', [{ ...devTemplates, verbs: ['get'] }]);
+    await grantRollouts(stack, clusters);
     endpoints = await openApiserverEndpoints();
     const old = new Set((await Promise.all(clusters.map(async (one) => one.machines()))).flat().map(uidOf));
     // Kubeadm lets a leaf begin with its authority; of berlin another issuer makes them.
-    const kubeadm = (machine: Machine): Lifetime => ({
-      notBefore: AUTHORITY_BEGAN,
-      notAfter: new Date(createdAt(machine) + 365 * DAY),
-    });
+    const kubeadm = (machine: Machine): Lifetime => ({ notBefore: AUTHORITY_BEGAN, notAfter: yearAfter(machine) });
     const other = (machine: Machine): Lifetime => ({
       notBefore: new Date(createdAt(machine)),
-      notAfter: new Date(createdAt(machine) + 365 * DAY),
+      notAfter: yearAfter(machine),
     });
     for (const [cluster, lifetimeOf] of [
       [berlin, other],
@@ -84,39 +86,7 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
     await stack?.stop();
   });
 
-  /** What a client sent. */
-  interface Spy {
-    readonly client: KubernetesClient;
-    /** Patches of control planes that were no rehearsal, with the answers that came. */
-    readonly patches: ApiCall[];
-    /** Called before each call and after its answer; throws to play the end of the process. */
-    hook: (when: 'before' | 'after', call: ApiCall) => void;
-  }
-
-  function spy(serving: readonly Version[] = ['v1beta2', 'v1beta1']): Spy {
-    const { server, caPem } = stack;
-    const token = stack.tokenFor('certmarshal');
-    const inner = createKubernetesClient({ server, caPem, credentials: { kind: 'token', token }, addresses: 'local' });
-    const spied: Spy = {
-      patches: [],
-      hook: () => {},
-      client: {
-        ...inner,
-        stats: inner.stats,
-        async request(call) {
-          spied.hook('before', call);
-          if (call.method === 'PATCH' && isControlPlane(call) && call.query?.['dryRun'] === undefined)
-            spied.patches.push(call);
-          const answer = await inner.request(call);
-          spied.hook('after', call);
-          if (call.path !== '/apis/controlplane.cluster.x-k8s.io') return answer;
-          const versions = serving.map((version) => ({ version }));
-          return { ...answer, versions };
-        },
-      },
-    };
-    return spied;
-  }
+  const spy = (serving?: readonly Version[]): Spy => spyOn(stack, serving);
 
   const target = ({ client }: Spy, { name, namespace }: ControlPlaneCluster): RolloutTarget => ({
     id: `mgmt/${namespace}/${name}`,
@@ -137,29 +107,23 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
 
-  const agree = async (cluster: ControlPlaneCluster) =>
-    cluster.patchControlPlane({ metadata: { annotations: { [OPT_IN_ANNOTATION]: 'auto' } } });
-
   const uids = async (cluster: ControlPlaneCluster) => new Set((await cluster.machines()).map(uidOf));
 
-  /** Looks again and again, as sweeps do, until a state; every look on its own. */
-  async function follow(cluster: ControlPlaneCluster, until: string, serving?: readonly Version[]) {
-    const seen: string[] = [];
-    const patches: ApiCall[] = [];
+  /** Every look on its own. */
+  async function follow(cluster: ControlPlaneCluster, until: 'done', serving?: readonly Version[]) {
+    const sent: ApiCall[] = [];
     const machines = new Set<number>();
-    for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(1_000)) {
+    const look = async () => {
       const spied = spy(serving);
-      const { step: planned, problems } = await step(spied, cluster);
-      patches.push(...spied.patches);
+      const stepped = await step(spied, cluster);
+      sent.push(...spied.sent);
       machines.add((await cluster.machines()).length);
-      expect(problems).toEqual([]);
-      const { replaced, verified } = planned.progress ?? {};
-      const line = `${planned.state} ${replaced} ${verified}`;
-      if (seen.at(-1) !== line) seen.push(line);
-      if (planned.state === until) return { seen, patches, machines, last: planned };
-      if (planned.state === 'held') throw new Error(JSON.stringify(planned));
-    }
-    throw new Error(`never ${until}: ${seen.join(', ')}`);
+      return stepped;
+    };
+    const { seen, last } = await followed(until, look, ({ state, progress }) =>
+      [state, progress?.replaced, progress?.verified].join(' '),
+    );
+    return { seen, sent, machines, last };
   }
 
   describe('and that Cluster API', () => {
@@ -256,14 +220,14 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
     const older = await observeRollout(target(spy(['v1beta1']), berlin), AbortSignal.timeout(PATIENCE_MS));
     expect(older.controlPlane).toMatchObject({ apiVersion: 'v1beta1', mode: 'auto', etcd: 'stacked' });
     expect({ ...older.controlPlane, apiVersion: 'v1beta2' }).toEqual(observed.controlPlane);
-    expect(spied.patches).toEqual([]);
+    expect(spied.sent).toEqual([]);
   });
 
   it('is one patch, wherever a sweep ends before and after it', async () => {
     const original = await uids(berlin);
     const ends: readonly (readonly [what: string, hook: Spy['hook']])[] = [
-      ['before the Lease', endsAt('before', (call) => call.path.includes('/leases') && call.method !== 'GET')],
-      ['after the Lease', endsAt('after', (call) => call.path.includes('/leases') && call.method !== 'GET')],
+      ['before the Lease', endsAt('before', (call) => isLease(call) && call.method !== 'GET')],
+      ['after the Lease', endsAt('after', (call) => isLease(call) && call.method !== 'GET')],
       ['before the dry run', endsAt('before', isRehearsal)],
       ['after the dry run', endsAt('after', isRehearsal)],
       ['before the patch', endsAt('before', (call) => isPatch(call) && !isRehearsal(call))],
@@ -278,7 +242,7 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
         (error: unknown) => String(error),
       );
       expect({ what, end }).toEqual({ what, end: 'Error: the process ended' });
-      sent.push(...spied.patches);
+      sent.push(...spied.sent);
     }
     expect(sent).toHaveLength(1);
 
@@ -290,8 +254,8 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
       'one-of-its-management-cluster',
     ]);
 
-    const { seen, patches, last, machines } = await follow(berlin, 'done');
-    expect(patches).toEqual([]);
+    const { seen, sent: later, last, machines } = await follow(berlin, 'done');
+    expect(later).toEqual([]);
     // One by one, and never fewer than before.
     expect(machines).toEqual(new Set([3, 4]));
     expect(conditionOf(await berlin.controlPlane(), 'Available')?.status).toBe('True');
@@ -307,8 +271,7 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
       state: 'done',
       message: expect.stringContaining('nothing is due'),
     });
-    const { holderIdentity = '' } = await leaseSpec();
-    expect(holderIdentity).toBe('');
+    expect((await holderOf(stack.admin)) ?? '').toBe('');
   });
 
   it('is one patch of two sweeps at once, in the older version of the API', async () => {
@@ -317,13 +280,13 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
     const outcomes = await Promise.all(both.map(async (spied) => step(spied, paris)));
     const written = outcomes.map((outcome) => outcome.written?.kind);
     expect(written.filter((kind) => kind === 'written')).toHaveLength(1);
-    const [only, ...more] = both.flatMap(({ patches }) => patches);
+    const [only, ...more] = both.flatMap(({ sent }) => sent);
     expect(more).toEqual([]);
     expect(only?.path).toContain('/v1beta1/');
     expect(only?.body).toMatchObject({ spec: { rolloutAfter: expect.any(String) } });
 
-    const { patches, last } = await follow(paris, 'done', ['v1beta1']);
-    expect(patches).toEqual([]);
+    const { sent, last } = await follow(paris, 'done', ['v1beta1']);
+    expect(sent).toEqual([]);
     expect(last.progress).toMatchObject({ wanted: 3, verified: 3 });
     expect(shared(original, await uids(paris))).toBe(0);
   });
@@ -333,7 +296,7 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
     const failing = async () => {
       const spied = spy();
       const { step: planned } = await step(spied, rome);
-      expect(spied.patches).toEqual([]);
+      expect(spied.sent).toEqual([]);
       return { state: planned.state, failed: planned.checks.filter(({ passed }) => !passed).map(({ id }) => id) };
     };
     const soon = new Date(Date.now() + DAY / 24).toISOString().replace(/\.\d+/, '');
@@ -382,7 +345,7 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
     expect(planned.kind).toBe('act');
     expect(written?.kind).toBe('refused');
     expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining('frozen until 7 January')]);
-    expect(spied.patches).toEqual([]);
+    expect(spied.sent).toEqual([]);
     await stack.admin.delete(`${bindings}/${name}`);
     await stack.admin.delete(`${policies}/${name}`);
 
@@ -431,7 +394,7 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
 
     const quiet = spy();
     expect((await step(quiet, rome)).step).toMatchObject({ kind: 'hold', state: 'held' });
-    expect(quiet.patches).toEqual([]);
+    expect(quiet.sent).toEqual([]);
     expect((await change(planResume)).kind).toBe('written');
     expect((await rome.controlPlane()).metadata['annotations']).not.toHaveProperty(HOLD_ANNOTATION);
 
@@ -461,31 +424,12 @@ describe.skipIf(parts.missing)('a rollout by the real Cluster API', () => {
     }
     throw new Error('overtaken 20 times');
   }
-
-  async function leaseSpec(): Promise<{ readonly holderIdentity?: string }> {
-    const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/certmarshal-rollout';
-    const { spec } = await stack.admin.get<{ metadata: { name: string }; spec: { holderIdentity?: string } }>(path);
-    return spec;
-  }
 });
 
-const isControlPlane = ({ path }: ApiCall) => path.includes('/kubeadmcontrolplanes/');
 const isPatch = (call: ApiCall) => call.method === 'PATCH' && isControlPlane(call);
-const isRehearsal = (call: ApiCall) => isPatch(call) && call.query?.['dryRun'] !== undefined;
-
-/** Nothing of certmarshal catches it: the process is gone. */
-function endsAt(at: 'before' | 'after', isIt: (call: ApiCall) => boolean) {
-  return (when: 'before' | 'after', call: ApiCall): void => {
-    if (when === at && isIt(call)) throw new Error('the process ended');
-  };
-}
 
 function uidOf({ metadata }: Machine): string {
   return String(metadata['uid']);
-}
-
-function createdAt({ metadata }: Machine): number {
-  return Date.parse(String(metadata['creationTimestamp']));
 }
 
 function shared(some: ReadonlySet<string>, others: ReadonlySet<string>): number {

@@ -1,25 +1,15 @@
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 import { type Admin, connectAdmin } from '../control-plane/admin.ts';
-import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
 import { StartError } from '../control-plane/processes.ts';
 import type { TokenUser } from '../control-plane/start.ts';
+import type { PolicyRule } from '../fleet/authorization.ts';
 import { PATIENCE_MS, waitFor } from '../patience.ts';
 import type { Started, Wanted } from './inside.ts';
 import type { ClusterApiParts } from './parts.ts';
 import { relayTo } from './relay.ts';
-
-/** A rule of RBAC. */
-export interface Rule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-  readonly resourceNames?: readonly string[];
-}
 
 /** A running management cluster: kube-apiserver with the definitions, webhooks and managers of Cluster API. */
 export interface ClusterApi {
@@ -37,12 +27,8 @@ export interface ClusterApi {
   readonly directories: { readonly controlPlane: string; readonly managers: string };
   /** The bearer token of a user. @throws Error when the user was not defined at the start. */
   tokenFor(user: string): string;
-  /** Path of a kubeconfig file for a user. @throws Error when the user was not defined at the start. */
-  kubeconfig(user: string): string;
   /** Gives a user these rights, in one namespace or everywhere, in addition to those it has; effective when it returns. */
-  grant(user: string, rules: readonly Rule[], namespace?: string): Promise<void>;
-  /** Port of 127.0.0.1 here that leads to a port of 127.0.0.1 in the namespace, for example of a workload cluster's server. */
-  reach(port: number): Promise<number>;
+  grant(user: string, rules: readonly PolicyRule[], namespace?: string): Promise<void>;
   /** Stops everything. Harmless when called again. */
   stop(): Promise<void>;
 }
@@ -94,18 +80,13 @@ export async function startClusterApi(
   }
   const { apiserverPort, caPem, tokens, relay, directories, pids }: Started = JSON.parse(started);
 
-  const doors: Server[] = [];
-  const reach = async (port: number): Promise<number> => {
-    const door = await relayTo(relay, port);
-    doors.push(door);
-    return (door.address() as AddressInfo).port;
-  };
   const tokenFor = (user: string): string => {
     const token = tokens[user];
     if (token === undefined) throw new Error(`no such user: ${user} (define it in options.users)`);
     return token;
   };
-  const server = `https://127.0.0.1:${await reach(apiserverPort)}`;
+  const door = await relayTo(relay, apiserverPort);
+  const server = `https://127.0.0.1:${door.port}`;
   const adminToken = tokenFor('admin');
   const admin = connectAdmin({ server, caPem, adminToken });
   let grants = 0;
@@ -118,20 +99,14 @@ export async function startClusterApi(
     pids,
     directories,
     tokenFor,
-    kubeconfig(user) {
-      const path = join(directories.managers, `${encodeURIComponent(user)}.kubeconfig`);
-      writeFileSync(path, kubeconfigYaml(server, caPem, user, { token: tokenFor(user) }), { mode: 0o600 });
-      return path;
-    },
     async grant(user, rules, namespace) {
       tokenFor(user);
       grants += 1;
       await grantRights(admin, { user, rules, namespace, name: `grant-${grants}` });
     },
-    reach,
     async stop() {
       admin.close();
-      for (const door of doors.splice(0)) door.close();
+      door.close();
       child.stdin.end();
       await ended;
     },
@@ -155,7 +130,7 @@ async function firstLine(output: NodeJS.ReadableStream, ended: Promise<void>): P
 
 interface Grant {
   readonly user: string;
-  readonly rules: readonly Rule[];
+  readonly rules: readonly PolicyRule[];
   readonly namespace: string | undefined;
   readonly name: string;
 }
@@ -181,7 +156,12 @@ async function grantRights(admin: Admin, { user, rules, namespace, name }: Grant
 }
 
 /** The authorizer learns of rules a moment after they are written. */
-async function untilEffective(admin: Admin, user: string, rule: Rule | undefined, namespace?: string): Promise<void> {
+async function untilEffective(
+  admin: Admin,
+  user: string,
+  rule: PolicyRule | undefined,
+  namespace?: string,
+): Promise<void> {
   if (rule === undefined) return;
   const [resource = '', subresource] = (rule.resources[0] ?? '').split('/');
   const resourceAttributes = {

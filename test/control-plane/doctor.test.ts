@@ -1,13 +1,6 @@
-// The library's decorators need this before anything else is loaded.
-// oxlint-disable-next-line import/no-unassigned-import
-import 'reflect-metadata';
-
-import { webcrypto } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import * as x509 from '@peculiar/x509';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { doctorLines } from '../../bin/commands/doctor-view.ts';
@@ -15,6 +8,7 @@ import { type GroupResult, runGroup } from '../../bin/doctor/check.ts';
 import { localGroups } from '../../bin/doctor/local-groups.ts';
 import { draw } from '../../bin/terminal/draw.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { freePorts } from '../support/loopback.ts';
 import { type Admin, connectAdmin, type KubeObject } from './admin.ts';
 import { applyCrds } from './crds.ts';
 import { approveCsr, CSRS, createCsr, createMachine } from './fixtures.ts';
@@ -168,14 +162,15 @@ describe.skipIf(real.missing)('certmarshal doctor on a real control plane', () =
       'the CA has expired',
       'ca-bundle',
       withKubeconfig(async (file) => {
-        clusterOf(file)['certificate-authority-data'] = Buffer.from(await expiredAuthority()).toString('base64');
+        const { certPem } = await createAuthority('expired', new Date(Date.now() - 1_000));
+        clusterOf(file)['certificate-authority-data'] = Buffer.from(certPem).toString('base64');
       }),
     ],
     [
       'the port is closed',
       'connect',
       withKubeconfig(async (file) =>
-        Object.assign(clusterOf(file), { server: `https://127.0.0.1:${await closedPort()}` }),
+        Object.assign(clusterOf(file), { server: `https://127.0.0.1:${(await freePorts(1))[0]}` }),
       ),
     ],
     [
@@ -276,25 +271,4 @@ async function until<T>(look: () => Promise<T>, is: (seen: T) => boolean): Promi
     if (tries === 20) throw new Error(`still so: ${JSON.stringify(seen)}`);
     await sleep(50);
   }
-}
-
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
-
-async function expiredAuthority(): Promise<string> {
-  const keys = await webcrypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    name: 'CN=expired',
-    keys,
-    notBefore: new Date(Date.now() - 2 * 3_600_000),
-    notAfter: new Date(Date.now() - 3_600_000),
-    signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
-    extensions: [new x509.BasicConstraintsExtension(true, undefined, true)],
-  });
-  return certificate.toString('pem');
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type Server } from 'node:tls';
 
+import { listening } from '../support/loopback.ts';
 import type { Admin } from './admin.ts';
 import { approveCsr, createCsr, createNode, signedCertificate } from './fixtures.ts';
 import { createAuthority, createKubeletRequest, type KeyedCertificate } from './pki.ts';
@@ -74,10 +75,7 @@ export async function startKubelet(admin: Admin, wanted: KubeletWanted): Promise
         socket.once('close', () => open.delete(socket));
       });
       started.on('secureConnection', (socket) => socket.on('error', () => {}));
-      await new Promise<void>((resolve, reject) => {
-        started.once('error', reject);
-        started.listen(port, address, resolve);
-      });
+      await listening(started, address, port);
       server = started;
     },
   };

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 
 import type { ServerPorts } from '../../lambdas/audit/audit-target.ts';
 import { PATIENCE_MS } from '../patience.ts';
+import { answersOk, freePorts, listening } from '../support/loopback.ts';
 import type { Binaries } from './binaries.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
 import {
@@ -14,9 +15,8 @@ import {
   type KeyedCertificate,
   type TestAuthority,
 } from './pki.ts';
-import { freePorts } from './ports.ts';
 import { type Daemon, type DaemonGroup, waitUntilReady } from './processes.ts';
-import { ADMIN, answersOk, CERTMARSHAL, type ControlPlane, startInGroup, tokenLine } from './start.ts';
+import { ADMIN, CERTMARSHAL, type ControlPlane, startInGroup, tokenLine } from './start.ts';
 
 /** Machines are addresses of the loopback network, all of which Linux has. */
 export const CONTROL_PLANE_MACHINES = ['127.0.0.11', '127.0.0.12'] as const;
@@ -379,19 +379,13 @@ export async function balanceLoad(addresses: readonly string[], port: number): P
     open.add(socket);
     socket.once('close', () => open.delete(socket));
   };
-  const listener: Server = createServer((client) => {
+  const listener = createServer((client) => {
     keep(client);
     client.on('error', () => {});
     forward(client, addresses);
   });
-  await new Promise<void>((resolve, reject) => {
-    listener.once('error', reject);
-    listener.listen(0, '127.0.0.1', resolve);
-  });
-  const bound = listener.address();
-  if (bound === null || typeof bound === 'string') throw new Error('not a TCP port');
   return {
-    port: bound.port,
+    port: await listening(listener),
     async close() {
       const closed = new Promise((resolve) => listener.close(resolve));
       for (const socket of open) socket.destroy();

@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { PATIENCE_MS } from '../patience.ts';
+import { answersOk, freePorts } from '../support/loopback.ts';
 import { type Binaries, resolveBinaries } from './binaries.ts';
 import { type Credential, kubeconfigYaml } from './kubeconfig.ts';
 import { type CertificateWanted, createAuthority, createServiceAccountKeys } from './pki.ts';
-import { freePorts } from './ports.ts';
 import { type Daemon, type DaemonGroup, openDaemonGroup, waitUntilReady } from './processes.ts';
 
 /** A user who proves itself with a bearer token. Its rights come from RBAC, by name or group. */
@@ -259,27 +257,4 @@ async function allBinaries(): Promise<Binaries<'etcd' | 'kubeApiserver' | 'kubeC
 export function tokenLine(user: TokenUser, token: string): string {
   const groups = user.groups ?? [];
   return `${token},${user.name},${user.name}${groups.length > 0 ? `,"${groups.join(',')}"` : ''}\n`;
-}
-
-/**
- * True when a GET is answered with 200 within two seconds; anything else is an exception or false.
- *
- * @param ca `false` for a server that made its certificate itself
- */
-export async function answersOk(url: string, ca?: string | false, token?: string): Promise<boolean> {
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const send = url.startsWith('https:') ? httpsRequest : httpRequest;
-  return new Promise((resolve, reject) => {
-    // No agent: a kept connection would outlive the server it was opened to.
-    const trust = ca === false ? { rejectUnauthorized: false } : { ca };
-    const sent = send(url, { ...(ca === undefined ? {} : trust), headers, agent: false, timeout: 2000 });
-    sent
-      .once('response', (response) => {
-        response.resume();
-        resolve(response.statusCode === 200);
-      })
-      .once('timeout', () => sent.destroy(new Error('timeout')))
-      .once('error', reject)
-      .end();
-  });
 }

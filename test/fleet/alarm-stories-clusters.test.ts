@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type Story, startStory } from './alarms/story.ts';
 import { type TwoClusters, twoClusters, twoClustersFile, ZURICH } from './alarms/story-clusters.ts';
+import { UNPLUGGED } from './faults.ts';
 import { HOSTILE_CLAIMS } from './hostile.ts';
 import { type HubEksCluster, startEksCluster } from './hub/clusters.ts';
 import { HUB } from './hub/places.ts';
 import { MINUTE, START } from './hub/world.ts';
-import { createCsr, nodeUser, type SimulatedNode } from './kubelet.ts';
-import { createServingRequest } from './serving-request.ts';
+import { askFor, type SimulatedNode } from './kubelet.ts';
 
 const start = async (more = ''): Promise<Story<TwoClusters>> =>
   startStory({ clusters: twoClusters, fleetFile: (clusters) => twoClustersFile(clusters, { more }) });
@@ -22,11 +22,9 @@ function impersonate({ clusters: { berlin } }: Story<TwoClusters>): void {
   berlin.addNode(1);
   berlin.addNode(2);
   const [attacker, neighbour] = [nodeOf(2), nodeOf(1)];
-  const names = HOSTILE_CLAIMS.neighbourAddress(attacker, neighbour);
-  createCsr(berlin.server.api, nodeUser(attacker.name), createServingRequest(attacker.name, names).pem);
+  askFor(berlin.server.api, attacker.name, HOSTILE_CLAIMS.neighbourAddress(attacker, neighbour));
 }
 
-const unplugged = { fault: { kind: 'disconnect' }, path: /./ } as const;
 const UNREADABLE =
   'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the connection broke (ECONNRESET)';
 const HOSTILE = 'berlin-2 asked for 10.1.0.1, which belongs to berlin-1 (Machine eksa-system/berlin-berlin-1); refused';
@@ -34,7 +32,7 @@ const HOSTILE = 'berlin-2 asked for 10.1.0.1, which belongs to berlin-1 (Machine
 describe('a cluster that cannot be reached', () => {
   it('rings after ten minutes, and is told once, and that it is over', async () => {
     await using story = await start();
-    const plugIn = story.clusters.berlin.server.inject(unplugged);
+    const plugIn = story.clusters.berlin.server.inject(UNPLUGGED);
     await story.minutes(15);
     plugIn();
     await story.until(() => story.isOver(), 40);
@@ -48,7 +46,7 @@ describe('a cluster that cannot be reached', () => {
 
   it('rings not at all when it comes back before', async () => {
     await using story = await start();
-    const plugIn = story.clusters.berlin.server.inject(unplugged);
+    const plugIn = story.clusters.berlin.server.inject(UNPLUGGED);
     await story.minutes(9);
     plugIn();
     await story.minutes(5);
@@ -101,8 +99,7 @@ it('says of 500 orphaned requests that they wait, in one message', async () => {
   // Of a hundred nodes whose machines are gone.
   for (let index = 0; index < 500; index += 1) {
     const name = `gone-${index % 100}`;
-    const names = { dnsNames: [name], ipAddresses: [`10.9.0.${index % 100}`] };
-    createCsr(api, nodeUser(name), createServingRequest(name, names).pem);
+    askFor(api, name, { dnsNames: [name], ipAddresses: [`10.9.0.${index % 100}`] });
   }
   await story.until(() => story.ringing().length > 0, 25);
   await story.minutes(3);
@@ -134,7 +131,7 @@ describe('a cluster that is new', () => {
     await story.minutes(5);
     expect(story.rang()).toEqual({});
     story.begin();
-    oslo.server.inject(unplugged);
+    oslo.server.inject(UNPLUGGED);
     await story.minutes(12);
     expect(story.rang()).toEqual({ 'cluster-unreadable': 11, critical: 11 });
     expect(story.told()).toEqual([`11 [critical] oslo: ${UNREADABLE}`]);
@@ -198,7 +195,7 @@ monitoring:
   it('explains that a cluster cannot be reached, not that a node wants to be another; and it ends', async () => {
     await using story = await start(more);
     const { zurich } = story.clusters;
-    zurich.server.inject(unplugged);
+    zurich.server.inject(UNPLUGGED);
     await story.minutes(15);
     expect(story.rang()).toEqual({});
     impersonate(story);

@@ -7,9 +7,8 @@ import { type Fault, WRONG_LISTS } from './faults.ts';
 import { startEksCluster, startKubeconfigCluster } from './hub/clusters.ts';
 import { HUB, JOURNAL_BUCKET, SWEEP_ROLE } from './hub/places.ts';
 import { MINUTE, START } from './hub/world.ts';
-import { createCsr, nodeUser } from './kubelet.ts';
+import { askFor } from './kubelet.ts';
 import { seededRandom } from './random.ts';
-import { createServingRequest } from './serving-request.ts';
 import { startSigner } from './signer.ts';
 
 /** What berlin's series show in the last minute, those of its classes of certificates together; absent is 0. */
@@ -79,11 +78,7 @@ describe('a failed read', () => {
     await server.serveUntil(new Date(START + 300 * MINUTE));
     for (let index = 0; index < 30; index += 1) {
       const name = `gone-${index % 3}`;
-      createCsr(
-        server.api,
-        nodeUser(name),
-        createServingRequest(name, { dnsNames: [name], ipAddresses: ['10.9.0.1'] }).pem,
-      );
+      askFor(server.api, name, { dnsNames: [name], ipAddresses: ['10.9.0.1'] });
     }
     await story.minutes(26);
     const before = numbersOf(story);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALARMS, type AlarmId } from '../../lambdas/tables/alarms.ts';
 import { type Story, startStory } from './alarms/story.ts';
 import { type TwoClusters, twoClusters, twoClustersFile, ZURICH } from './alarms/story-clusters.ts';
+import { UNPLUGGED } from './faults.ts';
 import { HUB, SWEEP_ROLE } from './hub/places.ts';
 import { type Signer, startSigner } from './signer.ts';
 
@@ -230,11 +231,10 @@ it('says once that the journal cannot be written', async () => {
 
 it('tells every five minutes, and not more often, what it cannot remember while the same alarm is open', async () => {
   await using story = await start();
-  const unplugged = { fault: { kind: 'disconnect' }, path: /./ } as const;
   const { berlin, zurich } = story.clusters;
-  const plugInBerlin = berlin.server.inject(unplugged);
+  const plugInBerlin = berlin.server.inject(UNPLUGGED);
   await story.minutes(12);
-  const plugInZurich = zurich.server.inject(unplugged);
+  const plugInZurich = zurich.server.inject(UNPLUGGED);
   await story.minutes(5);
   const end = story.aws.deny('s3:PutObject');
   await story.minutes(12);

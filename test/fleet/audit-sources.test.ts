@@ -10,7 +10,7 @@ import { signingRequests } from '../../lambdas/audit/sources/signing-requests.ts
 import { tlsSecrets } from '../../lambdas/audit/sources/tls-secrets.ts';
 import { trustConfigMaps } from '../../lambdas/audit/sources/trust-configmaps.ts';
 import { webhooks } from '../../lambdas/audit/sources/webhooks.ts';
-import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
+import { localClient } from '../support/local-client.ts';
 import { startSimulatedApiServer } from './api-server.ts';
 import { fastClock } from './clock.ts';
 
@@ -48,12 +48,7 @@ test('every source of a cluster itself, through the network', async () => {
     status: { notAfter: '2027-01-01T00:00:00Z' },
   });
 
-  const workload = createKubernetesClient({
-    server: server.server,
-    caPem,
-    credentials: { kind: 'token', token: server.adminToken },
-    addresses: 'local',
-  });
+  const workload = localClient(server, server.adminToken);
   onTestFinished(() => workload.close());
   const context: AuditContext = {
     target: {

@@ -4,8 +4,7 @@ import { type SimulatedApiServer, startSimulatedApiServer } from './api-server.t
 import { type Caller, callerOf } from './call.ts';
 import { steppedClock } from './clock.ts';
 import { type Fault, WRONG_LISTS } from './faults.ts';
-import { createCsr, nodeUser } from './kubelet.ts';
-import { createServingRequest } from './serving-request.ts';
+import { askFor } from './kubelet.ts';
 
 const CSRS = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 
@@ -18,7 +17,7 @@ describe('a fault of the simulated server', () => {
     server = await startSimulatedApiServer({ clock: steppedClock(Date.UTC(2026, 0, 1)), name: 'faulty' });
     call = callerOf(server.server, server.caPem, server.adminToken);
     for (const name of ['worker-1', 'worker-2']) {
-      createCsr(server.api, nodeUser(name), createServingRequest(name, { dnsNames: [name], ipAddresses: [] }).pem);
+      askFor(server.api, name, { dnsNames: [name], ipAddresses: [] });
     }
   });
 

@@ -37,6 +37,9 @@ export interface FaultRule {
   readonly times?: number;
 }
 
+/** Nobody is there. */
+export const UNPLUGGED: FaultRule = { fault: { kind: 'disconnect' }, path: /./ };
+
 /** JSON of a list, to be changed in place. */
 // oxlint-disable-next-line typescript/no-explicit-any -- it makes lists that no type describes
 export type Spoiler = (list: any) => void;

@@ -1,7 +1,7 @@
 import type { SimulatedApi } from './api.ts';
 import { type Background, inBackground } from './background.ts';
-import { createCsr, nodeUser, type SimulatedNode } from './kubelet.ts';
-import { createServingRequest, type ServingNames } from './serving-request.ts';
+import { askFor, type SimulatedNode } from './kubelet.ts';
+import type { ServingNames } from './serving-request.ts';
 
 /** What a compromised node may try: names that are not its own, in requests that are otherwise faultless. */
 export const HOSTILE_CLAIMS = {
@@ -27,11 +27,10 @@ export interface FloodOptions {
 
 /** A node that asks without waiting for an answer. Its requests are valid and for its own names, each with its own key. */
 export function startFlood({ api, node, count, intervalMs }: FloodOptions): Background {
-  const user = nodeUser(node.name);
   return inBackground(async (signal) => {
     for (let sent = 0; sent < count; sent += 1) {
       if (sent > 0) await api.clock.sleep(intervalMs, signal);
-      createCsr(api, user, createServingRequest(node.name, node).pem);
+      askFor(api, node.name, node);
     }
   });
 }

@@ -64,14 +64,13 @@ const WAIT_MS = 15 * 60_000;
  */
 export function startKubelet({ api, node, random, asksFor = node }: KubeletOptions): Kubelet {
   const { clock } = api;
-  const user = nodeUser(node.name);
   const attempts: Attempt[] = [];
   let certificate: X509Certificate | undefined;
 
   const attempt = async (signal: AbortSignal): Promise<Outcome> => {
     const askedAt = clock.now();
     const { pem, privateKey } = createServingRequest(node.name, asksFor);
-    const csr = createCsr(api, user, pem);
+    const csr = createCsr(api, node.name, pem);
     const end = (outcome: Outcome): Outcome => {
       attempts.push({ csr: csr?.metadata.name, askedAt, endedAt: clock.now(), outcome });
       return outcome;
@@ -107,7 +106,7 @@ export function startKubelet({ api, node, random, asksFor = node }: KubeletOptio
 }
 
 /** A kubelet's identity. */
-export function nodeUser(nodeName: string): User {
+function nodeUser(nodeName: string): User {
   return authenticated(`system:node:${nodeName}`, ['system:nodes']);
 }
 
@@ -116,11 +115,11 @@ export function nodeUser(nodeName: string): User {
  *
  * @returns undefined when the API server does not accept it.
  */
-export function createCsr(api: SimulatedApi, user: User, requestPem: string): StoredCsr | undefined {
+export function createCsr(api: SimulatedApi, nodeName: string, requestPem: string): StoredCsr | undefined {
   const { status, body } = api.handle({
     method: 'POST',
     url: CSRS_URL,
-    user,
+    user: nodeUser(nodeName),
     body: JSON.stringify({
       apiVersion: 'certificates.k8s.io/v1',
       kind: 'CertificateSigningRequest',
@@ -133,6 +132,11 @@ export function createCsr(api: SimulatedApi, user: User, requestPem: string): St
     }),
   });
   return status === 201 ? JSON.parse(body) : undefined;
+}
+
+/** {@link createCsr} for these names, with a new key. */
+export function askFor(api: SimulatedApi, nodeName: string, names: ServingNames): StoredCsr | undefined {
+  return createCsr(api, nodeName, createServingRequest(nodeName, names).pem);
 }
 
 type Settled =

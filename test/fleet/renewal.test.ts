@@ -13,8 +13,7 @@ import { startHub } from './hub/hub.ts';
 import { HUB } from './hub/places.ts';
 import { fleetOf, MINUTE, START } from './hub/world.ts';
 import { kubernetesTime, type StoredCsr } from './kube-object.ts';
-import { createCsr, nodeUser } from './kubelet.ts';
-import { createServingRequest } from './serving-request.ts';
+import { askFor } from './kubelet.ts';
 
 const KUBELET_PORT = 10_250;
 const DAY = 24 * 60 * MINUTE;
@@ -64,8 +63,7 @@ it('approves in each sweep of a lane that reaches nodes the renewal of exactly w
             ],
           },
         });
-        const names = { dnsNames: [node.name], ipAddresses: [node.address] };
-        createCsr(server.api, nodeUser(node.name), createServingRequest(node.name, names).pem);
+        askFor(server.api, node.name, { dnsNames: [node.name], ipAddresses: [node.address] });
       }
       const token = server.tokenFor('certmarshal');
       const kubeconfig = kubeconfigYaml(server.server, server.caPem + authority.certificate, 'certmarshal', { token });

@@ -4,15 +4,15 @@ import type { SweepTarget } from '../../lambdas/approval/observe.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
 import { sweep } from '../../lambdas/approval/sweep.ts';
-import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
+import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
+import { localClient } from '../support/local-client.ts';
 import { type SimulatedApiServer, startSimulatedApiServer } from './api-server.ts';
 import { steppedClock } from './clock.ts';
 import { addMachine, grantedRules } from './demo-cluster.ts';
 import { type Fault, type FaultRule, WRONG_LISTS } from './faults.ts';
 import type { StoredCsr } from './kube-object.ts';
-import { createCsr, nodeUser, type SimulatedNode } from './kubelet.ts';
+import { askFor, type SimulatedNode } from './kubelet.ts';
 import { seededRandom } from './random.ts';
-import { createServingRequest } from './serving-request.ts';
 
 const NODES = 3;
 /** Deadline of a request, in real time, where it is not what ends the request. */
@@ -47,35 +47,25 @@ describe('a sweep of a cluster that misbehaves', () => {
   }
 
   const clientOf = (server: SimulatedApiServer, requestTimeoutMs: number): KubernetesClient =>
-    createKubernetesClient(
-      {
-        server: server.server,
-        caPem: server.caPem,
-        credentials: { kind: 'token', token: server.tokenFor('certmarshal') },
-        addresses: 'local',
-      },
-      { requestTimeoutMs, maxResponseBytes: 4 * 1024 * 1024, sleep: async () => {}, random: () => 0 },
-    );
+    localClient(server, server.tokenFor('certmarshal'), {
+      requestTimeoutMs,
+      maxResponseBytes: 4 * 1024 * 1024,
+      sleep: async () => {},
+      random: () => 0,
+    });
 
-  const ask = (server: SimulatedApiServer, node: SimulatedNode) =>
-    createCsr(server.api, nodeUser(node.name), createServingRequest(node.name, node).pem);
+  const ask = (server: SimulatedApiServer, node: SimulatedNode) => askFor(server.api, node.name, node);
 
-  const sweepAll = (): Promise<SweepReport[]> =>
-    Promise.all(
-      clusters.map(({ name, client }) =>
-        sweep(
-          {
-            cluster: { name, provider: 'eks-anywhere' },
-            workload: client,
-            management: client,
-            machinesNamespace: 'eksa-system',
-          },
-          [DEFAULT_POLICY],
-          () => clock.now(),
-          never,
-        ),
-      ),
-    );
+  const sweepOne = (
+    { name, client }: (typeof clusters)[number],
+    changes: Partial<SweepTarget> = {},
+    { policies = [DEFAULT_POLICY], now = () => clock.now(), signal = never, observed = () => {} } = {},
+  ): Promise<SweepReport> => {
+    const cluster = { name, provider: 'eks-anywhere' } as const;
+    const target = { cluster, workload: client, management: client, machinesNamespace: 'eksa-system', ...changes };
+    return sweep(target, policies, now, signal, { observed });
+  };
+  const sweepAll = (): Promise<SweepReport[]> => Promise.all(clusters.map((cluster) => sweepOne(cluster)));
 
   const approvedIn = ({ api }: SimulatedApiServer) =>
     (api.csrs.all() as StoredCsr[]).filter(({ status }) => (status.conditions ?? []).length > 0).length;
@@ -230,43 +220,13 @@ describe('a sweep of a cluster that misbehaves', () => {
     const { server } = at(0);
     await clock.advance(10 * 60_000);
     ask(server, nodeOf(1));
-    const report = await sweep(
-      {
-        cluster: { name: 'faulty', provider: 'eks-anywhere' },
-        workload: at(0).client,
-        management: at(0).client,
-        machinesNamespace: 'eksa-system',
-      },
-      [DEFAULT_POLICY],
-      () => clock.now() - 8 * 60_000,
-      never,
-    );
+    const report = await sweepOne(at(0), {}, { now: () => clock.now() - 8 * 60_000 });
     expect(report.rows.map(({ node, reason }) => [node, reason])).toContainEqual(['worker-1', 'ClockSkew']);
   });
 
-  const sweepFaulty = (
-    changes: Partial<SweepTarget>,
-    policies = [DEFAULT_POLICY],
-    signal = never,
-    observed?: () => void,
-  ) =>
-    sweep(
-      {
-        cluster: { name: 'faulty', provider: 'eks-anywhere' },
-        workload: at(0).client,
-        management: at(0).client,
-        machinesNamespace: 'eksa-system',
-        ...changes,
-      },
-      policies,
-      () => clock.now(),
-      signal,
-      observed === undefined ? {} : { observed },
-    );
-
   it('judges nothing more when its time is over, and says how many are left', async () => {
     const controller = new AbortController();
-    const report = await sweepFaulty({}, [DEFAULT_POLICY], controller.signal, () => controller.abort());
+    const report = await sweepOne(at(0), {}, { signal: controller.signal, observed: () => controller.abort() });
     expect(report).toMatchObject({
       readable: true,
       complete: false,
@@ -277,7 +237,7 @@ describe('a sweep of a cluster that misbehaves', () => {
   });
 
   it('says so when no Machine carries the name of the cluster', async () => {
-    const report = await sweepFaulty({ cluster: { name: 'fautly', provider: 'eks-anywhere' } });
+    const report = await sweepOne(at(0), { cluster: { name: 'fautly', provider: 'eks-anywhere' } });
     expect(report).toMatchObject({ complete: false, counts: { approved: 0, left: NODES } });
     expect(report.problems).toMatchObject([
       { kind: 'evidence', message: expect.stringContaining('namespace eksa-system has no Machine of cluster fautly') },
@@ -285,7 +245,7 @@ describe('a sweep of a cluster that misbehaves', () => {
   });
 
   it('says so when no policy is for the cluster', async () => {
-    const report = await sweepFaulty({}, [{ ...DEFAULT_POLICY, clusters: ['other-*'] }]);
+    const report = await sweepOne(at(0), {}, { policies: [{ ...DEFAULT_POLICY, clusters: ['other-*'] }] });
     expect(report).toMatchObject({ complete: false, counts: { approved: 0 }, problems: [{ kind: 'policy' }] });
     expect(report.rows.map(({ reason }) => reason)).toEqual(Array(NODES).fill('NoPolicySelected'));
   });
@@ -296,7 +256,7 @@ describe('a sweep of a cluster that misbehaves', () => {
     // On bare metal no guest tells the addresses of its Machine.
     for (const cluster of store?.all() ?? [])
       store?.put({ ...cluster, spec: { infrastructureRef: { kind: 'TinkerbellCluster' } } });
-    const report = await sweepFaulty({}, [trusting]);
+    const report = await sweepOne(at(0), {}, { policies: [trusting] });
     expect(report).toMatchObject({ complete: false, counts: { approved: NODES } });
     expect(report.problems).toMatchObject([
       { kind: 'evidence', object: 'evidence node', remedy: expect.stringContaining('serviceCidrs') },
@@ -305,13 +265,15 @@ describe('a sweep of a cluster that misbehaves', () => {
 
   it('does not read what only policies for other clusters ask for', async () => {
     const others = { ...DEFAULT_POLICY, name: 'others', clusters: ['other-*'], evidence: ['node' as const] };
-    const report = await sweepFaulty({}, [DEFAULT_POLICY, others]);
+    const report = await sweepOne(at(0), {}, { policies: [DEFAULT_POLICY, others] });
     expect(report).toMatchObject({ complete: true, counts: { approved: NODES } });
     expect(report.evidence.map(({ source }) => source)).toEqual(['machine']);
   });
 
+  const onEks = { cluster: { name: 'faulty', provider: 'eks' }, management: undefined } as const;
+
   it('approves on EKS by the instance of a node, and explains the nodes that have none', async () => {
-    const { server, client } = at(0);
+    const { server } = at(0);
     const ec2: SimulatedNode = {
       name: 'ip-10-0-1-23.eu-west-1.compute.internal',
       dnsNames: ['ip-10-0-1-23.eu-west-1.compute.internal'],
@@ -330,23 +292,16 @@ describe('a sweep of a cluster that misbehaves', () => {
       PrivateIpAddress: ipAddresses[0],
       Tags: [{ Key: `kubernetes.io/cluster/${cluster}`, Value: 'owned' }],
     });
-    const report = await sweep(
-      {
-        cluster: { name: 'faulty', provider: 'eks' },
-        workload: client,
-        machinesNamespace: 'eksa-system',
-        async *listInstances() {
-          yield [
-            instanceOf('i-0123456789abcdef9', ec2, 'faulty'),
-            instanceOf(autoMode.name, autoMode, 'faulty'),
-            instanceOf(untagged.name, untagged, 'another'),
-          ];
-        },
+    const report = await sweepOne(at(0), {
+      ...onEks,
+      async *listInstances() {
+        yield [
+          instanceOf('i-0123456789abcdef9', ec2, 'faulty'),
+          instanceOf(autoMode.name, autoMode, 'faulty'),
+          instanceOf(untagged.name, untagged, 'another'),
+        ];
       },
-      [DEFAULT_POLICY],
-      () => clock.now(),
-      never,
-    );
+    });
     const rows = new Map(report.rows.map(({ node, reason, message }) => [node, `${reason}: ${message}`]));
     expect(rows.get(ec2.name)).toMatch(/^Proven: /);
     expect(rows.get(autoMode.name)).toMatch(/^Proven: /);
@@ -358,12 +313,7 @@ describe('a sweep of a cluster that misbehaves', () => {
 
   it('says so when EC2 is asked for and not read', async () => {
     await clock.advance(3 * 60_000);
-    const target = {
-      cluster: { name: 'faulty', provider: 'eks' as const },
-      workload: at(0).client,
-      machinesNamespace: 'eksa-system',
-    };
-    const report = await sweep(target, [DEFAULT_POLICY], () => clock.now(), never);
+    const report = await sweepOne(at(0), onEks);
     expect(report).toMatchObject({ complete: false, counts: { approved: 0 } });
     expect(report.problems).toMatchObject([{ kind: 'evidence', object: 'evidence ec2' }]);
     expect(report.rows.map(({ reason }) => reason)).toEqual(Array(NODES).fill('EvidenceUnreadable'));

@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
-import { request } from 'node:https';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { createAuthority } from '../control-plane/pki.ts';
-import { freePorts } from '../control-plane/ports.ts';
 import { type DaemonGroup, waitUntilReady } from '../control-plane/processes.ts';
 import { startInGroup } from '../control-plane/start.ts';
 import { PATIENCE_MS } from '../patience.ts';
+import { answersOk, freePorts } from '../support/loopback.ts';
 import { pythonTool } from './venv.ts';
 
 /** The one version whose abilities and gaps the rehearsal knows. */
@@ -112,18 +111,4 @@ async function resourceTypesOf(bin: string): Promise<ReadonlySet<string>> {
     'from ministack.services.cloudformation.provisioners import _RESOURCE_HANDLERS as h; print("\\n".join(h))';
   const { stdout } = await promisify(execFile)(join(bin, 'python3'), ['-c', program]);
   return new Set(stdout.split('\n').filter((line) => line.startsWith('AWS::')));
-}
-
-async function answersOk(url: string, ca: string): Promise<boolean> {
-  return new Promise((done, reject) => {
-    const sent = request(url, { ca, agent: false, timeout: 2000 });
-    sent
-      .once('response', (response) => {
-        response.resume();
-        done(response.statusCode === 200);
-      })
-      .once('timeout', () => sent.destroy(new Error('timeout')))
-      .once('error', reject)
-      .end();
-  });
 }

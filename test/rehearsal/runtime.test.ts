@@ -7,8 +7,7 @@ import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws
 import { fastClock } from '../fleet/clock.ts';
 import { addMachine, type DemoCluster, startDemoCluster } from '../fleet/demo-cluster.ts';
 import { kubeconfigOf } from '../fleet/kubeconfig.ts';
-import { createCsr, nodeUser } from '../fleet/kubelet.ts';
-import { createServingRequest } from '../fleet/serving-request.ts';
+import { askFor } from '../fleet/kubelet.ts';
 import { type JsonService, startJsonService } from '../unit/aws/json-service.ts';
 import { reachingLoopback } from '../unit/functions/reach-loopback.ts';
 import { type Synthesized, synthesize } from '../unit/lib/synthesize.ts';
@@ -69,7 +68,7 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
         ipAddresses: [`10.0.${index >> 8}.${index & 255}`],
       };
       addMachine(cluster, node);
-      createCsr(cluster.server.api, nodeUser(node.name), createServingRequest(node.name, node).pem);
+      askFor(cluster.server.api, node.name, node);
     }
     const environment = {
       NODE_OPTIONS,

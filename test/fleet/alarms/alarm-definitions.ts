@@ -1,4 +1,3 @@
-import { type AlarmRule, parseAlarmRule } from './alarm-rule.ts';
 import { type InsightsQuery, parseInsights } from './insights.ts';
 import type { Dimensions } from './metric-store.ts';
 import { MISSING_DATA_TREATMENTS, type MissingDataTreatment, type MOfN } from './missing-data.ts';
@@ -8,14 +7,12 @@ import { type Fields, list, numeric, object, textOf } from './template-values.ts
 export type AlarmDefinition = MetricAlarm | CompositeAlarm;
 
 interface Actions {
-  /** In CloudWatch; the logical id where CloudFormation names it. */
+  /** The logical id where CloudFormation names it. */
   readonly name: string;
-  readonly logicalId: string;
   readonly description: string;
   /** Logical ids of topics. */
   readonly alarmActions: readonly string[];
   readonly okActions: readonly string[];
-  readonly insufficientDataActions: readonly string[];
 }
 
 export interface MetricAlarm extends Actions, MOfN {
@@ -23,7 +20,6 @@ export interface MetricAlarm extends Actions, MOfN {
   readonly watches: WatchedMetric | { readonly query: InsightsQuery };
   readonly periodMs: number;
   readonly breaches: (value: number) => boolean;
-  readonly threshold: number;
 }
 
 export interface WatchedMetric {
@@ -35,16 +31,13 @@ export interface WatchedMetric {
 
 export interface CompositeAlarm extends Actions {
   readonly kind: 'composite';
-  readonly holds: AlarmRule;
-  /** Names. */
+  /** Names: it rings while one of them does. */
   readonly children: readonly string[];
 }
 
 const COMPARISONS: Readonly<Record<string, (value: number, threshold: number) => boolean>> = {
   GreaterThanOrEqualToThreshold: (value, threshold) => value >= threshold,
-  GreaterThanThreshold: (value, threshold) => value > threshold,
   LessThanThreshold: (value, threshold) => value < threshold,
-  LessThanOrEqualToThreshold: (value, threshold) => value <= threshold,
 };
 
 /**
@@ -60,20 +53,15 @@ export function alarmsOf(template: unknown): readonly AlarmDefinition[] {
   const resources = Object.entries(object(object(template, 'template')['Resources'], 'Resources')).map(
     ([id, value]) => [id, object(value, id)] as const,
   );
-  const ofType = (type: string) => resources.filter(([, resource]) => resource['Type'] === type);
-  const names = new Map(
-    [...ofType('AWS::CloudWatch::Alarm'), ...ofType('AWS::CloudWatch::CompositeAlarm')].map(([id, { Properties }]) => {
-      const name = object(Properties, id)['AlarmName'];
-      return [id, name === undefined ? id : textOf(name, new Map())];
-    }),
-  );
-  const read = <T>(type: string, readOne: (id: string, properties: Reader, names: Names) => T) =>
-    ofType(type).map(([id, { Properties }]) => {
-      const properties = reader(object(Properties, id), id);
-      const alarm = readOne(id, properties, names);
-      properties.done();
-      return alarm;
-    });
+  const read = <T>(type: string, readOne: (id: string, properties: Reader) => T) =>
+    resources
+      .filter(([, { Type }]) => Type === type)
+      .map(([id, { Properties }]) => {
+        const properties = reader(object(Properties, id), id);
+        const alarm = readOne(id, properties);
+        properties.done();
+        return alarm;
+      });
   const alarms = [
     ...read('AWS::CloudWatch::Alarm', metricAlarm),
     ...read('AWS::CloudWatch::CompositeAlarm', compositeAlarm),
@@ -85,8 +73,6 @@ export function alarmsOf(template: unknown): readonly AlarmDefinition[] {
       if (!known.has(child)) throw new Error(`${alarm.name} asks for ${child}, which is no alarm of the template`);
   return alarms;
 }
-
-type Names = ReadonlyMap<string, string>;
 
 /** Properties, each of which must be asked for. */
 interface Reader {
@@ -107,99 +93,78 @@ function reader(fields: Fields, where: string): Reader {
   };
 }
 
-function actionsOf(logicalId: string, { take }: Reader, names: Names): Actions {
-  take('AlarmName');
+function actionsOf(id: string, { take }: Reader): Actions {
   take('Tags');
-  if ((take('ActionsEnabled') ?? true) !== true) throw new Error(`${logicalId}: its actions are not enabled`);
-  const actions = (name: string) => list(take(name) ?? [], name).map((action) => textOf(action, names));
+  if ((take('ActionsEnabled') ?? true) !== true) throw new Error(`${id}: its actions are not enabled`);
+  const actions = (name: string) => list(take(name) ?? [], name).map(textOf);
   return {
-    name: names.get(logicalId) ?? logicalId,
-    logicalId,
-    description: textOf(take('AlarmDescription') ?? '', names),
+    name: textOf(take('AlarmName') ?? id),
+    description: textOf(take('AlarmDescription') ?? ''),
     alarmActions: actions('AlarmActions'),
     okActions: actions('OKActions'),
-    insufficientDataActions: actions('InsufficientDataActions'),
   };
 }
 
-function metricAlarm(id: string, properties: Reader, names: Names): MetricAlarm {
+function metricAlarm(id: string, properties: Reader): MetricAlarm {
   const { take } = properties;
   const evaluationPeriods = numeric(take('EvaluationPeriods'), `${id} EvaluationPeriods`);
   const datapointsToAlarm = numeric(take('DatapointsToAlarm') ?? evaluationPeriods, `${id} DatapointsToAlarm`);
   if (datapointsToAlarm > evaluationPeriods || datapointsToAlarm < 1)
     throw new Error(`${id}: ${datapointsToAlarm} of ${evaluationPeriods}`);
   const threshold = numeric(take('Threshold'), `${id} Threshold`);
-  const operator = textOf(take('ComparisonOperator'), names);
+  const operator = textOf(take('ComparisonOperator'));
   const compare = Object.hasOwn(COMPARISONS, operator) ? COMPARISONS[operator] : undefined;
   if (compare === undefined) throw new Error(`${id}: ComparisonOperator ${operator} not understood`);
   const metrics = take('Metrics');
-  const { periodMs, watches } =
-    metrics === undefined ? ownMetric(id, properties, names) : oneOfMetrics(id, metrics, names);
+  const { periodMs, watches } = metrics === undefined ? ownMetric(id, properties) : queried(id, metrics);
   if (periodMs % 60_000 !== 0 || periodMs <= 0) throw new Error(`${id}: a period of ${periodMs} ms`);
   return {
     kind: 'metric',
-    ...actionsOf(id, properties, names),
+    ...actionsOf(id, properties),
     watches,
     periodMs,
-    threshold,
     breaches: (value) => compare(value, threshold),
     evaluationPeriods,
     datapointsToAlarm,
-    treatMissingData: treatment(textOf(take('TreatMissingData') ?? 'missing', names)),
+    treatMissingData: treatment(textOf(take('TreatMissingData') ?? 'missing')),
   };
 }
 
 type Watched = Pick<MetricAlarm, 'watches' | 'periodMs'>;
 
-function ownMetric(id: string, { take }: Reader, names: Names): Watched {
-  const [plain, extended] = [take('Statistic'), take('ExtendedStatistic')];
+function ownMetric(id: string, { take }: Reader): Watched {
   return {
     periodMs: numeric(take('Period'), `${id} Period`) * 1_000,
     watches: {
-      namespace: textOf(take('Namespace'), names),
-      metric: textOf(take('MetricName'), names),
-      dimensions: dimensionsOf(take('Dimensions'), names),
-      statistic: statisticOf(textOf(plain ?? extended, names)),
+      namespace: textOf(take('Namespace')),
+      metric: textOf(take('MetricName')),
+      dimensions: dimensionsOf(take('Dimensions')),
+      statistic: statisticOf(textOf(take('Statistic'))),
     },
   };
 }
 
-/** One expression or one metric; metric math is not understood. */
-function oneOfMetrics(id: string, metrics: unknown, names: Names): Watched {
+/** One expression; metric math is not understood. */
+function queried(id: string, metrics: unknown): Watched {
   const [entry, ...others] = list(metrics, `${id} Metrics`);
   if (others.length > 0) throw new Error(`${id}: metric math is not understood`);
-  const query = reader(object(entry, `${id} Metrics`), `${id} Metrics`);
-  query.take('Id');
-  query.take('Label');
-  query.take('ReturnData');
-  const [expression, stat, period] = [query.take('Expression'), query.take('MetricStat'), query.take('Period')];
-  query.done();
-  if (expression !== undefined)
-    return {
-      periodMs: numeric(period, `${id} Period`) * 1_000,
-      watches: { query: parseInsights(textOf(expression, names)) },
-    };
-  const metricStat = reader(object(stat, `${id} MetricStat`), `${id} MetricStat`);
-  const metric = reader(object(metricStat.take('Metric'), `${id} Metric`), `${id} Metric`);
-  const watched: Watched = {
-    periodMs: numeric(metricStat.take('Period'), `${id} Period`) * 1_000,
-    watches: {
-      namespace: textOf(metric.take('Namespace'), names),
-      metric: textOf(metric.take('MetricName'), names),
-      dimensions: dimensionsOf(metric.take('Dimensions'), names),
-      statistic: statisticOf(textOf(metricStat.take('Stat'), names)),
-    },
+  const { take, done } = reader(object(entry, `${id} Metrics`), `${id} Metrics`);
+  take('Id');
+  take('Label');
+  take('ReturnData');
+  const [expression, period] = [take('Expression'), take('Period')];
+  done();
+  return {
+    periodMs: numeric(period, `${id} Period`) * 1_000,
+    watches: { query: parseInsights(textOf(expression)) },
   };
-  metric.done();
-  metricStat.done();
-  return watched;
 }
 
-function dimensionsOf(value: unknown, names: Names): Dimensions {
+function dimensionsOf(value: unknown): Dimensions {
   return Object.fromEntries(
     list(value ?? [], 'Dimensions').map((entry) => {
       const { Name, Value } = object(entry, 'a dimension');
-      return [textOf(Name, names), textOf(Value, names)];
+      return [textOf(Name), textOf(Value)];
     }),
   );
 }
@@ -210,7 +175,12 @@ function treatment(text: string): MissingDataTreatment {
   return found;
 }
 
-function compositeAlarm(id: string, properties: Reader, names: Names): CompositeAlarm {
-  const { holds, alarms } = parseAlarmRule(textOf(properties.take('AlarmRule'), names));
-  return { kind: 'composite', ...actionsOf(id, properties, names), holds, children: alarms };
+function compositeAlarm(id: string, properties: Reader): CompositeAlarm {
+  const rule = textOf(properties.take('AlarmRule'));
+  const children = rule.split(' OR ').map((part) => {
+    const name = /^ALARM\("([^"]+)"\)$/.exec(part)?.[1];
+    if (name === undefined) throw new Error(`alarm rule: ${part} is not understood`);
+    return name;
+  });
+  return { kind: 'composite', ...actionsOf(id, properties), children };
 }

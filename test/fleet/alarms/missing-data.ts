@@ -1,6 +1,6 @@
-export const ALARM_STATES = ['OK', 'ALARM', 'INSUFFICIENT_DATA'] as const;
-export type AlarmState = (typeof ALARM_STATES)[number];
-export const MISSING_DATA_TREATMENTS = ['breaching', 'notBreaching', 'ignore', 'missing'] as const;
+export type AlarmState = 'OK' | 'ALARM' | 'INSUFFICIENT_DATA';
+/** Those that alarms of ours use. */
+export const MISSING_DATA_TREATMENTS = ['breaching', 'notBreaching'] as const;
 export type MissingDataTreatment = (typeof MISSING_DATA_TREATMENTS)[number];
 
 export interface MOfN {
@@ -21,21 +21,11 @@ export function evaluationRange({ evaluationPeriods }: Pick<MOfN, 'evaluationPer
  * The state of an alarm. Source: Amazon CloudWatch User Guide, "Configuring how CloudWatch alarms treat missing data", tables and "How alarm state is
  * evaluated when data is missing", "Avoiding premature transitions to alarm state".
  *
- * Where these say nothing, breaching points that are too few and too young, and nothing else there, the state stays.
- *
  * @param points of the evaluation range, the oldest first: whether each breaches; undefined is a missing one
  */
-export function alarmState(points: readonly (boolean | undefined)[], alarm: MOfN, current: AlarmState): AlarmState {
+export function alarmState(points: readonly (boolean | undefined)[], alarm: MOfN): 'OK' | 'ALARM' {
   const { evaluationPeriods, datapointsToAlarm, treatMissingData } = alarm;
   const real = points.filter((breaches) => breaches !== undefined).slice(-evaluationPeriods);
-  const breaching = real.filter(Boolean).length;
-  if (breaching >= datapointsToAlarm) return 'ALARM';
-  const filled = evaluationPeriods - real.length;
-  if (filled === 0 || treatMissingData === 'notBreaching') return 'OK';
-  if (treatMissingData === 'breaching') return breaching + filled >= datapointsToAlarm ? 'ALARM' : 'OK';
-  if (real.length > breaching) return 'OK';
-  if (treatMissingData === 'ignore') return current;
-  if (breaching === 0) return 'INSUFFICIENT_DATA';
-  const age = points.length - points.indexOf(true);
-  return age >= datapointsToAlarm ? 'ALARM' : current;
+  const filled = treatMissingData === 'breaching' ? evaluationPeriods - real.length : 0;
+  return real.filter(Boolean).length + filled >= datapointsToAlarm ? 'ALARM' : 'OK';
 }

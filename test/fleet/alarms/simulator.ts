@@ -25,8 +25,6 @@ export interface AlarmSimulator {
    */
   evaluate(at: number): readonly Transition[];
   stateOf(alarm: string): AlarmState;
-  /** What GROUP BY made of the series in state ALARM. */
-  alarming(alarm: string): readonly Dimensions[];
 }
 
 /**
@@ -55,18 +53,16 @@ export function createSimulator(alarms: readonly AlarmDefinition[], store: Metri
     const range = evaluationRange(alarm);
     const judge = (value: number | undefined) => (value === undefined ? undefined : breaches(value));
     if ('query' in watches) {
-      const { contributors } = askInsights(watches.query, store, { at, periodMs, range });
+      const contributors = askInsights(watches.query, store, { at, periodMs, range });
       const judged = contributors.map(({ attributes, points }) => ({ attributes, points: points.map(judge) }));
-      return watches.query.groupBy.length > 0
-        ? evaluateContributors(alarm, judged, at)
-        : change(alarm, alarmState(judged[0]?.points ?? [], alarm, stateOf(alarm.name)), at);
+      return evaluateContributors(alarm, judged, at);
     }
     const series = store.find(watches.namespace, watches.metric, watches.dimensions);
     const points = Array.from({ length: range }, (_, index) => {
       const until = at - (range - 1 - index) * periodMs;
       return judge(watches.statistic(series?.between(until - periodMs, until) ?? []));
     });
-    return change(alarm, alarmState(points, alarm, stateOf(alarm.name)), at);
+    return change(alarm, alarmState(points, alarm), at);
   }
 
   function evaluateContributors(
@@ -78,7 +74,7 @@ export function createSimulator(alarms: readonly AlarmDefinition[], store: Metri
     const now = new Map<string, Dimensions>();
     for (const { attributes, points } of contributors) {
       const key = JSON.stringify(attributes);
-      if (alarmState(points, alarm, before.has(key) ? 'ALARM' : 'OK') === 'ALARM') now.set(key, attributes);
+      if (alarmState(points, alarm) === 'ALARM') now.set(key, attributes);
     }
     alarming.set(alarm.name, now);
     const changed = (to: AlarmState, gone: ReadonlyMap<string, Dimensions>, there: ReadonlyMap<string, Dimensions>) =>
@@ -97,8 +93,7 @@ export function createSimulator(alarms: readonly AlarmDefinition[], store: Metri
             ],
       );
     // Without any series the alarm has no data, and says of that what it was told to.
-    const nothing = alarmState([], alarm, stateOf(alarm.name));
-    const state = now.size > 0 ? 'ALARM' : contributors.length > 0 ? 'OK' : nothing;
+    const state = now.size > 0 ? 'ALARM' : contributors.length > 0 ? 'OK' : alarmState([], alarm);
     return [...changed('OK', now, before), ...changed('ALARM', before, now), ...change(alarm, state, at)];
   }
 
@@ -106,7 +101,9 @@ export function createSimulator(alarms: readonly AlarmDefinition[], store: Metri
   function evaluateComposites(composites: readonly CompositeAlarm[], at: number): Transition[] {
     const changed: Transition[] = [];
     for (const _ of composites) {
-      const round = composites.flatMap((alarm) => change(alarm, alarm.holds(stateOf) ? 'ALARM' : 'OK', at));
+      const round = composites.flatMap((alarm) =>
+        change(alarm, alarm.children.some((child) => stateOf(child) === 'ALARM') ? 'ALARM' : 'OK', at),
+      );
       if (round.length === 0) break;
       changed.push(...round);
     }
@@ -125,23 +122,9 @@ export function createSimulator(alarms: readonly AlarmDefinition[], store: Metri
       ];
     },
     stateOf,
-    alarming: (alarm) => [...(alarming.get(alarm)?.values() ?? [])],
   };
 }
 
-/** All minutes of `(from, until]`, on data that is there already. */
-export function simulateAlarms(
-  alarms: readonly AlarmDefinition[],
-  store: MetricStore,
-  { from, until }: { readonly from: number; readonly until: number },
-): readonly Transition[] {
-  const simulator = createSimulator(alarms, store);
-  const transitions: Transition[] = [];
-  for (let at = from + MINUTE_MS; at <= until; at += MINUTE_MS) transitions.push(...simulator.evaluate(at));
-  return transitions;
-}
-
-function actionsIn(alarm: AlarmDefinition, state: AlarmState): readonly string[] {
-  if (state === 'ALARM') return alarm.alarmActions;
-  return state === 'OK' ? alarm.okActions : alarm.insufficientDataActions;
+function actionsIn({ alarmActions, okActions }: AlarmDefinition, state: AlarmState): readonly string[] {
+  return state === 'ALARM' ? alarmActions : okActions;
 }

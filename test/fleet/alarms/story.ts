@@ -201,7 +201,10 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
         since('OK').flatMap(({ alarm, at, from }) => (from === 'ALARM' ? [[shortName(alarm), minuteOf(at)]] : [])),
       ),
     isOver: () => {
-      const remembered = parseNotificationState(JSON.parse(aws.s3.read(BUCKET, STATE_KEYS.told)?.toString() ?? '{}'), clock.now());
+      const remembered = parseNotificationState(
+        JSON.parse(aws.s3.read(BUCKET, STATE_KEYS.told)?.toString() ?? '{}'),
+        clock.now(),
+      );
       return story.ringing().length === 0 && again.length === 0 && (!remembered || openAlarms(remembered).length === 0);
     },
     told: () => [...told],

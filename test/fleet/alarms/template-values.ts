@@ -10,46 +10,31 @@ const PSEUDO: Readonly<Record<string, string>> = {
 };
 
 /**
- * The text of a value. A reference to a resource is its logical id, an attribute that names it too, an alarm its name or an ARN that ends in it.
+ * The text of a value. A reference to a resource is its logical id, and so is an attribute that names it.
  *
- * @param names of the alarms, by logical id
  * @throws Error for a function that is not understood
  */
-export function textOf(value: unknown, names: ReadonlyMap<string, string>): string {
+export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   const [[intrinsic, argument] = ['nothing', undefined], ...others] = Object.entries(object(value, 'a value'));
   if (others.length === 0) {
-    if (intrinsic === 'Ref') return reference(textOf(argument, names), names);
+    if (intrinsic === 'Ref') return reference(textOf(argument));
     if (intrinsic === 'Fn::GetAtt') {
-      const [id, attribute] = list(argument, 'Fn::GetAtt').map((part) => textOf(part, names));
-      return attributeOf(id ?? '', attribute ?? '', names);
+      const [id = '', attribute = ''] = list(argument, 'Fn::GetAtt').map(textOf);
+      // QueueName, TopicName, FunctionName: what Ref gives for other types.
+      return attribute.endsWith('Name') ? id : `${id}.${attribute}`;
     }
     if (intrinsic === 'Fn::Join') {
       const [separator, parts] = list(argument, 'Fn::Join');
-      return list(parts, 'Fn::Join')
-        .map((part) => textOf(part, names))
-        .join(textOf(separator, names));
+      return list(parts, 'Fn::Join').map(textOf).join(textOf(separator));
     }
-    if (intrinsic === 'Fn::Sub' && typeof argument === 'string')
-      return argument.replaceAll(/\$\{(?<id>[^}]+)\}/g, (_, id: string) => {
-        const [resource = '', attribute] = id.split('.');
-        return attribute === undefined ? reference(resource, names) : attributeOf(resource, attribute, names);
-      });
   }
   throw new Error(`${intrinsic} is not understood`);
 }
 
-function reference(id: string, names: ReadonlyMap<string, string>): string {
+function reference(id: string): string {
   if (id.startsWith('AWS::') && !Object.hasOwn(PSEUDO, id)) throw new Error(`${id} is not understood`);
-  return PSEUDO[id] ?? names.get(id) ?? id;
-}
-
-function attributeOf(id: string, attribute: string, names: ReadonlyMap<string, string>): string {
-  const alarm = names.get(id);
-  if (alarm !== undefined && attribute === 'Arn') return `arn:aws:cloudwatch:eu-central-1:999900001111:alarm:${alarm}`;
-  // QueueName, TopicName, FunctionName: what Ref gives for other types.
-  return attribute.endsWith('Name') ? id : `${id}.${attribute}`;
+  return PSEUDO[id] ?? id;
 }
 
 export function object(value: unknown, what: string): Fields {

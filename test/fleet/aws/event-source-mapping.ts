@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { inBackground } from '../background.ts';
 import type { Clock } from '../clock.ts';
-import { AwsFault } from './aws-fault.ts';
 import { createBell } from './bell.ts';
 import { md5Hex, type ReceivedMessage, type SimulatedQueue } from './sqs-queue.ts';
 
@@ -97,7 +96,7 @@ export function startEventSourceMapping(options: EventSourceMappingOptions): Eve
   const run = async (batch: readonly ReceivedMessage[]): Promise<void> => {
     const startedAt = clock.now();
     const { failed, ...result } = await invoke(batch, startedAt + timeoutSeconds * 1000);
-    for (const { messageId, receiptHandle } of batch) if (!failed.has(messageId)) deleteIfHeld(queue, receiptHandle);
+    for (const { messageId, receiptHandle } of batch) if (!failed.has(messageId)) queue.delete(receiptHandle);
     const messageIds = batch.map(({ messageId }) => messageId);
     invocations.push({ messageIds, startedAt, endedAt: clock.now(), ...result });
     if (invocations.length > MAX_INVOCATIONS) invocations.splice(0, MAX_INVOCATIONS / 2);
@@ -164,15 +163,6 @@ function failedOf(response: SQSBatchResponse | void, batch: ReadonlySet<string>)
   for (const id of ids)
     if (!batch.has(id)) throw new Error(`the response names ${JSON.stringify(id)}: not in the batch`);
   return new Set(ids);
-}
-
-/** Deletes a message, unless its visibility timeout ended before. */
-function deleteIfHeld(queue: SimulatedQueue, receiptHandle: string): void {
-  try {
-    queue.delete(receiptHandle);
-  } catch (error) {
-    if (!(error instanceof AwsFault)) throw error;
-  }
 }
 
 function recordOf({ messageId, receiptHandle, body, attributes }: ReceivedMessage, queue: SimulatedQueue): SQSRecord {

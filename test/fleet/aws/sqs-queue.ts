@@ -11,10 +11,6 @@ export interface QueueOptions extends Place {
   readonly visibilityTimeoutSeconds?: number;
   /** @default 345600, four days */
   readonly retentionSeconds?: number;
-  /** @default 0 */
-  readonly delaySeconds?: number;
-  /** Where the deduplication ids of a FIFO queue are unique. @default queue */
-  readonly deduplicationScope?: 'queue' | 'messageGroup';
 }
 
 export interface NewMessage {
@@ -48,11 +44,9 @@ export interface SimulatedQueue extends Place {
   /** @throws AwsFault when the queue does not take such a message. */
   send(message: NewMessage): SentMessage;
   /** At most ten messages. */
-  receive(count: number, visibilityTimeoutSeconds?: number): readonly ReceivedMessage[];
-  /** @throws AwsFault when the handle is none, or, in a FIFO queue, no longer the one of the message. */
+  receive(count: number): readonly ReceivedMessage[];
+  /** Deletes a message, unless it was received again since or, in a FIFO queue, its visibility timeout ended. */
   delete(receiptHandle: string): void;
-  /** @throws AwsFault when nobody holds the message. */
-  changeVisibility(receiptHandle: string, seconds: number): void;
   /**
    * Waits until something changed that can make a message receivable, at most so long.
    *
@@ -73,7 +67,6 @@ interface Stored extends NewMessage, SentMessage {
 }
 
 const DEDUPLICATION_MS = 5 * 60_000;
-const LONGEST_VISIBILITY_SECONDS = 12 * 3600;
 const MAX_BATCH = 10;
 const MAX_BODY_BYTES = 1024 * 1024;
 const IDENTIFIER = /^[\w!"#$%&'()*+,\-./:;<=>?@[\\\]^`{|}~]{1,128}$/;
@@ -81,14 +74,13 @@ const IDENTIFIER = /^[\w!"#$%&'()*+,\-./:;<=>?@[\\\]^`{|}~]{1,128}$/;
 /**
  * Messages in the order in which they came. A message that was received is invisible until it is deleted or its visibility timeout
  * ends; in a FIFO queue nothing else of its group is given out meanwhile, except together with it in one receive. What is older than
- * the retention is gone, also while somebody holds it. A standard queue keeps the order too, and never delivers twice on its own:
+ * the retention is gone, also while somebody holds it. Deduplication ids are unique within a group. A standard queue keeps the order too, and never delivers twice on its own:
  * tests that need either send twice.
  *
  * Source: Amazon SQS developer guide, "FIFO queue delivery logic", "Exactly-once processing", "Visibility timeout"; SQS API reference.
  */
 export function createQueue(origin: string, options: QueueOptions, clock: Clock): SimulatedQueue {
   const { account, region, name, visibilityTimeoutSeconds = 30, retentionSeconds = 345_600 } = options;
-  const { delaySeconds = 0, deduplicationScope = 'queue' } = options;
   const isFifo = name.endsWith('.fifo');
   // Both in the order of time.
   const messages = new Map<string, Stored>();
@@ -110,8 +102,8 @@ export function createQueue(origin: string, options: QueueOptions, clock: Clock)
     return now;
   };
 
-  const take = (message: Stored, now: number, seconds: number): ReceivedMessage => {
-    message.visibleAt = now + seconds * 1000;
+  const take = (message: Stored, now: number): ReceivedMessage => {
+    message.visibleAt = now + visibilityTimeoutSeconds * 1000;
     message.receiveCount += 1;
     message.firstReceivedAt ??= now;
     const { messageId, body, firstReceivedAt } = message;
@@ -121,18 +113,6 @@ export function createQueue(origin: string, options: QueueOptions, clock: Clock)
       body,
       attributes: attributesOf(message, firstReceivedAt, account),
     };
-  };
-
-  /** @returns undefined when the message is gone, or, in a standard queue, was received again since. */
-  const received = (handle: string, now: number): Stored | undefined => {
-    const id = idOf(handle);
-    if (id === undefined) throw new AwsFault(404, 'ReceiptHandleIsInvalid', 'The receipt handle is not valid');
-    const message = messages.get(id);
-    if (message === undefined) return undefined;
-    const isLatest = handleOf(message) === handle;
-    if (isFifo && !(isLatest && isHeld(message, now)))
-      throw invalid('ReceiptHandle', 'The receipt handle has expired.');
-    return isLatest ? message : undefined;
   };
 
   return {
@@ -146,8 +126,7 @@ export function createQueue(origin: string, options: QueueOptions, clock: Clock)
     send(message) {
       check(message, isFifo);
       const now = expire();
-      const { group = '', deduplicationId } = message;
-      const key = JSON.stringify([deduplicationScope === 'messageGroup' ? group : '', deduplicationId]);
+      const key = JSON.stringify([message.group, message.deduplicationId]);
       const before = isFifo ? recent.get(key) : undefined;
       if (before !== undefined) return before.sent;
       sequence += 1;
@@ -155,13 +134,13 @@ export function createQueue(origin: string, options: QueueOptions, clock: Clock)
         messageId: randomUUID(),
         ...(isFifo ? { sequenceNumber: String(sequence).padStart(20, '0') } : {}),
       };
-      const visibleAt = now + (message.delaySeconds ?? delaySeconds) * 1000;
+      const visibleAt = now + (message.delaySeconds ?? 0) * 1000;
       messages.set(sent.messageId, { ...message, ...sent, sentAt: now, visibleAt, receiveCount: 0 });
       if (isFifo) recent.set(key, { sent, until: now + DEDUPLICATION_MS });
       bell.ring();
       return sent;
     },
-    receive(count, seconds = visibilityTimeoutSeconds) {
+    receive(count) {
       const now = expire();
       const inFlight = [...messages.values()].filter((message) => isHeld(message, now));
       const locked = new Set(isFifo ? inFlight.map(({ group }) => group) : []);
@@ -170,22 +149,13 @@ export function createQueue(origin: string, options: QueueOptions, clock: Clock)
         if (chosen.length === Math.min(count, MAX_BATCH)) break;
         if (message.visibleAt <= now && !locked.has(message.group)) chosen.push(message);
       }
-      return chosen.map((message) => take(message, now, seconds));
+      return chosen.map((message) => take(message, now));
     },
     delete(receiptHandle) {
-      const message = received(receiptHandle, expire());
-      if (message === undefined) return;
-      messages.delete(message.messageId);
-      bell.ring();
-    },
-    changeVisibility(receiptHandle, seconds) {
-      if (!(seconds >= 0 && seconds <= LONGEST_VISIBILITY_SECONDS))
-        throw invalid('VisibilityTimeout', 'Must be between 0 and 43200');
       const now = expire();
-      const message = received(receiptHandle, now);
-      if (message === undefined || !isHeld(message, now))
-        throw new AwsFault(400, 'MessageNotInflight', 'The message is not in flight', `${LEGACY}.MessageNotInflight`);
-      message.visibleAt = now + seconds * 1000;
+      const message = messages.get(receiptHandle.replace(/ .*/, ''));
+      if (message === undefined || handleOf(message) !== receiptHandle || (isFifo && !isHeld(message, now))) return;
+      messages.delete(message.messageId);
       bell.ring();
     },
     changed(milliseconds, signal) {
@@ -213,11 +183,7 @@ function isHeld({ receiveCount, visibleAt }: Stored, now: number): boolean {
 
 /** Names the message and this one of its receives. */
 function handleOf({ messageId, receiveCount }: Stored): string {
-  return Buffer.from(`${messageId} ${receiveCount}`).toString('base64url');
-}
-
-function idOf(handle: string): string | undefined {
-  return /^(\S{36}) \d+$/.exec(Buffer.from(handle, 'base64url').toString('utf8'))?.[1];
+  return `${messageId} ${receiveCount}`;
 }
 
 /** How errors of SQS are called since the Query protocol. */

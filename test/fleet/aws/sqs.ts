@@ -9,7 +9,6 @@ import {
   md5Hex,
   type NewMessage,
   type QueueOptions,
-  type ReceivedMessage,
   type SentMessage,
   type SimulatedQueue,
 } from './sqs-queue.ts';
@@ -27,11 +26,6 @@ interface SqsInput {
   readonly MessageGroupId?: string;
   readonly MessageDeduplicationId?: string;
   readonly DelaySeconds?: number;
-  readonly MaxNumberOfMessages?: number;
-  readonly WaitTimeSeconds?: number;
-  readonly VisibilityTimeout?: number;
-  readonly MessageSystemAttributeNames?: readonly string[];
-  readonly ReceiptHandle?: string;
   readonly Entries?: readonly SqsInput[];
 }
 
@@ -39,7 +33,7 @@ const protocol = awsJson<SqsInput>('1.0');
 const MAX_ENTRIES = 10;
 const MAX_BATCH_BYTES = 1024 * 1024;
 
-/** Messages of queues over awsJson1.0. Message attributes are not simulated. Source: Amazon SQS API reference. */
+/** Sends messages over awsJson1.0; who receives them does it in this process. Message attributes are not simulated. Source: Amazon SQS API reference. */
 export function createSqs(origin: string, clock: Clock): SimulatedSqs & Service<SqsInput> {
   const queues = new Map<string, SimulatedQueue>();
 
@@ -52,16 +46,6 @@ export function createSqs(origin: string, clock: Clock): SimulatedSqs & Service<
     throw new AwsFault(400, 'QueueDoesNotExist', message, `${LEGACY}.NonExistentQueue`);
   };
 
-  const operations: Readonly<Record<string, (queue: SimulatedQueue, input: SqsInput) => unknown>> = {
-    SendMessage: send,
-    SendMessageBatch: (queue, input) => batch(input, (entry) => send(queue, entry)),
-    ReceiveMessage: (queue, input) => receive(queue, input, clock),
-    DeleteMessage: (queue, { ReceiptHandle: handle = '' }) => queue.delete(handle),
-    DeleteMessageBatch: (queue, input) => batch(input, ({ ReceiptHandle: handle = '' }) => queue.delete(handle)),
-    ChangeMessageVisibility: (queue, { ReceiptHandle: handle = '', VisibilityTimeout: seconds = Number.NaN }) =>
-      queue.changeVisibility(handle, seconds),
-  };
-
   return {
     createQueue(options) {
       const queue = createQueue(origin, options, clock);
@@ -70,10 +54,11 @@ export function createSqs(origin: string, clock: Clock): SimulatedSqs & Service<
     },
     protocol,
     permissions: (action) => [action.replace(/Batch$/, '')],
-    async handle(action, input, caller) {
-      const operation = operations[action];
-      if (operation === undefined) throw new AwsFault(400, 'UnsupportedOperation', `Not simulated: ${action}`);
-      return protocol.answer((await operation(queueOf(input, caller), input)) ?? {});
+    handle(action, input, caller) {
+      if (action !== 'SendMessage' && action !== 'SendMessageBatch')
+        throw new AwsFault(400, 'UnsupportedOperation', `Not simulated: ${action}`);
+      const queue = queueOf(input, caller);
+      return protocol.answer(action === 'SendMessage' ? send(queue, input) : sendBatch(queue, input));
     },
   };
 }
@@ -94,40 +79,14 @@ function messageOf(input: SqsInput): NewMessage {
   };
 }
 
-async function receive(queue: SimulatedQueue, input: SqsInput, clock: Clock) {
-  const { MaxNumberOfMessages: count = 1, WaitTimeSeconds: wait = 0, VisibilityTimeout: timeout } = input;
-  if (!(count >= 1 && count <= MAX_ENTRIES))
-    throw new AwsFault(400, 'InvalidParameterValue', 'Value for parameter MaxNumberOfMessages must be from 1 to 10');
-  const end = clock.now() + wait * 1000;
-  for (;;) {
-    const messages = queue.receive(count, timeout);
-    const left = end - clock.now();
-    if (messages.length > 0 || left <= 0)
-      return messages.length === 0 ? {} : { Messages: messages.map((message) => described(message, input)) };
-    await queue.changed(left);
-  }
-}
-
-function described({ messageId, receiptHandle, body, attributes }: ReceivedMessage, input: SqsInput) {
-  const { MessageSystemAttributeNames: wanted = [] } = input;
-  const shown = Object.entries(attributes).filter(([name]) => wanted.includes('All') || wanted.includes(name));
-  return {
-    MessageId: messageId,
-    ReceiptHandle: receiptHandle,
-    MD5OfBody: md5Hex(body),
-    Body: body,
-    ...(shown.length === 0 ? {} : { Attributes: Object.fromEntries(shown) }),
-  };
-}
-
 /** Each entry on its own: what fails does not keep back the others. */
-function batch(input: SqsInput, act: (entry: SqsInput) => object | void) {
+function sendBatch(queue: SimulatedQueue, input: SqsInput) {
   const Successful: object[] = [];
   const Failed: object[] = [];
   for (const entry of entriesOf(input)) {
-    const Id = entry['Id'];
+    const { Id } = entry;
     try {
-      Successful.push({ Id, ...act(entry) });
+      Successful.push({ Id, ...send(queue, entry) });
     } catch (error) {
       if (!(error instanceof AwsFault)) throw error;
       Failed.push({ Id, Code: error.queryCode, Message: error.message, SenderFault: error.status < 500 });

@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import { addMachine, grantedRules } from '../demo-cluster.ts';
 import type { StoredCsr } from '../kube-object.ts';
 import { kubeconfigOf } from '../kubeconfig.ts';
-import { createCsr, nodeUser, type SimulatedNode } from '../kubelet.ts';
+import { createCsr, type SimulatedNode } from '../kubelet.ts';
 import { seededRandom } from '../random.ts';
 import { createServingRequest } from '../serving-request.ts';
 import { eksAuthenticator, eksUser } from './eks-authenticator.ts';
@@ -126,7 +126,7 @@ function ask({ name, api }: SimulatedApiServer, node: SimulatedNode): string {
   const key = `${name} ${node.name}`;
   const pem = requests.get(key) ?? createServingRequest(node.name, node).pem;
   requests.set(key, pem);
-  const csr = createCsr(api, nodeUser(node.name), pem);
+  const csr = createCsr(api, node.name, pem);
   if (csr === undefined) throw new Error(`${node.name}: the request was refused`);
   return csr.metadata.name;
 }

@@ -59,7 +59,6 @@ export function startHub(options: HubOptions): Hub {
       name,
       visibilityTimeoutSeconds,
       retentionSeconds,
-      ...(name.endsWith('.fifo') ? { deduplicationScope: 'messageGroup' as const } : {}),
     });
   const queues: HubQueues = {
     orders: queue('orders.fifo', 90, 120),
