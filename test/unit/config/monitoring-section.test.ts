@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
-import { AlarmsSection } from '../../../lambdas/config/monitoring-entry.ts';
+import { AlarmsSection } from '../../../lambdas/config/sections/monitoring.ts';
 import { ALARMS } from '../../../lambdas/tables/alarms.ts';
 
 /** Places and messages of a file that has one section more than nothing. */
