@@ -1,3 +1,4 @@
+import { DEFAULT_POLICY } from '../approval/policy.ts';
 import { DEFAULT_THRESHOLDS } from '../audit/rules/thresholds.ts';
 import type { ReadOnly } from '../contracts/contract.ts';
 import { DEFAULT_ROLLOUT_LIMITS } from '../rollout/policy.ts';
@@ -38,3 +39,18 @@ export const DEFAULT_MONITORING = {
 
 /** Of a file that says nothing about it. */
 export const DEFAULT_ROLLOUTS = { ...DEFAULT_ROLLOUT_LIMITS, clusters: [] };
+
+/** Of a file that says nothing but its version. */
+export const DEFAULT_FLEET: Fleet = {
+  discovery: [],
+  managementClusters: [],
+  clusters: [],
+  lanes: [],
+  hub: { hints: false },
+  audit: DEFAULT_AUDIT,
+  monitoring: DEFAULT_MONITORING,
+  journal: {},
+  rollouts: DEFAULT_ROLLOUTS,
+  recovery: [],
+  policies: [DEFAULT_POLICY],
+};
