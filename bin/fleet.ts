@@ -1,25 +1,10 @@
-import { DEFAULT_POLICY } from '../lambdas/approval/policy.ts';
-import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../lambdas/config/fleet.ts';
+import { DEFAULT_FLEET, type Fleet } from '../lambdas/config/fleet.ts';
 import { UsageError } from './exit-codes.ts';
 import { readTextFile } from './text-file.ts';
 
-const BUILT_IN: Fleet = {
-  discovery: [],
-  managementClusters: [],
-  clusters: [],
-  lanes: [],
-  hub: { hints: false },
-  audit: DEFAULT_AUDIT,
-  monitoring: DEFAULT_MONITORING,
-  journal: {},
-  rollouts: DEFAULT_ROLLOUTS,
-  recovery: [],
-  policies: [DEFAULT_POLICY],
-};
-
 /** The fleet of a fleet.yaml, which an option names; without a file the built-in policy and no cluster. All problems of the file are reported at once. */
 export async function loadFleet(file: string | undefined, option = '--policy'): Promise<Fleet> {
-  if (file === undefined) return BUILT_IN;
+  if (file === undefined) return DEFAULT_FLEET;
   const text = await readTextFile(file, option);
   // The schema library is only loaded by those who have a file.
   const [{ parseFleet }, { FleetConfigError }] = await Promise.all([

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { didYouMean } from '../did-you-mean.ts';
 import { printable } from '../printable.ts';
+import { bare } from './written.ts';
 import type { Path } from './yaml-values.ts';
 
 /** Wording of the issues for which the schema has no sentence of its own. */
@@ -39,25 +40,12 @@ function suggest(word: string, candidates: readonly string[]): string | undefine
 }
 
 function keysAt(schema: z.ZodType, path: Path): readonly string[] {
-  let at: unknown = unwrapped(schema);
+  let at = bare(schema);
   for (const step of path) {
-    if (at instanceof z.ZodObject) at = unwrapped(at.shape[step]);
-    else if (at instanceof z.ZodArray) at = unwrapped(at.element);
+    if (at instanceof z.ZodObject) at = bare(at.shape[step]);
+    else if (at instanceof z.ZodArray) at = bare(at.element);
   }
   return at instanceof z.ZodObject ? Object.keys(at.shape) : [];
-}
-
-function unwrapped(schema: unknown): unknown {
-  let at = schema;
-  while (
-    at instanceof z.ZodOptional ||
-    at instanceof z.ZodExactOptional ||
-    at instanceof z.ZodNullable ||
-    at instanceof z.ZodPrefault
-  )
-    at = at.unwrap();
-  // Of the kinds that a value may be of, one has keys.
-  return at instanceof z.ZodUnion ? at.options.find((option) => option instanceof z.ZodObject) : at;
 }
 
 function kindWanted(expected: string): string {

@@ -1,59 +1,38 @@
 import { z } from 'zod';
-import { Audit } from './audit-entry.ts';
-import { ClusterEntry, ManagementClusterEntry } from './cluster-entries.ts';
 import { kindOf } from './describe-issue.ts';
-import { DiscoveryEntry } from './discovery-entry.ts';
-import { Hub, LaneEntry, MAX_LANES } from './hub-entries.ts';
-import { Journal } from './journal-entry.ts';
-import { Monitoring } from './monitoring-entry.ts';
-import { PolicyEntry } from './policy-entry.ts';
-import { RecoveryEntry } from './recovery-entry.ts';
-import { Rollouts } from './rollout-entry.ts';
+import { DEFAULT_LANE } from './fleet.ts';
+import { Audit, auditRules } from './sections/audit.ts';
+import { Clusters, clusterRules } from './sections/clusters.ts';
+import { Discovery, discoveryRules } from './sections/discovery.ts';
+import { Hub } from './sections/hub.ts';
+import { Journal } from './sections/journal.ts';
+import { Lanes, laneRule, laneRules, namesOf } from './sections/lanes.ts';
+import { ManagementClusters, managementClusterRules } from './sections/management-clusters.ts';
+import { Monitoring, monitoringRules } from './sections/monitoring.ts';
+import { Policies, policyRules } from './sections/policies.ts';
+import { Recovery, recoveryRules } from './sections/recovery.ts';
+import { Rollouts, rolloutRules } from './sections/rollouts.ts';
+import { type RuleProblem, Written } from './written.ts';
 
-// The shape of fleet.yaml and every rule about a single value. Rules about several values are in file-rules.ts, the wording of
-// type errors, misspelled words and missing or unknown keys in describe-issue.ts.
-
-/** A section with nothing but comments below its key is null. */
-function section<S extends z.ZodType>(entry: S) {
-  return z.array(entry).nullish();
-}
+// A section is one file: its schema with every rule about a single value and what becomes of it, and its rules about several values. The wording of type errors,
+// misspelled words and missing or unknown keys is in describe-issue.ts.
 
 /** `fleet.yaml`, version 1. */
 export const FleetFile = z
   .strictObject(
     {
-      version: z.literal(1).meta({ description: 'Version of this format.' }),
-      discovery: section(DiscoveryEntry).meta({
-        description: 'EKS clusters that are found by themselves, by account and Region.',
-      }),
-      managementClusters: section(ManagementClusterEntry).meta({
-        description:
-          'EKS Anywhere and other Cluster API management clusters; their workload clusters are found by themselves.',
-      }),
-      clusters: section(ClusterEntry).meta({ description: 'Clusters that are listed one by one.' }),
-      lanes: z.array(LaneEntry).max(MAX_LANES).nullish().meta({
-        description: 'Networks from which clusters are swept that the internet does not reach.',
-      }),
-      hub: Hub.nullish().meta({ description: 'Options of the stack that is deployed.' }),
-      audit: Audit.nullish().meta({
-        description: 'How often the certificates of each cluster are looked at, and when one is a finding.',
-      }),
-      monitoring: Monitoring.nullish().meta({
-        description: 'When somebody is told, and of what. Nothing has to be written.',
-      }),
-      journal: Journal.nullish().meta({ description: 'The record of every decision.' }),
-      rollouts: Rollouts.nullish().meta({
-        description:
-          'Control planes whose machines are replaced before their certificates end. Nothing is, unless it is listed.',
-      }),
-      recovery: section(RecoveryEntry).meta({
-        description:
-          'Clusters that are entered although the certificate of their API server has expired, for a few days, until that is mended.',
-      }),
-      policies: section(PolicyEntry).meta({
-        description:
-          'A request is approved when any policy that is for its cluster finds every name proven. Without policies the built-in default applies.',
-      }),
+      version: z.literal(1).describe('Version of this format.'),
+      discovery: Discovery,
+      managementClusters: ManagementClusters,
+      clusters: Clusters,
+      lanes: Lanes,
+      hub: Hub,
+      audit: Audit,
+      monitoring: Monitoring,
+      journal: Journal,
+      rollouts: Rollouts,
+      recovery: Recovery,
+      policies: Policies,
     },
     {
       error: ({ code, input }) =>
@@ -66,4 +45,34 @@ export const FleetFile = z
     title: 'certmarshal fleet',
     description: 'The clusters of a fleet, and what is approved in them.',
     examples: [{ version: 1, discovery: [{ accounts: ['self'], regions: ['self'] }], policies: [{ mode: 'observe' }] }],
-  });
+  })
+  .transform(({ version: _version, ...fleet }) => ({
+    ...fleet,
+    monitoring: { ...fleet.monitoring, auditEveryMinutes: fleet.audit.everyMinutes },
+  }));
+
+export type ReadFleet = z.output<typeof FleetFile>;
+
+/** What is wrong with more than one value of a file. Takes any value; what has no valid shape is skipped. */
+export function brokenRules(value: unknown): readonly RuleProblem[] {
+  const problems: RuleProblem[] = [];
+  const file = new Written<typeof FleetFile>(FleetFile, value, problems);
+  const discovery = file.at('discovery');
+  const managementClusters = file.at('managementClusters');
+  const clusters = file.at('clusters');
+  const lanes = file.at('lanes');
+  discoveryRules(discovery);
+  managementClusterRules(managementClusters);
+  clusterRules(clusters, managementClusters);
+  laneRules(lanes);
+  const named = namesOf(lanes);
+  for (const entry of discovery.entries) laneRule(entry.at('lane'), named);
+  for (const entry of managementClusters.entries) laneRule(entry.at('lane'), [...named, DEFAULT_LANE]);
+  for (const entry of clusters.entries) laneRule(entry.at('lane'), [...named, DEFAULT_LANE]);
+  auditRules(file.at('audit'));
+  monitoringRules(file.at('monitoring'));
+  rolloutRules(file.at('rollouts'));
+  recoveryRules(file.at('recovery'));
+  policyRules(file.at('policies'), managementClusters, clusters);
+  return problems;
+}

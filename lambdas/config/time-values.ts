@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import { didYouMean } from '../did-you-mean.ts';
-import { matching, quote, refusing, text } from './values.ts';
+import { WEEKDAYS } from '../window/window.ts';
+import { distinct, list, matching, refusing, text } from './values.ts';
 
 // Schemas of times, each with the sentence for what is wrong.
 
@@ -8,13 +10,13 @@ const INSTANT =
 const INSTANT_FORM = 'a date and time with its zone, for example 2026-12-05T20:00:00+01:00';
 
 /** RFC 3339; without a zone nobody could say when that is. */
-export const instant = matching(
-  INSTANT_FORM,
-  INSTANT,
-  `is not a time as RFC 3339 writes it; write ${INSTANT_FORM}`,
-).refine((value) => !INSTANT.test(value) || isDay(value.slice(0, 10)), {
-  error: ({ input }) => `${quote(input)} is a day that no calendar has; write ${INSTANT_FORM}`,
-});
+export const instant = refusing(
+  matching(INSTANT_FORM, INSTANT, `is not a time as RFC 3339 writes it; write ${INSTANT_FORM}`),
+  (value) =>
+    INSTANT.test(value) && !isDay(value.slice(0, 10))
+      ? `is a day that no calendar has; write ${INSTANT_FORM}`
+      : undefined,
+);
 
 function isDay(date: string): boolean {
   const time = Date.parse(`${date}T00:00:00Z`);
@@ -27,6 +29,8 @@ export const clockTime = matching(
   /^(?:[01]\d|2[0-3]):[0-5]\d$/,
   'is not the time of a day; write hours and minutes, from 00:00 to 23:59',
 );
+
+export const weekdays = distinct(list(z.enum(WEEKDAYS)), 'a day is there twice');
 
 /** IANA, as this Node.js knows it. */
 export const timeZone = refusing(text('a time zone, for example Europe/Berlin'), timeZoneProblem);

@@ -1,49 +1,95 @@
 import { z } from 'zod';
+import { isAuthenticatorUuid } from '../aws/token-server.ts';
 import { MAX_NAMESPACES } from '../contracts/registry.ts';
 import { CLUSTER_NAME, DEFAULT_NAMESPACE, MAX_SERVICE_CIDRS, NAMESPACE, SECRET_ARN } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import { cidrProblem } from './cidr.ts';
 import { kindOf } from './describe-issue.ts';
-import { DURATION, parseDuration } from './duration.ts';
+import { DURATION, formatDuration, parseDuration } from './duration.ts';
+import { DEFAULT_LANE } from './fleet.ts';
 
 // Schemas of single values that more than one section of fleet.yaml has, each with the sentence for what is wrong.
 
-/** What is wrong with a text, as the end of a sentence that begins with the text; or undefined. */
-type Refusal = (value: string) => string | undefined;
+/**
+ * A section of the file. One with nothing but comments below its key is null, and means what one that says nothing does.
+ *
+ * @param nothing what that one would be
+ */
+export function section<S extends z.ZodType>(schema: S, nothing: z.input<S>) {
+  return schema.nullish().transform((said): z.output<S> => said ?? schema.parse(nothing));
+}
+
+interface Said {
+  readonly input?: unknown;
+}
+
+/** The sentence for a value that is missing or of another kind. */
+export function wanted(form: string) {
+  return { error: ({ input }: Said) => (input === undefined ? `missing; ${form}` : `${form}, not ${kindOf(input)}`) };
+}
+
+/** @param problem the end of a sentence that begins with the value */
+export function wrong(problem: string) {
+  return { error: ({ input }: Said) => `${spoken(input)} ${problem}` };
+}
+
+export function whole(form: string) {
+  return z.int({ ...wanted(form), abort: true });
+}
+
+/** A part of a whole that is neither nothing nor all of it. */
+export function share(form: string) {
+  return z.number(wanted(form)).gt(0, wanted(form)).lt(1, wanted(form));
+}
 
 /** @param what what to write, after "write" */
 export function text(what: string): z.ZodString {
-  return z.string({
-    error: ({ input }) => (input === undefined ? `missing; write ${what}` : `write ${what}, not ${kindOf(input)}`),
-  });
+  return z.string(wanted(`write ${what}`));
 }
 
-export function refusing<S extends z.ZodType<string>>(schema: S, problem: Refusal): S {
-  return schema.refine((value) => problem(value) === undefined, {
-    error: ({ input }) => `${quote(input)} ${problem(String(input))}`,
+/**
+ * Refuses a value with which something is wrong.
+ *
+ * @param problem the end of a sentence that begins with the value, or undefined
+ * @param say how the sentence names the value
+ */
+export function refusing<S extends z.ZodType<string | number>>(
+  schema: S,
+  problem: (value: z.output<S>) => string | undefined,
+  say: (value: z.output<S>) => string = spoken,
+): S {
+  return schema.superRefine((value, context) => {
+    const found = problem(value);
+    if (found !== undefined) context.addIssue(`${say(value)} ${found}`);
   });
 }
 
 /** @param problem the end of a sentence that begins with the text */
 export function matching(what: string, pattern: RegExp, problem: string) {
-  return text(what).regex(pattern, { error: ({ input }) => `${quote(input)} ${problem}` });
+  return text(what).regex(pattern, wrong(problem));
 }
 
 const DURATION_FORM = 'a whole number and a unit, for example 90s, 15m, 2h or 366d';
 
 /** Seconds, written as a duration. */
-export function duration() {
-  return matching(DURATION_FORM, DURATION, `is not a duration; write ${DURATION_FORM}`).transform(
+export function duration(problem: (seconds: number) => string | undefined = () => undefined) {
+  const seconds = matching(DURATION_FORM, DURATION, `is not a duration; write ${DURATION_FORM}`).transform(
     (value) => parseDuration(value) ?? 0,
   );
+  return refusing(seconds, problem, formatDuration);
 }
 
-export function quote(value: unknown): string {
-  return `"${printable(String(value), 100)}"`;
+function spoken(value: unknown): string {
+  return typeof value === 'string' ? `"${printable(value, 100)}"` : String(value);
 }
 
 export function list<S extends z.ZodType>(items: S) {
   return z.array(items).min(1);
+}
+
+/** @param problem of a list that has something twice */
+export function distinct<S extends z.ZodArray>(items: S, problem: string): S {
+  return items.refine((all) => new Set(all).size === all.length, { error: `${problem}; keep one of the two` });
 }
 
 const NAME_FORM = 'use at most 100 letters, digits, "-", "_" and ".", and start with a letter or digit';
@@ -81,7 +127,14 @@ const PASTED = `whoever sees this file has its credentials, so revoke them, make
 
 export const cidr = refusing(text('a CIDR, for example 10.0.0.0/16'), cidrProblem);
 
-export const serviceCidrs = list(cidr).max(MAX_SERVICE_CIDRS);
+export const serviceCidrs = list(cidr)
+  .max(MAX_SERVICE_CIDRS)
+  .exactOptional()
+  .meta({
+    description:
+      'Service CIDRs of the cluster. Their addresses are never approved for a node, whatever the evidence says.',
+    examples: [['10.96.0.0/12']],
+  });
 
 export const namespace = matching(
   'the name of a namespace',
@@ -96,10 +149,14 @@ export const clusterNamespace = namespace.prefault(DEFAULT_NAMESPACE).meta({
   examples: ['eksa-system'],
 });
 
+export const eksAnywhereNamespace = namespace.exactOptional().meta({
+  description:
+    'Namespace of the Cluster of EKS Anywhere (clusters.anywhere.eks.amazonaws.com) of this cluster, on the management cluster: the annotations of that one count for rollouts. Write it where others may create such Clusters. Default: the only one of its name; while there are two, the opt-in of neither counts.',
+  examples: ['default'],
+});
+
 /** Each once: two Clusters of one name would be one that is seen twice. */
-export const namespaces = list(namespace)
-  .max(MAX_NAMESPACES)
-  .refine((all) => new Set(all).size === all.length, { error: 'a namespace is there twice; keep one of the two' });
+export const namespaces = distinct(list(namespace).max(MAX_NAMESPACES), 'a namespace is there twice');
 
 /** `*` may stand four times: matching takes more steps with each. */
 export const clusterGlob = matching(
@@ -118,21 +175,30 @@ export const fleetGlob = matching(
 /** The name of a lane; that there is one is a rule of the file. */
 export const laneName = text('the name of a lane');
 
+export const laneOfCluster = laneName
+  .prefault(DEFAULT_LANE)
+  .describe('Lane that it is swept from. Default: the one outside of every VPC.');
+
+const NO_UUID =
+  'is no UUID, and EKS Anywhere makes one; write the clusterID of ConfigMap kube-system/aws-iam-authenticator';
+
+/** What is wrong with the id that aws-iam-authenticator has on EKS Anywhere, or undefined. */
+export function authenticatorIdProblem(id: string): string | undefined {
+  return isAuthenticatorUuid(id) ? undefined : NO_UUID;
+}
+
 /** How far the audit of a cluster goes beyond what needs no further rights. */
 export const auditOptIns = {
-  auditSecrets: z.boolean().exactOptional().meta({
-    description:
-      'Audit the certificates in TLS Secrets too, and in the Secrets that Cluster API keeps. Needs the right to read Secrets, which certmarshal rbac --audit-secrets prints; no key leaves the decoder. Default: false.',
-  }),
-  kubeletMetrics: z.boolean().exactOptional().meta({
-    description:
-      'Ask every kubelet through the API server how its renewals go. Needs the right to nodes/metrics and nodes/proxy. Default: false.',
-  }),
-};
-
-/** Clusters by name; where `names` is missing, all. */
-export const NameSelection = z.strictObject({
-  names: list(clusterGlob)
+  auditSecrets: z
+    .boolean()
     .exactOptional()
-    .meta({ description: 'Any of these names. * stands for any characters.', examples: [['*-prod']] }),
-});
+    .describe(
+      'Audit the certificates in TLS Secrets too, and in the Secrets that Cluster API keeps. Needs the right to read Secrets, which certmarshal rbac --audit-secrets prints; no key leaves the decoder. Default: false.',
+    ),
+  kubeletMetrics: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      'Ask every kubelet through the API server how its renewals go. Needs the right to nodes/metrics and nodes/proxy. Default: false.',
+    ),
+};

@@ -1,18 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../lambdas/config/fleet.ts';
-import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
-
-function problemsOf(audit: string): readonly string[] {
-  const parsed = parseFleet(`version: 1\naudit: ${audit}\n`, 'f');
-  return parsed.ok ? [] : parsed.problems.map(({ message }) => message);
-}
+import { fleet, problemsOf } from './parsing.ts';
 
 const LEVELS = 'warning: { share: 0.2 }, critical: { share: 0.1 }';
 
 describe('audit in fleet.yaml', () => {
   it.each(['', '{}', '{ every: 15m }', '{ thresholds: }', '{ thresholds: [] }'])('has its defaults by %j', (audit) => {
-    const parsed = parseFleet(`version: 1\naudit: ${audit}\n`, 'f');
-    expect(parsed).toMatchObject({ ok: true, fleet: { audit: DEFAULT_AUDIT } });
+    expect(fleet(`version: 1\naudit: ${audit}\n`).audit).toEqual(DEFAULT_AUDIT);
   });
 
   it.each([
@@ -21,8 +15,7 @@ describe('audit in fleet.yaml', () => {
     ['{ every: 24h }', 1_440],
     ['{ every: 1d }', 1_440],
   ])('%s is every %i minutes', (audit, everyMinutes) => {
-    const parsed = parseFleet(`version: 1\naudit: ${audit}\n`, 'f');
-    expect(parsed).toMatchObject({ ok: true, fleet: { audit: { everyMinutes } } });
+    expect(fleet(`version: 1\naudit: ${audit}\n`).audit.everyMinutes).toBe(everyMinutes);
   });
 
   it.each([
@@ -65,12 +58,14 @@ describe('audit in fleet.yaml', () => {
     ],
     ['{ ever: 5m }', ['audit.ever: unknown key; did you mean "every"?']],
   ])('refuses %s', (audit, problems) => {
-    expect(problemsOf(audit)).toEqual(problems);
+    expect(problemsOf(`version: 1\naudit: ${audit}\n`).map((line) => line.replace(/^\S+ /, ''))).toEqual(problems);
   });
 
   it('tells of every problem at once', () => {
     expect(
-      problemsOf('{ every: 1m, thresholds: [{ classes: [x], warning: { share: 0.1 }, critical: { share: 0.2 } }] }'),
+      problemsOf(
+        'version: 1\naudit: { every: 1m, thresholds: [{ classes: [x], warning: { share: 0.1 }, critical: { share: 0.2 } }] }',
+      ),
     ).toHaveLength(3);
   });
 });

@@ -1,14 +1,12 @@
 import { dirname, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
-import { FleetConfigError, parseFleet } from '../../../lambdas/config/load-fleet.ts';
 import { exampleFiles } from './fleet-examples.ts';
+import { fleet } from './parsing.ts';
 
 function example(name: string): Fleet {
   const [file, text] = exampleFiles().find(([path]) => path === `examples/${name}.yaml`) ?? ['', ''];
-  const parsed = parseFleet(text, file);
-  if (!parsed.ok) throw new FleetConfigError(parsed.problems);
-  return parsed.fleet;
+  return fleet(text, file);
 }
 
 it('is every file of examples/ that this test knows', () => {

@@ -1,19 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
-import { formatProblems } from '../../../lambdas/config/problems.ts';
 import { runs } from '../../runs.ts';
 import { exampleFiles, SECRET, validFleet } from './fleet-examples.ts';
-
-/** Places and messages, without the name of the file. */
-function problemsOf(text: string): readonly string[] {
-  const parsed = parseFleet(text, 'f');
-  return parsed.ok
-    ? []
-    : formatProblems(parsed.problems)
-        .split('\n')
-        .map((line) => line.replace(/^f:/, ''));
-}
+import { accepts, problemsOf, refuses } from './parsing.ts';
 
 const D = 'version: 1\ndiscovery:\n  - ';
 const M = `version: 1\nmanagementClusters:\n  - name: m\n    kubeconfigSecret: ${SECRET}\n    `;
@@ -39,7 +29,7 @@ const EMPTY_LIST = 'an empty list; write at least one entry, or remove the key f
 const ONE_EACH = 'list each account and Region once';
 
 describe('discovery', () => {
-  it.each([
+  refuses([
     ['a section in place of a list', 'version: 1\ndiscovery: {}', '2:1: discovery: write a list, not a section'],
     ['no account', `${D}accounts: []`, `3:5: discovery[0].accounts: ${EMPTY_LIST}`],
     ['an account without quotes', `${D}accounts: [111122223333]`, `3:16: discovery[0].accounts[0]: ${UNQUOTED}`],
@@ -200,11 +190,9 @@ describe('discovery', () => {
       `${LANE}discovery: [{ lane: onprm }]`,
       '7:21: discovery[0].lane: "onprm" is no lane of this file; did you mean "onprem"?',
     ],
-  ])('refuses %s', (_, text, problem) => {
-    expect(problemsOf(text)).toEqual([problem]);
-  });
+  ]);
 
-  it.each([
+  accepts([
     ['one Region of two accounts', `${D}accounts: ['111122223333']\n  - accounts: [self]`],
     ['two Regions of one account', `${D}regions: [eu-west-1]\n  - regions: [eu-west-2]`],
     ['an exclude that says nothing', `${D}exclude: {}`],
@@ -218,13 +206,11 @@ describe('discovery', () => {
       `${D}regions: [eu-west-1]\n  - accounts: [self, '111122223333']\n    externalId: one`,
     ],
     ['every part of AWS', `${D}regions: [cn-north-1, us-gov-east-1, us-isob-east-1, eusc-de-east-1, ap-southeast-10]`],
-  ])('accepts %s', (_, text) => {
-    expect(problemsOf(text)).toEqual([]);
-  });
+  ]);
 });
 
 describe('managementClusters', () => {
-  it.each([
+  refuses([
     [
       'no secret',
       'version: 1\nmanagementClusters: [{ name: m }]',
@@ -306,9 +292,7 @@ describe('managementClusters', () => {
       `${M}\npolicies:\n  - evidence: [node]`,
       '7:16: policies[0].evidence[0]: believes what a node says of itself, which may be the address of a Service; write serviceCidrs at m',
     ],
-  ])('refuses %s', (_, text, problem) => {
-    expect(problemsOf(text)).toEqual([problem]);
-  });
+  ]);
 
   it('needs no addresses of Services for clusters that are found, or for a policy of EKS only', () => {
     expect(problemsOf(`${D}accounts: [self]\npolicies:\n  - evidence: [node]`)).toEqual([]);
@@ -320,7 +304,7 @@ describe('managementClusters', () => {
 describe('clusters', () => {
   const again = (rest: string) => `${C}\n  - { provider: eks, kubeconfigSecret: "${SECRET}", ${rest} }`;
 
-  it.each([
+  refuses([
     [
       'two of one name',
       again('name: a'),
@@ -363,9 +347,7 @@ describe('clusters', () => {
     ],
     ['a lane that is a number', `${C}lane: 7`, '6:11: clusters[0].lane: write the name of a lane, not 7'],
     ['a lane that is none', `${C}lane: x`, '6:11: clusters[0].lane: "x" is no lane of this file; add it to lanes'],
-  ])('refuses %s', (_, text, problem) => {
-    expect(problemsOf(text)).toEqual([problem]);
-  });
+  ]);
 
   it('accepts two of one name whose ids differ, and the name as authenticator id on EKS', () => {
     expect(problemsOf(again('name: a, id: b, authenticatorId: a, lane: default'))).toEqual([]);
@@ -373,7 +355,7 @@ describe('clusters', () => {
 });
 
 describe('lanes', () => {
-  it.each([
+  refuses([
     [
       'the name of the one that is always there',
       LANE.replace('onprem', 'default'),
@@ -421,13 +403,11 @@ describe('lanes', () => {
       `version: 1\nlanes: [${Array.from({ length: 21 }, (_, index) => `{ name: l${index}, vpcId: vpc-0a1b2c3d, subnetIds: [subnet-0a1b2c3d], securityGroupIds: [sg-0a1b2c3d] }`).join()}]`,
       '2:1: lanes: write at most 20 entries',
     ],
-  ])('refuses %s', (_, text, problem) => {
-    expect(problemsOf(text)).toEqual([problem]);
-  });
+  ]);
 });
 
 describe('hub', () => {
-  it.each([
+  refuses([
     ['a list', `${H}[]`, '2:1: hub: write a section with keys, not a list'],
     [
       'the alias of a key',
@@ -446,9 +426,7 @@ describe('hub', () => {
     ],
     ['a YAML 1.1 boolean', `${H}{ hints: on }`, '2:15: hub.hints: write true or false, not text'],
     ['an unknown key', `${H}{ hint: true }`, '2:8: hub.hint: unknown key; did you mean "hints"?'],
-  ])('refuses %s', (_, text, problem) => {
-    expect(problemsOf(text)).toEqual([problem]);
-  });
+  ]);
 
   it('accepts a multi-Region key', () => {
     expect(problemsOf(`${H}{ kmsKeyArn: "arn:aws-cn:kms:cn-north-1:111122223333:key/mrk-${'0'.repeat(32)}" }`)).toEqual(
@@ -491,6 +469,24 @@ hub: { hints: 1 }
       '11:13: lanes[0].name:',
       '11:51: lanes[0].subnetIds[1]:',
       '12:15: hub.hints:',
+    ]);
+  });
+
+  it('asks the rules about several values also where a list is too long or a number is none', () => {
+    const lane = '{ name: onprem, vpcId: vpc-0a1b2c3d, subnetIds: [subnet-0a1b2c3d], securityGroupIds: [sg-0a1b2c3d] }';
+    const text = `version: 1
+lanes: [${Array.from({ length: 21 }, () => lane).join()}]
+policies:
+  - keys: { rsaMinBits: 2048.5 }
+  - { evidence: [patterns] }
+`;
+    const problems = problemsOf(text);
+    expect(problems).toContain('2:1: lanes: write at most 20 entries');
+    expect(problems.filter((problem) => problem.includes('is the name of lanes[0] too'))).toHaveLength(20);
+    expect(problems.slice(-3).map((line) => line.split(' ', 2).join(' '))).toEqual([
+      '4:25: policies[0].keys.rsaMinBits:',
+      '5:5: policies[1].name:',
+      '5:18: policies[1].evidence[0]:',
     ]);
   });
 

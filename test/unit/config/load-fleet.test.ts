@@ -2,45 +2,19 @@ import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_AUDIT, DEFAULT_FLEET, DEFAULT_ROLLOUTS } from '../../../lambdas/config/fleet.ts';
 import { FleetConfigError, parseFleet } from '../../../lambdas/config/load-fleet.ts';
-import { formatProblems } from '../../../lambdas/config/problems.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import { runs } from '../../runs.ts';
 import { SECRET, validFleet } from './fleet-examples.ts';
+import { fleet, problemsOf, refuses } from './parsing.ts';
 
 const KEY = 'arn:aws:kms:eu-central-1:111122223333:key/6f1d0c5a-3b2e-4d7c-9a41-5e8f2b6c7d80';
 const SHIPPED = readFileSync(new URL('../../../fleet.yaml', import.meta.url), 'utf8');
 
-function fleet(text: string): Fleet {
-  const parsed = parseFleet(text, 'fleet.yaml');
-  if (!parsed.ok) throw new FleetConfigError(parsed.problems);
-  return parsed.fleet;
-}
-
-function problemsOf(text: string): readonly string[] {
-  const parsed = parseFleet(text, 'f');
-  return parsed.ok ? [] : formatProblems(parsed.problems).split('\n');
-}
-
 function policy(text: string): ApprovalPolicy | undefined {
   return fleet(`version: 1\npolicies:\n  - ${text}`).policies[0];
 }
-
-/** What a file means that says nothing but its version. */
-const NOTHING: Fleet = {
-  discovery: [],
-  managementClusters: [],
-  clusters: [],
-  lanes: [],
-  hub: { hints: false },
-  audit: DEFAULT_AUDIT,
-  monitoring: DEFAULT_MONITORING,
-  journal: {},
-  rollouts: DEFAULT_ROLLOUTS,
-  recovery: [],
-  policies: [DEFAULT_POLICY],
-};
 
 const DAY_MS = 86_400_000;
 const AUTHORITY = {
@@ -58,12 +32,12 @@ describe('parseFleet', () => {
     ['an empty list of clusters', 'version: 1\nclusters: []\n'],
     ['an empty policy', 'version: 1\npolicies: [{}]\n'],
   ])('means the default policy by %s', (_, text) => {
-    expect(fleet(text)).toEqual(NOTHING);
+    expect(fleet(text)).toEqual(DEFAULT_FLEET);
   });
 
   it('means the EKS clusters of the own account and Region by the file we ship, and writes nothing yet', () => {
     expect(fleet(SHIPPED)).toEqual({
-      ...NOTHING,
+      ...DEFAULT_FLEET,
       discovery: [
         {
           accounts: ['self'],
@@ -85,6 +59,7 @@ describe('parseFleet', () => {
     );
     expect(managementClusters[0]?.workloadClusters.namespaces).toEqual(['eksa-system']);
     expect(managementClusters[0]?.namespace).toBe('eksa-system');
+    expect(managementClusters[0]?.workloadClusters.exclude).toEqual({ names: [] });
   });
 
   it.each(['A', 'a/b', '..', '""', 'x'.repeat(64), '7', '[a]'])('takes %s for no namespace', (namespace) => {
@@ -350,8 +325,8 @@ const GLOB_REMEDY = 'use letters, digits, "-", "_", "." and at most four "*", wh
 const DURATION_FORM = 'a whole number and a unit, for example 90s, 15m, 2h or 366d';
 const POLICY_KEYS = 'name, clusters, providers, signers, evidence, patterns, keys, maxExpiration, age, mode, onHostile';
 
-describe('parseFleet refuses', () => {
-  it.each([
+describe('parseFleet', () => {
+  refuses([
     ['an empty file', '', '1:1: the file is empty; begin it with "version: 1"'],
     ['only comments', '# fleet\n', '1:1: the file is empty; begin it with "version: 1"'],
     ['a list', '- a\n', '1:1: the file is a list; begin it with "version: 1"'],
@@ -631,9 +606,7 @@ describe('parseFleet refuses', () => {
       `${P}onHostile: approve`,
       '3:16: policies[0].onHostile: "approve" is not known here; write one of leave, deny',
     ],
-  ])('%s', (_, text, problem) => {
-    expect(problemsOf(text)).toEqual([`f:${problem}`]);
-  });
+  ]);
 
   it('everything at once, in the order of the lines', () => {
     const text = `version: 1
@@ -655,27 +628,27 @@ policies:
     signer: x
 `;
     expect(problemsOf(text).map((line) => line.split(' ', 2).join(' '))).toEqual([
-      'f:6:5: clusters[1].kubeconfigSecret:',
-      'f:6:11: clusters[1].name:',
-      'f:8:5: clusters[1].kubeconfigsecret:',
-      'f:9:1: polices:',
-      'f:11:16: policies[0].evidence[0]:',
-      'f:11:26: policies[0].evidence[1]:',
-      'f:11:26: policies[0].evidence[1]:',
-      'f:13:5: key',
-      'f:14:17: policies[0].age.min:',
-      'f:15:20: policies[0].maxExpiration:',
-      'f:16:5: policies[1].name:',
-      'f:17:5: policies[1].signer:',
+      '6:5: clusters[1].kubeconfigSecret:',
+      '6:11: clusters[1].name:',
+      '8:5: clusters[1].kubeconfigsecret:',
+      '9:1: polices:',
+      '11:16: policies[0].evidence[0]:',
+      '11:26: policies[0].evidence[1]:',
+      '11:26: policies[0].evidence[1]:',
+      '13:5: key',
+      '14:17: policies[0].age.min:',
+      '15:20: policies[0].maxExpiration:',
+      '16:5: policies[1].name:',
+      '17:5: policies[1].signer:',
     ]);
   });
 
   it('what is wrong below an anchor where it is written, for each entry that is wrong', () => {
     const text = `${P}name: a\n    keys: &keys { ed25519: 1, mlDsa: true, mlDsa: true }\n  - { name: b, keys: *keys }`;
     expect(problemsOf(text)).toEqual([
-      'f:4:28: policies[0].keys.ed25519: write true or false, not 1',
-      'f:4:28: policies[1].keys.ed25519: write true or false, not 1',
-      'f:4:44: key "mlDsa" is there twice; keep one of the two',
+      '4:28: policies[0].keys.ed25519: write true or false, not 1',
+      '4:28: policies[1].keys.ed25519: write true or false, not 1',
+      '4:44: key "mlDsa" is there twice; keep one of the two',
     ]);
   });
 

@@ -1,21 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
-import { AlarmsSection } from '../../../lambdas/config/monitoring-entry.ts';
+import { AlarmsSection } from '../../../lambdas/config/sections/monitoring.ts';
 import { ALARMS } from '../../../lambdas/tables/alarms.ts';
-
-/** Places and messages of a file that has one section more than nothing. */
-function problemsOf(section: string): readonly string[] {
-  const parsed = parseFleet(`version: 1\n${section}\n`, 'f');
-  return parsed.ok ? [] : parsed.problems.map(({ line, column, message }) => `${line}:${column}: ${message}`);
-}
+import { accepts, problemsOf, refuses } from './parsing.ts';
 
 const INSTANT = 'write a date and time with its zone, for example 2026-12-05T20:00:00+01:00';
 const COUNT = 'write a whole number, 1 or more';
 const SHARE = 'write a share above 0 and below 1, for example 0.9';
 const OBJECTIVE = 'write a share of the requests, 0.9 or more and below 1, for example 0.999';
-const window = (time: string) => `monitoring: { maintenance: [{ clusters: [a], ${time} }] }`;
-const alarms = (text: string) => `monitoring: { alarms: { ${text} } }`;
+const window = (time: string) => `version: 1\nmonitoring: { maintenance: [{ clusters: [a], ${time} }] }`;
+const alarms = (text: string) => `version: 1\nmonitoring: { alarms: { ${text} } }`;
 
 describe('monitoring in fleet.yaml', () => {
   it.each(['', '{}', '{ alarms: , maintenance: }', '{ alarms: {}, maintenance: [], digest: {} }'])(
@@ -32,7 +27,7 @@ describe('monitoring in fleet.yaml', () => {
 
   it('keeps the threshold of an alarm whose severity changes, and the other way round', () => {
     const parsed = parseFleet(
-      `version: 1\n${alarms('AuditStale: { severity: critical }, KubeletOverdue: { threshold: 3 }')}\n`,
+      `${alarms('AuditStale: { severity: critical }, KubeletOverdue: { threshold: 3 }')}\n`,
       'f',
     );
     expect(parsed).toMatchObject({
@@ -47,7 +42,7 @@ describe('monitoring in fleet.yaml', () => {
     });
   });
 
-  it.each([
+  refuses([
     [
       'a misspelled alarm',
       alarms('ClusterUnreadble: {}'),
@@ -105,27 +100,27 @@ describe('monitoring in fleet.yaml', () => {
     ],
     [
       'an objective under which an alarm never rings',
-      'monitoring: { objective: 0.9 }',
+      'version: 1\nmonitoring: { objective: 0.9 }',
       '2:26: monitoring.objective: 0.9 can burn at most 10 times faster than allowed, and alarm SloFastBurn rings at 14.4; write monitoring.alarms.SloFastBurn.threshold too, below 10',
     ],
     [
       'no room for failure',
-      'monitoring: { objective: 1 }',
+      'version: 1\nmonitoring: { objective: 1 }',
       `2:26: monitoring.objective: 1 leaves nothing that may fail; ${OBJECTIVE}`,
     ],
     [
       'percent',
-      'monitoring: { objective: 99.9 }',
+      'version: 1\nmonitoring: { objective: 99.9 }',
       `2:26: monitoring.objective: 99.9 leaves nothing that may fail; ${OBJECTIVE}`,
     ],
     [
       'a low aim',
-      'monitoring: { objective: 0.5 }',
+      'version: 1\nmonitoring: { objective: 0.5 }',
       `2:26: monitoring.objective: 0.5 promises too little; ${OBJECTIVE}`,
     ],
     [
       'a window without time',
-      'monitoring: { maintenance: [{ clusters: [a] }] }',
+      'version: 1\nmonitoring: { maintenance: [{ clusters: [a] }] }',
       '2:29: monitoring.maintenance[0]: has no time; write from and until, or weekly',
     ],
     [
@@ -180,61 +175,57 @@ describe('monitoring in fleet.yaml', () => {
     ],
     [
       'a pattern that is none',
-      'monitoring: { maintenance: [{ clusters: ["a?"], from: 2026-12-05T20:00:00Z, until: 2026-12-06T20:00:00Z }] }',
+      'version: 1\nmonitoring: { maintenance: [{ clusters: ["a?"], from: 2026-12-05T20:00:00Z, until: 2026-12-06T20:00:00Z }] }',
       '2:42: monitoring.maintenance[0].clusters[0]: "a?" is not a pattern of cluster names or ids; use letters, digits, any of - _ . / : and at most four "*", which stands for any characters',
     ],
     [
       'a misspelled time zone',
-      'monitoring: { digest: { timeZone: Europe/Berln } }',
+      'version: 1\nmonitoring: { digest: { timeZone: Europe/Berln } }',
       '2:35: monitoring.digest.timeZone: "Europe/Berln" is no time zone; did you mean "Europe/Berlin"?',
     ],
     [
       'a time zone in lower case, which EventBridge Scheduler refuses',
-      'monitoring: { digest: { timeZone: europe/berlin } }',
+      'version: 1\nmonitoring: { digest: { timeZone: europe/berlin } }',
       '2:35: monitoring.digest.timeZone: "europe/berlin" is no time zone; did you mean "Europe/Berlin"?',
     ],
     [
       'an offset, which has no summer',
-      'monitoring: { digest: { timeZone: "+01:00" } }',
+      'version: 1\nmonitoring: { digest: { timeZone: "+01:00" } }',
       '2:35: monitoring.digest.timeZone: "+01:00" is no time zone; write its IANA name, for example Europe/Berlin or UTC',
     ],
-  ])('refuses %s', (_what, section, problem) => {
-    expect(problemsOf(section)).toEqual([problem]);
-  });
+  ]);
 
-  it.each([
+  accepts([
     ['a window of a whole day', window('weekly: { days: [sat], from: 02:00, until: 02:00, timeZone: UTC }')],
-    ['an older name of a time zone', 'monitoring: { digest: { timeZone: Asia/Calcutta } }'],
-    ['a newer name of a time zone', 'monitoring: { digest: { timeZone: Asia/Kolkata } }'],
+    ['an older name of a time zone', 'version: 1\nmonitoring: { digest: { timeZone: Asia/Calcutta } }'],
+    ['a newer name of a time zone', 'version: 1\nmonitoring: { digest: { timeZone: Asia/Kolkata } }'],
     ['a leap day', window('from: 2028-02-29T20:00:00Z, until: 2028-03-01T20:00:00.5Z')],
     [
       'a low objective with an alarm that fits',
-      'monitoring: { objective: 0.9, alarms: { SloFastBurn: { threshold: 9.9 } } }',
+      'version: 1\nmonitoring: { objective: 0.9, alarms: { SloFastBurn: { threshold: 9.9 } } }',
     ],
-  ])('accepts %s', (_what, section) => {
-    expect(problemsOf(section)).toEqual([]);
-  });
+  ]);
 });
 
 describe('journal in fleet.yaml', () => {
   it.each([
     [
-      'journal: { objectLock: { mode: complience, days: 1 } }',
+      'version: 1\njournal: { objectLock: { mode: complience, days: 1 } }',
       '2:32: journal.objectLock.mode: "complience" is not known here; did you mean "compliance"?',
     ],
     [
-      'journal: { objectLock: { mode: compliance } }',
+      'version: 1\njournal: { objectLock: { mode: compliance } }',
       '2:12: journal.objectLock.days: missing; write a whole number of days, 1 to 3650',
     ],
     [
-      'journal: { objectLock: { mode: compliance, days: 0 } }',
+      'version: 1\njournal: { objectLock: { mode: compliance, days: 0 } }',
       '2:50: journal.objectLock.days: 0 keeps nothing; write a whole number of days, 1 to 3650',
     ],
     [
-      'journal: { objectLock: { mode: compliance, days: 36500 } }',
+      'version: 1\njournal: { objectLock: { mode: compliance, days: 36500 } }',
       '2:50: journal.objectLock.days: 36500 days can hardly be meant, and are not taken back; write a whole number of days, 1 to 3650',
     ],
-    ['journal: { bucket: x }', '2:12: journal.bucket: unknown key; known here: objectLock'],
+    ['version: 1\njournal: { bucket: x }', '2:12: journal.bucket: unknown key; known here: objectLock'],
   ])('refuses %s', (section, problem) => {
     expect(problemsOf(section)).toEqual([problem]);
   });

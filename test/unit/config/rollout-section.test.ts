@@ -1,33 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
-import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
-import { formatProblems } from '../../../lambdas/config/problems.ts';
+import { DEFAULT_ROLLOUTS } from '../../../lambdas/config/fleet.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
+import { fleet, refuses } from './parsing.ts';
 
-function fleet(text: string): Fleet {
-  const parsed = parseFleet(`version: 1\n${text}\n`, 'f');
-  if (!parsed.ok) throw new Error(formatProblems(parsed.problems));
-  return parsed.fleet;
-}
-
-/** Places and messages of a file that has one section more than nothing. */
-function problemsOf(section: string): readonly string[] {
-  const parsed = parseFleet(`version: 1\n${section}\n`, 'f');
-  return parsed.ok ? [] : parsed.problems.map(({ line, column, message }) => `${line}:${column}: ${message}`);
-}
-
-const entry = (text: string) => `rollouts: { clusters: [{ clusters: [a], ${text} }] }`;
+const entry = (text: string) => `version: 1\nrollouts: { clusters: [{ clusters: [a], ${text} }] }`;
 const window = (text: string) => entry(`windows: [{ ${text} }]`);
 const WEEKLY = "days: [sat], from: '02:00', until: '06:00', timeZone: Europe/Berlin";
 
 describe('rollouts in fleet.yaml', () => {
   it.each(['', '{}', '{ clusters: }', '{ clusters: [] }'])('lets nothing roll by %j', (text) => {
-    expect(fleet(`rollouts: ${text}`).rollouts).toEqual(DEFAULT_ROLLOUTS);
+    expect(
+      fleet(`version: 1
+rollouts: ${text}`).rollouts,
+    ).toEqual(DEFAULT_ROLLOUTS);
   });
 
   it('has the defaults of an entry that only names clusters', () => {
-    expect(fleet("rollouts: { clusters: [{ clusters: ['berlin-*'] }] }").rollouts).toEqual({
+    expect(fleet("version: 1\nrollouts: { clusters: [{ clusters: ['berlin-*'] }] }").rollouts).toEqual({
       atOnce: 1,
       pauseMs: 3_600_000,
       clusters: [{ ...DEFAULT_ROLLOUT_POLICY, clusters: ['berlin-*'] }],
@@ -35,7 +25,8 @@ describe('rollouts in fleet.yaml', () => {
   });
 
   it('reads every key', () => {
-    const { rollouts } = fleet(`rollouts:
+    const { rollouts } = fleet(`version: 1
+rollouts:
   atOnce: 2
   pause: 10m
   clusters:
@@ -75,36 +66,36 @@ describe('rollouts in fleet.yaml', () => {
     });
   });
 
-  it.each([
-    ['a list', 'rollouts: []', '2:1: rollouts: write a section with keys, not a list'],
+  refuses([
+    ['a list', 'version: 1\nrollouts: []', '2:1: rollouts: write a section with keys, not a list'],
     [
       'nothing at a time',
-      'rollouts: { atOnce: 0 }',
+      'version: 1\nrollouts: { atOnce: 0 }',
       '2:21: rollouts.atOnce: 0 lets nothing begin; write a whole number, 1 to 10',
     ],
     [
       'too many at a time',
-      'rollouts: { atOnce: 11 }',
+      'version: 1\nrollouts: { atOnce: 11 }',
       '2:21: rollouts.atOnce: 11 at once is too much of a fleet; write a whole number, 1 to 10',
     ],
     [
       'half a cluster at a time',
-      'rollouts: { atOnce: 1.5 }',
+      'version: 1\nrollouts: { atOnce: 1.5 }',
       '2:21: rollouts.atOnce: write a whole number, 1 to 10, not 1.5',
     ],
     [
       'a short pause',
-      'rollouts: { pause: 9m }',
+      'version: 1\nrollouts: { pause: 9m }',
       '2:20: rollouts.pause: 9m shows nothing of how the last one went; write 10m or more',
     ],
     [
       'a long pause',
-      'rollouts: { pause: 31d }',
+      'version: 1\nrollouts: { pause: 31d }',
       '2:20: rollouts.pause: 31d is too long for a fleet to get done; write 30d or less',
     ],
     [
       'an entry for nothing',
-      'rollouts: { clusters: [{}] }',
+      'version: 1\nrollouts: { clusters: [{}] }',
       '2:24: rollouts.clusters[0].clusters: missing; write a list',
     ],
     ['a misspelled key', entry('ectd: assist'), '2:41: rollouts.clusters[0].ectd: unknown key; did you mean "etcd"?'],
@@ -130,7 +121,7 @@ describe('rollouts in fleet.yaml', () => {
     ],
     [
       'an entry after one for all',
-      "rollouts: { clusters: [{ clusters: ['a', '*'] }, { clusters: [b, a] }] }",
+      "version: 1\nrollouts: { clusters: [{ clusters: ['a', '*'] }, { clusters: [b, a] }] }",
       '2:50: rollouts.clusters[1]: never counts: rollouts.clusters[0] is for "*", and the first one that matches counts; write this one before it',
     ],
     [
@@ -240,21 +231,21 @@ describe('rollouts in fleet.yaml', () => {
     ],
     [
       'a glob that never counts',
-      'rollouts: { clusters: [{ clusters: [a] }, { clusters: [b, a] }] }',
+      'version: 1\nrollouts: { clusters: [{ clusters: [a] }, { clusters: [b, a] }] }',
       '2:59: rollouts.clusters[1].clusters[1]: "a" is in rollouts.clusters[0] already, and the first one counts; keep one of the two',
     ],
-  ])('refuses %s', (_, section, problem) => {
-    expect(problemsOf(section)).toEqual([problem]);
-  });
+  ]);
 });
 
 const SHA256 = '0f'.repeat(32);
-const recovered = (text: string) => `recovery: [{ cluster: m/eksa-system/c, until: 2026-12-05T20:00:00Z, ${text} }]`;
+const recovered = (text: string) =>
+  `version: 1\nrecovery: [{ cluster: m/eksa-system/c, until: 2026-12-05T20:00:00Z, ${text} }]`;
 
 describe('recovery in fleet.yaml', () => {
   it('names clusters, an end and what the certificate has to prove', () => {
     expect(
-      fleet(`recovery:
+      fleet(`version: 1
+recovery:
   - { cluster: berlin, until: 2026-12-05T20:00:00+01:00, pin: authority }
   - { cluster: bonn, until: 2026-12-05T20:00:00Z, pin: authority, expiredAtMost: 180d }
   - { cluster: m/eksa-system/c, until: 2026-12-05T20:00:00Z, pin: 'sha256:${SHA256}' }`).recovery,
@@ -270,7 +261,7 @@ describe('recovery in fleet.yaml', () => {
   });
 
   const PIN = 'write authority, or sha256: and the 64 lowercase hexadecimal digits of the certificate';
-  it.each([
+  refuses([
     ['no pin', recovered(''), `2:12: recovery[0].pin: missing; ${PIN}`],
     [
       'a certificate of more than a year ago',
@@ -285,28 +276,26 @@ describe('recovery in fleet.yaml', () => {
     ['a pin of anything', recovered('pin: any'), `2:74: recovery[0].pin: "any" pins nothing; ${PIN}`],
     [
       'many clusters',
-      "recovery: [{ cluster: 'berlin-*', until: 2026-12-05T20:00:00Z, pin: authority }]",
+      "version: 1\nrecovery: [{ cluster: 'berlin-*', until: 2026-12-05T20:00:00Z, pin: authority }]",
       '2:23: recovery[0].cluster: "berlin-*" is not the id of a cluster; write one cluster, as certmarshal report shows it, without "*"',
     ],
     [
       'no end',
-      'recovery: [{ cluster: a, pin: authority }]',
+      'version: 1\nrecovery: [{ cluster: a, pin: authority }]',
       '2:12: recovery[0].until: missing; write a date and time with its zone, for example 2026-12-05T20:00:00+01:00',
     ],
     [
       'a cluster twice',
-      'recovery: [{ cluster: a, until: 2026-12-05T20:00:00Z, pin: authority }, { cluster: a, until: 2026-12-06T20:00:00Z, pin: authority }]',
+      'version: 1\nrecovery: [{ cluster: a, until: 2026-12-05T20:00:00Z, pin: authority }, { cluster: a, until: 2026-12-06T20:00:00Z, pin: authority }]',
       '2:84: recovery[1].cluster: "a" is the cluster of recovery[0] too; keep one of the two',
     ],
-  ])('refuses %s', (_, section, problem) => {
-    expect(problemsOf(section)).toEqual([problem]);
-  });
+  ]);
 });
 
 it('is in the comments of fleet.yaml as it has to be written', () => {
   const text = readFileSync(new URL('../../../fleet.yaml', import.meta.url), 'utf8');
   const [commented = ''] = /^# rollouts:\n[^]*?(?=^# A request)/m.exec(text) ?? [];
-  const { rollouts, recovery } = fleet(commented.replaceAll(/^# (?=(?: |rollouts|recovery))/gm, ''));
+  const { rollouts, recovery } = fleet(`version: 1\n${commented.replaceAll(/^# (?=(?: |rollouts|recovery))/gm, '')}`);
   expect(rollouts.clusters.map(({ clusters }) => clusters)).toEqual([['berlin-mgmt/eksa-system/*'], ['*/*/dublin-*']]);
   expect(recovery).toMatchObject([{ cluster: 'berlin-mgmt/eksa-system/berlin-prod', server: { pin: 'authority' } }]);
 });

@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { printable } from '../../printable.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass, type Threshold } from '../../tables/certificate-classes.ts';
+import { formatDuration } from '../duration.ts';
+import { DEFAULT_AUDIT } from '../fleet.ts';
+import { duration, list, section, wanted, wrong } from '../values.ts';
+import { repeats, type Written } from '../written.ts';
+
+/** Sweeps leave an audit what remains of their time, each minute one turn of a part of the fleet. */
+const SHORTEST_SECONDS = 5 * 60;
+const LONGEST_SECONDS = 24 * 60 * 60;
+
+const SHARE_FORM = 'write the share of the life that is left, above 0 and at most 1, for example 0.2';
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
+const CLASS_NAMES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
+
+/** From when on a certificate is a finding. */
+const Level = z.strictObject({
+  share: z
+    .number(wanted(SHARE_FORM))
+    .gt(0, { error: SHARE_FORM })
+    .lte(1, wrong(`is more than the whole life; ${SHARE_FORM}`))
+    .meta({ description: 'When less than this share of its life is left; 0.2 is a fifth.', examples: [0.2] }),
+  floor: duration()
+    .prefault('0s')
+    .meta({
+      description:
+        'Or less than this, where that is more; but never more than twice the share, so that a short life does not ring all the time, except for what only people renew. Default: 0s.',
+      examples: ['14d'],
+    }),
+});
+
+const ThresholdEntry = z.strictObject({
+  classes: list(z.enum(CLASS_NAMES))
+    .exactOptional()
+    .meta({
+      description:
+        'Classes of certificates that it is for. Default: every class that no other entry or built-in threshold names.',
+      examples: [['kubelet-serving']],
+    }),
+  warning: Level.meta({ description: 'From when on it is a warning.', examples: [{ share: 0.2, floor: '14d' }] }),
+  critical: Level.meta({ description: 'From when on it is critical.', examples: [{ share: 0.05, floor: '3d' }] }),
+});
+
+/** `audit`: how often certificates are looked at, and when one is a finding. */
+export const Audit = section(
+  z
+    .strictObject({
+      every: duration(everyProblem)
+        .prefault('15m')
+        .meta({
+          description:
+            'How often each cluster is audited: whole minutes, from 5m to 24h. Clusters take turns. Default: 15m.',
+          examples: ['15m'],
+        }),
+      thresholds: z
+        .array(ThresholdEntry)
+        .nullish()
+        .describe(
+          'From when on a certificate is a finding. Built in: a fifth of the life or 14 days for a warning, a twentieth or 3 days for critical; less for what kubelets and EKS renew by themselves.',
+        ),
+    })
+    .transform(({ every, thresholds }) => ({ everyMinutes: every / 60, thresholds: resolved(thresholds ?? []) })),
+  {},
+).describe('How often the certificates of each cluster are looked at, and when one is a finding.');
+
+function everyProblem(seconds: number): string | undefined {
+  if (seconds < SHORTEST_SECONDS) return 'is too often for a whole fleet; write 5m or more';
+  if (seconds > LONGEST_SECONDS) return 'is too rare to rely on; write 24h or less';
+  return seconds % 60 === 0
+    ? undefined
+    : `is no whole number of minutes; write, for example, ${Math.round(seconds / 60)}m`;
+}
+
+function resolved(entries: readonly z.output<typeof ThresholdEntry>[]) {
+  const general = entries.find(({ classes }) => classes === undefined);
+  const named = entries.flatMap((entry) => (entry.classes ?? []).map((name) => [name, levelsOf(entry)] as const));
+  return {
+    default: general === undefined ? DEFAULT_AUDIT.thresholds.default : levelsOf(general),
+    classes: { ...DEFAULT_AUDIT.thresholds.classes, ...Object.fromEntries(named) },
+  };
+}
+
+function levelsOf({ warning, critical }: z.output<typeof ThresholdEntry>) {
+  const level = ({ share, floor }: typeof warning): Threshold => ({ share, floorMs: floor * 1_000 });
+  return { warning: level(warning), critical: level(critical) };
+}
+
+export function auditRules(audit: Written<typeof Audit>): void {
+  const { entries } = audit.at('thresholds');
+  distinctClasses(entries);
+  for (const entry of entries) {
+    const [warning, critical] = [entry.at('warning'), entry.at('critical')];
+    const [share, lessShare] = [warning.at('share').valid, critical.at('share').valid];
+    if (share !== undefined && lessShare !== undefined && lessShare >= share)
+      critical.refuse(
+        `${lessShare} is not below warning.share, ${share}; nothing would be a warning before it is critical, so write less`,
+        'share',
+      );
+    const [floor, lessFloor] = [warning.at('floor').valid, critical.at('floor').valid];
+    if (floor !== undefined && lessFloor !== undefined && lessFloor > floor)
+      critical.refuse(
+        `${formatDuration(lessFloor)} is above warning.floor, ${formatDuration(floor)}; write at most that`,
+        'floor',
+      );
+  }
+}
+
+/** Of two thresholds for one class nobody can say which one counts. */
+function distinctClasses(entries: readonly Written<typeof ThresholdEntry>[]): void {
+  const general = entries.filter((entry) => entry.at('classes').isMissing);
+  for (const [entry, { place }] of repeats(general, () => ''))
+    entry.refuse(`${place} names no classes either; write classes in one of them, or remove one`);
+  const named = entries.flatMap((entry) => entry.at('classes').entries.map((name) => ({ entry, name })));
+  for (const [{ name }, { entry }, key] of repeats(named, ({ name: { text } }) => text))
+    name.refuse(`"${printable(key, 60)}" is in ${entry.place} already; keep one of the two`);
+}

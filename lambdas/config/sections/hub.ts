@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import type { Contract } from '../../contracts/contract.ts';
+import { ACCOUNT_ID, REGION_NAME } from '../../identifiers.ts';
+import { KMS_KEY_ARN } from '../aws-names.ts';
+import { matching, section, wrong } from '../values.ts';
+
+/** The least that an SQS event source can be held to (Lambda API Reference, ScalingConfig), and the usual quota of an account. */
+const MIN_CONCURRENCY = 2;
+const MAX_CONCURRENCY = 1_000;
+
+/** `hub`: options of the stack. */
+export const Hub = section(
+  z.strictObject({
+    account: z
+      .string({ error: 'write the account id in quotes' })
+      .regex(ACCOUNT_ID, wrong('is not an account id; write twelve digits in quotes'))
+      .exactOptional()
+      .meta({
+        description:
+          'The account that certmarshal is deployed to. Needed when other accounts are discovered: they trust its roles.',
+        examples: ['999988887777'],
+      }),
+    region: matching(
+      'the name of a Region',
+      REGION_NAME,
+      'is not the name of a Region; write, for example, eu-central-1',
+    )
+      .exactOptional()
+      .meta({
+        description: 'The Region that certmarshal is deployed to. Needed with account.',
+        examples: ['eu-central-1'],
+      }),
+    kmsKeyArn: matching(
+      'the ARN of a KMS key',
+      KMS_KEY_ARN,
+      'is not the ARN of a KMS key; write that of the key itself, for example arn:aws:kms:eu-central-1:111122223333:key/6f1d0c5a-0000-4000-8000-000000000000, not of an alias',
+    )
+      .exactOptional()
+      .describe("KMS key for queues, bucket and logs. Default: AWS's own keys. Its policy must allow CloudWatch Logs."),
+    reservedConcurrency: z
+      .int({ abort: true })
+      .min(MIN_CONCURRENCY, wrong(`would starve the queue; write ${MIN_CONCURRENCY} or more`))
+      .max(MAX_CONCURRENCY, wrong(`is more than an account has; write ${MAX_CONCURRENCY} or less`))
+      .exactOptional()
+      .describe(
+        'Concurrency that is kept free for each sweep function, so that nothing else in the account can starve it. Ten clusters are swept at once with each.',
+      ),
+    hints: z
+      .boolean()
+      .prefault(false)
+      .describe(
+        'Sweep at once when an audit log or an Auto Scaling group of this account and Region shows a new node, not only each minute. Needs audit logs of the clusters in CloudWatch Logs. Default: false.',
+      ),
+  }),
+  {},
+).describe('Options of the stack that is deployed.');
+
+export type HubOptions = Contract<typeof Hub>;

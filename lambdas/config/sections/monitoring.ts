@@ -1,0 +1,237 @@
+import { z } from 'zod';
+import type { Contract } from '../../contracts/contract.ts';
+import type { MaintenanceWindow } from '../../health/maintenance.ts';
+import { ALARM_IDS, ALARM_SEVERITIES, ALARMS, type AlarmId, type AlarmSettings } from '../../tables/alarms.ts';
+import { WEEKDAYS } from '../../window/window.ts';
+import { formatDuration } from '../duration.ts';
+import { DEFAULT_MONITORING } from '../fleet.ts';
+import { clockTime, instant, timeZone, weekdays } from '../time-values.ts';
+import { duration, fleetGlob, list, section, share, text, wanted, whole, wrong } from '../values.ts';
+import type { Written } from '../written.ts';
+
+// Every alarm has an entry, with the threshold that its metric can have, so that one that never rings, or always, is refused here.
+
+/** A sweep is a minute apart from the next, and its alarm takes two or three of them. */
+const SHORTEST_SECONDS = 2 * 60;
+/** An alarm that waits longer is no alarm. */
+const LONGEST_SECONDS = 7 * 24 * 60 * 60;
+const MOST_COUNTED = 1_000_000;
+const LEAST_OBJECTIVE = 0.9;
+
+const severity = z.enum([...ALARM_SEVERITIES, 'off']).exactOptional();
+
+function alarm(id: AlarmId) {
+  const threshold = thresholdOf(id);
+  const entry = { severity: severityOf(id) };
+  return z
+    .strictObject(threshold === undefined ? entry : { threshold: threshold.exactOptional(), ...entry })
+    .exactOptional()
+    .describe(ALARMS[id].meaning);
+}
+
+/** Undefined where the alarm has no threshold to choose. */
+function thresholdOf(id: AlarmId) {
+  const { setting } = ALARMS[id];
+  if (setting === 'none') return undefined;
+  if (setting === 'seconds') return seconds(id);
+  if (setting === 'count') return count(id);
+  if (setting === 'burn') return burn(id);
+  return share('write a share above 0 and below 1, for example 0.9').meta({
+    description: `From which share of ${setting.shareOf} on it rings. Default: ${ALARMS[id].threshold}.`,
+    examples: [ALARMS[id].threshold],
+  });
+}
+
+function severityOf(id: AlarmId) {
+  return severity.meta({
+    description: `critical pages, warning is for the morning, off makes no alarm. Default: ${ALARMS[id].severity}.`,
+    examples: ['warning'],
+  });
+}
+
+function seconds(id: AlarmId) {
+  const builtIn = formatDuration(ALARMS[id].threshold);
+  return duration((value) => {
+    if (value < SHORTEST_SECONDS) return 'is over before anything is wrong; write 2m or more';
+    return value > LONGEST_SECONDS ? 'is too long for an alarm; write 7d or less' : undefined;
+  }).meta({ description: `From when on it rings: 2m to 7d. Default: ${builtIn}.`, examples: [builtIn] });
+}
+
+function count(id: AlarmId) {
+  const form = 'write a whole number, 1 or more';
+  return whole(form)
+    .min(1, wrong(`would always ring; ${form}`))
+    .max(MOST_COUNTED, { error: `more than a fleet has; write ${MOST_COUNTED} or less` })
+    .meta({ description: `From how many on it rings. Default: ${ALARMS[id].threshold}.`, examples: [5] });
+}
+
+function burn(id: AlarmId) {
+  const wantedBurn = wanted('write how many times faster than allowed, above 0, for example 14.4');
+  return z
+    .number(wantedBurn)
+    .gt(0, wantedBurn)
+    .meta({
+      description: `How many times faster than allowed the error budget must burn. Default: ${ALARMS[id].threshold}.`,
+      examples: [ALARMS[id].threshold],
+    });
+}
+
+/** `monitoring.alarms`: one key for each alarm. */
+export const AlarmsSection = z.strictObject(
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a constant
+  Object.fromEntries(ALARM_IDS.map((id) => [id, alarm(id)])) as Record<AlarmId, ReturnType<typeof alarm>>,
+);
+
+const Weekly = z.strictObject({
+  days: weekdays.meta({ description: 'The days on which it begins.', examples: [['sat']] }),
+  from: clockTime.meta({ description: 'When it begins.', examples: ['02:00'] }),
+  until: clockTime.meta({
+    description: 'When it ends; on the next day where that is not after from, so that the same time is a whole day.',
+    examples: ['06:00'],
+  }),
+  timeZone: timeZone.meta({ description: 'By the clock of which time zone.', examples: ['Europe/Berlin'] }),
+});
+
+/** An entry of `monitoring.maintenance`. That it has one kind of time is a rule of the file. */
+const MaintenanceEntry = z
+  .strictObject({
+    clusters: list(fleetGlob).meta({
+      description: 'Names or ids of the clusters. * stands for any characters.',
+      examples: [['berlin-*']],
+    }),
+    reason: text('why, in a few words')
+      .min(1, { error: 'an empty text; write why, in a few words, or remove the key' })
+      .max(200, { error: 'write at most 200 characters' })
+      .exactOptional()
+      .meta({ description: 'Why; it is shown with the cluster.', examples: ['change 4711: new hypervisors'] }),
+    from: instant.exactOptional().meta({ description: 'When it begins.', examples: ['2026-12-05T20:00:00+01:00'] }),
+    until: instant.exactOptional().meta({ description: 'When it ends.', examples: ['2026-12-06T04:00:00+01:00'] }),
+    weekly: Weekly.exactOptional().describe('Every week, in place of from and until.'),
+  })
+  .meta({ title: 'Maintenance' })
+  // One without a time, which a rule refuses, is never open.
+  .transform(
+    ({ from = '', until = '', weekly, ...window }): MaintenanceWindow => ({
+      ...window,
+      when: weekly ?? { from, until },
+    }),
+  );
+
+const OBJECTIVE_FORM = `write a share of the requests, ${LEAST_OBJECTIVE} or more and below 1, for example 0.999`;
+
+/** `monitoring`: when somebody is told, and of what. */
+export const Monitoring = section(
+  z
+    .strictObject({
+      alarms: AlarmsSection.nullish().meta({
+        description: 'Alarms that differ from what is built in, by name: another threshold, another severity, or off.',
+        examples: [{ ClusterUnreadable: { threshold: '20m', severity: 'warning' } }],
+      }),
+      maintenance: z
+        .array(MaintenanceEntry)
+        .max(100)
+        .nullish()
+        .describe(
+          'When clusters are expected not to answer. It hides what that explains, and nothing else: a certificate that ends is told all the same.',
+        ),
+      objective: z
+        .number(wanted(OBJECTIVE_FORM))
+        .gte(LEAST_OBJECTIVE, wrong(`promises too little; ${OBJECTIVE_FORM}`))
+        .lt(1, wrong(`leaves nothing that may fail; ${OBJECTIVE_FORM}`))
+        .prefault(DEFAULT_MONITORING.objective)
+        .meta({
+          description: `The share of the requests of nodes that is accepted in time. Default: ${DEFAULT_MONITORING.objective}.`,
+          examples: [0.999],
+        }),
+      digest: z
+        .strictObject({
+          at: clockTime
+            .prefault(DEFAULT_MONITORING.digest.at)
+            .meta({ description: `Default: ${DEFAULT_MONITORING.digest.at}.`, examples: ['07:00'] }),
+          timeZone: timeZone.prefault(DEFAULT_MONITORING.digest.timeZone).meta({
+            description: `By the clock of which time zone. Default: ${DEFAULT_MONITORING.digest.timeZone}.`,
+            examples: ['Europe/Berlin'],
+          }),
+        })
+        .prefault({})
+        .describe('When the daily digest goes out.'),
+      reportLinks: z
+        .boolean()
+        .prefault(DEFAULT_MONITORING.reportLinks)
+        .describe(
+          'Notifications carry a link that opens the report page, for whoever has it and for a few hours. Default: true.',
+        ),
+    })
+    .transform(({ alarms, maintenance, ...said }) => ({
+      ...DEFAULT_MONITORING,
+      ...said,
+      alarms: settingsOf(alarms ?? {}),
+      maintenance: maintenance ?? [],
+    })),
+  {},
+).describe('When somebody is told, and of what. Nothing has to be written.');
+
+export type FleetMonitoring = Contract<typeof Monitoring>;
+
+/** Whoever changes one of the two keeps the other. */
+function settingsOf(said: z.output<typeof AlarmsSection>): AlarmSettings {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema has no other keys
+  const ids = Object.keys(said) as AlarmId[];
+  return Object.fromEntries(
+    ids.map((id) => {
+      const { threshold, severity: builtIn } = ALARMS[id];
+      return [id, { threshold, severity: builtIn, ...said[id] }];
+    }),
+  );
+}
+
+export function monitoringRules(monitoring: Written<typeof Monitoring>): void {
+  for (const entry of monitoring.at('maintenance').entries) {
+    clearTimes(entry);
+    const { from, until } = entry.pick('from', 'until') ?? {};
+    if (from !== undefined && until !== undefined && Date.parse(until) <= Date.parse(from))
+      entry.refuse(`${until} is not after from, ${from}; write a later time`, 'until');
+    endsSometimes(entry.at('weekly'));
+  }
+  for (const id of ALARM_IDS) if (ALARMS[id].setting === 'burn') canRing(monitoring, id);
+}
+
+function clearTimes(entry: Written<typeof MaintenanceEntry>): void {
+  if (!entry.isSection) return;
+  const [from, until] = [entry.at('from'), entry.at('until')];
+  const isOnce = !from.isMissing || !until.isMissing;
+  if (!entry.at('weekly').isMissing) {
+    if (isOnce) entry.refuse('is every week and once; keep weekly, or from and until');
+  } else if (!isOnce) entry.refuse('has no time; write from and until, or weekly');
+  else if (from.isMissing) from.refuse('missing; write when it begins');
+  else if (until.isMissing) until.refuse('missing; write when it ends: what never ends is forgotten');
+}
+
+/** Days on each of which a window opens when the last one closes are one window that is always open. */
+function endsSometimes(weekly: Written<typeof Weekly>): void {
+  const from = weekly.at('from').text;
+  const days = weekly.at('days').entries.map(({ text: day }) => day);
+  if (from !== undefined && from === weekly.at('until').text && WEEKDAYS.every((day) => days.includes(day)))
+    weekly.refuse('never ends: every day it is a whole day; write fewer days, or an end before it begins again');
+}
+
+/** Where every request is missed, a budget of a hundredth burns a hundred times faster than allowed, and never faster. */
+function canRing(monitoring: Written<typeof Monitoring>, id: AlarmId): void {
+  const objective = monitoring.at('objective').valid;
+  if (objective === undefined) return;
+  const most = 1 / (1 - objective);
+  const rounded = Math.round(most * 10) / 10;
+  const builtIn = ALARMS[id].threshold;
+  const written = monitoring.at('alarms').at(id).at('threshold');
+  const threshold = written.valid;
+  if ((threshold ?? builtIn) < most) return;
+  if (threshold === undefined)
+    monitoring.refuse(
+      `${objective} can burn at most ${rounded} times faster than allowed, and alarm ${id} rings at ${builtIn}; write monitoring.alarms.${id}.threshold too, below ${rounded}`,
+      'objective',
+    );
+  else
+    written.refuse(
+      `${threshold} is never reached: with an objective of ${objective} the budget burns at most ${rounded} times faster than allowed; write less`,
+    );
+}

@@ -1,0 +1,212 @@
+import { z } from 'zod';
+import { type ApprovalPolicy, DEFAULT_POLICY, KUBELET_SERVING_SIGNER } from '../../approval/policy.ts';
+import { isFor } from '../../approval/selection.ts';
+import { PROVIDERS, type Provider } from '../../identifiers.ts';
+import { EVIDENCE_SOURCE_IDS, needsNodes } from '../../tables/evidence-sources.ts';
+import { dnsPatternProblem } from '../dns-pattern.ts';
+import { formatDuration } from '../duration.ts';
+import { cidr, clusterGlob, duration, list, name, refusing, section, text, wrong } from '../values.ts';
+import { distinctNames, few, type Written } from '../written.ts';
+import type { Clusters } from './clusters.ts';
+import type { ManagementClusters } from './management-clusters.ts';
+
+const CLIENT_KUBELET_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
+
+/** A kubelet drops the key of a request after 15 minutes (client-go, certificate manager) and asks again with a new one. */
+const LONGEST_WAIT_SECONDS = 15 * 60;
+/** The shortest `spec.expirationSeconds` that kube-apiserver accepts (certificates.k8s.io/v1). */
+const SHORTEST_EXPIRATION_SECONDS = 10 * 60;
+
+const Patterns = z.strictObject({
+  cidrs: z
+    .array(cidr)
+    .optional()
+    .meta({
+      description:
+        'Networks of your nodes. An address inside counts as proven only when the requesting node shows it and no other node does.',
+      examples: [['10.0.0.0/16']],
+    }),
+  dnsNames: z
+    .array(refusing(text('a DNS name with {node}, for example {node}.corp.example.com'), dnsPatternProblem))
+    .optional()
+    .meta({
+      description:
+        'DNS names that follow from the name of the node. {node} stands for it and must be a label of its own.',
+      examples: [['{node}.corp.example.com']],
+    }),
+});
+
+const Keys = z.strictObject({
+  ecdsaCurves: z
+    .array(z.enum(['P-256', 'P-384', 'P-521']))
+    .prefault([...DEFAULT_POLICY.keys.ecdsaCurves])
+    .describe('Curves of ECDSA keys. A kubelet uses P-256.'),
+  rsaMinBits: z
+    .int({ abort: true })
+    .min(2048, wrong('bits are too few for RSA; write 2048 or more'))
+    .max(16_384, wrong('bits are more than any RSA key has; write 16384 or less'))
+    .prefault(DEFAULT_POLICY.keys.rsaMinBits)
+    .describe('Smallest RSA key, in bits.'),
+  ed25519: z.boolean().prefault(DEFAULT_POLICY.keys.ed25519).describe('Whether Ed25519 keys are allowed.'),
+  mlDsa: z.boolean().prefault(DEFAULT_POLICY.keys.mlDsa).describe('Whether ML-DSA keys are allowed.'),
+});
+
+const Age = z.strictObject({
+  min: duration((seconds) =>
+    seconds < LONGEST_WAIT_SECONDS
+      ? undefined
+      : 'leaves no time, because after 15m the kubelet has dropped the key; write less than 15m',
+  )
+    .optional()
+    .describe(
+      'A younger request is left alone for now. Default: 2m on eks, which approves its own kubelets within about a minute; 0s elsewhere.',
+    ),
+  max: duration((seconds) =>
+    seconds <= LONGEST_WAIT_SECONDS
+      ? undefined
+      : 'is too long, because after 15m the kubelet has dropped the key; write 15m or less',
+  )
+    .optional()
+    .describe('An older request is ignored as orphaned. Default and most: 15m.'),
+});
+
+/** An entry of `policies`: what is approved, on whose word. */
+const PolicyEntry = z
+  .strictObject({
+    name: name('policy').prefault(DEFAULT_POLICY.name).describe('Named in every approval, verdict and report.'),
+    clusters: list(clusterGlob)
+      .prefault([...DEFAULT_POLICY.clusters])
+      .meta({ description: 'Names of the clusters it is for. * stands for any characters.', examples: [['*-prod']] }),
+    providers: list(z.enum(PROVIDERS))
+      .prefault([...DEFAULT_POLICY.providers])
+      .describe('Providers of the clusters it is for.'),
+    signers: list(
+      z.literal(KUBELET_SERVING_SIGNER, {
+        error: ({ input }) =>
+          input === CLIENT_KUBELET_SIGNER
+            ? `${CLIENT_KUBELET_SIGNER} is refused: its certificates are the identity of a node, so one wrong approval lets a stranger be that node; write ${KUBELET_SERVING_SIGNER}`
+            : undefined,
+      }),
+    )
+      .prefault([KUBELET_SERVING_SIGNER])
+      .describe('Signers whose requests are judged. Only the one for kubelet serving certificates is supported.'),
+    evidence: list(z.enum(EVIDENCE_SOURCE_IDS))
+      .prefault([...DEFAULT_POLICY.evidence])
+      .describe(
+        'Who may prove that a node owns a name. machine: its Cluster API Machine. ec2: its EC2 instance. node (opt-in): Node.status.addresses, which the kubelet writes about itself. renewal (opt-in): the certificate that the node serves now, for a request of exactly its names; needs a lane that reaches port 10250. patterns (opt-in): the patterns of this policy.',
+      ),
+    patterns: Patterns.optional().describe('Read only when evidence lists patterns.'),
+    keys: Keys.prefault({}).describe('Keys that a request may have.'),
+    maxExpiration: duration((seconds) =>
+      seconds >= SHORTEST_EXPIRATION_SECONDS
+        ? undefined
+        : 'is under 10m, the shortest lifetime Kubernetes issues; write 10m or more',
+    )
+      .prefault(formatDuration(DEFAULT_POLICY.maxExpirationSeconds))
+      .describe('Longest lifetime that a request may ask for; one that asks for none gets what the signer gives.'),
+    age: Age.prefault({}).describe('How old a request is when it is judged.'),
+    mode: z
+      .enum(['enforce', 'observe'])
+      .prefault(DEFAULT_POLICY.mode)
+      .describe('observe makes every decision and writes nothing to the cluster.'),
+    onHostile: z
+      .enum(['leave', 'deny'])
+      .prefault(DEFAULT_POLICY.onHostile)
+      .describe(
+        'What happens to a request that is provably hostile. A denied kubelet asks again every 32 seconds, an undecided one four times an hour.',
+      ),
+  })
+  .meta({ title: 'Policy' })
+  .transform(
+    ({ patterns, maxExpiration, age, ...policy }): ApprovalPolicy => ({
+      ...policy,
+      patterns: { cidrs: patterns?.cidrs ?? [], dnsNames: patterns?.dnsNames ?? [] },
+      maxExpirationSeconds: maxExpiration,
+      age: { eks: ageOn('eks', age), 'eks-anywhere': ageOn('eks-anywhere', age) },
+    }),
+  );
+
+/** `policies`: what is approved. */
+export const Policies = section(
+  z.array(PolicyEntry).transform((policies) => (policies.length === 0 ? [DEFAULT_POLICY] : policies)),
+  [],
+).describe(
+  'A request is approved when any policy that is for its cluster finds every name proven. Without policies the built-in default applies.',
+);
+
+function ageOn(provider: Provider, { min, max }: z.output<typeof Age>) {
+  const { minSeconds, maxSeconds } = DEFAULT_POLICY.age[provider];
+  return { minSeconds: min ?? minSeconds, maxSeconds: max ?? maxSeconds };
+}
+
+type WrittenPolicy = Written<typeof PolicyEntry>;
+
+/** @param clusters of every section that lists them */
+export function policyRules(
+  policies: Written<typeof Policies>,
+  managementClusters: Written<typeof ManagementClusters>,
+  clusters: Written<typeof Clusters>,
+): void {
+  // Whoever empties the list wants nothing approved, and would get the built-in policy.
+  if (policies.list?.length === 0)
+    policies.refuse(
+      'an empty list; remove it for the built-in policy, or write a policy with mode: observe to approve nothing',
+    );
+  distinctNames(policies.entries);
+  // Clusters that are found tell their Service CIDRs themselves.
+  const withoutServices = [
+    ...managementClusters.entries
+      .filter((entry) => entry.at('serviceCidrs').isMissing)
+      .flatMap((entry) => entry.at('name').valid ?? [])
+      .map((own) => ({ name: own, provider: 'eks-anywhere' as const })),
+    ...clusters.entries
+      .filter((entry) => entry.at('serviceCidrs').isMissing)
+      .flatMap((entry) => entry.pick('name', 'provider') ?? []),
+  ];
+  for (const policy of policies.entries) {
+    usedPatterns(policy);
+    possibleAge(policy);
+    // What a node says of itself may be the address of a Service, so these have to be known.
+    const listed = policy.at('evidence').entries.find(({ text: source = '' }) => needsNodes(source));
+    const read = policy.pick('providers', 'clusters');
+    const unknown = withoutServices.filter((cluster) => read !== undefined && isFor(read, cluster));
+    if (unknown.length > 0)
+      listed?.refuse(
+        `believes what a node says of itself, which may be the address of a Service; write serviceCidrs at ${few(unknown.map((cluster) => cluster.name))}`,
+      );
+  }
+}
+
+function usedPatterns(policy: WrittenPolicy): void {
+  const evidence = policy.at('evidence').list;
+  const patterns = policy.at('patterns');
+  if (evidence === undefined || (!patterns.isMissing && !patterns.isSection)) return;
+  const listed = evidence.find(({ text: source }) => source === 'patterns');
+  const isEmpty = [patterns.at('cidrs'), patterns.at('dnsNames')].every(
+    (entries) => entries.isMissing || entries.list?.length === 0,
+  );
+  if (listed === undefined && patterns.isSection)
+    patterns.refuse('never read, because evidence does not list patterns; add it there, or remove these');
+  if (isEmpty)
+    listed?.refuse(
+      'patterns prove nothing, because there are none; write patterns.cidrs or patterns.dnsNames, or remove it',
+    );
+}
+
+/** No request could be in an empty window, with the defaults of any provider that the policy is for. */
+function possibleAge(policy: WrittenPolicy): void {
+  const { providers = [], age = {} } = policy.pick('providers', 'age') ?? {};
+  const provider = providers.find((each) => ageOn(each, age).minSeconds >= ageOn(each, age).maxSeconds);
+  if (provider === undefined) return;
+  const { minSeconds, maxSeconds } = ageOn(provider, age);
+  const [min, max] = [formatDuration(minSeconds), formatDuration(maxSeconds)];
+  const found =
+    age.min === undefined
+      ? `${max} is not above age.min, ${min} (the default on ${provider})`
+      : `${min} is not below age.max, ${max}${age.max === undefined ? ' (the default)' : ''}`;
+  policy.refuse(
+    `${found}; no request could be judged, so write a wider window`,
+    'age',
+    age.min === undefined ? 'max' : 'min',
+  );
+}
