@@ -81,7 +81,7 @@ export function readCertificateScan(object: unknown): CertificateScan {
   let writtenAt: number | undefined;
   for (const entry of list(object, 'metadata', 'managedFields')) {
     const at = text(entry, 'subresource') === 'status' ? timeAt(entry, 'time') : undefined;
-    if (at !== undefined && (writtenAt === undefined || at > writtenAt)) writtenAt = at;
+    if (at !== undefined) writtenAt = Math.max(writtenAt ?? at, at);
   }
   return {
     days: new Map(days),
