@@ -13,9 +13,8 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const EXPECTED = 'Give it a file or a pipe with one JSON object a line.';
 
 /** What a command that reads standard input takes. */
-export interface InputIo extends Pick<Io, 'stderr' | 'clock'> {
+export interface InputIo extends Io {
   readonly stdin: Readable & { readonly isTTY?: boolean; readonly fd?: number };
-  readonly stdout: NodeJS.WritableStream;
 }
 
 /** How a record is answered. */

@@ -24,18 +24,18 @@ export const PROCESS: Io = {
 };
 
 /** Prints lines for a person. */
-export function print({ stdout, env }: Pick<Io, 'stdout' | 'env'>, lines: Lines): void {
+export function print({ stdout, env }: Io, lines: Lines): void {
   stdout.write(`${draw(lines, screenOf(stdout, env))}\n`);
 }
 
 /** Prints a document for a program, on one line. */
-export function printJson({ stdout }: Pick<Io, 'stdout'>, document: object): void {
+export function printJson({ stdout }: Io, document: object): void {
   stdout.write(`${JSON.stringify(document)}\n`);
 }
 
 /** Prints many documents, a line each, no faster than they are read. @param replacer as of `JSON.stringify` */
 export async function printJsonLines(
-  { stdout }: Pick<Io, 'stdout'>,
+  { stdout }: Io,
   documents: Iterable<object>,
   replacer?: (name: string, value: unknown) => unknown,
 ): Promise<void> {

@@ -19,7 +19,7 @@ import {
 } from '../lambdas/identifiers.ts';
 import { createKubernetesClient, type KubernetesClient } from '../lambdas/kubernetes/client.ts';
 import { DEFAULT_EXPIRED_AT_MOST_MS, hostOf } from '../lambdas/kubernetes/connection.ts';
-import { KubeconfigError, loadKubeconfig } from '../lambdas/kubernetes/kubeconfig.ts';
+import { KubeconfigError, type LoadedKubeconfig, loadKubeconfig } from '../lambdas/kubernetes/kubeconfig.ts';
 import { printable } from '../lambdas/printable.ts';
 import { needsNodes } from '../lambdas/tables/evidence-sources.ts';
 import { UsageError } from './exit-codes.ts';
@@ -104,8 +104,7 @@ export async function openCluster(
   const expiredServer = expiredServerOf(options);
   const connection = await load(options.kubeconfig ?? defaultKubeconfig(process.env), options);
   const provider = providerOf(options.provider, connection.server);
-  // EKS writes the ARN of the cluster as its name into the kubeconfig.
-  const ownName = connection.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
+  const ownName = nameOf(connection);
   const named = options.cluster ?? ownName;
   const entry = entryOf(fleet, named);
   const name = entry?.name ?? named;
@@ -120,21 +119,15 @@ export async function openCluster(
     serviceCidrs: serviceCidrs.length === 0 ? undefined : serviceCidrs,
   };
   check(cluster);
-  if (expiredServer !== undefined)
-    process.stderr.write(toleranceNotice(addressOf(connection.server), connection.context, expiredServer));
-  const workload = createKubernetesClient({
-    ...connection,
-    addresses: 'local',
-    expiredServer,
-  });
+  const opened = openServer(connection, expiredServer);
+  const workload = opened.client;
   const management = await openManagement(options, provider, workload);
   return {
     id: entry?.id ?? name,
     cluster,
     host,
     server: {
-      context: connection.context,
-      address: addressOf(connection.server),
+      ...opened.server,
       otherwise: [named, name].includes(ownName) || options.managementKubeconfig !== undefined ? undefined : ownName,
     },
     workload,
@@ -142,11 +135,31 @@ export async function openCluster(
     machinesNamespace,
     eksAnywhereNamespace: entry?.eksAnywhereNamespace,
     close() {
-      process.stderr.write(toleratedNotice(workload));
-      workload.close();
+      opened.close();
       management?.close();
     },
   };
+}
+
+/** A connection as a kubeconfig describes it. What is tolerated is said before, and what was tolerated after. */
+export function openServer(connection: LoadedKubeconfig, expiredServer: ExpiredServer | undefined) {
+  const { context } = connection;
+  const address = addressOf(connection.server);
+  if (expiredServer !== undefined) process.stderr.write(toleranceNotice(address, context, expiredServer));
+  const client = createKubernetesClient({ ...connection, addresses: 'local', expiredServer });
+  return {
+    client,
+    server: { context, address },
+    close: () => {
+      process.stderr.write(toleratedNotice(client));
+      client.close();
+    },
+  };
+}
+
+/** What a kubeconfig calls its cluster; EKS writes the ARN of the cluster there. */
+export function nameOf({ cluster }: Pick<LoadedKubeconfig, 'cluster'>): string {
+  return cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
 }
 
 /** The clusters that fleet.yaml lists one by one. */

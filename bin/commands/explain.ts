@@ -39,7 +39,6 @@ ${EXIT_HELP}`,
 };
 
 /** Judges one live request as a sweep would, writes nothing, and shows every check. */
-// oxlint-disable-next-line max-params
 async function explainCommand(
   target: SweepTarget & { readonly server?: NamedServer },
   policies: readonly ApprovalPolicy[],

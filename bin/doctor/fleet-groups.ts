@@ -17,6 +17,7 @@ import { printable } from '../../lambdas/printable.ts';
 import { counted } from '../../lambdas/words.ts';
 import { UsageError } from '../exit-codes.ts';
 import { quote } from '../target.ts';
+import { joined } from '../terminal/words.ts';
 import { accessEntryCheck } from './access-entry-check.ts';
 import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
 import { type AwsCalls, connectAws } from './aws-calls.ts';
@@ -103,12 +104,9 @@ function credentialsGroup(run: Check['run'], note: string): CheckGroup {
 function untried({ discovery, hub }: Fleet, clusters: readonly FoundCluster[]): string {
   const { account = SELF, region = SELF } = hub;
   const places = eksSources(discovery, { partition: 'aws', account, region }).length;
-  const parts = [
-    ...(places === 0 ? [] : [counted(places, 'place')]),
-    ...(clusters.length === 0 ? [] : [counted(clusters.length, 'cluster')]),
-  ];
-  if (parts.length === 0) return 'nothing else is to be tried';
-  return `${parts.join(' and ')} ${places + clusters.length === 1 ? 'was' : 'were'} not tried`;
+  const count = clusters.length;
+  const parts = joined([places > 0 && counted(places, 'place'), count > 0 && counted(count, 'cluster')], ' and ');
+  return parts === '' ? 'nothing else is to be tried' : `${parts} ${places + count === 1 ? 'was' : 'were'} not tried`;
 }
 
 /** As a finding calls a workload cluster, with its namespace, or as fleet.yaml does, without one. */
@@ -334,7 +332,7 @@ function regionOf(secret: string): string {
 function secretFix(error: KubeconfigSecretError, { secret }: KubeconfigAccess, renew: Fix, aws: AwsCalls): Fix {
   if (error.kind === 'denied') return allowFix(aws.caller.arn, 'secretsmanager:GetSecretValue', secret, error.remedy);
   if (error.kind === 'unavailable')
-    return { text: remedyAtTheKeyboard({ kind: 'unavailable', problem: error.problem, remedy: error.remedy }) };
+    return { text: remedyAtTheKeyboard({ kind: error.kind, problem: error.problem, remedy: error.remedy }) };
   return error.kind === 'not-found'
     ? { ...renew, text: `${renew.text.replace(/:$/, '')}, and write the ARN that it prints into fleet.yaml:` }
     : renew;

@@ -2,6 +2,7 @@ import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import type { Connection } from '../../lambdas/kubernetes/connection.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { KubeconfigError } from '../../lambdas/kubernetes/kubeconfig-document.ts';
+import { joined } from '../terminal/words.ts';
 import { type Answer, type Check, either, type Fix, failed, passed } from './check.ts';
 import type { Server } from './server-checks.ts';
 
@@ -45,12 +46,15 @@ export function renewFix(
   program: string,
   { cluster, management, workloadOf, policyFile, store }: RenewOptions,
 ): Fix & { readonly command: string } {
-  const options = [
-    ...(cluster === undefined ? [] : [`--cluster ${cluster}`]),
-    ...(management ? ['--management'] : []),
-    ...(workloadOf === undefined ? [] : [`--workload-of ${workloadOf}`]),
-    ...(policyFile === undefined ? [] : [`--policy ${policyFile}`]),
-  ].join(' ');
+  const options = joined(
+    [
+      cluster !== undefined && `--cluster ${cluster}`,
+      management && '--management',
+      workloadOf !== undefined && `--workload-of ${workloadOf}`,
+      policyFile !== undefined && `--policy ${policyFile}`,
+    ],
+    ' ',
+  );
   const create = `${program} credentials create --kubeconfig ADMIN.yaml ${options}`;
   return store === undefined
     ? {

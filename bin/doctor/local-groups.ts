@@ -7,6 +7,7 @@ import {
   entryOf,
   type Listed,
   load,
+  nameOf,
   namespaceOf,
   providerOf,
   quote,
@@ -23,8 +24,7 @@ export async function localGroups(options: TargetOptions, group: GroupOptions, f
   const workload = await tryToLoad(file, options);
   const named = workload instanceof KubeconfigError ? await clusterIn(file, options.context) : workload;
   const provider = providerOf(options.provider, named?.server ?? 'https://unknown.invalid');
-  // EKS writes the ARN of the cluster as its name into the kubeconfig.
-  const found = named?.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
+  const found = named && nameOf(named);
   const name = options.cluster ?? found ?? file;
   const renew = (management: boolean): Fix =>
     renewFix(group.program, {

@@ -46,13 +46,9 @@ export function rightsOf(
   const documents = parseAllDocuments(rbacManifests({ ...options, management: role === 'management' }, policies));
   return documents.flatMap((document): Right[] => {
     const { metadata, rules = [] }: { metadata: { namespace?: string }; rules?: readonly Rule[] } = document.toJS();
-    return rules.flatMap(rightsOfRule).map((right) => ({ ...right, ...namespaceOf(metadata) }));
+    // A Role grants within its namespace.
+    return rules.flatMap(rightsOfRule).map((right) => ({ ...right, namespace: metadata.namespace }));
   });
-}
-
-/** A Role grants within its namespace. */
-function namespaceOf({ namespace }: { readonly namespace?: string }): Pick<Right, 'namespace'> {
-  return namespace === undefined ? {} : { namespace };
 }
 
 interface Rule {
@@ -104,21 +100,22 @@ function auditCheck(server: Server, role: Role, options: RightsOptions): Check {
 }
 
 /** `list nodes`, `get configmaps kube-public/cluster-info`, `list clusters.anywhere.eks.amazonaws.com`. */
-function describeRight({ verb, group, resource, subresource, name, namespace }: Right): string {
-  const path = subresource === undefined ? resource : `${resource}/${subresource}`;
+function describeRight({ verb, group, name, namespace, ...right }: Right): string {
   const where = namespace === undefined ? '' : `${namespace}/`;
-  return `${verb} ${path}${group === '' ? '' : `.${group}`}${name === undefined ? '' : ` ${where}${name}`}`;
+  const object = name === undefined ? '' : ` ${where}${name}`;
+  return `${verb} ${pathOf(right)}${group === '' ? '' : `.${group}`}${object}`;
+}
+
+function pathOf({ resource, subresource }: Pick<Right, 'resource' | 'subresource'>): string {
+  return subresource === undefined ? resource : `${resource}/${subresource}`;
 }
 
 /** A check of one right. */
 function rightCheck(server: Server, right: Right, role: Role, options: RightsOptions): Check {
-  const { verb, resource, subresource, name, namespace } = right;
-  const path = subresource === undefined ? resource : `${resource}/${subresource}`;
-  const where = namespace === undefined ? '' : `${namespace}/`;
   return {
-    id: `${verb}-${path.replace('/', '-')}`,
+    id: `${right.verb}-${pathOf(right).replace('/', '-')}`,
     title: 'right is granted',
-    object: `${verb} ${path}${name === undefined ? '' : ` ${where}${name}`}`,
+    object: describeRight({ ...right, group: '' }),
     needs: ['authentication'],
     async run(signal) {
       const allowed = await mayI(known(server.client), right, signal);

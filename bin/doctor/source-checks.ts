@@ -19,6 +19,7 @@ export function sourceGroup({ name: subject, scope }: EksSource, aws: AwsCalls, 
   // In the account of the hub nobody's role is between us and the action: a refusal is ours.
   const fixOf = role === undefined && !weAreHub ? undefined : spokeFix;
   const principal = role?.arn ?? aws.caller.arn;
+  const needs = role === undefined ? ['region'] : ['region', 'assume-role'];
   let names: readonly string[] = [];
   return {
     subject,
@@ -64,7 +65,7 @@ export function sourceGroup({ name: subject, scope }: EksSource, aws: AwsCalls, 
         id: 'list-clusters',
         title: 'action is allowed',
         object: 'eks:ListClusters',
-        needs: ['region', ...(role === undefined ? [] : ['assume-role'])],
+        needs,
         run: async (signal) =>
           answerOf(
             await errorOf(async () => {
@@ -90,7 +91,7 @@ export function sourceGroup({ name: subject, scope }: EksSource, aws: AwsCalls, 
         id: 'describe-instances',
         title: 'action is allowed',
         object: 'ec2:DescribeInstances',
-        needs: ['region', ...(role === undefined ? [] : ['assume-role'])],
+        needs,
         async run(signal) {
           const problem = await errorOf(async () => {
             const pages = aws.listInstances(scope, { nodes: [NO_NODE] }, signal);

@@ -1,5 +1,3 @@
-import { PassThrough } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { S3Client } from '@aws-sdk/client-s3';
 import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -14,6 +12,7 @@ import { s3JournalFiles } from '../../lambdas/journal/journal-files.ts';
 import { verifyJournal } from '../../lambdas/journal/verify.ts';
 import { microTime } from '../../lambdas/kubernetes/leases.ts';
 import { KUBELET_CLIENT_SIGNER } from '../../lambdas/recovery/request.ts';
+import { recordedIo } from '../unit/bin/io.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { makeRequest } from '../unit/x509/request-factory.ts';
 import { startSimulatedApiServer } from './api-server.ts';
@@ -101,8 +100,7 @@ ${recovery}`);
   const bucket = await recoveryBucket(BUCKET, config);
   let windows = 0;
   const run = async (command: typeof recoveryCloseInBucket | 'open', nodes = 'cp-1,cp-3,worker') => {
-    const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-    const ports = { stdout, stderr, env: {}, clock: () => clock.now() };
+    const io = { ...recordedIo(), clock: () => clock.now() };
     const options = { output: 'table', program: 'certmarshal' } as const;
     windows += 1;
     const id = `w-${windows}`;
@@ -110,12 +108,10 @@ ${recovery}`);
       recoveryWindow({ nodes, for: '30m', by }, { id, cluster: CLUSTER, now });
     const status =
       command === 'open'
-        ? await recoveryOpenInBucket(bucket, windowBy, options, signal, ports)
-        : await command(bucket, CLUSTER, options, signal, ports);
-    stdout.end();
-    stderr.end();
-    expect([status, await text(stderr)]).toEqual([0, '']);
-    return text(stdout);
+        ? await recoveryOpenInBucket(bucket, windowBy, options, signal, io)
+        : await command(bucket, CLUSTER, options, signal, io);
+    expect([status, io.stderr.text()]).toEqual([0, '']);
+    return io.stdout.text();
   };
   return {
     aws,

@@ -39,8 +39,8 @@ export interface AuditCommandOptions extends AuditRepeat {
   readonly program: string;
 }
 
-/** @default every source of an audit */
-export interface AuditIo extends Pick<Io, 'stdout' | 'stderr' | 'env' | 'clock'> {
+/** What the command does it with; tests have sources of their own. */
+export interface AuditIo extends Io {
   readonly sources?: AuditOptions['sources'];
 }
 

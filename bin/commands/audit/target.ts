@@ -28,7 +28,7 @@ export async function openAuditTarget(
   const eks = opened.cluster.provider === 'eks' ? await eksOf(opened.cluster.name, host) : undefined;
   return {
     ...opened,
-    ...(eks === undefined ? {} : { eks }),
+    eks,
     reach: {
       handshakes: options.handshakes !== false,
       secrets: options.secrets === true,

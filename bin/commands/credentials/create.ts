@@ -15,7 +15,7 @@ import { type Role, rightsOf } from '../../doctor/rights.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
 import { type Io, PROCESS, printJson } from '../../io.ts';
-import { defaultKubeconfig, load, providerOf } from '../../target.ts';
+import { defaultKubeconfig, load, nameOf, providerOf } from '../../target.ts';
 import { type RbacOptions, rbacManifests } from '../rbac.ts';
 import { fleetLines } from './fleet-lines.ts';
 import { parseStore, type StoreSecret, storeInSecretsManager } from './store.ts';
@@ -121,7 +121,7 @@ export async function createCredentialsCommand(
     ...(await load(options.kubeconfig ?? defaultKubeconfig(env), options)),
     addresses: 'local' as const,
   };
-  const cluster = options.cluster ?? admin.cluster.replace(/^arn:[^:]+:eks:.*:cluster\//, '');
+  const cluster = options.cluster ?? nameOf(admin);
   if (!CLUSTER_NAME.test(cluster))
     throw new UsageError('The kubeconfig names its cluster as no cluster can be named; name it with --cluster.');
   const client = createKubernetesClient(admin);

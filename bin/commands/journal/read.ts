@@ -38,7 +38,7 @@ export async function readJournal<T>(
   options: JournalOptions,
   { read, at, isEmpty, show }: JournalReader<T>,
   signal: AbortSignal,
-  { stderr }: Pick<Io, 'stderr'>,
+  { stderr }: Io,
 ): Promise<number> {
   const { cluster } = options;
   const journal = await openJournal(options);

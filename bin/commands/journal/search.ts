@@ -30,7 +30,7 @@ const MOST_LINES = 100_000;
 export async function journalSearchCommand(
   options: JournalSearchOptions,
   signal: AbortSignal,
-  io: Pick<Io, 'stdout' | 'stderr' | 'env' | 'clock'>,
+  io: Io,
 ): Promise<number> {
   const { stdout, stderr, clock } = io;
   const since = sinceOf(options.since, clock());

@@ -25,7 +25,7 @@ export interface JournalVerifyOptions extends JournalOptions {
 export async function journalVerifyCommand(
   options: JournalVerifyOptions,
   signal: AbortSignal,
-  io: Pick<Io, 'stdout' | 'stderr' | 'env' | 'clock'>,
+  io: Io,
 ): Promise<number> {
   const expected = expectedLines(options.expect ?? []);
   const since = options.since === undefined ? undefined : dayOf(sinceOf(options.since, io.clock()));

@@ -70,7 +70,7 @@ export async function probeCommand(
   endpoints: readonly string[],
   options: ProbeOptions,
   signal: AbortSignal,
-  io: Pick<Io, 'stdout' | 'stderr' | 'env' | 'clock'>,
+  io: Io,
 ): Promise<number> {
   const { targets, timeoutMs, authorities } = await readUsage(endpoints, options);
   const progress = startProgress(io.stderr);

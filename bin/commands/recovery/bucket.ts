@@ -36,8 +36,6 @@ export interface BucketCommandOptions {
   readonly program: string;
 }
 
-type BucketIo = Pick<Io, 'stdout' | 'stderr' | 'env' | 'clock'>;
-
 /** Two people at once conflict once. */
 const TRIES = 4;
 /** Dispatch looks each minute, and an order waits no longer than another. */
@@ -55,7 +53,7 @@ export function recoveryOpenInBucket(
   windowBy: (by: string, now: number) => RecoveryWindow,
   { output, program }: BucketCommandOptions,
   signal: AbortSignal,
-  io: BucketIo,
+  io: Io,
 ): Promise<number> {
   const { clock } = io;
   return told(io, async () => {
@@ -89,7 +87,7 @@ export function recoveryCloseInBucket(
   cluster: string,
   { output }: BucketCommandOptions,
   signal: AbortSignal,
-  io: BucketIo,
+  io: Io,
 ): Promise<number> {
   return told(io, async () => {
     const by = await bucket.caller(signal);
@@ -115,7 +113,7 @@ export function recoveryListInBucket(
   bucket: RecoveryBucket,
   { output }: BucketCommandOptions,
   signal: AbortSignal,
-  io: BucketIo,
+  io: Io,
 ): Promise<number> {
   return told(io, async () => {
     const { windows } = await readWindows(bucket, signal);
@@ -290,7 +288,7 @@ async function change(
 }
 
 /** What AWS does not let us do is one sentence. @returns the exit status */
-async function told({ stderr }: BucketIo, work: () => Promise<void>): Promise<number> {
+async function told({ stderr }: Io, work: () => Promise<void>): Promise<number> {
   try {
     await work();
     return EXIT.done;

@@ -75,7 +75,7 @@ export async function reportCommand(
   options: ReportOptions,
   monitoring: Monitoring,
   signal: AbortSignal,
-  io: Pick<Io, 'stdout' | 'stderr' | 'clock'>,
+  io: Io,
 ): Promise<number> {
   const { stdout, stderr } = io;
   const { output, version, snapshots } = options;

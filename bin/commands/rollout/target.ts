@@ -2,7 +2,6 @@ import { matchesGlob } from '../../../lambdas/approval/selection.ts';
 import { nameInId } from '../../../lambdas/audit/commands.ts';
 import { word } from '../../../lambdas/command.ts';
 import { matchesId } from '../../../lambdas/fleet/rollout-policy-of.ts';
-import { createKubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { RolloutTarget } from '../../../lambdas/rollout/observe.ts';
 import {
@@ -25,12 +24,11 @@ import {
   load,
   type NamedServer,
   namespaceOf,
+  openServer,
   providerOf,
   repeatedFlags,
   repeatOptions,
   type TargetOptions,
-  toleranceNotice,
-  toleratedNotice,
 } from '../../target.ts';
 import type { RolloutSubject } from './ports.ts';
 
@@ -103,17 +101,12 @@ async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): 
   const named = options.cluster ?? own?.cluster ?? connection.cluster;
   const entry = entryOf(fleet, named);
   const name = entry?.name ?? named;
-  const address = addressOf(connection.server);
   const managesItself =
-    manager === undefined || (own === undefined ? manager.cluster === name : addressOf(own.server) === address);
+    manager === undefined ||
+    (own === undefined ? manager.cluster === name : addressOf(own.server) === addressOf(manager.server));
   // What a client of the cluster trusts are the authorities of its control plane. The management cluster has others.
   const caPem = own?.caPem ?? (managesItself ? manager?.caPem : undefined);
-  if (expiredServer !== undefined) process.stderr.write(toleranceNotice(address, connection.context, expiredServer));
-  const management = createKubernetesClient({
-    ...connection,
-    addresses: 'local',
-    expiredServer,
-  });
+  const { client: management, server, close } = openServer(connection, expiredServer);
   return {
     id: entry?.id ?? name,
     name,
@@ -124,11 +117,8 @@ async function openRolloutTarget(options: RolloutTargetOptions, fleet: Listed): 
     readEtcdClientSecret: options.secrets === true ? true : undefined,
     handshakes,
     authorities: caPem === undefined ? undefined : async () => caPem,
-    server: { context: connection.context, address },
-    close() {
-      process.stderr.write(toleratedNotice(management));
-      management.close();
-    },
+    server,
+    close,
   };
 }
 

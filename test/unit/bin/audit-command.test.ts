@@ -1,8 +1,6 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
-import { text as textOf } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AuditCommandOptions, auditCommand, trySnapshots } from '../../../bin/commands/audit/audit.ts';
 import { auditRepeat } from '../../../bin/commands/audit/repeat.ts';
@@ -15,7 +13,8 @@ import type { Observation } from '../../../lambdas/contracts/observation.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { certificateOf, NOW } from './audit/audits.ts';
-import { runCli } from './run-cli.ts';
+import { outcomeOf, recordedIo } from './io.ts';
+import { refusal, runCli } from './run-cli.ts';
 
 const workload: KubernetesClient = {
   server: 'https://berlin',
@@ -55,12 +54,6 @@ const RUNNING_OUT = certificateOf({
 const NEARLY_OVER = certificateOf({ observedAt, notAfter: '2026-11-21T12:00:00.000Z' });
 const WELL = certificateOf({ observedAt, notBefore: '2026-11-01T00:00:00.000Z', notAfter: '2027-11-01T00:00:00.000Z' });
 
-interface Ran {
-  readonly status: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 async function run(
   sources: readonly AuditSource[],
   options: Partial<AuditCommandOptions> = {},
@@ -69,19 +62,16 @@ async function run(
     now = NOW,
     address,
   }: { signal?: AbortSignal; now?: number; address?: string } = {},
-): Promise<Ran> {
-  const stdout = new PassThrough();
-  const stderr = new PassThrough();
-  const status = await auditCommand(
+) {
+  const io = recordedIo({ now });
+  const command = auditCommand(
     address === undefined ? TARGET : { ...TARGET, server: { context: 'admin', address } },
     DEFAULT_THRESHOLDS,
     { output: 'json', program: 'certmarshal', ...auditRepeat({ kubeconfig: 'k' }), ...options },
     signal,
-    { stdout, stderr, env: {}, clock: () => now, sources },
+    { ...io, sources },
   );
-  stdout.end();
-  stderr.end();
-  return { status, stdout: await textOf(stdout), stderr: await textOf(stderr) };
+  return outcomeOf(io, command);
 }
 
 describe('certmarshal audit', () => {
@@ -265,14 +255,13 @@ describe('certmarshal audit', () => {
   });
 
   it('says on a terminal which sources it waits for', async () => {
-    const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 100 });
+    const io = recordedIo({ columns: 100 });
     let now = NOW;
     const source = sourceOf(async () => {
       now += 5_000;
       await new Promise((resolve) => setTimeout(resolve, 300));
       return { observations: [], count: 0 };
     }, 'eks-cluster');
-    const stdout = new PassThrough();
     const realNow = Date.now;
     try {
       Date.now = () => now;
@@ -281,13 +270,12 @@ describe('certmarshal audit', () => {
         DEFAULT_THRESHOLDS,
         { output: 'json', program: 'certmarshal', ...auditRepeat({}) },
         new AbortController().signal,
-        { stdout, stderr, env: {}, clock: () => now, sources: [showing(WELL), source] },
+        { ...io, clock: () => now, sources: [showing(WELL), source] },
       );
     } finally {
       Date.now = realNow;
     }
-    stderr.end();
-    expect(await textOf(stderr)).toContain('berlin: 1 of 2 sources read, waiting for eks-cluster · 5 s');
+    expect(io.stderr.text()).toContain('berlin: 1 of 2 sources read, waiting for eks-cluster · 5 s');
   });
 
   it.each([
@@ -296,8 +284,6 @@ describe('certmarshal audit', () => {
     [['--output', 'xml'], /^error: option '--output <format>' argument 'xml' is invalid/],
     [['--kubeconfig', '/nowhere/x'], /^There is no file \/nowhere\/x, which --kubeconfig names\.\n$/],
   ])('refuses %j', async (args, expected) => {
-    const { status, stdout, stderr } = await runCli(['audit', ...args]);
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toMatch(expected);
+    expect(await runCli(['audit', ...args])).toEqual(refusal(expected));
   });
 });

@@ -8,7 +8,8 @@ import { parseStore, type StoreSecret } from '../../../bin/commands/credentials/
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { answer, startTlsServer, statusBody } from '../kubernetes/tls-server.ts';
 import { recordedIo } from './io.ts';
-import { runCli } from './run-cli.ts';
+import { kubeconfigOf } from './kubeconfigs.ts';
+import { refusal, runCli } from './run-cli.ts';
 
 describe('--store', () => {
   it('takes stdout and names of secrets', () => {
@@ -43,16 +44,10 @@ describe('certmarshal credentials create', () => {
     ],
     [['--store', 'stdout', '--kubeconfig', '/nowhere/x'], 'There is no file /nowhere/x, which --kubeconfig names.\n'],
   ])('refuses %j before it writes anything', async (args, expected) => {
-    const { status, stdout, stderr } = await runCli(['credentials', 'create', ...args]);
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toContain(expected);
+    expect(await runCli(['credentials', 'create', ...args])).toEqual(refusal(expected));
   });
 
-  it('documents examples and exit status', async () => {
-    const { status, stdout } = await runCli(['credentials', 'create', '--help']);
-    expect(status).toBe(0);
-    expect(stdout).toMatch(/Examples:\n {2}certmarshal credentials create /);
-    expect(stdout).toMatch(/Exit status:\n {2}0 {2}done\n/);
+  it('documents exit status', async () => {
     expect((await runCli(['credentials', '--help'])).stdout).toContain('Exit status:');
   });
 });
@@ -78,13 +73,7 @@ describe('a token', () => {
     onTestFinished(() => rm(folder, { recursive: true }));
     const file = join(folder, 'kubeconfig');
     const { server: url, caPem } = server.connection;
-    const config = {
-      clusters: [{ name: 'berlin', cluster: { server: url, 'certificate-authority-data': base64(caPem) } }],
-      users: [{ name: 'admin', user: { token: 'of-an-administrator' } }],
-      contexts: [{ name: 'berlin', context: { cluster: 'berlin', user: 'admin' } }],
-      'current-context': 'berlin',
-    };
-    await writeFile(file, JSON.stringify(config));
+    await writeFile(file, kubeconfigOf({ server: url, caPem }));
     const store = vi.fn<StoreSecret>(async () => ({ arn: 'an ARN', created: true }));
     const status = createCredentialsCommand(
       {

@@ -1,9 +1,9 @@
-import { PassThrough, Readable } from 'node:stream';
-import { text as textOf } from 'node:stream/consumers';
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { decideCommand } from '../../../bin/commands/decide.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { csrOf, machineOf, nodeName, requestOf } from '../../bench/fixtures.ts';
+import { recordedIo } from './io.ts';
 import { runCli, runShell } from './run-cli.ts';
 
 const CREATED = '2026-01-01T00:00:00Z';
@@ -169,36 +169,28 @@ describe('certmarshal decide', () => {
   });
 
   it('says that it reads from a keyboard', async () => {
-    const stderr = new PassThrough();
-    const stdin = Object.assign(Readable.from(['\n']), { isTTY: true });
-    await decideCommand([DEFAULT_POLICY], { stdin, stdout: new PassThrough(), stderr, clock: Date.now });
-    stderr.end();
-    expect(await textOf(stderr)).toMatch(/^Reading records from the keyboard, one JSON object a line; Ctrl-D ends\.\n/);
+    const io = { ...recordedIo(), stdin: Object.assign(Readable.from(['\n']), { isTTY: true }) };
+    await decideCommand([DEFAULT_POLICY], io);
+    expect(io.stderr.text()).toMatch(/^Reading records from the keyboard, one JSON object a line; Ctrl-D ends\.\n/);
   });
 
   it('says when standard input breaks', async () => {
     const broken = (...chunks: readonly string[]) => ({
+      ...recordedIo(),
       stdin: Readable.from(
         (async function* () {
           yield* chunks;
           throw Object.assign(new Error('read EIO'), { errno: -5, code: 'EIO' });
         })(),
       ),
-      stdout: new PassThrough(),
-      stderr: new PassThrough(),
-      clock: Date.now,
     });
     await expect(decideCommand([DEFAULT_POLICY], broken())).rejects.toThrow(
       'Standard input cannot be read: i/o error. Give it a file',
     );
     const later = broken(`${line(1)}\n`);
     expect(await decideCommand([DEFAULT_POLICY], later)).toBe(1);
-    later.stdout.end();
-    later.stderr.end();
-    expect(parse(await textOf(later.stdout))).toMatchObject([{ id: 'r1', verdict: 'approve' }]);
-    expect(await textOf(later.stderr)).toBe(
-      'Standard input cannot be read: i/o error. The lines up to 1 are judged.\n',
-    );
+    expect(parse(later.stdout.text())).toMatchObject([{ id: 'r1', verdict: 'approve' }]);
+    expect(later.stderr.text()).toBe('Standard input cannot be read: i/o error. The lines up to 1 are judged.\n');
   });
 
   it('streams: it answers before the input ends, and thousands of lines in order', async () => {

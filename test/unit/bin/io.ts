@@ -31,9 +31,10 @@ export function recordedIo({
   readonly now?: number;
   readonly columns?: number;
 } = {}): RecordedIo {
+  const terminal = columns === undefined ? {} : { isTTY: true, columns };
   return {
-    stdout: sink(columns === undefined ? {} : { isTTY: true, columns }),
-    stderr: sink(),
+    stdout: sink(terminal),
+    stderr: sink(terminal),
     env: { NO_COLOR: '1' },
     clock: () => now,
     sleep: async () => {},

@@ -10,6 +10,7 @@ import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import type { FleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import type { Registry } from '../../../lambdas/contracts/registry.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
+import { recordedIo } from './io.ts';
 import { runCli } from './run-cli.ts';
 
 const NOW = Date.parse('2026-11-22T02:00:00.000Z');
@@ -85,13 +86,13 @@ describe('certmarshal report', () => {
   afterEach(async () => rm(directory, { recursive: true, force: true }));
 
   const file = () => join(directory, 'out.html');
-  const streams = () => ({
-    stdout: { write: (text: string) => (stdout += text) !== '' } as unknown as NodeJS.WritableStream,
-    stderr: { write: (text: string) => (stderr += text) !== '' } as unknown as NodeJS.WritableStream,
-    clock: () => NOW,
-  });
-  const run = (options: Partial<ReportOptions>) =>
-    reportCommand({ output: file(), version: '0.1.0', ...options }, DEFAULT_MONITORING, NEVER, streams());
+  const run = async (options: Partial<ReportOptions>) => {
+    const io = recordedIo({ now: NOW });
+    const status = await reportCommand({ output: file(), version: '0.1.0', ...options }, DEFAULT_MONITORING, NEVER, io);
+    stdout += io.stdout.text();
+    stderr += io.stderr.text();
+    return status;
+  };
   const store = async (objects: Readonly<Record<string, unknown>>) => {
     for (const [name, value] of Object.entries(objects))
       await writeFile(join(directory, name), typeof value === 'string' ? value : JSON.stringify(value));

@@ -11,32 +11,14 @@ import {
 import { UsageError } from '../../../bin/exit-codes.ts';
 import { expiredServerOf, repeatOptions, toleranceNotice, toleratedNotice } from '../../../bin/target.ts';
 import { createAuthority } from '../../control-plane/pki.ts';
+import { kubeconfigOf } from './kubeconfigs.ts';
 
 describe('the cluster of a rollout', () => {
   let directory: string;
   const file = (name: string) => join(directory, name);
   const authorities = new Map<string, string>();
-  const write = (name: string, server: string, authority?: string) =>
-    writeFile(
-      file(name),
-      JSON.stringify({
-        apiVersion: 'v1',
-        kind: 'Config',
-        'current-context': 'admin',
-        contexts: [{ name: 'admin', context: { cluster: name, user: 'u' } }],
-        clusters: [
-          {
-            name,
-            cluster: {
-              server,
-              'certificate-authority-data':
-                authority === undefined ? undefined : Buffer.from(authority).toString('base64'),
-            },
-          },
-        ],
-        users: [{ name: 'u', user: { token: 'not-a-secret' } }],
-      }),
-    );
+  const write = (cluster: string, server: string, caPem?: string) =>
+    writeFile(file(cluster), kubeconfigOf({ cluster, server, caPem, context: 'admin' }));
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'certmarshal-rollout-'));
@@ -65,6 +47,12 @@ rollouts:
     return subject;
   };
 
+  /** With the paths of its kubeconfigs. */
+  const named = (options: Record<string, string>): RolloutTargetOptions =>
+    Object.fromEntries(
+      Object.entries(options).map(([name, value]) => [name, name === 'cluster' ? value : file(value)]),
+    );
+
   it.each<[string, Record<string, string>, object]>([
     [
       'manages itself where a kubeconfig is all there is',
@@ -91,12 +79,8 @@ rollouts:
       { managementKubeconfig: 'mgmt', kubeconfig: 'mgmt', cluster: 'x' },
       { name: 'x', managesItself: true },
     ],
-  ])('%s', async (_, { kubeconfig, managementKubeconfig, cluster }, expected) => {
-    const { target } = await opened({
-      kubeconfig: kubeconfig === undefined ? undefined : file(kubeconfig),
-      managementKubeconfig: managementKubeconfig === undefined ? undefined : file(managementKubeconfig),
-      cluster,
-    });
+  ])('%s', async (_, options, expected) => {
+    const { target } = await opened(named(options));
     expect(target).toMatchObject(expected);
   });
 
@@ -107,8 +91,7 @@ rollouts:
     ['unknown, where only its management cluster is', { managementKubeconfig: 'mgmt', cluster: 'berlin' }, undefined],
     ['unknown, where its kubeconfig has none', { managementKubeconfig: 'mgmt', kubeconfig: 'public' }, undefined],
   ])('has authorities: %s', async (_, options, expected) => {
-    const files = Object.entries(options).map(([name, value]) => [name, name === 'cluster' ? value : file(value)]);
-    const { target } = await opened(Object.fromEntries(files));
+    const { target } = await opened(named(options));
     expect(await target.authorities?.()).toBe(expected === undefined ? undefined : authorities.get(expected));
   });
 

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
 
 const ENTRY = fileURLToPath(new URL('../../../bin/certmarshal.ts', import.meta.url));
 
@@ -12,6 +13,12 @@ export interface CliResult {
 /** Runs the command line from the source in a process of its own, without a terminal. */
 export function runCli(args: readonly string[], input = '', env: NodeJS.ProcessEnv = {}): Promise<CliResult> {
   return run(process.execPath, [ENTRY, ...args], input, env);
+}
+
+/** What the command line does with arguments that it refuses: exit status 2, the reason on standard error and nothing on standard output. */
+export function refusal(reason: string | RegExp) {
+  const stderr: unknown = typeof reason === 'string' ? expect.stringContaining(reason) : expect.stringMatching(reason);
+  return { status: 2, stdout: '', stderr };
 }
 
 /** Runs a line of a shell in which `certmarshal` is the command line from the source. */

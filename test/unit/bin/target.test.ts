@@ -2,10 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadFleet } from '../../../bin/fleet.ts';
 import { instancesOf } from '../../../bin/instances.ts';
 import { openTarget, otherwiseNotice, repeatOptions, type TargetOptions } from '../../../bin/target.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
+import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import { kubeconfigOf } from './kubeconfigs.ts';
 
 const LISTED = {
   provider: 'eks-anywhere',
@@ -15,21 +17,12 @@ const LISTED = {
 } as const;
 
 const FLEET: Fleet = {
-  discovery: [],
-  managementClusters: [],
+  ...(await loadFleet(undefined)),
   clusters: [
     { ...LISTED, id: 'berlin', name: 'berlin', serviceCidrs: ['10.96.0.0/12'] },
     { ...LISTED, id: 'oslo', name: 'oslo' },
     { ...LISTED, id: 'oslo-2', name: 'oslo', serviceCidrs: ['10.97.0.0/16'] },
   ],
-  lanes: [],
-  hub: { hints: false },
-  audit: DEFAULT_AUDIT,
-  monitoring: DEFAULT_MONITORING,
-  journal: {},
-  rollouts: DEFAULT_ROLLOUTS,
-  recovery: [],
-  policies: [DEFAULT_POLICY],
 };
 
 describe('the cluster of the command line', () => {
@@ -37,17 +30,7 @@ describe('the cluster of the command line', () => {
 
   beforeAll(async () => {
     kubeconfig = join(await mkdtemp(join(tmpdir(), 'certmarshal-target-')), 'config');
-    await writeFile(
-      kubeconfig,
-      JSON.stringify({
-        apiVersion: 'v1',
-        kind: 'Config',
-        'current-context': 'c',
-        contexts: [{ name: 'c', context: { cluster: 'berlin', user: 'u' } }],
-        clusters: [{ name: 'berlin', cluster: { server: 'https://127.0.0.1:1' } }],
-        users: [{ name: 'u', user: { token: 'not-a-secret' } }],
-      }),
-    );
+    await writeFile(kubeconfig, kubeconfigOf());
   });
 
   afterAll(() => rm(join(kubeconfig, '..'), { recursive: true }));
@@ -72,11 +55,7 @@ describe('the cluster of the command line', () => {
   ])('is the one whose server the kubeconfig names, told by %s', async (_, options, otherwise) => {
     const target = await openTarget({ kubeconfig, ...options }, FLEET);
     target.close();
-    expect(target.server).toEqual({
-      context: 'c',
-      address: '127.0.0.1:1',
-      otherwise,
-    });
+    expect(target.server).toEqual({ context: 'c', address: '127.0.0.1:1', otherwise });
     expect(otherwiseNotice(target.cluster.name, target.server)).toBe(
       otherwise === undefined
         ? undefined
