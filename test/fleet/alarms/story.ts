@@ -13,8 +13,7 @@ import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts
 import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
 import { openAlarms } from '../../../lambdas/notify/notification-state.ts';
 import type { AlarmSeverity } from '../../../lambdas/tables/alarms.ts';
-import { createLogger } from '../../../lambdas/telemetry/logger.ts';
-import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import { stacksOf } from '../../unit/lib/stacks.ts';
 import { awsClientConfig } from '../aws/aws-environment.ts';
 import type { BusEvent } from '../aws/event-bridge.ts';
@@ -201,7 +200,10 @@ export async function startStory<Clusters extends Readonly<Record<string, HubClu
         since('OK').flatMap(({ alarm, at, from }) => (from === 'ALARM' ? [[shortName(alarm), minuteOf(at)]] : [])),
       ),
     isOver: () => {
-      const remembered = parseNotificationState(JSON.parse(aws.s3.read(BUCKET, STATE_KEYS.told)?.toString() ?? '{}'), clock.now());
+      const remembered = parseNotificationState(
+        JSON.parse(aws.s3.read(BUCKET, STATE_KEYS.told)?.toString() ?? '{}'),
+        clock.now(),
+      );
       return story.ringing().length === 0 && again.length === 0 && (!remembered || openAlarms(remembered).length === 0);
     },
     told: () => [...told],
