@@ -4,7 +4,7 @@ import { DAY_MS } from '../time.ts';
 import { percent } from '../words.ts';
 import type { CertificateEnd } from './ends.ts';
 import { type Html, html } from './html.ts';
-import { type Known, knowsSweeps } from './known.ts';
+import { type Known, knowsSweeps } from './unknown.ts';
 
 import { counted, linkTo, number, STATE_WORDS, timeTag } from './words.ts';
 
