@@ -2,7 +2,7 @@ import type { Problem } from '../contracts/problem.ts';
 import type { RecoveryWindow } from '../contracts/recovery-window.ts';
 import type { Target } from '../contracts/target.ts';
 import type { CollectedDecisions } from '../journal/decisions.ts';
-import type { RecoveryEntry } from '../journal/entry.ts';
+import type { RecoveryEntry } from '../journal/journal.ts';
 import { recoveryEntries } from '../journal/recovery-entry.ts';
 import { type RecoveryRow, sweepRecovery } from '../recovery/sweep-recovery.ts';
 import type { OpenTarget } from './open-target.ts';

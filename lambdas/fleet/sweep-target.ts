@@ -13,7 +13,7 @@ import type { Problem } from '../contracts/problem.ts';
 import type { RecoveryWindow } from '../contracts/recovery-window.ts';
 import type { Target } from '../contracts/target.ts';
 import { type CollectedDecisions, createDecisionCollector, type DecisionCollector } from '../journal/decisions.ts';
-import type { JournalEntry } from '../journal/entry.ts';
+import type { JournalEntry } from '../journal/journal.ts';
 import { nodeGroupEntries, rolloutEntries } from '../journal/rollout-entry.ts';
 import {
   appendDecisions,

@@ -1,5 +1,3 @@
-import type { Logger } from '@aws-lambda-powertools/logger';
-import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { awsProblem } from '../aws/aws-problem.ts';
 import { AwsError } from '../aws/errors.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
@@ -21,9 +19,10 @@ import { STATE_KEYS, type StateObject } from '../fleet/state-keys.ts';
 import { dueSources, updateRegistry } from '../fleet/update-registry.ts';
 import { workloadClusters } from '../fleet/workload-clusters.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
+import { count, type Telemetry } from '../telemetry/telemetry.ts';
 import { type LaneOrder, messagesByLane } from './lane-queues.ts';
 
-export interface DispatchOptions {
+export interface DispatchOptions extends Telemetry {
   readonly fleet: Fleet;
   readonly hub: HubIdentity;
   readonly state: JsonObjects;
@@ -38,8 +37,6 @@ export interface DispatchOptions {
   readonly report: (outcome: DispatchOutcome, signal: AbortSignal) => Promise<void>;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
 }
 
 /** Kinds of problems that ring nothing: a cluster is made, deleted, or gone, of which the registry tells for two weeks; names of clusters were chosen long ago. */
@@ -135,17 +132,20 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     problems.push(...Object.values(registry.sources).flatMap(({ problem }) => problem ?? []));
     const registered = Object.keys(registry.clusters).length;
     const dispatched = sent.count;
-    metrics.addMetric(METRIC.dispatched, MetricUnit.Count, dispatched);
-    metrics.addMetric(METRIC.registered, MetricUnit.Count, registered);
     const unwanted = problems.filter(({ kind }) => !ON_PURPOSE.has(kind));
-    metrics.addMetric(METRIC.discoveryProblems, MetricUnit.Count, unwanted.length);
+    count(metrics, {
+      [METRIC.dispatched]: dispatched,
+      [METRIC.registered]: registered,
+      [METRIC.discoveryProblems]: unwanted.length,
+    });
     const startedText = new Date(startedAt).toISOString();
     await tell({ version: 1, kind: 'dispatch', startedAt: startedText, registered, dispatched, problems }, signals.all);
     logger[problems.length > 0 ? 'warn' : 'info']('dispatched', {
       tick: new Date(tick).toISOString(),
       registered,
       dispatched,
-      ...(problems.length === 0 ? {} : { problems: problems.slice(0, LOGGED_PROBLEMS), problemCount: problems.length }),
+      problems: problems.length === 0 ? undefined : problems.slice(0, LOGGED_PROBLEMS),
+      problemCount: problems.length === 0 ? undefined : problems.length,
     });
     if (sent.errors.length > 0)
       throw new AggregateError(sent.errors, sent.errors.map(({ message }) => message).join('; '));
@@ -209,13 +209,13 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     signal: AbortSignal,
   ): Promise<Sent> {
     const errors: Error[] = [];
-    let count = 0;
+    let sent = 0;
     const sendTo = async (lane: string, messages: readonly OrderMessage[]): Promise<void> => {
       try {
         await options.send.get(lane)?.(messages, signal);
-        count += messages.length;
+        sent += messages.length;
       } catch (error) {
-        if (error instanceof UnsentOrdersError) count += error.sent;
+        if (error instanceof UnsentOrdersError) sent += error.sent;
         problems.push(unsentProblem(lane, error));
         errors.push(error instanceof Error ? error : new Error(String(error)));
       }
@@ -223,7 +223,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     await Promise.all(
       [...messagesByLane(orders, String(tick))].map(async ([lane, messages]) => sendTo(lane, messages)),
     );
-    return { count, errors };
+    return { count: sent, errors };
   }
 
   /** Never fails the tick: the next one tells as much. Without outcomes for some minutes an alarm rings. */

@@ -1,9 +1,5 @@
-import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
-import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
-// oxlint-disable-next-line import/no-named-as-default -- its types have no other
-import middy from '@middy/core';
 import { createEksReader } from '../aws/eks-clusters.ts';
 import { sendMessage, sendOrders } from '../aws/queues.ts';
 import { createCredentials } from '../aws/spoke-credentials.ts';
@@ -12,16 +8,15 @@ import { discoverEks } from '../fleet/discover.ts';
 import { encodeOutcome } from '../fleet/outcome-message.ts';
 import { createStateObjects } from '../fleet/state-objects.ts';
 import { tickOf } from '../fleet/tick.ts';
-import { createLogger } from '../telemetry/logger.ts';
-import { createMetrics } from '../telemetry/metrics.ts';
+import { createTelemetry } from '../telemetry/telemetry.ts';
 import { createDispatchTick } from './dispatch-tick.ts';
 import { hubIdentity, queueByLane, readBesideBundle, requiredVariable } from './environment.ts';
+import { createHandler } from './handler.ts';
 
 /** The discovery ends this long before Lambda ends the function: the registry and the outcome are still to be written. */
 const WRAP_UP_MS = 10_000;
 
-const logger = createLogger('dispatch');
-const metrics = createMetrics('dispatch');
+const telemetry = createTelemetry('dispatch');
 const sqs = new SQSClient();
 const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
 const hub = hubIdentity();
@@ -36,16 +31,12 @@ const dispatchTick = createDispatchTick({
   send: queueByLane((queueUrl) => async (messages, signal) => sendOrders(sqs, queueUrl, messages, signal)),
   report: async (outcome, signal) => sendMessage(sqs, outcomes, encodeOutcome(outcome), {}, signal),
   clock: Date.now,
-  logger,
-  metrics,
+  ...telemetry,
 });
 
 /** Once a minute: one order for each cluster of the fleet. Fails when any of them is not in its queue. */
-export const handler = middy<unknown, void>({ timeoutEarlyInMillis: 1_000 })
-  .use(injectLambdaContext(logger))
-  .use(logMetrics(metrics))
-  .handler(async (event, context, { signal }) => {
-    const discoveryMs = Math.max(0, context.getRemainingTimeInMillis() - WRAP_UP_MS);
-    const discovery = AbortSignal.any([signal, AbortSignal.timeout(discoveryMs)]);
-    await dispatchTick(tickOf(event, Date.now()), { discovery, all: signal });
-  });
+export const handler = createHandler(telemetry, async (event, signal, context) => {
+  const discoveryMs = Math.max(0, context.getRemainingTimeInMillis() - WRAP_UP_MS);
+  const discovery = AbortSignal.any([signal, AbortSignal.timeout(discoveryMs)]);
+  await dispatchTick(tickOf(event, Date.now()), { discovery, all: signal });
+});

@@ -1,5 +1,4 @@
-import type { Logger } from '@aws-lambda-powertools/logger';
-import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { SQSEvent } from 'aws-lambda';
 import { awsProblem } from '../aws/aws-problem.ts';
 import { AwsError } from '../aws/errors.ts';
@@ -17,6 +16,7 @@ import { signalsByClass } from '../tables/alarms.ts';
 import { SIGNALS } from '../tables/signals.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { recordHealth } from '../telemetry/record-health.ts';
+import { count, type Telemetry } from '../telemetry/telemetry.ts';
 
 /** Two writers, each trying again at another moment: five tries are more than they ever need. */
 const TRIES = 5;
@@ -25,15 +25,13 @@ const LONGEST_WAIT_MS = 500;
 const LOGGED_AGES = 10;
 const LOGGED_CUT = 10;
 
-export interface FoldBatchOptions {
+export interface FoldBatchOptions extends Telemetry {
   readonly state: JsonObjects;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   /** From 0 to 1. */
   readonly random: () => number;
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
   readonly monitoring: Monitoring;
   /** The report page. @default none is made */
   readonly page?: PageOptions;
@@ -61,7 +59,7 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
     const outcomes = records.flatMap(({ messageId, body }) => {
       const decoded = decodeOutcome(body);
       if (decoded.ok) return [decoded.value];
-      metrics.addMetric(METRIC.outcomesUnreadable, MetricUnit.Count, 1);
+      count(metrics, { [METRIC.outcomesUnreadable]: 1 });
       logger.error('message dropped', {
         messageId,
         problem: decoded.problem,
@@ -71,7 +69,7 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
       return [];
     });
     const index = await fold(outcomes, signal);
-    metrics.addMetric(METRIC.outcomesFolded, MetricUnit.Count, outcomes.length);
+    count(metrics, { [METRIC.outcomesFolded]: outcomes.length });
     const health = await measure(index, signal);
     if (health !== undefined && page !== undefined) await publishPage(page, health, signal);
   };
@@ -125,7 +123,7 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
     const unreadable = Object.values(index.clusters).filter(
       ({ id, readable }) => !readable && Object.hasOwn(registry.clusters, id),
     );
-    metrics.addMetric(METRIC.clustersUnreadable, MetricUnit.Count, unreadable.length);
+    count(metrics, { [METRIC.clustersUnreadable]: unreadable.length });
     metrics.addMetric(METRIC.oldestSweep, MetricUnit.Seconds, Math.round((ages[0]?.ageMs ?? 0) / 1000));
     const health = fleetHealth(registry, index, monitoring, now);
     recordHealth(health, { units: SIGNALS, byClass }, { logger, metrics });
@@ -149,9 +147,9 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
     pagedAt = now;
     try {
       await publish(health, signal);
-      metrics.addMetric(METRIC.pagesUnwritten, MetricUnit.Count, 0);
+      count(metrics, { [METRIC.pagesUnwritten]: 0 });
     } catch (error) {
-      metrics.addMetric(METRIC.pagesUnwritten, MetricUnit.Count, 1);
+      count(metrics, { [METRIC.pagesUnwritten]: 1 });
       logger.error('report page not written', { problem: awsProblem(STATE_KEYS.page, error) });
     }
   }

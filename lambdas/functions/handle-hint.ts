@@ -1,5 +1,3 @@
-import type { Logger } from '@aws-lambda-powertools/logger';
-import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { isFor } from '../approval/selection.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
@@ -14,6 +12,7 @@ import { planTick } from '../fleet/plan-tick.ts';
 import type { HubIdentity } from '../fleet/sources.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
+import { count, type Telemetry } from '../telemetry/telemetry.ts';
 import { type HintEvent, readHintEvent } from './hint-event.ts';
 import { messagesByLane } from './lane-queues.ts';
 
@@ -27,7 +26,7 @@ const MOST_CLUSTERS = 50;
 /** Amazon SQS API Reference, SendMessage, DelaySeconds. */
 const LONGEST_DELAY_SECONDS = 900;
 
-export interface HintOptions {
+export interface HintOptions extends Telemetry {
   readonly state: JsonObjects;
   readonly policies: readonly ApprovalPolicy[];
   /** What targets of the registry are fitted to. */
@@ -40,8 +39,6 @@ export interface HintOptions {
   readonly send: ReadonlyMap<string, (messages: readonly OrderMessage[], signal: AbortSignal) => Promise<void>>;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
 }
 
 /**
@@ -65,7 +62,7 @@ export function createHintHandler(options: HintOptions): HandleHint {
       return;
     }
     const clusters = await clustersOf(hint, signal);
-    metrics.addMetric(METRIC.hints, MetricUnit.Count, clusters.length);
+    count(metrics, { [METRIC.hints]: clusters.length });
     await waitFor(clusters, clock() + (hint.kind === 'launch' ? BOOT_MS : 0), signal);
   };
 
@@ -118,14 +115,14 @@ export function createHintHandler(options: HintOptions): HandleHint {
       // EKS alone sends hints, and renews the certificates of its control planes: what a tick knows of rollouts and recoveries of the others is not needed here.
       const orders = plan.orders.filter(({ order: { target } }) => ids.has(target.id) && target.access.kind === 'eks');
       for (const [lane, messages] of messagesByLane(orders, `hint ${due}`)) await send.get(lane)?.(messages, signal);
-      metrics.addMetric(METRIC.hintedSweeps, MetricUnit.Count, orders.length);
+      count(metrics, { [METRIC.hintedSweeps]: orders.length });
     }
   }
 
   function readWaiting(body: string): WaitingHint | undefined {
     const hint = decodeWaitingHint(body);
     if (hint.ok) return hint.value;
-    metrics.addMetric(METRIC.messagesUnreadable, MetricUnit.Count, 1);
+    count(metrics, { [METRIC.messagesUnreadable]: 1 });
     logger.error('message dropped', {
       problem: hint.problem,
       remedy: 'Only hint writes to this queue: find out who else does.',

@@ -1,5 +1,3 @@
-import type { Logger } from '@aws-lambda-powertools/logger';
-import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { awsProblem } from '../aws/aws-problem.ts';
 import { AwsError } from '../aws/errors.ts';
 import type { UnsentEvents } from '../aws/events.ts';
@@ -33,6 +31,7 @@ import { type Notification, publicationOf } from '../notify/publication.ts';
 import { field, text } from '../resources/fields.ts';
 import type { AlarmSeverity } from '../tables/alarms.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
+import { count, type Telemetry } from '../telemetry/telemetry.ts';
 
 /** Hundreds of messages may come at once: all but one find that somebody tells it already. */
 const TRIES = 8;
@@ -40,7 +39,7 @@ const LONGEST_WAIT_MS = 500;
 /** EventBridge may not take the time in which is written what people were told. Milliseconds. */
 const EVENTS_MS = 8_000;
 
-export interface NotifyOptions {
+export interface NotifyOptions extends Telemetry {
   readonly state: JsonObjects;
   /** The name of its bucket, for people. */
   readonly bucket?: string;
@@ -55,8 +54,6 @@ export interface NotifyOptions {
   /** From 0 to 1. */
   readonly random: () => number;
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
 }
 
 /**
@@ -191,7 +188,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       await release?.();
       throw error;
     }
-    metrics.addMetric(METRIC.notified, MetricUnit.Count, messages.length);
+    count(metrics, { [METRIC.notified]: messages.length });
     const events = messages.flatMap(eventsOf);
     if (messages.length === 0) return;
     // With its events: who ends now has told people all the same, and the next look sends them.
@@ -262,8 +259,9 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       if (found === undefined) return { told: NOTHING_NOTIFIED };
       const told = parseNotificationState(found.value, clock());
       if (told !== undefined) {
-        const count = droppedEvents(found.value, told);
-        if (count > 0) logger.error('events dropped', { count, remedy: 'Find out who else writes to the bucket.' });
+        const dropped = droppedEvents(found.value, told);
+        if (dropped > 0)
+          logger.error('events dropped', { count: dropped, remedy: 'Find out who else writes to the bucket.' });
         return { told, etag: found.etag };
       }
       logger.error('told unreadable', {

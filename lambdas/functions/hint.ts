@@ -1,20 +1,15 @@
-import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
-import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
-// oxlint-disable-next-line import/no-named-as-default -- its types have no other
-import middy from '@middy/core';
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { sendMessage, sendOrders } from '../aws/queues.ts';
 import type { FleetOfTargets } from '../fleet/fits-fleet.ts';
 import { createStateObjects } from '../fleet/state-objects.ts';
-import { createLogger } from '../telemetry/logger.ts';
-import { createMetrics } from '../telemetry/metrics.ts';
+import { createTelemetry } from '../telemetry/telemetry.ts';
 import { hubIdentity, queueByLane, readBesideBundle, requiredVariable } from './environment.ts';
 import { createHintHandler } from './handle-hint.ts';
+import { createHandler } from './handler.ts';
 
-const logger = createLogger('hint');
-const metrics = createMetrics('hint');
+const telemetry = createTelemetry('hint');
 const sqs = new SQSClient();
 const waiting = requiredVariable('WAITING_QUEUE_URL');
 const policies = readBesideBundle<readonly ApprovalPolicy[]>(import.meta.url, 'policies.json');
@@ -27,12 +22,8 @@ const handleHint = createHintHandler({
   wait: async (body, delaySeconds, signal) => sendMessage(sqs, waiting, body, { delaySeconds }, signal),
   send: queueByLane((queueUrl) => async (messages, signal) => sendOrders(sqs, queueUrl, messages, signal)),
   clock: Date.now,
-  logger,
-  metrics,
+  ...telemetry,
 });
 
 /** Invoked by audit logs, by launches of Auto Scaling, and by the queue in which hints wait. */
-export const handler = middy<unknown, void>({ timeoutEarlyInMillis: 1_000 })
-  .use(injectLambdaContext(logger))
-  .use(logMetrics(metrics))
-  .handler(async (event, _context, { signal }) => handleHint(event, signal));
+export const handler = createHandler(telemetry, handleHint);

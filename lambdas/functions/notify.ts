@@ -1,11 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
-import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SNSClient } from '@aws-sdk/client-sns';
-// oxlint-disable-next-line import/no-named-as-default -- its types have no other
-import middy from '@middy/core';
 import { putEvents } from '../aws/events.ts';
 import { createLinks } from '../aws/presigned-link.ts';
 import { publish } from '../aws/topics.ts';
@@ -13,13 +9,12 @@ import { STATE_KEYS } from '../fleet/state-keys.ts';
 import { createStateObjects } from '../fleet/state-objects.ts';
 import type { Monitoring } from '../health/fleet-health.ts';
 import type { AlarmSeverity } from '../tables/alarms.ts';
-import { createLogger } from '../telemetry/logger.ts';
-import { createMetrics } from '../telemetry/metrics.ts';
+import { createTelemetry } from '../telemetry/telemetry.ts';
 import { readBesideBundle, requiredVariable } from './environment.ts';
 import { createNotifyHandler } from './handle-notify.ts';
+import { createHandler } from './handler.ts';
 
-const logger = createLogger('notify');
-const metrics = createMetrics('notify');
+const telemetry = createTelemetry('notify');
 const s3 = new S3Client();
 const sns = new SNSClient();
 const eventBridge = new EventBridgeClient();
@@ -40,12 +35,8 @@ const handleNotify = createNotifyHandler({
   clock: Date.now,
   random: Math.random,
   wait: async (ms, signal) => delay(ms, undefined, { signal }),
-  logger,
-  metrics,
+  ...telemetry,
 });
 
 /** Invoked by alarms of CloudWatch through SNS, and once a day for the digest. */
-export const handler = middy<unknown, void>({ timeoutEarlyInMillis: 1_000 })
-  .use(injectLambdaContext(logger))
-  .use(logMetrics(metrics))
-  .handler(async (event, _context, { signal }) => handleNotify(event, signal));
+export const handler = createHandler(telemetry, handleNotify);

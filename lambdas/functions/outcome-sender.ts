@@ -1,11 +1,10 @@
-import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { awsProblem } from '../aws/aws-problem.ts';
 import { AwsError } from '../aws/errors.ts';
 import { LARGEST_BATCH, MOST_MESSAGES } from '../aws/queues.ts';
 import type { SweepOutcome } from '../contracts/outcome.ts';
 import { encodeOutcome } from '../fleet/outcome-message.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
-import type { Telemetry } from '../telemetry/record-sweep.ts';
+import { count, type Telemetry } from '../telemetry/telemetry.ts';
 
 /** How long an outcome waits for others: a cluster that hangs must not keep what is known of the rest. Milliseconds. */
 export const LONGEST_WAIT_MS = 2_000;
@@ -116,7 +115,7 @@ export function createOutcomeSender(options: OutcomeSenderOptions, { hurry, last
   }
 
   function unsent(cluster: string, error: unknown): void {
-    metrics.addMetric(METRIC.outcomesUnsent, MetricUnit.Count, 1);
+    count(metrics, { [METRIC.outcomesUnsent]: 1 });
     logger.error('outcome not sent', { cluster, problem: awsProblem('outcomes', error) });
   }
 }

@@ -1,23 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
-import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import { S3Client } from '@aws-sdk/client-s3';
-// oxlint-disable-next-line import/no-named-as-default -- its types have no other
-import middy from '@middy/core';
-import type { SQSEvent } from 'aws-lambda';
 import packageJson from '../../package.json' with { type: 'json' };
 import { createByteObjects } from '../aws/byte-objects.ts';
 import { createStateObjects } from '../fleet/state-objects.ts';
 import type { Monitoring } from '../health/fleet-health.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
-import { createLogger } from '../telemetry/logger.ts';
-import { createMetrics } from '../telemetry/metrics.ts';
+import { createTelemetry } from '../telemetry/telemetry.ts';
 import { readBesideBundle, requiredVariable } from './environment.ts';
 import { createFoldBatch } from './fold-batch.ts';
+import { createHandler } from './handler.ts';
 import { writePage } from './write-page.ts';
 
-const logger = createLogger('report');
-const metrics = createMetrics('report');
+const telemetry = createTelemetry('report');
 const monitoring = readBesideBundle<Monitoring>(import.meta.url, 'monitoring.json');
 const state = { client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') };
 const LARGEST_PAGE = 2_000_000;
@@ -27,8 +21,7 @@ const foldBatch = createFoldBatch({
   clock: Date.now,
   random: Math.random,
   wait: async (ms, signal) => delay(ms, undefined, { signal }),
-  logger,
-  metrics,
+  ...telemetry,
   monitoring,
   page: {
     everyMs: HUB_SIZES.page.everySeconds * 1_000,
@@ -41,7 +34,4 @@ const foldBatch = createFoldBatch({
 });
 
 /** Folds what became of the sweeps into the fleet index, measures the fleet, and makes the report page. */
-export const handler = middy<SQSEvent, void>({ timeoutEarlyInMillis: 1_000 })
-  .use(injectLambdaContext(logger))
-  .use(logMetrics(metrics))
-  .handler(async (event, _context, { signal }) => foldBatch(event, signal));
+export const handler = createHandler(telemetry, foldBatch);

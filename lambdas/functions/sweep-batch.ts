@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
-import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { decodeOrder, groupOf, type SweepOrder } from '../contracts/order.ts';
 import type { Problem } from '../contracts/problem.ts';
@@ -10,9 +9,16 @@ import type { OrderRefusal } from '../fleet/fits-fleet.ts';
 import type { SweepOneTarget, SweptOrder } from '../fleet/sweep-target.ts';
 import { printable } from '../printable.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
-import { recordAudit, recordFailedAudit } from '../telemetry/record-audit.ts';
-import { recordJournal } from '../telemetry/record-journal.ts';
-import { logFailed, recordFailed, recordSweep, recordUnusable } from '../telemetry/record-sweep.ts';
+import {
+  logFailed,
+  recordAudit,
+  recordFailed,
+  recordFailedAudit,
+  recordJournal,
+  recordSweep,
+  recordUnusable,
+} from '../telemetry/record-sweep.ts';
+import { count } from '../telemetry/telemetry.ts';
 import { createOutcomeSender, type OutcomeSender, type OutcomeSenderOptions } from './outcome-sender.ts';
 
 export interface SweepBatchOptions extends OutcomeSenderOptions {
@@ -110,13 +116,13 @@ export function createSweepBatch({
 
   async function sweepAndReport(order: SweepOrder, outcomes: OutcomeSender, signal: AbortSignal): Promise<void> {
     const swept = await sweepOne(order, signal);
-    count(swept);
+    recordSwept(swept);
     outcomes.add(swept.outcome);
     if (swept.retry)
       throw swept.error instanceof Error ? swept.error : new Error(`cluster ${swept.outcome.id}: sweep failed`);
   }
 
-  function count({
+  function recordSwept({
     outcome,
     report: swept,
     retry,
@@ -160,7 +166,7 @@ export function createSweepBatch({
     outcomes: OutcomeSender,
   ): void {
     const { message, remedy } = problem;
-    telemetry.metrics.addMetric(METRIC.messagesUnreadable, MetricUnit.Count, 1);
+    count(telemetry.metrics, { [METRIC.messagesUnreadable]: 1 });
     telemetry.logger.error('message dropped', { messageId, problem: message, remedy });
     outcomes.add({
       version: 1,

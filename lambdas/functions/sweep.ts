@@ -1,10 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
-import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import { SQSClient } from '@aws-sdk/client-sqs';
-// oxlint-disable-next-line import/no-named-as-default -- its types have no other
-import middy from '@middy/core';
-import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { SQSEvent } from 'aws-lambda';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import type { Thresholds } from '../audit/rules/thresholds.ts';
@@ -16,10 +12,10 @@ import { createCredentials } from '../aws/spoke-credentials.ts';
 import type { FleetRollouts } from '../config/fleet.ts';
 import { createOrderRefusal, type FleetOfTargets } from '../fleet/fits-fleet.ts';
 import { createTargetSweeper } from '../fleet/sweep-target.ts';
-import { tryingAgain } from '../journal/trying-again.ts';
-import { createLogger } from '../telemetry/logger.ts';
-import { createMetrics } from '../telemetry/metrics.ts';
+import { withRetryBuffer } from '../journal/sweep-journal.ts';
+import { createTelemetry } from '../telemetry/telemetry.ts';
 import { hubIdentity, readBesideBundle, requiredVariable } from './environment.ts';
+import { createHandler } from './handler.ts';
 import { createSweepBatch } from './sweep-batch.ts';
 import {
   lazyAuditor,
@@ -35,8 +31,7 @@ const WRAP_UP_MS = 10_000;
 /** Of that, how long they have to notice and to send their outcomes. */
 const GRACE_MS = 8_000;
 
-const logger = createLogger('sweep');
-const metrics = createMetrics('sweep');
+const telemetry = createTelemetry('sweep');
 const sqs = new SQSClient();
 const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
 const policies = readBesideBundle<readonly ApprovalPolicy[]>(import.meta.url, 'policies.json');
@@ -61,10 +56,10 @@ const sweepBatch = createSweepBatch({
     recover: lazyRecoverer({ program: packageJson.version, clock: Date.now }),
     journal: {
       program: packageJson.version,
-      journal: tryingAgain(
+      journal: withRetryBuffer(
         lazyJournal({
           bucket: requiredVariable('JOURNAL_BUCKET'),
-          onRebuilt: (rebuilt) => logger.warn('journal head rebuilt', { ...rebuilt }),
+          onRebuilt: (rebuilt) => telemetry.logger.warn('journal head rebuilt', { ...rebuilt }),
         }),
       ),
     },
@@ -72,22 +67,22 @@ const sweepBatch = createSweepBatch({
   send: async (bodies, signal) => sendMessages(sqs, outcomes, bodies, signal),
   wait: async (ms, signal) => delay(ms, undefined, { signal }),
   clock: Date.now,
-  logger,
-  metrics,
+  ...telemetry,
 });
 
 /** Sweeps the clusters that the orders of an SQS batch name. */
-export const handler = middy<SQSEvent, SQSBatchResponse>({
-  timeoutEarlyInMillis: WRAP_UP_MS,
-  // Called when the signal aborts. The answer of middy must lose against the batch, which then ends on its own.
-  timeoutEarlyResponse: async () => {
-    await delay(GRACE_MS, undefined, { ref: false });
-    throw new Error(`The sweeps did not end within ${GRACE_MS} ms of being told to.`);
-  },
-})
-  .use(injectLambdaContext(logger))
-  .use(logMetrics(metrics))
-  .handler(async (event, context, { signal }) => {
+export const handler = createHandler(
+  telemetry,
+  async (event: SQSEvent, signal, context) => {
     const last = AbortSignal.timeout(Math.max(0, context.getRemainingTimeInMillis() - (WRAP_UP_MS - GRACE_MS)));
     return sweepBatch(event, context, signal, last);
-  });
+  },
+  {
+    timeoutEarlyInMillis: WRAP_UP_MS,
+    // Called when the signal aborts. The answer of middy must lose against the batch, which then ends on its own.
+    timeoutEarlyResponse: async () => {
+      await delay(GRACE_MS, undefined, { ref: false });
+      throw new Error(`The sweeps did not end within ${GRACE_MS} ms of being told to.`);
+    },
+  },
+);

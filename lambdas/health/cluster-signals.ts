@@ -7,16 +7,17 @@ import { CLASS_SIGNALS, type Signal } from '../tables/signals.ts';
 import { CLOCKS_DIFFER_MS } from '../time.ts';
 import { compare } from '../words.ts';
 import { type FindingGroup, findingGroups } from './finding-groups.ts';
-import { commandFor, commandForFinding, type KnownCluster, LONGEST_STORY } from './known-cluster.ts';
+import { commandFor, commandForFinding, doctorCommand, type KnownCluster, LONGEST_STORY } from './known-cluster.ts';
 import { isOfRecovery, recoveryOpen, rolloutHeld, rolloutNeeded } from './rollout-signals.ts';
 
 /** A cluster that is found, or a sweep that is late, has this long before it counts. Seconds. */
-const FIRST_MINUTES = 120;
+const FIRST_SECONDS = 120;
 /**
  * How long a hostile request rings. Milliseconds. An outcome may wait 15 minutes in its queue, and then it still has to ring: ten minutes more, as long
  * as its node would have to be looked for.
  */
 const HOSTILE_MS = (HUB_SIZES.outcomes.retentionSeconds + 600) * 1_000;
+
 /** The signals of a cluster that are above 0, in no order. Pure. */
 export function clusterSignals(known: KnownCluster, now: number): readonly Signal[] {
   return [
@@ -45,10 +46,10 @@ function readSignal({ registered, indexed }: KnownCluster, now: number): Signal 
   const told = finding === undefined ? undefined : `${finding.object}: ${finding.message}`;
   const reason = (target === undefined ? problem?.message : undefined) ?? told;
   const why = reason === undefined ? '' : `: ${printable(reason, LONGEST_STORY)}`;
-  const command = `certmarshal doctor --fleet fleet.yaml --cluster ${word(id, 'ID')}`;
+  const command = doctorCommand(id);
   if (readableAt === undefined) {
     const value = secondsSince(foundAt, now);
-    if (value <= FIRST_MINUTES) return undefined;
+    if (value <= FIRST_SECONDS) return undefined;
     return { id: 'NeverReadFor', value, story: `its requests could never be listed${why}`, since: foundAt, command };
   }
   if (indexed?.readable && target !== undefined) return undefined;
@@ -82,14 +83,14 @@ function incomplete({ registered: { id, foundAt, target }, indexed }: KnownClust
   const never = worst?.kind === 'held' ? later(foundAt, worst.since) : foundAt;
   const since = sinceFound(indexed.completeAt, foundAt) ?? never;
   const value = secondsSince(since, now);
-  if (value <= FIRST_MINUTES) return undefined;
+  if (value <= FIRST_SECONDS) return undefined;
   const why = worst === undefined ? '' : `: ${printable(`${worst.object}: ${worst.message}`, LONGEST_STORY)}`;
   return {
     id: 'IncompleteFor',
     value,
     story: `its sweeps cannot do everything for ${minutes(value)}${why}`,
     since,
-    command: `certmarshal doctor --fleet fleet.yaml --cluster ${word(id, 'ID')}`,
+    command: doctorCommand(id),
   };
 }
 
@@ -114,18 +115,19 @@ function later(a: string, b: string): string {
 function sweepAge({ registered: { id, target, foundAt }, indexed }: KnownCluster, now: number): Signal | undefined {
   const since = sinceFound(indexed?.triedAt, foundAt) ?? foundAt;
   const value = secondsSince(since, now);
-  if (target === undefined || value <= FIRST_MINUTES) return undefined;
+  if (target === undefined || value <= FIRST_SECONDS) return undefined;
   return {
     id: 'SweepAge',
     value,
     story: since === foundAt ? 'it was never swept' : `it was not swept for ${minutes(value)}`,
     since,
-    command: `certmarshal doctor --fleet fleet.yaml --cluster ${word(id, 'ID')}`,
+    command: doctorCommand(id),
   };
 }
 
 /** One audit may fail. A cluster that cannot be swept is not audited either: {@link readSignal} speaks for it. */
-function auditAge({ registered, indexed, auditEveryMinutes }: KnownCluster, now: number): Signal | undefined {
+function auditAge(known: KnownCluster, now: number): Signal | undefined {
+  const { registered, indexed, auditEveryMinutes } = known;
   const { target, foundAt } = registered;
   const auditedAt = sinceFound(indexed?.audit?.auditedAt, foundAt);
   const since = auditedAt ?? foundAt;
@@ -136,7 +138,7 @@ function auditAge({ registered, indexed, auditEveryMinutes }: KnownCluster, now:
     value,
     story: auditedAt === undefined ? 'it was never audited' : `it was not audited for ${minutes(value)}`,
     since,
-    command: commandFor('audit', { registered, indexed }),
+    command: commandFor('audit', known),
   };
 }
 
@@ -163,8 +165,8 @@ function findingSignal({ id, tally, shown: [worst, ...others] }: FindingGroup, k
   };
 }
 
-function hostileRequests({ registered, indexed }: KnownCluster, now: number): Signal | undefined {
-  const hostile = (indexed?.verdicts ?? [])
+function hostileRequests(known: KnownCluster, now: number): Signal | undefined {
+  const hostile = (known.indexed?.verdicts ?? [])
     .filter((line) => line.hostile && Math.abs(now - Date.parse(line.at)) <= HOSTILE_MS)
     .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at) || compare(a.csr, b.csr));
   const newest = hostile.at(-1);
@@ -175,7 +177,7 @@ function hostileRequests({ registered, indexed }: KnownCluster, now: number): Si
     parts: [...new Set(hostile.toReversed().map(({ node }) => printable(node ?? 'somebody', 253)))].slice(0, 30),
     story: `${hostileStory(newest)}; refused${hostile.length > 1 ? `, and ${hostile.length - 1} more` : ''}`,
     since: hostile[0]?.at,
-    command: commandFor(`explain ${word(newest.csr, 'REQUEST')}`, { registered, indexed }),
+    command: commandFor(`explain ${word(newest.csr, 'REQUEST')}`, known),
   };
 }
 

@@ -1,5 +1,5 @@
 import { commandOf, nameInId } from '../audit/commands.ts';
-import { type CommandCluster, clusterCommand } from '../command.ts';
+import { type CommandCluster, clusterCommand, word } from '../command.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
 import type { IndexedCluster } from '../contracts/fleet-index.ts';
 import type { RegisteredCluster } from '../contracts/registry.ts';
@@ -18,28 +18,29 @@ export interface KnownCluster {
   readonly auditEveryMinutes: number;
 }
 
+type Words = Pick<KnownCluster, 'registered' | 'indexed'>;
+
 /** The command of a finding of its audit. */
-export function commandForFinding(
-  finding: KeptFinding,
-  { registered, indexed }: Pick<KnownCluster, 'registered' | 'indexed'>,
-): string {
-  return commandOf(finding, wordsFor({ registered, indexed }));
+export function commandForFinding(finding: KeptFinding, known: Words): string {
+  return commandOf(finding, wordsFor(known));
+}
+
+/** The command that says why a cluster is not reached. */
+export function doctorCommand(id: string): string {
+  return `certmarshal doctor --fleet fleet.yaml --cluster ${word(id, 'ID')}`;
 }
 
 /** A command for a person, who has a kubeconfig of the cluster and knows it by its name. */
-export function commandFor(
-  command: string,
-  { registered, indexed }: Pick<KnownCluster, 'registered' | 'indexed'>,
-): string {
-  const isManaged = registered.target?.management?.access !== undefined;
-  return clusterCommand(command, { ...wordsFor({ registered, indexed }), isManaged });
+export function commandFor(command: string, known: Words): string {
+  const isManaged = known.registered.target?.management?.access !== undefined;
+  return clusterCommand(command, { ...wordsFor(known), isManaged });
 }
 
 /** What a command calls a cluster. */
 export function wordsFor({
   registered: { id, target },
   indexed,
-}: Pick<KnownCluster, 'registered' | 'indexed'>): Pick<CommandCluster, 'name' | 'namespace' | 'provider'> {
+}: Words): Pick<CommandCluster, 'name' | 'namespace' | 'provider'> {
   const namespace = target?.management?.namespace;
   const provider = target?.cluster.provider ?? indexed?.provider;
   return {

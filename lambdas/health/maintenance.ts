@@ -16,19 +16,6 @@ export interface OpenWindow extends Pick<MaintenanceWindow, 'clusters' | 'reason
 }
 
 /**
- * The window that a cluster is in, the one that ends last; undefined when it is in none. Pure.
- *
- * @param now milliseconds since the epoch
- */
-export function maintenanceOf(
-  cluster: { readonly id: string; readonly name?: string },
-  windows: readonly MaintenanceWindow[],
-  now: number,
-): { readonly until: string; readonly reason?: string } | undefined {
-  return coveredBy(cluster, openWindows(windows, now));
-}
-
-/**
  * Those that are open, the one that ends last first: looked for once for all clusters. One whose time or zone makes no sense never is. Pure.
  *
  * @param now milliseconds since the epoch

@@ -1,9 +1,8 @@
-import { word } from '../command.ts';
 import type { IndexedRollout } from '../contracts/fleet-index.ts';
 import { printable } from '../printable.ts';
 import type { Signal } from '../tables/signals.ts';
 import { span } from '../words.ts';
-import { commandFor, type KnownCluster, LONGEST_STORY } from './known-cluster.ts';
+import { commandFor, doctorCommand, type KnownCluster, LONGEST_STORY } from './known-cluster.ts';
 
 /** Two looks: what could not be read once is no reason to ask a person, and a rollout is due for weeks. Milliseconds. */
 const NEEDED_AFTER_MS = 30 * 60_000;
@@ -38,7 +37,7 @@ export function recoveryOpen({ registered, indexed }: KnownCluster): Signal | un
     value: 1,
     story: printable(first.message, LONGEST_STORY),
     since: first.since,
-    command: `certmarshal doctor --fleet fleet.yaml --cluster ${word(registered.id, 'ID')}`,
+    command: doctorCommand(registered.id),
   };
 }
 

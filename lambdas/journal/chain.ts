@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { read, readJson } from '../contracts/contract.ts';
 import { JournalLine, JournalObject } from '../contracts/journal-line.ts';
-import type { JournalEntry } from './entry.ts';
+import type { JournalEntry } from './journal.ts';
 
 /** The last line of a chain. */
 export interface ChainEnd {

@@ -3,7 +3,7 @@ import type { Acted } from '../approval/act.ts';
 import type { NameProof } from '../approval/verdict.ts';
 import { printable } from '../printable.ts';
 import { EVIDENCE_SOURCE_IDS, EVIDENCE_SOURCES } from '../tables/evidence-sources.ts';
-import type { DecisionEntry, JournalEntry, JournalEvidence } from './entry.ts';
+import type { DecisionEntry, JournalEntry, JournalEvidence } from './journal.ts';
 
 /** What all decisions of one sweep have in common. */
 export interface SweepContext {

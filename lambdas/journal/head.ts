@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readJson } from '../contracts/contract.ts';
 import { JournalHead } from '../contracts/journal-line.ts';
 import { CHAIN_START, type ChainEnd, chainLines, readLine } from './chain.ts';
-import type { JournalEntry } from './entry.ts';
+import type { JournalEntry } from './journal.ts';
 import { journalKey, parseJournalKey } from './keys.ts';
 
 /** An entry that was written so long ago is written again: no request is open for longer, but where a policy says so. Seconds. */

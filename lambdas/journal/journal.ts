@@ -1,4 +1,123 @@
-import type { JournalEntry } from './entry.ts';
+import type { RecoveryReason } from '../recovery/reasons.ts';
+import type { EvidenceSource } from '../tables/evidence-sources.ts';
+import type { Reason } from '../tables/reasons.ts';
+
+/**
+ * One line of a journal object. Flat and stable: fields are added, never changed, and one that several kinds have means the same in each. Nothing secret is in it: no key,
+ * no token, of a request only its hash.
+ */
+export type JournalEntry = DecisionEntry | RolloutEntry | RecoveryEntry;
+
+/** One decision on a request that wrote something or refused something. */
+export interface DecisionEntry {
+  readonly version: 1;
+  readonly kind: 'decision';
+  /** RFC 3339: when the sweep began that decided. */
+  readonly at: string;
+  /** Id in the fleet. */
+  readonly cluster: string;
+  readonly csr: string;
+  readonly uid: string;
+  /** As the API server set it: `system:node:worker-3`. */
+  readonly requester: string;
+  /** The names that were asked for, the first ones of `nameCount`; those of a request that cannot be decoded excepted. */
+  readonly names: readonly string[];
+  readonly nameCount: number;
+  readonly verdict: 'approve' | 'deny' | 'leave';
+  readonly reason: Reason;
+  readonly message: string;
+  readonly hostile: boolean;
+  /** `written`, `observed` (a policy in mode observe), `none` (left), `failed`, `unknown` (sent, and no answer says whether it was done), … */
+  readonly outcome: string;
+  readonly policy?: string;
+  /** SHA-256 of the policies that judged, as canonical JSON, in hexadecimal digits. */
+  readonly policyHash: string;
+  /** What proved a name, or contradicted it. */
+  readonly evidence: readonly JournalEvidence[];
+  /** SHA-256 of the bytes of `spec.request`; absent when it was missing. */
+  readonly requestHash?: string;
+  /** Version of certmarshal. */
+  readonly program: string;
+}
+
+/** One write of a rollout, or what became of it instead. */
+export interface RolloutEntry {
+  readonly version: 1;
+  readonly kind: 'rollout';
+  /** RFC 3339: when the look was that planned it. */
+  readonly at: string;
+  /** Id in the fleet. */
+  readonly cluster: string;
+  /** `KubeadmControlPlane eksa-system/berlin`, `EtcdadmCluster eksa-system/berlin-etcd`, `node group blue`. */
+  readonly object: string;
+  /** Of the object; absent for a node group. */
+  readonly uid?: string;
+  /** `roll-control-plane`, `pause-control-plane`, `roll-etcd`, `unpause-control-plane`, `hold`, `resume`, `abort`, `update-node-group`. */
+  readonly write: string;
+  /** Id of the rollout; absent where none goes on. */
+  readonly rollout?: string;
+  /** RFC 3339: when the rollout began. */
+  readonly start?: string;
+  /** `schedule`, `person`. */
+  readonly trigger?: string;
+  /** Why it rolls; of a hold the id of its reason. */
+  readonly reason: string;
+  /** Of a hold its words, else those of the API server, of a webhook or of AWS where it was refused or failed. */
+  readonly message?: string;
+  /** `written`, `overtaken`, `refused`, `locked`, `failed`, `unknown` (sent, and no answer says whether it was done), `nothing-to-roll`. */
+  readonly outcome: string;
+  /** Version of certmarshal. */
+  readonly program: string;
+}
+
+/** One decision of a recovery window that approved a request, or left it. */
+export interface RecoveryEntry {
+  readonly version: 1;
+  readonly kind: 'recovery';
+  /** RFC 3339: when the sweep of the window began. */
+  readonly at: string;
+  /** Id in the fleet. */
+  readonly cluster: string;
+  readonly csr: string;
+  readonly uid: string;
+  /** As the API server set it: `system:node:cp-1`, `system:bootstrap:abcdef`. */
+  readonly requester: string;
+  /** That the certificate would be for; absent when the request names none. */
+  readonly node?: string;
+  readonly verdict: 'approve' | 'leave';
+  readonly reason: RecoveryReason;
+  /** What proved it, or what was looked at and not found. */
+  readonly message: string;
+  readonly hostile: boolean;
+  readonly outcome: string;
+  /** Id of the window. */
+  readonly window: string;
+  /** Who opened it. */
+  readonly by: string;
+  /** When it closes. RFC 3339. */
+  readonly until: string;
+  /** SHA-256 of the bytes of `spec.request`; absent when it was missing. */
+  readonly requestHash?: string;
+  /** Version of certmarshal. */
+  readonly program: string;
+}
+
+export interface JournalEvidence {
+  readonly source: EvidenceSource;
+  readonly object: string;
+  /** RFC 3339: when the sweep that read it began. */
+  readonly readAt: string;
+}
+
+/** What a line has beside its entry. What is hashed is the line without `hash`, as it stands in the object. */
+export interface Chaining {
+  /** From 1 on, one for each line of the cluster, without a gap. */
+  readonly seq: number;
+  /** `hash` of the line before it; 64 zeros for the first one. */
+  readonly previous: string;
+  /** SHA-256 in hexadecimal digits. */
+  readonly hash: string;
+}
 
 /**
  * Where the decisions of the fleet are kept: append-only objects, `journal/<day>/<id of the cluster>/<first seq>.ndjson`, each with the lines of one sweep.

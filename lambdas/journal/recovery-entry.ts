@@ -2,7 +2,7 @@ import type { RecoveryWindow } from '../contracts/recovery-window.ts';
 import { printable } from '../printable.ts';
 import type { RecoveryReport, RecoveryRow } from '../recovery/sweep-recovery.ts';
 import type { CollectedDecisions } from './decisions.ts';
-import type { RecoveryEntry } from './entry.ts';
+import type { RecoveryEntry } from './journal.ts';
 
 /** Requests that are left, of one sweep: a cluster decides how many there are, not how much is written of them. */
 export const MOST_LEFT_IN_RECOVERY = 100;

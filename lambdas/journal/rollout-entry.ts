@@ -4,7 +4,7 @@ import type { NodeGroupStep } from '../rollout/node-groups.ts';
 import type { RolloutStep, RolloutWrite } from '../rollout/step.ts';
 import type { NodeGroupsStepped } from '../rollout/step-node-groups.ts';
 import type { RolloutStepped } from '../rollout/step-rollout.ts';
-import type { RolloutEntry } from './entry.ts';
+import type { RolloutEntry } from './journal.ts';
 
 /** What all entries of one look have in common. */
 export interface RolloutContext {
@@ -39,7 +39,7 @@ export function rolloutEntries(
       write: write.kind,
       ...ofMark(mark),
       reason: printable(write.kind === 'hold' ? write.hold.reason : (mark?.reason ?? 'wanted by a person'), 300),
-      ...(words === undefined ? {} : { message: printable(words, LONGEST_TEXT) }),
+      message: words === undefined ? undefined : printable(words, LONGEST_TEXT),
       outcome: written.kind,
       program,
     },

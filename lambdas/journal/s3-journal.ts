@@ -2,9 +2,8 @@ import { type BucketOptions, type ByteObjects, createByteObjects } from '../aws/
 import { AwsError } from '../aws/errors.ts';
 import { createObjectList, type ObjectList } from '../aws/object-list.ts';
 import type { JournalHead } from '../contracts/journal-line.ts';
-import type { JournalEntry } from './entry.ts';
 import { advance, decodeHead, encodeHead, entryKey, headOfObject } from './head.ts';
-import type { Journal } from './journal.ts';
+import type { Journal, JournalEntry } from './journal.ts';
 import { clusterPrefix, headKey, JOURNAL_PREFIX, parseJournalKey } from './keys.ts';
 
 /** The largest object or head that is read, in bytes. */

@@ -1,11 +1,15 @@
+import { createHash } from 'node:crypto';
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { AwsError } from '../aws/errors.ts';
+import { canonicalJson } from '../canonical-json.ts';
 import type { Problem } from '../contracts/problem.ts';
 import { printable } from '../printable.ts';
 import type { CollectedDecisions } from './decisions.ts';
-import type { JournalEntry } from './entry.ts';
-import type { Journal } from './journal.ts';
-import { policyHash } from './policy-hash.ts';
+import type { Journal, JournalEntry } from './journal.ts';
+
+/** Entries of one cluster that wait; the log has every one. */
+const MOST_WAITING = 1_000;
+const MOST_CLUSTERS = 100;
 
 /** What a sweep writes its decisions with. */
 export interface SweepJournal {
@@ -67,6 +71,11 @@ function unwrittenProblem(error: unknown, cluster: string): Problem {
   return { kind: 'journal', object, message, remedy: `${error.remedy} Approvals go on; the log has the lines.` };
 }
 
+/** SHA-256 of the policies as canonical JSON, in hexadecimal digits. */
+export function policyHash(policies: readonly ApprovalPolicy[]): string {
+  return createHash('sha256').update(canonicalJson(policies), 'utf8').digest('hex');
+}
+
 /** Hashes policies once. */
 export function createPolicyHash(): (policies: readonly ApprovalPolicy[]) => string {
   const known = new Map<readonly ApprovalPolicy[], string>();
@@ -74,5 +83,27 @@ export function createPolicyHash(): (policies: readonly ApprovalPolicy[]) => str
     const hash = known.get(policies) ?? policyHash(policies);
     known.set(policies, hash);
     return hash;
+  };
+}
+
+/**
+ * A journal that tries again what it could not keep, with the next append of the same cluster, also an empty one, for as long as this process lives. Until then the append
+ * fails, so that somebody is told.
+ */
+export function withRetryBuffer(journal: Journal): Journal {
+  const waiting = new Map<string, readonly JournalEntry[]>();
+  return {
+    async append(cluster, entries, signal) {
+      const all = [...(waiting.get(cluster) ?? []), ...entries];
+      if (all.length === 0) return 0;
+      try {
+        const added = await journal.append(cluster, all, signal);
+        waiting.delete(cluster);
+        return added;
+      } catch (error) {
+        if (waiting.has(cluster) || waiting.size < MOST_CLUSTERS) waiting.set(cluster, all.slice(0, MOST_WAITING));
+        throw error;
+      }
+    },
   };
 }

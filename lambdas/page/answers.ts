@@ -4,7 +4,7 @@ import { DAY_MS } from '../time.ts';
 import { percent } from '../words.ts';
 import type { CertificateEnd } from './ends.ts';
 import { type Html, html } from './html.ts';
-import { type Known, knowsSweeps } from './known.ts';
+import { type Known, knowsSweeps } from './unknown.ts';
 
 import { counted, linkTo, number, STATE_WORDS, timeTag } from './words.ts';
 
@@ -65,12 +65,12 @@ function headline({ counts, clusters }: FleetHealth): Headline {
     ...(counts.new > 0 ? [`${number(counts.new)} ${counts.new === 1 ? 'is' : 'are'} new`] : []),
     ...(counts.maintenance > 0 ? [`${number(counts.maintenance)} in maintenance`] : []),
   ];
-  const rest = others.length === 0 ? {} : { rest: `${others.join(', ')}.` };
+  const rest = others.length === 0 ? undefined : `${others.join(', ')}.`;
   if (counts.critical > 0) {
     const need = counts.critical === 1 ? 'needs' : 'need';
-    return { sentence: `${number(counts.critical)} of ${counted(present, 'cluster')} ${need} somebody now.`, ...rest };
+    return { sentence: `${number(counts.critical)} of ${counted(present, 'cluster')} ${need} somebody now.`, rest };
   }
-  if (others.length > 0) return { sentence: `None of ${counted(present, 'cluster')} needs somebody now.`, ...rest };
+  if (others.length > 0) return { sentence: `None of ${counted(present, 'cluster')} needs somebody now.`, rest };
   return { sentence: present === 1 ? 'The cluster is well.' : `All ${number(present)} clusters are well.` };
 }
 

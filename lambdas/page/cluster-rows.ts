@@ -2,7 +2,7 @@ import type { ClusterHealth } from '../health/fleet-health.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { percent } from '../words.ts';
 import { type Html, html } from './html.ts';
-import type { Known } from './known.ts';
+import type { Known } from './unknown.ts';
 import { number, STATE_WORDS, timeTag } from './words.ts';
 
 /** One line of the table. Short: a page has a thousand of them. */

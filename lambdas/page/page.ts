@@ -6,11 +6,10 @@ import { clusterRow } from './cluster-rows.ts';
 import { certificateEnds } from './ends.ts';
 import { type Fitted, fit } from './fit.ts';
 import { constant, embeddedJson, type Html, html, markupOf } from './html.ts';
-import type { Basis, Known } from './known.ts';
 import SCRIPT from './script.json' with { type: 'json' };
 import { STYLE } from './style.ts';
 import { timeline } from './timeline.ts';
-import { discovery, unknown } from './unknown.ts';
+import { type Basis, discovery, type Known, unknown } from './unknown.ts';
 import { counted, number, timeTag } from './words.ts';
 
 export interface PageOptions {

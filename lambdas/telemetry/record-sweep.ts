@@ -1,10 +1,16 @@
-import type { Logger } from '@aws-lambda-powertools/logger';
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { SweepReport, SweepRow } from '../approval/report.ts';
+import type { AuditSummary } from '../contracts/audit-summary.ts';
 import type { Problem } from '../contracts/problem.ts';
+import type { Journaled } from '../journal/sweep-journal.ts';
 import type { Reason } from '../tables/reasons.ts';
 import { METRIC } from './metric-names.ts';
+import { count, type Telemetry } from './telemetry.ts';
 
+/** Findings of an audit; the snapshot has them all. */
+const LOGGED_FINDINGS = 5;
+/** Journal lines of one sweep. More would be a storm, and the log has its decisions all the same. */
+const LOGGED_LINES = 200;
 /** Of the requests left and of the problems; a hostile cluster decides how many there are, not how much is logged. */
 const LOGGED_EXAMPLES = 10;
 
@@ -27,14 +33,17 @@ const ORDINARY: ReadonlySet<string> = new Set<Reason>([
  * @param id of the cluster in the fleet, where several may have its name
  */
 export function recordSweep(report: SweepReport, { logger, metrics }: Telemetry, id: string = report.cluster): void {
-  const { cluster, provider, counts, complete, rows } = report;
-  metrics.addMetric(METRIC.approved, MetricUnit.Count, counts.approved);
-  metrics.addMetric(METRIC.denied, MetricUnit.Count, counts.denied);
-  metrics.addMetric(METRIC.observed, MetricUnit.Count, counts.wouldWrite);
-  metrics.addMetric(METRIC.left, MetricUnit.Count, counts.left);
-  metrics.addMetric(METRIC.ignored, MetricUnit.Count, counts.ignored);
-  metrics.addMetric(METRIC.writeFailed, MetricUnit.Count, counts.failed);
-  countSweep(metrics, complete, report.durationMs);
+  const { cluster, provider, startedAt, durationMs, counts, complete, rows, ignored, problems, evidence, requests } =
+    report;
+  count(metrics, {
+    [METRIC.approved]: counts.approved,
+    [METRIC.denied]: counts.denied,
+    [METRIC.observed]: counts.wouldWrite,
+    [METRIC.left]: counts.left,
+    [METRIC.ignored]: counts.ignored,
+    [METRIC.writeFailed]: counts.failed,
+  });
+  countSweep(metrics, complete, durationMs);
 
   for (const row of rows) {
     if (row.outcome === 'written') logger.info('decision written', { id, cluster, decision: row });
@@ -46,16 +55,15 @@ export function recordSweep(report: SweepReport, { logger, metrics }: Telemetry,
     id,
     cluster,
     provider,
-    startedAt: report.startedAt,
-    durationMs: report.durationMs,
+    startedAt,
+    durationMs,
     counts,
-    ignored: report.ignored,
+    ignored,
     left: left.length === 0 ? undefined : left.slice(0, LOGGED_EXAMPLES).map(example),
-    ...(report.problems.length === 0
-      ? {}
-      : { problems: report.problems.slice(0, LOGGED_EXAMPLES), problemCount: report.problems.length }),
-    evidence: report.evidence,
-    requests: report.requests,
+    problems: problems.length === 0 ? undefined : problems.slice(0, LOGGED_EXAMPLES),
+    problemCount: problems.length === 0 ? undefined : problems.length,
+    evidence,
+    requests,
   });
 }
 
@@ -100,14 +108,65 @@ export function logFailed(
   logger.error('sweep failed', { cluster, durationMs, error });
 }
 
-export interface Telemetry {
-  readonly logger: Logger;
-  readonly metrics: Metrics;
+/**
+ * Counts an audit and logs it in one line.
+ *
+ * @param id of the cluster in the fleet
+ */
+export function recordAudit(audit: AuditSummary, { logger, metrics }: Telemetry, id: string): void {
+  const { counts, findings, findingCount, durationMs, sources, snapshotProblem, partial } = audit;
+  count(metrics, {
+    [METRIC.audits]: 1,
+    [METRIC.auditCritical]: counts.critical,
+    [METRIC.auditWarning]: counts.warning,
+    [METRIC.snapshotsUnwritten]: snapshotProblem === undefined ? 0 : 1,
+  });
+  const urgent = findings.filter(({ severity }) => severity !== 'info').slice(0, LOGGED_FINDINGS);
+  logger[counts.critical > 0 || snapshotProblem !== undefined ? 'warn' : 'info']('audited', {
+    id,
+    durationMs,
+    counts,
+    findingCount,
+    findings:
+      urgent.length === 0
+        ? undefined
+        : urgent.map(({ code, severity, object, message, due }) => ({
+            code,
+            severity,
+            object,
+            message,
+            due,
+          })),
+    unread: sources.unread,
+    snapshotProblem,
+    partial,
+  });
+}
+
+/** A bug in an audit. The sweep it followed is not touched by it. */
+export function recordFailedAudit(id: string, error: unknown, { logger }: Telemetry): void {
+  logger.error('audit failed', { id, error });
+}
+
+/**
+ * Counts what was written down of a sweep. What could not be is logged, each line whole, so that the record is not lost.
+ *
+ * @param id of the cluster in the fleet
+ */
+export function recordJournal(
+  { lines, unwritten, leftOut, problem }: Journaled,
+  { logger, metrics }: Telemetry,
+  id: string,
+): void {
+  count(metrics, { [METRIC.journalLines]: lines, [METRIC.journalUnwritten]: problem === undefined ? 0 : 1 });
+  if (leftOut > 0) logger.warn('requests left out of the journal', { cluster: id, leftOut });
+  if (problem === undefined) return;
+  logger.error('journal not written', { cluster: id, lines: unwritten.length, problem });
+  for (const line of unwritten.slice(0, LOGGED_LINES)) logger.error('journal line not written', { line });
 }
 
 function countSweep(metrics: Metrics, complete: boolean, durationMs: number): void {
-  metrics.addMetric(METRIC.completed, MetricUnit.Count, complete ? 1 : 0);
-  metrics.addMetric(METRIC.incomplete, MetricUnit.Count, complete ? 0 : 1);
+  count(metrics, { [METRIC.completed]: complete ? 1 : 0, [METRIC.incomplete]: complete ? 0 : 1 });
   metrics.addMetric(METRIC.duration, MetricUnit.Milliseconds, durationMs);
 }
 

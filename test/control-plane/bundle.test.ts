@@ -7,7 +7,7 @@ import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { encodeOrder } from '../../lambdas/contracts/order.ts';
 import type { SweepOutcome } from '../../lambdas/contracts/outcome.ts';
-import type { Chaining, DecisionEntry } from '../../lambdas/journal/entry.ts';
+import type { Chaining, DecisionEntry } from '../../lambdas/journal/journal.ts';
 import { s3JournalFiles } from '../../lambdas/journal/journal-files.ts';
 import { verifyJournal } from '../../lambdas/journal/verify.ts';
 import { awsClientConfig, awsEnvironment } from '../fleet/aws/aws-environment.ts';

@@ -10,8 +10,7 @@ import { createFoldBatch } from '../../lambdas/functions/fold-batch.ts';
 import { createNotifyHandler } from '../../lambdas/functions/handle-notify.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import { FATES, type Fate, toldMinutes } from '../../lambdas/slo/fates.ts';
-import { createLogger } from '../../lambdas/telemetry/logger.ts';
-import { createMetrics } from '../../lambdas/telemetry/metrics.ts';
+import { createLogger, createMetrics } from '../../lambdas/telemetry/telemetry.ts';
 import { runs } from '../runs.ts';
 import {
   at,

@@ -4,7 +4,7 @@ import { snapshotKey } from '../../lambdas/audit/s3-snapshots.ts';
 import { decodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
 import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
-import type { Chaining, DecisionEntry } from '../../lambdas/journal/entry.ts';
+import type { Chaining, DecisionEntry } from '../../lambdas/journal/journal.ts';
 import type { Verification } from '../../lambdas/journal/verify.ts';
 import type { Account } from './account.ts';
 import { templateOf } from './assembly.ts';

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { parseDuration } from '../../../lambdas/config/duration.ts';
-import { directoryJournalFiles } from '../../../lambdas/journal/directory-files.ts';
+import { directoryJournalFiles } from '../../../lambdas/journal/directory-journal.ts';
 import type { JournalFiles } from '../../../lambdas/journal/journal-files.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { requireBucketName, requireRegion } from '../../aws-region.ts';

@@ -13,8 +13,7 @@ import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts
 import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
 import { openAlarms } from '../../../lambdas/notify/notification-state.ts';
 import type { AlarmSeverity } from '../../../lambdas/tables/alarms.ts';
-import { createLogger } from '../../../lambdas/telemetry/logger.ts';
-import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import { stacksOf } from '../../unit/lib/stacks.ts';
 import { awsClientConfig } from '../aws/aws-environment.ts';
 import type { BusEvent } from '../aws/event-bridge.ts';

@@ -33,9 +33,8 @@ import { createFoldBatch } from '../../../lambdas/functions/fold-batch.ts';
 import { createHintHandler } from '../../../lambdas/functions/handle-hint.ts';
 import { createSweepBatch } from '../../../lambdas/functions/sweep-batch.ts';
 import { createS3Journal } from '../../../lambdas/journal/s3-journal.ts';
-import { tryingAgain } from '../../../lambdas/journal/trying-again.ts';
-import { createLogger } from '../../../lambdas/telemetry/logger.ts';
-import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { withRetryBuffer } from '../../../lambdas/journal/sweep-journal.ts';
+import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import { awsClientConfig } from '../aws/aws-environment.ts';
 import type { SimulatedAws } from '../aws/simulated-aws.ts';
 import type { SimulatedQueue } from '../aws/sqs-queue.ts';
@@ -168,7 +167,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
         recover: createClusterRecoverer({ program: '0.0.0', clock: now }),
         journal: {
           program: '0.0.0',
-          journal: tryingAgain(createS3Journal({ client: new S3Client(sweepClients), bucket: JOURNAL_BUCKET })),
+          journal: withRetryBuffer(createS3Journal({ client: new S3Client(sweepClients), bucket: JOURNAL_BUCKET })),
         },
       }),
     ),

@@ -4,9 +4,8 @@ import { stringify } from 'yaml';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import { createTargetSweeper } from '../../../lambdas/fleet/sweep-target.ts';
-import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
-import type { Journal } from '../../../lambdas/journal/journal.ts';
-import { policyHash } from '../../../lambdas/journal/policy-hash.ts';
+import type { Journal, JournalEntry } from '../../../lambdas/journal/journal.ts';
+import { policyHash } from '../../../lambdas/journal/sweep-journal.ts';
 
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 

@@ -5,7 +5,7 @@ import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import { createClusterRecoverer, type DueRecovery } from '../../../lambdas/fleet/cluster-recoverer.ts';
 import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/fleet/sweep-target.ts';
 import { lazyRecoverer } from '../../../lambdas/functions/sweep-parts.ts';
-import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
+import type { JournalEntry } from '../../../lambdas/journal/journal.ts';
 import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
 import type { RecoveryRow, sweepRecovery } from '../../../lambdas/recovery/sweep-recovery.ts';
 import { isOnLoopback } from '../../fleet/loopback.ts';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { type OrderMessage, UnsentOrdersError } from '../../../lambdas/aws/queues.ts';
@@ -9,8 +9,7 @@ import { parseRegistry, type Registry } from '../../../lambdas/contracts/registr
 import type { Target } from '../../../lambdas/contracts/target.ts';
 import type { SourceResult } from '../../../lambdas/fleet/discover.ts';
 import { createDispatchTick, type DispatchOptions } from '../../../lambdas/functions/dispatch-tick.ts';
-import { createLogger } from '../../../lambdas/telemetry/logger.ts';
-import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import {
   DUBLIN,
   discovery,
@@ -25,8 +24,7 @@ import {
   registered,
   TROUBLE,
 } from '../fleet/values.ts';
-import { captureStdout } from '../telemetry/capture-stdout.ts';
-import { emfRecords } from '../telemetry/emf.ts';
+import { writtenByEachTest } from '../telemetry/capture-stdout.ts';
 import { awsError, type MemoryObjects, memoryObjects } from './memory-objects.ts';
 
 const EKS = `eks ${HUB.account}/${HUB.region}`;
@@ -46,11 +44,7 @@ const FLEET: Fleet = {
 const FOUND: SourceResult = { source: EKS, ok: true, clusters: [{ id: DUBLIN.id, target: DUBLIN }] };
 
 describe('createDispatchTick', () => {
-  let output: ReturnType<typeof captureStdout>;
-  beforeEach(() => {
-    output = captureStdout();
-  });
-  afterEach(() => output.restore());
+  const output = writtenByEachTest();
 
   /** A hub whose ticks are run one after the other. */
   function hub(changed: Partial<DispatchOptions> & { readonly state?: MemoryObjects } = {}) {
@@ -117,9 +111,7 @@ describe('createDispatchTick', () => {
     expect(steps).toEqual([`discover ${EKS}`, `send ${DUBLIN.id},paris`]);
     expect(Object.keys(registry()?.clusters ?? {})).toEqual([DUBLIN.id, 'paris']);
     expect(outcomes).toMatchObject([{ kind: 'dispatch', registered: 2, dispatched: 2, problems: [] }]);
-    expect(emfRecords(output.text())).toMatchObject([
-      { metrics: { Dispatched: [2], Registered: [2], DiscoveryProblems: [0] } },
-    ]);
+    expect(output.records()).toMatchObject([{ metrics: { Dispatched: [2], Registered: [2], DiscoveryProblems: [0] } }]);
   });
 
   it('sends before it discovers, once there is a registry, and discovers when it is time', async () => {
@@ -151,7 +143,7 @@ describe('createDispatchTick', () => {
       'unavailable s3:GetObject registry.v2.json.gz',
       'unavailable s3:GetObject fleet-index.v2.json.gz',
     ]);
-    expect(emfRecords(output.text())).toMatchObject([{ metrics: { DiscoveryProblems: [2] } }]);
+    expect(output.records()).toMatchObject([{ metrics: { DiscoveryProblems: [2] } }]);
   });
 
   it('holds writes while no sweep is known, and says nothing of it', async () => {
@@ -274,7 +266,7 @@ describe('createDispatchTick', () => {
     await expect(tick()).rejects.toThrow('1 of 2 clusters will not be swept: paris (AccessDenied)');
     expect(registry()).toBeDefined();
     expect(outcomes).toMatchObject([{ dispatched: 1, problems: [{ kind: 'unsent', object: 'lane default' }] }]);
-    expect(emfRecords(output.text())).toMatchObject([{ metrics: { Dispatched: [1], DiscoveryProblems: [1] } }]);
+    expect(output.records()).toMatchObject([{ metrics: { Dispatched: [1], DiscoveryProblems: [1] } }]);
   });
 
   it('reports clusters of a lane that is not deployed, and sweeps the others', async () => {
@@ -300,6 +292,6 @@ describe('createDispatchTick', () => {
     await tick();
     expect(steps).toEqual([]);
     expect(outcomes).toMatchObject([{ registered: 0, dispatched: 0, problems: [] }]);
-    expect(emfRecords(output.text())).toMatchObject([{ metrics: { Dispatched: [0] } }]);
+    expect(output.records()).toMatchObject([{ metrics: { Dispatched: [0] } }]);
   });
 });

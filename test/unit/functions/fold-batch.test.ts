@@ -1,13 +1,12 @@
 import type { SQSEvent } from 'aws-lambda';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import type { Outcome } from '../../../lambdas/contracts/outcome.ts';
 import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { createFoldBatch, type PageOptions } from '../../../lambdas/functions/fold-batch.ts';
 import type { FleetHealth, Monitoring } from '../../../lambdas/health/fleet-health.ts';
 import { SIGNALS } from '../../../lambdas/tables/signals.ts';
-import { createLogger } from '../../../lambdas/telemetry/logger.ts';
-import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import {
   at,
   DUBLIN,
@@ -21,18 +20,13 @@ import {
   registry,
   swept,
 } from '../fleet/values.ts';
-import { captureStdout } from '../telemetry/capture-stdout.ts';
-import { emfRecords } from '../telemetry/emf.ts';
+import { writtenByEachTest } from '../telemetry/capture-stdout.ts';
 import { awsError, type MemoryObjects, memoryObjects } from './memory-objects.ts';
 
 const PARIS_REGISTERED = registered(PARIS.id, { target: PARIS });
 
 describe('createFoldBatch', () => {
-  let output: ReturnType<typeof captureStdout>;
-  beforeEach(() => {
-    output = captureStdout();
-  });
-  afterEach(() => output.restore());
+  const output = writtenByEachTest();
 
   const MONITORING: Monitoring = { alarms: {}, maintenance: [], objective: 0.999, auditEveryMinutes: 15 };
 
@@ -72,7 +66,7 @@ describe('createFoldBatch', () => {
     };
   }
   const indexIn = (state: MemoryObjects) => parseFleetIndex(state.objects.get('fleet-index.v2.json.gz')?.value, NOW);
-  const published = () => emfRecords(output.text());
+  const published = () => output.records();
   /** Of the fleet. */
   const measured = () => published().find(({ dimensions }) => Object.keys(dimensions).length === 1)?.metrics;
   /** Those of rollouts and recoveries have no series where there are none. */

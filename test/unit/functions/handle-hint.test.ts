@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { OrderMessage } from '../../../lambdas/aws/queues.ts';
@@ -9,8 +9,7 @@ import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
 import { decodeWaitingHint, encodeWaitingHint } from '../../../lambdas/contracts/waiting-hint.ts';
 import { createHintHandler } from '../../../lambdas/functions/handle-hint.ts';
-import { createLogger } from '../../../lambdas/telemetry/logger.ts';
-import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import { valueOf } from '../contracts/value-of.ts';
 import {
   at,
@@ -25,8 +24,7 @@ import {
   registered,
   registry,
 } from '../fleet/values.ts';
-import { captureStdout } from '../telemetry/capture-stdout.ts';
-import { emfRecords } from '../telemetry/emf.ts';
+import { writtenByEachTest } from '../telemetry/capture-stdout.ts';
 import { memoryObjects } from './memory-objects.ts';
 
 const { region: REGION, account: ACCOUNT } = HUB;
@@ -56,11 +54,7 @@ const launch = (changed: object = {}) => ({
 const dueEvent = (...bodies: string[]) => ({ Records: bodies.map((body) => ({ eventSource: 'aws:sqs', body })) });
 
 describe('createHintHandler', () => {
-  let output: ReturnType<typeof captureStdout>;
-  beforeEach(() => {
-    output = captureStdout();
-  });
-  afterEach(() => output.restore());
+  const output = writtenByEachTest();
 
   async function handle(
     event: unknown,
@@ -175,13 +169,13 @@ describe('createHintHandler', () => {
     const { sent } = await handle(dueEvent(hint, hint, encodeWaitingHint({ id: 'unknown', due: NOW })));
     expect(sent).toMatchObject([{ group: DUBLIN.id, deduplicationId: deduplicationIdOf(DUBLIN.id, `hint ${NOW}`) }]);
     expect(decodeOrder(sent[0]?.body ?? '')).toMatchObject({ ok: true, value: { target: DUBLIN, tick: NOW } });
-    expect(emfRecords(output.text())).toMatchObject([{ metrics: { HintedSweeps: [1] } }]);
+    expect(output.records()).toMatchObject([{ metrics: { HintedSweeps: [1] } }]);
   });
 
   it('orders nothing of a cluster that has no hints: its tick knows whether it recovers', async () => {
     const { sent } = await handle(dueEvent(encodeWaitingHint({ id: PARIS.id, due: NOW })));
     expect(sent).toEqual([]);
-    expect(emfRecords(output.text())).toMatchObject([{ metrics: { HintedSweeps: [0] } }]);
+    expect(output.records()).toMatchObject([{ metrics: { HintedSweeps: [0] } }]);
   });
 
   it('lets the sweep shake hands with machines where the lane reaches them', async () => {
@@ -223,7 +217,7 @@ describe('createHintHandler', () => {
     'drops the message %s',
     async (body) => {
       expect((await handle(dueEvent(body))).sent).toEqual([]);
-      expect(emfRecords(output.text())).toMatchObject([{ metrics: { MessagesUnreadable: [1] } }]);
+      expect(output.records()).toMatchObject([{ metrics: { MessagesUnreadable: [1] } }]);
     },
   );
 });

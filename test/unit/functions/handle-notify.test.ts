@@ -1,10 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { TopicMessage } from '../../../lambdas/aws/topics.ts';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import { type BusEvent, parseNotificationState } from '../../../lambdas/contracts/notification-state.ts';
 import { createNotifyHandler } from '../../../lambdas/functions/handle-notify.ts';
-import { createLogger } from '../../../lambdas/telemetry/logger.ts';
-import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import {
   at,
   auditSummary,
@@ -18,8 +17,7 @@ import {
   registered,
   registry,
 } from '../fleet/values.ts';
-import { captureStdout } from '../telemetry/capture-stdout.ts';
-import { emfRecords } from '../telemetry/emf.ts';
+import { writtenByEachTest } from '../telemetry/capture-stdout.ts';
 import { awsError, type MemoryObjects, memoryObjects } from './memory-objects.ts';
 
 const alarmed = (name: string, state: string, minutes = 0) => ({
@@ -49,11 +47,7 @@ const stateOf = (readable: boolean) =>
   });
 
 describe('createNotifyHandler', () => {
-  let output: ReturnType<typeof captureStdout>;
-  beforeEach(() => {
-    output = captureStdout();
-  });
-  afterEach(() => output.restore());
+  const output = writtenByEachTest();
 
   function notifier(state: MemoryObjects, changed: { now?: number; link?: () => Promise<string> } = {}) {
     const sent: (TopicMessage & { severity: string })[] = [];
@@ -103,10 +97,7 @@ describe('createNotifyHandler', () => {
       { detailType: 'certmarshal alarm opened', detail: { alarm: 'ClusterUnreadable', cluster: 'paris' } },
     ]);
     expect(Object.keys(toldIn(state)?.open.ClusterUnreadable ?? {})).toEqual(['paris']);
-    expect(emfRecords(output.text()).flatMap(({ metrics }) => Object.entries(metrics))).toContainEqual([
-      'Notified',
-      [1],
-    ]);
+    expect(output.records().flatMap(({ metrics }) => Object.entries(metrics))).toContainEqual(['Notified', [1]]);
   });
 
   it('tells once what comes twice, and the end of it', async () => {

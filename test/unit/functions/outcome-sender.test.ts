@@ -10,8 +10,7 @@ import {
   type OutcomeSenderOptions,
   type SenderSignals,
 } from '../../../lambdas/functions/outcome-sender.ts';
-import { createLogger } from '../../../lambdas/telemetry/logger.ts';
-import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
+import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import { swept, TROUBLE } from '../fleet/values.ts';
 import { captureStdout } from '../telemetry/capture-stdout.ts';
 import { emfRecords } from '../telemetry/emf.ts';

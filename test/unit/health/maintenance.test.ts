@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type MaintenanceWindow, maintenanceOf, openWindows } from '../../../lambdas/health/maintenance.ts';
+import { coveredBy, type MaintenanceWindow, openWindows } from '../../../lambdas/health/maintenance.ts';
 import { localTime, momentsOf } from '../../../lambdas/window/local-time.ts';
 import { WEEKDAYS, type WeeklyWindow } from '../../../lambdas/window/window.ts';
 import { runs } from '../../runs.ts';
@@ -15,9 +15,14 @@ function weekly(changed: Partial<WeeklyWindow> = {}): MaintenanceWindow {
   return { clusters: ['*'], when };
 }
 
+const maintenanceOf = (
+  cluster: { readonly id: string; readonly name?: string },
+  windows: readonly MaintenanceWindow[],
+  at: number,
+) => coveredBy(cluster, openWindows(windows, at));
 const untilOf = (window: MaintenanceWindow, at: string) => maintenanceOf(BERLIN, [window], Date.parse(at))?.until;
 
-describe('maintenanceOf', () => {
+describe('the window that a cluster is in', () => {
   it.each([
     ['before', '2026-11-21T09:59:59.999Z', undefined],
     ['with its first moment', '2026-11-21T10:00:00.000Z', '2026-11-21T12:00:00.000Z'],

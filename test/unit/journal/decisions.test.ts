@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Acted } from '../../../lambdas/approval/act.ts';
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { NameProof } from '../../../lambdas/approval/verdict.ts';
 import { createDecisionCollector, MOST_LEFT } from '../../../lambdas/journal/decisions.ts';
-import { policyHash } from '../../../lambdas/journal/policy-hash.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 
 const STARTED = Date.UTC(2026, 10, 21, 10);
@@ -144,18 +142,5 @@ describe('the entries of a sweep', () => {
     expect(text).not.toContain('\\n');
     expect(entry?.nameCount).toBe(1_024);
     expect(entry?.names.length).toBeLessThanOrEqual(100);
-  });
-});
-
-describe('the hash of policies', () => {
-  it('does not depend on the order of their fields, and on everything else', () => {
-    const hash = policyHash([DEFAULT_POLICY]);
-    expect(hash).toMatch(/^[0-9a-f]{64}$/);
-    expect(policyHash([Object.fromEntries(Object.entries(DEFAULT_POLICY).toReversed()) as typeof DEFAULT_POLICY])).toBe(
-      hash,
-    );
-    expect(policyHash([{ ...DEFAULT_POLICY, mode: 'observe' }])).not.toBe(hash);
-    expect(policyHash([{ ...DEFAULT_POLICY, keys: { ...DEFAULT_POLICY.keys, rsaMinBits: 3072 } }])).not.toBe(hash);
-    expect(policyHash([DEFAULT_POLICY, DEFAULT_POLICY])).not.toBe(hash);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { JournalEntry } from '../../../lambdas/journal/entry.ts';
 import { entryKey } from '../../../lambdas/journal/head.ts';
+import type { JournalEntry } from '../../../lambdas/journal/journal.ts';
 import { searchJournal } from '../../../lambdas/journal/search.ts';
 import { verifyJournal } from '../../../lambdas/journal/verify.ts';
 import { CLUSTER, entry, memoryBucket, never, recovery, rollout, writerOf } from './values.ts';

@@ -1,7 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { array, assert, asyncProperty, nat, record, scheduler } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DecisionEntry } from '../../../lambdas/journal/entry.ts';
+import type { DecisionEntry } from '../../../lambdas/journal/journal.ts';
 import { s3JournalFiles } from '../../../lambdas/journal/journal-files.ts';
 import { headKey, journalKey } from '../../../lambdas/journal/keys.ts';
 import { createS3Journal, type Rebuilt } from '../../../lambdas/journal/s3-journal.ts';

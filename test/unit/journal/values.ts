@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ByteObjects } from '../../../lambdas/aws/byte-objects.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
-import type { DecisionEntry, RecoveryEntry, RolloutEntry } from '../../../lambdas/journal/entry.ts';
+import type { DecisionEntry, RecoveryEntry, RolloutEntry } from '../../../lambdas/journal/journal.ts';
 import type { JournalFiles } from '../../../lambdas/journal/journal-files.ts';
 import { createJournal, type Rebuilt } from '../../../lambdas/journal/s3-journal.ts';
 

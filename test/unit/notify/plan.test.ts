@@ -8,13 +8,14 @@ import { away, cluster, ETCD, fleet, largeFleet, message, open, planned, ringing
 const CRITICAL = { alarm: 'CertificateCritical' } as const;
 const ALARM = message('CertificateCritical', 'ALARM', { changedAt: at(-MINUTE), reason: 'Threshold Crossed' });
 const OK = message('CertificateCritical', 'OK', { changedAt: at(-MINUTE) });
+type Changed = Partial<Parameters<typeof planned>[0]>;
+const alarmed = (changed: Changed) => planned({ named: CRITICAL, message: ALARM, ...changed });
+const recovered = (changed: Changed) => planned({ named: CRITICAL, message: OK, ...changed });
 const berlin = cluster('berlin-prod', [ETCD]);
 
 describe('an alarm about clusters', () => {
   it('names the cluster, and is the whole story in its first line', () => {
-    const { messages, change } = planned({
-      named: CRITICAL,
-      message: ALARM,
+    const { messages, change } = alarmed({
       health: largeFleet(berlin),
       link: 'https://bucket/report.html?X-Amz-Signature=1',
     });
@@ -46,7 +47,7 @@ describe('an alarm about clusters', () => {
 
   it('tells of several in one message: three by name, ten with a line', () => {
     const unwell = Array.from({ length: 12 }, (_, index) => cluster(`c${index}`, [ETCD]));
-    const { messages } = planned({ named: CRITICAL, message: ALARM, health: largeFleet(...unwell) });
+    const { messages } = alarmed({ health: largeFleet(...unwell) });
     const lines = messages[0]?.human.text.split('\n') ?? [];
     expect(lines[0]).toBe(
       '[critical] 12 clusters: c0, c1, c2 and 9 more. A certificate has ended, or ends so soon that somebody must act now.',
@@ -59,9 +60,9 @@ describe('an alarm about clusters', () => {
 
   it('tells of a cluster once, and of another one when it comes', () => {
     const told = open('CertificateCritical', 'berlin-prod');
-    expect(planned({ named: CRITICAL, message: ALARM, told, health: fleet(berlin) }).messages).toEqual([]);
+    expect(alarmed({ told, health: fleet(berlin) }).messages).toEqual([]);
     const oslo = cluster('oslo', [ETCD]);
-    const { messages } = planned({ named: CRITICAL, message: ALARM, told, health: fleet(berlin, oslo) });
+    const { messages } = alarmed({ told, health: fleet(berlin, oslo) });
     expect(messages[0]?.events.map((event) => event.cluster)).toEqual(['oslo']);
     expect(messages[0]?.human.text).toContain('2 of 2 clusters.');
   });
@@ -69,19 +70,14 @@ describe('an alarm about clusters', () => {
   it('calls clusters of one name by their ids', () => {
     const [a, b] = ['a/prod', 'b/prod'].map((id) => cluster(id, [ETCD]));
     if (a === undefined || b === undefined) throw new Error('no clusters');
-    expect(planned({ named: CRITICAL, message: ALARM, health: fleet(a, b) }).messages[0]?.human.subject).toContain(
-      '2 clusters: a/prod, b/prod.',
-    );
-    expect(planned({ named: CRITICAL, message: ALARM, health: fleet(a) }).messages[0]?.human.text).toContain(
-      'Id a/prod.',
-    );
+    expect(alarmed({ health: fleet(a, b) }).messages[0]?.human.subject).toContain('2 clusters: a/prod, b/prod.');
+    expect(alarmed({ health: fleet(a) }).messages[0]?.human.text).toContain('Id a/prod.');
   });
 
   it('heeds threshold, severity and off', () => {
     const health = fleet(berlin);
     const of = (threshold: number, severity: 'warning' | 'off') =>
-      planned({ named: CRITICAL, message: ALARM, health, settings: { CertificateCritical: { threshold, severity } } })
-        .messages;
+      alarmed({ health, settings: { CertificateCritical: { threshold, severity } } }).messages;
     expect(of(1, 'warning')).toMatchObject([
       { severity: 'warning', human: { subject: expect.stringMatching(/^\[warning] berlin/) } },
     ]);
@@ -91,7 +87,7 @@ describe('an alarm about clusters', () => {
 
   it('says nothing of insufficient data', () => {
     const unsure = message('CertificateCritical', 'INSUFFICIENT_DATA');
-    expect(planned({ named: CRITICAL, message: unsure, health: fleet(berlin) })).toEqual({ messages: [], change: {} });
+    expect(alarmed({ message: unsure, health: fleet(berlin) })).toEqual({ messages: [], change: {} });
   });
 });
 
@@ -100,7 +96,7 @@ describe('an alarm that names no cluster', () => {
     ['the fleet is well again', fleet(cluster('berlin-prod')), 'No cluster shows it any more'],
     ['the fleet cannot be read', undefined, 'the state of the fleet cannot be read'],
   ])('is told when %s', (_, health, words) => {
-    const { messages, change } = planned({ named: CRITICAL, message: ALARM, health });
+    const { messages, change } = alarmed({ health });
     expect(messages[0]?.human.text.split('\n')[0]).toBe(
       '[critical] A certificate has ended, or ends so soon that somebody must act now',
     );
@@ -108,14 +104,14 @@ describe('an alarm that names no cluster', () => {
     expect(messages[0]?.human.text).toContain('CloudWatch: Threshold Crossed');
     expect(messages[0]?.events).toMatchObject([{ state: 'opened' }]);
     const told = markNotified(NOTHING_NOTIFIED, change);
-    expect(planned({ named: CRITICAL, message: ALARM, told, health }).messages).toEqual([]);
+    expect(alarmed({ told, health }).messages).toEqual([]);
     const later = { ...ALARM, changedAt: at(MINUTE) };
-    expect(planned({ named: CRITICAL, message: later, told, health, now: NOW + MINUTE }).messages).toHaveLength(1);
+    expect(alarmed({ message: later, told, health, now: NOW + MINUTE }).messages).toHaveLength(1);
   });
 
   it('is closed when a cluster can be named, and told with it', () => {
     const told = open('CertificateCritical', NOBODY);
-    const { messages, change } = planned({ named: CRITICAL, message: ALARM, told, health: fleet(berlin) });
+    const { messages, change } = alarmed({ told, health: fleet(berlin) });
     expect(messages[0]?.events).toMatchObject([{ state: 'opened', cluster: 'berlin-prod' }, { state: 'closed' }]);
     expect(Object.keys(markNotified(told, change).open.CertificateCritical ?? {})).toEqual(['berlin-prod']);
   });
@@ -124,12 +120,7 @@ describe('an alarm that names no cluster', () => {
 describe('OK', () => {
   it('tells of those that people were told of and that ring no more', () => {
     const told = away(open('CertificateCritical', 'berlin-prod', 'oslo'));
-    const { messages, change } = planned({
-      named: CRITICAL,
-      message: OK,
-      told,
-      health: fleet(berlin, cluster('oslo')),
-    });
+    const { messages, change } = recovered({ told, health: fleet(berlin, cluster('oslo')) });
     expect(messages[0]?.human.text.split('\n')).toEqual([
       `[recovered] oslo: over: ${ETCD.story}`,
       'Over after 60 minutes; people were told at 2026-11-21 09:00 UTC. 1 of 2 clusters left.',
@@ -141,9 +132,7 @@ describe('OK', () => {
     });
     const after = markNotified(told, change);
     expect(Object.keys(after.open.CertificateCritical ?? {})).toEqual(['berlin-prod']);
-    expect(
-      planned({ named: CRITICAL, message: OK, told: after, health: fleet(berlin, cluster('oslo')) }).messages,
-    ).toEqual([]);
+    expect(recovered({ told: after, health: fleet(berlin, cluster('oslo')) }).messages).toEqual([]);
   });
 
   it('says why it is over where it is not well', () => {
@@ -165,7 +154,7 @@ describe('OK', () => {
     ['its audit is lost', fleet({ ...cluster('berlin-prod'), audit: undefined })],
   ])('is no recovery when %s', (_, health) => {
     const told = open('CertificateCritical', 'berlin-prod');
-    expect(planned({ named: CRITICAL, message: OK, told, health }).messages).toEqual([]);
+    expect(recovered({ told, health }).messages).toEqual([]);
   });
 
   it('is no recovery of what a sweep left undone while none can read the cluster', () => {
@@ -177,7 +166,7 @@ describe('OK', () => {
   });
 
   it('tells nobody who was not told before', () => {
-    expect(planned({ named: CRITICAL, message: OK, health: fleet(cluster('x')) }).messages).toEqual([]);
+    expect(recovered({ health: fleet(cluster('x')) }).messages).toEqual([]);
   });
 });
 

@@ -1,61 +1,34 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ClusterHealth, FleetHealth } from '../../../lambdas/health/fleet-health.ts';
-import type { SloState } from '../../../lambdas/slo/objective.ts';
 import { CLASS_SIGNALS, SIGNALS, type Signal, type SignalId } from '../../../lambdas/tables/signals.ts';
-import { createLogger } from '../../../lambdas/telemetry/logger.ts';
-import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
-import { MOST_CLUSTERS, recordHealth } from '../../../lambdas/telemetry/record-health.ts';
-import { captureStdout } from './capture-stdout.ts';
-import { emfRecords } from './emf.ts';
+import { MOST_CLUSTERS, recordHealth, recordRollouts } from '../../../lambdas/telemetry/record-health.ts';
+import { createTelemetry } from '../../../lambdas/telemetry/telemetry.ts';
+import { at, MINUTE, rolloutSummary } from '../fleet/values.ts';
+import { cluster, fleet as fleetOf, SLO } from '../notify/values.ts';
+import { writtenByEachTest } from './capture-stdout.ts';
 
 const SIGNAL_IDS = Object.keys(SIGNALS) as SignalId[];
-const COUNTS = { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 };
-const SLO: SloState = { objective: 0.999, counts: COUNTS, budgetLeft: 1, fastBurn: 0, slowBurn: 0, missedLately: 0 };
-
 function signal(id: SignalId, value: number, classes?: Signal['classes']): Signal {
   return { id, value, story: 'x', command: 'y', classes };
 }
 
-function cluster(id: string, signals: readonly Signal[], changed: Partial<ClusterHealth> = {}): ClusterHealth {
-  return {
-    id,
-    name: id,
-    source: 'fleet.yaml',
-    state: 'well',
-    signals,
-    readable: true,
-    complete: true,
-    findings: [],
-    verdicts: [],
-    slo: SLO,
-    ...changed,
-  };
-}
-
 function fleet(clusters: readonly ClusterHealth[], changed: Partial<FleetHealth> = {}): FleetHealth {
   return {
-    at: '2026-11-21T10:00:00.000Z',
-    clusters,
+    ...fleetOf(...clusters),
     totals: Object.fromEntries(SIGNAL_IDS.map((id, i) => [id, i])) as FleetHealth['totals'],
     counts: { critical: 1, warning: 2, new: 4, maintenance: 8, well: 16, gone: 32 },
-    slo: SLO,
-    problems: [],
     ...changed,
   };
 }
 
 describe('recordHealth', () => {
-  let output: ReturnType<typeof captureStdout>;
-  beforeEach(() => {
-    output = captureStdout();
-  });
-  afterEach(() => output.restore());
+  const output = writtenByEachTest();
 
   function record(health: FleetHealth, byClass: ReadonlySet<SignalId> = new Set()) {
-    const metrics = createMetrics('report');
-    recordHealth(health, { units: SIGNALS, byClass }, { logger: createLogger('report'), metrics });
-    metrics.publishStoredMetrics();
-    return emfRecords(output.text());
+    const telemetry = createTelemetry('report');
+    recordHealth(health, { units: SIGNALS, byClass }, telemetry);
+    telemetry.metrics.publishStoredMetrics();
+    return output.records();
   }
 
   /** As they are written: CloudWatch makes a series of exactly these dimensions. */
@@ -140,7 +113,7 @@ describe('recordHealth', () => {
       ]),
       CLASS_SIGNALS,
     );
-    const published = emfRecords(output.text()).slice(0, -1);
+    const published = output.records().slice(0, -1);
     expect(published.map(({ dimensions, metrics }) => [Object.values(dimensions).slice(1), metrics])).toEqual([
       [['a', 'etcd-server'], { CertificatesCritical: [2], CertificatesWarning: [4] }],
       [['a', 'unknown'], { CertificatesCritical: [1] }],
@@ -179,10 +152,61 @@ describe('recordHealth', () => {
     const records = record(fleet(clusters));
     expect(records).toHaveLength(MOST_CLUSTERS + 1);
     expect(records[MOST_CLUSTERS - 1]?.dimensions['Cluster']).toBe(`c${MOST_CLUSTERS - 1}`);
-    const [logged = ''] = output
-      .text()
-      .split('\n')
-      .filter((line) => !line.includes('"_aws"'));
-    expect(JSON.parse(logged)).toMatchObject({ message: 'clusters left out of the metrics', clusters: 3 });
+    expect(output.lines()).toMatchObject([{ message: 'clusters left out of the metrics', clusters: 3 }]);
+  });
+});
+
+describe('recordRollouts', () => {
+  type Rollout = NonNullable<ClusterHealth['rollout']>;
+  const PART = { wanted: 3, replaced: 2, verified: 1, machines: [] };
+  const DONE = { start: at(-100 * MINUTE), trigger: 'schedule', id: 'r1' } as const;
+  const output = writtenByEachTest();
+  const rolled = (id: string, rollout: Partial<Rollout>, changed: Partial<ClusterHealth> = {}) =>
+    cluster(id, [], { rollout: { ...rolloutSummary({}), since: at(-5 * MINUTE), ...rollout }, ...changed });
+
+  function record(...clusters: readonly ClusterHealth[]) {
+    const { metrics } = createTelemetry('report');
+    recordRollouts({ at: at(), clusters }, metrics);
+    if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+    return output.records().map(({ dimensions, metrics: values }) => ({
+      cluster: dimensions['Cluster'],
+      values,
+    }));
+  }
+
+  it('publishes nothing while nothing rolls', () => {
+    expect(record(rolled('a', { state: 'idle' }), rolled('b', { state: 'refused' }))).toEqual([]);
+    expect(output.text()).not.toContain('_aws');
+  });
+
+  it('counts what is under way, and says how far each is, with its etcd', () => {
+    const records = record(
+      rolled('a', { state: 'rolling', progress: PART }),
+      rolled('b', { state: 'held', progress: { ...PART, etcd: { ...PART, verified: 3 } } }),
+      rolled('c', { state: 'verifying' }),
+      rolled('gone', { state: 'rolling', progress: PART }, { goneSince: at() }),
+    );
+    expect(records).toEqual([
+      { cluster: 'a', values: { RolloutProgress: [33] } },
+      { cluster: 'b', values: { RolloutProgress: [66] } },
+      { cluster: undefined, values: { RolloutsUnderWay: [3] } },
+    ]);
+  });
+
+  it.each<[string, Partial<Rollout>, number | undefined]>([
+    ['is just done', { rollout: DONE, durationMs: 42 * MINUTE }, 2_520],
+    ['is done for an hour', { rollout: DONE, durationMs: 42 * MINUTE, since: at(-60 * MINUTE) }, undefined],
+    [
+      'was done long before the index knew',
+      { rollout: { ...DONE, start: at(-3_000 * MINUTE) }, durationMs: MINUTE },
+      undefined,
+    ],
+    ['took nobody knows how long', { rollout: DONE }, undefined],
+    ['goes on', { state: 'rolling', rollout: DONE, durationMs: MINUTE }, undefined],
+  ])('tells the duration of one that %s: %s', (_, rollout, seconds) => {
+    const told = record(rolled('a', { state: 'done', ...rollout })).flatMap(
+      ({ values }) => values['RolloutDuration'] ?? [],
+    );
+    expect(told).toEqual(seconds === undefined ? [] : [seconds]);
   });
 });

@@ -1,37 +1,28 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { SweepReport } from '../../../lambdas/approval/report.ts';
 import { REASONS } from '../../../lambdas/tables/reasons.ts';
-import { createLogger } from '../../../lambdas/telemetry/logger.ts';
 import { METRIC } from '../../../lambdas/telemetry/metric-names.ts';
-import { createMetrics } from '../../../lambdas/telemetry/metrics.ts';
-import { recordSweep } from '../../../lambdas/telemetry/record-sweep.ts';
-import { captureStdout } from './capture-stdout.ts';
-import { emfRecords } from './emf.ts';
+import { recordAudit, recordJournal, recordSweep } from '../../../lambdas/telemetry/record-sweep.ts';
+import { createLogger, createTelemetry } from '../../../lambdas/telemetry/telemetry.ts';
+import { auditSummary, expiryFinding } from '../fleet/values.ts';
+import { entry } from '../journal/values.ts';
+import { writtenByEachTest } from './capture-stdout.ts';
 import { reportOf, rowOf } from './reports.ts';
 
 describe('recordSweep', () => {
-  let output: ReturnType<typeof captureStdout>;
-  beforeEach(() => {
-    output = captureStdout();
-  });
-  afterEach(() => output.restore());
+  const output = writtenByEachTest();
 
   function record(...reports: SweepReport[]): Record<string, unknown>[] {
-    const metrics = createMetrics('sweep');
-    const logger = createLogger('sweep');
-    for (const report of reports) recordSweep(report, { logger, metrics });
-    metrics.publishStoredMetrics();
-    return output
-      .text()
-      .split('\n')
-      .filter((line) => line.startsWith('{"level"'))
-      .map((line) => JSON.parse(line));
+    const telemetry = createTelemetry('sweep');
+    for (const report of reports) recordSweep(report, telemetry);
+    telemetry.metrics.publishStoredMetrics();
+    return output.lines();
   }
 
   it('publishes every count, one value for each sweep, with no dimension but the service', () => {
     const counts = { approved: 1, denied: 2, wouldWrite: 3, left: 4, ignored: 5, failed: 6 };
     record(reportOf({ counts, durationMs: 100 }), reportOf({ complete: false, durationMs: 250 }));
-    expect(emfRecords(output.text())).toEqual([
+    expect(output.records()).toEqual([
       {
         namespace: 'certmarshal',
         dimensions: { service: 'sweep' },
@@ -84,7 +75,7 @@ describe('recordSweep', () => {
     const ignored = Object.fromEntries(quiet.map(([reason]) => [reason, 2]));
     expect(quiet.length).toBeGreaterThan(5);
     expect(record(reportOf({}), reportOf({ ignored }))).toEqual([]);
-    expect(emfRecords(output.text())[0]?.metrics[METRIC.completed]).toEqual([1, 1]);
+    expect(output.records()[0]?.metrics[METRIC.completed]).toEqual([1, 1]);
   });
 
   const worthKnowing = Object.entries(REASONS).filter(([, { verdict, next }]) => verdict === 'ignore' && next !== '');
@@ -102,11 +93,7 @@ describe('recordSweep', () => {
   });
 
   it('tells two clusters of one name apart', () => {
-    recordSweep(
-      reportOf({ rows: [rowOf({})] }),
-      { logger: createLogger('sweep'), metrics: createMetrics('sweep') },
-      'a/berlin',
-    );
+    recordSweep(reportOf({ rows: [rowOf({})] }), createTelemetry('sweep'), 'a/berlin');
     expect(output.text().match(/"id":"a\/berlin"/g)).toHaveLength(2);
   });
 
@@ -145,5 +132,74 @@ describe('recordSweep', () => {
     createLogger('sweep').error('sweep failed', { error: new Error('broken \u001b[31m') });
     expect(output.text()).toMatch(/"stack":"Error: broken .*\\n {4}at /);
     expect(output.text()).not.toContain('\\u001b');
+  });
+});
+
+describe('recordAudit', () => {
+  const output = writtenByEachTest();
+
+  function record(audits: Readonly<Record<string, Parameters<typeof auditSummary>[0]>>) {
+    const telemetry = createTelemetry('sweep');
+    for (const [id, audit] of Object.entries(audits)) recordAudit(auditSummary(audit), telemetry, id);
+    telemetry.metrics.publishStoredMetrics();
+  }
+
+  it('counts findings and snapshots, without a series for each cluster', () => {
+    record({ paris: { counts: { critical: 2, warning: 3, info: 9 } }, rome: { snapshotProblem: 'S3 is down' } });
+    expect(output.records()).toMatchObject([
+      {
+        dimensions: { service: 'sweep' },
+        metrics: {
+          Audits: [1, 1],
+          AuditFindingsCritical: [2, 0],
+          AuditFindingsWarning: [3, 1],
+          SnapshotsUnwritten: [0, 1],
+        },
+      },
+    ]);
+  });
+
+  it('logs what is urgent, harmless', () => {
+    const findings = [
+      expiryFinding({ severity: 'critical', message: 'it \u001b[31m ended' }),
+      expiryFinding({ severity: 'info', object: 'news' }),
+    ];
+    record({ paris: { counts: { critical: 1, warning: 0, info: 1 }, findings, findingCount: 2 } });
+    expect(output.lines()).toMatchObject([
+      { level: 'WARN', id: 'paris', findings: [{ message: String.raw`it \u{1b}[31m ended` }] },
+    ]);
+    expect(output.text()).not.toContain('news');
+  });
+});
+
+describe('recordJournal', () => {
+  const output = writtenByEachTest();
+
+  function record(journaled: Parameters<typeof recordJournal>[0]) {
+    const telemetry = createTelemetry('sweep');
+    recordJournal(journaled, telemetry, 'berlin');
+    telemetry.metrics.publishStoredMetrics();
+    return { metrics: output.records()[0]?.metrics, logged: output.lines() };
+  }
+
+  it('counts the lines, and that none is missing', () => {
+    expect(record({ lines: 3, unwritten: [], leftOut: 0 })).toEqual({
+      metrics: { JournalLines: [3], JournalUnwritten: [0] },
+      logged: [],
+    });
+  });
+
+  it('says how many requests were left out', () => {
+    expect(record({ lines: 3, unwritten: [], leftOut: 7 }).logged).toMatchObject([{ level: 'WARN', leftOut: 7 }]);
+  });
+
+  it('logs each line whole that was not written, two hundred of them', () => {
+    const problem = { kind: 'journal', object: 'journal of cluster berlin', message: 'no', remedy: 'Let it.' };
+    const unwritten = Array.from({ length: 300 }, (_, index) => entry(index));
+    const { metrics, logged } = record({ lines: 0, unwritten, leftOut: 0, problem });
+    expect(metrics).toEqual({ JournalLines: [0], JournalUnwritten: [1] });
+    expect(logged[0]).toMatchObject({ level: 'ERROR', cluster: 'berlin', lines: 300, problem });
+    expect(logged).toHaveLength(201);
+    expect(logged[1]?.['line']).toEqual(entry(0));
   });
 });

@@ -1,0 +1,22 @@
+import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
+import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
+// oxlint-disable-next-line import/no-named-as-default -- its types have no other
+import middy from '@middy/core';
+import type { Context } from 'aws-lambda';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+
+/**
+ * The handler of a function. Its log names the request, its metrics are published when it ends, and its signal aborts a second before Lambda ends it.
+ *
+ * @param options of middy, where it is to be told otherwise
+ */
+export function createHandler<Event, Result = void>(
+  { logger, metrics }: Telemetry,
+  handle: (event: Event, signal: AbortSignal, context: Context) => Promise<Result>,
+  options: Parameters<typeof middy>[1] = { timeoutEarlyInMillis: 1_000 },
+) {
+  return middy<Event, Result>(options)
+    .use(injectLambdaContext(logger))
+    .use(logMetrics(metrics))
+    .handler(async (event, context, { signal }) => handle(event, signal, context));
+}
