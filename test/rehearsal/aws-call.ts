@@ -2,6 +2,7 @@ import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
+import { text } from 'node:stream/consumers';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { type MiniStack, REGION } from './ministack.ts';
 
@@ -56,13 +57,11 @@ export function awsCalls(
     sent.end(body);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the event "response" carries
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-    const chunks: Buffer[] = [];
-    for await (const chunk of answer) chunks.push(chunk);
-    const text = Buffer.concat(chunks).toString('utf8');
+    const told = await text(answer);
     const status = answer.statusCode ?? 0;
     if (status < 200 || status > 299)
-      throw new Error(`${service} ${method} ${path} ${headers['x-amz-target'] ?? ''}: ${status} ${text.slice(0, 500)}`);
-    return text;
+      throw new Error(`${service} ${method} ${path} ${headers['x-amz-target'] ?? ''}: ${status} ${told.slice(0, 500)}`);
+    return told;
   };
   return {
     query: (service, version, action, parameters = {}) =>

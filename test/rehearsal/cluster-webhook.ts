@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { DescribeAccessEntryCommand, type EKSClient } from '@aws-sdk/client-eks';
 import { stringify } from 'yaml';
 
@@ -141,7 +142,7 @@ async function callerIdentity(
   sent.end();
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the event "response" carries
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-  const body = await textOf(answer);
+  const body = await text(answer);
   const arn = /<Arn>([^<]+)<\/Arn>/.exec(body)?.[1] ?? /"Arn":\s*"([^"]+)"/.exec(body)?.[1];
   if (answer.statusCode !== 200 || arn === undefined)
     throw new Error(`STS: ${answer.statusCode} ${/<Code>([^<]+)</.exec(body)?.[1] ?? ''}`);
@@ -155,12 +156,6 @@ function roleOf(arn: string): string {
 }
 
 async function tokenOf(incoming: IncomingMessage): Promise<string> {
-  const review: { spec: { token: string } } = JSON.parse(await textOf(incoming));
+  const review: { spec: { token: string } } = JSON.parse(await text(incoming));
   return review.spec.token;
-}
-
-async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { request } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { REGION } from './ministack.ts';
 
 /** Where the API server of an emulated EKS cluster is. */
@@ -35,11 +36,11 @@ export async function startEksEndpoints(
     const { method = 'GET', url = '/' } = incoming;
     const { endpoint, caPem } = emulator();
     const sent = request(`${endpoint}${url}`, { method, ca: caPem, headers: incoming.headers, agent: false });
-    sent.end(await bytesOf(incoming));
+    sent.end(await buffer(incoming));
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the event "response" carries
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     const { 'content-length': _, 'transfer-encoding': __, ...headers } = answer.headers;
-    const bytes = await bytesOf(answer);
+    const bytes = await buffer(answer);
     const name = /^\/clusters\/([^/?]+)$/.exec(url)?.[1];
     const address = method === 'GET' && answer.statusCode === 200 && name !== undefined && addresses.get(name);
     const body = address ? withAddress(bytes, address) : bytes;
@@ -77,10 +78,4 @@ function withAddress(bytes: Buffer, { server, caPem }: ApiServerAddress): Buffer
     certificateAuthority: { data: Buffer.from(caPem).toString('base64') },
   });
   return Buffer.from(JSON.stringify(answer));
-}
-
-async function bytesOf(stream: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { ToolError } from '../control-plane/cache.ts';
 import { installOnce, outputOf } from './install-once.ts';
@@ -80,7 +81,7 @@ export async function runInRuntime(
   let handedAt = 0;
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body = await textOf(request);
+    const body = await text(request);
     const { method, url = '' } = request;
     if (method === 'GET' && url === `${PATH}/invocation/next`) {
       initMs ??= performance.now() - startedAt;
@@ -132,8 +133,8 @@ export async function runInRuntime(
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
+    stream.setEncoding('utf8').on('data', (piece: string) => {
+      output += piece;
     });
   const exited = once(child, 'exit');
   exited.then(
@@ -160,10 +161,4 @@ export async function runInRuntime(
 async function peakMemory(pid: number | undefined): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
-}
-
-async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
 }

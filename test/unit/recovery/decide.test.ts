@@ -96,16 +96,18 @@ describe('a request that is recovered', () => {
   });
 });
 
-interface FailingRow {
-  readonly name: string;
-  readonly rule: RecoveryRuleId;
-  readonly reason: RecoveryReason;
-  readonly csr?: ClientCsrFields;
-  readonly context?: Partial<RecoveryContext>;
-  readonly now?: number;
-  /** Other rules that cannot help failing too. */
-  readonly also?: readonly RecoveryRuleId[];
-}
+type FailingRow = readonly [
+  rule: RecoveryRuleId,
+  name: string,
+  reason: RecoveryReason,
+  change?: {
+    readonly csr?: ClientCsrFields;
+    readonly context?: Partial<RecoveryContext>;
+    readonly now?: number;
+    /** Other rules that cannot help failing too. */
+    readonly also?: readonly RecoveryRuleId[];
+  },
+];
 
 const alive = (known: Partial<{ ready: boolean; leaseRenewedAt: number | undefined }>) => ({
   liveness: new Map([['cp-1', { kind: 'known', ready: false, leaseRenewedAt: undefined, ...known } as const]]),
@@ -113,296 +115,273 @@ const alive = (known: Partial<{ ready: boolean; leaseRenewedAt: number | undefin
 const O = { oid: OID.organization, value: 'system:nodes' };
 const CN = { oid: OID.commonName, value: 'system:node:cp-1' };
 
-const FAILING: readonly FailingRow[] = [
-  { name: 'after the window closed', rule: 'window', reason: 'WindowClosed', now: NOW + 20 * MINUTE },
-  { name: 'before it opens', rule: 'window', reason: 'WindowClosed', now: NOW - 11 * MINUTE, also: ['created'] },
-  {
-    name: 'in the window of another cluster',
-    rule: 'window',
-    reason: 'WindowClosed',
-    context: { window: windowOf({ cluster: 'other' }) },
-  },
-  {
-    name: 'in a window of two hours',
-    rule: 'window',
-    reason: 'WindowClosed',
-    context: { window: windowOf({ until: new Date(NOW + 110 * MINUTE).toISOString() }) },
-  },
-  {
-    name: 'in a window that gives groups of an administrator',
-    rule: 'window',
-    reason: 'WindowClosed',
-    csr: { groups: ['system:bootstrappers', 'system:authenticated', 'system:masters'] },
-    context: { window: windowOf({ bootstrapGroups: ['system:masters'] }) },
-  },
-  { name: 'created in the future', rule: 'created', reason: 'ClockSkew', csr: { ageSeconds: -301 } },
-  {
-    name: 'created before the year 0, which RFC 3339 cannot write',
-    rule: 'created',
-    reason: 'ObjectMalformed',
-    csr: { ageSeconds: 100_000_000_000 },
-  },
-  {
-    name: 'no PKCS#10',
-    rule: 'request',
-    reason: 'RequestMalformed',
-    csr: { pem: Buffer.from('x') },
-    also: [
-      'signature',
-      'key',
-      'common-name',
-      'named',
-      'organization',
-      'subject',
-      'extensions',
-      'control-plane',
-      'ended',
-    ],
-  },
-  {
-    name: 'no node in the common name',
-    rule: 'common-name',
-    reason: 'CommonNameMismatch',
-    csr: { request: { commonName: 'kubernetes-admin' } },
-    also: ['named', 'control-plane', 'ended'],
-  },
-  {
-    name: 'two common names',
-    rule: 'common-name',
-    reason: 'CommonNameMismatch',
-    csr: { request: { subject: [[O], [CN], [CN]] } },
-    also: ['subject', 'named', 'control-plane', 'ended'],
-  },
-  { name: 'a control plane node that is not named', rule: 'named', reason: 'NodeNotNamed', csr: { node: 'cp-3' } },
-  {
-    name: 'another node’s common name, from a node',
-    rule: 'requester',
-    reason: 'RequesterNotAllowed',
-    csr: { ...own('cp-2'), node: 'cp-1' },
-    also: ['groups'],
-  },
-  {
-    name: 'a person',
-    rule: 'requester',
-    reason: 'RequesterNotAllowed',
-    csr: { username: 'mia' },
-  },
-  ...['system:bootstrap:abcde', 'system:bootstrap:abcdefg', 'system:bootstrap:ABCDEF', 'system:bootstrap:abcdef\n'].map(
-    (username): FailingRow => ({
-      name: `a user called ${JSON.stringify(username)}`,
-      rule: 'requester',
-      reason: 'RequesterNotAllowed',
-      csr: { username },
-    }),
-  ),
-  {
-    name: 'a bootstrap token with a further group',
-    rule: 'groups',
-    reason: 'GroupsNotExact',
-    csr: { groups: [...BOOTSTRAPPER_GROUPS, 'system:masters'] },
-  },
-  {
-    name: 'a bootstrap token without the group of the window',
-    rule: 'groups',
-    reason: 'GroupsNotExact',
-    csr: { groups: BOOTSTRAPPER_GROUPS.slice(0, 2) },
-  },
-  {
-    name: 'a bootstrap token with a group twice',
-    rule: 'groups',
-    reason: 'GroupsNotExact',
-    csr: { groups: [...BOOTSTRAPPER_GROUPS, 'system:authenticated'] },
-  },
-  {
-    name: 'a node with a further group',
-    rule: 'groups',
-    reason: 'GroupsNotExact',
-    csr: { ...own(), groups: [...NODE_GROUPS, 'system:masters'] },
-  },
-  {
-    name: 'a node with the groups of a bootstrap token',
-    rule: 'groups',
-    reason: 'GroupsNotExact',
-    csr: { ...own(), groups: BOOTSTRAPPER_GROUPS },
-  },
-  { name: 'no groups', rule: 'groups', reason: 'GroupsNotExact', csr: { groups: [] } },
-  {
-    name: 'server auth',
-    rule: 'usages',
-    reason: 'UsagesNotAllowed',
-    csr: { usages: ['digital signature', 'client auth', 'server auth'] },
-  },
-  { name: 'client auth alone', rule: 'usages', reason: 'UsagesNotAllowed', csr: { usages: ['client auth'] } },
-  {
-    name: 'key encipherment with ML-DSA',
-    rule: 'usages',
-    reason: 'UsagesNotAllowed',
-    csr: { usages: CLIENT_USAGES, request: { key: 'mldsa44' } },
-  },
-  { name: 'ten years', rule: 'expiration', reason: 'ExpirationTooLong', csr: { expirationSeconds: 3650 * 86_400 } },
-  { name: 'five minutes', rule: 'expiration', reason: 'ObjectMalformed', csr: { expirationSeconds: 300 } },
-  {
-    name: 'another key than it is signed with',
-    rule: 'signature',
-    reason: 'SignatureInvalid',
-    csr: { request: { tamper: 'signature' } },
-  },
-  { name: 'a small key', rule: 'key', reason: 'KeyNotAllowed', csr: { request: { key: 'rsa1024' } } },
-  {
-    name: 'an administrator’s organization',
-    rule: 'organization',
-    reason: 'OrganizationMismatch',
-    csr: { request: { organizations: ['system:masters'] } },
-  },
-  {
-    name: 'a second organization',
-    rule: 'organization',
-    reason: 'OrganizationMismatch',
-    csr: { request: { organizations: ['system:nodes', 'system:masters'] } },
-    also: ['subject'],
-  },
-  {
-    name: 'an organizational unit',
-    rule: 'subject',
-    reason: 'SubjectNotAllowed',
-    csr: { request: { subject: [[O], [CN], [{ oid: '2.5.4.11', value: 'x' }]] } },
-  },
-  {
-    name: 'a DNS name',
-    rule: 'extensions',
-    reason: 'SanNotAllowed',
-    csr: { request: { sans: [{ kind: 'dNSName', value: 'cp-1' }] } },
-  },
-  {
-    name: 'an address',
-    rule: 'extensions',
-    reason: 'SanNotAllowed',
-    csr: { request: { sans: [{ kind: 'iPAddress', value: '10.0.0.1' }] } },
-  },
-  {
-    name: 'a URI',
-    rule: 'extensions',
-    reason: 'SanNotAllowed',
-    csr: { request: { sans: [{ kind: 'uniformResourceIdentifier', value: 'spiffe://x' }] } },
-  },
-  {
-    name: 'another extension',
-    rule: 'extensions',
-    reason: 'SanNotAllowed',
-    csr: { request: { extensions: [extension(OID.basicConstraints, Buffer.from([0x30, 0]))] } },
-  },
-  {
-    name: 'a worker',
-    rule: 'control-plane',
-    reason: 'NotControlPlane',
-    context: { readings: vouchersOf(controlPlaneMachine('cp-1', { worker: true })) },
-  },
-  {
-    name: 'a Machine that is being deleted',
-    rule: 'control-plane',
-    reason: 'MachineGoing',
-    context: { readings: vouchersOf(controlPlaneMachine('cp-1', { deleting: true })) },
-  },
-  {
-    name: 'a Machine that is being deleted, and another of the node',
-    rule: 'control-plane',
-    reason: 'MachineGoing',
-    context: {
-      readings: vouchersOf(
-        controlPlaneMachine('cp-1'),
-        controlPlaneMachine('cp-1', { deleting: true, name: 'berlin-old' }),
-      ),
+const ROWS: readonly FailingRow[] = [
+  ['window', 'after the window closed', 'WindowClosed', { now: NOW + 20 * MINUTE }],
+  ['window', 'before it opens', 'WindowClosed', { now: NOW - 11 * MINUTE, also: ['created'] }],
+  [
+    'window',
+    'in the window of another cluster',
+    'WindowClosed',
+    { context: { window: windowOf({ cluster: 'other' }) } },
+  ],
+  [
+    'window',
+    'in a window of two hours',
+    'WindowClosed',
+    { context: { window: windowOf({ until: new Date(NOW + 110 * MINUTE).toISOString() }) } },
+  ],
+  [
+    'window',
+    'in a window that gives groups of an administrator',
+    'WindowClosed',
+    {
+      csr: { groups: ['system:bootstrappers', 'system:authenticated', 'system:masters'] },
+      context: { window: windowOf({ bootstrapGroups: ['system:masters'] }) },
     },
-  },
-  {
-    name: 'two Machines of the node',
-    rule: 'control-plane',
-    reason: 'EvidenceAmbiguous',
-    context: { readings: vouchersOf(controlPlaneMachine('cp-1'), controlPlaneMachine('cp-1', { name: 'again' })) },
-  },
-  {
-    name: 'two Machines of the node, where EC2 has no instance of it',
-    rule: 'control-plane',
-    reason: 'EvidenceAmbiguous',
-    context: {
-      readings: [
-        ...vouchersOf(controlPlaneMachine('cp-1'), controlPlaneMachine('cp-1', { name: 'again' })),
-        { source: 'ec2', ok: true, vouchers: [] },
+  ],
+  ['created', 'created in the future', 'ClockSkew', { csr: { ageSeconds: -301 } }],
+  [
+    'created',
+    'created before the year 0, which RFC 3339 cannot write',
+    'ObjectMalformed',
+    { csr: { ageSeconds: 100_000_000_000 } },
+  ],
+  [
+    'request',
+    'no PKCS#10',
+    'RequestMalformed',
+    {
+      csr: { pem: Buffer.from('x') },
+      also: [
+        'signature',
+        'key',
+        'common-name',
+        'named',
+        'organization',
+        'subject',
+        'extensions',
+        'control-plane',
+        'ended',
       ],
     },
-  },
-  {
-    name: 'no Machine of the node',
-    rule: 'control-plane',
-    reason: 'EvidenceMissing',
-    context: { readings: vouchersOf(controlPlaneMachine('cp-2')) },
-  },
-  {
-    name: 'a Machine of another cluster',
-    rule: 'control-plane',
-    reason: 'EvidenceMissing',
-    context: { readings: vouchersOf({ ...controlPlaneMachine('cp-1'), spec: { clusterName: 'dublin' } }) },
-  },
-  { name: 'no source', rule: 'control-plane', reason: 'EvidenceMissing', context: { readings: [] } },
-  {
-    name: 'a source that cannot be read, beside one that proves',
-    rule: 'control-plane',
-    reason: 'EvidenceUnreadable',
-    context: {
-      readings: [...contextOf().readings, { source: 'ec2', ok: false, problem: 'denied', remedy: 'Grant it.' }],
+  ],
+  [
+    'common-name',
+    'no node in the common name',
+    'CommonNameMismatch',
+    { csr: { request: { commonName: 'kubernetes-admin' } }, also: ['named', 'control-plane', 'ended'] },
+  ],
+  [
+    'common-name',
+    'two common names',
+    'CommonNameMismatch',
+    { csr: { request: { subject: [[O], [CN], [CN]] } }, also: ['subject', 'named', 'control-plane', 'ended'] },
+  ],
+  ['named', 'a control plane node that is not named', 'NodeNotNamed', { csr: { node: 'cp-3' } }],
+  [
+    'requester',
+    'another node’s common name, from a node',
+    'RequesterNotAllowed',
+    { csr: { ...own('cp-2'), node: 'cp-1' }, also: ['groups'] },
+  ],
+  ['requester', 'a person', 'RequesterNotAllowed', { csr: { username: 'mia' } }],
+  ...['system:bootstrap:abcde', 'system:bootstrap:abcdefg', 'system:bootstrap:ABCDEF', 'system:bootstrap:abcdef\n'].map(
+    (username): FailingRow => [
+      'requester',
+      `a user called ${JSON.stringify(username)}`,
+      'RequesterNotAllowed',
+      { csr: { username } },
+    ],
+  ),
+  [
+    'groups',
+    'a bootstrap token with a further group',
+    'GroupsNotExact',
+    { csr: { groups: [...BOOTSTRAPPER_GROUPS, 'system:masters'] } },
+  ],
+  [
+    'groups',
+    'a bootstrap token without the group of the window',
+    'GroupsNotExact',
+    { csr: { groups: BOOTSTRAPPER_GROUPS.slice(0, 2) } },
+  ],
+  [
+    'groups',
+    'a bootstrap token with a group twice',
+    'GroupsNotExact',
+    { csr: { groups: [...BOOTSTRAPPER_GROUPS, 'system:authenticated'] } },
+  ],
+  [
+    'groups',
+    'a node with a further group',
+    'GroupsNotExact',
+    { csr: { ...own(), groups: [...NODE_GROUPS, 'system:masters'] } },
+  ],
+  [
+    'groups',
+    'a node with the groups of a bootstrap token',
+    'GroupsNotExact',
+    { csr: { ...own(), groups: BOOTSTRAPPER_GROUPS } },
+  ],
+  ['groups', 'no groups', 'GroupsNotExact', { csr: { groups: [] } }],
+  [
+    'usages',
+    'server auth',
+    'UsagesNotAllowed',
+    { csr: { usages: ['digital signature', 'client auth', 'server auth'] } },
+  ],
+  ['usages', 'client auth alone', 'UsagesNotAllowed', { csr: { usages: ['client auth'] } }],
+  [
+    'usages',
+    'key encipherment with ML-DSA',
+    'UsagesNotAllowed',
+    { csr: { usages: CLIENT_USAGES, request: { key: 'mldsa44' } } },
+  ],
+  ['expiration', 'ten years', 'ExpirationTooLong', { csr: { expirationSeconds: 3650 * 86_400 } }],
+  ['expiration', 'five minutes', 'ObjectMalformed', { csr: { expirationSeconds: 300 } }],
+  [
+    'signature',
+    'another key than it is signed with',
+    'SignatureInvalid',
+    { csr: { request: { tamper: 'signature' } } },
+  ],
+  ['key', 'a small key', 'KeyNotAllowed', { csr: { request: { key: 'rsa1024' } } }],
+  [
+    'organization',
+    'an administrator’s organization',
+    'OrganizationMismatch',
+    { csr: { request: { organizations: ['system:masters'] } } },
+  ],
+  [
+    'organization',
+    'a second organization',
+    'OrganizationMismatch',
+    { csr: { request: { organizations: ['system:nodes', 'system:masters'] } }, also: ['subject'] },
+  ],
+  [
+    'subject',
+    'an organizational unit',
+    'SubjectNotAllowed',
+    { csr: { request: { subject: [[O], [CN], [{ oid: '2.5.4.11', value: 'x' }]] } } },
+  ],
+  ['extensions', 'a DNS name', 'SanNotAllowed', { csr: { request: { sans: [{ kind: 'dNSName', value: 'cp-1' }] } } }],
+  [
+    'extensions',
+    'an address',
+    'SanNotAllowed',
+    { csr: { request: { sans: [{ kind: 'iPAddress', value: '10.0.0.1' }] } } },
+  ],
+  [
+    'extensions',
+    'a URI',
+    'SanNotAllowed',
+    { csr: { request: { sans: [{ kind: 'uniformResourceIdentifier', value: 'spiffe://x' }] } } },
+  ],
+  [
+    'extensions',
+    'another extension',
+    'SanNotAllowed',
+    { csr: { request: { extensions: [extension(OID.basicConstraints, Buffer.from([0x30, 0]))] } } },
+  ],
+  [
+    'control-plane',
+    'a worker',
+    'NotControlPlane',
+    { context: { readings: vouchersOf(controlPlaneMachine('cp-1', { worker: true })) } },
+  ],
+  [
+    'control-plane',
+    'a Machine that is being deleted',
+    'MachineGoing',
+    { context: { readings: vouchersOf(controlPlaneMachine('cp-1', { deleting: true })) } },
+  ],
+  [
+    'control-plane',
+    'a Machine that is being deleted, and another of the node',
+    'MachineGoing',
+    {
+      context: {
+        readings: vouchersOf(
+          controlPlaneMachine('cp-1'),
+          controlPlaneMachine('cp-1', { deleting: true, name: 'berlin-old' }),
+        ),
+      },
     },
-  },
-  { name: 'a Node that is Ready', rule: 'ended', reason: 'StillValid', context: alive({ ready: true }) },
-  {
-    name: 'a Lease that was renewed 4 minutes ago',
-    rule: 'ended',
-    reason: 'StillValid',
-    context: alive({ leaseRenewedAt: NOW - 5 * MINUTE + 1 }),
-  },
-  {
-    name: 'a Lease renewed in the future',
-    rule: 'ended',
-    reason: 'StillValid',
-    context: alive({ leaseRenewedAt: NOW + 60 * MINUTE }),
-  },
-  {
-    name: 'a certificate that it asked with',
-    rule: 'ended',
-    reason: 'StillValid',
-    csr: { ...own(), extra: { 'authentication.kubernetes.io/credential-id': ['X509SHA256=00'] } },
-  },
-  {
-    name: 'a certificate among what it asked with',
-    rule: 'ended',
-    reason: 'StillValid',
-    csr: { ...own(), extra: { 'authentication.kubernetes.io/credential-id': ['JTI=1', 'X509SHA256=00'] } },
-  },
-  {
-    name: 'no Node',
-    rule: 'ended',
-    reason: 'NodeMissing',
-    context: { liveness: new Map([['cp-1', { kind: 'missing' }]]) },
-  },
-  {
-    name: 'a Node that cannot be read',
-    rule: 'ended',
-    reason: 'NodeUnreadable',
-    context: { liveness: new Map([['cp-1', { kind: 'unreadable', problem: 'forbidden' }]]) },
-  },
-  { name: 'a Node that was not looked at', rule: 'ended', reason: 'NodeUnreadable', context: { liveness: new Map() } },
-  {
-    name: 'all approvals spent',
-    rule: 'approvals',
-    reason: 'ApprovalsSpent',
-    context: { approved: new Map([['cp-1', 2]]) },
-  },
-  {
-    name: 'a count that is none',
-    rule: 'approvals',
-    reason: 'ApprovalsSpent',
-    context: { approved: new Map([['cp-1', Infinity]]) },
-  },
+  ],
+  [
+    'control-plane',
+    'two Machines of the node',
+    'EvidenceAmbiguous',
+    { context: { readings: vouchersOf(controlPlaneMachine('cp-1'), controlPlaneMachine('cp-1', { name: 'again' })) } },
+  ],
+  [
+    'control-plane',
+    'two Machines of the node, where EC2 has no instance of it',
+    'EvidenceAmbiguous',
+    {
+      context: {
+        readings: [
+          ...vouchersOf(controlPlaneMachine('cp-1'), controlPlaneMachine('cp-1', { name: 'again' })),
+          { source: 'ec2', ok: true, vouchers: [] },
+        ],
+      },
+    },
+  ],
+  [
+    'control-plane',
+    'no Machine of the node',
+    'EvidenceMissing',
+    { context: { readings: vouchersOf(controlPlaneMachine('cp-2')) } },
+  ],
+  [
+    'control-plane',
+    'a Machine of another cluster',
+    'EvidenceMissing',
+    { context: { readings: vouchersOf({ ...controlPlaneMachine('cp-1'), spec: { clusterName: 'dublin' } }) } },
+  ],
+  ['control-plane', 'no source', 'EvidenceMissing', { context: { readings: [] } }],
+  [
+    'control-plane',
+    'a source that cannot be read, beside one that proves',
+    'EvidenceUnreadable',
+    {
+      context: {
+        readings: [...contextOf().readings, { source: 'ec2', ok: false, problem: 'denied', remedy: 'Grant it.' }],
+      },
+    },
+  ],
+  ['ended', 'a Node that is Ready', 'StillValid', { context: alive({ ready: true }) }],
+  [
+    'ended',
+    'a Lease that was renewed 4 minutes ago',
+    'StillValid',
+    { context: alive({ leaseRenewedAt: NOW - 5 * MINUTE + 1 }) },
+  ],
+  ['ended', 'a Lease renewed in the future', 'StillValid', { context: alive({ leaseRenewedAt: NOW + 60 * MINUTE }) }],
+  [
+    'ended',
+    'a certificate that it asked with',
+    'StillValid',
+    { csr: { ...own(), extra: { 'authentication.kubernetes.io/credential-id': ['X509SHA256=00'] } } },
+  ],
+  [
+    'ended',
+    'a certificate among what it asked with',
+    'StillValid',
+    { csr: { ...own(), extra: { 'authentication.kubernetes.io/credential-id': ['JTI=1', 'X509SHA256=00'] } } },
+  ],
+  ['ended', 'no Node', 'NodeMissing', { context: { liveness: new Map([['cp-1', { kind: 'missing' }]]) } }],
+  [
+    'ended',
+    'a Node that cannot be read',
+    'NodeUnreadable',
+    { context: { liveness: new Map([['cp-1', { kind: 'unreadable', problem: 'forbidden' }]]) } },
+  ],
+  ['ended', 'a Node that was not looked at', 'NodeUnreadable', { context: { liveness: new Map() } }],
+  ['approvals', 'all approvals spent', 'ApprovalsSpent', { context: { approved: new Map([['cp-1', 2]]) } }],
+  ['approvals', 'a count that is none', 'ApprovalsSpent', { context: { approved: new Map([['cp-1', Infinity]]) } }],
 ];
+const FAILING = ROWS.map(([rule, name, reason, change]) => ({ rule, name, reason, ...change }));
 
 /** Who asks, and for which node. */
 const WHO: readonly RecoveryRuleId[] = ['named', 'requester', 'groups'];

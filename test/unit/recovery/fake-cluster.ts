@@ -28,6 +28,8 @@ export interface FakeCluster {
   before: (call: ApiCall) => void | Promise<void>;
   /** Names of requests that were approved. */
   approved(): readonly string[];
+  /** What the Lease says of the window. */
+  recorded(): unknown;
   addCsr(object: object): void;
   client(sees?: (name: string) => boolean): KubernetesClient;
   target(changed?: Partial<RecoveryTarget>): RecoveryTarget;
@@ -123,6 +125,10 @@ export function fakeCluster(): FakeCluster {
       [...cluster.csrs.values()].flatMap(({ metadata, status }) =>
         JSON.stringify(status).includes('CertMarshalRecovered') ? [metadata.name] : [],
       ),
+    recorded() {
+      const annotations = cluster.lease?.metadata['annotations'];
+      return JSON.parse(String(isJsonObject(annotations) ? annotations['certmarshal.dev/recovery'] : ''));
+    },
     addCsr(object) {
       const stored: unknown = object;
       if (!isStored(stored)) throw new Error('no object');

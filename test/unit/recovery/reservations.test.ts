@@ -8,14 +8,6 @@ const MINUTE = 60_000;
 const take = (cluster: FakeCluster, window = windowOf(), at = NOW) =>
   reserve(cluster.client(), window, 'cp-1', 0, () => at, signal).then(({ kind }) => kind);
 const end = (cluster: FakeCluster, window = windowOf(), at = NOW) => endWindow(cluster.client(), window, at, signal);
-const recordIn = ({ lease }: FakeCluster): unknown => {
-  const annotations: unknown = lease?.metadata['annotations'];
-  const text =
-    annotations instanceof Object && 'certmarshal.dev/recovery' in annotations
-      ? annotations['certmarshal.dev/recovery']
-      : '';
-  return JSON.parse(String(text));
-};
 /** Opened `minutes` from now, by the clock of the tests. */
 const later = (id: string, minutes: number, replaces?: readonly string[]) =>
   windowOf({
@@ -40,7 +32,7 @@ describe('ending a window early', () => {
     const cluster = fakeCluster();
     await take(cluster);
     expect(await end(cluster, windowOf(), NOW + 5_999)).toBe('ended');
-    expect(recordIn(cluster)).toEqual({
+    expect(cluster.recorded()).toEqual({
       window: 'w-1',
       until: new Date(NOW + 5_000).toISOString().replace('.000Z', 'Z'),
       approvals: { 'cp-1': 1 },
@@ -56,7 +48,7 @@ describe('ending a window early', () => {
     // In the same second.
     const next = later('w-2', 1);
     expect(await take(cluster, next, NOW + MINUTE + 950)).toBe('reserved');
-    expect(recordIn(cluster)).toMatchObject({ window: 'w-2', approvals: { 'cp-1': 1 } });
+    expect(cluster.recorded()).toMatchObject({ window: 'w-2', approvals: { 'cp-1': 1 } });
   });
 
   it('gives nothing more to a sweep that still has the window, nor to the same window opened again', async () => {
@@ -73,7 +65,7 @@ describe('ending a window early', () => {
     expect(await end(cluster)).toBe('none');
     await take(cluster, later('w-2', -1));
     expect(await end(cluster)).toBe('other');
-    expect(recordIn(cluster)).toMatchObject({ window: 'w-2', until: later('w-2', -1).until });
+    expect(cluster.recorded()).toMatchObject({ window: 'w-2', until: later('w-2', -1).until });
     expect(await end(cluster, later('w-2', -1), NOW + 60 * MINUTE)).toBe('other');
   });
 
@@ -87,7 +79,7 @@ describe('ending a window early', () => {
       cluster.lease = { ...cluster.lease, metadata: { ...cluster.lease.metadata, resourceVersion: String(version) } };
     };
     expect(await end(cluster)).toBe('busy');
-    expect(recordIn(cluster)).toMatchObject({ until: windowOf().until });
+    expect(cluster.recorded()).toMatchObject({ until: windowOf().until });
   });
 });
 

@@ -12,14 +12,6 @@ const signal = new AbortController().signal;
 const sweep = (target: RecoveryTarget, window: RecoveryWindow = windowOf(), clock = () => NOW) =>
   sweepRecovery(target, window, { clock, signal });
 const tell = ({ csr, reason, outcome }: RecoveryRow) => `${csr} ${reason} ${outcome}`;
-const counted = (cluster: FakeCluster): unknown => {
-  const annotations: unknown = cluster.lease?.metadata['annotations'];
-  const text =
-    typeof annotations === 'object' && annotations !== null && 'certmarshal.dev/recovery' in annotations
-      ? annotations['certmarshal.dev/recovery']
-      : undefined;
-  return typeof text === 'string' ? JSON.parse(text) : undefined;
-};
 /** A Lease as certmarshal leaves it. */
 function leaseOf(record: unknown): NonNullable<FakeCluster['lease']> {
   return {
@@ -110,7 +102,7 @@ describe('a sweep of a recovery window', () => {
       `PUT ${LEASE}`,
       `PUT ${CSRS}/csr-2/approval`,
     ]);
-    expect(counted(cluster)).toEqual({ window: 'w-1', until: windowOf().until, approvals: { 'cp-1': 1, 'cp-2': 1 } });
+    expect(cluster.recorded()).toEqual({ window: 'w-1', until: windowOf().until, approvals: { 'cp-1': 1, 'cp-2': 1 } });
     expect(cluster.csrs.get('csr-1')).toMatchObject({
       status: {
         conditions: [
@@ -236,7 +228,7 @@ describe('the Lease that counts', () => {
     cluster.lease = leaseOf(ours);
     await sweep(cluster.target());
     expect(cluster.lease.metadata['annotations']).toMatchObject({ 'example.com/kept': 'yes' });
-    expect(counted(cluster)).toMatchObject({ approvals: { 'cp-1': 2 } });
+    expect(cluster.recorded()).toMatchObject({ approvals: { 'cp-1': 2 } });
   });
 
   it('is no Lease without a resourceVersion: a write would be unconditional', async () => {
@@ -319,7 +311,7 @@ describe('a write that goes wrong', () => {
     expect(report.rows.map((row) => row.outcome)).toEqual([outcome]);
     expect(report.problems).toHaveLength(problems);
     // It is counted all the same.
-    expect(counted(cluster)).toMatchObject({ approvals: { 'cp-1': 1 } });
+    expect(cluster.recorded()).toMatchObject({ approvals: { 'cp-1': 1 } });
   });
 
   it('a count that cannot be written gives nothing', async () => {
@@ -438,7 +430,7 @@ describe('a Lease that was removed', () => {
     });
     expect(rows.map(tell)).toEqual(['csr-1 Recovered written']);
     expect(given).toEqual(new Map([['cp-1', 2]]));
-    expect(counted(cluster)).toMatchObject({ approvals: { 'cp-1': 2 } });
+    expect(cluster.recorded()).toMatchObject({ approvals: { 'cp-1': 2 } });
   });
 
   it('counts approvals of this window only, and of recoveries only', async () => {
