@@ -12,7 +12,7 @@ import type { Fleet, FleetCluster } from '../lambdas/config/fleet.ts';
 import type { ExpiredServer } from '../lambdas/contracts/order.ts';
 import {
   DEFAULT_NAMESPACE,
-  LONGEST_EXPIRED_AT_MOST_MS,
+  MAX_EXPIRED_AT_MOST_MS,
   NAMESPACE,
   PROVIDERS,
   type Provider,
@@ -222,8 +222,8 @@ export function expiredServerOf({
 /** @throws UsageError */
 function ageOf(given: string): number {
   const seconds = parseDuration(given);
-  if (seconds !== undefined && seconds > 0 && seconds * 1_000 <= LONGEST_EXPIRED_AT_MOST_MS) return seconds * 1_000;
-  const longest = formatDuration(LONGEST_EXPIRED_AT_MOST_MS / 1_000);
+  if (seconds !== undefined && seconds > 0 && seconds * 1_000 <= MAX_EXPIRED_AT_MOST_MS) return seconds * 1_000;
+  const longest = formatDuration(MAX_EXPIRED_AT_MOST_MS / 1_000);
   throw new UsageError(
     `--expired-at-most takes a time such as 180d, at most ${longest}; got ${printable(given)}. An older certificate is pinned by its fingerprint.`,
   );

@@ -42,7 +42,7 @@ export const VPC_ID = /^vpc-[0-9a-f]{1,32}$/;
 export const SERVER = /^[A-Za-z0-9.:[\]_-]{1,300}(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,300})?$/;
 
 /** kubeadm makes serving certificates for a year. One that ended longer ago is pinned by its fingerprint. */
-export const LONGEST_EXPIRED_AT_MOST_MS = 366 * DAY_MS;
+export const MAX_EXPIRED_AT_MOST_MS = 366 * DAY_MS;
 
 /** Real clusters have one Service CIDR for each IP family, and a few more through ServiceCIDR objects. */
 export const MAX_SERVICE_CIDRS = 16;

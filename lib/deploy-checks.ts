@@ -1,8 +1,8 @@
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import { isFor, matchesGlob } from '../lambdas/approval/selection.ts';
 import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
-import { LONGEST_EXPIRED_SERVER_MS } from '../lambdas/fleet/expired-server.ts';
-import { matchesId } from '../lambdas/fleet/rollout-policy-of.ts';
+import { MAX_EXPIRED_SERVER_MS } from '../lambdas/fleet/expired-server.ts';
+import { matchesId } from '../lambdas/rollout/policy-of.ts';
 import type { MaintenanceWindow } from '../lambdas/health/maintenance.ts';
 import { ALARM_IDS, ALARMS, type AlarmEntry, alarmSetting } from '../lambdas/tables/alarms.ts';
 import { DAY_MS } from '../lambdas/time.ts';
@@ -122,7 +122,7 @@ function unheard({ monitoring: { alarms } }: Fleet): readonly string[] {
 }
 
 /** Whoever is away longer than that forgets the window. */
-const LONGEST_MAINTENANCE_MS = 31 * DAY_MS;
+const MAX_MAINTENANCE_MS = 31 * DAY_MS;
 
 function oddMaintenance(fleet: Fleet, now: number): readonly string[] {
   return fleet.monitoring.maintenance.flatMap(({ clusters, when }, index) => {
@@ -142,7 +142,7 @@ function oddTimes(
   const until = Date.parse(when.until);
   if (until <= now) return [`${field} ended at ${when.until}: it does nothing any more, and can be taken out`];
   const days = Math.round((until - Math.max(now, Date.parse(when.from))) / DAY_MS);
-  return days * DAY_MS > LONGEST_MAINTENANCE_MS
+  return days * DAY_MS > MAX_MAINTENANCE_MS
     ? [`${field} is open for ${days} days, until ${when.until}: ${silence} as long`]
     : [];
 }
@@ -184,11 +184,11 @@ function oddEnd(field: string, cluster: string, until: string, now: number): rea
   const end = Date.parse(until);
   if (end <= now)
     return [`${field}.until: ${until} is over: the entry of ${cluster} does nothing any more, and can be taken out`];
-  if (end - now <= LONGEST_EXPIRED_SERVER_MS)
+  if (end - now <= MAX_EXPIRED_SERVER_MS)
     return [`${field}.until: until ${until} an expired certificate of the API server of ${cluster} is taken for valid`];
-  const days = LONGEST_EXPIRED_SERVER_MS / DAY_MS;
+  const days = MAX_EXPIRED_SERVER_MS / DAY_MS;
   return [
-    `${field}.until: ${until} is more than ${days} days from now: the entry is not used before ${new Date(end - LONGEST_EXPIRED_SERVER_MS).toISOString()}, and until then an expired certificate of ${cluster} is refused; write an earlier time`,
+    `${field}.until: ${until} is more than ${days} days from now: the entry is not used before ${new Date(end - MAX_EXPIRED_SERVER_MS).toISOString()}, and until then an expired certificate of ${cluster} is refused; write an earlier time`,
   ];
 }
 

@@ -12,7 +12,7 @@ import { hang, type Lines, table } from '../terminal/draw.ts';
 import { strong } from '../terminal/paint.ts';
 
 /** More than any account has room for. */
-const MOST_CLUSTERS = 1_000_000;
+const MAX_CLUSTERS = 1_000_000;
 
 /** Columns, below which a quantity stands behind what it is of. */
 const NARROW = 80;
@@ -80,9 +80,9 @@ export function billOf(clusters: number, unwell: number): Bill {
 function clustersOf(text: string | undefined): number {
   if (text === undefined) throw new UsageError('Say how many clusters it watches, for example --clusters 40.');
   const clusters = Number(text);
-  if (!/^\d{1,7}$/.test(text) || clusters < 1 || clusters > MOST_CLUSTERS)
+  if (!/^\d{1,7}$/.test(text) || clusters < 1 || clusters > MAX_CLUSTERS)
     throw new UsageError(
-      `--clusters takes a whole number from 1 to ${count(MOST_CLUSTERS)}, not ${JSON.stringify(text)}.`,
+      `--clusters takes a whole number from 1 to ${count(MAX_CLUSTERS)}, not ${JSON.stringify(text)}.`,
     );
   return clusters;
 }

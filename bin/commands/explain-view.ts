@@ -17,7 +17,7 @@ const ENDINGS = {
   ignore: 'Not judged.',
 } as const;
 const OBSERVED = 'The policy only observes: nothing is written.';
-const MOST_NAMES = 20;
+const MAX_NAMES = 20;
 
 export interface Explanation {
   readonly verdict: Verdict;
@@ -89,8 +89,8 @@ function story({ verdict, names, message }: Verdict, who: string): string {
 /** One name a line, the unproven ones first: they are what the reader looks for. */
 function nameRows(names: readonly NameProof[]): string[][] {
   const ordered = names.toSorted((a, b) => Number(a.proven) - Number(b.proven));
-  const cells = ordered.slice(0, MOST_NAMES).map((proof) => nameCell(proof));
-  if (ordered.length > MOST_NAMES) cells.push(`and ${ordered.length - MOST_NAMES} more; --output json lists them all`);
+  const cells = ordered.slice(0, MAX_NAMES).map((proof) => nameCell(proof));
+  if (ordered.length > MAX_NAMES) cells.push(`and ${ordered.length - MAX_NAMES} more; --output json lists them all`);
   return cells.map((cell, index) => [index === 0 ? 'names' : '', cell]);
 }
 

@@ -10,8 +10,8 @@ import { PROVIDER_NAMES, problemLines, serverLine } from '../terminal/phrases.ts
 import { joined, shortDuration, took } from '../terminal/words.ts';
 
 // What a person must see comes first and is never cut; approvals are only an assurance.
-const MOST_APPROVALS = 20;
-const MOST_OTHERS = 100;
+const MAX_APPROVALS = 20;
+const MAX_OTHERS = 100;
 
 export interface SweepView {
   readonly report: SweepReport;
@@ -33,7 +33,7 @@ export function sweepLines(view: SweepView): Lines {
       ? judged(view)
       : [hang(bad('✖ '), bad(`${cluster} · ${PROVIDER_NAMES[provider]} · not readable`)), serverLine(server)],
     report.problems
-      .slice(0, MOST_OTHERS)
+      .slice(0, MAX_OTHERS)
       .map(({ object, message, remedy }) => ['', problemLines(`${object}: ${message}`, pasteable(remedy, program))]),
     '',
     faint(cost(report)),
@@ -45,7 +45,7 @@ function judged({ report, server, policies, program, repeat }: SweepView): Lines
   const rows = report.rows.toSorted((a, b) => urgency(a) - urgency(b) || compare(a.reason, b.reason));
   const others = rows.filter(({ verdict }) => verdict !== 'approve');
   const approvals = rows.filter(({ verdict }) => verdict === 'approve');
-  const shown = [...others.slice(0, MOST_OTHERS), ...approvals.slice(0, MOST_APPROVALS)];
+  const shown = [...others.slice(0, MAX_OTHERS), ...approvals.slice(0, MAX_APPROVALS)];
   const hidden = rows.length - shown.length;
   const [first] = others;
   return [

@@ -55,7 +55,7 @@ async function firstMachines(client: KubernetesClient, selection: MachineSelecti
 /** A signer takes seconds. */
 const SIGNER_PATIENCE_MS = 5 * 60_000;
 /** Ten thousand requests say enough. */
-const MOST_PAGES = 20;
+const MAX_PAGES = 20;
 
 /** Whether what is approved is signed too. */
 export function signerCheck(server: Server, now: () => number): Check {
@@ -79,7 +79,7 @@ export function signerCheck(server: Server, now: () => number): Check {
           else if (waitsSince(read.csr) < now() - SIGNER_PATIENCE_MS) waiting += 1;
         }
         pages += 1;
-        if (pages === MOST_PAGES) break;
+        if (pages === MAX_PAGES) break;
       }
       if (waiting === 0)
         return passed(signed === 0 ? 'nothing to see yet' : `${counted(signed, 'certificate')} issued`);

@@ -3,7 +3,7 @@ import { link, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AwsError } from '../aws/errors.ts';
 import { makeDirectory } from './make-directory.ts';
-import { decodeSnapshot, encodeSnapshot, LARGEST_SNAPSHOT } from './snapshot-file.ts';
+import { decodeSnapshot, encodeSnapshot, MAX_SNAPSHOT } from './snapshot-file.ts';
 import type { Snapshots } from './snapshots.ts';
 
 /** In its directory. A name of a cluster may hold what a file name must not. */
@@ -48,7 +48,7 @@ async function contentOf(file: string): Promise<Buffer | 'too-large' | undefined
     const handle = await open(file, 'r');
     try {
       const { size } = await handle.stat();
-      return size > LARGEST_SNAPSHOT ? 'too-large' : await handle.readFile();
+      return size > MAX_SNAPSHOT ? 'too-large' : await handle.readFile();
     } finally {
       await handle.close();
     }

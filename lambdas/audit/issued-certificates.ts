@@ -24,7 +24,7 @@ const CLASSES: ReadonlyMap<string, CertificateClass> = new Map([
 
 /** As many as a snapshot keeps, and what 5,000 nodes that start at once take, four times over. */
 const MOST = 10_000;
-const MOST_CHARACTERS = 32 * 1024 * 1024;
+const MAX_CHARACTERS = 32 * 1024 * 1024;
 /** An ordinary one has 1 to 2 KB. */
 const LONGEST = 64 * 1024;
 
@@ -57,7 +57,7 @@ export function collectIssued(): IssuedCertificates {
       // What is no certificate is said to be none.
       const certificate = request.certificate.length > LONGEST ? '' : request.certificate;
       const grown = certificate.length - (before?.certificate.length ?? 0);
-      if ((before === undefined && kept.size === MOST) || characters + grown > MOST_CHARACTERS) {
+      if ((before === undefined && kept.size === MOST) || characters + grown > MAX_CHARACTERS) {
         left += 1;
         return;
       }

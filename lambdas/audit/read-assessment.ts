@@ -202,11 +202,11 @@ function unknownField(field: string, from: Fields, known: readonly string[]): st
   const absent = known.filter((other) => !Object.hasOwn(from, other));
   const meant = didYouMean(field, absent);
   if (meant !== undefined) return `is not known: did you mean ${meant}?`;
-  return known.length > MOST_LISTED ? 'is not known' : `is not known: there are ${known.join(', ')}`;
+  return known.length > MAX_LISTED ? 'is not known' : `is not known: there are ${known.join(', ')}`;
 }
 
 /** Of fields, where none is near. */
-const MOST_LISTED = 8;
+const MAX_LISTED = 8;
 
 /** What a source says of an end that it has not read from a certificate. */
 const USUAL_BASES: Readonly<Record<string, string>> = {

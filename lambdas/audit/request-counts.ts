@@ -4,13 +4,13 @@ import type { CountedRequest } from '../resources/signing-request.ts';
 import { HOUR_MS } from '../time.ts';
 
 /** Groups of requests that are kept apart in the result. */
-const MOST_GROUPS = 200;
+const MAX_GROUPS = 200;
 /** Of these, chosen by count; the others by age. */
-const LARGEST_GROUPS = 100;
+const MAX_BY_COUNT = 100;
 /** While counting: two of each of 20,000 nodes. A requester cannot choose its name, so more are no storm of one. */
-const MOST_COUNTED = 40_000;
+const MAX_COUNTED = 40_000;
 /** A requester does choose the signer. */
-const MOST_SIGNERS = 100;
+const MAX_SIGNERS = 100;
 const EXAMPLES = 3;
 const MAX_TEXT = 253;
 
@@ -46,7 +46,7 @@ export function countRequests(now: number): RequestCounts {
     const key = `${state} ${signer} ${requester}`;
     const known = groups.get(key);
     if (known !== undefined) return known;
-    if (groups.size >= MOST_COUNTED && requester !== ALL_OTHERS)
+    if (groups.size >= MAX_COUNTED && requester !== ALL_OTHERS)
       return groupOf({ signer, requester: ALL_OTHERS, state });
     const group: Group = {
       signer: printable(signer, MAX_TEXT),
@@ -66,7 +66,7 @@ export function countRequests(now: number): RequestCounts {
   return {
     add(request) {
       const { createdAt, requester, state } = request;
-      const known = signers.has(request.signer) || signers.size < MOST_SIGNERS;
+      const known = signers.has(request.signer) || signers.size < MAX_SIGNERS;
       if (known) signers.add(request.signer);
       const group = groupOf({ signer: known ? request.signer : ALL_OTHERS, requester, state });
       group.count += 1;
@@ -103,11 +103,11 @@ function divide(groups: readonly Group[]): { readonly kept: readonly Group[]; re
   const byCount = groups.filter(({ requester }) => requester !== ALL_OTHERS).toSorted((a, b) => b.count - a.count);
   // An issued request waits for nothing, however old it is.
   const byAge = byCount
-    .slice(LARGEST_GROUPS)
+    .slice(MAX_BY_COUNT)
     .toSorted((a, b) => Number(a.state === 'issued') - Number(b.state === 'issued') || a.oldest - b.oldest);
-  const others = MOST_GROUPS - LARGEST_GROUPS;
+  const others = MAX_GROUPS - MAX_BY_COUNT;
   return {
-    kept: [...byCount.slice(0, LARGEST_GROUPS), ...byAge.slice(0, others)],
+    kept: [...byCount.slice(0, MAX_BY_COUNT), ...byAge.slice(0, others)],
     rest: [...byAge.slice(others), ...unnamed],
   };
 }

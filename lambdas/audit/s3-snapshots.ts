@@ -1,5 +1,5 @@
 import { type BucketOptions, createByteObjects } from '../aws/byte-objects.ts';
-import { decodeSnapshot, encodeSnapshot, LARGEST_SNAPSHOT } from './snapshot-file.ts';
+import { decodeSnapshot, encodeSnapshot, MAX_SNAPSHOT } from './snapshot-file.ts';
 import type { Snapshots } from './snapshots.ts';
 
 /** Where the snapshots are; permissions name it. */
@@ -14,7 +14,7 @@ export function snapshotKey(id: string): string {
 export function createS3Snapshots(options: BucketOptions): Snapshots {
   const objects = createByteObjects({
     ...options,
-    largest: LARGEST_SNAPSHOT,
+    largest: MAX_SNAPSHOT,
     contentType: 'application/json',
     contentEncoding: 'gzip',
   });

@@ -6,7 +6,7 @@ import { readSnapshot, type Snapshot } from '../contracts/snapshot.ts';
  * Bytes of JSON: a small file must not become a large one. An assessment has at most 52 MiB of observations and findings. A snapshot that is
  * stored is no larger either: what cannot be compressed is left as it is.
  */
-export const LARGEST_SNAPSHOT = 64 * 1024 * 1024;
+export const MAX_SNAPSHOT = 64 * 1024 * 1024;
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
@@ -20,7 +20,7 @@ export async function encodeSnapshot(snapshot: Snapshot): Promise<Buffer> {
 export async function decodeSnapshot(bytes: Uint8Array): Promise<Snapshot | undefined> {
   let value: unknown;
   try {
-    const text = await decompress(bytes, { maxOutputLength: LARGEST_SNAPSHOT });
+    const text = await decompress(bytes, { maxOutputLength: MAX_SNAPSHOT });
     value = JSON.parse(text.toString('utf8'));
   } catch {
     // What is wrong with it changes nothing: it is written anew.

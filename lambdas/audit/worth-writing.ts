@@ -5,7 +5,7 @@ import type { Snapshot } from '../contracts/snapshot.ts';
 import { REMEMBERED_SOURCES } from '../tables/audit-sources.ts';
 
 /** A stored snapshot is never older than that and one cadence of audits. Milliseconds. */
-const LONGEST_MS = 2 * 3_600_000;
+const MAX_MS = 2 * 3_600_000;
 /** No rule looks closer at a clock, and no two answers tell the same. */
 const CLOCK_STEP_MS = 60_000;
 
@@ -21,7 +21,7 @@ const CLOCK_STEP_MS = 60_000;
 export function worthWriting(previous: Snapshot, snapshot: Snapshot): boolean {
   const age = Date.parse(snapshot.auditedAt) - Date.parse(previous.auditedAt);
   // A clock that was set back tells no age.
-  if (!(age >= 0 && age < LONGEST_MS)) return true;
+  if (!(age >= 0 && age < MAX_MS)) return true;
   if (previous.partial !== undefined || snapshot.partial !== undefined) return true;
   if (previous.cluster !== snapshot.cluster || previous.provider !== snapshot.provider) return true;
   if (!sawEverything(snapshot)) return true;

@@ -39,20 +39,20 @@ export interface InstanceFilter {
 }
 
 /** Names in one call of {@link ListInstances}. */
-const MOST_NODES = 2_000;
+const MAX_NODES = 2_000;
 const RUNNING = ['running'];
 /** Source: EC2 API reference, `InstanceState`. What is terminated has no address any more. */
 const NOT_TERMINATED = [...RUNNING, 'pending', 'shutting-down', 'stopping', 'stopped'];
 /** Of one call in all filters (EC2 API reference, FilterLimitExceeded): two are taken by the state and the VPC. */
-const MOST_VALUES = 200 - 2;
+const MAX_VALUES = 200 - 2;
 /** Instances of one page (EC2 API reference, DescribeInstances). */
 const PAGE = 1_000;
 /** Of nodes: more than one page comes only when instances of several VPCs have the same name. */
-const MOST_PAGES = 5;
+const MAX_PAGES = 5;
 /** Of a cluster. EC2 may give pages that are not full. */
-const MOST_CLUSTER_PAGES = 100;
+const MAX_CLUSTER_PAGES = 100;
 /** Of one query. */
-const MOST_INSTANCES = 20_000;
+const MAX_INSTANCES = 20_000;
 /** In one account and Region. Fewer when EC2 throttles. */
 const CALLS_PER_SECOND = 20;
 
@@ -74,15 +74,15 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
     const object = describeCall('ec2:DescribeInstances', scope);
     const { nodes, vpcId, cluster } = query;
     const states = cluster === undefined ? RUNNING : NOT_TERMINATED;
-    if (nodes.length > MOST_NODES)
-      throw invalid(object, `${nodes.length} nodes are more than ${MOST_NODES}`, 'Ask for fewer nodes at once.');
+    if (nodes.length > MAX_NODES)
+      throw invalid(object, `${nodes.length} nodes are more than ${MAX_NODES}`, 'Ask for fewer nodes at once.');
     if (cluster !== undefined && !CLUSTER_NAME.test(cluster))
       throw invalid(
         object,
         'the cluster has a name that no tag of EKS can have',
         'Give the name that EKS calls it by.',
       );
-    const mostPages = cluster === undefined ? MOST_PAGES : MOST_CLUSTER_PAGES;
+    const mostPages = cluster === undefined ? MAX_PAGES : MAX_CLUSTER_PAGES;
     const seen = new Set<string>();
     for (const { name, values } of cluster === undefined ? instanceFilters(nodes) : clusterFilters(cluster)) {
       const { client, pace } = scoped(scope);
@@ -105,10 +105,10 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
         const instances = Reservations.flatMap(({ Instances = [] }) => Instances).filter(
           ({ InstanceId = '' }) => !seen.has(InstanceId) && seen.add(InstanceId),
         );
-        if (seen.size > MOST_INSTANCES)
+        if (seen.size > MAX_INSTANCES)
           throw invalid(
             object,
-            `there are more than ${MOST_INSTANCES} instances`,
+            `there are more than ${MAX_INSTANCES} instances`,
             'Let no policy for this cluster trust Machines, Nodes or patterns beside ec2: then only the nodes that ask are read.',
           );
         if (instances.length > 0) yield instances;
@@ -146,9 +146,9 @@ export function instanceFilters(nodes: readonly string[]): readonly InstanceFilt
 }
 
 function filters(name: InstanceFilter['name'], values: readonly string[]): readonly InstanceFilter[] {
-  const count = Math.ceil(values.length / MOST_VALUES);
+  const count = Math.ceil(values.length / MAX_VALUES);
   return Array.from({ length: count }, (_, index) => ({
     name,
-    values: values.slice(index * MOST_VALUES, (index + 1) * MOST_VALUES),
+    values: values.slice(index * MAX_VALUES, (index + 1) * MAX_VALUES),
   }));
 }

@@ -51,13 +51,13 @@ export interface EksAuditReader {
 /** All calls to one account and Region, of all its clusters together. */
 const CALLS_PER_SECOND = 10;
 /** A cluster has two at most; room for a change of that. */
-const MOST_AUTHORITIES = 20;
+const MAX_AUTHORITIES = 20;
 /** The quota is 30, and can be raised. */
-const MOST_NODEGROUPS = 500;
+const MAX_NODEGROUPS = 500;
 /** The largest page of both lists. */
 const PAGE = 100;
 /** Characters of base64: two certificates are under 4,000. */
-const LARGEST_CA = 65_536;
+const MAX_CA = 65_536;
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 /** The format of ids is not documented: whatever is printable and can stand in a path. */
@@ -117,7 +117,7 @@ export function createEksAuditReader({
       async authorities(signal) {
         const object = attempt('eks:ListCertificateAuthorities');
         const call = { object, remedies: LIST_AUTHORITIES_REMEDIES };
-        const ids = await listAll(object, MOST_AUTHORITIES, async (nextToken) => {
+        const ids = await listAll(object, MAX_AUTHORITIES, async (nextToken) => {
           const command = new ListCertificateAuthoritiesCommand({ clusterName, maxResults: PAGE, nextToken });
           const answer = await paced(call, signal, (abortSignal) => client.send(command, { abortSignal }));
           return { items: answer.certificateAuthorities?.map((summary) => summary?.id), nextToken: answer.nextToken };
@@ -134,7 +134,7 @@ export function createEksAuditReader({
 
       async nodegroups(signal) {
         const object = attempt('eks:ListNodegroups');
-        const names = await listAll(object, MOST_NODEGROUPS, async (nextToken) => {
+        const names = await listAll(object, MAX_NODEGROUPS, async (nextToken) => {
           const command = new ListNodegroupsCommand({ clusterName, maxResults: PAGE, nextToken });
           const answer = await paced({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));
           return { items: answer.nodegroups, nextToken: answer.nextToken };
@@ -199,8 +199,8 @@ function readNodegroup(nodegroup: Nodegroup | undefined, name: string, object: s
  * @throws AwsError `invalid`
  */
 function pemOf(data: unknown, object: string, field: string): string {
-  if (!isText(data) || data.length > LARGEST_CA || !BASE64.test(data))
-    throw invalid(object, `${field} is not base64 of at most ${LARGEST_CA} characters`);
+  if (!isText(data) || data.length > MAX_CA || !BASE64.test(data))
+    throw invalid(object, `${field} is not base64 of at most ${MAX_CA} characters`);
   const bytes = Buffer.from(data, 'base64');
   const isDer = bytes[0] === 0x30 && !bytes.includes('-----BEGIN');
   if (!isDer) return bytes.toString('utf8');

@@ -52,15 +52,15 @@ export interface EksReaderOptions {
 /** The largest page of ListClusters (EKS API reference). */
 const PAGE = 100;
 /** Of one list: 10,000 clusters in one account and Region. */
-const MOST_PAGES = 100;
+const MAX_PAGES = 100;
 /** ListClusters and DescribeCluster together, in one account and Region: 100 clusters in ten seconds. Fewer when EKS throttles. */
 const CALLS_PER_SECOND = 10;
 /** Characters of base64: two certificates are under 4,000. */
-const LARGEST_CA = 65_536;
+const MAX_CA = 65_536;
 /** Tags of one resource, characters of a key and of a value (EKS user guide, "Tag restrictions"). */
-const MOST_TAGS = 50;
-const LONGEST_KEY = 128;
-const LONGEST_VALUE = 256;
+const MAX_TAGS = 50;
+const MAX_KEY = 128;
+const MAX_VALUE = 256;
 
 /** EKS API reference, CreateCluster. */
 const CLUSTER_NAME = /^[0-9A-Za-z][A-Za-z0-9_-]{0,99}$/;
@@ -80,7 +80,7 @@ export function createEksReader({ credentials, config = {} }: EksReaderOptions):
       const object = describeCall('eks:ListClusters', scope);
       const { client, pace } = scoped(scope);
       let nextToken: string | undefined;
-      for (let page = 0; page < MOST_PAGES; page += 1) {
+      for (let page = 0; page < MAX_PAGES; page += 1) {
         const command = new ListClustersCommand({ maxResults: PAGE, ...(nextToken && { nextToken }) });
         const call = () => callAws({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));
         const answer = await pace(call, signal);
@@ -88,7 +88,7 @@ export function createEksReader({ credentials, config = {} }: EksReaderOptions):
         if (!answer.nextToken) return;
         nextToken = answer.nextToken;
       }
-      throw invalid(object, `the list does not end after ${MOST_PAGES} pages`);
+      throw invalid(object, `the list does not end after ${MAX_PAGES} pages`);
     },
     async describeCluster(scope, name, signal) {
       const object = describeCall(`eks:DescribeCluster ${printable(name)}`, scope);
@@ -120,9 +120,9 @@ function readCluster(cluster: Cluster | undefined, name: string, object: string)
   if (!isText(status) || !WORD.test(status)) throw wrong('status', 'is not a status');
   if (endpoint !== undefined && !isEndpoint(endpoint)) throw wrong('endpoint', 'is not an https:// URL of a server');
   const ca = certificateAuthority?.data;
-  if (ca !== undefined && !(isText(ca) && ca.length <= LARGEST_CA && BASE64.test(ca)))
-    throw wrong('certificateAuthority.data', `is not base64 of at most ${LARGEST_CA} characters`);
-  if (!areTags(tags)) throw wrong('tags', `are not at most ${MOST_TAGS} tags`);
+  if (ca !== undefined && !(isText(ca) && ca.length <= MAX_CA && BASE64.test(ca)))
+    throw wrong('certificateAuthority.data', `is not base64 of at most ${MAX_CA} characters`);
+  if (!areTags(tags)) throw wrong('tags', `are not at most ${MAX_TAGS} tags`);
   const { vpcId, endpointPublicAccess = false } = resourcesVpcConfig;
   if (typeof endpointPublicAccess !== 'boolean')
     throw wrong('resourcesVpcConfig.endpointPublicAccess', 'is not true or false');
@@ -163,8 +163,8 @@ function areTags(value: unknown): value is Readonly<Record<string, string>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const tags = Object.entries(value);
   return (
-    tags.length <= MOST_TAGS &&
-    tags.every(([key, text]) => key.length <= LONGEST_KEY && isText(text) && text.length <= LONGEST_VALUE)
+    tags.length <= MAX_TAGS &&
+    tags.every(([key, text]) => key.length <= MAX_KEY && isText(text) && text.length <= MAX_VALUE)
   );
 }
 

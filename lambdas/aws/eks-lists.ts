@@ -1,7 +1,7 @@
 import { invalid } from './classify.ts';
 import { AwsError } from './errors.ts';
 
-const MOST_PAGES = 10;
+const MAX_PAGES = 10;
 
 interface ListPage {
   readonly items: readonly unknown[] | undefined;
@@ -21,7 +21,7 @@ export async function listAll(
 ): Promise<readonly unknown[]> {
   const all: unknown[] = [];
   let token: string | undefined;
-  for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const { items, nextToken } = await page(token);
     if (!Array.isArray(items)) throw invalid(object, 'the answer holds no list');
     all.push(...items);
@@ -29,7 +29,7 @@ export async function listAll(
     if (!nextToken) return all;
     token = nextToken;
   }
-  throw invalid(object, `the list does not end after ${MOST_PAGES} pages`);
+  throw invalid(object, `the list does not end after ${MAX_PAGES} pages`);
 }
 
 /** Asks for each of a list. What is deleted between list and description is not there. @throws AwsError */

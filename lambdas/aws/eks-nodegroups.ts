@@ -50,13 +50,13 @@ export type NodeGroupUpdate =
 /** All calls to one account and Region, of all its clusters together. */
 const CALLS_PER_SECOND = 10;
 /** The quota is 30, and can be raised. */
-const MOST_NODEGROUPS = 500;
+const MAX_NODEGROUPS = 500;
 /** Of one group or cluster, in all its life. */
-const MOST_UPDATES = 500;
+const MAX_UPDATES = 500;
 /** The largest page of both lists. */
 const PAGE = 100;
-const MOST_ISSUES = 20;
-const LONGEST_TEXT = 200;
+const MAX_ISSUES = 20;
+const MAX_TEXT = 200;
 
 /** EKS API reference, CreateNodegroup. */
 const NODEGROUP_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
@@ -101,14 +101,14 @@ export function createEksNodeGroups({
         const mode: unknown = Object.hasOwn(tags, tag) ? tags[tag] : undefined;
         return {
           status,
-          version: isText(version) ? printable(version, LONGEST_TEXT) : undefined,
-          mode: isText(mode) ? printable(mode, LONGEST_TEXT) : undefined,
+          version: isText(version) ? printable(version, MAX_TEXT) : undefined,
+          mode: isText(mode) ? printable(mode, MAX_TEXT) : undefined,
         };
       },
 
       async nodeGroups(signal) {
         const object = attempt('eks:ListNodegroups');
-        const names = await listAll(object, MOST_NODEGROUPS, async (nextToken) => {
+        const names = await listAll(object, MAX_NODEGROUPS, async (nextToken) => {
           const command = new ListNodegroupsCommand({ clusterName, maxResults: PAGE, nextToken });
           const answer = await paced({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));
           return { items: answer.nodegroups, nextToken: answer.nextToken };
@@ -125,7 +125,7 @@ export function createEksNodeGroups({
 
       async updates(nodegroupName, signal) {
         const object = attempt('eks:ListUpdates');
-        const ids = await listAll(object, MOST_UPDATES, async (nextToken) => {
+        const ids = await listAll(object, MAX_UPDATES, async (nextToken) => {
           const command = new ListUpdatesCommand({ name: clusterName, nodegroupName, maxResults: PAGE, nextToken });
           const answer = await paced({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));
           return { items: answer.updateIds, nextToken: answer.nextToken };
@@ -171,7 +171,7 @@ function refusalOf(error: unknown, object: string): Exclude<NodeGroupUpdate, { k
   if (!(error instanceof Error)) return undefined;
   const kind = REFUSED.get(error.name);
   if (kind === undefined) return undefined;
-  const message = `EKS refuses it (${error.name}): ${printable(error.message, LONGEST_TEXT)}`;
+  const message = `EKS refuses it (${error.name}): ${printable(error.message, MAX_TEXT)}`;
   const remedy =
     kind === 'busy'
       ? 'Wait until that is done; the next look tries again.'
@@ -194,7 +194,7 @@ function readNodeGroup(
   const text = (field: string, value: unknown): string | undefined => {
     if (value === undefined || value === null) return undefined;
     if (!isText(value)) throw invalid(object, `nodegroup.${field} is not a text`);
-    return printable(value, LONGEST_TEXT);
+    return printable(value, MAX_TEXT);
   };
   const [kubernetes, release] = [text('version', version), text('releaseVersion', releaseVersion)];
   const [image, template] = [text('amiType', amiType), text('launchTemplate.id', launchTemplate?.id)];
@@ -226,7 +226,7 @@ function readUpdate(update: Update | undefined, id: string, object: string): Obs
 
 /** One without a code is one all the same. */
 function codesOf(items: readonly unknown[], field: string): readonly string[] {
-  return items.slice(0, MOST_ISSUES).map((item) => {
+  return items.slice(0, MAX_ISSUES).map((item) => {
     const code: unknown = typeof item === 'object' && item !== null ? Reflect.get(item, field) : undefined;
     return isText(code) && WORD.test(code) ? code : 'Unknown';
   });

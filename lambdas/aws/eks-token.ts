@@ -9,7 +9,7 @@ import { Sha256 } from './sha256.ts';
 
 /** What an aws-iam-authenticator decodes, EKS's own too (aws-iam-authenticator pkg/token/token.go: `v1Prefix`, `maxTokenLenBytes`). */
 const PREFIX = 'k8s-aws-v1.';
-const LARGEST_TOKEN = 4_096;
+const MAX_TOKEN = 4_096;
 const CLUSTER_HEADER = 'x-k8s-aws-id';
 /** X-Amz-Expires in seconds, as all clients send it; the authenticator does not heed it. */
 const EXPIRES = 60;
@@ -21,7 +21,7 @@ const RENEW_AFTER_MS = 13 * 60_000;
 /** A token is worth nothing after its credentials; a minute before, for the same reason. Milliseconds. */
 const BEFORE_CREDENTIALS_END_MS = 60_000;
 /** Tokens kept; each is about a kilobyte. */
-const MOST_TOKENS = 1_000;
+const MAX_TOKENS = 1_000;
 
 const AUTHENTICATOR_ID = /^[\x21-\x7e]{1,255}$/;
 const REGION = /^[a-z]{2,10}(?:-[a-z]{1,20}){1,3}-\d{1,2}$/;
@@ -92,13 +92,13 @@ export function createTokenSigner({ credentials, now = Date.now }: TokenSignerOp
     });
     const parameters = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
     const token = `${PREFIX}${Buffer.from(`https://${url.host}/?${parameters.join('&')}`).toString('base64url')}`;
-    if (token.length > LARGEST_TOKEN) throw invalid(object, `it is longer than ${LARGEST_TOKEN} bytes`, SHORTER);
+    if (token.length > MAX_TOKEN) throw invalid(object, `it is longer than ${MAX_TOKEN} bytes`, SHORTER);
 
     kept.delete(key);
     const renewAt = Math.min(signedAt + RENEW_AFTER_MS, endsAt - BEFORE_CREDENTIALS_END_MS);
     kept.set(key, { token, renewAt });
     const [oldest] = kept.keys();
-    if (kept.size > MOST_TOKENS && oldest !== undefined) kept.delete(oldest);
+    if (kept.size > MAX_TOKENS && oldest !== undefined) kept.delete(oldest);
     return token;
   };
 }

@@ -5,8 +5,8 @@ import { callAws } from './call.ts';
 import { AwsError } from './errors.ts';
 
 /** Entries and bytes that PutEvents takes at once. Source: EventBridge API Reference, PutEvents; the quota of a request is that of an entry. */
-const MOST_ENTRIES = 10;
-const LARGEST_REQUEST = 256 * 1024;
+const MAX_ENTRIES = 10;
+const MAX_REQUEST = 256 * 1024;
 const SOURCE = 'certmarshal';
 
 /** One event for the default bus of the account and Region. */
@@ -81,10 +81,10 @@ function batchesOf<T extends BusEntry>(entries: readonly T[]): readonly (readonl
   for (const entry of entries) {
     const size = Buffer.byteLength(JSON.stringify(entry.detail)) + entry.detailType.length + SOURCE.length;
     const last = batches.at(-1);
-    if (last !== undefined && last.length < MOST_ENTRIES && size <= room) last.push(entry);
+    if (last !== undefined && last.length < MAX_ENTRIES && size <= room) last.push(entry);
     else {
       batches.push([entry]);
-      room = LARGEST_REQUEST;
+      room = MAX_REQUEST;
     }
     room -= size;
   }

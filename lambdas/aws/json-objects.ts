@@ -4,7 +4,7 @@ import { type BucketOptions, createByteObjects } from './byte-objects.ts';
 import { invalid } from './classify.ts';
 
 /** The largest object that is read or written, in bytes of JSON: the registry of 10,000 clusters is under half of it. */
-const LARGEST_OBJECT = 32 * 1024 * 1024;
+const MAX_OBJECT = 32 * 1024 * 1024;
 /** The fastest: JSON of clusters becomes a tenth of its size, and little less with more time. */
 const GZIP_LEVEL = 1;
 
@@ -41,7 +41,7 @@ export interface JsonObjectsOptions extends BucketOptions {
 }
 
 export function createJsonObjects(options: JsonObjectsOptions): JsonObjects {
-  const objects = createByteObjects({ ...options, largest: LARGEST_OBJECT, contentType: 'application/json' });
+  const objects = createByteObjects({ ...options, largest: MAX_OBJECT, contentType: 'application/json' });
   const readOne = async (key: string, signal: AbortSignal) => {
     const found = await objects.read(key, signal);
     return found && { value: await jsonOf(found.bytes), etag: found.etag };
@@ -56,8 +56,8 @@ export function createJsonObjects(options: JsonObjectsOptions): JsonObjects {
     },
     async write(key, value, etag, signal) {
       const bytes = Buffer.from(JSON.stringify(value));
-      if (bytes.length > LARGEST_OBJECT)
-        throw invalid(`s3:PutObject s3://${options.bucket}/${key}`, `it is larger than ${LARGEST_OBJECT} bytes`);
+      if (bytes.length > MAX_OBJECT)
+        throw invalid(`s3:PutObject s3://${options.bucket}/${key}`, `it is larger than ${MAX_OBJECT} bytes`);
       return objects.write(
         key,
         key.endsWith('.gz') ? await compress(bytes, { level: GZIP_LEVEL }) : bytes,
@@ -72,7 +72,7 @@ export function createJsonObjects(options: JsonObjectsOptions): JsonObjects {
 export async function jsonOf(bytes: Uint8Array | undefined): Promise<unknown> {
   if (bytes === undefined) return undefined;
   try {
-    const json = isGzip(bytes) ? await decompress(bytes, { maxOutputLength: LARGEST_OBJECT }) : Buffer.from(bytes);
+    const json = isGzip(bytes) ? await decompress(bytes, { maxOutputLength: MAX_OBJECT }) : Buffer.from(bytes);
     return JSON.parse(json.toString('utf8'));
   } catch {
     return undefined;

@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 
 /** The largest secret that Secrets Manager stores, in bytes (Secrets Manager quotas). */
-const LARGEST_SECRET = 65_536;
+const MAX_SECRET = 65_536;
 /** For all tries of one read. Milliseconds. */
 const DEADLINE_MS = 5_000;
 
@@ -71,8 +71,8 @@ export function createSecretReader(options: SecretsManagerClientConfig = {}): Re
     const text = await secretString(client, arn, signal);
     if (text === undefined) throw new KubeconfigSecretError('unusable', arn, 'it holds binary data');
     if (text.trim() === '') throw new KubeconfigSecretError('unusable', arn, 'it is empty');
-    if (Buffer.byteLength(text) > LARGEST_SECRET)
-      throw new KubeconfigSecretError('unusable', arn, `it is larger than ${LARGEST_SECRET} bytes`);
+    if (Buffer.byteLength(text) > MAX_SECRET)
+      throw new KubeconfigSecretError('unusable', arn, `it is larger than ${MAX_SECRET} bytes`);
     return text;
   };
 }

@@ -5,9 +5,9 @@ import { AwsError } from './errors.ts';
 /** Widest distance between two calls. Milliseconds. */
 const SLOWEST_MS = 2_000;
 /** Tries of one call that AWS throttles: about 15 s when nothing else is called, and longer while others are. */
-const MOST_THROTTLED = 12;
+const MAX_THROTTLED = 12;
 /** Tries of one call that is not answered. */
-const MOST_UNANSWERED = 3;
+const MAX_UNANSWERED = 3;
 
 /** The calls of one API in one account and Region, one after the other in time, however many are wanted at once. */
 export type Pace = <T>(call: () => Promise<T>, signal: AbortSignal) => Promise<T>;
@@ -56,7 +56,7 @@ export function createPace(callsPerSecond: number): Pace {
           throttles += 1;
         } else if (error.kind === 'unavailable') silences += 1;
         else throw error;
-        if (throttles >= MOST_THROTTLED || silences >= MOST_UNANSWERED) throw error;
+        if (throttles >= MAX_THROTTLED || silences >= MAX_UNANSWERED) throw error;
       }
     }
   };

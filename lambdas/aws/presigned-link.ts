@@ -8,7 +8,7 @@ import { Sha256 } from './sha256.ts';
 
 const CONTENT_HASH = 'x-amz-content-sha256';
 /** Seconds. */
-const LONGEST = 12 * 3600;
+const MAX_LIFE_S = 12 * 3600;
 
 export interface SignOptions {
   readonly credentials: AwsCredentialIdentity;
@@ -67,14 +67,15 @@ export function createLinks(bucket: string, client = new S3Client(), now: () => 
     const credentials = await callAws({ object }, never, async () => config.credentials());
     const region = await config.region();
     const signedAt = now();
-    const left = credentials.expiration === undefined ? LONGEST : (credentials.expiration.getTime() - signedAt) / 1000;
+    const left =
+      credentials.expiration === undefined ? MAX_LIFE_S : (credentials.expiration.getTime() - signedAt) / 1000;
     if (!(left >= 1))
       throw new AwsError({ kind: 'expired', object, problem: 'the credentials have expired', remedy: RENEW });
     return presignedUrl(await urlOf(client, bucket, region, key), {
       credentials,
       region,
       now: signedAt,
-      expiresInSeconds: Math.min(LONGEST, Math.floor(left)),
+      expiresInSeconds: Math.min(MAX_LIFE_S, Math.floor(left)),
     });
   };
 }

@@ -11,9 +11,9 @@ import { invalid } from './classify.ts';
 import { AwsError } from './errors.ts';
 
 /** The most messages that SendMessageBatch takes (Amazon SQS API reference). */
-export const MOST_MESSAGES = 10;
+export const MAX_MESSAGES = 10;
 /** Bytes of the bodies of one batch: under the quota of SendMessageBatch, today's and the older one. */
-export const LARGEST_BATCH = 256 * 1024;
+export const MAX_BATCH = 256 * 1024;
 /** Batches on their way at once: 10,000 clusters in about ten seconds. */
 const IN_FLIGHT = 10;
 
@@ -94,7 +94,7 @@ export async function sendMessage(
 /**
  * Puts messages into a standard queue with one request.
  *
- * @param bodies at most {@link MOST_MESSAGES}, and together at most {@link LARGEST_BATCH} bytes
+ * @param bodies at most {@link MAX_MESSAGES}, and together at most {@link MAX_BATCH} bytes
  * @returns by position why a message is not in the queue; undefined where it is
  * @throws AwsError when none is
  */
@@ -126,10 +126,10 @@ function batchesOf(messages: readonly OrderMessage[]): readonly (readonly OrderM
   for (const message of messages) {
     const size = Buffer.byteLength(message.body);
     const last = batches.at(-1);
-    if (last !== undefined && last.length < MOST_MESSAGES && size <= room) last.push(message);
+    if (last !== undefined && last.length < MAX_MESSAGES && size <= room) last.push(message);
     else {
       batches.push([message]);
-      room = LARGEST_BATCH;
+      room = MAX_BATCH;
     }
     room -= size;
   }

@@ -9,7 +9,7 @@ const RENEW_BEFORE_MS = 5 * 60_000;
 /** The shortest there is: a session that AWS refuses, because its role was made anew or its sessions were revoked, is used for ten minutes at most. */
 const SESSION_SECONDS = 900;
 /** Sessions kept; more than accounts × Regions of a large organization. */
-const MOST_SESSIONS = 2_000;
+const MAX_SESSIONS = 2_000;
 
 /** The credentials for calls in a scope. The provider may be asked for every call; it throws AwsError when a role cannot be assumed. */
 export type CredentialsOf = (scope: AwsScope) => AwsCredentialIdentityProvider;
@@ -52,7 +52,7 @@ export function createCredentials({ sessionName, sts = {} }: CredentialsOptions)
     const flight = assumeRole(clientIn(scope.region), scope, role, sessionName);
     sessions.set(key, flight);
     const [oldest] = sessions.keys();
-    if (sessions.size > MOST_SESSIONS && oldest !== undefined) sessions.delete(oldest);
+    if (sessions.size > MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest);
     flight.catch(() => sessions.get(key) === flight && sessions.delete(key));
     return flight;
   };

@@ -8,7 +8,7 @@ import { Flag, Time } from './values.ts';
 const MAX_ENTRIES = 50_000;
 const MAX_EVENTS = 6_000;
 /** Of one event, as JSON: EventBridge takes 256 KiB. Bytes. */
-const LARGEST_EVENT = 200_000;
+const MAX_EVENT = 200_000;
 /** A cluster and a part of it. */
 const KEY = /^[ -~]{1,600}$/;
 
@@ -55,7 +55,7 @@ const UnsentEvent = z
         detailType === 'certmarshal digest' ||
         ('state' in detail && detailType === `certmarshal alarm ${detail.state}`),
     ),
-    z.refine((event) => Buffer.byteLength(JSON.stringify(event)) <= LARGEST_EVENT),
+    z.refine((event) => Buffer.byteLength(JSON.stringify(event)) <= MAX_EVENT),
   );
 /** An event that EventBridge did not take yet. */
 export type UnsentEvent = BusEvent & { readonly refused?: true };

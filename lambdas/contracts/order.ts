@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
-import { LONGEST_EXPIRED_AT_MOST_MS } from '../identifiers.ts';
+import { MAX_EXPIRED_AT_MOST_MS } from '../identifiers.ts';
 import { type Contract, list, matching, type Reading, readJson, text } from './contract.ts';
 import { RecoveryWindow } from './recovery-window.ts';
 import { MAX_NAMESPACES } from './registry.ts';
@@ -16,9 +16,7 @@ const MAX_DEADLINE_MS = 900_000;
 const ExpiredByAuthority = z.object({
   pin: z.literal('authority'),
   /** How long ago it may have ended. Milliseconds. @default DEFAULT_EXPIRED_AT_MOST_MS */
-  expiredAtMostMs: z.optional(
-    Count.check(z.lte(LONGEST_EXPIRED_AT_MOST_MS, `is more than ${LONGEST_EXPIRED_AT_MOST_MS}`)),
-  ),
+  expiredAtMostMs: z.optional(Count.check(z.lte(MAX_EXPIRED_AT_MOST_MS, `is more than ${MAX_EXPIRED_AT_MOST_MS}`))),
   /** A certificate that ended before this has been replaced since. Milliseconds since the epoch. @default not known */
   replacedBefore: z.optional(Instant),
 });

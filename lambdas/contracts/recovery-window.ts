@@ -4,13 +4,13 @@ import { instant } from '../time.ts';
 import { type Contract, list, read, text } from './contract.ts';
 import { ClusterId, Count, Time } from './values.ts';
 
-export const LONGEST_WINDOW_MS = 60 * 60_000;
-export const MOST_NODES = 9;
-export const MOST_APPROVALS = 5;
-export const MOST_REPLACED = 8;
+export const MAX_WINDOW_MS = 60 * 60_000;
+export const MAX_NODES = 9;
+export const MAX_APPROVALS = 5;
+export const MAX_REPLACED = 8;
 /** Somebody opens one window, or a few; those that are over are kept for a day, for people. */
-export const MOST_WINDOWS = 100;
-const MOST_GROUPS = 8;
+export const MAX_WINDOWS = 100;
+const MAX_GROUPS = 8;
 export const DEFAULT_APPROVALS = 2;
 /** Source: kubeadm, `DefaultKubeadmNodeTokenGroup`. */
 export const DEFAULT_BOOTSTRAP_GROUPS = ['system:bootstrappers:kubeadm:default-node-token'] as const;
@@ -25,7 +25,7 @@ const WindowFields = z.object({
   /** Of the cluster in the fleet. */
   cluster: ClusterId,
   /** Names of Nodes of the control plane. 1 to 9. */
-  nodes: list(text(300), MOST_NODES),
+  nodes: list(text(300), MAX_NODES),
   /** RFC 3339. At most an hour between the two. */
   openedAt: text(300),
   until: text(300),
@@ -34,9 +34,9 @@ const WindowFields = z.object({
   /** For each node. 1 to 5. */
   approvals: Count,
   /** Groups that a bootstrapper has beside `system:bootstrappers` and `system:authenticated`: exactly these. */
-  bootstrapGroups: list(text(300), MOST_GROUPS),
+  bootstrapGroups: list(text(300), MAX_GROUPS),
   /** Ids of windows of this cluster that a person closed early: what they gave is nothing to this one. At most 8. @default none */
-  replaces: z.optional(list(text(300), MOST_REPLACED)),
+  replaces: z.optional(list(text(300), MAX_REPLACED)),
 });
 
 /**
@@ -55,7 +55,7 @@ const StoredWindow = z
   .check(checkWindow);
 export type StoredWindow = Contract<typeof StoredWindow>;
 
-const RecoveryWindows = z.object({ version: z.literal(1), windows: list(StoredWindow, MOST_WINDOWS) });
+const RecoveryWindows = z.object({ version: z.literal(1), windows: list(StoredWindow, MAX_WINDOWS) });
 
 /**
  * Reads `recovery.json` of the state bucket, which `certmarshal recovery open` and `close` write. Pure.
@@ -74,15 +74,15 @@ export function windowProblem(window: RecoveryWindow): string | undefined {
   if (!ID.test(id)) return 'its id is not 1 to 26 characters of a-z, 0-9 and -';
   if (openedAt === undefined || until === undefined) return 'openedAt or until is no RFC 3339 time';
   if (until <= openedAt) return 'it ends before it begins';
-  if (until - openedAt > LONGEST_WINDOW_MS) return 'it is longer than an hour';
-  if (nodes.length === 0 || nodes.length > MOST_NODES) return `it names ${nodes.length} nodes; 1 to ${MOST_NODES}`;
+  if (until - openedAt > MAX_WINDOW_MS) return 'it is longer than an hour';
+  if (nodes.length === 0 || nodes.length > MAX_NODES) return `it names ${nodes.length} nodes; 1 to ${MAX_NODES}`;
   if (!nodes.every(isDnsName)) return 'one of its nodes has a name that no Node can have';
-  if (!Number.isInteger(approvals) || approvals < 1 || approvals > MOST_APPROVALS)
-    return `approvals is not 1 to ${MOST_APPROVALS}`;
-  if (bootstrapGroups.length > MOST_GROUPS || !bootstrapGroups.every((group) => BOOTSTRAP_GROUP.test(group)))
+  if (!Number.isInteger(approvals) || approvals < 1 || approvals > MAX_APPROVALS)
+    return `approvals is not 1 to ${MAX_APPROVALS}`;
+  if (bootstrapGroups.length > MAX_GROUPS || !bootstrapGroups.every((group) => BOOTSTRAP_GROUP.test(group)))
     return 'one of its bootstrapGroups is none that a bootstrap token can have (system:bootstrappers:…)';
-  if (replaces.length > MOST_REPLACED || !replaces.every((other) => ID.test(other)) || replaces.includes(id))
-    return `replaces is not up to ${MOST_REPLACED} ids of other windows`;
+  if (replaces.length > MAX_REPLACED || !replaces.every((other) => ID.test(other)) || replaces.includes(id))
+    return `replaces is not up to ${MAX_REPLACED} ids of other windows`;
   return undefined;
 }
 

@@ -3,8 +3,8 @@ import { type Contract, list, text } from './contract.ts';
 import { Trigger } from './rollout-mark.ts';
 import { Instant } from './values.ts';
 
-export const MOST_ROLLOUTS = 20_000;
-export const MOST_UNDONE = 2_000;
+export const MAX_ROLLOUTS = 20_000;
+export const MAX_UNDONE = 2_000;
 
 const PastRollout = z.object({
   id: text(64),
@@ -29,6 +29,6 @@ export type UndoneClaim = Contract<typeof UndoneClaim>;
 /** What the fleet remembers of rollouts, in `rollouts.json` of the state bucket. */
 export const RolloutLedger = z.object({
   version: z.literal(1),
-  rollouts: list(PastRollout, MOST_ROLLOUTS),
-  undone: z.optional(list(UndoneClaim, MOST_UNDONE)),
+  rollouts: list(PastRollout, MAX_ROLLOUTS),
+  undone: z.optional(list(UndoneClaim, MAX_UNDONE)),
 });

@@ -4,8 +4,8 @@ import { instant } from '../time.ts';
 import { type Contract, matching, readJson } from './contract.ts';
 
 /** Bytes. More is not ours. */
-const LARGEST_VALUE = 4096;
-const LONGEST_TEXT = 1200;
+const MAX_VALUE = 4096;
+const MAX_TEXT = 1200;
 
 export const ROLLOUT_ID = /^[a-z0-9-]{1,26}$/;
 export const RolloutId = matching(ROLLOUT_ID, 'the id of a rollout');
@@ -15,8 +15,8 @@ const MarkTime = z.string().check(
   z.refine((time) => (instant(time) ?? -1) >= 0),
 );
 const Words = z.string().check(
-  z.maxLength(LONGEST_TEXT),
-  z.refine((words) => printable(words, LONGEST_TEXT) === words),
+  z.maxLength(MAX_TEXT),
+  z.refine((words) => printable(words, MAX_TEXT) === words),
 );
 
 /** Who wants it: the schedule of a deployed certmarshal, or a person at a keyboard. */
@@ -72,11 +72,11 @@ export function formatHoldMark({ id, at, reason, message }: HoldMark): string {
 }
 
 function parsed<S extends z.ZodMiniType>(schema: S, value: unknown): Contract<S> | 'unreadable' {
-  const mark = typeof value === 'string' ? readJson(schema, value, LARGEST_VALUE) : undefined;
+  const mark = typeof value === 'string' ? readJson(schema, value, MAX_VALUE) : undefined;
   return mark?.ok ? mark.value : 'unreadable';
 }
 
 /** What is made printable may be twice as long, and an ellipsis; it stays as it is when it is made printable again. */
 function bounded(text: string): string {
-  return Words.safeParse(text).success ? text : printable(text, LONGEST_TEXT / 2 - 1);
+  return Words.safeParse(text).success ? text : printable(text, MAX_TEXT / 2 - 1);
 }

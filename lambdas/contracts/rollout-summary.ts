@@ -6,10 +6,10 @@ import { Count, Flag, Time } from './values.ts';
 
 /** Characters; what is longer is cut. */
 export const ROLLOUT_LIMITS = { message: 400, object: 200, text: 300, name: 253 } as const;
-export const MOST_FAILED = 20;
-export const MOST_REASONS = 10;
+export const MAX_FAILED = 20;
+export const MAX_REASONS = 10;
 /** Of the control plane, and of etcd. */
-export const MOST_MACHINES = 9;
+export const MAX_MACHINES = 9;
 
 const name = printed(ROLLOUT_LIMITS.name);
 const object = printed(ROLLOUT_LIMITS.object);
@@ -55,7 +55,7 @@ const Progress = z.object({
   replaced: Count,
   verified: Count,
   /** Those that are not verified first. */
-  machines: list(Machine, MOST_MACHINES),
+  machines: list(Machine, MAX_MACHINES),
   movedAt: z.optional(Time),
 });
 
@@ -82,10 +82,10 @@ export const RolloutSummary = z.object({
   /** When a maintenance window opens next, where there are any and none is open. */
   nextWindow: z.optional(Time),
   /** The first checks of `failedCount` that keep it from beginning. */
-  failed: list(FailedCheck, MOST_FAILED),
+  failed: list(FailedCheck, MAX_FAILED),
   failedCount: Count,
   /** Why nothing goes on automatically; the first ones of what can be few. */
-  reasons: list(HoldReason, MOST_REASONS),
+  reasons: list(HoldReason, MAX_REASONS),
   /** Of the control plane, and of external etcd. */
   progress: z.optional(z.extend(Progress, { etcd: z.optional(Progress) })),
   /** From the start to the last sign of life, once it is done. */

@@ -56,10 +56,10 @@ function areCidrs(cidrs: readonly string[]): boolean {
 }
 
 /** No function runs longer. Milliseconds. */
-const LONGEST_SWEEP_MS = 15 * 60_000;
+const MAX_SWEEP_MS = 15 * 60_000;
 
 /** Whether a time can be of the sweep that began then. Both RFC 3339. */
 export function isDuring(startedAt: string, at: string): boolean {
   const after = Date.parse(at) - Date.parse(startedAt);
-  return after >= 0 && after <= LONGEST_SWEEP_MS;
+  return after >= 0 && after <= MAX_SWEEP_MS;
 }

@@ -4,9 +4,9 @@ import type { KeptFinding } from '../contracts/finding.ts';
 import type { IndexedCluster } from '../contracts/fleet-index.ts';
 import type { VerdictLine } from '../contracts/outcome.ts';
 import type { HoldReason } from '../contracts/rollout-summary.ts';
+import { fitting } from '../fitting.ts';
 import { signalOf } from '../health/finding-signals.ts';
 import { coarsened } from '../slo/ledger.ts';
-import { fitting } from './fitting.ts';
 
 /** Characters. The beginning of a text tells the most. */
 const SHORT = 80;

@@ -3,7 +3,7 @@ import type { AuditSummary } from '../contracts/audit-summary.ts';
 import type { ExpiredServer } from '../contracts/order.ts';
 
 /** One that ends later is not used yet: what is open for long is forgotten. Milliseconds. */
-export const LONGEST_EXPIRED_SERVER_MS = 7 * 24 * 60 * 60_000;
+export const MAX_EXPIRED_SERVER_MS = 7 * 24 * 60 * 60_000;
 
 /**
  * What the expired certificate of the API server of a cluster has to prove; undefined where an expired one is refused, as ever: the cluster has no entry, or it is over. Pure.
@@ -26,5 +26,5 @@ export function expiredServerOf(
 }
 
 function isOpen(leftMs: number): boolean {
-  return leftMs > 0 && leftMs <= LONGEST_EXPIRED_SERVER_MS;
+  return leftMs > 0 && leftMs <= MAX_EXPIRED_SERVER_MS;
 }

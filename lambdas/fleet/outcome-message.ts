@@ -16,9 +16,9 @@ import {
 import { boundedProblem, type Problem } from '../contracts/problem.ts';
 import { RolloutSummary } from '../contracts/rollout-summary.ts';
 import { isDuring } from '../contracts/values.ts';
+import { fitting } from '../fitting.ts';
 import { CLUSTER_NAME, NAMESPACE, SERVER } from '../identifiers.ts';
 import { firstProblems } from './first-problems.ts';
-import { fitting } from './fitting.ts';
 
 /** Bytes. What SQS has for certain. */
 const MAX_MESSAGE_SIZE = 262_144;

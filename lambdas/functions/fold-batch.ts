@@ -20,7 +20,7 @@ import { count, type Telemetry } from '../telemetry/telemetry.ts';
 
 /** Two writers, each trying again at another moment: five tries are more than they ever need. */
 const TRIES = 5;
-const LONGEST_WAIT_MS = 500;
+const MAX_WAIT_MS = 500;
 /** Of the clusters whose sweep is the longest ago, for whoever follows the alarm. */
 const LOGGED_AGES = 10;
 const LOGGED_CUT = 10;
@@ -99,7 +99,7 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
       } catch (error) {
         const isConflict = error instanceof AwsError && error.kind === 'conflict';
         if (!isConflict || tried === TRIES) throw error;
-        await wait(random() * LONGEST_WAIT_MS, signal);
+        await wait(random() * MAX_WAIT_MS, signal);
       }
     }
   }

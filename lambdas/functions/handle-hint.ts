@@ -22,9 +22,9 @@ const BOOT_MS = 45_000;
  * A launch does not say for which cluster it is. Where there are more clusters than this, it says too little: sweeping some of them would be
  * arbitrary, and all of them more work than waiting for the tick.
  */
-const MOST_CLUSTERS = 50;
+const MAX_CLUSTERS = 50;
 /** Amazon SQS API Reference, SendMessage, DelaySeconds. */
-const LONGEST_DELAY_SECONDS = 900;
+const MAX_DELAY_SECONDS = 900;
 
 export interface HintOptions extends Telemetry {
   readonly state: JsonObjects;
@@ -77,7 +77,7 @@ export function createHintHandler(options: HintOptions): HandleHint {
       const scope = target?.access.kind === 'eks' ? target.access.scope : undefined;
       return scope?.account === hint.account && scope.region === hint.region;
     });
-    if (clusters.length <= MOST_CLUSTERS) return clusters;
+    if (clusters.length <= MAX_CLUSTERS) return clusters;
     logger.info('launch not hinted', { clusters: clusters.length });
     return [];
   }
@@ -89,7 +89,7 @@ export function createHintHandler(options: HintOptions): HandleHint {
         const minAge = youngestJudged(cluster);
         if (minAge === undefined) return;
         const due = hintDue(asked, minAge);
-        const delay = Math.min(LONGEST_DELAY_SECONDS, Math.max(0, Math.ceil((due - clock()) / 1000)));
+        const delay = Math.min(MAX_DELAY_SECONDS, Math.max(0, Math.ceil((due - clock()) / 1000)));
         await wait(encodeWaitingHint({ id: cluster.id, due }), delay, signal);
       }),
     );

@@ -21,7 +21,7 @@ import { digestOf } from '../notify/digest.ts';
 import {
   changesNothing,
   claimNotifications,
-  MOST_UNSENT,
+  MAX_UNSENT,
   markNotified,
   NOTHING_NOTIFIED,
   releaseNotifications,
@@ -35,7 +35,7 @@ import { count, type Telemetry } from '../telemetry/telemetry.ts';
 
 /** Hundreds of messages may come at once: all but one find that somebody tells it already. */
 const TRIES = 8;
-const LONGEST_WAIT_MS = 500;
+const MAX_WAIT_MS = 500;
 /** EventBridge may not take the time in which is written what people were told. Milliseconds. */
 const EVENTS_MS = 8_000;
 
@@ -162,7 +162,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       const at = new Date(clock()).toISOString();
       const written = await write(stored, claimNotifications(stored.told, change, at), signal);
       if (written === 'conflict' && turn < TRIES) {
-        await options.wait(options.random() * LONGEST_WAIT_MS, signal);
+        await options.wait(options.random() * MAX_WAIT_MS, signal);
         continue;
       }
       if (messages.length === 0) {
@@ -225,8 +225,8 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
   }
 
   function kept(events: readonly UnsentEvent[]): readonly UnsentEvent[] {
-    if (events.length > MOST_UNSENT) logger.error('events dropped', { count: events.length - MOST_UNSENT });
-    return events.slice(-MOST_UNSENT);
+    if (events.length > MAX_UNSENT) logger.error('events dropped', { count: events.length - MAX_UNSENT });
+    return events.slice(-MAX_UNSENT);
   }
 
   /** Never fails: people were told, and a second time is better than an error that tells them again for certain. */
@@ -236,7 +236,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       if (stored.unknown) return;
       const written = await write(stored, next(stored.told), signal);
       if (written !== 'conflict') return;
-      await options.wait(options.random() * LONGEST_WAIT_MS, signal);
+      await options.wait(options.random() * MAX_WAIT_MS, signal);
     }
     logger.error('not remembered what was told', { problem: 'others wrote all the time' });
   }

@@ -8,7 +8,7 @@ export type HintEvent =
   | { readonly kind: 'due'; readonly bodies: readonly string[] };
 
 /** Many times what CloudWatch Logs sends; more is not unpacked. Bytes. */
-const LARGEST_LOGS = 16 * 1024 * 1024;
+const MAX_LOGS = 16 * 1024 * 1024;
 
 /** Undefined when it is nothing that hint is invoked with, or a message that only keeps a subscription alive. Never throws. */
 export function readHintEvent(event: unknown): HintEvent | undefined {
@@ -26,7 +26,7 @@ export function readHintEvent(event: unknown): HintEvent | undefined {
 function auditLog(data: string): HintEvent | undefined {
   try {
     const logs: unknown = JSON.parse(
-      gunzipSync(Buffer.from(data, 'base64'), { maxOutputLength: LARGEST_LOGS }).toString('utf8'),
+      gunzipSync(Buffer.from(data, 'base64'), { maxOutputLength: MAX_LOGS }).toString('utf8'),
     );
     const [owner, logGroup] = [text(logs, 'owner'), text(logs, 'logGroup')];
     if (text(logs, 'messageType') !== 'DATA_MESSAGE' || owner === undefined || logGroup === undefined) return undefined;

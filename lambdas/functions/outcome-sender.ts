@@ -1,13 +1,13 @@
 import { awsProblem } from '../aws/aws-problem.ts';
 import { AwsError } from '../aws/errors.ts';
-import { LARGEST_BATCH, MOST_MESSAGES } from '../aws/queues.ts';
+import { MAX_BATCH, MAX_MESSAGES } from '../aws/queues.ts';
 import type { SweepOutcome } from '../contracts/outcome.ts';
 import { encodeOutcome } from '../fleet/outcome-message.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
 
 /** How long an outcome waits for others: a cluster that hangs must not keep what is known of the rest. Milliseconds. */
-export const LONGEST_WAIT_MS = 2_000;
+export const MAX_WAIT_MS = 2_000;
 
 export interface OutcomeSenderOptions extends Telemetry {
   /** One request. @returns by position why a message is not in the queue. @throws AwsError when none is */
@@ -25,7 +25,7 @@ export interface SenderSignals {
 
 /**
  * Sends the outcomes of one batch of sweeps with as few requests as possible: when all are there, when a request is full, or when the first of them has waited
- * for {@link LONGEST_WAIT_MS}. None is lost but with a line in the log and a count, and no sweep fails because of one: the next tells as much.
+ * for {@link MAX_WAIT_MS}. None is lost but with a line in the log and a count, and no sweep fails because of one: the next tells as much.
  */
 export interface OutcomeSender {
   /** Never throws. */
@@ -57,7 +57,7 @@ export function createOutcomeSender(options: OutcomeSenderOptions, { hurry, last
         if (waiting.length === 0) begin();
         waiting.push(message);
         room -= message.size;
-        if (waiting.length === MOST_MESSAGES) sendWaiting();
+        if (waiting.length === MAX_MESSAGES) sendWaiting();
       } catch (error) {
         unsent(outcome.id, error);
       }
@@ -69,13 +69,13 @@ export function createOutcomeSender(options: OutcomeSenderOptions, { hurry, last
   };
 
   function begin(): void {
-    room = LARGEST_BATCH;
+    room = MAX_BATCH;
     sentMeanwhile = new AbortController();
     const { signal } = sentMeanwhile;
     const sendLater = (): void => {
       if (!signal.aborted) sendWaiting();
     };
-    wait(LONGEST_WAIT_MS, AbortSignal.any([signal, hurry])).then(sendLater, sendLater);
+    wait(MAX_WAIT_MS, AbortSignal.any([signal, hurry])).then(sendLater, sendLater);
   }
 
   function sendWaiting(): void {

@@ -14,8 +14,8 @@ import { writePage } from './write-page.ts';
 const telemetry = createTelemetry('report');
 const monitoring = readBesideBundle<Monitoring>(import.meta.url, 'monitoring.json');
 const state = { client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') };
-const LARGEST_PAGE = 2_000_000;
-const pages = createByteObjects({ ...state, largest: LARGEST_PAGE, contentType: 'text/html; charset=utf-8' });
+const MAX_PAGE = 2_000_000;
+const pages = createByteObjects({ ...state, largest: MAX_PAGE, contentType: 'text/html; charset=utf-8' });
 const foldBatch = createFoldBatch({
   state: createStateObjects(state),
   clock: Date.now,

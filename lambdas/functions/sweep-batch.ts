@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { SweepOneTarget, SweptOrder } from '../cluster/sweep-target.ts';
 import { decodeOrder, groupOf, type SweepOrder } from '../contracts/order.ts';
 import type { Problem } from '../contracts/problem.ts';
 import { combinedOrder } from '../fleet/combined-order.ts';
 import { isDoubtful } from '../fleet/deadlines.ts';
 import type { OrderRefusal } from '../fleet/fits-fleet.ts';
-import type { SweepOneTarget, SweptOrder } from '../fleet/sweep-target.ts';
 import { printable } from '../printable.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import {
@@ -46,7 +46,7 @@ const UNREADABLE_REMEDY =
   'Only dispatch and hint write to this queue: find out who else does, or deploy all functions together.';
 
 /** How long a doubtful cluster waits for the others of its batch. Milliseconds. */
-const LONGEST_WAIT_MS = 3_000;
+const MAX_WAIT_MS = 3_000;
 
 type ReadOrder = { readonly order: SweepOrder } | { readonly id: string; readonly problem: Problem };
 
@@ -190,7 +190,7 @@ function groupOfOrder({ target }: SweepOrder): string {
 /** When all of them have ended, the wait is over, or no time is left. */
 async function ended(sweeps: readonly Promise<void>[], signal: AbortSignal): Promise<void> {
   const over = new AbortController();
-  const wait = delay(LONGEST_WAIT_MS, undefined, { signal: AbortSignal.any([signal, over.signal]) });
+  const wait = delay(MAX_WAIT_MS, undefined, { signal: AbortSignal.any([signal, over.signal]) });
   await Promise.race([Promise.allSettled(sweeps), wait.catch(() => undefined)]);
   over.abort();
 }

@@ -2,10 +2,10 @@ import type { Thresholds } from '../audit/rules/thresholds.ts';
 import type { ListInstances } from '../aws/ec2-instances.ts';
 import type { EksReader } from '../aws/eks-clusters.ts';
 import type { CredentialsOf } from '../aws/spoke-credentials.ts';
+import type { AuditCluster } from '../cluster/auditor.ts';
+import type { ClusterRecovererOptions, RecoverCluster } from '../cluster/recoverer.ts';
+import type { EksOfClusters, RollCluster } from '../cluster/roller.ts';
 import type { FleetRollouts } from '../config/fleet.ts';
-import type { AuditCluster } from '../fleet/cluster-auditor.ts';
-import type { ClusterRecovererOptions, RecoverCluster } from '../fleet/cluster-recoverer.ts';
-import type { EksOfClusters, RollCluster } from '../fleet/cluster-roller.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { Rebuilt } from '../journal/s3-journal.ts';
 import { lazy, once } from './lazy.ts';
@@ -48,7 +48,7 @@ export function lazyJournal(options: {
 
 /** Hardly ever is a window open. */
 export function lazyRecoverer(options: Pick<ClusterRecovererOptions, 'program' | 'clock'>): RecoverCluster {
-  return lazy(async () => (await import('../fleet/cluster-recoverer.ts')).createClusterRecoverer(options));
+  return lazy(async () => (await import('../cluster/recoverer.ts')).createClusterRecoverer(options));
 }
 
 export interface LazyAuditorOptions {
@@ -66,7 +66,7 @@ export function lazyAuditor({ credentials, bucket, thresholds, clock }: LazyAudi
       [
         import('@aws-sdk/client-s3'),
         import('../audit/s3-snapshots.ts'),
-        import('../fleet/cluster-auditor.ts'),
+        import('../cluster/auditor.ts'),
         import('../aws/eks-audit.ts'),
       ],
     );
@@ -103,8 +103,8 @@ export function lazyRoller({
     const [{ S3Client }, { createJsonObjects }, { createRolloutLedger }, { createClusterRoller }] = await Promise.all([
       import('@aws-sdk/client-s3'),
       import('../aws/json-objects.ts'),
-      import('../fleet/rollout-ledger.ts'),
-      import('../fleet/cluster-roller.ts'),
+      import('../cluster/rollout-ledger.ts'),
+      import('../cluster/roller.ts'),
     ]);
     const objects = createJsonObjects({ client: new S3Client(), bucket });
     return createClusterRoller({

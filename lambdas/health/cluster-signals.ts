@@ -7,7 +7,7 @@ import { CLASS_SIGNALS, type Signal } from '../tables/signals.ts';
 import { CLOCKS_DIFFER_MS } from '../time.ts';
 import { compare } from '../words.ts';
 import { type FindingGroup, findingGroups } from './finding-groups.ts';
-import { commandFor, commandForFinding, doctorCommand, type KnownCluster, LONGEST_STORY } from './known-cluster.ts';
+import { commandFor, commandForFinding, doctorCommand, type KnownCluster, MAX_STORY } from './known-cluster.ts';
 import { isOfRecovery, recoveryOpen, rolloutHeld, rolloutNeeded } from './rollout-signals.ts';
 
 /** A cluster that is found, or a sweep that is late, has this long before it counts. Seconds. */
@@ -45,7 +45,7 @@ function readSignal({ registered, indexed }: KnownCluster, now: number): Signal 
   const [finding] = indexed?.findings ?? [];
   const told = finding === undefined ? undefined : `${finding.object}: ${finding.message}`;
   const reason = (target === undefined ? problem?.message : undefined) ?? told;
-  const why = reason === undefined ? '' : `: ${printable(reason, LONGEST_STORY)}`;
+  const why = reason === undefined ? '' : `: ${printable(reason, MAX_STORY)}`;
   const command = doctorCommand(id);
   if (readableAt === undefined) {
     const value = secondsSince(foundAt, now);
@@ -84,7 +84,7 @@ function incomplete({ registered: { id, foundAt, target }, indexed }: KnownClust
   const since = sinceFound(indexed.completeAt, foundAt) ?? never;
   const value = secondsSince(since, now);
   if (value <= FIRST_SECONDS) return undefined;
-  const why = worst === undefined ? '' : `: ${printable(`${worst.object}: ${worst.message}`, LONGEST_STORY)}`;
+  const why = worst === undefined ? '' : `: ${printable(`${worst.object}: ${worst.message}`, MAX_STORY)}`;
   return {
     id: 'IncompleteFor',
     value,
@@ -151,7 +151,7 @@ function findingSignal({ id, tally, shown: [worst, ...others] }: FindingGroup, k
       sumOf(same.map(({ count }) => count)),
     ]),
   );
-  const told = worst === undefined ? undefined : printable(worst.message, LONGEST_STORY);
+  const told = worst === undefined ? undefined : printable(worst.message, MAX_STORY);
   const more = Math.max(value - 1, others.length);
   const codes = [...new Set(tally.map(({ code }) => code))].join(', ');
   return {
@@ -185,11 +185,11 @@ function hostileRequests(known: KnownCluster, now: number): Signal | undefined {
 const ANOTHERS = /^(?:IP|DNS name) (?<name>\S{1,253}) belongs to (?<owner>.+)$/;
 
 function hostileStory({ node, message }: VerdictLine): string {
-  const text = printable(message, LONGEST_STORY);
+  const text = printable(message, MAX_STORY);
   const { name, owner } = ANOTHERS.exec(text)?.groups ?? {};
   return name === undefined || owner === undefined
-    ? printable(`a request of ${node} is hostile: ${text}`, LONGEST_STORY)
-    : printable(`${node} asked for ${name}, which belongs to ${owner}`, LONGEST_STORY);
+    ? printable(`a request of ${node} is hostile: ${text}`, MAX_STORY)
+    : printable(`${node} asked for ${name}, which belongs to ${owner}`, MAX_STORY);
 }
 
 function burn(id: 'SloFastBurn' | 'SloSlowBurn', known: KnownCluster): Signal {

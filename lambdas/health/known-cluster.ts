@@ -7,7 +7,7 @@ import { DEFAULT_NAMESPACE } from '../identifiers.ts';
 import type { SloState } from '../slo/objective.ts';
 
 /** Characters of a story; it has to fit on a phone. */
-export const LONGEST_STORY = 300;
+export const MAX_STORY = 300;
 
 /** What is known of a cluster that is not gone, or that is still looked at. */
 export interface KnownCluster {

@@ -2,7 +2,7 @@ import type { IndexedRollout } from '../contracts/fleet-index.ts';
 import { printable } from '../printable.ts';
 import type { Signal } from '../tables/signals.ts';
 import { span } from '../words.ts';
-import { commandFor, doctorCommand, type KnownCluster, LONGEST_STORY } from './known-cluster.ts';
+import { commandFor, doctorCommand, type KnownCluster, MAX_STORY } from './known-cluster.ts';
 
 /** Two looks: what could not be read once is no reason to ask a person, and a rollout is due for weeks. Milliseconds. */
 const NEEDED_AFTER_MS = 30 * 60_000;
@@ -35,7 +35,7 @@ export function recoveryOpen({ registered, indexed }: KnownCluster): Signal | un
   return {
     id: 'RecoveriesOpen',
     value: 1,
-    story: printable(first.message, LONGEST_STORY),
+    story: printable(first.message, MAX_STORY),
     since: first.since,
     command: doctorCommand(registered.id),
   };
@@ -71,7 +71,7 @@ function signalOf(
   return {
     id,
     value: 1,
-    story: printable(story, LONGEST_STORY),
+    story: printable(story, MAX_STORY),
     since,
     due: soonestEnd,
     command,

@@ -42,7 +42,7 @@ function lineHash(line: string): string {
 const HASHED = /^(?<before>\{.+),"hash":"(?<hash>[0-9a-f]{64})"\}$/s;
 
 /** Bytes: far more than an entry has. */
-const LARGEST_LINE = 1_000_000;
+const MAX_LINE = 1_000_000;
 
 /** A line as it stands in an object. */
 export interface RawLine extends ChainEnd {
@@ -60,7 +60,7 @@ export interface RawLine extends ChainEnd {
 export function readLine(text: string): RawLine | undefined {
   const { before, hash } = HASHED.exec(text)?.groups ?? {};
   if (before === undefined || hash === undefined) return undefined;
-  const value = readJson(JournalObject, text, LARGEST_LINE);
+  const value = readJson(JournalObject, text, MAX_LINE);
   const line = value.ok ? read(JournalLine, value.value) : value;
   if (!value.ok || !line.ok) return undefined;
   return { ...line.value, hash, intact: lineHash(`${before}}`) === hash, value: value.value };

@@ -30,16 +30,16 @@ export interface DecisionCollector {
 }
 
 /** Requests that are left, of one sweep. A cluster decides how many there are, not how much is written of them. */
-export const MOST_LEFT = 500;
+export const MAX_LEFT = 500;
 
-const MOST_NAMES = 100;
+const MAX_NAMES = 100;
 /** Of all names of a line together: a hundred names of a real node are shorter. */
-const MOST_NAME_CHARACTERS = 4_096;
-const MOST_EVIDENCE = 20;
+const MAX_NAME_CHARACTERS = 4_096;
+const MAX_EVIDENCE = 20;
 
 /**
  * Makes journal entries of decisions: those that wrote, may have written, would have written or failed to, all of them; of those that left a request the first
- * {@link MOST_LEFT}, hostile ones first. What was overtaken or not begun decided nothing. Pure.
+ * {@link MAX_LEFT}, hostile ones first. What was overtaken or not begun decided nothing. Pure.
  */
 export function createDecisionCollector(context: SweepContext): DecisionCollector {
   const written: DecisionEntry[] = [];
@@ -56,10 +56,10 @@ export function createDecisionCollector(context: SweepContext): DecisionCollecto
       }
       leftCount += 1;
       const list = left[hostile ? 'hostile' : 'other'];
-      if (list.length < MOST_LEFT) list.push(entryOf(acted, verdict, context));
+      if (list.length < MAX_LEFT) list.push(entryOf(acted, verdict, context));
     },
     collected() {
-      const kept = [...left.hostile, ...left.other].slice(0, MOST_LEFT);
+      const kept = [...left.hostile, ...left.other].slice(0, MAX_LEFT);
       return { entries: [...written, ...kept], leftOut: leftCount - kept.length };
     },
   };
@@ -98,10 +98,10 @@ function entryOf(
 function firstNames(names: readonly NameProof[]): string[] {
   const kept: string[] = [];
   let characters = 0;
-  for (const { name } of names.slice(0, MOST_NAMES)) {
+  for (const { name } of names.slice(0, MAX_NAMES)) {
     const safe = printable(name, 253);
     characters += safe.length;
-    if (characters > MOST_NAME_CHARACTERS) break;
+    if (characters > MAX_NAME_CHARACTERS) break;
     kept.push(safe);
   }
   return kept;
@@ -111,7 +111,7 @@ function firstNames(names: readonly NameProof[]): string[] {
 function evidenceOf(names: readonly NameProof[], readAt: string): JournalEvidence[] {
   const found = new Map<string, JournalEvidence>();
   for (const { provenBy, ownedBy } of names) {
-    if (found.size >= MOST_EVIDENCE) break;
+    if (found.size >= MAX_EVIDENCE) break;
     const evidence = provenBy ?? (ownedBy && { source: sourceOf(ownedBy.object), object: ownedBy.object });
     if (evidence === undefined) continue;
     const object = printable(evidence.object, 300);

@@ -7,7 +7,7 @@ import type { ByteObjects } from '../aws/byte-objects.ts';
 import { AwsError } from '../aws/errors.ts';
 import type { Journal } from './journal.ts';
 import type { JournalFiles, ListedObject } from './journal-files.ts';
-import { createJournal, LARGEST_JOURNAL_OBJECT } from './s3-journal.ts';
+import { createJournal, MAX_JOURNAL_OBJECT } from './s3-journal.ts';
 
 /** A directory is made or not at once: who makes it may write. */
 const LOCK = '.lock';
@@ -85,7 +85,7 @@ export function directoryJournalFiles(directory: string): JournalFiles {
       const file = await open(join(directory, key)).catch(absent);
       if (file === undefined) return undefined;
       try {
-        return (await file.stat()).size > LARGEST_JOURNAL_OBJECT ? 'too-large' : await file.readFile();
+        return (await file.stat()).size > MAX_JOURNAL_OBJECT ? 'too-large' : await file.readFile();
       } finally {
         await file.close();
       }
@@ -116,8 +116,7 @@ function directoryObjects(directory: string): ByteObjects {
     async write(key, bytes, etag, signal) {
       const path = join(directory, requireKey(key));
       const temporary = join(directory, `.${randomUUID()}`);
-      if (bytes.length > LARGEST_JOURNAL_OBJECT)
-        throw conflict(key, `it would be larger than ${LARGEST_JOURNAL_OBJECT} bytes`);
+      if (bytes.length > MAX_JOURNAL_OBJECT) throw conflict(key, `it would be larger than ${MAX_JOURNAL_OBJECT} bytes`);
       if ((await read(key, signal))?.etag !== etag) throw conflict(key, 'it is another one by now');
       await mkdir(dirname(path), { recursive: true });
       try {

@@ -8,9 +8,9 @@ import { journalKey, parseJournalKey } from './keys.ts';
 /** An entry that was written so long ago is written again: no request is open for longer, but where a policy says so. Seconds. */
 const RECENT_SECONDS = 3_600;
 /** The oldest of more are forgotten. */
-const MOST_RECENT = 10_000;
+const MAX_RECENT = 10_000;
 /** Of the lines of one object, in bytes; a head with them stays far below what is read. */
-const LARGEST_BODY = 4 * 1024 * 1024;
+const MAX_BODY = 4 * 1024 * 1024;
 /** `seq`, `previous` and `hash` of a line. */
 const CHAINING_BYTES = 200;
 
@@ -56,7 +56,7 @@ export function advance(
 ): Advanced | undefined {
   const recent = new Map(Object.entries(head?.recent ?? {}));
   const fresh = [...new Map(entries.map((entry) => [entryKey(entry), entry]))].filter(([key]) => !recent.has(key));
-  const taken = firstOf(fresh, LARGEST_BODY);
+  const taken = firstOf(fresh, MAX_BODY);
   if (taken.length === 0) return undefined;
   const before: ChainEnd = head ?? CHAIN_START;
   const chained = chainLines(
@@ -97,7 +97,7 @@ function firstOf(
 function pruned(recent: ReadonlyMap<string, number>): Record<string, number> {
   const now = [...recent.values()].reduce((last, time) => Math.max(last, time), 0);
   const kept = [...recent].filter(([, time]) => time > now - RECENT_SECONDS).toSorted(([, a], [, b]) => b - a);
-  return Object.fromEntries(kept.slice(0, MOST_RECENT));
+  return Object.fromEntries(kept.slice(0, MAX_RECENT));
 }
 
 /** What can be told of the head of a chain from its last object; undefined when that is damaged. Pure. */

@@ -1,6 +1,6 @@
 import { type BucketOptions, createByteObjects } from '../aws/byte-objects.ts';
 import { createObjectList, type ListedObject, type ObjectList } from '../aws/object-list.ts';
-import { LARGEST_JOURNAL_OBJECT } from './s3-journal.ts';
+import { MAX_JOURNAL_OBJECT } from './s3-journal.ts';
 
 /** A journal that is only read: a bucket, or a copy of one. */
 export interface JournalFiles extends ObjectList {
@@ -15,7 +15,7 @@ export interface JournalFiles extends ObjectList {
 export function s3JournalFiles(options: BucketOptions): JournalFiles {
   const objects = createByteObjects({
     ...options,
-    largest: LARGEST_JOURNAL_OBJECT,
+    largest: MAX_JOURNAL_OBJECT,
     contentType: 'application/x-ndjson',
   });
   return {

@@ -5,7 +5,7 @@ import type { CollectedDecisions } from './decisions.ts';
 import type { RecoveryEntry } from './journal.ts';
 
 /** Requests that are left, of one sweep: a cluster decides how many there are, not how much is written of them. */
-export const MOST_LEFT_IN_RECOVERY = 100;
+export const MAX_LEFT_IN_RECOVERY = 100;
 
 /** The entries of one sweep of a recovery window: all that were approved or should have been, and the first that were left, hostile ones first. Pure. */
 export function recoveryEntries(
@@ -19,7 +19,7 @@ export function recoveryEntries(
   const left = rows
     .filter(({ verdict }) => verdict === 'leave')
     .toSorted((a, b) => Number(b.hostile) - Number(a.hostile));
-  const kept = left.slice(0, MOST_LEFT_IN_RECOVERY);
+  const kept = left.slice(0, MAX_LEFT_IN_RECOVERY);
   const entryOf = (row: RecoveryRow, verdict: RecoveryEntry['verdict']): RecoveryEntry => ({
     version: 1,
     kind: 'recovery',

@@ -14,7 +14,7 @@ export interface RolloutContext {
   readonly program: string;
 }
 
-const LONGEST_TEXT = 600;
+const MAX_TEXT = 600;
 
 /** The entries of one look at a rollout: one where it wrote, or tried to; none where nothing was to be written. Pure. */
 export function rolloutEntries(
@@ -39,7 +39,7 @@ export function rolloutEntries(
       write: write.kind,
       ...ofMark(mark),
       reason: printable(write.kind === 'hold' ? write.hold.reason : (mark?.reason ?? 'wanted by a person'), 300),
-      message: words === undefined ? undefined : printable(words, LONGEST_TEXT),
+      message: words === undefined ? undefined : printable(words, MAX_TEXT),
       outcome: written.kind,
       program,
     },
@@ -64,7 +64,7 @@ export function nodeGroupEntries(
       rollout: printable(step.clientRequestToken, 64),
       trigger: 'schedule',
       reason: printable(step.message, 300),
-      message: problem === undefined ? undefined : printable(`${problem.object}: ${problem.message}`, LONGEST_TEXT),
+      message: problem === undefined ? undefined : printable(`${problem.object}: ${problem.message}`, MAX_TEXT),
       outcome: written.kind,
       program,
     },

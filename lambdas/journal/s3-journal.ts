@@ -7,7 +7,7 @@ import type { Journal, JournalEntry } from './journal.ts';
 import { clusterPrefix, headKey, JOURNAL_PREFIX, parseJournalKey } from './keys.ts';
 
 /** The largest object or head that is read, in bytes. */
-export const LARGEST_JOURNAL_OBJECT = 32 * 1024 * 1024;
+export const MAX_JOURNAL_OBJECT = 32 * 1024 * 1024;
 
 /** Another writer wins at most once for each sweep of the same cluster that runs at the same time. */
 const TRIES = 8;
@@ -15,7 +15,7 @@ const TRIES = 8;
 const REBUILD_DAYS = 400;
 const LISTS_AT_ONCE = 16;
 /** What this process knows to be written: a request that is left is judged every minute. */
-const MOST_SEEN = 50_000;
+const MAX_SEEN = 50_000;
 
 /** A chain whose head was lost or damaged, and how it goes on. */
 export interface Rebuilt {
@@ -34,7 +34,7 @@ export interface JournalOptions {
 
 /** The journal in a bucket. */
 export function createS3Journal(options: BucketOptions & Pick<JournalOptions, 'onRebuilt'>): Journal {
-  const bytes = { ...options, largest: LARGEST_JOURNAL_OBJECT };
+  const bytes = { ...options, largest: MAX_JOURNAL_OBJECT };
   return createJournal({
     heads: createByteObjects({ ...bytes, contentType: 'application/json' }),
     lines: createByteObjects({ ...bytes, contentType: 'application/x-ndjson' }),
@@ -132,7 +132,7 @@ export function createJournal({ heads, lines, list, onRebuilt }: JournalOptions)
   function remember(entries: readonly JournalEntry[]): void {
     for (const entry of entries) seen.add(entryKey(entry));
     for (const key of seen) {
-      if (seen.size <= MOST_SEEN) break;
+      if (seen.size <= MAX_SEEN) break;
       seen.delete(key);
     }
   }

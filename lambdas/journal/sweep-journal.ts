@@ -8,8 +8,8 @@ import type { CollectedDecisions } from './decisions.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 
 /** Entries of one cluster that wait; the log has every one. */
-const MOST_WAITING = 1_000;
-const MOST_CLUSTERS = 100;
+const MAX_WAITING = 1_000;
+const MAX_CLUSTERS = 100;
 
 /** What a sweep writes its decisions with. */
 export interface SweepJournal {
@@ -101,7 +101,7 @@ export function withRetryBuffer(journal: Journal): Journal {
         waiting.delete(cluster);
         return added;
       } catch (error) {
-        if (waiting.has(cluster) || waiting.size < MOST_CLUSTERS) waiting.set(cluster, all.slice(0, MOST_WAITING));
+        if (waiting.has(cluster) || waiting.size < MAX_CLUSTERS) waiting.set(cluster, all.slice(0, MAX_WAITING));
         throw error;
       }
     },

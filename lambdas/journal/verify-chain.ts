@@ -91,7 +91,7 @@ export interface ChainVerifierOptions {
   readonly expected?: readonly ChainEnd[];
 }
 
-const MOST_PROBLEMS = 100;
+const MAX_PROBLEMS = 100;
 
 /** `unknown`: what was there could not be read, so that anything may follow. */
 type Position = { readonly seq: number; readonly hash: string | undefined } | 'before' | 'unknown';
@@ -113,7 +113,7 @@ export function createChainVerifier({ cluster, since, expected = [] }: ChainVeri
 
   const report = (kind: TamperKind, object: string, message: string, line?: number): void => {
     problemCount += 1;
-    if (problems.length < MOST_PROBLEMS) problems.push({ kind, object, line, message });
+    if (problems.length < MAX_PROBLEMS) problems.push({ kind, object, line, message });
   };
 
   function take(key: string, bytes: Buffer | undefined): void {

@@ -10,7 +10,7 @@ import {
   parseHeadKey,
   parseJournalKey,
 } from './keys.ts';
-import { LARGEST_JOURNAL_OBJECT } from './s3-journal.ts';
+import { MAX_JOURNAL_OBJECT } from './s3-journal.ts';
 import {
   type ChainProblem,
   type ChainVerifier,
@@ -42,10 +42,10 @@ export interface Verification {
   readonly strayCount: number;
 }
 
-const MOST_STRAYS = 100;
+const MAX_STRAYS = 100;
 const READS_AT_ONCE = 16;
 /** Of objects that are read at once, in bytes. */
-const READ_BYTES = 2 * LARGEST_JOURNAL_OBJECT;
+const READ_BYTES = 2 * MAX_JOURNAL_OBJECT;
 /** Sweeps go on meanwhile: a chain that grew since it was listed is looked at again. */
 const LOOKS = 4;
 
@@ -71,7 +71,7 @@ export async function verifyJournal(
   const stray = (object: string): void => {
     strayCount += 1;
     const message = 'it does not belong to the journal: nothing of certmarshal writes it';
-    if (strays.length < MOST_STRAYS) strays.push({ kind: 'stray', object, message });
+    if (strays.length < MAX_STRAYS) strays.push({ kind: 'stray', object, message });
   };
 
   for await (const { key, bytes } of readObjects(files, listObjects(files, window, signal), signal)) {
@@ -173,7 +173,7 @@ export async function* readObjects(
     return Promise.all(batch.map(async (object) => readObject(files, object, signal)));
   };
   for await (const object of listed) {
-    const size = Math.min(object.size, LARGEST_JOURNAL_OBJECT);
+    const size = Math.min(object.size, MAX_JOURNAL_OBJECT);
     if (waiting.length > 0 && (waiting.length >= READS_AT_ONCE || bytes + size > READ_BYTES))
       yield* present(await read());
     waiting.push(object);
@@ -191,7 +191,7 @@ async function readObject(
   { key, size }: ListedObject,
   signal: AbortSignal,
 ): Promise<ReadObject | undefined> {
-  if (parseJournalKey(key) === undefined || size > LARGEST_JOURNAL_OBJECT) return { key, bytes: undefined };
+  if (parseJournalKey(key) === undefined || size > MAX_JOURNAL_OBJECT) return { key, bytes: undefined };
   const bytes = await files.read(key, signal);
   return bytes && { key, bytes: bytes === 'too-large' ? undefined : bytes };
 }

@@ -19,7 +19,7 @@ export interface KubeconfigProblem {
 }
 
 /** A person fixes these first. */
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 
 /** A kubeconfig that cannot be used, with the first 20 things that are wrong with it, and how many more there are. Quotes no value but names. */
 export class KubeconfigError extends Error {
@@ -27,8 +27,8 @@ export class KubeconfigError extends Error {
   readonly problems: readonly KubeconfigProblem[];
 
   constructor(all: readonly KubeconfigProblem[]) {
-    const more = all.length - MOST_PROBLEMS;
-    const problems = all.slice(0, MOST_PROBLEMS);
+    const more = all.length - MAX_PROBLEMS;
+    const problems = all.slice(0, MAX_PROBLEMS);
     if (more > 0)
       problems.push({ where: 'kubeconfig', problem: `and ${more} more problems`, remedy: 'Fix the others first.' });
     super(problems.map(({ where, problem, remedy }) => `${where}: ${problem}. ${remedy}`).join('\n'));

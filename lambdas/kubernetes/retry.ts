@@ -6,8 +6,8 @@ import { parseHttpDate } from './http-date.ts';
 export const MAX_RETRIES = 3;
 
 const BASE_MS = 200;
-const LONGEST_BACKOFF_MS = 5_000;
-const LONGEST_RETRY_AFTER_MS = 30_000;
+const MAX_BACKOFF_MS = 5_000;
+const MAX_RETRY_AFTER_MS = 30_000;
 
 /** The connection was not made or broke; none of these say that the endpoint is the wrong one. */
 const PASSING_FAILURES: ReadonlySet<string> = new Set([
@@ -39,8 +39,8 @@ interface Attempt {
 export function retryDelayMs(error: KubernetesError, { method, retries, random }: Attempt): number | undefined {
   if (retries >= MAX_RETRIES || !mayRepeat(error, method === 'GET')) return undefined;
   const retryAfterMs = error.retryAfterMs ?? 0;
-  if (retryAfterMs > LONGEST_RETRY_AFTER_MS) return undefined;
-  return retryAfterMs + random * Math.min(LONGEST_BACKOFF_MS, BASE_MS * 2 ** retries);
+  if (retryAfterMs > MAX_RETRY_AFTER_MS) return undefined;
+  return retryAfterMs + random * Math.min(MAX_BACKOFF_MS, BASE_MS * 2 ** retries);
 }
 
 function mayRepeat(error: KubernetesError, read: boolean): boolean {

@@ -23,7 +23,7 @@ export interface Right {
   readonly namespace?: string;
 }
 
-const MOST_GROUPS = 100;
+const MAX_GROUPS = 100;
 
 /**
  * Asks who we are. Every authenticated user may (ClusterRole `system:basic-user`).
@@ -44,7 +44,7 @@ export async function reviewSelf(client: KubernetesClient, signal: AbortSignal):
   return {
     username: printable(username),
     groups: list(review, 'status', 'userInfo', 'groups')
-      .slice(0, MOST_GROUPS)
+      .slice(0, MAX_GROUPS)
       .filter((group) => typeof group === 'string')
       .map((group) => printable(group)),
   };

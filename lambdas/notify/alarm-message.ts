@@ -17,7 +17,7 @@ export interface AlarmMessage {
 }
 
 /** Characters. Source: CloudWatch API Reference, PutMetricAlarm, AlarmDescription. */
-const LONGEST_DESCRIPTION = 1_024;
+const MAX_DESCRIPTION = 1_024;
 /** The commands that descriptions have, and nothing that means something to a shell. */
 const FIRST = /^First: (?<command>(?:aws|certmarshal) [\w./:=@, -]{1,390})$/m;
 
@@ -45,7 +45,7 @@ export function readAlarmMessage(json: string, now: number): AlarmMessage | unde
 }
 
 function firstOf(description: string | undefined): string | undefined {
-  if (description === undefined || description.length > LONGEST_DESCRIPTION) return undefined;
+  if (description === undefined || description.length > MAX_DESCRIPTION) return undefined;
   return FIRST.exec(description)?.groups?.['command'];
 }
 

@@ -13,14 +13,14 @@ import { rolloutLines, type View } from './rollout-lines.ts';
 import { bounded, labelsOf, subjectOf } from './texts.ts';
 
 /** Lines of a section. */
-const MOST_LINES = 8;
+const MAX_LINES = 8;
 /** Characters, without the link. */
-const LONGEST_TEXT = 6_000;
-const LONGEST_LINE = 240;
+const MAX_TEXT = 6_000;
+const MAX_LINE = 240;
 /** Ids in an event. */
-const MOST_IDS = 100;
+const MAX_IDS = 100;
 /** Of the event. EventBridge takes 256 KiB. Bytes. */
-const LARGEST_EVENT = 200_000;
+const MAX_EVENT = 200_000;
 /** Hostile requests of this time are told. Milliseconds. */
 const HOSTILE_MS = DAY_MS;
 /** What bites later is not told every day. Milliseconds. */
@@ -58,7 +58,7 @@ export function digestOf(input: DigestInput): Digest {
 function unknownDigest({ told, problem = 'its state cannot be read', link, now }: DigestInput): Digest {
   const story = 'Fleet: unknown. What the clusters are like could not be read.';
   const at = new Date(now).toISOString();
-  const lines = [story, printable(problem, LONGEST_LINE), 'First: certmarshal doctor --fleet fleet.yaml'];
+  const lines = [story, printable(problem, MAX_LINE), 'First: certmarshal doctor --fleet fleet.yaml'];
   // What is remembered of the last digest stays: it is what the next one compares with.
   const memory = { critical: [], warning: [], ...told.digest, at };
   return {
@@ -129,13 +129,13 @@ function knownDigest({ told, link, now }: DigestInput, health: FleetHealth): Dig
     at,
     story,
     counts,
-    critical: idsOf(critical).slice(0, MOST_IDS),
-    warning: idsOf(warning).slice(0, MOST_IDS),
-    opened: opened.slice(0, MOST_IDS),
-    mended: mended.slice(0, MOST_IDS),
+    critical: idsOf(critical).slice(0, MAX_IDS),
+    warning: idsOf(warning).slice(0, MAX_IDS),
+    opened: opened.slice(0, MAX_IDS),
+    mended: mended.slice(0, MAX_IDS),
     objective: { promised: slo.objective, attainment: slo.attainment, budgetLeft: slo.budgetLeft },
   };
-  return { message: messageOf(lines, withinBytes(event, LARGEST_EVENT), link), change: { digest: memory } };
+  return { message: messageOf(lines, withinBytes(event, MAX_EVENT), link), change: { digest: memory } };
 }
 
 function idsOf(clusters: readonly ClusterHealth[]): readonly string[] {
@@ -144,8 +144,8 @@ function idsOf(clusters: readonly ClusterHealth[]): readonly string[] {
 
 function messageOf(lines: readonly string[], digest: DigestEvent, link: string | undefined): Notification {
   const text = bounded(
-    lines.map((line) => printable(line, LONGEST_LINE)),
-    LONGEST_TEXT,
+    lines.map((line) => printable(line, MAX_LINE)),
+    MAX_TEXT,
   );
   return {
     severity: 'warning',
@@ -186,8 +186,8 @@ function renewsItself({ provider = 'eks-anywhere' }: ClusterHealth, what: keyof 
 
 function section(title: string, lines: readonly string[]): readonly string[] {
   if (lines.length === 0) return [];
-  const more = lines.length - MOST_LINES;
-  return ['', `${title} (${lines.length})`, ...lines.slice(0, MOST_LINES), ...(more > 0 ? [`and ${more} more`] : [])];
+  const more = lines.length - MAX_LINES;
+  return ['', `${title} (${lines.length})`, ...lines.slice(0, MAX_LINES), ...(more > 0 ? [`and ${more} more`] : [])];
 }
 
 function unwellLine({ id, signals }: ClusterHealth, { labelOf }: View): string {

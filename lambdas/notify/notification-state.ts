@@ -34,11 +34,11 @@ export interface NotificationChange {
 const CLAIM_MS = 2 * 60_000;
 
 /** Entries that are kept, the newest of them; what is forgotten is told again, which is better than not at all. */
-const MOST_OPEN = 40_000;
-const MOST_CHANGES = 500;
-const MOST_REMEMBERED = 5_000;
+const MAX_OPEN = 40_000;
+const MAX_CHANGES = 500;
+const MAX_REMEMBERED = 5_000;
 /** Events that are kept for EventBridge, the newest of them. */
-export const MOST_UNSENT = 5_000;
+export const MAX_UNSENT = 5_000;
 
 /**
  * What is remembered after people were told. Pure. The same change twice is the same as once.
@@ -64,11 +64,11 @@ export function markNotified(
   };
   return {
     version: 1,
-    open: nested(newest([...open.values()], ({ openedAt }) => openedAt, MOST_OPEN)),
-    changes: Object.fromEntries(newest(Object.entries(changes), ([, { at }]) => at, MOST_CHANGES)),
+    open: nested(newest([...open.values()], ({ openedAt }) => openedAt, MAX_OPEN)),
+    changes: Object.fromEntries(newest(Object.entries(changes), ([, { at }]) => at, MAX_CHANGES)),
     lookedAt,
     digest: digest === undefined ? undefined : bounded(digest),
-    unsent: unsent.slice(-MOST_UNSENT),
+    unsent: unsent.slice(-MAX_UNSENT),
   };
 }
 
@@ -179,5 +179,5 @@ function newest<T>(entries: readonly T[], at: (entry: T) => string, most: number
 }
 
 function bounded({ at, critical, warning }: DigestMemory): DigestMemory {
-  return { at, critical: critical.slice(0, MOST_REMEMBERED), warning: warning.slice(0, MOST_REMEMBERED) };
+  return { at, critical: critical.slice(0, MAX_REMEMBERED), warning: warning.slice(0, MAX_REMEMBERED) };
 }

@@ -31,15 +31,15 @@ export interface Publication {
 }
 
 /** Events in a message; EventBridge gets them all. */
-const MOST_EVENTS = 50;
+const MAX_EVENTS = 50;
 /** Of message and attributes, as SNS counts them; it takes 262,144. Bytes. */
-const LARGEST_MESSAGE = 200_000;
+const MAX_MESSAGE = 200_000;
 /** Of the document, which is in the message four times, and longer there for its quotation marks. Bytes. */
-const LARGEST_DOCUMENTS = [28_000, 20_000, 12_000, 6_000] as const;
+const MAX_DOCUMENTS = [28_000, 20_000, 12_000, 6_000] as const;
 /** Of a text that does not fit otherwise. Characters. */
 const SHORTEST_TEXT = 2_000;
 /** Characters. Source: SNS API Reference, Publish: a longer one is sent as several. */
-const LONGEST_SMS = 140;
+const MAX_SMS = 140;
 
 /**
  * People read text in an e-mail and on a phone; what subscribes over HTTPS, SQS, Lambda or Firehose gets the same and the events as JSON. Pure.
@@ -62,9 +62,9 @@ export function publicationOf(notification: Notification): Publication {
 /** Lists are shortened before the text, which people read, is. */
 function fitting(notification: Notification): string {
   const { human } = notification;
-  for (const largest of LARGEST_DOCUMENTS) {
+  for (const largest of MAX_DOCUMENTS) {
     const message = messageOf(human.text, documentOf(notification, largest));
-    if (Buffer.byteLength(message) <= LARGEST_MESSAGE) return message;
+    if (Buffer.byteLength(message) <= MAX_MESSAGE) return message;
   }
   const text = `${human.text.slice(0, SHORTEST_TEXT).toWellFormed()}…`;
   return messageOf(text, documentOf({ ...notification, human: { ...human, text } }, 0));
@@ -75,7 +75,7 @@ function messageOf(text: string, of: NotificationDocument): string {
   const document = JSON.stringify(of);
   return JSON.stringify({
     default: text,
-    sms: ascii(first, LONGEST_SMS),
+    sms: ascii(first, MAX_SMS),
     https: document,
     sqs: document,
     lambda: document,
@@ -95,7 +95,7 @@ function documentOf({ severity, state, human, events, digest }: Notification, la
     digest: digest === undefined ? undefined : withinBytes(digest, largest / 2),
   } as const;
   let room = largest - Buffer.byteLength(JSON.stringify(all));
-  const first = events.slice(0, MOST_EVENTS).filter((event) => {
+  const first = events.slice(0, MAX_EVENTS).filter((event) => {
     room -= Buffer.byteLength(JSON.stringify(event)) + 1;
     return room >= 0;
   });

@@ -10,7 +10,7 @@ import type { NamedAlarm } from './alarm-name.ts';
 import type { HumanMessage } from './publication.ts';
 
 /** Clusters that have a line of their own. */
-const MOST_LINES = 10;
+const MAX_LINES = 10;
 /** Characters. SNS takes less than 100 for a subject. */
 const LONGEST = { subject: 99, name: 120, story: 300, command: 400, text: 8_000 } as const;
 
@@ -63,7 +63,7 @@ export function openedText(culprits: readonly Culprit[], scene: Scene): HumanMes
       scene,
     );
   }
-  const lines = culprits.slice(0, MOST_LINES).map((culprit) => {
+  const lines = culprits.slice(0, MAX_LINES).map((culprit) => {
     const { signal } = culprit;
     const due = dueWords(culprit, now);
     return `- ${labelOf(culprit)}: ${story(signal.story)}${due === undefined ? '' : `, ${due}`}`;
@@ -118,7 +118,7 @@ export function recoveredText(recovered: readonly Recovered[], scene: Scene): Hu
     );
   }
   const lines = recovered
-    .slice(0, MOST_LINES)
+    .slice(0, MAX_LINES)
     .map((one) => `- ${labelled(one.label, story(one.story))}${reason(one)}, told ${lasted(one)} ago`);
   const more = recovered.length - lines.length;
   if (more > 0) lines.push(`- and ${counted(more, 'cluster')} more`);

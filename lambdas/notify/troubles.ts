@@ -10,9 +10,9 @@ import type { Signal } from '../tables/signals.ts';
 import { compare } from '../words.ts';
 
 /** Parts of one cluster that are told apart; of more only the first. */
-const MOST_PARTS = 30;
+const MAX_PARTS = 30;
 /** Findings without a class of certificate that are told apart: a cluster can have as many requesters as it likes. */
-const MOST_OBJECTS = 5;
+const MAX_OBJECTS = 5;
 /** All that is not told apart. */
 const MORE = '+more';
 
@@ -127,7 +127,7 @@ function findingParts({ tally, shown }: FindingGroup, signal: Signal, told: read
   const objects = first(others.map((finding) => partOf(finding, signal)));
   const taken = told.filter((part) => part !== MORE && !Object.hasOwn(CERTIFICATE_CLASSES, part));
   const kept = objects.filter((part) => taken.includes(part));
-  const free = Math.max(0, MOST_OBJECTS - taken.length);
+  const free = Math.max(0, MAX_OBJECTS - taken.length);
   const parts = [...kept, ...objects.filter((part) => !taken.includes(part)).slice(0, free)];
   const counted = tally.reduce((sum, { what, count }) => (what === undefined ? sum + count : sum), 0);
   const isMore = parts.length < objects.length || counted > others.length;
@@ -143,7 +143,7 @@ function partOf({ what, object }: KeptFinding, { classes }: Signal): string {
 }
 
 function first(parts: readonly string[]): readonly string[] {
-  return [...new Set(parts)].slice(0, MOST_PARTS);
+  return [...new Set(parts)].slice(0, MAX_PARTS);
 }
 
 /** So that it can be remembered. */

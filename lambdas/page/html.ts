@@ -11,7 +11,7 @@ export interface Html {
 export type Part = Html | string | number | undefined | false | readonly Html[];
 
 /** Characters of one text; who knows better cuts before. */
-const LONGEST = 600;
+const MAX_TEXT = 600;
 
 /**
  * A piece of HTML. Everything in `${…}` that is not itself such a piece is text: characters that cannot be printed become visible, and those
@@ -33,7 +33,7 @@ export function constant(text: string): Html {
 /** JSON for a `<script type="application/json">`: nothing in it can end the element or begin a comment, and no text is unprintable. */
 export function embeddedJson(value: unknown): Html {
   const json = JSON.stringify(value, (_key, entry: unknown) =>
-    typeof entry === 'string' ? printable(entry, LONGEST) : entry,
+    typeof entry === 'string' ? printable(entry, MAX_TEXT) : entry,
   );
   return { [MARKUP]: json.replaceAll('<', String.raw`\u003c`) };
 }
@@ -55,5 +55,5 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 function escaped(text: string): string {
-  return printable(text, LONGEST).replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+  return printable(text, MAX_TEXT).replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }

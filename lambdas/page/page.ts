@@ -23,7 +23,7 @@ export interface PageOptions {
   readonly unread?: readonly string[];
 }
 
-const LARGEST = 1_000_000;
+const MAX_PAGE = 1_000_000;
 /** Of the room that rows and details share, so that the rows of a very large fleet leave something for what is urgent. */
 const ROWS_SHARE = 0.6;
 /** For the sentences about what was left out. */
@@ -42,7 +42,7 @@ const POLICY = [
  */
 export function renderPage(
   health: FleetHealth,
-  { largest = LARGEST, program, basis = 'sweeps', unread = [] }: PageOptions,
+  { largest = MAX_PAGE, program, basis = 'sweeps', unread = [] }: PageOptions,
 ): string {
   const now = Date.parse(health.at);
   const { clusters } = health;

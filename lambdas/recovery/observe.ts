@@ -52,9 +52,9 @@ export interface OpenRecoveries {
 }
 
 /** Nine nodes ask for a few; these are those of everybody who may ask. 16 MiB with what they ask for. */
-const MOST_OPEN = 1_000;
+const MAX_OPEN = 1_000;
 /** A kubelet's takes 500 bytes. */
-const MOST_REQUEST_BYTES = 16 * 1024;
+const MAX_REQUEST_BYTES = 16 * 1024;
 const SHOWN_UNREADABLE = 20;
 
 /** The reason on the conditions that are written; `kubectl get csr NAME -o yaml` shows it. */
@@ -95,9 +95,9 @@ export async function listRecoveries(
       if (node !== undefined) given.set(node, (given.get(node) ?? 0) + 1);
     }
     if (gate !== undefined) ignored.set(gate.reason, (ignored.get(gate.reason) ?? 0) + 1);
-    else if ((csr.request?.length ?? 0) > MOST_REQUEST_BYTES)
+    else if ((csr.request?.length ?? 0) > MAX_REQUEST_BYTES)
       unread(csr.name, 'spec.request is no kubelet’s: too large');
-    else if (open.length >= MOST_OPEN) refused += 1;
+    else if (open.length >= MAX_OPEN) refused += 1;
     else open.push({ request: read.request, subject: approvalSubjectOf(item) });
   };
   for await (const page of listSigningRequests(workload, { signerName: KUBELET_CLIENT_SIGNER, signal }))
@@ -106,7 +106,7 @@ export async function listRecoveries(
     problems.push({
       kind: 'too-large',
       object: `open requests of ${printable(clusterId, 150)}`,
-      message: `there are ${refused} more than the ${MOST_OPEN} that are judged`,
+      message: `there are ${refused} more than the ${MAX_OPEN} that are judged`,
       remedy: 'Find out who makes so many, and delete them.',
     });
   return { given, open, ignored, problems };

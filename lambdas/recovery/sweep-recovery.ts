@@ -82,7 +82,7 @@ export interface RecoverySweepOptions {
 }
 
 /** The longest that a timer takes. */
-const MOST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Sweeps one cluster once within a recovery window: reads, decides, counts each approval in the cluster and gives it. Safe to repeat, to interrupt and to run twice
@@ -97,7 +97,7 @@ export async function sweepRecovery(
   const startedAt = clock();
   // The client tries again what is throttled; nothing of that is sent after the window, whatever a server asks it to wait.
   const left = (instant(window.until) ?? 0) - startedAt;
-  const signal = AbortSignal.any([caller, AbortSignal.timeout(Math.max(0, Math.min(left, MOST_TIMER_MS)))]);
+  const signal = AbortSignal.any([caller, AbortSignal.timeout(Math.max(0, Math.min(left, MAX_TIMER_MS)))]);
   const problems: Problem[] = [];
   const rows: RecoveryRow[] = [];
   const done = (row: RecoveryRow): void => {

@@ -15,7 +15,7 @@ import {
 
 /** Unlike that of Cluster API, its value has to be "true". Source: EKS Anywhere, `Cluster.IsReconcilePaused`. */
 const PAUSED = 'anywhere.eks.amazonaws.com/paused';
-const LONGEST_NAME = 253;
+const MAX_NAME = 253;
 
 /** A `Cluster` of EKS Anywhere, v1alpha1. */
 export interface EksAnywhereCluster {
@@ -73,7 +73,7 @@ export interface CertificateScan {
 export function readCertificateScan(object: unknown): CertificateScan {
   const days = list(object, 'status', 'clusterCertificateInfo').flatMap((entry) => {
     const machine = text(entry, 'machine');
-    return machine === undefined || machine.length > LONGEST_NAME
+    return machine === undefined || machine.length > MAX_NAME
       ? []
       : [[machine, field(entry, 'expiresInDays')] as const];
   });

@@ -16,10 +16,10 @@ import {
 const UPGRADING = 'etcdcluster.cluster.x-k8s.io/upgrading';
 const UPGRADE_COMPLETE = 'controlplane.cluster.x-k8s.io/upgrade-complete';
 
-const MOST_ENDPOINTS = 32;
-const LONGEST_ENDPOINTS = 8192;
-const MOST_COMMANDS = 64;
-const LONGEST_COMMAND = 4096;
+const MAX_ENDPOINTS = 32;
+const MAX_ENDPOINTS_LENGTH = 8192;
+const MAX_COMMANDS = 64;
+const MAX_COMMAND_LENGTH = 4096;
 
 export interface EtcdadmCluster extends ObjectVersion {
   readonly generation: number;
@@ -84,21 +84,21 @@ export function readEtcdadmCluster(object: unknown): EtcdadmCluster | undefined 
 function commandsOf(object: unknown): readonly string[] | undefined {
   const path = ['spec', 'etcdadmConfigSpec', 'postEtcdadmCommands'] as const;
   const commands = list(object, ...path);
-  if (!Array.isArray(field(object, ...path) ?? []) || commands.length > MOST_COMMANDS) return undefined;
+  if (!Array.isArray(field(object, ...path) ?? []) || commands.length > MAX_COMMANDS) return undefined;
   return commands.every(isCommand) ? commands : undefined;
 }
 
 function isCommand(command: unknown): command is string {
-  return typeof command === 'string' && command.length <= LONGEST_COMMAND;
+  return typeof command === 'string' && command.length <= MAX_COMMAND_LENGTH;
 }
 
 /** `https://10.0.1.51:2379,https://10.0.1.52:2379` */
 function endpointsOf(object: unknown): readonly string[] {
   const endpoints = text(object, 'status', 'endpoints') ?? '';
-  if (endpoints.length > LONGEST_ENDPOINTS) return [];
+  if (endpoints.length > MAX_ENDPOINTS_LENGTH) return [];
   return endpoints
     .split(',')
     .filter((endpoint) => endpoint !== '')
-    .slice(0, MOST_ENDPOINTS)
+    .slice(0, MAX_ENDPOINTS)
     .map((endpoint) => printable(endpoint));
 }

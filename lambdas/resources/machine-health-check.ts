@@ -2,7 +2,7 @@ import type { V1LabelSelector, V1LabelSelectorRequirement } from '@kubernetes/cl
 import { field, isJsonObject, list, type Raw, raw, text } from './fields.ts';
 import { countAt, nameAt } from './values.ts';
 
-const MOST_TERMS = 64;
+const MAX_TERMS = 64;
 
 /** A MachineHealthCheck of machines of a control plane. */
 export interface MachineHealthCheck {
@@ -48,7 +48,7 @@ function matches(selector: Raw<V1LabelSelector>, labels: unknown): boolean {
   const wanted = field(selector, 'matchLabels');
   const pairs = Object.entries(isJsonObject(wanted) ? wanted : {});
   const terms = list(selector, 'matchExpressions');
-  if (pairs.length > MOST_TERMS || terms.length > MOST_TERMS) return true;
+  if (pairs.length > MAX_TERMS || terms.length > MAX_TERMS) return true;
   return (
     pairs.every(([key, value]) => typeof value !== 'string' || field(labels, key) === value) &&
     terms.every((term) => holds(term, labels))

@@ -11,9 +11,9 @@ const ETCD_READY_LABEL = 'cluster.x-k8s.io/etcd-ready';
 /** What a user writes there wins over what the control plane provider found. Source: Cluster API, `reconcileCertificateExpiry`. */
 export const EXPIRY_ANNOTATION = 'machine.cluster.x-k8s.io/certificates-expiry';
 
-const MOST_ANNOTATIONS = 1000;
-const MOST_HOOKS = 16;
-const MOST_OWNERS = 64;
+const MAX_ANNOTATIONS = 1000;
+const MAX_HOOKS = 16;
+const MAX_OWNERS = 64;
 const HOOK = /^pre-(?:drain|terminate)\.delete\.hook\.machine\.cluster\.x-k8s\.io(?:\/|$)/;
 /** Of the control plane itself: it moves the leader of etcd and removes the member. */
 const OWN_HOOK = 'pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup';
@@ -107,7 +107,7 @@ export function etcdClusterOf(object: unknown): string | undefined {
 }
 
 function controllerOf(object: unknown): string | undefined {
-  const owners = list(object, 'metadata', 'ownerReferences').slice(0, MOST_OWNERS);
+  const owners = list(object, 'metadata', 'ownerReferences').slice(0, MAX_OWNERS);
   return nameAt(
     owners.find((owner) => field(owner, 'controller') === true),
     'uid',
@@ -117,8 +117,8 @@ function controllerOf(object: unknown): string | undefined {
 function hooksOf(object: unknown): readonly string[] {
   const annotations = field(object, 'metadata', 'annotations');
   return Object.keys(isJsonObject(annotations) ? annotations : {})
-    .slice(0, MOST_ANNOTATIONS)
+    .slice(0, MAX_ANNOTATIONS)
     .filter((key) => HOOK.test(key) && key !== OWN_HOOK)
-    .slice(0, MOST_HOOKS)
+    .slice(0, MAX_HOOKS)
     .map((key) => printable(key));
 }

@@ -46,9 +46,9 @@ const MAX_REQUEST_TEXT = 88 * 1024;
 const MAX_ENTRIES = 256;
 /** Names, users and groups; Kubernetes' own bounds are lower where it has any. */
 export const MAX_REQUEST_NAME = 1024;
-const MOST_CREDENTIALS = 16;
+const MAX_CREDENTIALS = 16;
 /** Far more than a request has, which has one of each type. */
-const MOST_STATES = 16;
+const MAX_STATES = 16;
 
 /**
  * Reads a `certificates.k8s.io/v1` CertificateSigningRequest from JSON. Fields that an API server always sets must be there
@@ -148,7 +148,7 @@ export function credentialsOf(object: unknown): readonly string[] | undefined {
 }
 
 function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.length <= MOST_CREDENTIALS && value.every((entry) => typeof entry === 'string');
+  return Array.isArray(value) && value.length <= MAX_CREDENTIALS && value.every((entry) => typeof entry === 'string');
 }
 
 /** A request as far as it is counted: there may be half a million, of any signer. */
@@ -188,7 +188,7 @@ function stateOf(
   issued: boolean,
 ): Pick<CountedRequest, 'state' | 'message'> {
   if (issued) return { state: 'issued', message: undefined };
-  const conditions = list(request, 'status', 'conditions').slice(0, MOST_STATES);
+  const conditions = list(request, 'status', 'conditions').slice(0, MAX_STATES);
   const having = (type: string) =>
     conditions.find((condition) => text(condition, 'type') === type && text(condition, 'status') !== 'False');
   for (const [type, state] of [

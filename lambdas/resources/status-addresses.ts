@@ -7,7 +7,7 @@ export interface StatusAddresses {
   readonly externalIps: readonly string[];
 }
 
-const MOST_ADDRESSES = 16;
+const MAX_ADDRESSES = 16;
 
 const LISTS: Readonly<Record<string, keyof StatusAddresses>> = {
   InternalIP: 'internalIps',
@@ -42,10 +42,10 @@ export function statusAddresses(object: unknown): StatusAddresses {
  */
 export function serverAddresses({ internalIps, externalIps }: StatusAddresses, endpoint?: string): readonly string[] {
   const canonical = [...internalIps, ...externalIps]
-    .slice(0, MOST_ADDRESSES * 4)
+    .slice(0, MAX_ADDRESSES * 4)
     .flatMap((address) => canonicalAddress(address) ?? []);
   const all = [...new Set(canonical)];
   const shared = endpoint === undefined ? undefined : canonicalAddress(endpoint);
   const own = all.filter((address) => address !== shared);
-  return (own.length > 0 ? own : all).slice(0, MOST_ADDRESSES);
+  return (own.length > 0 ? own : all).slice(0, MAX_ADDRESSES);
 }

@@ -5,11 +5,11 @@ import { field, list, reader, text } from './fields.ts';
 // Readers of values of objects from a cluster: what is not as it should be is absent, never an exception.
 
 /** The longest name that Kubernetes gives. */
-const LONGEST_NAME = 253;
-const MOST_CONDITIONS = 64;
-const LONGEST_TIME = 40;
-const LONGEST_WORD = 100;
-const LONGEST_MESSAGE = 300;
+const MAX_NAME = 253;
+const MAX_CONDITIONS = 64;
+const MAX_TIME = 40;
+const MAX_WORD = 100;
+const MAX_MESSAGE = 300;
 
 /** A condition of an object. */
 export interface Condition {
@@ -30,12 +30,12 @@ export interface ObjectVersion {
 
 /** A name, printable and bounded; undefined when there is none. */
 export const nameAt = reader((found) =>
-  typeof found !== 'string' || found === '' || found.length > LONGEST_NAME ? undefined : printable(found, LONGEST_NAME),
+  typeof found !== 'string' || found === '' || found.length > MAX_NAME ? undefined : printable(found, MAX_NAME),
 );
 
 /** Words for people; undefined when there are none. */
 export const wordsAt = reader((found) =>
-  typeof found !== 'string' || found === '' ? undefined : printable(found, LONGEST_MESSAGE),
+  typeof found !== 'string' || found === '' ? undefined : printable(found, MAX_MESSAGE),
 );
 
 /** A whole number of int64 that JSON carries exactly, not below zero. */
@@ -52,7 +52,7 @@ export function smallCountOf(found: unknown): number | undefined {
 
 /** Milliseconds since the epoch; undefined for what is no RFC 3339 time since 1970 that can be written again. */
 export function timeOf(found: unknown): number | undefined {
-  const time = typeof found === 'string' && found.length <= LONGEST_TIME ? instant(found) : undefined;
+  const time = typeof found === 'string' && found.length <= MAX_TIME ? instant(found) : undefined;
   return time !== undefined && time >= 0 && time <= LAST_INSTANT ? time : undefined;
 }
 export const timeAt = reader(timeOf);
@@ -85,16 +85,16 @@ export const MISSING: Condition = { status: 'Missing' };
 /** Those of a list, by type; the first of a type is the one. */
 export const conditionsAt = reader((found): ReadonlyMap<string, Condition> => {
   const conditions = new Map<string, Condition>();
-  for (const entry of list(found).slice(0, MOST_CONDITIONS)) {
+  for (const entry of list(found).slice(0, MAX_CONDITIONS)) {
     const type = text(entry, 'type');
-    if (type === undefined || type.length > LONGEST_WORD || conditions.has(type)) continue;
+    if (type === undefined || type.length > MAX_WORD || conditions.has(type)) continue;
     const status = text(entry, 'status');
     const reason = text(entry, 'reason');
     const message = wordsAt(entry, 'message');
     const since = timeAt(entry, 'lastTransitionTime');
     conditions.set(type, {
       status: status === 'True' || status === 'False' ? status : 'Unknown',
-      reason: reason === undefined || reason === '' ? undefined : printable(reason, LONGEST_WORD),
+      reason: reason === undefined || reason === '' ? undefined : printable(reason, MAX_WORD),
       message,
       since,
     });

@@ -20,9 +20,9 @@ const CONTROLLER_NAMESPACE = 'etcdadm-controller-system';
 const CONTROLLER_CONTAINER = 'manager';
 /** Of clients. */
 const ETCD_PORT = 2379;
-const MOST_ETCD_CLUSTERS = 10;
-const MOST_ETCD_MACHINES = 64;
-const MOST_PODS = 500;
+const MAX_ETCD_CLUSTERS = 10;
+const MAX_ETCD_MACHINES = 64;
+const MAX_PODS = 500;
 
 export interface EtcdPlace {
   readonly namespace: string;
@@ -44,7 +44,7 @@ export async function observeEtcd(
   const look = (object: unknown): void => {
     if (text(object, 'metadata', 'name') === etcdCluster) found.push(object);
   };
-  const end = await reader.each(pages, MOST_ETCD_CLUSTERS, look, ...(managed ? [] : (['not-found'] as const)));
+  const end = await reader.each(pages, MAX_ETCD_CLUSTERS, look, ...(managed ? [] : (['not-found'] as const)));
   const [object] = found;
   if (object === undefined) {
     if (managed && end === 'whole') reader.unread.push(missing(namespace, etcdCluster));
@@ -56,7 +56,7 @@ export async function observeEtcd(
     readEtcdClientSecret === true ? clientCertificateOf() : undefined,
     startOfController(),
     readEtcdClientSecret === true ? authoritiesOf() : undefined,
-    reader.each(etcdMachines(), MOST_ETCD_MACHINES, (candidate) => {
+    reader.each(etcdMachines(), MAX_ETCD_MACHINES, (candidate) => {
       if (!isMachineOf(candidate, name) || etcdClusterOf(candidate) !== etcdCluster) return;
       const machine = observedMachine(candidate, { owner, role: 'etcd' });
       if (machine === undefined) reader.unread.push(malformed(`Machine ${namespace} of ${etcdCluster}`));
@@ -118,7 +118,7 @@ export async function observeEtcd(
     let oldest: number | undefined;
     await reader.each(
       listKind(management, 'pods', { namespace: CONTROLLER_NAMESPACE, signal }),
-      MOST_PODS,
+      MAX_PODS,
       (item) => {
         const pod = raw<V1Pod>(item);
         if (text(pod, 'status', 'phase') !== 'Running') return;

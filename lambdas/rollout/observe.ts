@@ -50,13 +50,13 @@ export interface RolloutTarget {
 }
 
 const API_SERVER_PORT = 6443;
-const MOST_CLUSTERS = 2_000;
+const MAX_CLUSTERS = 2_000;
 /** With three of a cluster, and those that are being made. */
-const MOST_MACHINES = 10_000;
-const MOST_HEALTH_CHECKS = 5_000;
+const MAX_MACHINES = 10_000;
+const MAX_HEALTH_CHECKS = 5_000;
 /** Cluster API allows any odd number; etcd has no use for more than seven. */
-const MOST_OWN_MACHINES = 32;
-const MOST_AUTHORITIES = 32;
+const MAX_OWN_MACHINES = 32;
+const MAX_AUTHORITIES = 32;
 
 /**
  * Reads all that the next step of a rollout depends on: one LIST a kind, and a handshake with each control plane machine. Never throws for what is wrong with the
@@ -157,7 +157,7 @@ async function clustersOf(
 ): Promise<readonly Cluster[]> {
   const seen: Cluster[] = [];
   const pages = listKind(management, 'clusters', { clusterName: name, namespace, signal });
-  await reader.each(pages, MOST_CLUSTERS, (object) => {
+  await reader.each(pages, MAX_CLUSTERS, (object) => {
     const read = readCluster(object);
     // A server that does not select gives what was not asked for.
     if (read?.name === name && (namespace === undefined || read.namespace === namespace)) seen.push(read);
@@ -203,7 +203,7 @@ async function eksAnywheresOf(
   // Where fleet.yaml names its namespace, EKS Anywhere is there.
   const fine = eksAnywhereNamespace === undefined ? (['not-found'] as const) : [];
   const pages = listKind(management, 'eksAnywhereClusters', { signal });
-  const end = await reader.each(pages, MOST_CLUSTERS, look, ...fine, 'too-large');
+  const end = await reader.each(pages, MAX_CLUSTERS, look, ...fine, 'too-large');
   let endOfOwn = end;
   if (end === 'too-large') {
     own = [];
@@ -212,7 +212,7 @@ async function eksAnywheresOf(
       namespace: eksAnywhereNamespace,
       signal,
     });
-    endOfOwn = await reader.each(ofName, MOST_CLUSTERS, lookAtOwn, ...fine);
+    endOfOwn = await reader.each(ofName, MAX_CLUSTERS, lookAtOwn, ...fine);
   }
   const optedIn = new Set([...agrees].flatMap(([of, agreed]) => (agreed ? [of] : [])));
   return { own, optedIn, whole: endOfOwn === 'whole', end };
@@ -243,7 +243,7 @@ async function upgradesOf(
     if (name !== undefined) names.add(name);
   };
   const pages = listKind(management, 'controlplaneupgrades', { namespace: EKS_ANYWHERE_NAMESPACE, signal });
-  await reader.each(pages, MOST_CLUSTERS, look, 'not-found');
+  await reader.each(pages, MAX_CLUSTERS, look, 'not-found');
   return names;
 }
 
@@ -266,7 +266,7 @@ async function controlPlanesOf(
   const pages = listKind(management, 'kubeadmcontrolplanes', { namespace, signal });
   // What others have too much of, we need not see.
   const fine = namespace === undefined ? (['too-large'] as const) : [];
-  const end = await reader.each(pages, MOST_CLUSTERS, look, ...fine);
+  const end = await reader.each(pages, MAX_CLUSTERS, look, ...fine);
   return { seen, end };
 }
 
@@ -294,7 +294,7 @@ async function machinesOf(
     roleOfMachine(object) === 'control-plane';
   const lookAtOwn = (object: unknown): void => {
     // One more than is read, so that it is told.
-    if (isOwn(object) && ownObjects.length <= MOST_OWN_MACHINES) ownObjects.push(object);
+    if (isOwn(object) && ownObjects.length <= MAX_OWN_MACHINES) ownObjects.push(object);
   };
   const look = (object: unknown): void => {
     if (isOwn(object)) return lookAtOwn(object);
@@ -306,14 +306,14 @@ async function machinesOf(
   };
   const end = await reader.each(
     listKind(management, 'machines', { labels: CONTROL_PLANE_LABEL, signal }),
-    MOST_MACHINES,
+    MAX_MACHINES,
     look,
     'too-large',
   );
   if (end === 'too-large') {
     ownObjects.length = 0;
     const ofNamespace = listKind(management, 'machines', { labels: CONTROL_PLANE_LABEL, namespace, signal });
-    await reader.each(ofNamespace, MOST_MACHINES, lookAtOwn);
+    await reader.each(ofNamespace, MAX_MACHINES, lookAtOwn);
   }
 
   const own: ObservedMachine[] = [];
@@ -321,7 +321,7 @@ async function machinesOf(
   const role = controlPlane?.etcd === 'external' ? 'control-plane' : 'stacked';
   for (const object of ownObjects) {
     const machine = observedMachine(object, { owner: controlPlane?.uid, role, endpoint });
-    if (machine === undefined || own.length === MOST_OWN_MACHINES) {
+    if (machine === undefined || own.length === MAX_OWN_MACHINES) {
       reader.unread.push(unreadable('Machine', namespace, text(object, 'metadata', 'name') ?? ''));
       continue;
     }
@@ -339,14 +339,10 @@ async function healthChecksOf(
   signal: AbortSignal,
 ): Promise<readonly MachineHealthCheck[]> {
   const seen: MachineHealthCheck[] = [];
-  await reader.each(
-    listKind(management, 'machinehealthchecks', { namespace, signal }),
-    MOST_HEALTH_CHECKS,
-    (object) => {
-      const check = readMachineHealthCheck(object, name, machines);
-      if (check !== undefined) seen.push(check);
-    },
-  );
+  await reader.each(listKind(management, 'machinehealthchecks', { namespace, signal }), MAX_HEALTH_CHECKS, (object) => {
+    const check = readMachineHealthCheck(object, name, machines);
+    if (check !== undefined) seen.push(check);
+  });
   return seen;
 }
 
@@ -373,7 +369,7 @@ async function givenAuthorities(
 function endsOf(authorities: readonly Certificate[]): ObservedRollout['authorities'] {
   const byFingerprint = new Map(authorities.map((authority) => [authority.fingerprint, authority]));
   return [...byFingerprint.values()]
-    .slice(0, MOST_AUTHORITIES)
+    .slice(0, MAX_AUTHORITIES)
     .map(({ subject, notAfter }) => ({ name: printable(subject), notAfter }));
 }
 

@@ -7,7 +7,7 @@ import { leadsTo } from '../x509/issued-by.ts';
 import type { ObservedMachine, Served } from './observed.ts';
 
 /** A machine may have addresses that lead nowhere from here. */
-const MOST_ADDRESSES = 3;
+const MAX_ADDRESSES = 3;
 
 export interface Serving {
   readonly port: number;
@@ -44,7 +44,7 @@ export async function servedCertificates(
   const seen = new Map<ObservedMachine, Served>();
   const issuers = new Set<string>();
   const authorities: Certificate[] = [];
-  for (let turn = 0; turn < MOST_ADDRESSES; turn += 1) {
+  for (let turn = 0; turn < MAX_ADDRESSES; turn += 1) {
     const asked = machines.flatMap((machine) => {
       const host = machine.addresses[turn];
       return host === undefined || seen.get(machine)?.kind === 'certificate' ? [] : [{ machine, host }];

@@ -45,7 +45,7 @@ export interface NodeGroupsStepped {
 }
 
 /** Four times the nodes that Kubernetes supports in a cluster. */
-const MOST_NODES = 20_000;
+const MAX_NODES = 20_000;
 
 /**
  * One look at the node groups of one EKS cluster: observe, plan, begin one update at most, report. Nothing is read where fleet.yaml does not opt in; nodes, groups and
@@ -155,8 +155,8 @@ async function readNodes(
         });
       else nodes.push(node);
     }
-    if (nodes.length > MOST_NODES || unread.length > MOST_NODES) {
-      const message = `there are more than ${MOST_NODES} Nodes`;
+    if (nodes.length > MAX_NODES || unread.length > MAX_NODES) {
+      const message = `there are more than ${MAX_NODES} Nodes`;
       unread.push({ kind: 'too-large', object: 'Nodes', message, remedy: 'Find out who creates so many of them.' });
       break;
     }

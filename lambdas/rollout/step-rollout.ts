@@ -114,7 +114,7 @@ interface Remembering {
 const ENDED_AGAIN_MS = 14 * 86_400_000;
 
 /** The longest that a timer takes. Milliseconds. */
-const MOST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** A rollout of ours is under way. */
 const GOING: ReadonlySet<RolloutState> = new Set(['rolling', 'verifying', 'held']);
@@ -226,7 +226,7 @@ function endOfWindows({ policy, trigger, clock }: StepOptions): AbortSignal | un
   if (trigger === 'person' || policy === undefined) return undefined;
   const now = clock();
   const ends = policy.windows.flatMap((window) => endOfWindow(window, now) ?? []);
-  return ends.length === 0 ? undefined : AbortSignal.timeout(Math.min(Math.max(...ends) - now, MOST_TIMER_MS));
+  return ends.length === 0 ? undefined : AbortSignal.timeout(Math.min(Math.max(...ends) - now, MAX_TIMER_MS));
 }
 
 /** Undefined when it may begin. */

@@ -18,7 +18,7 @@ export const LEASE_SILENT_MS = 24 * HOUR_MS;
 /** A rollout that is due, and is kept waiting for so long, is told. Milliseconds. */
 export const WAITED_MS = 72 * HOUR_MS;
 /** What a cluster claims and never begins takes the turn of others too: after so many in `LOOP_GUARD_DAYS` a person has to look. */
-export const MOST_UNDONE = 3;
+export const MAX_UNDONE = 3;
 
 /** Whether a rollout that was claimed still has its place in the budget of the fleet. Pure. */
 export function hasTurn({ startedAt, endedAt }: Pick<PastRollout, 'startedAt' | 'endedAt'>, now: number): boolean {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /** Source: CloudWatch API Reference, Dimension. */
-const LONGEST = 1_024;
+const MAX_VALUE = 1_024;
 const HASH_DIGITS = 16;
 
 /**
@@ -14,7 +14,7 @@ export function dimensionValue(text: string): string {
     (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
   if (escaped === '') return String.raw`\u{}`;
-  if (escaped.length <= LONGEST) return escaped;
+  if (escaped.length <= MAX_VALUE) return escaped;
   const hash = createHash('sha256').update(text).digest('hex').slice(0, HASH_DIGITS);
-  return `${escaped.slice(0, LONGEST - HASH_DIGITS - 1)}~${hash}`;
+  return `${escaped.slice(0, MAX_VALUE - HASH_DIGITS - 1)}~${hash}`;
 }

@@ -6,7 +6,7 @@ import { METRIC } from './metric-names.ts';
 import { createMetrics, type Telemetry } from './telemetry.ts';
 
 /** Whoever has more of them has one trouble, and each is a few hundred bytes of log a minute. */
-export const MOST_CLUSTERS = 2_000;
+export const MAX_CLUSTERS = 2_000;
 
 /** For how long it is told what a rollout took. Milliseconds. */
 const TOLD_MS = 3_600_000;
@@ -30,7 +30,7 @@ const UNITS = { Seconds: MetricUnit.Seconds, Count: MetricUnit.Count, None: Metr
 
 /**
  * Publishes the fleet: its totals, and of each cluster that is not well one line with its signals and one for each class of certificate, of the worst
- * {@link MOST_CLUSTERS} of them. The totals are published with the other metrics of the invocation, the lines at once: each has dimensions of its own.
+ * {@link MAX_CLUSTERS} of them. The totals are published with the other metrics of the invocation, the lines at once: each has dimensions of its own.
  *
  * A series is paid for in every hour in which it has a value: what is 0 has none. So an alarm on it ends when it has no data, and must treat that as good.
  */
@@ -49,11 +49,11 @@ export function recordHealth(health: FleetHealth, tables: SignalTables, { logger
   recordRollouts(health, metrics);
 
   const unwell = clusters.filter(({ signals }) => signals.length > 0);
-  for (const cluster of unwell.slice(0, MOST_CLUSTERS)) publishCluster(cluster, tables);
-  if (unwell.length > MOST_CLUSTERS)
+  for (const cluster of unwell.slice(0, MAX_CLUSTERS)) publishCluster(cluster, tables);
+  if (unwell.length > MAX_CLUSTERS)
     logger.warn('clusters left out of the metrics', {
-      clusters: unwell.length - MOST_CLUSTERS,
-      published: MOST_CLUSTERS,
+      clusters: unwell.length - MAX_CLUSTERS,
+      published: MAX_CLUSTERS,
       remedy: 'Mend what most of them have in common; the report page has all of them.',
     });
 }

@@ -26,7 +26,7 @@ export function count(
 }
 
 /** Longer than any message of ours; what a cluster makes longer is cut. */
-const LONGEST_TEXT = 2_000;
+const MAX_TEXT = 2_000;
 
 /**
  * JSON lines with the names of the function and its request. Text from a cluster can reach any field, so every string of a line
@@ -41,7 +41,7 @@ function harmless(key: string, value: unknown): unknown {
   return key === 'stack'
     ? value
         .split('\n', 30)
-        .map((line) => printable(line, LONGEST_TEXT))
+        .map((line) => printable(line, MAX_TEXT))
         .join('\n')
-    : printable(value, LONGEST_TEXT);
+    : printable(value, MAX_TEXT);
 }

@@ -7,8 +7,8 @@ import type { MadeAlarm } from './alarms.ts';
 import { nameOf } from './naming.ts';
 
 /** Source: CloudWatch API Reference, PutCompositeAlarm: 100 children, and a rule of 10,240 characters. */
-const MOST_CHILDREN = 100;
-const LONGEST_RULE = 10_240;
+const MAX_CHILDREN = 100;
+const MAX_RULE = 10_240;
 
 const MEANINGS: Readonly<Record<AlarmSeverity, string>> = {
   critical: 'Somebody must look at the fleet now.',
@@ -40,10 +40,10 @@ export function pagingAlarms(scope: Construct, made: readonly MadeAlarm[], pager
 type Child = Pick<MadeAlarm, 'name' | 'alarm'>;
 
 function groupsOf(scope: Construct, level: AlarmSeverity, children: readonly Child[]): readonly Child[] {
-  if (children.length <= MOST_CHILDREN) return children;
-  return Array.from({ length: Math.ceil(children.length / MOST_CHILDREN) }, (_, index) => {
+  if (children.length <= MAX_CHILDREN) return children;
+  return Array.from({ length: Math.ceil(children.length / MAX_CHILDREN) }, (_, index) => {
     const disambiguator = `group-${index + 1}`;
-    const group = children.slice(index * MOST_CHILDREN, (index + 1) * MOST_CHILDREN);
+    const group = children.slice(index * MAX_CHILDREN, (index + 1) * MAX_CHILDREN);
     return { name: nameOf({ level, disambiguator }), alarm: anyOf(scope, level, group, disambiguator) };
   });
 }
@@ -56,8 +56,8 @@ function anyOf(
   disambiguator?: string,
 ): CompositeAlarm {
   const rule = children.map(({ name }) => `ALARM("${name}")`).join(' OR ');
-  if (rule.length > LONGEST_RULE)
-    throw new Error(`the rule of level ${level} is longer than ${LONGEST_RULE} characters`);
+  if (rule.length > MAX_RULE)
+    throw new Error(`the rule of level ${level} is longer than ${MAX_RULE} characters`);
   const alarm = new CompositeAlarm(
     scope,
     ['Composite', level, ...(disambiguator === undefined ? [] : [disambiguator])].join('-'),

@@ -13,7 +13,7 @@ export interface DescriptionProps {
 /** Source: CloudWatch API Reference, PutMetricAlarm, AlarmDescription. */
 const LONGEST = 1_024;
 /** Of what only CloudFormation knows: the name of a log group, the URL of a queue. */
-const LONGEST_TOKEN = 250;
+const MAX_TOKEN = 250;
 
 /**
  * What an alarm says to the person it wakes up: what it means, when it rings, what to do first, and where to read on. The command has a line of its own, to be copied.
@@ -48,5 +48,5 @@ function shown(entry: AlarmEntry, threshold: number): string {
 
 function lengthOf(text: string): number {
   const literal = text.replaceAll(/\$\{Token\[[^\]]*\]\}/g, '');
-  return literal.length + (Token.isUnresolved(text) ? LONGEST_TOKEN : 0);
+  return literal.length + (Token.isUnresolved(text) ? MAX_TOKEN : 0);
 }

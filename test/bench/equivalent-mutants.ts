@@ -219,10 +219,10 @@ export const EQUIVALENT_MUTANTS: Readonly<
     ],
     ['Ids are keys: no two are the same.', ['a < b', 'a <= b'], ['a > b', 'a >= b']],
   ],
-  'lambdas/fleet/rollout-ledger.ts': [
+  'lambdas/cluster/rollout-ledger.ts': [
     [
       'As many as fit are all of them, in whatever order.',
-      ['rollouts.length <= MOST_ROLLOUTS', 'rollouts.length < MOST_ROLLOUTS'],
+      ['rollouts.length <= MAX_ROLLOUTS', 'rollouts.length < MAX_ROLLOUTS'],
     ],
   ],
   'lambdas/fleet/hints.ts': [['No cluster is called nothing.', ['if (name === undefined)', 'if (false)']]],

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Context, SQSRecord } from 'aws-lambda';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { createTargetSweeper } from '../../lambdas/cluster/sweep-target.ts';
 import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import { encodeOrder, groupOf, type SweepOrder } from '../../lambdas/contracts/order.ts';
 import type { SweepOutcome } from '../../lambdas/contracts/outcome.ts';
@@ -9,7 +10,6 @@ import type { RegisteredCluster, Registry } from '../../lambdas/contracts/regist
 import { foldOutcomes } from '../../lambdas/fleet/fold-outcomes.ts';
 import { planTick } from '../../lambdas/fleet/plan-tick.ts';
 import { LISTED } from '../../lambdas/fleet/sources.ts';
-import { createTargetSweeper } from '../../lambdas/fleet/sweep-target.ts';
 import { createSweepBatch } from '../../lambdas/functions/sweep-batch.ts';
 import { createLogger, createMetrics } from '../../lambdas/telemetry/telemetry.ts';
 import { isOnLoopback } from '../fleet/loopback.ts';

@@ -19,6 +19,7 @@ const GOALS: Readonly<Record<string, number>> = {
   rollout: 90,
   health: 90,
   fleet: 90,
+  cluster: 90,
   journal: 90,
   contracts: 90,
   resources: 90,

@@ -47,7 +47,7 @@ const METHODS: Readonly<Record<string, string>> = {
 /** Calls that choose or order: without them the list is as it was. */
 const DROPPED = new Set(['filter', 'toSorted', 'toReversed']);
 /** Larger ones are sizes and times, of which no one tests every step; but for what is written in hexadecimal. */
-const LARGEST_NUMBER = 64;
+const MAX_NUMBER = 64;
 /** Of an operand that is shown. */
 const SHOWN = 60;
 const EXPRESSION_TYPES = new Set(['TSAsExpression', 'TSSatisfiesExpression', 'TSNonNullExpression']);
@@ -148,7 +148,7 @@ function isCount(node: Node, parent: Node): boolean {
   if (parent['operator'] === '*' || parent['operator'] === '/') return false;
   // The sign of a comparison counts, not its size.
   if (parent.type === 'UnaryExpression' && parent['operator'] === '-') return false;
-  return node['value'] <= LARGEST_NUMBER || String(node['raw']).startsWith('0x');
+  return node['value'] <= MAX_NUMBER || String(node['raw']).startsWith('0x');
 }
 
 function isError(node: Node): boolean {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { createTargetSweeper } from '../../lambdas/fleet/sweep-target.ts';
+import { createTargetSweeper } from '../../lambdas/cluster/sweep-target.ts';
 import { isOnLoopback } from '../fleet/loopback.ts';
 
 // Sweeps an honest cluster alone, and beside one that wants to hold the thread: as often as it is told. Prints milliseconds of the honest one, and of the

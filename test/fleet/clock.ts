@@ -36,7 +36,7 @@ export function fastClock(start: number, speed: number): Clock {
     now: () => Math.floor(start + (performance.now() - begin) * speed),
     sleep: (milliseconds, signal) =>
       sleeping(signal, (wake) => {
-        const timer = setTimeout(wake, Math.min(milliseconds / speed, LONGEST_TIMER));
+        const timer = setTimeout(wake, Math.min(milliseconds / speed, MAX_TIMER));
         return () => clearTimeout(timer);
       }),
     during: (work) => work,
@@ -44,7 +44,7 @@ export function fastClock(start: number, speed: number): Clock {
 }
 
 // Node.js fires longer timers at once; no run lasts these 24 days.
-const LONGEST_TIMER = 2 ** 31 - 1;
+const MAX_TIMER = 2 ** 31 - 1;
 
 /** @param start what the clock shows until it is advanced, milliseconds since the epoch. */
 export function steppedClock(start: number): SteppedClock {

@@ -59,6 +59,7 @@ const ROOMS = [
   'notify',
   'page',
   'fleet',
+  'cluster',
   'functions',
   'lib',
   'bin',

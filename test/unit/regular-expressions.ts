@@ -42,7 +42,7 @@ const SAMPLE = [
 ];
 const EMPTY: Tree = { kind: 'empty' };
 /** More copies of what is repeated a bounded number of times say nothing new of what is ambiguous. */
-const MOST_COPIES = 2;
+const MAX_COPIES = 2;
 
 /** Reads the syntax that is used here; look-arounds are read on their own, for they take no character. */
 function treesOf({ source, flags }: Literal): readonly Tree[] {
@@ -108,11 +108,11 @@ function treesOf({ source, flags }: Literal): readonly Tree[] {
     // One in the other: `a{0,2}` reads as `(?:aa?)?`, which takes each text in one way.
     const rest = isEndless
       ? ({ kind: 'optional', of: { kind: 'repeat', of: tree } } as const)
-      : Array.from({ length: Math.min(to - from, MOST_COPIES) }).reduce<Tree>(
+      : Array.from({ length: Math.min(to - from, MAX_COPIES) }).reduce<Tree>(
           (inner) => ({ kind: 'optional', of: { kind: 'all', of: [tree, inner] } }),
           EMPTY,
         );
-    return { kind: 'all', of: [...Array.from({ length: Math.min(from, MOST_COPIES) }, () => tree), rest] };
+    return { kind: 'all', of: [...Array.from({ length: Math.min(from, MAX_COPIES) }, () => tree), rest] };
   };
 
   const whole = alternatives();

@@ -16,8 +16,8 @@ import { type AuditRepeat, asTyped } from './repeat.ts';
 import { type AuditedSources, auditedSources, handshakesOf } from './sources.ts';
 
 /** What is said without --verbose. */
-const MOST_FINDINGS = 30;
-const MOST_OBJECTS = 3;
+const MAX_FINDINGS = 30;
+const MAX_OBJECTS = 3;
 /** Narrower than this, what renews a certificate gets a line of its own. */
 const NARROW = 110;
 /** An audit takes less; what is older was found by one before. */
@@ -171,7 +171,7 @@ function lifeBar(
 function findingsBlock(title: string, findings: readonly ExpiryFinding[], rendering: AuditRendering): Lines {
   const { verbose } = rendering;
   const kinds = verbose ? findings.map((finding) => [finding]) : alike(findings);
-  const shown = verbose ? kinds : kinds.slice(0, MOST_FINDINGS);
+  const shown = verbose ? kinds : kinds.slice(0, MAX_FINDINGS);
   const hidden = kinds.length - shown.length;
   const { critical, warning, info } = severityCounts(findings);
   const counts = joined([
@@ -199,8 +199,8 @@ function findingLines(kind: readonly ExpiryFinding[], rendering: AuditRendering)
   const [symbol, paint] = MARKS[severity];
   const many = kind.length > 1;
   const objects = firstOf(
-    kind.slice(0, MOST_OBJECTS).map(({ object }) => object),
-    MOST_OBJECTS,
+    kind.slice(0, MAX_OBJECTS).map(({ object }) => object),
+    MAX_OBJECTS,
     kind.length,
   );
   return [

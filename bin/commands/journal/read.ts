@@ -75,7 +75,7 @@ function unreadable(name: string, error: unknown, signal: AbortSignal, objects: 
 }
 
 /** Heads that are looked at for a better name. */
-const MOST_HEADS = 10_000;
+const MAX_HEADS = 10_000;
 
 /**
  * What to say where a journal has nothing of a cluster, so that a wrong name does not look like a cluster without decisions.
@@ -92,7 +92,7 @@ async function unknownCluster(
   for await (const { key } of files.objects(HEAD_PREFIX, signal)) {
     const id = parseHeadKey(key);
     if (id === cluster) return undefined;
-    if (id !== undefined && others.push(id) === MOST_HEADS) break;
+    if (id !== undefined && others.push(id) === MAX_HEADS) break;
   }
   const line = await listObjects(files, { cluster }, signal).next();
   if (line.done !== true) return undefined;

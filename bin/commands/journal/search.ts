@@ -19,7 +19,7 @@ export interface JournalSearchOptions extends JournalOptions {
   readonly output: 'table' | 'json' | 'csv';
 }
 
-const MOST_LINES = 100_000;
+const MAX_LINES = 100_000;
 
 /**
  * Searches a journal. JSON is one line a decision, as it stands in the journal with `intact`, the newest first.
@@ -35,8 +35,8 @@ export async function journalSearchCommand(
   const { stdout, stderr, clock } = io;
   const since = sinceOf(options.since, clock());
   const limit = Number(options.limit);
-  if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LINES)
-    throw new UsageError(`--limit takes a number from 1 to ${MOST_LINES}; got ${printable(options.limit)}.`);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LINES)
+    throw new UsageError(`--limit takes a number from 1 to ${MAX_LINES}; got ${printable(options.limit)}.`);
   const { cluster, node, csr, verdict, hostile, output, program } = options;
   const query = { cluster, node, csr, verdict, hostile, since: dayOf(since), from: new Date(since).toISOString() };
   return readJournal(

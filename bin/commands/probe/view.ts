@@ -14,9 +14,9 @@ const BAR = 20;
 const NARROW = 100;
 const MAX_NAME = 60;
 /** Of one endpoint; what is beyond is counted, and in JSON. */
-const MOST_CERTIFICATES = 8;
-const MOST_FINDINGS = 10;
-const MOST_NAMES = 5;
+const MAX_CERTIFICATES = 8;
+const MAX_FINDINGS = 10;
+const MAX_NAMES = 5;
 
 /** What is told of one endpoint. */
 export type ShownEndpoint = ProbedEndpoint & ShownNames;
@@ -80,18 +80,18 @@ function endpointLines(
     joined([strong(printable(endpoint)), protocol, certificates], ' · '),
     (width) =>
       table(
-        observations.slice(0, MOST_CERTIFICATES).map((observation) => certificateRow(observation, now, width)),
+        observations.slice(0, MAX_CERTIFICATES).map((observation) => certificateRow(observation, now, width)),
         NARROW,
       ),
-    more(observations.length - MOST_CERTIFICATES, 'certificate'),
+    more(observations.length - MAX_CERTIFICATES, 'certificate'),
     names && nameLines(names, nameChecked),
     findings
-      .slice(0, MOST_FINDINGS)
+      .slice(0, MAX_FINDINGS)
       .map(({ code, severity, message, remedy }) => [
         hang(`  ${mark(severity)} `, `${severity} ${code}: ${message}`),
         hang('    → ', remedy),
       ]),
-    more(findings.length - MOST_FINDINGS, 'finding'),
+    more(findings.length - MAX_FINDINGS, 'finding'),
   ];
 }
 
@@ -115,8 +115,8 @@ function certificateRow(
 /** The names of the first certificate: where an address was asked for, a person has to look at them. */
 function nameLines(names: readonly string[], isChecked: boolean | undefined): Lines {
   const told = firstOf(
-    names.slice(0, MOST_NAMES).map((name) => printable(name, MAX_NAME)),
-    MOST_NAMES,
+    names.slice(0, MAX_NAMES).map((name) => printable(name, MAX_NAME)),
+    MAX_NAMES,
     names.length,
   );
   return [

@@ -2,7 +2,7 @@ import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { JsonObjects } from '../../../lambdas/aws/json-objects.ts';
 import { parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import {
-  MOST_WINDOWS,
+  MAX_WINDOWS,
   parseRecoveryWindows,
   type RecoveryWindow,
   type StoredWindow,
@@ -65,7 +65,7 @@ export function recoveryOpenInBucket(
       const changed = withOpened(windows, windowBy(by, now), now);
       if (changed === 'full')
         throw new UsageError(
-          `${MOST_WINDOWS} recovery windows are open in ${place(bucket)}: close those that nobody needs.`,
+          `${MAX_WINDOWS} recovery windows are open in ${place(bucket)}: close those that nobody needs.`,
         );
       if ('open' in changed) throw new UsageError(alreadyOpen(changed.open, bucket, program, now));
       return changed;

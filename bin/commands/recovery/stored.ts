@@ -1,6 +1,6 @@
 import {
-  MOST_REPLACED,
-  MOST_WINDOWS,
+  MAX_REPLACED,
+  MAX_WINDOWS,
   type RecoveryWindow,
   type StoredWindow,
 } from '../../../lambdas/contracts/recovery-window.ts';
@@ -35,10 +35,10 @@ export function withOpened(
         cluster === window.cluster && closed !== undefined && Date.parse(until) > Date.parse(window.openedAt),
     )
     .map(({ id }) => id)
-    .slice(-MOST_REPLACED);
+    .slice(-MAX_REPLACED);
   const opened = replaces.length === 0 ? window : { ...window, replaces };
   const others = windows.filter((other) => !isOver(other, now));
-  const room = MOST_WINDOWS - others.length - 1;
+  const room = MAX_WINDOWS - others.length - 1;
   if (room < 0) return 'full';
   const over = windows.filter((other) => isOver(other, now) && now - Date.parse(other.until) < KEPT_MS);
   const kept = over.slice(Math.max(0, over.length - room));

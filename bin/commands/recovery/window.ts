@@ -2,9 +2,9 @@ import { parseDuration } from '../../../lambdas/config/duration.ts';
 import {
   DEFAULT_APPROVALS,
   DEFAULT_BOOTSTRAP_GROUPS,
-  LONGEST_WINDOW_MS,
-  MOST_APPROVALS,
-  MOST_NODES,
+  MAX_APPROVALS,
+  MAX_NODES,
+  MAX_WINDOW_MS,
   type RecoveryWindow,
   windowProblem,
 } from '../../../lambdas/contracts/recovery-window.ts';
@@ -43,15 +43,15 @@ export function recoveryWindow(options: RecoveryWindowOptions, { id, cluster, no
   const openedAt = Math.floor(now / 1000) * 1000;
   const badNodes = nodes.filter((node) => !/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(node));
   const problems = [
-    nodes.length === 0 || nodes.length > MOST_NODES
-      ? `--nodes takes 1 to ${MOST_NODES} names of control plane Nodes, with commas; got ${nodes.length}`
+    nodes.length === 0 || nodes.length > MAX_NODES
+      ? `--nodes takes 1 to ${MAX_NODES} names of control plane Nodes, with commas; got ${nodes.length}`
       : undefined,
     ...badNodes.map((node) => `--nodes "${printable(node, 100)}" is no name that a Node can have`),
-    lengthMs < 1000 || lengthMs > LONGEST_WINDOW_MS
+    lengthMs < 1000 || lengthMs > MAX_WINDOW_MS
       ? `--for takes a duration of at most 1h, for example 30m; got ${printable(options.for, 40)}`
       : undefined,
-    !Number.isInteger(approvals) || approvals < 1 || approvals > MOST_APPROVALS
-      ? `--approvals takes 1 to ${MOST_APPROVALS}, for each node; got ${printable(options.approvals ?? '', 40)}`
+    !Number.isInteger(approvals) || approvals < 1 || approvals > MAX_APPROVALS
+      ? `--approvals takes 1 to ${MAX_APPROVALS}, for each node; got ${printable(options.approvals ?? '', 40)}`
       : undefined,
     options.by.trim() === '' ? '--by takes who opens it, for the record' : undefined,
   ].filter((problem) => problem !== undefined);
@@ -60,7 +60,7 @@ export function recoveryWindow(options: RecoveryWindowOptions, { id, cluster, no
     cluster,
     nodes,
     openedAt: rfc3339(openedAt),
-    until: rfc3339(openedAt + Math.min(Math.max(lengthMs, 1000), LONGEST_WINDOW_MS)),
+    until: rfc3339(openedAt + Math.min(Math.max(lengthMs, 1000), MAX_WINDOW_MS)),
     by: printable(options.by, 300),
     approvals,
     bootstrapGroups: options.bootstrapGroup ?? DEFAULT_BOOTSTRAP_GROUPS,

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeSnapshot, LARGEST_SNAPSHOT } from '../../../lambdas/audit/snapshot-file.ts';
+import { decodeSnapshot, MAX_SNAPSHOT } from '../../../lambdas/audit/snapshot-file.ts';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import { type JsonObjects, jsonOf } from '../../../lambdas/aws/json-objects.ts';
 import {
@@ -239,7 +239,7 @@ async function snapshotFiles(directory: string): Promise<readonly string[]> {
 async function readOne(path: string): Promise<Snapshot | string> {
   try {
     const bytes = await readFile(path);
-    if (bytes.length > LARGEST_SNAPSHOT) return 'it is too large';
+    if (bytes.length > MAX_SNAPSHOT) return 'it is too large';
     return (await decodeSnapshot(bytes)) ?? 'it is damaged';
   } catch (error) {
     return systemErrorWords(error);

@@ -60,13 +60,13 @@ export const ROLLOUT_PORTS: RolloutPorts = {
 };
 
 /** A write that controllers overtake is planned anew, so often in all. */
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 
 /** Controllers write to the object too: what they overtook is looked at and planned anew. */
 export async function untilNotOvertaken<T extends { readonly written?: RolloutWritten }>(
   once: () => Promise<T>,
 ): Promise<T> {
   let done = await once();
-  for (let tries = 1; tries < MOST_TRIES && done.written?.kind === 'overtaken'; tries += 1) done = await once();
+  for (let tries = 1; tries < MAX_TRIES && done.written?.kind === 'overtaken'; tries += 1) done = await once();
   return done;
 }

@@ -1,7 +1,6 @@
 import { matchesGlob } from '../../../lambdas/approval/selection.ts';
 import { nameInId } from '../../../lambdas/audit/commands.ts';
 import { word } from '../../../lambdas/command.ts';
-import { matchesId } from '../../../lambdas/fleet/rollout-policy-of.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { RolloutTarget } from '../../../lambdas/rollout/observe.ts';
 import {
@@ -12,6 +11,7 @@ import {
   WAIVERS,
   type Waiver,
 } from '../../../lambdas/rollout/policy.ts';
+import { matchesId } from '../../../lambdas/rollout/policy-of.ts';
 import { handshakes } from '../../../lambdas/tls/handshakes.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';

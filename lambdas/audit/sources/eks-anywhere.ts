@@ -16,9 +16,9 @@ import { cutShort, readList } from '../read-list.ts';
 import { toldCertificate } from '../told-certificate.ts';
 
 /** More than one Cluster of a name is a mistake, and named in a message. */
-const MOST_CLUSTERS = 10;
+const MAX_CLUSTERS = 10;
 /** A hundred years. */
-const MOST_DAYS = 36_525;
+const MAX_DAYS = 36_525;
 
 /** What the scanner of EKS Anywhere dials, by role. */
 const SCANNED = {
@@ -46,7 +46,7 @@ export const eksAnywhere: AuditSource = {
     const clusters = listKind(management, 'eksAnywhereClusters', { clusterName: cluster.name, namespace, signal });
     const reading = await readList(clusters, (object) => {
       const read = readEksAnywhere(object);
-      if (read?.name === cluster.name && found.length < MOST_CLUSTERS)
+      if (read?.name === cluster.name && found.length < MAX_CLUSTERS)
         found.push({ ...read, scan: readCertificateScan(object) });
       return 'more';
     });
@@ -125,7 +125,7 @@ function scannedMachines(members: readonly MemberObservation[]): ReadonlyMap<str
 }
 
 function isDays(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= MOST_DAYS;
+  return typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= MAX_DAYS;
 }
 
 /**

@@ -12,7 +12,7 @@ import { cutShort, readList } from '../read-list.ts';
 import { toldCertificate } from '../told-certificate.ts';
 
 /** Far above the machines of any control plane. */
-const MOST_CONFIGS = 1_000;
+const MAX_CONFIGS = 1_000;
 
 /**
  * KubeadmConfigs: where the control plane provider wrote down, once, when the kube-apiserver certificate of the machine ends.
@@ -32,7 +32,7 @@ export const kubeadmConfigs: AuditSource = {
     const observations: Observation[] = [];
     const configs = listKind(management, 'kubeadmconfigs', { clusterName: cluster.name, namespace, signal });
     const reading = await readList(configs, (config) => {
-      if (observations.length === MOST_CONFIGS) return 'full';
+      if (observations.length === MAX_CONFIGS) return 'full';
       const expiry = field(config, 'metadata', 'annotations', EXPIRY_ANNOTATION);
       if (expiry == null) return 'more';
       const owner = machineOf(config);

@@ -11,7 +11,7 @@ const NODE_TIMEOUT_MS = 5_000;
 /** When it was read is only known to this. */
 const PRECISION_MS = 60_000;
 /** Seconds. No certificate lives longer than to the year 9999. */
-const LONGEST_TTL = 8_000 * 366 * 86_400;
+const MAX_TTL = 8_000 * 366 * 86_400;
 
 /** Gauge in seconds, and counter. Source: pkg/kubelet/certificate/kubelet.go and cmd/kubelet/app/server.go of Kubernetes. */
 const METRICS = [
@@ -111,7 +111,7 @@ function said(
     none,
   };
   if (none) return [renewal];
-  if (!(Math.abs(seconds) < LONGEST_TTL))
+  if (!(Math.abs(seconds) < MAX_TTL))
     return [
       renewal,
       {

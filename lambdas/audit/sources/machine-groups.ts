@@ -10,7 +10,7 @@ import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
 
 /** A cluster has one. */
-const MOST_GROUPS = 10;
+const MAX_GROUPS = 10;
 
 /** The KubeadmControlPlane: how many control plane machines there should be, and whether it replaces them in time by itself. */
 export const kubeadmControlPlane = machineGroups({
@@ -64,7 +64,7 @@ function machineGroups({ id, listed, kind, role, optional, ...group }: GroupKind
       const observations: Observation[] = [];
       const objects = listKind(management, listed, { clusterName: cluster.name, namespace, signal });
       const reading = await readList(objects, (object) => {
-        if (observations.length === MOST_GROUPS) return 'full';
+        if (observations.length === MAX_GROUPS) return 'full';
         if (!group.isOf(object, cluster.name) || isDeleting(object)) return 'more';
         const name = `${kind} ${shownName(object)}`;
         const wanted = smallCountOf(group.wanted(object));

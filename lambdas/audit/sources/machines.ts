@@ -25,7 +25,7 @@ import { type Told, toldCertificate } from '../told-certificate.ts';
 import { unreadBecause } from '../unread.ts';
 
 /** Twice as many as Kubernetes supports in one cluster. */
-const MOST_MACHINES = 10_000;
+const MAX_MACHINES = 10_000;
 
 /**
  * Cluster API Machines: the members of the cluster, what Cluster API remembers of the kube-apiserver certificate of each, and, as a last resort,
@@ -45,7 +45,7 @@ export const machines: AuditSource = {
     const unreadable: Observation[] = [];
     let etcdMachines = false;
     const reading = await readList(listMachines(management, selection), (object) => {
-      if (seen.length + unreadable.length === MOST_MACHINES) return 'full';
+      if (seen.length + unreadable.length === MAX_MACHINES) return 'full';
       if (isMachineOfAnother(object, cluster.name)) return 'more';
       etcdMachines ||= roleOfMachine(object) === 'etcd';
       if (isDeleting(object)) return 'more';

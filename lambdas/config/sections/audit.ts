@@ -8,7 +8,7 @@ import { repeats, type Written } from '../written.ts';
 
 /** Sweeps leave an audit what remains of their time, each minute one turn of a part of the fleet. */
 const SHORTEST_SECONDS = 5 * 60;
-const LONGEST_SECONDS = 24 * 60 * 60;
+const MAX_SECONDS = 24 * 60 * 60;
 
 const SHARE_FORM = 'write the share of the life that is left, above 0 and at most 1, for example 0.2';
 
@@ -67,7 +67,7 @@ export const Audit = section(
 
 function everyProblem(seconds: number): string | undefined {
   if (seconds < SHORTEST_SECONDS) return 'is too often for a whole fleet; write 5m or more';
-  if (seconds > LONGEST_SECONDS) return 'is too rare to rely on; write 24h or less';
+  if (seconds > MAX_SECONDS) return 'is too rare to rely on; write 24h or less';
   return seconds % 60 === 0
     ? undefined
     : `is no whole number of minutes; write, for example, ${Math.round(seconds / 60)}m`;

@@ -3,8 +3,8 @@ import type { Contract } from '../../contracts/contract.ts';
 import { section, whole, wrong } from '../values.ts';
 
 /** A slip of the keyboard in mode compliance cannot be undone by anybody: ten years. */
-const MOST_DAYS = 3_650;
-const DAYS_FORM = `write a whole number of days, 1 to ${MOST_DAYS}`;
+const MAX_DAYS = 3_650;
+const DAYS_FORM = `write a whole number of days, 1 to ${MAX_DAYS}`;
 
 /** `journal`: the record of every decision. */
 export const Journal = section(
@@ -18,7 +18,7 @@ export const Journal = section(
         }),
         days: whole(DAYS_FORM)
           .min(1, wrong(`keeps nothing; ${DAYS_FORM}`))
-          .max(MOST_DAYS, wrong(`days can hardly be meant, and are not taken back; ${DAYS_FORM}`))
+          .max(MAX_DAYS, wrong(`days can hardly be meant, and are not taken back; ${DAYS_FORM}`))
           .meta({ description: 'How long.', examples: [365] }),
       })
       .exactOptional()

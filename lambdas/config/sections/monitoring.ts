@@ -14,8 +14,8 @@ import type { Written } from '../written.ts';
 /** A sweep is a minute apart from the next, and its alarm takes two or three of them. */
 const SHORTEST_SECONDS = 2 * 60;
 /** An alarm that waits longer is no alarm. */
-const LONGEST_SECONDS = 7 * 24 * 60 * 60;
-const MOST_COUNTED = 1_000_000;
+const MAX_SECONDS = 7 * 24 * 60 * 60;
+const MAX_COUNTED = 1_000_000;
 const LEAST_OBJECTIVE = 0.9;
 
 const severity = z.enum([...ALARM_SEVERITIES, 'off']).exactOptional();
@@ -53,7 +53,7 @@ function seconds(id: AlarmId) {
   const builtIn = formatDuration(ALARMS[id].threshold);
   return duration((value) => {
     if (value < SHORTEST_SECONDS) return 'is over before anything is wrong; write 2m or more';
-    return value > LONGEST_SECONDS ? 'is too long for an alarm; write 7d or less' : undefined;
+    return value > MAX_SECONDS ? 'is too long for an alarm; write 7d or less' : undefined;
   }).meta({ description: `From when on it rings: 2m to 7d. Default: ${builtIn}.`, examples: [builtIn] });
 }
 
@@ -61,7 +61,7 @@ function count(id: AlarmId) {
   const form = 'write a whole number, 1 or more';
   return whole(form)
     .min(1, wrong(`would always ring; ${form}`))
-    .max(MOST_COUNTED, { error: `more than a fleet has; write ${MOST_COUNTED} or less` })
+    .max(MAX_COUNTED, { error: `more than a fleet has; write ${MAX_COUNTED} or less` })
     .meta({ description: `From how many on it rings. Default: ${ALARMS[id].threshold}.`, examples: [5] });
 }
 

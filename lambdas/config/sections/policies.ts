@@ -13,7 +13,7 @@ import type { ManagementClusters } from './management-clusters.ts';
 const CLIENT_KUBELET_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
 
 /** A kubelet drops the key of a request after 15 minutes (client-go, certificate manager) and asks again with a new one. */
-const LONGEST_WAIT_SECONDS = 15 * 60;
+const MAX_WAIT_SECONDS = 15 * 60;
 /** The shortest `spec.expirationSeconds` that kube-apiserver accepts (certificates.k8s.io/v1). */
 const SHORTEST_EXPIRATION_SECONDS = 10 * 60;
 
@@ -53,7 +53,7 @@ const Keys = z.strictObject({
 
 const Age = z.strictObject({
   min: duration((seconds) =>
-    seconds < LONGEST_WAIT_SECONDS
+    seconds < MAX_WAIT_SECONDS
       ? undefined
       : 'leaves no time, because after 15m the kubelet has dropped the key; write less than 15m',
   )
@@ -62,7 +62,7 @@ const Age = z.strictObject({
       'A younger request is left alone for now. Default: 2m on eks, which approves its own kubelets within about a minute; 0s elsewhere.',
     ),
   max: duration((seconds) =>
-    seconds <= LONGEST_WAIT_SECONDS
+    seconds <= MAX_WAIT_SECONDS
       ? undefined
       : 'is too long, because after 15m the kubelet has dropped the key; write 15m or less',
   )

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Contract } from '../../contracts/contract.ts';
 import type { ExpiredServer } from '../../contracts/order.ts';
-import { CLUSTER_ID, LONGEST_EXPIRED_AT_MOST_MS } from '../../identifiers.ts';
+import { CLUSTER_ID, MAX_EXPIRED_AT_MOST_MS } from '../../identifiers.ts';
 import { printable } from '../../printable.ts';
 import { formatDuration } from '../duration.ts';
 import { instant } from '../time-values.ts';
@@ -13,7 +13,7 @@ const FINGERPRINT_PIN = /^sha256:[0-9a-f]{64}$/;
 
 const PIN_FORM = 'authority, or sha256: and the 64 lowercase hexadecimal digits of the certificate';
 
-const LONGEST_SECONDS = LONGEST_EXPIRED_AT_MOST_MS / 1_000;
+const MAX_SECONDS = MAX_EXPIRED_AT_MOST_MS / 1_000;
 
 /** An entry of `recovery`. That none is for ever is checked where there is a clock. */
 const RecoveryEntry = z
@@ -40,13 +40,13 @@ const RecoveryEntry = z
       examples: ['authority'],
     }),
     expiredAtMost: duration((seconds) =>
-      seconds > 0 && seconds <= LONGEST_SECONDS
+      seconds > 0 && seconds <= MAX_SECONDS
         ? undefined
-        : `is not between 1s and ${formatDuration(LONGEST_SECONDS)}; pin an older certificate by its fingerprint`,
+        : `is not between 1s and ${formatDuration(MAX_SECONDS)}; pin an older certificate by its fingerprint`,
     )
       .optional()
       .meta({
-        description: `With pin authority: how long ago the certificate may have ended. An older one is pinned by its fingerprint. Default: 90d; most: ${formatDuration(LONGEST_SECONDS)}.`,
+        description: `With pin authority: how long ago the certificate may have ended. An older one is pinned by its fingerprint. Default: 90d; most: ${formatDuration(MAX_SECONDS)}.`,
         examples: ['180d'],
       }),
   })

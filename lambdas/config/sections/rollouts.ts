@@ -17,16 +17,16 @@ import { repeats, type Written } from '../written.ts';
 
 const DAY_SECONDS = 24 * 60 * 60;
 /** Kubernetes issues for a year: earlier than that a new certificate would be due. Whoever issues for ten has time enough, too. */
-const LONGEST_DAYS = 300;
+const MAX_DAYS = 300;
 const SHORTEST_PAUSE_SECONDS = 10 * 60;
-const LONGEST_PAUSE_SECONDS = 30 * DAY_SECONDS;
-const MOST_AT_ONCE = 10;
-const MOST_ENTRIES = 100;
-const MOST_WINDOWS = 20;
+const MAX_PAUSE_SECONDS = 30 * DAY_SECONDS;
+const MAX_AT_ONCE = 10;
+const MAX_ENTRIES = 100;
+const MAX_WINDOWS = 20;
 
 const DAYS_FORM = 'write a whole number of days';
 const SHARE_FORM = 'write a share of the life above 0 and below 1, for example 0.3';
-const AT_ONCE_FORM = `write a whole number, 1 to ${MOST_AT_ONCE}`;
+const AT_ONCE_FORM = `write a whole number, 1 to ${MAX_AT_ONCE}`;
 
 const shareOfLife = share(SHARE_FORM).meta({
   description: 'Or this share of the whole life, where that is less.',
@@ -37,8 +37,7 @@ const shareOfLife = share(SHARE_FORM).meta({
 function lead(least: number, tooFew: string) {
   const daysProblem = (days: number): string | undefined => {
     if (days < least) return `is ${tooFew}`;
-    if (days > LONGEST_DAYS)
-      return `is almost the whole year that these certificates live; write ${LONGEST_DAYS}d or less`;
+    if (days > MAX_DAYS) return `is almost the whole year that these certificates live; write ${MAX_DAYS}d or less`;
     return Number.isInteger(days) ? undefined : 'is no whole number of days; write, for example, 45d';
   };
   return z.union([
@@ -106,7 +105,7 @@ const RolloutEntry = z
     windows: z
       .array(RolloutWindow)
       .min(1, { error: NO_WINDOW })
-      .max(MOST_WINDOWS)
+      .max(MAX_WINDOWS)
       .exactOptional()
       .describe('Where there are any, nothing begins outside of them. Default: none, so that any time is good.'),
     etcd: z
@@ -150,10 +149,10 @@ export const Rollouts = section(
     .strictObject({
       atOnce: whole(AT_ONCE_FORM)
         .min(1, wrong(`lets nothing begin; ${AT_ONCE_FORM}`))
-        .max(MOST_AT_ONCE, wrong(`at once is too much of a fleet; ${AT_ONCE_FORM}`))
+        .max(MAX_AT_ONCE, wrong(`at once is too much of a fleet; ${AT_ONCE_FORM}`))
         .exactOptional()
         .meta({
-          description: `Clusters of the fleet that roll at a time: 1 to ${MOST_AT_ONCE}. Default: 1.`,
+          description: `Clusters of the fleet that roll at a time: 1 to ${MAX_AT_ONCE}. Default: 1.`,
           examples: [1],
         }),
       pause: duration(pauseProblem)
@@ -161,7 +160,7 @@ export const Rollouts = section(
         .meta({ description: 'Between two starts: 10m to 30d. Default: 1h.', examples: ['1h'] }),
       clusters: z
         .array(RolloutEntry)
-        .max(MOST_ENTRIES)
+        .max(MAX_ENTRIES)
         .nullish()
         .describe(
           'Clusters whose owner agreed, in the annotation certmarshal.dev/rollout-mode too. Without an entry nothing rolls.',
@@ -181,7 +180,7 @@ export type FleetRollouts = Contract<typeof Rollouts>;
 
 function pauseProblem(seconds: number): string | undefined {
   if (seconds < SHORTEST_PAUSE_SECONDS) return 'shows nothing of how the last one went; write 10m or more';
-  return seconds > LONGEST_PAUSE_SECONDS ? 'is too long for a fleet to get done; write 30d or less' : undefined;
+  return seconds > MAX_PAUSE_SECONDS ? 'is too long for a fleet to get done; write 30d or less' : undefined;
 }
 
 /** Days and share as the file says, the rest as is built in. */

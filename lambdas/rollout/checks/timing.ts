@@ -4,7 +4,7 @@ import { endOfWindow, nextOpening } from '../../window/window.ts';
 import { counted, date, firstOf, span } from '../../words.ts';
 import type { CheckQuestion } from '../checks.ts';
 import { COOL_DOWN_DAYS, LOOP_GUARD_DAYS } from '../policy.ts';
-import { hasTurn, MOST_UNDONE, TURN_MS } from '../turn.ts';
+import { hasTurn, MAX_UNDONE, TURN_MS } from '../turn.ts';
 import { renewedCertificates, rolloutSpan } from './span.ts';
 import { fails, objectOf, passes, stayingMachines, type Verdict, verdictOf } from './verdict.ts';
 
@@ -152,7 +152,7 @@ export function loopGuard(question: CheckQuestion): Verdict {
   const undone = (history.undone ?? []).filter(
     ({ cluster, claimedAt }) => cluster === observed.cluster.id && now - claimedAt < LOOP_GUARD_DAYS * DAY_MS,
   );
-  if (undone.length >= MOST_UNDONE) {
+  if (undone.length >= MAX_UNDONE) {
     return fails({
       found: `it took its turn of the fleet ${undone.length} times in ${LOOP_GUARD_DAYS} days, and never began`,
       remedy:

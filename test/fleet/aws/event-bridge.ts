@@ -25,8 +25,8 @@ interface PutEventsInput {
   }[];
 }
 
-const MOST_ENTRIES = 10;
-const LARGEST_ENTRY = 256 * 1024;
+const MAX_ENTRIES = 10;
+const MAX_ENTRY = 256 * 1024;
 const protocol = awsJson<PutEventsInput>('1.1');
 
 /**
@@ -43,7 +43,7 @@ export function createEventBridge(): SimulatedEventBridge & Service<PutEventsInp
     protocol,
     handle(action, { Entries: entries = [] }, caller) {
       if (action !== 'PutEvents') throw new AwsFault(400, 'UnknownOperationException', `Not simulated: ${action}`);
-      if (entries.length === 0 || entries.length > MOST_ENTRIES)
+      if (entries.length === 0 || entries.length > MAX_ENTRIES)
         throw new AwsFault(400, 'ValidationException', 'Member must have length less than or equal to 10');
       const bus = buses.get(placed(caller)) ?? [];
       buses.set(placed(caller), bus);
@@ -55,7 +55,7 @@ export function createEventBridge(): SimulatedEventBridge & Service<PutEventsInp
         const detail = parsed(text);
         if (source === '' || detailType === '' || typeof detail !== 'object')
           return { ErrorCode: 'MalformedDetail', ErrorMessage: 'Detail is malformed.' };
-        if (Buffer.byteLength(source + detailType + text) > LARGEST_ENTRY)
+        if (Buffer.byteLength(source + detailType + text) > MAX_ENTRY)
           throw new AwsFault(400, 'ValidationException', 'Total size of the entries in the request is over the limit.');
         bus.push({ source, detailType, detail });
         return { EventId: randomUUID() };

@@ -21,7 +21,7 @@ export interface SimulatedSns {
 }
 
 /** Bytes of a message with its attributes. */
-const LARGEST_MESSAGE = 262_144;
+const MAX_MESSAGE = 262_144;
 const protocol = queryProtocol('aws');
 
 /**
@@ -55,7 +55,7 @@ export function createSns(): SimulatedSns & Service<URLSearchParams> {
         (sum, text) => sum + Buffer.byteLength(text),
         0,
       );
-      if (message === '' || size > LARGEST_MESSAGE) throw invalid('Message too long or empty');
+      if (message === '' || size > MAX_MESSAGE) throw invalid('Message too long or empty');
       published.push({ topicArn, subject, texts: textsOf(message, input.get('MessageStructure')), attributes });
       return protocol.answer(action, { MessageId: randomUUID() });
     },

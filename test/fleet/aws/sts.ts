@@ -6,7 +6,7 @@ import { commonFault } from './service-faults.ts';
 
 const protocol = queryProtocol('aws');
 const SHORTEST_SECONDS = 900;
-const LONGEST_SECONDS = 12 * 3600;
+const MAX_SECONDS = 12 * 3600;
 const CHAINED_SECONDS = 3600;
 
 /**
@@ -21,7 +21,7 @@ export function createSts(identity: Identity, now: () => number): Service<URLSea
     const name = input.get('RoleSessionName') ?? '';
     const seconds = Number(input.get('DurationSeconds') ?? 3600);
     if (!/^[\w+=,.@-]{2,64}$/.test(name)) throw invalid('roleSessionName');
-    if (!(seconds >= SHORTEST_SECONDS && seconds <= LONGEST_SECONDS)) throw invalid('durationSeconds');
+    if (!(seconds >= SHORTEST_SECONDS && seconds <= MAX_SECONDS)) throw invalid('durationSeconds');
     // A role that assumes a role gets an hour at most.
     if (caller.role !== undefined && seconds > CHAINED_SECONDS) throw invalid('durationSeconds');
     const role = identity.role(arn);

@@ -1,4 +1,4 @@
-import type { SweepOneTarget } from '../../../lambdas/fleet/sweep-target.ts';
+import type { SweepOneTarget } from '../../../lambdas/cluster/sweep-target.ts';
 
 /** Which sweeps are under way, and whether any cluster ever had two. */
 export interface Flights {

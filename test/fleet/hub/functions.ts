@@ -13,20 +13,20 @@ import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
 import { createSecretReader } from '../../../lambdas/aws/kubeconfig-secret.ts';
 import { sendMessage, sendMessages, sendOrders } from '../../../lambdas/aws/queues.ts';
 import { type CredentialsOf, createCredentials } from '../../../lambdas/aws/spoke-credentials.ts';
-import { DEFAULT_LANE, type Fleet } from '../../../lambdas/config/fleet.ts';
-import type { Outcome } from '../../../lambdas/contracts/outcome.ts';
-import { type ClusterAuditorOptions, createClusterAuditor } from '../../../lambdas/fleet/cluster-auditor.ts';
-import { createClusterRecoverer } from '../../../lambdas/fleet/cluster-recoverer.ts';
-import { type ClusterRollerOptions, createClusterRoller } from '../../../lambdas/fleet/cluster-roller.ts';
-import { discoverEks } from '../../../lambdas/fleet/discover.ts';
-import { createOrderRefusal } from '../../../lambdas/fleet/fits-fleet.ts';
-import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
-import { createRolloutLedger } from '../../../lambdas/fleet/rollout-ledger.ts';
+import { type ClusterAuditorOptions, createClusterAuditor } from '../../../lambdas/cluster/auditor.ts';
+import { createClusterRecoverer } from '../../../lambdas/cluster/recoverer.ts';
+import { type ClusterRollerOptions, createClusterRoller } from '../../../lambdas/cluster/roller.ts';
+import { createRolloutLedger } from '../../../lambdas/cluster/rollout-ledger.ts';
 import {
   createTargetSweeper,
   type SweepOneTarget,
   type TargetSweeperOptions,
-} from '../../../lambdas/fleet/sweep-target.ts';
+} from '../../../lambdas/cluster/sweep-target.ts';
+import { DEFAULT_LANE, type Fleet } from '../../../lambdas/config/fleet.ts';
+import type { Outcome } from '../../../lambdas/contracts/outcome.ts';
+import { discoverEks } from '../../../lambdas/fleet/discover.ts';
+import { createOrderRefusal } from '../../../lambdas/fleet/fits-fleet.ts';
+import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { tickOf } from '../../../lambdas/fleet/tick.ts';
 import { createDispatchTick } from '../../../lambdas/functions/dispatch-tick.ts';
 import { createFoldBatch } from '../../../lambdas/functions/fold-batch.ts';

@@ -28,7 +28,7 @@ import {
 } from './values.ts';
 
 const MONITORING: Monitoring = { alarms: {}, maintenance: [], objective: 0.999, auditEveryMinutes: 15 };
-const LARGEST_OBJECT = 32 * 1024 * 1024;
+const MAX_OBJECT = 32 * 1024 * 1024;
 const CLASSES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
 const CODES = Object.keys(FINDING_CODES) as FindingCode[];
 /** What a text may have after `printable`: three bytes of UTF-8, or two of JSON. */
@@ -193,7 +193,7 @@ describe('boundIndex', () => {
 
   it('keeps five thousand hostile clusters so small that they can be written', () => {
     const bound = boundIndex(fleet(20, hostile), MAX_INDEX_SIZE / 250);
-    expect(250 * size(bound)).toBeLessThan(LARGEST_OBJECT);
+    expect(250 * size(bound)).toBeLessThan(MAX_OBJECT);
     const [first] = signalsOf(bound).clusters;
     const [before] = signalsOf(fleet(1, hostile)).clusters;
     expect(idsOf(first)).toEqual(idsOf(before));

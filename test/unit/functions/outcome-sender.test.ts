@@ -2,11 +2,11 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { invalid, unanswered } from '../../../lambdas/aws/classify.ts';
 import type { AwsError } from '../../../lambdas/aws/errors.ts';
-import { LARGEST_BATCH, MOST_MESSAGES } from '../../../lambdas/aws/queues.ts';
+import { MAX_BATCH, MAX_MESSAGES } from '../../../lambdas/aws/queues.ts';
 import type { SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
 import {
   createOutcomeSender,
-  LONGEST_WAIT_MS,
+  MAX_WAIT_MS,
   type OutcomeSenderOptions,
   type SenderSignals,
 } from '../../../lambdas/functions/outcome-sender.ts';
@@ -78,26 +78,26 @@ describe('createOutcomeSender', () => {
     expect(requests).toEqual([]);
     await outcomes.flush();
     expect(requests.map(({ ids }) => ids)).toEqual([named(9)]);
-    await vi.advanceTimersByTimeAsync(LONGEST_WAIT_MS);
+    await vi.advanceTimersByTimeAsync(MAX_WAIT_MS);
     expect(requests).toHaveLength(1);
   });
 
   it('does not wait when a request is full', async () => {
     const outcomes = sender();
-    for (const id of named(MOST_MESSAGES + 1)) outcomes.add(swept({ id }));
-    expect(sent()).toEqual([[0, MOST_MESSAGES]]);
+    for (const id of named(MAX_MESSAGES + 1)) outcomes.add(swept({ id }));
+    expect(sent()).toEqual([[0, MAX_MESSAGES]]);
     await outcomes.flush();
     expect(sent()).toEqual([
-      [0, MOST_MESSAGES],
+      [0, MAX_MESSAGES],
       [0, 1],
     ]);
   });
 
   it('lets those after a full request wait for their own time', async () => {
     const outcomes = sender();
-    for (const id of named(MOST_MESSAGES + 1)) outcomes.add(swept({ id }));
+    for (const id of named(MAX_MESSAGES + 1)) outcomes.add(swept({ id }));
     await vi.advanceTimersByTimeAsync(1_500);
-    for (const id of named(MOST_MESSAGES)) outcomes.add(swept({ id }));
+    for (const id of named(MAX_MESSAGES)) outcomes.add(swept({ id }));
     await vi.advanceTimersByTimeAsync(1_500);
     expect(sent()).toEqual([
       [0, 10],
@@ -114,7 +114,7 @@ describe('createOutcomeSender', () => {
     await outcomes.flush();
     expect(requests.flatMap(({ ids }) => ids)).toEqual(named(10));
     expect(requests.length).toBeGreaterThan(1);
-    for (const { bytes } of requests) expect(bytes).toBeLessThanOrEqual(LARGEST_BATCH);
+    for (const { bytes } of requests) expect(bytes).toBeLessThanOrEqual(MAX_BATCH);
   });
 
   it('lets none wait longer than two seconds for a cluster that hangs', async () => {
@@ -224,9 +224,9 @@ describe('createOutcomeSender', () => {
         await outcomes.flush();
         const ids = requests.flatMap((request) => request.ids);
         const late = requests.flatMap(({ at, ids: each }) =>
-          each.filter((id) => at - (added.get(id) ?? Number.NaN) > LONGEST_WAIT_MS),
+          each.filter((id) => at - (added.get(id) ?? Number.NaN) > MAX_WAIT_MS),
         );
-        const tooLarge = requests.filter((one) => one.bytes > LARGEST_BATCH || one.ids.length > MOST_MESSAGES);
+        const tooLarge = requests.filter((one) => one.bytes > MAX_BATCH || one.ids.length > MAX_MESSAGES);
         if (ids.join() !== [...added.keys()].join() || late.length > 0 || tooLarge.length > 0) wrong.push(arrivals);
       }),
       { seed: 5, numRuns: 40 },

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { Context, SQSEvent, SQSRecord } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { SweepOneTarget } from '../../../lambdas/cluster/sweep-target.ts';
 import { encodeOrder, groupOf } from '../../../lambdas/contracts/order.ts';
 import type { SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
 import { SHORT_DEADLINE_MS } from '../../../lambdas/fleet/deadlines.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
-import type { SweepOneTarget } from '../../../lambdas/fleet/sweep-target.ts';
 import { createSweepBatch, type SweepBatchOptions } from '../../../lambdas/functions/sweep-batch.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import { NOW, PARIS, swept, TROUBLE } from '../fleet/values.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Acted } from '../../../lambdas/approval/act.ts';
 import type { NameProof } from '../../../lambdas/approval/verdict.ts';
-import { createDecisionCollector, MOST_LEFT } from '../../../lambdas/journal/decisions.ts';
+import { createDecisionCollector, MAX_LEFT } from '../../../lambdas/journal/decisions.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 
 const STARTED = Date.UTC(2026, 10, 21, 10);
@@ -114,11 +114,11 @@ describe('the entries of a sweep', () => {
   });
 
   it('are those of all approvals, and of the first requests that were left, hostile ones first', () => {
-    const left = Array.from({ length: MOST_LEFT + 50 }, (_, index) => acted(LEFT, { ...NONE, name: `left-${index}` }));
+    const left = Array.from({ length: MAX_LEFT + 50 }, (_, index) => acted(LEFT, { ...NONE, name: `left-${index}` }));
     const approved = Array.from({ length: 700 }, (_, index) => acted({}, { name: `approved-${index}` }));
     const hostile = acted({ ...LEFT, hostile: true }, { ...NONE, name: 'hostile' });
     const { entries, leftOut } = collect(...left, ...approved, hostile);
-    expect(entries).toHaveLength(700 + MOST_LEFT);
+    expect(entries).toHaveLength(700 + MAX_LEFT);
     expect(entries[700]?.csr).toBe('hostile');
     expect(leftOut).toBe(51);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MOST_LEFT_IN_RECOVERY, recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
+import { MAX_LEFT_IN_RECOVERY, recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
 import type { RecoveryRow } from '../../../lambdas/recovery/sweep-recovery.ts';
 import { CLUSTER } from './values.ts';
 
@@ -59,13 +59,13 @@ describe('recoveryEntries', () => {
   });
 
   it('has what was left, hostile requests first, and counts what there are too many of', () => {
-    const many = Array.from({ length: MOST_LEFT_IN_RECOVERY + 5 }, (_, index) => left({ csr: `csr-${index}` }));
+    const many = Array.from({ length: MAX_LEFT_IN_RECOVERY + 5 }, (_, index) => left({ csr: `csr-${index}` }));
     const { entries, leftOut } = entriesOf(...many, left({ csr: 'csr-hostile', hostile: true }), row());
     expect(entries.slice(0, 2).map(({ csr, verdict }) => [csr, verdict])).toEqual([
       ['csr-1', 'approve'],
       ['csr-hostile', 'leave'],
     ]);
-    expect(entries).toHaveLength(MOST_LEFT_IN_RECOVERY + 1);
+    expect(entries).toHaveLength(MAX_LEFT_IN_RECOVERY + 1);
     expect(leftOut).toBe(6);
   });
 

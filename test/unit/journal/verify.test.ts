@@ -7,7 +7,7 @@ import { CHAIN_START, chainLines, readLine } from '../../../lambdas/journal/chai
 import { directoryJournalFiles } from '../../../lambdas/journal/directory-journal.ts';
 import { encodeHead, headOfObject } from '../../../lambdas/journal/head.ts';
 import { headKey, journalKey } from '../../../lambdas/journal/keys.ts';
-import { LARGEST_JOURNAL_OBJECT } from '../../../lambdas/journal/s3-journal.ts';
+import { MAX_JOURNAL_OBJECT } from '../../../lambdas/journal/s3-journal.ts';
 import { readObjects, type VerifyOptions, verifyJournal } from '../../../lambdas/journal/verify.ts';
 import type { TamperKind } from '../../../lambdas/journal/verify-chain.ts';
 import { CLUSTER, entry, type MemoryBucket, memoryBucket, never, writerOf } from './values.ts';
@@ -329,8 +329,8 @@ describe('a verification', () => {
 
   it.each([
     ['sixteen at once', 1, 16],
-    ['two of the largest at once', LARGEST_JOURNAL_OBJECT, 2],
-    ['none that is larger than any of the journal', LARGEST_JOURNAL_OBJECT + 1, 0],
+    ['two of the largest at once', MAX_JOURNAL_OBJECT, 2],
+    ['none that is larger than any of the journal', MAX_JOURNAL_OBJECT + 1, 0],
   ])('reads objects in their order: %s', async (_, size, atOnce) => {
     const keys = Array.from({ length: 40 }, (__, index) => keyOf(DAY_1, index + 1));
     async function* listed() {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createRolloutLedger } from '../../../lambdas/fleet/rollout-ledger.ts';
+import { createRolloutLedger } from '../../../lambdas/cluster/rollout-ledger.ts';
 import { checksOf } from '../../../lambdas/rollout/checks.ts';
 import { NO_HISTORY } from '../../../lambdas/rollout/history.ts';
 import type { ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';

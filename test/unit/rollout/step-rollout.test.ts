@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createRolloutLedger, ROLLOUT_LEDGER_KEY } from '../../../lambdas/fleet/rollout-ledger.ts';
+import { createRolloutLedger, ROLLOUT_LEDGER_KEY } from '../../../lambdas/cluster/rollout-ledger.ts';
 import { isJsonObject } from '../../../lambdas/resources/fields.ts';
 import { type RolloutLedger, type StepOptions, stepRollout } from '../../../lambdas/rollout/step-rollout.ts';
 import { type MemoryObjects, memoryObjects } from '../functions/memory-objects.ts';

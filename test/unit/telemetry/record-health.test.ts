@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterHealth, FleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import { CLASS_SIGNALS, SIGNALS, type Signal, type SignalId } from '../../../lambdas/tables/signals.ts';
-import { MOST_CLUSTERS, recordHealth, recordRollouts } from '../../../lambdas/telemetry/record-health.ts';
+import { MAX_CLUSTERS, recordHealth, recordRollouts } from '../../../lambdas/telemetry/record-health.ts';
 import { createTelemetry } from '../../../lambdas/telemetry/telemetry.ts';
 import { at, MINUTE, rolloutSummary } from '../fleet/values.ts';
 import { cluster, fleet as fleetOf, SLO } from '../notify/values.ts';
@@ -148,10 +148,10 @@ describe('recordHealth', () => {
   });
 
   it('publishes the worst, and says how many it leaves out', () => {
-    const clusters = Array.from({ length: MOST_CLUSTERS + 3 }, (_, i) => cluster(`c${i}`, [signal('SweepAge', 600)]));
+    const clusters = Array.from({ length: MAX_CLUSTERS + 3 }, (_, i) => cluster(`c${i}`, [signal('SweepAge', 600)]));
     const records = record(fleet(clusters));
-    expect(records).toHaveLength(MOST_CLUSTERS + 1);
-    expect(records[MOST_CLUSTERS - 1]?.dimensions['Cluster']).toBe(`c${MOST_CLUSTERS - 1}`);
+    expect(records).toHaveLength(MAX_CLUSTERS + 1);
+    expect(records[MAX_CLUSTERS - 1]?.dimensions['Cluster']).toBe(`c${MAX_CLUSTERS - 1}`);
     expect(output.lines()).toMatchObject([{ message: 'clusters left out of the metrics', clusters: 3 }]);
   });
 });

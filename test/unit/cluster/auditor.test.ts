@@ -6,13 +6,13 @@ import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../../lambdas/audit/snapshot-file.ts';
 import type { Snapshots, StoredSnapshot } from '../../../lambdas/audit/snapshots.ts';
 import { AwsError, type AwsErrorKind } from '../../../lambdas/aws/errors.ts';
+import { type AuditEngine, createClusterAuditor, type DueAudit } from '../../../lambdas/cluster/auditor.ts';
+import type { OpenTarget } from '../../../lambdas/cluster/open-target.ts';
 import type { FleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import type { Observation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
-import { type AuditEngine, createClusterAuditor, type DueAudit } from '../../../lambdas/fleet/cluster-auditor.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
-import type { OpenTarget } from '../../../lambdas/fleet/open-target.ts';
-import { at, auditedFinding, DAY, DUBLIN, expiryFinding, MINUTE, NOW, PARIS, swept, TROUBLE } from './values.ts';
+import { at, auditedFinding, DAY, DUBLIN, expiryFinding, MINUTE, NOW, PARIS, swept, TROUBLE } from '../fleet/values.ts';
 
 const never = new AbortController().signal;
 const REACH = { handshakes: true, secrets: false, kubeletMetrics: false };

@@ -1,6 +1,6 @@
 import { matchesGlob } from '../approval/selection.ts';
 import type { Target } from '../contracts/target.ts';
-import type { RolloutPolicy } from '../rollout/policy.ts';
+import type { RolloutPolicy } from './policy.ts';
 
 /** The first policy that names a cluster by its id; undefined where its fleet agrees to nothing. Its name does not count: anyone who makes a cluster gives it one. Pure. */
 export function rolloutPolicyOf(

@@ -1,8 +1,8 @@
 import { type HoldReason, ROLLOUT_LIMITS, type RolloutSummary } from '../contracts/rollout-summary.ts';
 import { printable } from '../printable.ts';
-import { NODES_BY_HAND, type NodeGroupRequest, successorOf } from '../rollout/node-groups.ts';
-import type { NodeGroupsStepped } from '../rollout/step-node-groups.ts';
-import { boundedReasons, failedChecks, textOf } from './rollout-summary.ts';
+import { NODES_BY_HAND, type NodeGroupRequest, successorOf } from './node-groups.ts';
+import type { NodeGroupsStepped } from './step-node-groups.ts';
+import { boundedReasons, failedChecks, textOf } from './summary.ts';
 
 /** What a look at the node groups of an EKS cluster came to, for people. The span is that from the successor of its authority to the last day of a beginning. Pure. */
 export function nodeGroupSummaryOf({

@@ -1,17 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { DueAudit } from '../../../lambdas/cluster/auditor.ts';
+import { createTargetSweeper } from '../../../lambdas/cluster/sweep-target.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
-import type { DueAudit } from '../../../lambdas/fleet/cluster-auditor.ts';
-import { createTargetSweeper } from '../../../lambdas/fleet/sweep-target.ts';
 import { charged, createProcessorBudget } from '../../../lambdas/processor-time.ts';
 
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 
 import { isOnLoopback } from '../../fleet/loopback.ts';
-
+import { auditSummary, PARIS, rolloutSummary } from '../fleet/values.ts';
 import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
-import { auditSummary, PARIS, rolloutSummary } from './values.ts';
 
 const never = new AbortController().signal;
 const SPENT = {

@@ -1,13 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createClusterRoller, type EksOfClusters } from '../../../lambdas/cluster/roller.ts';
 import { read } from '../../../lambdas/contracts/contract.ts';
 import { RolloutSummary } from '../../../lambdas/contracts/rollout-summary.ts';
-import { createClusterRoller, type EksOfClusters } from '../../../lambdas/fleet/cluster-roller.ts';
-import { nodeGroupSummaryOf } from '../../../lambdas/fleet/node-group-summary.ts';
+import { nodeGroupSummaryOf } from '../../../lambdas/rollout/node-group-summary.ts';
 import { planNodeGroups } from '../../../lambdas/rollout/node-groups.ts';
 import type { ObservedNodeGroups } from '../../../lambdas/rollout/observed-node-groups.ts';
 import { type NodeGroupWritten, stepNodeGroups } from '../../../lambdas/rollout/step-node-groups.ts';
 import { valueOf } from '../contracts/value-of.ts';
+import { DUBLIN, TROUBLE } from '../fleet/values.ts';
 import {
   APPENDED,
   group,
@@ -20,7 +21,6 @@ import {
   SUCCESSOR,
   version,
 } from '../rollout/node-group-fixtures.ts';
-import { DUBLIN, TROUBLE } from './values.ts';
 
 const never = new AbortController().signal;
 const AT = new Date(NOW).toISOString();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { matchesId, rolloutPolicyOf } from '../../../lambdas/fleet/rollout-policy-of.ts';
-import { policy } from '../rollout/fixtures.ts';
+import { matchesId, rolloutPolicyOf } from '../../../lambdas/rollout/policy-of.ts';
+import { policy } from './fixtures.ts';
 
 describe('the clusters of a policy', () => {
   it.each([

@@ -2,20 +2,20 @@ import { ROLLOUT_ID } from '../contracts/rollout-mark.ts';
 import {
   type FailedCheck,
   type HoldReason,
+  MAX_FAILED,
+  MAX_MACHINES,
+  MAX_REASONS,
   type MachineSummary,
-  MOST_FAILED,
-  MOST_MACHINES,
-  MOST_REASONS,
   type ProgressSummary,
   ROLLOUT_LIMITS,
   type RolloutSummary,
 } from '../contracts/rollout-summary.ts';
+import { fitting } from '../fitting.ts';
 import { printable } from '../printable.ts';
-import type { MachineProgress, RolloutProgress } from '../rollout/progress.ts';
-import type { RolloutCheck, RolloutStep } from '../rollout/step.ts';
-import type { RolloutStepped } from '../rollout/step-rollout.ts';
 import { LAST_INSTANT } from '../time.ts';
-import { fitting } from './fitting.ts';
+import type { MachineProgress, RolloutProgress } from './progress.ts';
+import type { RolloutCheck, RolloutStep } from './step.ts';
+import type { RolloutStepped } from './step-rollout.ts';
 
 /** Bytes of JSON, each. */
 const CHECKS_SIZE = 5_000;
@@ -82,12 +82,12 @@ function durationOf({ state, mark, progress }: RolloutStep): number | undefined 
 /** Those that nobody answers for, bounded. */
 export function failedChecks(checks: readonly AnyCheck[]): Pick<RolloutSummary, 'failed' | 'failedCount'> {
   const failing = checks.filter(({ passed, waived }) => !passed && waived !== true);
-  return { failed: fitting(failing.map(failedCheck), MOST_FAILED, CHECKS_SIZE), failedCount: failing.length };
+  return { failed: fitting(failing.map(failedCheck), MAX_FAILED, CHECKS_SIZE), failedCount: failing.length };
 }
 
 /** The first ones. */
 export function boundedReasons(reasons: readonly HoldReason[]): readonly HoldReason[] {
-  return fitting(reasons.map(boundedReason), MOST_REASONS, REASONS_SIZE);
+  return fitting(reasons.map(boundedReason), MAX_REASONS, REASONS_SIZE);
 }
 
 /** Of a control plane, or of node groups. */
@@ -122,7 +122,7 @@ function partOf({ wanted, replaced, verified, machines, movedAt }: Omit<RolloutP
     wanted: whole(wanted),
     replaced: whole(replaced),
     verified: whole(verified),
-    machines: fitting(sorted.map(machineOf), MOST_MACHINES, MACHINES_SIZE),
+    machines: fitting(sorted.map(machineOf), MAX_MACHINES, MACHINES_SIZE),
     movedAt: textOf(movedAt),
   };
 }

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { createTargetSweeper } from '../../../lambdas/cluster/sweep-target.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
-import { createTargetSweeper } from '../../../lambdas/fleet/sweep-target.ts';
 import type { Journal, JournalEntry } from '../../../lambdas/journal/journal.ts';
 import { policyHash } from '../../../lambdas/journal/sweep-journal.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { mayHaveMoved } from '../../../lambdas/fleet/fresh-access.ts';
+import { mayHaveMoved } from '../../../lambdas/cluster/fresh-access.ts';
 import { connectionError } from '../../../lambdas/kubernetes/broken-connection.ts';
 
 it.each([

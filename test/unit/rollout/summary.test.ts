@@ -1,18 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ROLLOUT_LEDGER_KEY } from '../../../lambdas/cluster/rollout-ledger.ts';
 import { read } from '../../../lambdas/contracts/contract.ts';
 import { parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import { RolloutSummary } from '../../../lambdas/contracts/rollout-summary.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
-import { ROLLOUT_LEDGER_KEY } from '../../../lambdas/fleet/rollout-ledger.ts';
-import { isUnderWay, summaryOf } from '../../../lambdas/fleet/rollout-summary.ts';
 import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
 import type { MachineProgress, RolloutProgress } from '../../../lambdas/rollout/progress.ts';
 import type { RolloutHold, RolloutStep } from '../../../lambdas/rollout/step.ts';
+import { isUnderWay, summaryOf } from '../../../lambdas/rollout/summary.ts';
 import { ROLLOUT_STATES } from '../../../lambdas/tables/rollout-states.ts';
 import { valueOf } from '../contracts/value-of.ts';
-import { at, DAY, MINUTE, NOW, rolloutSummary, swept } from './values.ts';
+import { at, DAY, MINUTE, NOW, rolloutSummary, swept } from '../fleet/values.ts';
 
 const MARK = {
   id: 'berlin-20261121',

@@ -26,13 +26,13 @@ import { KubernetesError } from '../kubernetes/errors.ts';
 import { listWorkloadClusters } from '../kubernetes/workload-clusters.ts';
 import { printable } from '../printable.ts';
 import { createProcessorBudget, type ProcessorBudget, ProcessorTimeError } from '../processor-time.ts';
-import type { AuditCluster } from './cluster-auditor.ts';
-import type { RecoverCluster } from './cluster-recoverer.ts';
-import type { RollCluster, RolledCluster } from './cluster-roller.ts';
+import type { AuditCluster } from './auditor.ts';
 import { adviseForEks } from './eks-advice.ts';
 import { freshAccess, IMPOSTOR_REMEDY, mayHaveMoved } from './fresh-access.ts';
 import { createIdleTargets } from './idle-targets.ts';
 import { type OpenTarget, openTarget, type TargetSources, UnusableTargetError } from './open-target.ts';
+import type { RecoverCluster } from './recoverer.ts';
+import type { RollCluster, RolledCluster } from './roller.ts';
 import { outcomeOf, serverName } from './sweep-outcome.ts';
 
 export interface TargetSweeperOptions extends TargetSources {
@@ -110,7 +110,7 @@ const SHORTEST_RECOVERY_MS = 3_000;
 /** A sweep whose time is over still has this long to write down what it decided. Milliseconds. */
 const SHORTEST_JOURNAL_MS = 3_000;
 /** A journal that cannot be written must not keep the other clusters of the batch: the log has its lines, and the next sweep tries again. Milliseconds. */
-const LONGEST_JOURNAL_MS = 10_000;
+const MAX_JOURNAL_MS = 10_000;
 /** Of the time of an order, what an audit leaves for its snapshot. */
 const SNAPSHOT_MS = 1_000;
 
@@ -323,7 +323,7 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
     if (options.journal === undefined || decisions === undefined) return undefined;
     const end = new AbortController();
     const stop = (): void => end.abort();
-    const timeMs = Math.min(Math.max(leftMs, SHORTEST_JOURNAL_MS), LONGEST_JOURNAL_MS);
+    const timeMs = Math.min(Math.max(leftMs, SHORTEST_JOURNAL_MS), MAX_JOURNAL_MS);
     const timers = [setTimeout(stop, timeMs)];
     const hurry = (): void => void timers.push(setTimeout(stop, SHORTEST_JOURNAL_MS));
     if (signal.aborted) hurry();

@@ -5,13 +5,13 @@ import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { EksCluster } from '../../../lambdas/aws/eks-clusters.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../../../lambdas/aws/kubeconfig-secret.ts';
-import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
-import type { EksAccess, Target } from '../../../lambdas/contracts/target.ts';
 import {
   createTargetSweeper,
   type SweepOneTarget,
   type TargetSweeperOptions,
-} from '../../../lambdas/fleet/sweep-target.ts';
+} from '../../../lambdas/cluster/sweep-target.ts';
+import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
+import type { EksAccess, Target } from '../../../lambdas/contracts/target.ts';
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 import { isOnLoopback } from '../../fleet/loopback.ts';
 import {

@@ -3,14 +3,14 @@ import type { EksNodeGroups } from '../aws/eks-nodegroups.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { RolloutSummary } from '../contracts/rollout-summary.ts';
 import type { AwsScope, Target } from '../contracts/target.ts';
+import { nodeGroupSummaryOf } from '../rollout/node-group-summary.ts';
 import type { RolloutPolicy } from '../rollout/policy.ts';
+import { rolloutPolicyOf } from '../rollout/policy-of.ts';
 import { type NodeGroupsStepped, stepNodeGroups } from '../rollout/step-node-groups.ts';
 import { type RolloutLedger, type RolloutStepped, stepRollout } from '../rollout/step-rollout.ts';
+import { summaryOf } from '../rollout/summary.ts';
 import { handshakes } from '../tls/handshakes.ts';
-import { nodeGroupSummaryOf } from './node-group-summary.ts';
 import type { OpenTarget } from './open-target.ts';
-import { rolloutPolicyOf } from './rollout-policy-of.ts';
-import { summaryOf } from './rollout-summary.ts';
 
 /** A step that is due. */
 export interface DueRollout {

@@ -4,14 +4,14 @@ import { stringify } from 'yaml';
 import { isEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { KubeconfigSecretError } from '../../../lambdas/aws/kubeconfig-secret.ts';
-import type { Problem } from '../../../lambdas/contracts/problem.ts';
-import type { Access, Target } from '../../../lambdas/contracts/target.ts';
 import {
   type OpenTarget,
   openTarget,
   type TargetSources,
   UnusableTargetError,
-} from '../../../lambdas/fleet/open-target.ts';
+} from '../../../lambdas/cluster/open-target.ts';
+import type { Problem } from '../../../lambdas/contracts/problem.ts';
+import type { Access, Target } from '../../../lambdas/contracts/target.ts';
 import { isOnLoopback } from '../../fleet/loopback.ts';
 import {
   answer,

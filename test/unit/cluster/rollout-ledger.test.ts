@@ -1,6 +1,6 @@
 import { anything, array, assert, asyncProperty, constantFrom, integer, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createRolloutLedger, ROLLOUT_LEDGER_KEY } from '../../../lambdas/fleet/rollout-ledger.ts';
+import { createRolloutLedger, ROLLOUT_LEDGER_KEY } from '../../../lambdas/cluster/rollout-ledger.ts';
 import { awsError, type MemoryObjects, memoryObjects } from '../functions/memory-objects.ts';
 
 const NOW = Date.UTC(2026, 10, 28, 2, 30);

@@ -2,12 +2,12 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { KubeconfigSecretError } from '../../../lambdas/aws/kubeconfig-secret.ts';
+import type { AuditCluster, DueAudit } from '../../../lambdas/cluster/auditor.ts';
+import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/cluster/sweep-target.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
-import type { AuditCluster, DueAudit } from '../../../lambdas/fleet/cluster-auditor.ts';
-import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/fleet/sweep-target.ts';
 import { isOnLoopback } from '../../fleet/loopback.ts';
+import { auditSummary, PARIS } from '../fleet/values.ts';
 import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
-import { auditSummary, PARIS } from './values.ts';
 
 const never = new AbortController().signal;
 const REACH = { secrets: true, kubeletMetrics: false };

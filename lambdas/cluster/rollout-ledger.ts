@@ -3,8 +3,8 @@ import type { JsonObjects } from '../aws/json-objects.ts';
 import { read } from '../contracts/contract.ts';
 import type { Problem } from '../contracts/problem.ts';
 import {
-  MOST_ROLLOUTS,
-  MOST_UNDONE,
+  MAX_ROLLOUTS,
+  MAX_UNDONE,
   type PastRollout,
   RolloutLedger as StoredLedger,
   type UndoneClaim,
@@ -21,9 +21,9 @@ export const ROLLOUT_LEDGER_KEY = 'rollouts.json';
 /** Longer than any check looks back. */
 const REMEMBERED_MS = 100 * DAY_MS;
 /** A rollout that no one ended has ended by then: its cluster may be gone. The others wait for it for `TURN_MS` only. */
-const LONGEST_MS = 14 * DAY_MS;
+const MAX_MS = 14 * DAY_MS;
 /** Of a write that others overtake. */
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 
 export interface RolloutLedgerOptions {
   /** The state bucket. */
@@ -80,7 +80,7 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
 
   /** The same, again when others were faster. @throws AwsError */
   const settle = async (change: (loaded: Ledger) => Ledger | undefined, signal: AbortSignal): Promise<void> => {
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const loaded = await load(signal);
       if (loaded.damage !== undefined) throw damaged(loaded.damage);
       if ((await write(loaded, change, signal)) !== 'overtaken') return;
@@ -88,7 +88,7 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
     throw new AwsError({
       kind: 'conflict',
       object: ROLLOUT_LEDGER_KEY,
-      problem: `${MOST_TRIES} writes in a row were overtaken by others`,
+      problem: `${MAX_TRIES} writes in a row were overtaken by others`,
       remedy: 'It is tried again with the next look.',
     });
   };
@@ -151,7 +151,7 @@ function hasRoom(others: readonly PastRollout[], { atOnce, pauseMs }: RolloutLim
 
 /** With an end where nobody wrote one for too long. */
 function withEnd(past: PastRollout, now: number): PastRollout {
-  const last = past.startedAt + LONGEST_MS;
+  const last = past.startedAt + MAX_MS;
   return past.endedAt === undefined && last <= now ? { ...past, endedAt: last } : past;
 }
 
@@ -189,17 +189,17 @@ function bounded({ rollouts, undone }: Ledger): object {
   return {
     version: 1,
     rollouts: newest(rollouts),
-    undone: undone.length === 0 ? undefined : undone.slice(-MOST_UNDONE),
+    undone: undone.length === 0 ? undefined : undone.slice(-MAX_UNDONE),
   };
 }
 
 /** Those that go on, and of the others as many as fit. */
 function newest(rollouts: readonly PastRollout[]): readonly PastRollout[] {
-  if (rollouts.length <= MOST_ROLLOUTS) return rollouts;
+  if (rollouts.length <= MAX_ROLLOUTS) return rollouts;
   const byUse = rollouts.toSorted(
     (a, b) => Number(a.endedAt !== undefined) - Number(b.endedAt !== undefined) || b.startedAt - a.startedAt,
   );
-  return byUse.slice(0, MOST_ROLLOUTS);
+  return byUse.slice(0, MAX_ROLLOUTS);
 }
 
 function damaged(problem: string): AwsError {

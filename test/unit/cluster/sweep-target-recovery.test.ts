@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { createClusterRecoverer, type DueRecovery } from '../../../lambdas/cluster/recoverer.ts';
+import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/cluster/sweep-target.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
-import { createClusterRecoverer, type DueRecovery } from '../../../lambdas/fleet/cluster-recoverer.ts';
-import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/fleet/sweep-target.ts';
 import { lazyRecoverer } from '../../../lambdas/functions/sweep-parts.ts';
 import type { JournalEntry } from '../../../lambdas/journal/journal.ts';
 import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
 import type { RecoveryRow, sweepRecovery } from '../../../lambdas/recovery/sweep-recovery.ts';
 import { isOnLoopback } from '../../fleet/loopback.ts';
+import { auditSummary, PARIS, rolloutSummary, TROUBLE } from '../fleet/values.ts';
 import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
 import { apiError, CSRS, fakeCluster } from '../recovery/fake-cluster.ts';
 import { CLUSTER_ID, clientCsr, NOW, windowOf } from '../recovery/fixtures.ts';
-import { auditSummary, PARIS, rolloutSummary, TROUBLE } from './values.ts';
 
 const never = new AbortController().signal;
 const WINDOW = windowOf({ cluster: 'paris' });

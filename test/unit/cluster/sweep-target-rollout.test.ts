@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { createClusterRoller, type DueRollout, type RollCluster } from '../../../lambdas/cluster/roller.ts';
+import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/cluster/sweep-target.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
-import { createClusterRoller, type DueRollout, type RollCluster } from '../../../lambdas/fleet/cluster-roller.ts';
-import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/fleet/sweep-target.ts';
 import type { Journal, JournalEntry } from '../../../lambdas/journal/journal.ts';
 import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
 import type { stepRollout } from '../../../lambdas/rollout/step-rollout.ts';
 import { isOnLoopback } from '../../fleet/loopback.ts';
+import { auditSummary, DUBLIN, NOW, PARIS, rolloutSummary, TROUBLE } from '../fleet/values.ts';
 import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
-import { auditSummary, DUBLIN, NOW, PARIS, rolloutSummary, TROUBLE } from './values.ts';
 
 const never = new AbortController().signal;
 const SUMMARY = rolloutSummary();

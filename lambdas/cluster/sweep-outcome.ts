@@ -2,8 +2,8 @@ import type { SweepReport } from '../approval/report.ts';
 import type { SweepOutcome, WorkloadCluster } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { Target } from '../contracts/target.ts';
+import { verdictLines } from '../fleet/verdict-lines.ts';
 import { SERVER } from '../identifiers.ts';
-import { verdictLines } from './verdict-lines.ts';
 
 /** An outcome travels through SQS and stays in the index; whoever has to mend more than these mends these first. */
 const KEPT_PROBLEMS = 20;
