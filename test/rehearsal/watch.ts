@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GetObjectCommand, NoSuchKey, type S3Client } from '@aws-sdk/client-s3';
+import type { S3Client } from '@aws-sdk/client-s3';
 import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
+import { createStateObjects } from '../../lambdas/fleet/state-objects.ts';
 
 /** The turns of all audits come within five minutes, and the window of report follows; a busy machine takes longer. */
 const SWEPT_WITHIN_MS = 9 * 60_000;
 const LOOK_EVERY_MS = 1_000;
+const READ_MS = 30_000;
 
 /** Says what goes on, a line at a time. */
 export type Progress = (line: string) => void;
@@ -50,13 +52,9 @@ export async function watchIndex(
 
 /** @returns undefined when the app has not written it yet. */
 export async function readState<T>({ s3, bucket }: StateBucket, object: StateObject): Promise<T | undefined> {
-  try {
-    const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: STATE_KEYS[object] }));
-    return JSON.parse((await Body?.transformToString()) ?? '');
-  } catch (error) {
-    if (error instanceof NoSuchKey) return undefined;
-    throw error;
-  }
+  const found = await createStateObjects({ client: s3, bucket }).read(STATE_KEYS[object], AbortSignal.timeout(READ_MS));
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the app itself wrote
+  return found?.value as T | undefined;
 }
 
 function describe(index: FleetIndex | undefined): string {
