@@ -15,5 +15,5 @@ export function buildScript(): string {
   return outputFiles[0]?.text.trimEnd() ?? '';
 }
 
-// Run after a change of what is in browser: node lambdas/page/write-script.ts
+// Run after a change of what is in browser: npm run -s generate
 if (import.meta.main) writeFileSync(`${import.meta.dirname}/script.json`, `${JSON.stringify(buildScript())}\n`);

@@ -14,7 +14,7 @@ const COMMITTED: unknown = JSON.parse(
 const editor = z.fromJSONSchema(fleetJsonSchema());
 
 describe('schema/fleet.schema.json', () => {
-  it('is what the code accepts; if not, run: node lambdas/config/write-schema.ts', () => {
+  it('is what the code accepts; if not, run: npm run -s generate', () => {
     expect(COMMITTED).toEqual(fleetJsonSchema());
   });
 

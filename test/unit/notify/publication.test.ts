@@ -37,7 +37,7 @@ function everyKind(story: string, ids: readonly string[]): readonly Notification
 }
 
 describe('schema/event.schema.json', () => {
-  it('is what the code says; if not, run: node lambdas/notify/write-event-schema.ts', () => {
+  it('is what the code says; if not, run: npm run -s generate', () => {
     expect(JSON.parse(readFileSync(new URL('../../../schema/event.schema.json', import.meta.url), 'utf8'))).toEqual(
       eventJsonSchema(),
     );
