@@ -118,7 +118,11 @@ const requests = ({ signer }: CommandContext): string =>
   }`;
 const request = (context: CommandContext): string =>
   isWord(context.request) ? `kubectl describe certificatesigningrequest ${context.request}` : requests(context);
-const kubelet = (): string => requests({ cluster: '', provider: 'eks', signer: 'kubernetes.io/kubelet-serving' });
+const kubelet = (context: CommandContext): string =>
+  requests({
+    ...context,
+    signer: `kubernetes.io/${context.what === 'kubelet-client' ? 'kube-apiserver-client-kubelet' : 'kubelet-serving'}`,
+  });
 const node = ({ node: name }: CommandContext): string => `kubectl describe node ${word(name, 'NODE')}`;
 const authority = ({ authority: id, ...context }: CommandContext): string =>
   `aws eks describe-certificate-authority --cluster-name ${word(nameOf(context), 'CLUSTER')} --certificate-authority-id ${word(id, 'ID')}`;

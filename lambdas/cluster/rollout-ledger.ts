@@ -180,7 +180,7 @@ function aheadOfTime(count: number): Problem {
     object: ROLLOUT_LEDGER_KEY,
     message: `${count} of its entries are of a time to come and do not count: certmarshal did not write them`,
     remedy:
-      'Find out who wrote the object in the state bucket: earlier versions of it show when. The next rollout that begins or ends removes the entries.',
+      'Find out who wrote the object in the state bucket: CloudTrail tells where its data events are on. The next rollout that begins or ends removes the entries.',
   };
 }
 

@@ -48,3 +48,11 @@ describe.each(Object.entries(PLACES))(
     });
   },
 );
+
+it.each([
+  ['kubelet-serving', 'kubernetes.io/kubelet-serving'],
+  ['kubelet-client', 'kubernetes.io/kube-apiserver-client-kubelet'],
+] as const)('of an overdue %s certificate lists the requests of its own signer', (what, signer) => {
+  const command = COMMANDS.KubeletRenewalOverdue({ cluster: 'paris', provider: 'eks', what });
+  expect(command).toContain(`--field-selector=spec.signerName=${signer}`);
+});
