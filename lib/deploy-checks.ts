@@ -2,8 +2,8 @@ import { RegionInfo } from 'aws-cdk-lib/region-info';
 import { isFor, matchesGlob } from '../lambdas/approval/selection.ts';
 import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
 import { MAX_EXPIRED_SERVER_MS } from '../lambdas/fleet/expired-server.ts';
-import { matchesId } from '../lambdas/rollout/policy-of.ts';
 import type { MaintenanceWindow } from '../lambdas/health/maintenance.ts';
+import { matchesId } from '../lambdas/rollout/policy-of.ts';
 import { ALARM_IDS, ALARMS, type AlarmEntry, alarmSetting } from '../lambdas/tables/alarms.ts';
 import { DAY_MS } from '../lambdas/time.ts';
 

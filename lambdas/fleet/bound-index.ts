@@ -7,43 +7,36 @@ export const MAX_INDEX_SIZE = 24 * 1024 * 1024;
 /**
  * The index in at most `most` bytes of JSON, whatever clusters say: an index that nobody can write makes everybody blind. Pure; twice is once.
  *
- * Every cluster has the same share, and what a small one leaves of its own is shared by the others. Clusters that are larger than their
- * share are cut to {@link brief}; when that is not enough, to {@link terse}, then to {@link bare}. One that was cut says so.
+ * Clusters are cut to {@link brief}, the largest first, until all fit; only when all are brief, to {@link terse}, then to {@link bare}. One that was cut says so.
  *
  * @returns the very same index when it fits; one that is larger when even the bare clusters do not fit
  */
 export function boundIndex(index: FleetIndex, most: number = MAX_INDEX_SIZE): FleetIndex {
-  if (bytesOf(index) <= most) return index;
   const room = most - bytesOf({ ...index, clusters: {} });
-  const whole = Object.values(index.clusters).map(sized);
-  const cut = [brief, terse, bare].reduce((clusters, less) => inShares(clusters, less, room), whole);
-  return { ...index, clusters: Object.fromEntries(cut.map(({ cluster }) => [cluster.id, cluster])) };
+  let clusters = Object.values(index.clusters).map(sized);
+  let total = clusters.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (total <= room) return index;
+  for (const less of [brief, terse, bare]) {
+    clusters = clusters
+      .toSorted((a, b) => b.bytes - a.bytes)
+      .map((one) => {
+        if (total <= room) return one;
+        const cut = sized({ ...less(one.cluster), cut: true });
+        if (cut.bytes >= one.bytes) return one;
+        total -= one.bytes - cut.bytes;
+        return cut;
+      });
+  }
+  const byId = new Map(clusters.map(({ cluster }) => [cluster.id, cluster]));
+  return {
+    ...index,
+    clusters: Object.fromEntries(Object.entries(index.clusters).map(([id, cluster]) => [id, byId.get(id) ?? cluster])),
+  };
 }
 
 interface Sized {
   readonly cluster: IndexedCluster;
   readonly bytes: number;
-}
-
-function inShares(clusters: Sized[], less: (cluster: IndexedCluster) => IndexedCluster, room: number): Sized[] {
-  const share = shareOf(clusters, room);
-  return clusters.map((one) => {
-    if (one.bytes <= share) return one;
-    const cut = sized({ ...less(one.cluster), cut: true });
-    return cut.bytes < one.bytes ? cut : one;
-  });
-}
-
-/** The largest share with which all of them are in the room, when each takes no more than its share. */
-function shareOf(clusters: readonly Sized[], room: number): number {
-  let left = room;
-  const sorted = clusters.map(({ bytes }) => bytes).toSorted((a, b) => a - b);
-  for (const [n, bytes] of sorted.entries()) {
-    const share = Math.floor(left / (sorted.length - n));
-    if (bytes > share) return share;
-    left -= bytes;
-  }
-  return room;
 }
 
 function sized(cluster: IndexedCluster): Sized {

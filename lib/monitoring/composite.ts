@@ -56,8 +56,7 @@ function anyOf(
   disambiguator?: string,
 ): CompositeAlarm {
   const rule = children.map(({ name }) => `ALARM("${name}")`).join(' OR ');
-  if (rule.length > MAX_RULE)
-    throw new Error(`the rule of level ${level} is longer than ${MAX_RULE} characters`);
+  if (rule.length > MAX_RULE) throw new Error(`the rule of level ${level} is longer than ${MAX_RULE} characters`);
   const alarm = new CompositeAlarm(
     scope,
     ['Composite', level, ...(disambiguator === undefined ? [] : [disambiguator])].join('-'),

@@ -145,7 +145,7 @@ describe('boundIndex', () => {
   it('cuts those that say the most, as little as is needed, and says so', () => {
     const small = { ...indexed('small'), verdicts: [verdictLine()], findings: [{ ...TROUBLE, since: at() }] };
     const index = indexOf(small, hostile('loud'), hostile('noisy'));
-    const most = size(index) - 20_000;
+    const most = size(index) - 300_000;
     const bound = boundIndex(index, most);
     expect(size(bound)).toBeLessThanOrEqual(most);
     expect(bound.clusters['small']).toBe(index.clusters['small']);
@@ -182,7 +182,24 @@ describe('boundIndex', () => {
     expect(audited.clusters['paris']).not.toHaveProperty('cut', expect.anything());
   });
 
-  // A share of a thousandth, or of a five thousandth, is the same for few clusters as for many.
+  it('cuts the largest first, and no more of them than it must', () => {
+    const index = indexOf(indexed('small'), hostile('loud'), brief(hostile('noisy')));
+    const bound = boundIndex(index, size(index) - 20_000);
+    expect([bound.clusters['loud']?.cut, bound.clusters['noisy']?.cut]).toEqual([true, undefined]);
+    expect(Object.keys(bound.clusters)).toEqual(Object.keys(index.clusters));
+  });
+
+  it('stays in the bound when those that are bare already leave little to the others', () => {
+    const index = indexOf(
+      ...Array.from({ length: 10 }, (_, n) => ({ ...terse(hostile('c')), id: `loud-${n}` })),
+      ...Array.from({ length: 10 }, (_, n) => ({ ...bare(hostile('c')), id: `bare-${n}`, cut: undefined })),
+    );
+    const all = indexOf(...Object.values(index.clusters).map((cluster) => ({ ...bare(cluster), cut: true as const })));
+    const most = size(all) + 1_000;
+    expect(size(boundIndex(index, most))).toBeLessThanOrEqual(most);
+  });
+
+  // A thousandth of the room, or a five thousandth, is the same for few clusters as for many.
   it('has room for a thousand hostile clusters, and all their signals', () => {
     const index = fleet(20, hostile);
     const bound = boundIndex(index, MAX_INDEX_SIZE / 50);

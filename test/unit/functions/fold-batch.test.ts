@@ -172,7 +172,9 @@ describe('createFoldBatch', () => {
     await fold(state, [swept()]);
     const written = indexIn(state);
     expect(JSON.stringify(written).length).toBeLessThan(24 * 1024 * 1024);
-    expect([written?.clusters['loud-0']?.cut, written?.clusters['paris']?.cut]).toEqual([true, undefined]);
+    const cut = Object.values(written?.clusters ?? {}).filter((cluster) => cluster.cut === true);
+    expect(cut.length).toBeGreaterThan(0);
+    expect(cut.every(({ id }) => id.startsWith('loud-'))).toBe(true);
     expect(output.text()).toContain('"message":"index cut"');
   });
 
