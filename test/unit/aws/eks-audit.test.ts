@@ -153,6 +153,7 @@ describe('answers that cannot be', () => {
 
   it.each<[string, object]>([
     ['no list', {}],
+    ['a list that is none', { certificateAuthorities: { id: 'ca-1' } }],
     ['an id that is none', { certificateAuthorities: [{ id: 'a b' }] }],
     ['no id', { certificateAuthorities: [{}] }],
     ['too many', { certificateAuthorities: Array.from({ length: 21 }, () => ({ id: 'a' })) }],
