@@ -1,17 +1,11 @@
 import { isIP } from 'node:net';
-import {
-  type Cluster,
-  DescribeClusterCommand,
-  EKSClient,
-  type EKSClientConfig,
-  ListClustersCommand,
-} from '@aws-sdk/client-eks';
+import { type Cluster, DescribeClusterCommand, ListClustersCommand } from '@aws-sdk/client-eks';
 import type { AwsScope } from '../contracts/target.ts';
 import { printable } from '../printable.ts';
-import { callAws, describeCall } from './call.ts';
+import { describeCall } from './call.ts';
 import { invalid } from './classify.ts';
-import { createScopedClients } from './scoped-clients.ts';
-import type { CredentialsOf } from './spoke-credentials.ts';
+import { createEksCalls, type EksReaderOptions, eksPages, PAGE } from './eks-calls.ts';
+import { isCa, isMatch, isText, MAX_CA } from './eks-values.ts';
 
 /** What DescribeCluster tells of a cluster, as far as it is used, checked and bounded. */
 export interface EksCluster {
@@ -43,20 +37,8 @@ export interface EksReader {
   describeCluster(scope: AwsScope, name: string, signal: AbortSignal): Promise<EksCluster>;
 }
 
-export interface EksReaderOptions {
-  readonly credentials: CredentialsOf;
-  /** Of every client, beside Region and credentials. */
-  readonly config?: EKSClientConfig;
-}
-
-/** The largest page of ListClusters (EKS API reference). */
-const PAGE = 100;
 /** Of one list: 10,000 clusters in one account and Region. */
 const MAX_PAGES = 100;
-/** ListClusters and DescribeCluster together, in one account and Region: 100 clusters in ten seconds. Fewer when EKS throttles. */
-const CALLS_PER_SECOND = 10;
-/** Characters of base64: two certificates are under 4,000. */
-const MAX_CA = 65_536;
 /** Tags of one resource, characters of a key and of a value (EKS user guide, "Tag restrictions"). */
 const MAX_TAGS = 50;
 const MAX_KEY = 128;
@@ -67,46 +49,40 @@ const CLUSTER_NAME = /^[0-9A-Za-z][A-Za-z0-9_-]{0,99}$/;
 const CLUSTER_ARN = /^arn:aws[a-z-]{0,20}:eks:[a-z0-9-]{1,30}:\d{12}:cluster\/(?<name>[A-Za-z0-9_-]{1,100})$/;
 const VPC_ID = /^vpc-\w{1,40}$/;
 const WORD = /^[A-Z_]{1,40}$/;
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** One client for each scope, kept with its connections. */
-export function createEksReader({ credentials, config = {} }: EksReaderOptions): EksReader {
-  const scoped = createScopedClients(CALLS_PER_SECOND, (scope) => {
-    // The pace tries again, not the SDK: only so are all calls to one scope counted together.
-    return new EKSClient({ ...config, maxAttempts: 1, region: scope.region, credentials: credentials(scope) });
-  });
+export function createEksReader(options: EksReaderOptions): EksReader {
+  const callsTo = createEksCalls(options);
   return {
     async *listClusters(scope, signal) {
       const object = describeCall('eks:ListClusters', scope);
-      const { client, pace } = scoped(scope);
-      let nextToken: string | undefined;
-      for (let page = 0; page < MAX_PAGES; page += 1) {
-        const command = new ListClustersCommand({ maxResults: PAGE, ...(nextToken && { nextToken }) });
-        const call = () => callAws({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));
-        const answer = await pace(call, signal);
-        yield clusterNames(answer.clusters, object);
-        if (!answer.nextToken) return;
-        nextToken = answer.nextToken;
-      }
-      throw invalid(object, `the list does not end after ${MAX_PAGES} pages`);
+      const call = callsTo(scope);
+      const pages = eksPages(object, MAX_PAGES, (nextToken) =>
+        call({ object }, signal, async (client, sending) => {
+          const answer = await client.send(new ListClustersCommand({ maxResults: PAGE, nextToken }), sending);
+          return { items: answer.clusters, nextToken: answer.nextToken };
+        }),
+      );
+      for await (const names of pages) yield clusterNames(names, object);
     },
     async describeCluster(scope, name, signal) {
       const object = describeCall(`eks:DescribeCluster ${printable(name)}`, scope);
-      const { client, pace } = scoped(scope);
-      const command = new DescribeClusterCommand({ name });
       const remedies = { 'not-found': 'It was deleted or renamed; the next discovery forgets it.' };
-      const call = () => callAws({ object, remedies }, signal, (abortSignal) => client.send(command, { abortSignal }));
-      const { cluster } = await pace(call, signal);
+      const { cluster } = await callsTo(scope)({ object, remedies }, signal, (client, sending) =>
+        client.send(new DescribeClusterCommand({ name }), sending),
+      );
       return readCluster(cluster, name, object);
     },
   };
 }
 
-function clusterNames(names: readonly string[] | undefined, object: string): readonly string[] {
+function clusterNames(names: readonly unknown[] | undefined, object: string): readonly string[] {
   if (!Array.isArray(names) || names.length > PAGE) throw invalid(object, `the answer holds no page of ${PAGE} names`);
-  const wrong = names.find((name) => typeof name !== 'string' || !CLUSTER_NAME.test(name));
-  if (wrong !== undefined) throw invalid(object, `“${printable(String(wrong))}” is not the name of a cluster`);
-  return names;
+  return names.map((name: unknown) => {
+    if (!isMatch(name, CLUSTER_NAME))
+      throw invalid(object, `“${printable(String(name))}” is not the name of a cluster`);
+    return name;
+  });
 }
 
 /** @throws AwsError `invalid`: what cannot be used as it is, is not used in part either. */
@@ -117,22 +93,21 @@ function readCluster(cluster: Cluster | undefined, name: string, object: string)
   const { arn, status, endpoint, certificateAuthority, tags = {}, resourcesVpcConfig = {} } = cluster;
   if (!isText(arn) || CLUSTER_ARN.exec(arn)?.groups?.['name'] !== name)
     throw wrong('arn', 'is not that of the cluster');
-  if (!isText(status) || !WORD.test(status)) throw wrong('status', 'is not a status');
+  if (!isMatch(status, WORD)) throw wrong('status', 'is not a status');
   if (endpoint !== undefined && !isEndpoint(endpoint)) throw wrong('endpoint', 'is not an https:// URL of a server');
   const ca = certificateAuthority?.data;
-  if (ca !== undefined && !(isText(ca) && ca.length <= MAX_CA && BASE64.test(ca)))
+  if (ca !== undefined && !isCa(ca))
     throw wrong('certificateAuthority.data', `is not base64 of at most ${MAX_CA} characters`);
   if (!areTags(tags)) throw wrong('tags', `are not at most ${MAX_TAGS} tags`);
   const { vpcId, endpointPublicAccess = false } = resourcesVpcConfig;
   if (typeof endpointPublicAccess !== 'boolean')
     throw wrong('resourcesVpcConfig.endpointPublicAccess', 'is not true or false');
-  if (vpcId !== undefined && !(isText(vpcId) && VPC_ID.test(vpcId)))
-    throw wrong('resourcesVpcConfig.vpcId', 'is not the id of a VPC');
+  if (vpcId !== undefined && !isMatch(vpcId, VPC_ID)) throw wrong('resourcesVpcConfig.vpcId', 'is not the id of a VPC');
   const { serviceIpv4Cidr, serviceIpv6Cidr } = cluster.kubernetesNetworkConfig ?? {};
   const serviceCidrs = [serviceIpv4Cidr, serviceIpv6Cidr].filter((cidr) => cidr !== undefined);
   if (!serviceCidrs.every(isCidr)) throw wrong('kubernetesNetworkConfig', 'holds a service CIDR that is none');
   const authenticationMode: unknown = cluster.accessConfig?.authenticationMode;
-  if (authenticationMode !== undefined && !(isText(authenticationMode) && WORD.test(authenticationMode)))
+  if (authenticationMode !== undefined && !isMatch(authenticationMode, WORD))
     throw wrong('accessConfig.authenticationMode', 'is not a mode');
   return {
     name,
@@ -146,11 +121,6 @@ function readCluster(cluster: Cluster | undefined, name: string, object: string)
     serviceCidrs,
     authenticationMode,
   };
-}
-
-// The types of the SDK tell what AWS promises; nothing checks it before us.
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
 }
 
 function isEndpoint(value: unknown): value is string {

@@ -7,7 +7,7 @@ import type { SimulatedEksAuthority } from '../../fleet/aws/eks.ts';
 import { type SimulatedAws, startSimulatedAws } from '../../fleet/aws/simulated-aws.ts';
 import { steppedClock } from '../../fleet/clock.ts';
 import { awsFailure } from './failure.ts';
-import { type HttpAnswer, type HttpCall, jsonRefusal, startHttpService } from './http-service.ts';
+import { type HttpAnswer, type HttpCall, json, jsonRefusal, startHttpService } from './http-service.ts';
 
 const SCOPE = { account: '111122223333', region: 'eu-central-1' } satisfies AwsScope;
 const PEM = '-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n';
@@ -109,11 +109,6 @@ describe('with an EKS', () => {
   });
 });
 
-const json = (body: unknown): HttpAnswer => ({
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify(body),
-});
-
 async function reader(answer: (call: HttpCall) => HttpAnswer | undefined) {
   const eks = await startHttpService(answer);
   const { credentials, ...config } = eks.config;
@@ -153,6 +148,7 @@ describe('answers that cannot be', () => {
 
   it.each<[string, object]>([
     ['no list', {}],
+    ['a list that is none', { certificateAuthorities: { id: 'ca-1' } }],
     ['an id that is none', { certificateAuthorities: [{ id: 'a b' }] }],
     ['no id', { certificateAuthorities: [{}] }],
     ['too many', { certificateAuthorities: Array.from({ length: 21 }, () => ({ id: 'a' })) }],
@@ -206,11 +202,15 @@ it('leaves out what was deleted since it was listed', async () => {
   expect(await run.read.nodegroups(never)).toEqual([{ name: 'blue', createdAt: 1_700_000_000_000 }]);
 });
 
-it('reads every page', async () => {
+it('reads every page, also when one is throttled', async () => {
+  let refuse = true;
   await using run = await reader(({ path, query }) => {
     if (!path.endsWith('/node-groups'))
       return json({ nodegroup: { nodegroupName: path.split('/').at(-1), createdAt: 1_700_000_000 } });
-    return query.get('nextToken') === null ? json({ nodegroups: ['a'], nextToken: 'n' }) : json({ nodegroups: ['b'] });
+    if (query.get('nextToken') === null) return json({ nodegroups: ['a'], nextToken: 'n' });
+    if (!refuse) return json({ nodegroups: ['b'] });
+    refuse = false;
+    return jsonRefusal('ThrottlingException', 429);
   });
   expect((await run.read.nodegroups(never)).map(({ name }) => name)).toEqual(['a', 'b']);
   expect(run.eks.calls[0]?.query.get('maxResults')).toBe('100');

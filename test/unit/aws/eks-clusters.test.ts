@@ -4,7 +4,7 @@ import { createEksReader } from '../../../lambdas/aws/eks-clusters.ts';
 import type { AwsScope } from '../../../lambdas/contracts/target.ts';
 import { collect } from './collect.ts';
 import { awsFailure } from './failure.ts';
-import { type HttpAnswer, type HttpCall, jsonRefusal, startHttpService } from './http-service.ts';
+import { type HttpAnswer, type HttpCall, json, jsonRefusal, startHttpService } from './http-service.ts';
 
 const SCOPE: AwsScope = { account: '111122223333', region: 'eu-central-1' };
 const never = new AbortController().signal;
@@ -19,11 +19,6 @@ const CLUSTER = {
   kubernetesNetworkConfig: { serviceIpv4Cidr: '10.100.0.0/16', ipFamily: 'ipv4' },
   accessConfig: { authenticationMode: 'API_AND_CONFIG_MAP' },
 };
-
-const json = (body: unknown): HttpAnswer => ({
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify(body),
-});
 
 async function reader(answer: (call: HttpCall) => HttpAnswer | undefined) {
   const eks = await startHttpService(answer);

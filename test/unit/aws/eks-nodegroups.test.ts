@@ -4,7 +4,7 @@ import { createEksNodeGroups } from '../../../lambdas/aws/eks-nodegroups.ts';
 import type { AwsScope } from '../../../lambdas/contracts/target.ts';
 import { type EksRestFake, type FakeEksCluster, startEksRestFake } from './eks-rest-fake.ts';
 import { awsFailure } from './failure.ts';
-import { type HttpAnswer, type HttpCall, jsonRefusal, startHttpService } from './http-service.ts';
+import { type HttpCall, json, jsonRefusal, startHttpService } from './http-service.ts';
 
 const SCOPE = { account: '111122223333', region: 'eu-central-1' } satisfies AwsScope;
 const NOW = Date.UTC(2026, 10, 22, 12);
@@ -165,10 +165,6 @@ describe('updates a node group', () => {
 });
 
 describe('answers that cannot be', () => {
-  const json = (body: unknown): HttpAnswer => ({
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
   type Read = (dublin: ReturnType<typeof client>) => Promise<unknown>;
   const read: Read = (dublin) => dublin.cluster(TAG, never);
   const groups: Read = (dublin) => dublin.nodeGroups(never);

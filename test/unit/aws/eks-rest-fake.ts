@@ -1,4 +1,11 @@
-import { type HttpAnswer, type HttpCall, type HttpService, jsonRefusal, startHttpService } from './http-service.ts';
+import {
+  type HttpAnswer,
+  type HttpCall,
+  type HttpService,
+  json,
+  jsonRefusal,
+  startHttpService,
+} from './http-service.ts';
 
 /** An update, as the fake keeps it. */
 export interface FakeUpdate {
@@ -99,8 +106,4 @@ export function endUpdates(
     const group = state.nodegroups.get(name);
     if (group !== undefined) group['status'] = 'ACTIVE';
   }
-}
-
-function json(body: unknown): HttpAnswer {
-  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }

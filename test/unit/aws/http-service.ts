@@ -71,6 +71,11 @@ export async function startHttpService(answer: (call: HttpCall) => HttpAnswer | 
   };
 }
 
+/** An answer of the REST-JSON protocol (EKS). */
+export function json(body: unknown): HttpAnswer {
+  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+}
+
 /** A refusal of the REST-JSON protocol (EKS). */
 export function jsonRefusal(code: string, status = 400): HttpAnswer {
   return { status, headers: { 'x-amzn-errortype': code }, body: JSON.stringify({ message: `${code} of the test` }) };
