@@ -114,7 +114,7 @@ describe('docs/coverage.md', () => {
       .map((name) => new URL(`../../lambdas/audit/sources/${name}.ts`, import.meta.url))
       .flatMap((file) => (existsSync(file) ? [readFileSync(file, 'utf8')] : []))
       .join('\n');
-    const shown = classes.filter((what) => new RegExp(`(?:what:|what =|\\?|:|\\[|,|\\() '${what}'`).test(code));
+    const shown = classes.filter((what) => new RegExp(`(?:what:|what =|\\?|:|\\[|,|\\()\\s*'${what}'`).test(code));
     expect(shown.filter((what) => sourcesIn(rowOf(what)?.known ?? '').includes(id))).toEqual(shown);
   });
 

@@ -1,14 +1,15 @@
 import { DEFAULT_PORTS, type ServerPorts } from '../../../lambdas/audit/audit-target.ts';
+import { keysOf } from '../../../lambdas/tables/keys.ts';
 import { UsageError } from '../../exit-codes.ts';
 
-const NAMES = {
-  'kube-apiserver': 'kubeApiserver',
+const NAMES: Readonly<Record<keyof ServerPorts, string>> = {
+  kubeApiserver: 'kube-apiserver',
   kubelet: 'kubelet',
-  etcd: 'etcdClient',
-  'etcd-peer': 'etcdPeer',
-  'kube-controller-manager': 'kubeControllerManager',
-  'kube-scheduler': 'kubeScheduler',
-} as const satisfies Readonly<Record<string, keyof ServerPorts>>;
+  etcdClient: 'etcd',
+  etcdPeer: 'etcd-peer',
+  kubeControllerManager: 'kube-controller-manager',
+  kubeScheduler: 'kube-scheduler',
+};
 
 /**
  * Ports of the servers of a machine.
@@ -21,12 +22,12 @@ export function serverPorts(given: readonly string[]): ServerPorts {
   const problems: string[] = [];
   for (const text of given) {
     const { name, port } = /^(?<name>[a-z-]+)=(?<port>[1-9]\d{0,4})$/.exec(text)?.groups ?? {};
-    const known = Object.entries(NAMES).find(([candidate]) => candidate === name);
+    const known = keysOf(NAMES).find((server) => NAMES[server] === name);
     if (known === undefined || Number(port) > 65_535)
       problems.push(
-        `--port takes NAME=PORT, for example kubelet=10250; NAME is one of ${Object.keys(NAMES).join(', ')}; got ${text}`,
+        `--port takes NAME=PORT, for example kubelet=10250; NAME is one of ${Object.values(NAMES).join(', ')}; got ${text}`,
       );
-    else ports[known[1]] = Number(port);
+    else ports[known] = Number(port);
   }
   if (problems.length > 0) throw new UsageError(problems.join('\n'));
   return ports;
