@@ -23,7 +23,7 @@ export interface Answering {
   readonly maxLineBytes?: number;
   /** How the answer to a record that cannot be judged says which one it is. */
   readonly named: (record: unknown) => object;
-  /** The answer, or in words why there is none. */
+  /** The answer, or a sentence that says why it is missing. */
   readonly answer: (record: unknown) => object | string;
 }
 

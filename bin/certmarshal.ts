@@ -55,7 +55,7 @@ async function build(asked: string | undefined): Promise<Command> {
     .configureHelp({ sortSubcommands: false })
     .addHelpText('after', EXIT_HELP)
     .exitOverride();
-  // A command loads what it needs; whoever asks for the help sees them all.
+  // A command loads what it needs; the help shows all commands, so it loads all.
   const names = asked !== undefined && Object.hasOwn(COMMANDS, asked) ? [asked] : Object.keys(COMMANDS);
   for (const name of names) (await COMMANDS[name]?.())?.register(program, context);
   return program;

@@ -54,7 +54,7 @@ export function explanationLines(
       ),
       '',
     ],
-    // Before the reason: a name that nobody could look up is not proven either.
+    // Before the reason: a name that could not be looked up is not proven either.
     problems.map(({ object, message, remedy }) => [problemLines(`${object}: ${message}`, remedy), '']),
     hang('  ', `${verdict.reason}: ${meaning}`),
     next !== '' && hang('  → ', next),

@@ -14,7 +14,7 @@ const decompress = promisify(gunzip);
 export interface JsonObject {
   /** Undefined when it is damaged, that is no JSON or larger than 32 MiB: then it is only good to be written anew. */
   readonly value: unknown;
-  /** Of the version that was read, for a write that replaces just that one. Undefined for an object of the format before, which stays. */
+  /** Of the version that was read, for a write that replaces just that one. Undefined where what was read is not to be replaced: then the write makes a new object. */
   readonly etag: string | undefined;
 }
 
@@ -35,24 +35,12 @@ export interface JsonObjects {
   write(key: string, value: unknown, etag: string | undefined, signal: AbortSignal): Promise<string>;
 }
 
-export interface JsonObjectsOptions extends BucketOptions {
-  /** By key the one of the format before. It is read as long as there is none of this format, and never written. @default none */
-  readonly before?: Readonly<Record<string, string>>;
-}
-
-export function createJsonObjects(options: JsonObjectsOptions): JsonObjects {
+export function createJsonObjects(options: BucketOptions): JsonObjects {
   const objects = createByteObjects({ ...options, largest: MAX_OBJECT, contentType: 'application/json' });
-  const readOne = async (key: string, signal: AbortSignal) => {
-    const found = await objects.read(key, signal);
-    return found && { value: await jsonOf(found.bytes), etag: found.etag };
-  };
   return {
     async read(key, signal) {
-      const found = await readOne(key, signal);
-      const older = options.before?.[key];
-      if (found !== undefined || older === undefined) return found;
-      const old = await readOne(older, signal);
-      return old && { ...old, etag: undefined };
+      const found = await objects.read(key, signal);
+      return found && { value: await jsonOf(found.bytes), etag: found.etag };
     },
     async write(key, value, etag, signal) {
       const bytes = Buffer.from(JSON.stringify(value));

@@ -9,6 +9,7 @@ import {
   RolloutLedger as StoredLedger,
   type UndoneClaim,
 } from '../contracts/rollout-ledger.ts';
+import { STATE_KEYS } from '../fleet/state-keys.ts';
 import { type RolloutHistory, UNDONE_MS } from '../rollout/history.ts';
 import type { RolloutLimits } from '../rollout/policy.ts';
 import type { RolloutLedger } from '../rollout/step-rollout.ts';
@@ -16,7 +17,7 @@ import { hasTurn } from '../rollout/turn.ts';
 import { DAY_MS, isAhead } from '../time.ts';
 
 /** Key in the state bucket. */
-export const ROLLOUT_LEDGER_KEY = 'rollouts.json';
+export const ROLLOUT_LEDGER_KEY = STATE_KEYS.rollouts;
 
 /** Longer than any check looks back. */
 const REMEMBERED_MS = 100 * DAY_MS;

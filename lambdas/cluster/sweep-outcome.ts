@@ -1,12 +1,9 @@
 import type { SweepReport } from '../approval/report.ts';
-import type { SweepOutcome, WorkloadCluster } from '../contracts/outcome.ts';
+import { MAX_SWEEP_PROBLEMS, type SweepOutcome, type WorkloadCluster } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { Target } from '../contracts/target.ts';
 import { verdictLines } from '../fleet/verdict-lines.ts';
 import { SERVER } from '../identifiers.ts';
-
-/** An outcome travels through SQS and stays in the index; whoever has to mend more than these mends these first. */
-const KEPT_PROBLEMS = 20;
 
 interface Swept {
   readonly report?: SweepReport;
@@ -40,7 +37,7 @@ export function outcomeOf({ id, cluster }: Target, swept: Swept): SweepOutcome {
     readable: report?.readable ?? false,
     complete: report !== undefined && problems.length === 0,
     counts: report?.counts,
-    problems: problems.slice(0, KEPT_PROBLEMS),
+    problems: problems.slice(0, MAX_SWEEP_PROBLEMS),
     problemCount: problems.length,
     server,
     workloadClusters,

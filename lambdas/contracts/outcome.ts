@@ -8,6 +8,7 @@ import { Problem } from './problem.ts';
 import { RolloutSummary } from './rollout-summary.ts';
 import { ClusterId, ClusterName, Count, Flag, Namespace, Provider, Server, ServiceCidrs, Time } from './values.ts';
 
+/** An outcome travels through SQS and stays in the index; a cluster with more problems than these is fixed by fixing these first. */
 export const MAX_SWEEP_PROBLEMS = 20;
 export const MAX_DISPATCH_PROBLEMS = 100;
 /** More than one management cluster has. */

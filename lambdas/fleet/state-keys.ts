@@ -15,8 +15,17 @@ export const STATE_KEYS: Readonly<Record<StateObject, string>> = {
   recovery: 'recovery.json',
 };
 
-/** By key the one of the format before, from which the first read migrates. */
+/** By key the one of the format before. It is read as long as there is none of this format, and never written. */
 export const KEYS_BEFORE: Readonly<Record<string, string>> = {
   [STATE_KEYS.registry]: 'registry.json',
   [STATE_KEYS.index]: 'fleet-index.json',
 };
+
+/** What is stored under a key, or, where there is nothing, under the one of the format before. */
+export async function readOrBefore<T>(
+  key: string,
+  read: (key: string) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const before = KEYS_BEFORE[key];
+  return (await read(key)) ?? (before === undefined ? undefined : read(before));
+}

@@ -7,7 +7,7 @@ import { readEtcdadmCluster } from '../resources/etcdadm-cluster.ts';
 import { list, raw, text } from '../resources/fields.ts';
 import { etcdClusterOf, isMachineOf } from '../resources/machine.ts';
 import { timeAt } from '../resources/values.ts';
-import type { Certificate } from '../x509/certificate.ts';
+import { type Certificate, readable } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import type { RolloutTarget } from './observe.ts';
 import type { ObservedEtcd, ObservedMachine } from './observed.ts';
@@ -108,7 +108,7 @@ export async function observeEtcd(
     const secret = { namespace, clusterName: name, secret: 'etcd', signal } as const;
     const pem = await reader.one(async () => readClusterApiCertificates(management, secret), 'forbidden', 'not-found');
     if (pem === undefined) return undefined;
-    const read = decodeBundle(pem).certificates.flatMap((one) => (one.ok ? [one.certificate] : []));
+    const read = readable(decodeBundle(pem).certificates);
     if (read.length === 0) reader.unread.push(malformed(`the certificate in Secret ${namespace}/${name}-etcd`));
     return read;
   }

@@ -15,7 +15,7 @@ import { type Lease, readLease } from '../resources/lease.ts';
 import { CLUSTER_LABEL, CONTROL_PLANE_LABEL, isMachineOf, roleOfMachine } from '../resources/machine.ts';
 import { type MachineHealthCheck, readMachineHealthCheck } from '../resources/machine-health-check.ts';
 import type { handshakes } from '../tls/handshakes.ts';
-import type { Certificate } from '../x509/certificate.ts';
+import { type Certificate, readable } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import { EKS_ANYWHERE_NAMESPACE, firstMade, ownersCluster } from './eks-anywhere-owner.ts';
 import { observeEtcd } from './observe-etcd.ts';
@@ -363,7 +363,7 @@ async function givenAuthorities(
       message: printable(wrong),
       remedy: 'Look at what a client of the cluster is told to trust: certificate-authority-data of its kubeconfig.',
     });
-  return certificates.flatMap((read) => (read.ok ? [read.certificate] : []));
+  return readable(certificates);
 }
 
 function endsOf(authorities: readonly Certificate[]): ObservedRollout['authorities'] {

@@ -2,7 +2,7 @@ import type { AddressRule } from '../allowed-addresses.ts';
 import { printable } from '../printable.ts';
 import type { HandshakeResult } from '../tls/handshake.ts';
 import type { handshakes } from '../tls/handshakes.ts';
-import type { Certificate } from '../x509/certificate.ts';
+import { type Certificate, readable } from '../x509/certificate.ts';
 import { leadsTo } from '../x509/issued-by.ts';
 import type { ObservedMachine, Served } from './observed.ts';
 
@@ -100,8 +100,8 @@ function servedOf(
       'Look at what answers there: the handshake was not finished.',
     );
   const { certificate } = leaf;
-  const sentAlong = sent.flatMap((one) => (one.ok ? [one.certificate] : []));
-  const known = trusted === undefined ? !certificate.selfIssued : leadsTo(certificate, sentAlong, trusted) === true;
+  const known =
+    trusted === undefined ? !certificate.selfIssued : leadsTo(certificate, readable(sent), trusted) === true;
   if (!known) return failed(...unknownIssuer(certificate, trusted));
   const { notBefore, notAfter, fingerprint, issuer, authorityKeyId = '' } = certificate;
   return {

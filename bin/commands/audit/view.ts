@@ -24,7 +24,7 @@ const NARROW = 110;
 const NEW_MS = 60_000;
 
 export interface AuditRendering extends AuditRepeat {
-  /** Every finding by itself. */
+  /** One line for each finding, not for each group. */
   readonly verbose: boolean;
   /** How the user starts this program, for the commands it recommends. */
   readonly program: string;
@@ -33,7 +33,7 @@ export interface AuditRendering extends AuditRepeat {
   readonly now: number;
 }
 
-/** An audit as people read it: the whole story, a timeline of what bites first, the findings with the next command of each, and what was not seen. */
+/** An audit as people read it: the whole story, a timeline of what expires first, the findings with the next command of each, and what was not seen. */
 export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
   const { findings, observations } = view.report.snapshot;
   const sources = auditedSources(observations);
@@ -56,7 +56,7 @@ export function auditLines(view: AuditView, rendering: AuditRendering): Lines {
   ];
 }
 
-/** Its first lines: the whole story, which server it is about, and the timeline of what bites first. */
+/** Its first lines: the whole story, which server it is about, and the timeline of what expires first. */
 export function timelineLines(view: AuditView, now: number, server?: NamedServer): Lines {
   const sources = auditedSources(view.report.snapshot.observations);
   return [headline(view, sources, now), serverLine(server), timeline(view, now)];
@@ -96,7 +96,7 @@ function answerOf(unread: UnreadObservation | undefined): string | undefined {
   return unread?.message.replace(/^(?:list|get) .{1,200}? on (?=https:)/, '');
 }
 
-/** What is shown of a cluster that nobody can look at. */
+/** What is shown of a cluster that cannot be read. */
 function remembered(groups: readonly CertificateGroup[], now: number): string {
   const oldest = groups.flatMap(({ first: { lastSeen } }) => lastSeen ?? []).toSorted()[0];
   return oldest === undefined ? '' : `; shown is what was seen ${span(now - Date.parse(oldest))} ago`;

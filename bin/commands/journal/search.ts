@@ -78,7 +78,7 @@ function describe({ cluster, node, csr, verdict, hostile, since }: JournalSearch
   ]);
 }
 
-/** A line that somebody else wrote may hold anything. */
+/** A line that certmarshal did not write may hold anything. */
 function harmless(_name: string, value: unknown): unknown {
   return typeof value === 'string' ? printable(value, 2_000) : value;
 }

@@ -186,7 +186,7 @@ export interface ShownNames {
   readonly nameChecked?: boolean;
 }
 
-/** Pure. What a mismatch is, `nameMismatch` says; an address that is not there is none, since whoever probes one usually has no name. */
+/** Pure. `nameMismatch` says what a mismatch is. A missing address is not one: people who probe an address usually have no name. */
 export function namesOf({ host, serverName }: HandshakeTarget, result: HandshakeResult): ShownNames {
   const first = result.ok ? result.chain[0] : undefined;
   if (first?.ok !== true) return {};

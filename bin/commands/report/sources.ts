@@ -11,7 +11,7 @@ import {
 } from '../../../lambdas/contracts/fleet-index.ts';
 import { parseRegistry, type RegisteredCluster, type Registry } from '../../../lambdas/contracts/registry.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
-import { KEYS_BEFORE, STATE_KEYS, type StateObject } from '../../../lambdas/fleet/state-keys.ts';
+import { readOrBefore, STATE_KEYS, type StateObject } from '../../../lambdas/fleet/state-keys.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { UsageError } from '../../exit-codes.ts';
 import { systemErrorWords } from '../../system-error.ts';
@@ -39,19 +39,16 @@ export function bucketReader(objects: Pick<JsonObjects, 'read'>, signal: AbortSi
 
 /** A directory with copies of the objects of the state bucket. */
 export function directoryReader(directory: string): ReadState {
-  const readFormat = async (key: string): Promise<{ readonly value: unknown } | undefined> => {
-    const bytes = await readFile(join(directory, key)).catch((error: unknown) => {
-      if (isAbsent(error)) return undefined;
-      throw new UsageError(`${printable(join(directory, key))} cannot be read: ${systemErrorWords(error)}.`, {
-        cause: error,
+  return async (key) =>
+    readOrBefore(key, async (file) => {
+      const bytes = await readFile(join(directory, file)).catch((error: unknown) => {
+        if (isAbsent(error)) return undefined;
+        throw new UsageError(`${printable(join(directory, file))} cannot be read: ${systemErrorWords(error)}.`, {
+          cause: error,
+        });
       });
+      return bytes && { value: await jsonOf(bytes) };
     });
-    return bytes && { value: await jsonOf(bytes) };
-  };
-  return async (key) => {
-    const before = KEYS_BEFORE[key];
-    return (await readFormat(key)) ?? (before === undefined ? undefined : readFormat(before));
-  };
 }
 
 /**

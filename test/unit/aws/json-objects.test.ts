@@ -9,8 +9,8 @@ import { type HttpAnswer, type HttpCall, s3Refusal, startHttpService } from './h
 const never = new AbortController().signal;
 
 /** S3 with one bucket, as far as conditions go. */
-function bucket(initial: Readonly<Record<string, { body: string | Uint8Array; etag: string }>> = {}) {
-  const objects = new Map<string, { body: string | Uint8Array; etag: string }>(Object.entries(initial));
+function bucket() {
+  const objects = new Map<string, { body: string | Uint8Array; etag: string }>();
   let writes = 0;
   return ({ method, path, headers, bytes: body }: HttpCall): HttpAnswer => {
     const found = objects.get(path);
@@ -29,12 +29,11 @@ function bucket(initial: Readonly<Record<string, { body: string | Uint8Array; et
 async function use<T>(
   answer: (call: HttpCall) => HttpAnswer | undefined,
   work: (objects: JsonObjects) => Promise<T>,
-  before?: Readonly<Record<string, string>>,
 ): Promise<{ result: T; calls: readonly HttpCall[] }> {
   await using s3 = await startHttpService(answer);
   const client = new S3Client({ ...s3.config, forcePathStyle: true, maxAttempts: 1 });
   try {
-    return { result: await work(createJsonObjects({ client, bucket: 'state', before })), calls: s3.calls };
+    return { result: await work(createJsonObjects({ client, bucket: 'state' })), calls: s3.calls };
   } finally {
     client.destroy();
   }
@@ -176,23 +175,5 @@ describe('createJsonObjects', () => {
       async (objects) => objects.read('registry.json.gz', never),
     );
     expect(result).toEqual({ value: undefined, etag: '"1"' });
-  });
-
-  it('reads the format before until there is one of this format, and leaves it', async () => {
-    const old = { '/state/old.json': { body: '{"old":true}', etag: '"old"' } };
-    const { calls } = await use(
-      bucket(old),
-      async (objects) => {
-        const found = await objects.read('new.json.gz', never);
-        expect(found).toEqual({ value: { old: true }, etag: undefined });
-        const etag = await objects.write('new.json.gz', { old: false }, found?.etag, never);
-        expect(await objects.read('new.json.gz', never)).toEqual({ value: { old: false }, etag });
-        expect(await objects.read('other.json', never)).toBeUndefined();
-      },
-      { 'new.json.gz': 'old.json' },
-    );
-    expect(calls.filter(({ method }) => method === 'PUT').map(({ path }) => path)).toEqual(['/state/new.json.gz']);
-    // One that is there is not looked for twice.
-    expect(calls.filter(({ path }) => path === '/state/old.json')).toHaveLength(1);
   });
 });

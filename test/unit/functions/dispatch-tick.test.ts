@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { type OrderMessage, UnsentOrdersError } from '../../../lambdas/aws/queues.ts';
-import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_FLEET, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { decodeOrder } from '../../../lambdas/contracts/order.ts';
 import type { DispatchOutcome } from '../../../lambdas/contracts/outcome.ts';
 import { parseRegistry, type Registry } from '../../../lambdas/contracts/registry.ts';
@@ -29,17 +28,9 @@ import { awsError, type MemoryObjects, memoryObjects } from './memory-objects.ts
 
 const EKS = `eks ${HUB.account}/${HUB.region}`;
 const FLEET: Fleet = {
+  ...DEFAULT_FLEET,
   discovery: [discovery()],
-  managementClusters: [],
   clusters: [fleetCluster()],
-  lanes: [],
-  hub: { hints: false },
-  audit: DEFAULT_AUDIT,
-  monitoring: DEFAULT_MONITORING,
-  journal: {},
-  rollouts: DEFAULT_ROLLOUTS,
-  recovery: [],
-  policies: [DEFAULT_POLICY],
 };
 const FOUND: SourceResult = { source: EKS, ok: true, clusters: [{ id: DUBLIN.id, target: DUBLIN }] };
 

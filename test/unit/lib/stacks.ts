@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { Template } from 'aws-cdk-lib/assertions';
 import { App } from 'aws-cdk-lib/core';
 
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { DEFAULT_AUDIT, DEFAULT_MONITORING, DEFAULT_ROLLOUTS, type Fleet } from '../../../lambdas/config/fleet.ts';
+import { DEFAULT_FLEET, type Fleet } from '../../../lambdas/config/fleet.ts';
 import { type FleetStacks, fleetStacks } from '../../../lib/app-stacks.ts';
 import type { HubPlace } from '../../../lib/spokes-of.ts';
 import { discovery } from '../fleet/values.ts';
@@ -18,17 +17,8 @@ export const PLACE: HubPlace = { account: '999900001111', region: 'eu-central-1'
 
 export function fleetOf(changed: Partial<Fleet> = {}): Fleet {
   return {
+    ...DEFAULT_FLEET,
     discovery: [discovery()],
-    managementClusters: [],
-    clusters: [],
-    lanes: [],
-    hub: { hints: false },
-    audit: DEFAULT_AUDIT,
-    monitoring: DEFAULT_MONITORING,
-    journal: {},
-    rollouts: DEFAULT_ROLLOUTS,
-    recovery: [],
-    policies: [DEFAULT_POLICY],
     ...changed,
   };
 }

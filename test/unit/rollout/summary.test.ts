@@ -244,5 +244,5 @@ it.each<[string, boolean, Partial<RolloutSummary>]>([
 });
 
 it('has the ledger under the key that permissions name', () => {
-  expect(STATE_KEYS.rollouts).toBe(ROLLOUT_LEDGER_KEY);
+  expect([STATE_KEYS.rollouts, ROLLOUT_LEDGER_KEY]).toEqual(['rollouts.json', 'rollouts.json']);
 });
