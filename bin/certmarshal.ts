@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { type Context, EXIT_HELP, type Register } from './command.ts';
@@ -7,22 +7,84 @@ import { EXIT, UsageError } from './exit-codes.ts';
 import { pasteable, programName } from './program.ts';
 import { systemErrorWords } from './system-error.ts';
 
+interface Row {
+  readonly takes: string;
+  readonly does: string;
+  readonly load: () => Promise<{ readonly register: Register }>;
+}
+
 /** In the order of the help. */
-const COMMANDS: Readonly<Record<string, () => Promise<{ readonly register: Register }>>> = {
-  sweep: () => import('./commands/sweep.ts'),
-  decide: () => import('./commands/decide.ts'),
-  explain: () => import('./commands/explain.ts'),
-  audit: () => import('./commands/audit/audit.ts'),
-  assess: () => import('./commands/assess.ts'),
-  probe: () => import('./commands/probe/probe.ts'),
-  rbac: () => import('./commands/rbac-command.ts'),
-  credentials: () => import('./commands/credentials/create.ts'),
-  doctor: () => import('./commands/doctor.ts'),
-  report: () => import('./commands/report/report.ts'),
-  journal: () => import('./commands/journal/journal.ts'),
-  cost: () => import('./commands/cost.ts'),
-  rollout: () => import('./commands/rollout/rollout.ts'),
-  recovery: () => import('./commands/recovery/recovery.ts'),
+const COMMANDS: Readonly<Record<string, Row>> = {
+  sweep: {
+    takes: '[options]',
+    does: 'Judges every pending kubelet serving request of one cluster and approves the proven ones.',
+    load: () => import('./commands/sweep.ts'),
+  },
+  decide: {
+    takes: '[options]',
+    does: 'Judges recorded requests: one JSON object a line on standard input, one verdict a line on standard output.',
+    load: () => import('./commands/decide.ts'),
+  },
+  explain: {
+    takes: '[options] <csr-name>',
+    does: 'Shows every check of one live request and what to do about it; writes nothing.',
+    load: () => import('./commands/explain.ts'),
+  },
+  audit: {
+    takes: '[options]',
+    does: 'Shows when every certificate of one cluster ends, what renews it, and what could not be seen.',
+    load: () => import('./commands/audit/audit.ts'),
+  },
+  assess: {
+    takes: '[options]',
+    does: 'Assesses recorded observations: one JSON object a line on standard input, its findings a line on standard output.',
+    load: () => import('./commands/assess.ts'),
+  },
+  probe: {
+    takes: '[options] <host:port...>',
+    does: 'Shows the certificates of TLS servers and what is wrong with them; no cluster is needed.',
+    load: () => import('./commands/probe/probe.ts'),
+  },
+  rbac: {
+    takes: '[options]',
+    does: 'Prints the least-privilege RBAC manifests that certmarshal needs in a cluster.',
+    load: () => import('./commands/rbac-command.ts'),
+  },
+  credentials: {
+    takes: '',
+    does: 'Makes the credentials that certmarshal sweeps a cluster with.',
+    load: () => import('./commands/credentials/create.ts'),
+  },
+  doctor: {
+    takes: '[options]',
+    does: 'Tries everything that a sweep needs and says how to mend what is missing; writes nothing.',
+    load: () => import('./commands/doctor.ts'),
+  },
+  report: {
+    takes: '[options]',
+    does: 'Makes the report page of the fleet: one HTML file that needs nothing else.',
+    load: () => import('./commands/report/report.ts'),
+  },
+  journal: {
+    takes: '',
+    does: 'Verifies and searches the record of every decision that certmarshal made.',
+    load: () => import('./commands/journal/journal.ts'),
+  },
+  cost: {
+    takes: '[options]',
+    does: 'Prints what a month of certmarshal costs in AWS, by line, for a number of clusters.',
+    load: () => import('./commands/cost.ts'),
+  },
+  rollout: {
+    takes: '',
+    does: 'Replaces control plane machines of EKS Anywhere before their certificates end: plans, begins, watches.',
+    load: () => import('./commands/rollout/rollout.ts'),
+  },
+  recovery: {
+    takes: '',
+    does: 'Brings back a control plane that slept through the end of its certificates.',
+    load: () => import('./commands/recovery/recovery.ts'),
+  },
 };
 
 let status: number = EXIT.done;
@@ -45,19 +107,29 @@ const context: Context = {
     },
 };
 
-async function build(asked: string | undefined): Promise<Command> {
-  const program = new Command(context.program)
+async function build(asked: readonly string[]): Promise<Command> {
+  const program: Command = new Command(context.program)
     .description(
       'Approves kubelet serving certificates whose every name is proven, and shows when every certificate of a cluster ends.',
     )
     .version(packageJson.version)
     .showHelpAfterError('Add --help for options and examples.')
-    .configureHelp({ sortSubcommands: false })
+    .configureHelp({
+      sortSubcommands: false,
+      subcommandTerm(command) {
+        const row = command.parent === program ? COMMANDS[command.name()] : undefined;
+        return row === undefined
+          ? Help.prototype.subcommandTerm.call(this, command)
+          : `${command.name()} ${row.takes}`.trimEnd();
+      },
+    })
     .addHelpText('after', EXIT_HELP)
     .exitOverride();
-  // A command loads what it needs; the help shows all commands, so it loads all.
-  const names = asked !== undefined && Object.hasOwn(COMMANDS, asked) ? [asked] : Object.keys(COMMANDS);
-  for (const name of names) (await COMMANDS[name]?.())?.register(program, context);
+  // The help of all commands loads none. `help sweep` names its command second, so every argument counts.
+  for (const [name, { does, load }] of Object.entries(COMMANDS)) {
+    const command = program.command(name).description(does);
+    if (asked.includes(name)) (await load()).register(command, context);
+  }
   return program;
 }
 
@@ -79,7 +151,7 @@ if (Number(process.versions.node.split('.')[0]) < 22) {
   process.exit(EXIT.usage);
 }
 try {
-  await (await build(process.argv[2])).parseAsync();
+  await (await build(process.argv.slice(2))).parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) status = error.exitCode === 0 ? EXIT.done : EXIT.usage;
   else if (error instanceof UsageError) {

@@ -13,8 +13,8 @@ export interface Context {
   ) => (...given: Given) => Promise<void>;
 }
 
-/** What a file of `commands/` exports: it adds its command to the program. */
-export type Register = (program: Command, context: Context) => void;
+/** What a file of `commands/` exports: it gives its command options, subcommands and work. */
+export type Register = (command: Command, context: Context) => void;
 
 export const EXIT_HELP = `
 Exit status:

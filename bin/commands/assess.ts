@@ -16,12 +16,8 @@ interface AssessOptions {
   readonly observations?: boolean;
 }
 
-export const register: Register = (program, { program: name, run }) => {
-  program
-    .command('assess')
-    .description(
-      'Assesses recorded observations: one JSON object a line on standard input, its findings a line on standard output.',
-    )
+export const register: Register = (command, { program: name, run }) => {
+  command
     .option('--policy <file>', 'fleet.yaml, whose audit.thresholds count; default: the built-in ones')
     .option('--observations', 'answer with the observations that are kept, too: the previous of the next line')
     .addHelpText(

@@ -26,12 +26,10 @@ export interface CostOptions {
   readonly output: 'table' | 'json';
 }
 
-export const register: Register = (program, { program: name, run }) => {
+export const register: Register = (command, { program: name, run }) => {
   // Required by the command itself: a required option would be missed before a misspelt one is seen.
   withOutput(
-    program
-      .command('cost')
-      .description('Prints what a month of certmarshal costs in AWS, by line, for a number of clusters.')
+    command
       .option('--clusters <number>', 'how many clusters it watches')
       .option('--unwell <share>', 'how many of them are not well, all month long', '2%'),
   )

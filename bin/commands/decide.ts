@@ -24,12 +24,8 @@ import { PROCESS } from '../io.ts';
 /** Names of objects have at most 253 characters. */
 const MAX_ID_LENGTH = 256;
 
-export const register: Register = (program, { program: name, run }) => {
-  program
-    .command('decide')
-    .description(
-      'Judges recorded requests: one JSON object a line on standard input, one verdict a line on standard output.',
-    )
+export const register: Register = (command, { program: name, run }) => {
+  command
     .option('--policy <file>', 'fleet.yaml with policies; default: the built-in policy')
     .addHelpText(
       'after',

@@ -10,11 +10,9 @@ import type { TargetOptions } from '../target.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { doctorLines } from './doctor-view.ts';
 
-export const register: Register = (program, { program: name, interruption, run }) => {
+export const register: Register = (command, { program: name, interruption, run }) => {
   withOutput(
-    program
-      .command('doctor')
-      .description('Tries everything that a sweep needs and says how to mend what is missing; writes nothing.')
+    command
       .option('--fleet <file>', 'fleet.yaml: try its clusters and places, as whom the AWS credentials here are')
       .option(
         '--sweep-role <arn>',

@@ -16,9 +16,8 @@ import { type Io, PROCESS, print, printJson } from '../io.ts';
 import { type NamedServer, openTarget, otherwiseNotice, type TargetOptions } from '../target.ts';
 import { type Explanation, explanationLines } from './explain-view.ts';
 
-export const register: Register = (program, { program: name, interruption, run }) => {
-  withTarget(program.command('explain').argument('<csr-name>', 'name of the CertificateSigningRequest'))
-    .description('Shows every check of one live request and what to do about it; writes nothing.')
+export const register: Register = (command, { program: name, interruption, run }) => {
+  withTarget(command.argument('<csr-name>', 'name of the CertificateSigningRequest'))
     .addHelpText(
       'after',
       `

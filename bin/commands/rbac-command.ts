@@ -3,10 +3,8 @@ import { EXIT } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
 import { type RbacOptions, rbacManifests } from './rbac.ts';
 
-export const register: Register = (program, { program: name, run }) => {
-  program
-    .command('rbac')
-    .description('Prints the least-privilege RBAC manifests that certmarshal needs in a cluster.')
+export const register: Register = (command, { program: name, run }) => {
+  command
     .option('--user <name>', 'bind to a user')
     .option('--group <name>', 'bind to a group; default: certmarshal')
     .option('--service-account <namespace/name>', 'make and bind a service account')

@@ -24,9 +24,8 @@ export interface SweepOptions {
   readonly repeat: string;
 }
 
-export const register: Register = (program, { program: name, interruption, run }) => {
-  withTarget(program.command('sweep'))
-    .description('Judges every pending kubelet serving request of one cluster and approves the proven ones.')
+export const register: Register = (command, { program: name, interruption, run }) => {
+  withTarget(command)
     .option('--observe', 'make every decision, write nothing')
     .option('--every <duration>', 'sweep again after this pause until Ctrl-C, for example 30s')
     .addHelpText(

@@ -44,10 +44,9 @@ export interface AuditIo extends Io {
   readonly sources?: AuditOptions['sources'];
 }
 
-export const register: Register = (program, { program: name, interruption, run }) => {
+export const register: Register = (command, { program: name, interruption, run }) => {
   withOutput(
-    withCluster(program.command('audit'))
-      .description('Shows when every certificate of one cluster ends, what renews it, and what could not be seen.')
+    withCluster(command)
       .option('--policy <file>', 'fleet.yaml, whose audit.thresholds count; default: the built-in ones')
       .option('--no-handshakes', 'no TLS handshakes with machines and Nodes; only one with the API endpoint')
       .option('--secrets', 'read TLS Secrets and those of Cluster API too: certmarshal rbac --audit-secrets')

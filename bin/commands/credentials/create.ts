@@ -45,11 +45,9 @@ export interface CredentialsIo extends Io {
   readonly storeSecret: StoreSecret;
 }
 
-export const register: Register = (program, { program: name, interruption, run }) => {
+export const register: Register = (command, { program: name, interruption, run }) => {
   withOutput(
-    program
-      .command('credentials')
-      .description('Makes the credentials that certmarshal sweeps a cluster with.')
+    command
       .addHelpText('after', EXIT_HELP)
       .command('create')
       .description('Makes ServiceAccount, RBAC and a kubeconfig in a cluster, tries the kubeconfig and stores it.')

@@ -11,11 +11,7 @@ function withJournal(command: Command): Command {
     .option('--cluster <id>', 'only this cluster, by its id in the fleet');
 }
 
-export const register: Register = (parent, { program, interruption, run }) => {
-  const journal = parent
-    .command('journal')
-    .description('Verifies and searches the record of every decision that certmarshal made.');
-
+export const register: Register = (journal, { program, interruption, run }) => {
   withOutput(
     withJournal(journal.command('verify'))
       .description('Shows whether any line was changed, removed, added or moved since it was written.')

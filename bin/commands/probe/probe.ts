@@ -28,12 +28,10 @@ export interface ProbeOptions {
 const DEFAULT_TIMEOUT = '5s';
 const MAX_TIMEOUT_SECONDS = 600;
 
-export const register: Register = (program, { program: name, interruption, run }) => {
+export const register: Register = (command, { program: name, interruption, run }) => {
   withOutput(
-    program
-      .command('probe')
+    command
       .argument('<host:port...>', 'TLS endpoints; an IPv6 address in brackets')
-      .description('Shows the certificates of TLS servers and what is wrong with them; no cluster is needed.')
       .option('--ca <file>', 'PEM file of the authorities that may have signed them')
       .option('--sni <name>', 'name to ask every endpoint for; default: the host, where that is a name')
       .option('--timeout <duration>', 'for each endpoint; default: 5s'),

@@ -52,11 +52,7 @@ const BUCKET_OPTION = [
 ] as const;
 const SEE_LIST = 'look at recovery list whether the window is open';
 
-export const register: Register = (parent, { program, interruption, run }) => {
-  const recovery = parent
-    .command('recovery')
-    .description('Brings back a control plane that slept through the end of its certificates.');
-
+export const register: Register = (recovery, { program, interruption, run }) => {
   withOutput(
     withCluster(recovery.command('open'))
       .description(

@@ -28,10 +28,8 @@ export interface ReportOptions extends ReportSource {
   readonly version: string;
 }
 
-export const register: Register = (program, { program: name, interruption, run }) => {
-  program
-    .command('report')
-    .description('Makes the report page of the fleet: one HTML file that needs nothing else.')
+export const register: Register = (command, { program: name, interruption, run }) => {
+  command
     .option('--bucket <name>', 'state bucket of a hub, read with the AWS credentials and Region of the environment')
     .option(
       '--state <directory>',

@@ -9,13 +9,7 @@ import { openSubject, type RolloutTargetOptions, repeatRollout } from './target.
 
 const FINISHED = 'a write under way is finished, no new one begins';
 
-export const register: Register = (program, { program: name, interruption, run }) => {
-  const rollout = program
-    .command('rollout')
-    .description(
-      'Replaces control plane machines of EKS Anywhere before their certificates end: plans, begins, watches.',
-    );
-
+export const register: Register = (rollout, { program: name, interruption, run }) => {
   const command = (verb: string): Command =>
     withOutput(
       withCluster(rollout.command(verb))
