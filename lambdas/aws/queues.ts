@@ -24,11 +24,14 @@ export interface OrderMessage {
   /** MessageDeduplicationId, at most 128 characters: the same within five minutes counts once. */
   readonly deduplicationId: string;
   readonly body: string;
+  /** How many it is about. */
+  readonly clusters: number;
 }
 
 /** One message that is not in the queue, and why. */
 export interface UnsentOrder {
   readonly group: string;
+  readonly clusters: number;
   readonly problem: string;
 }
 
@@ -36,17 +39,22 @@ export interface UnsentOrder {
 export class UnsentOrdersError extends Error {
   override readonly name = 'UnsentOrdersError';
   readonly unsent: readonly UnsentOrder[];
-  /** How many are in the queue all the same. */
+  /** How many clusters are in the queue all the same. */
   readonly sent: number;
   readonly remedy = 'The next tick sends them again; if it stays, check that the role of dispatch may sqs:SendMessage.';
 
   constructor(unsent: readonly UnsentOrder[], sent: number) {
     const named = unsent.slice(0, 10).map(({ group, problem }) => `${group} (${problem})`);
     const more = unsent.length > named.length ? ` and ${unsent.length - named.length} more` : '';
-    super(`${unsent.length} of ${unsent.length + sent} clusters will not be swept: ${named.join(', ')}${more}`);
+    const clusters = clustersOf(unsent);
+    super(`${clusters} of ${clusters + sent} clusters will not be swept: ${named.join(', ')}${more}`);
     this.unsent = unsent;
     this.sent = sent;
   }
+}
+
+function clustersOf(some: readonly { readonly clusters: number }[]): number {
+  return some.reduce((sum, { clusters }) => sum + clusters, 0);
 }
 
 /**
@@ -66,7 +74,7 @@ export async function sendOrders(
     for (const batch of batches) unsent.push(...(await sendBatch(client, queueUrl, batch, signal)));
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, sendAll));
-  if (unsent.length > 0) throw new UnsentOrdersError(unsent, messages.length - unsent.length);
+  if (unsent.length > 0) throw new UnsentOrdersError(unsent, clustersOf(messages) - clustersOf(unsent));
 }
 
 /**
@@ -149,13 +157,13 @@ async function sendBatch(
   }));
   try {
     const refusals = await sendEntries(client, queueUrl, entries, signal);
-    return batch.flatMap(({ group }, index) => {
+    return batch.flatMap(({ group, clusters }, index) => {
       const problem = refusals[index];
-      return problem === undefined ? [] : [{ group, problem }];
+      return problem === undefined ? [] : [{ group, clusters, problem }];
     });
   } catch (error) {
     if (!(error instanceof AwsError)) throw error;
-    return batch.map(({ group }) => ({ group, problem: error.problem }));
+    return batch.map(({ group, clusters }) => ({ group, clusters, problem: error.problem }));
   }
 }
 

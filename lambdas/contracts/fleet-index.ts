@@ -38,6 +38,8 @@ const IndexedCluster = z.extend(
     serverAt: z.optional(Time),
     /** The last sweep that tried to reach the cluster, whatever came of it. */
     triedAt: z.optional(Time),
+    /** The last sweep in which it held the thread or spent its processor time. */
+    heavyAt: z.optional(Time),
     /** The last sweep that could list the requests; absent when there was none. */
     readableAt: z.optional(Time),
     /** The last sweep that read, judged and wrote everything. */
@@ -104,8 +106,12 @@ export function droppedClusters(value: unknown, { clusters }: FleetIndex): numbe
 }
 
 function isPast(cluster: IndexedCluster, now: number): boolean {
-  const { sweptAt, triedAt, serverAt, readableAt, completeAt, workloadClusters, findings } = cluster;
-  return arePast([sweptAt, triedAt, serverAt, readableAt, completeAt, workloadClusters?.readAt], findings, now);
+  const { sweptAt, triedAt, serverAt, readableAt, completeAt, heavyAt, workloadClusters, findings } = cluster;
+  return arePast(
+    [sweptAt, triedAt, serverAt, readableAt, completeAt, heavyAt, workloadClusters?.readAt],
+    findings,
+    now,
+  );
 }
 
 function arePast(times: readonly (string | undefined)[], findings: readonly Finding[], now: number): boolean {

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { MAX_EXPIRED_AT_MOST_MS } from '../identifiers.ts';
-import { type Contract, list, matching, type Reading, readJson, text } from './contract.ts';
+import { type Contract, list, matching, type Reading, read, readJson, text } from './contract.ts';
 import { RecoveryWindow } from './recovery-window.ts';
 import { MAX_NAMESPACES } from './registry.ts';
 import { Target } from './target.ts';
-import { Count, Flag, Instant, Namespace, Server } from './values.ts';
+import { ClusterId, Count, Flag, Instant, Namespace, Server } from './values.ts';
 
-/** Bytes. What SQS has for certain; a CA bundle of two certificates, ARNs, sixteen CIDRs and fifty session tags are far under it. */
-const MAX_MESSAGE_SIZE = 262_144;
+/** Bytes. What SQS has for certain; 25 targets with a CA bundle of two certificates, ARNs, sixteen CIDRs and fifty session tags each are under it. */
+export const MAX_MESSAGE_SIZE = 262_144;
 /** The longest that a Lambda function runs. */
 const MAX_DEADLINE_MS = 900_000;
 
@@ -41,7 +41,7 @@ const OrderedAudit = z.object({
 });
 export type OrderedAudit = Contract<typeof OrderedAudit>;
 
-/** What dispatch and hint send, and a sweep receives: sweep this cluster now. */
+/** Sweep this cluster now. */
 const SweepOrder = z.object({
   target: Target,
   /** The minute that dispatch sent it for, or the time of a hint, in milliseconds since the epoch. */
@@ -70,42 +70,57 @@ const SweepOrder = z.object({
 });
 export type SweepOrder = Contract<typeof SweepOrder>;
 
-const MESSAGE_VERSION = 2;
-const Message = z.extend(SweepOrder, { version: z.literal(MESSAGE_VERSION) });
+const MESSAGE_VERSION = 3;
+/** Twice what dispatch sends. */
+const MAX_ORDERS = 100;
+const Message = z.object({
+  version: z.literal(MESSAGE_VERSION),
+  orders: list(z.unknown(), MAX_ORDERS),
+});
 
-/** The body of the SQS message that asks for one sweep. */
-export function encodeOrder(order: SweepOrder): string {
-  return JSON.stringify({ version: MESSAGE_VERSION, ...order });
+/** The body of the SQS message that asks for sweeps of the clusters of one shard. */
+export function encodeOrders(orders: readonly SweepOrder[]): string {
+  return JSON.stringify({ version: MESSAGE_VERSION, orders });
 }
+
+/** An order, or what is wrong with it; `id` is that of the cluster, where that much can be read. */
+export type OrderReading = Reading<SweepOrder> & { readonly id?: string };
+
+const Named = z.object({ target: z.object({ id: ClusterId }) });
 
 /**
- * Reads the body of an SQS message. Never throws: a message that dispatch did not write is a value, with the field that is wrong
- * and nothing of its content. Unknown fields are dropped, so that dispatch and sweep can be deployed one after the other.
+ * Reads the body of an SQS message, each order for itself. Never throws: what dispatch did not write is a value, with the field that is wrong
+ * and nothing of its content. Unknown fields are dropped, so that dispatch and sweep can be deployed one after the other. Of two orders for one cluster neither
+ * counts: dispatch writes one.
  */
-export function decodeOrder(body: string): Reading<SweepOrder> {
+export function decodeOrders(body: string): Reading<readonly OrderReading[]> {
   const message = readJson(Message, body, MAX_MESSAGE_SIZE);
   if (!message.ok) return message;
-  const { version: _, ...order } = message.value;
-  return { ok: true, value: order };
-}
-
-/** Source: SQS API Reference, SendMessage, MessageGroupId. */
-const MAX_GROUP_LENGTH = 128;
-
-/** Message group: orders of one cluster are received one after the other, never two at once. */
-export function groupOf(id: string): string {
-  return id.length <= MAX_GROUP_LENGTH ? id : sha256(id);
+  const readings = message.value.orders.map((value): OrderReading => {
+    const named = read(Named, value);
+    const order = read(SweepOrder, value, 'the order');
+    return named.ok ? { ...order, id: named.value.target.id } : order;
+  });
+  const count = new Map<string | undefined, number>();
+  for (const { id } of readings) count.set(id, (count.get(id) ?? 0) + 1);
+  return {
+    ok: true,
+    value: readings.map((reading) =>
+      reading.ok && count.get(reading.id) !== 1
+        ? { ok: false, id: reading.id, problem: 'the message has another order for the same cluster' }
+        : reading,
+    ),
+  };
 }
 
 /**
  * The queue drops a second message with the same one within five minutes.
  *
- * @param occasion what the sweep is for: a tick, or the bucket of a hint
+ * @param name of a shard or a cluster
+ * @param occasion what the sweeps are for: a tick, or the bucket of a hint
  */
-export function deduplicationIdOf(id: string, occasion: string): string {
-  return sha256(JSON.stringify([id, occasion]));
-}
-
-function sha256(value: string): string {
-  return createHash('sha256').update(value).digest('hex');
+export function deduplicationIdOf(name: string, occasion: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([name, occasion]))
+    .digest('hex');
 }

@@ -69,6 +69,8 @@ export const SweepOutcome = z.object({
   durationMs: Count,
   /** No one tried to reach the cluster: certmarshal itself failed, or AWS kept it from that, or the order could not be read. */
   untried: Flag,
+  /** It held the thread, or spent all the processor time of a sweep: it is swept alone from now on. */
+  heavy: Flag,
   /** As in SweepReport. */
   readable: z.boolean(),
   complete: z.boolean(),

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
 import { isAhead } from '../time.ts';
-import { type Contract, list, matching, read, record } from './contract.ts';
+import { type Contract, list, lossy, matching, read, record } from './contract.ts';
 import { Problem } from './problem.ts';
 import { Target } from './target.ts';
-import { ClusterId, Flag, Namespace, Time } from './values.ts';
+import { ClusterId, Flag, Instant, Namespace, Time } from './values.ts';
 
 /** Far more than a fleet has, each. */
 const MAX_SOURCES = 100_000;
@@ -23,6 +23,22 @@ const SourceRecord = z.object({
 });
 export type SourceRecord = Contract<typeof SourceRecord>;
 
+/** Lane, kind, minute in which it was formed, and number: a message group of the orders, and nothing else. */
+export const ShardName = matching(
+  /^[a-z0-9-]{1,40}\.(?:ordinary|slow|part|alone)\.[a-z0-9.-]{1,40}$/,
+  'the name of a shard',
+);
+
+/** Clusters that one invocation sweeps. */
+const Shard = z.object({
+  name: ShardName,
+  /** The tick of the first order that no outcome has followed yet. */
+  waitingSince: Instant,
+  /** It is swept alone until then. */
+  aloneUntil: z.optional(Instant),
+});
+export type Shard = Contract<typeof Shard>;
+
 const RegisteredCluster = z.object({
   id: ClusterId,
   source: SourceName,
@@ -38,6 +54,8 @@ const RegisteredCluster = z.object({
   untagged: Flag,
   /** A management cluster: its workload clusters are looked for through it, in these namespaces. */
   managesClusters: z.optional(list(Namespace, MAX_NAMESPACES)),
+  /** A damaged one costs nothing but a place among other clusters. */
+  shard: lossy(Shard),
 });
 export type RegisteredCluster = Contract<typeof RegisteredCluster>;
 

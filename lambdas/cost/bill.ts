@@ -98,7 +98,7 @@ function volumesOf(
     unwell,
     ticks,
     sweeps: ticks * clusters,
-    batches: ticks * Math.ceil(clusters / sizes.sweep.batch),
+    batches: ticks * Math.ceil(clusters / sizes.sweep.clusters),
     audits: (ticks * clusters) / ticksBetweenAudits,
     // By the window, or sooner when the batch is full.
     reports:
@@ -110,7 +110,7 @@ function volumesOf(
     notices: unwell * measured.alarmChanges + MONTH_SECONDS / sizes.notify.looksEverySeconds,
     journalSweeps: clusters * measured.journalSweeps,
     batchMs: meanBatchMs(
-      { clusters, silent: unwell * measured.silentShare, ticksBetweenAudits, batch: sizes.sweep.batch },
+      { clusters, silent: unwell * measured.silentShare, ticksBetweenAudits, batch: sizes.sweep.clusters },
       measured,
     ),
   };

@@ -2,8 +2,3 @@
 export const DEADLINE_MS = 45_000;
 /** Of a cluster that did not answer in this time: it must not take the time of others in its batch. A storm goes on in the next tick. */
 export const SHORT_DEADLINE_MS = 10_000;
-
-/** A cluster that is known to hang, to drip or to lie, or that nobody knows yet. */
-export function isDoubtful({ deadlineMs }: { readonly deadlineMs: number }): boolean {
-  return deadlineMs <= SHORT_DEADLINE_MS;
-}

@@ -79,6 +79,7 @@ function lastingOf(
   {
     startedAt,
     untried,
+    heavy,
     readable,
     complete,
     server,
@@ -89,12 +90,13 @@ function lastingOf(
   }: SweepOutcome,
 ): Pick<
   IndexedCluster,
-  'triedAt' | 'readableAt' | 'completeAt' | 'server' | 'serverAt' | 'workloadClusters' | 'audit' | 'rollout'
+  'triedAt' | 'heavyAt' | 'readableAt' | 'completeAt' | 'server' | 'serverAt' | 'workloadClusters' | 'audit' | 'rollout'
 > {
   const isNewer = (time: string | undefined) => time === undefined || startedAt > time;
   const hasServer = server !== undefined && isNewer(before?.serverAt);
   return {
     triedAt: !untried && isNewer(before?.triedAt) ? startedAt : before?.triedAt,
+    heavyAt: heavy && isNewer(before?.heavyAt) ? startedAt : before?.heavyAt,
     readableAt: readable && isNewer(before?.readableAt) ? startedAt : before?.readableAt,
     server: hasServer ? server : before?.server,
     serverAt: hasServer ? startedAt : before?.serverAt,

@@ -3,7 +3,7 @@ import type { FleetIndex } from '../contracts/fleet-index.ts';
 import type { OrderedAudit, SweepOrder } from '../contracts/order.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { RecoveryWindow } from '../contracts/recovery-window.ts';
-import type { RegisteredCluster, Registry } from '../contracts/registry.ts';
+import type { RegisteredCluster, Registry, Shard } from '../contracts/registry.ts';
 import type { Target } from '../contracts/target.ts';
 import { openWindowOf } from '../recovery/open-window.ts';
 import type { RolloutPolicy } from '../rollout/policy.ts';
@@ -16,12 +16,22 @@ import { expiredServerOf } from './expired-server.ts';
 import { firstProblems } from './first-problems.ts';
 import { isTurnOf, minutesSinceTurnOf } from './phase.ts';
 import { sameServer } from './same-server.ts';
+import { assignShards, type ShardMember } from './shards.ts';
 import { sharedTokens } from './shared-tokens.ts';
 import { LISTED } from './sources.ts';
 
+/** Orders for the clusters of one shard. */
+export interface ShardOrders {
+  readonly name: string;
+  readonly lane: string;
+  readonly orders: readonly SweepOrder[];
+}
+
 /** What dispatch does in one tick. */
 export interface TickPlan {
-  readonly orders: readonly { readonly lane: string; readonly order: SweepOrder }[];
+  readonly shards: readonly ShardOrders[];
+  /** Where each cluster that is ordered is swept from now on, by id. */
+  readonly assigned: ReadonlyMap<string, Shard>;
   readonly problems: readonly Problem[];
 }
 
@@ -47,8 +57,7 @@ export interface TickOptions {
 }
 
 /**
- * One order for each cluster that can be swept, and what is wrong with the others. Pure. Those that take longer come last, because a batch takes as long as the
- * slowest of its clusters: ordinary ones first, then those to be audited, then those that were slow or are not known.
+ * One order for each cluster that can be swept, by shard, and what is wrong with the others. Pure. Ordinary shards come first: they are the quickest.
  *
  * @param tick the minute, in milliseconds since the epoch
  */
@@ -61,33 +70,40 @@ export function planTick(
   const { lanes, handshakeLanes, auditEveryMinutes, rollouts, expiredServers = [], recoveryWindows = [] } = options;
   const clusters = Object.values(registry.clusters);
   const isDeployed = ({ lane }: Target) => lanes?.has(lane) ?? true;
-  const reachable = clusters.filter(({ target }) => target !== undefined && isDeployed(target));
+  const reachable = clusters.flatMap((cluster) =>
+    cluster.target !== undefined && isDeployed(cluster.target) ? [{ ...cluster, target: cluster.target }] : [],
+  );
   const conflicts = sameServer(
     reachable.filter(({ missingSince }) => missingSince === undefined),
     index,
   );
-  const orders = reachable.flatMap((cluster) => {
+  const members = reachable.map((cluster) => memberOf(cluster, index));
+  const assigned = assignShards(members, tick, isOfLastMinute(index, tick));
+  const orderOf = (cluster: ReachableCluster, shard: string): SweepOrder => {
     const { target, managesClusters } = cluster;
-    if (target === undefined) return [];
     const holdWrites = conflicts.get(target.id)?.message ?? doubtOf(cluster, index);
-    const lookForClusters = isTimeToLook(target.id, index, tick) ? managesClusters : undefined;
-    const question = { index, tick, everyMinutes: auditEveryMinutes };
+    const question = { shard, index, tick, everyMinutes: auditEveryMinutes };
     const recovery = openWindowOf(recoveryWindows, target.id, tick);
-    const order: SweepOrder = {
+    return {
       target,
       tick,
-      deadlineMs: recovery === undefined ? deadlineOf(cluster, index, tick) : DEADLINE_MS,
+      deadlineMs: recovery === undefined ? deadlineOf(cluster, question) : DEADLINE_MS,
       holdWrites,
       server: serverBehind(cluster, index),
-      lookForClusters,
+      lookForClusters: isTimeToLook(target.id, question) ? managesClusters : undefined,
       handshakes: handshakeLanes?.has(target.lane) === true ? (true as const) : undefined,
       audit: auditOf(cluster, target, question),
       rollout: rolloutOf(cluster, target, rollouts, question),
       recovery,
       expiredServer: expiredServerOf(expiredServers, target.id, entryOf(index?.clusters, target.id)?.audit, tick),
     };
-    return [{ lane: target.lane, order, rank: rankOf(order, isQuick(cluster, index)) }];
-  });
+  };
+  const byShard = Map.groupBy(reachable, ({ id }) => assigned.get(id)?.name ?? '');
+  const shards = [...byShard].map(([name, ofShard]) => ({
+    name,
+    lane: ofShard[0]?.target.lane ?? '',
+    orders: ofShard.map((cluster) => orderOf(cluster, name)),
+  }));
   const problems = [
     ...conflicts.values(),
     ...sharedTokens(reachable),
@@ -96,16 +112,40 @@ export function planTick(
       ...(target === undefined || isDeployed(target) ? [] : [unknownLane(target)]),
     ]),
   ];
-  const sorted = orders.toSorted((a, b) => a.rank - b.rank);
   return {
-    orders: sorted.map(({ lane, order }) => ({ lane, order })),
+    shards: shards.toSorted((a, b) => rankOf(a) - rankOf(b)),
+    assigned,
     problems: firstProblems(problems, MAX_PROBLEMS),
   };
 }
 
-function rankOf({ audit, rollout }: SweepOrder, quick: boolean): number {
-  if (!quick) return 2;
-  return audit === undefined && rollout === undefined ? 0 : 1;
+type ReachableCluster = RegisteredCluster & { readonly target: Target };
+
+/** Of several minutes the slowest clusters come last. */
+function rankOf({ orders }: ShardOrders): number {
+  return Math.max(...orders.map(({ audit, rollout }) => (audit === undefined && rollout === undefined ? 0 : 1)));
+}
+
+function memberOf(cluster: ReachableCluster, index: FleetIndex | undefined): ShardMember {
+  const { id, target, shard } = cluster;
+  const known = entryOf(index?.clusters, id);
+  return {
+    id,
+    lane: target.lane,
+    quick: isQuick(cluster, index),
+    heavyAt: timeOf(known?.heavyAt),
+    heardAt: timeOf(known?.sweptAt),
+    before: shard,
+  };
+}
+
+function timeOf(at: string | undefined): number | undefined {
+  return at === undefined ? undefined : Date.parse(at);
+}
+
+/** report writes the index each minute. An older one says nothing about the last orders. */
+function isOfLastMinute(index: FleetIndex | undefined, tick: number): boolean {
+  return index !== undefined && Date.parse(index.writtenAt) >= tick - MINUTE_MS;
 }
 
 /**
@@ -128,9 +168,9 @@ function serverBehind({ id, target }: RegisteredCluster, index: FleetIndex | und
 }
 
 /** A cluster whose owner is not the one of the fleet gets the long time only when it showed that it needs it not. */
-function deadlineOf(cluster: RegisteredCluster, index: FleetIndex | undefined, tick: number): number {
+function deadlineOf(cluster: RegisteredCluster, { shard, index, tick }: TurnQuestion): number {
   // A cluster that is only slow has to be able to show it; one whose control plane is replaced is slow for that reason.
-  return isQuick(cluster, index) || isRolling(cluster, index) || isTurnOf(cluster.id, CADENCE_MINUTES, tick)
+  return isQuick(cluster, index) || isRolling(cluster, index) || isTurnOf(shard, CADENCE_MINUTES, tick)
     ? DEADLINE_MS
     : SHORT_DEADLINE_MS;
 }
@@ -147,11 +187,13 @@ function isRolling({ id }: RegisteredCluster, index: FleetIndex | undefined): bo
   return known !== undefined && isUnderWay(known);
 }
 
-function isTimeToLook(id: string, index: FleetIndex | undefined, tick: number): boolean {
-  return entryOf(index?.clusters, id)?.workloadClusters === undefined || isTurnOf(id, CADENCE_MINUTES, tick);
+function isTimeToLook(id: string, { shard, index, tick }: TurnQuestion): boolean {
+  return entryOf(index?.clusters, id)?.workloadClusters === undefined || isTurnOf(shard, CADENCE_MINUTES, tick);
 }
 
+/** Turns are those of a shard: its clusters take their time together, and in the other minutes it ends soon. */
 interface TurnQuestion {
+  readonly shard: string;
   readonly index: FleetIndex | undefined;
   readonly tick: number;
   readonly everyMinutes: number | undefined;
@@ -164,12 +206,12 @@ interface TurnQuestion {
 function auditOf(
   { id, foundAt }: RegisteredCluster,
   { audit }: Target,
-  { index, tick, everyMinutes }: TurnQuestion,
+  { shard, index, tick, everyMinutes }: TurnQuestion,
 ): OrderedAudit | undefined {
   if (everyMinutes === undefined) return undefined;
   const before = entryOf(index?.clusters, id)?.audit;
   const last = index === undefined ? undefined : (before?.auditedAt ?? foundAt);
-  if (!isDue(id, everyMinutes, tick, last)) return undefined;
+  if (!isDue(shard, everyMinutes, tick, last)) return undefined;
   return {
     secrets: audit?.secrets ?? false,
     kubeletMetrics: audit?.kubeletMetrics ?? false,
@@ -178,8 +220,8 @@ function auditOf(
 }
 
 /** @param last when it was done last; undefined where that is not known */
-function isDue(id: string, everyMinutes: number, tick: number, last: string | undefined): boolean {
-  const elapsed = minutesSinceTurnOf(id, everyMinutes, tick);
+function isDue(shard: string, everyMinutes: number, tick: number, last: string | undefined): boolean {
+  const elapsed = minutesSinceTurnOf(shard, everyMinutes, tick);
   if (elapsed === 0) return true;
   return elapsed % AUDIT_AGAIN_MINUTES === 0 && last !== undefined && Date.parse(last) < tick - elapsed * MINUTE_MS;
 }
@@ -192,7 +234,7 @@ function rolloutOf(
   { id, foundAt }: RegisteredCluster,
   target: Target,
   policies: readonly RolloutPolicy[] | undefined,
-  { index, tick, everyMinutes }: TurnQuestion,
+  { shard, index, tick, everyMinutes }: TurnQuestion,
 ): true | undefined {
   if (policies === undefined || everyMinutes === undefined) return undefined;
   const known = entryOf(index?.clusters, id)?.rollout;
@@ -202,7 +244,7 @@ function rolloutOf(
   const isSelected = policy !== undefined && (target.access.kind !== 'eks' || policy.nodeGroups);
   if (!isSelected && (known === undefined || known.state === 'off')) return undefined;
   const last = index === undefined ? undefined : (known?.at ?? foundAt);
-  return isDue(id, everyMinutes, tick, last) ? true : undefined;
+  return isDue(shard, everyMinutes, tick, last) ? true : undefined;
 }
 
 function unknownLane({ id, lane }: Target): Problem {

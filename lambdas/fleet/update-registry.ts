@@ -127,6 +127,7 @@ function registered(
     target: unread ? previous?.target : found.target,
     problem: problem === undefined ? undefined : boundedProblem(problem),
     managesClusters,
+    shard: previous?.shard,
   };
 }
 

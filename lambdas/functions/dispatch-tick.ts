@@ -12,7 +12,7 @@ import type { HubIdentity, SourceResult } from '../fleet/discover.ts';
 import { allowedTargets, fitRegistry } from '../fleet/fits-fleet.ts';
 import { handshakeLanes } from '../fleet/handshake-lanes.ts';
 import { listedClusters } from '../fleet/listed-clusters.ts';
-import { planTick } from '../fleet/plan-tick.ts';
+import { planTick, type ShardOrders, type TickPlan } from '../fleet/plan-tick.ts';
 import { SHARED_TOKEN } from '../fleet/shared-tokens.ts';
 import { eksSources, sourcesOf } from '../fleet/sources.ts';
 import { STATE_KEYS, type StateObject } from '../fleet/state-keys.ts';
@@ -20,7 +20,7 @@ import { dueSources, updateRegistry } from '../fleet/update-registry.ts';
 import { workloadClusters } from '../fleet/workload-clusters.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
-import { type LaneOrder, messagesByLane } from './lane-queues.ts';
+import { messagesByLane } from './lane-queues.ts';
 
 export interface DispatchOptions extends Telemetry {
   readonly fleet: Fleet;
@@ -43,10 +43,11 @@ export interface DispatchOptions extends Telemetry {
 const ON_PURPOSE: ReadonlySet<string> = new Set(['passing', 'missing', SHARED_TOKEN]);
 
 interface Sent {
-  /** Orders that are in their queues. */
+  /** Clusters whose orders are in their queues. */
   readonly count: number;
   /** One for each lane in which some are not. */
   readonly errors: readonly Error[];
+  readonly assigned: TickPlan['assigned'];
 }
 
 /** Of the problems of a tick; the outcome has them all. */
@@ -108,7 +109,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     const sendAll = async (registry: Registry): Promise<Sent> => {
       const plan = planTick(registry, index.value, tick, { ...tickOptions, recoveryWindows: recovery.value ?? [] });
       problems.push(...plan.problems);
-      return send(plan.orders, tick, problems, signals.all);
+      return { ...(await send(plan.shards, tick, problems, signals.all)), assigned: plan.assigned };
     };
     const look = async (): Promise<Registry> => {
       const found = await discover(stored.value, startedAt, problems, signals.discovery);
@@ -127,7 +128,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
       registry = await look();
     }
     // What was not read must not be written: it would forget every cluster.
-    if (!stored.unknown) await write(registry, stored.etag, problems, signals.all);
+    if (!stored.unknown) await write(withShards(registry, sent.assigned), stored.etag, problems, signals.all);
 
     problems.push(...Object.values(registry.sources).flatMap(({ problem }) => problem ?? []));
     const registered = Object.keys(registry.clusters).length;
@@ -203,17 +204,17 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
   }
 
   async function send(
-    orders: readonly LaneOrder[],
+    shards: readonly ShardOrders[],
     tick: number,
     problems: Problem[],
     signal: AbortSignal,
-  ): Promise<Sent> {
+  ): Promise<Omit<Sent, 'assigned'>> {
     const errors: Error[] = [];
     let sent = 0;
     const sendTo = async (lane: string, messages: readonly OrderMessage[]): Promise<void> => {
       try {
         await options.send.get(lane)?.(messages, signal);
-        sent += messages.length;
+        sent += messages.reduce((sum, { clusters }) => sum + clusters, 0);
       } catch (error) {
         if (error instanceof UnsentOrdersError) sent += error.sent;
         problems.push(unsentProblem(lane, error));
@@ -221,7 +222,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
       }
     };
     await Promise.all(
-      [...messagesByLane(orders, String(tick))].map(async ([lane, messages]) => sendTo(lane, messages)),
+      [...messagesByLane(shards, String(tick))].map(async ([lane, messages]) => sendTo(lane, messages)),
     );
     return { count: sent, errors };
   }
@@ -234,6 +235,15 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
       logger.error('outcome not sent', { problem: awsProblem('outcomes', error) });
     }
   }
+}
+
+/** A cluster that was not ordered in this tick waits for no outcome. */
+function withShards(registry: Registry, assigned: TickPlan['assigned']): Registry {
+  const clusters = Object.entries(registry.clusters).map(([id, cluster]) => [
+    id,
+    { ...cluster, shard: assigned.get(id) },
+  ]);
+  return { ...registry, clusters: Object.fromEntries(clusters) };
 }
 
 function damaged(object: StateObject): Problem {

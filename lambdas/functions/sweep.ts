@@ -16,7 +16,6 @@ import { withRetryBuffer } from '../journal/sweep-journal.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { hubIdentity, readBesideBundle, requiredVariable } from './environment.ts';
 import { createHandler } from './handler.ts';
-import { createSweepBatch } from './sweep-batch.ts';
 import {
   lazyAuditor,
   lazyClusterDescriber,
@@ -25,6 +24,7 @@ import {
   lazyRecoverer,
   lazyRoller,
 } from './sweep-parts.ts';
+import { createSweepShard } from './sweep-shard.ts';
 
 /** Sweeps are told to end this long before Lambda ends them, which gives them time to say what they did and did not do. */
 const WRAP_UP_MS = 10_000;
@@ -39,7 +39,7 @@ const thresholds = readBesideBundle<Thresholds>(import.meta.url, 'audit.json');
 const rollouts = readBesideBundle<FleetRollouts>(import.meta.url, 'rollouts.json');
 const fleet = readBesideBundle<FleetOfTargets>(import.meta.url, 'fleet.json');
 const credentials = createCredentials({ sessionName: 'certmarshal-sweep' });
-const sweepBatch = createSweepBatch({
+const sweepShard = createSweepShard({
   refusal: createOrderRefusal(fleet, hubIdentity(), requiredVariable('LANE')),
   sweepOne: createTargetSweeper({
     addresses: 'cluster',
@@ -70,12 +70,12 @@ const sweepBatch = createSweepBatch({
   ...telemetry,
 });
 
-/** Sweeps the clusters that the orders of an SQS batch name. */
+/** Sweeps the clusters of a shard. */
 export const handler = createHandler(
   telemetry,
   async (event: SQSEvent, signal, context) => {
     const last = AbortSignal.timeout(Math.max(0, context.getRemainingTimeInMillis() - (WRAP_UP_MS - GRACE_MS)));
-    return sweepBatch(event, context, signal, last);
+    await sweepShard(event, signal, last);
   },
   {
     timeoutEarlyInMillis: WRAP_UP_MS,

@@ -14,15 +14,15 @@ import { HubFunction } from './hub-function.ts';
 import type { JournalBucket } from './journal-bucket.ts';
 import { OrderQueue } from './order-queue.ts';
 
-/** A batch of sweeps ends within a tick, so that a slow cluster delays nobody's next sweep. */
+/** The sweeps of a shard end within a tick, so that a slow cluster delays nobody's next sweep. */
 const SWEEP_TIMEOUT = Duration.seconds(HUB_SIZES.sweep.timeoutSeconds);
-/** Longer than the timeout, which Lambda demands; short enough that a crash silences a cluster for under two minutes. */
+/** Longer than the timeout, which Lambda demands. The message of an invocation that did not end comes back then, and is dropped. */
 const VISIBILITY_TIMEOUT = Duration.seconds(HUB_SIZES.orders.visibilitySeconds);
 /** A tick that waited this long would only repeat the next one. */
 const ORDER_RETENTION = Duration.seconds(HUB_SIZES.orders.retentionSeconds);
-/** The most that Lambda takes from a FIFO queue at once. Sweeps wait for the network, so ten share a processor well. */
-const BATCH_SIZE = HUB_SIZES.sweep.batch;
-/** Batches at once: with ten clusters a batch and a second a sweep, thousands of clusters a minute. */
+/** One message is one invocation: what it costs does not depend on how many messages a poller finds. */
+const BATCH_SIZE = 1;
+/** Shards at once: with 25 clusters a shard and some seconds a sweep, ten thousand clusters a minute. */
 const MAX_CONCURRENCY = HUB_SIZES.sweep.maxConcurrency;
 
 export interface SweepLaneProps {
@@ -56,14 +56,15 @@ export class SweepLane extends Construct {
     const { policies, audit, rollouts } = props.fleet;
     const { account, partition } = Stack.of(this);
     this.laneName = name;
-    this.orders = new OrderQueue(this, 'Orders', {
+    // Not the id of the queue whose orders were of one cluster each: an older sweep must never see a shard.
+    this.orders = new OrderQueue(this, 'Shards', {
       retentionPeriod: ORDER_RETENTION,
       visibilityTimeout: VISIBILITY_TIMEOUT,
       key,
     });
     this.sweep = new HubFunction(this, 'Sweep', {
       handlerFile: 'sweep',
-      description: `Approves what it can prove and audits certificates, in up to ten clusters; lane ${name}`,
+      description: `Approves what it can prove and audits certificates, in the clusters of a shard; lane ${name}`,
       timeout: SWEEP_TIMEOUT,
       memorySize: HUB_SIZES.sweep.memoryMiB,
       environment: {
@@ -91,9 +92,8 @@ export class SweepLane extends Construct {
     this.sweep.addEventSource(
       new SqsEventSource(this.orders, {
         batchSize: BATCH_SIZE,
-        // More batches than the function may run at once would only be throttled.
+        // More than the function may run at once would only be throttled.
         maxConcurrency: Math.max(2, Math.min(MAX_CONCURRENCY, reservedConcurrency ?? MAX_CONCURRENCY)),
-        reportBatchItemFailures: true,
       }),
     );
   }

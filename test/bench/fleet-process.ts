@@ -1,23 +1,23 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Context, SQSRecord } from 'aws-lambda';
+import type { SQSRecord } from 'aws-lambda';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { createTargetSweeper } from '../../lambdas/cluster/sweep-target.ts';
 import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
-import { encodeOrder, groupOf, type SweepOrder } from '../../lambdas/contracts/order.ts';
+import { encodeOrders } from '../../lambdas/contracts/order.ts';
 import type { SweepOutcome } from '../../lambdas/contracts/outcome.ts';
 import type { RegisteredCluster, Registry } from '../../lambdas/contracts/registry.ts';
 import { foldOutcomes } from '../../lambdas/fleet/fold-outcomes.ts';
-import { planTick } from '../../lambdas/fleet/plan-tick.ts';
+import { planTick, type ShardOrders } from '../../lambdas/fleet/plan-tick.ts';
 import { LISTED } from '../../lambdas/fleet/sources.ts';
-import { createSweepBatch } from '../../lambdas/functions/sweep-batch.ts';
+import { createSweepShard } from '../../lambdas/functions/sweep-shard.ts';
 import { createLogger, createMetrics } from '../../lambdas/telemetry/telemetry.ts';
 import { isOnLoopback } from '../fleet/loopback.ts';
 import type { FleetRun } from './run-fleet.ts';
 import type { ServedCluster } from './simulated-servers.ts';
 
-// The sweep function without Lambda in a process of its own: orders as dispatch makes them, a minute later in each round, in batches of ten, one
-// batch after the other, as one instance gets them. Its last argument is the file for its figures, because stdout has logs and metrics.
+// The sweep function without Lambda in a process of its own: shards as dispatch makes them, a minute later in each round, one after the other, as one
+// instance gets them. Its last argument is the file for its figures, because stdout has logs and metrics.
 const [, , file = '', rounds = '1', timeScale = '1', resultFile = ''] = process.argv;
 const clusters: readonly ServedCluster[] = JSON.parse(await readFile(file, 'utf8'));
 const kubeconfigs = new Map(clusters.map(({ name, kubeconfig }) => [secretOf(name), kubeconfig]));
@@ -37,7 +37,6 @@ const sweepOne = createTargetSweeper({
 
 type Sweep = FleetRun['sweeps'][number];
 
-const BATCH = 10;
 const MINUTE = 60_000;
 const MEASURED_ROUNDS = 10;
 const { signal: never } = new AbortController();
@@ -45,8 +44,8 @@ const sweeps: Sweep[] = [];
 const heaps: number[] = [];
 const metrics = createMetrics('sweep');
 const outcomes: SweepOutcome[] = [];
-let batchStartedAt = 0;
-const sweepBatch = createSweepBatch({
+let shardStartedAt = 0;
+const sweepShard = createSweepShard({
   refusal: () => undefined,
   // What hangs is given up sooner than deployed, only so that the run ends.
   sweepOne: async (order, signal) => {
@@ -57,7 +56,7 @@ const sweepBatch = createSweepBatch({
     if (Number(rounds) <= MEASURED_ROUNDS)
       sweeps.push({
         id: outcome.id,
-        ms: performance.now() - batchStartedAt,
+        ms: performance.now() - shardStartedAt,
         complete: outcome.complete,
         problem: outcome.problems[0]?.message,
       });
@@ -71,15 +70,21 @@ const sweepBatch = createSweepBatch({
 });
 
 const startedAt = Date.now();
-const registry = registryOf(clusters);
+let registry = registryOf(clusters);
 let index: FleetIndex | undefined = indexOf(clusters);
 const begin = performance.now();
 for (let round = 0; round < Number(rounds); round += 1) {
-  const { orders } = planTick(registry, index, startedAt + round * MINUTE);
-  for (let first = 0; first < orders.length; first += BATCH) {
-    const records = orders.slice(first, first + BATCH).map(({ order }) => recordOf(order));
-    batchStartedAt = performance.now();
-    await sweepBatch({ Records: records }, {} as Context, never, never);
+  const tick = startedAt + round * MINUTE;
+  const { shards, assigned } = planTick(registry, index, tick);
+  registry = {
+    ...registry,
+    clusters: Object.fromEntries(
+      Object.entries(registry.clusters).map(([id, cluster]) => [id, { ...cluster, shard: assigned.get(id) }]),
+    ),
+  };
+  for (const shard of shards) {
+    shardStartedAt = performance.now();
+    await sweepShard({ Records: [recordOf(shard)] }, never, never);
     if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
   }
   index = foldOutcomes(index, outcomes.splice(0), Date.now());
@@ -143,12 +148,11 @@ function indexOf(served: readonly ServedCluster[]): FleetIndex {
   return foldOutcomes(undefined, swept, startedAt);
 }
 
-function recordOf(order: SweepOrder): SQSRecord {
-  const { id } = order.target;
+function recordOf({ name, orders }: ShardOrders): SQSRecord {
   return {
-    messageId: `${id}-${order.tick}`,
-    body: encodeOrder(order),
+    messageId: name,
+    body: encodeOrders(orders),
     eventSource: 'aws:sqs',
-    attributes: { MessageGroupId: groupOf(id) },
+    attributes: { MessageGroupId: name, ApproximateReceiveCount: '1', SentTimestamp: String(Date.now()) },
   } as SQSRecord;
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { encodeOrder } from '../../lambdas/contracts/order.ts';
+import { encodeOrders } from '../../lambdas/contracts/order.ts';
 import type { SweepOutcome } from '../../lambdas/contracts/outcome.ts';
 import type { Chaining, DecisionEntry } from '../../lambdas/journal/journal.ts';
 import { s3JournalFiles } from '../../lambdas/journal/journal-files.ts';
@@ -58,17 +58,19 @@ function recordOf(group: string, body: string) {
 const messageFor = (name: string) =>
   recordOf(
     name,
-    encodeOrder({
-      target: {
-        id: name,
-        cluster: { name, provider: 'eks-anywhere' },
-        access: { kind: 'kubeconfig', secret: arnOf(name) },
-        management: { namespace: 'eksa-system' },
-        lane: 'default',
+    encodeOrders([
+      {
+        target: {
+          id: name,
+          cluster: { name, provider: 'eks-anywhere' },
+          access: { kind: 'kubeconfig', secret: arnOf(name) },
+          management: { namespace: 'eksa-system' },
+          lane: 'default',
+        },
+        tick: Date.now(),
+        deadlineMs: 45_000,
       },
-      tick: Date.now(),
-      deadlineMs: 45_000,
-    }),
+    ]),
   );
 
 describe.skipIf(real.missing)('the bundle of the sweep function', () => {

@@ -9,7 +9,7 @@ import { decodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
 import type { Snapshots } from '../../lambdas/audit/snapshots.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import type { AuditEngine } from '../../lambdas/cluster/auditor.ts';
-import { decodeOrder } from '../../lambdas/contracts/order.ts';
+import { decodeOrders } from '../../lambdas/contracts/order.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { emfRecords } from '../unit/telemetry/emf.ts';
 import { type SimulatedAws, startSimulatedAws } from './aws/simulated-aws.ts';
@@ -149,8 +149,10 @@ describe('audits of a fleet', () => {
   };
   const ordered = () =>
     hub.bodies.flatMap((body) => {
-      const decoded = decodeOrder(body);
-      return decoded.ok && decoded.value.audit !== undefined ? [decoded.value] : [];
+      const decoded = decodeOrders(body);
+      return (decoded.ok ? decoded.value : []).flatMap((read) =>
+        read.ok && read.value.audit !== undefined ? [read.value] : [],
+      );
     });
 
   it('takes turns, each cluster once in the cadence from the beginning on', () => {

@@ -1,6 +1,6 @@
-import type { Context, SQSEvent } from 'aws-lambda';
+import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it, vi } from 'vitest';
-import { decodeOrder, encodeOrder } from '../../lambdas/contracts/order.ts';
+import { decodeOrders, encodeOrders } from '../../lambdas/contracts/order.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import type { ApiCall } from '../../lambdas/kubernetes/client.ts';
 import { stepRollout } from '../../lambdas/rollout/step-rollout.ts';
@@ -95,10 +95,10 @@ rollouts:
     /** Orders with a rollout that were delivered, by minute of their tick. */
     ordered: (name: Name) =>
       hub.bodies.flatMap((body) => {
-        const read = decodeOrder(body);
-        return read.ok && read.value.target.id === idOf(name) && read.value.rollout === true
-          ? [(read.value.tick - START) / MINUTE]
-          : [];
+        const decoded = decodeOrders(body);
+        return (decoded.ok ? decoded.value : []).flatMap((read) =>
+          read.ok && read.id === idOf(name) && read.value.rollout === true ? [(read.value.tick - START) / MINUTE] : [],
+        );
       }),
     async minute() {
       await hub.dispatch();
@@ -228,23 +228,23 @@ describe('rollouts of a fleet', () => {
     await world.minute();
     await world.minute();
     const orders = hub.bodies.flatMap((body) => {
-      const read = decodeOrder(body);
-      return read.ok && read.value.target.id === idOf('venice') ? [read.value] : [];
+      const decoded = decodeOrders(body);
+      return (decoded.ok ? decoded.value : []).flatMap((read) =>
+        read.ok && read.id === idOf('venice') ? [read.value] : [],
+      );
     });
     const [order] = orders.toReversed();
     if (order === undefined) throw new Error('venice was not ordered');
     expect(order).not.toHaveProperty('holdWrites', expect.anything());
     delete changes.holdWrites;
-    const body = encodeOrder({ ...order, rollout: true });
+    const body = encodeOrders([{ ...order, rollout: true }]);
     const record = { messageId: 'twice', body, attributes: { MessageGroupId: idOf('venice') }, eventSource: 'aws:sqs' };
     const event = { Records: [record] } as unknown as SQSEvent;
     const processes = [1, 2].map(() =>
       createHubFunctions({ ...world, queues: hub.queues, audits: false, stepRollout: world.step }),
     );
-    const answers = await Promise.all(
-      processes.map(async (functions) => world.clock.during(functions.sweep(event, {} as Context))),
-    );
-    expect(answers).toEqual([{ batchItemFailures: [] }, { batchItemFailures: [] }]);
+    const answers = await Promise.all(processes.map(async (functions) => world.clock.during(functions.sweep(event))));
+    expect(answers).toEqual([undefined, undefined]);
     expect(world.patches()).toEqual([1, 0, 0]);
     expect(world.ledger()).toMatchObject([{ cluster: idOf('venice') }]);
   });

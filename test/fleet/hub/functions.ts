@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
-import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { SQSEvent } from 'aws-lambda';
 import { createS3Snapshots } from '../../../lambdas/audit/s3-snapshots.ts';
 import type { Snapshots } from '../../../lambdas/audit/snapshots.ts';
 import { createInstanceReader } from '../../../lambdas/aws/ec2-instances.ts';
@@ -31,7 +31,7 @@ import { tickOf } from '../../../lambdas/fleet/tick.ts';
 import { createDispatchTick } from '../../../lambdas/functions/dispatch-tick.ts';
 import { createFoldBatch } from '../../../lambdas/functions/fold-batch.ts';
 import { createHintHandler } from '../../../lambdas/functions/handle-hint.ts';
-import { createSweepBatch } from '../../../lambdas/functions/sweep-batch.ts';
+import { createSweepShard } from '../../../lambdas/functions/sweep-shard.ts';
 import { createS3Journal } from '../../../lambdas/journal/s3-journal.ts';
 import { withRetryBuffer } from '../../../lambdas/journal/sweep-journal.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
@@ -72,7 +72,7 @@ export interface HubQueues {
 /** The four functions without Lambda: their logic with real clients, wired as lambdas/functions does it. */
 export interface HubFunctions {
   dispatch(): Promise<void>;
-  sweep(event: SQSEvent, context: Context): Promise<SQSBatchResponse>;
+  sweep(event: SQSEvent): Promise<void>;
   report(event: SQSEvent): Promise<void>;
   hint(event: unknown): Promise<void>;
 }
@@ -143,7 +143,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const refusals = new Map(
     [DEFAULT_LANE, ...fleet.lanes.map(({ name }) => name)].map((lane) => [lane, createOrderRefusal(fleet, HUB, lane)]),
   );
-  const sweepBatch = createSweepBatch({
+  const sweepShard = createSweepShard({
     refusal: (order, at) => refusals.get(order.target.lane)?.(order, at),
     sweepOne: around(
       createTargetSweeper({
@@ -209,7 +209,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
       const tick = tickOf({ scheduledTime: new Date(now()).toISOString() }, now());
       await dispatchTick(tick, { discovery: never, all: never }).finally(() => publish(dispatchMetrics));
     },
-    sweep: async (event, context) => sweepBatch(event, context, never, never).finally(() => publish(sweepMetrics)),
+    sweep: async (event) => sweepShard(event, never, never).finally(() => publish(sweepMetrics)),
     report: async (event) => foldBatch(event, never).finally(() => publish(reportMetrics)),
     hint: async (event) => handleHint(event, never).finally(() => publish(hintMetrics)),
   };

@@ -77,11 +77,11 @@ export function startHub(options: HubOptions): Hub {
     queue: queues.orders,
     clock,
     maxConcurrency: 10,
+    batchSize: 1,
     timeoutSeconds: 60,
-    handler: async (event, context) => {
-      const response = await duringSweep(aroundCall('sweep', async () => functions.sweep(seen(event), context)));
+    handler: async (event) => {
+      await duringSweep(aroundCall('sweep', async () => functions.sweep(seen(event))));
       afterSweep(event);
-      return response;
     },
   });
   const others: readonly EventSourceMapping[] = [

@@ -58,6 +58,7 @@ const message = (index: number, body = `{"n":${index}}`): OrderMessage => ({
   group: `c${index}`,
   deduplicationId: `d${index}`,
   body,
+  clusters: 1,
 });
 
 async function send(

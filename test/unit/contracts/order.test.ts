@@ -1,15 +1,9 @@
 import { build } from 'esbuild';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  decodeOrder,
-  deduplicationIdOf,
-  encodeOrder,
-  groupOf,
-  type SweepOrder,
-} from '../../../lambdas/contracts/order.ts';
+import { decodeOrders, deduplicationIdOf, encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import { anyOrder } from '../fleet/arbitraries.ts';
-import { BERLIN, DUBLIN, NOW, PARIS, SECRET } from '../fleet/values.ts';
+import { BERLIN, DUBLIN, NOW, onlyOrder, PARIS, SECRET } from '../fleet/values.ts';
 
 const ORDER: SweepOrder = { target: DUBLIN, tick: NOW, deadlineMs: 45_000 };
 
@@ -17,7 +11,7 @@ describe('decodeOrder', () => {
   it('reads back every order', () => {
     fc.assert(
       fc.property(anyOrder, (order) => {
-        expect(decodeOrder(encodeOrder(order))).toEqual({ ok: true, value: order });
+        expect(onlyOrder(encodeOrders([order]))).toEqual({ ok: true, value: order });
       }),
       { seed: 3, numRuns: 500 },
     );
@@ -26,22 +20,22 @@ describe('decodeOrder', () => {
   it('has room for the largest CA bundle that is rotated', () => {
     const certificateAuthority = 'A'.repeat(16_000);
     const order = { ...ORDER, target: { ...DUBLIN, access: { ...DUBLIN.access, certificateAuthority } as never } };
-    expect(decodeOrder(encodeOrder(order)).ok).toBe(true);
+    expect(onlyOrder(encodeOrders([order])).ok).toBe(true);
   });
 
   it('ignores fields it does not know', () => {
     const body = message({ later: 1, target: { ...DUBLIN, later: 1, access: { ...DUBLIN.access, later: 1 } } });
-    expect(decodeOrder(body)).toEqual({ ok: true, value: ORDER });
+    expect(onlyOrder(body)).toEqual({ ok: true, value: ORDER });
   });
 
   it('takes every time up to the year 9999', () => {
     const last = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-    expect([last, last + 1].map((tick) => decodeOrder(message({ tick })).ok)).toEqual([true, false]);
+    expect([last, last + 1].map((tick) => onlyOrder(message({ tick })).ok)).toEqual([true, false]);
   });
 
   it('looks for the Machines of an earlier version in the namespace of EKS Anywhere', () => {
     const access = { kind: 'kubeconfig', secret: SECRET };
-    expect(decodeOrder(listed({ management: { access } }))).toMatchObject({
+    expect(onlyOrder(listed({ management: { access } }))).toMatchObject({
       value: { target: { management: { access, namespace: 'eksa-system' } } },
     });
   });
@@ -52,7 +46,10 @@ describe('decodeOrder', () => {
     ['null', 'the message is not an object'],
     ['[]', 'the message is not an object'],
     [' '.repeat(262_145), 'the message is longer than 262144 bytes'],
-    [message({ version: 1 }), 'version is not 2'],
+    ['{"version":2,"orders":[]}', 'version is not 3'],
+    ['{"version":3}', 'orders is not a list of at most 100 entries'],
+    [JSON.stringify({ version: 3, orders: Array(101).fill(null) }), 'orders is not a list of at most 100 entries'],
+    ['{"version":3,"orders":[null]}', 'the order is not an object'],
     [message({ tick: '0' }), 'tick is not a time in milliseconds since the epoch'],
     [message({ tick: -1 }), 'tick is not a time in milliseconds since the epoch'],
     [message({ tick: 1.5 }), 'tick is not a time in milliseconds since the epoch'],
@@ -128,7 +125,7 @@ describe('decodeOrder', () => {
       'target.access.namespace is not the name of a namespace',
     ],
   ])('refuses %.60s', (body, problem) => {
-    expect(decodeOrder(body)).toEqual({ ok: false, problem });
+    expect(onlyOrder(body)).toEqual({ ok: false, problem });
   });
 
   it('gives a value for every text', () => {
@@ -142,7 +139,7 @@ describe('decodeOrder', () => {
       .map(([field, value]) => eks({ [field]: value }));
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary' }), json, nearly, almost), (body) => {
-        expect(decodeOrder(body).ok).toBe(false);
+        expect(onlyOrder(body).ok).toBe(false);
       }),
       { seed: 4, numRuns: 150 },
     );
@@ -152,20 +149,43 @@ describe('decodeOrder', () => {
     const marker = 'zzqq';
     const fields = ['id', 'cluster', 'access', 'lane', 'instances', 'management'];
     for (const field of fields) {
-      const decoded = decodeOrder(listed({ [field]: { [marker]: marker, kind: marker } }));
+      const decoded = onlyOrder(listed({ [field]: { [marker]: marker, kind: marker } }));
       expect(decoded.ok).toBe(false);
       expect(JSON.stringify(decoded)).not.toContain(marker);
     }
   });
 });
 
-describe('groupOf', () => {
-  it('is the id, or a hash of one that is too long for SQS', () => {
-    const long = `${'m'.repeat(100)}/eksa-system/${'w'.repeat(100)}`;
-    expect(groupOf(DUBLIN.id)).toBe(DUBLIN.id);
-    expect(groupOf('a'.repeat(128))).toBe('a'.repeat(128));
-    expect(groupOf(long)).toMatch(/^[0-9a-f]{64}$/);
-    expect(groupOf(`${long}x`)).not.toBe(groupOf(long));
+describe('decodeOrders', () => {
+  it('reads each order for itself, and says whose the others are', () => {
+    const orders = [
+      ORDER,
+      { ...ORDER, target: { ...PARIS, lane: 'On Prem' } },
+      { target: 7 },
+      { ...ORDER, target: BERLIN },
+    ];
+    expect(decodeOrders(JSON.stringify({ version: 3, orders }))).toEqual({
+      ok: true,
+      value: [
+        { ok: true, id: DUBLIN.id, value: ORDER },
+        { ok: false, id: PARIS.id, problem: 'target.lane is not the name of a lane' },
+        { ok: false, problem: 'target is not an object' },
+        { ok: true, id: BERLIN.id, value: { ...ORDER, target: BERLIN } },
+      ],
+    });
+  });
+
+  it('carries out neither of two orders for one cluster, also where one of them cannot be read', () => {
+    const problem = 'the message has another order for the same cluster';
+    for (const other of [ORDER, { ...ORDER, tick: NOW + 1 }, { ...ORDER, deadlineMs: 0 }]) {
+      const read = decodeOrders(JSON.stringify({ version: 3, orders: [ORDER, { ...ORDER, target: PARIS }, other] }));
+      expect(read.ok && read.value.map(({ ok, id }) => [ok, id])).toEqual([
+        [false, DUBLIN.id],
+        [true, PARIS.id],
+        [false, DUBLIN.id],
+      ]);
+      expect(read).toMatchObject({ value: [{ problem }, {}, {}] });
+    }
   });
 });
 
@@ -195,7 +215,7 @@ it('brings no configuration reader into the sweep function', async () => {
 });
 
 function message(changed: Readonly<Record<string, unknown>>): string {
-  return JSON.stringify({ version: 2, ...ORDER, ...changed });
+  return JSON.stringify({ version: 3, orders: [{ ...ORDER, ...changed }] });
 }
 
 function eks(changed: Readonly<Record<string, unknown>>): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isSameJson } from '../../../lambdas/canonical-json.ts';
 import type { EksDiscovery } from '../../../lambdas/config/fleet.ts';
-import { decodeOrder, encodeOrder, type SweepOrder } from '../../../lambdas/contracts/order.ts';
+import { encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
 import {
   allowedTargets,
@@ -20,6 +20,7 @@ import {
   managementCluster,
   NOW,
   OTHER_SECRET,
+  onlyOrder,
   PARIS,
   registered,
   registry,
@@ -101,7 +102,7 @@ const orderOf = (target: Target, changed: Partial<SweepOrder> = {}): SweepOrder 
 
 /** As it comes out of the queue. */
 function refusalOf(order: SweepOrder, { lane = order.target.lane, fleet = FLEET } = {}): string | undefined {
-  const read = decodeOrder(encodeOrder(order));
+  const read = onlyOrder(encodeOrders([order]));
   if (!read.ok) return `unreadable: ${read.problem}`;
   return createOrderRefusal(fleet, HUB, lane)(read.value, NOW)?.message;
 }
@@ -300,7 +301,7 @@ describe('a forged order', () => {
 
 /** What is read of it is: an absent namespace is the default one. */
 function isSame(forged: Target, target: Target): boolean {
-  const read = decodeOrder(encodeOrder(orderOf(forged)));
+  const read = onlyOrder(encodeOrders([orderOf(forged)]));
   return read.ok && isSameJson(read.value.target, target);
 }
 

@@ -2,10 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import type { FleetIndex, IndexedCluster } from '../../../lambdas/contracts/fleet-index.ts';
-import { decodeOrder, encodeOrder } from '../../../lambdas/contracts/order.ts';
-import type { RegisteredCluster, Registry } from '../../../lambdas/contracts/registry.ts';
-import { isTurnOf, minutesSinceTurnOf } from '../../../lambdas/fleet/phase.ts';
-import { planTick } from '../../../lambdas/fleet/plan-tick.ts';
+import { encodeOrders } from '../../../lambdas/contracts/order.ts';
+import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
+import { isTurnOf } from '../../../lambdas/fleet/phase.ts';
 import { anyTarget } from './arbitraries.ts';
 import {
   at,
@@ -17,7 +16,10 @@ import {
   indexed,
   MINUTE,
   NOW,
+  onlyOrder,
   PARIS,
+  planned,
+  plannedMinutes,
   registered,
   registry,
   TROUBLE,
@@ -34,43 +36,54 @@ describe('planTick', () => {
       registered('rome', { problem: TROUBLE }),
     );
     const seen = index(indexed(BERLIN.id, { server: 'a:443' }), indexed(DUBLIN.id, { server: 'b:443' }));
-    expect(planTick(known, seen, NOW)).toEqual({
+    expect(planned(known, seen, NOW)).toEqual({
+      assigned: expect.any(Map) as unknown,
       orders: [
-        { lane: 'onprem', order: { target: BERLIN, tick: NOW, deadlineMs: 45_000, server: 'a:443' } },
-        { lane: 'default', order: { target: DUBLIN, tick: NOW, deadlineMs: 45_000 } },
+        {
+          shard: expect.any(String) as unknown,
+          lane: 'onprem',
+          order: { target: BERLIN, tick: NOW, deadlineMs: 45_000, server: 'a:443' },
+        },
+        {
+          shard: expect.any(String) as unknown,
+          lane: 'default',
+          order: { target: DUBLIN, tick: NOW, deadlineMs: 45_000 },
+        },
       ],
       problems: [TROUBLE],
     });
   });
 
-  it('puts last what takes longer, so that it shares batches, and keeps the order of the registry within', () => {
+  it('sweeps slow clusters together, audits all of a shard in one minute, and sends those last', () => {
     const ids = Array.from({ length: 60 }, (_, n) => `c${String(n).padStart(2, '0')}`);
     const known = registry(...ids.map((id) => registered(id, { target: { ...PARIS, id } })));
     const slow = new Set(ids.filter((_, n) => n % 7 === 0));
     const seen = index(
-      ...ids.map((id) => indexed(id, { readable: !slow.has(id), audit: auditSummary({ auditedAt: at() }) })),
+      ...ids.map((id) => indexed(id, { readable: !slow.has(id), audit: auditSummary({ auditedAt: at(DAY) }) })),
     );
-    for (const tick of TICKS) {
-      const orders = planTick(known, seen, tick, { auditEveryMinutes: 15 }).orders.map(({ order }) => order);
-      const audited = new Set(orders.flatMap(({ audit, target }) => (audit === undefined ? [] : [target.id])));
-      expect(orders.map(({ target }) => target.id)).toEqual([
-        ...ids.filter((id) => !slow.has(id) && !audited.has(id)),
-        ...ids.filter((id) => !slow.has(id) && audited.has(id)),
-        ...ids.filter((id) => slow.has(id)),
-      ]);
-      expect(audited.size).toBeGreaterThan(0);
+    for (const { orders } of plannedMinutes(known, seen, { auditEveryMinutes: 15 })) {
+      const shards = Map.groupBy(orders, ({ shard }) => shard);
+      expect([...shards.values()].map(({ length }) => length).toSorted()).toEqual([1, 25, 25, 9]);
+      for (const some of shards.values()) {
+        expect(new Set(some.map(({ order }) => slow.has(order.target.id))).size).toBe(1);
+        expect(new Set(some.map(({ order }) => order.audit === undefined)).size).toBe(1);
+      }
+      const audited = orders.map(({ order }) => (order.audit === undefined ? 0 : 1));
+      expect(audited).toEqual(audited.toSorted());
     }
   });
 
   it('still sweeps a cluster that has a target and a problem', () => {
-    const plan = planTick(registry(registered('paris', { target: PARIS, problem: TROUBLE })), undefined, NOW);
+    const plan = planned(registry(registered('paris', { target: PARIS, problem: TROUBLE })), undefined, NOW);
     expect([plan.orders.length, plan.problems]).toEqual([1, [TROUBLE]]);
   });
 
   it('gives a cluster that did not answer less time, but for one tick in ten', () => {
     const known = registry(registered('paris', { target: PARIS }));
     const deadlines = (changed: Partial<IndexedCluster>) =>
-      TICKS.map((tick) => planTick(known, index(indexed('paris', changed)), tick).orders[0]?.order.deadlineMs);
+      plannedMinutes(known, index(indexed('paris', changed)), {}, 10).map(
+        ({ orders: [only] }) => only?.order.deadlineMs,
+      );
     const short = [...Array(9).fill(10_000), 45_000];
     const sorted = (all: readonly (number | undefined)[]) => all.toSorted((a = 0, b = 0) => a - b);
     expect(new Set(deadlines({ durationMs: 9_999 }))).toEqual(new Set([45_000]));
@@ -81,7 +94,9 @@ describe('planTick', () => {
 
   it('trusts a cluster that nobody vouches for with little time at first', () => {
     const first = (cluster: RegisteredCluster) =>
-      TICKS.filter((tick) => planTick(registry(cluster), index(), tick).orders[0]?.order.deadlineMs === 45_000).length;
+      plannedMinutes(registry(cluster), index(), {}, 10).filter(
+        ({ orders: [only] }) => only?.order.deadlineMs === 45_000,
+      ).length;
     expect(first(registered('paris', { target: PARIS }))).toBe(10);
     expect(first(registered(DUBLIN.id, { target: DUBLIN, source: 'eks 111122223333/eu-central-1' }))).toBe(10);
     expect(first(registered(BERLIN.id, { target: BERLIN, source: 'cluster-api mgmt' }))).toBe(1);
@@ -94,7 +109,7 @@ describe('planTick', () => {
     ['a sweep has shown its server', index(indexed('paris', { server: 'a:443' })), undefined],
   ])('holds the writes of what EKS does not vouch for while %s, which is no problem of its own', (_, seen, why) => {
     const known = registry(registered('paris', { target: PARIS }), registered(DUBLIN.id, { target: DUBLIN }));
-    const { orders, problems } = planTick(known, seen, NOW);
+    const { orders, problems } = planned(known, seen, NOW);
     const [paris, dublin] = orders.map(({ order }) => order.holdWrites);
     expect(why?.test(paris ?? '')).toBe(paris === undefined ? undefined : true);
     expect([dublin, problems]).toEqual([undefined, []]);
@@ -103,40 +118,39 @@ describe('planTick', () => {
   it('lets a cluster that is missing neither hold another one nor write', () => {
     const seen = index(indexed('paris', { server: 'a:443' }), indexed(DUBLIN.id, { server: 'a:443' }));
     const gone = registered(DUBLIN.id, { target: DUBLIN, missingSince: at(-MINUTE) });
-    const { orders, problems } = planTick(registry(registered('paris', { target: PARIS }), gone), seen, NOW);
+    const { orders, problems } = planned(registry(registered('paris', { target: PARIS }), gone), seen, NOW);
     expect(orders.map(({ order }) => order.holdWrites)).toEqual([undefined, expect.stringContaining('missing')]);
     expect(problems).toEqual([]);
   });
 
   it('looks for workload clusters at once, then one tick in ten', () => {
     const looks = (known: ReturnType<typeof index>) =>
-      TICKS.filter(
-        (tick) =>
-          planTick(registry(MANAGEMENT), known, tick).orders[0]?.order.lookForClusters?.join() === 'eksa-system,team',
+      plannedMinutes(registry(MANAGEMENT), known, {}, 10).filter(
+        ({ orders: [only] }) => only?.order.lookForClusters?.join() === 'eksa-system,team',
       );
     const read = { workloadClusters: { readAt: at(), clusters: [] } };
     expect(looks(index(indexed('paris')))).toHaveLength(10);
-    expect(looks(index(indexed('paris', read)))).toEqual(TICKS.filter((tick) => isTurnOf('paris', 10, tick)));
-    const ordinary = planTick(registry(registered('paris', { target: PARIS })), undefined, NOW);
+    expect(looks(index(indexed('paris', read)))).toHaveLength(1);
+    const ordinary = planned(registry(registered('paris', { target: PARIS })), undefined, NOW);
     expect(ordinary.orders[0]?.order).not.toHaveProperty('lookForClusters', expect.anything());
   });
 
   it('holds the writes of clusters behind one API server, and says so', () => {
     const known = registry(registered('paris', { target: PARIS }), registered(DUBLIN.id, { target: DUBLIN }));
     const seen = index(indexed('paris', { server: 'a:443' }), indexed(DUBLIN.id, { server: 'a:443' }));
-    const { orders, problems } = planTick(known, seen, NOW);
+    const { orders, problems } = planned(known, seen, NOW);
     expect(orders.map(({ order }) => order.holdWrites)).toEqual(problems.map(({ message }) => message));
     expect(problems.map(({ kind, object }) => [kind, object])).toEqual([
       ['same-server', 'cluster paris'],
       ['same-server', `cluster ${DUBLIN.id}`],
     ]);
     const apart = index(indexed('paris', { server: 'a:443' }), indexed(DUBLIN.id, { server: 'a:6443' }));
-    expect(planTick(known, apart, NOW).problems).toEqual([]);
+    expect(planned(known, apart, NOW).problems).toEqual([]);
   });
 
   it('orders nothing in a lane that is not deployed, and says so', () => {
     const known = registry(registered(BERLIN.id, { target: BERLIN }), registered(DUBLIN.id, { target: DUBLIN }));
-    const { orders, problems } = planTick(known, undefined, NOW, { lanes: new Set(['default']) });
+    const { orders, problems } = planned(known, undefined, NOW, { lanes: new Set(['default']) });
     expect(orders.map(({ order }) => order.target.id)).toEqual([DUBLIN.id]);
     expect(problems).toMatchObject([{ kind: 'lane', object: `cluster ${BERLIN.id}` }]);
   });
@@ -146,8 +160,8 @@ describe('planTick', () => {
       registry(
         ...Array.from({ length: count }, (_, n) => registered(`c${n}`, { problem: { ...TROUBLE, object: `c${n}` } })),
       );
-    expect(planTick(troubled(100), undefined, NOW).problems.at(-1)?.object).toBe('c99');
-    const { problems } = planTick(troubled(1_000), undefined, NOW);
+    expect(planned(troubled(100), undefined, NOW).problems.at(-1)?.object).toBe('c99');
+    const { problems } = planned(troubled(1_000), undefined, NOW);
     expect(problems).toHaveLength(100);
     expect(problems.at(-1)).toMatchObject({ kind: 'more', object: '901 more problems' });
   });
@@ -160,10 +174,10 @@ describe('planTick', () => {
         );
         const long = `${'h'.repeat(290)}:443`;
         const seen = index(...targets.map(({ id }) => indexed(id, { readable, server: long })));
-        const { orders } = planTick(known, seen, NOW);
+        const { orders } = planned(known, seen, NOW);
         expect(orders).toHaveLength(Object.keys(known.clusters).length);
         for (const { order, lane } of orders) {
-          expect(decodeOrder(encodeOrder(order))).toEqual({ ok: true, value: order });
+          expect(onlyOrder(encodeOrders([order]))).toEqual({ ok: true, value: order });
           expect(lane).toBe(order.target.lane);
         }
       }),
@@ -189,7 +203,7 @@ it('lets every sweep of a lane that reaches machines shake hands with them, and 
   const known = registry(registered('paris', { target: PARIS }), registered('berlin', { target: BERLIN }));
   const options = { handshakeLanes: new Set([BERLIN.lane]), auditEveryMinutes: 15 };
   for (const tick of TICKS) {
-    const { orders } = planTick(known, index(), tick, options);
+    const { orders } = planned(known, index(), tick, options);
     const shaking = orders.map(({ order: { target, handshakes } }) => [target.id, handshakes] as const);
     expect(new Map(shaking)).toEqual(
       new Map([
@@ -205,53 +219,40 @@ describe('audits', () => {
   const AUDITS = { auditEveryMinutes: EVERY };
   const MANY = Array.from({ length: 1_000 }, (_, n) => `c${n}`);
   const LONG_AGO = at(-30 * DAY);
-  const planned = (known: Registry, seen: FleetIndex | undefined, tick: number) =>
-    planTick(known, seen, tick, AUDITS).orders.flatMap(({ order }) =>
-      order.audit === undefined ? [] : [order.target.id],
-    );
+  const audited = ({ orders }: ReturnType<typeof planned>) =>
+    orders.flatMap(({ order }) => (order.audit === undefined ? [] : [order.target.id]));
   const fleet = (foundAt: string) =>
     registry(...MANY.map((id) => registered(id, { target: { ...PARIS, id }, foundAt, seenAt: foundAt })));
 
   it('of a fleet that is new as a whole are spread over the cadence, one for each cluster', () => {
-    const known = fleet(at());
     const made = new Map<string, IndexedCluster>();
-    const ticks = Array.from({ length: EVERY }, (_, n) => {
-      const tick = NOW + n * MINUTE;
-      const due = planned(known, index(...made.values()), tick);
+    const minutes = plannedMinutes(fleet(at()), () => index(...made.values()), AUDITS, EVERY, (plan, tick) => {
       const audit = auditSummary({ auditedAt: new Date(tick).toISOString() });
-      for (const id of due) made.set(id, indexed(id, { audit }));
-      return due;
-    });
-    expect(ticks.flat().toSorted()).toEqual(MANY.toSorted());
-    expect(Math.max(...ticks.map(({ length }) => length))).toBeLessThan(120);
+      for (const id of audited(plan)) made.set(id, indexed(id, { audit }));
+    }).map(audited);
+    expect(minutes.flat().toSorted()).toEqual(MANY.toSorted());
+    expect(Math.max(...minutes.map(({ length }) => length))).toBeLessThan(MANY.length / 4);
   });
 
-  it('are made at the turn of each cluster, when those before were made', () => {
-    const known = fleet(LONG_AGO);
-    for (let n = 0; n < EVERY; n += 1) {
-      const tick = NOW + n * MINUTE;
-      const audited = (id: string) => {
-        const ago = minutesSinceTurnOf(id, EVERY, tick) || EVERY;
-        return indexed(id, { audit: auditSummary({ auditedAt: new Date(tick - ago * MINUTE).toISOString() }) });
-      };
-      const seen = index(...MANY.map(audited));
-      expect(planned(known, seen, tick)).toEqual(MANY.filter((id) => isTurnOf(id, EVERY, tick)));
-    }
+  it('are made at the turn of each shard, when those before were made', () => {
+    const seen = index(...MANY.map((id) => indexed(id, { audit: auditSummary({ auditedAt: at(DAY) }) })));
+    for (const [n, { orders }] of plannedMinutes(fleet(LONG_AGO), seen, AUDITS).entries())
+      for (const { shard, order } of orders)
+        expect(order.audit !== undefined).toBe(isTurnOf(shard, EVERY, NOW + n * MINUTE));
   });
 
   it('that were not made are ordered again, a part of them in each tick', () => {
-    const known = fleet(LONG_AGO);
-    for (const audited of [{ audit: auditSummary({ auditedAt: at(-DAY) }) }, {}]) {
-      const seen = index(...MANY.map((id) => indexed(id, audited)));
-      const ticks = Array.from({ length: 5 }, (_, n) => planned(known, seen, NOW + n * MINUTE));
-      expect(new Set(ticks.flat())).toEqual(new Set(MANY));
-      expect(Math.max(...ticks.map(({ length }) => length))).toBeLessThan(300);
+    for (const before of [{ audit: auditSummary({ auditedAt: at(-DAY) }) }, {}]) {
+      const seen = index(...MANY.map((id) => indexed(id, before)));
+      const minutes = plannedMinutes(fleet(LONG_AGO), seen, AUDITS, 5).map(audited);
+      expect(new Set(minutes.flat())).toEqual(new Set(MANY));
+      expect(Math.max(...minutes.map(({ length }) => length))).toBeLessThan(MANY.length / 2);
     }
   });
 
   it('are made at the turns alone while the index is not known', () => {
-    const known = fleet(LONG_AGO);
-    expect(planned(known, undefined, NOW)).toEqual(MANY.filter((id) => isTurnOf(id, EVERY, NOW)));
+    const [{ orders } = { orders: [] }] = plannedMinutes(fleet(LONG_AGO), undefined, AUDITS, 1);
+    for (const { shard, order } of orders) expect(order.audit !== undefined).toBe(isTurnOf(shard, EVERY, NOW));
   });
 
   it.each([
@@ -266,10 +267,7 @@ describe('audits', () => {
     ],
   ])('of %o reach so far', (target, reach) => {
     const known = registry(registered(target.id, { target }));
-    const reaches = Array.from(
-      { length: EVERY },
-      (_, n) => planTick(known, index(), NOW + n * MINUTE, AUDITS).orders[0]?.order.audit,
-    );
+    const reaches = plannedMinutes(known, index(), AUDITS).map(({ orders: [only] }) => only?.order.audit);
     expect(reaches.find((audit) => audit !== undefined)).toEqual(reach);
   });
 
@@ -281,12 +279,12 @@ describe('audits', () => {
   ])('tell whether there has to be a snapshot: after %s', (_, audit, isKnown) => {
     const known = registry(registered(PARIS.id, { target: PARIS, foundAt: LONG_AGO }));
     const seen = index(indexed(PARIS.id, audit && { audit: auditSummary({ auditedAt: at(-DAY), ...audit }) }));
-    const orders = Array.from({ length: EVERY }, (__, n) => planTick(known, seen, NOW + n * MINUTE, AUDITS).orders[0]);
-    expect(orders.find((one) => one?.order.audit !== undefined)?.order.audit?.known).toBe(isKnown);
+    const orders = plannedMinutes(known, seen, AUDITS).flatMap((plan) => plan.orders);
+    expect(orders.find(({ order }) => order.audit !== undefined)?.order.audit?.known).toBe(isKnown);
   });
 
   it('are not ordered where nobody asks for them', () => {
     const known = fleet(LONG_AGO);
-    expect(planTick(known, index(), NOW).orders.filter(({ order }) => order.audit !== undefined)).toEqual([]);
+    expect(planned(known, index(), NOW).orders.filter(({ order }) => order.audit !== undefined)).toEqual([]);
   });
 });

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { decodeOrder, type ExpiredServer, encodeOrder, type SweepOrder } from '../../../lambdas/contracts/order.ts';
+import { type ExpiredServer, encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import { parseRecoveryWindows, type RecoveryWindow } from '../../../lambdas/contracts/recovery-window.ts';
 import type { RolloutSummary } from '../../../lambdas/contracts/rollout-summary.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
-import { combinedOrder } from '../../../lambdas/fleet/combined-order.ts';
-import { planTick, type TickOptions } from '../../../lambdas/fleet/plan-tick.ts';
+import type { TickOptions } from '../../../lambdas/fleet/plan-tick.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
 import {
   at,
@@ -15,7 +14,10 @@ import {
   indexed,
   MINUTE,
   NOW,
+  onlyOrder,
   PARIS,
+  planned,
+  plannedMinutes,
   registered,
   registry,
   rolloutSummary,
@@ -43,10 +45,7 @@ function ordersOf(options: TickOptions, rollout?: Partial<RolloutSummary>, targe
   const known = registry(registered(target.id, { target }));
   const summary = rollout && { ...rolloutSummary(rollout), since: at(-DAY) };
   const seen = index(indexed(target.id, { server: 'a:443', rollout: summary }));
-  return Array.from({ length: 15 }, (_, n) => {
-    const tick = NOW + n * MINUTE;
-    return planTick(known, seen, tick, { auditEveryMinutes: 15, ...options }).orders[0]?.order;
-  });
+  return plannedMinutes(known, seen, { auditEveryMinutes: 15, ...options }).map(({ orders: [first] }) => first?.order);
 }
 
 const steps = (...args: Parameters<typeof ordersOf>) => ordersOf(...args).filter((order) => order?.rollout).length;
@@ -77,10 +76,8 @@ describe('the step of a rollout', () => {
     ['at its turn alone while the index is not known', undefined, 1],
   ])('is ordered of a cluster that was found long ago %s', (_, seen, expected) => {
     const known = registry(registered('paris', { target: PARIS, foundAt: at(-DAY) }));
-    const orders = Array.from({ length: 15 }, (__, n) =>
-      planTick(known, seen, NOW + n * MINUTE, { auditEveryMinutes: 15, rollouts }).orders.filter(
-        ({ order }) => order.rollout,
-      ),
+    const orders = plannedMinutes(known, seen, { auditEveryMinutes: 15, rollouts }).map((plan) =>
+      plan.orders.filter(({ order }) => order.rollout),
     );
     expect(orders.flat()).toHaveLength(expected);
   });
@@ -98,10 +95,9 @@ describe('the step of a rollout', () => {
     const known = registry(registered('paris', { target: PARIS }));
     const rollout = { ...rolloutSummary(), since: at() };
     const deadlines = [{ rollout }, {}].map((more) =>
-      Array.from({ length: 10 }, (_, n) => {
-        const seen = index(indexed('paris', { readable: false, ...more }));
-        return planTick(known, seen, NOW + n * MINUTE, { rollouts: [] }).orders[0]?.order.deadlineMs;
-      }).filter((ms) => ms === 45_000),
+      plannedMinutes(known, index(indexed('paris', { readable: false, ...more })), { rollouts: [] }, 10).filter(
+        ({ orders: [first] }) => first?.order.deadlineMs === 45_000,
+      ),
     );
     expect(deadlines.map(({ length }) => length)).toEqual([10, 1]);
   });
@@ -123,12 +119,9 @@ describe('recovery', () => {
     const known = registry(registered('paris', { target: PARIS }));
     const seen = index(indexed('paris', { readable: false }));
     const deadlines = (recoveryWindows: readonly RecoveryWindow[]) =>
-      Array.from(
-        { length: 10 },
-        (_, n) => planTick(known, seen, NOW + n * MINUTE, { recoveryWindows }).orders[0]?.order,
-      )
-        .map((order) => order?.deadlineMs)
-        .filter((ms) => ms === 45_000);
+      plannedMinutes(known, seen, { recoveryWindows }, 10).filter(
+        ({ orders: [first] }) => first?.order.deadlineMs === 45_000,
+      );
     expect([deadlines([WINDOW]).length, deadlines([]).length]).toEqual([10, 1]);
   });
 
@@ -149,7 +142,7 @@ describe('recovery', () => {
     const seen = index(indexed('paris', { audit: auditSummary({ ends }) }));
     const expiredServerBy = (server: ExpiredServer) => {
       const expiredServers = [{ cluster: 'paris', until: at(DAY), server }];
-      return planTick(known, seen, NOW, { expiredServers }).orders[0]?.order.expiredServer;
+      return planned(known, seen, NOW, { expiredServers }).orders[0]?.order.expiredServer;
     };
     expect(expiredServerBy({ pin: 'authority' })).toEqual({ pin: 'authority', replacedBefore: NOW - DAY });
     expect(expiredServerBy({ pin: 'authority', expiredAtMostMs: DAY })).toEqual({
@@ -191,13 +184,13 @@ describe('an order', () => {
   };
 
   it('carries them', () => {
-    expect(decodeOrder(encodeOrder(order))).toEqual({ ok: true, value: order });
+    expect(onlyOrder(encodeOrders([order]))).toEqual({ ok: true, value: order });
     for (const expiredServer of [
       { pin: 'authority' },
       { pin: 'authority', expiredAtMostMs: 366 * DAY, replacedBefore: NOW },
     ] as const) {
       const authority: SweepOrder = { ...order, expiredServer };
-      expect(decodeOrder(encodeOrder(authority))).toEqual({ ok: true, value: authority });
+      expect(onlyOrder(encodeOrders([authority]))).toEqual({ ok: true, value: authority });
     }
   });
 
@@ -215,11 +208,9 @@ describe('an order', () => {
     [{ expiredServer: { pin: 'fingerprint', sha256: 'x' } }, 'expiredServer.sha256 is not a SHA-256'],
     [{ recovery: { ...WINDOW, approvals: 6 } }, 'recovery is no window: approvals is not 1 to 5'],
   ])('is refused with %j', (changed, problem) => {
-    expect(decodeOrder(JSON.stringify({ version: 2, ...order, ...changed }))).toEqual({ ok: false, problem });
-  });
-
-  it('keeps them when a hint is newer', () => {
-    const hint: SweepOrder = { target: PARIS, tick: NOW + 1, deadlineMs: 45_000 };
-    expect(combinedOrder([order, hint])).toEqual({ ...order, tick: NOW + 1 });
+    expect(onlyOrder(JSON.stringify({ version: 3, orders: [{ ...order, ...changed }] }))).toEqual({
+      ok: false,
+      problem,
+    });
   });
 });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Target } from '../../../lambdas/contracts/target.ts';
-import { planTick } from '../../../lambdas/fleet/plan-tick.ts';
 import { sharedTokens } from '../../../lambdas/fleet/shared-tokens.ts';
-import { BERLIN, DUBLIN, index, NOW, PARIS, registered, registry, SECRET } from './values.ts';
+import { BERLIN, DUBLIN, index, NOW, PARIS, planned, registered, registry, SECRET } from './values.ts';
 
 const dublinIn = (account: string, region = 'eu-central-1', name = 'dublin'): Target => ({
   ...DUBLIN,
@@ -45,7 +44,7 @@ describe('clusters that share tokens', () => {
 
   it('are told in each tick, and written to as ever', () => {
     const targets = [DUBLIN, dublinIn('444455556666')];
-    const plan = planTick(registry(...found(...targets)), index(), NOW);
+    const plan = planned(registry(...found(...targets)), index(), NOW);
     expect(plan.problems).toMatchObject([{ kind: 'shared-token' }]);
     expect(plan.orders.map(({ order }) => order.holdWrites)).toEqual([undefined, undefined]);
   });

@@ -1,13 +1,16 @@
 import type { EksCluster } from '../../../lambdas/aws/eks-clusters.ts';
 import type { EksDiscovery, FleetCluster, ManagementCluster } from '../../../lambdas/config/fleet.ts';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
+import type { Reading } from '../../../lambdas/contracts/contract.ts';
 import type { ExpiryFinding, KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import type { FleetIndex, IndexedCluster } from '../../../lambdas/contracts/fleet-index.ts';
+import { decodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { DispatchOutcome, SweepOutcome, VerdictLine } from '../../../lambdas/contracts/outcome.ts';
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { RegisteredCluster, Registry } from '../../../lambdas/contracts/registry.ts';
 import type { RolloutSummary } from '../../../lambdas/contracts/rollout-summary.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
+import { planTick, type TickOptions } from '../../../lambdas/fleet/plan-tick.ts';
 import type { HubIdentity } from '../../../lambdas/fleet/sources.ts';
 
 export const NOW = Date.UTC(2026, 10, 21, 10, 0);
@@ -230,4 +233,48 @@ export function rolloutSummary(changed: Partial<RolloutSummary> = {}): RolloutSu
     reasons: [],
     ...changed,
   };
+}
+
+/** A plan, its orders in one list. */
+export function planned(...args: Parameters<typeof planTick>) {
+  const { shards, ...plan } = planTick(...args);
+  return {
+    ...plan,
+    orders: shards.flatMap(({ name, lane, orders }) => orders.map((order) => ({ shard: name, lane, order }))),
+  };
+}
+
+/** Plans of consecutive minutes: each cluster keeps its shard from one to the next. */
+export function plannedMinutes(
+  fleet: Registry,
+  seen: FleetIndex | undefined | (() => FleetIndex),
+  options: TickOptions = {},
+  count = 15,
+  after: (plan: ReturnType<typeof planned>, tick: number) => void = () => undefined,
+): readonly ReturnType<typeof planned>[] {
+  let { clusters } = fleet;
+  return Array.from({ length: count }, (_, n) => {
+    const tick = NOW + n * MINUTE;
+    // Every order is followed by an outcome; what the caller says of it stays.
+    const known = typeof seen === 'function' ? seen() : seen;
+    const heard = known && { ...known, writtenAt: new Date(tick - MINUTE / 2).toISOString() };
+    const plan = planned({ ...fleet, clusters }, heard, tick, options);
+    after(plan, tick);
+    clusters = Object.fromEntries(
+      Object.entries(clusters).map(([id, cluster]) => {
+        const shard = plan.assigned.get(id);
+        return [id, { ...cluster, shard: shard && { ...shard, waitingSince: tick + MINUTE } }];
+      }),
+    );
+    return plan;
+  });
+}
+
+/** The only order of a message. */
+export function onlyOrder(body: string): Reading<SweepOrder> {
+  const read = decodeOrders(body);
+  if (!read.ok) return read;
+  const [first] = read.value;
+  if (first === undefined || read.value.length > 1) throw new Error(`not one order: ${body}`);
+  return first.ok ? { ok: true, value: first.value } : { ok: false, problem: first.problem };
 }

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { decodeOrder, deduplicationIdOf, encodeOrder } from '../../../lambdas/contracts/order.ts';
+import { decodeOrders, deduplicationIdOf, encodeOrders } from '../../../lambdas/contracts/order.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
 import { refusal, type ServiceAnswer, type ServiceCall, startJsonService } from '../aws/json-service.ts';
 import { type Synthesized, synthesize } from '../lib/synthesize.ts';
@@ -141,15 +141,15 @@ describe('the bundles that synthesis makes', () => {
     const event = { scheduledTime: scheduled.toISOString() };
     const { answered, entries, outcomes, emf } = await dispatch(event, accept);
     expect(answered).toEqual({});
-    expect(entries.map(({ MessageGroupId }) => MessageGroupId).toSorted()).toEqual(CLUSTERS.toSorted());
-    for (const { MessageBody, MessageGroupId, MessageDeduplicationId } of entries) {
-      const decoded = decodeOrder(MessageBody);
-      if (!decoded.ok) throw new Error(decoded.problem);
-      const { tick, target } = decoded.value;
-      expect(tick).toBe(scheduled.setUTCSeconds(0, 0));
-      expect(MessageDeduplicationId).toBe(deduplicationIdOf(MessageGroupId, String(tick)));
-      expect(target.id).toBe(MessageGroupId);
-    }
+    const [entry, ...others] = entries;
+    if (entry === undefined) throw new Error('nothing was sent');
+    expect(others).toEqual([]);
+    const decoded = decodeOrders(entry.MessageBody);
+    if (!decoded.ok) throw new Error(decoded.problem);
+    const tick = scheduled.setUTCSeconds(0, 0);
+    expect(entry.MessageDeduplicationId).toBe(deduplicationIdOf(entry.MessageGroupId, String(tick)));
+    expect(decoded.value.map(({ id }) => id).toSorted()).toEqual(CLUSTERS.toSorted());
+    for (const read of decoded.value) expect(read).toMatchObject({ ok: true, value: { tick } });
     expect(outcomes).toMatchObject([{ kind: 'dispatch', registered: 12, dispatched: 12 }]);
     expect(emf).toMatchObject([
       { namespace: 'certmarshal', dimensions: { service: 'dispatch' }, metrics: { Dispatched: [12] } },
@@ -159,15 +159,15 @@ describe('the bundles that synthesis makes', () => {
   it('tolerates a placeholder that nobody replaced', async () => {
     const { answered, entries } = await dispatch({ scheduledTime: '<aws.scheduler.scheduled-time>' }, accept);
     expect(answered).toEqual({});
-    expect(entries).toHaveLength(12);
+    expect(entries).toHaveLength(1);
   });
 
   it('fails when a cluster is not in the queue, and counts those that are', async () => {
     const { answered, emf } = await dispatch({}, (call) =>
-      entriesOf(call).length === 2 ? refusal('AccessDenied', 403) : accept(call),
+      entriesOf(call).length > 0 ? refusal('AccessDenied', 403) : accept(call),
     );
-    expect(answered.error).toContain('2 of 12 clusters will not be swept');
-    expect(emf).toMatchObject([{ metrics: { Dispatched: [10] } }]);
+    expect(answered.error).toContain('12 of 12 clusters will not be swept');
+    expect(emf).toMatchObject([{ metrics: { Dispatched: [0] } }]);
   });
 
   /** Accepts connections and says nothing: the worst that a cluster can do. */
@@ -193,7 +193,7 @@ describe('the bundles that synthesis makes', () => {
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
     });
-    const body = encodeOrder({ target: TARGET, tick: Date.now(), deadlineMs: 45_000 });
+    const body = encodeOrders([{ target: TARGET, tick: Date.now(), deadlineMs: 45_000 }]);
     const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: TARGET.id }, body };
 
     const answered = await bundle.invoke({ Records: [record] }, 12_000);
@@ -208,7 +208,7 @@ describe('the bundles that synthesis makes', () => {
 
   it('ends a sweep before Lambda would, and reports it as incomplete', async () => {
     const { answered, output, outcomes } = await sweepSilent(await reachingLoopback(synthesized.bundles.sweep));
-    expect(answered).toEqual({ result: { batchItemFailures: [] } });
+    expect(answered).toEqual({});
     expect(emfRecords(output)).toMatchObject([{ metrics: { SweepsIncomplete: [1] } }]);
     expect(output).toContain('"kind":"aborted"');
     // A try is given up after 10 s, and made again.
@@ -218,7 +218,7 @@ describe('the bundles that synthesis makes', () => {
 
   it('connects to no server of its own machine, whatever the secret says', async () => {
     const { answered, outcomes, connections } = await sweepSilent(synthesized.bundles.sweep);
-    expect(answered).toEqual({ result: { batchItemFailures: [] } });
+    expect(answered).toEqual({});
     expect(outcomes).toMatchObject([
       {
         id: TARGET.id,
@@ -248,9 +248,9 @@ describe('an order that fleet.yaml does not have', () => {
     });
     const secret = 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:cluster-1-AbCdEf';
     const target: Target = { ...TARGET, access: { kind: 'kubeconfig', secret } };
-    const body = encodeOrder({ target, tick: Date.now(), deadlineMs: 45_000 });
+    const body = encodeOrders([{ target, tick: Date.now(), deadlineMs: 45_000 }]);
     const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: TARGET.id }, body };
-    expect(await bundle.invoke({ Records: [record] }, 60_000)).toEqual({ result: { batchItemFailures: [] } });
+    expect(await bundle.invoke({ Records: [record] }, 60_000)).toEqual({});
     expect(secretsManager.calls).toEqual([]);
     expect(sqs.calls.map(({ input }) => JSON.parse(String(input['MessageBody'])))).toMatchObject([
       { id: TARGET.id, untried: true, problems: [{ kind: 'order', object: 'cluster cluster-0' }] },
@@ -276,10 +276,10 @@ describe('the audit that a sweep loads late', () => {
       AWS_ENDPOINT_URL_SQS: sqs.url,
     });
     const audit = { secrets: false, kubeletMetrics: false };
-    const body = encodeOrder({ target: TARGET, tick: Date.now(), deadlineMs: 45_000, audit });
+    const body = encodeOrders([{ target: TARGET, tick: Date.now(), deadlineMs: 45_000, audit }]);
     const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: TARGET.id }, body };
 
-    expect(await bundle.invoke({ Records: [record] }, 60_000)).toEqual({ result: { batchItemFailures: [] } });
+    expect(await bundle.invoke({ Records: [record] }, 60_000)).toEqual({});
     expect(sqs.calls.map(({ input }) => JSON.parse(String(input['MessageBody'])))).toMatchObject([
       {
         id: TARGET.id,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { type OrderMessage, UnsentOrdersError } from '../../../lambdas/aws/queues.ts';
 import { DEFAULT_FLEET, type Fleet } from '../../../lambdas/config/fleet.ts';
-import { decodeOrder } from '../../../lambdas/contracts/order.ts';
+import { decodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { DispatchOutcome } from '../../../lambdas/contracts/outcome.ts';
 import { parseRegistry, type Registry } from '../../../lambdas/contracts/registry.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
@@ -56,8 +56,8 @@ describe('createDispatchTick', () => {
           'default',
           async (messages: readonly OrderMessage[]) => {
             steps.push(
-              `send ${messages
-                .map(({ body }) => idOf(body))
+              `send ${ordersOf(messages)
+                .map(({ target }) => target.id)
                 .toSorted()
                 .join()}`,
             );
@@ -90,11 +90,12 @@ describe('createDispatchTick', () => {
     };
   }
 
-  const idOf = (body: string): string => {
-    const decoded = decodeOrder(body);
-    if (!decoded.ok) throw new Error(decoded.problem);
-    return decoded.value.target.id;
-  };
+  const ordersOf = (messages: readonly OrderMessage[]): readonly SweepOrder[] =>
+    messages.flatMap(({ body }) => {
+      const decoded = decodeOrders(body);
+      if (!decoded.ok) throw new Error(decoded.problem);
+      return decoded.value.flatMap((read) => (read.ok ? [read.value] : []));
+    });
 
   it('discovers before it sends, when nothing was ever found', async () => {
     const { tick, steps, registry, outcomes } = hub();
@@ -117,7 +118,7 @@ describe('createDispatchTick', () => {
     const send = new Map([['default', async (sent: readonly OrderMessage[]) => void messages.push(...sent)]]);
     const { tick } = hub({ send });
     for (const minute of [0, 0, 1]) await tick(minute);
-    const ids = messages.filter(({ group }) => group === 'paris').map(({ deduplicationId }) => deduplicationId);
+    const ids = messages.map(({ deduplicationId }) => deduplicationId);
     expect(ids).toHaveLength(3);
     expect(ids[0]).toBe(ids[1]);
     expect(ids[2]).not.toBe(ids[0]);
@@ -140,10 +141,7 @@ describe('createDispatchTick', () => {
   it('holds writes while no sweep is known, and says nothing of it', async () => {
     const held: (string | undefined)[] = [];
     const send = async (messages: readonly OrderMessage[]) => {
-      for (const { body } of messages) {
-        const decoded = decodeOrder(body);
-        if (decoded.ok && decoded.value.target.id === 'paris') held.push(decoded.value.holdWrites);
-      }
+      for (const { target, holdWrites } of ordersOf(messages)) if (target.id === 'paris') held.push(holdWrites);
     };
     const { tick, state, outcomes } = hub({ send: new Map([['default', send]]) });
     await tick();
@@ -170,10 +168,7 @@ describe('createDispatchTick', () => {
       [
         'default',
         async (messages: readonly OrderMessage[]) => {
-          for (const { body } of messages) {
-            const decoded = decodeOrder(body);
-            if (decoded.ok) sent.push(decoded.value.target);
-          }
+          sent.push(...ordersOf(messages).map(({ target }) => target));
         },
       ],
     ]);
@@ -250,7 +245,7 @@ describe('createDispatchTick', () => {
   });
 
   it('fails when an order is not in its queue, after all the rest is done', async () => {
-    const unsent = new UnsentOrdersError([{ group: 'paris', problem: 'AccessDenied' }], 1);
+    const unsent = new UnsentOrdersError([{ group: 'paris', clusters: 1, problem: 'AccessDenied' }], 1);
     const { tick, registry, outcomes } = hub({
       send: new Map([['default', async () => Promise.reject(unsent)]]),
     });

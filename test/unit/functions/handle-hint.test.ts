@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { OrderMessage } from '../../../lambdas/aws/queues.ts';
 import type { Lane } from '../../../lambdas/config/fleet.ts';
-import { decodeOrder, deduplicationIdOf } from '../../../lambdas/contracts/order.ts';
+import { deduplicationIdOf } from '../../../lambdas/contracts/order.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
 import { decodeWaitingHint, encodeWaitingHint } from '../../../lambdas/contracts/waiting-hint.ts';
@@ -20,6 +20,7 @@ import {
   index,
   indexed,
   NOW,
+  onlyOrder,
   PARIS,
   registered,
   registry,
@@ -28,8 +29,13 @@ import { writtenByEachTest } from '../telemetry/capture-stdout.ts';
 import { memoryObjects } from './memory-objects.ts';
 
 const { region: REGION, account: ACCOUNT } = HUB;
+const SHARD = 'default.ordinary.t0.7';
 const KNOWN = [
-  registered(DUBLIN.id, { target: DUBLIN, source: `eks ${ACCOUNT}/${REGION}` }),
+  registered(DUBLIN.id, {
+    target: DUBLIN,
+    source: `eks ${ACCOUNT}/${REGION}`,
+    shard: { name: SHARD, waitingSince: NOW },
+  }),
   registered(PARIS.id, { target: PARIS }),
 ];
 
@@ -167,15 +173,19 @@ describe('createHintHandler', () => {
   it('orders a sweep when a hint is due, once for all hints of its interval', async () => {
     const hint = encodeWaitingHint({ id: DUBLIN.id, due: NOW });
     const { sent } = await handle(dueEvent(hint, hint, encodeWaitingHint({ id: 'unknown', due: NOW })));
-    expect(sent).toMatchObject([{ group: DUBLIN.id, deduplicationId: deduplicationIdOf(DUBLIN.id, `hint ${NOW}`) }]);
-    expect(decodeOrder(sent[0]?.body ?? '')).toMatchObject({ ok: true, value: { target: DUBLIN, tick: NOW } });
+    const occasion = `hint ${NOW} ${DUBLIN.id}`;
+    expect(sent).toMatchObject([{ group: SHARD, deduplicationId: deduplicationIdOf(SHARD, occasion), clusters: 1 }]);
+    expect(onlyOrder(sent[0]?.body ?? '')).toMatchObject({
+      ok: true,
+      value: { target: DUBLIN, tick: NOW, deadlineMs: 10_000 },
+    });
     expect(output.records()).toMatchObject([{ metrics: { HintedSweeps: [1] } }]);
   });
 
   it('orders nothing of a cluster that has no hints: its tick knows whether it recovers', async () => {
     const { sent } = await handle(dueEvent(encodeWaitingHint({ id: PARIS.id, due: NOW })));
     expect(sent).toEqual([]);
-    expect(output.records()).toMatchObject([{ metrics: { HintedSweeps: [0] } }]);
+    expect(output.records()).toEqual([]);
   });
 
   it('lets the sweep shake hands with machines where the lane reaches them', async () => {
@@ -184,7 +194,7 @@ describe('createHintHandler', () => {
     const ordered = async (lanes: readonly Lane[]) => {
       const known = registered(DUBLIN.id, { target: { ...DUBLIN, lane: 'onprem' } });
       const { sent } = await handle(due, [known], [DEFAULT_POLICY], lanes);
-      const decoded = decodeOrder(sent[0]?.body ?? '');
+      const decoded = onlyOrder(sent[0]?.body ?? '');
       return decoded.ok && decoded.value;
     };
     expect(await ordered([lane])).toMatchObject({ handshakes: true });
@@ -203,14 +213,14 @@ describe('createHintHandler', () => {
     const clusters = [registered(DUBLIN.id, { target: forged }), registered(cork.id, { target: cork })];
     const bodies = [DUBLIN.id, cork.id].map((id) => encodeWaitingHint({ id, due: NOW }));
     const { sent } = await handle(dueEvent(...bodies), clusters);
-    expect(sent.map(({ body }) => decodeOrder(body))).toMatchObject([{ ok: true, value: { target: DUBLIN } }]);
+    expect(sent.map(({ body }) => onlyOrder(body))).toMatchObject([{ ok: true, value: { target: DUBLIN } }]);
     expect(sent[0]?.body).not.toMatch(/attacker|secrets/);
   });
 
   it('holds the writes that a tick would hold', async () => {
     const twin = registered('twin', { target: { ...PARIS, id: 'twin' }, seenAt: at() });
     const { sent } = await handle(dueEvent(encodeWaitingHint({ id: DUBLIN.id, due: NOW })), [...KNOWN, twin]);
-    expect(decodeOrder(sent[0]?.body ?? '')).toMatchObject({ value: { holdWrites: expect.stringContaining('twin') } });
+    expect(onlyOrder(sent[0]?.body ?? '')).toMatchObject({ value: { holdWrites: expect.stringContaining('twin') } });
   });
 
   it.each(['nonsense', '[]', 'null', '{"id":"a b","due":1}', '{"id":"a","due":"1"}', '{"id":"a","due":0.5}'])(

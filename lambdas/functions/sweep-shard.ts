@@ -1,0 +1,142 @@
+import type { SQSEvent, SQSRecord } from 'aws-lambda';
+import type { SweepOneTarget, SweptOrder } from '../cluster/sweep-target.ts';
+import { decodeOrders, type SweepOrder } from '../contracts/order.ts';
+import type { SweepOutcome } from '../contracts/outcome.ts';
+import type { Problem } from '../contracts/problem.ts';
+import type { OrderRefusal } from '../fleet/fits-fleet.ts';
+import { HUB_SIZES } from '../hub-sizes.ts';
+import { METRIC } from '../telemetry/metric-names.ts';
+import {
+  logFailed,
+  recordAudit,
+  recordFailed,
+  recordFailedAudit,
+  recordJournal,
+  recordSweep,
+  recordUnusable,
+} from '../telemetry/record-sweep.ts';
+import { count } from '../telemetry/telemetry.ts';
+import { createOutcomeSender, type OutcomeSender, type OutcomeSenderOptions } from './outcome-sender.ts';
+
+export interface SweepShardOptions extends OutcomeSenderOptions {
+  /** Which orders are not carried out. */
+  readonly refusal: OrderRefusal;
+  readonly sweepOne: SweepOneTarget;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+}
+
+/**
+ * Sweeps the clusters of one shard, all at once. Never rejects: the message is acknowledged whatever came of it, and the next minute is the retry.
+ *
+ * @param signal ends the sweeps
+ * @param last ends what follows them: the outcomes are still to be sent when the sweeps were told to end
+ */
+export type SweepShard = (event: SQSEvent, signal: AbortSignal, last: AbortSignal) => Promise<void>;
+
+const UNREADABLE_REMEDY =
+  'Only dispatch and hint write to this queue: find out who else does, or deploy all functions together.';
+
+export function createSweepShard({
+  sweepOne,
+  refusal,
+  clock,
+  send,
+  wait,
+  ...telemetry
+}: SweepShardOptions): SweepShard {
+  return async ({ Records: records }, signal, last) => {
+    const outcomes = createOutcomeSender({ send, wait, ...telemetry }, { hurry: signal, last });
+    const orders = records.flatMap((record) => ordersOf(record, outcomes));
+    await Promise.all(orders.map(async (order) => sweepAndReport(order, outcomes, signal)));
+    await outcomes.flush();
+  };
+
+  /** What cannot be read or is refused becomes an outcome of the cluster that it names. */
+  function ordersOf(record: SQSRecord, outcomes: OutcomeSender): readonly SweepOrder[] {
+    const { messageId, body, attributes } = record;
+    if (isLate(record)) {
+      telemetry.logger.error('shard not swept again', {
+        shard: attributes.MessageGroupId,
+        problem: 'Lambda ended the invocation that swept it, for its memory or its time',
+        remedy:
+          'Nothing: dispatch separates its clusters until the cause is alone, and every other one is swept again. Then look at that cluster.',
+      });
+      return [];
+    }
+    const read = decodeOrders(body);
+    if (!read.ok) {
+      drop(messageId, read.problem, UNREADABLE_REMEDY);
+      return [];
+    }
+    return read.value.flatMap((reading) => {
+      const problem = reading.ok ? refusal(reading.value, clock()) : unreadable(reading.id, reading.problem);
+      if (reading.ok && problem === undefined) return [reading.value];
+      if (problem !== undefined) drop(messageId, problem.message, problem.remedy);
+      if (reading.id !== undefined && problem !== undefined) outcomes.add(untried(reading.id, problem, clock()));
+      return [];
+    });
+  }
+
+  /** It came before, and the order of the next minute waits behind it. */
+  function isLate({ attributes }: SQSRecord): boolean {
+    const age = clock() - Number(attributes.SentTimestamp);
+    return Number(attributes.ApproximateReceiveCount) > 1 && age > HUB_SIZES.tickSeconds * 1_000;
+  }
+
+  function drop(messageId: string, problem: string, remedy: string): void {
+    count(telemetry.metrics, { [METRIC.messagesUnreadable]: 1 });
+    telemetry.logger.error('message dropped', { messageId, problem, remedy });
+  }
+
+  async function sweepAndReport(order: SweepOrder, outcomes: OutcomeSender, signal: AbortSignal): Promise<void> {
+    const swept = await sweepOne(order, signal);
+    recordSwept(swept);
+    outcomes.add(swept.outcome);
+  }
+
+  function recordSwept({
+    outcome,
+    report: swept,
+    retry,
+    error,
+    auditError,
+    recoveryError,
+    rolloutError,
+    journaled,
+  }: SweptOrder): void {
+    const { id, durationMs, problems } = outcome;
+    const [problem] = problems;
+    if (swept !== undefined) {
+      recordSweep(swept, telemetry, id);
+      if (retry) logFailed(id, error, durationMs, telemetry);
+    } else if (retry) recordFailed(id, error, durationMs, telemetry);
+    else if (problem !== undefined) recordUnusable(id, problem, durationMs, telemetry);
+    if (outcome.audit !== undefined) recordAudit(outcome.audit, telemetry, id);
+    if (auditError !== undefined) recordFailedAudit(id, auditError, telemetry);
+    // Bugs. The sweep before them is not touched by them.
+    if (recoveryError !== undefined) telemetry.logger.error('recovery failed', { id, error: recoveryError });
+    if (rolloutError !== undefined) telemetry.logger.error('rollout failed', { id, error: rolloutError });
+    if (journaled !== undefined) recordJournal(journaled, telemetry, id);
+  }
+}
+
+function unreadable(id: string | undefined, message: string): Problem {
+  return { kind: 'message', object: `cluster ${id ?? 'of an order'}`, message, remedy: UNREADABLE_REMEDY };
+}
+
+/** Of a cluster whose order is not carried out. */
+function untried(id: string, problem: Problem, now: number): SweepOutcome {
+  return {
+    version: 1,
+    kind: 'sweep',
+    id,
+    startedAt: new Date(now).toISOString(),
+    durationMs: 0,
+    untried: true,
+    readable: false,
+    complete: false,
+    problems: [problem],
+    problemCount: 1,
+  };
+}

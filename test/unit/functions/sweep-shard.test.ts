@@ -1,0 +1,198 @@
+import { once } from 'node:events';
+import type { SQSRecord } from 'aws-lambda';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { SweepOneTarget } from '../../../lambdas/cluster/sweep-target.ts';
+import { encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
+import type { SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
+import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { createSweepShard, type SweepShardOptions } from '../../../lambdas/functions/sweep-shard.ts';
+import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
+import { NOW, PARIS, swept, TROUBLE } from '../fleet/values.ts';
+import { captureStdout } from '../telemetry/capture-stdout.ts';
+import { emfRecords } from '../telemetry/emf.ts';
+import { reportOf } from '../telemetry/reports.ts';
+
+const order = (id: string): SweepOrder => ({ target: { ...PARIS, id }, tick: NOW, deadlineMs: 45_000 });
+
+function record(body: string, attributes: Readonly<Record<string, string>> = {}): SQSRecord {
+  return {
+    messageId: 'm-1',
+    body,
+    eventSource: 'aws:sqs',
+    attributes: {
+      MessageGroupId: 'default.ordinary.t0.1',
+      ApproximateReceiveCount: '1',
+      SentTimestamp: `${NOW}`,
+      ...attributes,
+    },
+  } as SQSRecord;
+}
+
+const outcomes: SweepOutcome[] = [];
+/** How many outcomes each had. */
+const requests: number[] = [];
+
+function outcomeOf(body: string): SweepOutcome {
+  const decoded = decodeOutcome(body);
+  if (!decoded.ok || decoded.value.kind !== 'sweep') throw new Error(`no outcome of a sweep: ${body}`);
+  return decoded.value;
+}
+
+async function run(
+  { signal = new AbortController().signal, ...options }: Partial<SweepShardOptions> & { signal?: AbortSignal },
+  body: string,
+  attributes?: Readonly<Record<string, string>>,
+) {
+  const metrics = createMetrics('sweep');
+  const sweepShard = createSweepShard({
+    sweepOne: well,
+    refusal: () => undefined,
+    send: async (bodies) => {
+      for (const one of bodies) outcomes.push(outcomeOf(one));
+      requests.push(bodies.length);
+      return bodies.map(() => undefined);
+    },
+    wait: async (_, until) => {
+      await once(until, 'abort');
+    },
+    clock: () => NOW,
+    logger: createLogger('sweep'),
+    metrics,
+    ...options,
+  });
+  await sweepShard({ Records: [record(body, attributes)] }, signal, signal);
+  metrics.publishStoredMetrics();
+}
+
+const well: SweepOneTarget = async ({ target: { id } }) => ({
+  outcome: swept({ id }),
+  report: reportOf({ cluster: id }),
+});
+
+const failing: SweepOneTarget = async ({ target: { id } }) => ({
+  outcome: swept({ id, readable: false, complete: false, problems: [TROUBLE], problemCount: 1 }),
+  retry: true,
+  error: new Error('a bug'),
+});
+
+describe('createSweepShard', () => {
+  let output: ReturnType<typeof captureStdout>;
+  beforeEach(() => {
+    output = captureStdout();
+    outcomes.length = 0;
+    requests.length = 0;
+  });
+  afterEach(() => output.restore());
+
+  const sums = () =>
+    Object.fromEntries(
+      Object.entries(emfRecords(output.text())[0]?.metrics ?? {}).map(([name, values]) => [
+        name,
+        values.reduce((sum, value) => sum + value, 0),
+      ]),
+    );
+
+  it('sweeps all clusters at once, and sends the outcome of each', async () => {
+    let running = 0;
+    let most = 0;
+    const ids = ['a', 'b', 'c', 'd'];
+    const sweepOne: SweepOneTarget = async (one, signal) => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise(setImmediate);
+      running -= 1;
+      return well(one, signal);
+    };
+    await run({ sweepOne }, encodeOrders(ids.map(order)));
+    expect(most).toBe(4);
+    expect(sums()).toMatchObject({ SweepsCompleted: 4, SweepsIncomplete: 0 });
+    expect(outcomes.map(({ id }) => id).toSorted()).toEqual(ids);
+    expect(requests).toEqual([4]);
+  });
+
+  it('acknowledges its message whatever came of a sweep, and tells of it', async () => {
+    const sweepOne: SweepOneTarget = async (one, signal) =>
+      one.target.id === 'a' ? failing(one, signal) : well(one, signal);
+    await run({ sweepOne }, encodeOrders([order('a'), order('b')]));
+    expect(sums()).toMatchObject({ SweepsCompleted: 1, SweepsIncomplete: 1 });
+    expect(output.text()).toContain('"message":"sweep failed"');
+    expect(output.text()).toContain('a bug');
+    expect(outcomes.map(({ id }) => id).toSorted()).toEqual(['a', 'b']);
+  });
+
+  it('counts what was done before a sweep failed, and the sweep once', async () => {
+    const report = reportOf({ complete: false, counts: { ...reportOf({}).counts, approved: 3 } });
+    const sweepOne: SweepOneTarget = async (one, signal) => ({ ...(await failing(one, signal)), report });
+    await run({ sweepOne }, encodeOrders([order('a')]));
+    expect(sums()).toMatchObject({ CsrApproved: 3, SweepsCompleted: 0, SweepsIncomplete: 1 });
+    expect(output.text()).toContain('"message":"sweep failed"');
+  });
+
+  it('tells of a cluster that cannot be opened', async () => {
+    const sweepOne: SweepOneTarget = async ({ target: { id } }) => ({
+      outcome: swept({ id, readable: false, complete: false, problems: [TROUBLE], problemCount: 1 }),
+    });
+    await run({ sweepOne }, encodeOrders([order('a')]));
+    expect(sums()).toMatchObject({ SweepsCompleted: 0, SweepsIncomplete: 1 });
+    expect(output.text()).toContain(`"remedy":"${TROUBLE.remedy}"`);
+  });
+
+  it.each(['SENTINEL', '{"version":99,"orders":"SENTINEL"}'])('drops the message %s, and counts it', async (body) => {
+    const sweepOne = vi.fn<SweepOneTarget>(well);
+    await run({ sweepOne }, body);
+    expect(sweepOne).not.toHaveBeenCalled();
+    expect([sums(), outcomes]).toEqual([{ MessagesUnreadable: 1 }, []]);
+    expect(output.text()).not.toContain('SENTINEL');
+  });
+
+  it('makes an outcome of an order that cannot be read, and sweeps its neighbours', async () => {
+    const orders = [
+      order('a'),
+      { ...order('b'), deadlineMs: 'SENTINEL' },
+      { target: 'SENTINEL' },
+      order('c'),
+      order('c'),
+    ];
+    const sweepOne = vi.fn<SweepOneTarget>(well);
+    await run({ sweepOne }, encodeOrders(orders as SweepOrder[]));
+    expect(sweepOne.mock.calls.map(([{ target }]) => target.id)).toEqual(['a']);
+    expect(sums()).toMatchObject({ SweepsCompleted: 1, MessagesUnreadable: 4 });
+    const refused = outcomes.filter(({ untried }) => untried);
+    expect(refused.map(({ id, problems }) => [id, problems[0]?.kind, problems[0]?.object])).toEqual([
+      ['b', 'message', 'cluster b'],
+      ['c', 'message', 'cluster c'],
+      ['c', 'message', 'cluster c'],
+    ]);
+    for (const outcome of refused) expect(decodeOutcome(encodeOutcome(outcome))).toEqual({ ok: true, value: outcome });
+    expect(output.text() + JSON.stringify(outcomes)).not.toContain('SENTINEL');
+  });
+
+  it('refuses a forged order, and sweeps its neighbours', async () => {
+    const problem = { ...TROUBLE, kind: 'order', object: 'cluster a' };
+    const refusal: SweepShardOptions['refusal'] = ({ holdWrites }) => (holdWrites === 'forged' ? problem : undefined);
+    const sweepOne = vi.fn<SweepOneTarget>(well);
+    await run({ sweepOne, refusal }, encodeOrders([{ ...order('a'), holdWrites: 'forged' }, order('b')]));
+    expect(sweepOne.mock.calls.map(([{ target }]) => target.id)).toEqual(['b']);
+    expect(sums()).toMatchObject({ SweepsCompleted: 1, MessagesUnreadable: 1 });
+    expect(outcomes.find(({ untried }) => untried)).toMatchObject({ id: 'a', readable: false, problems: [problem] });
+  });
+
+  it.each([
+    ['a message that Lambda gave back because it had no room', '2', 30_000, true],
+    ['a message that comes first after a minute', '1', 61_000, true],
+    ['no message whose invocation did not end', '2', 90_000, false],
+  ])('sweeps %s', async (_, received, age, isSwept) => {
+    const sweepOne = vi.fn<SweepOneTarget>(well);
+    const attributes = { ApproximateReceiveCount: received, SentTimestamp: String(NOW - age) };
+    await run({ sweepOne }, encodeOrders([order('a')]), attributes);
+    expect(sweepOne).toHaveBeenCalledTimes(isSwept ? 1 : 0);
+    expect(output.text().includes('"message":"shard not swept again"')).toBe(!isSwept);
+  });
+
+  it('does not fail a sweep whose outcome cannot be sent', async () => {
+    const send = async () => Promise.reject(new Error('no queue'));
+    await run({ send }, encodeOrders([order('a'), { ...order('b'), tick: -1 }]));
+    expect(sums()).toMatchObject({ SweepsCompleted: 1, OutcomesUnsent: 2 });
+    expect(output.text()).toContain('outcome not sent');
+  });
+});
