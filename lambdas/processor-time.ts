@@ -11,6 +11,9 @@ const TURN_MS = 20;
  */
 export const PROCESSOR_MS = 5_000;
 
+/** One piece of work that cannot be interrupted, of a cluster that is from then on swept alone. Milliseconds. The largest answers that certmarshal reads take a tenth of it. */
+const HOLD_MS = 1_000;
+
 /** The reason of a signal that ended a sweep because its cluster took too much of the thread. */
 export class ProcessorTimeError extends Error {
   override readonly name = 'ProcessorTimeError';
@@ -30,6 +33,8 @@ export class ProcessorTimeError extends Error {
 export interface ProcessorBudget {
   /** Aborts once it is spent; its reason is then a {@link ProcessorTimeError}. */
   readonly signal: AbortSignal;
+  /** It is spent, or one piece of the work held the thread for over a second. */
+  readonly isHeavy: () => boolean;
   /** All work below it is on this budget, also what it begins and does not wait for. */
   run<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -49,11 +54,14 @@ export function createProcessorBudget({
 } = {}): ProcessorBudget {
   const over = new AbortController();
   let spentMs = 0;
+  let longestMs = 0;
   const charge: Charge = (ms) => {
     spentMs += ms;
+    longestMs = Math.max(longestMs, ms);
     if (spentMs > limitMs && !over.signal.aborted) over.abort(new ProcessorTimeError(limitMs));
   };
-  return { signal: over.signal, run: async (work) => budgets.run({ cpuMs, charge }, work) };
+  const isHeavy = () => over.signal.aborted || longestMs > HOLD_MS;
+  return { signal: over.signal, isHeavy, run: async (work) => budgets.run({ cpuMs, charge }, work) };
 }
 
 function threadCpuMs(): number {

@@ -138,9 +138,10 @@ export function createTargetSweeper(options: TargetSweeperOptions): SweepOneTarg
   return async (order, signal) => {
     const budget = budgetOf();
     const swept = await budget.run(async () => sweepWithin(order, signal, budget.signal));
+    const outcome: SweepOutcome = { ...swept.outcome, heavy: budget.isHeavy() ? true : undefined };
     const spent = spentProblem(`cluster ${order.target.id}`, budget.signal);
-    if (spent === undefined || swept.outcome.problems.some(({ message }) => message === spent.message)) return swept;
-    return { ...swept, outcome: withProblem(swept.outcome, spent) };
+    const isTold = spent === undefined || outcome.problems.some(({ message }) => message === spent.message);
+    return { ...swept, outcome: isTold ? outcome : withProblem(outcome, spent) };
   };
 
   /** @param spent ends what looks and judges, and nothing that tells or records it */

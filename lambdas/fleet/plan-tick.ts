@@ -210,6 +210,8 @@ function auditOf(
 ): OrderedAudit | undefined {
   if (everyMinutes === undefined) return undefined;
   const before = entryOf(index?.clusters, id)?.audit;
+  // It came from another shard, whose turn was not long ago.
+  if (before !== undefined && tick - Date.parse(before.auditedAt) < (everyMinutes / 2) * MINUTE_MS) return undefined;
   const last = index === undefined ? undefined : (before?.auditedAt ?? foundAt);
   if (!isDue(shard, everyMinutes, tick, last)) return undefined;
   return {

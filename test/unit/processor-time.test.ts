@@ -126,6 +126,18 @@ describe('createProcessorBudget', () => {
     });
   });
 
+  it.each([
+    [[900, 900, 900], false],
+    [[100, 1_000], false],
+    [[1_001], true],
+    [Array(6).fill(900), true],
+  ])('says of pieces of %j ms whether the work is heavy: %j', async (pieces, isHeavy) => {
+    const clock = clockOf();
+    const budget = createProcessorBudget({ cpuMs: clock.now });
+    await budget.run(async () => pieces.forEach((ms) => charged(() => clock.take(ms))));
+    expect(budget.isHeavy()).toBe(isHeavy);
+  });
+
   it('does not charge what one waits for, and what others do meanwhile', async () => {
     const clock = clockOf();
     const limits = { limitMs: 100, cpuMs: clock.now };

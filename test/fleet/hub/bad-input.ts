@@ -269,7 +269,12 @@ export const BAD_INPUT: readonly BadInput[] = [
     concerns: ['berlin'],
     spoil: ({ hub, clock }) => {
       clock.sleep(7.5 * MINUTE).then(
-        () => hub.queues.orders.send({ group: 'berlin', deduplicationId: 'poison', body: '{"version":1}' }),
+        () =>
+          hub.queues.orders.send({
+            group: 'default.ordinary.t0.1',
+            deduplicationId: 'poison',
+            body: '{"version":3,"orders":[{"target":{"id":"berlin"}},{"target":{}}]}',
+          }),
         () => undefined,
       );
     },

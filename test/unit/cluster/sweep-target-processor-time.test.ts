@@ -99,7 +99,7 @@ describe('the processor time of a sweep', () => {
   it('is enough for an ordinary cluster', async () => {
     const { sweepOne, audits, rollouts, writes } = await sweeper({});
     const { outcome } = await sweepOne(ORDER, never);
-    expect(outcome).toMatchObject({ complete: true, counts: { approved: 2 }, problems: [] });
+    expect(outcome).toMatchObject({ complete: true, counts: { approved: 2 }, problems: [], heavy: undefined });
     expect([writes(), rollouts(), audits.length]).toEqual([2, 1, 1]);
     expect(audits[0]?.open).toBeDefined();
   });
@@ -108,7 +108,7 @@ describe('the processor time of a sweep', () => {
     const { sweepOne, audits, rollouts, writes, behave } = await sweeper({ judging: 6_000 });
     const { outcome, retry } = await sweepOne(ORDER, never);
     expect(retry).toBeUndefined();
-    expect(outcome).toMatchObject({ complete: false, counts: { approved: 0 } });
+    expect(outcome).toMatchObject({ complete: false, counts: { approved: 0 }, heavy: true });
     expect(outcome.problems[0]).toMatchObject(SPENT);
     expect([writes(), rollouts(), audits.length]).toEqual([0, 0, 1]);
     expect(audits[0]).toMatchObject({ open: undefined, problem: SPENT });

@@ -66,6 +66,15 @@ describe('foldOutcomes', () => {
     });
   });
 
+  it('remembers the last sweep that held the thread', () => {
+    const index = foldAll([
+      swept({ startedAt: at(-2 * MINUTE), heavy: true }),
+      swept({ startedAt: at(-3 * MINUTE), heavy: true }),
+      swept({ startedAt: at(-MINUTE) }),
+    ]);
+    expect(index.clusters['paris']).toMatchObject({ sweptAt: at(-MINUTE), heavyAt: at(-2 * MINUTE) });
+  });
+
   it('remembers since when a finding is there without a break', () => {
     const index = foldAll([
       swept({ startedAt: at(-4 * MINUTE), problems: [TROUBLE] }),
@@ -332,7 +341,7 @@ describe('any delivery of the same outcomes', () => {
         for (const batch of batches) {
           const after = foldOutcomes(before, batch, NOW);
           for (const [id, cluster] of Object.entries(before?.clusters ?? {}))
-            for (const time of ['sweptAt', 'readableAt', 'completeAt', 'serverAt'] as const)
+            for (const time of ['sweptAt', 'heavyAt', 'readableAt', 'completeAt', 'serverAt'] as const)
               expect((cluster[time] ?? '') <= (after.clusters[id]?.[time] ?? '')).toBe(true);
           before = after;
         }

@@ -58,9 +58,7 @@ describe('planTick', () => {
     const ids = Array.from({ length: 60 }, (_, n) => `c${String(n).padStart(2, '0')}`);
     const known = registry(...ids.map((id) => registered(id, { target: { ...PARIS, id } })));
     const slow = new Set(ids.filter((_, n) => n % 7 === 0));
-    const seen = index(
-      ...ids.map((id) => indexed(id, { readable: !slow.has(id), audit: auditSummary({ auditedAt: at(DAY) }) })),
-    );
+    const seen = index(...ids.map((id) => indexed(id, { readable: !slow.has(id) })));
     for (const { orders } of plannedMinutes(known, seen, { auditEveryMinutes: 15 })) {
       const shards = Map.groupBy(orders, ({ shard }) => shard);
       expect([...shards.values()].map(({ length }) => length).toSorted()).toEqual([1, 25, 25, 9]);
@@ -226,19 +224,18 @@ describe('audits', () => {
 
   it('of a fleet that is new as a whole are spread over the cadence, one for each cluster', () => {
     const made = new Map<string, IndexedCluster>();
-    const minutes = plannedMinutes(fleet(at()), () => index(...made.values()), AUDITS, EVERY, (plan, tick) => {
-      const audit = auditSummary({ auditedAt: new Date(tick).toISOString() });
-      for (const id of audited(plan)) made.set(id, indexed(id, { audit }));
-    }).map(audited);
+    const minutes = plannedMinutes(
+      fleet(at()),
+      () => index(...made.values()),
+      AUDITS,
+      EVERY,
+      (plan, tick) => {
+        const audit = auditSummary({ auditedAt: new Date(tick).toISOString() });
+        for (const id of audited(plan)) made.set(id, indexed(id, { audit }));
+      },
+    ).map(audited);
     expect(minutes.flat().toSorted()).toEqual(MANY.toSorted());
     expect(Math.max(...minutes.map(({ length }) => length))).toBeLessThan(MANY.length / 4);
-  });
-
-  it('are made at the turn of each shard, when those before were made', () => {
-    const seen = index(...MANY.map((id) => indexed(id, { audit: auditSummary({ auditedAt: at(DAY) }) })));
-    for (const [n, { orders }] of plannedMinutes(fleet(LONG_AGO), seen, AUDITS).entries())
-      for (const { shard, order } of orders)
-        expect(order.audit !== undefined).toBe(isTurnOf(shard, EVERY, NOW + n * MINUTE));
   });
 
   it('that were not made are ordered again, a part of them in each tick', () => {
@@ -248,6 +245,15 @@ describe('audits', () => {
       expect(new Set(minutes.flat())).toEqual(new Set(MANY));
       expect(Math.max(...minutes.map(({ length }) => length))).toBeLessThan(MANY.length / 2);
     }
+  });
+
+  it('are not made twice by a cluster that came from another shard', () => {
+    const seen = (minutes: number) =>
+      index(...MANY.map((id) => indexed(id, { audit: auditSummary({ auditedAt: at(-minutes * MINUTE) }) })));
+    const [soon, later] = [7, 8].map((minutes) =>
+      plannedMinutes(fleet(LONG_AGO), seen(minutes), AUDITS, 1).flatMap(audited),
+    );
+    expect([soon?.length, (later?.length ?? 0) > 0]).toEqual([0, true]);
   });
 
   it('are made at the turns alone while the index is not known', () => {
