@@ -63,7 +63,7 @@ export async function probeServer(
       undefined,
       { timeoutMs: DEADLINE_MS, maxBytes: MAX_BYTES },
       [signal],
-      () => {},
+      () => true,
     );
     const clock = serverClock(reply.headers.date, startedAt, now());
     return {

@@ -15,6 +15,7 @@ import { describeCall } from './describe-call.ts';
 import { KubernetesError } from './errors.ts';
 import { ExchangeFailure, exchange, type Reply } from './exchange.ts';
 import { type Recovering, RecoveryAgent } from './expired-server.ts';
+import type { PageRoom } from './page-room.ts';
 import { retryDelayMs } from './retry.ts';
 import { type ServerClock, serverClock } from './server-clock.ts';
 
@@ -39,6 +40,8 @@ export interface ApiCall {
   readonly signal?: AbortSignal;
   /** Largest answer, in bytes, where the client's own limit is not smaller. @default 4 MiB: no single object is larger */
   readonly maxResponseBytes?: number;
+  /** What the answer takes of the memory that clusters share. @default it is small */
+  readonly room?: PageRoom;
 }
 
 /** What a client did since it was made; for the summary of a sweep and for whoever paces the writes. */
@@ -167,9 +170,6 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
     answered.add(address);
   };
   const stats = { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 };
-  const onBytes = (count: number): void => {
-    stats.bytes += count;
-  };
   const closing = new AbortController();
 
   const attempt = async <T>(
@@ -199,8 +199,12 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
       };
       stats.requests += 1;
       if (method !== 'GET') stats.writes += 1;
+      call.room?.release();
       const sentAt = now();
-      const reply = await exchange(outgoing, body, limits, signals, onBytes);
+      const reply = await exchange(outgoing, body, limits, signals, (count) => {
+        stats.bytes += count;
+        return call.room?.take(count) ?? true;
+      });
       cameFrom(reply.remoteAddress);
       clock = serverClock(reply.headers.date, sentAt, now()) ?? clock;
       if (reply.status === 429) stats.throttled += 1;

@@ -43,7 +43,7 @@ const MAX_ERROR_BYTES = 256 * 1024;
  * until its deadline.
  *
  * @param signals any of them ends the try, also while it waits for a connection.
- * @param onBytes told the size of every piece of the body as it arrives.
+ * @param onBytes told the size of every piece of the body as it arrives; false ends the body as its limit does.
  * @throws ExchangeFailure
  */
 export async function exchange(
@@ -51,7 +51,7 @@ export async function exchange(
   body: string | undefined,
   limits: ExchangeLimits,
   signals: readonly AbortSignal[],
-  onBytes: (count: number) => void,
+  onBytes: (count: number) => boolean,
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     if (signals.some(({ aborted }) => aborted)) {
@@ -98,8 +98,7 @@ export async function exchange(
       }
       response.on('data', (piece: Buffer) => {
         size += piece.length;
-        onBytes(piece.length);
-        if (size > maxBytes) giveUp();
+        if (!onBytes(piece.length) || size > maxBytes) giveUp();
         else received.add(piece);
       });
       response.on('end', () => succeed(received.bytes()));

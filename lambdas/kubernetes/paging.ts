@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type JsonObject, text } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { describeCall } from './describe-call.ts';
 import { KubernetesError } from './errors.ts';
+import { pageRoom } from './page-room.ts';
 
 export interface ListRequest {
   readonly path: string;
@@ -30,7 +32,7 @@ const MAX_PAGES = 10_000;
  * - Nothing is yielded twice. When the server no longer keeps the snapshot (410), its answer carries a token that goes on
  *   after the last item with the newest state; that token is followed. Objects created meanwhile before that point are
  *   left for the next list. A 410 without a token is thrown.
- * - A page that is too large is asked for again with a quarter of the items, down to one, and later pages grow again:
+ * - A page that is too large, or for which the pages of other clusters leave no room, is asked for again with a quarter of the items, down to one, and later pages grow again:
  *   objects that somebody made huge on purpose slow the list down but do not stop it.
  *
  * Source: Kubernetes API concepts, "Retrieving large results sets in chunks".
@@ -59,6 +61,7 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
 
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     let page: Page;
+    using room = pageRoom();
     try {
       const query = {
         ...selectors,
@@ -66,13 +69,14 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
         ...(continueToken === undefined ? {} : { continue: continueToken }),
       };
       page = pageOf(
-        await client.request({ method: 'GET', path, query, signal, maxResponseBytes: MAX_PAGE_BYTES }),
+        await client.request({ method: 'GET', path, query, signal, maxResponseBytes: MAX_PAGE_BYTES, room }),
         object,
       );
       limit = Math.min(largest, limit * 2);
     } catch (error) {
       if (!(error instanceof KubernetesError)) throw error;
-      if (error.kind === 'too-large' && limit > 1) {
+      if (error.kind === 'too-large' && (limit > 1 || room.isRefused)) {
+        if (limit === 1) await delay(CROWDED_MS, undefined, { signal }).catch(() => undefined);
         limit = Math.max(1, Math.floor(limit / 4));
         continue;
       }
@@ -101,6 +105,9 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
   }
   throw strange(`the list has more than ${MAX_PAGES} pages`);
 }
+
+/** Until a page of one item is asked for again that the pages of other clusters left no room for. Milliseconds. */
+const CROWDED_MS = 100;
 
 interface Page {
   readonly items: unknown[];

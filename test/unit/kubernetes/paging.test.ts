@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { createKubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import { pageRoom } from '../../../lambdas/kubernetes/page-room.ts';
 import { type ListRequest, listPages } from '../../../lambdas/kubernetes/paging.ts';
 import { isJsonObject } from '../../../lambdas/resources/fields.ts';
 import { answer, type Handler, startTlsServer, statusBody, type TlsServer } from './tls-server.ts';
@@ -49,6 +50,24 @@ function numbers(count: number, sizeOf: (item: number) => number = () => 1): Han
 const ids = (pages: Listed['pages']): unknown[] => pages.flat().map((item) => isJsonObject(item) && item['id']);
 
 describe('listPages', () => {
+  test('asks for fewer items while the pages of other clusters leave no room, and waits for one that is large itself', async () => {
+    const others = pageRoom();
+    others.take(40 * 1024 * 1024);
+    onTestFinished(() => others.release());
+    const serve = numbers(9, (item) => (item === 8 ? 1_500_000 : 250_000));
+    let ofLarge = 0;
+    const { pages, error, queries } = await list((request, response) => {
+      const query = new URL(request.url, 'https://host').searchParams;
+      if (query.get('continue') === '8' && query.get('limit') === '1') ofLarge += 1;
+      if (ofLarge === 3) others.release();
+      return serve(request, response);
+    });
+    expect([ids(pages), error]).toEqual([Array.from({ length: 9 }, (_, id) => id), undefined]);
+    const limits = queries.map((query) => query.get('limit'));
+    expect(limits.slice(0, 5)).toEqual(['500', '125', '31', '7', '1']);
+    expect(ofLarge).toBe(3);
+  });
+
   test('lets go of a page when the next one is asked for, which a server can make last', async () => {
     const { connection } = await startTlsServer(numbers(1_200));
     const client = createKubernetesClient(connection);
