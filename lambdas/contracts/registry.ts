@@ -23,7 +23,7 @@ const SourceRecord = z.object({
 });
 export type SourceRecord = Contract<typeof SourceRecord>;
 
-/** Lane, kind, minute in which it was formed, and number: a message group of the orders, and nothing else. */
+/** Lane, kind and number, or the hash of the only cluster: a message group of the orders. */
 export const ShardName = matching(
   /^[a-z0-9-]{1,40}\.(?:ordinary|slow|part|alone)\.[a-z0-9.-]{1,40}$/,
   'the name of a shard',

@@ -11,6 +11,8 @@ export const MAX_PARTS = 50;
 const FILL = 0.8;
 /** Outcomes of a tick are in the index within 100 s, so one that is missing after two ticks was not sent. */
 const SILENT_MS = 2 * MINUTE_MS;
+/** They begin anew long after they were last used. */
+const MAX_NUMBER = 1_000_000;
 /** Clocks of two functions differ by some. */
 const SKEW_MS = 20_000;
 
@@ -82,7 +84,7 @@ function judge(member: ShardMember, tick: number, isKnown: boolean): Judged {
 }
 
 function assignLane(lane: string, members: readonly Judged[], tick: number): readonly (readonly [string, Shard])[] {
-  const names = namesOf(lane, tick);
+  const names = namesOf(lane, members);
   const silent = members.filter((member) => member.silent && member.aloneUntil === undefined);
   const suspects = Map.groupBy(silent, ({ before }) => before?.name);
   const sizes = Map.groupBy(members, ({ before }) => before?.name);
@@ -150,18 +152,24 @@ function fill(members: readonly Judged[], mayStay: (name: string) => boolean, ne
   return fullest.map(([name, some]) => ({ name, members: some }));
 }
 
-/** A new name is a new message group, which waits for nothing. */
-function namesOf(lane: string, tick: number) {
-  const minute = Math.floor(tick / MINUTE_MS).toString(36);
-  let count = 0;
+/** A new name is a new message group, which waits for nothing: its number is above all that are in use. */
+function namesOf(lane: string, members: readonly Judged[]) {
+  const numbers = new Set(members.map(({ before }) => numberOf(before?.name ?? '')));
+  let last = Math.max(...numbers);
   return {
     next(kind: Exclude<Kind, 'alone'>): string {
-      count += 1;
-      return `${lane}.${kind}.${minute}.${count}`;
+      do last = (last + 1) % MAX_NUMBER;
+      while (numbers.has(last));
+      return `${lane}.${kind}.${last}`;
     },
     alone: (id: string): string => `${lane}.alone.${createHash('sha256').update(id).digest('hex').slice(0, 32)}`,
     isOf: (name: string, kind: Kind): boolean => name.startsWith(`${lane}.${kind}.`),
   };
+}
+
+function numberOf(name: string): number {
+  const number = /^[^.]+\.(?:ordinary|slow|part)\.(\d{1,9})$/.exec(name)?.[1];
+  return number === undefined ? 0 : Number(number);
 }
 
 /** @param name of a shard */

@@ -271,7 +271,7 @@ export const BAD_INPUT: readonly BadInput[] = [
       clock.sleep(7.5 * MINUTE).then(
         () =>
           hub.queues.orders.send({
-            group: 'default.ordinary.t0.1',
+            group: 'default.ordinary.1',
             deduplicationId: 'poison',
             body: '{"version":3,"orders":[{"target":{"id":"berlin"}},{"target":{}}]}',
           }),

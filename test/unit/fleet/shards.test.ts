@@ -199,11 +199,11 @@ describe('assignShards', () => {
   it('gives every cluster one shard of at most the size, whatever the registry and the clocks say', () => {
     const time = fc.option(fc.integer({ min: NOW - 2 * DAY, max: NOW + 2 * DAY }), { nil: undefined });
     const name = fc.constantFrom(
-      'default.ordinary.t0.1',
-      'default.slow.t0.1',
-      'default.part.t0.1',
+      'default.ordinary.1',
+      'default.slow.1',
+      'default.part.1',
       'default.alone.0f',
-      'onprem.ordinary.t0.1',
+      'onprem.ordinary.1',
       'x',
     );
     const member = fc.record({

@@ -29,7 +29,7 @@ import { writtenByEachTest } from '../telemetry/capture-stdout.ts';
 import { memoryObjects } from './memory-objects.ts';
 
 const { region: REGION, account: ACCOUNT } = HUB;
-const SHARD = 'default.ordinary.t0.7';
+const SHARD = 'default.ordinary.7';
 const KNOWN = [
   registered(DUBLIN.id, {
     target: DUBLIN,

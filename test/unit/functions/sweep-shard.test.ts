@@ -20,7 +20,7 @@ function record(body: string, attributes: Readonly<Record<string, string>> = {})
     body,
     eventSource: 'aws:sqs',
     attributes: {
-      MessageGroupId: 'default.ordinary.t0.1',
+      MessageGroupId: 'default.ordinary.1',
       ApproximateReceiveCount: '1',
       SentTimestamp: `${NOW}`,
       ...attributes,
