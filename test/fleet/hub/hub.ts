@@ -26,8 +26,8 @@ export interface HubOptions
   readonly afterSweep?: (event: SQSEvent) => void;
 }
 
-/** @throws what the function throws, or what is to be its end */
-export type AroundCall = <T>(name: keyof HubFunctions, call: () => Promise<T>) => Promise<T>;
+/** @throws what the function throws, or what is to be its end. @param event of a sweep */
+export type AroundCall = <T>(name: keyof HubFunctions, call: () => Promise<T>, event?: SQSEvent) => Promise<T>;
 
 /** The hub in this process: state, queues and functions, with timeouts and windows as they are deployed (lib/constructs). */
 export interface Hub extends AsyncDisposable {
@@ -80,7 +80,7 @@ export function startHub(options: HubOptions): Hub {
     batchSize: 1,
     timeoutSeconds: 60,
     handler: async (event) => {
-      await duringSweep(aroundCall('sweep', async () => functions.sweep(seen(event))));
+      await duringSweep(aroundCall('sweep', async () => functions.sweep(seen(event)), event));
       afterSweep(event);
     },
   });

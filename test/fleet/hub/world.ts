@@ -61,7 +61,8 @@ export interface World extends AsyncDisposable {
   minute(): Promise<void>;
 }
 
-export interface WorldOptions extends Pick<HubOptions, 'around' | 'onToken' | 'afterSweep' | 'duringSweep'> {
+export interface WorldOptions
+  extends Pick<HubOptions, 'around' | 'aroundCall' | 'onToken' | 'afterSweep' | 'duringSweep'> {
   /** @default see {@link fleetFile} */
   readonly fleetFile?: (clusters: WorldClusters) => string;
   /** Audits take the time of whoever is not about them. @default false */
