@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BatchProcessor, EventType, processPartialResponse } from '@aws-lambda-powertools/batch';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import type { SweepOneTarget, SweptOrder } from '../cluster/sweep-target.ts';
+import type { SweepCluster, SweptOrder } from '../cluster/minute.ts';
 import { decodeOrder, groupOf, type SweepOrder } from '../contracts/order.ts';
 import type { Problem } from '../contracts/problem.ts';
 import { combinedOrder } from '../fleet/combined-order.ts';
@@ -13,7 +13,6 @@ import {
   logFailed,
   recordAudit,
   recordFailed,
-  recordFailedAudit,
   recordJournal,
   recordSweep,
   recordUnusable,
@@ -24,7 +23,7 @@ import { createOutcomeSender, type OutcomeSender, type OutcomeSenderOptions } fr
 export interface SweepBatchOptions extends OutcomeSenderOptions {
   /** Which orders are not carried out. */
   readonly refusal: OrderRefusal;
-  readonly sweepOne: SweepOneTarget;
+  readonly sweepOne: SweepCluster;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
 }
@@ -118,32 +117,24 @@ export function createSweepBatch({
     const swept = await sweepOne(order, signal);
     recordSwept(swept);
     outcomes.add(swept.outcome);
-    if (swept.retry)
-      throw swept.error instanceof Error ? swept.error : new Error(`cluster ${swept.outcome.id}: sweep failed`);
+    const failed = swept.failures.find(({ stage }) => stage === 'approval');
+    if (failed !== undefined)
+      throw failed.error instanceof Error ? failed.error : new Error(`cluster ${swept.outcome.id}: sweep failed`);
   }
 
-  function recordSwept({
-    outcome,
-    report: swept,
-    retry,
-    error,
-    auditError,
-    recoveryError,
-    rolloutError,
-    journaled,
-  }: SweptOrder): void {
+  function recordSwept({ outcome, report, failures, journaled }: SweptOrder): void {
     const { id, durationMs, problems } = outcome;
     const [problem] = problems;
-    if (swept !== undefined) {
-      recordSweep(swept, telemetry, id);
-      if (retry) logFailed(id, error, durationMs, telemetry);
-    } else if (retry) recordFailed(id, error, durationMs, telemetry);
+    const failed = failures.find(({ stage }) => stage === 'approval');
+    if (report !== undefined) {
+      recordSweep(report, telemetry, id);
+      if (failed !== undefined) logFailed(id, failed.error, durationMs, telemetry);
+    } else if (failed !== undefined) recordFailed(id, failed.error, durationMs, telemetry);
     else if (problem !== undefined) recordUnusable(id, problem, durationMs, telemetry);
     if (outcome.audit !== undefined) recordAudit(outcome.audit, telemetry, id);
-    if (auditError !== undefined) recordFailedAudit(id, auditError, telemetry);
-    // Bugs. The sweep before them is not touched by them.
-    if (recoveryError !== undefined) telemetry.logger.error('recovery failed', { id, error: recoveryError });
-    if (rolloutError !== undefined) telemetry.logger.error('rollout failed', { id, error: rolloutError });
+    // Bugs. The approvals before them are not touched by them.
+    for (const { stage, error } of failures)
+      if (stage !== 'approval') telemetry.logger.error(`${stage} failed`, { id, error });
     if (journaled !== undefined) recordJournal(journaled, telemetry, id);
   }
 

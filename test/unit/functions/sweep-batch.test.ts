@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Context, SQSEvent, SQSRecord } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { SweepOneTarget } from '../../../lambdas/cluster/sweep-target.ts';
+import type { SweepCluster } from '../../../lambdas/cluster/minute.ts';
 import { encodeOrder, groupOf } from '../../../lambdas/contracts/order.ts';
 import type { SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
 import { SHORT_DEADLINE_MS } from '../../../lambdas/fleet/deadlines.ts';
@@ -76,15 +76,15 @@ async function run(
   return response.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
 }
 
-const well: SweepOneTarget = async ({ target: { id } }) => ({
+const well: SweepCluster = async ({ target: { id } }) => ({
   outcome: swept({ id }),
   report: reportOf({ cluster: id }),
+  failures: [],
 });
 
-const failing: SweepOneTarget = async ({ target: { id } }) => ({
+const failing: SweepCluster = async ({ target: { id } }) => ({
   outcome: swept({ id, readable: false, complete: false, problems: [TROUBLE], problemCount: 1 }),
-  retry: true,
-  error: new Error('a bug'),
+  failures: [{ stage: 'approval', error: new Error('a bug') }],
 });
 
 describe('createSweepBatch', () => {
@@ -109,7 +109,7 @@ describe('createSweepBatch', () => {
     let running = 0;
     let most = 0;
     const ids = ['a', 'b', 'c', 'd'];
-    const sweepOne: SweepOneTarget = async (order, signal) => {
+    const sweepOne: SweepCluster = async (order, signal) => {
       running += 1;
       most = Math.max(most, running);
       await new Promise(setImmediate);
@@ -128,7 +128,7 @@ describe('createSweepBatch', () => {
     /** What happens, in order. `sweep` ends each sweep. */
     async function happens(sweep: (id: string) => Promise<void>, records: SQSRecord[], signal?: AbortSignal) {
       const events: string[] = [];
-      const sweepOne: SweepOneTarget = async (order, until) => {
+      const sweepOne: SweepCluster = async (order, until) => {
         const { id } = order.target;
         events.push(`${id} begins`);
         await sweep(id);
@@ -193,7 +193,7 @@ describe('createSweepBatch', () => {
   });
 
   it('sweeps a cluster once for all its messages, and tells of it once', async () => {
-    const sweepOne = vi.fn<SweepOneTarget>(well);
+    const sweepOne = vi.fn<SweepCluster>(well);
     expect(await run({ sweepOne }, record('a', 1), record('a', 2))).toEqual([]);
     expect(sweepOne).toHaveBeenCalledOnce();
     expect(outcomes).toHaveLength(1);
@@ -203,7 +203,7 @@ describe('createSweepBatch', () => {
     [1, 2],
     [2, 1],
   ])('carries out the newest message of a cluster, with what the others look for: %i, %i', async (...ticks) => {
-    const sweepOne = vi.fn<SweepOneTarget>(well);
+    const sweepOne = vi.fn<SweepCluster>(well);
     const order = { target: { ...PARIS, id: 'a' }, deadlineMs: 45_000 };
     const bodies: Readonly<Record<number, string>> = {
       1: encodeOrder({ ...order, tick: 1, lookForClusters: ['eksa-system'] }),
@@ -216,7 +216,7 @@ describe('createSweepBatch', () => {
   });
 
   it('fails all messages of the group that failed, and none of another', async () => {
-    const sweepOne: SweepOneTarget = async (order, signal) =>
+    const sweepOne: SweepCluster = async (order, signal) =>
       order.target.id === 'a' ? failing(order, signal) : well(order, signal);
     expect(await run({ sweepOne }, record('a', 1), record('b'), record('a', 2))).toEqual(['a-1', 'a-2']);
     expect(sums()).toMatchObject({ SweepsCompleted: 1, SweepsIncomplete: 1 });
@@ -227,14 +227,17 @@ describe('createSweepBatch', () => {
 
   it('counts what was done before a sweep failed, and the sweep once', async () => {
     const report = reportOf({ complete: false, counts: { ...reportOf({}).counts, approved: 3 } });
-    const sweepOne: SweepOneTarget = async (order, signal) => ({ ...(await failing(order, signal)), report });
+    const sweepOne: SweepCluster = async (order, signal) => ({ ...(await failing(order, signal)), report });
     expect(await run({ sweepOne }, record('a'))).toEqual(['a-0']);
     expect(sums()).toMatchObject({ CsrApproved: 3, SweepsCompleted: 0, SweepsIncomplete: 1 });
     expect(output.text()).toContain('"message":"sweep failed"');
   });
 
   it('fails a message also when nothing was thrown', async () => {
-    const sweepOne: SweepOneTarget = async ({ target: { id } }) => ({ outcome: swept({ id }), retry: true });
+    const sweepOne: SweepCluster = async ({ target: { id } }) => ({
+      outcome: swept({ id }),
+      failures: [{ stage: 'approval', error: undefined }],
+    });
     expect(await run({ sweepOne }, record('a'))).toEqual(['a-0']);
   });
 
@@ -243,7 +246,7 @@ describe('createSweepBatch', () => {
   });
 
   it('drops what is no order, and makes a finding of it that report can read', async () => {
-    const sweepOne = vi.fn<SweepOneTarget>(well);
+    const sweepOne = vi.fn<SweepCluster>(well);
     const long = `${'m'.repeat(90)}/${'n'.repeat(60)}`;
     expect(await run({ sweepOne }, record('a', 1, 'SENTINEL'), record(long, 1, '{"version":99}'))).toEqual([]);
     expect(sweepOne).not.toHaveBeenCalled();
@@ -267,7 +270,7 @@ describe('createSweepBatch', () => {
   });
 
   it('refuses a forged order, and sweeps its cluster for the honest one and its neighbours as ever', async () => {
-    const sweepOne = vi.fn<SweepOneTarget>(well);
+    const sweepOne = vi.fn<SweepCluster>(well);
     const problem = { ...TROUBLE, kind: 'order', object: 'cluster a' };
     const refusal: SweepBatchOptions['refusal'] = ({ holdWrites }) => (holdWrites === 'forged' ? problem : undefined);
     // The newest one would win.
@@ -282,8 +285,9 @@ describe('createSweepBatch', () => {
   });
 
   it('acknowledges a cluster that cannot be opened', async () => {
-    const sweepOne: SweepOneTarget = async ({ target: { id } }) => ({
+    const sweepOne: SweepCluster = async ({ target: { id } }) => ({
       outcome: swept({ id, readable: false, complete: false, problems: [TROUBLE], problemCount: 1 }),
+      failures: [],
     });
     expect(await run({ sweepOne }, record('a'))).toEqual([]);
     expect(sums()).toMatchObject({ SweepsCompleted: 0, SweepsIncomplete: 1 });

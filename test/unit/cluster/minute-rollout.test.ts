@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { createClusterRoller, type DueRollout, type RollCluster } from '../../../lambdas/cluster/roller.ts';
-import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/cluster/sweep-target.ts';
+import { createMinute, type MinuteOptions } from '../../../lambdas/cluster/minute.ts';
+import type { StageContext } from '../../../lambdas/cluster/stage.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
-import type { Journal, JournalEntry } from '../../../lambdas/journal/journal.ts';
-import { DEFAULT_ROLLOUT_POLICY } from '../../../lambdas/rollout/policy.ts';
-import type { stepRollout } from '../../../lambdas/rollout/step-rollout.ts';
+import type { Journal, JournalEntry, RolloutEntry } from '../../../lambdas/journal/journal.ts';
 import { isOnLoopback } from '../../fleet/loopback.ts';
-import { auditSummary, DUBLIN, NOW, PARIS, rolloutSummary, TROUBLE } from '../fleet/values.ts';
+import { auditSummary, NOW, PARIS, rolloutSummary, TROUBLE } from '../fleet/values.ts';
 import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
 
 const never = new AbortController().signal;
@@ -25,7 +23,7 @@ const orderOf = (more: Partial<SweepOrder> = {}): SweepOrder => ({
 });
 
 /** Sweeps PARIS, and remembers the steps. */
-async function sweeper(handler: Handler, options: Partial<TargetSweeperOptions> = {}) {
+async function sweeper(handler: Handler, options: Partial<MinuteOptions> = {}) {
   const server = await startTlsServer(handler);
   const { authority } = await defaultCertificates();
   const ca = Buffer.from(authority.certificatePem).toString('base64');
@@ -35,13 +33,13 @@ async function sweeper(handler: Handler, options: Partial<TargetSweeperOptions> 
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
     'current-context': 'x',
   });
-  const steps: DueRollout[] = [];
+  const steps: StageContext<true>[] = [];
   const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
-  const roll: RollCluster = async (due) => {
-    steps.push(due);
-    return { summary: SUMMARY, problems: [] };
+  const rollout: MinuteOptions['rollout'] = async (context) => {
+    steps.push(context);
+    return { result: SUMMARY, problems: [] };
   };
-  const sweepOne = createTargetSweeper({
+  const sweepOne = createMinute({
     addresses: 'local',
     readSecret: async () => text,
     signToken: notAsked,
@@ -50,7 +48,7 @@ async function sweeper(handler: Handler, options: Partial<TargetSweeperOptions> 
     async *listInstances() {},
     policies: [DEFAULT_POLICY],
     clock: Date.now,
-    roll,
+    rollout,
     ...options,
   });
   return { server, steps, sweepOne };
@@ -62,12 +60,12 @@ describe('the step of a rollout that follows a sweep', () => {
     const { sweepOne } = await sweeper(works, {
       audit: async () => {
         done.push('audit');
-        return auditSummary();
+        return { result: auditSummary(), problems: [] };
       },
-      roll: async ({ open, handshakes, holdWrites }) => {
+      rollout: async ({ open, order: { handshakes }, held }) => {
         done.push('roll');
-        expect([open.management === open.workload, handshakes, holdWrites]).toEqual([true, true, undefined]);
-        return { summary: SUMMARY, problems: [TROUBLE] };
+        expect([open?.management === open?.workload, handshakes, held]).toEqual([true, true, undefined]);
+        return { result: SUMMARY, problems: [TROUBLE] };
       },
     });
     const order = orderOf({ handshakes: true, audit: { secrets: false, kubeletMetrics: false } });
@@ -84,7 +82,7 @@ describe('the step of a rollout that follows a sweep', () => {
     const { steps, sweepOne } = await sweeper(handler);
     await sweepOne(orderOf(more), never);
     expect(steps).toHaveLength(1);
-    expect(steps[0]?.holdWrites).toMatch(why);
+    expect(steps[0]?.held).toMatch(why);
   });
 
   it.each<[string, Partial<SweepOrder>]>([
@@ -99,9 +97,9 @@ describe('the step of a rollout that follows a sweep', () => {
 
   it('does not touch the sweep when it fails', async () => {
     const bug = new TypeError('a bug');
-    const { sweepOne } = await sweeper(works, { roll: async () => Promise.reject(bug) });
+    const { sweepOne } = await sweeper(works, { rollout: async () => Promise.reject(bug) });
     const swept = await sweepOne(orderOf(), never);
-    expect([swept.rolloutError, swept.retry]).toEqual([bug, undefined]);
+    expect(swept.failures).toEqual([{ stage: 'rollout', error: bug }]);
     expect(swept.outcome).toMatchObject({
       complete: true,
       problems: [{ kind: 'bug', object: 'rollout of cluster paris' }],
@@ -119,59 +117,32 @@ describe('the step of a rollout that follows a sweep', () => {
   });
 });
 
+const ENTRY: RolloutEntry = {
+  version: 1,
+  kind: 'rollout',
+  at: new Date(NOW).toISOString(),
+  cluster: 'paris',
+  object: 'KubeadmControlPlane eksa-system/paris',
+  write: 'resume',
+  reason: 'r',
+  outcome: 'written',
+  program: '1.2.3',
+};
+
 describe('the journal of a step', () => {
-  const stepped = {
-    at: new Date(NOW).toISOString(),
-    written: { kind: 'written' },
-    step: {
-      kind: 'act',
-      state: 'ready',
-      message: 'x',
-      checks: [],
-      write: {
-        kind: 'resume',
-        object: { apiVersion: 'v1beta2', namespace: 'eksa-system', name: 'paris', uid: 'u', resourceVersion: '1' },
-      },
-    },
-  } as const;
+  const decisions = { entries: [ENTRY], leftOut: 0 };
 
   it('gets what was written, beside the decisions of the sweep', async () => {
     const kept: JournalEntry[] = [];
     const append: Journal['append'] = async (_, entries) => kept.push(...entries) && entries.length;
     const { sweepOne } = await sweeper(works, {
       journal: { journal: { append }, program: '1.2.3' },
-      roll: async () => ({ summary: SUMMARY, problems: [], stepped }),
+      rollout: async () => ({ result: SUMMARY, problems: [], decisions }),
     });
     const { journaled, outcome } = await sweepOne(orderOf(), never);
-    expect(kept).toMatchObject([{ kind: 'rollout', cluster: 'paris', write: 'resume', program: '1.2.3' }]);
+    expect(kept).toEqual([ENTRY]);
     expect(journaled).toEqual({ lines: 1, unwritten: [], leftOut: 0 });
     expect(outcome).toMatchObject({ rollout: SUMMARY, problems: [] });
-  });
-
-  it('gets the update of a node group', async () => {
-    const kept: JournalEntry[] = [];
-    const append: Journal['append'] = async (_, entries) => kept.push(...entries) && entries.length;
-    const step = {
-      kind: 'act',
-      state: 'ready',
-      message: 'x',
-      checks: [],
-      asks: [],
-      ended: [],
-      cluster: 'paris',
-      nodegroup: 'blue',
-      clientRequestToken: 'ng-1',
-    } as const;
-    const { sweepOne } = await sweeper(works, {
-      journal: { journal: { append }, program: '1.2.3' },
-      roll: async () => ({
-        summary: SUMMARY,
-        problems: [],
-        steppedGroups: { step, written: { kind: 'written' }, at: new Date(NOW).toISOString() },
-      }),
-    });
-    await sweepOne(orderOf(), never);
-    expect(kept).toMatchObject([{ kind: 'rollout', cluster: 'paris', write: 'update-node-group', rollout: 'ng-1' }]);
   });
 
   it('says what it could not keep, and that the step was made', async () => {
@@ -180,58 +151,10 @@ describe('the journal of a step', () => {
         program: '1.2.3',
         journal: { append: async (_, entries) => (entries.length > 0 ? Promise.reject(new Error('no')) : 0) },
       },
-      roll: async () => ({ summary: SUMMARY, problems: [], stepped }),
+      rollout: async () => ({ result: SUMMARY, problems: [], decisions }),
     });
     const { journaled, outcome } = await sweepOne(orderOf(), never);
     expect(journaled?.unwritten).toHaveLength(1);
     expect(outcome).toMatchObject({ rollout: SUMMARY, problems: [{ kind: 'journal' }] });
-  });
-});
-
-describe('createClusterRoller', () => {
-  type Step = typeof stepRollout;
-  const stepped = {
-    step: { kind: 'nothing', state: 'idle', message: 'm', checks: [] },
-    problems: [TROUBLE],
-    at: 'now',
-  };
-  const asked: Parameters<Step>[] = [];
-  const roll = createClusterRoller({
-    policies: [{ ...DEFAULT_ROLLOUT_POLICY, clusters: ['par*'] }],
-    clock: () => NOW,
-    step: (async (...args: Parameters<Step>) => {
-      asked.push(args);
-      return stepped;
-    }) as unknown as Step,
-  });
-  const client = { server: 'https://a' } as never;
-  const due = { cluster: {} as never, workload: client, machinesNamespace: 'eksa-system', close: () => undefined };
-
-  it('steps a cluster by the schedule, with its policy', async () => {
-    const open = { ...due, management: client, machinesNamespace: 'eksa-system' };
-    const target = { ...PARIS, eksAnywhereNamespace: 'team-a', audit: { secrets: true as const } };
-    const rolled = await roll({ target, open, handshakes: false, holdWrites: 'why', signal: never });
-    expect(rolled).toMatchObject({ summary: { state: 'idle' }, problems: [TROUBLE] });
-    expect(asked).toMatchObject([
-      [
-        {
-          id: 'paris',
-          name: 'paris',
-          managesItself: true,
-          namespace: 'eksa-system',
-          eksAnywhereNamespace: 'team-a',
-          readEtcdClientSecret: true,
-        },
-        { trigger: 'schedule', holdWrites: 'why', policy: { clusters: ['par*'] } },
-      ],
-    ]);
-    expect(asked[0]?.[0]).not.toHaveProperty('handshakes', expect.anything());
-    expect(asked[0]?.[1]).not.toHaveProperty('ledger', expect.anything());
-  });
-
-  it('has nothing to roll in a cluster without machines of its own', async () => {
-    const rolled = await roll({ target: DUBLIN, open: due, handshakes: false, signal: never });
-    expect(rolled).toMatchObject({ summary: { state: 'off' }, problems: [] });
-    expect(asked).toHaveLength(1);
   });
 });

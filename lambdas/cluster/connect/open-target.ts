@@ -1,21 +1,21 @@
-import type { AddressRule } from '../allowed-addresses.ts';
-import type { SweepTarget } from '../approval/observe.ts';
-import type { ListInstances } from '../aws/ec2-instances.ts';
-import type { IsEksEndpoint } from '../aws/eks-endpoint.ts';
-import type { SignToken } from '../aws/eks-token.ts';
-import { AwsError } from '../aws/errors.ts';
-import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../aws/kubeconfig-secret.ts';
-import { whyNoToken } from '../aws/token-server.ts';
-import type { ExpiredServer } from '../contracts/order.ts';
-import type { Problem } from '../contracts/problem.ts';
-import type { ClusterApiAccess, EksAccess, KubeconfigAccess, Target } from '../contracts/target.ts';
-import { DEFAULT_NAMESPACE } from '../identifiers.ts';
-import { createKubernetesClient, type KubernetesClient } from '../kubernetes/client.ts';
-import { readClusterApiKubeconfig } from '../kubernetes/cluster-api-kubeconfig.ts';
-import { type Connection, type Credentials, hostOf } from '../kubernetes/connection.ts';
-import { KubernetesError } from '../kubernetes/errors.ts';
-import { KubeconfigError } from '../kubernetes/kubeconfig-document.ts';
-import { loadSecretKubeconfig } from '../kubernetes/secret-kubeconfig.ts';
+import type { AddressRule } from '../../allowed-addresses.ts';
+import type { SweepTarget } from '../../approval/observe.ts';
+import type { ListInstances } from '../../aws/ec2-instances.ts';
+import type { IsEksEndpoint } from '../../aws/eks-endpoint.ts';
+import type { SignToken } from '../../aws/eks-token.ts';
+import { AwsError } from '../../aws/errors.ts';
+import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../../aws/kubeconfig-secret.ts';
+import { whyNoToken } from '../../aws/token-server.ts';
+import type { ExpiredServer } from '../../contracts/order.ts';
+import type { Problem } from '../../contracts/problem.ts';
+import type { ClusterApiAccess, EksAccess, KubeconfigAccess, Target } from '../../contracts/target.ts';
+import { DEFAULT_NAMESPACE } from '../../identifiers.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../kubernetes/client.ts';
+import { readClusterApiKubeconfig } from '../../kubernetes/cluster-api-kubeconfig.ts';
+import { type Connection, type Credentials, hostOf } from '../../kubernetes/connection.ts';
+import { KubernetesError } from '../../kubernetes/errors.ts';
+import { KubeconfigError } from '../../kubernetes/kubeconfig-document.ts';
+import { loadSecretKubeconfig } from '../../kubernetes/secret-kubeconfig.ts';
 
 /** A target with its clients. */
 export interface OpenTarget extends SweepTarget {

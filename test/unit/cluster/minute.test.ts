@@ -5,11 +5,7 @@ import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { EksCluster } from '../../../lambdas/aws/eks-clusters.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../../../lambdas/aws/kubeconfig-secret.ts';
-import {
-  createTargetSweeper,
-  type SweepOneTarget,
-  type TargetSweeperOptions,
-} from '../../../lambdas/cluster/sweep-target.ts';
+import { createMinute, type MinuteOptions, type SweepCluster } from '../../../lambdas/cluster/minute.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { EksAccess, Target } from '../../../lambdas/contracts/target.ts';
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
@@ -99,9 +95,9 @@ function secretsOf(texts: Readonly<Record<string, () => string>>): {
   };
 }
 
-function sweeper(options: Partial<TargetSweeperOptions>): SweepOneTarget {
+function sweeper(options: Partial<MinuteOptions>): SweepCluster {
   const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
-  return createTargetSweeper({
+  return createMinute({
     addresses: 'local',
     readSecret: notAsked,
     signToken: notAsked,
@@ -115,7 +111,7 @@ function sweeper(options: Partial<TargetSweeperOptions>): SweepOneTarget {
 }
 
 /** A sweeper of the target whose kubeconfig leads to this server. */
-async function sweeperOf(handler: Handler, options: Partial<TargetSweeperOptions> = {}) {
+async function sweeperOf(handler: Handler, options: Partial<MinuteOptions> = {}) {
   const server = await startTlsServer(handler);
   const text = await kubeconfig(server.connection);
   const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text });
@@ -124,7 +120,7 @@ async function sweeperOf(handler: Handler, options: Partial<TargetSweeperOptions
 
 const BENCH: Target = { ...TARGET, cluster: { name: 'bench', provider: 'eks-anywhere' } };
 
-describe('createTargetSweeper', () => {
+describe('createMinute', () => {
   it('keeps connections and credentials from one sweep to the next', async () => {
     const server = await startTlsServer(accepting(() => TOKEN));
     const text = await kubeconfig(server.connection);
@@ -240,7 +236,7 @@ describe('createTargetSweeper', () => {
       );
       expect(swept).toMatchObject({ outcome: { readable: false, complete: false, problems: [{ kind, object }] } });
       expect(swept).not.toHaveProperty('report', expect.anything());
-      expect(swept).not.toHaveProperty('retry', expect.anything());
+      expect(swept.failures).toEqual([]);
       expect(JSON.stringify(swept)).not.toContain('SENTINEL');
     }
   });
@@ -252,13 +248,12 @@ describe('createTargetSweeper', () => {
       'secret',
     ],
     ['certmarshal itself fails', new TypeError('a secret SENTINEL'), 'bug'],
-  ])('gives the message back when %s', async (_, error, kind) => {
+  ])('has failed, and tried nothing, when %s', async (_, error, kind) => {
     const swept = await sweeper({ readSecret: async () => Promise.reject(error) })(ORDER, never);
     expect(swept).toMatchObject({
-      retry: true,
       outcome: { id: 'berlin', untried: true, readable: false, problems: [{ kind }] },
     });
-    expect(swept.error).toBe(error);
+    expect(swept.failures).toEqual([{ stage: 'approval', error }]);
     expect(JSON.stringify(swept.outcome)).not.toContain('SENTINEL');
   });
 
@@ -439,7 +434,7 @@ describe('an EKS cluster', () => {
   /** EKS that shows the cluster so, and how often it was asked. */
   function eksOf(shown: Partial<EksCluster> | AwsError) {
     const asked: unknown[] = [];
-    const describeCluster: TargetSweeperOptions['describeCluster'] = async (...[scope, name]) => {
+    const describeCluster: MinuteOptions['describeCluster'] = async (...[scope, name]) => {
       asked.push([scope, name]);
       if (shown instanceof AwsError) throw shown;
       return { name, arn: 'arn', status: 'ACTIVE', tags: {}, publicEndpoint: true, serviceCidrs: [], ...shown };
@@ -479,7 +474,7 @@ describe('an EKS cluster', () => {
     const { old } = await rotated();
     const forged = { ...old, endpoint: 'https://attacker.example' };
     const signed: unknown[] = [];
-    const describeCluster: TargetSweeperOptions['describeCluster'] = async (...[, name]) => ({
+    const describeCluster: MinuteOptions['describeCluster'] = async (...[, name]) => ({
       name,
       arn: 'arn',
       status: 'ACTIVE',
@@ -493,7 +488,7 @@ describe('an EKS cluster', () => {
       return TOKEN;
     };
     const sweepOne = sweeper({ describeCluster, signToken, principalArn: PRINCIPAL });
-    const { outcome, retry } = await sweepOne(orderOf(eks(fresh ? old : forged)), never);
+    const { outcome, failures } = await sweepOne(orderOf(eks(fresh ? old : forged)), never);
     expect(outcome).toMatchObject({
       readable: false,
       problems: [
@@ -504,7 +499,7 @@ describe('an EKS cluster', () => {
         },
       ],
     });
-    expect(retry).toBeUndefined();
+    expect(failures).toEqual([]);
     // The endpoint of before, which was asked first, is one.
     expect(signed).toHaveLength(fresh ? 1 : 0);
   });

@@ -1,46 +1,26 @@
-import type { EksAuditReader } from '../aws/eks-audit.ts';
-import type { EksNodeGroups } from '../aws/eks-nodegroups.ts';
-import type { Problem } from '../contracts/problem.ts';
-import type { RolloutSummary } from '../contracts/rollout-summary.ts';
-import type { AwsScope, Target } from '../contracts/target.ts';
-import { nodeGroupSummaryOf } from '../rollout/node-group-summary.ts';
-import type { RolloutPolicy } from '../rollout/policy.ts';
-import { rolloutPolicyOf } from '../rollout/policy-of.ts';
-import { type NodeGroupsStepped, stepNodeGroups } from '../rollout/step-node-groups.ts';
-import { type RolloutLedger, type RolloutStepped, stepRollout } from '../rollout/step-rollout.ts';
-import { summaryOf } from '../rollout/summary.ts';
-import { handshakes } from '../tls/handshakes.ts';
-import type { OpenTarget } from './open-target.ts';
+import type { EksAuditReader } from '../../aws/eks-audit.ts';
+import type { EksNodeGroups } from '../../aws/eks-nodegroups.ts';
+import type { RolloutSummary } from '../../contracts/rollout-summary.ts';
+import type { AwsScope } from '../../contracts/target.ts';
+import type { CollectedDecisions } from '../../journal/decisions.ts';
+import type { RolloutEntry } from '../../journal/journal.ts';
+import { nodeGroupEntries, rolloutEntries } from '../../journal/rollout-entry.ts';
+import { nodeGroupSummaryOf } from '../../rollout/node-group-summary.ts';
+import type { RolloutPolicy } from '../../rollout/policy.ts';
+import { rolloutPolicyOf } from '../../rollout/policy-of.ts';
+import { stepNodeGroups } from '../../rollout/step-node-groups.ts';
+import { type RolloutLedger, stepRollout } from '../../rollout/step-rollout.ts';
+import { summaryOf } from '../../rollout/summary.ts';
+import { handshakes } from '../../tls/handshakes.ts';
+import type { Stage } from '../stage.ts';
 
-/** A step that is due. */
-export interface DueRollout {
-  readonly target: Target;
-  readonly open: OpenTarget;
-  /** The lane reaches the machines: without that nothing begins, and nothing can be verified. */
-  readonly handshakes: boolean;
-  /** Plan, and write nothing; why. */
-  readonly holdWrites?: string;
-  readonly signal: AbortSignal;
-}
-
-/** What became of it. */
-export interface RolledCluster {
-  readonly summary: RolloutSummary;
-  readonly problems: readonly Problem[];
-  /** For the journal; absent where there is nothing to roll. */
-  readonly stepped?: Pick<RolloutStepped, 'step' | 'written' | 'at'>;
-  /** The same of node groups. */
-  readonly steppedGroups?: Pick<NodeGroupsStepped, 'step' | 'written' | 'at'>;
-}
-
-/** Makes the next step of the rollout of one cluster. Whatever is wrong outside of certmarshal is told; only a bug rejects. */
-export type RollCluster = (due: DueRollout) => Promise<RolledCluster>;
-
-export interface ClusterRollerOptions {
+export interface RolloutStageOptions {
   /** `rollouts.clusters` of fleet.yaml. */
   readonly policies: readonly RolloutPolicy[];
   /** Absent where nothing may begin: then what goes on is only looked at. */
   readonly ledger?: RolloutLedger;
+  /** Version of certmarshal. */
+  readonly program: string;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   /** Reads and updates the node groups of EKS clusters. @default none are looked at */
@@ -57,24 +37,29 @@ export interface EksOfClusters {
   nodeGroups(scope: AwsScope, name: string): EksNodeGroups;
 }
 
-export function createClusterRoller({
+/** Makes the next step of the rollout of one cluster. */
+export function createRolloutStage({
   policies,
   ledger,
+  program,
   clock,
   eks,
   step = stepRollout,
   stepGroups = stepNodeGroups,
-}: ClusterRollerOptions): RollCluster {
-  return async ({ target, open, handshakes: reached, holdWrites, signal }) => {
+}: RolloutStageOptions): Stage<true, RolloutSummary> {
+  return async ({ order: { target, handshakes: reached }, open, held, signal }) => {
+    if (open === undefined) return { problems: [] };
     const { management, machinesNamespace, workload } = open;
     const options = {
       policy: rolloutPolicyOf(policies, target),
       ledger,
-      holdWrites,
+      // Plan, and write nothing.
+      holdWrites: held,
       clock,
       signal,
     };
     const { access, cluster, eksAnywhereNamespace } = target;
+    const context = { cluster: target.id, program };
     if (access.kind === 'eks' && eks !== undefined) {
       const { account, region } = access.scope;
       const groups = {
@@ -86,10 +71,11 @@ export function createClusterRoller({
         authorities: eks.authorities(access.scope, cluster.name),
         nodeGroups: eks.nodeGroups(access.scope, cluster.name),
       };
-      const steppedGroups = await stepGroups(groups, options);
-      return { summary: nodeGroupSummaryOf(steppedGroups), problems: steppedGroups.problems, steppedGroups };
+      const stepped = await stepGroups(groups, options);
+      const { problems } = stepped;
+      return { result: nodeGroupSummaryOf(stepped), problems, decisions: recorded(nodeGroupEntries(stepped, context)) };
     }
-    if (management === undefined) return { summary: nothingToRoll(clock()), problems: [] };
+    if (management === undefined) return { result: nothingToRoll(clock()), problems: [] };
     const { caPem } = workload;
     const stepped = await step(
       {
@@ -106,8 +92,14 @@ export function createClusterRoller({
       },
       { ...options, trigger: 'schedule' },
     );
-    return { summary: summaryOf(stepped), problems: stepped.problems, stepped };
+    const { problems } = stepped;
+    return { result: summaryOf(stepped), problems, decisions: recorded(rolloutEntries(stepped, context)) };
   };
+}
+
+/** Most steps write nothing. */
+function recorded(entries: readonly RolloutEntry[]): CollectedDecisions<RolloutEntry> | undefined {
+  return entries.length === 0 ? undefined : { entries, leftOut: 0 };
 }
 
 /** Of a cluster that AWS makes, nothing but node groups. */

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import { createMinute, type MinuteOptions } from '../../../lambdas/cluster/minute.ts';
 import { createClusterRecoverer, type DueRecovery } from '../../../lambdas/cluster/recoverer.ts';
-import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/cluster/sweep-target.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
-import { lazyRecoverer } from '../../../lambdas/functions/sweep-parts.ts';
 import type { JournalEntry } from '../../../lambdas/journal/journal.ts';
 import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
+import { lazy } from '../../../lambdas/lazy.ts';
 import type { RecoveryRow, sweepRecovery } from '../../../lambdas/recovery/sweep-recovery.ts';
 import { isOnLoopback } from '../../fleet/loopback.ts';
 import { auditSummary, PARIS, rolloutSummary, TROUBLE } from '../fleet/values.ts';
@@ -40,7 +40,7 @@ const orderOf = (more: Partial<SweepOrder> = {}): SweepOrder => ({
 });
 
 /** Sweeps PARIS, and remembers the sweeps of windows. */
-async function sweeper(handler: Handler, options: Partial<TargetSweeperOptions> = {}) {
+async function sweeper(handler: Handler, options: Partial<MinuteOptions> = {}) {
   const server = await startTlsServer(handler);
   const { authority } = await defaultCertificates();
   const ca = Buffer.from(authority.certificatePem).toString('base64');
@@ -53,7 +53,7 @@ async function sweeper(handler: Handler, options: Partial<TargetSweeperOptions> 
   const asked: DueRecovery[] = [];
   const kept: JournalEntry[] = [];
   const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
-  const sweepOne = createTargetSweeper({
+  const sweepOne = createMinute({
     addresses: 'local',
     readSecret: async () => text,
     signToken: notAsked,
@@ -78,11 +78,11 @@ describe('the sweep of a recovery window', () => {
     const { asked, kept, sweepOne } = await sweeper(works, {
       audit: async () => {
         done.push('audit');
-        return auditSummary();
+        return { result: auditSummary(), problems: [] };
       },
-      roll: async () => {
+      rollout: async () => {
         done.push('roll');
-        return { summary: rolloutSummary(), problems: [] };
+        return { result: rolloutSummary(), problems: [] };
       },
       recover: async (due) => {
         done.push('recover');
@@ -142,7 +142,7 @@ describe('the sweep of a recovery window', () => {
   ] as const)('does not touch the sweep when certmarshal fails %s', async (_, recover, lines) => {
     const { kept, sweepOne } = await sweeper(works, { recover });
     const swept = await sweepOne(orderOf(), never);
-    expect([swept.recoveryError, swept.retry]).toEqual([new Error('x'), undefined]);
+    expect(swept.failures).toEqual([{ stage: 'recovery', error: new Error('x') }]);
     expect(swept.outcome).toMatchObject({ problems: [{ kind: 'recovery-window' }, { kind: 'recovery-bug' }] });
     expect(kept).toHaveLength(lines);
   });
@@ -158,7 +158,7 @@ describe('createClusterRecoverer', () => {
   it('approves with the connections of the sweep, and records it; loaded late or not', async () => {
     const recoverers = [
       createClusterRecoverer({ program: '1.2.3', clock: () => NOW }),
-      lazyRecoverer({ program: '1.2.3', clock: () => NOW }),
+      lazy(async () => createClusterRecoverer({ program: '1.2.3', clock: () => NOW })),
     ];
     for (const recover of recoverers) {
       const cluster = fakeCluster();

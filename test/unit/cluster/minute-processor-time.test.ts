@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import type { DueAudit } from '../../../lambdas/cluster/auditor.ts';
-import { createTargetSweeper } from '../../../lambdas/cluster/sweep-target.ts';
-import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
+import { createMinute } from '../../../lambdas/cluster/minute.ts';
+import type { StageContext } from '../../../lambdas/cluster/stage.ts';
+import type { OrderedAudit, SweepOrder } from '../../../lambdas/contracts/order.ts';
 import { charged, createProcessorBudget } from '../../../lambdas/processor-time.ts';
 
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
@@ -53,9 +53,9 @@ async function sweeper({ judging = 0, audit = 0 }: { readonly judging?: number; 
     'current-context': 'x',
   });
   const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
-  const audits: DueAudit[] = [];
+  const audits: StageContext<OrderedAudit>[] = [];
   let rollouts = 0;
-  const sweepOne = createTargetSweeper({
+  const sweepOne = createMinute({
     addresses: 'local',
     isEksEndpoint: isOnLoopback,
     readSecret: async () => text,
@@ -69,11 +69,11 @@ async function sweeper({ judging = 0, audit = 0 }: { readonly judging?: number; 
       charged(() => {
         cpuMs += audit;
       });
-      return auditSummary();
+      return { result: auditSummary(), problems: [] };
     },
-    roll: async () => {
+    rollout: async () => {
       rollouts += 1;
-      return { summary: rolloutSummary(), problems: [] };
+      return { result: rolloutSummary(), problems: [] };
     },
     // Looked at before and after each piece.
     budgetOf: () =>
@@ -106,12 +106,12 @@ describe('the processor time of a sweep', () => {
 
   it('is over: nothing more is approved, what was known is assessed again, and the next sweep begins anew', async () => {
     const { sweepOne, audits, rollouts, writes, behave } = await sweeper({ judging: 6_000 });
-    const { outcome, retry } = await sweepOne(ORDER, never);
-    expect(retry).toBeUndefined();
+    const { outcome, failures } = await sweepOne(ORDER, never);
+    expect(failures).toEqual([]);
     expect(outcome).toMatchObject({ complete: false, counts: { approved: 0 } });
     expect(outcome.problems[0]).toMatchObject(SPENT);
     expect([writes(), rollouts(), audits.length]).toEqual([0, 0, 1]);
-    expect(audits[0]).toMatchObject({ open: undefined, problem: SPENT });
+    expect(audits[0]).toMatchObject({ open: undefined, trouble: SPENT });
     // The snapshot of before can still be read.
     expect(audits[0]?.signal.aborted).toBe(false);
 

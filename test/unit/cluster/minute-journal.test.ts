@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { createTargetSweeper } from '../../../lambdas/cluster/sweep-target.ts';
+import { createMinute } from '../../../lambdas/cluster/minute.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { Journal, JournalEntry } from '../../../lambdas/journal/journal.ts';
 import { policyHash } from '../../../lambdas/journal/sweep-journal.ts';
@@ -54,7 +54,7 @@ async function sweeperWith(append: Journal['append'], { onWrite = done, onRead, 
     'current-context': 'x',
   });
   const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
-  return createTargetSweeper({
+  return createMinute({
     addresses: 'local',
     readSecret: async () => kubeconfig,
     signToken: notAsked,
@@ -182,7 +182,10 @@ describe('the journal of a sweep', () => {
     });
     const swept = await sweepOne(order(), never);
     expect(kept.map((entry) => entry.outcome).toSorted()).toEqual(['none', 'unknown', 'written']);
-    expect(swept).toMatchObject({ retry: true, error: bug, report: { complete: false, counts: { approved: 1 } } });
+    expect(swept).toMatchObject({
+      failures: [{ stage: 'approval', error: bug }],
+      report: { complete: false, counts: { approved: 1 } },
+    });
     expect(swept.outcome).toMatchObject({ readable: true, complete: false, counts: { approved: 1 } });
     expect(swept.outcome.problems[0]).toMatchObject({ kind: 'bug', object: 'cluster fleet/bench' });
   });
