@@ -4,13 +4,12 @@ import type { Thresholds } from '../audit/rules/thresholds.ts';
 import { isEksEndpoint } from '../aws/eks-endpoint.ts';
 import { createTokenSigner } from '../aws/eks-token.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';
-import { type CredentialsOf, createCredentials } from '../aws/spoke-credentials.ts';
+import { createCredentials } from '../aws/spoke-credentials.ts';
 import type { FleetRollouts } from '../config/fleet.ts';
 import type { Rebuilt } from '../journal/s3-journal.ts';
 import { withRetryBuffer } from '../journal/sweep-journal.ts';
 import { lazy, once } from '../lazy.ts';
-import { createMinute, type MinuteOptions, type SweepCluster } from './minute.ts';
-import type { EksOfClusters } from './stages/rollout.ts';
+import { createMinute, type SweepCluster } from './minute.ts';
 
 export interface DeployedOptions {
   /** ARN of the role that signs the tokens, for remedies. */
@@ -24,113 +23,69 @@ export interface DeployedOptions {
   readonly onRebuilt: (rebuilt: Rebuilt) => void;
 }
 
-type Deployed<Part extends keyof MinuteOptions> = NonNullable<MinuteOptions[Part]>;
-
 const clock = Date.now;
 const program = packageJson.version;
 
 /** The minute of a cluster as the sweep function has it. Most sweeps need little of this, and a new function must not wait for code to approve: the rest is loaded at its first use. */
 export function createDeployedMinute(options: DeployedOptions): SweepCluster {
+  const { buckets, onRebuilt, policies, principalArn, thresholds } = options;
+  const { clusters, ...limits } = options.rollouts;
   const credentials = createCredentials({ sessionName: 'certmarshal-sweep' });
-  const { principalArn, policies } = options;
+  const s3 = once(async () => new (await import('@aws-sdk/client-s3')).S3Client());
+  const instances = once(async () => (await import('../aws/ec2-instances.ts')).createInstanceReader({ credentials }));
+  const eksAudit = once(async () => (await import('../aws/eks-audit.ts')).createEksAuditReader({ credentials }));
   return createMinute({
     addresses: 'cluster',
     readSecret: createSecretReader(),
     signToken: createTokenSigner({}),
     isEksEndpoint,
-    describeCluster: describerOf(credentials),
-    listInstances: instancesOf(credentials),
+    // Only a cluster that cannot be reached where it was is looked for in EKS.
+    describeCluster: lazy(async () => {
+      const reader = (await import('../aws/eks-clusters.ts')).createEksReader({ credentials });
+      return async (...call) => reader.describeCluster(...call);
+    }),
+    // EC2's schemas are as much code as all the rest of a sweep, and most sweeps find no open request.
+    async *listInstances(...query) {
+      yield* (await instances())(...query);
+    },
     principalArn,
     policies,
     clock,
-    // Hardly ever is a window open.
     recover: lazy(async () => (await import('./recoverer.ts')).createClusterRecoverer({ program, clock })),
-    audit: auditOf(options, credentials),
-    rollout: rolloutOf(options, credentials),
-    journal: { program, journal: withRetryBuffer({ append: appenderOf(options) }) },
-  });
-}
-
-/** Only a cluster that cannot be reached where it was is looked for in EKS. */
-function describerOf(credentials: CredentialsOf): Deployed<'describeCluster'> {
-  return lazy(async () => {
-    const { createEksReader } = await import('../aws/eks-clusters.ts');
-    const reader = createEksReader({ credentials });
-    return async (...call) => reader.describeCluster(...call);
-  });
-}
-
-/** EC2's schemas are as much code as all the rest of a sweep, and most sweeps find no open request. */
-function instancesOf(credentials: CredentialsOf): Deployed<'listInstances'> {
-  const reader = once(async () => (await import('../aws/ec2-instances.ts')).createInstanceReader({ credentials }));
-  return async function* listInstances(scope, query, signal) {
-    yield* (await reader())(scope, query, signal);
-  };
-}
-
-/** Most sweeps decide nothing. */
-function appenderOf({ buckets, onRebuilt }: DeployedOptions): Deployed<'journal'>['journal']['append'] {
-  return lazy(async () => {
-    const [{ S3Client }, { createS3Journal }] = await Promise.all([
-      import('@aws-sdk/client-s3'),
-      import('../journal/s3-journal.ts'),
-    ]);
-    const journal = createS3Journal({ client: new S3Client(), bucket: buckets.journal, onRebuilt });
-    return async (...entries) => journal.append(...entries);
-  });
-}
-
-function auditOf({ buckets, thresholds }: DeployedOptions, credentials: CredentialsOf): Deployed<'audit'> {
-  return lazy(async () => {
-    const [{ S3Client }, { createS3Snapshots }, { createAuditStage }, { createEksAuditReader }] = await Promise.all([
-      import('@aws-sdk/client-s3'),
-      import('../audit/s3-snapshots.ts'),
-      import('./stages/audit.ts'),
-      import('../aws/eks-audit.ts'),
-    ]);
-    return createAuditStage({
-      snapshots: createS3Snapshots({ client: new S3Client(), bucket: buckets.snapshots }),
-      thresholds,
-      eksAudit: createEksAuditReader({ credentials }),
-      clock,
-    });
-  });
-}
-
-/**
- * Where fleet.yaml lets nothing roll there is no ledger, nor a right to one: what goes on is looked at to its end. EKS is asked only where some node group may be
- * updated.
- */
-function rolloutOf(
-  { buckets, rollouts: { clusters, ...limits } }: DeployedOptions,
-  credentials: CredentialsOf,
-): Deployed<'rollout'> {
-  return lazy(async () => {
-    const [{ S3Client }, { createJsonObjects }, { createRolloutLedger }, { createRolloutStage }] = await Promise.all([
-      import('@aws-sdk/client-s3'),
-      import('../aws/json-objects.ts'),
-      import('./rollout-ledger.ts'),
-      import('./stages/rollout.ts'),
-    ]);
-    const objects = createJsonObjects({ client: new S3Client(), bucket: buckets.state });
-    return createRolloutStage({
-      policies: clusters,
-      ledger: clusters.length === 0 ? undefined : createRolloutLedger({ objects, limits, clock }),
-      eks: clusters.some(({ nodeGroups }) => nodeGroups) ? await eksOf(credentials) : undefined,
+    audit: lazy(async () => {
+      const [client, eks, { createS3Snapshots }, { createAuditStage }] = await Promise.all([
+        s3(),
+        eksAudit(),
+        import('../audit/s3-snapshots.ts'),
+        import('./stages/audit.ts'),
+      ]);
+      const snapshots = createS3Snapshots({ client, bucket: buckets.snapshots });
+      return createAuditStage({ snapshots, thresholds, eksAudit: eks, clock });
+    }),
+    // Where fleet.yaml lets nothing roll there is no ledger, nor a right to one: what goes on is looked at to its end.
+    rollout: lazy(async () => {
+      const [client, { createJsonObjects }, { createRolloutLedger }, { createRolloutStage }] = await Promise.all([
+        s3(),
+        import('../aws/json-objects.ts'),
+        import('./rollout-ledger.ts'),
+        import('./stages/rollout.ts'),
+      ]);
+      const objects = createJsonObjects({ client, bucket: buckets.state });
+      const ledger = clusters.length === 0 ? undefined : createRolloutLedger({ objects, limits, clock });
+      const base = { policies: clusters, ledger, program, clock };
+      if (!clusters.some(({ nodeGroups }) => nodeGroups)) return createRolloutStage(base);
+      const [reader, { createEksNodeGroups }] = await Promise.all([eksAudit(), import('../aws/eks-nodegroups.ts')]);
+      return createRolloutStage({ ...base, eks: { reader, nodeGroups: createEksNodeGroups({ credentials }) } });
+    }),
+    journal: {
       program,
-      clock,
-    });
+      journal: withRetryBuffer({
+        append: lazy(async () => {
+          const [client, { createS3Journal }] = await Promise.all([s3(), import('../journal/s3-journal.ts')]);
+          const journal = createS3Journal({ client, bucket: buckets.journal, onRebuilt });
+          return async (...entries) => journal.append(...entries);
+        }),
+      }),
+    },
   });
-}
-
-async function eksOf(credentials: CredentialsOf): Promise<EksOfClusters> {
-  const [{ createEksAuditReader }, { createEksNodeGroups }] = await Promise.all([
-    import('../aws/eks-audit.ts'),
-    import('../aws/eks-nodegroups.ts'),
-  ]);
-  const readerOf = createEksAuditReader({ credentials });
-  return {
-    authorities: (scope, name) => async (signal) => readerOf(scope, name).authorities(signal),
-    nodeGroups: createEksNodeGroups({ credentials }),
-  };
 }

@@ -59,14 +59,7 @@ export function createMinute(options: MinuteOptions): SweepCluster {
     try {
       const approved = await runStage('approval', order, approval, minute);
       const found = approved.result;
-      const seen = {
-        ...found,
-        problems: approved.problems,
-        untried: isUntried(approved),
-        startedAt,
-        finishedAt: clock(),
-      };
-      const outcome = outcomeOf(order.target, seen);
+      const outcome = outcomeOf(order.target, approved, { startedAt, finishedAt: clock() });
       const unread = outcome.readable ? undefined : 'the sweep could not read the cluster';
       const known = { open: found?.open, held: found?.held ?? unread };
 
@@ -92,12 +85,6 @@ export function createMinute(options: MinuteOptions): SweepCluster {
       connection.release();
     }
   };
-}
-
-/** We had nothing to show to the cluster: our own credentials are missing, or certmarshal failed before. */
-function isUntried({ result, problems, failures }: StageEnd<Approved>): true | undefined {
-  const isWithout = result?.report.readable !== true && problems.some(({ kind }) => kind === 'credentials');
-  return isWithout || (result === undefined && failures.length > 0) ? true : undefined;
 }
 
 /** With what came on top of its problems. */

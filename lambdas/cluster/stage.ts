@@ -72,39 +72,38 @@ interface StageRow {
   /** Of its time, what it leaves for writing down what it saw. Milliseconds. */
   readonly wrapUpMs: number;
   readonly begins: (context: StageContext<unknown>) => boolean;
-  /** Kind of the problem that certmarshal itself failed, and what to know beside that. */
-  readonly failure: { readonly kind: string; readonly remedy: string };
+  /** Of the problem that certmarshal itself failed. */
+  readonly kind: string;
+  /** What else to know then. */
+  readonly remedy: string;
 }
 
+const always = (): boolean => true;
+
 const STAGES: Readonly<Record<StageName, StageRow>> = {
-  approval: {
-    shortestMs: 0,
-    wrapUpMs: 0,
-    begins: () => true,
-    failure: { kind: 'bug', remedy: '' },
-  },
+  approval: { shortestMs: 0, wrapUpMs: 0, begins: always, kind: 'bug', remedy: '' },
   recovery: {
     shortestMs: 3_000,
     wrapUpMs: 0,
     // Also to tell why nothing is approved in a window that is open.
-    begins: () => true,
-    failure: { kind: 'recovery-bug', remedy: ' docs/runbooks/recovery.md has the way by hand.' },
+    begins: always,
+    kind: 'recovery-bug',
+    remedy: ' docs/runbooks/recovery.md has the way by hand.',
   },
   audit: {
     shortestMs: 2_000,
     wrapUpMs: 1_000,
     // A cluster that answers is audited with the next order. Of one that does not, or takes its time each time, what is known from before has to be looked at again now.
     begins: ({ open, trouble, last }) => !last.aborted && (open !== undefined || trouble !== undefined),
-    failure: { kind: 'bug', remedy: ' Approvals go on.' },
+    kind: 'bug',
+    remedy: ' Approvals go on.',
   },
   rollout: {
     shortestMs: 5_000,
     wrapUpMs: 0,
     begins: ({ open }) => open !== undefined,
-    failure: {
-      kind: 'bug',
-      remedy: ' Approvals go on; whether a rollout goes on, Cluster API tells.',
-    },
+    kind: 'bug',
+    remedy: ' Approvals go on; whether a rollout goes on, Cluster API tells.',
   },
 };
 
@@ -166,7 +165,7 @@ function failureOf({ stage, error }: StageFailure, id: string): Problem {
     const { object, problem, remedy } = error;
     return problemOf({ kind: 'secret', object, problem, remedy });
   }
-  const { kind, remedy } = STAGES[stage].failure;
+  const { kind, remedy } = STAGES[stage];
   const [object, what] = stage === 'approval' ? [`cluster ${id}`, 'sweep'] : [`${stage} of cluster ${id}`, stage];
   return {
     kind,

@@ -7,7 +7,7 @@ import { AwsError } from '../../aws/errors.ts';
 import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../../aws/kubeconfig-secret.ts';
 import { whyNoToken } from '../../aws/token-server.ts';
 import type { ExpiredServer } from '../../contracts/order.ts';
-import type { Problem } from '../../contracts/problem.ts';
+import { type Problem, problemOf } from '../../contracts/problem.ts';
 import type { ClusterApiAccess, EksAccess, KubeconfigAccess, Target } from '../../contracts/target.ts';
 import { DEFAULT_NAMESPACE } from '../../identifiers.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../kubernetes/client.ts';
@@ -159,8 +159,7 @@ async function openClusterApi(
     text = await readClusterApiKubeconfig(management, { namespace, name, signal });
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
-    const { kind, problem, remedy } = error;
-    throw new UnusableTargetError({ kind, object: error.object, message: problem, remedy });
+    throw new UnusableTargetError(problemOf(error));
   }
   const remedy = 'Cluster API writes the Secret anew when it is deleted; or name a kubeconfig secret in fleet.yaml.';
   return usable(`${object} on ${management.server}`, remedy, () =>

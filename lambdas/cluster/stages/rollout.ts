@@ -33,7 +33,7 @@ export interface RolloutStageOptions {
 
 /** Of the cluster with this name in this account and Region. */
 export interface EksOfClusters {
-  authorities(scope: AwsScope, name: string): EksAuditReader['authorities'];
+  reader(scope: AwsScope, name: string): Pick<EksAuditReader, 'authorities'>;
   nodeGroups(scope: AwsScope, name: string): EksNodeGroups;
 }
 
@@ -62,13 +62,14 @@ export function createRolloutStage({
     const context = { cluster: target.id, program };
     if (access.kind === 'eks' && eks !== undefined) {
       const { account, region } = access.scope;
+      const reader = eks.reader(access.scope, cluster.name);
       const groups = {
         id: target.id,
         name: cluster.name,
         account,
         region,
         workload,
-        authorities: eks.authorities(access.scope, cluster.name),
+        authorities: async (until: AbortSignal) => reader.authorities(until),
         nodeGroups: eks.nodeGroups(access.scope, cluster.name),
       };
       const stepped = await stepGroups(groups, options);

@@ -1,13 +1,11 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { stringify } from 'yaml';
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { KubeconfigSecretError } from '../../../lambdas/aws/kubeconfig-secret.ts';
-import { createMinute, type MinuteOptions } from '../../../lambdas/cluster/minute.ts';
+import type { MinuteOptions } from '../../../lambdas/cluster/minute.ts';
 import type { StageContext } from '../../../lambdas/cluster/stage.ts';
 import type { OrderedAudit, SweepOrder } from '../../../lambdas/contracts/order.ts';
-import { isOnLoopback } from '../../fleet/loopback.ts';
 import { auditSummary, PARIS } from '../fleet/values.ts';
-import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
+import { answer, type Handler } from '../kubernetes/tls-server.ts';
+import { minuteOver } from './minute-over-tls.ts';
 
 const never = new AbortController().signal;
 const REACH = { secrets: true, kubeletMetrics: false };
@@ -22,39 +20,14 @@ const orderOf = (more: Partial<SweepOrder> = {}): SweepOrder => ({
   ...more,
 });
 
-async function kubeconfigOf(server: string): Promise<string> {
-  const { authority } = await defaultCertificates();
-  const ca = Buffer.from(authority.certificatePem).toString('base64');
-  return stringify({
-    clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': ca } }],
-    users: [{ name: 'u', user: { token: TOKEN } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  });
-}
-
 /** Sweeps PARIS, and remembers the audits. */
 async function sweeper(handler: Handler, options: Partial<MinuteOptions> = {}) {
-  const server = await startTlsServer(handler);
-  const text = await kubeconfigOf(server.connection.server);
   const audits: StageContext<OrderedAudit>[] = [];
-  const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
   const audit: MinuteOptions['audit'] = async (context) => {
     audits.push(context);
     return { result: SUMMARY, problems: [] };
   };
-  const sweepOne = createMinute({
-    addresses: 'local',
-    readSecret: async () => text,
-    signToken: notAsked,
-    isEksEndpoint: isOnLoopback,
-    describeCluster: notAsked,
-    async *listInstances() {},
-    policies: [DEFAULT_POLICY],
-    clock: Date.now,
-    audit,
-    ...options,
-  });
+  const { server, sweepOne } = await minuteOver(handler, { audit, ...options });
   return { server, audits, sweepOne };
 }
 

@@ -1,16 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { createMinute } from '../../../lambdas/cluster/minute.ts';
 import type { StageContext } from '../../../lambdas/cluster/stage.ts';
 import type { OrderedAudit, SweepOrder } from '../../../lambdas/contracts/order.ts';
 import { charged, createProcessorBudget } from '../../../lambdas/processor-time.ts';
 
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 
-import { isOnLoopback } from '../../fleet/loopback.ts';
 import { auditSummary, PARIS, rolloutSummary } from '../fleet/values.ts';
-import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
+import { answer, type Handler } from '../kubernetes/tls-server.ts';
+import { minuteOver } from './minute-over-tls.ts';
 
 const never = new AbortController().signal;
 const SPENT = {
@@ -43,27 +40,9 @@ const two: Handler = ({ url, method }, response) => {
 async function sweeper({ judging = 0, audit = 0 }: { readonly judging?: number; readonly audit?: number }) {
   let cpuMs = 0;
   let pieceMs = judging;
-  const server = await startTlsServer(two);
-  const { authority } = await defaultCertificates();
-  const ca = Buffer.from(authority.certificatePem).toString('base64');
-  const text = stringify({
-    clusters: [{ name: 'c', cluster: { server: server.connection.server, 'certificate-authority-data': ca } }],
-    users: [{ name: 'u', user: { token: TOKEN } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  });
-  const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
   const audits: StageContext<OrderedAudit>[] = [];
   let rollouts = 0;
-  const sweepOne = createMinute({
-    addresses: 'local',
-    isEksEndpoint: isOnLoopback,
-    readSecret: async () => text,
-    signToken: notAsked,
-    describeCluster: notAsked,
-    async *listInstances() {},
-    policies: [DEFAULT_POLICY],
-    clock: Date.now,
+  const { server, sweepOne } = await minuteOver(two, {
     audit: async (due) => {
       audits.push(due);
       charged(() => {

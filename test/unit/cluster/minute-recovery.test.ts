@@ -1,18 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { createMinute, type MinuteOptions } from '../../../lambdas/cluster/minute.ts';
+import type { MinuteOptions } from '../../../lambdas/cluster/minute.ts';
 import { createClusterRecoverer, type DueRecovery } from '../../../lambdas/cluster/recoverer.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { JournalEntry } from '../../../lambdas/journal/journal.ts';
 import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
 import { lazy } from '../../../lambdas/lazy.ts';
 import type { RecoveryRow, sweepRecovery } from '../../../lambdas/recovery/sweep-recovery.ts';
-import { isOnLoopback } from '../../fleet/loopback.ts';
 import { auditSummary, PARIS, rolloutSummary, TROUBLE } from '../fleet/values.ts';
-import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
+import { answer, type Handler } from '../kubernetes/tls-server.ts';
 import { apiError, CSRS, fakeCluster } from '../recovery/fake-cluster.ts';
 import { CLUSTER_ID, clientCsr, NOW, windowOf } from '../recovery/fixtures.ts';
+import { minuteOver } from './minute-over-tls.ts';
 
 const never = new AbortController().signal;
 const WINDOW = windowOf({ cluster: 'paris' });
@@ -41,27 +39,9 @@ const orderOf = (more: Partial<SweepOrder> = {}): SweepOrder => ({
 
 /** Sweeps PARIS, and remembers the sweeps of windows. */
 async function sweeper(handler: Handler, options: Partial<MinuteOptions> = {}) {
-  const server = await startTlsServer(handler);
-  const { authority } = await defaultCertificates();
-  const ca = Buffer.from(authority.certificatePem).toString('base64');
-  const text = stringify({
-    clusters: [{ name: 'c', cluster: { server: server.connection.server, 'certificate-authority-data': ca } }],
-    users: [{ name: 'u', user: { token: TOKEN } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  });
   const asked: DueRecovery[] = [];
   const kept: JournalEntry[] = [];
-  const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
-  const sweepOne = createMinute({
-    addresses: 'local',
-    readSecret: async () => text,
-    signToken: notAsked,
-    isEksEndpoint: isOnLoopback,
-    describeCluster: notAsked,
-    async *listInstances() {},
-    policies: [DEFAULT_POLICY],
-    clock: Date.now,
+  const { sweepOne } = await minuteOver(handler, {
     recover: async (due) => {
       asked.push(due);
       return { problems: [{ ...TROUBLE, kind: 'recovery-denied' }], decisions: RECORDED };

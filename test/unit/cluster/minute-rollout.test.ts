@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { createMinute, type MinuteOptions } from '../../../lambdas/cluster/minute.ts';
+import type { MinuteOptions } from '../../../lambdas/cluster/minute.ts';
 import type { StageContext } from '../../../lambdas/cluster/stage.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { Journal, JournalEntry, RolloutEntry } from '../../../lambdas/journal/journal.ts';
-import { isOnLoopback } from '../../fleet/loopback.ts';
 import { auditSummary, NOW, PARIS, rolloutSummary, TROUBLE } from '../fleet/values.ts';
-import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
+import { answer, type Handler } from '../kubernetes/tls-server.ts';
+import { minuteOver } from './minute-over-tls.ts';
 
 const never = new AbortController().signal;
 const SUMMARY = rolloutSummary();
@@ -24,33 +22,12 @@ const orderOf = (more: Partial<SweepOrder> = {}): SweepOrder => ({
 
 /** Sweeps PARIS, and remembers the steps. */
 async function sweeper(handler: Handler, options: Partial<MinuteOptions> = {}) {
-  const server = await startTlsServer(handler);
-  const { authority } = await defaultCertificates();
-  const ca = Buffer.from(authority.certificatePem).toString('base64');
-  const text = stringify({
-    clusters: [{ name: 'c', cluster: { server: server.connection.server, 'certificate-authority-data': ca } }],
-    users: [{ name: 'u', user: { token: TOKEN } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  });
   const steps: StageContext<true>[] = [];
-  const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
   const rollout: MinuteOptions['rollout'] = async (context) => {
     steps.push(context);
     return { result: SUMMARY, problems: [] };
   };
-  const sweepOne = createMinute({
-    addresses: 'local',
-    readSecret: async () => text,
-    signToken: notAsked,
-    isEksEndpoint: isOnLoopback,
-    describeCluster: notAsked,
-    async *listInstances() {},
-    policies: [DEFAULT_POLICY],
-    clock: Date.now,
-    rollout,
-    ...options,
-  });
+  const { server, sweepOne } = await minuteOver(handler, { rollout, ...options });
   return { server, steps, sweepOne };
 }
 

@@ -132,9 +132,9 @@ describe('createRolloutStage, of an EKS cluster', () => {
   const context = contextOf(DUBLIN, { due: true as const, open });
   const asked: string[] = [];
   const eks: EksOfClusters = {
-    authorities: ({ account, region }, name) => {
-      asked.push(`authorities ${account}/${region}/${name}`);
-      return async () => [];
+    reader: ({ account, region }, name) => {
+      asked.push(`reader ${account}/${region}/${name}`);
+      return { authorities: async () => [] };
     },
     nodeGroups: ({ account, region }, name) => {
       asked.push(`node groups ${account}/${region}/${name}`);
@@ -177,10 +177,7 @@ describe('createRolloutStage, of an EKS cluster', () => {
       ],
     ]);
     expect(steps[0]?.[1].ledger).toBe(ledger);
-    expect(asked).toEqual([
-      'authorities 111122223333/eu-central-1/dublin',
-      'node groups 111122223333/eu-central-1/dublin',
-    ]);
+    expect(asked).toEqual(['reader 111122223333/eu-central-1/dublin', 'node groups 111122223333/eu-central-1/dublin']);
   });
 
   it('asks nothing where fleet.yaml does not opt in', async () => {
