@@ -134,7 +134,7 @@ async function openKubeconfig(
     const connection = { ...loadSecretKubeconfig(text, { credentials: own || undefined }), addresses };
     const foreign = authenticatorId && whyNoToken(connection.server, { authenticatorId, isEks }, isEksEndpoint);
     if (foreign) throw new UnusableTargetError({ kind: 'endpoint', object, ...foreign });
-    return createKubernetesClient(tolerating(connection, expiredServer));
+    return createKubernetesClient({ ...connection, expiredServer });
   });
 }
 
@@ -163,12 +163,8 @@ async function openClusterApi(
   }
   const remedy = 'Cluster API writes the Secret anew when it is deleted; or name a kubeconfig secret in fleet.yaml.';
   return usable(`${object} on ${management.server}`, remedy, () =>
-    createKubernetesClient(tolerating({ ...loadSecretKubeconfig(text), addresses }, expiredServer)),
+    createKubernetesClient({ ...loadSecretKubeconfig(text), addresses, expiredServer }),
   );
-}
-
-function tolerating(connection: Connection, expiredServer: ExpiredServer | undefined): Connection {
-  return expiredServer === undefined ? connection : { ...connection, expiredServer };
 }
 
 /** Tokens that our own role signs. */

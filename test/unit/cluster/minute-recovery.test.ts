@@ -4,7 +4,6 @@ import { createClusterRecoverer, type DueRecovery } from '../../../lambdas/clust
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { JournalEntry } from '../../../lambdas/journal/journal.ts';
 import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
-import { lazy } from '../../../lambdas/lazy.ts';
 import type { RecoveryRow, sweepRecovery } from '../../../lambdas/recovery/sweep-recovery.ts';
 import { auditSummary, PARIS, rolloutSummary, TROUBLE } from '../fleet/values.ts';
 import { answer, type Handler } from '../kubernetes/tls-server.ts';
@@ -135,24 +134,18 @@ describe('createClusterRecoverer', () => {
     return { target, open: { ...open, close: () => undefined }, window: windowOf(), signal: never };
   };
 
-  it('approves with the connections of the sweep, and records it; loaded late or not', async () => {
-    const recoverers = [
-      createClusterRecoverer({ program: '1.2.3', clock: () => NOW }),
-      lazy(async () => createClusterRecoverer({ program: '1.2.3', clock: () => NOW })),
-    ];
-    for (const recover of recoverers) {
-      const cluster = fakeCluster();
-      cluster.addCsr(clientCsr({ name: 'csr-1' }));
-      cluster.addCsr(clientCsr({ name: 'csr-2', node: 'cp-3' }));
-      // oxlint-disable-next-line no-await-in-loop -- each has a cluster of its own
-      const { problems, decisions } = await recover(due(cluster));
-      expect(problems).toEqual([]);
-      expect(cluster.approved()).toEqual(['csr-1']);
-      expect(decisions.entries).toMatchObject([
-        { kind: 'recovery', cluster: CLUSTER_ID, csr: 'csr-1', outcome: 'written', window: 'w-1', program: '1.2.3' },
-        { kind: 'recovery', csr: 'csr-2', verdict: 'leave', reason: 'NodeNotNamed' },
-      ]);
-    }
+  it('approves with the connections of the sweep, and records it', async () => {
+    const cluster = fakeCluster();
+    cluster.addCsr(clientCsr({ name: 'csr-1' }));
+    cluster.addCsr(clientCsr({ name: 'csr-2', node: 'cp-3' }));
+    const recover = createClusterRecoverer({ program: '1.2.3', clock: () => NOW });
+    const { problems, decisions } = await recover(due(cluster));
+    expect(problems).toEqual([]);
+    expect(cluster.approved()).toEqual(['csr-1']);
+    expect(decisions.entries).toMatchObject([
+      { kind: 'recovery', cluster: CLUSTER_ID, csr: 'csr-1', outcome: 'written', window: 'w-1', program: '1.2.3' },
+      { kind: 'recovery', csr: 'csr-2', verdict: 'leave', reason: 'NodeNotNamed' },
+    ]);
   });
 
   it('says of a problem that it is one of the recovery', async () => {
