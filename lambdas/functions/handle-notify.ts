@@ -3,7 +3,7 @@ import { AwsError } from '../aws/errors.ts';
 import type { UnsentEvents } from '../aws/events.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
 import type { Link } from '../aws/presigned-link.ts';
-import type { TopicMessage } from '../aws/topics.ts';
+import type { Publish } from '../aws/topics.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { parseFleetIndex } from '../contracts/fleet-index.ts';
 import {
@@ -46,7 +46,7 @@ export interface NotifyOptions extends Telemetry {
   readonly bucket?: string;
   readonly monitoring: Monitoring;
   /** To the topic of the severity. @throws AwsError */
-  readonly publish: (severity: AlarmSeverity, message: TopicMessage, signal: AbortSignal) => Promise<void>;
+  readonly publish: Publish<AlarmSeverity>;
   readonly putEvents: (events: readonly BusEvent[], signal: AbortSignal) => Promise<UnsentEvents<BusEvent>>;
   /** To the report page; undefined where messages carry none. */
   readonly link: Link | undefined;
