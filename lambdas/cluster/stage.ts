@@ -71,10 +71,11 @@ interface StageRow {
   readonly shortestMs: number;
   /** Of its time, what it leaves for writing down what it saw. Milliseconds. */
   readonly wrapUpMs: number;
+  /** Whether the stage runs: a stage that does not run is not loaded. */
   readonly begins: (context: StageContext<unknown>) => boolean;
-  /** Of the problem that certmarshal itself failed. */
+  /** Kind of the problem that tells a bug in the stage. */
   readonly kind: string;
-  /** What else to know then. */
+  /** What people need to know beside the bug. */
   readonly remedy: string;
 }
 
@@ -140,7 +141,7 @@ export async function runStage<Due, Result>(
     open: hasTime ? known.open : undefined,
     held: known.held,
     trouble: spentProblem(`cluster ${id}`, budget.signal) ?? known.trouble,
-    // What a stage does without the cluster when the processor time is spent is still to be done.
+    // A stage that begins when the processor time is spent asks the cluster nothing, and has to finish.
     signal: AbortSignal.any([last, end.signal, ...(isSpent ? [] : [budget.signal])]),
     last,
   };

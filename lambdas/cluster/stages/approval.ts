@@ -75,12 +75,13 @@ export function createApprovalStage({
       const reached = handshakes ? { ...open, handshake: handshakeOf(open.workload) } : open;
       const acted = (one: Acted): void => decisions?.take(one);
       const { report, bug } = await approve(reached, judging, clock, signal, { acted }, policies).then(whole, untilBug);
-      const found = bug === undefined ? await lookForClusters(order, report, open, signal) : { problems: [] };
-      const seen = { problems: [...report.problems, ...found.problems], report, bug };
+      const looked = bug === undefined ? await lookForClusters(order, report, open, signal) : { problems: [] };
+      const { problems: unlisted, ...clusters } = looked;
+      const seen = { problems: [...report.problems, ...unlisted], report, bug };
       const problems = await connection.doubt(seen, signal);
       if (problems === undefined) continue;
       return {
-        result: { ...found, open, report, server: open.workload.server, moved: moved !== undefined, held },
+        result: { ...clusters, open, report, server: open.workload.server, moved: moved !== undefined, held },
         notices: [...heldProblem(order, held), ...expiredProblem(order, open)],
         problems: explained(problems, signal, deadlineMs),
         decisions: decisions?.collected(),
@@ -104,7 +105,7 @@ function untilBug(error: unknown): Told {
   return { report: error.report, bug: { error: error.cause } };
 }
 
-/** Nothing that ended with the stage is explained by the cluster that it happened to ask just then. */
+/** A call that the end of the stage stopped says nothing about the object that it was for. */
 function explained(problems: readonly Problem[], signal: AbortSignal, deadlineMs: number): readonly Problem[] {
   return problems.map((problem) => {
     if (problem.kind !== 'aborted') return problem;
