@@ -1,8 +1,8 @@
+import { approve } from '../../lambdas/approval/approve.ts';
 import type { SweepTarget } from '../../lambdas/approval/observe.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
 import { isFor } from '../../lambdas/approval/selection.ts';
-import { sweep } from '../../lambdas/approval/sweep.ts';
 import { parseDuration } from '../../lambdas/config/duration.ts';
 import { EXIT_HELP, type Register, withTarget } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
@@ -96,7 +96,7 @@ async function sweepOnce(
   progress.say(`${name}: reading requests and evidence`);
   let open = 0;
   let judged = 0;
-  return sweep(target, policies, clock, signal, {
+  return approve(target, policies, clock, signal, {
     observed: (observed) => {
       open = observed.open.length;
     },

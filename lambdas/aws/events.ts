@@ -1,4 +1,4 @@
-import { type EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 
 import { printable } from '../printable.ts';
 import { callAws } from './call.ts';
@@ -24,26 +24,26 @@ export interface UnsentEvents<T> {
 }
 
 /** Sends events. All are tried, whatever becomes of the others; what failed is returned, not thrown. */
-export async function putEvents<T extends BusEntry>(
-  client: EventBridgeClient,
-  entries: readonly T[],
-  signal: AbortSignal,
-): Promise<UnsentEvents<T>> {
-  const unsent: T[] = [];
-  let error: AwsError | undefined;
-  for (const batch of batchesOf(entries)) {
-    try {
-      const codes = await putBatch(client, batch, signal);
-      unsent.push(...batch.filter((_, index) => codes[index] !== undefined));
-      const code = codes.find((one) => one !== undefined);
-      if (code !== undefined) error ??= refused(code);
-    } catch (failure) {
-      if (!(failure instanceof AwsError)) throw failure;
-      unsent.push(...batch);
-      error ??= failure;
+export type SendEvents = <T extends BusEntry>(entries: readonly T[], signal: AbortSignal) => Promise<UnsentEvents<T>>;
+
+export function createEventSender(client = new EventBridgeClient()): SendEvents {
+  return async <T extends BusEntry>(entries: readonly T[], signal: AbortSignal) => {
+    const unsent: T[] = [];
+    let error: AwsError | undefined;
+    for (const batch of batchesOf(entries)) {
+      try {
+        const codes = await putBatch(client, batch, signal);
+        unsent.push(...batch.filter((_, index) => codes[index] !== undefined));
+        const code = codes.find((one) => one !== undefined);
+        if (code !== undefined) error ??= refused(code);
+      } catch (failure) {
+        if (!(failure instanceof AwsError)) throw failure;
+        unsent.push(...batch);
+        error ??= failure;
+      }
     }
-  }
-  return { unsent, error };
+    return { unsent, error };
+  };
 }
 
 const OBJECT = 'events:PutEvents to the default bus';

@@ -1,4 +1,4 @@
-import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
+import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 
 import { printable } from '../printable.ts';
 import { callAws } from './call.ts';
@@ -18,21 +18,25 @@ export interface TopicMessage {
  *
  * @throws AwsError
  */
-export async function publish(
-  client: SNSClient,
-  topicArn: string,
-  { subject, message, attributes }: TopicMessage,
-  signal: AbortSignal,
-): Promise<void> {
-  const command = new PublishCommand({
-    TopicArn: topicArn,
-    Subject: subject,
-    Message: message,
-    MessageStructure: 'json',
-    MessageAttributes: Object.fromEntries(
-      Object.entries(attributes).map(([name, value]) => [name, { DataType: 'String', StringValue: value }]),
-    ),
-  });
-  const object = `sns:Publish to ${printable(topicArn.slice(topicArn.lastIndexOf(':') + 1))}`;
-  await callAws({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));
+export type Publish<Topic> = (topic: Topic, message: TopicMessage, signal: AbortSignal) => Promise<void>;
+
+/** @param arns of the topics */
+export function createPublisher<Topic extends string>(
+  arns: Readonly<Record<Topic, string>>,
+  client = new SNSClient(),
+): Publish<Topic> {
+  return async (topic, { subject, message, attributes }, signal) => {
+    const topicArn = arns[topic];
+    const command = new PublishCommand({
+      TopicArn: topicArn,
+      Subject: subject,
+      Message: message,
+      MessageStructure: 'json',
+      MessageAttributes: Object.fromEntries(
+        Object.entries(attributes).map(([name, value]) => [name, { DataType: 'String', StringValue: value }]),
+      ),
+    });
+    const object = `sns:Publish to ${printable(topicArn.slice(topicArn.lastIndexOf(':') + 1))}`;
+    await callAws({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));
+  };
 }

@@ -5,7 +5,7 @@ import type { CollectedDecisions } from '../journal/decisions.ts';
 import type { RecoveryEntry } from '../journal/journal.ts';
 import { recoveryEntries } from '../journal/recovery-entry.ts';
 import { type RecoveryRow, sweepRecovery } from '../recovery/sweep-recovery.ts';
-import type { OpenTarget } from './open-target.ts';
+import type { OpenTarget } from './connect/open-target.ts';
 
 /** A sweep of a window that is open. */
 export interface DueRecovery {

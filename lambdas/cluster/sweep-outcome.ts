@@ -1,28 +1,25 @@
-import type { SweepReport } from '../approval/report.ts';
-import { MAX_SWEEP_PROBLEMS, type SweepOutcome, type WorkloadCluster } from '../contracts/outcome.ts';
-import type { Problem } from '../contracts/problem.ts';
+import { MAX_SWEEP_PROBLEMS, type SweepOutcome } from '../contracts/outcome.ts';
 import type { Target } from '../contracts/target.ts';
 import { verdictLines } from '../fleet/verdict-lines.ts';
 import { SERVER } from '../identifiers.ts';
+import type { StageEnd } from './stage.ts';
+import type { Approved } from './stages/approval.ts';
 
-interface Swept {
-  readonly report?: SweepReport;
-  readonly problems: readonly Problem[];
-  /** URL of the API server. */
-  readonly server?: string;
-  readonly workloadClusters?: readonly WorkloadCluster[];
-  readonly workloadClustersCut?: true;
-  readonly untried?: true;
-  /** Milliseconds since the epoch. */
-  readonly startedAt: number;
-  readonly finishedAt: number;
-}
-
-/** Folds what became of a target into what report is told. Pure. */
-export function outcomeOf({ id, cluster }: Target, swept: Swept): SweepOutcome {
-  const { report, problems, workloadClusters, workloadClustersCut, untried, startedAt, finishedAt } = swept;
-  // Before it let us in, any server may have answered, or none: it says nothing about the cluster.
-  const server = report?.readable === true && swept.server !== undefined ? serverName(swept.server) : undefined;
+/**
+ * Folds what became of the approvals of a target into what report is told. Pure.
+ *
+ * @param times milliseconds since the epoch
+ */
+export function outcomeOf(
+  { id, cluster }: Target,
+  { result, problems, failures }: StageEnd<Omit<Approved, 'open' | 'moved'>>,
+  { startedAt, finishedAt }: { readonly startedAt: number; readonly finishedAt: number },
+): SweepOutcome {
+  const { report, workloadClusters, workloadClustersCut } = result ?? {};
+  const readable = report?.readable ?? false;
+  // We had nothing to show to the cluster: certmarshal failed before, or our own credentials are missing.
+  const isUntried =
+    (report === undefined && failures.length > 0) || (!readable && problems.some(({ kind }) => kind === 'credentials'));
   const at = new Date(startedAt).toISOString();
   const verdicts = verdictLines(report?.rows ?? [], at);
   return {
@@ -33,13 +30,14 @@ export function outcomeOf({ id, cluster }: Target, swept: Swept): SweepOutcome {
     provider: cluster.provider,
     startedAt: at,
     durationMs: Math.round(finishedAt - startedAt),
-    untried,
-    readable: report?.readable ?? false,
+    untried: isUntried ? true : undefined,
+    readable,
     complete: report !== undefined && problems.length === 0,
     counts: report?.counts,
     problems: problems.slice(0, MAX_SWEEP_PROBLEMS),
     problemCount: problems.length,
-    server,
+    // Before it let us in, any server may have answered, or none: it says nothing about the cluster.
+    server: result !== undefined && readable ? serverName(result.server) : undefined,
     workloadClusters,
     workloadClustersCut,
     fates: report?.fates,

@@ -2,7 +2,8 @@ import { awsProblem } from '../aws/aws-problem.ts';
 import { AwsError } from '../aws/errors.ts';
 import type { UnsentEvents } from '../aws/events.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
-import type { TopicMessage } from '../aws/topics.ts';
+import type { Link } from '../aws/presigned-link.ts';
+import type { Publish } from '../aws/topics.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { parseFleetIndex } from '../contracts/fleet-index.ts';
 import {
@@ -45,10 +46,10 @@ export interface NotifyOptions extends Telemetry {
   readonly bucket?: string;
   readonly monitoring: Monitoring;
   /** To the topic of the severity. @throws AwsError */
-  readonly publish: (severity: AlarmSeverity, message: TopicMessage, signal: AbortSignal) => Promise<void>;
+  readonly publish: Publish<AlarmSeverity>;
   readonly putEvents: (events: readonly BusEvent[], signal: AbortSignal) => Promise<UnsentEvents<BusEvent>>;
   /** To the report page; undefined where messages carry none. */
-  readonly link: (() => Promise<string>) | undefined;
+  readonly link: Link | undefined;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   /** From 0 to 1. */
@@ -308,7 +309,7 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
 
   async function reportLink(): Promise<string | undefined> {
     try {
-      return await options.link?.();
+      return await options.link?.(STATE_KEYS.page);
     } catch (error) {
       logger.warn('no link to the report page', { problem: awsProblem(STATE_KEYS.page, error) });
       return undefined;

@@ -1,37 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';
-import { SNSClient } from '@aws-sdk/client-sns';
-import { putEvents } from '../aws/events.ts';
+import { createEventSender } from '../aws/events.ts';
 import { createLinks } from '../aws/presigned-link.ts';
-import { publish } from '../aws/topics.ts';
-import { STATE_KEYS } from '../fleet/state-keys.ts';
+import { createPublisher } from '../aws/topics.ts';
 import { createStateObjects } from '../fleet/state-objects.ts';
-import type { Monitoring } from '../health/fleet-health.ts';
-import type { AlarmSeverity } from '../tables/alarms.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { readBesideBundle, requiredVariable } from './environment.ts';
-import { createNotifyHandler } from './handle-notify.ts';
+import { createNotifyHandler, type NotifyOptions } from './handle-notify.ts';
 import { createHandler } from './handler.ts';
 
 const telemetry = createTelemetry('notify');
 const s3 = new S3Client();
-const sns = new SNSClient();
-const eventBridge = new EventBridgeClient();
 const bucket = requiredVariable('STATE_BUCKET');
-const topics: Readonly<Record<AlarmSeverity, string>> = {
-  critical: requiredVariable('CRITICAL_TOPIC_ARN'),
-  warning: requiredVariable('WARNING_TOPIC_ARN'),
-};
-const monitoring = readBesideBundle<Monitoring>(import.meta.url, 'monitoring.json');
-const link = createLinks(bucket, s3);
+const monitoring = readBesideBundle<NotifyOptions['monitoring']>(import.meta.url, 'monitoring.json');
 const handleNotify = createNotifyHandler({
   state: createStateObjects({ client: s3, bucket }),
   bucket,
   monitoring,
-  publish: async (severity, message, signal) => publish(sns, topics[severity], message, signal),
-  putEvents: async (events, signal) => putEvents(eventBridge, events, signal),
-  link: process.env['REPORT_LINKS'] === 'false' ? undefined : async () => link(STATE_KEYS.page),
+  publish: createPublisher({
+    critical: requiredVariable('CRITICAL_TOPIC_ARN'),
+    warning: requiredVariable('WARNING_TOPIC_ARN'),
+  }),
+  putEvents: createEventSender(),
+  link: process.env['REPORT_LINKS'] === 'false' ? undefined : createLinks(bucket, s3),
   clock: Date.now,
   random: Math.random,
   wait: async (ms, signal) => delay(ms, undefined, { signal }),

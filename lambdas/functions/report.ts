@@ -1,21 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { S3Client } from '@aws-sdk/client-s3';
 import packageJson from '../../package.json' with { type: 'json' };
-import { createByteObjects } from '../aws/byte-objects.ts';
 import { createStateObjects } from '../fleet/state-objects.ts';
-import type { Monitoring } from '../health/fleet-health.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { readBesideBundle, requiredVariable } from './environment.ts';
-import { createFoldBatch } from './fold-batch.ts';
+import { createFoldBatch, type FoldBatchOptions } from './fold-batch.ts';
 import { createHandler } from './handler.ts';
-import { writePage } from './write-page.ts';
+import { createPageObjects, writePage } from './write-page.ts';
 
 const telemetry = createTelemetry('report');
-const monitoring = readBesideBundle<Monitoring>(import.meta.url, 'monitoring.json');
+const monitoring = readBesideBundle<FoldBatchOptions['monitoring']>(import.meta.url, 'monitoring.json');
 const state = { client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') };
-const MAX_PAGE = 2_000_000;
-const pages = createByteObjects({ ...state, largest: MAX_PAGE, contentType: 'text/html; charset=utf-8' });
+const pages = createPageObjects(state);
 const foldBatch = createFoldBatch({
   state: createStateObjects(state),
   clock: Date.now,

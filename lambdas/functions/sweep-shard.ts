@@ -1,5 +1,5 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
-import type { SweepOneTarget, SweptOrder } from '../cluster/sweep-target.ts';
+import type { SweepCluster, SweptOrder } from '../cluster/minute.ts';
 import { decodeOrders, type SweepOrder } from '../contracts/order.ts';
 import type { SweepOutcome } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
@@ -10,7 +10,6 @@ import {
   logFailed,
   recordAudit,
   recordFailed,
-  recordFailedAudit,
   recordJournal,
   recordSweep,
   recordUnusable,
@@ -21,7 +20,7 @@ import { createOutcomeSender, type OutcomeSender, type OutcomeSenderOptions } fr
 export interface SweepShardOptions extends OutcomeSenderOptions {
   /** Which orders are not carried out. */
   readonly refusal: OrderRefusal;
-  readonly sweepOne: SweepOneTarget;
+  readonly sweepOne: SweepCluster;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
 }
@@ -95,28 +94,19 @@ export function createSweepShard({
     outcomes.add(swept.outcome);
   }
 
-  function recordSwept({
-    outcome,
-    report: swept,
-    retry,
-    error,
-    auditError,
-    recoveryError,
-    rolloutError,
-    journaled,
-  }: SweptOrder): void {
+  function recordSwept({ outcome, report, failures, journaled }: SweptOrder): void {
     const { id, durationMs, problems } = outcome;
     const [problem] = problems;
-    if (swept !== undefined) {
-      recordSweep(swept, telemetry, id);
-      if (retry) logFailed(id, error, durationMs, telemetry);
-    } else if (retry) recordFailed(id, error, durationMs, telemetry);
+    const failed = failures.find(({ stage }) => stage === 'approval');
+    if (report !== undefined) {
+      recordSweep(report, telemetry, id);
+      if (failed !== undefined) logFailed(id, failed.error, durationMs, telemetry);
+    } else if (failed !== undefined) recordFailed(id, failed.error, durationMs, telemetry);
     else if (problem !== undefined) recordUnusable(id, problem, durationMs, telemetry);
     if (outcome.audit !== undefined) recordAudit(outcome.audit, telemetry, id);
-    if (auditError !== undefined) recordFailedAudit(id, auditError, telemetry);
-    // Bugs. The sweep before them is not touched by them.
-    if (recoveryError !== undefined) telemetry.logger.error('recovery failed', { id, error: recoveryError });
-    if (rolloutError !== undefined) telemetry.logger.error('rollout failed', { id, error: rolloutError });
+    // Bugs. The approvals before them are not touched by them.
+    for (const { stage, error } of failures)
+      if (stage !== 'approval') telemetry.logger.error(`${stage} failed`, { id, error });
     if (journaled !== undefined) recordJournal(journaled, telemetry, id);
   }
 }

@@ -1,29 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
-import packageJson from '../../package.json' with { type: 'json' };
-import type { ApprovalPolicy } from '../approval/policy.ts';
-import type { Thresholds } from '../audit/rules/thresholds.ts';
-import { isEksEndpoint } from '../aws/eks-endpoint.ts';
-import { createTokenSigner } from '../aws/eks-token.ts';
-import { createSecretReader } from '../aws/kubeconfig-secret.ts';
 import { sendMessages } from '../aws/queues.ts';
-import { createCredentials } from '../aws/spoke-credentials.ts';
-import { createTargetSweeper } from '../cluster/sweep-target.ts';
-import type { FleetRollouts } from '../config/fleet.ts';
+import { createDeployedMinute, type DeployedOptions } from '../cluster/deployed.ts';
 import { createOrderRefusal, type FleetOfTargets } from '../fleet/fits-fleet.ts';
-import { withRetryBuffer } from '../journal/sweep-journal.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { hubIdentity, readBesideBundle, requiredVariable } from './environment.ts';
 import { createHandler } from './handler.ts';
-import {
-  lazyAuditor,
-  lazyClusterDescriber,
-  lazyInstanceReader,
-  lazyJournal,
-  lazyRecoverer,
-  lazyRoller,
-} from './sweep-parts.ts';
 import { createSweepShard } from './sweep-shard.ts';
 
 /** Sweeps are told to end this long before Lambda ends them, which gives them time to say what they did and did not do. */
@@ -34,35 +17,20 @@ const GRACE_MS = 8_000;
 const telemetry = createTelemetry('sweep');
 const sqs = new SQSClient();
 const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
-const policies = readBesideBundle<readonly ApprovalPolicy[]>(import.meta.url, 'policies.json');
-const thresholds = readBesideBundle<Thresholds>(import.meta.url, 'audit.json');
-const rollouts = readBesideBundle<FleetRollouts>(import.meta.url, 'rollouts.json');
 const fleet = readBesideBundle<FleetOfTargets>(import.meta.url, 'fleet.json');
-const credentials = createCredentials({ sessionName: 'certmarshal-sweep' });
 const sweepShard = createSweepShard({
   refusal: createOrderRefusal(fleet, hubIdentity(), requiredVariable('LANE')),
-  sweepOne: createTargetSweeper({
-    addresses: 'cluster',
-    readSecret: createSecretReader(),
-    signToken: createTokenSigner({}),
-    isEksEndpoint,
-    describeCluster: lazyClusterDescriber(credentials),
-    listInstances: lazyInstanceReader(credentials),
+  sweepOne: createDeployedMinute({
     principalArn: requiredVariable('SWEEP_ROLE_ARN'),
-    policies,
-    clock: Date.now,
-    audit: lazyAuditor({ credentials, bucket: requiredVariable('SNAPSHOT_BUCKET'), thresholds, clock: Date.now }),
-    roll: lazyRoller({ credentials, rollouts, bucket: requiredVariable('STATE_BUCKET'), clock: Date.now }),
-    recover: lazyRecoverer({ program: packageJson.version, clock: Date.now }),
-    journal: {
-      program: packageJson.version,
-      journal: withRetryBuffer(
-        lazyJournal({
-          bucket: requiredVariable('JOURNAL_BUCKET'),
-          onRebuilt: (rebuilt) => telemetry.logger.warn('journal head rebuilt', { ...rebuilt }),
-        }),
-      ),
+    policies: readBesideBundle<DeployedOptions['policies']>(import.meta.url, 'policies.json'),
+    thresholds: readBesideBundle<DeployedOptions['thresholds']>(import.meta.url, 'audit.json'),
+    rollouts: readBesideBundle<DeployedOptions['rollouts']>(import.meta.url, 'rollouts.json'),
+    buckets: {
+      snapshots: requiredVariable('SNAPSHOT_BUCKET'),
+      state: requiredVariable('STATE_BUCKET'),
+      journal: requiredVariable('JOURNAL_BUCKET'),
     },
+    onRebuilt: (rebuilt) => telemetry.logger.warn('journal head rebuilt', { ...rebuilt }),
   }),
   send: async (bodies, signal) => sendMessages(sqs, outcomes, bodies, signal),
   wait: async (ms, signal) => delay(ms, undefined, { signal }),

@@ -1,6 +1,14 @@
-import type { ByteObjects } from '../aws/byte-objects.ts';
+import { type BucketOptions, type ByteObjects, createByteObjects } from '../aws/byte-objects.ts';
 import { AwsError } from '../aws/errors.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
+
+/** Bytes. */
+const MAX_PAGE = 2_000_000;
+
+/** Where the report page is kept. */
+export function createPageObjects(state: BucketOptions): ByteObjects {
+  return createByteObjects({ ...state, largest: MAX_PAGE, contentType: 'text/html; charset=utf-8' });
+}
 
 /**
  * Writes the report page in place of the last one. One that another process wrote at the same moment stays: it is as new.

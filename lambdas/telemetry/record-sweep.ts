@@ -143,11 +143,6 @@ export function recordAudit(audit: AuditSummary, { logger, metrics }: Telemetry,
   });
 }
 
-/** A bug in an audit. The sweep it followed is not touched by it. */
-export function recordFailedAudit(id: string, error: unknown, { logger }: Telemetry): void {
-  logger.error('audit failed', { id, error });
-}
-
 /**
  * Counts what was written down of a sweep. What could not be is logged, each line whole, so that the record is not lost.
  *

@@ -35,7 +35,7 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ],
     ],
   ],
-  'lambdas/approval/sweep.ts': [
+  'lambdas/approval/approve.ts': [
     [
       'A report tells the difference of two totals.',
       ['const total = { sent: 0, writes: 0, retries: 0 };', 'const total = { sent: 1, writes: 0, retries: 0 };'],

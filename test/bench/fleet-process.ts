@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SQSRecord } from 'aws-lambda';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { createTargetSweeper } from '../../lambdas/cluster/sweep-target.ts';
+import { createMinute } from '../../lambdas/cluster/minute.ts';
 import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import { encodeOrders } from '../../lambdas/contracts/order.ts';
 import type { SweepOutcome } from '../../lambdas/contracts/outcome.ts';
@@ -24,7 +24,7 @@ const kubeconfigs = new Map(clusters.map(({ name, kubeconfig }) => [secretOf(nam
 const unused = async (): Promise<never> => {
   throw new Error('no cluster of this run needs AWS');
 };
-const sweepOne = createTargetSweeper({
+const sweepOne = createMinute({
   addresses: 'local',
   readSecret: async (arn) => kubeconfigs.get(arn) ?? '',
   signToken: unused,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { createTargetSweeper } from '../../lambdas/cluster/sweep-target.ts';
+import { createMinute } from '../../lambdas/cluster/minute.ts';
 import { isOnLoopback } from '../fleet/loopback.ts';
 
 // Sweeps an honest cluster alone, and beside one that wants to hold the thread: as often as it is told. Prints milliseconds of the honest one, and of the
@@ -15,7 +15,7 @@ const { signal: never } = new AbortController();
 
 /** No connection is kept: each sweep is the first one. */
 const sweepOnce = async (name: string) => {
-  const sweepOne = createTargetSweeper({
+  const sweepOne = createMinute({
     addresses: 'local',
     isEksEndpoint: isOnLoopback,
     readSecret: async () => kubeconfigs[name] ?? '',

@@ -2,10 +2,10 @@ import { Agent, request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { act } from '../../lambdas/approval/act.ts';
+import { approve } from '../../lambdas/approval/approve.ts';
 import { decide } from '../../lambdas/approval/decide.ts';
 import { observe, type SweepTarget } from '../../lambdas/approval/observe.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { sweep } from '../../lambdas/approval/sweep.ts';
 import { type Admin, connectAdmin } from '../control-plane/admin.ts';
 import { resolveBinaries } from '../control-plane/binaries.ts';
 import { applyCrds } from '../control-plane/crds.ts';
@@ -68,7 +68,7 @@ export async function benchStorm(say: (text: string) => void): Promise<Figure[]>
       say(`run ${run} of ${RUNS}: storm for the sweep`);
       await createStorm(admin, STORM);
       const startedAt = performance.now();
-      const report = await sweep(target, [DEFAULT_POLICY], Date.now, AbortSignal.timeout(120_000));
+      const report = await approve(target, [DEFAULT_POLICY], Date.now, AbortSignal.timeout(120_000));
       const finishedAt = performance.now();
       if (report.counts.approved !== VALID || report.counts.left !== HOSTILE || report.requests.writes !== VALID)
         throw new Error(`not the expected outcome: ${JSON.stringify({ ...report, rows: undefined })}`);
@@ -99,7 +99,7 @@ export async function benchStorm(say: (text: string) => void): Promise<Figure[]>
     await clear(admin);
     say('storm for the default signer');
     await createStorm(admin, STORM);
-    await sweep(target, [DEFAULT_POLICY], Date.now, AbortSignal.timeout(120_000));
+    await approve(target, [DEFAULT_POLICY], Date.now, AbortSignal.timeout(120_000));
     say('issuing, signer at its default 20 requests/s: about 4 min');
     figures.push(figure('all issued, signer at its default 20 requests/s', 's', [await issued(controlPlane, admin)]));
     return figures;

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
+import { approve } from '../../lambdas/approval/approve.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { sweep } from '../../lambdas/approval/sweep.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadSecretKubeconfig } from '../../lambdas/kubernetes/secret-kubeconfig.ts';
 
@@ -10,7 +10,7 @@ const client = createKubernetesClient({
   ...loadSecretKubeconfig(await readFile(kubeconfig, 'utf8')),
   addresses: 'local',
 });
-const report = await sweep(
+const report = await approve(
   {
     cluster: { name: 'bench', provider: 'eks-anywhere' },
     workload: client,

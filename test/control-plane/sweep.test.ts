@@ -5,10 +5,10 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { act } from '../../lambdas/approval/act.ts';
+import { approve } from '../../lambdas/approval/approve.ts';
 import { decide } from '../../lambdas/approval/decide.ts';
 import { observe, type SweepTarget } from '../../lambdas/approval/observe.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { sweep } from '../../lambdas/approval/sweep.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { loadKubeconfig } from '../../lambdas/kubernetes/kubeconfig.ts';
 import {
@@ -116,7 +116,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
     const name = `valid-${node}`;
     await createCsr(admin, { name, nodeName: node, requestPem: requestFor(node, address, { key }), usages });
 
-    const report = await sweep(target, POLICIES, Date.now, signal);
+    const report = await approve(target, POLICIES, Date.now, signal);
 
     expect(report.problems).toEqual([]);
     expect(report).toMatchObject({ complete: true, counts: { approved: 1, left: 0 }, requests: { writes: 1 } });
@@ -130,7 +130,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
   it('leaves a condition that kubectl shows, naming policy and evidence', async () => {
     const { node, address } = await join();
     await createCsr(admin, { name: 'visible', nodeName: node, requestPem: requestFor(node, address) });
-    await sweep(target, POLICIES, Date.now, signal);
+    await approve(target, POLICIES, Date.now, signal);
     const { stdout } = await run(real.binaries.kubectl, [
       '--kubeconfig',
       controlPlane.kubeconfig('admin'),
@@ -228,7 +228,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
         continue;
       }
       stored.push(name);
-      const report = await sweep(target, POLICIES, Date.now, signal);
+      const report = await approve(target, POLICIES, Date.now, signal);
       expect({ name, counts: report.counts, writes: report.requests.writes }).toMatchObject({
         name,
         counts: { approved: 0, denied: 0, left: 1 },
@@ -260,7 +260,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
       .catch(() => undefined);
     await admin.post(CSRS, { ...spec('kubernetes.io/kubelet-serving'), metadata: { name: 'admin' } });
     await admin.post(CSRS, { ...spec('example.com/other'), metadata: { name: 'other-signer' } });
-    const report = await sweep(target, POLICIES, Date.now, signal);
+    const report = await approve(target, POLICIES, Date.now, signal);
     expect(report.counts.approved).toBe(0);
     expect(report.ignored).toEqual({ RequesterNotNode: 1 });
     expect(await conditionsOf('admin')).toEqual([]);
@@ -275,8 +275,8 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
       await createCsr(admin, { name: `twice-${node}`, nodeName: node, requestPem: requestFor(node, address) });
     }
     const [first, second] = await Promise.all([
-      sweep(target, POLICIES, Date.now, signal),
-      sweep(target, POLICIES, Date.now, signal),
+      approve(target, POLICIES, Date.now, signal),
+      approve(target, POLICIES, Date.now, signal),
     ]);
     const outcomes = [...first.rows, ...second.rows];
     expect(outcomes.filter(({ outcome }) => outcome === 'written').length).toBe(40);
@@ -286,7 +286,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
       await signedCertificate(admin, name);
     }
     const before = await Promise.all(names.map(csrNamed));
-    const third = await sweep(target, POLICIES, Date.now, signal);
+    const third = await approve(target, POLICIES, Date.now, signal);
     expect(third).toMatchObject({
       complete: true,
       counts: { approved: 0 },
@@ -344,7 +344,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
   it('writes nothing in mode observe', async () => {
     const { node, address } = await join();
     await createCsr(admin, { name: 'shadow', nodeName: node, requestPem: requestFor(node, address) });
-    const report = await sweep(target, [{ ...DEFAULT_POLICY, mode: 'observe' }], Date.now, signal);
+    const report = await approve(target, [{ ...DEFAULT_POLICY, mode: 'observe' }], Date.now, signal);
     expect(report).toMatchObject({ counts: { approved: 0, wouldWrite: 1 }, requests: { writes: 0 } });
     expect(await conditionsOf('shadow')).toEqual([]);
   });
@@ -359,7 +359,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
       ],
     });
     await createCsr(admin, { name: 'thief', nodeName: node, requestPem });
-    const report = await sweep(target, [{ ...DEFAULT_POLICY, onHostile: 'deny' }], Date.now, signal);
+    const report = await approve(target, [{ ...DEFAULT_POLICY, onHostile: 'deny' }], Date.now, signal);
     expect(report).toMatchObject({ counts: { denied: 1 } });
     expect(await conditionsOf('thief')).toMatchObject([
       { type: 'Denied', status: 'True', reason: 'CertMarshalDenied', message: expect.stringContaining(neighbour.node) },
@@ -377,7 +377,7 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
     );
     for (const { node, address } of others)
       await createCsr(admin, { name: `calm-${node}`, nodeName: node, requestPem: requestFor(node, address) });
-    const report = await sweep(target, POLICIES, Date.now, signal);
+    const report = await approve(target, POLICIES, Date.now, signal);
     expect(report).toMatchObject({
       counts: { approved: 3, left: 1 },
       ignored: { Superseded: 119 },
@@ -395,11 +395,11 @@ describe.skipIf(real.missing)('a sweep of a real control plane', () => {
     try {
       // The authorizer follows its watch; a moment passes until the binding is gone for it too.
       await expect
-        .poll(async () => (await sweep(target, POLICIES, Date.now, signal)).problems.map(({ kind }) => kind), {
+        .poll(async () => (await approve(target, POLICIES, Date.now, signal)).problems.map(({ kind }) => kind), {
           timeout: 10_000,
         })
         .toEqual(['evidence']);
-      const report = await sweep(target, POLICIES, Date.now, signal);
+      const report = await approve(target, POLICIES, Date.now, signal);
       expect(report).toMatchObject({ complete: false, counts: { approved: 0, left: 1 } });
       expect(report.problems[0]).toMatchObject({ remedy: expect.stringContaining('certmarshal rbac --management') });
       expect(report.rows[0]).toMatchObject({

@@ -8,7 +8,7 @@ import { snapshotKey } from '../../lambdas/audit/s3-snapshots.ts';
 import { decodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
 import type { Snapshots } from '../../lambdas/audit/snapshots.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
-import type { AuditEngine } from '../../lambdas/cluster/auditor.ts';
+import type { AuditEngine } from '../../lambdas/cluster/stages/audit.ts';
 import { decodeOrders } from '../../lambdas/contracts/order.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { emfRecords } from '../unit/telemetry/emf.ts';

@@ -1,9 +1,9 @@
 import { viewOf } from '../../bin/commands/audit/groups.ts';
 import { timelineLines } from '../../bin/commands/audit/view.ts';
 import { draw, hang, type Lines, screenOf } from '../../bin/terminal/draw.ts';
+import { approve } from '../../lambdas/approval/approve.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
-import { sweep } from '../../lambdas/approval/sweep.ts';
 import { audit } from '../../lambdas/audit/audit.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
 import { fastClock } from './clock.ts';
@@ -124,7 +124,7 @@ function say(lines: Lines): void {
 }
 
 async function sweepCluster(cluster: DemoCluster): Promise<void> {
-  const report = await sweep(cluster.target, [DEFAULT_POLICY], () => clock.now(), AbortSignal.timeout(10_000));
+  const report = await approve(cluster.target, [DEFAULT_POLICY], () => clock.now(), AbortSignal.timeout(10_000));
   reports.set(cluster.name, report);
   const approved = report.rows.filter(({ outcome }) => outcome === 'written');
   const [first] = approved;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { approve } from '../../lambdas/approval/approve.ts';
 import type { SweepTarget } from '../../lambdas/approval/observe.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import type { SweepReport } from '../../lambdas/approval/report.ts';
-import { sweep } from '../../lambdas/approval/sweep.ts';
 import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { localClient } from '../support/local-client.ts';
 import { type SimulatedApiServer, startSimulatedApiServer } from './api-server.ts';
@@ -63,7 +63,7 @@ describe('a sweep of a cluster that misbehaves', () => {
   ): Promise<SweepReport> => {
     const cluster = { name, provider: 'eks-anywhere' } as const;
     const target = { cluster, workload: client, management: client, machinesNamespace: 'eksa-system', ...changes };
-    return sweep(target, policies, now, signal, { observed });
+    return approve(target, policies, now, signal, { observed });
   };
   const sweepAll = (): Promise<SweepReport[]> => Promise.all(clusters.map((cluster) => sweepOne(cluster)));
 

@@ -2,9 +2,9 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SNSClient } from '@aws-sdk/client-sns';
 import { Template } from 'aws-cdk-lib/assertions';
-import { putEvents } from '../../../lambdas/aws/events.ts';
+import { createEventSender } from '../../../lambdas/aws/events.ts';
 import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
-import { publish } from '../../../lambdas/aws/topics.ts';
+import { createPublisher } from '../../../lambdas/aws/topics.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import type { AlarmEvent } from '../../../lambdas/contracts/event.ts';
 import { parseNotificationState } from '../../../lambdas/contracts/notification-state.ts';
@@ -256,8 +256,8 @@ function startNotify({ aws, clock, fleet, aroundCall }: NotifyOptions): (event: 
   const handle = createNotifyHandler({
     state: createJsonObjects({ client: new S3Client(config), bucket: BUCKET }),
     monitoring: { ...fleet.monitoring, auditEveryMinutes: fleet.audit.everyMinutes },
-    publish: async (severity, message, signal) => publish(sns, topics[severity], message, signal),
-    putEvents: async (events, signal) => putEvents(eventBridge, events, signal),
+    publish: createPublisher(topics, sns),
+    putEvents: createEventSender(eventBridge),
     link: async () => 'https://report.example.com/report.html',
     clock: () => clock.now(),
     random: () => 0,

@@ -1,8 +1,8 @@
-import type { SweepOneTarget } from '../../../lambdas/cluster/sweep-target.ts';
+import type { SweepCluster } from '../../../lambdas/cluster/minute.ts';
 
 /** Which sweeps are under way, and whether any cluster ever had two. */
 export interface Flights {
-  readonly around: (sweepOne: SweepOneTarget) => SweepOneTarget;
+  readonly around: (sweepOne: SweepCluster) => SweepCluster;
   /** The most sweeps of one cluster at once, by id. */
   readonly most: ReadonlyMap<string, number>;
   /** How many there were, by id. */

@@ -13,15 +13,11 @@ import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
 import { createSecretReader } from '../../../lambdas/aws/kubeconfig-secret.ts';
 import { sendMessage, sendMessages, sendOrders } from '../../../lambdas/aws/queues.ts';
 import { type CredentialsOf, createCredentials } from '../../../lambdas/aws/spoke-credentials.ts';
-import { type ClusterAuditorOptions, createClusterAuditor } from '../../../lambdas/cluster/auditor.ts';
+import { createMinute, type MinuteOptions, type SweepCluster } from '../../../lambdas/cluster/minute.ts';
 import { createClusterRecoverer } from '../../../lambdas/cluster/recoverer.ts';
-import { type ClusterRollerOptions, createClusterRoller } from '../../../lambdas/cluster/roller.ts';
 import { createRolloutLedger } from '../../../lambdas/cluster/rollout-ledger.ts';
-import {
-  createTargetSweeper,
-  type SweepOneTarget,
-  type TargetSweeperOptions,
-} from '../../../lambdas/cluster/sweep-target.ts';
+import { type AuditStageOptions, createAuditStage } from '../../../lambdas/cluster/stages/audit.ts';
+import { createRolloutStage, type RolloutStageOptions } from '../../../lambdas/cluster/stages/rollout.ts';
 import { DEFAULT_LANE, type Fleet } from '../../../lambdas/config/fleet.ts';
 import type { Outcome } from '../../../lambdas/contracts/outcome.ts';
 import { discoverEks } from '../../../lambdas/fleet/discover.ts';
@@ -48,15 +44,15 @@ export interface HubFunctionsOptions {
   readonly fleet: Fleet;
   readonly queues: HubQueues;
   /** Stands around every sweep, to see when it begins and ends. @default nobody */
-  readonly around?: (sweepOne: SweepOneTarget) => SweepOneTarget;
+  readonly around?: (sweepOne: SweepCluster) => SweepCluster;
   /** False where nothing is audited. @default true */
   readonly audits?: boolean;
   /** What audits. @default what is deployed */
-  readonly auditEngine?: ClusterAuditorOptions['engine'];
+  readonly auditEngine?: AuditStageOptions['engine'];
   /** Makes a step of a rollout. @default what is deployed */
-  readonly stepRollout?: ClusterRollerOptions['step'];
+  readonly stepRollout?: RolloutStageOptions['step'];
   /** Shakes hands with nodes. @default what is deployed */
-  readonly handshakeOf?: TargetSweeperOptions['handshakeOf'];
+  readonly handshakeOf?: MinuteOptions['handshakeOf'];
   /** Stands around the bucket of the snapshots. @default nobody */
   readonly aroundSnapshots?: (snapshots: Snapshots) => Snapshots;
   /** Told every token that the sweep signs. @default nobody */
@@ -124,7 +120,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const sweepReader = createEksReader({ credentials, config: { endpoint } });
   const sweepMetrics = createMetrics('sweep');
   const sweepSqs = new SQSClient(sweepClients);
-  const auditCluster = createClusterAuditor({
+  const audit = createAuditStage({
     snapshots: aroundSnapshots(createS3Snapshots({ client: new S3Client(sweepClients), bucket: SNAPSHOT_BUCKET })),
     thresholds: fleet.audit.thresholds,
     eksAudit: createEksAuditReader({ credentials, config: { endpoint } }),
@@ -133,9 +129,10 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   });
   const { clusters: rolloutPolicies, ...limits } = fleet.rollouts;
   const objects = stateOf(sweepClients);
-  const rollCluster = createClusterRoller({
+  const rollout = createRolloutStage({
     policies: rolloutPolicies,
     ledger: rolloutPolicies.length === 0 ? undefined : createRolloutLedger({ objects, limits, clock: now }),
+    program: '0.0.0',
     clock: now,
     step: stepRollout,
   });
@@ -146,7 +143,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const sweepShard = createSweepShard({
     refusal: (order, at) => refusals.get(order.target.lane)?.(order, at),
     sweepOne: around(
-      createTargetSweeper({
+      createMinute({
         // Its clusters are on this machine.
         addresses: 'local',
         readSecret: createSecretReader({ endpoint, credentials: sweepClients.credentials }),
@@ -162,8 +159,8 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
         policies: fleet.policies,
         clock: now,
         handshakeOf,
-        audit: audits ? auditCluster : undefined,
-        roll: rollCluster,
+        audit: audits ? audit : undefined,
+        rollout,
         recover: createClusterRecoverer({ program: '0.0.0', clock: now }),
         journal: {
           program: '0.0.0',

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { approve } from '../../../lambdas/approval/approve.ts';
 import { type Evidence, indexEvidence, type SourceReading } from '../../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts';
 import { collectAsked, tellFates } from '../../../lambdas/approval/fates.ts';
 import { collectOpenRequests } from '../../../lambdas/approval/open-requests.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { sweep } from '../../../lambdas/approval/sweep.ts';
 import type { FateRow, SloLedger } from '../../../lambdas/contracts/fates.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
@@ -295,7 +295,7 @@ describe('sweep', () => {
     };
   }
   const reportOf = (client: KubernetesClient, ...more: [policies: readonly ApprovalPolicy[], ApprovalPolicy[]?]) =>
-    sweep(
+    approve(
       { cluster: CLUSTER, workload: client, management: client, machinesNamespace: 'eksa-system' },
       more[0],
       () => NOW,

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { approve } from '../../../lambdas/approval/approve.ts';
 import { observe, type SweepTarget } from '../../../lambdas/approval/observe.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { sweep } from '../../../lambdas/approval/sweep.ts';
 import type { InstanceQuery } from '../../../lambdas/aws/ec2-instances.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
@@ -330,7 +330,7 @@ describe('evidence of a cluster', () => {
             ? { items: [structuredClone(csr)], metadata: {} }
             : client.request(call),
       };
-      const { counts, rows } = await sweep(
+      const { counts, rows } = await approve(
         benchTarget(asked),
         [{ ...DEFAULT_POLICY, mode: 'observe' }],
         () => Date.UTC(2026, 0, 1, 0, 1),
@@ -381,7 +381,7 @@ describe('evidence of a cluster', () => {
       provider: 'eks-anywhere' as const,
       serviceCidrs: serviceCidrs ? serviceCidrs : undefined,
     };
-    const report = await sweep(
+    const report = await approve(
       { cluster, workload: withPages(1, () => [NODE]), machinesNamespace: 'eksa-system' },
       [policy],
       () => Date.UTC(2026, 0, 1, 0, 1),

@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
+import { approve } from '../../../lambdas/approval/approve.ts';
 import type { Owner, SourceReading } from '../../../lambdas/approval/evidence/evidence.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { type Handshake, readServedCertificates } from '../../../lambdas/approval/served-certificates.ts';
-import { sweep } from '../../../lambdas/approval/sweep.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { type HandshakeResult, handshake as shakeHands } from '../../../lambdas/tls/handshake.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
@@ -288,7 +288,7 @@ describe('a sweep', () => {
       close() {},
     };
     const { serviceCidrs = ['10.96.0.0/12'], evidence = ['renewal'] } = change;
-    const report = await sweep(
+    const report = await approve(
       {
         cluster: { name: 'berlin', provider: 'eks-anywhere', serviceCidrs },
         workload,

@@ -1,6 +1,6 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { putEvents } from '../../../lambdas/aws/events.ts';
+import { createEventSender } from '../../../lambdas/aws/events.ts';
 import { awsClientConfig } from '../../fleet/aws/aws-environment.ts';
 import { AwsFault } from '../../fleet/aws/aws-fault.ts';
 import { type SimulatedAws, startSimulatedAws } from '../../fleet/aws/simulated-aws.ts';
@@ -19,7 +19,7 @@ describe('putEvents', () => {
     client = new EventBridgeClient({ ...awsClientConfig(aws, FRANKFURT), maxAttempts: 1 });
   });
   afterEach(() => aws[Symbol.asyncDispose]());
-  const put = (events: ReturnType<typeof entries>, signal = never) => putEvents(client, events, signal);
+  const put = (events: ReturnType<typeof entries>, signal = never) => createEventSender(client)(events, signal);
 
   it('sends ten at a time, in their order', async () => {
     expect(await put(entries(23))).toEqual({ unsent: [] });

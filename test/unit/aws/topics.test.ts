@@ -1,6 +1,6 @@
 import { SNSClient } from '@aws-sdk/client-sns';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { publish } from '../../../lambdas/aws/topics.ts';
+import { createPublisher } from '../../../lambdas/aws/topics.ts';
 import { awsClientConfig } from '../../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../../fleet/aws/simulated-aws.ts';
 import { steppedClock } from '../../fleet/clock.ts';
@@ -26,7 +26,7 @@ describe('publish', () => {
   afterEach(() => aws[Symbol.asyncDispose]());
 
   it('gives each protocol its text', async () => {
-    await publish(sns, topic, MESSAGE, never);
+    await createPublisher({ topic }, sns)('topic', MESSAGE, never);
     expect(aws.sns.published).toEqual([
       {
         topicArn: topic,
@@ -49,13 +49,15 @@ describe('publish', () => {
       'invalid',
     ],
   ])('fails for %s', async (_, arn, message, kind) => {
-    expect(await awsFailure(publish(sns, arn ?? topic, message, never))).toMatchObject({ kind });
+    expect(await awsFailure(createPublisher({ topic: arn ?? topic }, sns)('topic', message, never))).toMatchObject({
+      kind,
+    });
     expect(aws.sns.published).toEqual([]);
   });
 
   it('says what is missing when it is denied', async () => {
     aws.deny('sns:Publish');
-    const error = await awsFailure(publish(sns, topic, MESSAGE, never));
+    const error = await awsFailure(createPublisher({ topic }, sns)('topic', MESSAGE, never));
     expect(error).toMatchObject({ kind: 'denied', object: 'sns:Publish to critical' });
   });
 });

@@ -1,6 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Approved } from '../../../lambdas/cluster/stages/approval.ts';
 import { outcomeOf } from '../../../lambdas/cluster/sweep-outcome.ts';
+import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { reportOf, rowOf } from '../telemetry/reports.ts';
@@ -13,11 +15,20 @@ const TARGET: Target = {
 };
 const times = { startedAt: Date.UTC(2026, 0, 1), finishedAt: Date.UTC(2026, 0, 1) + 12.4 };
 const problem = { kind: 'k', object: 'o', message: 'm', remedy: 'r' };
+/** Of approvals that had a client. */
+const endOf = (more: Partial<Approved> = {}, problems: readonly Problem[] = []) => ({
+  result: { report: reportOf({}), server: 'https://api.berlin.example', ...more },
+  problems,
+  failures: [],
+});
+/** Of approvals that had none. */
+const unopened = (problems: readonly Problem[] = [problem]) => ({ problems, failures: [] });
+const CREDENTIALS = { ...problem, kind: 'credentials' };
 
 describe('outcomeOf', () => {
   it('tells the whole state of the cluster', () => {
     const report = reportOf({});
-    expect(outcomeOf(TARGET, { ...times, report, problems: [], server: 'https://api.berlin.example' })).toEqual({
+    expect(outcomeOf(TARGET, endOf({ report }), times)).toEqual({
       version: 1,
       kind: 'sweep',
       id: 'fleet/berlin',
@@ -35,7 +46,7 @@ describe('outcomeOf', () => {
   });
 
   it('knows nothing of a cluster that no client could be made for', () => {
-    const outcome = outcomeOf(TARGET, { ...times, problems: [problem] });
+    const outcome = outcomeOf(TARGET, unopened(), times);
     expect(outcome).toMatchObject({ readable: false, complete: false, problems: [problem], problemCount: 1 });
     expect(outcome).not.toHaveProperty('counts', expect.anything());
     expect(outcome).not.toHaveProperty('server', expect.anything());
@@ -44,13 +55,13 @@ describe('outcomeOf', () => {
   it('tells of its decisions and of what became of the requests, also that there were none', () => {
     const minute = times.startedAt / 60_000 - 20;
     const report = reportOf({ rows: [rowOf({})], fates: [[minute, 1, 0, 0, 0, 0]] });
-    const outcome = outcomeOf(TARGET, { ...times, report, problems: [] });
+    const outcome = outcomeOf(TARGET, endOf({ report }), times);
     expect(outcome.fates).toEqual(report.fates);
     expect(outcome.verdicts).toMatchObject([{ csr: 'csr-1', at: '2026-01-01T00:00:00.000Z' }]);
-    const quiet = outcomeOf(TARGET, { ...times, report: reportOf({ fates: [] }), problems: [] });
+    const quiet = outcomeOf(TARGET, endOf({ report: reportOf({ fates: [] }) }), times);
     expect(quiet.fates).toEqual([]);
     expect(quiet).not.toHaveProperty('verdicts', expect.anything());
-    expect(outcomeOf(TARGET, { ...times, report: reportOf({ readable: false }), problems: [] })).not.toHaveProperty(
+    expect(outcomeOf(TARGET, endOf({ report: reportOf({ readable: false }) }), times)).not.toHaveProperty(
       'fates',
       expect.anything(),
     );
@@ -58,13 +69,13 @@ describe('outcomeOf', () => {
 
   it('keeps the first problems and counts them all', () => {
     const problems = Array.from({ length: 1_000 }, (_, index) => ({ ...problem, object: `o${index}` }));
-    const outcome = outcomeOf(TARGET, { ...times, report: reportOf({}), problems });
+    const outcome = outcomeOf(TARGET, endOf({}, problems), times);
     expect(outcome).toMatchObject({ complete: false, problemCount: 1_000 });
     expect(outcome.problems).toEqual(problems.slice(0, 20));
   });
 
   const serverOf = (server: string, report = reportOf({})) =>
-    outcomeOf(TARGET, { ...times, report, problems: [], server }).server;
+    outcomeOf(TARGET, endOf({ report, server }), times).server;
 
   it.each([
     ['https://[2001:db8::1]:6443/', '[2001:db8::1]:6443'],
@@ -87,7 +98,7 @@ describe('outcomeOf', () => {
     const urls = fc.webUrl({ validSchemes: ['https'] }).filter((url) => URL.canParse(url));
     fc.assert(
       fc.property(urls, (url) => {
-        const outcome = outcomeOf(TARGET, { ...times, report: reportOf({}), problems: [], server: url });
+        const outcome = outcomeOf(TARGET, endOf({ server: url }), times);
         expect(decodeOutcome(encodeOutcome({ ...outcome, id: 'berlin' }))).toMatchObject({ ok: true });
       }),
       { seed: 42 },
@@ -96,18 +107,21 @@ describe('outcomeOf', () => {
 
   it('names no server that did not let us in: it is only what somebody wrote', () => {
     expect(serverOf('https://api.berlin.example', reportOf({ readable: false }))).toBeUndefined();
-    expect(outcomeOf(TARGET, { ...times, problems: [], server: 'https://api.berlin.example' })).not.toHaveProperty(
-      'server',
-      expect.anything(),
-    );
   });
 
-  it('tells that nobody tried, and that a list was cut', () => {
-    expect(
-      outcomeOf(TARGET, { ...times, problems: [problem], untried: true, workloadClustersCut: true }),
-    ).toMatchObject({ untried: true, workloadClustersCut: true });
-    const plain = outcomeOf(TARGET, { ...times, problems: [problem] });
-    expect(plain).not.toHaveProperty('untried', expect.anything());
-    expect(plain).not.toHaveProperty('workloadClustersCut', expect.anything());
+  it.each<[string, Parameters<typeof outcomeOf>[1], true | undefined]>([
+    ['certmarshal failed', { problems: [problem], failures: [{ stage: 'approval', error: 1 }] }, true],
+    ['our own credentials are missing', unopened([CREDENTIALS]), true],
+    ['they were when it was asked', endOf({ report: reportOf({ readable: false }) }, [CREDENTIALS]), true],
+    ['a source of evidence had none', endOf({}, [CREDENTIALS]), undefined],
+    ['no client could be made', unopened(), undefined],
+    ['certmarshal failed later', { ...endOf(), failures: [{ stage: 'approval', error: 1 }] }, undefined],
+  ])('tells whether nobody tried, where %s', (_, end, untried) => {
+    expect(outcomeOf(TARGET, end, times).untried).toBe(untried);
+  });
+
+  it('tells that a list was cut', () => {
+    expect(outcomeOf(TARGET, endOf({ workloadClustersCut: true }), times)).toMatchObject({ workloadClustersCut: true });
+    expect(outcomeOf(TARGET, endOf(), times)).not.toHaveProperty('workloadClustersCut', expect.anything());
   });
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { SQSRecord } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { SweepOneTarget } from '../../../lambdas/cluster/sweep-target.ts';
+import type { SweepCluster } from '../../../lambdas/cluster/minute.ts';
 import { encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
 import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
@@ -64,15 +64,15 @@ async function run(
   metrics.publishStoredMetrics();
 }
 
-const well: SweepOneTarget = async ({ target: { id } }) => ({
+const well: SweepCluster = async ({ target: { id } }) => ({
   outcome: swept({ id }),
   report: reportOf({ cluster: id }),
+  failures: [],
 });
 
-const failing: SweepOneTarget = async ({ target: { id } }) => ({
+const failing: SweepCluster = async ({ target: { id } }) => ({
   outcome: swept({ id, readable: false, complete: false, problems: [TROUBLE], problemCount: 1 }),
-  retry: true,
-  error: new Error('a bug'),
+  failures: [{ stage: 'approval', error: new Error('a bug') }],
 });
 
 describe('createSweepShard', () => {
@@ -96,7 +96,7 @@ describe('createSweepShard', () => {
     let running = 0;
     let most = 0;
     const ids = ['a', 'b', 'c', 'd'];
-    const sweepOne: SweepOneTarget = async (one, signal) => {
+    const sweepOne: SweepCluster = async (one, signal) => {
       running += 1;
       most = Math.max(most, running);
       await new Promise(setImmediate);
@@ -111,7 +111,7 @@ describe('createSweepShard', () => {
   });
 
   it('acknowledges its message whatever came of a sweep, and tells of it', async () => {
-    const sweepOne: SweepOneTarget = async (one, signal) =>
+    const sweepOne: SweepCluster = async (one, signal) =>
       one.target.id === 'a' ? failing(one, signal) : well(one, signal);
     await run({ sweepOne }, encodeOrders([order('a'), order('b')]));
     expect(sums()).toMatchObject({ SweepsCompleted: 1, SweepsIncomplete: 1 });
@@ -122,15 +122,16 @@ describe('createSweepShard', () => {
 
   it('counts what was done before a sweep failed, and the sweep once', async () => {
     const report = reportOf({ complete: false, counts: { ...reportOf({}).counts, approved: 3 } });
-    const sweepOne: SweepOneTarget = async (one, signal) => ({ ...(await failing(one, signal)), report });
+    const sweepOne: SweepCluster = async (one, signal) => ({ ...(await failing(one, signal)), report });
     await run({ sweepOne }, encodeOrders([order('a')]));
     expect(sums()).toMatchObject({ CsrApproved: 3, SweepsCompleted: 0, SweepsIncomplete: 1 });
     expect(output.text()).toContain('"message":"sweep failed"');
   });
 
   it('tells of a cluster that cannot be opened', async () => {
-    const sweepOne: SweepOneTarget = async ({ target: { id } }) => ({
+    const sweepOne: SweepCluster = async ({ target: { id } }) => ({
       outcome: swept({ id, readable: false, complete: false, problems: [TROUBLE], problemCount: 1 }),
+      failures: [],
     });
     await run({ sweepOne }, encodeOrders([order('a')]));
     expect(sums()).toMatchObject({ SweepsCompleted: 0, SweepsIncomplete: 1 });
@@ -138,7 +139,7 @@ describe('createSweepShard', () => {
   });
 
   it.each(['SENTINEL', '{"version":99,"orders":"SENTINEL"}'])('drops the message %s, and counts it', async (body) => {
-    const sweepOne = vi.fn<SweepOneTarget>(well);
+    const sweepOne = vi.fn<SweepCluster>(well);
     await run({ sweepOne }, body);
     expect(sweepOne).not.toHaveBeenCalled();
     expect([sums(), outcomes]).toEqual([{ MessagesUnreadable: 1 }, []]);
@@ -153,7 +154,7 @@ describe('createSweepShard', () => {
       order('c'),
       order('c'),
     ];
-    const sweepOne = vi.fn<SweepOneTarget>(well);
+    const sweepOne = vi.fn<SweepCluster>(well);
     await run({ sweepOne }, encodeOrders(orders as SweepOrder[]));
     expect(sweepOne.mock.calls.map(([{ target }]) => target.id)).toEqual(['a']);
     expect(sums()).toMatchObject({ SweepsCompleted: 1, MessagesUnreadable: 4 });
@@ -170,7 +171,7 @@ describe('createSweepShard', () => {
   it('refuses a forged order, and sweeps its neighbours', async () => {
     const problem = { ...TROUBLE, kind: 'order', object: 'cluster a' };
     const refusal: SweepShardOptions['refusal'] = ({ holdWrites }) => (holdWrites === 'forged' ? problem : undefined);
-    const sweepOne = vi.fn<SweepOneTarget>(well);
+    const sweepOne = vi.fn<SweepCluster>(well);
     await run({ sweepOne, refusal }, encodeOrders([{ ...order('a'), holdWrites: 'forged' }, order('b')]));
     expect(sweepOne.mock.calls.map(([{ target }]) => target.id)).toEqual(['b']);
     expect(sums()).toMatchObject({ SweepsCompleted: 1, MessagesUnreadable: 1 });
@@ -182,7 +183,7 @@ describe('createSweepShard', () => {
     ['a message that comes first after a minute', '1', 61_000, true],
     ['no message whose invocation did not end', '2', 90_000, false],
   ])('sweeps %s', async (_, received, age, isSwept) => {
-    const sweepOne = vi.fn<SweepOneTarget>(well);
+    const sweepOne = vi.fn<SweepCluster>(well);
     const attributes = { ApproximateReceiveCount: received, SentTimestamp: String(NOW - age) };
     await run({ sweepOne }, encodeOrders([order('a')]), attributes);
     expect(sweepOne).toHaveBeenCalledTimes(isSwept ? 1 : 0);

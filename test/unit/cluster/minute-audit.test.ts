@@ -1,13 +1,11 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { stringify } from 'yaml';
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { KubeconfigSecretError } from '../../../lambdas/aws/kubeconfig-secret.ts';
-import type { AuditCluster, DueAudit } from '../../../lambdas/cluster/auditor.ts';
-import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/cluster/sweep-target.ts';
-import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
-import { isOnLoopback } from '../../fleet/loopback.ts';
+import type { MinuteOptions } from '../../../lambdas/cluster/minute.ts';
+import type { StageContext } from '../../../lambdas/cluster/stage.ts';
+import type { OrderedAudit, SweepOrder } from '../../../lambdas/contracts/order.ts';
 import { auditSummary, PARIS } from '../fleet/values.ts';
-import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
+import { answer, type Handler } from '../kubernetes/tls-server.ts';
+import { minuteOver } from './minute-over-tls.ts';
 
 const never = new AbortController().signal;
 const REACH = { secrets: true, kubeletMetrics: false };
@@ -22,39 +20,14 @@ const orderOf = (more: Partial<SweepOrder> = {}): SweepOrder => ({
   ...more,
 });
 
-async function kubeconfigOf(server: string): Promise<string> {
-  const { authority } = await defaultCertificates();
-  const ca = Buffer.from(authority.certificatePem).toString('base64');
-  return stringify({
-    clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': ca } }],
-    users: [{ name: 'u', user: { token: TOKEN } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  });
-}
-
 /** Sweeps PARIS, and remembers the audits. */
-async function sweeper(handler: Handler, options: Partial<TargetSweeperOptions> = {}) {
-  const server = await startTlsServer(handler);
-  const text = await kubeconfigOf(server.connection.server);
-  const audits: DueAudit[] = [];
-  const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
-  const audit: AuditCluster = async (due) => {
-    audits.push(due);
-    return SUMMARY;
+async function sweeper(handler: Handler, options: Partial<MinuteOptions> = {}) {
+  const audits: StageContext<OrderedAudit>[] = [];
+  const audit: MinuteOptions['audit'] = async (context) => {
+    audits.push(context);
+    return { result: SUMMARY, problems: [] };
   };
-  const sweepOne = createTargetSweeper({
-    addresses: 'local',
-    readSecret: async () => text,
-    signToken: notAsked,
-    isEksEndpoint: isOnLoopback,
-    describeCluster: notAsked,
-    async *listInstances() {},
-    policies: [DEFAULT_POLICY],
-    clock: Date.now,
-    audit,
-    ...options,
-  });
+  const { server, sweepOne } = await minuteOver(handler, { audit, ...options });
   return { server, audits, sweepOne };
 }
 
@@ -66,11 +39,7 @@ describe('the audit that follows a sweep', () => {
     const { server, audits, sweepOne } = await sweeper(works);
     const { outcome } = await sweepOne(orderOf(), never);
     expect(outcome).toMatchObject({ complete: true, audit: SUMMARY });
-    expect(audits).toMatchObject([{ target: PARIS, reach: { ...REACH, handshakes: false } }]);
-    await sweepOne(orderOf({ handshakes: true }), never);
-    expect(audits.at(-1)?.reach).toEqual({ ...REACH, handshakes: true });
-    await sweepOne(orderOf({ audit: { ...REACH, known: true } }), never);
-    expect(audits.at(-1)).toMatchObject({ reach: { ...REACH, handshakes: false }, known: true });
+    expect(audits).toMatchObject([{ order: orderOf(), due: REACH, trouble: undefined }]);
     expect(audits[0]?.open?.workload.server).toBe(server.connection.server);
     await sweepOne(orderOf(), never);
     expect(server.connections()).toBe(1);
@@ -87,8 +56,7 @@ describe('the audit that follows a sweep', () => {
     const bug = new TypeError('a bug');
     const { sweepOne } = await sweeper(works, { audit: async () => Promise.reject(bug) });
     const swept = await sweepOne(orderOf(), never);
-    expect(swept.auditError).toBe(bug);
-    expect(swept.retry).toBeUndefined();
+    expect(swept.failures).toEqual([{ stage: 'audit', error: bug }]);
     expect(swept.outcome).toMatchObject({
       complete: true,
       problems: [{ kind: 'bug', object: 'audit of cluster paris' }],
@@ -100,7 +68,7 @@ describe('the audit that follows a sweep', () => {
       clock: () => now,
       audit: async () => {
         now += 30_000;
-        return SUMMARY;
+        return { result: SUMMARY, problems: [] };
       },
     });
     expect((await slow.sweepOne(orderOf(), never)).outcome.durationMs).toBe(0);
@@ -116,7 +84,7 @@ describe('the audit that follows a sweep', () => {
         const before = signal.aborted;
         end?.();
         told.push({ leavesASecond: afterMs <= 44_000, before, after: signal.aborted, last: last.aborted });
-        return SUMMARY;
+        return { result: SUMMARY, problems: [] };
       },
     });
     await sweepOne(orderOf({ deadlineMs: 45_000 }), never);
@@ -135,7 +103,7 @@ describe('the audit that follows a sweep', () => {
     const { audits, sweepOne } = await sweeper(hangs);
     const { outcome } = await sweepOne(orderOf({ deadlineMs: 300 }), never);
     expect(outcome).toMatchObject({ readable: false, audit: SUMMARY });
-    expect(audits).toMatchObject([{ open: undefined, problem: { kind: 'timeout' } }]);
+    expect(audits).toMatchObject([{ open: undefined, trouble: { kind: 'timeout' } }]);
   });
 
   it('is made of a cluster that cannot be read: a handshake may tell why', async () => {
@@ -146,14 +114,15 @@ describe('the audit that follows a sweep', () => {
   });
 
   it.each([
-    ['its secret does not exist', new KubeconfigSecretError('not-found', 'arn', 'it does not exist'), undefined],
-    ['Secrets Manager fails', new KubeconfigSecretError('unavailable', 'arn', 'it failed'), true],
-    ['certmarshal fails', new TypeError('a bug'), true],
-  ])('is made of what is known when %s', async (_, error, retry) => {
+    ['its secret does not exist', new KubeconfigSecretError('not-found', 'arn', 'it does not exist'), 0],
+    ['Secrets Manager fails', new KubeconfigSecretError('unavailable', 'arn', 'it failed'), 1],
+    ['certmarshal fails', new TypeError('a bug'), 1],
+  ])('is made of what is known when %s', async (_, error, failures) => {
     const { audits, sweepOne } = await sweeper(works, { readSecret: async () => Promise.reject(error) });
     const swept = await sweepOne(orderOf(), never);
-    expect([swept.retry, swept.outcome.audit]).toEqual([retry, SUMMARY]);
-    expect(audits).toMatchObject([{ open: undefined, problem: swept.outcome.problems[0] }]);
+    expect(swept.failures).toHaveLength(failures);
+    expect(swept.outcome.audit).toEqual(SUMMARY);
+    expect(audits).toMatchObject([{ open: undefined, trouble: swept.outcome.problems[0] }]);
   });
 
   it('waits when the kubeconfig leads to another API server than before', async () => {

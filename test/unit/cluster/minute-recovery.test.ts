@@ -1,18 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { MinuteOptions } from '../../../lambdas/cluster/minute.ts';
 import { createClusterRecoverer, type DueRecovery } from '../../../lambdas/cluster/recoverer.ts';
-import { createTargetSweeper, type TargetSweeperOptions } from '../../../lambdas/cluster/sweep-target.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
-import { lazyRecoverer } from '../../../lambdas/functions/sweep-parts.ts';
 import type { JournalEntry } from '../../../lambdas/journal/journal.ts';
 import { recoveryEntries } from '../../../lambdas/journal/recovery-entry.ts';
 import type { RecoveryRow, sweepRecovery } from '../../../lambdas/recovery/sweep-recovery.ts';
-import { isOnLoopback } from '../../fleet/loopback.ts';
 import { auditSummary, PARIS, rolloutSummary, TROUBLE } from '../fleet/values.ts';
-import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
+import { answer, type Handler } from '../kubernetes/tls-server.ts';
 import { apiError, CSRS, fakeCluster } from '../recovery/fake-cluster.ts';
 import { CLUSTER_ID, clientCsr, NOW, windowOf } from '../recovery/fixtures.ts';
+import { minuteOver } from './minute-over-tls.ts';
 
 const never = new AbortController().signal;
 const WINDOW = windowOf({ cluster: 'paris' });
@@ -40,28 +37,10 @@ const orderOf = (more: Partial<SweepOrder> = {}): SweepOrder => ({
 });
 
 /** Sweeps PARIS, and remembers the sweeps of windows. */
-async function sweeper(handler: Handler, options: Partial<TargetSweeperOptions> = {}) {
-  const server = await startTlsServer(handler);
-  const { authority } = await defaultCertificates();
-  const ca = Buffer.from(authority.certificatePem).toString('base64');
-  const text = stringify({
-    clusters: [{ name: 'c', cluster: { server: server.connection.server, 'certificate-authority-data': ca } }],
-    users: [{ name: 'u', user: { token: TOKEN } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  });
+async function sweeper(handler: Handler, options: Partial<MinuteOptions> = {}) {
   const asked: DueRecovery[] = [];
   const kept: JournalEntry[] = [];
-  const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
-  const sweepOne = createTargetSweeper({
-    addresses: 'local',
-    readSecret: async () => text,
-    signToken: notAsked,
-    isEksEndpoint: isOnLoopback,
-    describeCluster: notAsked,
-    async *listInstances() {},
-    policies: [DEFAULT_POLICY],
-    clock: Date.now,
+  const { sweepOne } = await minuteOver(handler, {
     recover: async (due) => {
       asked.push(due);
       return { problems: [{ ...TROUBLE, kind: 'recovery-denied' }], decisions: RECORDED };
@@ -78,11 +57,11 @@ describe('the sweep of a recovery window', () => {
     const { asked, kept, sweepOne } = await sweeper(works, {
       audit: async () => {
         done.push('audit');
-        return auditSummary();
+        return { result: auditSummary(), problems: [] };
       },
-      roll: async () => {
+      rollout: async () => {
         done.push('roll');
-        return { summary: rolloutSummary(), problems: [] };
+        return { result: rolloutSummary(), problems: [] };
       },
       recover: async (due) => {
         done.push('recover');
@@ -142,7 +121,7 @@ describe('the sweep of a recovery window', () => {
   ] as const)('does not touch the sweep when certmarshal fails %s', async (_, recover, lines) => {
     const { kept, sweepOne } = await sweeper(works, { recover });
     const swept = await sweepOne(orderOf(), never);
-    expect([swept.recoveryError, swept.retry]).toEqual([new Error('x'), undefined]);
+    expect(swept.failures).toEqual([{ stage: 'recovery', error: new Error('x') }]);
     expect(swept.outcome).toMatchObject({ problems: [{ kind: 'recovery-window' }, { kind: 'recovery-bug' }] });
     expect(kept).toHaveLength(lines);
   });
@@ -155,24 +134,18 @@ describe('createClusterRecoverer', () => {
     return { target, open: { ...open, close: () => undefined }, window: windowOf(), signal: never };
   };
 
-  it('approves with the connections of the sweep, and records it; loaded late or not', async () => {
-    const recoverers = [
-      createClusterRecoverer({ program: '1.2.3', clock: () => NOW }),
-      lazyRecoverer({ program: '1.2.3', clock: () => NOW }),
-    ];
-    for (const recover of recoverers) {
-      const cluster = fakeCluster();
-      cluster.addCsr(clientCsr({ name: 'csr-1' }));
-      cluster.addCsr(clientCsr({ name: 'csr-2', node: 'cp-3' }));
-      // oxlint-disable-next-line no-await-in-loop -- each has a cluster of its own
-      const { problems, decisions } = await recover(due(cluster));
-      expect(problems).toEqual([]);
-      expect(cluster.approved()).toEqual(['csr-1']);
-      expect(decisions.entries).toMatchObject([
-        { kind: 'recovery', cluster: CLUSTER_ID, csr: 'csr-1', outcome: 'written', window: 'w-1', program: '1.2.3' },
-        { kind: 'recovery', csr: 'csr-2', verdict: 'leave', reason: 'NodeNotNamed' },
-      ]);
-    }
+  it('approves with the connections of the sweep, and records it', async () => {
+    const cluster = fakeCluster();
+    cluster.addCsr(clientCsr({ name: 'csr-1' }));
+    cluster.addCsr(clientCsr({ name: 'csr-2', node: 'cp-3' }));
+    const recover = createClusterRecoverer({ program: '1.2.3', clock: () => NOW });
+    const { problems, decisions } = await recover(due(cluster));
+    expect(problems).toEqual([]);
+    expect(cluster.approved()).toEqual(['csr-1']);
+    expect(decisions.entries).toMatchObject([
+      { kind: 'recovery', cluster: CLUSTER_ID, csr: 'csr-1', outcome: 'written', window: 'w-1', program: '1.2.3' },
+      { kind: 'recovery', csr: 'csr-2', verdict: 'leave', reason: 'NodeNotNamed' },
+    ]);
   });
 
   it('says of a problem that it is one of the recovery', async () => {

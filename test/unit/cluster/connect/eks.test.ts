@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
-import { mayHaveMoved } from '../../../lambdas/cluster/fresh-access.ts';
-import { connectionError } from '../../../lambdas/kubernetes/broken-connection.ts';
+import { mayHaveMoved } from '../../../../lambdas/cluster/connect/eks.ts';
+import { connectionError } from '../../../../lambdas/kubernetes/broken-connection.ts';
 
 it.each([
   ['ENOTFOUND', true],

@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createClusterRoller, type EksOfClusters } from '../../../lambdas/cluster/roller.ts';
-import { read } from '../../../lambdas/contracts/contract.ts';
-import { RolloutSummary } from '../../../lambdas/contracts/rollout-summary.ts';
-import { nodeGroupSummaryOf } from '../../../lambdas/rollout/node-group-summary.ts';
-import { planNodeGroups } from '../../../lambdas/rollout/node-groups.ts';
-import type { ObservedNodeGroups } from '../../../lambdas/rollout/observed-node-groups.ts';
-import { type NodeGroupWritten, stepNodeGroups } from '../../../lambdas/rollout/step-node-groups.ts';
-import { valueOf } from '../contracts/value-of.ts';
-import { DUBLIN, TROUBLE } from '../fleet/values.ts';
+import { createRolloutStage, type EksOfClusters } from '../../../../lambdas/cluster/stages/rollout.ts';
+import { read } from '../../../../lambdas/contracts/contract.ts';
+import { RolloutSummary } from '../../../../lambdas/contracts/rollout-summary.ts';
+import { nodeGroupSummaryOf } from '../../../../lambdas/rollout/node-group-summary.ts';
+import { planNodeGroups } from '../../../../lambdas/rollout/node-groups.ts';
+import type { ObservedNodeGroups } from '../../../../lambdas/rollout/observed-node-groups.ts';
+import { type NodeGroupWritten, stepNodeGroups } from '../../../../lambdas/rollout/step-node-groups.ts';
+import { valueOf } from '../../contracts/value-of.ts';
+import { DUBLIN, TROUBLE } from '../../fleet/values.ts';
 import {
   APPENDED,
   group,
@@ -20,9 +20,9 @@ import {
   policy,
   SUCCESSOR,
   version,
-} from '../rollout/node-group-fixtures.ts';
+} from '../../rollout/node-group-fixtures.ts';
+import { contextOf } from '../stage-context.ts';
 
-const never = new AbortController().signal;
 const AT = new Date(NOW).toISOString();
 const summaryOf = (seen: ObservedNodeGroups, written?: NodeGroupWritten) =>
   nodeGroupSummaryOf({
@@ -122,19 +122,19 @@ describe('nodeGroupSummaryOf', () => {
   });
 });
 
-describe('createClusterRoller, of an EKS cluster', () => {
+describe('createRolloutStage, of an EKS cluster', () => {
   const open = {
     cluster: {} as never,
     workload: { server: 'https://a' } as never,
     machinesNamespace: 'eksa-system',
     close: () => undefined,
   };
-  const due = { target: DUBLIN, open, handshakes: false, signal: never };
+  const context = contextOf(DUBLIN, { due: true as const, open });
   const asked: string[] = [];
   const eks: EksOfClusters = {
-    authorities: ({ account, region }, name) => {
-      asked.push(`authorities ${account}/${region}/${name}`);
-      return async () => [];
+    reader: ({ account, region }, name) => {
+      asked.push(`reader ${account}/${region}/${name}`);
+      return { authorities: async () => [] };
     },
     nodeGroups: ({ account, region }, name) => {
       asked.push(`node groups ${account}/${region}/${name}`);
@@ -152,9 +152,10 @@ describe('createClusterRoller, of an EKS cluster', () => {
       at: AT,
     } as const;
     const ledger = {} as never;
-    const roll = createClusterRoller({
+    const roll = createRolloutStage({
       policies: [policy({ clusters: ['*/*/dub*'] })],
       ledger,
+      program: '1.2.3',
       clock: () => NOW,
       eks,
       stepGroups: async (...args) => {
@@ -162,31 +163,28 @@ describe('createClusterRoller, of an EKS cluster', () => {
         return stepped;
       },
     });
-    const rolled = await roll({ ...due, holdWrites: 'why' });
+    const rolled = await roll({ ...context, held: 'why' });
     expect(rolled).toMatchObject({
-      summary: { state: 'ready', write: { kind: 'update-node-group', outcome: 'written' } },
+      result: { state: 'ready', write: { kind: 'update-node-group', outcome: 'written' } },
       problems: [TROUBLE],
-      steppedGroups: stepped,
+      decisions: { entries: [{ kind: 'rollout', cluster: DUBLIN.id, write: 'update-node-group', program: '1.2.3' }] },
     });
-    expect(rolled).not.toHaveProperty('stepped', expect.anything());
     const scope = { account: '111122223333', region: 'eu-central-1' };
     expect(steps).toMatchObject([
       [
         { id: DUBLIN.id, name: 'dublin', ...scope },
-        { policy: { nodeGroups: true }, holdWrites: 'why', signal: never },
+        { policy: { nodeGroups: true }, holdWrites: 'why', signal: context.signal },
       ],
     ]);
     expect(steps[0]?.[1].ledger).toBe(ledger);
-    expect(asked).toEqual([
-      'authorities 111122223333/eu-central-1/dublin',
-      'node groups 111122223333/eu-central-1/dublin',
-    ]);
+    expect(asked).toEqual(['reader 111122223333/eu-central-1/dublin', 'node groups 111122223333/eu-central-1/dublin']);
   });
 
   it('asks nothing where fleet.yaml does not opt in', async () => {
-    const roll = createClusterRoller({ policies: [policy({ clusters: ['reno'] })], clock: () => NOW, eks });
-    expect(await roll(due)).toMatchObject({ summary: { state: 'off' }, problems: [] });
-    const without = createClusterRoller({ policies: [policy({ clusters: ['*/*/dub*'] })], clock: () => NOW });
-    expect(await without(due)).toMatchObject({ summary: { state: 'off' } });
+    const common = { program: '1.2.3', clock: () => NOW };
+    const roll = createRolloutStage({ policies: [policy({ clusters: ['reno'] })], ...common, eks });
+    expect(await roll(context)).toMatchObject({ result: { state: 'off' }, problems: [] });
+    const without = createRolloutStage({ policies: [policy({ clusters: ['*/*/dub*'] })], ...common });
+    expect(await without(context)).toMatchObject({ result: { state: 'off' } });
   });
 });

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 
-import { isEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
-import { AwsError } from '../../../lambdas/aws/errors.ts';
-import { KubeconfigSecretError } from '../../../lambdas/aws/kubeconfig-secret.ts';
+import { isEksEndpoint } from '../../../../lambdas/aws/eks-endpoint.ts';
+import { AwsError } from '../../../../lambdas/aws/errors.ts';
+import { KubeconfigSecretError } from '../../../../lambdas/aws/kubeconfig-secret.ts';
 import {
   type OpenTarget,
   openTarget,
   type TargetSources,
   UnusableTargetError,
-} from '../../../lambdas/cluster/open-target.ts';
-import type { Problem } from '../../../lambdas/contracts/problem.ts';
-import type { Access, Target } from '../../../lambdas/contracts/target.ts';
-import { isOnLoopback } from '../../fleet/loopback.ts';
+} from '../../../../lambdas/cluster/connect/open-target.ts';
+import type { Problem } from '../../../../lambdas/contracts/problem.ts';
+import type { Access, Target } from '../../../../lambdas/contracts/target.ts';
+import { isOnLoopback } from '../../../fleet/loopback.ts';
 import {
   answer,
   createAuthority,
@@ -20,7 +20,7 @@ import {
   startTlsServer,
   statusBody,
   TOKEN,
-} from '../kubernetes/tls-server.ts';
+} from '../../kubernetes/tls-server.ts';
 
 const arnOf = (name: string) => `arn:aws:secretsmanager:eu-west-1:123456789012:secret:${name}-AbCdEf`;
 const UUID = '6b1f9c27-d0e8-4a35-9f00-1c2d3e4f5a6b';

@@ -10,15 +10,15 @@ import { report, type SweepReport } from './report.ts';
 /** Milliseconds since the epoch. */
 export type Clock = () => number;
 
-/** For programs that show what is going on; a sweep does not depend on it. */
-export interface SweepProgress {
+/** For programs that show what is going on; nothing depends on it. */
+export interface ApprovalProgress {
   readonly observed?: (observed: Observed) => void;
   readonly acted?: (acted: Acted) => void;
 }
 
-/** A bug in a sweep that had begun to decide. What it did stands, and `report` tells it. */
-export class SweepBugError extends Error {
-  override readonly name = 'SweepBugError';
+/** A bug that came after the first decision. What was done stands, and `report` tells it. */
+export class ApprovalBugError extends Error {
+  override readonly name = 'ApprovalBugError';
   readonly report: SweepReport;
 
   /** @param bug what was thrown */
@@ -29,18 +29,18 @@ export class SweepBugError extends Error {
 }
 
 /**
- * Sweeps one cluster: observe, decide, act, report. Safe to repeat, to interrupt and to run twice at once: every write is bound to
+ * Lists the requests of one cluster, judges them and writes what was decided: observe, decide, act, report. Safe to repeat, to interrupt and to run twice at once: every write is bound to
  * the object that was judged. What goes wrong with the cluster is part of the report; only a bug throws.
  *
- * @throws SweepBugError for a bug after the first decision
+ * @throws ApprovalBugError for a bug after the first decision
  * @param promised the policies by which requests count as missed, where `policies` only observe because writes are held
  */
-export async function sweep(
+export async function approve(
   target: SweepTarget,
   policies: readonly ApprovalPolicy[],
   clock: Clock,
   signal: AbortSignal,
-  progress: SweepProgress = {},
+  progress: ApprovalProgress = {},
   promised: readonly ApprovalPolicy[] = policies,
 ): Promise<SweepReport> {
   const startedAt = clock();
@@ -90,7 +90,7 @@ export async function sweep(
       retries: after.retries - before.retries,
     },
   });
-  if (bugs.length > 0) throw new SweepBugError(bugs[0], told);
+  if (bugs.length > 0) throw new ApprovalBugError(bugs[0], told);
   return told;
 }
 

@@ -1,21 +1,21 @@
-import type { AddressRule } from '../allowed-addresses.ts';
-import type { SweepTarget } from '../approval/observe.ts';
-import type { ListInstances } from '../aws/ec2-instances.ts';
-import type { IsEksEndpoint } from '../aws/eks-endpoint.ts';
-import type { SignToken } from '../aws/eks-token.ts';
-import { AwsError } from '../aws/errors.ts';
-import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../aws/kubeconfig-secret.ts';
-import { whyNoToken } from '../aws/token-server.ts';
-import type { ExpiredServer } from '../contracts/order.ts';
-import type { Problem } from '../contracts/problem.ts';
-import type { ClusterApiAccess, EksAccess, KubeconfigAccess, Target } from '../contracts/target.ts';
-import { DEFAULT_NAMESPACE } from '../identifiers.ts';
-import { createKubernetesClient, type KubernetesClient } from '../kubernetes/client.ts';
-import { readClusterApiKubeconfig } from '../kubernetes/cluster-api-kubeconfig.ts';
-import { type Connection, type Credentials, hostOf } from '../kubernetes/connection.ts';
-import { KubernetesError } from '../kubernetes/errors.ts';
-import { KubeconfigError } from '../kubernetes/kubeconfig-document.ts';
-import { loadSecretKubeconfig } from '../kubernetes/secret-kubeconfig.ts';
+import type { AddressRule } from '../../allowed-addresses.ts';
+import type { SweepTarget } from '../../approval/observe.ts';
+import type { ListInstances } from '../../aws/ec2-instances.ts';
+import type { IsEksEndpoint } from '../../aws/eks-endpoint.ts';
+import type { SignToken } from '../../aws/eks-token.ts';
+import { AwsError } from '../../aws/errors.ts';
+import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../../aws/kubeconfig-secret.ts';
+import { whyNoToken } from '../../aws/token-server.ts';
+import type { ExpiredServer } from '../../contracts/order.ts';
+import { type Problem, problemOf } from '../../contracts/problem.ts';
+import type { ClusterApiAccess, EksAccess, KubeconfigAccess, Target } from '../../contracts/target.ts';
+import { DEFAULT_NAMESPACE } from '../../identifiers.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../kubernetes/client.ts';
+import { readClusterApiKubeconfig } from '../../kubernetes/cluster-api-kubeconfig.ts';
+import { type Connection, type Credentials, hostOf } from '../../kubernetes/connection.ts';
+import { KubernetesError } from '../../kubernetes/errors.ts';
+import { KubeconfigError } from '../../kubernetes/kubeconfig-document.ts';
+import { loadSecretKubeconfig } from '../../kubernetes/secret-kubeconfig.ts';
 
 /** A target with its clients. */
 export interface OpenTarget extends SweepTarget {
@@ -134,7 +134,7 @@ async function openKubeconfig(
     const connection = { ...loadSecretKubeconfig(text, { credentials: own || undefined }), addresses };
     const foreign = authenticatorId && whyNoToken(connection.server, { authenticatorId, isEks }, isEksEndpoint);
     if (foreign) throw new UnusableTargetError({ kind: 'endpoint', object, ...foreign });
-    return createKubernetesClient(tolerating(connection, expiredServer));
+    return createKubernetesClient({ ...connection, expiredServer });
   });
 }
 
@@ -159,17 +159,12 @@ async function openClusterApi(
     text = await readClusterApiKubeconfig(management, { namespace, name, signal });
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
-    const { kind, problem, remedy } = error;
-    throw new UnusableTargetError({ kind, object: error.object, message: problem, remedy });
+    throw new UnusableTargetError(problemOf(error));
   }
   const remedy = 'Cluster API writes the Secret anew when it is deleted; or name a kubeconfig secret in fleet.yaml.';
   return usable(`${object} on ${management.server}`, remedy, () =>
-    createKubernetesClient(tolerating({ ...loadSecretKubeconfig(text), addresses }, expiredServer)),
+    createKubernetesClient({ ...loadSecretKubeconfig(text), addresses, expiredServer }),
   );
-}
-
-function tolerating(connection: Connection, expiredServer: ExpiredServer | undefined): Connection {
-  return expiredServer === undefined ? connection : { ...connection, expiredServer };
 }
 
 /** Tokens that our own role signs. */

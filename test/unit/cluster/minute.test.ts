@@ -1,23 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
-
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { EksCluster } from '../../../lambdas/aws/eks-clusters.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../../../lambdas/aws/kubeconfig-secret.ts';
-import {
-  createTargetSweeper,
-  type SweepOneTarget,
-  type TargetSweeperOptions,
-} from '../../../lambdas/cluster/sweep-target.ts';
+import type { MinuteOptions } from '../../../lambdas/cluster/minute.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { EksAccess, Target } from '../../../lambdas/contracts/target.ts';
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
-import { isOnLoopback } from '../../fleet/loopback.ts';
 import {
   answer,
   createAuthority,
-  defaultCertificates,
   type Handler,
   LOOPBACK,
   type Received,
@@ -25,6 +16,7 @@ import {
   statusBody,
   TOKEN,
 } from '../kubernetes/tls-server.ts';
+import { kubeconfigOf, minuteOf, minuteOver } from './minute-over-tls.ts';
 
 const arnOf = (name: string) => `arn:aws:secretsmanager:eu-west-1:123456789012:secret:${name}-AbCdEf`;
 const TARGET: Target = {
@@ -43,23 +35,6 @@ const orderOf = (target: Target, more: Partial<SweepOrder> = {}): SweepOrder => 
   ...more,
 });
 const ORDER = orderOf(TARGET);
-
-interface KubeconfigOptions {
-  readonly server: string;
-  readonly caPem?: string;
-  readonly token?: string;
-  readonly user?: object;
-}
-
-async function kubeconfig({ server, caPem, token = TOKEN, user }: KubeconfigOptions): Promise<string> {
-  const ca = caPem ?? (await defaultCertificates()).authority.certificatePem;
-  return stringify({
-    clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
-    users: [{ name: 'u', user: user ?? { token } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  });
-}
 
 const EMPTY = { kind: 'List', metadata: {}, items: [] };
 
@@ -99,37 +74,14 @@ function secretsOf(texts: Readonly<Record<string, () => string>>): {
   };
 }
 
-function sweeper(options: Partial<TargetSweeperOptions>): SweepOneTarget {
-  const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
-  return createTargetSweeper({
-    addresses: 'local',
-    readSecret: notAsked,
-    signToken: notAsked,
-    isEksEndpoint: isOnLoopback,
-    describeCluster: notAsked,
-    async *listInstances() {},
-    policies: [DEFAULT_POLICY],
-    clock: Date.now,
-    ...options,
-  });
-}
-
-/** A sweeper of the target whose kubeconfig leads to this server. */
-async function sweeperOf(handler: Handler, options: Partial<TargetSweeperOptions> = {}) {
-  const server = await startTlsServer(handler);
-  const text = await kubeconfig(server.connection);
-  const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text });
-  return { server, reads, sweepOne: sweeper({ readSecret, ...options }) };
-}
-
 const BENCH: Target = { ...TARGET, cluster: { name: 'bench', provider: 'eks-anywhere' } };
 
-describe('createTargetSweeper', () => {
+describe('createMinute', () => {
   it('keeps connections and credentials from one sweep to the next', async () => {
     const server = await startTlsServer(accepting(() => TOKEN));
-    const text = await kubeconfig(server.connection);
+    const text = await kubeconfigOf(server.connection);
     const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text });
-    const sweepOne = sweeper({ readSecret });
+    const sweepOne = minuteOf({ readSecret });
     for (const sweep of [1, 2, 3])
       expect(await sweepOne(ORDER, never), `sweep ${sweep}`).toMatchObject({
         outcome: { complete: true, problems: [] },
@@ -143,11 +95,11 @@ describe('createTargetSweeper', () => {
     let token = TOKEN;
     const server = await startTlsServer(accepting(() => token));
     const texts = {
-      old: await kubeconfig(server.connection),
-      new: await kubeconfig({ ...server.connection, token: 'rotated' }),
+      old: await kubeconfigOf(server.connection),
+      new: await kubeconfigOf({ ...server.connection, token: 'rotated' }),
     };
     const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => (token === TOKEN ? texts.old : texts.new) });
-    const sweepOne = sweeper({ readSecret });
+    const sweepOne = minuteOf({ readSecret });
     await sweepOne(ORDER, never);
     token = 'rotated';
     expect(await sweepOne(ORDER, never)).toMatchObject({ report: { complete: true } });
@@ -158,9 +110,12 @@ describe('createTargetSweeper', () => {
     const stranger = await createAuthority('another-ca');
     const server = await startTlsServer(accepting(() => TOKEN));
     const { connection } = server;
-    const texts = [await kubeconfig({ ...connection, caPem: stranger.certificatePem }), await kubeconfig(connection)];
+    const texts = [
+      await kubeconfigOf({ ...connection, caPem: stranger.certificatePem }),
+      await kubeconfigOf(connection),
+    ];
     const { readSecret } = secretsOf({ [arnOf('berlin')]: () => texts.shift() ?? '' });
-    const sweepOne = sweeper({ readSecret });
+    const sweepOne = minuteOf({ readSecret });
     expect(await sweepOne(ORDER, never)).toMatchObject({ report: { problems: [{ kind: 'certificate' }] } });
     expect(await sweepOne(ORDER, never)).toMatchObject({ report: { complete: true } });
   });
@@ -174,9 +129,9 @@ describe('createTargetSweeper', () => {
       else if (method === 'GET') answer(response, 200, { kind: 'List', metadata: {}, items: items[resource] ?? [] });
       else answer(response, 401, statusBody(401, 'Unauthorized', 'Unauthorized'));
     });
-    const text = await kubeconfig(server.connection);
+    const text = await kubeconfigOf(server.connection);
     const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text });
-    const sweepOne = sweeper({ readSecret });
+    const sweepOne = minuteOf({ readSecret });
     await sweepOne(orderOf(BENCH), never);
     items = { certificatesigningrequests: [csr], machines: [machineOf(1)], clusters: [BENCH_CLUSTER] };
     expect(await sweepOne(orderOf(BENCH), never)).toMatchObject({
@@ -187,9 +142,9 @@ describe('createTargetSweeper', () => {
 
   it('asks once only with credentials that it has just read', async () => {
     const server = await startTlsServer(accepting(() => 'another token'));
-    const text = await kubeconfig(server.connection);
+    const text = await kubeconfigOf(server.connection);
     const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text });
-    expect(await sweeper({ readSecret })(ORDER, never)).toMatchObject({
+    expect(await minuteOf({ readSecret })(ORDER, never)).toMatchObject({
       report: { problems: [{ kind: 'unauthorized' }] },
     });
     expect(reads).toHaveLength(1);
@@ -198,7 +153,7 @@ describe('createTargetSweeper', () => {
 
   it('names the server once it lets us in, and has tried it before', async () => {
     let token = 'another token';
-    const { server, sweepOne } = await sweeperOf(accepting(() => token));
+    const { server, sweepOne } = await minuteOver(accepting(() => token));
     const refused = (await sweepOne(ORDER, never)).outcome;
     expect(refused).toMatchObject({ readable: false, problems: [{ kind: 'unauthorized' }] });
     expect(refused).not.toHaveProperty('server', expect.anything());
@@ -209,9 +164,9 @@ describe('createTargetSweeper', () => {
 
   it('opens a target anew when its secret is another one', async () => {
     const server = await startTlsServer(accepting(() => TOKEN));
-    const text = await kubeconfig(server.connection);
+    const text = await kubeconfigOf(server.connection);
     const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text, [arnOf('moved')]: () => text });
-    const sweepOne = sweeper({ readSecret });
+    const sweepOne = minuteOf({ readSecret });
     await sweepOne(ORDER, never);
     const access = { kind: 'kubeconfig', secret: arnOf('moved') } as const;
     await sweepOne(orderOf({ ...TARGET, access }), never);
@@ -219,8 +174,8 @@ describe('createTargetSweeper', () => {
   });
 
   it('says what is wrong with a target that cannot be opened, and quotes no secret', async () => {
-    const exec = await kubeconfig({ server: 'https://127.0.0.1:1', user: { exec: { command: 'SENTINEL' } } });
-    const key = await kubeconfig({
+    const exec = await kubeconfigOf({ server: 'https://127.0.0.1:1', user: { exec: { command: 'SENTINEL' } } });
+    const key = await kubeconfigOf({
       server: 'https://127.0.0.1:1',
       user: {
         'client-certificate-data': Buffer.from('SENTINEL').toString('base64'),
@@ -234,13 +189,13 @@ describe('createTargetSweeper', () => {
       ['key', key, 'certificate', `kubeconfig in secret ${arnOf('key')}`],
     ] as const) {
       const { readSecret } = secretsOf(text === undefined ? {} : { [arnOf(name)]: () => text });
-      const swept = await sweeper({ readSecret })(
+      const swept = await minuteOf({ readSecret })(
         orderOf({ ...TARGET, access: { kind: 'kubeconfig', secret: arnOf(name) } }),
         never,
       );
       expect(swept).toMatchObject({ outcome: { readable: false, complete: false, problems: [{ kind, object }] } });
       expect(swept).not.toHaveProperty('report', expect.anything());
-      expect(swept).not.toHaveProperty('retry', expect.anything());
+      expect(swept.failures).toEqual([]);
       expect(JSON.stringify(swept)).not.toContain('SENTINEL');
     }
   });
@@ -252,13 +207,12 @@ describe('createTargetSweeper', () => {
       'secret',
     ],
     ['certmarshal itself fails', new TypeError('a secret SENTINEL'), 'bug'],
-  ])('gives the message back when %s', async (_, error, kind) => {
-    const swept = await sweeper({ readSecret: async () => Promise.reject(error) })(ORDER, never);
+  ])('has failed, and tried nothing, when %s', async (_, error, kind) => {
+    const swept = await minuteOf({ readSecret: async () => Promise.reject(error) })(ORDER, never);
     expect(swept).toMatchObject({
-      retry: true,
       outcome: { id: 'berlin', untried: true, readable: false, problems: [{ kind }] },
     });
-    expect(swept.error).toBe(error);
+    expect(swept.failures).toEqual([{ stage: 'approval', error }]);
     expect(JSON.stringify(swept.outcome)).not.toContain('SENTINEL');
   });
 
@@ -269,9 +223,9 @@ describe('createTargetSweeper', () => {
   ])('reads secrets again for Machines only when credentials are refused: %i', async (status, reads) => {
     const berlin = await startTlsServer(withOneRequest());
     const management = await startTlsServer((_, response) => answer(response, status, statusBody(status, 'x', 'x')));
-    const texts = [await kubeconfig(berlin.connection), await kubeconfig(management.connection)];
+    const texts = [await kubeconfigOf(berlin.connection), await kubeconfigOf(management.connection)];
     const secrets = secretsOf({ [arnOf('berlin')]: () => texts[0] ?? '', [arnOf('mgmt')]: () => texts[1] ?? '' });
-    const sweepOne = sweeper(secrets);
+    const sweepOne = minuteOf(secrets);
     const target = {
       ...BENCH,
       management: { access: { kind: 'kubeconfig', secret: arnOf('mgmt') }, namespace: 'eksa-system' },
@@ -286,7 +240,7 @@ describe('createTargetSweeper', () => {
 
 describe('an order', () => {
   it('writes nothing behind another API server than the last sweep found there, once', async () => {
-    const { server, sweepOne } = await sweeperOf(withOneRequest());
+    const { server, sweepOne } = await minuteOver(withOneRequest());
     const elsewhere = await sweepOne(orderOf(BENCH, { server: 'berlin.example.com:6443' }), never);
     expect(elsewhere.outcome).toMatchObject({
       counts: { approved: 0, wouldWrite: 1 },
@@ -300,7 +254,7 @@ describe('an order', () => {
   });
 
   it('that must not write decides, writes nothing and says why', async () => {
-    const { server, sweepOne } = await sweeperOf(withOneRequest());
+    const { server, sweepOne } = await minuteOver(withOneRequest());
     const held = await sweepOne(orderOf(BENCH, { holdWrites: 'two clusters show one API server' }), never);
     expect(held).toMatchObject({
       outcome: {
@@ -324,7 +278,7 @@ describe('an order', () => {
   });
 
   it('ends at its deadline when the cluster hangs, which is then a finding', async () => {
-    const { sweepOne } = await sweeperOf(() => {});
+    const { sweepOne } = await minuteOver(() => {});
     expect(await sweepOne(orderOf(TARGET, { deadlineMs: 40 }), never)).toMatchObject({
       outcome: {
         readable: false,
@@ -335,7 +289,7 @@ describe('an order', () => {
 
   it('ends with the batch, which says nothing about the cluster', async () => {
     const batch = new AbortController();
-    const { sweepOne } = await sweeperOf(() => batch.abort());
+    const { sweepOne } = await minuteOver(() => batch.abort());
     expect(await sweepOne(ORDER, batch.signal)).toMatchObject({ outcome: { problems: [{ kind: 'aborted' }] } });
   });
 
@@ -349,7 +303,7 @@ describe('an order', () => {
     };
 
   it('looks for workload clusters when it is told to', async () => {
-    const { server, sweepOne } = await sweeperOf(clusters([{ metadata: { namespace: 'eksa-system', name: 'oslo' } }]));
+    const { server, sweepOne } = await minuteOver(clusters([{ metadata: { namespace: 'eksa-system', name: 'oslo' } }]));
     const found = [{ namespace: 'eksa-system', name: 'oslo' }];
     expect(await sweepOne(orderOf(TARGET, { lookForClusters: ['eksa-system'] }), never)).toMatchObject({
       outcome: { complete: true, workloadClusters: found },
@@ -361,7 +315,7 @@ describe('an order', () => {
 
   it('tells what is wrong with one workload cluster, and of the others', async () => {
     const items = ['oslo', 'x'.repeat(64)].map((name) => ({ metadata: { namespace: 'eksa-system', name } }));
-    const { sweepOne } = await sweeperOf(clusters(items));
+    const { sweepOne } = await minuteOver(clusters(items));
     expect(await sweepOne(orderOf(TARGET, { lookForClusters: ['eksa-system'] }), never)).toMatchObject({
       outcome: {
         complete: false,
@@ -374,7 +328,7 @@ describe('an order', () => {
 
   it('tells that there are more workload clusters than it looks at', async () => {
     const items = Array.from({ length: 1_001 }, (_, n) => ({ metadata: { namespace: 'eksa-system', name: `c${n}` } }));
-    const { outcome } = await (await sweeperOf(clusters(items))).sweepOne(
+    const { outcome } = await (await minuteOver(clusters(items))).sweepOne(
       orderOf(TARGET, { lookForClusters: ['eksa-system'] }),
       never,
     );
@@ -383,7 +337,7 @@ describe('an order', () => {
   });
 
   it('tells no workload clusters when they cannot be listed, and why', async () => {
-    const { outcome, report } = await (await sweeperOf(clusters(undefined))).sweepOne(
+    const { outcome, report } = await (await minuteOver(clusters(undefined))).sweepOne(
       orderOf(TARGET, { lookForClusters: ['eksa-system'] }),
       never,
     );
@@ -398,7 +352,7 @@ describe('an order', () => {
 
   it('notices a clock that is ten minutes off, and blames it for a refused token', async () => {
     const date = new Date(Date.now() - 600_000).toUTCString();
-    const { sweepOne } = await sweeperOf((_, response) => answer(response, 200, EMPTY, { date }));
+    const { sweepOne } = await minuteOver((_, response) => answer(response, 200, EMPTY, { date }));
     expect(await sweepOne(ORDER, never)).toMatchObject({
       outcome: {
         readable: true,
@@ -406,7 +360,7 @@ describe('an order', () => {
         problems: [{ kind: 'clock', message: expect.stringMatching(/^its clock is (10 min|59\d s) behind ours/) }],
       },
     });
-    const refusing = await sweeperOf((_, response) =>
+    const refusing = await minuteOver((_, response) =>
       answer(response, 401, statusBody(401, 'Unauthorized', 'no'), { date }),
     );
     expect(await refusing.sweepOne(ORDER, never)).toMatchObject({
@@ -439,12 +393,12 @@ describe('an EKS cluster', () => {
   /** EKS that shows the cluster so, and how often it was asked. */
   function eksOf(shown: Partial<EksCluster> | AwsError) {
     const asked: unknown[] = [];
-    const describeCluster: TargetSweeperOptions['describeCluster'] = async (...[scope, name]) => {
+    const describeCluster: MinuteOptions['describeCluster'] = async (...[scope, name]) => {
       asked.push([scope, name]);
       if (shown instanceof AwsError) throw shown;
       return { name, arn: 'arn', status: 'ACTIVE', tags: {}, publicEndpoint: true, serviceCidrs: [], ...shown };
     };
-    return { asked, sweepOne: sweeper({ describeCluster, signToken: async () => TOKEN, principalArn: PRINCIPAL }) };
+    return { asked, sweepOne: minuteOf({ describeCluster, signToken: async () => TOKEN, principalArn: PRINCIPAL }) };
   }
   const PRINCIPAL = 'arn:aws:iam::999988887777:role/certmarshal-sweep';
 
@@ -479,7 +433,7 @@ describe('an EKS cluster', () => {
     const { old } = await rotated();
     const forged = { ...old, endpoint: 'https://attacker.example' };
     const signed: unknown[] = [];
-    const describeCluster: TargetSweeperOptions['describeCluster'] = async (...[, name]) => ({
+    const describeCluster: MinuteOptions['describeCluster'] = async (...[, name]) => ({
       name,
       arn: 'arn',
       status: 'ACTIVE',
@@ -492,8 +446,8 @@ describe('an EKS cluster', () => {
       signed.push(asked);
       return TOKEN;
     };
-    const sweepOne = sweeper({ describeCluster, signToken, principalArn: PRINCIPAL });
-    const { outcome, retry } = await sweepOne(orderOf(eks(fresh ? old : forged)), never);
+    const sweepOne = minuteOf({ describeCluster, signToken, principalArn: PRINCIPAL });
+    const { outcome, failures } = await sweepOne(orderOf(eks(fresh ? old : forged)), never);
     expect(outcome).toMatchObject({
       readable: false,
       problems: [
@@ -504,7 +458,7 @@ describe('an EKS cluster', () => {
         },
       ],
     });
-    expect(retry).toBeUndefined();
+    expect(failures).toEqual([]);
     // The endpoint of before, which was asked first, is one.
     expect(signed).toHaveLength(fresh ? 1 : 0);
   });
@@ -572,7 +526,7 @@ describe('an EKS cluster', () => {
   it('is not tried without credentials of our own', async () => {
     const server = await startTlsServer(accepting(() => TOKEN));
     const gone = { kind: 'expired', object: 'token for dublin', problem: 'no credentials', remedy: 'Fix.' } as const;
-    const sweepOne = sweeper({ signToken: async () => Promise.reject(new AwsError(gone)) });
+    const sweepOne = minuteOf({ signToken: async () => Promise.reject(new AwsError(gone)) });
     const { server: endpoint, caPem } = server.connection;
     const { outcome } = await sweepOne(orderOf(eks({ endpoint, certificateAuthority: base64(caPem) })), never);
     expect(outcome).toMatchObject({ untried: true, readable: false, problems: [{ kind: 'credentials' }] });
@@ -583,7 +537,7 @@ describe('an EKS cluster', () => {
     const csr = csrOf(1, requestOf(1), new Date(Date.now() - 180_000).toISOString());
     const server = await startTlsServer((_, response) => answer(response, 200, { ...EMPTY, items: [csr] }));
     const denied = { kind: 'denied', object: 'ec2:DescribeInstances', problem: 'denied', remedy: 'Allow it.' } as const;
-    const sweepOne = sweeper({
+    const sweepOne = minuteOf({
       signToken: async () => TOKEN,
       // oxlint-disable-next-line require-yield -- it fails before
       async *listInstances() {

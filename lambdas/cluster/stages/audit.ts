@@ -1,39 +1,23 @@
-import { assessInSteps } from '../audit/assess.ts';
-import { audit, auditUnopened } from '../audit/audit.ts';
-import type { AuditReach, AuditTarget } from '../audit/audit-target.ts';
-import type { Thresholds } from '../audit/rules/thresholds.ts';
-import type { Snapshots, StoredSnapshot } from '../audit/snapshots.ts';
-import { summaryOf } from '../audit/summary.ts';
-import { isWhole } from '../audit/whole.ts';
-import { worthWriting } from '../audit/worth-writing.ts';
-import type { EksAuditReader } from '../aws/eks-audit.ts';
-import { AwsError } from '../aws/errors.ts';
-import type { AuditSummary } from '../contracts/audit-summary.ts';
-import type { Problem } from '../contracts/problem.ts';
-import type { Snapshot } from '../contracts/snapshot.ts';
-import type { AwsScope, Target } from '../contracts/target.ts';
-import { stepsInTurns } from '../processor-time.ts';
-import type { OpenTarget } from './open-target.ts';
+import { assessInSteps } from '../../audit/assess.ts';
+import { audit, auditUnopened } from '../../audit/audit.ts';
+import type { AuditReach, AuditTarget } from '../../audit/audit-target.ts';
+import type { Thresholds } from '../../audit/rules/thresholds.ts';
+import type { Snapshots, StoredSnapshot } from '../../audit/snapshots.ts';
+import { summaryOf } from '../../audit/summary.ts';
+import { isWhole } from '../../audit/whole.ts';
+import { worthWriting } from '../../audit/worth-writing.ts';
+import type { EksAuditReader } from '../../aws/eks-audit.ts';
+import { AwsError } from '../../aws/errors.ts';
+import type { AuditSummary } from '../../contracts/audit-summary.ts';
+import type { OrderedAudit } from '../../contracts/order.ts';
+import type { Problem } from '../../contracts/problem.ts';
+import type { Snapshot } from '../../contracts/snapshot.ts';
+import type { AwsScope, Target } from '../../contracts/target.ts';
+import { stepsInTurns } from '../../processor-time.ts';
+import type { OpenTarget } from '../connect/connect.ts';
+import type { Stage, StageContext } from '../stage.ts';
 
-/** An audit that is due. */
-export interface DueAudit {
-  readonly target: Target;
-  readonly reach: AuditReach;
-  /** Audits before this one saw something: there has to be a snapshot. */
-  readonly known?: true;
-  /** Absent when nothing can be asked about the cluster; `problem` then says why. */
-  readonly open: OpenTarget | undefined;
-  readonly problem: Problem;
-  /** Ends the looking. */
-  readonly signal: AbortSignal;
-  /** Ends everything: what was seen is still to be written when the looking was told to end. */
-  readonly last: AbortSignal;
-}
-
-/** Audits one cluster and keeps what it saw. Whatever is wrong outside of certmarshal is part of the summary; only a bug rejects. */
-export type AuditCluster = (due: DueAudit) => Promise<AuditSummary>;
-
-export interface ClusterAuditorOptions {
+export interface AuditStageOptions {
   readonly snapshots: Snapshots;
   readonly thresholds: Thresholds;
   readonly eksAudit: (scope: AwsScope, name: string) => EksAuditReader;
@@ -66,16 +50,26 @@ interface Before {
  * that cannot be read is not replaced: it would be the end of what only it knows. Where one is lost, damaged or missing, every audit is partial, and so removes
  * nothing from the index, until one after it has seen everything again.
  */
-export function createClusterAuditor(options: ClusterAuditorOptions): AuditCluster {
+export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit, AuditSummary> {
   const { snapshots, thresholds, eksAudit, clock, engine = ENGINE } = options;
 
-  return async ({ target, reach, known, open, problem, signal, last }) => {
+  return async (context) => ({ result: await auditOrdered(context), problems: [] });
+
+  /** Whatever is wrong outside of certmarshal is part of the summary. */
+  async function auditOrdered({ order, due, open, trouble, signal, last }: StageContext<OrderedAudit>) {
+    const { target, handshakes = false } = order;
+    const { known, ...ordered } = due;
     const { stored, unread } = await readBefore(target.id, signal);
     const previous = stored?.snapshot;
     const { snapshot, durationMs } =
       open === undefined
-        ? await engine.auditUnopened(target, problem, { previous, thresholds, clock })
-        : await engine.audit(auditTarget(target, reach, open), { previous, thresholds, clock, signal });
+        ? await engine.auditUnopened(target, trouble ?? unexplained(target), { previous, thresholds, clock })
+        : await engine.audit(auditTarget(target, { handshakes, ...ordered }, open), {
+            previous,
+            thresholds,
+            clock,
+            signal,
+          });
     if (unread !== undefined) return summaryOf(snapshot, { durationMs, snapshotProblem: unread, partial: true });
 
     const lost = lossOf(stored, known);
@@ -89,7 +83,7 @@ export function createClusterAuditor(options: ClusterAuditorOptions): AuditClust
     const { partial } = written.snapshot;
     const snapshotProblem = written.problem ?? (partial === undefined ? undefined : (lost ?? PARTIAL));
     return summaryOf(written.snapshot, { durationMs, snapshotProblem, partial });
-  };
+  }
 
   async function readBefore(id: string, signal: AbortSignal): Promise<Before> {
     try {
@@ -148,6 +142,15 @@ export function createClusterAuditor(options: ClusterAuditorOptions): AuditClust
       reach,
     };
   }
+}
+
+function unexplained({ id }: Target): Problem {
+  return {
+    kind: 'unreadable',
+    object: `cluster ${id}`,
+    message: 'the sweep could not read it',
+    remedy: 'Look at the findings of its sweep.',
+  };
 }
 
 /** What of before is not known, and what to do. */

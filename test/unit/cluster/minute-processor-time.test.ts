@@ -1,16 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
-import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import type { DueAudit } from '../../../lambdas/cluster/auditor.ts';
-import { createTargetSweeper } from '../../../lambdas/cluster/sweep-target.ts';
-import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
+import type { StageContext } from '../../../lambdas/cluster/stage.ts';
+import type { OrderedAudit, SweepOrder } from '../../../lambdas/contracts/order.ts';
 import { charged, createProcessorBudget } from '../../../lambdas/processor-time.ts';
 
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 
-import { isOnLoopback } from '../../fleet/loopback.ts';
 import { auditSummary, PARIS, rolloutSummary } from '../fleet/values.ts';
-import { answer, defaultCertificates, type Handler, startTlsServer, TOKEN } from '../kubernetes/tls-server.ts';
+import { answer, type Handler } from '../kubernetes/tls-server.ts';
+import { minuteOver } from './minute-over-tls.ts';
 
 const never = new AbortController().signal;
 const SPENT = {
@@ -43,37 +40,19 @@ const two: Handler = ({ url, method }, response) => {
 async function sweeper({ judging = 0, audit = 0 }: { readonly judging?: number; readonly audit?: number }) {
   let cpuMs = 0;
   let pieceMs = judging;
-  const server = await startTlsServer(two);
-  const { authority } = await defaultCertificates();
-  const ca = Buffer.from(authority.certificatePem).toString('base64');
-  const text = stringify({
-    clusters: [{ name: 'c', cluster: { server: server.connection.server, 'certificate-authority-data': ca } }],
-    users: [{ name: 'u', user: { token: TOKEN } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  });
-  const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
-  const audits: DueAudit[] = [];
+  const audits: StageContext<OrderedAudit>[] = [];
   let rollouts = 0;
-  const sweepOne = createTargetSweeper({
-    addresses: 'local',
-    isEksEndpoint: isOnLoopback,
-    readSecret: async () => text,
-    signToken: notAsked,
-    describeCluster: notAsked,
-    async *listInstances() {},
-    policies: [DEFAULT_POLICY],
-    clock: Date.now,
+  const { server, sweepOne } = await minuteOver(two, {
     audit: async (due) => {
       audits.push(due);
       charged(() => {
         cpuMs += audit;
       });
-      return auditSummary();
+      return { result: auditSummary(), problems: [] };
     },
-    roll: async () => {
+    rollout: async () => {
       rollouts += 1;
-      return { summary: rolloutSummary(), problems: [] };
+      return { result: rolloutSummary(), problems: [] };
     },
     // Looked at before and after each piece.
     budgetOf: () =>
@@ -106,12 +85,12 @@ describe('the processor time of a sweep', () => {
 
   it('is over: nothing more is approved, what was known is assessed again, and the next sweep begins anew', async () => {
     const { sweepOne, audits, rollouts, writes, behave } = await sweeper({ judging: 6_000 });
-    const { outcome, retry } = await sweepOne(ORDER, never);
-    expect(retry).toBeUndefined();
+    const { outcome, failures } = await sweepOne(ORDER, never);
+    expect(failures).toEqual([]);
     expect(outcome).toMatchObject({ complete: false, counts: { approved: 0 }, heavy: true });
     expect(outcome.problems[0]).toMatchObject(SPENT);
     expect([writes(), rollouts(), audits.length]).toEqual([0, 0, 1]);
-    expect(audits[0]).toMatchObject({ open: undefined, problem: SPENT });
+    expect(audits[0]).toMatchObject({ open: undefined, trouble: SPENT });
     // The snapshot of before can still be read.
     expect(audits[0]?.signal.aborted).toBe(false);
 

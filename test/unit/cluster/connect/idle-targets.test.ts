@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { createIdleTargets } from '../../../lambdas/cluster/idle-targets.ts';
-import type { OpenTarget } from '../../../lambdas/cluster/open-target.ts';
+import { createIdleTargets } from '../../../../lambdas/cluster/connect/idle-targets.ts';
+import type { OpenTarget } from '../../../../lambdas/cluster/connect/open-target.ts';
 
 function open(name: string, closed: string[]): OpenTarget {
   const request = () => Promise.reject(new Error('not called'));

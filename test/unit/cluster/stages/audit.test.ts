@@ -1,21 +1,35 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { assessExpiry } from '../../../lambdas/audit/assess.ts';
-import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
-import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
-import { decodeSnapshot, encodeSnapshot } from '../../../lambdas/audit/snapshot-file.ts';
-import type { Snapshots, StoredSnapshot } from '../../../lambdas/audit/snapshots.ts';
-import { AwsError, type AwsErrorKind } from '../../../lambdas/aws/errors.ts';
-import { type AuditEngine, createClusterAuditor, type DueAudit } from '../../../lambdas/cluster/auditor.ts';
-import type { OpenTarget } from '../../../lambdas/cluster/open-target.ts';
-import type { FleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
-import type { Observation } from '../../../lambdas/contracts/observation.ts';
-import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
-import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
-import { at, auditedFinding, DAY, DUBLIN, expiryFinding, MINUTE, NOW, PARIS, swept, TROUBLE } from '../fleet/values.ts';
+import { assessExpiry } from '../../../../lambdas/audit/assess.ts';
+import type { AuditTarget } from '../../../../lambdas/audit/audit-target.ts';
+import { DEFAULT_THRESHOLDS } from '../../../../lambdas/audit/rules/thresholds.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../../../lambdas/audit/snapshot-file.ts';
+import type { Snapshots, StoredSnapshot } from '../../../../lambdas/audit/snapshots.ts';
+import { AwsError, type AwsErrorKind } from '../../../../lambdas/aws/errors.ts';
+import type { OpenTarget } from '../../../../lambdas/cluster/connect/connect.ts';
+import type { StageContext } from '../../../../lambdas/cluster/stage.ts';
+import { type AuditEngine, createAuditStage } from '../../../../lambdas/cluster/stages/audit.ts';
+import type { FleetIndex } from '../../../../lambdas/contracts/fleet-index.ts';
+import type { Observation } from '../../../../lambdas/contracts/observation.ts';
+import type { OrderedAudit } from '../../../../lambdas/contracts/order.ts';
+import type { Snapshot } from '../../../../lambdas/contracts/snapshot.ts';
+import type { Target } from '../../../../lambdas/contracts/target.ts';
+import { foldOutcomes } from '../../../../lambdas/fleet/fold-outcomes.ts';
+import {
+  at,
+  auditedFinding,
+  DAY,
+  DUBLIN,
+  expiryFinding,
+  MINUTE,
+  NOW,
+  PARIS,
+  swept,
+  TROUBLE,
+} from '../../fleet/values.ts';
+import { contextOf } from '../stage-context.ts';
 
-const never = new AbortController().signal;
-const REACH = { handshakes: true, secrets: false, kubeletMetrics: false };
+const ORDERED: OrderedAudit = { secrets: false, kubeletMetrics: false };
 const failure = (kind: AwsErrorKind) =>
   new AwsError({ kind, object: 's3://history', problem: 'it failed', remedy: 'Wait.' });
 
@@ -44,7 +58,7 @@ function bucket(stored?: StoredSnapshot, failures: { read?: AwsError[]; write?: 
 
 function auditor(snapshots: Snapshots, engine: Partial<AuditEngine> = {}) {
   const seen: { targets: AuditTarget[]; previous: (Snapshot | undefined)[] } = { targets: [], previous: [] };
-  const audit = createClusterAuditor({
+  const stage = createAuditStage({
     snapshots,
     thresholds: DEFAULT_THRESHOLDS,
     eksAudit: (scope, name) => ({ scope, name }) as never,
@@ -67,21 +81,24 @@ function auditor(snapshots: Snapshots, engine: Partial<AuditEngine> = {}) {
       ...engine,
     },
   });
-  return { seen, audit };
+  return { seen, audit: resultOf(stage) };
 }
 
 const open = { cluster: { name: 'paris', provider: 'eks' }, workload: {}, machinesNamespace: 'n' } as OpenTarget;
-const due = (changed: Partial<DueAudit> = {}): DueAudit => ({
-  target: PARIS,
-  reach: REACH,
-  open,
-  problem: TROUBLE,
-  signal: never,
-  last: never,
-  ...changed,
-});
+/** An audit of a cluster. */
+const due = (
+  context: Partial<StageContext<OrderedAudit>> & { readonly target?: Target; readonly known?: true } = {},
+): StageContext<OrderedAudit> => {
+  const { target = PARIS, known, ...more } = context;
+  return contextOf(target, { due: { ...ORDERED, known }, open, trouble: TROUBLE, ...more });
+};
+const resultOf = (stage: ReturnType<typeof createAuditStage>) => async (context: StageContext<OrderedAudit>) => {
+  const { result, problems } = await stage(context);
+  if (result === undefined || problems.length > 0) throw new Error('no summary, or problems beside it');
+  return result;
+};
 
-describe('createClusterAuditor', () => {
+describe('createAuditStage', () => {
   it('reads the snapshot before and replaces it after', async () => {
     const before = snapshot({ auditedAt: at(-MINUTE) });
     const { state, snapshots } = bucket({ snapshot: before, etag: '"1"' });
@@ -124,11 +141,19 @@ describe('createClusterAuditor', () => {
     expect(seen.targets[0]?.eksAnywhereNamespace).toBe('team-a');
   });
 
+  it('looks as far as the order says, and its lane reaches', async () => {
+    const { seen, audit } = auditor(bucket().snapshots);
+    const { order } = due();
+    const ordered = { secrets: true, kubeletMetrics: true };
+    await audit(due({ order: { ...order, handshakes: true }, due: { ...ordered, known: true } }));
+    expect(seen.targets[0]?.reach).toEqual({ handshakes: true, ...ordered });
+  });
+
   it('asks EKS about clusters of EKS, in their account', async () => {
     const { seen, audit } = auditor(bucket().snapshots);
     await audit(due());
     await audit(due({ target: DUBLIN }));
-    expect(seen.targets[0]).toEqual({ id: 'paris', ...open, reach: REACH });
+    expect(seen.targets[0]).toEqual({ id: 'paris', ...open, reach: { handshakes: false, ...ORDERED } });
     expect(seen.targets[1]?.eks).toEqual({
       scope: { account: '111122223333', region: 'eu-central-1' },
       name: 'dublin',
@@ -263,7 +288,7 @@ describe('createClusterAuditor', () => {
           if (how === 'damaged') bytes = Buffer.from('x');
           else bytes = how === 'deleted' ? undefined : gzipSync(JSON.stringify(newer));
         }
-        const audit = await createClusterAuditor(options)(
+        const audit = await resultOf(createAuditStage(options))(
           due({ open: undefined, known: round > 1 ? true : undefined }),
         );
         index = foldOutcomes(index, [swept({ startedAt: new Date(now).toISOString(), audit })], now);

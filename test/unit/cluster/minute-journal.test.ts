@@ -1,18 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { stringify } from 'yaml';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { createTargetSweeper } from '../../../lambdas/cluster/sweep-target.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { Journal, JournalEntry } from '../../../lambdas/journal/journal.ts';
 import { policyHash } from '../../../lambdas/journal/sweep-journal.ts';
 
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 
-import { isOnLoopback } from '../../fleet/loopback.ts';
-
 import { failure } from '../journal/values.ts';
-import { answer, defaultCertificates, startTlsServer, statusBody, TOKEN } from '../kubernetes/tls-server.ts';
+import { answer, type Handler, statusBody } from '../kubernetes/tls-server.ts';
+import { minuteOver } from './minute-over-tls.ts';
 
 const never = new AbortController().signal;
 const EMPTY = { kind: 'List', metadata: {}, items: [] };
@@ -32,7 +29,7 @@ async function sweeperWith(append: Journal['append'], { onWrite = done, onRead, 
   const at = new Date().toISOString();
   const csrs = [1, 2, 3].map((index) => csrOf(index, requestOf(index), at));
   const machines = [1, 3].map(machineOf);
-  const { connection } = await startTlsServer(({ method, url }, response) => {
+  const handler: Handler = ({ method, url }, response) => {
     if (method !== 'GET') onWrite(response, url);
     else if (url.endsWith('/cluster.x-k8s.io')) answer(response, 200, { versions: [{ version: 'v1beta2' }] });
     else if (url.endsWith('/csr-3')) {
@@ -40,31 +37,9 @@ async function sweeperWith(append: Journal['append'], { onWrite = done, onRead, 
       answer(response, 200, csrs[2] ?? {});
     } else if (url.includes('/clusters?')) answer(response, 200, { ...EMPTY, items: [BENCH_CLUSTER] });
     else answer(response, 200, { ...EMPTY, items: url.includes('/machines?') ? machines : csrs });
-  });
-  const ca = connection.caPem ?? (await defaultCertificates()).authority.certificatePem;
-  const kubeconfig = stringify({
-    clusters: [
-      {
-        name: 'c',
-        cluster: { server: connection.server, 'certificate-authority-data': Buffer.from(ca).toString('base64') },
-      },
-    ],
-    users: [{ name: 'u', user: { token: TOKEN } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  });
-  const notAsked = async (): Promise<never> => Promise.reject(new Error('not asked for'));
-  return createTargetSweeper({
-    addresses: 'local',
-    readSecret: async () => kubeconfig,
-    signToken: notAsked,
-    isEksEndpoint: isOnLoopback,
-    describeCluster: notAsked,
-    async *listInstances() {},
-    policies: [DEFAULT_POLICY],
-    clock,
-    journal: { program: '1.2.3', journal: { append } },
-  });
+  };
+  const { sweepOne } = await minuteOver(handler, { clock, journal: { program: '1.2.3', journal: { append } } });
+  return sweepOne;
 }
 
 const order = (more: Partial<SweepOrder> = {}): SweepOrder => ({
@@ -182,7 +157,10 @@ describe('the journal of a sweep', () => {
     });
     const swept = await sweepOne(order(), never);
     expect(kept.map((entry) => entry.outcome).toSorted()).toEqual(['none', 'unknown', 'written']);
-    expect(swept).toMatchObject({ retry: true, error: bug, report: { complete: false, counts: { approved: 1 } } });
+    expect(swept).toMatchObject({
+      failures: [{ stage: 'approval', error: bug }],
+      report: { complete: false, counts: { approved: 1 } },
+    });
     expect(swept.outcome).toMatchObject({ readable: true, complete: false, counts: { approved: 1 } });
     expect(swept.outcome.problems[0]).toMatchObject({ kind: 'bug', object: 'cluster fleet/bench' });
   });

@@ -1,0 +1,118 @@
+import type { SweepReport } from '../../approval/report.ts';
+import type { EksReader } from '../../aws/eks-clusters.ts';
+import type { SweepOrder } from '../../contracts/order.ts';
+import type { Problem } from '../../contracts/problem.ts';
+import { adviseForEks, askEks, mayHaveMoved } from './eks.ts';
+import { createIdleTargets } from './idle-targets.ts';
+import { type OpenTarget, openTarget, type TargetSources, UnusableTargetError } from './open-target.ts';
+
+export type { OpenTarget } from './open-target.ts';
+
+/** What was seen over a connection. */
+export interface Seen {
+  readonly problems: readonly Problem[];
+  /** Absent where no client could be made. */
+  readonly report?: SweepReport;
+  /** A bug of certmarshal: nothing is tried again after it. */
+  readonly bug?: object | undefined;
+}
+
+/** The way to the cluster of one order. */
+export interface Connection {
+  /**
+   * The clients; those of the minute before where they were kept.
+   *
+   * @throws KubeconfigSecretError of kind `unavailable`: nothing is known about the target
+   */
+  open(signal: AbortSignal): Promise<{ readonly open: OpenTarget } | { readonly problem: Problem }>;
+  /**
+   * Closes the clients where what was seen gives reason to believe that secrets, endpoint or CA bundle changed: opened again, they are up to date.
+   *
+   * @returns what to tell; undefined when it is to be opened and tried again
+   */
+  doubt(seen: Seen, signal: AbortSignal): Promise<readonly Problem[] | undefined>;
+  /** Keeps the clients for the next minute, unless there is reason to doubt them. */
+  release(): void;
+}
+
+export type Connect = (order: SweepOrder) => Connection;
+
+export interface ConnectOptions extends TargetSources {
+  readonly describeCluster: EksReader['describeCluster'];
+  /** ARN of the role that signs the tokens, for remedies. */
+  readonly principalArn?: string;
+}
+
+/** Each keeps a few sockets, and about 100 kB, between two sweeps. */
+const KEPT_TARGETS = 64;
+
+/** Kinds of problems that other credentials or another CA bundle may end, so that secrets are worth to be read again. */
+const SUSPECT: ReadonlySet<string> = new Set(['unauthorized', 'certificate']);
+
+/**
+ * Connects to targets and keeps their connections from one minute to the next. After a rotation of credentials or of the cluster's CA the same minute already succeeds: secrets
+ * are read again, and EKS is asked again for endpoint and CA bundle. What was found so stays with the connection, until the order itself names another target.
+ */
+export function createConnect(options: ConnectOptions): Connect {
+  const { describeCluster, principalArn } = options;
+  const idle = createIdleTargets(KEPT_TARGETS);
+
+  return (order) => {
+    const { access, cluster } = order.target;
+    const key = JSON.stringify([order.target, order.expiredServer]);
+    let { target } = order;
+    let clients = idle.take(key);
+    let isKept = clients !== undefined;
+    let isTrusted = false;
+    const close = (): void => {
+      clients?.close();
+      clients = undefined;
+      isKept = false;
+      isTrusted = false;
+    };
+
+    return {
+      async open(signal) {
+        try {
+          const open = clients ?? (await openTarget(target, options, signal, order.expiredServer));
+          clients = open;
+          return { open };
+        } catch (error) {
+          if (!(error instanceof UnusableTargetError)) throw error;
+          return { problem: error.problem };
+        }
+      },
+
+      async doubt(seen, signal) {
+        const { problems, bug } = seen;
+        isTrusted = bug === undefined && !isSuspect(seen);
+        const mayRepeat = !signal.aborted && bug === undefined && (seen.report?.requests.writes ?? 0) === 0;
+        if (isKept && mayRepeat && isSuspect(seen)) {
+          close();
+          return undefined;
+        }
+        if (access.kind !== 'eks') return problems;
+        // It is asked once: what it says is in the target then.
+        const answer =
+          mayRepeat && mayHaveMoved(problems) && target === order.target
+            ? await askEks(problems, cluster.name, access, describeCluster, signal)
+            : problems;
+        if (!('endpoint' in answer)) return adviseForEks(answer, cluster.name, access, principalArn);
+        close();
+        target = { ...target, access: answer };
+        return undefined;
+      },
+
+      release() {
+        if (clients === undefined) return;
+        if (isTrusted) idle.keep(key, clients);
+        else close();
+      },
+    };
+  };
+}
+
+function isSuspect({ problems, report }: Seen): boolean {
+  // A source of evidence may be another API server, with credentials of its own.
+  return [...problems, ...(report?.evidence ?? [])].some(({ kind }) => kind !== undefined && SUSPECT.has(kind));
+}

@@ -1,0 +1,85 @@
+import type { EksReader } from '../../aws/eks-clusters.ts';
+import { AwsError } from '../../aws/errors.ts';
+import { type Problem, problemOf } from '../../contracts/problem.ts';
+import type { EksAccess } from '../../contracts/target.ts';
+import { NAME_NOT_RESOLVED } from '../../kubernetes/broken-connection.ts';
+
+/**
+ * Whether another endpoint or another CA bundle could end these problems: the endpoint shows a certificate that is not trusted, or its
+ * name is gone. Not a 401: that came over a connection which the cluster's own CA vouched for.
+ */
+export function mayHaveMoved(problems: readonly Problem[]): boolean {
+  return problems.some(
+    ({ kind, message }) => kind === 'certificate' || (kind === 'unreachable' && message.startsWith(NAME_NOT_RESOLVED)),
+  );
+}
+
+/**
+ * Asks EKS where the cluster is and which CA it has. Only a bug throws.
+ *
+ * @param problems that made us ask
+ * @returns the access where it is another one now; else the problems with what EKS says of them
+ */
+export async function askEks(
+  problems: readonly Problem[],
+  name: string,
+  access: EksAccess,
+  describeCluster: EksReader['describeCluster'],
+  signal: AbortSignal,
+): Promise<EksAccess | readonly Problem[]> {
+  try {
+    const { endpoint, certificateAuthority, status } = await describeCluster(access.scope, name, signal);
+    if (endpoint === undefined || certificateAuthority === undefined)
+      return [
+        ...problems,
+        {
+          kind: 'missing',
+          object: `EKS cluster ${name} in ${access.scope.account}/${access.scope.region}`,
+          message: `it has no endpoint while its status is ${status}`,
+          remedy: 'Wait until it is ACTIVE, or look in the EKS console why it does not become so.',
+        },
+      ];
+    if (endpoint !== access.endpoint || certificateAuthority !== access.certificateAuthority)
+      return { ...access, endpoint, certificateAuthority };
+    return problems.map((problem) => (problem.kind === 'certificate' ? { ...problem, remedy: IMPOSTOR } : problem));
+  } catch (error) {
+    if (!(error instanceof AwsError)) throw error;
+    return [...problems, problemOf(error)];
+  }
+}
+
+const IMPOSTOR =
+  'EKS names this very endpoint and CA bundle, so something else answers under its address: look at DNS, proxies and TLS inspection on the way.';
+
+/** The Kubernetes group of the access entry, and of what `certmarshal rbac` grants unless it is told otherwise. */
+const GROUP = 'certmarshal';
+
+/**
+ * The same problems with the remedies that are right for EKS, where the identity is an IAM role and its rights hang on an access entry.
+ * Pure.
+ *
+ * @param principalArn of the role that signs the tokens
+ */
+export function adviseForEks(
+  problems: readonly Problem[],
+  name: string,
+  { scope: { account, region } }: EksAccess,
+  principalArn = '<ARN of the sweep role>',
+): readonly Problem[] {
+  // A token signed by a wrong clock is refused whatever the access entries say; the client said so.
+  const skewed = problems.some(({ kind }) => kind === 'clock');
+  const cluster = `--cluster-name ${name} --region ${region}`;
+  return problems.map((problem) => {
+    if (problem.kind === 'unauthorized' && !skewed)
+      return {
+        ...problem,
+        remedy: `Let the role in, in account ${account}: aws eks create-access-entry ${cluster} --principal-arn ${principalArn} --kubernetes-groups ${GROUP} (the cluster's authentication mode must include API; an entry that is older than the role itself must be deleted first).`,
+      };
+    if (problem.kind === 'forbidden')
+      return {
+        ...problem,
+        remedy: `Grant it in that cluster: certmarshal rbac --group ${GROUP} | kubectl apply -f - (--policy FILE if you have policies of your own); aws eks describe-access-entry ${cluster} --principal-arn ${principalArn} must show that group.`,
+      };
+    return problem;
+  });
+}

@@ -1,0 +1,91 @@
+import packageJson from '../../package.json' with { type: 'json' };
+import type { ApprovalPolicy } from '../approval/policy.ts';
+import type { Thresholds } from '../audit/rules/thresholds.ts';
+import { isEksEndpoint } from '../aws/eks-endpoint.ts';
+import { createTokenSigner } from '../aws/eks-token.ts';
+import { createSecretReader } from '../aws/kubeconfig-secret.ts';
+import { createCredentials } from '../aws/spoke-credentials.ts';
+import type { FleetRollouts } from '../config/fleet.ts';
+import type { Rebuilt } from '../journal/s3-journal.ts';
+import { withRetryBuffer } from '../journal/sweep-journal.ts';
+import { lazy, once } from '../lazy.ts';
+import { createMinute, type SweepCluster } from './minute.ts';
+
+export interface DeployedOptions {
+  /** ARN of the role that signs the tokens, for remedies. */
+  readonly principalArn: string;
+  readonly policies: readonly ApprovalPolicy[];
+  readonly thresholds: Thresholds;
+  readonly rollouts: FleetRollouts;
+  /** Names of the buckets. */
+  readonly buckets: { readonly snapshots: string; readonly state: string; readonly journal: string };
+  /** Told when a head of the journal had to be found again. */
+  readonly onRebuilt: (rebuilt: Rebuilt) => void;
+}
+
+const clock = Date.now;
+const program = packageJson.version;
+
+/** The minute of a cluster as the sweep function has it. Most sweeps need little of this, and a new function must not wait for code to approve: the rest is loaded at its first use. */
+export function createDeployedMinute(options: DeployedOptions): SweepCluster {
+  const { buckets, onRebuilt, policies, principalArn, thresholds } = options;
+  const { clusters, ...limits } = options.rollouts;
+  const credentials = createCredentials({ sessionName: 'certmarshal-sweep' });
+  const s3 = once(async () => new (await import('@aws-sdk/client-s3')).S3Client());
+  const instances = once(async () => (await import('../aws/ec2-instances.ts')).createInstanceReader({ credentials }));
+  const eksAudit = once(async () => (await import('../aws/eks-audit.ts')).createEksAuditReader({ credentials }));
+  return createMinute({
+    addresses: 'cluster',
+    readSecret: createSecretReader(),
+    signToken: createTokenSigner({}),
+    isEksEndpoint,
+    // Only a cluster that cannot be reached where it was is looked for in EKS.
+    describeCluster: lazy(async () => {
+      const reader = (await import('../aws/eks-clusters.ts')).createEksReader({ credentials });
+      return async (...call) => reader.describeCluster(...call);
+    }),
+    // EC2's schemas are as much code as all the rest of a sweep, and most sweeps find no open request.
+    async *listInstances(...query) {
+      yield* (await instances())(...query);
+    },
+    principalArn,
+    policies,
+    clock,
+    recover: lazy(async () => (await import('./recoverer.ts')).createClusterRecoverer({ program, clock })),
+    audit: lazy(async () => {
+      const [client, eks, { createS3Snapshots }, { createAuditStage }] = await Promise.all([
+        s3(),
+        eksAudit(),
+        import('../audit/s3-snapshots.ts'),
+        import('./stages/audit.ts'),
+      ]);
+      const snapshots = createS3Snapshots({ client, bucket: buckets.snapshots });
+      return createAuditStage({ snapshots, thresholds, eksAudit: eks, clock });
+    }),
+    // Where fleet.yaml lets nothing roll there is no ledger, nor a right to one: what goes on is looked at to its end.
+    rollout: lazy(async () => {
+      const [client, { createJsonObjects }, { createRolloutLedger }, { createRolloutStage }] = await Promise.all([
+        s3(),
+        import('../aws/json-objects.ts'),
+        import('./rollout-ledger.ts'),
+        import('./stages/rollout.ts'),
+      ]);
+      const objects = createJsonObjects({ client, bucket: buckets.state });
+      const ledger = clusters.length === 0 ? undefined : createRolloutLedger({ objects, limits, clock });
+      const base = { policies: clusters, ledger, program, clock };
+      if (!clusters.some(({ nodeGroups }) => nodeGroups)) return createRolloutStage(base);
+      const [reader, { createEksNodeGroups }] = await Promise.all([eksAudit(), import('../aws/eks-nodegroups.ts')]);
+      return createRolloutStage({ ...base, eks: { reader, nodeGroups: createEksNodeGroups({ credentials }) } });
+    }),
+    journal: {
+      program,
+      journal: withRetryBuffer({
+        append: lazy(async () => {
+          const [client, { createS3Journal }] = await Promise.all([s3(), import('../journal/s3-journal.ts')]);
+          const journal = createS3Journal({ client, bucket: buckets.journal, onRebuilt });
+          return async (...entries) => journal.append(...entries);
+        }),
+      }),
+    },
+  });
+}

@@ -1,0 +1,44 @@
+import type { Problem } from '../contracts/problem.ts';
+import type { CollectedDecisions } from '../journal/decisions.ts';
+import type { JournalEntry } from '../journal/journal.ts';
+import { appendDecisions, type Journaled, type SweepJournal } from '../journal/sweep-journal.ts';
+import type { Minute } from './stage.ts';
+
+/** A minute whose time is over still has this long to write down what it decided. Milliseconds. */
+const SHORTEST_MS = 3_000;
+/** A journal that cannot be written must not keep the other clusters of the batch: the log has its lines, and the next sweep tries again. Milliseconds. */
+const LONGEST_MS = 10_000;
+
+/** What became of the record of some decisions. */
+export interface Kept {
+  readonly problems: readonly Problem[];
+  /** Absent where there was nothing to keep. */
+  readonly journaled?: Journaled;
+}
+
+/** Writes decisions into the journal. It does not end with the minute at once: what was written to the cluster by then has to be on record. Never rejects. */
+export async function keepDecisions(
+  journal: SweepJournal | undefined,
+  decisions: readonly (CollectedDecisions<JournalEntry> | undefined)[],
+  { order, endsAt, last }: Minute,
+): Promise<Kept> {
+  const collected = decisions.filter((one) => one !== undefined);
+  if (journal === undefined || collected.length === 0) return { problems: [] };
+  const all = {
+    entries: collected.flatMap(({ entries }) => entries),
+    leftOut: collected.reduce((sum, { leftOut }) => sum + leftOut, 0),
+  };
+  const end = new AbortController();
+  const stop = (): void => end.abort();
+  const timers = [setTimeout(stop, Math.min(Math.max(endsAt - performance.now(), SHORTEST_MS), LONGEST_MS))];
+  const hurry = (): void => void timers.push(setTimeout(stop, SHORTEST_MS));
+  if (last.aborted) hurry();
+  else last.addEventListener('abort', hurry, { once: true });
+  try {
+    const journaled = await appendDecisions(journal, order.target.id, all, end.signal);
+    return { problems: journaled?.problem === undefined ? [] : [journaled.problem], journaled };
+  } finally {
+    last.removeEventListener('abort', hurry);
+    timers.forEach(clearTimeout);
+  }
+}

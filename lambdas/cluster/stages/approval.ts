@@ -1,0 +1,176 @@
+import type { Acted } from '../../approval/act.ts';
+import { ApprovalBugError, approve, type Clock } from '../../approval/approve.ts';
+import { handshakeFrom } from '../../approval/node-handshake.ts';
+import type { ApprovalPolicy } from '../../approval/policy.ts';
+import type { SweepReport } from '../../approval/report.ts';
+import type { SweepOrder } from '../../contracts/order.ts';
+import type { WorkloadCluster } from '../../contracts/outcome.ts';
+import { type Problem, problemOf } from '../../contracts/problem.ts';
+import { createDecisionCollector } from '../../journal/decisions.ts';
+import { createPolicyHash, type SweepJournal } from '../../journal/sweep-journal.ts';
+import { KubernetesError } from '../../kubernetes/errors.ts';
+import { listWorkloadClusters } from '../../kubernetes/workload-clusters.ts';
+import type { OpenTarget } from '../connect/connect.ts';
+import { type Done, OverdueError, type Stage, spentProblem } from '../stage.ts';
+import { serverName } from '../sweep-outcome.ts';
+
+/** What the approvals of a cluster found, where they had a client to ask with. */
+export interface Approved {
+  readonly open: OpenTarget;
+  readonly report: SweepReport;
+  /** URL of the API server. */
+  readonly server: string;
+  readonly workloadClusters?: readonly WorkloadCluster[];
+  readonly workloadClustersCut?: true;
+  /** It leads to another API server than before: what is seen there is not yet this cluster's. */
+  readonly moved: boolean;
+  /** Why nothing was written. */
+  readonly held?: string | undefined;
+}
+
+export interface ApprovalOptions {
+  readonly policies: readonly ApprovalPolicy[];
+  readonly clock: Clock;
+  /** Shakes hands with the nodes of the cluster behind this client. @default what is deployed */
+  readonly handshakeOf?: typeof handshakeFrom;
+  /** Keeps what was decided. @default nothing is kept */
+  readonly journal?: SweepJournal;
+}
+
+/**
+ * Approves what may be approved, as often as the connection gives reason to try again: never after a write, because only its report knows of that. Where writes are held, every
+ * policy observes; requests that wait because of that have not got what their policy promises.
+ */
+export function createApprovalStage({
+  policies,
+  clock,
+  handshakeOf = handshakeFrom,
+  journal,
+}: ApprovalOptions): Stage<SweepOrder, Approved> {
+  const observing = policies.map((policy) => ({ ...policy, mode: 'observe' as const }));
+  const hashOf = createPolicyHash();
+
+  return async function approveOrdered({ order, connection, signal }): Promise<Done<Approved>> {
+    const { target, holdWrites, handshakes, deadlineMs } = order;
+    for (;;) {
+      const opened = await connection.open(signal);
+      if ('problem' in opened) {
+        const problems = await connection.doubt({ problems: [opened.problem] }, signal);
+        if (problems === undefined) continue;
+        return { problems: explained(problems, signal, deadlineMs) };
+      }
+      const { open } = opened;
+      const moved = movedTo(open.workload.server, order);
+      const held = holdWrites ?? moved;
+      const judging = held === undefined ? policies : observing;
+      const decisions =
+        journal &&
+        createDecisionCollector({
+          cluster: target.id,
+          startedAt: clock(),
+          policyHash: hashOf(judging),
+          program: journal.program,
+        });
+      // Connections are kept from order to order; what a lane reaches may change between two.
+      const reached = handshakes ? { ...open, handshake: handshakeOf(open.workload) } : open;
+      const acted = (one: Acted): void => decisions?.take(one);
+      const { report, bug } = await approve(reached, judging, clock, signal, { acted }, policies).then(whole, untilBug);
+      const looked = bug === undefined ? await lookForClusters(order, report, open, signal) : { problems: [] };
+      const { problems: unlisted, ...clusters } = looked;
+      const seen = { problems: [...report.problems, ...unlisted], report, bug };
+      const problems = await connection.doubt(seen, signal);
+      if (problems === undefined) continue;
+      return {
+        result: { ...clusters, open, report, server: open.workload.server, moved: moved !== undefined, held },
+        notices: [...heldProblem(order, held), ...expiredProblem(order, open)],
+        problems: explained(problems, signal, deadlineMs),
+        decisions: decisions?.collected(),
+        bug,
+      };
+    }
+  };
+}
+
+interface Told extends Pick<Done<Approved>, 'bug'> {
+  readonly report: SweepReport;
+}
+
+function whole(report: SweepReport): Told {
+  return { report };
+}
+
+/** What was decided before a bug is reported, counted and kept as ever. */
+function untilBug(error: unknown): Told {
+  if (!(error instanceof ApprovalBugError)) throw error;
+  return { report: error.report, bug: { error: error.cause } };
+}
+
+/** A call that the end of the stage stopped says nothing about the object that it was for. */
+function explained(problems: readonly Problem[], signal: AbortSignal, deadlineMs: number): readonly Problem[] {
+  return problems.map((problem) => {
+    if (problem.kind !== 'aborted') return problem;
+    return (
+      spentProblem(problem.object, signal) ??
+      (signal.reason instanceof OverdueError ? overdue(problem, deadlineMs) : problem)
+    );
+  });
+}
+
+function overdue({ object }: Problem, deadlineMs: number): Problem {
+  return {
+    kind: 'timeout',
+    object,
+    message: `not done within the ${deadlineMs / 1000} s that this cluster has`,
+    remedy:
+      'Check the load of the API server and the route to it; a cluster that does not answer gets less time until it does.',
+  };
+}
+
+async function lookForClusters(
+  { lookForClusters: namespaces }: SweepOrder,
+  { readable }: SweepReport,
+  { workload }: OpenTarget,
+  signal: AbortSignal,
+): Promise<Pick<Approved, 'workloadClusters' | 'workloadClustersCut'> & { readonly problems: readonly Problem[] }> {
+  // A cluster that does not list its requests has said why.
+  if (namespaces === undefined || !readable) return { problems: [] };
+  try {
+    const { clusters, cut, problems } = await listWorkloadClusters(workload, namespaces, signal);
+    return { problems, workloadClusters: clusters, workloadClustersCut: cut ? true : undefined };
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    return { problems: [problemOf(error)] };
+  }
+}
+
+/** A kubeconfig that was changed may lead to another cluster, for which the evidence says nothing: the fleet has to see it first. */
+function movedTo(url: string, { server }: SweepOrder): string | undefined {
+  const found = serverName(url);
+  return server === undefined || found === server
+    ? undefined
+    : `its kubeconfig leads to ${found ?? 'another API server'} now, and led to ${server} before`;
+}
+
+function heldProblem({ target }: SweepOrder, held: string | undefined): readonly Problem[] {
+  if (held === undefined) return [];
+  const remedy =
+    'Every decision is made and none is written. After the first sweep of a cluster this ends by itself; if it stays, find out what the cluster is and mend fleet.yaml or its kubeconfig.';
+  return [{ kind: 'held', object: `cluster ${target.id}`, message: held, remedy }];
+}
+
+/** Loud as long as it lasts: who opened it may have forgotten it. */
+function expiredProblem({ target }: SweepOrder, { workload }: OpenTarget): readonly Problem[] {
+  const { recovering } = workload;
+  if (recovering === undefined) return [];
+  const { notAfter, sha256, pin } = recovering;
+  const ended = new Date(notAfter).toISOString();
+  return [
+    {
+      kind: 'recovery-connection',
+      object: `cluster ${target.id}`,
+      message: `the certificate of its API server ended at ${ended}, and certmarshal connects all the same, because fleet.yaml says so (${pin}, SHA-256 ${sha256})`,
+      remedy:
+        'Renew it as docs/runbooks/recovery.md says, then remove the cluster from recovery in fleet.yaml, and deploy.',
+    },
+  ];
+}
