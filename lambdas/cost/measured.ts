@@ -20,8 +20,9 @@ export interface Measured {
   readonly reportMsPerCluster: number;
   readonly notifyMs: number;
 
-  /** Of the messages of a batch, how many one request sends. */
-  readonly outcomesPerSend: number;
+  /** Messages with the outcomes of a batch of sweeps, and the bytes of an outcome in them. */
+  readonly messagesPerBatch: number;
+  readonly outcomeBytes: number;
   /** Long polls of Lambda that find nothing, a minute and queue. */
   readonly emptyReceives: number;
 
@@ -48,7 +49,7 @@ export interface Measured {
   readonly sweepMetricBytes: number;
   readonly dispatchBytes: number;
   readonly reportBytes: number;
-  /** Metrics of a cluster that is not well, each time that report runs. */
+  /** Metrics of a cluster that is not well, each tick. */
   readonly unwellMetricBytes: number;
   readonly unwellMetricLines: number;
   /** Stored bytes for a byte of log. */
@@ -80,13 +81,15 @@ export const MEASURED: Measured = {
   dispatchMs: 800,
   dispatchMsPerCluster: 1,
   // Measured: reading, folding 333 outcomes into and writing the index of 1,000 clusters 85 ms, of 10,000 783 ms, on one core; 1,024 MiB have 0.58 of one.
-  // Assumed: the waiting, and as much again for the registry and the metrics.
-  reportMs: 250,
+  // Assumed: the waiting, a second of it until the queue is known to be empty, and as much again for the registry and the metrics.
+  reportMs: 1_250,
   reportMsPerCluster: 0.3,
   notifyMs: 1_000,
 
-  // lambdas/functions/outcome-sender.ts. Assumed: it sends all ten at once, but for batches that wait for a cluster, which send twice.
-  outcomesPerSend: 9,
+  // lambdas/functions/outcome-sender.ts. Assumed: it sends all at once, but for batches that wait for a cluster, which send twice.
+  messagesPerBatch: 1.1,
+  // Measured: 330, and 3,700 with an audit, which one of fifteen has.
+  outcomeBytes: 560,
   // Source: AWS Lambda Developer Guide, "Using Lambda with Amazon SQS": five pollers, each waiting up to 20 seconds.
   emptyReceives: 15,
 

@@ -7,7 +7,7 @@ import type { Thresholds } from '../audit/rules/thresholds.ts';
 import { isEksEndpoint } from '../aws/eks-endpoint.ts';
 import { createTokenSigner } from '../aws/eks-token.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';
-import { sendMessages } from '../aws/queues.ts';
+import { sendMessage } from '../aws/queues.ts';
 import { createCredentials } from '../aws/spoke-credentials.ts';
 import { createTargetSweeper } from '../cluster/sweep-target.ts';
 import type { FleetRollouts } from '../config/fleet.ts';
@@ -64,7 +64,7 @@ const sweepBatch = createSweepBatch({
       ),
     },
   }),
-  send: async (bodies, signal) => sendMessages(sqs, outcomes, bodies, signal),
+  send: async (body, signal) => sendMessage(sqs, outcomes, body, {}, signal),
   wait: async (ms, signal) => delay(ms, undefined, { signal }),
   clock: Date.now,
   ...telemetry,

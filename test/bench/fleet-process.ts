@@ -63,7 +63,7 @@ const sweepBatch = createSweepBatch({
       });
     return swept;
   },
-  send: async (bodies) => bodies.map(() => undefined),
+  send: async () => undefined,
   wait: async (ms, signal) => delay(ms, undefined, { signal }),
   clock: Date.now,
   logger: createLogger('sweep'),

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { outcomeOf } from '../../../lambdas/cluster/sweep-outcome.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
-import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { decodeOutcome } from '../fleet/decode-outcome.ts';
 import { reportOf, rowOf } from '../telemetry/reports.ts';
 
 const TARGET: Target = {

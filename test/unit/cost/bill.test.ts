@@ -33,7 +33,7 @@ function quantity(lines: readonly BillLine[], what: string): number {
 const LAVISH: Measured = {
   ...MEASURED,
   wellSweepBytes: 731,
-  outcomesPerSend: 1,
+  messagesPerBatch: HUB_SIZES.sweep.batch,
   snapshotWrites: 1,
   sortedOrders: false,
 };
@@ -59,6 +59,12 @@ describe('the bill of a month', () => {
     expect(quantity(lines, 'alarms on every cluster')).toBe(40);
     expect(quantity(lines, 'alarms on the hub')).toBe(hubAlarms(ALARMS));
     expect(quantity(lines, 'orders: sent, received, deleted')).toBe(MONTH_MINUTES * (100 * 3 + MEASURED.emptyReceives));
+    // 111 messages with outcomes are twelve requests, and as many that find less.
+    expect(quantity(lines, 'outcomes: sent')).toBeCloseTo(MONTH_MINUTES * 111);
+    expect(quantity(lines, 'outcomes: received, deleted')).toBeCloseTo(MONTH_MINUTES * (12 + 12 + 12));
+    expect(quantity(lines, 'starts of report: sent, received, deleted')).toBe(
+      MONTH_MINUTES * (3 + MEASURED.emptyReceives),
+    );
     expect(hubAlarms(ALARMS)).toBe(3 + 3 * 4 + 2 + 3);
   });
 
@@ -153,7 +159,7 @@ describe('the goal: $0.10 a cluster and month, for 1,000 clusters of which 2 % a
 
   it.each<[string, Partial<Measured>]>([
     ['a log line of every sweep', { wellSweepBytes: LAVISH.wellSweepBytes }],
-    ['a request for every outcome', { outcomesPerSend: 1 }],
+    ['a message for every outcome', { messagesPerBatch: HUB_SIZES.sweep.batch }],
     ['a snapshot written by every audit', { snapshotWrites: 1 }],
     ['orders in any order', { sortedOrders: false }],
   ])('is missed with %s', (_, changed) => {

@@ -5,7 +5,7 @@ import type { SweepOneTarget } from '../../../lambdas/cluster/sweep-target.ts';
 import { encodeOrder, groupOf } from '../../../lambdas/contracts/order.ts';
 import type { SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
 import { SHORT_DEADLINE_MS } from '../../../lambdas/fleet/deadlines.ts';
-import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { decodeOutcomes, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { createSweepBatch, type SweepBatchOptions } from '../../../lambdas/functions/sweep-batch.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import { NOW, PARIS, swept, TROUBLE } from '../fleet/values.ts';
@@ -41,12 +41,13 @@ function bodyOf(id: string, tick: number, deadlineMs = 45_000): string {
 
 const outcomes: SweepOutcome[] = [];
 /** How many outcomes each had. */
-const requests: number[] = [];
+const messages: number[] = [];
 
-function outcomeOf(body: string): SweepOutcome {
-  const decoded = decodeOutcome(body);
-  if (!decoded.ok || decoded.value.kind !== 'sweep') throw new Error(`no outcome of a sweep: ${body}`);
-  return decoded.value;
+function outcomesOf(body: string): readonly SweepOutcome[] {
+  return decodeOutcomes(body).map((decoded) => {
+    if (!decoded.ok || decoded.value.kind !== 'sweep') throw new Error(`no outcomes of sweeps: ${body}`);
+    return decoded.value;
+  });
 }
 
 async function run(
@@ -57,10 +58,10 @@ async function run(
   const sweepBatch = createSweepBatch({
     sweepOne: well,
     refusal: () => undefined,
-    send: async (bodies) => {
-      for (const body of bodies) outcomes.push(outcomeOf(body));
-      requests.push(bodies.length);
-      return bodies.map(() => undefined);
+    send: async (body) => {
+      const sent = outcomesOf(body);
+      outcomes.push(...sent);
+      messages.push(sent.length);
     },
     wait: async (_, until) => {
       await once(until, 'abort');
@@ -92,7 +93,7 @@ describe('createSweepBatch', () => {
   beforeEach(() => {
     output = captureStdout();
     outcomes.length = 0;
-    requests.length = 0;
+    messages.length = 0;
     waits.length = 0;
   });
   afterEach(() => output.restore());
@@ -120,7 +121,7 @@ describe('createSweepBatch', () => {
     expect(most).toBe(4);
     expect(sums()).toMatchObject({ SweepsCompleted: 4, SweepsIncomplete: 0 });
     expect(outcomes.map(({ id }) => id).toSorted()).toEqual(ids);
-    expect(requests).toEqual([4]);
+    expect(messages).toEqual([4]);
   });
 
   describe('with doubtful clusters', () => {
@@ -261,7 +262,7 @@ describe('createSweepBatch', () => {
         problems: [{ kind: 'message' }],
         problemCount: 1,
       });
-      expect(decodeOutcome(encodeOutcome(outcome))).toEqual({ ok: true, value: outcome });
+      expect(decodeOutcomes(encodeOutcome(outcome))).toEqual([{ ok: true, value: outcome }]);
       expect(JSON.stringify(outcome)).not.toContain('SENTINEL');
     }
   });
