@@ -3,6 +3,8 @@ import type { SweepOneTarget } from '../../../lambdas/cluster/sweep-target.ts';
 /** Which sweeps are under way, and whether any cluster ever had two. */
 export interface Flights {
   readonly around: (sweepOne: SweepOneTarget) => SweepOneTarget;
+  /** Sweeps under way, by id. */
+  readonly under: ReadonlyMap<string, number>;
   /** The most sweeps of one cluster at once, by id. */
   readonly most: ReadonlyMap<string, number>;
   /** How many there were, by id. */
@@ -19,6 +21,7 @@ export function watchFlights(): Flights {
     return sum;
   };
   return {
+    under,
     most,
     count,
     around: (sweepOne) => async (order, signal) => {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
@@ -180,7 +179,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
       }),
     ),
     send: async (body, signal) => sendMessage(sweepSqs, queues.outcomes.url, body, {}, signal),
-    wait: async (ms, signal) => delay(ms, undefined, { signal }),
+    wait: async (ms, signal) => clock.sleep(ms, signal),
     clock: now,
     logger: createLogger('sweep'),
     metrics: sweepMetrics,
