@@ -4,13 +4,16 @@
 export const HUB_SIZES = {
   tickSeconds: 60,
   dispatch: { memoryMiB: 512, timeoutSeconds: 60 },
-  sweep: { memoryMiB: 1_024, timeoutSeconds: 60, clusters: 25, maxConcurrency: 50 },
+  sweep: { memoryMiB: 1_024, timeoutSeconds: 60, clusters: 25, leastFill: 0.8, maxConcurrency: 50 },
   /** The index of 1,000 clusters that all tell as much as they may takes 600 MB. */
-  report: { memoryMiB: 1_024, timeoutSeconds: 30, batch: 1_000, windowSeconds: 20 },
+  report: { memoryMiB: 1_024, timeoutSeconds: 30, delaySeconds: 30, batch: 10 },
   hint: { memoryMiB: 256, timeoutSeconds: 20 },
   notify: { memoryMiB: 1_024, timeoutSeconds: 30, looksEverySeconds: 300 },
   orders: { retentionSeconds: 120, visibilitySeconds: 90 },
-  outcomes: { retentionSeconds: 900, visibilitySeconds: 90 },
+  /** Kept as long as the outcomes: each leads to a report. One that failed comes back when the outcomes that it held have. */
+  starts: { retentionSeconds: 900, visibilitySeconds: 50 },
+  /** A report that failed holds them until before the next tick. */
+  outcomes: { retentionSeconds: 900, visibilitySeconds: 35 },
   snapshots: { keptDays: 35 },
   /** The report page is made anew when the last one is so old. */
   page: { everySeconds: 300 },

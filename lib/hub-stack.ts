@@ -62,7 +62,7 @@ export class HubStack extends Stack {
     const history = new AuditHistory(this, 'AuditHistory', { key });
     const journal = new JournalBucket(this, 'Journal', { key, journal: fleet.journal });
     const { monitoring } = fleet;
-    const { outcomes, report } = new OutcomesReport(this, 'Outcomes', { state, monitoring, key });
+    const { outcomes, starts, report } = new OutcomesReport(this, 'Outcomes', { state, monitoring, key });
     const { notify } = new Notify(this, 'Notify', { monitoring, state, topics, key });
 
     // Spoke accounts and access entries name these roles, before and after the stack is replaced: a name that CloudFormation
@@ -111,6 +111,7 @@ export class HubStack extends Stack {
         STATE_BUCKET: state.bucketName,
         LANE_QUEUE_URLS: laneQueues,
         OUTCOMES_QUEUE_URL: outcomes.queueUrl,
+        STARTS_QUEUE_URL: starts.queueUrl,
         HUB_ACCOUNT: this.account,
         HUB_PARTITION: this.partition,
       },
@@ -119,7 +120,7 @@ export class HubStack extends Stack {
       key,
     });
     state.allow(dispatchRole, { read: ['registry', 'index', 'recovery'], write: ['registry'] });
-    outcomes.grantSendMessages(dispatchRole);
+    for (const queue of [outcomes, starts]) queue.grantSendMessages(dispatchRole);
     for (const { orders } of lanes) orders.grantSendMessages(dispatchRole);
     const schedule = new Schedule(this, 'Tick', {
       description: 'certmarshal: sweeps every cluster once a minute',
@@ -144,6 +145,7 @@ export class HubStack extends Stack {
     outcomes.addToResourcePolicy(
       onlyBy([dispatchRole, sweepRole], { actions: ['sqs:SendMessage'], resources: [outcomes.queueArn] }),
     );
+    starts.addToResourcePolicy(onlyBy([dispatchRole], { actions: ['sqs:SendMessage'], resources: [starts.queueArn] }));
     for (const { orders } of lanes)
       orders.addToResourcePolicy(
         onlyBy([dispatchRole, ...(hints === undefined ? [] : [hints.hint.role])], {
@@ -222,7 +224,10 @@ interface HubParts {
   readonly outcomes: IQueue;
 }
 
-/** The queue of hints is not among them: its messages wait for minutes on purpose, and one that is lost costs a minute. */
+/**
+ * Two queues are not among them. That of hints: its messages wait for minutes on purpose, and one that is lost costs a minute. That of the starts of report: its heartbeat says
+ * whether they come.
+ */
 function watchedHub({ dispatch, report, notify, hints, lanes, outcomes }: HubParts): WatchedHub {
   return {
     dispatch,

@@ -1,6 +1,7 @@
 import {
+  DeleteMessageBatchCommand,
+  ReceiveMessageCommand,
   SendMessageBatchCommand,
-  type SendMessageBatchRequestEntry,
   SendMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
@@ -10,10 +11,10 @@ import { callAws } from './call.ts';
 import { invalid } from './classify.ts';
 import { AwsError } from './errors.ts';
 
-/** The most messages that SendMessageBatch takes (Amazon SQS API reference). */
+/** The most messages of one request (Amazon SQS API reference). */
 export const MAX_MESSAGES = 10;
 /** Bytes of the bodies of one batch: under the quota of SendMessageBatch, today's and the older one. */
-export const MAX_BATCH = 256 * 1024;
+const MAX_BATCH = 256 * 1024;
 /** Batches on their way at once: 10,000 clusters in about ten seconds. */
 const IN_FLIGHT = 10;
 
@@ -69,11 +70,9 @@ export async function sendOrders(
   signal: AbortSignal,
 ): Promise<void> {
   const unsent: UnsentOrder[] = [];
-  const batches = batchesOf(messages).values();
-  const sendAll = async (): Promise<void> => {
-    for (const batch of batches) unsent.push(...(await sendBatch(client, queueUrl, batch, signal)));
-  };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, sendAll));
+  await forEachInFlight(batchesOf(messages), async (batch) => {
+    unsent.push(...(await sendBatch(client, queueUrl, batch, signal)));
+  });
   if (unsent.length > 0) throw new UnsentOrdersError(unsent, clustersOf(messages) - clustersOf(unsent));
 }
 
@@ -99,33 +98,87 @@ export async function sendMessage(
   await callAws({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));
 }
 
+/** A message that nobody else receives until it is deleted, or the visibility timeout of its queue is over. */
+export interface ReceivedMessage {
+  readonly id: string;
+  /** What it is deleted by. */
+  readonly handle: string;
+  readonly body: string;
+}
+
 /**
- * Puts messages into a standard queue with one request.
+ * Receives messages of a standard queue with one request.
  *
- * @param bodies at most {@link MAX_MESSAGES}, and together at most {@link MAX_BATCH} bytes
- * @returns by position why a message is not in the queue; undefined where it is
- * @throws AwsError when none is
+ * @returns at most {@link MAX_MESSAGES}. None: a second of waiting made SQS ask all of its servers, and there is none.
+ * @throws AwsError
  */
-export async function sendMessages(
+export async function receiveMessages(
   client: SQSClient,
   queueUrl: string,
-  bodies: readonly string[],
   signal: AbortSignal,
-): Promise<readonly (AwsError | undefined)[]> {
-  const [only, ...others] = bodies;
-  if (only !== undefined && others.length === 0) {
-    await sendMessage(client, queueUrl, only, {}, signal);
-    return [undefined];
-  }
-  const entries = bodies.map((body) => ({ MessageBody: body }));
-  const refusals = await sendEntries(client, queueUrl, entries, signal);
-  return refusals.map((code) =>
-    code === undefined ? undefined : invalid(callOf(queueUrl), `the queue did not take the message (${code})`),
+): Promise<readonly ReceivedMessage[]> {
+  const command = new ReceiveMessageCommand({
+    QueueUrl: queueUrl,
+    MaxNumberOfMessages: MAX_MESSAGES,
+    WaitTimeSeconds: 1,
+  });
+  const { Messages = [] } = await callAws(
+    { object: callOf(queueUrl, 'sqs:ReceiveMessage of') },
+    signal,
+    (abortSignal) => client.send(command, { abortSignal }),
+  );
+  return Messages.map(({ MessageId = '', ReceiptHandle = '', Body = '' }) => ({
+    id: MessageId,
+    handle: ReceiptHandle,
+    body: Body,
+  }));
+}
+
+/**
+ * Deletes messages that were received. All are tried, whatever becomes of the others.
+ *
+ * @throws AwsError when some stay: they are received again
+ */
+export async function deleteMessages(
+  client: SQSClient,
+  queueUrl: string,
+  messages: readonly ReceivedMessage[],
+  signal: AbortSignal,
+): Promise<void> {
+  const object = callOf(queueUrl, 'sqs:DeleteMessage of');
+  const errors: unknown[] = [];
+  const starts = Array.from({ length: Math.ceil(messages.length / MAX_MESSAGES) }, (_, index) => index * MAX_MESSAGES);
+  await forEachInFlight(starts, async (start) => {
+    const batch = messages.slice(start, start + MAX_MESSAGES);
+    const command = new DeleteMessageBatchCommand({
+      QueueUrl: queueUrl,
+      Entries: batch.map(({ handle }, index) => ({ Id: String(index), ReceiptHandle: handle })),
+    });
+    try {
+      const { Failed: [first] = [] } = await callAws({ object }, signal, (abortSignal) =>
+        client.send(command, { abortSignal }),
+      );
+      if (first !== undefined)
+        errors.push(invalid(object, `a message stays (${printable(first.Code ?? 'refused', 80)})`));
+    } catch (error) {
+      errors.push(error);
+    }
+  });
+  if (errors.length > 0) throw errors[0];
+}
+
+/** {@link IN_FLIGHT} of them at a time. */
+async function forEachInFlight<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  await Promise.all(
+    Array.from({ length: IN_FLIGHT }, async () => {
+      for (const item of left) await work(item);
+    }),
   );
 }
 
-function callOf(queueUrl: string): string {
-  return `sqs:SendMessage to ${printable(queueUrl.slice(queueUrl.lastIndexOf('/') + 1))}`;
+function callOf(queueUrl: string, call = 'sqs:SendMessage to'): string {
+  return `${call} ${printable(queueUrl.slice(queueUrl.lastIndexOf('/') + 1))}`;
 }
 
 function batchesOf(messages: readonly OrderMessage[]): readonly (readonly OrderMessage[])[] {
@@ -144,54 +197,34 @@ function batchesOf(messages: readonly OrderMessage[]): readonly (readonly OrderM
   return batches;
 }
 
+/** One request. @returns what is not in the queue */
 async function sendBatch(
   client: SQSClient,
   queueUrl: string,
   batch: readonly OrderMessage[],
   signal: AbortSignal,
 ): Promise<readonly UnsentOrder[]> {
-  const entries = batch.map(({ group, deduplicationId, body }) => ({
-    MessageBody: body,
-    MessageGroupId: group,
-    MessageDeduplicationId: deduplicationId,
-  }));
+  const command = new SendMessageBatchCommand({
+    QueueUrl: queueUrl,
+    Entries: batch.map(({ group, deduplicationId, body }, index) => ({
+      Id: String(index),
+      MessageBody: body,
+      MessageGroupId: group,
+      MessageDeduplicationId: deduplicationId,
+    })),
+  });
   try {
-    const refusals = await sendEntries(client, queueUrl, entries, signal);
+    const answer = await callAws({ object: callOf(queueUrl) }, signal, (abortSignal) =>
+      client.send(command, { abortSignal }),
+    );
+    const taken = new Set(answer.Successful?.map(({ Id }) => Id));
+    const codes = new Map(answer.Failed?.map(({ Id, Code = 'refused' }) => [Id, printable(Code, 80)]));
     return batch.flatMap(({ group, clusters }, index) => {
-      const problem = refusals[index];
-      return problem === undefined ? [] : [{ group, clusters, problem }];
+      const id = String(index);
+      return taken.has(id) ? [] : [{ group, clusters, problem: codes.get(id) ?? 'not answered' }];
     });
   } catch (error) {
     if (!(error instanceof AwsError)) throw error;
     return batch.map(({ group, clusters }) => ({ group, clusters, problem: error.problem }));
   }
-}
-
-type Entry = Omit<SendMessageBatchRequestEntry, 'Id'>;
-
-/**
- * One request.
- *
- * @returns by position the code that a message is refused for; undefined where it is in the queue
- * @throws AwsError when none is
- */
-async function sendEntries(
-  client: SQSClient,
-  queueUrl: string,
-  entries: readonly Entry[],
-  signal: AbortSignal,
-): Promise<readonly (string | undefined)[]> {
-  const command = new SendMessageBatchCommand({
-    QueueUrl: queueUrl,
-    Entries: entries.map((entry, index) => ({ Id: String(index), ...entry })),
-  });
-  const answer = await callAws({ object: callOf(queueUrl) }, signal, (abortSignal) =>
-    client.send(command, { abortSignal }),
-  );
-  const taken = new Set(answer.Successful?.map(({ Id }) => Id));
-  const codes = new Map(answer.Failed?.map(({ Id, Code = 'refused' }) => [Id, printable(Code, 80)]));
-  return entries.map((_, index) => {
-    const id = String(index);
-    return taken.has(id) ? undefined : (codes.get(id) ?? 'not answered');
-  });
 }

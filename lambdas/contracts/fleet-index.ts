@@ -6,7 +6,7 @@ import { latestOf, SloLedger } from './fates.ts';
 import { MAX_WORKLOAD_CLUSTERS, SweepOutcome, VerdictLines, WorkloadCluster } from './outcome.ts';
 import { Problem } from './problem.ts';
 import { RolloutSummary } from './rollout-summary.ts';
-import { Count, Flag, Time } from './values.ts';
+import { Count, Flag, Instant, Time } from './values.ts';
 
 const MAX_CLUSTERS = 100_000;
 const MAX_FINDINGS = 100;
@@ -72,6 +72,8 @@ export type IndexedCluster = Contract<typeof IndexedCluster>;
 const FleetIndex = z.object({
   version: z.literal(1),
   writtenAt: Time,
+  /** The newest tick of which the metrics were told, in milliseconds since the epoch. */
+  reported: lossy(Instant),
   dispatch: z.optional(
     z.object({ at: Time, registered: Count, dispatched: Count, problems: list(Finding, MAX_FINDINGS) }),
   ),
@@ -90,10 +92,11 @@ export type FleetIndex = Contract<typeof FleetIndex>;
 export function parseFleetIndex(value: unknown, now: number): FleetIndex | undefined {
   const index = read(FleetIndex, value);
   if (!index.ok) return undefined;
-  const { dispatch, clusters } = index.value;
+  const { reported, dispatch, clusters } = index.value;
   const past = Object.entries(clusters).filter(([id, cluster]) => cluster.id === id && isPast(cluster, now));
   return {
     ...index.value,
+    reported: isAhead(reported, now) ? undefined : reported,
     dispatch: dispatch && arePast([dispatch.at], dispatch.problems, now) ? dispatch : undefined,
     clusters: Object.fromEntries(past.map(([id, cluster]) => [id, withPastParts(cluster, now)])),
   };

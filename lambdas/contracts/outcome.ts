@@ -108,9 +108,20 @@ const DispatchOutcome = z.object({
 });
 export type DispatchOutcome = Contract<typeof DispatchOutcome>;
 
-/**
- * What became of one message, sent to the outcomes queue. Lost, late, repeated and reordered ones do no harm: each tells the whole state
- * of its cluster at one time.
- */
+/** What became of one order, or of one tick. Lost, late, repeated and reordered ones do no harm: each tells the whole state of its cluster at one time. */
 export const Outcome = z.discriminatedUnion('kind', [SweepOutcome, DispatchOutcome]);
 export type Outcome = Contract<typeof Outcome>;
+
+/** More than a batch of sweeps has, and a message has room for. */
+export const MAX_OUTCOMES = 1_000;
+
+/** A message of the outcomes queue: a list, in which each {@link Outcome} is read alone, or a single one, as the version before sends it. */
+export const OutcomeMessage = z.discriminatedUnion('kind', [
+  SweepOutcome,
+  DispatchOutcome,
+  z.object({
+    version: z.literal(1),
+    kind: z.literal('outcomes'),
+    outcomes: list(z.unknown(), MAX_OUTCOMES),
+  }),
+]);

@@ -7,13 +7,14 @@ import { PRICES, type Price, type PriceId } from './prices.ts';
 const MONTH_HOURS = 730;
 const MONTH_DAYS = MONTH_HOURS / 24;
 const MONTH_SECONDS = MONTH_HOURS * 3_600;
-/** SQS moves ten messages at most with a request. */
+/** SQS moves ten messages at most with a request, and takes each 64 KiB for another one. */
 const SQS_BATCH = 10;
+const SQS_CHUNK = 64 * 1_024;
 /** Above them a metric is cheaper. */
 const DEAR_METRICS = 10_000;
 /** dispatch, sweep of the default lane, report and notify. */
 const FUNCTIONS = 4;
-/** Orders of the default lane, and outcomes. */
+/** Those with an alarm: orders of the default lane, and outcomes. */
 const QUEUES = 2;
 /** Of the two levels of paging. */
 const COMPOSITE_ALARMS = 2;
@@ -76,13 +77,14 @@ interface Volumes {
   readonly unwell: number;
   readonly ticks: number;
   readonly sweeps: number;
-  readonly batches: number;
+  /** Invocations of sweep, each with its message. */
+  readonly shards: number;
   readonly audits: number;
-  readonly reports: number;
   /** Runs of notify: for alarms, and to look. */
   readonly notices: number;
   readonly journalSweeps: number;
-  readonly batchMs: number;
+  /** Of all invocations of sweep. */
+  readonly sweepMs: number;
 }
 
 function volumesOf(
@@ -93,56 +95,33 @@ function volumesOf(
   const ticks = MONTH_SECONDS / sizes.tickSeconds;
   const unwell = clusters * share;
   const ticksBetweenAudits = Math.max(1, (auditEveryMinutes * 60) / sizes.tickSeconds);
+  // As full as shards are at the least: nothing is saved by luck.
+  const shards = Math.ceil(clusters / (sizes.sweep.clusters * sizes.sweep.leastFill));
+  const silent = unwell * measured.silentShare;
+  const silentShards = Math.max(Math.min(silent, 1), silent / (sizes.sweep.clusters * sizes.sweep.leastFill));
+  const well = shards * measured.sweepMs + clusters * measured.sweepMsPerCluster;
+  // Clusters of a shard are audited in the same tick.
+  const audits = (shards * measured.auditMs + clusters * measured.auditMsPerCluster) / ticksBetweenAudits;
   return {
     clusters,
     unwell,
     ticks,
     sweeps: ticks * clusters,
-    batches: ticks * Math.ceil(clusters / sizes.sweep.clusters),
+    shards: ticks * shards,
     audits: (ticks * clusters) / ticksBetweenAudits,
-    // By the window, or sooner when the batch is full.
-    reports:
-      ticks *
-      Math.max(
-        Math.ceil(sizes.tickSeconds / sizes.report.windowSeconds),
-        Math.ceil((clusters + 1) / sizes.report.batch),
-      ),
     notices: unwell * measured.alarmChanges + MONTH_SECONDS / sizes.notify.looksEverySeconds,
     journalSweeps: clusters * measured.journalSweeps,
-    batchMs: meanBatchMs(
-      { clusters, silent: unwell * measured.silentShare, ticksBetweenAudits, batch: sizes.sweep.clusters },
-      measured,
-    ),
+    sweepMs: ticks * (well + audits + silentShards * measured.silentMs),
   };
 }
 
-interface Batches {
-  readonly clusters: number;
-  /** Clusters that do not answer. */
-  readonly silent: number;
-  readonly ticksBetweenAudits: number;
-  /** The largest. */
-  readonly batch: number;
-}
-
-/** How long a batch takes on average. It waits for its slowest cluster, and each cluster has a minute of its own for its audit. */
-function meanBatchMs({ clusters, silent, ticksBetweenAudits, batch }: Batches, measured: Measured): number {
-  const { sweepBatchMs, auditMs, auditBatchMs, silentMs, sortedOrders } = measured;
-  if (sortedOrders) {
-    const silentBatches = Math.max(Math.min(silent, 1), silent / batch);
-    return sweepBatchMs + auditBatchMs / ticksBetweenAudits + (silentBatches * silentMs) / Math.ceil(clusters / batch);
-  }
-  const anyOf = (one: number) => 1 - (1 - one) ** Math.min(clusters, batch);
-  return sweepBatchMs + anyOf(1 / ticksBetweenAudits) * auditMs + anyOf(silent / clusters) * silentMs;
-}
-
 function computeLines(volumes: Volumes, { sizes }: Deployed, measured: Measured): BillLine[] {
-  const { clusters, ticks, batches, reports, notices, batchMs } = volumes;
+  const { clusters, ticks, shards, notices, sweepMs } = volumes;
   const compute = (what: string, runs: number, ms: number, memoryMiB: number) =>
     line('Lambda', what, 'lambdaCompute', (runs * ms * memoryMiB) / 1_000 / 1_024);
   return [
-    compute('sweep', batches, batchMs, sizes.sweep.memoryMiB),
-    compute('report', reports, measured.reportMs + measured.reportMsPerCluster * clusters, sizes.report.memoryMiB),
+    compute('sweep', 1, sweepMs, sizes.sweep.memoryMiB),
+    compute('report', ticks, measured.reportMs + measured.reportMsPerCluster * clusters, sizes.report.memoryMiB),
     compute(
       'dispatch',
       ticks,
@@ -150,24 +129,30 @@ function computeLines(volumes: Volumes, { sizes }: Deployed, measured: Measured)
       sizes.dispatch.memoryMiB,
     ),
     compute('notify', notices, measured.notifyMs, sizes.notify.memoryMiB),
-    line('Lambda', 'invocations', 'lambdaRequest', batches + reports + ticks + notices),
+    line('Lambda', 'invocations', 'lambdaRequest', shards + 2 * ticks + notices),
     line('EventBridge', 'the tick', 'scheduler', ticks),
   ];
 }
 
-function queueLines({ ticks, sweeps, batches }: Volumes, { outcomesPerSend, emptyReceives }: Measured): BillLine[] {
-  // Lambda receives and deletes ten at a time.
-  const received = ticks * Math.ceil((sweeps / ticks + 1) / SQS_BATCH);
+function queueLines({ ticks, sweeps, shards }: Volumes, measured: Measured): BillLine[] {
+  const { messagesPerShard, orderBytes, outcomeBytes, emptyReceives } = measured;
   const empty = ticks * emptyReceives;
+  const orderChunks = Math.max(shards, (sweeps * orderBytes) / SQS_CHUNK);
+  // One of a tick is of dispatch.
+  const sent = shards * messagesPerShard + ticks;
+  const chunks = (sweeps * outcomeBytes) / SQS_CHUNK;
+  const tens = ticks * Math.ceil(sent / ticks / SQS_BATCH);
   return [
-    line('SQS', 'orders: sent, received, deleted', 'sqsFifo', batches * 3 + empty),
-    line('SQS', 'outcomes: sent', 'sqsStandard', Math.max(batches, sweeps / outcomesPerSend) + ticks),
-    line('SQS', 'outcomes: received, deleted', 'sqsStandard', received * 2 + empty),
+    line('SQS', 'orders: sent, received, deleted', 'sqsFifo', orderChunks * 2 + shards + empty),
+    line('SQS', 'outcomes: sent', 'sqsStandard', Math.max(sent, chunks)),
+    // As many requests again find less than ten messages, or nothing.
+    line('SQS', 'outcomes: received, deleted', 'sqsStandard', Math.max(2 * tens, chunks) + tens),
+    line('SQS', 'starts of report: sent, received, deleted', 'sqsStandard', ticks * 3 + empty),
   ];
 }
 
 function storageLines(volumes: Volumes, { sizes }: Deployed, measured: Measured): BillLine[] {
-  const { clusters, ticks, audits, reports, journalSweeps, notices } = volumes;
+  const { clusters, ticks, audits, journalSweeps, notices } = volumes;
   const pages = MONTH_SECONDS / sizes.page.everySeconds;
   const kept = (audits * measured.snapshotWrites * sizes.snapshots.keptDays) / MONTH_DAYS + clusters;
   return [
@@ -179,10 +164,10 @@ function storageLines(volumes: Volumes, { sizes }: Deployed, measured: Measured)
       's3Storage',
       (kept * measured.snapshotBytes) / 1e9,
     ),
-    // The index once a report, the registry once a tick, what notify remembers.
-    line('S3', 'index, registry and page: written', 's3Put', reports + ticks + pages + notices),
-    // A tick also looks for recovery windows. The rollouts of a cluster read and write their ledger some hundred times a year: less than a cent for a hundred clusters.
-    line('S3', 'index, registry and page: read', 's3Get', reports * 2 + ticks * 3 + notices * 3),
+    // Index and registry once a tick, what notify remembers.
+    line('S3', 'index, registry and page: written', 's3Put', 2 * ticks + pages + notices),
+    // dispatch also looks for recovery windows. The rollouts of a cluster read and write their ledger some hundred times a year: less than a cent for a hundred clusters.
+    line('S3', 'index, registry and page: read', 's3Get', ticks * 5 + notices * 3),
     line(
       'S3',
       'index, registry and page: kept',
@@ -195,10 +180,10 @@ function storageLines(volumes: Volumes, { sizes }: Deployed, measured: Measured)
 }
 
 function logLines(volumes: Volumes, measured: Measured): BillLine[] {
-  const { clusters, unwell, ticks, sweeps, batches, audits, reports, notices } = volumes;
+  const { clusters, unwell, ticks, sweeps, shards, audits, notices } = volumes;
   const overhead = measured.logEventOverhead;
   const gigabytes = (lines: number, bytes: number) => (lines * (bytes + overhead)) / 1e9;
-  const invocations = batches + reports + ticks + notices;
+  const invocations = shards + 2 * ticks + notices;
   const unwellSweeps = ticks * unwell * measured.silentShare;
   const wellSweeps = measured.wellSweepBytes === 0 ? 0 : sweeps - unwellSweeps;
   const written: readonly (readonly [what: string, gigabytes: number])[] = [
@@ -206,12 +191,15 @@ function logLines(volumes: Volumes, measured: Measured): BillLine[] {
     ['sweeps that were not complete', gigabytes(unwellSweeps, measured.unwellSweepBytes)],
     ['audits', gigabytes(audits, measured.auditBytes)],
     ['decisions', gigabytes(clusters * measured.journalSweeps, measured.unwellSweepBytes)],
-    ['metrics of the sweeps', gigabytes(batches, measured.sweepMetricBytes)],
+    [
+      'metrics of the sweeps',
+      gigabytes(shards, measured.sweepMetricBytes) + (sweeps * measured.sweepMetricBytesPerCluster) / 1e9,
+    ],
     [
       'signals of clusters that are not well',
-      gigabytes(reports * unwell * measured.unwellMetricLines, measured.unwellMetricBytes / measured.unwellMetricLines),
+      gigabytes(ticks * unwell * measured.unwellMetricLines, measured.unwellMetricBytes / measured.unwellMetricLines),
     ],
-    ['dispatch and report', gigabytes(ticks, measured.dispatchBytes) + gigabytes(reports, measured.reportBytes)],
+    ['dispatch and report', gigabytes(ticks, measured.dispatchBytes) + gigabytes(ticks, measured.reportBytes)],
     [
       'start and end of every invocation',
       gigabytes(invocations * measured.platformLines, measured.platformBytes / measured.platformLines),

@@ -3,15 +3,14 @@
  * where only a real account knows. A change of the code that moves one of them moves it here.
  */
 export interface Measured {
-  /** Of a batch of sweeps of clusters that are well, in milliseconds. */
-  readonly sweepBatchMs: number;
-  /** By how much audits make their batch longer: one of them, and ten at once. */
+  /** Of a sweep of clusters that are well, however many, and what each of them takes on top. Milliseconds. */
+  readonly sweepMs: number;
+  readonly sweepMsPerCluster: number;
+  /** The same for their audits, by which the sweep is longer. */
   readonly auditMs: number;
-  readonly auditBatchMs: number;
+  readonly auditMsPerCluster: number;
   /** The same for clusters that do not answer: all of them wait at once. */
   readonly silentMs: number;
-  /** dispatch puts up audits one after the other, and clusters that do not answer too, so that they share batches. */
-  readonly sortedOrders: boolean;
   /** Of the clusters that are not well, those that do not answer. */
   readonly silentShare: number;
   readonly dispatchMs: number;
@@ -20,8 +19,11 @@ export interface Measured {
   readonly reportMsPerCluster: number;
   readonly notifyMs: number;
 
-  /** Of the messages of a batch, how many one request sends. */
-  readonly outcomesPerSend: number;
+  /** Messages with the outcomes of a shard, and the bytes of an outcome in them. */
+  readonly messagesPerShard: number;
+  readonly outcomeBytes: number;
+  /** Of the order of an EKS cluster. */
+  readonly orderBytes: number;
   /** Long polls of Lambda that find nothing, a minute and queue. */
   readonly emptyReceives: number;
 
@@ -44,11 +46,12 @@ export interface Measured {
   readonly wellSweepBytes: number;
   readonly unwellSweepBytes: number;
   readonly auditBytes: number;
-  /** Metrics of a batch of sweeps. */
+  /** Metrics of an invocation, and what each cluster adds. */
   readonly sweepMetricBytes: number;
+  readonly sweepMetricBytesPerCluster: number;
   readonly dispatchBytes: number;
   readonly reportBytes: number;
-  /** Metrics of a cluster that is not well, each time that report runs. */
+  /** Metrics of a cluster that is not well, each tick. */
   readonly unwellMetricBytes: number;
   readonly unwellMetricLines: number;
   /** Stored bytes for a byte of log. */
@@ -63,30 +66,33 @@ export interface Measured {
 }
 
 export const MEASURED: Measured = {
-  // Assumed. The processor is busy for 67 ms with ten idle clusters (measured: `npm run bench -- fleet`, 6.7 s for 1,000 on one core), about 115 ms with
-  // the share of 1,024 MiB; the rest is waiting: a new connection to each cluster and one list, three round trips of some 50 ms, and the outcomes.
-  sweepBatchMs: 400,
+  // Assumed: a new connection to each cluster and one list, three round trips of some 50 ms, and the outcomes; all clusters at once.
+  sweepMs: 285,
+  // Measured: `npm run bench -- fleet`, 5.3 s for 1,000 idle clusters on one core; 1,024 MiB have 0.58 of one.
+  sweepMsPerCluster: 9.1,
   // Assumed. 16 requests (measured: `npm run bench -- audit`), half of them one after the other, and the snapshot; no handshakes with machines, which the
   // default lane does not reach.
-  auditMs: 600,
-  auditBatchMs: 1_000,
+  auditMs: 556,
+  auditMsPerCluster: 44,
   // What such a cluster is given: SHORT_DEADLINE_MS in lambdas/fleet/deadlines.ts, and in one tick of ten DEADLINE_MS. Assumed: it uses all of it.
   silentMs: 13_500,
-  // lambdas/fleet/plan-tick.ts puts them last. Assumed: Lambda takes messages of many groups roughly in the order in which they were sent.
-  sortedOrders: true,
   // Assumed. A cluster that does not answer rings within minutes; for a whole month most of those that are not well have a certificate that ends soon.
   silentShare: 0.05,
-  // Assumed. Registry and index read, 100 batches of orders sent for 1,000 clusters, several at once.
+  // Assumed. Registry and index read, a dozen requests with orders for 1,000 clusters, several at once.
   dispatchMs: 800,
   dispatchMsPerCluster: 1,
   // Measured: reading, folding 333 outcomes into and writing the index of 1,000 clusters 85 ms, of 10,000 783 ms, on one core; 1,024 MiB have 0.58 of one.
-  // Assumed: the waiting, and as much again for the registry and the metrics.
-  reportMs: 250,
+  // Assumed: the waiting, a second of it until the queue is known to be empty, and as much again for the registry and the metrics.
+  reportMs: 1_250,
   reportMsPerCluster: 0.3,
   notifyMs: 1_000,
 
-  // lambdas/functions/outcome-sender.ts. Assumed: it sends all ten at once, but for batches that wait for a cluster, which send twice.
-  outcomesPerSend: 9,
+  // lambdas/functions/outcome-sender.ts. Assumed: it sends all at once, but for shards that wait for a cluster, which send twice.
+  messagesPerShard: 1.1,
+  // Measured: 330, and 3,700 with an audit, which one of fifteen has.
+  outcomeBytes: 560,
+  // Measured: with role, VPC and a CA of 1,500 characters.
+  orderBytes: 2_300,
   // Source: AWS Lambda Developer Guide, "Using Lambda with Amazon SQS": five pollers, each waiting up to 20 seconds.
   emptyReceives: 15,
 
@@ -115,8 +121,9 @@ export const MEASURED: Measured = {
   unwellSweepBytes: 960,
   // Measured: recordAudit.
   auditBytes: 548,
-  // Measured: ten recordSweep and one recordAudit in one record.
-  sweepMetricBytes: 1_099,
+  // Measured: recordSweep of 1, 10, 20 and 25 clusters in one record, and one recordAudit.
+  sweepMetricBytes: 890,
+  sweepMetricBytesPerCluster: 20,
   // Assumed: the line `dispatched`, its metrics, and what Lambda adds.
   dispatchBytes: 900,
   // Measured: all metrics of the fleet 1,424, the line `outcomes folded` with ten ages 888. Assumed: some 300 that name function and request.

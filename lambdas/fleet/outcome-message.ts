@@ -9,6 +9,7 @@ import {
   MAX_VERDICTS,
   MAX_WORKLOAD_CLUSTERS,
   Outcome,
+  OutcomeMessage,
   type SweepOutcome,
   VerdictLines,
   WorkloadCluster,
@@ -20,8 +21,8 @@ import { fitting } from '../fitting.ts';
 import { CLUSTER_NAME, NAMESPACE, SERVER } from '../identifiers.ts';
 import { firstProblems } from './first-problems.ts';
 
-/** Bytes. What SQS has for certain. */
-const MAX_MESSAGE_SIZE = 262_144;
+/** Bytes of a message. What SQS has for certain. */
+export const MAX_MESSAGE_SIZE = 262_144;
 /** Bytes of JSON: with the few of the rest of an outcome they are a message. */
 const SWEEP_PROBLEMS_SIZE = 70_000;
 const WORKLOAD_CLUSTERS_SIZE = 110_000;
@@ -30,30 +31,45 @@ const DISPATCH_PROBLEMS_SIZE = 190_000;
 const VERDICTS_SIZE = 5_000;
 
 /**
- * The body of the SQS message that tells report of an outcome, never longer than 220 kB: what is cut is counted, or a problem of its own.
- * Whatever the cluster made of its parts, {@link decodeOutcome} takes it: an outcome that is refused would be a sweep that nobody knows of.
+ * An outcome as it stands in a message, never longer than 220 kB: what is cut is counted, or a problem of its own.
+ * Whatever the cluster made of its parts, {@link decodeOutcomes} takes it: an outcome that is refused would be a sweep that nobody knows of.
  */
 export function encodeOutcome(outcome: Outcome): string {
   return JSON.stringify(outcome.kind === 'dispatch' ? boundedDispatch(outcome) : boundedSweep(outcome));
 }
 
 /**
- * Reads the body of an SQS message. Never throws: a message that certmarshal did not write is a value, with the field that is wrong and
- * nothing of its content. Unknown fields are dropped, and parts that are of another time than the sweep.
+ * The body of the SQS message that tells report of outcomes.
+ *
+ * @param encoded what {@link encodeOutcome} made of them, at most MAX_OUTCOMES
  */
-export function decodeOutcome(body: string): Reading<Outcome> {
-  const outcome = readJson(Outcome, body, MAX_MESSAGE_SIZE);
-  if (!outcome.ok || outcome.value.kind === 'dispatch') return outcome;
-  const { startedAt, audit, fates, verdicts, rollout } = outcome.value;
+export function encodeOutcomes(encoded: readonly string[]): string {
+  return `{"version":1,"kind":"outcomes","outcomes":[${encoded.join(',')}]}`;
+}
+
+/**
+ * Reads the body of an SQS message: one reading for each outcome in it, and one for a message that cannot be read at all. Never throws: what
+ * certmarshal did not write is a value, with the field that is wrong and nothing of its content. Unknown fields are dropped, and parts that are of another time than the sweep.
+ */
+export function decodeOutcomes(body: string): readonly Reading<Outcome>[] {
+  const message = readJson(OutcomeMessage, body, MAX_MESSAGE_SIZE);
+  if (!message.ok) return [message];
+  if (message.value.kind !== 'outcomes') return [{ ok: true, value: ofItsTime(message.value) }];
+  return message.value.outcomes.map((one) => {
+    const outcome = read(Outcome, one, 'the outcome');
+    return outcome.ok ? { ok: true, value: ofItsTime(outcome.value) } : outcome;
+  });
+}
+
+function ofItsTime(outcome: Outcome): Outcome {
+  if (outcome.kind === 'dispatch') return outcome;
+  const { startedAt, audit, fates, verdicts, rollout } = outcome;
   return {
-    ok: true,
-    value: {
-      ...outcome.value,
-      audit: audit && isDuring(startedAt, audit.auditedAt) ? audit : undefined,
-      fates: fates && areOfSweep(fates, startedAt) ? fates : undefined,
-      verdicts: verdicts && ofSweep(verdicts, startedAt),
-      rollout: rollout && isDuring(startedAt, rollout.at) ? rollout : undefined,
-    },
+    ...outcome,
+    audit: audit && isDuring(startedAt, audit.auditedAt) ? audit : undefined,
+    fates: fates && areOfSweep(fates, startedAt) ? fates : undefined,
+    verdicts: verdicts && ofSweep(verdicts, startedAt),
+    rollout: rollout && isDuring(startedAt, rollout.at) ? rollout : undefined,
   };
 }
 

@@ -8,7 +8,7 @@ export const SHARD_SIZE = HUB_SIZES.sweep.clusters;
 /** Clusters of a lane that are swept alone, and shards of silent ones: so many invocations a minute are the most that suspicion costs, each. */
 export const MAX_PARTS = 50;
 /** A lane has at most a quarter more shards than its clusters would fill. */
-const FILL = 0.8;
+const FILL = HUB_SIZES.sweep.leastFill;
 /** Outcomes of a tick are in the index within 100 s, so one that is missing after two ticks was not sent. */
 const SILENT_MS = 2 * MINUTE_MS;
 /** They begin anew long after they were last used. */

@@ -11,9 +11,12 @@ const FURTHEST_MS = 5 * MINUTE_MS;
  * @returns milliseconds since the epoch, a whole minute
  */
 export function tickOf(event: unknown, now: number): number {
-  const scheduled = scheduledTimeOf(event);
-  const time = Math.abs(scheduled - now) <= FURTHEST_MS ? scheduled : now;
-  return Math.floor(time / MINUTE_MS) * MINUTE_MS;
+  return tickAt(scheduledTimeOf(event), now);
+}
+
+/** {@link tickOf}, of a time in milliseconds since the epoch. */
+export function tickAt(time: number, now: number): number {
+  return Math.floor((Math.abs(time - now) <= FURTHEST_MS ? time : now) / MINUTE_MS) * MINUTE_MS;
 }
 
 function scheduledTimeOf(event: unknown): number {

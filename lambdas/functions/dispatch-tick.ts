@@ -34,6 +34,8 @@ export interface DispatchOptions extends Telemetry {
   ) => AsyncIterable<SourceResult>;
   /** By lane. @throws UnsentOrdersError */
   readonly send: ReadonlyMap<string, (messages: readonly OrderMessage[], signal: AbortSignal) => Promise<void>>;
+  /** Lets report run when the sweeps of the tick have had their time. @throws AwsError */
+  readonly startReport: (tick: number, signal: AbortSignal) => Promise<void>;
   readonly report: (outcome: DispatchOutcome, signal: AbortSignal) => Promise<void>;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
@@ -95,6 +97,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
   return async (tick, signals) => {
     const startedAt = clock();
     const problems: Problem[] = [];
+    const started = startReport(tick, problems, signals.all);
     const readRegistry = (value: unknown): Registry | undefined => {
       const registry = parseRegistry(value, startedAt);
       return registry && fitRegistry(registry, allowed);
@@ -130,6 +133,7 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
     // What was not read must not be written: it would forget every cluster.
     if (!stored.unknown) await write(withShards(registry, sent.assigned), stored.etag, problems, signals.all);
 
+    await started;
     problems.push(...Object.values(registry.sources).flatMap(({ problem }) => problem ?? []));
     const registered = Object.keys(registry.clusters).length;
     const dispatched = sent.count;
@@ -225,6 +229,15 @@ export function createDispatchTick(options: DispatchOptions): DispatchTick {
       [...messagesByLane(shards, String(tick))].map(async ([lane, messages]) => sendTo(lane, messages)),
     );
     return { count: sent, errors };
+  }
+
+  /** Never fails the tick: the report of the next one folds as much. */
+  async function startReport(tick: number, problems: Problem[], signal: AbortSignal): Promise<void> {
+    try {
+      await options.startReport(tick, signal);
+    } catch (error) {
+      problems.push(awsProblem('report', error));
+    }
   }
 
   /** Never fails the tick: the next one tells as much. Without outcomes for some minutes an alarm rings. */

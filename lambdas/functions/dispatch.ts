@@ -4,10 +4,12 @@ import { createEksReader } from '../aws/eks-clusters.ts';
 import { sendMessage, sendOrders } from '../aws/queues.ts';
 import { createCredentials } from '../aws/spoke-credentials.ts';
 import type { Fleet } from '../config/fleet.ts';
+import { encodeReportStart } from '../contracts/report-start.ts';
 import { discoverEks } from '../fleet/discover.ts';
-import { encodeOutcome } from '../fleet/outcome-message.ts';
+import { encodeOutcome, encodeOutcomes } from '../fleet/outcome-message.ts';
 import { createStateObjects } from '../fleet/state-objects.ts';
 import { tickOf } from '../fleet/tick.ts';
+import { HUB_SIZES } from '../hub-sizes.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { createDispatchTick } from './dispatch-tick.ts';
 import { hubIdentity, queueByLane, readBesideBundle, requiredVariable } from './environment.ts';
@@ -19,6 +21,7 @@ const WRAP_UP_MS = 10_000;
 const telemetry = createTelemetry('dispatch');
 const sqs = new SQSClient();
 const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
+const starts = requiredVariable('STARTS_QUEUE_URL');
 const hub = hubIdentity();
 const fleet = readBesideBundle<Fleet>(import.meta.url, 'fleet.json');
 const reader = createEksReader({ credentials: createCredentials({ sessionName: 'certmarshal-dispatch' }) });
@@ -29,7 +32,9 @@ const dispatchTick = createDispatchTick({
   discover: (only, previous, signal) =>
     discoverEks(fleet.discovery, hub, fleet.lanes, reader, signal, { only, previous }),
   send: queueByLane((queueUrl) => async (messages, signal) => sendOrders(sqs, queueUrl, messages, signal)),
-  report: async (outcome, signal) => sendMessage(sqs, outcomes, encodeOutcome(outcome), {}, signal),
+  startReport: async (tick, signal) =>
+    sendMessage(sqs, starts, encodeReportStart({ tick }), { delaySeconds: HUB_SIZES.report.delaySeconds }, signal),
+  report: async (outcome, signal) => sendMessage(sqs, outcomes, encodeOutcomes([encodeOutcome(outcome)]), {}, signal),
   clock: Date.now,
   ...telemetry,
 });

@@ -1,17 +1,19 @@
 import { awsProblem } from '../aws/aws-problem.ts';
 import { AwsError } from '../aws/errors.ts';
-import { MAX_BATCH, MAX_MESSAGES } from '../aws/queues.ts';
-import type { SweepOutcome } from '../contracts/outcome.ts';
-import { encodeOutcome } from '../fleet/outcome-message.ts';
+import { MAX_OUTCOMES, type SweepOutcome } from '../contracts/outcome.ts';
+import { encodeOutcome, encodeOutcomes, MAX_MESSAGE_SIZE } from '../fleet/outcome-message.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
 
-/** How long an outcome waits for others: a cluster that hangs must not keep what is known of the rest. Milliseconds. */
-export const MAX_WAIT_MS = 2_000;
+/** How long an outcome waits for others, and so how much a process that is killed loses. Report looks half a minute after the tick. Milliseconds. */
+export const MAX_WAIT_MS = 5_000;
+
+/** Bytes of a message for outcomes and the commas after them. */
+const ROOM = MAX_MESSAGE_SIZE - Buffer.byteLength(encodeOutcomes([]));
 
 export interface OutcomeSenderOptions extends Telemetry {
-  /** One request. @returns by position why a message is not in the queue. @throws AwsError when none is */
-  readonly send: (bodies: readonly string[], signal: AbortSignal) => Promise<readonly (AwsError | undefined)[]>;
+  /** @throws AwsError when the message is not in the queue */
+  readonly send: (body: string, signal: AbortSignal) => Promise<void>;
   /** Rejects when the signal aborts. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
 }
@@ -24,7 +26,7 @@ export interface SenderSignals {
 }
 
 /**
- * Sends the outcomes of one batch of sweeps with as few requests as possible: when all are there, when a request is full, or when the first of them has waited
+ * Sends the outcomes of one batch of sweeps in as few messages as possible: when all are there, when a message is full, or when the first of them has waited
  * for {@link MAX_WAIT_MS}. None is lost but with a line in the log and a count, and no sweep fails because of one: the next tells as much.
  */
 export interface OutcomeSender {
@@ -36,8 +38,7 @@ export interface OutcomeSender {
 
 interface Waiting {
   readonly id: string;
-  readonly body: string;
-  readonly size: number;
+  readonly encoded: string;
 }
 
 /** A sender for one batch. */
@@ -50,16 +51,16 @@ export function createOutcomeSender(options: OutcomeSenderOptions, { hurry, last
 
   return {
     add(outcome) {
+      const { id } = outcome;
       try {
-        const body = encodeOutcome(outcome);
-        const message = { id: outcome.id, body, size: Buffer.byteLength(body) };
-        if (message.size > room) sendWaiting();
+        const encoded = encodeOutcome(outcome);
+        const size = Buffer.byteLength(encoded) + 1;
+        if (size > room || waiting.length === MAX_OUTCOMES) sendWaiting();
         if (waiting.length === 0) begin();
-        waiting.push(message);
-        room -= message.size;
-        if (waiting.length === MAX_MESSAGES) sendWaiting();
+        waiting.push({ id, encoded });
+        room -= size;
       } catch (error) {
-        unsent(outcome.id, error);
+        unsent(id, error);
       }
     },
     async flush() {
@@ -69,7 +70,7 @@ export function createOutcomeSender(options: OutcomeSenderOptions, { hurry, last
   };
 
   function begin(): void {
-    room = MAX_BATCH;
+    room = ROOM;
     sentMeanwhile = new AbortController();
     const { signal } = sentMeanwhile;
     const sendLater = (): void => {
@@ -87,30 +88,12 @@ export function createOutcomeSender(options: OutcomeSenderOptions, { hurry, last
   }
 
   async function sendAll(batch: readonly Waiting[]): Promise<void> {
-    const failed = await sendOnce(batch);
-    // One that the queue does not take must not be the end of the others.
-    const again = batch.length > 1 ? failed.filter(({ error }) => isOfMessage(error)) : [];
-    for (const { message, error } of failed)
-      if (!again.some((one) => one.message === message)) unsent(message.id, error);
-    const alone = await Promise.all(again.map(async ({ message }) => sendOnce([message])));
-    for (const { message, error } of alone.flat()) unsent(message.id, error);
-  }
-
-  /** @returns what is not in the queue, and why */
-  async function sendOnce(
-    batch: readonly Waiting[],
-  ): Promise<readonly { readonly message: Waiting; readonly error: unknown }[]> {
     try {
-      const errors = await send(
-        batch.map(({ body }) => body),
-        last,
-      );
-      return batch.flatMap((message, index) => {
-        const error = errors[index];
-        return error === undefined ? [] : [{ message, error }];
-      });
+      await send(encodeOutcomes(batch.map(({ encoded }) => encoded)), last);
     } catch (error) {
-      return batch.map((message) => ({ message, error }));
+      // One that the queue does not take must not be the end of the others.
+      if (batch.length > 1 && isOfMessage(error)) await Promise.all(batch.map(async (one) => sendAll([one])));
+      else for (const { id } of batch) unsent(id, error);
     }
   }
 

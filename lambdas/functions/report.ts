@@ -1,19 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { S3Client } from '@aws-sdk/client-s3';
+import { SQSClient } from '@aws-sdk/client-sqs';
 import packageJson from '../../package.json' with { type: 'json' };
+import { deleteMessages, receiveMessages } from '../aws/queues.ts';
 import { createStateObjects } from '../fleet/state-objects.ts';
 import { HUB_SIZES } from '../hub-sizes.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { readBesideBundle, requiredVariable } from './environment.ts';
-import { createFoldBatch, type FoldBatchOptions } from './fold-batch.ts';
 import { createHandler } from './handler.ts';
+import { createReportTick, type ReportOptions } from './report-tick.ts';
 import { createPageObjects, writePage } from './write-page.ts';
 
 const telemetry = createTelemetry('report');
-const monitoring = readBesideBundle<FoldBatchOptions['monitoring']>(import.meta.url, 'monitoring.json');
+const monitoring = readBesideBundle<ReportOptions['monitoring']>(import.meta.url, 'monitoring.json');
 const state = { client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') };
+const sqs = new SQSClient();
+const outcomes = requiredVariable('OUTCOMES_QUEUE_URL');
 const pages = createPageObjects(state);
-const foldBatch = createFoldBatch({
+const reportTick = createReportTick({
+  outcomes: {
+    receive: async (signal) => receiveMessages(sqs, outcomes, signal),
+    remove: async (messages, signal) => deleteMessages(sqs, outcomes, messages, signal),
+  },
   state: createStateObjects(state),
   clock: Date.now,
   random: Math.random,
@@ -23,12 +31,12 @@ const foldBatch = createFoldBatch({
   page: {
     everyMs: HUB_SIZES.page.everySeconds * 1_000,
     publish: async (health, signal) => {
-      // One batch in fifteen makes a page.
+      // One tick in five makes a page.
       const { renderPage } = await import('../page/page.ts');
       await writePage(renderPage(health, { program: packageJson.version }), pages, signal);
     },
   },
 });
 
-/** Folds what became of the sweeps into the fleet index, measures the fleet, and makes the report page. */
-export const handler = createHandler(telemetry, foldBatch);
+/** Once a minute: folds what became of the sweeps into the fleet index, measures the fleet, and makes the report page. */
+export const handler = createHandler(telemetry, reportTick);

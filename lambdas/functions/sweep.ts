@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
-import { sendMessages } from '../aws/queues.ts';
+import { sendMessage } from '../aws/queues.ts';
 import { createDeployedMinute, type DeployedOptions } from '../cluster/deployed.ts';
 import { createOrderRefusal, type FleetOfTargets } from '../fleet/fits-fleet.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
@@ -32,7 +32,7 @@ const sweepShard = createSweepShard({
     },
     onRebuilt: (rebuilt) => telemetry.logger.warn('journal head rebuilt', { ...rebuilt }),
   }),
-  send: async (bodies, signal) => sendMessages(sqs, outcomes, bodies, signal),
+  send: async (body, signal) => sendMessage(sqs, outcomes, body, {}, signal),
   wait: async (ms, signal) => delay(ms, undefined, { signal }),
   clock: Date.now,
   ...telemetry,

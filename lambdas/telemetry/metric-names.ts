@@ -50,9 +50,9 @@ export const METRIC = {
   /** sweep: decisions written to the journal, and 1 for each sweep whose decisions could not be: then only the log has them. */
   journalLines: 'JournalLines',
   journalUnwritten: 'JournalUnwritten',
-  /** report: outcomes folded into the index, those of dispatch among them, one value for each batch. */
+  /** report: outcomes folded into the index, those of dispatch among them, one value for each tick; none when there were none. */
   outcomesFolded: 'OutcomesFolded',
-  /** report: messages that are no outcome; they are logged and dropped. */
+  /** report: outcomes that cannot be read; they are dropped, and the first are logged. */
   outcomesUnreadable: 'OutcomesUnreadable',
   /** report: registered clusters whose requests the last sweep could not list. */
   clustersUnreadable: 'ClustersUnreadable',

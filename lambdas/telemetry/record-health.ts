@@ -33,8 +33,15 @@ const UNITS = { Seconds: MetricUnit.Seconds, Count: MetricUnit.Count, None: Metr
  * {@link MAX_CLUSTERS} of them. The totals are published with the other metrics of the invocation, the lines at once: each has dimensions of its own.
  *
  * A series is paid for in every hour in which it has a value: what is 0 has none. So an alarm on it ends when it has no data, and must treat that as good.
+ *
+ * @param tick the minute that the lines are of, in milliseconds since the epoch
  */
-export function recordHealth(health: FleetHealth, tables: SignalTables, { logger, metrics }: Telemetry): void {
+export function recordHealth(
+  health: FleetHealth,
+  tables: SignalTables,
+  { logger, metrics }: Telemetry,
+  tick: number,
+): void {
   const { units } = tables;
   const { clusters, totals, counts, slo } = health;
   for (const [id, value] of entriesOf(totals))
@@ -46,10 +53,10 @@ export function recordHealth(health: FleetHealth, tables: SignalTables, { logger
     metrics.addMetric(METRIC.sloAttainment, MetricUnit.Percent, percent(slo.attainment));
     metrics.addMetric(METRIC.sloBudgetLeft, MetricUnit.Percent, percent(slo.budgetLeft));
   }
-  recordRollouts(health, metrics);
+  recordRollouts(health, metrics, tick);
 
   const unwell = clusters.filter(({ signals }) => signals.length > 0);
-  for (const cluster of unwell.slice(0, MAX_CLUSTERS)) publishCluster(cluster, tables);
+  for (const cluster of unwell.slice(0, MAX_CLUSTERS)) publishCluster(cluster, tables, tick);
   if (unwell.length > MAX_CLUSTERS)
     logger.warn('clusters left out of the metrics', {
       clusters: unwell.length - MAX_CLUSTERS,
@@ -58,12 +65,12 @@ export function recordHealth(health: FleetHealth, tables: SignalTables, { logger
     });
 }
 
-function publishCluster({ id, signals }: ClusterHealth, { units, byClass: only }: SignalTables): void {
+function publishCluster({ id, signals }: ClusterHealth, { units, byClass: only }: SignalTables, tick: number): void {
   const cluster = dimensionValue(id);
   const whole = signals.filter((signal) => !only.has(signal.id) || classesOf(signal).length === 0);
-  if (whole.length > 0) publish({ Cluster: cluster }, whole, units);
+  if (whole.length > 0) publish({ Cluster: cluster }, whole, units, tick);
   const byClass = Map.groupBy(signals.flatMap(classesOf), ({ what }) => what);
-  for (const [what, same] of byClass) publish({ Cluster: cluster, Class: dimensionValue(what) }, same, units);
+  for (const [what, same] of byClass) publish({ Cluster: cluster, Class: dimensionValue(what) }, same, units, tick);
 }
 
 type Value = Pick<Signal, 'id' | 'value'>;
@@ -72,25 +79,34 @@ function classesOf({ id, classes = {} }: Signal): readonly (Value & { readonly w
   return Object.entries(classes).map(([what, value]) => ({ id, value, what }));
 }
 
-/** One line. Powertools adds the dimension `service`, and forgets ours once it is written. */
-function publish(dimensions: Readonly<Record<string, string>>, values: readonly Value[], units: SignalUnits): void {
+/** One line. Powertools adds the dimension `service`, and forgets ours and the time once it is written. */
+function publish(
+  dimensions: Readonly<Record<string, string>>,
+  values: readonly Value[],
+  units: SignalUnits,
+  tick: number,
+): void {
   for (const [name, value] of Object.entries(dimensions)) line.addDimension(name, value);
   for (const { id, value } of values) line.addMetric(id, UNITS[units[id].unit], value);
-  line.publishStoredMetrics();
+  line.setTimestamp(tick).publishStoredMetrics();
 }
 
 const line = createMetrics('report');
 
 /** Publishes what is known of rollouts: how many there are with the other metrics of the invocation, of each cluster a line at once. Nothing while there is none. */
-export function recordRollouts({ at, clusters }: Pick<FleetHealth, 'at' | 'clusters'>, metrics: Metrics): void {
+export function recordRollouts(
+  { at, clusters }: Pick<FleetHealth, 'at' | 'clusters'>,
+  metrics: Metrics,
+  tick: number,
+): void {
   const now = Date.parse(at);
   const present = clusters.filter(({ goneSince, rollout }) => goneSince === undefined && rollout !== undefined);
   const underWay = present.filter(({ rollout }) => rollout !== undefined && UNDER_WAY.has(rollout.state));
   if (underWay.length > 0) metrics.addMetric(METRIC.rolloutsUnderWay, MetricUnit.Count, underWay.length);
-  for (const cluster of present) publishRollout(cluster, now);
+  for (const cluster of present) publishRollout(cluster, now, tick);
 }
 
-function publishRollout({ id, rollout }: ClusterHealth, now: number): void {
+function publishRollout({ id, rollout }: ClusterHealth, now: number, tick: number): void {
   if (rollout === undefined) return;
   const progress = UNDER_WAY.has(rollout.state) ? percentOf(rollout) : undefined;
   const duration = isJustDone(rollout, now) ? rollout.durationMs : undefined;
@@ -98,7 +114,7 @@ function publishRollout({ id, rollout }: ClusterHealth, now: number): void {
   if (duration !== undefined) line.addMetric(METRIC.rolloutDuration, MetricUnit.Seconds, Math.round(duration / 1_000));
   if (progress === undefined && duration === undefined) return;
   line.addDimension('Cluster', dimensionValue(id));
-  line.publishStoredMetrics();
+  line.setTimestamp(tick).publishStoredMetrics();
 }
 
 type Rollout = NonNullable<ClusterHealth['rollout']>;

@@ -62,7 +62,7 @@ const sweepShard = createSweepShard({
       });
     return swept;
   },
-  send: async (bodies) => bodies.map(() => undefined),
+  send: async () => undefined,
   wait: async (ms, signal) => delay(ms, undefined, { signal }),
   clock: Date.now,
   logger: createLogger('sweep'),

@@ -13,13 +13,7 @@ import { verifyJournal } from '../../lambdas/journal/verify.ts';
 import { awsClientConfig, awsEnvironment } from '../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
-import {
-  type JsonService,
-  refusal,
-  type ServiceAnswer,
-  type ServiceCall,
-  startJsonService,
-} from '../unit/aws/json-service.ts';
+import { type JsonService, refusal, type ServiceAnswer, startJsonService } from '../unit/aws/json-service.ts';
 import { type LoadedBundle, loadBundle } from '../unit/functions/invoke-bundle.ts';
 import { reachingLoopback } from '../unit/functions/reach-loopback.ts';
 import { type Synthesized, synthesize } from '../unit/lib/synthesize.ts';
@@ -41,12 +35,7 @@ clusters:
 ${CLUSTERS.map((name) => `  - { name: ${name}, provider: eks-anywhere, kubeconfigSecret: '${arnOf(name)}' }`).join('\n')}
 `;
 
-/** Of the messages that one request sends, one or several. */
-function bodiesOf({ input }: ServiceCall): readonly string[] {
-  const { Entries: entries, MessageBody: body } = input;
-  return Array.isArray(entries) ? entries.map(({ MessageBody }) => String(MessageBody)) : [String(body)];
-}
-const digestOf = (body = '') => ({ MD5OfMessageBody: createHash('md5').update(body).digest('hex') });
+const digestOf = (body: unknown) => ({ MD5OfMessageBody: createHash('md5').update(String(body)).digest('hex') });
 
 const HUB = { account: '123456789012', region: 'eu-west-1' } as const;
 
@@ -103,12 +92,7 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
     secretsManager = await startJsonService(
       ({ input }) => secrets.get(String(input['SecretId'])) ?? refusal('ResourceNotFoundException'),
     );
-    sqs = await startJsonService((call) => {
-      const { Entries: entries } = call.input;
-      if (!Array.isArray(entries)) return { body: { MessageId: '1', ...digestOf(bodiesOf(call)[0]) } };
-      const Successful = bodiesOf(call).map((body, index) => ({ Id: `${index}`, MessageId: '1', ...digestOf(body) }));
-      return { body: { Successful, Failed: [] } };
-    });
+    sqs = await startJsonService(({ input }) => ({ body: { MessageId: '1', ...digestOf(input['MessageBody']) } }));
     aws = await startSimulatedAws({ clock: fastClock(Date.now(), 1) });
     aws.s3.createBucket(HUB, 'journal');
     bundle = await loadBundle(await reachingLoopback(synthesized.bundles.sweep), {
@@ -233,8 +217,7 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
     await invoke(recordOf('poison', '{}'), messageFor('unreachable'), messageFor('berlin'));
     const outcomes = sqs.calls
       .slice(before)
-      .flatMap(bodiesOf)
-      .map((body): SweepOutcome => JSON.parse(body))
+      .flatMap(({ input }): SweepOutcome[] => JSON.parse(String(input['MessageBody'])).outcomes)
       .toSorted((a, b) => a.id.localeCompare(b.id));
     expect(outcomes).toMatchObject([
       { kind: 'sweep', id: 'berlin', readable: true, complete: true, problems: [] },

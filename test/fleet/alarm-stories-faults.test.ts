@@ -136,7 +136,7 @@ describe('a repeated sweep', () => {
     // And the same minute twice.
     await hub.dispatch();
     await hub.dispatch();
-    await story.clock.advance(10_000);
+    await story.clock.advance(40_000);
     expect(hub.bodies.length - sent).toBeGreaterThan(bodies.outcomes.length);
     expect(hub.sweepInvocations.length).toBeGreaterThan(invocations);
     // Time goes on: which minutes are closed is not what became of requests.

@@ -204,7 +204,7 @@ describe('when S3 can only be read', () => {
     expect(story.paged()).toEqual([
       'warning ALARM 1',
       'critical ALARM 5',
-      'critical OK 18',
+      'critical OK 17',
       expect.stringMatching(/^warning OK 4\d$/),
     ]);
   });

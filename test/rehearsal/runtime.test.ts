@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeOrders } from '../../lambdas/contracts/order.ts';
+import { decodeOutcomes } from '../../lambdas/fleet/outcome-message.ts';
 import { NODE_OPTIONS } from '../../lib/node-options.ts';
 import { awsEnvironment } from '../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
@@ -90,9 +91,10 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
     ]);
     expect(figures.answers).toEqual([null, null]);
     const outcomes = aws.calls.filter(({ operation }) => operation === 'AmazonSQS.SendMessage');
-    const [first, second] = outcomes.map(({ input }) => JSON.parse(String(input['MessageBody'])));
-    expect(first).toMatchObject({ kind: 'sweep', complete: true, counts: { approved: REQUESTS } });
-    expect(second).toMatchObject({ kind: 'sweep', complete: true, counts: { approved: 0 } });
+    const [first, second] = outcomes.map(({ input }) => decodeOutcomes(String(input['MessageBody'])));
+    const told = { kind: 'sweep', complete: true };
+    expect(first).toMatchObject([{ value: { ...told, counts: { approved: REQUESTS } } }]);
+    expect(second).toMatchObject([{ value: { ...told, counts: { approved: 0 } } }]);
     const keys = s3.s3.keys('journal').filter((key) => key.startsWith('journal/'));
     const decisions = keys.flatMap((key) => (s3.s3.read('journal', key)?.toString('utf8') ?? '').trim().split('\n'));
     expect(decisions).toHaveLength(REQUESTS);

@@ -57,13 +57,14 @@ describe('transform', () => {
     expect(template.Outputs).toEqual({ EntryProperty0: { Value: arn }, EntryProperty1: { Value: { Ref: 'Role' } } });
   });
 
-  it('adds the action that only the emulator knows, to statements of roles alone', () => {
+  it('adds the actions that only the emulator knows, to statements of roles alone', () => {
     const statement = (Action: unknown) => ({ PolicyDocument: { Statement: [{ Effect: 'Allow', Action }] } });
     const { template } = transform(
       {
         Resources: {
           One: { Type: 'AWS::IAM::Role', Properties: statement('sqs:SendMessage') },
           Many: { Type: 'AWS::IAM::Role', Properties: statement(['sqs:SendMessage', 'sqs:GetQueueUrl']) },
+          Taking: { Type: 'AWS::IAM::Role', Properties: statement(['sqs:ReceiveMessage', 'sqs:DeleteMessage']) },
           Other: { Type: 'AWS::IAM::Role', Properties: statement('sqs:ReceiveMessage') },
           Queue: { Type: 'AWS::SQS::Queue', Properties: statement('sqs:SendMessage') },
         },
@@ -73,6 +74,7 @@ describe('transform', () => {
     expect(template.Resources).toMatchObject({
       One: { Properties: statement(['sqs:SendMessage', 'sqs:SendMessageBatch']) },
       Many: { Properties: statement(['sqs:SendMessage', 'sqs:GetQueueUrl', 'sqs:SendMessageBatch']) },
+      Taking: { Properties: statement(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:DeleteMessageBatch']) },
       Other: { Properties: statement('sqs:ReceiveMessage') },
       Queue: { Properties: statement('sqs:SendMessage') },
     });

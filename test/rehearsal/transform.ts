@@ -36,8 +36,8 @@ export interface Transformed {
  * - an AWS::CloudWatch::Alarm with `Metrics` (metric math, Metrics Insights): the stack rolls back. A composite alarm, which is made through the API, then asks for
  *   the others only.
  *
- * One permission is added: the emulator asks for `sqs:SendMessageBatch` where IAM, which knows no such action, asks for
- * `sqs:SendMessage` (Service Authorization Reference, Amazon SQS). Every statement of a role that names the one gets the other.
+ * Two permissions are added: the emulator asks for `sqs:SendMessageBatch` and `sqs:DeleteMessageBatch` where IAM, which knows no such actions, asks for
+ * `sqs:SendMessage` and `sqs:DeleteMessage` (Service Authorization Reference, Amazon SQS). Every statement of a role that names the one gets the other.
  *
  * Two refusals are taken away from the policies of buckets and queues, because the emulator would refuse every write: those that ask for `s3:if-none-match`, which it does
  * not fill in (the conditional writes themselves it knows), and those that ask for `aws:PrincipalArn`, for which it gives the ARN of the session in place of the ARN of its
@@ -127,9 +127,12 @@ function withBatchAction(resource: TemplateResource): TemplateResource {
   };
 }
 
+const BATCHED: readonly unknown[] = ['sqs:SendMessage', 'sqs:DeleteMessage'];
+
 function withBatch(action: unknown): unknown {
   const actions: readonly unknown[] = [action].flat();
-  return actions.includes('sqs:SendMessage') ? [...actions, 'sqs:SendMessageBatch'] : action;
+  const added = actions.filter((one) => BATCHED.includes(one)).map((one) => `${String(one)}Batch`);
+  return added.length === 0 ? action : [...actions, ...added];
 }
 
 /** Literals stay; every intrinsic function is given to `toOutput`. */

@@ -4,7 +4,7 @@ import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import { STATE_KEYS, type StateObject } from '../../lambdas/fleet/state-keys.ts';
 import { createStateObjects } from '../../lambdas/fleet/state-objects.ts';
 
-/** The turns of all audits come within five minutes, and the window of report follows; a busy machine takes longer. */
+/** The turns of all audits come within five minutes, and report half a minute after each; a busy machine takes longer. */
 const SWEPT_WITHIN_MS = 9 * 60_000;
 const LOOK_EVERY_MS = 1_000;
 const READ_MS = 30_000;

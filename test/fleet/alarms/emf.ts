@@ -28,22 +28,21 @@ const MAX_TEXT = 1_024;
 /**
  * The metrics in the output of a function. Lines that are no record in the embedded metric format are passed over.
  *
- * @param at what counts instead of the time in the records, which is of the machine's clock. Milliseconds since the epoch.
  * @throws Error that says which rule a record breaks: CloudWatch would drop it silently
  */
-export function samplesOf(output: string, at?: number): Sample[] {
+export function samplesOf(output: string): Sample[] {
   return output
     .split('\n')
     .filter((line) => line.startsWith('{') && line.includes('"_aws"'))
     .flatMap((line) => {
       const root = object(JSON.parse(line), 'a record');
-      return root['_aws'] === undefined ? [] : samplesOfRecord(root, at);
+      return root['_aws'] === undefined ? [] : samplesOfRecord(root);
     });
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function samplesOfRecord(root: Fields, at: number | undefined): Sample[] {
+function samplesOfRecord(root: Fields): Sample[] {
   const metadata = object(root['_aws'], '_aws');
   const timestamp = metadata['Timestamp'];
   must(
@@ -58,7 +57,7 @@ function samplesOfRecord(root: Fields, at: number | undefined): Sample[] {
     return list(directive['Metrics'], 'Metrics', 1, MAX_METRICS).flatMap((metric) => {
       const { name, values } = metricOf(root, object(metric, 'a metric'));
       return sets.flatMap((dimensions) =>
-        values.map((number) => ({ namespace, name, dimensions, at: at ?? Number(timestamp), value: number })),
+        values.map((number) => ({ namespace, name, dimensions, at: Number(timestamp), value: number })),
       );
     });
   });

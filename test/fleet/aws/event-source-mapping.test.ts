@@ -298,7 +298,7 @@ describe('the mapping of a standard queue', () => {
     for (const body of bodies) queue.send({ body });
   };
 
-  it('calls at once without a window', async () => {
+  it('calls at once', async () => {
     const queue = queueOf('outcomes');
     const { seen } = start(queue, taking(10));
     send(queue, 'one');
@@ -308,22 +308,6 @@ describe('the mapping of a standard queue', () => {
     expect(seen).toEqual([
       [0, 'one'],
       [1, 'two three'],
-    ]);
-  });
-
-  it('gathers a batch until its window ends or it is full', async () => {
-    const queue = queueOf('outcomes');
-    const { seen } = start(queue, async () => undefined, { batchSize: 15, batchingWindowSeconds: 5 });
-    send(queue, 'a');
-    await clock.advance(3 * SECOND);
-    send(queue, 'b');
-    await clock.advance(4 * SECOND);
-    send(queue, ...'cdefghijklmnopqrstu'.split(''));
-    await clock.advance(10 * SECOND);
-    expect(seen).toEqual([
-      [5, 'a b'],
-      [7, 'c d e f g h i j k l m n o p q'],
-      [12, 'r s t u'],
     ]);
   });
 
@@ -341,9 +325,7 @@ describe('the mapping of a standard queue', () => {
 
 describe('a mapping', () => {
   it.each<[string, string, Partial<EventSourceMappingOptions>]>([
-    ['a batch of 11 from a FIFO queue', 'a.fifo', { batchSize: 11 }],
-    ['a window on a FIFO queue', 'a.fifo', { batchingWindowSeconds: 1 }],
-    ['a large batch without a window', 'a', { batchSize: 11 }],
+    ['a batch of 11', 'a.fifo', { batchSize: 11 }],
     ['one call at a time', 'a', { maxConcurrency: 1 }],
     ['a function that may take longer than its messages are invisible', 'a', { timeoutSeconds: 61 }],
   ])('cannot have %s', (_, name, options) => {

@@ -12,12 +12,10 @@ export interface EventSourceMappingOptions {
   readonly queue: SimulatedQueue;
   readonly handler: SqsHandler;
   readonly clock: Clock;
-  /** Messages a call: at most 10 from a FIFO queue. @default 10 */
+  /** Messages a call, at most 10. @default 10 */
   readonly batchSize?: number;
   /** Calls at the same time, from 2. @default 1000 */
   readonly maxConcurrency?: number;
-  /** How long a batch of a standard queue is gathered, in seconds, unless it is full before. @default 0 */
-  readonly batchingWindowSeconds?: number;
   /** After which Lambda ends a call, in seconds. @default the visibility timeout of the queue */
   readonly timeoutSeconds?: number;
 }
@@ -39,7 +37,6 @@ export interface EventSourceMapping extends AsyncDisposable {
   readonly invocations: readonly Invocation[];
 }
 
-const MAX_RECEIVED = 10;
 const MAX_INVOCATIONS = 10_000;
 
 /**
@@ -51,9 +48,8 @@ const MAX_INVOCATIONS = 10_000;
  *   queue, and so is their group. An answer that names no message, or one that is not in the batch, fails the whole batch; no answer, or an
  *   empty one, is success.
  * - A call that throws, or runs out of time, fails the whole batch: nothing is deleted, nothing becomes visible earlier.
- * - The visibility timeout counts from the receive, so that gathering a batch uses it up.
  *
- * What it does not do: it cannot kill. A call that ran out of time goes on running here, though nothing it answers counts. There are no
+ * What it does not do: it gathers no batches (a batching window, more than ten messages). It cannot kill. A call that ran out of time goes on running here, though nothing it answers counts. There are no
  * cold starts, no back-off after errors and no ramp-up of pollers; a message is received as soon as it is visible. Deleting needs no
  * network, and never fails; a message whose time ran out before is received again, as it would be.
  *
@@ -64,34 +60,12 @@ const MAX_INVOCATIONS = 10_000;
  * @throws RangeError when Lambda would not take such a mapping.
  */
 export function startEventSourceMapping(options: EventSourceMappingOptions): EventSourceMapping {
-  const { queue, handler, clock, batchSize = 10, maxConcurrency = 1000, batchingWindowSeconds = 0 } = options;
+  const { queue, handler, clock, batchSize = 10, maxConcurrency = 1000 } = options;
   const { timeoutSeconds = queue.visibilityTimeoutSeconds } = options;
-  checkOptions(queue, batchSize, maxConcurrency, batchingWindowSeconds, timeoutSeconds);
+  checkOptions(queue, batchSize, maxConcurrency, timeoutSeconds);
   const invocations: Invocation[] = [];
   const running = new Set<Promise<void>>();
   const freed = createBell(clock);
-
-  const receive = (count: number): readonly ReceivedMessage[] => {
-    const batch: ReceivedMessage[] = [];
-    for (;;) {
-      const received = queue.receive(Math.min(MAX_RECEIVED, count - batch.length));
-      batch.push(...received);
-      if (received.length === 0 || batch.length === count) return batch;
-    }
-  };
-
-  const gather = async (
-    first: readonly ReceivedMessage[],
-    signal: AbortSignal,
-  ): Promise<readonly ReceivedMessage[]> => {
-    const batch = [...first];
-    const end = clock.now() + batchingWindowSeconds * 1000;
-    while (batch.length < batchSize && clock.now() < end) {
-      await queue.changed(end - clock.now(), signal);
-      batch.push(...receive(batchSize - batch.length));
-    }
-    return batch;
-  };
 
   const run = async (batch: readonly ReceivedMessage[]): Promise<void> => {
     const startedAt = clock.now();
@@ -122,12 +96,11 @@ export function startEventSourceMapping(options: EventSourceMappingOptions): Eve
   const poller = inBackground(async (signal) => {
     for (;;) {
       while (running.size >= maxConcurrency) await freed.wait(Number.POSITIVE_INFINITY, signal);
-      const first = receive(batchSize);
-      if (first.length === 0) {
+      const batch = queue.receive(batchSize);
+      if (batch.length === 0) {
         await queue.changed(Number.POSITIVE_INFINITY, signal);
         continue;
       }
-      const batch = await gather(first, signal);
       const call = run(batch).finally(() => {
         running.delete(call);
         freed.ring();
@@ -200,19 +173,13 @@ function contextOf(remaining: () => number): Context {
 }
 
 function checkOptions(
-  { isFifo, visibilityTimeoutSeconds }: SimulatedQueue,
+  { visibilityTimeoutSeconds }: SimulatedQueue,
   batchSize: number,
   maxConcurrency: number,
-  window: number,
   timeout: number,
 ): void {
   const allowed = [
-    [
-      batchSize >= 1 && batchSize <= (isFifo ? 10 : 10_000),
-      'batchSize: 1 to 10 for a FIFO queue, to 10,000 for others',
-    ],
-    [batchSize <= 10 || window >= 1, 'batchingWindowSeconds: 1 or more when batchSize is more than 10'],
-    [window >= 0 && window <= (isFifo ? 0 : 300), 'batchingWindowSeconds: 0 to 300, and none for a FIFO queue'],
+    [batchSize >= 1 && batchSize <= 10, 'batchSize: 1 to 10'],
     [maxConcurrency >= 2 && maxConcurrency <= 1000, 'maxConcurrency: 2 to 1000'],
     [timeout <= visibilityTimeoutSeconds, 'timeoutSeconds: not longer than the visibility timeout of the queue'],
   ] as const;

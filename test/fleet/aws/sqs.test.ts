@@ -1,4 +1,10 @@
-import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import {
+  DeleteMessageBatchCommand,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type SteppedClock, steppedClock } from '../clock.ts';
 import { awsClientConfig } from './aws-environment.ts';
@@ -120,6 +126,49 @@ describe('a simulated standard queue', () => {
   ])('refuses %s', async (_, change, name) => {
     aws.sqs.createQueue({ ...FRANKFURT, account: '444455556666', name: 'foreign' });
     await expect(send('x', change)).rejects.toMatchObject({ name });
+  });
+});
+
+describe('who receives over the network', () => {
+  beforeEach(() => create({ visibilityTimeoutSeconds: 60 }));
+  const receive = async (MaxNumberOfMessages?: number) => {
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({ QueueUrl: queue.url, MaxNumberOfMessages, WaitTimeSeconds: 20 }),
+    );
+    return Messages;
+  };
+
+  it('has so many messages, at once also when there are none, and no other has them meanwhile', async () => {
+    expect(await receive(10)).toEqual([]);
+    for (const body of ['one', 'two', 'three']) await send(body);
+    expect((await receive()).map(({ Body }) => Body)).toEqual(['one']);
+    expect((await receive(10)).map(({ Body }) => Body)).toEqual(['two', 'three']);
+    expect(await receive(10)).toEqual([]);
+    await expect(receive(11)).rejects.toMatchObject({ name: 'InvalidParameterValue' });
+  });
+
+  it('deletes them, several at a time', async () => {
+    for (const body of ['one', 'two', 'three']) await send(body);
+    const received = await receive(2);
+    const Entries = received.map(({ ReceiptHandle }, n) => ({ Id: `${n}`, ReceiptHandle }));
+    const answer = await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: queue.url, Entries }));
+    expect(answer.Successful).toEqual([{ Id: '0' }, { Id: '1' }]);
+    await clock.advance(60 * SECOND);
+    expect(bodies()).toEqual(['three']);
+  });
+
+  it('needs the permission for each', async () => {
+    const removeOne = async () =>
+      sqs.send(new DeleteMessageBatchCommand({ QueueUrl: queue.url, Entries: [{ Id: '0', ReceiptHandle: 'x' }] }));
+    for (const [action, call] of [
+      ['sqs:ReceiveMessage', receive],
+      ['sqs:DeleteMessage', removeOne],
+    ] as const) {
+      const end = aws.deny(action);
+      await expect(call()).rejects.toMatchObject({ name: 'AccessDenied' });
+      end();
+      await call();
+    }
   });
 });
 

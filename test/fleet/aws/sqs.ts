@@ -26,6 +26,8 @@ interface SqsInput {
   readonly MessageGroupId?: string;
   readonly MessageDeduplicationId?: string;
   readonly DelaySeconds?: number;
+  readonly MaxNumberOfMessages?: number;
+  readonly ReceiptHandle?: string;
   readonly Entries?: readonly SqsInput[];
 }
 
@@ -33,7 +35,10 @@ const protocol = awsJson<SqsInput>('1.0');
 const MAX_ENTRIES = 10;
 const MAX_BATCH_BYTES = 1024 * 1024;
 
-/** Sends messages over awsJson1.0; who receives them does it in this process. Message attributes are not simulated. Source: Amazon SQS API reference. */
+/**
+ * Sends, receives and deletes messages over awsJson1.0; event sources receive in this process. Every receive looks at the whole queue and answers at once, however long it may wait:
+ * who asks holds the clock. Message attributes are not simulated. Source: Amazon SQS API reference.
+ */
 export function createSqs(origin: string, clock: Clock): SimulatedSqs & Service<SqsInput> {
   const queues = new Map<string, SimulatedQueue>();
 
@@ -55,15 +60,42 @@ export function createSqs(origin: string, clock: Clock): SimulatedSqs & Service<
     protocol,
     permissions: (action) => [action.replace(/Batch$/, '')],
     handle(action, input, caller) {
-      if (action !== 'SendMessage' && action !== 'SendMessageBatch')
-        throw new AwsFault(400, 'UnsupportedOperation', `Not simulated: ${action}`);
-      const queue = queueOf(input, caller);
-      return protocol.answer(action === 'SendMessage' ? send(queue, input) : sendBatch(queue, input));
+      const operation = OPERATIONS.get(action);
+      if (operation === undefined) throw new AwsFault(400, 'UnsupportedOperation', `Not simulated: ${action}`);
+      return protocol.answer(operation(queueOf(input, caller), input));
     },
   };
 }
 
-function send(queue: SimulatedQueue, input: SqsInput) {
+const OPERATIONS: ReadonlyMap<string, (queue: SimulatedQueue, input: SqsInput) => object> = new Map([
+  ['SendMessage', send],
+  ['SendMessageBatch', (queue, input) => eachOf(input, (entry) => send(queue, entry))],
+  ['ReceiveMessage', receive],
+  [
+    'DeleteMessageBatch',
+    (queue, input) =>
+      eachOf(input, ({ ReceiptHandle = '' }) => {
+        queue.delete(ReceiptHandle);
+        return {};
+      }),
+  ],
+]);
+
+function receive(queue: SimulatedQueue, { MaxNumberOfMessages: most = 1 }: SqsInput) {
+  if (!(most >= 1 && most <= MAX_ENTRIES)) throw new AwsFault(400, 'InvalidParameterValue', 'MaxNumberOfMessages');
+  const received = queue.receive(most);
+  if (received.length === 0) return {};
+  return {
+    Messages: received.map(({ messageId, receiptHandle, body }) => ({
+      MessageId: messageId,
+      ReceiptHandle: receiptHandle,
+      Body: body,
+      MD5OfBody: md5Hex(body),
+    })),
+  };
+}
+
+function send(queue: SimulatedQueue, input: SqsInput): object {
   const message = messageOf(input);
   const { messageId, sequenceNumber }: SentMessage = queue.send(message);
   return { MessageId: messageId, MD5OfMessageBody: md5Hex(message.body), SequenceNumber: sequenceNumber };
@@ -80,13 +112,13 @@ function messageOf(input: SqsInput): NewMessage {
 }
 
 /** Each entry on its own: what fails does not keep back the others. */
-function sendBatch(queue: SimulatedQueue, input: SqsInput) {
+function eachOf(input: SqsInput, work: (entry: SqsInput) => object) {
   const Successful: object[] = [];
   const Failed: object[] = [];
   for (const entry of entriesOf(input)) {
     const { Id } = entry;
     try {
-      Successful.push({ Id, ...send(queue, entry) });
+      Successful.push({ Id, ...work(entry) });
     } catch (error) {
       if (!(error instanceof AwsFault)) throw error;
       Failed.push({ Id, Code: error.queryCode, Message: error.message, SenderFault: error.status < 500 });

@@ -3,6 +3,8 @@ import type { SweepCluster } from '../../../lambdas/cluster/minute.ts';
 /** Which sweeps are under way, and whether any cluster ever had two. */
 export interface Flights {
   readonly around: (sweepOne: SweepCluster) => SweepCluster;
+  /** Sweeps under way, by id. */
+  readonly under: ReadonlyMap<string, number>;
   /** The most sweeps of one cluster at once, by id. */
   readonly most: ReadonlyMap<string, number>;
   /** How many there were, by id. */
@@ -19,6 +21,7 @@ export function watchFlights(): Flights {
     return sum;
   };
   return {
+    under,
     most,
     count,
     around: (sweepOne) => async (order, signal) => {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
@@ -11,7 +10,7 @@ import { createEksReader } from '../../../lambdas/aws/eks-clusters.ts';
 import { createTokenSigner } from '../../../lambdas/aws/eks-token.ts';
 import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
 import { createSecretReader } from '../../../lambdas/aws/kubeconfig-secret.ts';
-import { sendMessage, sendMessages, sendOrders } from '../../../lambdas/aws/queues.ts';
+import { deleteMessages, receiveMessages, sendMessage, sendOrders } from '../../../lambdas/aws/queues.ts';
 import { type CredentialsOf, createCredentials } from '../../../lambdas/aws/spoke-credentials.ts';
 import { createMinute, type MinuteOptions, type SweepCluster } from '../../../lambdas/cluster/minute.ts';
 import { createClusterRecoverer } from '../../../lambdas/cluster/recoverer.ts';
@@ -19,15 +18,16 @@ import { createRolloutLedger } from '../../../lambdas/cluster/rollout-ledger.ts'
 import { type AuditStageOptions, createAuditStage } from '../../../lambdas/cluster/stages/audit.ts';
 import { createRolloutStage, type RolloutStageOptions } from '../../../lambdas/cluster/stages/rollout.ts';
 import { DEFAULT_LANE, type Fleet } from '../../../lambdas/config/fleet.ts';
-import type { Outcome } from '../../../lambdas/contracts/outcome.ts';
+import { encodeReportStart } from '../../../lambdas/contracts/report-start.ts';
 import { discoverEks } from '../../../lambdas/fleet/discover.ts';
 import { createOrderRefusal } from '../../../lambdas/fleet/fits-fleet.ts';
-import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { encodeOutcome, encodeOutcomes } from '../../../lambdas/fleet/outcome-message.ts';
 import { tickOf } from '../../../lambdas/fleet/tick.ts';
 import { createDispatchTick } from '../../../lambdas/functions/dispatch-tick.ts';
-import { createFoldBatch } from '../../../lambdas/functions/fold-batch.ts';
 import { createHintHandler } from '../../../lambdas/functions/handle-hint.ts';
+import { createReportTick } from '../../../lambdas/functions/report-tick.ts';
 import { createSweepShard } from '../../../lambdas/functions/sweep-shard.ts';
+import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
 import { createS3Journal } from '../../../lambdas/journal/s3-journal.ts';
 import { withRetryBuffer } from '../../../lambdas/journal/sweep-journal.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
@@ -55,12 +55,15 @@ export interface HubFunctionsOptions {
   readonly handshakeOf?: MinuteOptions['handshakeOf'];
   /** Stands around the bucket of the snapshots. @default nobody */
   readonly aroundSnapshots?: (snapshots: Snapshots) => Snapshots;
+  /** Told the body of every message that report receives. @default nobody */
+  readonly onOutcomes?: (body: string) => void;
   /** Told every token that the sweep signs. @default nobody */
   readonly onToken?: ((token: string) => void) | undefined;
 }
 
 export interface HubQueues {
   readonly orders: SimulatedQueue;
+  readonly starts: SimulatedQueue;
   readonly outcomes: SimulatedQueue;
   readonly waiting: SimulatedQueue;
 }
@@ -75,7 +78,8 @@ export interface HubFunctions {
 
 /** New functions, as after a cold start: they know nothing of what earlier ones kept. */
 export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
-  const { aws, clock, fleet, queues, around = (sweepOne) => sweepOne, onToken = () => undefined } = options;
+  const { aws, clock, fleet, queues, around = (sweepOne) => sweepOne } = options;
+  const { onOutcomes = () => undefined, onToken = () => undefined } = options;
   const { audits = true, auditEngine, stepRollout, aroundSnapshots = (snapshots) => snapshots, handshakeOf } = options;
   const now = (): number => clock.now();
   const { endpoint } = awsClientConfig(aws, HUB);
@@ -89,8 +93,6 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const otherClients = clientConfig();
   const stateOf = (config: typeof dispatchClients) =>
     createJsonObjects({ client: new S3Client(config), bucket: BUCKET });
-  const tell = (sqs: SQSClient) => async (outcome: Outcome, signal: AbortSignal) =>
-    sendMessage(sqs, queues.outcomes.url, encodeOutcome(outcome), {}, signal);
   const lanes = (sqs: SQSClient): Parameters<typeof createDispatchTick>[0]['send'] =>
     new Map(
       [DEFAULT_LANE, ...fleet.lanes.map(({ name }) => name)].map((lane) => [
@@ -109,7 +111,12 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
     discover: (only, previous, signal) =>
       discoverEks(fleet.discovery, HUB, fleet.lanes, reader, signal, { only, previous }),
     send: lanes(dispatchSqs),
-    report: tell(dispatchSqs),
+    startReport: async (tick, signal) => {
+      const { delaySeconds } = HUB_SIZES.report;
+      await sendMessage(dispatchSqs, queues.starts.url, encodeReportStart({ tick }), { delaySeconds }, signal);
+    },
+    report: async (outcome, signal) =>
+      sendMessage(dispatchSqs, queues.outcomes.url, encodeOutcomes([encodeOutcome(outcome)]), {}, signal),
     clock: now,
     logger: createLogger('dispatch'),
     metrics: dispatchMetrics,
@@ -168,15 +175,24 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
         },
       }),
     ),
-    send: async (bodies, signal) => sendMessages(sweepSqs, queues.outcomes.url, bodies, signal),
-    wait: async (ms, signal) => delay(ms, undefined, { signal }),
+    send: async (body, signal) => sendMessage(sweepSqs, queues.outcomes.url, body, {}, signal),
+    wait: async (ms, signal) => clock.sleep(ms, signal),
     clock: now,
     logger: createLogger('sweep'),
     metrics: sweepMetrics,
   });
 
   const reportMetrics = createMetrics('report');
-  const foldBatch = createFoldBatch({
+  const reportSqs = new SQSClient(otherClients);
+  const reportTick = createReportTick({
+    outcomes: {
+      receive: async (signal) => {
+        const messages = await receiveMessages(reportSqs, queues.outcomes.url, signal);
+        for (const { body } of messages) onOutcomes(body);
+        return messages;
+      },
+      remove: async (messages, signal) => deleteMessages(reportSqs, queues.outcomes.url, messages, signal),
+    },
     state: stateOf(otherClients),
     clock: now,
     random: () => 0,
@@ -207,7 +223,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
       await dispatchTick(tick, { discovery: never, all: never }).finally(() => publish(dispatchMetrics));
     },
     sweep: async (event) => sweepShard(event, never, never).finally(() => publish(sweepMetrics)),
-    report: async (event) => foldBatch(event, never).finally(() => publish(reportMetrics)),
+    report: async (event) => reportTick(event, never).finally(() => publish(reportMetrics)),
     hint: async (event) => handleHint(event, never).finally(() => publish(hintMetrics)),
   };
 }

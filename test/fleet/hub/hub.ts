@@ -4,6 +4,7 @@ import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import { type Finding, type FleetIndex, parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import { parseRegistry, type Registry } from '../../../lambdas/contracts/registry.ts';
 import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
+import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
 import { type EventSourceMapping, type Invocation, startEventSourceMapping } from '../aws/event-source-mapping.ts';
 import type { SimulatedAws } from '../aws/simulated-aws.ts';
 import type { Clock } from '../clock.ts';
@@ -42,7 +43,7 @@ export interface Hub extends AsyncDisposable {
   restart(): void;
   registry(): Registry | undefined;
   index(): FleetIndex | undefined;
-  /** Bodies of all messages that were delivered. */
+  /** Bodies of all orders, outcomes and hints that were delivered. */
   readonly bodies: readonly string[];
 }
 
@@ -60,14 +61,17 @@ export function startHub(options: HubOptions): Hub {
       visibilityTimeoutSeconds,
       retentionSeconds,
     });
+  const { starts, outcomes } = HUB_SIZES;
   const queues: HubQueues = {
     orders: queue('orders.fifo', 90, 120),
-    outcomes: queue('outcomes', 90, 900),
+    starts: queue('starts', starts.visibilitySeconds, starts.retentionSeconds),
+    outcomes: queue('outcomes', outcomes.visibilitySeconds, outcomes.retentionSeconds),
     waiting: queue('waiting', 60, 1_200),
   };
-  const start = (): HubFunctions => createHubFunctions({ ...options, queues });
-  let functions = start();
   const bodies: string[] = [];
+  const start = (): HubFunctions =>
+    createHubFunctions({ ...options, queues, onOutcomes: (body) => void bodies.push(body) });
+  let functions = start();
   const seen = (event: SQSEvent): SQSEvent => {
     bodies.push(...event.Records.map(({ body }) => body));
     return event;
@@ -86,13 +90,12 @@ export function startHub(options: HubOptions): Hub {
   });
   const others: readonly EventSourceMapping[] = [
     startEventSourceMapping({
-      queue: queues.outcomes,
+      queue: queues.starts,
       clock,
-      batchSize: 1_000,
-      batchingWindowSeconds: 20,
+      batchSize: HUB_SIZES.report.batch,
       maxConcurrency: 2,
-      timeoutSeconds: 30,
-      handler: async (event) => during(aroundCall('report', async () => functions.report(seen(event)))),
+      timeoutSeconds: HUB_SIZES.report.timeoutSeconds,
+      handler: async (event) => during(aroundCall('report', async () => functions.report(event))),
     }),
     startEventSourceMapping({
       queue: queues.waiting,

@@ -2,9 +2,10 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 
 import {
+  deleteMessages,
   type OrderMessage,
+  receiveMessages,
   sendMessage,
-  sendMessages,
   sendOrders,
   UnsentOrdersError,
 } from '../../../lambdas/aws/queues.ts';
@@ -147,45 +148,65 @@ describe('sendOrders', () => {
   });
 });
 
-describe('sendMessages', () => {
-  const sendAll = async (bodies: readonly string[], answer: (call: ServiceCall) => ServiceAnswer | undefined) => {
-    await using service = await startJsonService(answer);
+describe('receiveMessages', () => {
+  const receive = async (answer: ServiceAnswer) => {
+    await using service = await startJsonService(() => answer);
     const client = sqs(service);
-    const errors = await sendMessages(client, QUEUE, bodies, never).finally(() => client.destroy());
-    return { calls: service.calls, errors };
+    const received = receiveMessages(client, QUEUE, never).finally(() => client.destroy());
+    return { received: await received, calls: service.calls };
   };
 
-  it('sends several with one request, and tells which of them the queue did not take', async () => {
-    const { calls, errors } = await sendAll(['a', 'b', 'c', 'd'], () => ({
-      body: {
-        Successful: [{ Id: '2' }, { Id: '0' }].map((each) => ({ ...each, MessageId: 'm' })),
-        Failed: [{ Id: '1', Code: 'Internal\u001bError', SenderFault: false }],
+  it('takes ten at most, and asks all servers of SQS before it finds none', async () => {
+    const { received, calls } = await receive({
+      body: { Messages: [{ MessageId: 'm', ReceiptHandle: 'h', Body: 'b' }] },
+    });
+    expect(received).toEqual([{ id: 'm', handle: 'h', body: 'b' }]);
+    expect(calls).toMatchObject([
+      {
+        operation: 'AmazonSQS.ReceiveMessage',
+        input: { QueueUrl: QUEUE, MaxNumberOfMessages: 10, WaitTimeSeconds: 1 },
       },
-    }));
-    expect(calls.map(({ operation, input }) => [operation, input])).toEqual([
-      [
-        'AmazonSQS.SendMessageBatch',
-        { QueueUrl: QUEUE, Entries: ['a', 'b', 'c', 'd'].map((MessageBody, n) => ({ Id: String(n), MessageBody })) },
-      ],
     ]);
-    expect(errors.map((error) => error?.message)).toEqual([
-      undefined,
-      expect.stringContaining(
-        'sqs:SendMessage to targets.fifo: the queue did not take the message (Internal\\u{1b}Error)',
-      ),
-      undefined,
-      expect.stringContaining('(not answered)'),
-    ]);
+    expect((await receive({ body: {} })).received).toEqual([]);
   });
 
-  it('sends one by itself', async () => {
-    const { calls, errors } = await sendAll(['a'], () => ({ body: { MessageId: 'm' } }));
-    expect(calls.map(({ operation }) => operation)).toEqual(['AmazonSQS.SendMessage']);
-    expect(errors).toEqual([undefined]);
+  it('says what it was refused', async () => {
+    const error = await awsFailure(receive(refusal('AccessDenied', 403)));
+    expect(error).toMatchObject({ kind: 'denied', object: 'sqs:ReceiveMessage of targets.fifo' });
+  });
+});
+
+describe('deleteMessages', () => {
+  const received = Array.from({ length: 23 }, (_, n) => ({ id: `m${n}`, handle: `h${n}`, body: 'b' }));
+  const handlesOf = ({ input }: ServiceCall) =>
+    (input['Entries'] as { ReceiptHandle: string }[]).map(({ ReceiptHandle }) => ReceiptHandle);
+  const remove = async (answer: (call: ServiceCall) => ServiceAnswer, all = received) => {
+    await using service = await startJsonService(answer);
+    const client = sqs(service);
+    const error: unknown = await deleteMessages(client, QUEUE, all, never).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    client.destroy();
+    return { error, calls: service.calls };
+  };
+
+  it('deletes each once, ten at a time', async () => {
+    const { error, calls } = await remove(() => ({ body: { Successful: [] } }));
+    expect(error).toBeUndefined();
+    expect(calls.map((call) => handlesOf(call).length).toSorted((a, b) => b - a)).toEqual([10, 10, 3]);
+    expect(calls.flatMap(handlesOf).toSorted()).toEqual(received.map(({ handle }) => handle).toSorted());
+    expect((await remove(() => ({ body: {} }), [])).calls).toEqual([]);
   });
 
-  it('throws when none is in the queue', async () => {
-    await expect(sendAll(['a', 'b'], () => refusal('AccessDenied', 403))).rejects.toMatchObject({ kind: 'denied' });
+  it('tries all, and says when some stay', async () => {
+    const { error, calls } = await remove((call) =>
+      handlesOf(call).includes('h0') ? refusal('AccessDenied', 403) : { body: {} },
+    );
+    expect(calls).toHaveLength(3);
+    expect(error).toMatchObject({ kind: 'denied', object: 'sqs:DeleteMessage of targets.fifo' });
+    const stays = await remove(() => ({ body: { Failed: [{ Id: '0', Code: 'Internal\u001bError' }] } }));
+    expect(String(stays.error)).toContain('a message stays (Internal\\u{1b}Error)');
   });
 });
 

@@ -4,7 +4,8 @@ import type { Approved } from '../../../lambdas/cluster/stages/approval.ts';
 import { outcomeOf } from '../../../lambdas/cluster/sweep-outcome.ts';
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
-import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { decodeOutcome } from '../fleet/decode-outcome.ts';
 import { reportOf, rowOf } from '../telemetry/reports.ts';
 
 const TARGET: Target = {

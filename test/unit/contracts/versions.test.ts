@@ -4,7 +4,8 @@ import { parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import { decodeOrders, encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import { parseRegistry } from '../../../lambdas/contracts/registry.ts';
 import { readSnapshot } from '../../../lambdas/contracts/snapshot.ts';
-import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { decodeOutcome } from '../fleet/decode-outcome.ts';
 
 // What the version before wrote in a simulated fleet (test/fleet/hub): its state objects, messages of its queues, a snapshot of an audit.
 const written = (name: string) => JSON.parse(readFileSync(new URL(`before/${name}.json`, import.meta.url), 'utf8'));

@@ -13,9 +13,10 @@ import {
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Outcome, SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
-import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
+import { decodeOutcome } from './decode-outcome.ts';
 import {
   at,
   auditedFinding,

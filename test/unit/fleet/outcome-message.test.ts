@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import { MAX_TALLY } from '../../../lambdas/contracts/audit-summary.ts';
 import type { FateRow } from '../../../lambdas/contracts/fates.ts';
-import type { Outcome, SweepOutcome, VerdictLine } from '../../../lambdas/contracts/outcome.ts';
-import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { MAX_OUTCOMES, type Outcome, type SweepOutcome, type VerdictLine } from '../../../lambdas/contracts/outcome.ts';
+import { decodeOutcomes, encodeOutcome, encodeOutcomes } from '../../../lambdas/fleet/outcome-message.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { FINDING_CODES, type FindingCode } from '../../../lambdas/tables/finding-codes.ts';
+import { decodeOutcome } from './decode-outcome.ts';
 import {
   at,
   auditedFinding,
@@ -256,7 +257,7 @@ describe('decodeOutcome', () => {
     ['[]', 'the message is not an object'],
     [' '.repeat(262_145), 'the message is longer than 262144 bytes'],
     [message({ version: 2 }), 'version is not 1'],
-    [message({ kind: 'party' }), 'kind is not one of sweep, dispatch'],
+    [message({ kind: 'party' }), 'kind is not one of sweep, dispatch, outcomes'],
     [message({ id: '__proto__' }), 'id is not the id of a cluster'],
     [message({ name: 7 }), 'name is not a cluster name'],
     [message({ provider: 'gke' }), 'provider is not one of eks, eks-anywhere'],
@@ -368,6 +369,60 @@ describe('decodeOutcome', () => {
         expect(decodeOutcome(body).ok).toBe(false);
       }),
       { seed: 15, numRuns: 150 },
+    );
+  });
+});
+
+describe('a message with several outcomes', () => {
+  const outcomes: readonly Outcome[] = [
+    swept({ id: 'a' }),
+    dispatched(),
+    swept({ id: 'b', verdicts: [verdictLine()] }),
+  ];
+  const listed = (list: unknown, changed: object = {}) =>
+    JSON.stringify({ version: 1, kind: 'outcomes', outcomes: list, ...changed });
+
+  it('gives each of them', () => {
+    const values = outcomes.map((value) => ({ ok: true, value }));
+    expect(decodeOutcomes(encodeOutcomes(outcomes.map(encodeOutcome)))).toEqual(values);
+    expect(decodeOutcomes(encodeOutcomes([]))).toEqual([]);
+    expect(decodeOutcomes(listed(outcomes, { later: 1 }))).toEqual(values);
+  });
+
+  it.each([
+    ['no outcome', 7, 'the outcome is not an object'],
+    ['one of another version', { ...swept(), version: 2 }, 'version is not 1'],
+    ['one without a cluster', { ...swept(), id: undefined }, 'id is not the id of a cluster'],
+    ['another list', { version: 1, kind: 'outcomes', outcomes: [] }, 'kind is not one of sweep, dispatch'],
+  ])('drops %s alone', (_, damaged, problem) => {
+    const [before, after] = outcomes;
+    expect(decodeOutcomes(listed([before, damaged, after]))).toEqual([
+      { ok: true, value: before },
+      { ok: false, problem },
+      { ok: true, value: after },
+    ]);
+  });
+
+  it('takes parts of another time from each', () => {
+    const late = swept({ audit: auditSummary({ auditedAt: at(-1) }) });
+    expect(decodeOutcomes(listed([late]))).toEqual([{ ok: true, value: swept() }]);
+  });
+
+  it.each([
+    ['no list', listed({})],
+    ['too many', listed(Array(MAX_OUTCOMES + 1).fill(0))],
+    ['too long', listed([' '.repeat(262_144)])],
+    ['of another version', listed([], { version: 2 })],
+  ])('is refused as a whole when it is %s', (_, body) => {
+    expect(decodeOutcomes(body)).toMatchObject([{ ok: false }]);
+  });
+
+  it('gives a reading for each entry of any list', () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue({ maxDepth: 3 }), { maxLength: 20 }), (entries) => {
+        expect(decodeOutcomes(listed(entries)).map(({ ok }) => ok)).toEqual(entries.map(() => false));
+      }),
+      { seed: 16, numRuns: 150 },
     );
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { tickOf } from '../../../lambdas/fleet/tick.ts';
+import { tickAt, tickOf } from '../../../lambdas/fleet/tick.ts';
 
 const NOW = Date.parse('2026-11-21T10:02:17.250Z');
 const MINUTE = Date.parse('2026-11-21T10:02:00Z');
@@ -22,5 +22,18 @@ describe('tickOf', () => {
 
   it.each([undefined, null, 'text', 7, {}, []])('is the current minute for the event %j', (event) => {
     expect(tickOf(event, NOW)).toBe(MINUTE);
+  });
+});
+
+describe('tickAt', () => {
+  it.each([
+    [MINUTE - 60_000, MINUTE - 60_000],
+    [NOW + 5 * 60_000, MINUTE + 5 * 60_000],
+    [NOW - 5 * 60_000 - 1, MINUTE],
+    [NOW + 5 * 60_000 + 1, MINUTE],
+    [Number.NEGATIVE_INFINITY, MINUTE],
+    [0, MINUTE],
+  ])('gives for %d the minute of it, or the current one when it is far away', (time, expected) => {
+    expect(tickAt(time, NOW)).toBe(expected);
   });
 });

@@ -5,8 +5,16 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { decodeOrders, deduplicationIdOf, encodeOrders } from '../../../lambdas/contracts/order.ts';
+import { encodeReportStart } from '../../../lambdas/contracts/report-start.ts';
 import type { Target } from '../../../lambdas/contracts/target.ts';
-import { refusal, type ServiceAnswer, type ServiceCall, startJsonService } from '../aws/json-service.ts';
+import { decodeOutcomes } from '../../../lambdas/fleet/outcome-message.ts';
+import {
+  type JsonService,
+  refusal,
+  type ServiceAnswer,
+  type ServiceCall,
+  startJsonService,
+} from '../aws/json-service.ts';
 import { type Synthesized, synthesize } from '../lib/synthesize.ts';
 import { emfRecords } from '../telemetry/emf.ts';
 import { loadBundle } from './invoke-bundle.ts';
@@ -49,6 +57,7 @@ async function dispatch(event: unknown, answer: (call: ServiceCall) => ServiceAn
     STATE_BUCKET: 'state',
     LANE_QUEUE_URLS: JSON.stringify({ default: `${sqs.url}/123456789012/orders.fifo` }),
     OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
+    STARTS_QUEUE_URL: `${sqs.url}/123456789012/starts`,
     HUB_ACCOUNT: '123456789012',
     HUB_PARTITION: 'aws',
     AWS_ENDPOINT_URL_SQS: sqs.url,
@@ -58,10 +67,20 @@ async function dispatch(event: unknown, answer: (call: ServiceCall) => ServiceAn
   return {
     answered,
     entries: sqs.calls.filter(isBatch).flatMap(entriesOf),
-    outcomes: sqs.calls.filter((call) => !isBatch(call)).map(({ input }) => JSON.parse(String(input['MessageBody']))),
+    outcomes: outcomesIn(sqs),
+    starts: sentTo(sqs, 'starts'),
     emf: emfRecords(bundle.output()),
   };
 }
+
+/** Inputs of SendMessage. */
+const sentTo = ({ calls }: JsonService, queue: string) =>
+  calls.map(({ input }) => input).filter(({ QueueUrl }) => String(QueueUrl).endsWith(`/${queue}`));
+
+const outcomesIn = (sqs: JsonService) =>
+  sentTo(sqs, 'outcomes').flatMap(({ MessageBody }) =>
+    decodeOutcomes(String(MessageBody)).map((outcome) => (outcome.ok ? outcome.value : outcome.problem)),
+  );
 
 /** What SendMessage answers; the SDK compares the hash. */
 const received = ({ input }: ServiceCall): ServiceAnswer => ({
@@ -127,26 +146,31 @@ describe('the bundles that synthesis makes', () => {
     expect(error).toBeDefined();
   });
 
-  it('gives the batch back when report cannot write', async () => {
+  it('receives in report, and gives its start back when it cannot write', async () => {
+    await using sqs = await startJsonService(() => ({ body: {} }));
     await using bundle = await loadBundle(synthesized.bundles.report, {
       STATE_BUCKET: 'state',
+      OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
+      AWS_ENDPOINT_URL_SQS: sqs.url,
       AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:1',
     });
     const { error } = await bundle.invoke({ Records: [] }, 30_000);
     expect(error).toContain('s3:GetObject s3://state/fleet-index.v2.json.gz');
+    expect(sqs.calls.map(({ operation }) => operation)).toEqual(['AmazonSQS.ReceiveMessage']);
   });
 
   it('dispatches every cluster of the fleet under the minute of the schedule', async () => {
     const scheduled = new Date();
     const event = { scheduledTime: scheduled.toISOString() };
-    const { answered, entries, outcomes, emf } = await dispatch(event, accept);
+    const { answered, entries, outcomes, starts, emf } = await dispatch(event, accept);
     expect(answered).toEqual({});
+    const tick = new Date(scheduled).setUTCSeconds(0, 0);
+    expect(starts).toMatchObject([{ DelaySeconds: 30, MessageBody: encodeReportStart({ tick }) }]);
     const [entry, ...others] = entries;
     if (entry === undefined) throw new Error('nothing was sent');
     expect(others).toEqual([]);
     const decoded = decodeOrders(entry.MessageBody);
     if (!decoded.ok) throw new Error(decoded.problem);
-    const tick = scheduled.setUTCSeconds(0, 0);
     expect(entry.MessageDeduplicationId).toBe(deduplicationIdOf(entry.MessageGroupId, String(tick)));
     expect(decoded.value.map(({ id }) => id).toSorted()).toEqual(CLUSTERS.toSorted());
     for (const read of decoded.value) expect(read).toMatchObject({ ok: true, value: { tick } });
@@ -201,7 +225,7 @@ describe('the bundles that synthesis makes', () => {
     return {
       answered,
       output: bundle.output(),
-      outcomes: sqs.calls.map(({ input }) => JSON.parse(String(input['MessageBody']))),
+      outcomes: outcomesIn(sqs),
       connections,
     };
   }
@@ -252,7 +276,7 @@ describe('an order that fleet.yaml does not have', () => {
     const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: TARGET.id }, body };
     expect(await bundle.invoke({ Records: [record] }, 60_000)).toEqual({});
     expect(secretsManager.calls).toEqual([]);
-    expect(sqs.calls.map(({ input }) => JSON.parse(String(input['MessageBody'])))).toMatchObject([
+    expect(outcomesIn(sqs)).toMatchObject([
       { id: TARGET.id, untried: true, problems: [{ kind: 'order', object: 'cluster cluster-0' }] },
     ]);
   });
@@ -280,7 +304,7 @@ describe('the audit that a sweep loads late', () => {
     const record = { messageId: '1', eventSource: 'aws:sqs', attributes: { MessageGroupId: TARGET.id }, body };
 
     expect(await bundle.invoke({ Records: [record] }, 60_000)).toEqual({});
-    expect(sqs.calls.map(({ input }) => JSON.parse(String(input['MessageBody'])))).toMatchObject([
+    expect(outcomesIn(sqs)).toMatchObject([
       {
         id: TARGET.id,
         readable: false,

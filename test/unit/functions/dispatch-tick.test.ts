@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { type OrderMessage, UnsentOrdersError } from '../../../lambdas/aws/queues.ts';
 import { DEFAULT_FLEET, type Fleet } from '../../../lambdas/config/fleet.ts';
@@ -42,6 +42,7 @@ describe('createDispatchTick', () => {
     const state = changed.state ?? memoryObjects();
     const steps: string[] = [];
     const outcomes: DispatchOutcome[] = [];
+    const started: number[] = [];
     const metrics = createMetrics('dispatch');
     let now = NOW;
     const dispatchTick = createDispatchTick({
@@ -64,6 +65,9 @@ describe('createDispatchTick', () => {
           },
         ],
       ]),
+      startReport: async (tick) => {
+        started.push(tick);
+      },
       report: async (outcome) => {
         outcomes.push(outcome);
       },
@@ -78,6 +82,7 @@ describe('createDispatchTick', () => {
       state,
       steps,
       outcomes,
+      started,
       registry: (): Registry | undefined => parseRegistry(state.objects.get('registry.v2.json.gz')?.value, now),
       tick: async (minute = 0): Promise<void> => {
         now = NOW + minute * MINUTE;
@@ -136,6 +141,27 @@ describe('createDispatchTick', () => {
       'unavailable s3:GetObject fleet-index.v2.json.gz',
     ]);
     expect(output.records()).toMatchObject([{ metrics: { DiscoveryProblems: [2] } }]);
+  });
+
+  it('starts report in every tick, whatever S3 and the queues of the orders do', async () => {
+    const state = memoryObjects();
+    state.broken.add('registry.v2.json.gz').add('fleet-index.v2.json.gz');
+    const refused = async () => {
+      throw new UnsentOrdersError([], 0);
+    };
+    const { tick, started } = hub({ state, send: new Map([['default', refused]]) });
+    for (const minute of [0, 1]) await expect(tick(minute)).rejects.toThrow('clusters will not be swept');
+    expect(started).toEqual([NOW, NOW + MINUTE]);
+  });
+
+  it('sends its orders without waiting for the start of report, and says that it failed', async () => {
+    const answer = Promise.withResolvers<void>();
+    const { tick, steps, outcomes } = hub({ startReport: async () => answer.promise });
+    const ticked = tick();
+    await vi.waitFor(() => expect(steps).toHaveLength(2));
+    answer.reject(awsError('denied', 'sqs:SendMessage to starts'));
+    await ticked;
+    expect(outcomes[0]?.problems).toMatchObject([{ kind: 'denied', object: 'sqs:SendMessage to starts' }]);
   });
 
   it('holds writes while no sweep is known, and says nothing of it', async () => {

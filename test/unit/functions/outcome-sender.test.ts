@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { invalid, unanswered } from '../../../lambdas/aws/classify.ts';
-import type { AwsError } from '../../../lambdas/aws/errors.ts';
-import { MAX_BATCH, MAX_MESSAGES } from '../../../lambdas/aws/queues.ts';
-import type { SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
+import { MAX_OUTCOMES, type SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
+import { decodeOutcomes, MAX_MESSAGE_SIZE } from '../../../lambdas/fleet/outcome-message.ts';
 import {
   createOutcomeSender,
   MAX_WAIT_MS,
@@ -36,11 +35,11 @@ const large = (id: string): SweepOutcome => {
 
 describe('createOutcomeSender', () => {
   let output: ReturnType<typeof captureStdout>;
-  let requests: { readonly at: number; readonly ids: readonly string[]; readonly bytes: number }[];
+  let messages: { readonly at: number; readonly ids: readonly string[]; readonly bytes: number }[];
   beforeEach(() => {
     output = captureStdout();
     vi.useFakeTimers({ now: START });
-    requests = [];
+    messages = [];
   });
   afterEach(() => {
     vi.useRealTimers();
@@ -52,86 +51,74 @@ describe('createOutcomeSender', () => {
     if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
     return emfRecords(output.text()).flatMap(({ metrics: values }) => values['OutcomesUnsent'] ?? []).length;
   };
-  const idOf = (body: string): string => JSON.parse(body).id;
+  const idsIn = (body: string): readonly string[] =>
+    decodeOutcomes(body).map((outcome) => {
+      if (!outcome.ok || outcome.value.kind !== 'sweep') throw new Error('no outcome of a sweep');
+      return outcome.value.id;
+    });
 
-  /** A queue that answers as told, an outcome after the other. */
-  function sender(
-    answer: (ids: readonly string[]) => readonly (AwsError | undefined)[] = (ids) => ids.map(() => undefined),
-    signals: Partial<SenderSignals> = {},
-  ) {
-    const send: OutcomeSenderOptions['send'] = async (bodies) => {
-      const ids = bodies.map(idOf);
-      const bytes = bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0);
-      requests.push({ at: Date.now() - START, ids, bytes });
-      return answer(ids);
+  /** A queue that answers as told, one message after the other. */
+  function sender(answer: (ids: readonly string[]) => void = () => undefined, signals: Partial<SenderSignals> = {}) {
+    const send: OutcomeSenderOptions['send'] = async (body) => {
+      const ids = idsIn(body);
+      messages.push({ at: Date.now() - START, ids, bytes: Buffer.byteLength(body) });
+      answer(ids);
     };
     const options = { send, wait, logger: createLogger('sweep'), metrics };
     return createOutcomeSender(options, { hurry: never, last: never, ...signals });
   }
   const named = (count: number) => Array.from({ length: count }, (_, n) => `c${n}`);
-  const sent = () => requests.map(({ at, ids }) => [at, ids.length]);
+  const sent = () => messages.map(({ at, ids }) => [at, ids.length]);
 
-  it('sends one request for all', async () => {
+  it('sends one message for all of a shard', async () => {
     const outcomes = sender();
-    for (const id of named(9)) outcomes.add(swept({ id }));
+    for (const id of named(50)) outcomes.add(swept({ id }));
     await vi.advanceTimersByTimeAsync(100);
-    expect(requests).toEqual([]);
+    expect(messages).toEqual([]);
     await outcomes.flush();
-    expect(requests.map(({ ids }) => ids)).toEqual([named(9)]);
+    expect(messages.map(({ ids }) => ids)).toEqual([named(50)]);
     await vi.advanceTimersByTimeAsync(MAX_WAIT_MS);
-    expect(requests).toHaveLength(1);
+    expect(messages).toHaveLength(1);
   });
 
-  it('does not wait when a request is full', async () => {
+  it('does not wait when a message is full, and lets those after it wait for their own time', async () => {
     const outcomes = sender();
-    for (const id of named(MAX_MESSAGES + 1)) outcomes.add(swept({ id }));
-    expect(sent()).toEqual([[0, MAX_MESSAGES]]);
+    for (const id of named(MAX_OUTCOMES))
+      outcomes.add(swept({ id, server: undefined, name: undefined, counts: undefined }));
+    expect(sent()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1_500);
+    outcomes.add(swept({ id: 'another' }));
+    expect(sent()).toEqual([[1_500, MAX_OUTCOMES]]);
+    await vi.advanceTimersByTimeAsync(MAX_WAIT_MS);
+    expect(sent()[1]).toEqual([1_500 + MAX_WAIT_MS, 1]);
     await outcomes.flush();
-    expect(sent()).toEqual([
-      [0, MAX_MESSAGES],
-      [0, 1],
-    ]);
+    expect(sent()).toHaveLength(2);
   });
 
-  it('lets those after a full request wait for their own time', async () => {
-    const outcomes = sender();
-    for (const id of named(MAX_MESSAGES + 1)) outcomes.add(swept({ id }));
-    await vi.advanceTimersByTimeAsync(1_500);
-    for (const id of named(MAX_MESSAGES)) outcomes.add(swept({ id }));
-    await vi.advanceTimersByTimeAsync(1_500);
-    expect(sent()).toEqual([
-      [0, 10],
-      [1_500, 10],
-    ]);
-    await vi.advanceTimersByTimeAsync(500);
-    expect(sent()).toHaveLength(3);
-    await outcomes.flush();
-  });
-
-  it('puts no more into a request than SQS takes', async () => {
+  it('puts no more into a message than SQS takes', async () => {
     const outcomes = sender();
     for (const id of named(10)) outcomes.add(large(id));
     await outcomes.flush();
-    expect(requests.flatMap(({ ids }) => ids)).toEqual(named(10));
-    expect(requests.length).toBeGreaterThan(1);
-    for (const { bytes } of requests) expect(bytes).toBeLessThanOrEqual(MAX_BATCH);
+    expect(messages.flatMap(({ ids }) => ids)).toEqual(named(10));
+    expect(messages.length).toBeGreaterThan(1);
+    for (const { bytes } of messages) expect(bytes).toBeLessThanOrEqual(MAX_MESSAGE_SIZE);
   });
 
-  it('lets none wait longer than two seconds for a cluster that hangs', async () => {
+  it('lets none wait longer than five seconds for a cluster that hangs', async () => {
     const outcomes = sender();
     await vi.advanceTimersByTimeAsync(1_000);
     outcomes.add(swept({ id: 'a' }));
-    await vi.advanceTimersByTimeAsync(1_500);
+    await vi.advanceTimersByTimeAsync(4_500);
     outcomes.add(swept({ id: 'b' }));
     await vi.advanceTimersByTimeAsync(400);
     expect(sent()).toEqual([]);
-    await vi.advanceTimersByTimeAsync(5_000);
+    await vi.advanceTimersByTimeAsync(10_000);
     outcomes.add(swept({ id: 'c' }));
-    await vi.advanceTimersByTimeAsync(3_000);
+    await vi.advanceTimersByTimeAsync(6_000);
     await outcomes.flush();
     expect(sent()).toEqual([
-      [3_000, 2],
-      [9_900, 1],
+      [6_000, 2],
+      [20_900, 1],
     ]);
   });
 
@@ -150,36 +137,25 @@ describe('createOutcomeSender', () => {
     await outcomes.flush();
   });
 
-  it('tries once more, alone, what the queue did not take, and says what it does not take then', async () => {
-    const refused = invalid('sqs', 'no');
-    let tries = 0;
-    const outcomes = sender((ids) =>
-      ids.map((id) => (id === 'c1' || (id === 'c2' && (tries += 1) === 1) ? refused : undefined)),
-    );
+  it('sends each alone when the queue does not take a message, and says what it does not take then', async () => {
+    const outcomes = sender((ids) => {
+      if (ids.includes('c1')) throw invalid('sqs', 'no');
+    });
     for (const id of named(4)) outcomes.add(swept({ id }));
     await outcomes.flush();
-    expect(requests.map(({ ids }) => ids)).toEqual([named(4), ['c1'], ['c2']]);
+    expect(messages.map(({ ids }) => ids)).toEqual([named(4), ['c0'], ['c1'], ['c2'], ['c3']]);
     expect(output.text().match(/"message":"outcome not sent"/g)).toHaveLength(1);
     expect(output.text()).toContain('"cluster":"c1"');
     expect(unsent()).toBe(1);
   });
 
-  it('tries each alone when the request as a whole is refused, but not when the queue is out of reach', async () => {
-    const outcomes = sender((ids) => {
-      if (ids.length > 1) throw invalid('sqs', 'no');
-      return [undefined];
+  it('does not try each alone when the queue is out of reach', async () => {
+    const outcomes = sender(() => {
+      throw unanswered('sqs', 10_000);
     });
     for (const id of named(3)) outcomes.add(swept({ id }));
     await outcomes.flush();
-    expect([requests.length, unsent()]).toEqual([4, 0]);
-
-    requests = [];
-    const other = sender(() => {
-      throw unanswered('sqs', 10_000);
-    });
-    for (const id of named(3)) other.add(swept({ id }));
-    await other.flush();
-    expect([requests.length, unsent()]).toEqual([1, 3]);
+    expect([messages.length, unsent()]).toEqual([1, 3]);
     for (const id of named(3)) expect(output.text()).toContain(`"cluster":"${id}"`);
   });
 
@@ -194,7 +170,7 @@ describe('createOutcomeSender', () => {
   });
 
   it('does not end before everything is sent', async () => {
-    const answered = Promise.withResolvers<readonly undefined[]>();
+    const answered = Promise.withResolvers<void>();
     const options = { send: async () => answered.promise, wait, logger: createLogger('sweep'), metrics };
     const outcomes = createOutcomeSender(options, { hurry: never, last: never });
     outcomes.add(swept({ id: 'a' }));
@@ -202,17 +178,17 @@ describe('createOutcomeSender', () => {
     const flushed = outcomes.flush().then(() => (ended = true));
     await vi.advanceTimersByTimeAsync(60_000);
     expect(ended).toBe(false);
-    answered.resolve([undefined]);
+    answered.resolve();
     await flushed;
     expect(ended).toBe(true);
   });
 
-  it('sends every outcome once and within two seconds, whenever it comes', async () => {
-    const coming = fc.array(fc.record({ after: fc.nat(1_500), isLarge: fc.boolean() }), { maxLength: 25 });
+  it('sends every outcome once and within five seconds, whenever it comes', async () => {
+    const coming = fc.array(fc.record({ after: fc.nat(3_000), isLarge: fc.boolean() }), { maxLength: 25 });
     const wrong: unknown[] = [];
     await fc.assert(
       fc.asyncProperty(coming, async (arrivals) => {
-        requests = [];
+        messages = [];
         vi.setSystemTime(START);
         const outcomes = sender();
         const added = new Map<string, number>();
@@ -222,11 +198,11 @@ describe('createOutcomeSender', () => {
           outcomes.add(isLarge ? large(`c${n}`) : swept({ id: `c${n}` }));
         }
         await outcomes.flush();
-        const ids = requests.flatMap((request) => request.ids);
-        const late = requests.flatMap(({ at, ids: each }) =>
+        const ids = messages.flatMap((message) => message.ids);
+        const late = messages.flatMap(({ at, ids: each }) =>
           each.filter((id) => at - (added.get(id) ?? Number.NaN) > MAX_WAIT_MS),
         );
-        const tooLarge = requests.filter((one) => one.bytes > MAX_BATCH || one.ids.length > MAX_MESSAGES);
+        const tooLarge = messages.filter(({ bytes }) => bytes > MAX_MESSAGE_SIZE);
         if (ids.join() !== [...added.keys()].join() || late.length > 0 || tooLarge.length > 0) wrong.push(arrivals);
       }),
       { seed: 5, numRuns: 40 },

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SweepCluster } from '../../../lambdas/cluster/minute.ts';
 import { encodeOrders, type SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { SweepOutcome } from '../../../lambdas/contracts/outcome.ts';
-import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { decodeOutcomes, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { createSweepShard, type SweepShardOptions } from '../../../lambdas/functions/sweep-shard.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import { NOW, PARIS, swept, TROUBLE } from '../fleet/values.ts';
@@ -30,12 +30,13 @@ function record(body: string, attributes: Readonly<Record<string, string>> = {})
 
 const outcomes: SweepOutcome[] = [];
 /** How many outcomes each had. */
-const requests: number[] = [];
+const messages: number[] = [];
 
-function outcomeOf(body: string): SweepOutcome {
-  const decoded = decodeOutcome(body);
-  if (!decoded.ok || decoded.value.kind !== 'sweep') throw new Error(`no outcome of a sweep: ${body}`);
-  return decoded.value;
+function outcomesOf(body: string): readonly SweepOutcome[] {
+  return decodeOutcomes(body).map((decoded) => {
+    if (!decoded.ok || decoded.value.kind !== 'sweep') throw new Error(`no outcomes of sweeps: ${body}`);
+    return decoded.value;
+  });
 }
 
 async function run(
@@ -47,10 +48,10 @@ async function run(
   const sweepShard = createSweepShard({
     sweepOne: well,
     refusal: () => undefined,
-    send: async (bodies) => {
-      for (const one of bodies) outcomes.push(outcomeOf(one));
-      requests.push(bodies.length);
-      return bodies.map(() => undefined);
+    send: async (sent) => {
+      const all = outcomesOf(sent);
+      outcomes.push(...all);
+      messages.push(all.length);
     },
     wait: async (_, until) => {
       await once(until, 'abort');
@@ -80,7 +81,7 @@ describe('createSweepShard', () => {
   beforeEach(() => {
     output = captureStdout();
     outcomes.length = 0;
-    requests.length = 0;
+    messages.length = 0;
   });
   afterEach(() => output.restore());
 
@@ -107,7 +108,7 @@ describe('createSweepShard', () => {
     expect(most).toBe(4);
     expect(sums()).toMatchObject({ SweepsCompleted: 4, SweepsIncomplete: 0 });
     expect(outcomes.map(({ id }) => id).toSorted()).toEqual(ids);
-    expect(requests).toEqual([4]);
+    expect(messages).toEqual([4]);
   });
 
   it('acknowledges its message whatever came of a sweep, and tells of it', async () => {
@@ -164,7 +165,8 @@ describe('createSweepShard', () => {
       ['c', 'message', 'cluster c'],
       ['c', 'message', 'cluster c'],
     ]);
-    for (const outcome of refused) expect(decodeOutcome(encodeOutcome(outcome))).toEqual({ ok: true, value: outcome });
+    for (const outcome of refused)
+      expect(decodeOutcomes(encodeOutcome(outcome))).toEqual([{ ok: true, value: outcome }]);
     expect(output.text() + JSON.stringify(outcomes)).not.toContain('SENTINEL');
   });
 

@@ -156,7 +156,7 @@ describe('the hub stack', () => {
     });
   });
 
-  it('lets each object of the state be written by one role, and orders and outcomes be sent by their senders alone', () => {
+  it('lets each object of the state be written by one role, and orders, outcomes and starts be sent by their senders alone', () => {
     const { id } = resource(full, 'AWS::S3::Bucket', 'State');
     const refusedTo = (roles: readonly string[], action: string) => {
       const arns = roles.map((role) => ({ 'Fn::GetAtt': [resource(full, 'AWS::IAM::Role', role).id, 'Arn'] }));
@@ -181,12 +181,14 @@ describe('the hub stack', () => {
       },
       lanes.length,
     );
-    full.hasResourceProperties('AWS::SQS::QueuePolicy', {
-      Queues: [{ Ref: resource(full, 'AWS::SQS::Queue', 'OutcomesQueue').id }],
-      PolicyDocument: {
-        Statement: Match.arrayWith([refusedTo(['DispatchRole', 'SweepRole'], 'sqs:SendMessage')]),
-      },
-    });
+    for (const [queue, senders] of [
+      ['OutcomesQueue', ['DispatchRole', 'SweepRole']],
+      ['OutcomesStarts', ['DispatchRole']],
+    ] as const)
+      full.hasResourceProperties('AWS::SQS::QueuePolicy', {
+        Queues: [{ Ref: resource(full, 'AWS::SQS::Queue', queue).id }],
+        PolicyDocument: { Statement: Match.arrayWith([refusedTo(senders, 'sqs:SendMessage')]) },
+      });
     // A recovery window is a person's to open.
     expect(JSON.stringify(full.findResources('AWS::S3::BucketPolicy'))).not.toContain('recovery.json');
   });
@@ -272,11 +274,41 @@ describe('the hub stack', () => {
     });
   });
 
-  it('folds outcomes in batches, by two writers at most', () => {
-    plain.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
-      BatchSize: 1_000,
-      MaximumBatchingWindowInSeconds: 20,
-      ScalingConfig: { MaximumConcurrency: 2 },
+  describe('report', () => {
+    const queue = (name: string) => resource(plain, 'AWS::SQS::Queue', name);
+    const report = resource(plain, 'AWS::Lambda::Function', 'OutcomesReport');
+
+    it('is started by dispatch alone, by two writers at most, and receives the outcomes itself', () => {
+      const sources = Object.values(plain.findResources('AWS::Lambda::EventSourceMapping')).filter(
+        ({ Properties }) => Properties.FunctionName.Ref === report.id,
+      );
+      expect(sources).toMatchObject([
+        {
+          Properties: {
+            EventSourceArn: { 'Fn::GetAtt': [queue('OutcomesStarts').id, 'Arn'] },
+            BatchSize: 10,
+            ScalingConfig: { MaximumConcurrency: 2 },
+          },
+        },
+      ]);
+      expect(sources[0]?.['Properties']).not.toHaveProperty('MaximumBatchingWindowInSeconds', expect.anything());
+      expect(report.properties).toMatchObject({
+        Environment: { Variables: { OUTCOMES_QUEUE_URL: { Ref: queue('OutcomesQueue').id } } },
+      });
+      expect(resource(plain, 'AWS::Lambda::Function', 'Dispatch').properties).toMatchObject({
+        Environment: { Variables: { STARTS_QUEUE_URL: { Ref: queue('OutcomesStarts').id } } },
+      });
+    });
+
+    it('that was killed is made good: what it held is there again when its start comes back, and before the next tick', () => {
+      const [outcomes, starts] = ['OutcomesQueue', 'OutcomesStarts'].map((name) =>
+        Number(queue(name).properties['VisibilityTimeout']),
+      );
+      const timeout = Number(report.properties['Timeout']);
+      expect(outcomes).toBeGreaterThan(timeout);
+      // It receives for ten seconds at most.
+      expect(starts).toBeGreaterThan((outcomes ?? Number.NaN) + 10);
+      expect((outcomes ?? Number.NaN) + 10).toBeLessThan(60);
     });
   });
 

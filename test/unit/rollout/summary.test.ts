@@ -5,13 +5,14 @@ import { read } from '../../../lambdas/contracts/contract.ts';
 import { parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import { RolloutSummary } from '../../../lambdas/contracts/rollout-summary.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
-import { decodeOutcome, encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
 import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
 import type { MachineProgress, RolloutProgress } from '../../../lambdas/rollout/progress.ts';
 import type { RolloutHold, RolloutStep } from '../../../lambdas/rollout/step.ts';
 import { isUnderWay, summaryOf } from '../../../lambdas/rollout/summary.ts';
 import { ROLLOUT_STATES } from '../../../lambdas/tables/rollout-states.ts';
 import { valueOf } from '../contracts/value-of.ts';
+import { decodeOutcome } from '../fleet/decode-outcome.ts';
 import { at, DAY, MINUTE, NOW, rolloutSummary, swept } from '../fleet/values.ts';
 
 const MARK = {

@@ -7,6 +7,8 @@ import { at, MINUTE, rolloutSummary } from '../fleet/values.ts';
 import { cluster, fleet as fleetOf, SLO } from '../notify/values.ts';
 import { writtenByEachTest } from './capture-stdout.ts';
 
+/** Some minutes ago. */
+const TICK = (Math.floor(Date.now() / MINUTE) - 3) * MINUTE;
 const SIGNAL_IDS = Object.keys(SIGNALS) as SignalId[];
 function signal(id: SignalId, value: number, classes?: Signal['classes']): Signal {
   return { id, value, story: 'x', command: 'y', classes };
@@ -26,7 +28,7 @@ describe('recordHealth', () => {
 
   function record(health: FleetHealth, byClass: ReadonlySet<SignalId> = new Set()) {
     const telemetry = createTelemetry('report');
-    recordHealth(health, { units: SIGNALS, byClass }, telemetry);
+    recordHealth(health, { units: SIGNALS, byClass }, telemetry, TICK);
     telemetry.metrics.publishStoredMetrics();
     return output.records();
   }
@@ -53,6 +55,16 @@ describe('recordHealth', () => {
       },
     ]);
     expect(dimensionSets()).toEqual([[['service']]]);
+  });
+
+  it('says of which minute the lines of clusters are', () => {
+    record(fleet([cluster('a', [signal('CertificatesCritical', 1, { 'etcd-server': 1 })])]));
+    const times = output
+      .text()
+      .split('\n')
+      .filter((line) => line.includes('"Cluster":'))
+      .map((line) => JSON.parse(line)['_aws'].Timestamp);
+    expect(times).toEqual([TICK, TICK]);
   });
 
   it('publishes the objective once there is something to promise', () => {
@@ -166,7 +178,7 @@ describe('recordRollouts', () => {
 
   function record(...clusters: readonly ClusterHealth[]) {
     const { metrics } = createTelemetry('report');
-    recordRollouts({ at: at(), clusters }, metrics);
+    recordRollouts({ at: at(), clusters }, metrics, TICK);
     if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
     return output.records().map(({ dimensions, metrics: values }) => ({
       cluster: dimensions['Cluster'],

@@ -3,29 +3,41 @@ import type { SQSEvent } from 'aws-lambda';
 import { awsProblem } from '../aws/aws-problem.ts';
 import { AwsError } from '../aws/errors.ts';
 import type { JsonObjects } from '../aws/json-objects.ts';
+import type { ReceivedMessage } from '../aws/queues.ts';
 import { droppedClusters, type FleetIndex, parseFleetIndex } from '../contracts/fleet-index.ts';
 import type { Outcome } from '../contracts/outcome.ts';
 import { parseRegistry, type Registry } from '../contracts/registry.ts';
+import { decodeReportStart } from '../contracts/report-start.ts';
 import { boundIndex } from '../fleet/bound-index.ts';
 import { foldOutcomes } from '../fleet/fold-outcomes.ts';
-import { decodeOutcome } from '../fleet/outcome-message.ts';
+import { decodeOutcomes } from '../fleet/outcome-message.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
 import { sweepAges } from '../fleet/sweep-ages.ts';
+import { tickAt } from '../fleet/tick.ts';
 import { type FleetHealth, fleetHealth, type Monitoring } from '../health/fleet-health.ts';
 import { signalsByClass } from '../tables/alarms.ts';
 import { SIGNALS } from '../tables/signals.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
 import { recordHealth } from '../telemetry/record-health.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
+import { type DrainOptions, drainQueue } from './drain-queue.ts';
 
+/** Of one run. A minute of 10,000 clusters is 6 MB; so much as this takes 400 MB of memory. The time leaves two thirds of the function's for what follows. */
+const MOST = { messages: 5_000, bytes: 32 * 1024 * 1024, ms: 10_000 } as const;
 /** Two writers, each trying again at another moment: five tries are more than they ever need. */
 const TRIES = 5;
 const MAX_WAIT_MS = 500;
 /** Of the clusters whose sweep is the longest ago, for whoever follows the alarm. */
 const LOGGED_AGES = 10;
 const LOGGED_CUT = 10;
+const LOGGED_DROPS = 20;
 
-export interface FoldBatchOptions extends Telemetry {
+export interface ReportOptions extends Telemetry {
+  readonly outcomes: {
+    readonly receive: DrainOptions['receive'];
+    /** @throws AwsError when some stay */
+    readonly remove: (messages: readonly ReceivedMessage[], signal: AbortSignal) => Promise<void>;
+  };
   readonly state: JsonObjects;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
@@ -38,43 +50,66 @@ export interface FoldBatchOptions extends Telemetry {
 }
 
 export interface PageOptions {
-  /** How old the last one may be. Each process counts for itself: two of them write it twice as often, which does no harm. */
+  /** Made by the first tick of each such interval. */
   readonly everyMs: number;
   /** Whatever it throws is logged and counted; the fold is not touched by it. */
   readonly publish: (health: FleetHealth, signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Folds a batch of outcomes into the fleet index, measures the fleet, and now and then makes the report page.
+ * Folds the outcomes that wait into the fleet index. The first run for a tick also measures the fleet, with the time of the tick, and now and then makes the report page. What was folded is deleted last,
+ * so that a run that is killed is made good by the next: folding again changes nothing, and the index says of which tick the metrics were told.
  *
- * @throws AwsError when the index cannot be read or written; the batch then comes again, which does no harm
+ * @throws AwsError when the outcomes cannot be received, or the index cannot be read or written; the starts then come again
  */
-export type FoldBatch = (event: SQSEvent, signal: AbortSignal) => Promise<void>;
+export type ReportTick = (event: SQSEvent, signal: AbortSignal) => Promise<void>;
 
-export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
-  const { state, clock, random, wait, logger, metrics, monitoring, page } = options;
+export function createReportTick(options: ReportOptions): ReportTick {
+  const { outcomes: queue, state, clock, random, wait, logger, metrics, monitoring, page } = options;
   const byClass = signalsByClass(monitoring.alarms);
-  let pagedAt: number | undefined;
   return async ({ Records: records }, signal) => {
-    const outcomes = records.flatMap(({ messageId, body }) => {
-      const decoded = decodeOutcome(body);
-      if (decoded.ok) return [decoded.value];
-      count(metrics, { [METRIC.outcomesUnreadable]: 1 });
-      logger.error('message dropped', {
-        messageId,
-        problem: decoded.problem,
-        remedy:
-          'Only dispatch and sweep write to this queue: find out who else does, or deploy all functions together.',
-      });
-      return [];
-    });
-    const index = await fold(outcomes, signal);
-    count(metrics, { [METRIC.outcomesFolded]: outcomes.length });
-    const health = await measure(index, signal);
-    if (health !== undefined && page !== undefined) await publishPage(page, health, signal);
+    const starts = records.map(({ messageId: id, body }) => ({ id, body, start: decodeReportStart(body) }));
+    const tick = tickAt(Math.max(...starts.map(({ start }) => (start.ok ? start.value.tick : 0))), clock());
+    metrics.setTimestamp(tick);
+    const { messages, error } = await drainQueue({ receive: queue.receive, clock, most: MOST }, signal);
+    if (error !== undefined && messages.length === 0) throw error;
+    if (error !== undefined) logger.warn('outcomes left', { problem: awsProblem('outcomes', error) });
+    // The event source of the version before brings outcomes until it is deleted.
+    const outcomes = read([...starts.filter(({ start }) => !start.ok), ...messages]);
+    const { index, before } = await fold(outcomes, tick, signal);
+    if (before === undefined || before < tick) {
+      // Silence rings, that of all who send outcomes too.
+      if (outcomes.length > 0) count(metrics, { [METRIC.outcomesFolded]: outcomes.length });
+      const health = await measure(index, tick, signal);
+      if (health !== undefined && page !== undefined && isDue(page, before, tick))
+        await publishPage(page, health, signal);
+    }
+    await remove(messages, signal);
   };
 
-  async function fold(outcomes: readonly Outcome[], signal: AbortSignal): Promise<FleetIndex> {
+  function read(messages: readonly Pick<ReceivedMessage, 'id' | 'body'>[]): readonly Outcome[] {
+    const outcomes: Outcome[] = [];
+    const dropped: { readonly messageId: string; readonly problem: string }[] = [];
+    for (const { id, body } of messages)
+      for (const one of decodeOutcomes(body))
+        if (one.ok) outcomes.push(one.value);
+        else dropped.push({ messageId: id, problem: one.problem });
+    if (dropped.length > 0) count(metrics, { [METRIC.outcomesUnreadable]: dropped.length });
+    for (const drop of dropped.slice(0, LOGGED_DROPS))
+      logger.error('message dropped', {
+        ...drop,
+        remedy:
+          'Only dispatch and sweep write to these queues: find out who else does, or deploy all functions together.',
+      });
+    return outcomes;
+  }
+
+  /** @returns the index as it was written, and the tick of which the metrics were told before */
+  async function fold(
+    outcomes: readonly Outcome[],
+    tick: number,
+    signal: AbortSignal,
+  ): Promise<{ readonly index: FleetIndex; readonly before: number | undefined }> {
     for (let tried = 1; ; tried += 1) {
       const stored = await state.read(STATE_KEYS.index, signal);
       const previous = stored === undefined ? undefined : parseFleetIndex(stored.value, clock());
@@ -90,12 +125,13 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
           problem: `some entries of ${STATE_KEYS.index} are not what certmarshal wrote there`,
           remedy: 'Find out who else writes to the bucket. They are known again after their next sweep.',
         });
-      const folded = foldOutcomes(previous, outcomes, clock());
+      const before = previous?.reported;
+      const folded = { ...foldOutcomes(previous, outcomes, clock()), reported: Math.max(before ?? 0, tick) };
       const index = boundIndex(folded);
       try {
         await state.write(STATE_KEYS.index, index, stored?.etag, signal);
         if (index !== folded) logCut(index);
-        return index;
+        return { index, before };
       } catch (error) {
         const isConflict = error instanceof AwsError && error.kind === 'conflict';
         if (!isConflict || tried === TRIES) throw error;
@@ -115,7 +151,7 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
   }
 
   /** Nothing is measured when the registry cannot be read, or is lost: the alarm on the oldest sweep rings at missing data too. */
-  async function measure(index: FleetIndex, signal: AbortSignal): Promise<FleetHealth | undefined> {
+  async function measure(index: FleetIndex, tick: number, signal: AbortSignal): Promise<FleetHealth | undefined> {
     const registry = await readRegistry(index, signal);
     if (registry === undefined) return undefined;
     const now = clock();
@@ -126,7 +162,7 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
     count(metrics, { [METRIC.clustersUnreadable]: unreadable.length });
     metrics.addMetric(METRIC.oldestSweep, MetricUnit.Seconds, Math.round((ages[0]?.ageMs ?? 0) / 1000));
     const health = fleetHealth(registry, index, monitoring, now);
-    recordHealth(health, { units: SIGNALS, byClass }, { logger, metrics });
+    recordHealth(health, { units: SIGNALS, byClass }, { logger, metrics }, tick);
     logger.info('outcomes folded', {
       clusters: Object.keys(index.clusters).length,
       unreadable: unreadable.length,
@@ -136,21 +172,22 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
     return health;
   }
 
-  /** A try counts, whatever comes of it: a page that fails must not be made again with every batch. */
-  async function publishPage(
-    { everyMs, publish }: PageOptions,
-    health: FleetHealth,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const now = clock();
-    if (pagedAt !== undefined && now - pagedAt < everyMs) return;
-    pagedAt = now;
+  async function publishPage({ publish }: PageOptions, health: FleetHealth, signal: AbortSignal): Promise<void> {
     try {
       await publish(health, signal);
       count(metrics, { [METRIC.pagesUnwritten]: 0 });
     } catch (error) {
       count(metrics, { [METRIC.pagesUnwritten]: 1 });
       logger.error('report page not written', { problem: awsProblem(STATE_KEYS.page, error) });
+    }
+  }
+
+  /** What stays is folded again, which changes nothing. */
+  async function remove(messages: readonly ReceivedMessage[], signal: AbortSignal): Promise<void> {
+    try {
+      await queue.remove(messages, signal);
+    } catch (error) {
+      logger.warn('outcomes not deleted', { problem: awsProblem('outcomes', error) });
     }
   }
 
@@ -175,4 +212,9 @@ export function createFoldBatch(options: FoldBatchOptions): FoldBatch {
       return undefined;
     }
   }
+}
+
+/** The first tick of an interval makes it; when that one was lost, the next. */
+function isDue({ everyMs }: PageOptions, before: number | undefined, tick: number): boolean {
+  return before === undefined || Math.floor(before / everyMs) < Math.floor(tick / everyMs);
 }
