@@ -4,9 +4,7 @@ import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { SweepOrder } from '../../../lambdas/contracts/order.ts';
 import type { Journal, JournalEntry } from '../../../lambdas/journal/journal.ts';
 import { policyHash } from '../../../lambdas/journal/sweep-journal.ts';
-
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
-
 import { failure } from '../journal/values.ts';
 import { answer, type Handler, statusBody } from '../kubernetes/tls-server.ts';
 import { minuteOver } from './minute-over-tls.ts';

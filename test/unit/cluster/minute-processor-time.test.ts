@@ -2,9 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { StageContext } from '../../../lambdas/cluster/stage.ts';
 import type { OrderedAudit, SweepOrder } from '../../../lambdas/contracts/order.ts';
 import { charged, createProcessorBudget } from '../../../lambdas/processor-time.ts';
-
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
-
 import { auditSummary, PARIS, rolloutSummary } from '../fleet/values.ts';
 import { answer, type Handler } from '../kubernetes/tls-server.ts';
 import { minuteOver } from './minute-over-tls.ts';
