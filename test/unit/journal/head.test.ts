@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
-import { advance, decodeHead, encodeHead, headOfObject } from '../../../lambdas/journal/head.ts';
+import { advance, decodeHead, headOfObject } from '../../../lambdas/journal/head.ts';
+import { MAX_JOURNAL_OBJECT } from '../../../lambdas/journal/journal-store.ts';
 import { CLUSTER, entry } from './values.ts';
 
 const HEAD = advance(undefined, CLUSTER, [entry(1)])?.head;
 const readWith = (recent: unknown) => decodeHead(Buffer.from(JSON.stringify({ ...HEAD, recent })), CLUSTER);
 
 it('reads a head as it was written', () => {
-  expect(HEAD && decodeHead(encodeHead(HEAD), CLUSTER)).toEqual(HEAD);
+  expect(decodeHead(Buffer.from(JSON.stringify(HEAD)), CLUSTER)).toEqual(HEAD);
 });
 
 it('is told from the last object of a chain with the times at which its decisions were made', () => {
@@ -28,9 +29,27 @@ it('reads of recent decisions only those that it could have written', () => {
   expect(readWith(recent)?.recent).toEqual({ '0123456789abcdef': 5 });
 });
 
-it('puts what is larger than an object into one of its own', () => {
-  const large = (number: number) => entry(number, { message: 'm'.repeat(5 * 1024 * 1024) });
-  expect(advance(undefined, CLUSTER, [large(1), large(2)])).toMatchObject({ added: 1, rest: 1 });
-  expect(advance(undefined, CLUSTER, [entry(1), large(2), entry(3)])).toMatchObject({ added: 1, rest: 2 });
-  expect(advance(undefined, CLUSTER, [entry(1), entry(2)])).toMatchObject({ added: 2, rest: 0 });
+it('puts five hundred entries into one object, and the rest into others', () => {
+  const entries = Array.from({ length: 501 }, (_, number) => entry(number));
+  expect(advance(undefined, CLUSTER, entries)).toMatchObject({ added: 500, rest: 1 });
+  expect(advance(undefined, CLUSTER, entries.slice(1))).toMatchObject({ added: 500, rest: 0 });
+});
+
+it('can be read again however large its entries are', () => {
+  const largest = (number: number) =>
+    entry(number, {
+      csr: `${number}${'"'.repeat(250)}`,
+      requester: '"'.repeat(300),
+      message: '"'.repeat(600),
+      names: Array.from({ length: 16 }, () => '"'.repeat(253)),
+      evidence: Array.from({ length: 20 }, () => ({ source: 'machine', object: '"'.repeat(300), readAt: '2026' })),
+    });
+  const { head, rest } =
+    advance(
+      undefined,
+      CLUSTER,
+      Array.from({ length: 500 }, (_, number) => largest(number)),
+    ) ?? {};
+  expect(rest).toBe(0);
+  expect(Buffer.byteLength(JSON.stringify(head))).toBeLessThan(MAX_JOURNAL_OBJECT);
 });
