@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Dirent } from 'node:fs';
 import { link, mkdir, open, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ByteObject } from '../aws/byte-objects.ts';
 import { AwsError } from '../aws/errors.ts';
 import type { ListedObject } from '../aws/object-list.ts';
+import { sha256 } from './chain.ts';
 import type { Journal } from './journal.ts';
 import { type JournalStore, MAX_JOURNAL_OBJECT } from './journal-store.ts';
 import { createJournal } from './s3-journal.ts';
@@ -80,7 +81,7 @@ export function directoryJournalStore(directory: string): JournalStore {
     if (file === undefined) return undefined;
     if ((await file.stat()).size > MAX_JOURNAL_OBJECT) return { bytes: undefined, etag: 'too large' };
     const bytes = await file.readFile();
-    return { bytes, etag: etagOf(bytes) };
+    return { bytes, etag: sha256(bytes) };
   }
 
   return {
@@ -103,7 +104,7 @@ export function directoryJournalStore(directory: string): JournalStore {
       } finally {
         await rm(temporary, { force: true });
       }
-      return etagOf(bytes);
+      return sha256(bytes);
     },
     async *objects(prefix, signal) {
       for await (const object of walk(prefix.slice(0, prefix.lastIndexOf('/') + 1))) {
@@ -128,8 +129,4 @@ function absent(error: unknown): undefined {
 
 function hasCode(error: unknown, ...codes: readonly unknown[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(error.code);
-}
-
-function etagOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { readJson } from '../contracts/contract.ts';
 import { JournalHead } from '../contracts/journal-line.ts';
-import { CHAIN_START, type ChainEnd, chainLines, readLine } from './chain.ts';
+import { CHAIN_START, type ChainEnd, chainLines, readLine, sha256 } from './chain.ts';
 import type { JournalEntry } from './journal.ts';
 import { dayOfObject, journalKey, parseJournalKey } from './keys.ts';
 
@@ -28,10 +27,7 @@ export function entryKey(entry: {
   const { kind, outcome, at } = entry;
   // Of two writes that were done each counts.
   const when = kind === 'rollout' && (outcome === 'written' || outcome === 'unknown') ? String(at) : '';
-  return createHash('sha256')
-    .update(JSON.stringify(entry, SAME.split(' ')) + when)
-    .digest('hex')
-    .slice(0, 16);
+  return sha256(JSON.stringify(entry, SAME.split(' ')) + when).slice(0, 16);
 }
 
 /** The next state of a chain. */
