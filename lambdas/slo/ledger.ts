@@ -41,7 +41,7 @@ export function foldFates(
 
   // What is kept follows from the latest `now` alone, not from how often this was done.
   const latest = closedBefore + OPEN;
-  const minutes = [...open.values()].toSorted(byPeriod);
+  const minutes = [...open.values()].toSorted(([a], [b]) => a - b);
   const closed = minutes.filter(([minute]) => minute < closedBefore && minute * MINUTE_MS >= since);
   const hours = Map.groupBy(added(before.hours, closed, HOUR), ([hour]) => hour * HOUR < latest - HOURS_KEPT);
   return {
@@ -74,7 +74,7 @@ function isBetter(known: OpenRow, looked: OpenRow): boolean {
   return later < 0 || (later === 0 && String(looked) < String(known));
 }
 
-/** Adds finer rows to those they belong to, `ratio` of them to one. */
+/** Adds finer rows to those they belong to, `ratio` of them to one; all in their order, and no finer one is of before. */
 function added(rows: readonly FateRow[], finer: readonly (FateRow | OpenRow)[], ratio: number): readonly FateRow[] {
   const sums = new Map(rows.map((row) => [row[0], row]));
   for (const [unit, us, others, missed, refused, unprovable] of finer) {
@@ -83,9 +83,5 @@ function added(rows: readonly FateRow[], finer: readonly (FateRow | OpenRow)[], 
     const had = sums.get(start) ?? [start, 0, 0, 0, 0, 0];
     sums.set(start, [start, had[1] + us, had[2] + others, had[3] + missed, had[4] + refused, had[5] + unprovable]);
   }
-  return [...sums.values()].toSorted(byPeriod);
-}
-
-function byPeriod([a]: FateRow | OpenRow, [b]: FateRow | OpenRow): number {
-  return a - b;
+  return [...sums.values()];
 }
