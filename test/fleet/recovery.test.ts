@@ -153,13 +153,13 @@ ${recovery}`);
     kinds: () => [...new Set(findingsOf(hub.index()).map(({ of, kind }) => `${of} ${kind}`))].toSorted(),
     /** Lines of the journal about recovery, of an unbroken one. */
     async journal(): Promise<readonly string[]> {
-      const files = s3JournalStore({ client: new S3Client(config), bucket: JOURNAL_BUCKET });
-      const { chains } = await verifyJournal(files, {}, signal);
+      const store = s3JournalStore({ client: new S3Client(config), bucket: JOURNAL_BUCKET });
+      const { chains } = await verifyJournal(store, {}, signal);
       expect(chains.flatMap(({ problems }) => problems)).toEqual([]);
       const lines: string[] = [];
-      for await (const { key } of files.objects('journal/', signal)) {
-        const body = await files.read(key, signal);
-        for (const line of String(body).trimEnd().split('\n')) {
+      for await (const { key } of store.objects('journal/', signal)) {
+        const object = await store.read(key, signal);
+        for (const line of String(object?.bytes).trimEnd().split('\n')) {
           const { kind, window, csr, reason, outcome, by } = JSON.parse(line);
           if (kind === 'recovery') lines.push(`${window} ${csr} ${reason} ${outcome} ${by}`);
         }
