@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { advance, decodeHead, headOfObject } from '../../../lambdas/journal/head.ts';
 import { MAX_JOURNAL_OBJECT } from '../../../lambdas/journal/journal-store.ts';
 import { CLUSTER, entry } from './values.ts';
@@ -27,6 +27,38 @@ it('reads of recent decisions only those that it could have written', () => {
     aaaaaaaaaaaaaaaa: null,
   };
   expect(readWith(recent)?.recent).toEqual({ '0123456789abcdef': 5 });
+});
+
+it.each(['', 'x', '\n\n'])('reads no head whose lines end with %j', (end) => {
+  const body = HEAD?.body.trimEnd() + end;
+  expect(decodeHead(Buffer.from(JSON.stringify({ ...HEAD, body })), CLUSTER)).toBeUndefined();
+});
+
+describe('what was written lately', () => {
+  const at = (seconds: number) => new Date(Date.parse('2026-11-21T10:00:00Z') + seconds * 1_000).toISOString();
+  const next = (number: number, seconds: number, head = HEAD) =>
+    advance(head, CLUSTER, [entry(number, { at: at(seconds) })])?.head;
+
+  it('is forgotten after an hour', () => {
+    expect(Object.values(next(2, 3_599)?.recent ?? {})).toHaveLength(2);
+    expect(Object.values(next(2, 3_600)?.recent ?? {})).toHaveLength(1);
+    expect(Object.values(next(2, -3_600)?.recent ?? {})).toHaveLength(1);
+  });
+
+  it('is not written again until then, and then it is', () => {
+    expect(next(1, 60, next(2, 3_599))).toBeUndefined();
+    expect(next(1, 60, next(2, 3_600))).toMatchObject({ seq: 3 });
+  });
+
+  it('is the newest ten thousand', () => {
+    const recent = Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, n) => [n.toString(16).padStart(16, '0'), Date.parse(at(n / 10)) / 1_000]),
+    );
+    const kept = next(2, 1_001, HEAD && { ...HEAD, recent })?.recent ?? {};
+    expect(Object.keys(kept)).toHaveLength(10_000);
+    expect(kept).not.toHaveProperty('0'.repeat(16));
+    expect(kept).toHaveProperty('1'.padStart(16, '0'));
+  });
 });
 
 it('puts five hundred entries into one object, and the rest into others', () => {

@@ -266,6 +266,11 @@ const TAMPERINGS: readonly (readonly [
     (bucket) => put(bucket, B, textOf(bucket, B).slice(0, -1)),
     [B, 3, 'it is no line of a journal'],
   ],
+  [
+    'the hash of a line is taken away',
+    edited(B, ([one = '', ...rest]) => [one.replace(/,"hash":"\w+"/, ''), ...rest]),
+    [B, 1, 'it is no line of a journal'],
+  ],
   ['an object is emptied', (bucket) => put(bucket, B, ''), [B, 1, 'it is no line of a journal']],
   [
     'an object is other bytes',
@@ -507,6 +512,23 @@ describe('a verification', () => {
         { cluster: CLUSTER, lines: 6, first: 4, problems: [] },
         { cluster: OTHER, lines: 0, problems: [] },
       ]);
+    });
+
+    it('takes the day of the first object as it is, and of no other', async () => {
+      const bucket = await journal();
+      moved(A, keyOf(DAY_2, 1))(bucket);
+      expect(await verify(bucket, { since: DAY_2 })).toEqual([]);
+      moved(B, LATE_B)(bucket);
+      expect(await verify(bucket, { since: DAY_2 })).toMatchObject([
+        { object: LATE_B, message: 'its key is not that of its lines' },
+      ]);
+    });
+
+    it('finds lines of a later day than the first object says', async () => {
+      const bucket = await journal();
+      removed(A)(bucket);
+      moved(B, keyOf(DAY_1, 4))(bucket);
+      expect(await verify(bucket, { since: DAY_1 })).toMatchObject([{ object: keyOf(DAY_1, 4) }]);
     });
 
     it('finds that all of them are gone', async () => {
