@@ -259,6 +259,13 @@ export const EQUIVALENT_MUTANTS: Readonly<
       ["error instanceof Error && 'code' in error", "error instanceof Error || 'code' in error"],
     ],
   ],
+  'lambdas/journal/verify-chain.ts': [
+    [
+      'An object without a line is not looked at for its place.',
+      ['known[0]?.seq ?? 0', 'known[0]?.seq ?? 1'],
+      ['known[0]?.seq ?? 0', 'known[0]?.seq'],
+    ],
+  ],
   'lambdas/x509/certificate-key.ts': [['The octet was found by its index.', ['octets[first] ?? 0', 'octets[first]']]],
   'lambdas/x509/decode-certificate-request.ts': [
     [

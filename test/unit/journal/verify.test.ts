@@ -267,6 +267,12 @@ const TAMPERINGS: readonly (readonly [
     [B, 3, 'it is no line of a journal'],
   ],
   [
+    'a line is no JSON but for its hash',
+    edited(B, (lines) => lines.with(1, `{no,"hash":"${'0'.repeat(64)}"}`)),
+    [B, 2, 'it is no line of a journal'],
+  ],
+  ['the number of a line is no number', replaced(B, '"seq":5', '"seq":"5"'), [B, 2, 'it is no line of a journal']],
+  [
     'the hash of a line is taken away',
     edited(B, ([one = '', ...rest]) => [one.replace(/,"hash":"\w+"/, ''), ...rest]),
     [B, 1, 'it is no line of a journal'],
