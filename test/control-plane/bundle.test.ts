@@ -7,7 +7,7 @@ import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { encodeOrder } from '../../lambdas/contracts/order.ts';
 import type { SweepOutcome } from '../../lambdas/contracts/outcome.ts';
-import type { Chaining, DecisionEntry } from '../../lambdas/journal/journal.ts';
+import type { DecisionEntry } from '../../lambdas/journal/journal.ts';
 import { s3JournalStore } from '../../lambdas/journal/journal-store.ts';
 import { verifyJournal } from '../../lambdas/journal/verify.ts';
 import { awsClientConfig, awsEnvironment } from '../fleet/aws/aws-environment.ts';
@@ -252,7 +252,7 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
       .keys('journal')
       .filter((key) => key.startsWith('journal/'))
       .flatMap((key) => (aws.s3.read('journal', key)?.toString('utf8') ?? '').trim().split('\n'))
-      .map((line): DecisionEntry & Chaining => JSON.parse(line));
+      .map((line): DecisionEntry => JSON.parse(line));
     expect(lines).toHaveLength(chains[0]?.lines ?? 0);
     // Each once, however often it was swept.
     expect(lines.map(({ csr, verdict, outcome }) => `${csr} ${verdict} ${outcome}`).toSorted()).toEqual([
