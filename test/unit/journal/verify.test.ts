@@ -411,23 +411,22 @@ describe('a verification', () => {
 
   it('looks again at a chain that grows meanwhile, as far as its head knows, and at its newest days alone', async () => {
     const bucket = await journal();
-    const { read, objects } = bucket.store;
     const append = async (number: number) =>
       writerOf(bucket).append(CLUSTER, [entry(number, { at: `${DAY_3}T11:00:00.000Z` })], never);
     const prefixes: string[] = [];
     const store: JournalStore = {
       ...bucket.store,
       async read(key, signal) {
-        if (key !== HEAD) return read(key, signal);
+        if (key !== HEAD) return bucket.store.read(key, signal);
         // Two sweeps since the objects were listed, and one since the head was read.
         for (const number of [10, 11]) await append(number);
-        const head = await read(key, signal);
+        const head = await bucket.store.read(key, signal);
         await append(12);
         return head;
       },
       objects(prefix, signal) {
         prefixes.push(prefix);
-        return objects(prefix, signal);
+        return bucket.store.objects(prefix, signal);
       },
     };
     const { chains } = await verifyJournal(store, { cluster: CLUSTER, since: DAY_1 }, never);
@@ -476,10 +475,9 @@ describe('a verification', () => {
     ['an object that is gone by now', B, undefined, [{ object: C, line: 1 }]],
   ] as const)('finds %s', async (_, wrong, answer, found) => {
     const bucket = await journal();
-    const { read } = bucket.store;
     const store: JournalStore = {
       ...bucket.store,
-      read: async (key, signal) => (key === wrong ? answer : read(key, signal)),
+      read: async (key, signal) => (key === wrong ? answer : bucket.store.read(key, signal)),
     };
     const { chains } = await verifyJournal(store, { cluster: CLUSTER }, never);
     expect(chains[0]?.problems).toMatchObject(found);
