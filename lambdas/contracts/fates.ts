@@ -7,9 +7,6 @@ import { Count } from './values.ts';
 const MAX_MINUTES = 120;
 /** Made in one minute: far more than any API server takes. */
 const MAX_REQUESTS = 10_000_000;
-/** An hour and a half of minutes, three days of hours, 31 days, and room for another version. */
-const MAX_PERIODS = { open: 240, hours: 120, days: 60 } as const;
-
 /** The fates of the requests that were made in one period (whole minutes, hours or days since the epoch), in the order of `FATES`. */
 export type FateRow = readonly [
   period: number,
@@ -20,7 +17,8 @@ export type FateRow = readonly [
   unprovable: number,
 ];
 
-type OpenRow = readonly [...row: FateRow, lookedAt: number];
+/** A minute, and when it was looked at. Milliseconds since the epoch. */
+export type OpenRow = readonly [...row: FateRow, lookedAt: number];
 
 /** What one sweep says: each minute once, and no more requests than there can be. */
 export const FateRows = rowsOf<FateRow>(6, MAX_MINUTES).check(
@@ -31,25 +29,25 @@ export const FateRows = rowsOf<FateRow>(6, MAX_MINUTES).check(
 );
 
 /**
- * The fates of the requests of one cluster, as the fleet index keeps them. Each minute counts once, as the first look at it after its 15 minutes told:
- * a second, late or repeated look at the same minute changes nothing, a lost one is made good by the next within the hour.
+ * The fates of the requests of one cluster, as the fleet index keeps them: what the windows of the objective need, minutes for an hour, hours for three days,
+ * days for thirty. Each minute counts once, as the first look at it after its 15 minutes told: a second, late or repeated look at the same minute changes
+ * nothing, a lost one is made good by the next within the hour.
  *
- * Bounded: about 90 minutes, 75 hours and 32 days.
+ * Sparse, by period; it has room for another version. What one cluster makes of it is at most 12 kB of JSON, in an index that is written once a minute for all.
  */
 export const SloLedger = z.object({
-  /** Minutes that a late outcome may still tell of: the row, and when it was looked at (milliseconds since the epoch). Sparse, by minute. */
-  open: rowsOf<OpenRow>(7, MAX_PERIODS.open),
-  /** Closed ones, folded: `[hour since the epoch, …counts]`, of the last three days. Sparse. */
-  hours: rowsOf<FateRow>(6, MAX_PERIODS.hours),
-  /** `[day since the epoch, …counts]`, of the 30 days before. Sparse. */
-  days: rowsOf<FateRow>(6, MAX_PERIODS.days),
+  /** Minutes that a late outcome may still tell of. */
+  open: rowsOf<OpenRow>(7, 240),
+  /** Minutes that are closed. */
+  hours: rowsOf<FateRow>(6, 120),
+  days: rowsOf<FateRow>(6, 60),
   /**
    * The first look at the cluster. Milliseconds since the epoch. What was asked before does not count: no one watched the cluster then, and that its
-   * requests wait is often why it was added. A ledger without it counts everything.
+   * requests wait is often why it was added.
    */
-  since: z.optional(Count),
+  since: Count,
   /** Earlier minutes are closed, also for a writer whose clock is behind. Whole minutes since the epoch. */
-  closedBefore: z.optional(Count),
+  closedBefore: Count,
 });
 export type SloLedger = Contract<typeof SloLedger>;
 
@@ -71,7 +69,7 @@ function isCount(value: unknown): boolean {
 }
 
 /** The newest time in a ledger. Milliseconds since the epoch. */
-export function latestOf({ open, hours, days, since = 0, closedBefore = 0 }: SloLedger): number {
+export function latestOf({ open, hours, days, since, closedBefore }: SloLedger): number {
   return Math.max(
     since,
     closedBefore * MINUTE_MS,

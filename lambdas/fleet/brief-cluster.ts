@@ -6,7 +6,6 @@ import type { VerdictLine } from '../contracts/outcome.ts';
 import type { HoldReason } from '../contracts/rollout-summary.ts';
 import { fitting } from '../fitting.ts';
 import { signalOf } from '../health/finding-signals.ts';
-import { coarsened } from '../slo/ledger.ts';
 
 /** Characters. The beginning of a text tells the most. */
 const SHORT = 80;
@@ -66,18 +65,16 @@ export function terse(whole: IndexedCluster): IndexedCluster {
 }
 
 /**
- * {@link terse}, in about 6 kB, for when thousands of clusters each say as much as they can: the newest hostile request alone is told, findings are counted
- * without their class, and the objective knows hours instead of minutes, so that of its burn only the slow one is told. Every other signal stays.
- * Pure; twice is once.
+ * {@link terse}, in about 5 kB beside the objective, for when thousands of clusters each say as much as they can: the newest hostile request alone is told, and
+ * findings are counted without their class. Every signal stays. Pure; twice is once.
  */
 export function bare(whole: IndexedCluster): IndexedCluster {
   const cluster = terse(whole);
-  const { verdicts, audit, slo } = cluster;
+  const { verdicts, audit } = cluster;
   return {
     ...cluster,
     verdicts: verdicts?.filter((line) => line === newestOf(verdicts)),
     audit: audit?.tally === undefined ? audit : { ...audit, ...withoutClasses(audit.findings, audit.tally) },
-    slo: slo && coarsened(slo),
   };
 }
 

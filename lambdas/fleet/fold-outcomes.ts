@@ -1,6 +1,5 @@
 import { unionOf } from '../audit/summary.ts';
 import type { AuditSummary } from '../contracts/audit-summary.ts';
-import type { SloLedger } from '../contracts/fates.ts';
 import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from '../contracts/fleet-index.ts';
 import type { DispatchOutcome, Outcome, SweepOutcome } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
@@ -118,14 +117,9 @@ function requestsOf(
 ): Pick<IndexedCluster, 'slo' | 'verdicts'> {
   const known = foldVerdicts(before?.verdicts ?? [], verdicts, now);
   return {
-    slo: fates === undefined ? closed(before?.slo, now) : foldFates(before?.slo, fates, Date.parse(startedAt), now),
+    slo: fates === undefined ? before?.slo : foldFates(before?.slo, fates, Date.parse(startedAt), now),
     verdicts: known.length === 0 ? undefined : known,
   };
-}
-
-/** Who did not look tells of no minute; they are over all the same. */
-function closed(ledger: SloLedger | undefined, now: number): SloLedger | undefined {
-  return ledger === undefined ? undefined : foldFates(ledger, [], ledger.since ?? now, now);
 }
 
 function lastAudit(before: AuditSummary | undefined, audit: AuditSummary | undefined): AuditSummary | undefined {

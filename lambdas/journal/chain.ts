@@ -13,29 +13,29 @@ export interface ChainEnd {
 /** Of a chain without a line. */
 export const CHAIN_START: ChainEnd = { seq: 0, hash: '0'.repeat(64) };
 
-/** Lines of a chain, and where it ends then. */
-export interface ChainedLines {
-  /** NDJSON, with a newline after each line. */
-  readonly body: string;
-  readonly end: ChainEnd;
-}
-
-/** Writes entries as the next lines of a chain. Pure. */
-export function chainLines(before: ChainEnd, entries: readonly JournalEntry[]): ChainedLines {
+/**
+ * Writes entries as the next lines of a chain. Pure.
+ *
+ * @returns NDJSON, with a newline after each line, and where the chain ends then
+ */
+export function chainLines(
+  before: ChainEnd,
+  entries: readonly JournalEntry[],
+): { readonly body: string; readonly end: ChainEnd } {
   let end = before;
   let body = '';
   for (const entry of entries) {
     const line = JSON.stringify({ ...entry, seq: end.seq + 1, previous: end.hash });
-    const hash = lineHash(line);
+    const hash = sha256(line);
     body += `${line.slice(0, -1)},"hash":"${hash}"}\n`;
     end = { seq: end.seq + 1, hash };
   }
   return { body, end };
 }
 
-/** SHA-256 of a line without its `hash`, in hexadecimal digits. */
-function lineHash(line: string): string {
-  return createHash('sha256').update(line, 'utf8').digest('hex');
+/** In hexadecimal digits. */
+export function sha256(data: string | Uint8Array): string {
+  return createHash('sha256').update(data).digest('hex');
 }
 
 /** `hash` is the last property, so that what is hashed is the text as it stands: no second serialization has to agree with the first. */
@@ -63,5 +63,5 @@ export function readLine(text: string): RawLine | undefined {
   const value = readJson(JournalObject, text, MAX_LINE);
   const line = value.ok ? read(JournalLine, value.value) : value;
   if (!value.ok || !line.ok) return undefined;
-  return { ...line.value, hash, intact: lineHash(`${before}}`) === hash, value: value.value };
+  return { ...line.value, hash, intact: sha256(`${before}}`) === hash, value: value.value };
 }

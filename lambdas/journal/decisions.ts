@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { Acted } from '../approval/act.ts';
 import type { NameProof } from '../approval/verdict.ts';
+import { fitting } from '../fitting.ts';
 import { printable } from '../printable.ts';
 import { EVIDENCE_SOURCE_IDS, EVIDENCE_SOURCES } from '../tables/evidence-sources.ts';
+import { sha256 } from './chain.ts';
 import type { DecisionEntry, JournalEntry, JournalEvidence } from './journal.ts';
 
 /** What all decisions of one sweep have in common. */
@@ -33,8 +34,8 @@ export interface DecisionCollector {
 export const MAX_LEFT = 500;
 
 const MAX_NAMES = 100;
-/** Of all names of a line together: a hundred names of a real node are shorter. */
-const MAX_NAME_CHARACTERS = 4_096;
+/** Of all names of a line together, in bytes of JSON: a hundred names of a real node are shorter. */
+const MAX_NAME_BYTES = 4_096;
 const MAX_EVIDENCE = 20;
 
 /**
@@ -80,7 +81,11 @@ function entryOf(
     csr: printable(csr.name, 253),
     uid: printable(csr.uid, 100),
     requester: printable(csr.username, 300),
-    names: firstNames(names),
+    names: fitting(
+      names.slice(0, MAX_NAMES).map(({ name }) => printable(name, 253)),
+      MAX_NAMES,
+      MAX_NAME_BYTES,
+    ),
     nameCount: names.length,
     verdict,
     reason: judged.reason,
@@ -90,21 +95,9 @@ function entryOf(
     policy: policy === undefined ? undefined : printable(policy, 100),
     policyHash,
     evidence: evidenceOf(names, at),
-    requestHash: csr.request === undefined ? undefined : createHash('sha256').update(csr.request).digest('hex'),
+    requestHash: csr.request === undefined ? undefined : sha256(csr.request),
     program,
   };
-}
-
-function firstNames(names: readonly NameProof[]): string[] {
-  const kept: string[] = [];
-  let characters = 0;
-  for (const { name } of names.slice(0, MAX_NAMES)) {
-    const safe = printable(name, 253);
-    characters += safe.length;
-    if (characters > MAX_NAME_CHARACTERS) break;
-    kept.push(safe);
-  }
-  return kept;
 }
 
 /** Each object once. An owner that contradicts has no source of its own in a verdict: it is that of its object. */

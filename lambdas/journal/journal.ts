@@ -109,16 +109,6 @@ export interface JournalEvidence {
   readonly readAt: string;
 }
 
-/** What a line has beside its entry. What is hashed is the line without `hash`, as it stands in the object. */
-export interface Chaining {
-  /** From 1 on, one for each line of the cluster, without a gap. */
-  readonly seq: number;
-  /** `hash` of the line before it; 64 zeros for the first one. */
-  readonly previous: string;
-  /** SHA-256 in hexadecimal digits. */
-  readonly hash: string;
-}
-
 /**
  * Where the decisions of the fleet are kept: append-only objects, `journal/<day>/<id of the cluster>/<first seq>.ndjson`, each with the lines of one sweep.
  *

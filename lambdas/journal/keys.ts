@@ -27,6 +27,17 @@ export function parseJournalKey(key: string): JournalKey | undefined {
   return { day, cluster, seq: Number(seq) };
 }
 
+/**
+ * The day of the key of an object with lines of these times: the newest, and never before that of the object before it, so that the order of the keys is that of the
+ * chain whatever a clock says.
+ *
+ * @param before key of the object before it
+ */
+export function dayOfObject(before: string | undefined, lines: readonly { readonly at: string }[]): string {
+  const days = lines.map(({ at }) => at.slice(0, 10));
+  return [parseJournalKey(before ?? '')?.day ?? '', ...days].toSorted().at(-1) ?? '';
+}
+
 /** Of all objects of a day. */
 export function dayPrefix(day: string): string {
   return `${JOURNAL_PREFIX}${day}/`;

@@ -1,6 +1,6 @@
 import { NODE_PREFIX } from '../approval/rules/rules.ts';
 import { type RawLine, readLine } from './chain.ts';
-import type { JournalFiles } from './journal-files.ts';
+import type { JournalStore } from './journal-store.ts';
 import { type JournalWindow, listObjects, readObjects } from './verify.ts';
 
 /** Which lines are looked for: those to which all of it applies. */
@@ -31,7 +31,7 @@ export interface SearchResult {
  * @throws AwsError, or an error of the file system, when something cannot be read
  */
 export async function searchJournal(
-  files: JournalFiles,
+  store: JournalStore,
   query: JournalQuery,
   limit: number,
   signal: AbortSignal,
@@ -42,7 +42,7 @@ export async function searchJournal(
   let searched = 0;
   let unreadable = 0;
   const newest = (): RawLine[] => lines.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, limit);
-  for await (const { key, bytes } of readObjects(files, listObjects(files, query, signal), signal)) {
+  for await (const { key, bytes } of readObjects(store, listObjects(store, query, signal), signal)) {
     onObject?.(key);
     if (bytes === undefined) unreadable += 1;
     for (const text of bytes?.toString('utf8').split('\n') ?? []) {

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { ApprovalPolicy } from '../approval/policy.ts';
 import { AwsError } from '../aws/errors.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import type { Problem } from '../contracts/problem.ts';
 import { printable } from '../printable.ts';
+import { sha256 } from './chain.ts';
 import type { CollectedDecisions } from './decisions.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 
@@ -73,7 +73,7 @@ function unwrittenProblem(error: unknown, cluster: string): Problem {
 
 /** SHA-256 of the policies as canonical JSON, in hexadecimal digits. */
 export function policyHash(policies: readonly ApprovalPolicy[]): string {
-  return createHash('sha256').update(canonicalJson(policies), 'utf8').digest('hex');
+  return sha256(canonicalJson(policies));
 }
 
 /** Hashes policies once. */

@@ -1,57 +1,25 @@
 import { isUtf8 } from 'node:buffer';
 import type { JournalHead } from '../contracts/journal-line.ts';
 import { CHAIN_START, type ChainEnd, type RawLine, readLine } from './chain.ts';
-import { headOfObject } from './head.ts';
-import { parseJournalKey } from './keys.ts';
-
-/**
- * What is wrong with a chain.
- *
- * - `edited`: a line does not have the hash that it says.
- * - `unlinked`: a line does not follow the one before it: that one was replaced, and hashed again.
- * - `removed-line`, `removed-object`: numbers are missing inside of an object, or between two.
- * - `reordered`, `duplicated`: the lines of an object are in another order, or a line is there twice.
- * - `fork`: two different lines have one number.
- * - `other-cluster`: a line of another cluster.
- * - `misplaced`: an object under a key that is not its own: of another day, or of another first line.
- * - `unreadable`, `too-large`: what is no line, or an object that no certmarshal wrote.
- * - `head-missing`, `head-damaged`: nobody can say where the chain ends.
- * - `truncated`: the head knows lines that are not there.
- * - `forged-tail`: there are lines that the head does not know.
- * - `head-mismatch`: the last line is not the one that the head knows.
- * - `anchor`: the line that was noted down earlier is another one by now, or gone.
- * - `stray`: an object that does not belong to the journal.
- */
-export type TamperKind =
-  | 'edited'
-  | 'unlinked'
-  | 'removed-line'
-  | 'removed-object'
-  | 'reordered'
-  | 'duplicated'
-  | 'fork'
-  | 'other-cluster'
-  | 'misplaced'
-  | 'unreadable'
-  | 'too-large'
-  | 'head-missing'
-  | 'head-damaged'
-  | 'truncated'
-  | 'forged-tail'
-  | 'head-mismatch'
-  | 'anchor'
-  | 'stray';
+import { dayOfObject, headKey, JOURNAL_PREFIX, journalKey } from './keys.ts';
 
 /** One thing that is wrong, and where. Its texts may quote what is in the bucket: they are to be made printable. */
 export interface ChainProblem {
-  readonly kind: TamperKind;
   /** Key of the object. */
   readonly object: string;
   /** Of the object, from 1 on. */
   readonly line?: number;
   /** One sentence without a full stop. */
   readonly message: string;
+  /** What a person does about it. */
+  readonly remedy: string;
 }
+
+const VERSIONS =
+  'The bucket keeps every version: aws s3api list-object-versions --bucket BUCKET --prefix KEY shows what stood there and when it changed; CloudTrail says who did it.';
+const HEADS =
+  'Compare the versions of the head: aws s3api list-object-versions --bucket BUCKET --prefix heads/. The next sweep with a decision writes a new one.';
+const NOTED = 'What was noted down is the proof: the chain was written anew since. Compare the versions in the bucket.';
 
 /** A chain, as far as it was looked at. */
 export interface VerifiedChain {
@@ -64,7 +32,7 @@ export interface VerifiedChain {
   readonly end?: ChainEnd;
   /** The last object was not written yet; its lines were read from the head, and nothing is lost. */
   readonly pending: boolean;
-  /** The first ones of `problemCount`. */
+  /** The first ones of `problemCount`; of an object the first line that does not follow from the one before. */
   readonly problems: readonly ChainProblem[];
   readonly problemCount: number;
 }
@@ -76,225 +44,128 @@ export type HeadReading = JournalHead | 'missing' | 'damaged';
 export interface ChainVerifier {
   /** The next object in the order of the keys. @param bytes undefined when it is too large to be read */
   take(key: string, bytes: Buffer | undefined): void;
-  /** Whether the objects end where this head says, the last one possibly in the head only. */
-  endsAt(head: HeadReading): boolean;
   finish(head: HeadReading): VerifiedChain;
-  /** Key of the last object that was taken. */
-  readonly lastKey: string | undefined;
-}
-
-export interface ChainVerifierOptions {
-  readonly cluster: string;
-  /** The first day that is looked at, `2026-11-21`; what was before is not known then. @default from the beginning */
-  readonly since?: string | undefined;
-  /** Lines that were noted down earlier. */
-  readonly expected?: readonly ChainEnd[];
+  /** Key of the last object that was taken; before the first one what is before all keys that are looked at. */
+  readonly at: string;
 }
 
 const MAX_PROBLEMS = 100;
 
-/** `unknown`: what was there could not be read, so that anything may follow. */
-type Position = { readonly seq: number; readonly hash: string | undefined } | 'before' | 'unknown';
-
-export function createChainVerifier({ cluster, since, expected = [] }: ChainVerifierOptions): ChainVerifier {
+/**
+ * @param since the first day that is looked at, `2026-11-21`; what was before is taken as it is
+ * @param expected lines that were noted down earlier
+ */
+export function createChainVerifier(
+  cluster: string,
+  since: string | undefined,
+  expected: readonly ChainEnd[],
+): ChainVerifier {
   const problems: ChainProblem[] = [];
+  const noted = new Map(expected.map(({ seq, hash }) => [seq, hash]));
+  const met = new Map<number, string>();
   let problemCount = 0;
   let objects = 0;
   let lines = 0;
   let first: number | undefined;
-  let lastKey: string | undefined;
-  let day: string | undefined;
-  let at: Position = since === undefined ? { ...CHAIN_START } : 'before';
-  /** Hashes by number, of this object and the one before. */
-  let known = new Map<number, string>();
-  let before = new Map<number, string>();
-  const anchors = new Map(expected.map(({ seq, hash }) => [seq, hash]));
-  const met = new Set<number>();
+  let at = JOURNAL_PREFIX + (since ?? '');
+  /** The line that the next one has to follow; undefined where nobody knows it. */
+  let end = since === undefined ? CHAIN_START : undefined;
 
-  const report = (kind: TamperKind, object: string, message: string, line?: number): void => {
+  const report = (object: string, message: string, remedy: string, line?: number): void => {
     problemCount += 1;
-    if (problems.length < MAX_PROBLEMS) problems.push({ kind, object, line, message });
+    if (problems.length < MAX_PROBLEMS) problems.push({ object, line, message, remedy });
   };
 
   function take(key: string, bytes: Buffer | undefined): void {
-    objects += 1;
-    lastKey = key;
-    before = known;
-    known = new Map();
-    const texts = bytes === undefined || !isUtf8(bytes) ? undefined : bytes.toString('utf8').split('\n');
-    if (texts === undefined || texts.length < 2) {
-      if (bytes === undefined) report('too-large', key, 'it is larger than any object of the journal');
-      else
-        report(
-          'unreadable',
-          key,
-          bytes.length === 0 ? 'it is empty, where lines have to be' : 'it does not hold lines of text',
-        );
-      at = 'unknown';
-      day = undefined;
-      return;
-    }
-    const cut = texts.pop() !== '';
-    if (cut) report('unreadable', key, 'its last line has no end: the object was cut', texts.length + 1);
-    takeLines(key, texts.map(readLine));
-    if (cut) at = 'unknown';
-  }
-
-  function takeLines(key: string, read: readonly (RawLine | undefined)[]): void {
-    checkPlace(key, read);
-    const later = new Set(read.flatMap((line) => (line === undefined ? [] : [line.seq])));
-    const early = new Set<number>();
+    const known = problemCount;
+    const read = linesOf(bytes);
     for (const [index, line] of read.entries()) {
-      lines += 1;
-      const number = index + 1;
-      if (line === undefined) {
-        report('unreadable', key, 'it is no line of a journal', number);
-        at = typeof at === 'string' ? 'unknown' : { seq: at.seq + 1, hash: undefined };
-        continue;
-      }
-      if (!line.intact) report('edited', key, `line ${line.seq} was changed after it was written`, number);
-      if (line.cluster !== cluster)
-        report('other-cluster', key, `line ${line.seq} is of cluster ${line.cluster}`, number);
-      follow(key, line, { number, later, early });
-      later.delete(line.seq);
-      checkAnchor(key, line, number);
-      known.set(line.seq, line.hash);
+      const message = line === undefined ? unreadable(bytes) : wrongWith(line, end, cluster);
+      // One change of an object is one problem: what follows is compared with what is there.
+      if (message !== undefined && problemCount === known) report(key, message, VERSIONS, index + 1);
+      end = line;
+      if (line === undefined) continue;
+      first ??= line.seq;
+      if (noted.has(line.seq)) met.set(line.seq, line.hash);
     }
+    if (problemCount === known && !isInPlace(key, read)) report(key, 'its key is not that of its lines', VERSIONS);
+    objects += 1;
+    lines += read.length;
+    at = key;
   }
 
-  /** Whether a line is the next one. Goes on from what is there, so that one change is one problem. */
-  function follow(
-    key: string,
-    { seq, previous, hash }: RawLine,
-    { number, later, early }: { number: number; later: ReadonlySet<number>; early: Set<number> },
-  ): void {
-    const here = at;
-    if (early.delete(seq)) return;
-    if (here === 'unknown' || here === 'before') {
-      if (here === 'before') first ??= seq;
-      if (seq === 1 && previous !== CHAIN_START.hash)
-        report('unlinked', key, 'line 1 says that another line was before it', number);
-    } else if (seq <= here.seq) {
-      const earlier = known.get(seq) ?? before.get(seq);
-      if (earlier !== undefined && earlier !== hash)
-        report('fork', key, `there are two different lines ${seq}`, number);
-      else report('duplicated', key, `line ${seq} was there before`, number);
-      return;
-    } else if (seq > here.seq + 1) {
-      const missing = range(here.seq + 1, seq - 1);
-      const moved = missing.filter((each) => later.has(each));
-      if (moved.length > 0) {
-        report('reordered', key, `line ${seq} stands before line ${moved[0]}`, number);
-        for (const each of moved) early.add(each);
-      }
-      if (moved.length < seq - 1 - here.seq) {
-        const gap = here.seq + 1 === seq - 1 ? `line ${seq - 1} is` : `lines ${here.seq + 1} to ${seq - 1} are`;
-        report(number === 1 ? 'removed-object' : 'removed-line', key, `${gap} missing before it`, number);
-      }
-    } else if (here.hash !== undefined && previous !== here.hash) {
-      report(
-        'unlinked',
-        key,
-        `line ${seq} was written after another line ${here.seq} than the one that is there`,
-        number,
-      );
-    }
-    first ??= seq;
-    at = { seq, hash };
-  }
-
-  function checkPlace(key: string, read: readonly (RawLine | undefined)[]): void {
-    const place = parseJournalKey(key);
-    const [begin] = read;
-    if (place === undefined) return;
-    if (begin !== undefined && begin.seq !== place.seq)
-      report('misplaced', key, `it begins with line ${begin.seq}, and its name says ${place.seq}`, 1);
-    const days = read.flatMap((line) => (line === undefined ? [] : [line.at.slice(0, 10)]));
-    const newest = days.reduce((last, each) => (each > last ? each : last), day ?? '');
-    const isBeginning = typeof at !== 'string' && at.seq === 0;
-    // An earlier line that was not read may have had a later day.
-    const isRight = day === undefined && !isBeginning ? place.day >= newest : place.day === newest;
-    if (!isRight && read.every((line) => line !== undefined))
-      report('misplaced', key, `its lines are of ${newest}, and its name says ${place.day}`);
-    day = place.day;
-  }
-
-  function checkAnchor(key: string, { seq, hash }: RawLine, number: number): void {
-    const noted = anchors.get(seq);
-    if (noted === undefined) return;
-    met.add(seq);
-    if (noted !== hash) report('anchor', key, `line ${seq} is not the one that was noted down`, number);
-  }
-
-  function endsAt(head: HeadReading): boolean {
-    if (typeof head === 'string' || at === 'unknown') return true;
-    if (at === 'before') return isBeforeWindow(head);
-    return head.seq === at.seq || isPending(head, at.seq);
+  /** Its name says its first line and its day. */
+  function isInPlace(key: string, read: readonly (RawLine | undefined)[]): boolean {
+    const known = read.filter((line) => line !== undefined);
+    // Nobody knows the day of the object before the first one.
+    const before = objects === 0 && since !== undefined ? key : at;
+    return key === journalKey({ day: dayOfObject(before, known), cluster, seq: known[0]?.seq ?? 0 });
   }
 
   function finish(head: HeadReading): VerifiedChain {
-    const pending =
-      typeof head !== 'string' && typeof at !== 'string' && head.seq !== at.seq && isPending(head, at.seq);
-    if (pending) {
-      take(head.key, Buffer.from(head.body));
-      objects -= 1;
+    const object = headKey(cluster);
+    let pending = false;
+    if (head === 'missing') report(object, 'it does not exist: nobody can say where the chain ends', HEADS);
+    else if (head === 'damaged') report(object, 'it is no head of this chain, or was changed', HEADS);
+    else {
+      if (head.key > at && objects === 0 && since !== undefined)
+        report(object, `it knows lines up to ${head.seq}, in ${head.key}; none of them is there`, VERSIONS);
+      else if (head.key > at) {
+        // A head is written before its object, and has all of it.
+        const known = problemCount;
+        take(head.key, Buffer.from(head.body));
+        objects -= 1;
+        pending = problemCount === known;
+      }
+      if (end !== undefined && end.seq !== head.seq)
+        report(at, `it ends with line ${end.seq}, and the head of the chain with line ${head.seq}`, VERSIONS);
+      else if (end !== undefined && end.hash !== head.hash)
+        report(at, `its line ${end.seq} is not the one that the head knows`, VERSIONS);
     }
-    checkHead(head);
-    for (const [seq] of anchors) {
-      if (met.has(seq)) continue;
-      const where =
-        first !== undefined && seq < first ? 'it is before the first line that was looked at' : 'it is gone';
-      report('anchor', `chain of ${cluster}`, `line ${seq} was noted down, and ${where}`);
+    for (const [seq, hash] of noted) {
+      if (met.get(seq) === hash) continue;
+      const message = met.has(seq)
+        ? `line ${seq} is not the one that was noted down`
+        : `line ${seq} was noted down, and ${first !== undefined && seq < first ? 'it is before the first line that was looked at' : 'it is gone'}`;
+      report(`chain of ${cluster}`, message, NOTED);
     }
-    return {
-      cluster,
-      objects,
-      lines,
-      first,
-      end: typeof at === 'string' || at.hash === undefined || at.seq === 0 ? undefined : { seq: at.seq, hash: at.hash },
-      pending,
-      problems,
-      problemCount,
-    };
-  }
-
-  function isBeforeWindow({ key }: JournalHead): boolean {
-    return since !== undefined && (parseJournalKey(key)?.day ?? '') < since;
-  }
-
-  function checkHead(head: HeadReading): void {
-    const object = `heads/${cluster}.json`;
-    if (head === 'missing') report('head-missing', object, 'it does not exist: nobody can say where the chain ends');
-    else if (head === 'damaged') report('head-damaged', object, 'it is no head of this chain, or was changed');
-    else if (at === 'before') {
-      if (!isBeforeWindow(head))
-        report('truncated', object, `it knows lines up to ${head.seq}, in ${head.key}; none of them is there`);
-    } else if (at !== 'unknown') {
-      if (head.seq > at.seq)
-        report('truncated', object, `it knows lines up to ${head.seq}; those after ${at.seq} are not there`);
-      else if (head.seq < at.seq)
-        report('forged-tail', lastKey ?? object, `lines after ${head.seq} are there, which the head does not know`);
-      else if (at.hash !== undefined && head.hash !== at.hash)
-        report('head-mismatch', lastKey ?? object, `its line ${at.seq} is not the one that the head knows`);
-    }
+    const last = end === undefined || end.seq === 0 ? undefined : { seq: end.seq, hash: end.hash };
+    return { cluster, objects, lines, first, end: last, pending, problems, problemCount };
   }
 
   return {
     take,
-    endsAt,
     finish,
-    get lastKey() {
-      return lastKey;
+    get at() {
+      return at;
     },
   };
 }
 
-/** Whether only the last object is missing, and the head has it. */
-function isPending(head: JournalHead, seq: number): boolean {
-  return parseJournalKey(head.key)?.seq === seq + 1 && headOfObject(head.key, head.body)?.seq === head.seq;
+/** What has no line, or no end of its last one, has one that cannot be read. */
+function linesOf(bytes: Buffer | undefined): readonly (RawLine | undefined)[] {
+  const texts = bytes !== undefined && isUtf8(bytes) ? bytes.toString('utf8').split('\n') : [];
+  const rest = texts.pop();
+  const read = texts.map(readLine);
+  return rest === '' && read.length > 0 ? read : [...read, undefined];
 }
 
-/** No more than tell that some of them moved. */
-function range(from: number, to: number): number[] {
-  return Array.from({ length: Math.min(to - from + 1, 100_000) }, (_, index) => from + index);
+function unreadable(bytes: Buffer | undefined): string {
+  return bytes === undefined ? 'it is larger than any object of the journal' : 'it is no line of a journal';
+}
+
+/** Why a line does not follow from the one before it; undefined where it does. */
+function wrongWith(
+  { seq, previous, intact, cluster: of }: RawLine,
+  before: ChainEnd | undefined,
+  cluster: string,
+): string | undefined {
+  if (!intact) return `line ${seq} was changed after it was written`;
+  if (of !== cluster) return `line ${seq} is of cluster ${of}`;
+  if (before === undefined || (seq === before.seq + 1 && previous === before.hash)) return undefined;
+  if (seq === before.seq + 1)
+    return `line ${seq} was written after another line ${before.seq} than the one that is there`;
+  if (seq <= before.seq) return `line ${seq} stands after line ${before.seq}`;
+  const missing = seq === before.seq + 2 ? `line ${seq - 1} is` : `lines ${before.seq + 1} to ${seq - 1} are`;
+  return `${missing} missing before it`;
 }

@@ -1,6 +1,7 @@
+import type { ListedObject } from '../aws/object-list.ts';
 import type { ChainEnd } from './chain.ts';
 import { decodeHead } from './head.ts';
-import type { JournalFiles, ListedObject } from './journal-files.ts';
+import { type JournalStore, MAX_JOURNAL_OBJECT } from './journal-store.ts';
 import {
   clusterPrefix,
   dayPrefix,
@@ -10,14 +11,7 @@ import {
   parseHeadKey,
   parseJournalKey,
 } from './keys.ts';
-import { MAX_JOURNAL_OBJECT } from './s3-journal.ts';
-import {
-  type ChainProblem,
-  type ChainVerifier,
-  createChainVerifier,
-  type HeadReading,
-  type VerifiedChain,
-} from './verify-chain.ts';
+import { type ChainProblem, type ChainVerifier, createChainVerifier, type VerifiedChain } from './verify-chain.ts';
 
 /** Which part of the journal is looked at. */
 export interface JournalWindow {
@@ -43,11 +37,13 @@ export interface Verification {
 }
 
 const MAX_STRAYS = 100;
+const STRAY = {
+  message: 'it does not belong to the journal: nothing of certmarshal writes it',
+  remedy: 'Find out with CloudTrail who put it there; only the role of the sweep may write to this bucket.',
+};
 const READS_AT_ONCE = 16;
 /** Of objects that are read at once, in bytes. */
 const READ_BYTES = 2 * MAX_JOURNAL_OBJECT;
-/** Sweeps go on meanwhile: a chain that grew since it was listed is looked at again. */
-const LOOKS = 4;
 
 /**
  * Looks at every chain of a journal, line by line, in memory that does not grow with it.
@@ -55,143 +51,117 @@ const LOOKS = 4;
  * @throws AwsError, or an error of the file system, when something cannot be read
  */
 export async function verifyJournal(
-  files: JournalFiles,
+  store: JournalStore,
   { expected = new Map(), onObject, ...window }: VerifyOptions,
   signal: AbortSignal,
 ): Promise<Verification> {
   const verifiers = new Map<string, ChainVerifier>();
   const strays: ChainProblem[] = [];
   let strayCount = 0;
-  const verifierOf = (cluster: string): ChainVerifier => {
-    const noted = expected.get(cluster) ?? [];
-    const known = verifiers.get(cluster) ?? createChainVerifier({ cluster, since: window.since, expected: noted });
+  /** @param cluster undefined for an object that has none */
+  const verifierOf = (cluster: string | undefined, object: string): ChainVerifier | undefined => {
+    if (cluster === undefined) {
+      strayCount += 1;
+      if (strays.length < MAX_STRAYS) strays.push({ object, ...STRAY });
+      return undefined;
+    }
+    const known = verifiers.get(cluster) ?? createChainVerifier(cluster, window.since, expected.get(cluster) ?? []);
     verifiers.set(cluster, known);
     return known;
   };
-  const stray = (object: string): void => {
-    strayCount += 1;
-    const message = 'it does not belong to the journal: nothing of certmarshal writes it';
-    if (strays.length < MAX_STRAYS) strays.push({ kind: 'stray', object, message });
-  };
 
-  for await (const { key, bytes } of readObjects(files, listObjects(files, window, signal), signal)) {
-    const cluster = parseJournalKey(key)?.cluster;
-    if (cluster === undefined) stray(key);
-    else verifierOf(cluster).take(key, bytes);
+  for await (const { key, bytes } of readObjects(store, listObjects(store, window, signal), signal)) {
+    verifierOf(parseJournalKey(key)?.cluster, key)?.take(key, bytes);
     onObject?.(key);
   }
-  for (const cluster of expected.keys()) if (window.cluster === undefined) verifierOf(cluster);
-  if (window.cluster !== undefined) verifierOf(window.cluster);
-  else
-    for await (const { key } of files.objects(HEAD_PREFIX, signal)) {
-      const cluster = parseHeadKey(key);
-      if (cluster === undefined) stray(key);
-      else verifierOf(cluster);
-    }
+  for (const cluster of window.cluster === undefined ? expected.keys() : [window.cluster])
+    verifierOf(cluster, headKey(cluster));
+  if (window.cluster === undefined)
+    for await (const { key } of store.objects(HEAD_PREFIX, signal)) verifierOf(parseHeadKey(key), key);
 
   const chains: VerifiedChain[] = [];
   const clusters = [...verifiers].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  for (let from = 0; from < clusters.length; from += READS_AT_ONCE)
+  while (clusters.length > 0)
     chains.push(
       ...(await Promise.all(
         clusters
-          .slice(from, from + READS_AT_ONCE)
-          .map(async ([cluster, verifier]) => end(files, cluster, verifier, window, signal)),
+          .splice(0, READS_AT_ONCE)
+          .map(async ([cluster, verifier]) => finished(store, cluster, verifier, signal)),
       )),
     );
   return { chains, strays, strayCount };
 }
 
-async function end(
-  files: JournalFiles,
+/** Sweeps go on meanwhile: what the head knows and was not listed yet is looked at too, and what came after the head is left to the next verification. */
+async function finished(
+  store: JournalStore,
   cluster: string,
   verifier: ChainVerifier,
-  { since }: JournalWindow,
   signal: AbortSignal,
 ): Promise<VerifiedChain> {
-  let head = await readHead(files, cluster, signal);
-  for (let look = 1; look < LOOKS && !verifier.endsAt(head); look += 1) {
-    const { lastKey } = verifier;
-    const from = lastKey === undefined ? since : parseJournalKey(lastKey)?.day;
-    const listed = listObjects(files, { cluster, since: from ?? '' }, signal, lastKey);
-    for await (const { key, bytes } of readObjects(files, listed, signal)) verifier.take(key, bytes);
-    head = await readHead(files, cluster, signal);
+  const found = await store.read(headKey(cluster), signal);
+  const head = decodeHead(found?.bytes, cluster);
+  const { at } = verifier;
+  if (head !== undefined && head.key > at) {
+    const since = at.slice(JOURNAL_PREFIX.length).split('/')[0];
+    for await (const { key, bytes } of readObjects(store, listObjects(store, { cluster, since }, signal), signal))
+      if (key > at && key <= head.key) verifier.take(key, bytes);
   }
-  return verifier.finish(head);
-}
-
-async function readHead(files: JournalFiles, cluster: string, signal: AbortSignal): Promise<HeadReading> {
-  const bytes = await files.read(headKey(cluster), signal);
-  if (bytes === undefined) return 'missing';
-  return (bytes === 'too-large' ? undefined : decodeHead(bytes, cluster)) ?? 'damaged';
+  return verifier.finish(head ?? (found === undefined ? 'missing' : 'damaged'));
 }
 
 /** Objects of a window in the order of their keys, which for each cluster is that of its chain. */
 export async function* listObjects(
-  files: JournalFiles,
-  { cluster, since }: JournalWindow,
-  signal: AbortSignal,
-  after = '',
-): AsyncGenerator<ListedObject> {
-  for (const prefix of await prefixesOf(files, { cluster, since }, signal))
-    for await (const object of files.objects(prefix, signal)) {
-      if (object.key <= after) continue;
-      const of = parseJournalKey(object.key)?.cluster;
-      // The prefix of a cluster is also that of others whose id goes on after it.
-      if (cluster === undefined || of === cluster) yield object;
-    }
-}
-
-async function prefixesOf(
-  files: JournalFiles,
+  store: JournalStore,
   { cluster, since = '' }: JournalWindow,
   signal: AbortSignal,
-): Promise<readonly string[]> {
-  if (cluster === undefined && since === '') return [JOURNAL_PREFIX];
-  const days = (await files.folders(JOURNAL_PREFIX, signal)).filter((day) => day >= since).toSorted();
-  return days.map((day) => (cluster === undefined ? dayPrefix(day) : clusterPrefix(day, cluster)));
+): AsyncGenerator<ListedObject> {
+  const all = cluster === undefined && since === '';
+  const days = all ? [] : (await store.folders(JOURNAL_PREFIX, signal)).filter((day) => day >= since).toSorted();
+  const prefixes = days.map((day) => (cluster === undefined ? dayPrefix(day) : clusterPrefix(day, cluster)));
+  // The prefix of a cluster is also that of others whose id goes on after it.
+  for (const prefix of all ? [JOURNAL_PREFIX] : prefixes)
+    for await (const object of store.objects(prefix, signal))
+      if (cluster === undefined || parseJournalKey(object.key)?.cluster === cluster) yield object;
 }
 
 export interface ReadObject {
   readonly key: string;
-  /** Undefined when it is too large. */
+  /** Undefined when it is too large, or not of the journal. */
   readonly bytes: Buffer | undefined;
 }
 
 /** Several at once, in their order. One that is gone by now is left out. */
 export async function* readObjects(
-  files: JournalFiles,
+  store: JournalStore,
   listed: AsyncIterable<ListedObject>,
   signal: AbortSignal,
 ): AsyncGenerator<ReadObject> {
-  let waiting: ListedObject[] = [];
+  let keys: string[] = [];
   let bytes = 0;
-  const read = async (): Promise<readonly (ReadObject | undefined)[]> => {
-    const batch = waiting;
-    waiting = [];
-    bytes = 0;
-    return Promise.all(batch.map(async (object) => readObject(files, object, signal)));
-  };
-  for await (const object of listed) {
-    const size = Math.min(object.size, MAX_JOURNAL_OBJECT);
-    if (waiting.length > 0 && (waiting.length >= READS_AT_ONCE || bytes + size > READ_BYTES))
-      yield* present(await read());
-    waiting.push(object);
+  for await (const { key, size } of listed) {
     bytes += size;
+    if (keys.length === READS_AT_ONCE || bytes > READ_BYTES) {
+      yield* await readAll(store, keys, signal);
+      keys = [];
+      bytes = size;
+    }
+    keys.push(key);
   }
-  yield* present(await read());
+  yield* await readAll(store, keys, signal);
 }
 
-function present(read: readonly (ReadObject | undefined)[]): readonly ReadObject[] {
-  return read.filter((object) => object !== undefined);
-}
-
-async function readObject(
-  files: JournalFiles,
-  { key, size }: ListedObject,
+async function readAll(
+  store: JournalStore,
+  keys: readonly string[],
   signal: AbortSignal,
-): Promise<ReadObject | undefined> {
-  if (parseJournalKey(key) === undefined || size > MAX_JOURNAL_OBJECT) return { key, bytes: undefined };
-  const bytes = await files.read(key, signal);
-  return bytes && { key, bytes: bytes === 'too-large' ? undefined : bytes };
+): Promise<readonly ReadObject[]> {
+  const read = await Promise.all(
+    keys.map(async (key): Promise<ReadObject | undefined> => {
+      if (parseJournalKey(key) === undefined) return { key, bytes: undefined };
+      const found = await store.read(key, signal);
+      return found && { key, bytes: found.bytes };
+    }),
+  );
+  return read.filter((object) => object !== undefined);
 }

@@ -1,6 +1,6 @@
 import type { SloLedger } from '../contracts/fates.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
-import { FATES, type FateCounts, WAIT_MS } from './fates.ts';
+import { type FateCounts, WAIT_MS } from './fates.ts';
 import { fatesBetween } from './ledger.ts';
 
 /** What a cluster, or the fleet, has reached. */
@@ -41,33 +41,21 @@ const TOLD_AFTER_MS = WAIT_MS + MINUTE_MS;
  */
 export function sloState(ledgers: readonly SloLedger[], objective: number, now: number): SloState {
   const until = now - TOLD_AFTER_MS;
-  const within = (ms: number) => total(ledgers.map((ledger) => fatesBetween(ledger, until - ms, until)));
-  const burn = (counts: FateCounts) => shareMissed(counts) / (1 - objective);
+  const within = (ms: number) => fatesBetween(ledgers, until - ms, until);
+  const burn = ({ us, others, missed }: FateCounts) =>
+    missed === 0 ? 0 : missed / (us + others + missed) / (1 - objective);
 
-  const month = total(ledgers.map((ledger) => fatesBetween(ledger, now - 30 * DAY_MS, now)));
+  const counts = fatesBetween(ledgers, now - 30 * DAY_MS, now);
+  const accepted = counts.us + counts.others;
+  const promised = accepted + counts.missed;
   const hour = within(HOUR_MS);
-  const promised = promisedOf(month);
   return {
     objective,
-    counts: month,
-    attainment: promised === 0 ? undefined : (month.us + month.others) / promised,
-    budgetLeft: 1 - burn(month),
+    counts,
+    attainment: promised === 0 ? undefined : accepted / promised,
+    budgetLeft: 1 - burn(counts),
     fastBurn: hour.missed < FAST_BURN_FLOOR ? 0 : Math.min(burn(hour), burn(within(15 * MINUTE_MS))),
     slowBurn: burn(within(3 * DAY_MS)),
     missedLately: hour.missed,
   };
-}
-
-function total(all: readonly FateCounts[]): FateCounts {
-  const sum: Record<(typeof FATES)[number], number> = { us: 0, others: 0, missed: 0, refused: 0, unprovable: 0 };
-  for (const counts of all) for (const fate of FATES) sum[fate] += counts[fate];
-  return sum;
-}
-
-function promisedOf({ us, others, missed }: FateCounts): number {
-  return us + others + missed;
-}
-
-function shareMissed(counts: FateCounts): number {
-  return counts.missed === 0 ? 0 : counts.missed / promisedOf(counts);
 }

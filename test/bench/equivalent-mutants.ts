@@ -249,7 +249,6 @@ export const EQUIVALENT_MUTANTS: Readonly<
         'const clusters = [...verifiers].toSorted(([a], [b]) => (a < b ? -1 : 2));',
       ],
     ],
-    ['Behind the last one there is none.', ['from < clusters.length', 'from <= clusters.length']],
   ],
   'lambdas/rollout/observe.ts': [
     ['Nothing asks for an object without a name.', ['if (found === undefined)', 'if (false)']],
@@ -262,8 +261,9 @@ export const EQUIVALENT_MUTANTS: Readonly<
   ],
   'lambdas/journal/verify-chain.ts': [
     [
-      'The key of a head was parsed when the head was read.',
-      ["parseJournalKey(key)?.day ?? ''", 'parseJournalKey(key)?.day'],
+      'An object without a line is not looked at for its place.',
+      ['known[0]?.seq ?? 0', 'known[0]?.seq ?? 1'],
+      ['known[0]?.seq ?? 0', 'known[0]?.seq'],
     ],
   ],
   'lambdas/x509/certificate-key.ts': [['The octet was found by its index.', ['octets[first] ?? 0', 'octets[first]']]],

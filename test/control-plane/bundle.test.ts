@@ -7,8 +7,8 @@ import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { encodeOrders } from '../../lambdas/contracts/order.ts';
 import type { SweepOutcome } from '../../lambdas/contracts/outcome.ts';
-import type { Chaining, DecisionEntry } from '../../lambdas/journal/journal.ts';
-import { s3JournalFiles } from '../../lambdas/journal/journal-files.ts';
+import type { DecisionEntry } from '../../lambdas/journal/journal.ts';
+import { s3JournalStore } from '../../lambdas/journal/journal-store.ts';
 import { verifyJournal } from '../../lambdas/journal/verify.ts';
 import { awsClientConfig, awsEnvironment } from '../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
@@ -227,7 +227,7 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
   });
 
   it('keeps every decision in the journal, in an unbroken chain', async () => {
-    const files = s3JournalFiles({ client: new S3Client(awsClientConfig(aws, HUB)), bucket: 'journal' });
+    const files = s3JournalStore({ client: new S3Client(awsClientConfig(aws, HUB)), bucket: 'journal' });
     const { chains, strayCount } = await verifyJournal(files, {}, new AbortController().signal);
     expect([chains.map(({ cluster, problemCount }) => [cluster, problemCount]), strayCount]).toEqual([
       [['berlin', 0]],
@@ -237,7 +237,7 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
       .keys('journal')
       .filter((key) => key.startsWith('journal/'))
       .flatMap((key) => (aws.s3.read('journal', key)?.toString('utf8') ?? '').trim().split('\n'))
-      .map((line): DecisionEntry & Chaining => JSON.parse(line));
+      .map((line): DecisionEntry => JSON.parse(line));
     expect(lines).toHaveLength(chains[0]?.lines ?? 0);
     // Each once, however often it was swept.
     expect(lines.map(({ csr, verdict, outcome }) => `${csr} ${verdict} ${outcome}`).toSorted()).toEqual([

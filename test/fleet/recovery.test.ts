@@ -8,7 +8,7 @@ import { recoveryWindow } from '../../bin/commands/recovery/window.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { DEFAULT_BOOTSTRAP_GROUPS, type RecoveryWindow } from '../../lambdas/contracts/recovery-window.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
-import { s3JournalFiles } from '../../lambdas/journal/journal-files.ts';
+import { s3JournalStore } from '../../lambdas/journal/journal-store.ts';
 import { verifyJournal } from '../../lambdas/journal/verify.ts';
 import { microTime } from '../../lambdas/kubernetes/leases.ts';
 import { KUBELET_CLIENT_SIGNER } from '../../lambdas/recovery/request.ts';
@@ -153,13 +153,13 @@ ${recovery}`);
     kinds: () => [...new Set(findingsOf(hub.index()).map(({ of, kind }) => `${of} ${kind}`))].toSorted(),
     /** Lines of the journal about recovery, of an unbroken one. */
     async journal(): Promise<readonly string[]> {
-      const files = s3JournalFiles({ client: new S3Client(config), bucket: JOURNAL_BUCKET });
-      const { chains } = await verifyJournal(files, {}, signal);
+      const store = s3JournalStore({ client: new S3Client(config), bucket: JOURNAL_BUCKET });
+      const { chains } = await verifyJournal(store, {}, signal);
       expect(chains.flatMap(({ problems }) => problems)).toEqual([]);
       const lines: string[] = [];
-      for await (const { key } of files.objects('journal/', signal)) {
-        const body = await files.read(key, signal);
-        for (const line of String(body).trimEnd().split('\n')) {
+      for await (const { key } of store.objects('journal/', signal)) {
+        const object = await store.read(key, signal);
+        for (const line of String(object?.bytes).trimEnd().split('\n')) {
           const { kind, window, csr, reason, outcome, by } = JSON.parse(line);
           if (kind === 'recovery') lines.push(`${window} ${csr} ${reason} ${outcome} ${by}`);
         }

@@ -4,7 +4,7 @@ import { snapshotKey } from '../../lambdas/audit/s3-snapshots.ts';
 import { decodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
 import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
-import type { Chaining, DecisionEntry } from '../../lambdas/journal/journal.ts';
+import type { DecisionEntry } from '../../lambdas/journal/journal.ts';
 import type { Verification } from '../../lambdas/journal/verify.ts';
 import type { Account } from './account.ts';
 import { templateOf } from './assembly.ts';
@@ -79,7 +79,7 @@ export async function expectJournal(
   assert.equal(strayCount, 0, 'objects that do not belong to the journal');
   for (const { cluster, problemCount } of chains) assert.equal(problemCount, 0, `the chain of ${cluster}`);
   assert.equal(chains.length, 2 + simulated.length, 'chains: of every cluster in which something was decided');
-  const found = async (...args: readonly string[]): Promise<readonly (DecisionEntry & Chaining)[]> =>
+  const found = async (...args: readonly string[]): Promise<readonly DecisionEntry[]> =>
     linesOf(await journal('search', ...args));
 
   for (const { cluster, name } of honest) {
@@ -95,11 +95,11 @@ export async function expectJournal(
   return chains.reduce((sum, { lines }) => sum + lines, 0);
 }
 
-function linesOf(text: string): readonly (DecisionEntry & Chaining)[] {
+function linesOf(text: string): readonly DecisionEntry[] {
   return text
     .split('\n')
     .filter((line) => line !== '')
-    .map((line): DecisionEntry & Chaining => JSON.parse(line));
+    .map((line): DecisionEntry => JSON.parse(line));
 }
 
 /** All clusters but one are well, and what is wrong with that is one finding with its remedy. */

@@ -19,7 +19,7 @@ export interface JournalOptions extends JournalSource {
 
 /** Reads a journal, telling each object it is at. */
 export interface JournalReader<T> {
-  readonly read: (files: OpenJournal['files'], onObject: (key: string) => void) => Promise<T>;
+  readonly read: (store: OpenJournal['store'], onObject: (key: string) => void) => Promise<T>;
   /** What to say of an object while it is read. */
   readonly at: (key: string) => string;
   /** Whether nothing was found of a cluster: its name may be wrong. */
@@ -42,12 +42,12 @@ export async function readJournal<T>(
 ): Promise<number> {
   const { cluster } = options;
   const journal = await openJournal(options);
-  const { files, name } = journal;
+  const { store, name } = journal;
   const progress = startProgress(stderr);
   let objects = 0;
   progress.say(`looking what is in ${name}`);
   try {
-    const result = await read(files, (key) => {
+    const result = await read(store, (key) => {
       objects += 1;
       progress.say(`${counted(objects, 'object')} read; at ${at(key)}`);
     }).finally(() => progress.done());
@@ -84,17 +84,17 @@ const MAX_HEADS = 10_000;
  * @throws AwsError, or an error of the file system
  */
 async function unknownCluster(
-  { files, name }: OpenJournal,
+  { store, name }: OpenJournal,
   cluster: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const others: string[] = [];
-  for await (const { key } of files.objects(HEAD_PREFIX, signal)) {
+  for await (const { key } of store.objects(HEAD_PREFIX, signal)) {
     const id = parseHeadKey(key);
     if (id === cluster) return undefined;
     if (id !== undefined && others.push(id) === MAX_HEADS) break;
   }
-  const line = await listObjects(files, { cluster }, signal).next();
+  const line = await listObjects(store, { cluster }, signal).next();
   if (line.done !== true) return undefined;
   const meant = others.filter((id) => id.endsWith(`/${cluster}`)).slice(0, 3);
   const hint =

@@ -42,7 +42,7 @@ export async function journalSearchCommand(
   return readJournal(
     options,
     {
-      read: (files, onObject) => searchJournal(files, query, limit, signal, onObject),
+      read: (store, onObject) => searchJournal(store, query, limit, signal, onObject),
       at: (key) => parseJournalKey(key)?.day ?? '',
       isEmpty: ({ searched, unreadable }) => searched === 0 && unreadable === 0,
       async show(result) {

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { parseDuration } from '../../../lambdas/config/duration.ts';
-import { directoryJournalFiles } from '../../../lambdas/journal/directory-journal.ts';
-import type { JournalFiles } from '../../../lambdas/journal/journal-files.ts';
+import { directoryJournalStore } from '../../../lambdas/journal/directory-journal.ts';
+import type { JournalStore } from '../../../lambdas/journal/journal-store.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { requireBucketName, requireRegion } from '../../aws-region.ts';
 import { UsageError } from '../../exit-codes.ts';
@@ -16,7 +16,7 @@ export interface JournalSource {
 
 /** A journal that can be read, and how to call it. */
 export interface OpenJournal {
-  readonly files: JournalFiles;
+  readonly store: JournalStore;
   readonly name: string;
 }
 
@@ -24,23 +24,23 @@ export interface OpenJournal {
 export async function openJournal({ bucket, directory }: JournalSource): Promise<OpenJournal> {
   if ((bucket === undefined) === (directory === undefined))
     throw new UsageError('Name the journal: either --bucket NAME, or --directory of a copy of it.');
-  if (directory !== undefined) return { files: await openDirectory(directory), name: printable(directory) };
+  if (directory !== undefined) return { store: await openDirectory(directory), name: printable(directory) };
   const name = requireBucketName(bucket ?? '');
-  const [{ S3Client }, { s3JournalFiles }] = await Promise.all([
+  const [{ S3Client }, { s3JournalStore }] = await Promise.all([
     import('@aws-sdk/client-s3'),
-    import('../../../lambdas/journal/journal-files.ts'),
+    import('../../../lambdas/journal/journal-store.ts'),
   ]);
   const client = new S3Client();
   await requireRegion(client);
-  return { files: s3JournalFiles({ client, bucket: name }), name };
+  return { store: s3JournalStore({ client, bucket: name }), name };
 }
 
-async function openDirectory(directory: string): Promise<JournalFiles> {
-  const files = directoryJournalFiles(directory);
+async function openDirectory(directory: string): Promise<JournalStore> {
+  const store = directoryJournalStore(directory);
   const { signal } = new AbortController();
   try {
     if (!(await stat(directory)).isDirectory()) throw new UsageError(`${printable(directory)} is not a directory.`);
-    const folders = await files.folders('', signal);
+    const folders = await store.folders('', signal);
     if (!folders.includes('journal') && !folders.includes('heads'))
       throw new UsageError(
         `${printable(directory)} is no copy of a journal: it has neither journal/ nor heads/. aws s3 sync s3://BUCKET ${printable(directory)}`,
@@ -49,7 +49,7 @@ async function openDirectory(directory: string): Promise<JournalFiles> {
     if (error instanceof UsageError) throw error;
     throw new UsageError(`${printable(directory)} cannot be read: ${systemErrorWords(error)}.`);
   }
-  return files;
+  return store;
 }
 
 /**

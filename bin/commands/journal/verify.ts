@@ -33,13 +33,13 @@ export async function journalVerifyCommand(
   return readJournal(
     options,
     {
-      read: (files, onObject) => verifyJournal(files, { cluster, since, expected, onObject }, signal),
+      read: (store, onObject) => verifyJournal(store, { cluster, since, expected, onObject }, signal),
       at(key) {
         const { day = '', cluster: id = '' } = parseJournalKey(key) ?? {};
         return `${day}, ${printable(id, 100)}`;
       },
-      isEmpty: ({ chains: [only] }) =>
-        only?.objects === 0 && only.lines === 0 && only.problems.every(({ kind }) => kind === 'head-missing'),
+      // That it has no head is all that can be said of it.
+      isEmpty: ({ chains: [only] }) => only?.objects === 0 && only.lines === 0 && only.problemCount === 1,
       show(result, journal) {
         const broken = result.chains.some(({ problemCount }) => problemCount > 0) || result.strayCount > 0;
         if (options.output === 'json') printJson(io, { version: 1, journal, unbroken: !broken, since, ...result });

@@ -1,7 +1,7 @@
 import type { RawLine } from '../../../lambdas/journal/chain.ts';
 import type { SearchResult } from '../../../lambdas/journal/search.ts';
 import type { Verification } from '../../../lambdas/journal/verify.ts';
-import type { ChainProblem, TamperKind, VerifiedChain } from '../../../lambdas/journal/verify-chain.ts';
+import type { ChainProblem, VerifiedChain } from '../../../lambdas/journal/verify-chain.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import { list } from '../../../lambdas/resources/fields.ts';
 import { counted } from '../../../lambdas/words.ts';
@@ -28,33 +28,6 @@ const SHOWN_ANCHORS = 50;
 
 const NUMBERS = new Intl.NumberFormat('en-US');
 
-const EARLIER_VERSION =
-  'The bucket keeps every version: aws s3api list-object-versions --bucket BUCKET --prefix KEY shows what stood there and when it changed; CloudTrail says who did it.';
-const HEAD =
-  'Compare the versions of the head: aws s3api list-object-versions --bucket BUCKET --prefix heads/. The next sweep with a decision writes a new one.';
-
-/** What a person does about each kind. */
-export const TAMPER_REMEDIES: Readonly<Record<TamperKind, string>> = {
-  edited: EARLIER_VERSION,
-  unlinked: EARLIER_VERSION,
-  'removed-line': EARLIER_VERSION,
-  'removed-object': EARLIER_VERSION,
-  reordered: EARLIER_VERSION,
-  duplicated: EARLIER_VERSION,
-  fork: EARLIER_VERSION,
-  'other-cluster': EARLIER_VERSION,
-  misplaced: EARLIER_VERSION,
-  unreadable: EARLIER_VERSION,
-  'too-large': EARLIER_VERSION,
-  'head-missing': HEAD,
-  'head-damaged': HEAD,
-  truncated: EARLIER_VERSION,
-  'forged-tail': 'Find out with CloudTrail who wrote these objects, or put an older head back in place of the newest.',
-  'head-mismatch': EARLIER_VERSION,
-  anchor: 'What was noted down is the proof: the chain was written anew since. Compare the versions in the bucket.',
-  stray: 'Find out with CloudTrail who put it there; only the role of the sweep may write to this bucket.',
-};
-
 /** A verification for people: the first line is the whole story. */
 export function verificationLines({ chains, strays, strayCount }: Verification, what: VerifiedWhat): Lines {
   const broken = chains.filter(({ problemCount }) => problemCount > 0);
@@ -69,7 +42,7 @@ export function verificationLines({ chains, strays, strayCount }: Verification, 
       '',
       strong(`${counted(strayCount, 'object that does not', 'objects that do not')} belong to the journal`),
       strays.slice(0, SHOWN_PROBLEMS).map(({ object }) => hang('  ✖ ', printable(object, 300))),
-      hang('    → ', TAMPER_REMEDIES.stray),
+      strays.slice(0, 1).map(({ remedy }) => hang('    → ', remedy)),
     ],
     pending.length > 0 && [
       '',
@@ -105,12 +78,9 @@ function brokenLines({ cluster, problems, problemCount }: VerifiedChain): Lines 
   const shown = problems.slice(0, SHOWN_PROBLEMS);
   return [
     `${strong(printable(cluster))}  ${counted(problemCount, 'problem')}`,
-    shown.map((problem) => [
-      hang(`  ${bad('✖')} `, `${printable(problem.message, 300)}  ${problem.kind}`),
-      `    ${faint(placeOf(problem))}`,
-    ]),
+    shown.map((problem) => [hang(`  ${bad('✖')} `, printable(problem.message, 300)), `    ${faint(placeOf(problem))}`]),
     problemCount > shown.length && `  … ${problemCount - shown.length} more`,
-    [...new Set(shown.map(({ kind }) => TAMPER_REMEDIES[kind]))].map((remedy) => hang('  → ', remedy)),
+    [...new Set(shown.map(({ remedy }) => remedy))].map((remedy) => hang('  → ', remedy)),
   ];
 }
 

@@ -419,7 +419,7 @@ describe('histories', () => {
     return sent.flat().toSorted((a, b) => a.deliveredAt - b.deliveredAt);
   }
 
-  const START: SloLedger = { open: [], hours: [], days: [], since: 0 };
+  const START: SloLedger = { open: [], hours: [], days: [], since: 0, closedBefore: 0 };
   const END = NOW + (LENGTH + 5 * 3_600) * 1_000;
   const folded = (sent: readonly Sent[]): SloLedger =>
     foldFates(
@@ -428,7 +428,7 @@ describe('histories', () => {
       END,
       END,
     );
-  const totals = (ledger: SloLedger) => fatesBetween(ledger, 0, Number.POSITIVE_INFINITY);
+  const totals = (ledger: SloLedger) => fatesBetween([ledger], 0, Number.POSITIVE_INFINITY);
 
   const schedule = fc.array(
     fc.record({

@@ -5,6 +5,9 @@ import { decodeOrders, encodeOrders, type SweepOrder } from '../../../lambdas/co
 import { parseRegistry } from '../../../lambdas/contracts/registry.ts';
 import { readSnapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { encodeOutcome } from '../../../lambdas/fleet/outcome-message.ts';
+import { foldFates } from '../../../lambdas/slo/ledger.ts';
+import { sloState } from '../../../lambdas/slo/objective.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lambdas/time.ts';
 import { decodeOutcome } from '../fleet/decode-outcome.ts';
 
 // What the version before wrote in a simulated fleet (test/fleet/hub): its state objects, messages of its queues, a snapshot of an audit.
@@ -48,6 +51,52 @@ describe('what the version before wrote', () => {
     expect(decoded).toMatchObject({ ok: true, value: outcome });
     const value = decoded.ok ? decoded.value : undefined;
     expect(value && JSON.parse(encodeOutcome(value))).toMatchObject(outcome);
+  });
+});
+
+describe('what became of requests', () => {
+  const minute = Math.floor(NOW / MINUTE_MS);
+  /** As the version before wrote it: ten requests in each period that it kept, one of them missed. */
+  const rows = (count: number, unit: number, ...more: readonly number[]) =>
+    Array.from({ length: count }, (_, n) => [
+      Math.floor((minute * MINUTE_MS) / unit) - count - n,
+      4,
+      3,
+      1,
+      1,
+      1,
+      ...more,
+    ]);
+  const slo = {
+    open: rows(37, MINUTE_MS, NOW),
+    hours: rows(30, HOUR_MS),
+    days: rows(14, DAY_MS),
+    since: NOW - 60 * DAY_MS,
+    closedBefore: minute - 90,
+  };
+  const stored = { ...INDEX, clusters: { berlin: { ...INDEX.clusters.berlin, slo } } };
+  const ledger = parseFleetIndex(stored, NOW)?.clusters['berlin']?.slo;
+
+  it('is kept over an upgrade, for as long as the version before would have', () => {
+    expect(ledger).toEqual(slo);
+    for (const [days, requests] of [
+      [0, 81],
+      [1, 81],
+      [5, 78],
+    ] as const) {
+      const now = NOW + days * DAY_MS;
+      const folded = foldFates(ledger, [], now, now);
+      expect(sloState([folded], 0.999, now).counts).toMatchObject({ us: 4 * requests, missed: requests });
+    }
+  });
+
+  it('is written so that the version before reads it', () => {
+    const folded = foldFates(ledger, [], NOW + DAY_MS, NOW + DAY_MS);
+    expect(Object.keys(folded)).toEqual(Object.keys(slo));
+    const lengthsOf = (lists: Pick<typeof folded, 'open' | 'hours' | 'days'>) =>
+      [lists.open, lists.hours, lists.days].map((list) => [...new Set(list.map((row) => row.length))]);
+    expect(lengthsOf(foldFates(ledger, [], NOW, NOW))).toEqual([[7], [6], [6]]);
+    expect(lengthsOf(folded)).toEqual([[], [6], [6]]);
   });
 });
 

@@ -59,7 +59,7 @@ function problem(kind: string, object = 'cluster paris', since = -DAY): Finding 
 function missed(minutes: number): SloLedger {
   const last = Math.floor(NOW / MINUTE) - 20;
   const open = Array.from({ length: minutes }, (_, i) => [last - minutes + 1 + i, 0, 0, 2, 0, 0, NOW] as const);
-  return { open, hours: [], days: [] };
+  return { open, hours: [], days: [], since: 0, closedBefore: 0 };
 }
 
 interface Case {
@@ -389,9 +389,8 @@ describe('the signals of a cluster', () => {
   });
 
   it('tell the objective over the last hour and over three days', () => {
-    const { open } = missed(30);
     const hour = Math.floor(NOW / (60 * MINUTE)) - 10;
-    const slo = { open, hours: [[hour, 60, 0, 0, 0, 0]] as const, days: [] };
+    const slo = { ...missed(30), hours: [[hour, 60, 0, 0, 0, 0]] as const };
     const { signals } = clusterOf({ indexed: { slo } });
     expect(valuesOf({ signals })).toEqual({ SloFastBurn: 1_000, SloSlowBurn: 500 });
     expect(signals[1]?.story).toMatch(/ in time: 500 times as many as the objective allows, over three days$/);

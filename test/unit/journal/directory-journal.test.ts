@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createDirectoryJournal, directoryJournalFiles } from '../../../lambdas/journal/directory-journal.ts';
+import { createDirectoryJournal, directoryJournalStore } from '../../../lambdas/journal/directory-journal.ts';
 import { headKey, journalKey } from '../../../lambdas/journal/keys.ts';
 import { verifyJournal } from '../../../lambdas/journal/verify.ts';
 import { CLUSTER, never, recovery } from './values.ts';
@@ -15,7 +15,7 @@ afterEach(async () => rm(directory, { recursive: true }));
 
 const entry = (number: number) => recovery({ csr: `csr-${number}`, uid: `uid-${number}` });
 async function chain() {
-  const { chains } = await verifyJournal(directoryJournalFiles(directory), {}, never);
+  const { chains } = await verifyJournal(directoryJournalStore(directory), {}, never);
   return chains.map(({ cluster, lines, problems }) => ({ cluster, lines, problems: problems.length }));
 }
 

@@ -11,11 +11,11 @@ describe('one chain of decisions, rollouts and recoveries', () => {
   it('is kept, verified and searched as any other', async () => {
     const bucket = memoryBucket();
     await writerOf(bucket).append(CLUSTER, [entry(1), rollout(), recovery()], never);
-    const { chains, strays } = await verifyJournal(bucket.files, {}, never);
+    const { chains, strays } = await verifyJournal(bucket.store, {}, never);
     expect([...chains.flatMap(({ problems }) => problems), ...strays]).toEqual([]);
     expect(chains).toMatchObject([{ cluster: CLUSTER, lines: 3 }]);
     const found = async (query: Parameters<typeof searchJournal>[1]) =>
-      (await searchJournal(bucket.files, query, 10, never)).lines.map(({ value }) => value['kind']);
+      (await searchJournal(bucket.store, query, 10, never)).lines.map(({ value }) => value['kind']);
     expect(new Set(await found({}))).toEqual(new Set(['decision', 'recovery', 'rollout']));
     expect(await found({ node: 'cp-1' })).toEqual(['recovery']);
   });

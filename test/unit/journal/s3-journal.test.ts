@@ -2,7 +2,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { array, assert, asyncProperty, nat, record, scheduler } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DecisionEntry } from '../../../lambdas/journal/journal.ts';
-import { s3JournalFiles } from '../../../lambdas/journal/journal-files.ts';
+import { s3JournalStore } from '../../../lambdas/journal/journal-store.ts';
 import { headKey, journalKey } from '../../../lambdas/journal/keys.ts';
 import { createS3Journal, type Rebuilt } from '../../../lambdas/journal/s3-journal.ts';
 import { verifyJournal } from '../../../lambdas/journal/verify.ts';
@@ -19,7 +19,7 @@ const FIRST = journalKey({ day: DAY, cluster: CLUSTER, seq: 1 });
 
 /** Requests in the order of their lines, of an unbroken journal. */
 async function linesOf(bucket: MemoryBucket): Promise<string[]> {
-  const { chains, strayCount } = await verifyJournal(bucket.files, {}, never);
+  const { chains, strayCount } = await verifyJournal(bucket.store, {}, never);
   expect(strayCount).toBe(0);
   expect(chains.flatMap(({ problems }) => problems)).toEqual([]);
   const bodies = [...bucket.objects]
@@ -119,7 +119,7 @@ describe('the journal in S3', () => {
         .catch(() => undefined);
       bucket.fault = undefined;
       // Between the two a verification finds nothing lost.
-      const { chains } = await verifyJournal(bucket.files, {}, never);
+      const { chains } = await verifyJournal(bucket.store, {}, never);
       expect(chains.flatMap(({ problems }) => problems)).toEqual([]);
       // What comes next, in another process: another sweep, then the repeated one.
       await writerOf(bucket).append(CLUSTER, [entry(4)], never);
@@ -261,12 +261,12 @@ describe('the journal in S3', () => {
       await createS3Journal(options).append('other', [entry(1, { cluster: 'other' })], never);
       aws.s3.remove('journal', HEAD);
       expect(await createS3Journal(options).append(CLUSTER, [entry(4)], never)).toBe(1);
-      const { chains } = await verifyJournal(s3JournalFiles(options), {}, never);
+      const { chains } = await verifyJournal(s3JournalStore(options), {}, never);
       expect(chains).toMatchObject([
         { cluster: CLUSTER, objects: 4, lines: 4, first: 1, problems: [] },
         { cluster: 'other', objects: 1, lines: 1, problems: [] },
       ]);
-      const since = await verifyJournal(s3JournalFiles(options), { cluster: 'other', since: DAY }, never);
+      const since = await verifyJournal(s3JournalStore(options), { cluster: 'other', since: DAY }, never);
       expect(since.chains).toMatchObject([{ cluster: 'other', lines: 1 }]);
     } finally {
       client.destroy();

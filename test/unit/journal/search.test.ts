@@ -8,7 +8,7 @@ async function searched(query: JournalQuery, damage: (body: string) => string = 
   await writerOf(bucket).append(CLUSTER, [entry(1), entry(2, { hostile: true })], never);
   for (const [key, bytes] of bucket.objects)
     if (key.startsWith('journal/')) bucket.objects.set(key, Buffer.from(damage(bytes.toString())));
-  return searchJournal(bucket.files, query, 10, never);
+  return searchJournal(bucket.store, query, 10, never);
 }
 
 describe('a search of the journal', () => {

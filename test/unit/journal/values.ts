@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { ByteObjects } from '../../../lambdas/aws/byte-objects.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { DecisionEntry, RecoveryEntry, RolloutEntry } from '../../../lambdas/journal/journal.ts';
-import type { JournalFiles } from '../../../lambdas/journal/journal-files.ts';
+import type { JournalStore } from '../../../lambdas/journal/journal-store.ts';
 import { createJournal, type Rebuilt } from '../../../lambdas/journal/s3-journal.ts';
 
 export const CLUSTER = '111122223333/eu-central-1/dublin';
@@ -89,8 +88,7 @@ export interface MemoryBucket {
   readonly calls: string[];
   /** Called before and after each read and write; throws where the call is to fail. */
   fault: Fault | undefined;
-  readonly bytes: ByteObjects;
-  readonly files: JournalFiles;
+  readonly store: JournalStore;
 }
 
 export function memoryBucket(initial: Iterable<readonly [string, Buffer]> = []): MemoryBucket {
@@ -105,26 +103,11 @@ export function memoryBucket(initial: Iterable<readonly [string, Buffer]> = []):
     await bucket.fault?.(call, 'after');
     return result;
   };
-  const list: Pick<JournalFiles, 'objects' | 'folders'> = {
-    async *objects(prefix) {
-      calls.push(`LIST ${prefix}`);
-      for (const key of sorted()) {
-        const bytes = objects.get(key);
-        if (key.startsWith(prefix) && bytes !== undefined) yield { key, size: bytes.length };
-      }
-    },
-    async folders(prefix) {
-      calls.push(`LIST ${prefix}`);
-      const below = sorted().filter((key) => key.startsWith(prefix));
-      const parts = below.map((key) => key.slice(prefix.length).split('/'));
-      return [...new Set(parts.flatMap(([folder = '', ...rest]) => (rest.length > 0 ? [folder] : [])))];
-    },
-  };
   const bucket: MemoryBucket = {
     objects,
     calls,
     fault: undefined,
-    bytes: {
+    store: {
       read: async (key: string) =>
         around(`GET ${key}`, () => {
           const bytes = objects.get(key);
@@ -138,8 +121,20 @@ export function memoryBucket(initial: Iterable<readonly [string, Buffer]> = []):
           objects.set(key, bytes);
           return etagOf(bytes);
         }),
-    } satisfies ByteObjects,
-    files: { ...list, read: async (key: string) => objects.get(key) } satisfies JournalFiles,
+      async *objects(prefix) {
+        calls.push(`LIST ${prefix}`);
+        for (const key of sorted()) {
+          const bytes = objects.get(key);
+          if (key.startsWith(prefix) && bytes !== undefined) yield { key, size: bytes.length };
+        }
+      },
+      async folders(prefix) {
+        calls.push(`LIST ${prefix}`);
+        const below = sorted().filter((key) => key.startsWith(prefix));
+        const parts = below.map((key) => key.slice(prefix.length).split('/'));
+        return [...new Set(parts.flatMap(([folder = '', ...rest]) => (rest.length > 0 ? [folder] : [])))];
+      },
+    },
   };
   return bucket;
 }
@@ -150,5 +145,5 @@ export function failure(kind: AwsError['kind'], object: string): AwsError {
 
 /** A writer that knows nothing yet, as a function after a cold start. */
 export function writerOf(bucket: MemoryBucket, onRebuilt?: (rebuilt: Rebuilt) => void) {
-  return createJournal({ heads: bucket.bytes, lines: bucket.bytes, list: bucket.files, onRebuilt });
+  return createJournal(bucket.store, onRebuilt);
 }

@@ -29,7 +29,8 @@ export interface Known {
 
 /** Requests of five days ago. */
 function requests(us: number, others: number, missed = 0, refused = 0, unprovable = 0): SloLedger {
-  return { open: [], hours: [], days: [[Math.floor(NOW / DAY_MS) - 5, us, others, missed, refused, unprovable]] };
+  const day = Math.floor(NOW / DAY_MS) - 5;
+  return { open: [], hours: [], days: [[day, us, others, missed, refused, unprovable]], since: 0, closedBefore: 0 };
 }
 
 /** A fleet of some clusters, as a hub judges it. */

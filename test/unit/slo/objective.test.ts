@@ -16,19 +16,17 @@ const rowOf = (unit: number, { us = 0, others = 0, missed = 0, refused = 0, unpr
   refused,
   unprovable,
 ];
+const NOTHING: SloLedger = { open: [], hours: [], days: [], since: 0, closedBefore: 0 };
 const minute = (ago: number, counts: Counts): SloLedger => ({
+  ...NOTHING,
   open: [[...rowOf(NOW / MINUTE - ago, counts), NOW]],
-  hours: [],
-  days: [],
 });
 const hour = (ago: number, counts: Counts): SloLedger => ({
-  open: [],
+  ...NOTHING,
   hours: [rowOf(NOW / MINUTE / 60 - ago, counts)],
-  days: [],
 });
 const day = (ago: number, counts: Counts): SloLedger => ({
-  open: [],
-  hours: [],
+  ...NOTHING,
   days: [rowOf(Math.floor(NOW / MINUTE / 1440) - ago, counts)],
 });
 
@@ -41,7 +39,7 @@ interface Row extends Partial<Numbers> {
 
 const TABLE: Readonly<Record<string, Row>> = {
   'no cluster': { ledgers: [] },
-  'a cluster in which nobody asked': { ledgers: [{ open: [], hours: [], days: [] }] },
+  'a cluster in which nobody asked': { ledgers: [NOTHING] },
   'only what is no promise': { ledgers: [minute(20, { refused: 9, unprovable: 9 })] },
   'all accepted': { ledgers: [minute(20, { us: 3, others: 4 })], attainment: 1 },
   'the whole budget of a month': {
