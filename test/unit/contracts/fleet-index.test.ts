@@ -190,6 +190,12 @@ describe('parseFleetIndex', () => {
     );
   });
 
+  it('knows of which tick the metrics were told, and leaves out one that is damaged or of a time to come', () => {
+    expect(parseFleetIndex({ ...WHOLE, reported: NOW }, NOW)).toEqual({ ...WHOLE, reported: NOW });
+    for (const reported of [NOW + 10 * MINUTE + 1, at(), -1, 0.5, null])
+      expect(parseFleetIndex({ ...WHOLE, reported }, NOW)).toEqual(WHOLE);
+  });
+
   it('survives every value', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
