@@ -32,17 +32,17 @@ it('tells of a certificate at 20 % and at 5 % of its life, rings on when it has 
   expect(story.ringing()).toEqual(['certificate-critical', 'critical']);
   await story.clusters.berlin.server.serveUntil(lastsLong().certificateNotAfter);
   await story.until(() => story.isOver(), 45);
-  // Every fifth minute is audited: the audits in the 60th and the 75th minute of the story are the first that see less than a fifth, and less than a
+  // Every fifth minute is audited: the audits in the 57th and the 72nd minute of the story are the first that see less than a fifth, and less than a
   // twentieth. CloudWatch wants two minutes of that.
-  expect(story.rang()).toEqual({ 'certificate-warning': 62, warning: 62, 'certificate-critical': 77, critical: 77 });
+  expect(story.rang()).toEqual({ 'certificate-warning': 59, warning: 59, 'certificate-critical': 74, critical: 74 });
   const said = 'berlin: the kube-apiserver certificate at SERVER ends in';
   const over = 'berlin: over: the kube-apiserver certificate at SERVER ends in';
   // What is away for a quarter of an hour is over, as a look every fifth minute sees it.
   expect(story.told()).toEqual([
-    `62 [warning] ${said} 16 minutes`,
-    `77 [critical] ${said} 1 minute`,
-    `91 [recovered] ${over} 16 minutes`,
-    `101 [recovered] ${over} 1 minute`,
+    `59 [warning] ${said} 19 minutes`,
+    `74 [critical] ${said} 4 minutes`,
+    `91 [recovered] ${over} 19 minutes`,
+    `101 [recovered] ${over} 4 minutes`,
   ]);
   expect(story.events()).toEqual([
     'opened CertificateWarning: berlin',
@@ -57,17 +57,17 @@ it('tells that a certificate has ended, and what that means', async () => {
   const { server } = story.clusters.berlin;
   await server.serveUntil(new Date(START - 30 * MINUTE));
   await story.minutes(13);
-  expect(story.rang()).toEqual({ 'certificate-critical': 2, 'cluster-unreadable': 11, critical: 2 });
+  expect(story.rang()).toEqual({ 'certificate-critical': 3, 'cluster-unreadable': 11, critical: 3 });
   await server.serveUntil(lastsLong().certificateNotAfter);
   await story.until(() => story.isOver(), 45);
-  const ended = 'the kube-apiserver certificate at SERVER ended 34 minutes ago';
+  const ended = 'the kube-apiserver certificate at SERVER ended 35 minutes ago';
   const unreadable =
     'its requests cannot be listed: list certificatesigningrequests on https://SERVER: the certificate of the endpoint, or the authority above it, has expired';
   expect(story.told()).toEqual([
-    `2 [critical] berlin: ${ended}`,
+    `3 [critical] berlin: ${ended}`,
     `11 [critical] berlin: ${unreadable}`,
     `31 [recovered] berlin: over: ${unreadable}`,
-    `31 [recovered] berlin: over: ${ended}`,
+    `36 [recovered] berlin: over: ${ended}`,
   ]);
   expect(story.events()).toEqual([
     'opened CertificateCritical: berlin',
@@ -94,10 +94,10 @@ it('tells of a kubelet that did not renew its certificate, and that it did', asy
   const restarted = startKubelet({ api, node, random: seededRandom(1) });
   await story.until(() => story.isOver(), 42);
   const said =
-    'the kubelet serving certificate of berlin-1 ends in 10 minutes; a kubelet renews before 90 % of the life is over, and this one did not';
-  // 90 of 100 minutes are over in the 90th, which is one with an audit.
-  expect(story.rang()).toEqual({ 'kubelet-overdue': 92, warning: 92 });
-  expect(story.told()).toEqual([`92 [warning] berlin: ${said}`, `111 [recovered] berlin: over: ${said}`]);
+    'the kubelet serving certificate of berlin-1 ends in 8 minutes; a kubelet renews before 90 % of the life is over, and this one did not';
+  // 90 of 100 minutes are over in the 90th; the next audit is in the 92nd.
+  expect(story.rang()).toEqual({ 'kubelet-overdue': 94, warning: 94 });
+  expect(story.told()).toEqual([`94 [warning] berlin: ${said}`, `116 [recovered] berlin: over: ${said}`]);
   expect(story.events()).toEqual(['opened KubeletOverdue: berlin', 'closed KubeletOverdue: berlin']);
   await restarted.stop();
   await signer.stop();

@@ -156,11 +156,12 @@ describe('audits of a fleet', () => {
     });
 
   it('takes turns by shard, each cluster once in the cadence from the beginning on', () => {
-    const orders = ordered().filter(({ tick }) => tick < START + EVERY_MINUTES * MINUTE);
+    const orders = ordered();
+    // Those that cannot be read moved to a shard of their own, with another turn.
     expect(orders.map(({ target }) => target.id).toSorted()).toEqual(NAMES.toSorted());
     const byTick = Map.groupBy(orders, ({ tick }) => tick);
     mostAuditsAtOnce = Math.max(...[...byTick.values()].map(({ length }) => length));
-    expect(mostAuditsAtOnce).toBe(NAMES.length);
+    expect(mostAuditsAtOnce).toBe(NAMES.length - 2);
     expect(new Set(orders.map(({ audit: reach }) => JSON.stringify(reach)))).toEqual(
       new Set(['{"secrets":true,"kubeletMetrics":false}']),
     );
