@@ -152,7 +152,8 @@ function rowOf({ csr, verdict, outcome }: Acted, now: number): SweepRow {
   };
 }
 
-function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[]): Problem[] {
+/** What a person must know of what was read and done. */
+export function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[]): Problem[] {
   const unreadable = (observed?.unreadable ?? []).map(({ name, problem }) => ({
     kind: 'unreadable',
     object: `CertificateSigningRequest ${name === undefined ? '(without a name)' : printable(name, 253)}`,

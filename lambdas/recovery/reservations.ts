@@ -1,6 +1,7 @@
 import type { V1Lease } from '@kubernetes/client-node';
+import type { Outcome } from '../approval/act.ts';
 import { readJson } from '../contracts/contract.ts';
-import type { Problem } from '../contracts/problem.ts';
+import type { Failure } from '../contracts/problem.ts';
 import { RecoveryRecord, type RecoveryWindow } from '../contracts/recovery-window.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
@@ -25,7 +26,7 @@ const TRIES = 4;
 /** What a window gave so far, by name of a node; or why its Lease may not be used. */
 export type Approvals =
   | { readonly ok: true; readonly approved: ReadonlyMap<string, number>; readonly lease: JsonObject | undefined }
-  | { readonly ok: false; readonly problem: Problem };
+  | { readonly ok: false; readonly failure: Failure };
 
 /**
  * Reads what a window gave.
@@ -43,11 +44,11 @@ export async function readApprovals(
   requireVersion(client, lease);
   const recorded = recordOf(lease);
   if (recorded === undefined)
-    return refused('it is there, and what certmarshal writes there cannot be read', 'If nobody needs it, remove it');
+    return unusable('it is there, and what certmarshal writes there cannot be read', 'If nobody needs it, remove it');
   const until = instant(recorded.until);
   if (recorded.window === window.id) {
     if (until !== instant(window.until))
-      return refused(
+      return unusable(
         `it counts for a window of this id that ends at ${printable(recorded.until, 40)}`,
         'Open a window with another id',
       );
@@ -56,7 +57,7 @@ export async function readApprovals(
   // One that ended before this one began has nothing to say any more, and none of them can take it back. Nor can one that was closed: it is refused as soon as this one wrote.
   const isOver = until !== undefined && until <= now && until <= (instant(window.openedAt) ?? 0);
   if (isOver || window.replaces?.includes(recorded.window) === true) return { ok: true, approved: new Map(), lease };
-  return refused(
+  return unusable(
     `it counts for window ${printable(recorded.window, 40)}, which ends at ${printable(recorded.until, 40)}`,
     'Wait until that one has ended and open a new one then; or, if nobody uses it any more, remove it',
   );
@@ -66,8 +67,7 @@ export async function readApprovals(
  * Counts one more approval for a node, before it is given. The write is conditional: at worst one is counted that is never given. Never one that is given is not.
  *
  * @param atLeast approvals that the node is known to have, should the Lease have been removed since
- * @returns `spent` when the window has none left for the node, `closed` when it is not open any more, `busy` when others write all the time
- * @throws KubernetesError; the approval may be counted, and must not be given
+ * @returns what becomes of the approval instead, where it is not counted: `overtaken` when another sweep gave the last one, `unfinished` when the window is not open any more
  */
 export async function reserve(
   client: KubernetesClient,
@@ -76,19 +76,22 @@ export async function reserve(
   atLeast: number,
   clock: () => number,
   signal: AbortSignal,
-): Promise<
-  { readonly kind: 'reserved' | 'spent' | 'closed' | 'busy' } | { readonly kind: 'refused'; problem: Problem }
-> {
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const approvals = await readApprovals(client, window, clock(), signal);
-    if (!approvals.ok) return { kind: 'refused', problem: approvals.problem };
-    const spent = Math.max(approvals.approved.get(node) ?? 0, atLeast);
-    if (spent >= window.approvals) return { kind: 'spent' };
-    if (closedBecause(window, clock()) !== undefined) return { kind: 'closed' };
-    const next = new Map(approvals.approved).set(node, spent + 1);
-    if (await write(client, approvals.lease, window, next, signal)) return { kind: 'reserved' };
+): Promise<Outcome | undefined> {
+  try {
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const approvals = await readApprovals(client, window, clock(), signal);
+      if (!approvals.ok) return { kind: 'failed', error: approvals.failure };
+      const spent = Math.max(approvals.approved.get(node) ?? 0, atLeast);
+      if (spent >= window.approvals) return { kind: 'overtaken' };
+      if (closedBecause(window, clock()) !== undefined) return { kind: 'unfinished' };
+      const next = new Map(approvals.approved).set(node, spent + 1);
+      if (await write(client, approvals.lease, window, next, signal)) return undefined;
+    }
+    return { kind: 'failed', error: failureOf('others write it all the time', 'The next sweep tries again') };
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    return { kind: 'failed', error };
   }
-  return { kind: 'busy' };
 }
 
 /**
@@ -180,15 +183,12 @@ function countsOf(approvals: RecoveryRecord['approvals']): ReadonlyMap<string, n
   );
 }
 
-function refused(message: string, what: string): { readonly ok: false; readonly problem: Problem } {
+function unusable(problem: string, what: string): { readonly ok: false; readonly failure: Failure } {
   const { namespace, name } = RECOVERY_LEASE;
-  return {
-    ok: false,
-    problem: {
-      kind: 'refused',
-      object: `Lease ${namespace}/${name}`,
-      message,
-      remedy: `${what}: kubectl -n ${namespace} delete lease ${name}.`,
-    },
-  };
+  return { ok: false, failure: failureOf(problem, `${what}: kubectl -n ${namespace} delete lease ${name}`) };
+}
+
+function failureOf(problem: string, remedy: string): Failure {
+  const { namespace, name } = RECOVERY_LEASE;
+  return { kind: 'refused', object: `Lease ${namespace}/${name}`, problem, remedy: `${remedy}.` };
 }

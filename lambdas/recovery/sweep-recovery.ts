@@ -1,39 +1,24 @@
 import { createHash } from 'node:crypto';
+import { type Acted, act, type Outcome } from '../approval/act.ts';
+import { type Decision, decide } from '../approval/decide.ts';
+import { indexEvidence } from '../approval/evidence/evidence.ts';
+import type { ListedRequests } from '../approval/observe.ts';
+import { isNewer } from '../approval/open-requests.ts';
+import { problemsOf } from '../approval/report.ts';
 import { type Problem, problemOf } from '../contracts/problem.ts';
 import type { RecoveryWindow } from '../contracts/recovery-window.ts';
-import { updateApproval } from '../kubernetes/certificate-signing-requests.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { toWhoeverEnters } from '../kubernetes/missing-right.ts';
 import { printable } from '../printable.ts';
 import { inTurns } from '../processor-time.ts';
-import { type ApprovalSubject } from '../resources/approval-subject.ts';
+import type { SigningRequest } from '../resources/signing-request.ts';
+import type { Reason, VerdictKind } from '../tables/reasons.ts';
 import { instant } from '../time.ts';
-import { decideRecovery, onlyNewest, type RecoveryDecision, type RecoveryVerdict } from './decide.ts';
-import {
-  listRecoveries,
-  type OpenRecoveries,
-  type OpenRecovery,
-  RECOVERED_CONDITION,
-  type RecoveryTarget,
-  readControlPlane,
-  readLiveness,
-} from './observe.ts';
+import type { Liveness } from './liveness.ts';
+import { listRecoveries, type RecoveryTarget, readControlPlane, readLiveness } from './observe.ts';
 import { closedBecause } from './open-window.ts';
-import type { RecoveryReason } from './reasons.ts';
+import { nodeOfRequest, recoveryPolicy } from './policy.ts';
 import { readApprovals, reserve } from './reservations.ts';
-import type { RecoveryContext } from './rules.ts';
-
-/**
- * What became of a decision.
- *
- * - `none`: nothing to write.
- * - `written`: the condition is on the object.
- * - `overtaken`: somebody else decided, deleted or replaced the object since it was read; nothing was written.
- * - `failed`: it was not written, for sure.
- * - `unfinished`: the time was over, or the window closed, before the write.
- * - `unknown`: the write was sent, and no answer says whether it was done.
- */
-export type RecoveryOutcome = 'none' | 'written' | 'overtaken' | 'failed' | 'unfinished' | 'unknown';
 
 /** One request that was judged. */
 export interface RecoveryRow {
@@ -42,11 +27,11 @@ export interface RecoveryRow {
   /** Absent when the request names none. */
   readonly node?: string;
   readonly requester: string;
-  readonly verdict: RecoveryVerdict['verdict'];
-  readonly reason: RecoveryReason;
+  readonly verdict: VerdictKind;
+  readonly reason: Reason;
   readonly message: string;
   readonly hostile: boolean;
-  readonly outcome: RecoveryOutcome;
+  readonly outcome: Outcome['kind'];
   /** SHA-256 of the bytes of `spec.request`; absent when it was missing. */
   readonly requestHash?: string;
 }
@@ -63,7 +48,7 @@ export interface RecoveryReport {
   /** False when anything could not be read, judged or written; `problems` then says what. */
   readonly complete: boolean;
   readonly rows: readonly RecoveryRow[];
-  readonly ignored: Readonly<Partial<Record<RecoveryReason, number>>>;
+  readonly ignored: Readonly<Partial<Record<Reason, number>>>;
   /** After this sweep, for each node: by the Lease, or what is known beyond it. */
   readonly approved: readonly { readonly node: string; readonly approvals: number }[];
   /** The connection was made although the serving certificate had expired. `notAfter` is RFC 3339. */
@@ -100,25 +85,25 @@ export async function sweepRecovery(
   const signal = AbortSignal.any([caller, AbortSignal.timeout(Math.max(0, Math.min(left, MAX_TIMER_MS)))]);
   const problems: Problem[] = [];
   const rows: RecoveryRow[] = [];
-  const done = (row: RecoveryRow): void => {
+  const done = (acted: Acted): void => {
+    const row = rowOf(acted);
     rows.push(row);
     onRow?.(row);
   };
-  let read: OpenRecoveries | undefined;
+  let listed: ListedRequests | undefined;
   let approved = new Map<string, number>();
   const closed =
     window.cluster === target.clusterId ? closedBecause(window, startedAt) : 'the window is for another cluster';
   if (closed === undefined) {
     try {
-      read = await listRecoveries(target, window.openedAt, signal);
-      problems.push(...read.problems);
+      const { given: seen, ...requests } = await listRecoveries(target, window, signal);
+      listed = requests;
       const approvals = await readApprovals(target.workload, window, clock(), signal);
-      approved = new Map(approvals.ok ? approvals.approved : []);
-      for (const [node, count] of [...read.given, ...given])
-        approved.set(node, Math.max(approved.get(node) ?? 0, count));
-      if (!approvals.ok) problems.push(approvals.problem);
-      else if (read.open.length > 0)
-        await decideAndAct(target, window, read, approved, { clock, signal, done, problems });
+      if (approvals.ok) approved = new Map(approvals.approved);
+      else problems.push(problemOf(approvals.failure));
+      for (const [node, count] of [...seen, ...given]) approved.set(node, Math.max(approved.get(node) ?? 0, count));
+      const judged = approvals.ok ? requests : { ...requests, open: [] };
+      problems.push(...(await judgeAndAct(target, window, judged, approved, { clock, signal, done })));
     } catch (error) {
       if (!(error instanceof KubernetesError)) throw error;
       problems.push(problemOf(error));
@@ -134,7 +119,7 @@ export async function sweepRecovery(
     closed,
     complete: problems.length === 0,
     rows,
-    ignored: Object.fromEntries(read?.ignored ?? []),
+    ignored: Object.fromEntries(listed?.ignored ?? []),
     approved: [...approved].map(([node, approvals]) => ({ node, approvals })),
     recovering:
       recovering === undefined ? undefined : { ...recovering, notAfter: new Date(recovering.notAfter).toISOString() },
@@ -145,125 +130,87 @@ export async function sweepRecovery(
 interface Acting {
   readonly clock: () => number;
   readonly signal: AbortSignal;
-  readonly done: (row: RecoveryRow) => void;
-  readonly problems: Problem[];
+  readonly done: (acted: Acted) => void;
 }
 
-async function decideAndAct(
+/** @returns what is wrong */
+async function judgeAndAct(
   target: RecoveryTarget,
   window: RecoveryWindow,
-  { open }: OpenRecoveries,
+  listed: ListedRequests,
   approved: Map<string, number>,
-  acting: Acting,
-): Promise<void> {
-  const { clock, signal, problems, done } = acting;
-  const [readings, liveness] = await Promise.all([
-    readControlPlane(target, window, signal),
-    readLiveness(target, window, signal),
-  ]);
-  for (const reading of readings)
-    if (!reading.ok)
-      problems.push({
-        kind: 'evidence',
-        object: reading.source,
-        message: reading.problem,
-        remedy: reading.remedy,
-      });
-  for (const [node, seen] of liveness)
-    if (seen.kind === 'unreadable')
-      problems.push({
-        kind: 'unreadable',
-        object: `Node ${node}`,
-        message: printable(seen.problem, 400),
-        remedy: `Give certmarshal the rights of recovery: ${toWhoeverEnters('certmarshal rbac --recovery')}.`,
-      });
-  const { cluster, clusterId } = target;
-  const context: RecoveryContext = { cluster, clusterId, window, readings, liveness, approved };
-  const now = clock();
-  const judge = ({ request }: OpenRecovery): RecoveryDecision => ({
-    request,
-    verdict: decideRecovery(request, context, now),
-  });
-  const decisions: RecoveryDecision[] = [];
-  for await (const decision of inTurns(open, judge)) {
+  { clock, signal, done }: Acting,
+): Promise<readonly Problem[]> {
+  const { cluster, clusterId, workload: client } = target;
+  const [evidence, liveness] =
+    listed.open.length === 0
+      ? [indexEvidence([]), new Map<string, Liveness>()]
+      : await Promise.all([readControlPlane(target, window, signal), readLiveness(target, window, signal)]);
+  const policies = [recoveryPolicy({ clusterId, window, liveness, approved })];
+  const decisions: Decision[] = [];
+  const judging = decide(cluster, { open: listed.open, evidence }, policies, clock());
+  for await (const decision of inTurns(judging, (decided) => decided)) {
     decisions.push(decision);
     if (signal.aborted) break;
   }
-  if (decisions.length < open.length)
-    problems.push({
-      kind: 'aborted',
-      object: `open requests of ${printable(clusterId, 150)}`,
-      message: `no time was left after ${decisions.length} of ${open.length} were judged`,
-      remedy: 'The next sweep judges them. If it stays, find out who makes so many.',
-    });
-  const subjects = new Map(open.map(({ request, subject }) => [request, subject]));
-  for (const decision of onlyNewest(decisions)) {
-    if (decision.verdict.verdict === 'approve')
-      done(await approve(target, window, decision, subjects.get(decision.request), approved, acting));
-    else done(rowOf(decision, 'none'));
+  const acted = await act(onlyNewest(decisions), {
+    client,
+    evidence,
+    policies,
+    now: clock,
+    signal,
+    onActed: done,
+    // Each is counted first, in one Lease.
+    atOnce: 1,
+    async instead({ csr }) {
+      const node = nodeOfRequest(csr);
+      if (node === undefined) return { kind: 'unfinished' };
+      const refused = await reserve(client, window, node, approved.get(node) ?? 0, clock, signal);
+      if (refused !== undefined) return refused;
+      approved.set(node, (approved.get(node) ?? 0) + 1);
+      return signal.aborted || closedBecause(window, clock()) !== undefined ? { kind: 'unfinished' } : undefined;
+    },
+  });
+  return [...[...liveness].flatMap(livenessProblem), ...problemsOf({ ...listed, evidence }, acted)];
+}
+
+/**
+ * Of the requests of one node that pass, only the newest is approved, because its kubelet has given up on the others. One that does not pass never stands in the way
+ * of one that does. Pure.
+ */
+export function onlyNewest(decisions: readonly Decision[]): readonly Decision[] {
+  const newest = new Map<string | undefined, SigningRequest>();
+  for (const { csr, verdict } of decisions) {
+    if (verdict.verdict !== 'approve') continue;
+    const node = nodeOfRequest(csr);
+    const known = newest.get(node);
+    if (known === undefined || isNewer(csr, known)) newest.set(node, csr);
   }
+  return decisions.map((decision) => {
+    const last = newest.get(nodeOfRequest(decision.csr));
+    if (decision.verdict.verdict !== 'approve' || last === undefined || last === decision.csr) return decision;
+    const message = `the node has a newer request: ${printable(last.name, 100)}`;
+    return { ...decision, verdict: { ...decision.verdict, verdict: 'leave', reason: 'Superseded', message } };
+  });
 }
 
-/** One at a time: there are at most a few. */
-async function approve(
-  { workload }: RecoveryTarget,
-  window: RecoveryWindow,
-  decision: RecoveryDecision,
-  subject: ApprovalSubject | undefined,
-  approved: Map<string, number>,
-  { clock, signal, problems }: Acting,
-): Promise<RecoveryRow> {
-  const { node } = decision.verdict;
-  const left = (reason: RecoveryReason, message: string): RecoveryRow =>
-    rowOf({ ...decision, verdict: { ...decision.verdict, verdict: 'leave', reason, message } }, 'none');
-  if (subject === undefined || node === undefined)
-    return left('ObjectMalformed', 'metadata lacks uid or resourceVersion, or is too large to be written back');
-  if (signal.aborted) return rowOf(decision, 'unfinished');
-  let sent = false;
-  try {
-    const reserved = await reserve(workload, window, node, approved.get(node) ?? 0, clock, signal);
-    switch (reserved.kind) {
-      case 'spent':
-        return left('ApprovalsSpent', 'another sweep has given the last one meanwhile');
-      case 'refused':
-        problems.push(reserved.problem);
-        return rowOf(decision, 'failed');
-      case 'closed':
-      case 'busy':
-        return rowOf(decision, 'unfinished');
-      case 'reserved':
-        approved.set(node, (approved.get(node) ?? 0) + 1);
-    }
-    if (signal.aborted || closedBecause(window, clock()) !== undefined) return rowOf(decision, 'unfinished');
-    sent = true;
-    const { message } = decision.verdict;
-    await updateApproval(workload, subject, { type: 'Approved', reason: RECOVERED_CONDITION, message }, signal);
-    return rowOf(decision, 'written');
-  } catch (error) {
-    if (!(error instanceof KubernetesError)) throw error;
-    if (sent && (error.kind === 'conflict' || error.kind === 'not-found')) return rowOf(decision, 'overtaken');
-    problems.push(problemOf(error));
-    return rowOf(decision, sent && !isRefused(error) ? 'unknown' : 'failed');
-  }
+function livenessProblem([node, seen]: readonly [string, Liveness]): readonly Problem[] {
+  if (seen.kind !== 'unreadable') return [];
+  const remedy = `Give certmarshal the rights of recovery: ${toWhoeverEnters('certmarshal rbac --recovery')}.`;
+  return [{ kind: 'unreadable', object: `Node ${node}`, message: printable(seen.problem, 400), remedy }];
 }
 
-/** Certainly not done. A status 5xx does not say so. */
-function isRefused({ status, code }: KubernetesError): boolean {
-  return status === undefined ? code === 'ECONNREFUSED' : status >= 300 && status < 500;
-}
-
-function rowOf({ request: { csr }, verdict }: RecoveryDecision, outcome: RecoveryOutcome): RecoveryRow {
-  const { node } = verdict;
+function rowOf({ csr, verdict, outcome }: Acted): RecoveryRow {
   return {
     csr: printable(csr.name, 253),
     uid: printable(csr.uid, 128),
-    node,
+    node: nodeOfRequest(csr),
     requester: printable(csr.username, 300),
     verdict: verdict.verdict,
     reason: verdict.reason,
     message: verdict.message,
     hostile: verdict.hostile,
-    outcome,
+    outcome: outcome.kind,
     requestHash: csr.request === undefined ? undefined : createHash('sha256').update(csr.request).digest('hex'),
   };
 }
