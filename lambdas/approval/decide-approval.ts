@@ -136,13 +136,14 @@ function judgeByEach(
   policies: readonly EnginePolicy[],
   now: number,
 ): readonly Judgement[] {
-  const node = csr.username.slice(NODE_PREFIX.length);
   const decoded = decodeRequest(csr);
-  const maybe = mayBeControlPlane(node, evidence);
   let verified: Judged['signature'];
   return policies.map((policy) => {
+    const { signerRules } = policy;
+    const node =
+      signerRules === undefined ? csr.username.slice(NODE_PREFIX.length) : (signerRules.nodeOf(decoded) ?? '');
     const ownership =
-      decoded.ok && policy.signerRules === undefined
+      decoded.ok && signerRules === undefined
         ? proveOwnership(decoded.request.subjectAltNames, node, evidence, policy, cluster)
         : undefined;
     const judged: Judged = {
@@ -154,14 +155,14 @@ function judgeByEach(
       evidence,
       now,
       ownership,
-      mayBeControlPlane: maybe,
+      mayBeControlPlane: mayBeControlPlane(node, evidence),
       // Once, and only where a rule asks: it takes the longest of all.
       get signature() {
         if (decoded.ok) verified ??= verifyRequestSignature(decoded.request);
         return verified;
       },
     };
-    return { policy, checks: evaluateRules(judged, policy.signerRules?.rules), names: ownership?.proofs ?? [] };
+    return { policy, checks: evaluateRules(judged, signerRules?.rules), names: ownership?.proofs ?? [] };
   });
 }
 

@@ -1,5 +1,6 @@
 import { PROVIDERS, type Provider } from '../identifiers.ts';
 import type { EvidenceSource } from '../tables/evidence-sources.ts';
+import type { DecodedRequest } from '../x509/certificate-request.ts';
 import type { Rule } from './rules/rules.ts';
 import type { Check, Verdict } from './verdict.ts';
 
@@ -33,6 +34,8 @@ export const ANY_AGE: AgeWindow = { minSeconds: 0, maxSeconds: Number.POSITIVE_I
 export interface SignerRules {
   /** The only one: a policy without rules of its own never approves for it, and one with them for no other. */
   readonly signer: string;
+  /** The node that a certificate would be for; undefined when the request names none. */
+  readonly nodeOf: (decoded: DecodedRequest) => string | undefined;
   readonly rules: readonly [Rule, ...Rule[]];
   /** What the verdict says where all of them pass. */
   readonly approval: (checks: readonly Check[]) => Pick<Verdict, 'reason' | 'message'>;

@@ -83,7 +83,8 @@ export interface RecoveryEntry {
   readonly requester: string;
   /** That the certificate would be for; absent when the request names none. */
   readonly node?: string;
-  readonly verdict: 'approve' | 'leave';
+  /** Never `deny`. */
+  readonly verdict: 'approve' | 'deny' | 'leave';
   readonly reason: Reason;
   /** What proved it, or what was looked at and not found. */
   readonly message: string;

@@ -5,18 +5,20 @@ import { ownerFromMachine } from '../approval/evidence/machine.ts';
 import { type ListedRequests, listRequests, readSource, type SweepTarget } from '../approval/observe.ts';
 import { collectOpenRequests } from '../approval/open-requests.ts';
 import { KUBELET_CLIENT_SIGNER } from '../approval/policy.ts';
+import { fail, type Outcome } from '../approval/rules/rules.ts';
 import type { RecoveryWindow } from '../contracts/recovery-window.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { listKind } from '../kubernetes/list.ts';
 import { listMachines } from '../kubernetes/machines.ts';
+import { printable } from '../printable.ts';
 import { text } from '../resources/fields.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { instant } from '../time.ts';
-import { type Liveness, livenessOf, NODE_LEASE_NAMESPACE } from './liveness.ts';
+import { asleep, NODE_LEASE_NAMESPACE } from './liveness.ts';
 import { nodeOfRequest } from './policy.ts';
 
 /** One cluster and open connections to it. */
-export interface RecoveryTarget extends Omit<SweepTarget, 'handshake'> {
+export interface RecoveryTarget extends SweepTarget {
   /** In the fleet: what a window names. */
   readonly clusterId: string;
 }
@@ -60,12 +62,13 @@ function isRecovered({ conditions }: SigningRequest, openedAt: string): boolean 
   );
 }
 
-/** What Machines and EC2 instances say of the nodes of a window, and of no other. A source that cannot be read is part of the result. */
+/** What Machines and EC2 instances say of these nodes, and of no other. A source that cannot be read is part of the result. */
 export async function readControlPlane(
   { cluster, management, machinesNamespace, vpcId, listInstances }: RecoveryTarget,
-  { nodes }: RecoveryWindow,
+  nodes: readonly string[],
   signal: AbortSignal,
 ): Promise<Evidence> {
+  if (nodes.length === 0) return indexEvidence([]);
   const wanted = (owner: Owner | undefined) =>
     owner?.nodes.some((node) => nodes.includes(node)) === true ? owner : undefined;
   const readings: Promise<SourceReading>[] = [];
@@ -80,12 +83,13 @@ export async function readControlPlane(
   return indexEvidence(await Promise.all(readings));
 }
 
-/** Node and Lease of each node of a window. What cannot be read is part of the result. */
+/** Whether these nodes are asleep. What cannot be read is part of the result. */
 export async function readLiveness(
   { workload }: RecoveryTarget,
-  { nodes }: RecoveryWindow,
+  nodes: readonly string[],
+  clock: () => number,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, Liveness>> {
+): Promise<ReadonlyMap<string, Outcome>> {
   const named = async (kind: 'nodes' | 'leases', name: string, namespace?: string): Promise<unknown> => {
     for await (const page of listKind(workload, kind, { name, namespace, signal })) {
       // Whatever a server makes of the selector.
@@ -94,14 +98,14 @@ export async function readLiveness(
     }
     return undefined;
   };
-  const entries = nodes.map(async (node): Promise<[string, Liveness]> => {
+  const look = async (node: string): Promise<Outcome> => {
     try {
       const [object, lease] = await Promise.all([named('nodes', node), named('leases', node, NODE_LEASE_NAMESPACE)]);
-      return [node, livenessOf(object, lease)];
+      return asleep(object, lease, clock());
     } catch (error) {
       if (!(error instanceof KubernetesError)) throw error;
-      return [node, { kind: 'unreadable', problem: error.message }];
+      return fail('NodeUnreadable', printable(error.message, 400));
     }
-  });
-  return new Map(await Promise.all(entries));
+  };
+  return new Map(await Promise.all(nodes.map(async (node) => [node, await look(node)] as const)));
 }

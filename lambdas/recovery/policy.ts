@@ -15,6 +15,7 @@ import {
   type Judged,
   NODE_PREFIX,
   noExtensionBut,
+  type Outcome,
   pass,
   type Rule,
   ruleOf,
@@ -25,7 +26,6 @@ import { isDnsName } from '../names.ts';
 import { printable } from '../printable.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import type { DecodedRequest } from '../x509/certificate-request.ts';
-import { LEASE_COUNTS_MS, type Liveness } from './liveness.ts';
 import { closedBecause } from './open-window.ts';
 
 /** What a window knows of its cluster, beside the evidence. */
@@ -33,8 +33,8 @@ export interface RecoveryContext {
   /** In the fleet: what a window names. */
   readonly clusterId: string;
   readonly window: RecoveryWindow;
-  /** By name of a node; one that is absent was not looked at. */
-  readonly liveness: ReadonlyMap<string, Liveness>;
+  /** Whether it is asleep, by name of a node; one that is absent was not looked at. */
+  readonly liveness: ReadonlyMap<string, Outcome>;
   /** What the window has given so far, by name of a node. */
   readonly approved: ReadonlyMap<string, number>;
 }
@@ -49,6 +49,7 @@ export function recoveryPolicy(context: RecoveryContext): EnginePolicy {
     age: { eks: ANY_AGE, 'eks-anywhere': ANY_AGE },
     signerRules: {
       signer: KUBELET_CLIENT_SIGNER,
+      nodeOf,
       rules: recoveryRules(context),
       approval(checks) {
         const found = (wanted: string) => checks.find(({ rule }) => rule === wanted)?.found ?? '';
@@ -85,18 +86,16 @@ export function recoveryRules({ window, clusterId, liveness, approved }: Recover
   const named: Rule = {
     id: 'named',
     expected: `one of ${window.nodes.map((node) => printable(node, 100)).join(', ')}`,
-    judge({ decoded }) {
-      const node = nodeOf(decoded);
-      return node !== undefined && window.nodes.includes(node) ? pass(node) : fail('NodeNotNamed', node ?? 'no node');
-    },
+    judge: ({ node }) =>
+      node !== '' && window.nodes.includes(node) ? pass(node) : fail('NodeNotNamed', node || 'no node'),
   };
   const requester: Rule = {
     id: 'requester',
-    expected: ({ decoded }) => `${NODE_PREFIX}${nodeOf(decoded) ?? '<node>'} or system:bootstrap:<6 characters>`,
+    expected: ({ node }) => `${NODE_PREFIX}${node || '<node>'} or system:bootstrap:<6 characters>`,
     judge: (judged) =>
       isItself(judged) || BOOTSTRAPPER.test(judged.csr.username)
         ? pass(judged.csr.username)
-        : hostile('RequesterNotAllowed', `“${printable(judged.csr.username, 100)}”`),
+        : hostile('RequesterNotAllowed', enumerate([judged.csr.username])),
   };
   const groupsOf = (judged: Judged): readonly string[] =>
     isItself(judged)
@@ -119,7 +118,7 @@ export function recoveryRules({ window, clusterId, liveness, approved }: Recover
       id: 'window',
       expected: `open until ${printable(window.until, 40)}, for this cluster`,
       judge({ now }) {
-        const closed = window.cluster === clusterId ? closedBecause(window, now) : 'it is for another cluster';
+        const closed = closedBecause(window, clusterId, now);
         return closed === undefined ? pass('open') : fail('WindowClosed', printable(closed, 150));
       },
     },
@@ -127,10 +126,8 @@ export function recoveryRules({ window, clusterId, liveness, approved }: Recover
     {
       id: 'common-name',
       expected: `exactly ${NODE_PREFIX}<name of a Node>, once`,
-      judge({ decoded }) {
-        const node = nodeOf(decoded);
-        return node === undefined ? hostile('CommonNameMismatch', 'none, several, or no name of a Node') : pass(node);
-      },
+      judge: ({ node }) =>
+        node === '' ? hostile('CommonNameMismatch', 'none, several, or no name of a Node') : pass(node),
     },
     named,
     requester,
@@ -152,35 +149,39 @@ export function recoveryRules({ window, clusterId, liveness, approved }: Recover
     {
       id: 'control-plane',
       expected: 'one live Machine with a nodeRef, or one running EC2 instance, of the control plane',
-      judge: ({ decoded, evidence }) => judgeControlPlane(nodeOf(decoded), evidence),
+      judge: ({ node, evidence }) => judgeControlPlane(node, evidence),
     },
     {
       id: 'ended',
       expected: 'a node that is not Ready, renews no Lease and has no valid certificate',
-      judge: (judged) => judgeEnded(judged, liveness.get(nodeOf(judged.decoded) ?? '')),
+      judge({ csr: { credentials }, node }) {
+        if (credentials === undefined) return fail('ObjectMalformed', 'spec.extra is not lists of strings');
+        if (credentials.some((credential) => credential.startsWith(CERTIFICATE)))
+          return fail('StillValid', 'it asked with a certificate');
+        return liveness.get(node) ?? fail('NodeUnreadable', 'the Node was not looked at');
+      },
     },
     {
       id: 'approvals',
       expected: `fewer than ${window.approvals} approvals before`,
-      judge({ decoded }) {
-        const spent = approved.get(nodeOf(decoded) ?? '') ?? 0;
+      judge({ node }) {
+        const spent = approved.get(node) ?? 0;
         return spent < window.approvals ? pass(`${spent}`) : fail('ApprovalsSpent', `${spent}`);
       },
     },
   ];
 }
 
-function isItself({ csr, decoded }: Judged): boolean {
-  const node = nodeOf(decoded);
-  return node !== undefined && csr.username === NODE_PREFIX + node;
+function isItself({ csr, node }: Judged): boolean {
+  return node !== '' && csr.username === NODE_PREFIX + node;
 }
 
-function judgeControlPlane(node: string | undefined, evidence: Evidence): ReturnType<Rule['judge']> {
+function judgeControlPlane(node: string, evidence: Evidence): Outcome {
   const { readings } = evidence;
   if (readings.length === 0) return fail('EvidenceMissing', 'no management cluster and no AWS account is read');
   for (const reading of readings)
     if (!reading.ok) return fail('EvidenceUnreadable', printable(`${reading.problem}. ${reading.remedy}`, 400));
-  const { owners, more } = evidence.ownersOf(node ?? '');
+  const { owners, more } = evidence.ownersOf(node);
   // A Machine that goes is still the node's; an instance that does not run may have left its name to another.
   const own = owners.filter((owner) => owner.source === 'machine' || isLive(owner));
   const found = own
@@ -193,25 +194,4 @@ function judgeControlPlane(node: string | undefined, evidence: Evidence): Return
     return fail('EvidenceAmbiguous', found);
   const worker = own.find(({ controlPlane }) => controlPlane !== true);
   return worker === undefined ? pass(found) : fail('NotControlPlane', printable(worker.object, 150));
-}
-
-function judgeEnded({ csr, now }: Judged, seen: Liveness | undefined): ReturnType<Rule['judge']> {
-  if (csr.credentials === undefined) return fail('ObjectMalformed', 'spec.extra is not lists of strings');
-  if (csr.credentials.some((credential) => credential.startsWith(CERTIFICATE)))
-    return fail('StillValid', 'it asked with a certificate');
-  switch (seen?.kind) {
-    case undefined:
-      return fail('NodeUnreadable', 'the Node was not looked at');
-    case 'unreadable':
-      return fail('NodeUnreadable', printable(seen.problem, 400));
-    case 'missing':
-      return fail('NodeMissing', 'there is no such Node');
-    case 'known': {
-      if (seen.ready) return fail('StillValid', 'the Node is Ready');
-      const { leaseRenewedAt } = seen;
-      if (leaseRenewedAt !== undefined && now - leaseRenewedAt < LEASE_COUNTS_MS)
-        return fail('StillValid', `it renewed its Lease at ${new Date(leaseRenewedAt).toISOString()}`);
-      return pass('not Ready, no Lease renewed in the last 5 minutes');
-    }
-  }
 }

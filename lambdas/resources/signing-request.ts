@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node';
 import type { RequestState } from '../contracts/observation.ts';
 import { instant } from '../time.ts';
@@ -141,6 +142,11 @@ function base64(value: string | undefined): Uint8Array | undefined {
   const bytes = Buffer.from(value, 'base64');
   // Buffer skips what is not base64; only text that encodes back to itself is what the signer reads too.
   return bytes.toString('base64') === value ? bytes : undefined;
+}
+
+/** SHA-256 of the bytes of `spec.request`, in hexadecimal digits; undefined when it was missing. */
+export function requestHash({ request }: SigningRequest): string | undefined {
+  return request === undefined ? undefined : createHash('sha256').update(request).digest('hex');
 }
 
 /** A request as far as it is counted: there may be half a million, of any signer. */

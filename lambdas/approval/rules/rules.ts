@@ -17,7 +17,7 @@ export interface Judged {
   readonly csr: SigningRequest;
   readonly cluster: ClusterContext;
   readonly policy: ApprovalPolicy;
-  /** The node name the requester authenticated as: its username without the prefix. */
+  /** The node that the certificate would be for: for serving, the username of the requester without the prefix. Empty when there is none. */
   readonly node: string;
   readonly decoded: DecodedRequest;
   /** Whether the request is signed by its own key; undefined when it could not be decoded. */
@@ -30,7 +30,8 @@ export interface Judged {
   readonly mayBeControlPlane: boolean;
 }
 
-type Outcome =
+/** What a rule says. */
+export type Outcome =
   | { readonly passed: true; readonly found: string }
   | { readonly passed: false; readonly found: string; readonly reason: Reason; readonly hostile: boolean };
 

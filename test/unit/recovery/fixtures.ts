@@ -2,13 +2,13 @@ import type { Decision } from '../../../lambdas/approval/decide.ts';
 import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
 import { indexEvidence, type SourceReading } from '../../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromMachine } from '../../../lambdas/approval/evidence/machine.ts';
+import { pass } from '../../../lambdas/approval/rules/rules.ts';
 import type { Verdict } from '../../../lambdas/approval/verdict.ts';
 import {
   DEFAULT_APPROVALS,
   DEFAULT_BOOTSTRAP_GROUPS,
   type RecoveryWindow,
 } from '../../../lambdas/contracts/recovery-window.ts';
-import type { Liveness } from '../../../lambdas/recovery/liveness.ts';
 import { type RecoveryContext, recoveryPolicy } from '../../../lambdas/recovery/policy.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import {
@@ -74,7 +74,7 @@ export function controlPlaneMachine(node: string, { worker = false, deleting = f
   };
 }
 
-export const ASLEEP: Liveness = { kind: 'known', ready: false, leaseRenewedAt: NOW - 400 * 86_400_000 };
+export const ASLEEP = pass('not Ready, no Lease');
 
 /** All that the requests of one cluster are judged by. */
 export interface World extends RecoveryContext {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decideApproval, gateReason } from '../../../lambdas/approval/decide-approval.ts';
 import { ownerFromInstance } from '../../../lambdas/approval/evidence/ec2.ts';
-import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
+import { indexEvidence, type Owner } from '../../../lambdas/approval/evidence/evidence.ts';
 import {
   DEFAULT_POLICY,
   type EnginePolicy,
@@ -10,7 +10,7 @@ import {
   KUBELET_SERVING_SIGNER,
 } from '../../../lambdas/approval/policy.ts';
 import { RULES } from '../../../lambdas/approval/rules/rules.ts';
-import { livenessOf } from '../../../lambdas/recovery/liveness.ts';
+import { asleep } from '../../../lambdas/recovery/liveness.ts';
 import { recoveryPolicy, recoveryRules } from '../../../lambdas/recovery/policy.ts';
 import { onlyNewest } from '../../../lambdas/recovery/sweep-recovery.ts';
 import { readSigningRequest, type SigningRequest } from '../../../lambdas/resources/signing-request.ts';
@@ -40,7 +40,8 @@ const RULE_IDS = recoveryRules(worldOf()).map(({ id }) => id);
 const decided = (requests: readonly SigningRequest[]) =>
   onlyNewest(requests.map((csr) => decisionOn(csr))).map(({ csr, verdict }) => [csr.name, verdict.reason]);
 const own = (node = 'cp-1') => ({ node, username: `system:node:${node}`, groups: NODE_GROUPS });
-const lease = (renewTime: string) => ({ metadata: { name: 'cp-1' }, spec: { renewTime } });
+const lease = (renewTime: unknown) => ({ metadata: { name: 'cp-1' }, spec: { renewTime } });
+const renewed = (agoMs: number) => lease(new Date(NOW - agoMs).toISOString());
 const node = (status: string) => ({ metadata: { name: 'cp-1' }, status: { conditions: [{ type: 'Ready', status }] } });
 
 describe('a request that is recovered', () => {
@@ -61,7 +62,7 @@ describe('a request that is recovered', () => {
       name: 'of a node whose Lease was last renewed 5 minutes ago',
       csr: {},
       context: worldOf({
-        liveness: new Map([['cp-1', { kind: 'known', ready: false, leaseRenewedAt: NOW - 5 * MINUTE }]]),
+        liveness: new Map([['cp-1', asleep(node('Unknown'), renewed(5 * MINUTE), NOW)]]),
       }),
     },
     {
@@ -126,9 +127,7 @@ type FailingRow = readonly [
   },
 ];
 
-const alive = (known: Partial<{ ready: boolean; leaseRenewedAt: number | undefined }>) => ({
-  liveness: new Map([['cp-1', { kind: 'known', ready: false, leaseRenewedAt: undefined, ...known } as const]]),
-});
+const living = (object: unknown, found?: unknown) => ({ liveness: new Map([['cp-1', asleep(object, found, NOW)]]) });
 const O = { oid: OID.organization, value: 'system:nodes' };
 const CN = { oid: OID.commonName, value: 'system:node:cp-1' };
 
@@ -360,14 +359,14 @@ const ROWS: readonly FailingRow[] = [
       },
     },
   ],
-  ['ended', 'a Node that is Ready', 'StillValid', { context: alive({ ready: true }) }],
+  ['ended', 'a Node that is Ready', 'StillValid', { context: living(node('True')) }],
   [
     'ended',
     'a Lease that was renewed 4 minutes ago',
     'StillValid',
-    { context: alive({ leaseRenewedAt: NOW - 5 * MINUTE + 1 }) },
+    { context: living(node('Unknown'), renewed(5 * MINUTE - 1)) },
   ],
-  ['ended', 'a Lease renewed in the future', 'StillValid', { context: alive({ leaseRenewedAt: NOW + 60 * MINUTE }) }],
+  ['ended', 'a Lease renewed in the future', 'StillValid', { context: living(node('Unknown'), renewed(-60 * MINUTE)) }],
   [
     'ended',
     'a certificate that it asked with',
@@ -380,13 +379,8 @@ const ROWS: readonly FailingRow[] = [
     'StillValid',
     { csr: { ...own(), extra: { 'authentication.kubernetes.io/credential-id': ['JTI=1', 'X509SHA256=00'] } } },
   ],
-  ['ended', 'no Node', 'NodeMissing', { context: { liveness: new Map([['cp-1', { kind: 'missing' }]]) } }],
-  [
-    'ended',
-    'a Node that cannot be read',
-    'NodeUnreadable',
-    { context: { liveness: new Map([['cp-1', { kind: 'unreadable', problem: 'forbidden' }]]) } },
-  ],
+  ['ended', 'no Node', 'NodeMissing', { context: living(undefined) }],
+  ['ended', 'a Node that cannot be read', 'NodeUnreadable', { context: living(node('Unknown'), lease('soon')) }],
   ['ended', 'a Node that was not looked at', 'NodeUnreadable', { context: { liveness: new Map() } }],
   ['approvals', 'all approvals spent', 'ApprovalsSpent', { context: { approved: new Map([['cp-1', 2]]) } }],
   ['approvals', 'a count that is none', 'ApprovalsSpent', { context: { approved: new Map([['cp-1', Infinity]]) } }],
@@ -472,9 +466,22 @@ describe('a request that is left', () => {
     expect(judge(csr)).toMatchObject({ verdict: 'leave', reason: 'ObjectMalformed' });
   });
 
-  it('is one of whose node more Machines are said to be than are looked at', () => {
-    const machines = Array.from({ length: 9 }, (_, index) => controlPlaneMachine('cp-1', { name: `m-${index}` }));
-    expect(judge(asked(), worldOf({ readings: readingsOf(...machines) })).reason).toBe('EvidenceAmbiguous');
+  it('is one of whose node more instances are shown than are looked at, though one of these runs', () => {
+    const owners = Array.from({ length: 9 }, (_, index): Owner => {
+      const live: Owner = {
+        source: 'ec2',
+        object: `i-${index}`,
+        nodes: ['cp-1'],
+        dnsNames: [],
+        addresses: [],
+        controlPlane: true,
+      };
+      return index === 0 || index === 8 ? live : { ...live, notLive: 'is stopped' };
+    });
+    const world = (shown: readonly Owner[]) =>
+      worldOf({ readings: [{ source: 'ec2', ok: true, lookedAt: 9, owners: shown }] });
+    expect(judge(asked(), world(owners)).reason).toBe('EvidenceAmbiguous');
+    expect(judge(asked(), world(owners.slice(0, 8))).reason).toBe('Recovered');
   });
 
   it('is left, and nothing else is, where the judge has a bug', () => {
@@ -570,29 +577,28 @@ describe('several requests', () => {
   });
 });
 
-describe('whether a node is alive', () => {
-  it.each([
-    ['no Node', undefined, undefined, { kind: 'missing' }],
-    ['a Node that goes', { metadata: { deletionTimestamp: 'x' } }, undefined, { kind: 'missing' }],
-    ['Ready', node('True'), undefined, { kind: 'known', ready: true, leaseRenewedAt: undefined }],
-    ['Unknown', node('Unknown'), undefined, { kind: 'known', ready: false, leaseRenewedAt: undefined }],
+describe('whether a node is asleep', () => {
+  it.each<[string, unknown, unknown, Reason | undefined]>([
+    ['no Node', undefined, undefined, 'NodeMissing'],
+    ['a Node that goes', { metadata: { deletionTimestamp: 'x' } }, undefined, 'NodeMissing'],
+    ['Ready', node('True'), undefined, 'StillValid'],
+    ['Unknown', node('Unknown'), undefined, undefined],
     [
       'another condition that is True',
       { status: { conditions: [{ type: 'MemoryPressure', status: 'True' }] } },
       undefined,
-      { kind: 'known', ready: false },
+      undefined,
     ],
-    [
-      'a Lease',
-      node('Unknown'),
-      lease('2026-03-02T11:59:00.123456Z'),
-      { kind: 'known', ready: false, leaseRenewedAt: NOW - MINUTE + 123 },
-    ],
-    ['a Lease without a time', node('Unknown'), { spec: {} }, { kind: 'known', ready: false }],
-    ['a Lease whose time is none', node('Unknown'), lease('soon'), { kind: 'unreadable' }],
-    ['a Lease whose time is a number', node('Unknown'), { spec: { renewTime: 5 } }, { kind: 'unreadable' }],
-  ])('%s', (_, object, found, expected) => {
-    expect(livenessOf(object, found)).toMatchObject(expected);
+    ['a Lease of a minute ago', node('Unknown'), lease('2026-03-02T11:59:00.123456Z'), 'StillValid'],
+    ['a Lease of an hour ago', node('Unknown'), lease('2026-03-02T11:00:00.123456Z'), undefined],
+    ['Ready, and a Lease of an hour ago', node('True'), renewed(60 * MINUTE), 'StillValid'],
+    ['a Lease without a time', node('Unknown'), { spec: {} }, undefined],
+    ['a Lease whose time is none', node('Unknown'), lease('soon'), 'NodeUnreadable'],
+    ['a Lease whose time is a number', node('Unknown'), lease(5), 'NodeUnreadable'],
+  ])('%s', (_, object, found, reason) => {
+    expect(asleep(object, found, NOW)).toMatchObject(
+      reason === undefined ? { passed: true } : { passed: false, reason },
+    );
   });
 });
 
